@@ -1,0 +1,84 @@
+// Contracts inside the program: a broken one prints where, what was required
+// and both values, then aborts. Stands in for absl/log/check.h; names carry the
+// project's prefix so that they cannot clash with it.
+//
+//   REGARD_CHECK(ready) << "call Reset() first";
+//   REGARD_CHECK_EQ(query.cols(), key.cols()) << "dot score";
+//
+// Data from outside the program is never checked this way: it gets a Status.
+#ifndef THIRD_PARTY_ABSEIL_BACKPORT_CHECK_H_
+#define THIRD_PARTY_ABSEIL_BACKPORT_CHECK_H_
+
+#include <memory>
+#include <ostream>
+#include <sstream>
+#include <string>
+
+#include "absl/base/optimization.h"
+
+namespace regard::check_internal {
+
+// Collects the message of a failed check; aborts when destroyed.
+class Failure {
+ public:
+  Failure(const char* file, int line, const std::string& what);
+  [[noreturn]] ~Failure();
+
+  std::ostream& stream() { return stream_; }
+
+ private:
+  std::ostringstream stream_;
+};
+
+// Makes both branches of the check's conditional expression void.
+struct Voidify {
+  void operator&(std::ostream&) {}
+};
+
+// Null when the comparison holds, else the text of both sides.
+template <typename A, typename B, typename Compare>
+std::unique_ptr<std::string> Compared(const A& a, const B& b, Compare compare,
+                                      const char* expression) {
+  if (ABSL_PREDICT_TRUE(compare(a, b))) return nullptr;
+  std::ostringstream text;
+  text << expression << " (" << a << " vs. " << b << ")";
+  return std::make_unique<std::string>(text.str());
+}
+
+}  // namespace regard::check_internal
+
+#define REGARD_CHECK(condition)                                             \
+  ABSL_PREDICT_TRUE(condition)                                              \
+  ? (void)0                                                                 \
+  : ::regard::check_internal::Voidify() &                                   \
+          ::regard::check_internal::Failure(__FILE__, __LINE__, #condition) \
+              .stream()
+
+#define REGARD_CHECK_OP_(a, op, b)                                          \
+  while (auto regard_failed = ::regard::check_internal::Compared(           \
+             (a), (b), [](const auto& x, const auto& y) { return x op y; }, \
+             #a " " #op " " #b))                                            \
+  ::regard::check_internal::Failure(__FILE__, __LINE__, *regard_failed).stream()
+
+#define REGARD_CHECK_EQ(a, b) REGARD_CHECK_OP_(a, ==, b)
+#define REGARD_CHECK_NE(a, b) REGARD_CHECK_OP_(a, !=, b)
+#define REGARD_CHECK_LT(a, b) REGARD_CHECK_OP_(a, <, b)
+#define REGARD_CHECK_LE(a, b) REGARD_CHECK_OP_(a, <=, b)
+#define REGARD_CHECK_GT(a, b) REGARD_CHECK_OP_(a, >, b)
+#define REGARD_CHECK_GE(a, b) REGARD_CHECK_OP_(a, >=, b)
+
+// Checked in debug builds only; its operands are not evaluated otherwise.
+#ifdef NDEBUG
+#define REGARD_DCHECK(condition) \
+  while (false) REGARD_CHECK(condition)
+#define REGARD_DCHECK_EQ(a, b) \
+  while (false) REGARD_CHECK_EQ(a, b)
+#define REGARD_DCHECK_LT(a, b) \
+  while (false) REGARD_CHECK_LT(a, b)
+#else
+#define REGARD_DCHECK(condition) REGARD_CHECK(condition)
+#define REGARD_DCHECK_EQ(a, b) REGARD_CHECK_EQ(a, b)
+#define REGARD_DCHECK_LT(a, b) REGARD_CHECK_LT(a, b)
+#endif
+
+#endif  // THIRD_PARTY_ABSEIL_BACKPORT_CHECK_H_

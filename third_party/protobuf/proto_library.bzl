@@ -1,0 +1,3 @@
+"""`proto_library`, at its load path in modern protobuf."""
+
+proto_library = native.proto_library

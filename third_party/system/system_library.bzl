@@ -1,0 +1,99 @@
+"""Exposes libraries installed on the system under upstream's Bazel labels."""
+
+_ADVICE = """
+
+{what} not found on this system: {path}
+Regard builds on Debian's libraries. To install what is missing, run
+
+    tools/bazel build //...
+
+or, by hand, apt-get install {package}
+"""
+
+def _require(ctx, path, package):
+    found = ctx.path(path)
+    if not found.exists:
+        fail(_ADVICE.format(what = ctx.name, path = path, package = package))
+    return found
+
+def _system_library_impl(ctx):
+    for source, target in ctx.attr.links.items():
+        ctx.symlink(_require(ctx, source, ctx.attr.package), target)
+    for label, target in ctx.attr.files.items():
+        ctx.symlink(label, target)
+    ctx.symlink(ctx.attr.build_file, "BUILD.bazel")
+
+system_library = repository_rule(
+    implementation = _system_library_impl,
+    doc = "A repository of symbolic links to one installed library.",
+    attrs = {
+        "build_file": attr.label(mandatory = True, allow_single_file = True),
+        "files": attr.label_keyed_string_dict(
+            allow_files = True,
+            doc = "Files of ours: label to path in the repository.",
+        ),
+        "links": attr.string_dict(
+            doc = "Installed files or folders: path to path in the repository.",
+        ),
+        "package": attr.string(
+            mandatory = True,
+            doc = "The Debian package that provides the library.",
+        ),
+    },
+    local = True,
+)
+
+def _pkg_config_libs(ctx, module):
+    tool = _require(ctx, "/usr/bin/pkg-config", "pkg-config")
+    result = ctx.execute([tool, "--libs", module])
+    if result.return_code != 0:
+        fail(_ADVICE.format(
+            what = module,
+            path = "pkg-config --libs " + module,
+            package = ctx.attr.package,
+        ))
+    return [flag for flag in result.stdout.strip().split(" ") if flag]
+
+_PACKAGE_HEADER = """# Generated from the system's pkg-config files.
+
+package(default_visibility = ["//visibility:public"])
+"""
+
+_LIBRARY = """
+cc_library(
+    name = {name},
+    linkopts = {linkopts},
+)
+"""
+
+def _system_pkg_config_impl(ctx):
+    folders = {}
+    for label, modules in ctx.attr.targets.items():
+        folder, name = label.split(":")
+        linkopts = []
+        for module in modules:
+            linkopts += _pkg_config_libs(ctx, module)
+        folders.setdefault(folder, []).append(
+            _LIBRARY.format(name = repr(name), linkopts = repr(linkopts)),
+        )
+    for folder, libraries in folders.items():
+        ctx.file(
+            (folder + "/" if folder else "") + "BUILD.bazel",
+            _PACKAGE_HEADER + "".join(libraries),
+        )
+
+system_pkg_config = repository_rule(
+    implementation = _system_pkg_config_impl,
+    doc = """Libraries in the compiler's default folders, described by pkg-config.
+
+    Their headers need no declaration; each target carries its link line.""",
+    attrs = {
+        "package": attr.string(mandatory = True),
+        "targets": attr.string_list_dict(
+            mandatory = True,
+            doc = "Label in the repository to pkg-config modules.",
+        ),
+    },
+    environ = ["PKG_CONFIG_PATH"],
+    local = True,
+)
