@@ -1,0 +1,70 @@
+// Collects what is wrong with a config, each problem under the field it is
+// about, so that a reader of config files can point at the offending line.
+//
+//   void Validate(const DecoderConfig& config, ConfigProblems& problems) {
+//     problems.RequirePositive("width", config.width());
+//     ConfigProblems::Scope scope(problems, "attention");
+//     Validate(config.attention(), problems);
+//   }
+//
+// Paths are dotted names as a text config writes them: `model.width`,
+// `model.layers[1].heads`, and an extension in brackets,
+// `outside.[lab.my_score].width`.
+#ifndef NN_CONFIG_PROBLEMS_H_
+#define NN_CONFIG_PROBLEMS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace regard {
+
+class ConfigProblems {
+ public:
+  struct Problem {
+    std::string path;  // from the outermost message; "" is that message itself
+    std::string message;
+  };
+
+  // Puts `path` before the paths of all problems added during its life. Scopes
+  // nest, and end in the reverse of the order they began in.
+  class Scope {
+   public:
+    Scope(ConfigProblems& problems, absl::string_view path);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    ConfigProblems& problems_;
+    std::string outer_;
+  };
+
+  // `path` starts at the current scope; "" is the scope's message itself. The
+  // message says what is wrong without naming the place: "must divide width".
+  void Add(absl::string_view path, std::string message);
+
+  // Adds a problem unless min <= value <= max; NaN is one.
+  void RequireInRange(absl::string_view path, double value, double min,
+                      double max);
+
+  // Adds a problem unless 0 < value < infinity.
+  void RequirePositive(absl::string_view path, double value);
+
+  bool ok() const { return problems_.empty(); }
+
+  // In the order in which they were added.
+  absl::Span<const Problem> problems() const { return problems_; }
+
+ private:
+  std::string Absolute(absl::string_view path) const;
+
+  std::string scope_;
+  std::vector<Problem> problems_;
+};
+
+}  // namespace regard
+
+#endif  // NN_CONFIG_PROBLEMS_H_
