@@ -1,0 +1,235 @@
+#include "experiments/run/file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+namespace {
+
+// Closes a descriptor that was opened for reading.
+class ReadDescriptor {
+ public:
+  explicit ReadDescriptor(int descriptor) : descriptor_(descriptor) {}
+  ReadDescriptor(const ReadDescriptor&) = delete;
+  ReadDescriptor& operator=(const ReadDescriptor&) = delete;
+  ~ReadDescriptor() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+// The folder that holds `path`.
+std::string Parent(const std::string& path) {
+  const size_t slash = path.find_last_not_of('/') == std::string::npos
+                           ? std::string::npos
+                           : path.rfind('/', path.find_last_not_of('/'));
+  if (slash == std::string::npos) return path.empty() ? "" : ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+absl::Status FileError(const std::string& path, absl::string_view action,
+                       int error) {
+  return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot ", action));
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
+  // Not blocking: a pipe without a writer would hold the program for ever.
+  const ReadDescriptor file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return FileError(path, "open", errno);
+  struct stat info;
+  if (fstat(file.get(), &info) != 0) return FileError(path, "open", errno);
+  if (S_ISDIR(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is a folder, not a file"));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is not a regular file"));
+  }
+  const auto too_long = [&](int64_t bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(path, ": holds ", bytes,
+                                                     " bytes or more; at most ",
+                                                     limit, " are read"));
+  };
+  if (info.st_size > limit) return too_long(info.st_size);
+  // One byte more than the size shows a file that grows while it is read.
+  std::string bytes(info.st_size + 1, '\0');
+  size_t size = 0;
+  while (true) {
+    if (size == bytes.size()) bytes.resize(2 * bytes.size());
+    const ssize_t count =
+        read(file.get(), bytes.data() + size, bytes.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError(path, "read", errno);
+    if (count == 0) break;
+    size += count;
+    if (static_cast<int64_t>(size) > limit) return too_long(size);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::string_view bytes,
+                                 FileOperations& files) {
+  const std::string sibling = absl::StrCat(path, ".tmp-", getpid());
+  const absl::Status written = [&] {
+    REGARD_ASSIGN_OR_RETURN(FileWriter writer,
+                            FileWriter::Create(sibling, files));
+    REGARD_RETURN_IF_ERROR(writer.Append(bytes));
+    REGARD_RETURN_IF_ERROR(writer.Finish());
+    return RenameFile(sibling, path, files);
+  }();
+  if (!written.ok()) {
+    files.Remove(sibling);
+    return written;
+  }
+  return SyncDirectory(Parent(path), files);
+}
+
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::string_view bytes) {
+  FileOperations files;
+  return WriteFileAtomically(path, bytes, files);
+}
+
+FileWriter::FileWriter(std::string path, int descriptor, FileOperations& files)
+    : path_(std::move(path)), descriptor_(descriptor), files_(files) {}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      files_(other.files_) {}
+
+FileWriter::~FileWriter() {
+  if (descriptor_ >= 0) files_.Close(descriptor_);
+}
+
+absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path,
+                                              FileOperations& files) {
+  const int descriptor = files.Create(path);
+  if (descriptor < 0) return FileError(path, "create", errno);
+  return FileWriter(path, descriptor, files);
+}
+
+absl::Status FileWriter::Append(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = files_.Write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError(path_, "write", errno);
+    if (count == 0) return FileError(path_, "write", ENOSPC);
+    bytes.remove_prefix(count);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FileWriter::Finish() {
+  int synced;
+  do {
+    synced = files_.Sync(descriptor_);
+  } while (synced != 0 && errno == EINTR);
+  if (synced != 0) return FileError(path_, "sync", errno);
+  // Network file systems report a full disk only here. A descriptor is gone
+  // even after EINTR.
+  if (files_.Close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
+    return FileError(path_, "close", errno);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SyncDirectory(const std::string& path, FileOperations& files) {
+  const int descriptor = files.OpenDirectory(path);
+  if (descriptor < 0) return FileError(path, "open", errno);
+  const int synced = files.Sync(descriptor);
+  const int error = errno;
+  files.Close(descriptor);
+  // Some file systems cannot sync a folder, and say so by EINVAL.
+  if (synced != 0 && error != EINVAL) return FileError(path, "sync", error);
+  return absl::OkStatus();
+}
+
+absl::Status MakeDirectories(const std::string& path, FileOperations& files) {
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return absl::OkStatus();
+    return FileError(path, "make the folder", ENOTDIR);
+  }
+  const std::string parent = Parent(path);
+  if (!parent.empty() && parent != path) {
+    REGARD_RETURN_IF_ERROR(MakeDirectories(parent, files));
+  }
+  if (files.MakeDirectory(path) != 0 && errno != EEXIST) {
+    return FileError(path, "make the folder", errno);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RenameFile(const std::string& from, const std::string& to,
+                        FileOperations& files) {
+  if (files.Rename(from, to) == 0) return absl::OkStatus();
+  const int error = errno;
+  return FileError(from, absl::StrCat("rename to ", to), error);
+}
+
+absl::Status RemoveTree(const std::string& path, FileOperations& files) {
+  if (IsDirectory(path)) {
+    REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                            ListDirectory(path));
+    for (const std::string& name : names) {
+      REGARD_RETURN_IF_ERROR(RemoveTree(JoinPath(path, name), files));
+    }
+  }
+  if (files.Remove(path) == 0 || errno == ENOENT) return absl::OkStatus();
+  return FileError(path, "remove", errno);
+}
+
+absl::StatusOr<std::vector<std::string>> ListDirectory(
+    const std::string& path) {
+  DIR* const directory = opendir(path.c_str());
+  if (directory == nullptr) return FileError(path, "list", errno);
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* const entry = readdir(directory)) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+    errno = 0;
+  }
+  const int error = errno;
+  closedir(directory);
+  if (error != 0) return FileError(path, "list", error);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool IsDirectory(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool PathExists(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0;
+}
+
+std::string JoinPath(absl::string_view folder, absl::string_view name) {
+  if (folder.empty() || folder.back() == '/') return absl::StrCat(folder, name);
+  return absl::StrCat(folder, "/", name);
+}
+
+}  // namespace regard

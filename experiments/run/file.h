@@ -1,0 +1,92 @@
+// Whole files: read under a size cap, and replaced so that a crash at any
+// moment leaves the old bytes or the new ones. Every error names the file.
+//
+// One process writes a path at a time: nothing here locks.
+#ifndef EXPERIMENTS_RUN_FILE_H_
+#define EXPERIMENTS_RUN_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "experiments/run/file_operations.h"
+
+namespace regard {
+
+// The status of a call that failed with `error` (an errno), located: "PATH:
+// cannot DO: REASON". NotFound, PermissionDenied, ResourceExhausted (a full
+// disk) and the like by the errno.
+absl::Status FileError(const std::string& path, absl::string_view action,
+                       int error);
+
+// The bytes of a regular file of at most `limit` bytes; a longer one is
+// ResourceExhausted before anything of it is read, and a folder, a pipe or a
+// device is an InvalidArgument.
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit);
+
+// Replaces `path` by way of a sibling `PATH.tmp-PID`: written, synced, renamed,
+// and the folder synced. After an error the old file stands and the sibling is
+// gone, unless removing it failed too.
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::string_view bytes,
+                                 FileOperations& files);
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::string_view bytes);
+
+// A file that is being written in pieces. Move-only.
+class FileWriter {
+ public:
+  static absl::StatusOr<FileWriter> Create(const std::string& path,
+                                           FileOperations& files);
+
+  FileWriter(FileWriter&& other) noexcept;
+  FileWriter& operator=(FileWriter&&) = delete;
+  // Closes without syncing when Finish was not called.
+  ~FileWriter();
+
+  // Writes all of `bytes`, however many calls that takes.
+  absl::Status Append(absl::string_view bytes);
+
+  // Puts the bytes on the disk itself and closes. Nothing may follow.
+  absl::Status Finish();
+
+ private:
+  FileWriter(std::string path, int descriptor, FileOperations& files);
+
+  std::string path_;
+  int descriptor_;  // -1 once closed
+  FileOperations& files_;
+};
+
+// Puts the names inside a folder on the disk: after it, a rename there is
+// lasting.
+absl::Status SyncDirectory(const std::string& path, FileOperations& files);
+
+// Makes a folder and those above it; one that exists is no error.
+absl::Status MakeDirectories(const std::string& path, FileOperations& files);
+
+absl::Status RenameFile(const std::string& from, const std::string& to,
+                        FileOperations& files);
+
+// Removes a file, or a folder with all in it, following no link. What is not
+// there is no error.
+absl::Status RemoveTree(const std::string& path, FileOperations& files);
+
+// The names in a folder, sorted, without "." and "..".
+absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& path);
+
+// True for a folder itself, false for a link to one.
+bool IsDirectory(const std::string& path);
+
+// True for anything of that name, a dangling link included.
+bool PathExists(const std::string& path);
+
+// `folder/name`, without doubling a slash.
+std::string JoinPath(absl::string_view folder, absl::string_view name);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_RUN_FILE_H_

@@ -1,0 +1,158 @@
+#include "experiments/run/file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "experiments/run/file_operations.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class FileTest : public ::testing::Test {
+ protected:
+  FileTest() {
+    const ::testing::TestInfo* const test =
+        ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ =
+        JoinPath(::testing::TempDir(), absl::StrCat("file_", test->name()));
+    EXPECT_THAT(RemoveTree(folder_, files_), IsOk());
+    EXPECT_THAT(MakeDirectories(folder_, files_), IsOk());
+  }
+
+  std::string Path(const std::string& name) { return JoinPath(folder_, name); }
+
+  FileOperations files_;
+  std::string folder_;
+};
+
+TEST_F(FileTest, WhatIsWrittenIsRead) {
+  const std::string bytes("a\0\xff\n", 4);
+  ASSERT_THAT(WriteFileAtomically(Path("x"), bytes), IsOk());
+  EXPECT_EQ(ReadFile(Path("x"), 4).value(), bytes);
+  EXPECT_THAT(ListDirectory(folder_).value(), ElementsAre("x"));
+}
+
+TEST_F(FileTest, AnEmptyFileIsRead) {
+  ASSERT_THAT(WriteFileAtomically(Path("x"), ""), IsOk());
+  EXPECT_EQ(ReadFile(Path("x"), 0).value(), "");
+}
+
+TEST_F(FileTest, ALongerFileThanTheCapIsRefused) {
+  ASSERT_THAT(WriteFileAtomically(Path("x"), "12345"), IsOk());
+  EXPECT_THAT(ReadFile(Path("x"), 4),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("/x: holds 5 bytes or more; at most 4")));
+}
+
+TEST_F(FileTest, ErrorsNameTheFileAndTheReason) {
+  EXPECT_THAT(ReadFile(Path("none"), 9),
+              StatusIs(absl::StatusCode::kNotFound,
+                       HasSubstr("/none: cannot open: No such file")));
+  EXPECT_THAT(ReadFile(folder_, 9),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("is a folder, not a file")));
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(ReadFile(Path("pipe"), 9),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("is not a regular file")));
+  EXPECT_THAT(WriteFileAtomically(Path("none/x"), "a"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none/x.tmp")));
+}
+
+TEST_F(FileTest, ModesFollowTheUmask) {
+  const mode_t before = umask(027);
+  ASSERT_THAT(WriteFileAtomically(Path("x"), "a"), IsOk());
+  ASSERT_THAT(MakeDirectories(Path("d/e"), files_), IsOk());
+  umask(before);
+  struct stat info;
+  ASSERT_EQ(stat(Path("x").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+  ASSERT_EQ(stat(Path("d/e").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0750u);
+}
+
+TEST_F(FileTest, MakingFoldersAgainIsNoErrorButAFileInTheWayIs) {
+  ASSERT_THAT(MakeDirectories(Path("d/e/"), files_), IsOk());
+  EXPECT_THAT(MakeDirectories(Path("d/e"), files_), IsOk());
+  ASSERT_THAT(WriteFileAtomically(Path("f"), ""), IsOk());
+  EXPECT_FALSE(MakeDirectories(Path("f/g"), files_).ok());
+}
+
+TEST_F(FileTest, RemovingATreeFollowsNoLink) {
+  ASSERT_THAT(MakeDirectories(Path("kept"), files_), IsOk());
+  ASSERT_THAT(WriteFileAtomically(Path("kept/x"), ""), IsOk());
+  ASSERT_THAT(MakeDirectories(Path("gone/deep"), files_), IsOk());
+  ASSERT_EQ(symlink(Path("kept").c_str(), Path("gone/deep/link").c_str()), 0);
+  ASSERT_THAT(RemoveTree(Path("gone"), files_), IsOk());
+  EXPECT_FALSE(PathExists(Path("gone")));
+  EXPECT_TRUE(PathExists(Path("kept/x")));
+  EXPECT_THAT(RemoveTree(Path("gone"), files_), IsOk());
+}
+
+// Writes one byte a call, interrupted before each.
+class HaltingFiles : public FileOperations {
+ public:
+  ssize_t Write(int descriptor, const char* bytes, size_t count) override {
+    interrupted_ = !interrupted_;
+    if (interrupted_) {
+      errno = EINTR;
+      return -1;
+    }
+    return FileOperations::Write(descriptor, bytes, std::min<size_t>(count, 1));
+  }
+
+ private:
+  bool interrupted_ = false;
+};
+
+TEST_F(FileTest, ShortAndInterruptedWritesAreContinued) {
+  HaltingFiles halting;
+  ASSERT_THAT(WriteFileAtomically(Path("x"), "hello", halting), IsOk());
+  EXPECT_EQ(ReadFile(Path("x"), 9).value(), "hello");
+}
+
+// A disk that takes `room` bytes in all.
+class FullDisk : public FileOperations {
+ public:
+  explicit FullDisk(size_t room) : room_(room) {}
+  ssize_t Write(int descriptor, const char* bytes, size_t count) override {
+    if (room_ == 0) {
+      errno = ENOSPC;
+      return -1;
+    }
+    const ssize_t written =
+        FileOperations::Write(descriptor, bytes, std::min(count, room_));
+    room_ -= written;
+    return written;
+  }
+
+ private:
+  size_t room_;
+};
+
+TEST_F(FileTest, AFullDiskLeavesTheOldFileAndNothingElse) {
+  ASSERT_THAT(WriteFileAtomically(Path("x"), "old"), IsOk());
+  FullDisk disk(3);
+  EXPECT_THAT(WriteFileAtomically(Path("x"), "newer", disk),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("cannot write: No space left on device")));
+  EXPECT_EQ(ReadFile(Path("x"), 9).value(), "old");
+  EXPECT_THAT(ListDirectory(folder_).value(), ElementsAre("x"));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,36 @@
+// SHA-256 (FIPS 180-4) of bytes that arrive in pieces, through libcrypto.
+#ifndef EXPERIMENTS_RUN_SHA256_H_
+#define EXPERIMENTS_RUN_SHA256_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+struct evp_md_ctx_st;
+
+namespace regard {
+
+// Move-only.
+class Sha256 {
+ public:
+  Sha256();
+
+  void Update(absl::string_view bytes);
+
+  // The digest as 64 lower-case hexadecimal digits. Nothing may follow.
+  std::string HexDigest();
+
+ private:
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
+};
+
+// The digest of bytes at hand.
+std::string Sha256Hex(absl::string_view bytes);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_RUN_SHA256_H_
