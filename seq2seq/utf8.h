@@ -1,0 +1,35 @@
+// Characters of UTF-8 text: where text is broken, and its code points one by
+// one.
+#ifndef SEQ2SEQ_UTF8_H_
+#define SEQ2SEQ_UTF8_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace regard {
+
+struct Character {
+  char32_t code_point = 0;
+  absl::string_view bytes;  // a piece of the text it was read from
+};
+
+// The byte offset at which `text` stops being UTF-8; nothing when all of it is.
+std::optional<int64_t> FindInvalidUtf8(absl::string_view text);
+
+// The code points of `text` in order. A byte that belongs to none is one
+// character, U+FFFD.
+std::vector<Character> Characters(absl::string_view text);
+
+// Whether Unicode calls the code point white space, as Python's str.split()
+// understands it: U+001C to U+001F count too.
+bool IsWhitespace(char32_t code_point);
+
+// The pieces of `text` between runs of white space; none is empty.
+std::vector<absl::string_view> SplitOnWhitespace(absl::string_view text);
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_UTF8_H_

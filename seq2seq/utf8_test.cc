@@ -1,0 +1,48 @@
+#include "seq2seq/utf8.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Eq;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+
+TEST(FindInvalidUtf8Test, AcceptsTextOfEveryLength) {
+  EXPECT_EQ(FindInvalidUtf8(""), std::nullopt);
+  EXPECT_EQ(FindInvalidUtf8("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
+            std::nullopt);
+}
+
+TEST(FindInvalidUtf8Test, FindsTheFirstBrokenByte) {
+  EXPECT_THAT(FindInvalidUtf8("ab\xff"), Optional(Eq(2)));
+  EXPECT_THAT(FindInvalidUtf8("\xc3"), Optional(Eq(0)));          // cut short
+  EXPECT_THAT(FindInvalidUtf8("a\xc0\x80"), Optional(Eq(1)));     // overlong
+  EXPECT_THAT(FindInvalidUtf8("\xed\xa0\x80"), Optional(Eq(0)));  // surrogate
+}
+
+TEST(CharactersTest, CutsTextIntoCodePoints) {
+  const std::vector<Character> characters = Characters("a\xc3\xa9\xff");
+  ASSERT_EQ(characters.size(), 3u);
+  EXPECT_EQ(characters[0].bytes, "a");
+  EXPECT_EQ(characters[1].code_point, U'\u00e9');
+  EXPECT_EQ(characters[1].bytes, "\xc3\xa9");
+  EXPECT_EQ(characters[2].code_point, U'\ufffd');
+}
+
+TEST(SplitOnWhitespaceTest, KnowsWideAndNarrowSpaces) {
+  EXPECT_THAT(SplitOnWhitespace("  a\tb\xe2\x80\xaf"
+                                "c\xc2\xa0\xe3\x80\x80"
+                                "d "),
+              ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(SplitOnWhitespace(""), IsEmpty());
+  EXPECT_THAT(SplitOnWhitespace(" \n"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace regard
