@@ -16,21 +16,6 @@
 namespace regard {
 namespace {
 
-// Closes a descriptor that was opened for reading.
-class ReadDescriptor {
- public:
-  explicit ReadDescriptor(int descriptor) : descriptor_(descriptor) {}
-  ReadDescriptor(const ReadDescriptor&) = delete;
-  ReadDescriptor& operator=(const ReadDescriptor&) = delete;
-  ~ReadDescriptor() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 // The folder that holds `path`.
 std::string Parent(const std::string& path) {
   const size_t slash = path.find_last_not_of('/') == std::string::npos
@@ -47,13 +32,27 @@ absl::Status FileError(const std::string& path, absl::string_view action,
   return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot ", action));
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
+FileReader::FileReader(std::string path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor) {}
+
+FileReader::FileReader(FileReader&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(other.size_) {}
+
+FileReader::~FileReader() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+absl::StatusOr<FileReader> FileReader::Open(const std::string& path) {
   // Not blocking: a pipe without a writer would hold the program for ever.
-  const ReadDescriptor file(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return FileError(path, "open", errno);
+  FileReader reader(path,
+                    open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (reader.descriptor_ < 0) return FileError(path, "open", errno);
   struct stat info;
-  if (fstat(file.get(), &info) != 0) return FileError(path, "open", errno);
+  if (fstat(reader.descriptor_, &info) != 0) {
+    return FileError(path, "open", errno);
+  }
   if (S_ISDIR(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is a folder, not a file"));
@@ -62,37 +61,47 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is not a regular file"));
   }
-  const auto too_long = [&](int64_t bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(path, ": holds ", bytes,
-                                                     " bytes or more; at most ",
-                                                     limit, " are read"));
-  };
-  if (info.st_size > limit) return too_long(info.st_size);
-  // One byte more than the size shows a file that grows while it is read.
-  std::string bytes(info.st_size + 1, '\0');
-  size_t size = 0;
-  while (true) {
-    if (size == bytes.size()) bytes.resize(2 * bytes.size());
+  reader.size_ = info.st_size;
+  return reader;
+}
+
+absl::Status FileReader::ReadAt(int64_t offset, absl::Span<char> bytes) const {
+  while (!bytes.empty()) {
     const ssize_t count =
-        read(file.get(), bytes.data() + size, bytes.size() - size);
+        pread(descriptor_, bytes.data(), bytes.size(), offset);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return FileError(path, "read", errno);
-    if (count == 0) break;
-    size += count;
-    if (static_cast<int64_t>(size) > limit) return too_long(size);
+    if (count < 0) return FileError(path_, "read", errno);
+    if (count == 0) {
+      return absl::DataLossError(absl::StrCat(path_, ": ends at byte ", offset,
+                                              ", ", bytes.size(),
+                                              " bytes too early"));
+    }
+    bytes.remove_prefix(count);
+    offset += count;
   }
-  bytes.resize(size);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
+  REGARD_ASSIGN_OR_RETURN(const FileReader reader, FileReader::Open(path));
+  if (reader.size() > limit) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": holds ", reader.size(), " bytes; at most ", limit,
+                     " are read"));
+  }
+  std::string bytes(reader.size(), '\0');
+  REGARD_RETURN_IF_ERROR(reader.ReadAt(0, absl::MakeSpan(bytes)));
   return bytes;
 }
 
-absl::Status WriteFileAtomically(const std::string& path,
-                                 absl::string_view bytes,
-                                 FileOperations& files) {
+absl::Status WriteFileAtomically(
+    const std::string& path, FileOperations& files,
+    absl::FunctionRef<absl::Status(FileWriter&)> write) {
   const std::string sibling = absl::StrCat(path, ".tmp-", getpid());
   const absl::Status written = [&] {
     REGARD_ASSIGN_OR_RETURN(FileWriter writer,
                             FileWriter::Create(sibling, files));
-    REGARD_RETURN_IF_ERROR(writer.Append(bytes));
+    REGARD_RETURN_IF_ERROR(write(writer));
     REGARD_RETURN_IF_ERROR(writer.Finish());
     return RenameFile(sibling, path, files);
   }();
@@ -101,6 +110,13 @@ absl::Status WriteFileAtomically(const std::string& path,
     return written;
   }
   return SyncDirectory(Parent(path), files);
+}
+
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::string_view bytes,
+                                 FileOperations& files) {
+  return WriteFileAtomically(
+      path, files, [&](FileWriter& writer) { return writer.Append(bytes); });
 }
 
 absl::Status WriteFileAtomically(const std::string& path,

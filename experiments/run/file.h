@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "experiments/run/file_operations.h"
 
 namespace regard {
@@ -22,19 +24,36 @@ namespace regard {
 absl::Status FileError(const std::string& path, absl::string_view action,
                        int error);
 
-// The bytes of a regular file of at most `limit` bytes; a longer one is
-// ResourceExhausted before anything of it is read, and a folder, a pipe or a
-// device is an InvalidArgument.
-absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit);
+// A regular file that is open for reading. Move-only.
+class FileReader {
+ public:
+  // A folder, a pipe or a device is an InvalidArgument.
+  static absl::StatusOr<FileReader> Open(const std::string& path);
 
-// Replaces `path` by way of a sibling `PATH.tmp-PID`: written, synced, renamed,
-// and the folder synced. After an error the old file stands and the sibling is
-// gone, unless removing it failed too.
-absl::Status WriteFileAtomically(const std::string& path,
-                                 absl::string_view bytes,
-                                 FileOperations& files);
-absl::Status WriteFileAtomically(const std::string& path,
-                                 absl::string_view bytes);
+  FileReader(FileReader&& other) noexcept;
+  FileReader& operator=(FileReader&&) = delete;
+  ~FileReader();
+
+  const std::string& path() const { return path_; }
+
+  // Bytes at the time of opening.
+  int64_t size() const { return size_; }
+
+  // Fills `bytes` from the file's byte `offset` on; a file that ends before
+  // that has been cut short and is a DataLoss.
+  absl::Status ReadAt(int64_t offset, absl::Span<char> bytes) const;
+
+ private:
+  FileReader(std::string path, int descriptor);
+
+  std::string path_;
+  int descriptor_;  // -1 once moved from
+  int64_t size_ = 0;
+};
+
+// The bytes of a regular file of at most `limit` bytes; a longer one is
+// ResourceExhausted before anything of it is read.
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit);
 
 // A file that is being written in pieces. Move-only.
 class FileWriter {
@@ -60,6 +79,20 @@ class FileWriter {
   int descriptor_;  // -1 once closed
   FileOperations& files_;
 };
+
+// Replaces `path` by way of a sibling `PATH.tmp-PID`: written, synced, renamed,
+// and the folder synced. After an error the old file stands and the sibling is
+// gone, unless removing it failed too.
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::string_view bytes,
+                                 FileOperations& files);
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::string_view bytes);
+
+// The same for bytes that `write` appends piece by piece.
+absl::Status WriteFileAtomically(
+    const std::string& path, FileOperations& files,
+    absl::FunctionRef<absl::Status(FileWriter&)> write);
 
 // Puts the names inside a folder on the disk: after it, a rename there is
 // lasting.

@@ -55,7 +55,7 @@ TEST_F(FileTest, ALongerFileThanTheCapIsRefused) {
   ASSERT_THAT(WriteFileAtomically(Path("x"), "12345"), IsOk());
   EXPECT_THAT(ReadFile(Path("x"), 4),
               StatusIs(absl::StatusCode::kResourceExhausted,
-                       HasSubstr("/x: holds 5 bytes or more; at most 4")));
+                       HasSubstr("/x: holds 5 bytes; at most 4")));
 }
 
 TEST_F(FileTest, ErrorsNameTheFileAndTheReason) {

@@ -1,0 +1,59 @@
+// Tensors on the disk in the safetensors format, which PyTorch and others open:
+// float values written in the reference writer's order, and read strictly.
+#ifndef EXPERIMENTS_RUN_SAFETENSORS_H_
+#define EXPERIMENTS_RUN_SAFETENSORS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "experiments/run/file.h"
+#include "experiments/run/file_operations.h"
+#include "experiments/run/safetensors_header.h"
+#include "experiments/run/tensor_view.h"
+
+namespace regard {
+
+// Hands the file's bytes to `sink` piece by piece: the same for the same
+// tensors in any order. The entry "format": "pt", without which other
+// libraries refuse a file, is added to `metadata`. Names must differ, and each
+// tensor must have the values that its shape says.
+absl::Status WriteSafetensors(
+    absl::Span<const TensorView> tensors,
+    const std::map<std::string, std::string>& metadata,
+    absl::FunctionRef<absl::Status(absl::string_view)> sink);
+
+// Writes the same atomically to a file.
+absl::Status WriteSafetensorsFile(
+    const std::string& path, absl::Span<const TensorView> tensors,
+    const std::map<std::string, std::string>& metadata, FileOperations& files);
+
+// An open file whose header has been checked. Move-only.
+class SafetensorsReader {
+ public:
+  static absl::StatusOr<SafetensorsReader> Open(const std::string& path);
+
+  const SafetensorsHeader& header() const { return header_; }
+
+  // Fills `values` with the tensor of that name, which must hold floats in
+  // that very shape: otherwise NotFound or InvalidArgument.
+  absl::Status Read(const std::string& name, absl::Span<const int64_t> shape,
+                    absl::Span<float> values) const;
+
+ private:
+  SafetensorsReader(FileReader file, SafetensorsHeader header,
+                    int64_t buffer_begin);
+
+  FileReader file_;
+  SafetensorsHeader header_;
+  int64_t buffer_begin_;
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_RUN_SAFETENSORS_H_
