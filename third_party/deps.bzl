@@ -145,3 +145,9 @@ def regard_deps():
         links = {_INCLUDE + "utf8proc.h": "utf8proc.h"},
         build_file = "utf8proc:utf8proc.BUILD",
     )
+    _system(
+        name = "chartjs",
+        package = "libjs-chart.js",
+        links = {"/usr/share/javascript/chart.js/chart.min.js": "chart.min.js"},
+        build_file = "chartjs:chartjs.BUILD",
+    )

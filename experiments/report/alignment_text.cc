@@ -1,0 +1,157 @@
+#include "experiments/report/alignment_text.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "experiments/report/printable_text.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+namespace {
+
+constexpr int kWidestWord = 12;
+constexpr absl::string_view kUnicodeShades[] = {" ", "░", "▒", "▓", "█"};
+constexpr absl::string_view kAsciiShades[] = {" ", ".", ":", "*", "#"};
+
+// Cuts below which a weight takes the shade of the same index; the lightest is
+// blank, so that a diffuse row does not look like a choice.
+absl::string_view Shade(double weight, bool unicode) {
+  constexpr double kCuts[] = {0.1, 0.3, 0.5, 0.8};
+  int shade = 0;
+  for (const double cut : kCuts) shade += weight >= cut ? 1 : 0;
+  return unicode ? kUnicodeShades[shade] : kAsciiShades[shade];
+}
+
+std::string Repeat(absl::string_view text, int count) {
+  std::string repeated;
+  for (int i = 0; i < count; ++i) absl::StrAppend(&repeated, text);
+  return repeated;
+}
+
+std::string PadRight(absl::string_view text, int width) {
+  return absl::StrCat(text, Repeat(" ", width - DisplayWidth(text)));
+}
+
+std::string PadLeft(absl::string_view text, int width) {
+  return absl::StrCat(Repeat(" ", width - DisplayWidth(text)), text);
+}
+
+void AppendLine(std::string line, std::string* text) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  absl::StrAppend(text, line, "\n");
+}
+
+std::vector<std::string> PrintableWords(const std::vector<std::string>& words) {
+  std::vector<std::string> printable;
+  for (const std::string& word : words) {
+    printable.push_back(PrintableText(word));
+  }
+  return printable;
+}
+
+// What each column takes, one space between neighbours and on both sides, with
+// words cut to `cap`.
+int TotalWidth(const std::vector<int>& widths, int cap) {
+  int total = 1;
+  for (const int width : widths) total += std::min(width, cap) + 1;
+  return total;
+}
+
+std::vector<double> MeanOverHeads(const LabelledMatrix& map) {
+  const size_t cells = map.rows.size() * map.columns.size();
+  std::vector<double> mean(cells, 0.0);
+  for (const std::vector<double>& head : map.heads) {
+    REGARD_CHECK_EQ(head.size(), cells);
+    for (size_t i = 0; i < cells; ++i) {
+      mean[i] += head[i] / static_cast<double>(map.heads.size());
+    }
+  }
+  return mean;
+}
+
+// The gap characters of one row: gap c stands left of column c.
+std::string Gaps(const LabelledMatrix& map, int row, int columns) {
+  std::string gaps(columns + 1, ' ');
+  for (const Cell& cell : map.gold) {
+    if (cell.row != row || cell.column >= columns) continue;
+    char& left = gaps[cell.column];
+    left = left == ' ' ? '[' : '|';
+    char& right = gaps[cell.column + 1];
+    right = right == ' ' ? ']' : '|';
+  }
+  return gaps;
+}
+
+}  // namespace
+
+bool TerminalTakesUnicode() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string locale = absl::AsciiStrToLower(value);
+    return absl::StrContains(locale, "utf-8") ||
+           absl::StrContains(locale, "utf8");
+  }
+  return false;
+}
+
+std::string AlignmentText(const LabelledMatrix& map,
+                          const AlignmentTextStyle& style) {
+  const absl::string_view ellipsis = style.unicode ? "…" : "~";
+  const std::vector<double> weights = MeanOverHeads(map);
+  const std::vector<std::string> rows = PrintableWords(map.rows);
+  const std::vector<std::string> words = PrintableWords(map.columns);
+
+  int label_width = 0;
+  for (const std::string& row : rows) {
+    label_width = std::max(label_width, DisplayWidth(row));
+  }
+  label_width = std::min(label_width, std::max(style.width / 4, kWidestWord));
+
+  // Cut the longest words until everything fits, then drop columns.
+  std::vector<int> widths;
+  for (const std::string& word : words) {
+    widths.push_back(std::max(DisplayWidth(word), 1));
+  }
+  const int available = style.width - label_width;
+  int cap = kWidestWord;
+  while (cap > 1 && TotalWidth(widths, cap) > available) --cap;
+  for (int& width : widths) width = std::min(width, cap);
+  while (widths.size() > 1 && TotalWidth(widths, cap) > available) {
+    widths.pop_back();
+  }
+  const int columns = static_cast<int>(widths.size());
+
+  std::string text;
+  std::string line = Repeat(" ", label_width);
+  for (int c = 0; c < columns; ++c) {
+    absl::StrAppend(
+        &line, " ",
+        PadRight(CutToWidth(words[c], widths[c], ellipsis), widths[c]));
+  }
+  AppendLine(line, &text);
+  for (int r = 0; r < static_cast<int>(rows.size()); ++r) {
+    line = PadLeft(CutToWidth(rows[r], label_width, ellipsis), label_width);
+    const std::string gaps = Gaps(map, r, columns);
+    for (int c = 0; c < columns; ++c) {
+      const double weight = weights[r * words.size() + c];
+      line += gaps[c];
+      absl::StrAppend(&line, Repeat(Shade(weight, style.unicode), widths[c]));
+    }
+    line += gaps[columns];
+    AppendLine(line, &text);
+  }
+  if (columns < static_cast<int>(words.size())) {
+    absl::StrAppend(&text, "(", words.size() - columns,
+                    " more columns do not fit)\n");
+  }
+  return text;
+}
+
+}  // namespace regard

@@ -1,0 +1,31 @@
+// Draws an alignment with characters: target words down, source words across,
+// a darker shade for a larger weight.
+#ifndef EXPERIMENTS_REPORT_ALIGNMENT_TEXT_H_
+#define EXPERIMENTS_REPORT_ALIGNMENT_TEXT_H_
+
+#include <string>
+
+#include "experiments/report/run_results.h"
+
+namespace regard {
+
+struct AlignmentTextStyle {
+  int width = 80;       // columns of the terminal
+  bool unicode = true;  // block shades; otherwise . : * #
+};
+
+// Whether the environment's character set (LC_ALL, LC_CTYPE, LANG, in this
+// order) can show block shades.
+bool TerminalTakesUnicode();
+
+// The mean over heads, weights from 0 to 1, one line per row and one above them
+// for the columns; gold cells stand in [brackets]. Words are cut so that lines
+// fit; columns that do not fit even so are left out, and the last line says how
+// many. Every line ends with a newline. CHECK-fails when a head's size is not
+// rows x columns.
+std::string AlignmentText(const LabelledMatrix& map,
+                          const AlignmentTextStyle& style);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_REPORT_ALIGNMENT_TEXT_H_

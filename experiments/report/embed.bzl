@@ -1,0 +1,73 @@
+"""`embed_text`: a file's bytes as a C++ function."""
+
+load("@rules_cc//cc:cc_library.bzl", "cc_library")
+
+_HEADER = """// Generated from {src}.
+#ifndef {guard}
+#define {guard}
+
+#include "absl/strings/string_view.h"
+
+namespace regard {{
+
+absl::string_view {function}();
+
+}}  // namespace regard
+
+#endif  // {guard}
+"""
+
+def _header_impl(ctx):
+    path = ctx.outputs.out.short_path
+    guard = "".join([
+        c if c.isalnum() else "_"
+        for c in path.upper().elems()
+    ]) + "_"
+    ctx.actions.write(ctx.outputs.out, _HEADER.format(
+        src = ctx.attr.src,
+        guard = guard,
+        function = ctx.attr.function,
+    ))
+
+_header = rule(
+    implementation = _header_impl,
+    attrs = {
+        "function": attr.string(mandatory = True),
+        "out": attr.output(mandatory = True),
+        "src": attr.string(mandatory = True),
+    },
+)
+
+def embed_text(name, src, function, **kwargs):
+    """A cc_library with `absl::string_view regard::FUNCTION()` in NAME.h.
+
+    Args:
+      name: of the library and, with .h, of its header.
+      src: the file; its bytes are kept exactly.
+      function: the C++ name, such as `PageStyle`.
+      **kwargs: passed to cc_library.
+    """
+    _header(
+        name = name + "_header",
+        function = function,
+        out = name + ".h",
+        src = str(src),
+    )
+    native.genrule(
+        name = name + "_source",
+        srcs = [src],
+        outs = [name + ".cc"],
+        cmd = "$(execpath {tool}) '{header}' {function} $< > $@".format(
+            function = function,
+            header = native.package_name() + "/" + name + ".h",
+            tool = Label("//experiments/report:embed_text"),
+        ),
+        exec_tools = [Label("//experiments/report:embed_text")],
+    )
+    cc_library(
+        name = name,
+        srcs = [name + ".cc"],
+        hdrs = [name + ".h"],
+        deps = ["@com_google_absl//absl/strings"],
+        **kwargs
+    )

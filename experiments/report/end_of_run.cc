@@ -1,0 +1,97 @@
+#include "experiments/report/end_of_run.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "experiments/report/metric_description.h"
+#include "experiments/report/printable_text.h"
+
+namespace regard {
+namespace {
+
+std::string Padded(absl::string_view text, int width) {
+  const int missing = std::max(width - DisplayWidth(text), 0);
+  return absl::StrCat(text, std::string(missing, ' '));
+}
+
+// Name, value and what it means; a note goes on a line of its own.
+void AppendMetrics(const std::vector<Metric>& metrics, int width,
+                   absl::string_view ellipsis, std::string* text) {
+  int name_width = 0;
+  int value_width = 0;
+  for (const Metric& metric : metrics) {
+    name_width = std::max(name_width, DisplayWidth(PrintableText(metric.name)));
+    value_width =
+        std::max(value_width, DisplayWidth(FormatMetric(metric.value)));
+  }
+  for (const Metric& metric : metrics) {
+    const std::string value = FormatMetric(metric.value);
+    const std::string start = absl::StrCat(
+        "  ", Padded(PrintableText(metric.name), name_width), "  ",
+        std::string(value_width - DisplayWidth(value), ' '), value);
+    const std::string indent(DisplayWidth(start) + 2, ' ');
+    const int rest = std::max(width - DisplayWidth(indent), 1);
+    absl::string_view description = MetricDescription(metric.name);
+    absl::StrAppend(text, start);
+    // Half an explanation is worse than none.
+    if (!description.empty() && DisplayWidth(description) <= rest) {
+      absl::StrAppend(text, "  ", description);
+    }
+    absl::StrAppend(text, "\n");
+    if (!metric.note.empty()) {
+      absl::StrAppend(text, indent,
+                      CutToWidth(PrintableText(metric.note), rest, ellipsis),
+                      "\n");
+    }
+  }
+}
+
+void AppendSamples(const std::vector<TranslationSample>& samples,
+                   std::string* text) {
+  for (const TranslationSample& sample : samples) {
+    absl::StrAppend(text, "  ", PrintableText(sample.source), "\n");
+    absl::StrAppend(text, "    model      ", PrintableText(sample.hypothesis),
+                    "\n");
+    if (!sample.reference.empty() && !sample.correct) {
+      absl::StrAppend(text, "    reference  ", PrintableText(sample.reference),
+                      "\n");
+    }
+  }
+}
+
+}  // namespace
+
+std::string EndOfRunText(const EndOfRun& run, const AlignmentTextStyle& style) {
+  const absl::string_view ellipsis = style.unicode ? "…" : "~";
+  std::string text;
+  // A blank line between parts, none before the first.
+  const auto begin_part = [&text](absl::string_view title) {
+    if (!text.empty()) absl::StrAppend(&text, "\n");
+    if (!title.empty()) absl::StrAppend(&text, title, "\n");
+  };
+  if (!run.metrics.empty()) {
+    begin_part("Final numbers");
+    AppendMetrics(run.metrics, style.width, ellipsis, &text);
+  }
+  if (!run.samples.empty()) {
+    begin_part("Translations");
+    AppendSamples(run.samples, &text);
+  }
+  if (run.alignment.has_value()) {
+    begin_part("Attention: each word of the translation looks at words above");
+    absl::StrAppend(&text, AlignmentText(*run.alignment, style));
+  }
+  if (!run.run_path.empty() || !run.report_path.empty()) begin_part("");
+  if (!run.run_path.empty()) {
+    absl::StrAppend(&text, "Run     ", PrintableText(run.run_path), "\n");
+  }
+  if (!run.report_path.empty()) {
+    absl::StrAppend(&text, "Report  ", PrintableText(run.report_path), "\n");
+  }
+  return text;
+}
+
+}  // namespace regard

@@ -1,0 +1,97 @@
+// Replaces each still drawing by an interactive chart of the same numbers.
+(function () {
+  'use strict';
+  if (typeof Chart === 'undefined') return;
+
+  function color(name) {
+    return getComputedStyle(document.documentElement)
+        .getPropertyValue(name).trim();
+  }
+
+  function dataset(series, index, log) {
+    const shade = color('--c' + index % 7);
+    const points = series.style === 'points';
+    return {
+      label: series.name,
+      data: series.xs.map(function (x, i) {
+        const y = series.ys[i];
+        return {x: x, y: y === null || (log && y <= 0) ? NaN : y};
+      }),
+      showLine: !points,
+      borderColor: shade,
+      backgroundColor: shade,
+      borderWidth: points ? 0 : 2,
+      borderDash: series.style === 'dashed' ? [7, 5] : [],
+      pointRadius: points ? 3 : (series.xs.length > 1 ? 0 : 3),
+      pointHitRadius: 8,
+    };
+  }
+
+  function axis(title, type) {
+    return {
+      type: type,
+      title: {display: true, text: title, color: color('--muted')},
+      ticks: {color: color('--muted'), maxRotation: 0},
+      grid: {color: color('--line'), drawTicks: false},
+    };
+  }
+
+  function draw(figure) {
+    const plot =
+        JSON.parse(figure.querySelector('script[type="application/json"]')
+                       .textContent);
+    const drawing = figure.querySelector('.drawing');
+    const box = document.createElement('div');
+    box.className = 'canvas';
+    const canvas = document.createElement('canvas');
+    canvas.setAttribute('role', 'img');
+    canvas.setAttribute('aria-label', drawing.querySelector('svg')
+                                          .getAttribute('aria-label'));
+    box.appendChild(canvas);
+    drawing.hidden = true;
+    figure.insertBefore(box, drawing);
+    const chart = new Chart(canvas, {
+      type: 'scatter',
+      data: {
+        datasets: plot.series.map(function (series, index) {
+          return dataset(series, index, plot.log);
+        }),
+      },
+      options: {
+        animation: false,
+        responsive: true,
+        maintainAspectRatio: false,
+        interaction: {mode: 'nearest', axis: 'x', intersect: false},
+        scales: {
+          x: axis(plot.x, 'linear'),
+          y: axis(plot.y, plot.log ? 'logarithmic' : 'linear'),
+        },
+        plugins: {
+          legend: {
+            display: plot.series.length > 1,
+            position: 'bottom',
+            labels: {color: color('--ink'), usePointStyle: true,
+                     pointStyle: 'line'},
+          },
+        },
+      },
+    });
+    return function () {
+      chart.destroy();
+      box.remove();
+      drawing.hidden = false;
+    };
+  }
+
+  function drawAll() {
+    Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+    return Array.from(document.querySelectorAll('figure.plot'), draw);
+  }
+
+  let undo = drawAll();
+  matchMedia('(prefers-color-scheme: dark)')
+      .addEventListener('change', function () {
+        undo.forEach(function (f) { f(); });
+        undo = drawAll();
+      });
+})();

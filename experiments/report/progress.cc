@@ -1,0 +1,190 @@
+#include "experiments/report/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "experiments/report/printable_text.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+namespace {
+
+constexpr absl::Duration kRedrawInterval = absl::Milliseconds(100);
+// Each loss counts 2 % less than the next one.
+constexpr double kLossDecay = 0.98;
+// Weight of the newest measurement in a rate, and how long one lasts at least.
+constexpr double kRateSmoothing = 0.3;
+constexpr absl::Duration kRateInterval = absl::Milliseconds(500);
+
+constexpr absl::string_view kToLineStart = "\r";
+constexpr absl::string_view kEraseToEnd = "\x1b[K";
+constexpr absl::string_view kDim = "\x1b[2m";
+constexpr absl::string_view kPlain = "\x1b[0m";
+
+bool IsSet(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+// "0:07", "12:31", "3:05:00".
+std::string HoursMinutesSeconds(absl::Duration duration) {
+  const int64_t seconds = absl::ToInt64Seconds(duration);
+  const int64_t minutes = seconds / 60;
+  if (minutes < 60) return absl::StrFormat("%d:%02d", minutes, seconds % 60);
+  return absl::StrFormat("%d:%02d:%02d", minutes / 60, minutes % 60,
+                         seconds % 60);
+}
+
+// "870", "12.3k", "4.1M".
+std::string ShortNumber(double rate) {
+  if (rate < 1e3) return absl::StrFormat("%.0f", rate);
+  if (rate < 1e6) return absl::StrFormat("%.1fk", rate / 1e3);
+  return absl::StrFormat("%.1fM", rate / 1e6);
+}
+
+double Smooth(double old, double fresh) {
+  return old == 0 ? fresh : old + kRateSmoothing * (fresh - old);
+}
+
+}  // namespace
+
+ProgressOutput ProgressToStandardError() {
+  ProgressOutput output;
+  output.write = [](absl::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  };
+  output.now = [] { return absl::Now(); };
+  const char* term = std::getenv("TERM");
+  const bool smart = term != nullptr && absl::string_view(term) != "dumb";
+  if (smart && isatty(STDERR_FILENO) == 1) {
+    output.width = [] {
+      constexpr int kUsualWidth = 80;
+      winsize size{};
+      if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+        return kUsualWidth;
+      }
+      return static_cast<int>(size.ws_col);
+    };
+    output.color = !IsSet("NO_COLOR");
+  } else {
+    output.width = [] { return 0; };
+  }
+  return output;
+}
+
+Progress::Progress(int64_t total_steps, int64_t plain_interval,
+                   ProgressOutput output)
+    : total_steps_(total_steps),
+      plain_interval_(plain_interval),
+      output_(std::move(output)),
+      live_(output_.width() > 0),
+      measured_(output_.now()),
+      next_redraw_(absl::InfinitePast()) {
+  REGARD_CHECK_GE(total_steps, 0);
+  REGARD_CHECK_GE(plain_interval, 1);
+}
+
+Progress::~Progress() { Finish(); }
+
+void Progress::Update(const StepProgress& step) {
+  const bool first = !any_step_;
+  any_step_ = true;
+  last_ = step;
+  last_step_written_ = false;
+  loss_sum_ = kLossDecay * loss_sum_ + step.loss;
+  weight_sum_ = kLossDecay * weight_sum_ + 1;
+  tokens_ += step.tokens;
+  ++steps_;
+  if (live_) {
+    const absl::Time now = output_.now();
+    if (now >= next_redraw_) Redraw(now);
+  } else if (first || step.step % plain_interval_ == 0 ||
+             step.step == total_steps_) {
+    MeasureRates(output_.now());
+    output_.write(absl::StrCat(Line(), "\n"));
+    last_step_written_ = true;
+  }
+}
+
+void Progress::Message(absl::string_view text) {
+  const std::string printable = PrintableText(text);
+  if (!live_) {
+    output_.write(absl::StrCat(printable, "\n"));
+    return;
+  }
+  output_.write(absl::StrCat(kToLineStart, printable, kEraseToEnd, "\n"));
+  line_on_screen_ = false;
+  if (any_step_) Redraw(output_.now());
+}
+
+void Progress::Finish() {
+  if (!any_step_) return;
+  if (live_) {
+    if (!last_step_written_) Redraw(output_.now());
+    if (line_on_screen_) output_.write("\n");
+    line_on_screen_ = false;
+  } else if (!last_step_written_) {
+    MeasureRates(output_.now());
+    output_.write(absl::StrCat(Line(), "\n"));
+  }
+  last_step_written_ = true;
+  any_step_ = false;
+}
+
+void Progress::MeasureRates(absl::Time now) {
+  const absl::Duration elapsed = now - measured_;
+  const bool measured_before = steps_per_second_ > 0;
+  if (elapsed <= absl::ZeroDuration()) return;
+  if (measured_before && elapsed < kRateInterval) return;
+  const double seconds = absl::ToDoubleSeconds(elapsed);
+  tokens_per_second_ =
+      Smooth(tokens_per_second_, static_cast<double>(tokens_) / seconds);
+  steps_per_second_ =
+      Smooth(steps_per_second_, static_cast<double>(steps_) / seconds);
+  tokens_ = 0;
+  steps_ = 0;
+  measured_ = now;
+}
+
+std::string Progress::Line() const {
+  std::string line = absl::StrCat("step ", last_.step);
+  if (total_steps_ > 0) absl::StrAppend(&line, "/", total_steps_);
+  absl::StrAppendFormat(&line, "  loss %.4f", loss_sum_ / weight_sum_);
+  if (tokens_per_second_ > 0) {
+    absl::StrAppend(&line, "  ", ShortNumber(tokens_per_second_), " tok/s");
+  }
+  absl::StrAppendFormat(&line, "  lr %.3g  grad %.3g", last_.learning_rate,
+                        last_.gradient_norm);
+  const int64_t steps_left = total_steps_ - last_.step;
+  if (steps_left > 0 && steps_per_second_ > 0) {
+    const double seconds = static_cast<double>(steps_left) / steps_per_second_;
+    absl::StrAppend(&line, "  left ",
+                    HoursMinutesSeconds(absl::Seconds(std::ceil(seconds))));
+  }
+  return line;
+}
+
+void Progress::Redraw(absl::Time now) {
+  MeasureRates(now);
+  // The last column stays empty: some terminals wrap on it.
+  const int width = std::max(output_.width() - 1, 1);
+  std::string line = CutToWidth(Line(), width, "~");
+  if (output_.color) line = absl::StrCat(kDim, line, kPlain);
+  output_.write(absl::StrCat(kToLineStart, line, kEraseToEnd));
+  line_on_screen_ = true;
+  last_step_written_ = true;
+  next_redraw_ = now + kRedrawInterval;
+}
+
+}  // namespace regard
