@@ -1,0 +1,83 @@
+#include "autodiff/arena.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+constexpr size_t kHugePage = size_t{1} << 21;
+
+}  // namespace
+
+void Arena::FreeDeleter::operator()(char* block) const { std::free(block); }
+
+Arena::Block Arena::MakeBlock(size_t bytes) {
+  const size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
+  bytes = (bytes + alignment - 1) / alignment * alignment;
+  char* memory = static_cast<char*>(std::aligned_alloc(alignment, bytes));
+  REGARD_CHECK(memory != nullptr) << "out of memory: " << bytes << " bytes";
+  // Fewer TLB misses; where the kernel declines, nothing is lost.
+  if (alignment == kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);
+  return {std::unique_ptr<char[], FreeDeleter>(memory), bytes};
+}
+
+Arena::Arena(size_t first_block_bytes) {
+  blocks_.push_back(MakeBlock(first_block_bytes));
+  Enter(0, 0);
+}
+
+void Arena::Enter(size_t block, size_t offset) {
+  block_ = block;
+  base_ = blocks_[block].memory.get();
+  offset_ = offset;
+  end_ = blocks_[block].bytes;
+}
+
+void* Arena::AllocateInNextBlock(size_t bytes) {
+  high_water_ = std::max(high_water_, used());
+  // A later block may exist already: rewinding keeps blocks.
+  size_t next = block_ + 1;
+  while (next < blocks_.size() && blocks_[next].bytes < bytes) ++next;
+  if (next == blocks_.size()) {
+    blocks_.push_back(MakeBlock(std::max(bytes, 2 * blocks_.back().bytes)));
+  }
+  Enter(next, 0);
+  return Allocate(bytes);
+}
+
+void Arena::Poison(char* memory, size_t bytes) {
+  std::memset(memory, 0xFF, bytes);
+}
+
+void Arena::Rewind(Mark mark) {
+  high_water_ = std::max(high_water_, used());
+  Enter(mark.block, mark.offset);
+}
+
+void Arena::Reset() {
+  high_water_ = std::max(high_water_, used());
+  if (blocks_.size() > 1) {
+    size_t bytes = 0;
+    for (const Block& block : blocks_) bytes += block.bytes;
+    blocks_.clear();
+    blocks_.push_back(MakeBlock(bytes));
+  }
+  Enter(0, 0);
+}
+
+size_t Arena::used() const {
+  size_t used = offset_;
+  for (size_t i = 0; i < block_; ++i) used += blocks_[i].bytes;
+  return used;
+}
+
+size_t Arena::high_water() const { return std::max(high_water_, used()); }
+
+}  // namespace regard

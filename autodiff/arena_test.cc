@@ -1,0 +1,47 @@
+#include "autodiff/arena.h"
+
+#include <cstdint>
+
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+TEST(ArenaTest, AlignsEveryAllocation) {
+  Arena arena(256);
+  for (const int64_t count : {0, 1, 3, 64, 1000}) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(arena.New<float>(count)) % 64, 0u);
+  }
+}
+
+TEST(ArenaTest, RewindGivesTheSameStorageAgainAcrossBlocks) {
+  Arena arena(256);
+  arena.New<char>(128);
+  const Arena::Mark mark = arena.Save();
+  char* first = arena.New<char>(64);
+  arena.New<char>(10000);
+  arena.New<char>(100000);
+  arena.Rewind(mark);
+  EXPECT_EQ(arena.New<char>(64), first);
+}
+
+TEST(ArenaTest, ResetLeavesOneBlockThatHoldsWhatWasUsed) {
+  Arena arena(256);
+  arena.New<char>(200);
+  arena.New<char>(5000);
+  arena.Reset();
+  char* first = arena.New<char>(200);
+  char* second = arena.New<char>(5000);
+  EXPECT_EQ(second - first, 256);
+}
+
+TEST(ArenaTest, HighWaterIsTheMostEverInUse) {
+  Arena arena(1024);
+  arena.New<char>(512);
+  arena.Reset();
+  arena.New<char>(64);
+  EXPECT_EQ(arena.high_water(), 512u);
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,134 @@
+#include "autodiff/kernels/gemm.h"
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "autodiff/random.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+template <typename T>
+std::vector<T> Normal(int64_t n, uint64_t seed) {
+  const RandomStream stream(seed, "gemm_test");
+  std::vector<T> out(n);
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(stream.NormalAt(i));
+  return out;
+}
+
+TEST(GemmTest, MultipliesByHand) {
+  const std::vector<float> a = {1, 2, 3, 4, 5, 6};  // [2, 3]
+  const std::vector<float> b = {1, 0, 2, 1, 0, 3};  // [3, 2]
+  std::vector<float> c = {100, 100, 100, 100};
+  Gemm<float>({a.data(), 2, 3}, {b.data(), 3, 2}, {c.data(), 2, 2});
+  EXPECT_EQ(c, (std::vector<float>{5, 11, 14, 23}));
+  Gemm<float>({a.data(), 2, 3}, {b.data(), 3, 2}, {c.data(), 2, 2},
+              GemmMode::kAdd, 2);
+  EXPECT_EQ(c, (std::vector<float>{15, 33, 42, 69}));
+}
+
+TEST(GemmTest, EmptyInnerExtentAssignsZero) {
+  std::vector<float> c = {7, 7};
+  Gemm<float>({nullptr, 2, 0}, {nullptr, 0, 1}, {c.data(), 2, 1});
+  EXPECT_EQ(c, (std::vector<float>{0, 0}));
+}
+
+template <typename T>
+void ExpectMatchesReference(int64_t m, int64_t k, int64_t n, bool ta, bool tb) {
+  const std::vector<T> a = Normal<T>(m * k, 1);
+  const std::vector<T> b = Normal<T>(k * n, 2);
+  std::vector<T> c(m * n, T(NAN));
+  Gemm<T>(ta ? ConstMatrix<T>(a.data(), k, m).Transposed()
+             : ConstMatrix<T>(a.data(), m, k),
+          tb ? ConstMatrix<T>(b.data(), n, k).Transposed()
+             : ConstMatrix<T>(b.data(), k, n),
+          {c.data(), m, n});
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      double norm = 0;
+      for (int64_t l = 0; l < k; ++l) {
+        const double product =
+            static_cast<double>(ta ? a[l * m + i] : a[i * k + l]) *
+            static_cast<double>(tb ? b[j * k + l] : b[l * n + j]);
+        sum += product;
+        norm += std::abs(product);
+      }
+      const double epsilon = sizeof(T) == 4 ? 6e-8 : 1.2e-16;
+      ASSERT_NEAR(c[i * n + j], sum, 2 * epsilon * norm * 4)
+          << m << "x" << k << "x" << n << " " << ta << tb;
+    }
+  }
+}
+
+TEST(GemmTest, MatchesTheDefinitionInEveryTransposition) {
+  for (const int64_t m : {1, 2, 3, 17, 33}) {
+    for (const int64_t k : {1, 5, 64, 300}) {
+      for (const int64_t n : {1, 7, 16, 49}) {
+        for (const bool ta : {false, true}) {
+          for (const bool tb : {false, true}) {
+            ExpectMatchesReference<float>(m, k, n, ta, tb);
+            ExpectMatchesReference<double>(m, k, n, ta, tb);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(GemmTest, ReadsAndWritesThroughStrides) {
+  const std::vector<float> a = {1, 2, 0, 3, 4, 0};  // [2, 2] in rows of 3
+  const std::vector<float> b = {1, 0, 0, 1};
+  std::vector<float> c(8, -1);
+  Gemm<float>({a.data(), 2, 2, 3}, {b.data(), 2, 2}, {c.data(), 2, 2, 4});
+  EXPECT_EQ(c, (std::vector<float>{1, 2, -1, -1, 3, 4, -1, -1}));
+}
+
+// What batch-invariant decoding rests on.
+TEST(GemmTest, ARowsBitsDoNotDependOnTheRowsAroundIt) {
+  for (const bool tb : {false, true}) {
+    for (const int64_t k : {3, 32, 256, 700}) {
+      for (const int64_t n : {1, 9, 96, 200}) {
+        const int64_t m = 67;
+        const std::vector<float> a = Normal<float>(m * k, 3);
+        const std::vector<float> b = Normal<float>(k * n, 4);
+        const ConstMatrix<float> right =
+            tb ? ConstMatrix<float>(b.data(), n, k).Transposed()
+               : ConstMatrix<float>(b.data(), k, n);
+        std::vector<float> whole(m * n);
+        Gemm<float>({a.data(), m, k}, right, {whole.data(), m, n});
+        for (const int64_t rows : {1, 2, 3, 4, 5, 16, 31}) {
+          std::vector<float> part(rows * n);
+          for (int64_t begin = 0; begin + rows <= m; begin += rows) {
+            Gemm<float>({a.data() + begin * k, rows, k}, right,
+                        {part.data(), rows, n});
+            for (int64_t i = 0; i < rows * n; ++i) {
+              ASSERT_EQ(part[i], whole[begin * n + i])
+                  << rows << " rows, k " << k << ", n " << n << ", b "
+                  << (tb ? "transposed" : "plain");
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(GemmTest, CountsFloatingPointOperations) {
+  const int64_t before = GemmFlops();
+  const std::vector<float> a(6), b(12);
+  std::vector<float> c(8);
+  Gemm<float>({a.data(), 2, 3}, {b.data(), 3, 4}, {c.data(), 2, 4});
+  EXPECT_EQ(GemmFlops() - before, 48);
+}
+
+TEST(GemmDeathTest, MismatchedShapesAreNamed) {
+  float x = 0;
+  EXPECT_DEATH(Gemm<float>({&x, 1, 1}, {&x, 2, 1}, {&x, 1, 1}),
+               "1 vs. 2.*inner extent");
+}
+
+}  // namespace
+}  // namespace regard

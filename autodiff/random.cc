@@ -1,0 +1,80 @@
+#include "autodiff/random.h"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "autodiff/kernels/transcendental.h"
+
+namespace regard {
+
+std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter,
+                               std::array<uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t{0xD2511F53} * counter[0];
+    const uint64_t p1 = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<uint32_t>(p1 >> 32) ^ counter[1] ^ key[0],
+               static_cast<uint32_t>(p1),
+               static_cast<uint32_t>(p0 >> 32) ^ counter[3] ^ key[1],
+               static_cast<uint32_t>(p0)};
+    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
+  }
+  return counter;
+}
+
+uint64_t Hash(absl::string_view text, uint64_t seed) {
+  for (const char c : text) {
+    seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return seed;
+}
+
+uint64_t Hash(uint64_t number, uint64_t seed) {
+  for (int byte = 0; byte < 8; ++byte) {
+    seed = (seed ^ (number >> (8 * byte) & 0xFF)) * 0x100000001b3;
+  }
+  return seed;
+}
+
+RandomStream::RandomStream(uint64_t seed, absl::string_view purpose) {
+  const uint64_t key = Hash(purpose, Hash(seed, kHashSeed));
+  key_ = {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)};
+}
+
+uint64_t RandomStream::Word(uint64_t index, uint32_t attempt, int half) const {
+  const std::array<uint32_t, 4> words =
+      Philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
+              attempt, 0},
+             key_);
+  return uint64_t{words[2 * half]} << 32 | words[2 * half + 1];
+}
+
+uint64_t RandomStream::BitsAt(uint64_t index) const {
+  return Word(index, 0, 0);
+}
+
+double RandomStream::UniformAt(uint64_t index) const {
+  return static_cast<double>(BitsAt(index) >> 11) * 0x1p-53;
+}
+
+double RandomStream::NormalAt(uint64_t index) const {
+  // Marsaglia's polar method: a point in the unit disc, other than its centre.
+  for (uint32_t attempt = 0;; ++attempt) {
+    const double u =
+        static_cast<double>(Word(index, attempt, 0) >> 11) * 0x1p-52 - 1;
+    const double v =
+        static_cast<double>(Word(index, attempt, 1) >> 11) * 0x1p-52 - 1;
+    const double s = u * u + v * v;
+    if (s >= 1 || s == 0) continue;
+    double log_s;
+    Log(&s, &log_s, 1);
+    return u * std::sqrt(-2 * log_s / s);
+  }
+}
+
+uint64_t RandomStream::BelowAt(uint64_t index, uint64_t bound) const {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<uint64_t>((Wide{BitsAt(index)} * bound) >> 64);
+}
+
+}  // namespace regard

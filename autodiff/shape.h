@@ -1,0 +1,98 @@
+// The extents of a dense row-major array of rank 0 to 5.
+#ifndef AUTODIFF_SHAPE_H_
+#define AUTODIFF_SHAPE_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <ostream>
+#include <string>
+
+#include "absl/types/span.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+class Shape {
+ public:
+  static constexpr int kMaxRank = 5;
+
+  // A scalar.
+  Shape() = default;
+
+  Shape(std::initializer_list<int64_t> extents)
+      : Shape(absl::MakeConstSpan(extents.begin(), extents.size())) {}
+
+  explicit Shape(absl::Span<const int64_t> extents)
+      : rank_(static_cast<int32_t>(extents.size())) {
+    REGARD_CHECK(rank_ <= kMaxRank) << "rank " << rank_;
+    for (int i = 0; i < rank_; ++i) {
+      REGARD_CHECK(extents[i] >= 0 && extents[i] <= INT32_MAX)
+          << "extent " << extents[i];
+      extents_[i] = static_cast<int32_t>(extents[i]);
+    }
+  }
+
+  int rank() const { return rank_; }
+
+  // Extent of `axis`; a negative axis counts from the end.
+  int64_t operator[](int axis) const { return extents_[Axis(axis)]; }
+
+  // `axis` counted from the front.
+  int Axis(int axis) const {
+    const int from_front = axis < 0 ? axis + rank_ : axis;
+    REGARD_CHECK(from_front >= 0 && from_front < rank_)
+        << "axis " << axis << " of " << ToString();
+    return from_front;
+  }
+
+  int64_t size() const {
+    int64_t size = 1;
+    for (int i = 0; i < rank_; ++i) size *= extents_[i];
+    return size;
+  }
+
+  // Matrix operations see [rows, cols]: the last axis, and all before it.
+  int64_t cols() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
+  int64_t rows() const {
+    int64_t rows = 1;
+    for (int i = 0; i + 1 < rank_; ++i) rows *= extents_[i];
+    return rows;
+  }
+
+  // This shape with one extent changed.
+  Shape With(int axis, int64_t extent) const {
+    Shape out = *this;
+    out.extents_[Axis(axis)] = static_cast<int32_t>(extent);
+    return out;
+  }
+
+  friend bool operator==(const Shape& a, const Shape& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (int i = 0; i < a.rank_; ++i) {
+      if (a.extents_[i] != b.extents_[i]) return false;
+    }
+    return true;
+  }
+
+  // "[2, 3]".
+  std::string ToString() const {
+    std::string text = "[";
+    for (int i = 0; i < rank_; ++i) {
+      if (i > 0) text += ", ";
+      text += std::to_string(extents_[i]);
+    }
+    return text + "]";
+  }
+
+  friend std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+    return out << shape.ToString();
+  }
+
+ private:
+  int32_t extents_[kMaxRank] = {};
+  int32_t rank_ = 0;
+};
+
+}  // namespace regard
+
+#endif  // AUTODIFF_SHAPE_H_

@@ -1,0 +1,137 @@
+#include "autodiff/tape.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "autodiff/random.h"
+
+namespace regard {
+
+std::string ScopeName::ToString() const {
+  std::string text = parent == nullptr ? "" : parent->ToString() + "/";
+  absl::StrAppend(&text, name);
+  if (index >= 0) absl::StrAppend(&text, "[", index, "]");
+  return text;
+}
+
+template <typename T>
+Var<T> Tape<T>::Constant(const Shape& shape, absl::Span<const T> values) {
+  Var<T> out = Constant(shape);
+  REGARD_CHECK_EQ(static_cast<int64_t>(values.size()), shape.size())
+      << "values for a constant " << shape;
+  std::copy(values.begin(), values.end(), out.data());
+  return out;
+}
+
+template <typename T>
+Var<T> Tape<T>::Full(const Shape& shape, T value) {
+  Var<T> out = Constant(shape);
+  std::fill_n(out.data(), out.size(), value);
+  return out;
+}
+
+template <typename T>
+Var<T> Tape<T>::Input(const Shape& shape, absl::Span<const T> values) {
+  Var<T> out = Constant(shape, values);
+  out.node()->needs_grad = true;
+  return out;
+}
+
+template <typename T>
+void Tape<T>::Backward(Var<T> scalar, T seed) {
+  REGARD_CHECK_EQ(scalar.size(), 1) << "Backward() from " << scalar.shape();
+  if (auto d = scalar.grad_ref()) d.AddEach([=](int64_t) { return seed; });
+  BackwardTo({{}, 0, 0});
+}
+
+template <typename T>
+void Tape<T>::BackwardTo(const Mark& mark) {
+  const ScopeName* const outer_scope = scope_;
+  const uint32_t outer_floor = grad_floor_;
+  grad_floor_ = mark.nodes;
+  for (size_t i = records_.size(); i > mark.records; --i) {
+    // A copy: a closure that replays a Checkpoint appends records.
+    const Entry entry = records_[i - 1];
+    scope_ = entry.scope;
+    touched_now_.clear();
+    bool ran;
+    {
+      ScratchScope<T> scratch(*this);
+      ran = entry.run(entry.payload);
+    }
+    if (!ran) continue;
+    if (observer_ != nullptr) {
+      observer_->OnRecord(entry.name, entry.scope, false);
+    }
+    for (const Node<T>* node : touched_now_) {
+      CheckFinite(*node, /*gradient=*/true, entry.name);
+    }
+  }
+  grad_floor_ = outer_floor;
+  scope_ = outer_scope;
+}
+
+template <typename T>
+void Tape<T>::AllocateGrad(Node<T>* node) {
+  REGARD_CHECK(node->index >= grad_floor_)
+      << "a checkpointed function differentiates a value that is not among its "
+         "inputs";
+  node->grad = arena_.template New<T>(node->size);
+}
+
+template <typename T>
+void Tape<T>::Rewind(const Mark& mark) {
+  arena_.Rewind(mark.arena);
+  records_.resize(mark.records);
+  nodes_ = mark.nodes;
+}
+
+template <typename T>
+void Tape<T>::Reset() {
+  arena_.Reset();
+  scratch_.Reset();
+  records_.clear();
+  nodes_ = 0;
+  scope_ = nullptr;
+  ++generation_;
+}
+
+template <typename T>
+void Tape<T>::CheckFinite(const Node<T>& node, bool gradient,
+                          const char* name) {
+  if (!fault_.empty()) return;
+  const T* const values = gradient ? node.grad : node.value;
+  int64_t nans = 0;
+  int64_t infinities = 0;
+  for (int64_t i = 0; i < node.size; ++i) {
+    nans += std::isnan(values[i]);
+    infinities += std::isinf(values[i]);
+  }
+  if (!gradient && node.infinity_is_legal) infinities = 0;
+  if (nans + infinities == 0) return;
+  fault_ = absl::StrCat(nans > 0 ? "NaN" : "Inf", " in ",
+                        gradient ? "a gradient made by " : "the value of ",
+                        name, " (", nans, " NaN and ", infinities,
+                        " Inf among ", node.size, " elements)");
+  if (scope_ != nullptr) absl::StrAppend(&fault_, " at ", scope_->ToString());
+}
+
+template <typename T>
+Scope<T>::Scope(Tape<T>& tape, const char* name, int64_t index)
+    : tape_(tape), outer_(tape.scope()) {
+  auto* scope =
+      static_cast<ScopeName*>(tape.arena().Allocate(sizeof(ScopeName)));
+  const uint64_t outer_hash = outer_ == nullptr ? kHashSeed : outer_->hash;
+  *scope = {outer_, name, index,
+            Hash(static_cast<uint64_t>(index), Hash(name, outer_hash))};
+  tape_.set_scope(scope);
+}
+
+template class Tape<float>;
+template class Tape<double>;
+template class Scope<float>;
+template class Scope<double>;
+
+}  // namespace regard

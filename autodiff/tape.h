@@ -1,0 +1,444 @@
+// Reverse-mode automatic differentiation by an eager tape.
+//
+// Computing an operation runs it now and appends one record; Backward() walks
+// the records in reverse. An operation is forward code and a recorded closure:
+//
+//   template <typename T>
+//   Var<T> Square(Var<T> x) {
+//     Tape<T>& tape = x.tape();
+//     Var<T> y = tape.New(x.shape(), x.needs_grad());
+//     y.array() = x.array().square();
+//     tape.Record("Square", y, [=] {
+//       if (auto d = x.grad_ref()) d.Add(T(2) * y.grad() * x.array());
+//     });
+//     return y;
+//   }
+//
+// There is no global state: operations find the tape through their operands,
+// and tapes on several threads do not meet. A Var is valid until the tape is
+// reset or rewound past it; debug builds check this.
+#ifndef AUTODIFF_TAPE_H_
+#define AUTODIFF_TAPE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "autodiff/arena.h"
+#include "autodiff/shape.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+class Tape;
+
+// A row-major array seen as [rows, cols].
+template <typename T>
+using ArrayMap = Eigen::Map<
+    Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+
+// Storage of one value and its gradient; shared by reshapes of the same value.
+template <typename T>
+struct Node {
+  T* value;
+  T* grad;  // null until first touched
+  Tape<T>* tape;
+  int64_t size;
+  uint32_t index;   // counts the tape's nodes in order of creation
+  bool needs_grad;  // whether Backward() should come here
+  bool touched;     // whether `grad` holds something
+  // Whether -inf and inf are values like others here, as -inf is in a score.
+  bool infinity_is_legal;
+};
+
+// Access to the gradient of one operand from inside a backward closure. The
+// first contribution is assigned, later ones are added, whichever record comes
+// first; nothing is zero-filled beforehand.
+template <typename T>
+class GradRef {
+ public:
+  GradRef(Node<T>* node, int64_t rows, int64_t cols)
+      : node_(node), rows_(rows), cols_(cols) {}
+
+  // False where nobody asks for this gradient.
+  explicit operator bool() const { return node_ != nullptr; }
+
+  // Adds an array expression of the operand's [rows, cols].
+  template <typename Expression>
+  void Add(const Eigen::ArrayBase<Expression>& expression) {
+    const bool accumulate = Begin();
+    ArrayMap<T> grad(node_->grad, rows_, cols_);
+    if (accumulate) {
+      grad += expression;
+    } else {
+      grad = expression;
+    }
+  }
+
+  // Adds f(i) to element i, 0 <= i < size, in row-major order.
+  template <typename F>
+  void AddEach(F f) {
+    const bool accumulate = Begin();
+    T* __restrict grad = node_->grad;
+    const int64_t size = node_->size;
+    if (accumulate) {
+      for (int64_t i = 0; i < size; ++i) grad[i] += f(i);
+    } else {
+      for (int64_t i = 0; i < size; ++i) grad[i] = f(i);
+    }
+  }
+
+  // For kernels that write every element: true if they must add to data(),
+  // false if they must assign.
+  bool Begin();
+
+  // For kernels that write some elements: storage to add to, cleared if this is
+  // the first contribution.
+  T* BeginPartial() {
+    if (!Begin()) std::fill_n(node_->grad, node_->size, T(0));
+    return node_->grad;
+  }
+
+  T* data() const { return node_->grad; }
+
+ private:
+  Node<T>* node_;
+  int64_t rows_;
+  int64_t cols_;
+};
+
+// A value on a tape: a node seen with a shape. Trivially copyable.
+template <typename T>
+class Var {
+ public:
+  Var() = default;
+  Var(Node<T>* node, const Shape& shape) : node_(node), shape_(shape) {
+#ifndef NDEBUG
+    generation_ = node->tape->generation();
+#endif
+  }
+
+  // False for a default-constructed Var, which stands for an absent operand.
+  bool has_value() const { return node_ != nullptr; }
+
+  Tape<T>& tape() const { return *node()->tape; }
+  const Shape& shape() const { return shape_; }
+  int64_t dim(int axis) const { return shape_[axis]; }
+  int64_t size() const { return node()->size; }
+  int64_t rows() const { return shape_.rows(); }
+  int64_t cols() const { return shape_.cols(); }
+  bool needs_grad() const { return node()->needs_grad; }
+
+  T* data() const { return node()->value; }
+  absl::Span<T> span() const {
+    return absl::MakeSpan(data(), static_cast<size_t>(size()));
+  }
+  ArrayMap<T> array() const { return {data(), rows(), cols()}; }
+  // The value of a one-element Var.
+  T item() const {
+    REGARD_CHECK_EQ(size(), 1) << "item() of " << shape_;
+    return *data();
+  }
+
+  // The gradient; null, or a failed check, where it is untouched.
+  const T* grad_data() const { return node()->touched ? node_->grad : nullptr; }
+  ArrayMap<T> grad() const {
+    REGARD_CHECK(node()->touched) << "no gradient reached this " << shape_;
+    return {node_->grad, rows(), cols()};
+  }
+  GradRef<T> grad_ref() const {
+    return {node()->needs_grad ? node_ : nullptr, rows(), cols()};
+  }
+
+  // The same storage under another shape of equal size.
+  Var WithShape(const Shape& shape) const {
+    REGARD_CHECK_EQ(shape.size(), size()) << shape << " of " << shape_;
+    Var out = *this;
+    out.shape_ = shape;
+    return out;
+  }
+
+  Node<T>* node() const {
+#ifndef NDEBUG
+    REGARD_CHECK(node_ != nullptr) << "an empty Var";
+    REGARD_CHECK_EQ(generation_, node_->tape->generation())
+        << "a Var outlived its tape's Reset()";
+#endif
+    return node_;
+  }
+
+ private:
+  Node<T>* node_ = nullptr;
+  Shape shape_;
+#ifndef NDEBUG
+  uint32_t generation_ = 0;
+#endif
+};
+
+// One level of a name such as "decoder/step[3]/attention".
+struct ScopeName {
+  const ScopeName* parent;
+  const char* name;
+  int64_t index;  // -1 where the scope is not one of a series
+  uint64_t hash;  // of the whole path
+
+  std::string ToString() const;
+};
+
+// What the random numbers of one training step depend on.
+struct RandomState {
+  uint64_t seed = 0;
+  int64_t step = 0;
+  // Of the examples along the leading axis; empty: 0, 1, 2, ...
+  absl::Span<const int64_t> examples;
+};
+
+// Who watches records run, such as a profile. `forward` is false in Backward().
+class TapeObserver {
+ public:
+  virtual ~TapeObserver() = default;
+  virtual void OnRecord(const char* name, const ScopeName* scope,
+                        bool forward) = 0;
+};
+
+template <typename T>
+class Tape {
+ public:
+  struct Mark {
+    Arena::Mark arena;
+    size_t records;
+    uint32_t nodes;
+  };
+
+  Tape() = default;
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  // Uninitialised storage for the output of an operation.
+  Var<T> New(const Shape& shape, bool needs_grad) {
+    return Var<T>(NewNode(arena_.template New<T>(shape.size()), nullptr,
+                          shape.size(), needs_grad && recording_),
+                  shape);
+  }
+
+  // A value without gradient; the first form is uninitialised.
+  Var<T> Constant(const Shape& shape) { return New(shape, false); }
+  Var<T> Constant(const Shape& shape, absl::Span<const T> values);
+  Var<T> Full(const Shape& shape, T value);
+
+  // A value whose storage belongs to the caller, such as a parameter. `grad`
+  // may be null: nobody asks for it. One leaf per parameter and step: a second
+  // one would overwrite the gradient of the first.
+  Var<T> Leaf(T* value, T* grad, const Shape& shape) {
+    return Var<T>(NewNode(value, grad, shape.size(), grad != nullptr), shape);
+  }
+
+  // A leaf whose storage is the tape's, for tests and analyses.
+  Var<T> Input(const Shape& shape, absl::Span<const T> values);
+
+  // Appends `backward` for `out` unless no operand needs a gradient. It runs if
+  // the gradient of `out` was touched. `name` must outlive the tape.
+  template <typename F>
+  void Record(const char* name, Var<T> out, F backward) {
+    const Var<T> outs[] = {out};
+    RecordOutputs(name, outs, backward);
+  }
+
+  // The same for an operation of several outputs: it runs if any was touched,
+  // and must ask each for grad_data().
+  template <size_t kOutputs, typename F>
+  void RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
+                     F backward);
+
+  // Runs the records backwards from a scalar, whose gradient is `seed`.
+  void Backward(Var<T> scalar, T seed = T(1));
+
+  // Runs the records after `mark` backwards from gradients that stand already.
+  void BackwardTo(const Mark& mark);
+
+  // While off, outputs need no gradient and nothing is recorded.
+  bool recording() const { return recording_; }
+  void set_recording(bool recording) { recording_ = recording; }
+
+  Mark Save() const { return {arena_.Save(), records_.size(), nodes_}; }
+  // Forgets what was made since `mark`.
+  void Rewind(const Mark& mark);
+  // Forgets everything; memory is kept for the next step.
+  void Reset();
+
+  // Changes with each Reset().
+  uint32_t generation() const { return generation_; }
+
+  // Storage that lives as long as the values (index spans of closures).
+  Arena& arena() { return arena_; }
+  // Storage that a kernel gives back at the end of its ScratchScope; every
+  // backward closure has one around it.
+  Arena& scratch() { return scratch_; }
+
+  // Training turns dropout on.
+  bool training() const { return training_; }
+  void set_training(bool training) { training_ = training; }
+  const RandomState& random() const { return random_; }
+  void set_random(const RandomState& random) { random_ = random; }
+
+  const ScopeName* scope() const { return scope_; }
+  void set_scope(const ScopeName* scope) { scope_ = scope; }
+
+  // Checks every value and gradient as it is made, at the cost of reading it
+  // once more. The first fault is described, and kept until taken:
+  // "NaN in the value of MatMul (1 NaN and 0 Inf among 6 elements) at
+  // decoder/attention".
+  void set_checked(bool checked) { checked_ = checked; }
+  const std::string& fault() const { return fault_; }
+  void clear_fault() { fault_.clear(); }
+
+  // Not owned; null for none.
+  void set_observer(TapeObserver* observer) { observer_ = observer; }
+
+  size_t records() const { return records_.size(); }
+  size_t high_water_bytes() const {
+    return arena_.high_water() + scratch_.high_water();
+  }
+
+  // Storage for a gradient; used by GradRef.
+  void AllocateGrad(Node<T>* node);
+  void NoteTouched(Node<T>* node) {
+    if (checked_) touched_now_.push_back(node);
+  }
+
+ private:
+  struct Entry {
+    bool (*run)(void* payload);  // false: no output was touched
+    void* payload;
+    const char* name;
+    const ScopeName* scope;
+  };
+
+  template <size_t kOutputs, typename F>
+  struct Payload {
+    Node<T>* outs[kOutputs];
+    F backward;
+  };
+
+  template <size_t kOutputs, typename F>
+  static bool Run(void* payload);
+
+  Node<T>* NewNode(T* value, T* grad, int64_t size, bool needs_grad) {
+    auto* node = static_cast<Node<T>*>(arena_.Allocate(sizeof(Node<T>)));
+    *node = {value, grad, this, size, nodes_++, needs_grad, false, false};
+    return node;
+  }
+
+  void CheckFinite(const Node<T>& node, bool gradient, const char* name);
+
+  Arena arena_;
+  Arena scratch_;
+  std::vector<Entry> records_;
+  uint32_t nodes_ = 0;
+  uint32_t generation_ = 0;
+  // Gradients of nodes below this index may not be allocated now: the memory
+  // would be rewound under them. Set while a Checkpoint replays.
+  uint32_t grad_floor_ = 0;
+  bool recording_ = true;
+  bool training_ = false;
+  bool checked_ = false;
+  RandomState random_;
+  const ScopeName* scope_ = nullptr;
+  TapeObserver* observer_ = nullptr;
+  std::string fault_;
+  std::vector<Node<T>*> touched_now_;
+};
+
+// Names what is computed during its life: `Scope scope(tape, "decoder");`. The
+// name must outlive the tape; `index` tells the members of a series apart.
+template <typename T>
+class Scope {
+ public:
+  Scope(Tape<T>& tape, const char* name, int64_t index = -1);
+  ~Scope() { tape_.set_scope(outer_); }
+
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  Tape<T>& tape_;
+  const ScopeName* outer_;
+};
+
+// Gives scratch storage back at the end of its life.
+template <typename T>
+class ScratchScope {
+ public:
+  explicit ScratchScope(Tape<T>& tape)
+      : arena_(tape.scratch()), mark_(arena_.Save()) {}
+  ~ScratchScope() { arena_.Rewind(mark_); }
+
+  ScratchScope(const ScratchScope&) = delete;
+  ScratchScope& operator=(const ScratchScope&) = delete;
+
+  T* New(int64_t count) { return arena_.template New<T>(count); }
+
+ private:
+  Arena& arena_;
+  Arena::Mark mark_;
+};
+
+// Implementation of templates.
+
+template <typename T>
+bool GradRef<T>::Begin() {
+  if (node_->touched) return true;
+  if (node_->grad == nullptr) node_->tape->AllocateGrad(node_);
+  node_->touched = true;
+  node_->tape->NoteTouched(node_);
+  return false;
+}
+
+template <typename T>
+template <size_t kOutputs, typename F>
+bool Tape<T>::Run(void* payload) {
+  auto* self = static_cast<Payload<kOutputs, F>*>(payload);
+  bool touched = false;
+  for (const Node<T>* out : self->outs) touched |= out->touched;
+  if (touched) self->backward();
+  return touched;
+}
+
+template <typename T>
+template <size_t kOutputs, typename F>
+void Tape<T>::RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
+                            F backward) {
+  static_assert(
+      std::is_trivially_copyable_v<F> && std::is_trivially_destructible_v<F>,
+      "a backward closure is never destroyed: capture Vars, spans of "
+      "the arena and numbers");
+  if (checked_) {
+    for (const Var<T>& out : outs) {
+      CheckFinite(*out.node(), /*gradient=*/false, name);
+    }
+  }
+  if (observer_ != nullptr) observer_->OnRecord(name, scope_, true);
+  bool needs_grad = false;
+  for (const Var<T>& out : outs) needs_grad |= out.needs_grad();
+  if (!needs_grad) return;
+  auto* payload = static_cast<Payload<kOutputs, F>*>(
+      arena_.Allocate(sizeof(Payload<kOutputs, F>)));
+  for (size_t i = 0; i < kOutputs; ++i) payload->outs[i] = outs[i].node();
+  new (&payload->backward) F(backward);
+  records_.push_back({&Run<kOutputs, F>, payload, name, scope_});
+}
+
+extern template class Tape<float>;
+extern template class Tape<double>;
+extern template class Scope<float>;
+extern template class Scope<double>;
+
+}  // namespace regard
+
+#endif  // AUTODIFF_TAPE_H_

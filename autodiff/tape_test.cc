@@ -1,0 +1,185 @@
+#include "autodiff/tape.h"
+
+#include <cmath>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Var<double> Square(Var<double> x) {
+  Tape<double>& tape = x.tape();
+  Var<double> y = tape.New(x.shape(), x.needs_grad());
+  y.array() = x.array().square();
+  tape.Record("Square", y, [=] {
+    if (auto d = x.grad_ref()) d.Add(2 * y.grad() * x.array());
+  });
+  return y;
+}
+
+Var<double> Total(Var<double> x) {
+  Var<double> y = x.tape().New({}, x.needs_grad());
+  *y.data() = x.array().sum();
+  x.tape().Record("Total", y, [=] {
+    if (auto d = x.grad_ref())
+      d.AddEach([=](int64_t) { return *y.grad_data(); });
+  });
+  return y;
+}
+
+std::vector<double> Grad(Var<double> x) {
+  return {x.grad_data(), x.grad_data() + x.size()};
+}
+
+TEST(TapeTest, DifferentiatesAComposition) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({3}, {1, -2, 3});
+  Var<double> y = Total(Square(Square(x)));  // sum of x^4
+  EXPECT_EQ(y.item(), 1 + 16 + 81);
+  tape.Backward(y);
+  EXPECT_THAT(Grad(x), ElementsAre(4, -32, 108));
+}
+
+TEST(TapeTest, AddsUpTheGradientsOfSeveralUses) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({2}, {1, 2});
+  Var<double> a = Square(x);
+  Var<double> b = Square(x);
+  Var<double> y = tape.New({}, true);
+  *y.data() = 0;
+  tape.Record("Both", y, [=] {
+    if (auto d = a.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
+    if (auto d = b.grad_ref()) d.AddEach([](int64_t) { return 10.0; });
+  });
+  tape.Backward(y);
+  EXPECT_THAT(Grad(x), ElementsAre(22, 44));
+}
+
+TEST(TapeTest, AReshapeSharesValueAndGradient) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({2, 2}, {1, 2, 3, 4});
+  tape.Backward(Total(Square(x.WithShape({4}))));
+  EXPECT_THAT(Grad(x), ElementsAre(2, 4, 6, 8));
+}
+
+TEST(TapeTest, SkipsWhatDoesNotReachTheResult) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1}, {3});
+  Var<double> unused = Square(x);
+  tape.Backward(Total(x));
+  EXPECT_EQ(unused.grad_data(), nullptr);
+  EXPECT_THAT(Grad(x), ElementsAre(1));
+}
+
+TEST(TapeTest, RecordsNothingForConstantsOrWhileOff) {
+  Tape<double> tape;
+  Square(tape.Constant({1}, {3}));
+  EXPECT_EQ(tape.records(), 0u);
+  tape.set_recording(false);
+  EXPECT_FALSE(Square(tape.Input({1}, {3})).needs_grad());
+  EXPECT_EQ(tape.records(), 0u);
+}
+
+TEST(TapeTest, AnUntouchedOutputOfSeveralReadsAsAbsent) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1}, {3});
+  Var<double> first = tape.New({1}, true);
+  Var<double> second = tape.New({1}, true);
+  *first.data() = *second.data() = 0;
+  tape.RecordOutputs("Two", {first, second}, [=] {
+    EXPECT_EQ(first.grad_data(), nullptr);
+    const double d_second = *second.grad_data();
+    if (auto d = x.grad_ref()) d.AddEach([=](int64_t) { return d_second; });
+  });
+  tape.Backward(second, 5);
+  EXPECT_THAT(Grad(x), ElementsAre(5));
+}
+
+TEST(TapeTest, ALeafWritesIntoTheCallersStorage) {
+  std::vector<double> value = {2};
+  std::vector<double> grad = {NAN};
+  Tape<double> tape;
+  for (int step = 0; step < 2; ++step) {
+    tape.Reset();
+    tape.Backward(Square(tape.Leaf(value.data(), grad.data(), {1})));
+    EXPECT_EQ(grad[0], 4);
+  }
+}
+
+TEST(TapeTest, PartialContributionsStartFromZero) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({3}, {1, 2, 3});
+  Var<double> y = tape.New({}, true);
+  *y.data() = x.data()[1];
+  tape.Record("Pick", y, [=] {
+    if (auto d = x.grad_ref()) d.BeginPartial()[1] += *y.grad_data();
+  });
+  tape.Backward(y);
+  EXPECT_THAT(Grad(x), ElementsAre(0, 1, 0));
+}
+
+TEST(TapeTest, ScopesNameAndTellApart) {
+  Tape<double> tape;
+  Scope<double> decoder(tape, "decoder");
+  uint64_t first;
+  {
+    Scope<double> step(tape, "step", 0);
+    first = tape.scope()->hash;
+    EXPECT_EQ(tape.scope()->ToString(), "decoder/step[0]");
+  }
+  Scope<double> step(tape, "step", 1);
+  EXPECT_NE(tape.scope()->hash, first);
+}
+
+TEST(TapeTest, CheckedModeNamesTheFirstFaultForward) {
+  Tape<double> tape;
+  tape.set_checked(true);
+  Scope<double> scope(tape, "decoder");
+  Square(Square(tape.Input({2}, {1, 1e200})));
+  EXPECT_THAT(tape.fault(), HasSubstr("Inf in the value of Square"));
+  EXPECT_THAT(tape.fault(), HasSubstr("at decoder"));
+}
+
+TEST(TapeTest, CheckedModeNamesTheFirstFaultBackward) {
+  Tape<double> tape;
+  tape.set_checked(true);
+  Var<double> x = tape.Input({1}, {0});
+  Var<double> y = tape.New({1}, true);
+  *y.data() = std::sqrt(*x.data());
+  {
+    Scope<double> scope(tape, "norm");
+    tape.Record("Sqrt", y, [=] {
+      if (auto d = x.grad_ref()) d.Add(0.5 / y.array() * y.grad());
+    });
+  }
+  tape.Backward(Total(y));
+  EXPECT_THAT(tape.fault(), HasSubstr("Inf in a gradient made by Sqrt"));
+  EXPECT_THAT(tape.fault(), HasSubstr("at norm"));
+}
+
+TEST(TapeTest, CheckedModeAcceptsLegalInfinities) {
+  Tape<double> tape;
+  tape.set_checked(true);
+  Var<double> score = tape.New({1}, true);
+  *score.data() = -INFINITY;
+  score.node()->infinity_is_legal = true;
+  tape.Record("Score", score, [] {});
+  EXPECT_EQ(tape.fault(), "");
+}
+
+#ifndef NDEBUG
+TEST(TapeDeathTest, UseAfterResetIsCaught) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1}, {1});
+  tape.Reset();
+  EXPECT_DEATH(x.data(), "outlived");
+}
+#endif
+
+}  // namespace
+}  // namespace regard
