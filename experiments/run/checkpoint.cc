@@ -1,0 +1,230 @@
+#include "experiments/run/checkpoint.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "experiments/run/checkpoint_manifest.h"
+#include "experiments/run/file.h"
+#include "experiments/run/safetensors.h"
+#include "experiments/run/sha256.h"
+#include "third_party/abseil_backport/check.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+namespace {
+
+constexpr char kFolder[] = "checkpoints";
+constexpr char kPrefix[] = "step-";
+// Follows the name of one that is not finished, or is being removed.
+constexpr char kTemporary[] = ".tmp-";
+// Follows the name of one while another takes its place.
+constexpr char kReplaced[] = ".old";
+constexpr int64_t kMaxStateBytes = int64_t{64} << 20;
+
+// An entry of the checkpoints folder that bears a step's name.
+struct Entry {
+  int64_t step = 0;
+  std::string path;
+  std::string suffix;
+};
+
+// The entries, newest first, and of one step the replaced one last. Names that
+// are not ours are left out.
+absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& folder) {
+  std::vector<Entry> entries;
+  if (!IsDirectory(folder)) return entries;
+  REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          ListDirectory(folder));
+  for (const std::string& name : names) {
+    absl::string_view rest = name;
+    if (!absl::ConsumePrefix(&rest, kPrefix)) continue;
+    const absl::string_view digits = rest.substr(
+        0, std::find_if_not(rest.begin(), rest.end(), absl::ascii_isdigit) -
+               rest.begin());
+    Entry entry;
+    if (!absl::SimpleAtoi(digits, &entry.step)) continue;
+    // Step 7 is never `step-007`.
+    if (absl::StrCat(entry.step) != digits) continue;
+    entry.path = JoinPath(folder, name);
+    entry.suffix = std::string(rest.substr(digits.size()));
+    if (IsDirectory(entry.path)) entries.push_back(std::move(entry));
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.step != b.step ? a.step > b.step : a.suffix < b.suffix;
+  });
+  return entries;
+}
+
+bool IsTemporary(const Entry& entry) {
+  return entry.suffix.rfind(kTemporary, 0) == 0;
+}
+
+// Writes `path` by the pieces that `write` hands to its sink.
+template <typename Write>
+absl::StatusOr<FileFacts> WriteCounted(const std::string& path,
+                                       FileOperations& files, Write write) {
+  REGARD_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(path, files));
+  FileFacts facts;
+  Sha256 sha256;
+  REGARD_RETURN_IF_ERROR(write([&](absl::string_view bytes) {
+    facts.bytes += bytes.size();
+    sha256.Update(bytes);
+    return writer.Append(bytes);
+  }));
+  REGARD_RETURN_IF_ERROR(writer.Finish());
+  facts.sha256 = sha256.HexDigest();
+  return facts;
+}
+
+// Fills a new folder with a whole checkpoint, the manifest last, and puts it on
+// the disk.
+absl::Status WriteFolder(const std::string& path,
+                         const CheckpointContent& content,
+                         FileOperations& files) {
+  REGARD_RETURN_IF_ERROR(RemoveTree(path, files));
+  REGARD_RETURN_IF_ERROR(MakeDirectories(path, files));
+  std::map<std::string, FileFacts> facts;
+  REGARD_ASSIGN_OR_RETURN(
+      facts[kWeightsFile],
+      WriteCounted(JoinPath(path, kWeightsFile), files, [&](auto sink) {
+        return WriteSafetensors(content.weights, content.weights_metadata,
+                                sink);
+      }));
+  REGARD_ASSIGN_OR_RETURN(
+      facts[kOptimizerFile],
+      WriteCounted(JoinPath(path, kOptimizerFile), files, [&](auto sink) {
+        return WriteSafetensors(content.optimizer, {}, sink);
+      }));
+  REGARD_ASSIGN_OR_RETURN(
+      facts[kStateFile],
+      WriteCounted(JoinPath(path, kStateFile), files,
+                   [&](auto sink) { return sink(content.state); }));
+  REGARD_RETURN_IF_ERROR(
+      WriteCounted(JoinPath(path, kManifestFile), files, [&](auto sink) {
+        return sink(ManifestText(content.step, facts));
+      }).status());
+  return SyncDirectory(path, files);
+}
+
+// Removes a checkpoint so that a half removed one is never taken for one.
+absl::Status RemoveCheckpoint(const std::string& path, FileOperations& files) {
+  const std::string doomed = absl::StrCat(path, kTemporary, getpid());
+  REGARD_RETURN_IF_ERROR(RemoveTree(doomed, files));
+  REGARD_RETURN_IF_ERROR(RenameFile(path, doomed, files));
+  return RemoveTree(doomed, files);
+}
+
+absl::Status Prune(const std::string& folder, int64_t newest, int keep,
+                   FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
+                          ListEntries(folder));
+  int kept = 0;
+  for (const Entry& entry : entries) {
+    if (entry.step > newest || !entry.suffix.empty()) continue;
+    if (++kept <= keep) continue;
+    REGARD_RETURN_IF_ERROR(RemoveCheckpoint(entry.path, files));
+  }
+  return absl::OkStatus();
+}
+
+// Gives the finished folder its name. One that has the name already steps
+// aside first, so that at every moment one of the two can be found.
+absl::Status Commit(const std::string& finished, const std::string& path,
+                    const std::string& replaced, FileOperations& files) {
+  if (IsDirectory(path)) {
+    REGARD_RETURN_IF_ERROR(RenameFile(path, replaced, files));
+  }
+  return RenameFile(finished, path, files);
+}
+
+}  // namespace
+
+std::string Checkpoint::WeightsPath() const {
+  return JoinPath(path, kWeightsFile);
+}
+
+std::string Checkpoint::OptimizerPath() const {
+  return JoinPath(path, kOptimizerFile);
+}
+
+absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
+                                          const CheckpointContent& content,
+                                          int keep, FileOperations& files) {
+  REGARD_CHECK_GE(content.step, 0);
+  REGARD_CHECK_GE(keep, 1);
+  const std::string folder = JoinPath(run_folder, kFolder);
+  if (!IsDirectory(folder)) {
+    REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
+    REGARD_RETURN_IF_ERROR(SyncDirectory(run_folder, files));
+  }
+  const Checkpoint saved = {
+      .step = content.step,
+      .path = JoinPath(folder, absl::StrCat(kPrefix, content.step))};
+  const std::string replaced = absl::StrCat(saved.path, kReplaced);
+  const std::string temporary = absl::StrCat(saved.path, kTemporary, getpid());
+  absl::Status written = WriteFolder(temporary, content, files);
+  if (written.ok()) written = Commit(temporary, saved.path, replaced, files);
+  if (!written.ok()) {
+    // The first error is the one to tell; what cannot be cleared away now is
+    // at the next start.
+    RemoveTree(temporary, files).IgnoreError();
+    CleanUpCheckpoints(run_folder, files).IgnoreError();
+    return written;
+  }
+  REGARD_RETURN_IF_ERROR(SyncDirectory(folder, files));
+  REGARD_RETURN_IF_ERROR(RemoveTree(replaced, files));
+  REGARD_RETURN_IF_ERROR(Prune(folder, content.step, keep, files));
+  return saved;
+}
+
+absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
+    const std::string& run_folder) {
+  REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
+                          ListEntries(JoinPath(run_folder, kFolder)));
+  LatestCheckpoint latest;
+  for (const Entry& entry : entries) {
+    if (!entry.suffix.empty() && entry.suffix != kReplaced) continue;
+    const absl::Status whole = VerifyCheckpointFolder(entry.path, entry.step);
+    if (whole.ok()) {
+      latest.checkpoint = Checkpoint{.step = entry.step, .path = entry.path};
+      return latest;
+    }
+    latest.notes.push_back(
+        absl::StrCat("checkpoint of step ", entry.step,
+                     " is damaged and passed over: ", whole.message()));
+  }
+  return latest;
+}
+
+absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint) {
+  return ReadFile(JoinPath(checkpoint.path, kStateFile), kMaxStateBytes);
+}
+
+absl::Status CleanUpCheckpoints(const std::string& run_folder,
+                                FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
+                          ListEntries(JoinPath(run_folder, kFolder)));
+  for (const Entry& entry : entries) {
+    if (IsTemporary(entry)) {
+      REGARD_RETURN_IF_ERROR(RemoveTree(entry.path, files));
+    } else if (entry.suffix == kReplaced) {
+      const std::string name(absl::StripSuffix(entry.path, kReplaced));
+      if (VerifyCheckpointFolder(name, entry.step).ok()) {
+        REGARD_RETURN_IF_ERROR(RemoveTree(entry.path, files));
+      } else {
+        REGARD_RETURN_IF_ERROR(RemoveTree(name, files));
+        REGARD_RETURN_IF_ERROR(RenameFile(entry.path, name, files));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace regard

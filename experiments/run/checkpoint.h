@@ -1,0 +1,76 @@
+// The checkpoints of a run: folders `checkpoints/step-N/` that exist whole or
+// not at all, whatever moment the process or the machine dies at. The layout is
+// in docs/checkpoints.md.
+//
+// One process at a time may save or clean up: hold the run folder's lock.
+// Looking for the latest is safe beside a writer.
+#ifndef EXPERIMENTS_RUN_CHECKPOINT_H_
+#define EXPERIMENTS_RUN_CHECKPOINT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "experiments/run/file_operations.h"
+#include "experiments/run/tensor_view.h"
+
+namespace regard {
+
+struct CheckpointContent {
+  // Finished steps, at least 0.
+  int64_t step = 0;
+  absl::Span<const TensorView> weights;
+  // Goes into the weights file: aliases of tied parameters, for one.
+  std::map<std::string, std::string> weights_metadata;
+  absl::Span<const TensorView> optimizer;
+  // Text of the trainer's own state.
+  std::string state;
+};
+
+// A checkpoint on the disk.
+struct Checkpoint {
+  int64_t step = 0;
+  std::string path;
+
+  std::string WeightsPath() const;
+  std::string OptimizerPath() const;
+};
+
+// Saves under `run_folder`; once it returns, the checkpoint outlives a power
+// cut. One of the same step is replaced. Then all but the newest `keep` (at
+// least 1) are removed; those of later steps, which a resumed run passed over
+// as damaged, are not counted and not touched.
+//
+// After an error the earlier checkpoints stand; if only the removal of old ones
+// failed, the new one does as well.
+absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
+                                          const CheckpointContent& content,
+                                          int keep, FileOperations& files);
+
+struct LatestCheckpoint {
+  // Absent when there is none that is whole.
+  std::optional<Checkpoint> checkpoint;
+  // One sentence for each damaged one that was passed over, newest first.
+  std::vector<std::string> notes;
+};
+
+// The newest whole checkpoint. A run folder without checkpoints is no error.
+absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
+    const std::string& run_folder);
+
+// The trainer's state as it was saved.
+absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint);
+
+// Clears away what a process that died while saving left behind. To be called
+// before the first save of a process.
+absl::Status CleanUpCheckpoints(const std::string& run_folder,
+                                FileOperations& files);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_RUN_CHECKPOINT_H_

@@ -1,0 +1,321 @@
+#include "experiments/run/checkpoint.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "experiments/run/checkpoint_manifest.h"
+#include "experiments/run/file.h"
+#include "experiments/run/file_operations.h"
+#include "experiments/run/safetensors.h"
+#include "experiments/run/tensor_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CheckpointTest : public ::testing::Test {
+ protected:
+  CheckpointTest() { Restart(); }
+
+  // Starts with an empty run folder.
+  void Restart() {
+    EXPECT_THAT(RemoveTree(folder_, files_), IsOk());
+    EXPECT_THAT(MakeDirectories(folder_, files_), IsOk());
+  }
+
+  // Saves a checkpoint whose every file depends on `mark`.
+  absl::StatusOr<Checkpoint> Save(int64_t step, float mark, int keep,
+                                  FileOperations& files) {
+    const std::vector<float> weights = {mark, 1.0f};
+    const std::vector<float> moments = {0.5f * mark};
+    return SaveCheckpoint(folder_,
+                          {.step = step,
+                           .weights = {{"w", {2, 1}, weights}},
+                           .weights_metadata = {{"alias.v", "w"}},
+                           .optimizer = {{"w.m", {1}, moments}},
+                           .state = absl::StrCat("mark: ", mark, "\n")},
+                          keep, files);
+  }
+
+  absl::StatusOr<Checkpoint> Save(int64_t step, float mark) {
+    return Save(step, mark, 3, files_);
+  }
+
+  // The mark of the latest checkpoint, read from all of its files; -1 if there
+  // is none.
+  float LatestMark() {
+    const auto latest = FindLatestCheckpoint(folder_);
+    EXPECT_THAT(latest, IsOk());
+    if (!latest->checkpoint.has_value()) return -1;
+    const Checkpoint& checkpoint = *latest->checkpoint;
+    std::vector<float> weights(2);
+    std::vector<float> moments(1);
+    const auto weights_file = SafetensorsReader::Open(checkpoint.WeightsPath());
+    const auto moments_file =
+        SafetensorsReader::Open(checkpoint.OptimizerPath());
+    EXPECT_THAT(weights_file->Read("w", {2, 1}, absl::MakeSpan(weights)),
+                IsOk());
+    EXPECT_THAT(moments_file->Read("w.m", {1}, absl::MakeSpan(moments)),
+                IsOk());
+    EXPECT_EQ(moments[0], 0.5f * weights[0]);
+    EXPECT_EQ(ReadCheckpointState(checkpoint).value(),
+              absl::StrCat("mark: ", weights[0], "\n"));
+    return weights[0];
+  }
+
+  std::vector<std::string> Names() {
+    return ListDirectory(JoinPath(folder_, "checkpoints")).value();
+  }
+
+  FileOperations files_;
+  std::string folder_ = JoinPath(::testing::TempDir(), "checkpoint_run");
+};
+
+TEST_F(CheckpointTest, ARunWithoutCheckpointsHasNoLatest) {
+  EXPECT_EQ(LatestMark(), -1);
+  EXPECT_THAT(CleanUpCheckpoints(folder_, files_), IsOk());
+}
+
+TEST_F(CheckpointTest, TheNewestByNumberIsTheLatest) {
+  ASSERT_THAT(Save(9, 1), IsOk());
+  ASSERT_THAT(Save(10, 2), IsOk());
+  EXPECT_EQ(LatestMark(), 2);
+  const auto latest = FindLatestCheckpoint(folder_);
+  EXPECT_EQ(latest->checkpoint->step, 10);
+  EXPECT_THAT(latest->notes, IsEmpty());
+  EXPECT_THAT(ListDirectory(latest->checkpoint->path).value(),
+              ElementsAre("manifest.json", "optimizer.safetensors",
+                          "state.textproto", "weights.safetensors"));
+}
+
+TEST_F(CheckpointTest, ManifestIsAsDocumented) {
+  EXPECT_EQ(ManifestText(7, {{"a", {.bytes = 3, .sha256 = "00ff"}},
+                             {"b", {.bytes = 0, .sha256 = "11"}}}),
+            "{\n"
+            "  \"format\": \"regard.checkpoint\",\n"
+            "  \"version\": 1,\n"
+            "  \"step\": 7,\n"
+            "  \"files\": {\n"
+            "    \"a\": {\"bytes\": 3, \"sha256\": \"00ff\"},\n"
+            "    \"b\": {\"bytes\": 0, \"sha256\": \"11\"}\n"
+            "  }\n"
+            "}\n");
+}
+
+TEST_F(CheckpointTest, OnlyTheNewestAreKept) {
+  for (const int step : {1, 2, 3, 4}) {
+    ASSERT_THAT(Save(step, step, 2, files_), IsOk());
+  }
+  EXPECT_THAT(Names(), ElementsAre("step-3", "step-4"));
+}
+
+TEST_F(CheckpointTest, ADamagedLaterOneDoesNotCrowdOutTheNew) {
+  ASSERT_THAT(Save(40, 4), IsOk());
+  ASSERT_THAT(Save(35, 3, 1, files_), IsOk());
+  EXPECT_THAT(Names(), ElementsAre("step-35", "step-40"));
+}
+
+TEST_F(CheckpointTest, TheSameStepIsReplaced) {
+  ASSERT_THAT(Save(5, 1), IsOk());
+  ASSERT_THAT(Save(5, 2), IsOk());
+  EXPECT_EQ(LatestMark(), 2);
+  EXPECT_THAT(Names(), ElementsAre("step-5"));
+}
+
+TEST_F(CheckpointTest, OtherNamesAreNotCheckpoints) {
+  ASSERT_THAT(Save(5, 1), IsOk());
+  const std::string checkpoints = JoinPath(folder_, "checkpoints");
+  for (const char* name : {"step-007", "step-", "step--1", "step-9x", "best",
+                           "step-99999999999999999999"}) {
+    ASSERT_THAT(MakeDirectories(JoinPath(checkpoints, name), files_), IsOk());
+  }
+  ASSERT_THAT(WriteFileAtomically(JoinPath(checkpoints, "step-8"), ""), IsOk());
+  const auto latest = FindLatestCheckpoint(folder_);
+  EXPECT_EQ(latest->checkpoint->step, 5);
+  EXPECT_THAT(latest->notes, IsEmpty());
+}
+
+TEST_F(CheckpointTest, LeftoversAreClearedAway) {
+  ASSERT_THAT(Save(5, 1), IsOk());
+  const std::string checkpoints = JoinPath(folder_, "checkpoints");
+  ASSERT_THAT(MakeDirectories(JoinPath(checkpoints, "step-6.tmp-1/x"), files_),
+              IsOk());
+  ASSERT_THAT(MakeDirectories(JoinPath(checkpoints, "step-5.old"), files_),
+              IsOk());
+  EXPECT_EQ(LatestMark(), 1);
+  ASSERT_THAT(CleanUpCheckpoints(folder_, files_), IsOk());
+  EXPECT_THAT(Names(), ElementsAre("step-5"));
+}
+
+TEST_F(CheckpointTest, AReplacedOneComesBackWhenItsSuccessorIsDamaged) {
+  const auto saved = Save(5, 1);
+  ASSERT_THAT(RenameFile(saved->path, saved->path + ".old", files_), IsOk());
+  EXPECT_EQ(LatestMark(), 1);
+  ASSERT_THAT(MakeDirectories(saved->path, files_), IsOk());
+  EXPECT_EQ(LatestMark(), 1);
+  ASSERT_THAT(CleanUpCheckpoints(folder_, files_), IsOk());
+  EXPECT_THAT(Names(), ElementsAre("step-5"));
+  EXPECT_EQ(LatestMark(), 1);
+}
+
+// Every byte of every file changed, and every length that it may be cut to.
+TEST_F(CheckpointTest, AnyDamageFallsBackToTheOlderAndSaysSo) {
+  ASSERT_THAT(Save(5, 1), IsOk());
+  const auto newest = Save(6, 2);
+  ASSERT_THAT(newest, IsOk());
+  for (const char* name :
+       {kManifestFile, kOptimizerFile, kStateFile, kWeightsFile}) {
+    const std::string path = JoinPath(newest->path, name);
+    const std::string bytes = ReadFile(path, 1 << 20).value();
+    const auto expect_detected = [&](const std::string& damaged) {
+      std::ofstream(path, std::ios::binary) << damaged;
+      const auto latest = FindLatestCheckpoint(folder_);
+      ASSERT_THAT(latest, IsOk());
+      EXPECT_EQ(latest->checkpoint->step, 5);
+      EXPECT_THAT(latest->notes,
+                  ElementsAre(HasSubstr("checkpoint of step 6 is damaged")));
+    };
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      SCOPED_TRACE(absl::StrCat(name, " byte ", i));
+      std::string damaged = bytes;
+      damaged[i] ^= static_cast<char>(1 << (i % 8));
+      expect_detected(damaged);
+      expect_detected(bytes.substr(0, i));
+    }
+    expect_detected(absl::StrCat(bytes, " "));
+    std::ofstream(path, std::ios::binary) << bytes;
+    EXPECT_EQ(LatestMark(), 2) << "restored";
+  }
+}
+
+TEST_F(CheckpointTest, TheNoteNamesTheFileThatDiffers) {
+  const auto saved = Save(6, 2);
+  std::ofstream(JoinPath(saved->path, kStateFile)) << "mark: 3\n";
+  EXPECT_THAT(FindLatestCheckpoint(folder_)->notes,
+              ElementsAre(HasSubstr("says state.textproto: {bytes: 8")));
+  ASSERT_THAT(RemoveTree(JoinPath(saved->path, kWeightsFile), files_), IsOk());
+  EXPECT_THAT(
+      FindLatestCheckpoint(folder_)->notes,
+      ElementsAre(HasSubstr("weights.safetensors: cannot open: No such file")));
+}
+
+TEST_F(CheckpointTest, AManifestThatPointsElsewhereIsDamaged) {
+  const auto saved = Save(6, 2);
+  const std::string path = JoinPath(saved->path, kManifestFile);
+  std::string manifest = ReadFile(path, 4096).value();
+  manifest.replace(manifest.find(kStateFile), sizeof(kStateFile) - 1,
+                   "../../../secret");
+  std::ofstream(path) << manifest;
+  EXPECT_EQ(LatestMark(), -1);
+}
+
+// Counts the operations; from the k-th on it fails them, or that one only.
+class FaultyFiles : public FileOperations {
+ public:
+  enum class Fault { kErrorOnce, kKilled };
+
+  FaultyFiles(int k, Fault fault) : k_(k), fault_(fault) {}
+
+  bool reached() const { return count_ >= k_; }
+
+  int Create(const std::string& path) override {
+    return Fails() ? -1 : FileOperations::Create(path);
+  }
+  int OpenDirectory(const std::string& path) override {
+    return Fails() ? -1 : FileOperations::OpenDirectory(path);
+  }
+  ssize_t Write(int descriptor, const char* bytes, size_t count) override {
+    if (!Fails()) return FileOperations::Write(descriptor, bytes, count);
+    // Torn: half of it arrives.
+    if (count_ == k_) FileOperations::Write(descriptor, bytes, count / 2);
+    errno = ENOSPC;
+    return -1;
+  }
+  int Sync(int descriptor) override {
+    return Fails() ? -1 : FileOperations::Sync(descriptor);
+  }
+  int Close(int descriptor) override {
+    // Closed in any case: the test must not run out of descriptors.
+    const int closed = FileOperations::Close(descriptor);
+    return Fails() ? -1 : closed;
+  }
+  int Rename(const std::string& from, const std::string& to) override {
+    return Fails() ? -1 : FileOperations::Rename(from, to);
+  }
+  int MakeDirectory(const std::string& path) override {
+    return Fails() ? -1 : FileOperations::MakeDirectory(path);
+  }
+  int Remove(const std::string& path) override {
+    return Fails() ? -1 : FileOperations::Remove(path);
+  }
+
+ private:
+  bool Fails() {
+    ++count_;
+    const bool fails = fault_ == Fault::kKilled ? count_ >= k_ : count_ == k_;
+    if (fails) errno = EIO;
+    return fails;
+  }
+
+  const int k_;
+  const Fault fault_;
+  int count_ = 0;
+};
+
+class FaultTest : public CheckpointTest,
+                  public ::testing::WithParamInterface<FaultyFiles::Fault> {
+ protected:
+  // Saves 2 over 1 with a fault at every k-th operation in turn.
+  void ExpectOldOrNew(int64_t old_step, int64_t new_step) {
+    int k = 1;
+    for (bool reached = true; reached; ++k) {
+      SCOPED_TRACE(absl::StrCat("operation ", k));
+      Restart();
+      ASSERT_THAT(Save(old_step, 1, 1, files_), IsOk());
+      FaultyFiles faulty(k, GetParam());
+      const auto saved = Save(new_step, 2, 1, faulty);
+      reached = faulty.reached();
+      EXPECT_TRUE(reached || saved.ok());
+      if (saved.ok()) {
+        EXPECT_EQ(LatestMark(), 2);
+      } else {
+        EXPECT_THAT(LatestMark(), AnyOf(1, 2));
+      }
+      // The next process goes on as if nothing had been.
+      ASSERT_THAT(CleanUpCheckpoints(folder_, files_), IsOk());
+      EXPECT_THAT(LatestMark(), AnyOf(1, 2));
+      ASSERT_THAT(Save(new_step, 3, 1, files_), IsOk());
+      EXPECT_EQ(LatestMark(), 3);
+      EXPECT_THAT(Names(), ElementsAre(absl::StrCat("step-", new_step)));
+    }
+    EXPECT_GT(k, 30) << "few faults were tried";
+  }
+};
+
+TEST_P(FaultTest, ANewStepLeavesTheOldOrTheNewState) { ExpectOldOrNew(5, 6); }
+
+TEST_P(FaultTest, AReplacedStepLeavesTheOldOrTheNewState) {
+  ExpectOldOrNew(5, 5);
+}
+
+INSTANTIATE_TEST_SUITE_P(AtEveryOperation, FaultTest,
+                         ::testing::Values(FaultyFiles::Fault::kErrorOnce,
+                                           FaultyFiles::Fault::kKilled));
+
+}  // namespace
+}  // namespace regard
