@@ -23,7 +23,7 @@ class Arena {
     size_t offset = 0;
   };
 
-  explicit Arena(size_t first_block_bytes = size_t{1} << 16);
+  explicit Arena(size_t first_block_bytes = 65536);
 
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

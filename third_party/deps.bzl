@@ -57,7 +57,7 @@ def regard_deps():
         name = "rules_cc",
         package = "bazel-bootstrap",
         files = {
-            "rules_cc:BUILD": "cc/BUILD.bazel",
+            "rules_cc:rules_cc.BUILD": "cc/BUILD.bazel",
             "rules_cc:cc_binary.bzl": "cc/cc_binary.bzl",
             "rules_cc:cc_library.bzl": "cc/cc_library.bzl",
             "rules_cc:cc_test.bzl": "cc/cc_test.bzl",
@@ -109,7 +109,7 @@ def regard_deps():
             _INCLUDE + "google/protobuf": "include/google/protobuf",
         },
         files = {
-            "protobuf:BUILD": "bazel/BUILD.bazel",
+            "protobuf:bazel.BUILD": "bazel/BUILD.bazel",
             "protobuf:cc_proto_library.bzl": "bazel/cc_proto_library.bzl",
             "protobuf:proto_library.bzl": "bazel/proto_library.bzl",
         },

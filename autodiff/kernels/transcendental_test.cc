@@ -1,5 +1,6 @@
 #include "autodiff/kernels/transcendental.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>

@@ -1,0 +1,137 @@
+#!/bin/bash
+# Runs tools/bazel with stand-ins for every program that it starts.
+
+set -euo pipefail
+
+script="${PWD}/$1"
+packages="${PWD}/$2"
+
+failures=0
+expect() { # expect WHAT WANTED GOT: WANTED is a glob pattern.
+  # shellcheck disable=SC2053  # The right side is meant as a pattern.
+  if [[ "$3" != $2 ]]; then
+    printf 'FAILED: %s\n  wanted: %s\n  got: %s\n' "$1" "$2" "$3"
+    failures=$((failures + 1))
+  fi
+}
+
+stub() { # stub NAME: an executable of that name whose body is on stdin.
+  { echo '#!/bin/bash'; cat; } >"${bin}/$1"
+  chmod +x "${bin}/$1"
+}
+
+# A fresh workspace with stand-ins; the machine is root on a 2013 processor.
+setup() {
+  root="$(mktemp -d "${TEST_TMPDIR}/XXXXXX")"
+  bin="${root}/bin"
+  mkdir -p "${root}/ws/tools" "${bin}"
+  # /proc is the one thing that the PATH cannot stand in for.
+  sed "s|/proc/cpuinfo|${root}/cpuinfo|" "${script}" >"${root}/ws/tools/bazel"
+  chmod +x "${root}/ws/tools/bazel"
+  cp -L "${packages}" "${root}/ws/tools/debian_packages.txt"
+  echo "flags : fpu avx2 bmi1 bmi2 fma f16c abm movbe" >"${root}/cpuinfo"
+  stub id <<<'echo 0'
+  stub uname <<<'echo x86_64'
+  stub bazel <<<'echo "the launcher: would never end"; exit 99'
+  stub bazel-4 <<<'echo "bazel:" "$@"'
+  stub apt-get <<<"echo \"\$*\" >>'${root}/apt.log'; echo noise"
+  stub dpkg-query <<EOT
+shift 2
+for package in "\$@"; do
+  grep -qx "\${package}" '${root}/missing' 2>/dev/null ||
+    echo "ii \${package}"
+done
+EOT
+}
+
+# bootstrap SCRIPT [VARIABLE=VALUE]...: sets out, err and status. Starts in the
+# folder ${from} of the workspace.
+bootstrap() {
+  status=0
+  out="$(cd "${root}/ws/${from:-}" &&
+    env -u BAZEL_REAL PATH="${bin}:/usr/bin:/bin" "${@:2}" \
+      "$1" test //... 2>"${root}/err" </dev/null)" || status=$?
+  err="$(<"${root}/err")"
+}
+
+setup
+bootstrap tools/bazel
+expect "nothing missing: runs bazel-4 with the arguments" "bazel: test //..." \
+  "${out}"
+expect "nothing missing: quiet" "" "${err}"
+expect "v3 machine" "*-march=x86-64-v3 --host_copt=-march=x86-64-v3" \
+  "$(<"${root}/ws/.bazelrc.generated")"
+
+touch -d 2001-01-01 "${root}/ws/.bazelrc.generated"
+bootstrap tools/bazel
+expect "an unchanged level is not written again" "2001-*" \
+  "$(date -r "${root}/ws/.bazelrc.generated" +%F)"
+
+bootstrap tools/bazel REGARD_ISA=x86-64
+expect "level from the environment" "*-march=x86-64 --host_copt=*" \
+  "$(<"${root}/ws/.bazelrc.generated")"
+bootstrap tools/bazel REGARD_ISA=native
+expect "a wrong level is refused" 2 "${status}"
+
+setup
+echo "flags : fpu sse2" >"${root}/cpuinfo"
+bootstrap tools/bazel
+expect "old machine" "*-march=x86-64 --host_copt=-march=x86-64" \
+  "$(<"${root}/ws/.bazelrc.generated")"
+echo "flags : avx2 bmi1 bmi2 fma f16c abm movbe avx512f avx512bw avx512cd" \
+  "avx512dq avx512vl" >"${root}/cpuinfo"
+bootstrap tools/bazel
+expect "v4 machine" "*-march=x86-64-v4 --host*" \
+  "$(<"${root}/ws/.bazelrc.generated")"
+stub uname <<<'echo aarch64'
+bootstrap tools/bazel
+expect "no level on other processors" "# Written by tools/bazel." \
+  "$(<"${root}/ws/.bazelrc.generated")"
+
+setup
+printf '%s\n' cpplint g++ >"${root}/missing"
+bootstrap tools/bazel
+expect "root installs what is missing, after an update" \
+  "*update*install*g++ cpplint*" "$(<"${root}/apt.log")"
+expect "says what it installs, hides apt's noise" \
+  "tools/bazel: installing g++ cpplint" "${err}"
+expect "goes on to Bazel" "bazel: test //..." "${out}"
+
+setup
+echo cpplint >"${root}/missing"
+stub id <<<'echo 1000'
+stub sudo <<<'exit 1'
+bootstrap tools/bazel
+expect "without rights: exits 2" 2 "${status}"
+expect "without rights: prints the one line to run" \
+  "*apt-get update && apt-get install -y *cpplint" "${err}"
+stub sudo <<<'[[ "$1" != -n ]] || shift; "$@"'
+bootstrap tools/bazel
+expect "sudo installs" "*install*cpplint*" "$(<"${root}/apt.log")"
+
+setup
+echo cpplint >"${root}/missing"
+stub apt-get <<<'echo "no route to host"; exit 100'
+bootstrap tools/bazel
+expect "a failed installation exits 2" 2 "${status}"
+expect "a failed installation shows why" "*no route to host*" "${err}"
+
+setup
+stub real <<<'echo "real:" "$@"'
+bootstrap tools/bazel BAZEL_REAL="${bin}/real"
+expect "the launcher's Bazel is used" "real: test //..." "${out}"
+bootstrap tools/bazel BAZEL_REAL=/nonexistent/bazel-9
+expect "unless it does not exist" "bazel: test //..." "${out}"
+mkdir "${root}/ws/nn"
+from=nn bootstrap ../tools/bazel
+expect "works in a sub-folder" "bazel: test //..." "${out}"
+
+# An example workspace has a symbolic link to the bootstrap.
+mkdir -p "${root}/example/tools"
+ln -s "${root}/ws/tools/bazel" "${root}/example/tools/bazel"
+bootstrap "${root}/example/tools/bazel"
+expect "a linked bootstrap serves its own workspace" "*-march=x86-64-v3 *" \
+  "$(<"${root}/example/.bazelrc.generated")"
+
+((failures == 0)) || exit 1
+echo "all passed"

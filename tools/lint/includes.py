@@ -1,0 +1,113 @@
+"""Compares each `#include` with the dependencies that its target declares."""
+
+import pathlib
+import re
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+# Folders and headers of the libraries outside the repository: the labels (their
+# repository left out) of which one must be among the deps. The longest match
+# counts; what it does not name follows Abseil's custom, a/b.h in //a:b.
+_EXTERNAL = {
+    "absl/": None,
+    "absl/base/": ["//absl/base:core_headers", "//absl/base:base"],
+    "absl/base/call_once.h": ["//absl/base:base"],
+    "absl/base/casts.h": ["//absl/base:base"],
+    "absl/container/btree_map.h": ["//absl/container:btree"],
+    "absl/container/btree_set.h": ["//absl/container:btree"],
+    "absl/strings/": ["//absl/strings:strings"],
+    "absl/strings/str_format.h": ["//absl/strings:str_format"],
+    "absl/synchronization/": ["//absl/synchronization:synchronization"],
+    "absl/time/": ["//absl/time:time"],
+    "benchmark/": ["//:benchmark", "//:benchmark_main"],
+    "Eigen/": ["//:eigen"],
+    "gmock/": ["//:gtest", "//:gtest_main"],
+    "google/protobuf/": ["//:protobuf"],
+    "gtest/": ["//:gtest", "//:gtest_main"],
+    "nlohmann/": ["//:json"],
+    "openssl/": ["//:crypto"],
+    "unsupported/Eigen/": ["//:eigen"],
+    "utf8proc.h": ["//:utf8proc"],
+    "zlib.h": ["//:zlib"],
+}
+
+# Main programs and allocators are linked, never included.
+_LINKED_ONLY = ("//:gtest_main", "//:benchmark_main")
+
+
+def _without_repository(label):
+    return "//" + label.partition("//")[2]
+
+
+def _external_labels(header):
+    """The labels that may provide the header; None if it is not external."""
+    matches = [prefix for prefix in _EXTERNAL if header.startswith(prefix)]
+    if not matches:
+        return None
+    labels = _EXTERNAL[max(matches, key=len)]
+    if labels is None:
+        folder, _, name = header.rpartition("/")
+        return [f"//{folder}:{name[:-len('.h')]}"]
+    return labels
+
+
+def includes(text):
+    """The headers that a source includes, each with whether it was quoted."""
+    return [(path, mark == '"') for mark, path in _INCLUDE.findall(text)]
+
+
+def check_target(target, read):
+    """Yields what is wrong with one target of a package's lint facts.
+
+    read(path) returns a source's text, or None if it is generated.
+    """
+    granted = {}
+    for dep in target["deps"]:
+        for header in dep["headers"]:
+            granted[header] = dep["label"]
+    external = {
+        _without_repository(dep["label"]): dep["label"]
+        for dep in target["deps"]
+        if dep["external"]
+    }
+    used = set()
+    generated = False
+    for source in target["sources"]:
+        text = read(source)
+        if text is None:
+            generated = True
+            continue
+        for header, quoted in includes(text):
+            wanted = _external_labels(header)
+            if header in target["sources"]:
+                continue
+            if header in granted:
+                used.add(granted[header])
+            elif wanted is not None:
+                found = [external[label] for label in wanted if label in external]
+                used.update(found)
+                if not found:
+                    yield (f"{source}: {target['label']} includes {header} "
+                           f"without a dependency on {' or '.join(wanted)}")
+            elif quoted:
+                yield (f"{source}: {target['label']} includes {header}, "
+                       "which none of its direct deps offers")
+    if generated or not target["sources"]:
+        return
+    for dep in target["deps"]:
+        offers = dep["headers"] or dep["external"]
+        linked = _without_repository(dep["label"]) in _LINKED_ONLY
+        if offers and not linked and dep["label"] not in used:
+            yield (f"{target['label']}: nothing is included from the "
+                   f"dependency {dep['label']}")
+
+
+def check(facts):
+    """Yields what is wrong with the targets of a package."""
+
+    def read(path):
+        file = pathlib.Path(path)
+        return file.read_text(encoding="utf-8") if file.exists() else None
+
+    for target in facts["targets"]:
+        yield from check_target(target, read)

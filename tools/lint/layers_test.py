@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Tests of layers.py."""
+
+import unittest
+
+import layers
+
+
+class LayersTest(unittest.TestCase):
+
+    def test_own_lower_and_external_layers_are_allowed(self):
+        self.assertEqual([], list(layers.check("nn/gru", [
+            "//nn:linear", "//autodiff:tape", "//third_party/x:check",
+            "@eigen//:eigen", "",
+        ])))
+
+    def test_a_higher_layer_is_refused(self):
+        self.assertEqual(
+            ["autodiff: depends on //nn:linear, which is not below autodiff"],
+            list(layers.check("autodiff", ["//autodiff:a", "//nn:linear"])))
+
+    def test_nobody_below_depends_on_tools_or_on_the_root(self):
+        self.assertEqual(2, len(list(layers.check(
+            "experiments", ["//tools/plan:plan", "//:version"]))))
+
+    def test_a_new_top_folder_needs_a_layer(self):
+        self.assertIn("no layer is named util",
+                      list(layers.check("util", []))[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

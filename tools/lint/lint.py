@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Checks the files of one package: the test that add_lint_tests() declares.
+
+Usage: lint.py FACTS [DEPS], started by Bazel at the root of the sources.
+FACTS comes from lint_facts.bzl; DEPS lists the labels that the package needs.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+# Bazel starts the test under another path.
+sys.path.insert(0, "tools/lint")
+import includes  # pylint: disable=wrong-import-position
+import layers  # pylint: disable=wrong-import-position
+
+_BUILDIFIER = "tools/lint/bin/buildifier"
+_INSTALL = "tools/lint/install_buildifier"
+_FIX = "tools/lint/fix"
+_MAX_LINES = 500
+
+
+def _with_suffix(files, *suffixes):
+    return [file for file in files if file.endswith(suffixes)]
+
+
+def _run(command, advice):
+    done = subprocess.run(command, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        yield f"{done.stdout.strip()}\n{advice}".strip()
+
+
+def check_format(files):
+    sources = _with_suffix(files, ".h", ".cc", ".proto")
+    if sources:
+        yield from _run(["clang-format-14", "--dry-run", "-Werror", *sources],
+                        f"{_FIX} formats it")
+
+
+def check_cpplint(files):
+    sources = _with_suffix(files, ".h", ".cc")
+    if sources:
+        yield from _run(["cpplint", "--quiet", f"--repository={os.getcwd()}",
+                         *sources], "")
+
+
+def check_build_files(files):
+    # Files for other repositories use what Bazel 4.2.3 has built in.
+    outside = _with_suffix(files, ".BUILD")
+    ours = [file for file in _with_suffix(
+        files, "BUILD", ".bzl", "WORKSPACE", "MODULE.bazel")
+            if file not in outside]
+    if not os.path.exists(_BUILDIFIER):
+        print("SKIPPED: BUILD files are not checked; to install the checker, "
+              f"run {_INSTALL}")
+    else:
+        command = [_BUILDIFIER, "-mode=check"]
+        yield from _run([*command, *outside, *ours], f"{_FIX} formats it")
+        # sh_test is built in, too.
+        yield from _run([*command, "-lint=warn",
+                         "-warnings=-native-sh-test,-native-sh-binary", *ours],
+                        "")
+    for path in outside + _with_suffix(ours, "BUILD"):
+        if not pathlib.Path(path).read_text(encoding="utf-8").startswith("# "):
+            yield f"{path}: open it with a comment on the package"
+
+
+def check_lengths(files):
+    for path in _with_suffix(files, ".h", ".cc"):
+        lines = pathlib.Path(path).read_text(encoding="utf-8").count("\n")
+        if lines > _MAX_LINES:
+            yield f"{path}: {lines} lines, over {_MAX_LINES}: two concepts?"
+
+
+def check_owners(facts):
+    """Each C++ file belongs to a target."""
+    owned = {path for target in facts["targets"] for path in target["sources"]}
+    for path in _with_suffix(facts["files"], ".h", ".cc"):
+        if path not in owned:
+            yield f"{path}: no target of the package names it"
+
+
+def check_output(facts):
+    """Libraries return what they have to say; programs print it."""
+    for target in facts["targets"]:
+        if target["kind"] != "cc_library" or target["testonly"]:
+            continue
+        for path in target["sources"]:
+            file = pathlib.Path(path)
+            if file.exists() and "std::cout" in file.read_text(encoding="utf-8"):
+                yield f"{path}: std::cout in a library"
+
+
+def main(facts_path, deps_path=None):
+    facts = json.loads(pathlib.Path(facts_path).read_text(encoding="utf-8"))
+    files = facts["files"]
+    findings = [
+        *check_format(files),
+        *check_cpplint(files),
+        *check_build_files(files),
+        *check_lengths(files),
+        *check_owners(facts),
+        *check_output(facts),
+        *includes.check(facts),
+    ]
+    if deps_path:
+        labels = pathlib.Path(deps_path).read_text(encoding="utf-8").split("\n")
+        findings += layers.check(facts["package"], labels)
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
