@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "seq2seq/sentence_pair.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
