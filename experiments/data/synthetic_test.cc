@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "seq2seq/sentence_pair.h"
 
 namespace regard {
 namespace {

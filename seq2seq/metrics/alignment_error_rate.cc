@@ -1,0 +1,94 @@
+#include "seq2seq/metrics/alignment_error_rate.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+namespace {
+
+std::vector<AlignmentLink> Sorted(absl::Span<const AlignmentLink> links) {
+  std::vector<AlignmentLink> sorted(links.begin(), links.end());
+  std::sort(sorted.begin(), sorted.end());
+  REGARD_DCHECK(std::adjacent_find(sorted.begin(), sorted.end()) ==
+                sorted.end());
+  return sorted;
+}
+
+void CheckShape(absl::Span<const float> weights, int target_length,
+                int source_length) {
+  REGARD_CHECK_GE(target_length, 0);
+  REGARD_CHECK_GE(source_length, 0);
+  REGARD_CHECK_EQ(static_cast<int64_t>(weights.size()),
+                  int64_t{target_length} * source_length)
+      << "weights are [target, source]";
+}
+
+}  // namespace
+
+void AlignmentErrorRate::Add(absl::Span<const AlignmentLink> predicted,
+                             absl::Span<const AlignmentLink> gold) {
+  const std::vector<AlignmentLink> a = Sorted(predicted);
+  const std::vector<AlignmentLink> b = Sorted(gold);
+  std::vector<AlignmentLink> shared;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(),
+                        std::back_inserter(shared));
+  predicted_ += static_cast<int64_t>(a.size());
+  gold_ += static_cast<int64_t>(b.size());
+  shared_ += static_cast<int64_t>(shared.size());
+}
+
+double AlignmentErrorRate::Rate() const {
+  const int64_t links = predicted_ + gold_;
+  if (links == 0) return 0.0;
+  return 1.0 - 2.0 * static_cast<double>(shared_) / static_cast<double>(links);
+}
+
+std::vector<AlignmentLink> GreatestLinks(absl::Span<const float> weights,
+                                         int target_length, int source_length) {
+  CheckShape(weights, target_length, source_length);
+  std::vector<AlignmentLink> links;
+  for (int target = 0; target < target_length; ++target) {
+    const absl::Span<const float> row =
+        weights.subspan(int64_t{target} * source_length, source_length);
+    const auto greatest = std::max_element(row.begin(), row.end());
+    if (greatest == row.end() || !(*greatest > 0.0f)) continue;
+    links.push_back(
+        {.target = target, .source = static_cast<int>(greatest - row.begin())});
+  }
+  return links;
+}
+
+std::vector<AlignmentLink> ThresholdLinks(absl::Span<const float> weights,
+                                          int target_length, int source_length,
+                                          float threshold) {
+  CheckShape(weights, target_length, source_length);
+  std::vector<AlignmentLink> links;
+  for (int target = 0; target < target_length; ++target) {
+    for (int source = 0; source < source_length; ++source) {
+      if (weights[int64_t{target} * source_length + source] >= threshold) {
+        links.push_back({.target = target, .source = source});
+      }
+    }
+  }
+  return links;
+}
+
+std::vector<AlignmentLink> DiagonalLinks(int target_length, int source_length) {
+  REGARD_CHECK_GE(target_length, 0);
+  REGARD_CHECK_GE(source_length, 0);
+  std::vector<AlignmentLink> links;
+  if (source_length == 0) return links;
+  for (int64_t target = 0; target < target_length; ++target) {
+    // Whole numbers, halves upwards: no rounding of a rounding.
+    const int64_t nearest = (2 * target * source_length + target_length) /
+                            (2 * int64_t{target_length});
+    links.push_back({.target = static_cast<int>(target),
+                     .source = static_cast<int>(
+                         std::min<int64_t>(nearest, source_length - 1))});
+  }
+  return links;
+}
+
+}  // namespace regard

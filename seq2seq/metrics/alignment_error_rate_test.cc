@@ -1,0 +1,86 @@
+#include "seq2seq/metrics/alignment_error_rate.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "seq2seq/sentence_pair.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Links = std::vector<AlignmentLink>;
+
+double RateOf(const Links& predicted, const Links& gold) {
+  AlignmentErrorRate rate;
+  rate.Add(predicted, gold);
+  return rate.Rate();
+}
+
+TEST(AlignmentErrorRateTest, IsZeroForTheSameLinksInAnyOrder) {
+  EXPECT_EQ(RateOf({{0, 1}, {1, 0}}, {{1, 0}, {0, 1}}), 0.0);
+  EXPECT_EQ(RateOf({}, {}), 0.0);
+}
+
+TEST(AlignmentErrorRateTest, IsOneWhenNothingIsShared) {
+  EXPECT_EQ(RateOf({{0, 1}}, {{1, 0}}), 1.0);
+  EXPECT_EQ(RateOf({}, {{0, 0}}), 1.0);
+  EXPECT_EQ(RateOf({{0, 0}}, {}), 1.0);
+}
+
+// Predicted 3 links, gold 2, 1 shared: 1 - 2/5.
+TEST(AlignmentErrorRateTest, WeighsMissedAndExtraLinks) {
+  EXPECT_DOUBLE_EQ(RateOf({{0, 0}, {1, 0}, {2, 0}}, {{0, 0}, {1, 1}}), 0.6);
+}
+
+TEST(AlignmentErrorRateTest, SumsLinksOverSentences) {
+  AlignmentErrorRate rate;
+  rate.Add(Links{{0, 0}}, Links{{0, 0}});
+  rate.Add(Links{{0, 0}, {1, 0}, {2, 0}}, Links{{0, 1}, {1, 1}, {2, 1}});
+  EXPECT_DOUBLE_EQ(rate.Rate(), 0.75);  // 1 - 2 * 1 / (4 + 4)
+}
+
+TEST(GreatestLinksTest, LinksEachTargetWordOnce) {
+  EXPECT_THAT(GreatestLinks({0.2f, 0.8f, 0.0f, 0.5f, 0.1f, 0.4f}, 2, 3),
+              ElementsAre(AlignmentLink{0, 1}, AlignmentLink{1, 0}));
+}
+
+TEST(GreatestLinksTest, TakesTheFirstOfEqualsAndSkipsEmptyRows) {
+  EXPECT_THAT(GreatestLinks({0.5f, 0.5f, 0.0f, 0.0f}, 2, 2),
+              ElementsAre(AlignmentLink{0, 0}));
+  EXPECT_THAT(GreatestLinks({}, 0, 3), IsEmpty());
+  EXPECT_THAT(GreatestLinks({}, 3, 0), IsEmpty());
+}
+
+TEST(GreatestLinksDeathTest, RefusesAnotherShape) {
+  EXPECT_DEATH(GreatestLinks({0.5f}, 1, 2), "target, source");
+}
+
+TEST(ThresholdLinksTest, MayLinkAWordOftenOrNever) {
+  EXPECT_THAT(ThresholdLinks({0.5f, 0.5f, 0.3f, 0.3f}, 2, 2, 0.4f),
+              ElementsAre(AlignmentLink{0, 0}, AlignmentLink{0, 1}));
+}
+
+TEST(DiagonalLinksTest, RunsFromTheFirstWordToTheLast) {
+  EXPECT_THAT(DiagonalLinks(3, 3),
+              ElementsAre(AlignmentLink{0, 0}, AlignmentLink{1, 1},
+                          AlignmentLink{2, 2}));
+  // 0, 0.75, 1.5 and 2.25.
+  EXPECT_THAT(DiagonalLinks(4, 3),
+              ElementsAre(AlignmentLink{0, 0}, AlignmentLink{1, 1},
+                          AlignmentLink{2, 2}, AlignmentLink{3, 2}));
+  // 0 and 2.5.
+  EXPECT_THAT(DiagonalLinks(2, 5),
+              ElementsAre(AlignmentLink{0, 0}, AlignmentLink{1, 3}));
+}
+
+TEST(DiagonalLinksTest, StaysInsideTheSource) {
+  for (const AlignmentLink& link : DiagonalLinks(7, 2)) {
+    EXPECT_LT(link.source, 2);
+  }
+  EXPECT_THAT(DiagonalLinks(0, 3), IsEmpty());
+  EXPECT_THAT(DiagonalLinks(3, 0), IsEmpty());
+}
+
+}  // namespace
+}  // namespace regard
