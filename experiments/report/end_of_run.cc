@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "experiments/report/metric_description.h"
 #include "experiments/report/printable_text.h"
@@ -12,14 +14,31 @@
 namespace regard {
 namespace {
 
+constexpr int kNarrowestText = 24;  // beside a metric
+
 std::string Padded(absl::string_view text, int width) {
   const int missing = std::max(width - DisplayWidth(text), 0);
   return absl::StrCat(text, std::string(missing, ' '));
 }
 
-// Name, value and what it means; a note goes on a line of its own.
+// `text` in lines of at most `width` columns where its words allow.
+std::vector<std::string> Wrapped(absl::string_view text, int width) {
+  std::vector<std::string> lines;
+  for (const absl::string_view word :
+       absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    if (lines.empty() ||
+        DisplayWidth(lines.back()) + 1 + DisplayWidth(word) > width) {
+      lines.emplace_back(word);
+    } else {
+      absl::StrAppend(&lines.back(), " ", word);
+    }
+  }
+  return lines;
+}
+
+// Name, value, and beside them what the metric means and its note.
 void AppendMetrics(const std::vector<Metric>& metrics, int width,
-                   absl::string_view ellipsis, std::string* text) {
+                   std::string* text) {
   int name_width = 0;
   int value_width = 0;
   for (const Metric& metric : metrics) {
@@ -32,20 +51,19 @@ void AppendMetrics(const std::vector<Metric>& metrics, int width,
     const std::string start = absl::StrCat(
         "  ", Padded(PrintableText(metric.name), name_width), "  ",
         std::string(value_width - DisplayWidth(value), ' '), value);
-    const std::string indent(DisplayWidth(start) + 2, ' ');
-    const int rest = std::max(width - DisplayWidth(indent), 1);
-    absl::string_view description = MetricDescription(metric.name);
+    const int indent = DisplayWidth(start) + 2;
+    const int rest = std::max(width - indent, kNarrowestText);
+    std::vector<std::string> beside =
+        Wrapped(MetricDescription(metric.name), rest);
+    for (std::string& line : Wrapped(PrintableText(metric.note), rest)) {
+      beside.push_back(std::move(line));
+    }
     absl::StrAppend(text, start);
-    // Half an explanation is worse than none.
-    if (!description.empty() && DisplayWidth(description) <= rest) {
-      absl::StrAppend(text, "  ", description);
+    for (size_t line = 0; line < beside.size(); ++line) {
+      absl::StrAppend(text, line == 0 ? "  " : std::string(indent, ' '),
+                      beside[line], line + 1 < beside.size() ? "\n" : "");
     }
     absl::StrAppend(text, "\n");
-    if (!metric.note.empty()) {
-      absl::StrAppend(text, indent,
-                      CutToWidth(PrintableText(metric.note), rest, ellipsis),
-                      "\n");
-    }
   }
 }
 
@@ -65,7 +83,6 @@ void AppendSamples(const std::vector<TranslationSample>& samples,
 }  // namespace
 
 std::string EndOfRunText(const EndOfRun& run, const AlignmentTextStyle& style) {
-  const absl::string_view ellipsis = style.unicode ? "…" : "~";
   std::string text;
   // A blank line between parts, none before the first.
   const auto begin_part = [&text](absl::string_view title) {
@@ -74,14 +91,14 @@ std::string EndOfRunText(const EndOfRun& run, const AlignmentTextStyle& style) {
   };
   if (!run.metrics.empty()) {
     begin_part("Final numbers");
-    AppendMetrics(run.metrics, style.width, ellipsis, &text);
+    AppendMetrics(run.metrics, style.width, &text);
   }
   if (!run.samples.empty()) {
     begin_part("Translations");
     AppendSamples(run.samples, &text);
   }
   if (run.alignment.has_value()) {
-    begin_part("Attention: each word of the translation looks at words above");
+    begin_part("Attention: each word on the left looks at the words above");
     absl::StrAppend(&text, AlignmentText(*run.alignment, style));
   }
   if (!run.run_path.empty() || !run.report_path.empty()) begin_part("");

@@ -82,8 +82,9 @@ double ColorScale(const LabelledMatrix& map) {
 struct Layout {
   int cell = 0;
   int font = 0;
-  int label_stride = 1;  // every how many rows and columns a label stands
-  double left = 0;       // of the matrix
+  int row_stride = 1;     // every how many rows a label stands
+  int column_stride = 1;  // leaning labels need more room
+  double left = 0;        // of the matrix
   double top = 0;
   double width = 0;
   double height = 0;
@@ -113,8 +114,10 @@ Layout LayOut(const LabelledMatrix& map) {
   const int columns = static_cast<int>(map.columns.size());
   Layout layout;
   layout.cell = std::clamp(kUsualSize / std::max({rows, columns, 1}), 7, 28);
-  layout.font = std::clamp(layout.cell, kSmallestFont, 13);
-  layout.label_stride = (layout.font + layout.cell - 1) / layout.cell;
+  layout.font = std::clamp(layout.cell - 2, kSmallestFont, 13);
+  layout.row_stride = (layout.font + layout.cell - 1) / layout.cell;
+  layout.column_stride =
+      static_cast<int>(std::ceil(layout.font / kLean / layout.cell));
   const double lean = LabelWidth(map.columns, layout.font) * kLean;
   layout.left = LabelWidth(map.rows, layout.font) + 4;
   layout.top = lean + layout.font;
@@ -127,15 +130,15 @@ Layout LayOut(const LabelledMatrix& map) {
 void AppendLabels(const LabelledMatrix& map, const Layout& layout,
                   std::string* svg) {
   const double half = layout.cell / 2.0;
-  for (size_t c = 0; c < map.columns.size(); c += layout.label_stride) {
+  for (size_t c = 0; c < map.columns.size(); c += layout.column_stride) {
     absl::StrAppendFormat(
         svg, "<text transform=\"translate(%.1f,%.1f)rotate(-45)\">%s</text>",
         layout.left + static_cast<double>(c) * layout.cell + half,
         layout.top - 5, EscapeHtml(Label(map.columns[c])));
   }
-  for (size_t r = 0; r < map.rows.size(); r += layout.label_stride) {
+  for (size_t r = 0; r < map.rows.size(); r += layout.row_stride) {
     absl::StrAppendFormat(svg,
-                          "<text class=\"r\" x=\"%.1f\" y=\"%.1f\">%s</text>",
+                          "<text class=\"end\" x=\"%.1f\" y=\"%.1f\">%s</text>",
                           layout.left - 5,
                           layout.top + static_cast<double>(r) * layout.cell +
                               half + layout.font * 0.35,
@@ -162,7 +165,7 @@ void AppendCells(const LabelledMatrix& map, const std::vector<double>& head,
         absl::StrAppend(svg, EscapeHtml(PrintableText(map.rows[r])), " ← ",
                         EscapeHtml(PrintableText(map.columns[c])), ": ");
       }
-      absl::StrAppendFormat(svg, "%.3g</title></rect>", weight);
+      absl::StrAppendFormat(svg, "%.3f</title></rect>", weight);
     }
     absl::StrAppend(svg, "</g>");
   }
@@ -172,11 +175,11 @@ void AppendCells(const LabelledMatrix& map, const std::vector<double>& head,
 void AppendRowSums(const LabelledMatrix& map, const std::vector<double>& head,
                    const Layout& layout, std::string* svg) {
   const size_t columns = map.columns.size();
-  for (size_t r = 0; r < map.rows.size(); r += layout.label_stride) {
+  for (size_t r = 0; r < map.rows.size(); r += layout.row_stride) {
     double sum = 0;
     for (size_t c = 0; c < columns; ++c) sum += head[r * columns + c];
     absl::StrAppendFormat(
-        svg, "<text class=\"s\" x=\"%.1f\" y=\"%.1f\">%.2f</text>",
+        svg, "<text class=\"sum\" x=\"%.1f\" y=\"%.1f\">%.2f</text>",
         layout.left + static_cast<double>(columns) * layout.cell + 6,
         layout.top + (static_cast<double>(r) + 0.5) * layout.cell +
             layout.font * 0.35,

@@ -22,8 +22,10 @@
       backgroundColor: shade,
       borderWidth: points ? 0 : 2,
       borderDash: series.style === 'dashed' ? [7, 5] : [],
-      pointRadius: points ? 3 : (series.xs.length > 1 ? 0 : 3),
+      pointStyle: points || series.xs.length === 1 ? 'circle' : 'line',
+      pointRadius: points || series.xs.length === 1 ? 3 : 0,
       pointHitRadius: 8,
+      order: -index,  // later series lie on top, as in the still drawing
     };
   }
 
@@ -34,6 +36,26 @@
       ticks: {color: color('--muted'), maxRotation: 0},
       grid: {color: color('--line'), drawTicks: false},
     };
+  }
+
+  // Makes an entry of the legend show and hide its series.
+  function switchable(item, chart, index, signal) {
+    item.setAttribute('role', 'button');
+    item.tabIndex = 0;
+    item.classList.remove('off');
+    function toggle(event) {
+      if (event.type === 'keydown' && event.key !== 'Enter' &&
+          event.key !== ' ') {
+        return;
+      }
+      event.preventDefault();
+      const shown = !chart.isDatasetVisible(index);
+      chart.setDatasetVisibility(index, shown);
+      chart.update();
+      item.classList.toggle('off', !shown);
+    }
+    item.addEventListener('click', toggle, {signal: signal});
+    item.addEventListener('keydown', toggle, {signal: signal});
   }
 
   function draw(figure) {
@@ -67,16 +89,16 @@
           y: axis(plot.y, plot.log ? 'logarithmic' : 'linear'),
         },
         plugins: {
-          legend: {
-            display: plot.series.length > 1,
-            position: 'bottom',
-            labels: {color: color('--ink'), usePointStyle: true,
-                     pointStyle: 'line'},
-          },
+          legend: {display: false},  // the figure has its own
         },
       },
     });
+    const forget = new AbortController();
+    figure.querySelectorAll('.item').forEach(function (item, index) {
+      switchable(item, chart, index, forget.signal);
+    });
     return function () {
+      forget.abort();
       chart.destroy();
       box.remove();
       drawing.hidden = false;

@@ -19,11 +19,13 @@ namespace {
 constexpr double kWidth = 720;
 constexpr double kHeight = 300;
 constexpr double kLeft = 62;
-constexpr double kRight = 12;
+constexpr double kRight = 24;
 constexpr double kTop = 10;
 constexpr double kBottom = 44;
 // Colours of series that page.css defines; later series begin again.
 constexpr int kSeriesColors = 7;
+
+constexpr int kMostTicks = 10;  // of an axis
 
 // Indices of the points of a line that are kept, ascending.
 std::vector<size_t> Thinned(const Series& series) {
@@ -66,8 +68,15 @@ class Axis {
   }
   // After the last Include: an empty or single-valued range gets some room.
   void Widen(double share) {
-    if (low_ > high_) low_ = 0, high_ = 1;
-    if (low_ == high_) low_ -= 0.5, high_ += 0.5;
+    if (low_ > high_) {
+      low_ = 0;
+      high_ = 1;
+    }
+    if (low_ == high_) {
+      const double half = std::max(0.5, 1e-3 * std::abs(low_));
+      low_ -= half;
+      high_ += half;
+    }
     const double room = share * (high_ - low_);
     low_ -= room;
     high_ += room;
@@ -89,16 +98,21 @@ class Axis {
     const double power = std::pow(10.0, std::floor(std::log10(rough)));
     const double lead = rough / power;
     const double step = power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : 5);
+    const double first = std::ceil(low_ / step);
     std::vector<double> ticks;
-    for (double k = std::ceil(low_ / step); k * step <= high_; ++k) {
-      ticks.push_back(k * step);
+    // Counted, for adding 1 to a huge multiple would change nothing.
+    for (int i = 0; i <= kMostTicks; ++i) {
+      const double tick = (first + i) * step + 0.0;  // never -0
+      if (!(tick <= high_)) break;
+      ticks.push_back(tick);
     }
     return ticks;
   }
   std::vector<double> LogarithmicTicks() const {
     std::vector<double> ticks;
     const bool fine = high_ - low_ < 2.5;
-    for (double e = std::floor(low_); e <= high_; ++e) {
+    const double stride = std::ceil((high_ - low_) / kMostTicks);
+    for (double e = std::floor(low_); e <= high_; e += stride) {
       for (const double lead : {1.0, 2.0, 5.0}) {
         if (lead > 1 && !fine) break;
         const double value = lead * std::pow(10.0, e);
@@ -120,24 +134,26 @@ class Axis {
 void AppendFrame(const Plot& plot, const Axis& x, const Axis& y,
                  std::string* svg) {
   for (const double tick : y.Ticks()) {
-    absl::StrAppendFormat(svg,
-                          "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>"
-                          "<text class=\"r\" x=\"%.1f\" y=\"%.1f\">%.4g</text>",
-                          kLeft, y.Position(tick), kWidth - kRight, kLeft - 8,
-                          y.Position(tick) + 4, tick);
+    absl::StrAppendFormat(
+        svg,
+        "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>"
+        "<text class=\"end\" x=\"%.1f\" y=\"%.1f\">%.4g</text>",
+        kLeft, y.Position(tick), kWidth - kRight, kLeft - 8,
+        y.Position(tick) + 4, tick);
   }
   for (const double tick : x.Ticks()) {
-    absl::StrAppendFormat(svg,
-                          "<text class=\"m\" x=\"%.1f\" y=\"%.1f\">%.6g</text>",
-                          x.Position(tick), kHeight - kBottom + 18, tick);
+    absl::StrAppendFormat(
+        svg, "<text class=\"middle\" x=\"%.1f\" y=\"%.1f\">%.6g</text>",
+        x.Position(tick), kHeight - kBottom + 18, tick);
   }
   absl::StrAppendFormat(
-      svg, "<text class=\"m\" x=\"%.1f\" y=\"%.1f\">%s</text>",
+      svg, "<text class=\"middle\" x=\"%.1f\" y=\"%.1f\">%s</text>",
       (kLeft + kWidth - kRight) / 2, kHeight - 6, EscapeHtml(plot.x_label));
-  absl::StrAppendFormat(
-      svg,
-      "<text class=\"m\" transform=\"translate(13,%.1f)rotate(-90)\">%s</text>",
-      (kTop + kHeight - kBottom) / 2, EscapeHtml(plot.y_label));
+  absl::StrAppendFormat(svg,
+                        "<text class=\"middle\" "
+                        "transform=\"translate(13,%.1f)rotate(-90)\">%s</text>",
+                        (kTop + kHeight - kBottom) / 2,
+                        EscapeHtml(plot.y_label));
 }
 
 void AppendSeries(const Series& series, const std::vector<size_t>& kept,
@@ -217,9 +233,9 @@ std::string PlotJson(const Plot& plot,
 void AppendLegend(const Plot& plot, std::string* html) {
   absl::StrAppend(html, "<p class=\"legend\">");
   for (size_t s = 0; s < plot.series.size(); ++s) {
-    absl::StrAppend(html, "<span class=\"key k", s % kSeriesColors, " ",
-                    StyleName(plot.series[s].style), "\"></span>",
-                    EscapeHtml(plot.series[s].name), " ");
+    absl::StrAppend(html, "<span class=\"item\"><span class=\"key k",
+                    s % kSeriesColors, " ", StyleName(plot.series[s].style),
+                    "\"></span>", EscapeHtml(plot.series[s].name), "</span> ");
   }
   absl::StrAppend(html, "</p>");
 }
@@ -253,9 +269,9 @@ std::string PlotFigure(const Plot& plot) {
     AppendSeries(plot.series[s], kept[s], static_cast<int>(s) % kSeriesColors,
                  x, y, &html);
   }
-  absl::StrAppend(&html, "</svg>");
+  absl::StrAppend(&html, "</svg></div>\n");
   AppendLegend(plot, &html);
-  absl::StrAppend(&html, "</div>\n<script type=\"application/json\">",
+  absl::StrAppend(&html, "\n<script type=\"application/json\">",
                   PlotJson(plot, kept), "</script></figure>\n");
   return html;
 }

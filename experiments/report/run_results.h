@@ -50,8 +50,8 @@ enum class SeriesStyle { kLine, kDashedLine, kPoints };
 struct Series {
   std::string name = {};
   std::vector<double> xs = {};
-  std::vector<double> ys =
-      {};  // as many as xs; a value that is not finite is a gap
+  // As many as xs; a value that is not finite is a gap.
+  std::vector<double> ys = {};
   SeriesStyle style = SeriesStyle::kLine;
 };
 

@@ -1,0 +1,98 @@
+#include "experiments/report/alignment_text.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "experiments/report/printable_text.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+LabelledMatrix TwoByTwo(std::vector<double> weights) {
+  return {
+      .rows = {"le", "chat"}, .columns = {"the", "cat"}, .heads = {weights}};
+}
+
+TEST(AlignmentTextTest, DrawsDarkerShadesForLargerWeights) {
+  EXPECT_EQ(AlignmentText(TwoByTwo({0.9, 0.1, 0.4, 0.6}), {.width = 80}),
+            "     the cat\n"
+            "  le ███ ░░░\n"
+            "chat ▒▒▒ ▓▓▓\n");
+}
+
+TEST(AlignmentTextTest, FallsBackToAscii) {
+  EXPECT_EQ(AlignmentText(TwoByTwo({0.9, 0.05, 0.4, 0.6}),
+                          {.width = 80, .unicode = false}),
+            "     the cat\n"
+            "  le ###\n"
+            "chat ::: ***\n");
+}
+
+TEST(AlignmentTextTest, BracketsGoldCells) {
+  LabelledMatrix map = TwoByTwo({0.9, 0.05, 0.0, 0.9});
+  map.gold = {{0, 0}, {1, 0}, {1, 1}};
+  EXPECT_EQ(AlignmentText(map, {.width = 80, .unicode = false}),
+            "     the cat\n"
+            "  le[###]\n"
+            "chat[   |###]\n");
+}
+
+TEST(AlignmentTextTest, ShowsTheMeanOverHeads) {
+  LabelledMatrix map = TwoByTwo({1, 0, 0, 1});
+  map.heads.push_back({0, 1, 0, 1});
+  EXPECT_EQ(AlignmentText(map, {.width = 80, .unicode = false}),
+            "     the cat\n"
+            "  le *** ***\n"
+            "chat     ###\n");
+}
+
+TEST(AlignmentTextTest, KeepsColumnsStraightUnderWideCharacters) {
+  const LabelledMatrix map = {
+      .rows = {"東", "x"}, .columns = {"京都", "b"}, .heads = {{1, 1, 1, 1}}};
+  EXPECT_EQ(AlignmentText(map, {.width = 80, .unicode = false}),
+            "   京都 b\n"
+            "東 #### #\n"
+            " x #### #\n");
+}
+
+TEST(AlignmentTextTest, StripsControlCharacters) {
+  LabelledMatrix map = TwoByTwo({1, 0, 0, 1});
+  map.columns[0] = "\x1b[2Jthe\n";
+  EXPECT_THAT(AlignmentText(map, {.width = 80}), Not(HasSubstr("\x1b")));
+}
+
+TEST(AlignmentTextTest, FitsAnyWidthByCuttingWordsThenColumns) {
+  LabelledMatrix map;
+  for (int i = 0; i < 40; ++i) {
+    map.columns.push_back(absl::StrCat("extraordinary", i));
+  }
+  map.rows = {"incomprehensibilities"};
+  map.heads = {std::vector<double>(40, 1.0)};
+  for (const int width : {40, 80, 120}) {
+    const std::string text = AlignmentText(map, {.width = width});
+    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+      EXPECT_LE(DisplayWidth(line), width) << line;
+    }
+  }
+  EXPECT_THAT(AlignmentText(map, {.width = 40}),
+              HasSubstr("(27 more columns do not fit)"));
+  EXPECT_THAT(AlignmentText(map, {.width = 120}), Not(HasSubstr("more")));
+}
+
+TEST(AlignmentTextTest, DrawsAnEmptyMatrix) {
+  EXPECT_EQ(AlignmentText({.heads = {{}}}, {.width = 80}), "\n");
+}
+
+TEST(AlignmentTextDeathTest, RejectsAHeadOfAnotherSize) {
+  EXPECT_DEATH(AlignmentText(TwoByTwo({1, 0, 0}), {.width = 80}), "3 vs. 4");
+}
+
+}  // namespace
+}  // namespace regard

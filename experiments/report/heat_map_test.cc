@@ -1,0 +1,112 @@
+#include "experiments/report/heat_map.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+int Count(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+LabelledMatrix OneByTwo(double first, double second) {
+  return {.title = "a title",
+          .rows = {"le"},
+          .columns = {"the", "cat"},
+          .heads = {{first, second}}};
+}
+
+TEST(HeatMapFigureTest, TellsEveryCellsNamesAndValue) {
+  const std::string html = HeatMapFigure(OneByTwo(0.75, 0.25), "map");
+  EXPECT_THAT(html, HasSubstr("<rect x=0 class=p><title>le ← the: 0.750<"));
+  EXPECT_THAT(html, HasSubstr("<rect x=1 class=f><title>le ← cat: 0.250<"));
+}
+
+TEST(HeatMapFigureTest, ShowsTheSumOfEachRow) {
+  EXPECT_THAT(HeatMapFigure(OneByTwo(0.75, 0.2), "map"), HasSubstr(">0.95<"));
+}
+
+TEST(HeatMapFigureTest, ScalesColorsOfSmallWeightsAndSaysSo) {
+  const std::string html = HeatMapFigure(OneByTwo(0.2, 0.1), "map");
+  EXPECT_THAT(html, HasSubstr("x=0 class=u"));
+  EXPECT_THAT(html, HasSubstr("x=1 class=k"));
+  EXPECT_THAT(html, HasSubstr("</span> 0.2 "));
+}
+
+TEST(HeatMapFigureTest, GivesWeightsThatAreNotNumbersTheirOwnColor) {
+  const std::string html = HeatMapFigure(OneByTwo(std::nan(""), 1), "map");
+  EXPECT_THAT(html, HasSubstr("x=0 class=z><title>le ← the: nan<"));
+}
+
+TEST(HeatMapFigureTest, OutlinesGoldCells) {
+  LabelledMatrix map = OneByTwo(0.5, 0.5);
+  EXPECT_THAT(HeatMapFigure(map, "map"), Not(HasSubstr("gold")));
+  map.gold = {{0, 1}};
+  EXPECT_EQ(Count(HeatMapFigure(map, "map"), "class=\"gold\""), 1);
+}
+
+TEST(HeatMapFigureTest, LetsTheReaderChooseAHeadWithoutAScript) {
+  LabelledMatrix map = OneByTwo(0.5, 0.5);
+  EXPECT_THAT(HeatMapFigure(map, "map"), Not(HasSubstr("<input")));
+  map.heads.push_back({1, 0});
+  const std::string html = HeatMapFigure(map, "map");
+  EXPECT_EQ(Count(html, "<input"), 2);
+  EXPECT_EQ(Count(html, " checked"), 1);
+  EXPECT_EQ(Count(html, "<svg"), 2);
+  EXPECT_THAT(html, Not(HasSubstr("<script")));
+}
+
+TEST(HeatMapFigureTest, EscapesTokens) {
+  LabelledMatrix map = OneByTwo(1, 0);
+  map.title = "<script>";
+  map.rows = {"</svg>"};
+  map.columns[0] = "\"&";
+  const std::string html = HeatMapFigure(map, "map");
+  EXPECT_THAT(html, Not(HasSubstr("<script>")));
+  EXPECT_EQ(Count(html, "</svg>"), 1);
+  EXPECT_THAT(html, HasSubstr("&quot;&amp;"));
+}
+
+TEST(HeatMapFigureTest, StaysUnderAMebibyteForEightHeadsOfFiftyByFifty) {
+  LabelledMatrix map;
+  for (int i = 0; i < 50; ++i) {
+    map.rows.push_back(absl::StrCat("a-long-token-", i));
+    map.columns.push_back(absl::StrCat("a-long-token-", i));
+  }
+  map.heads.assign(8, std::vector<double>(2500, 0.0123));
+  EXPECT_LE(HeatMapFigure(map, "map").size() + HeatMapStyle().size(), 1u << 20);
+}
+
+TEST(HeatMapFigureTest, DrawsAnEmptyMatrix) {
+  EXPECT_THAT(HeatMapFigure({.heads = {{}}}, "map"), HasSubstr("<svg"));
+}
+
+TEST(HeatMapFigureDeathTest, RejectsAHeadOfAnotherSize) {
+  LabelledMatrix map = OneByTwo(1, 0);
+  map.heads[0].push_back(0);
+  EXPECT_DEATH(HeatMapFigure(map, "map"), "3 vs. 2");
+}
+
+TEST(HeatMapStyleTest, HasARampForLightAndForDarkPages) {
+  const std::string style = HeatMapStyle();
+  EXPECT_EQ(Count(style, "--ramp"), 2);
+  EXPECT_EQ(Count(style, ".hm .a{"), 2);
+  EXPECT_EQ(Count(style, ".hm .u{"), 2);
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,118 @@
+#include "experiments/report/html_report.h"
+
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "experiments/report/run_results.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kHostile[] = "</pre></script><img src=x onerror=alert(1)>\"'&";
+
+// One of every part, every text hostile.
+std::string HostileReport() {
+  HtmlReport report(kHostile, kHostile);
+  report.AddMetrics({{kHostile, 1, kHostile}});
+  const std::vector<std::string> paragraphs = {kHostile};
+  report.AddText(kHostile, paragraphs);
+  report.AddTable(kHostile, {{kHostile}, {{kHostile}}});
+  const std::vector<Plot> plots = {
+      {kHostile, kHostile, kHostile, {{kHostile, {1, 2}, {3, 4}}}}};
+  report.AddPlots(kHostile, plots);
+  const std::vector<LabelledMatrix> maps = {
+      {kHostile, {kHostile}, {kHostile}, {{1.0}}}};
+  report.AddHeatMaps(kHostile, maps);
+  const std::vector<TranslationSample> samples = {
+      {kHostile, kHostile, kHostile}};
+  report.AddSamples(kHostile, samples);
+  report.AddConfig(kHostile, kHostile);
+  return report.Build();
+}
+
+TEST(HtmlReportTest, EscapesEveryText) {
+  const std::string page = HostileReport();
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, HasSubstr("&lt;img src=x onerror=alert(1)&gt;"));
+}
+
+TEST(HtmlReportTest, ForbidsAndNeedsNoRequest) {
+  const std::string page = HostileReport();
+  EXPECT_THAT(
+      page,
+      HasSubstr("content=\"default-src 'none'; style-src 'unsafe-inline'; "
+                "script-src 'unsafe-inline'; img-src data:\""));
+  // What could load: elements with a source, links, imports, url().
+  const std::string style_and_body = page.substr(0, page.find("/*!\n * Chart"));
+  EXPECT_FALSE(std::regex_search(
+      style_and_body,
+      std::regex("<(img|iframe|object|embed|video|audio|source)|<script src|"
+                 "@import|url\\(|href=\"(?!#|data:)")));
+}
+
+TEST(HtmlReportTest, IsTheSameForTheSameInput) {
+  EXPECT_EQ(HostileReport(), HostileReport());
+}
+
+TEST(HtmlReportTest, ExplainsMetricsAtTheTop) {
+  HtmlReport report("Run", "");
+  report.AddConfig("Config", "seed: 1");
+  report.AddMetrics({{"test/exact_match", 0.98712, "without attention: 0.4"}});
+  const std::string page = report.Build();
+  EXPECT_THAT(page, HasSubstr(">0.9871<"));
+  EXPECT_THAT(page, HasSubstr("share of sentences translated word for word"));
+  EXPECT_THAT(page, HasSubstr("without attention: 0.4"));
+  EXPECT_LT(page.find("0.9871"), page.find("seed: 1"));
+}
+
+TEST(HtmlReportTest, ListsItsContentsFromSixSectionsOn) {
+  HtmlReport report("Run", "");
+  for (int i = 0; i < 5; ++i) report.AddConfig("Part", "");
+  EXPECT_THAT(report.Build(), Not(HasSubstr("<nav")));
+  report.AddConfig("Last part", "");
+  EXPECT_THAT(report.Build(), HasSubstr("<a href=\"#s5\">Last part</a>"));
+}
+
+TEST(HtmlReportTest, WarnsAgainstReadingTooMuchIntoAttention) {
+  HtmlReport report("Run", "");
+  EXPECT_THAT(report.Build(), Not(HasSubstr("explanation")));
+  report.AddHeatMaps("Attention", {});
+  EXPECT_THAT(report.Build(), HasSubstr("not by itself an explanation"));
+}
+
+TEST(HtmlReportTest, CarriesTheChartScriptOnlyWhereThereIsAPlot) {
+  HtmlReport report("Run", "");
+  EXPECT_THAT(report.Build(), Not(HasSubstr("Chart.js v3")));
+  report.AddPlots("Curves", {Plot{}});
+  EXPECT_THAT(report.Build(), HasSubstr("Chart.js v3"));
+}
+
+TEST(HtmlReportTest, SetsColumnsOfNumbersToTheRight) {
+  HtmlReport report("Run", "");
+  report.AddTable("Splits", {{"split", "BLEU"}, {{"unseen", "99.1"}}});
+  const std::string page = report.Build();
+  EXPECT_THAT(page, HasSubstr("<th>split</th><th class=\"n\">BLEU</th>"));
+  EXPECT_THAT(page, HasSubstr("<td>unseen</td><td class=\"n\">99.1</td>"));
+}
+
+TEST(HtmlReportTest, JudgesSamplesOnlyWithAReference) {
+  HtmlReport report("Run", "");
+  report.AddSamples("S", {{"a", "b", "b", true}, {"c", "", "d", false}});
+  const std::string page = report.Build();
+  EXPECT_THAT(page, HasSubstr("✓ same"));
+  EXPECT_THAT(page, Not(HasSubstr("✗ differs")));
+}
+
+TEST(HtmlReportDeathTest, RejectsARaggedTable) {
+  HtmlReport report("Run", "");
+  EXPECT_DEATH(report.AddTable("T", {{"a", "b"}, {{"1"}}}), "1 vs. 2");
+}
+
+}  // namespace
+}  // namespace regard

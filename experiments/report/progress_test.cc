@@ -1,0 +1,172 @@
+#include "experiments/report/progress.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// A terminal, or none, that remembers what was written and whose clock stands
+// still until told otherwise.
+struct Screen {
+  std::string written = {};
+  absl::Time now = absl::UnixEpoch();
+  int width = 0;
+  bool color = false;
+
+  ProgressOutput output() {
+    return {.write =
+                [this](absl::string_view text) {
+                  written.append(text.data(), text.size());
+                },
+            .now = [this] { return now; },
+            .width = [this] { return width; },
+            .color = color};
+  }
+  std::string Take() {
+    std::string taken;
+    taken.swap(written);
+    return taken;
+  }
+};
+
+StepProgress Step(int64_t step, double loss) {
+  return {.step = step,
+          .loss = loss,
+          .tokens = 100,
+          .learning_rate = 0.005,
+          .gradient_norm = 1.25};
+}
+
+TEST(ProgressTest, WritesPlainLinesAtTheIntervalOffATerminal) {
+  Screen screen;
+  Progress progress(10, 4, screen.output());
+  for (int step = 1; step <= 10; ++step) progress.Update(Step(step, 2.0));
+  progress.Finish();
+  // The clock stands still, so there are no rates.
+  EXPECT_EQ(screen.written,
+            "step 1/10  loss 2.0000  lr 0.005  grad 1.25\n"
+            "step 4/10  loss 2.0000  lr 0.005  grad 1.25\n"
+            "step 8/10  loss 2.0000  lr 0.005  grad 1.25\n"
+            "step 10/10  loss 2.0000  lr 0.005  grad 1.25\n");
+}
+
+TEST(ProgressTest, WritesTheLastPlainLineOfAnInterruptedRun) {
+  Screen screen;
+  {
+    Progress progress(10, 4, screen.output());
+    for (int step = 1; step <= 3; ++step) progress.Update(Step(step, 2.0));
+    screen.Take();
+  }
+  EXPECT_EQ(screen.written, "step 3/10  loss 2.0000  lr 0.005  grad 1.25\n");
+}
+
+TEST(ProgressTest, ShowsRatesAndTheTimeLeft) {
+  Screen screen;
+  Progress progress(1000, 10, screen.output());
+  for (int step = 1; step <= 10; ++step) {
+    screen.now += absl::Milliseconds(500);
+    progress.Update(Step(step, 2.0));
+  }
+  // Two steps of 100 tokens a second; 990 are left.
+  EXPECT_THAT(screen.written, EndsWith("step 10/1000  loss 2.0000  200 tok/s  "
+                                       "lr 0.005  grad 1.25  left 8:15\n"));
+}
+
+TEST(ProgressTest, SmoothsTheLoss) {
+  Screen screen;
+  Progress progress(2, 1, screen.output());
+  progress.Update(Step(1, 1.0));
+  progress.Update(Step(2, 3.0));
+  // (0.98 * 1 + 3) / (0.98 + 1)
+  EXPECT_THAT(screen.written, HasSubstr("loss 1.0000"));
+  EXPECT_THAT(screen.written, HasSubstr("loss 2.0101"));
+}
+
+TEST(ProgressTest, RedrawsOneLineTenTimesASecondAtMost) {
+  Screen screen{.width = 100};
+  Progress progress(100, 1, screen.output());
+  progress.Update(Step(1, 2.0));
+  EXPECT_EQ(screen.Take(),
+            "\rstep 1/100  loss 2.0000  lr 0.005  grad 1.25\x1b[K");
+  screen.now += absl::Milliseconds(99);
+  progress.Update(Step(2, 2.0));
+  EXPECT_THAT(screen.Take(), IsEmpty());
+  screen.now += absl::Milliseconds(1);
+  progress.Update(Step(3, 2.0));
+  EXPECT_THAT(screen.Take(), StartsWith("\rstep 3/100"));
+}
+
+TEST(ProgressTest, LeavesTheLastStepOnTheScreen) {
+  Screen screen{.width = 100};
+  Progress progress(100, 1, screen.output());
+  progress.Update(Step(1, 2.0));
+  progress.Update(Step(2, 2.0));
+  screen.Take();
+  progress.Finish();
+  EXPECT_EQ(screen.Take(),
+            "\rstep 2/100  loss 2.0000  lr 0.005  grad 1.25\x1b[K\n");
+  progress.Finish();
+  EXPECT_THAT(screen.Take(), IsEmpty());
+}
+
+TEST(ProgressTest, FollowsTheWindowsWidth) {
+  Screen screen{.width = 100};
+  Progress progress(100, 1, screen.output());
+  progress.Update(Step(1, 2.0));
+  screen.Take();
+  screen.width = 12;
+  screen.now += absl::Seconds(1);
+  progress.Update(Step(2, 2.0));
+  EXPECT_EQ(screen.Take(), "\rstep 2/100~\x1b[K");
+}
+
+TEST(ProgressTest, PutsAMessageAboveTheLiveLine) {
+  Screen screen{.width = 100};
+  Progress progress(0, 1, screen.output());
+  progress.Message("before");
+  EXPECT_EQ(screen.Take(), "\rbefore\x1b[K\n");
+  progress.Update(Step(1, 2.0));
+  screen.Take();
+  progress.Message("dev/loss 1.5\x1b[2J");
+  EXPECT_EQ(screen.Take(),
+            "\rdev/loss 1.5[2J\x1b[K\n"
+            "\rstep 1  loss 2.0000  lr 0.005  grad 1.25\x1b[K");
+}
+
+TEST(ProgressTest, WritesAMessageAsItIsOffATerminal) {
+  Screen screen;
+  Progress progress(10, 1, screen.output());
+  progress.Message("dev/loss 1.5");
+  progress.Finish();
+  EXPECT_EQ(screen.written, "dev/loss 1.5\n");
+}
+
+TEST(ProgressTest, ColorsOnlyWhereAllowed) {
+  Screen plain{.width = 100};
+  Screen color{.width = 100, .color = true};
+  Progress(10, 1, plain.output()).Update(Step(1, 2.0));
+  Progress(10, 1, color.output()).Update(Step(1, 2.0));
+  EXPECT_THAT(plain.written, Not(HasSubstr("\x1b[2m")));
+  EXPECT_THAT(color.written, HasSubstr("\x1b[2mstep 1/10"));
+}
+
+TEST(ProgressToStandardErrorTest, TreatsADumbTerminalAsNone) {
+  setenv("TERM", "dumb", 1);
+  EXPECT_EQ(ProgressToStandardError().width(), 0);
+  EXPECT_FALSE(ProgressToStandardError().color);
+}
+
+}  // namespace
+}  // namespace regard
