@@ -1,0 +1,233 @@
+#include "seq2seq/metrics/bleu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "seq2seq/metrics/ngrams.h"
+#include "seq2seq/utf8.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+namespace {
+
+bool IsPeriodOrComma(char c) { return c == '.' || c == ','; }
+
+// ASCII punctuation and space, without ' , - and period.
+bool StandsAlone(char c) {
+  return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' ||
+         (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
+         (c >= '{' && c <= '~');
+}
+
+std::string SplitOffPunctuation(absl::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (StandsAlone(c)) {
+      absl::StrAppend(&result, " ", absl::string_view(&c, 1), " ");
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+// Rewrites each pair of neighbours that `matches(first, second)`, from the left
+// and without overlap, as before + first + between + second + after. Bytes do
+// for characters: the tests are on ASCII alone.
+template <typename Matches>
+std::string SpacePairs(absl::string_view text, Matches matches,
+                       absl::string_view before, absl::string_view after) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (i + 1 < text.size() && matches(text[i], text[i + 1])) {
+      absl::StrAppend(&result, before, text.substr(i, 1), " ",
+                      text.substr(i + 1, 1), after);
+      ++i;
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+absl::string_view WithoutTrailingWhitespace(absl::string_view text) {
+  const std::vector<absl::string_view> words = SplitOnWhitespace(text);
+  if (words.empty()) return {};
+  return text.substr(0, words.back().end() - text.begin());
+}
+
+std::vector<std::string> Tokenize(absl::string_view sentence,
+                                  BleuTokenizer tokenizer) {
+  if (tokenizer == BleuTokenizer::k13a) return Tokenize13a(sentence);
+  const std::vector<absl::string_view> words = SplitOnWhitespace(sentence);
+  return {words.begin(), words.end()};
+}
+
+// Of each n-gram as many as the reference that has most of them.
+void RaiseTo(const NgramCounts& counts, NgramCounts& most) {
+  for (const auto& [ngram, count] : counts) {
+    int64_t& raised = most[ngram];
+    raised = std::max(raised, count);
+  }
+}
+
+// Of equally near lengths the shorter.
+int64_t ClosestLength(const std::vector<UnitSequence>& references,
+                      int64_t length) {
+  int64_t closest = references.front().size();
+  for (const UnitSequence& reference : references) {
+    const int64_t distance = std::abs(reference.size() - length);
+    const int64_t shortest = std::abs(closest - length);
+    if (distance < shortest ||
+        (distance == shortest && reference.size() < closest)) {
+      closest = reference.size();
+    }
+  }
+  return closest;
+}
+
+void AddSentence(const std::string& prediction,
+                 const std::vector<std::string>& references,
+                 BleuTokenizer tokenizer, BleuScore& bleu) {
+  REGARD_CHECK(!references.empty()) << "a prediction without a reference";
+  const UnitSequence predicted =
+      UnitSequence::Words(Tokenize(prediction, tokenizer));
+  std::vector<UnitSequence> wanted;
+  for (const std::string& reference : references) {
+    wanted.push_back(UnitSequence::Words(Tokenize(reference, tokenizer)));
+  }
+  bleu.prediction_length += predicted.size();
+  bleu.reference_length += ClosestLength(wanted, predicted.size());
+  for (int order = 1; order <= kBleuOrders; ++order) {
+    NgramCounts most;
+    for (const UnitSequence& reference : wanted) {
+      RaiseTo(CountNgrams(reference, order), most);
+    }
+    bleu.matches[order - 1] +=
+        SharedNgrams(CountNgrams(predicted, order), most);
+    bleu.totals[order - 1] += NumNgrams(predicted, order);
+  }
+}
+
+double SmoothingValue(const BleuOptions& options) {
+  if (options.smoothing_value != 0.0) return options.smoothing_value;
+  switch (options.smoothing) {
+    case BleuSmoothing::kFloor:
+      return 0.1;
+    case BleuSmoothing::kAddK:
+      return 1.0;
+    case BleuSmoothing::kNone:
+    case BleuSmoothing::kExp:
+      break;
+  }
+  return 0.0;
+}
+
+// Fills in the precisions; returns how many orders the score averages over.
+int SmoothPrecisions(const BleuOptions& options, BleuScore& bleu) {
+  const double value = SmoothingValue(options);
+  double halves = 1.0;
+  int orders = kBleuOrders;
+  for (int i = 0; i < kBleuOrders; ++i) {
+    auto matches = static_cast<double>(bleu.matches[i]);
+    auto total = static_cast<double>(bleu.totals[i]);
+    if (options.smoothing == BleuSmoothing::kAddK && i > 0) {
+      matches += value;
+      total += value;
+    }
+    if (total == 0.0) break;
+    if (options.effective_order) orders = i + 1;
+    if (matches == 0.0 && options.smoothing == BleuSmoothing::kExp) {
+      halves *= 2.0;
+      matches = 1.0 / halves;
+    } else if (matches == 0.0 && options.smoothing == BleuSmoothing::kFloor) {
+      matches = value;
+    }
+    bleu.precisions[i] = 100.0 * matches / total;
+  }
+  return orders;
+}
+
+}  // namespace
+
+std::vector<std::string> Tokenize13a(absl::string_view sentence) {
+  std::string text = absl::StrReplaceAll(WithoutTrailingWhitespace(sentence),
+                                         {{"<skipped>", ""}});
+  text = absl::StrReplaceAll(text, {{"-\n", ""}});
+  text = absl::StrReplaceAll(text, {{"\n", " "}});
+  // One after the other: "&amp;lt;" ends as "<".
+  text = absl::StrReplaceAll(text, {{"&quot;", "\""}});
+  text = absl::StrReplaceAll(text, {{"&amp;", "&"}});
+  text = absl::StrReplaceAll(text, {{"&lt;", "<"}});
+  text = absl::StrReplaceAll(text, {{"&gt;", ">"}});
+  text = SplitOffPunctuation(absl::StrCat(" ", text, " "));
+  const auto is_digit = [](char c) { return absl::ascii_isdigit(c); };
+  text = SpacePairs(
+      text, [&](char a, char b) { return !is_digit(a) && IsPeriodOrComma(b); },
+      "", " ");
+  text = SpacePairs(
+      text, [&](char a, char b) { return IsPeriodOrComma(a) && !is_digit(b); },
+      " ", "");
+  text = SpacePairs(
+      text, [&](char a, char b) { return is_digit(a) && b == '-'; }, "", " ");
+  return Tokenize(text, BleuTokenizer::kNone);
+}
+
+BleuScore CorpusBleu(absl::Span<const std::string> predictions,
+                     absl::Span<const std::vector<std::string>> references,
+                     const BleuOptions& options) {
+  REGARD_CHECK_EQ(predictions.size(), references.size());
+  BleuScore bleu;
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    AddSentence(predictions[i], references[i], options.tokenizer, bleu);
+  }
+  if (bleu.prediction_length < bleu.reference_length) {
+    bleu.brevity_penalty =
+        bleu.prediction_length == 0
+            ? 0.0
+            : std::exp(1.0 - static_cast<double>(bleu.reference_length) /
+                                 static_cast<double>(bleu.prediction_length));
+  }
+  // Smoothing does not make something of nothing.
+  if (bleu.matches == std::array<int64_t, kBleuOrders>{}) return bleu;
+
+  const int orders = SmoothPrecisions(options, bleu);
+  double log_sum = 0.0;
+  for (int i = 0; i < orders; ++i) {
+    if (bleu.precisions[i] == 0.0) return bleu;
+    log_sum += std::log(bleu.precisions[i]);
+  }
+  bleu.score = bleu.brevity_penalty * std::exp(log_sum / orders);
+  return bleu;
+}
+
+std::string BleuSignature(const BleuOptions& options, int references_each) {
+  std::string smoothing;
+  switch (options.smoothing) {
+    case BleuSmoothing::kNone:
+      smoothing = "none";
+      break;
+    case BleuSmoothing::kFloor:
+      smoothing = absl::StrFormat("floor[%.2f]", SmoothingValue(options));
+      break;
+    case BleuSmoothing::kAddK:
+      smoothing = absl::StrFormat("add-k[%.2f]", SmoothingValue(options));
+      break;
+    case BleuSmoothing::kExp:
+      smoothing = "exp";
+      break;
+  }
+  return absl::StrCat(
+      "nrefs:",
+      references_each > 0 ? absl::StrCat(references_each) : std::string("var"),
+      "|case:mixed|eff:", options.effective_order ? "yes" : "no",
+      "|tok:", options.tokenizer == BleuTokenizer::k13a ? "13a" : "none",
+      "|smooth:", smoothing, "|version:regard-1");
+}
+
+}  // namespace regard
