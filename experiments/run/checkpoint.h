@@ -24,12 +24,12 @@ namespace regard {
 struct CheckpointContent {
   // Finished steps, at least 0.
   int64_t step = 0;
-  absl::Span<const TensorView> weights;
+  absl::Span<const TensorView> weights = {};
   // Goes into the weights file: aliases of tied parameters, for one.
-  std::map<std::string, std::string> weights_metadata;
-  absl::Span<const TensorView> optimizer;
+  std::map<std::string, std::string> weights_metadata = {};
+  absl::Span<const TensorView> optimizer = {};
   // Text of the trainer's own state.
-  std::string state;
+  std::string state = {};
 };
 
 // A checkpoint on the disk.

@@ -1,0 +1,185 @@
+#include "experiments/run/metrics_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "experiments/run/file.h"
+#include "experiments/run/json_text.h"
+#include "nlohmann/json.hpp"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+namespace {
+
+constexpr int64_t kMaxLogBytes = int64_t{1} << 30;
+
+using Json = nlohmann::json;
+
+// A count at a key of an object, or -1.
+int64_t CountAt(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_unsigned()) return -1;
+  const auto value = found->get<uint64_t>();
+  if (value > std::numeric_limits<int64_t>::max()) return -1;
+  return static_cast<int64_t>(value);
+}
+
+// The record of a line without its newline, absent if it is malformed.
+std::optional<MetricsRecord> ParseLine(absl::string_view line) {
+  const Json json = Json::parse(line.begin(), line.end(), nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  MetricsRecord record = {.step = CountAt(json, "step"),
+                          .epoch = CountAt(json, "epoch")};
+  const auto metrics = json.find("metrics");
+  if (record.step < 0 || record.epoch < 0 || metrics == json.end() ||
+      !metrics->is_object()) {
+    return std::nullopt;
+  }
+  for (const auto& [name, value] : metrics->items()) {
+    if (!value.is_number() && !value.is_null()) return std::nullopt;
+    record.metrics[name] = value.is_null()
+                               ? std::numeric_limits<double>::quiet_NaN()
+                               : value.get<double>();
+  }
+  const auto seconds = json.find("seconds");
+  if (seconds != json.end()) {
+    if (!seconds->is_number()) return std::nullopt;
+    record.seconds = seconds->get<double>();
+  }
+  return record;
+}
+
+// Calls `visit(record, end)` for each whole line, `end` being the offset after
+// it, until that says false.
+template <typename Visit>
+absl::Status ForEachRecord(absl::string_view text, Visit visit) {
+  int64_t last_step = 0;
+  size_t begin = 0;
+  for (int64_t number = 1;; ++number) {
+    const size_t newline = text.find('\n', begin);
+    if (newline == absl::string_view::npos) return absl::OkStatus();
+    std::optional<MetricsRecord> record =
+        ParseLine(text.substr(begin, newline - begin));
+    if (!record.has_value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", number, ": not a record of metrics"));
+    }
+    if (record->step < last_step) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "line ", number, ": step ", record->step, " after step ", last_step));
+    }
+    last_step = record->step;
+    begin = newline + 1;
+    if (!visit(*std::move(record), begin)) return absl::OkStatus();
+  }
+}
+
+absl::Status At(const std::string& path, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(path, ": ", status.message()));
+}
+
+}  // namespace
+
+std::string MetricsLine(const MetricsRecord& record) {
+  std::string line =
+      absl::StrCat("{\"step\":", record.step, ",\"epoch\":", record.epoch,
+                   ",\"metrics\":", JsonNumbers(record.metrics));
+  if (record.seconds.has_value()) {
+    absl::StrAppend(&line, ",\"seconds\":", JsonNumber(*record.seconds));
+  }
+  return line + "}\n";
+}
+
+absl::StatusOr<std::vector<MetricsRecord>> ParseMetricsLog(
+    absl::string_view text) {
+  std::vector<MetricsRecord> records;
+  REGARD_RETURN_IF_ERROR(
+      ForEachRecord(text, [&](MetricsRecord&& record, int64_t) {
+        records.push_back(std::move(record));
+        return true;
+      }));
+  return records;
+}
+
+absl::StatusOr<std::vector<MetricsRecord>> ReadMetricsLog(
+    const std::string& path) {
+  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxLogBytes));
+  absl::StatusOr<std::vector<MetricsRecord>> records = ParseMetricsLog(text);
+  if (!records.ok()) return At(path, records.status());
+  return records;
+}
+
+MetricsLog::MetricsLog(std::string path, int descriptor, int64_t bytes)
+    : path_(std::move(path)), descriptor_(descriptor), bytes_(bytes) {}
+
+MetricsLog::MetricsLog(MetricsLog&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      bytes_(other.bytes_) {}
+
+MetricsLog::~MetricsLog() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+absl::StatusOr<MetricsLog> MetricsLog::Create(const std::string& path) {
+  const int descriptor =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) return FileError(path, "create", errno);
+  return MetricsLog(path, descriptor, 0);
+}
+
+absl::StatusOr<MetricsLog> MetricsLog::Resume(const std::string& path,
+                                              int64_t step) {
+  if (!PathExists(path)) return Create(path);
+  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxLogBytes));
+  int64_t kept = 0;
+  REGARD_RETURN_IF_ERROR(
+      At(path, ForEachRecord(text, [&](MetricsRecord&& record, int64_t end) {
+           if (record.step > step) return false;
+           kept = end;
+           return true;
+         })));
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) return FileError(path, "open", errno);
+  MetricsLog log(path, descriptor, kept);
+  if (ftruncate(descriptor, kept) != 0) {
+    return FileError(path, "shorten", errno);
+  }
+  return log;
+}
+
+absl::Status MetricsLog::Append(const MetricsRecord& record) {
+  const std::string line = MetricsLine(record);
+  size_t written = 0;
+  while (written < line.size()) {
+    const ssize_t count =
+        pwrite(descriptor_, line.data() + written, line.size() - written,
+               bytes_ + static_cast<int64_t>(written));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      const int error = count < 0 ? errno : ENOSPC;
+      // A torn line that stays is overwritten by the next, or cut on resuming.
+      [[maybe_unused]] const int shortened = ftruncate(descriptor_, bytes_);
+      return FileError(path_, "write", error);
+    }
+    written += count;
+  }
+  bytes_ += static_cast<int64_t>(line.size());
+  return absl::OkStatus();
+}
+
+absl::Status MetricsLog::Sync() {
+  while (fsync(descriptor_) != 0) {
+    if (errno != EINTR) return FileError(path_, "sync", errno);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace regard

@@ -1,0 +1,166 @@
+#include "experiments/run/metrics_log.h"
+
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "experiments/run/file.h"
+#include "experiments/run/file_operations.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+class MetricsLogTest : public ::testing::Test {
+ protected:
+  MetricsLogTest() {
+    FileOperations files;
+    EXPECT_THAT(RemoveTree(path_, files), IsOk());
+  }
+
+  std::string Text() { return ReadFile(path_, 1 << 20).value(); }
+
+  // The two records of a step, as a trainer would write them.
+  void AppendStep(MetricsLog& log, int64_t step) {
+    EXPECT_THAT(log.Append({.step = step,
+                            .epoch = step / 2,
+                            .metrics = {{"train/loss", 1.0 / step}}}),
+                IsOk());
+    EXPECT_THAT(log.Append({.step = step,
+                            .epoch = step / 2,
+                            .metrics = {{"dev/loss", 2.0 / step}}}),
+                IsOk());
+  }
+
+  std::string path_ = JoinPath(::testing::TempDir(), "metrics.jsonl");
+};
+
+TEST_F(MetricsLogTest, LinesAreAsDocumented) {
+  EXPECT_EQ(MetricsLine(
+                {.step = 10,
+                 .epoch = 2,
+                 .metrics = {{"train/loss", 0.5}, {"dev/loss", std::nan("")}}}),
+            "{\"step\":10,\"epoch\":2,"
+            "\"metrics\":{\"dev/loss\":null,\"train/loss\":0.5}}\n");
+  EXPECT_EQ(MetricsLine({.seconds = 1.25}),
+            "{\"step\":0,\"epoch\":0,\"metrics\":{},\"seconds\":1.25}\n");
+}
+
+TEST_F(MetricsLogTest, WhatIsAppendedIsRead) {
+  auto log = MetricsLog::Create(path_);
+  ASSERT_THAT(log, IsOk());
+  const double third = 1.0 / 3;
+  ASSERT_THAT(log->Append({.step = 1, .metrics = {{"a", third}, {"b", 7}}}),
+              IsOk());
+  ASSERT_THAT(
+      log->Append({.step = 1,
+                   .epoch = 1,
+                   .metrics = {{"a", std::numeric_limits<double>::infinity()}},
+                   .seconds = 2.5}),
+      IsOk());
+  ASSERT_THAT(log->Sync(), IsOk());
+  const auto records = ReadMetricsLog(path_);
+  ASSERT_THAT(records, IsOk());
+  ASSERT_EQ(records->size(), 2u);
+  EXPECT_THAT((*records)[0].metrics,
+              ElementsAre(Pair("a", third), Pair("b", 7)));
+  EXPECT_EQ((*records)[0].seconds, std::nullopt);
+  EXPECT_EQ((*records)[1].epoch, 1);
+  EXPECT_TRUE(std::isnan((*records)[1].metrics.at("a")));
+  EXPECT_EQ((*records)[1].seconds, 2.5);
+}
+
+// Wherever the log is torn after the checkpoint of step 2.
+TEST_F(MetricsLogTest, AResumedLogEqualsTheUninterruptedOne) {
+  {
+    auto log = MetricsLog::Create(path_);
+    for (int step = 1; step <= 2; ++step) AppendStep(*log, step);
+  }
+  const size_t checkpoint = Text().size();
+  {
+    auto log = MetricsLog::Resume(path_, 2);
+    for (int step = 3; step <= 4; ++step) AppendStep(*log, step);
+  }
+  const std::string whole = Text();
+  for (size_t size = checkpoint; size <= whole.size(); ++size) {
+    SCOPED_TRACE(absl::StrCat(size, " bytes"));
+    std::ofstream(path_, std::ios::binary) << whole.substr(0, size);
+    {
+      auto log = MetricsLog::Resume(path_, 2);
+      ASSERT_THAT(log, IsOk());
+      EXPECT_EQ(Text(), whole.substr(0, checkpoint));
+      for (int step = 3; step <= 4; ++step) AppendStep(*log, step);
+    }
+    EXPECT_EQ(Text(), whole);
+  }
+}
+
+TEST_F(MetricsLogTest, ResumingAtStepZeroKeepsNothingLater) {
+  {
+    auto log = MetricsLog::Create(path_);
+    AppendStep(*log, 1);
+  }
+  ASSERT_THAT(MetricsLog::Resume(path_, 0), IsOk());
+  EXPECT_EQ(Text(), "");
+}
+
+TEST_F(MetricsLogTest, ResumingWithoutALogStartsOne) {
+  auto log = MetricsLog::Resume(path_, 5);
+  ASSERT_THAT(log, IsOk());
+  EXPECT_EQ(Text(), "");
+}
+
+TEST_F(MetricsLogTest, ATornLastLineIsLeftOut) {
+  EXPECT_THAT(ParseMetricsLog("{\"step\":1,\"epo").value(), IsEmpty());
+}
+
+TEST_F(MetricsLogTest, AMalformedLineIsAnErrorWithItsNumber) {
+  const std::string good = MetricsLine({.step = 3});
+  for (const char* bad :
+       {"", "7", "[]", "{}", "{\"step\":-1,\"epoch\":0,\"metrics\":{}}",
+        "{\"step\":1,\"epoch\":0,\"metrics\":[]}",
+        "{\"step\":1,\"epoch\":0,\"metrics\":{\"a\":\"b\"}}",
+        "{\"step\":1.5,\"epoch\":0,\"metrics\":{}}",
+        "{\"step\":18446744073709551615,\"epoch\":0,\"metrics\":{}}"}) {
+    EXPECT_THAT(ParseMetricsLog(absl::StrCat(good, bad, "\n")),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("line 2: not a record")))
+        << bad;
+  }
+  EXPECT_THAT(ParseMetricsLog(absl::StrCat(good, MetricsLine({.step = 2}))),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("line 2: step 2 after step 3")));
+}
+
+TEST_F(MetricsLogTest, AFullDiskIsAnError) {
+  auto log = MetricsLog::Create("/dev/full");
+  if (!log.ok()) GTEST_SKIP() << "no /dev/full here";
+  EXPECT_FALSE(log->Append({.step = 1}).ok());
+}
+
+TEST_F(MetricsLogTest, ErrorsNameTheFile) {
+  std::ofstream(path_) << "what\n";
+  EXPECT_THAT(ReadMetricsLog(path_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("metrics.jsonl: line 1")));
+  EXPECT_THAT(MetricsLog::Resume(path_, 1).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("metrics.jsonl: line 1")));
+}
+
+}  // namespace
+}  // namespace regard

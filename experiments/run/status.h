@@ -1,0 +1,35 @@
+// status.json: how a run stands, for scripts. docs/run_folder.md.
+#ifndef EXPERIMENTS_RUN_STATUS_H_
+#define EXPERIMENTS_RUN_STATUS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace regard {
+
+enum class RunState { kRunning, kFinished, kInterrupted, kFailed };
+
+struct RunStatus {
+  RunState state = RunState::kRunning;
+  // Finished steps.
+  int64_t step = 0;
+  // The last value of each metric, by its prefixed name.
+  std::map<std::string, double> metrics = {};
+  // See WeightsDigest; empty while the run goes on.
+  std::string weights_digest = {};
+};
+
+// The file's text: keys in the order of the fields, metrics by name, on one
+// line; numbers that JSON lacks are null.
+std::string StatusJson(const RunStatus& status);
+
+// Replaces `run_folder/status.json` atomically.
+absl::Status WriteStatus(const std::string& run_folder,
+                         const RunStatus& status);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_RUN_STATUS_H_
