@@ -6,6 +6,7 @@ Targets count, cached ones too. BROKEN is 1 when a Bazel command failed: that is
 a failure even if no test is to blame. What a passing test skipped is listed.
 """
 
+import collections
 import json
 import pathlib
 import sys
@@ -27,26 +28,39 @@ def skips(summary):
                     yield line
 
 
+def outcomes(path):
+    """Maps each test of one event file to its summary.
+
+    A test that could not be built is announced but never summarised.
+    """
+    found = {}
+    for line in path.read_text().splitlines():
+        event = json.loads(line)
+        if event.get("configured", {}).get("testSize"):
+            label = event["id"]["targetConfigured"]["label"]
+            found.setdefault(label, {"overallStatus": "FAILED_TO_BUILD"})
+        elif "testSummary" in event:
+            found[event["id"]["testSummary"]["label"]] = event["testSummary"]
+    return found
+
+
 def main(broken, folder):
-    passed, failed = 0, []
+    passed, failed = 0, 0
+    skipped = collections.Counter()
     for path in sorted(pathlib.Path(folder).glob("*.json")):
-        for line in path.read_text().splitlines():
-            event = json.loads(line)
-            if "testSummary" not in event:
-                continue
-            label = event["id"]["testSummary"]["label"]
-            status = event["testSummary"].get("overallStatus", "NO_STATUS")
+        for label, summary in outcomes(path).items():
+            status = summary.get("overallStatus", "NO_STATUS")
             if status in _PASSED:
                 passed += 1
             else:
-                failed.append(f"{label} {status}")
-            for skip in skips(event["testSummary"]):
-                print(f"in {label}: {skip}")
-    for line in failed:
-        print(f"failed: {line}")
-    failures = max(len(failed), int(broken))
-    print(f"{passed} passed, {failures} failed")
-    return 1 if failures or not passed else 0
+                failed += 1
+                print(f"{label}: {status}")
+            skipped.update(skips(summary))
+    for skip, count in skipped.items():
+        print(f"{skip} ({count} times)")
+    failed = max(failed, int(broken))
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

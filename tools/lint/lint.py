@@ -27,6 +27,7 @@ def _with_suffix(files, *suffixes):
 
 
 def _run(command, advice):
+    """Runs a checker; what it prints is the finding if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
@@ -57,12 +58,14 @@ def check_build_files(files):
         print("SKIPPED: BUILD files are not checked; to install the checker, "
               f"run {_INSTALL}")
     else:
-        command = [_BUILDIFIER, "-mode=check"]
-        yield from _run([*command, *outside, *ours], f"{_FIX} formats it")
-        # sh_test is built in, too.
-        yield from _run([*command, "-lint=warn",
-                         "-warnings=-native-sh-test,-native-sh-binary", *ours],
-                        "")
+        for sources, lint in (
+            (outside, []),
+            # sh_test is built in, too.
+            (ours, ["-lint=warn",
+                    "-warnings=-native-sh-test,-native-sh-binary"])):
+            if sources:
+                yield from _run([_BUILDIFIER, "-mode=check", *lint, *sources],
+                                f"{_FIX} formats it")
     for path in outside + _with_suffix(ours, "BUILD"):
         if not pathlib.Path(path).read_text(encoding="utf-8").startswith("# "):
             yield f"{path}: open it with a comment on the package"
