@@ -1,0 +1,134 @@
+#include "experiments/run/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "experiments/run/file.h"
+#include "experiments/run/file_operations.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+namespace {
+
+// Stays in the folder: removing it would let two processes hold two locks.
+constexpr char kLockFile[] = ".lock";
+
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string FolderName(absl::string_view name, absl::Time now) {
+  std::string safe(name);
+  for (char& c : safe) {
+    if (!absl::ascii_isalnum(c) && c != '.' && c != '_') c = '-';
+  }
+  if (safe.empty() || safe.front() == '.') safe = absl::StrCat("run", safe);
+  return absl::StrCat(
+      safe, "-", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone()));
+}
+
+// Makes a folder that nobody else has made.
+absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options,
+                                          const StartFolders& start) {
+  FileOperations files;
+  const std::string& root =
+      start.workspace.empty() ? start.working : start.workspace;
+  const std::string runs = root.empty() ? "runs" : JoinPath(root, "runs");
+  REGARD_RETURN_IF_ERROR(MakeDirectories(runs, files));
+  const std::string base =
+      JoinPath(runs, FolderName(options.name, options.now));
+  std::string path = base;
+  for (int number = 2; files.MakeDirectory(path) != 0; ++number) {
+    if (errno != EEXIST) return FileError(path, "make the folder", errno);
+    path = absl::StrCat(base, "-", number);
+  }
+  return path;
+}
+
+// A folder with other things in it is not one that holds a run.
+bool HoldsRun(const std::string& path) {
+  for (const char* name : {"config.textproto", "resolved.textproto",
+                           "metrics.jsonl", "checkpoints", "status.json"}) {
+    if (PathExists(JoinPath(path, name))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+StartFolders StartFolders::FromEnvironment() {
+  return {.workspace = Variable("BUILD_WORKSPACE_DIRECTORY"),
+          .working = Variable("BUILD_WORKING_DIRECTORY")};
+}
+
+std::string StartFolders::Resolve(absl::string_view path) const {
+  if (working.empty() || path.empty() || path.front() == '/') {
+    return std::string(path);
+  }
+  return JoinPath(working, path);
+}
+
+RunFolder::RunFolder(std::string path, int lock)
+    : path_(std::move(path)), lock_(lock) {}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : path_(std::move(other.path_)),
+      lock_(std::exchange(other.lock_, -1)),
+      holds_run_(other.holds_run_) {}
+
+RunFolder::~RunFolder() {
+  if (lock_ >= 0) close(lock_);
+}
+
+absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options,
+                                          const StartFolders& start) {
+  std::string path = start.Resolve(options.path);
+  if (path.empty()) {
+    REGARD_ASSIGN_OR_RETURN(path, MakeNewFolder(options, start));
+  } else {
+    FileOperations files;
+    REGARD_RETURN_IF_ERROR(MakeDirectories(path, files));
+  }
+  const std::string lock_path = JoinPath(path, kLockFile);
+  RunFolder folder(path,
+                   open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (folder.lock_ < 0) return FileError(lock_path, "open", errno);
+  while (flock(folder.lock_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return FileError(lock_path, "lock", errno);
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": another process is writing to this run"));
+  }
+  folder.holds_run_ = HoldsRun(path);
+  if (folder.holds_run_ && !options.resume) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path,
+        ": holds a run already; go on with it by --resume, or name another "
+        "folder"));
+  }
+  return folder;
+}
+
+std::string RunFolder::File(absl::string_view name) const {
+  return JoinPath(path_, name);
+}
+
+absl::Status RunFolder::Write(absl::string_view name,
+                              absl::string_view text) const {
+  return WriteFileAtomically(File(name), text);
+}
+
+absl::StatusOr<std::string> RunFolder::Read(absl::string_view name,
+                                            int64_t limit) const {
+  return ReadFile(File(name), limit);
+}
+
+}  // namespace regard

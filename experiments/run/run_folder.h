@@ -1,0 +1,81 @@
+// The folder that a run writes: where it lies, and that one process at a time
+// writes there. What it holds is in docs/run_folder.md.
+#ifndef EXPERIMENTS_RUN_RUN_FOLDER_H_
+#define EXPERIMENTS_RUN_RUN_FOLDER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace regard {
+
+// The folders that a program is started from; empty where unknown. `bazel run`
+// tells them by variables, since it changes the working folder.
+struct StartFolders {
+  // Root of the source tree: BUILD_WORKSPACE_DIRECTORY.
+  std::string workspace = {};
+  // Where the user typed the command: BUILD_WORKING_DIRECTORY.
+  std::string working = {};
+
+  static StartFolders FromEnvironment();
+
+  // A path that the user gave: a relative one counts from `working`.
+  std::string Resolve(absl::string_view path) const;
+};
+
+struct RunFolderOptions {
+  // As given by the user; empty for a new folder
+  // `runs/NAME-YYYYMMDD-HHMMSS` (UTC) in the workspace, else in the working
+  // folder, with `-2` and so on appended where that exists.
+  std::string path = {};
+  // For a new folder; characters other than letters, digits, `.`, `_` and `-`
+  // become `-`.
+  std::string name = "run";
+  absl::Time now = absl::UnixEpoch();
+  // Whether the folder may hold a run already.
+  bool resume = false;
+};
+
+// Holds the folder's lock for as long as it lives. Move-only.
+class RunFolder {
+ public:
+  // Makes the folder if need be, and locks it. A FailedPrecondition if it holds
+  // a run and `resume` is not set, or if another process writes there; nothing
+  // in it is then changed.
+  static absl::StatusOr<RunFolder> Open(const RunFolderOptions& options,
+                                        const StartFolders& start);
+
+  RunFolder(RunFolder&& other) noexcept;
+  RunFolder& operator=(RunFolder&&) = delete;
+  ~RunFolder();
+
+  const std::string& path() const { return path_; }
+
+  // Whether a run was there before.
+  bool holds_run() const { return holds_run_; }
+
+  // The path of a file of the run.
+  std::string File(absl::string_view name) const;
+
+  // Replaces a file of the run atomically, for its texts: config.textproto,
+  // resolved.textproto, environment.json, report.html.
+  absl::Status Write(absl::string_view name, absl::string_view text) const;
+
+  // A text that was written before, of at most `limit` bytes.
+  absl::StatusOr<std::string> Read(absl::string_view name, int64_t limit) const;
+
+ private:
+  RunFolder(std::string path, int lock);
+
+  std::string path_;
+  int lock_;  // -1 once moved from
+  bool holds_run_ = false;
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_RUN_RUN_FOLDER_H_
