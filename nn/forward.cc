@@ -1,0 +1,66 @@
+#include "nn/forward.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+Forward<T>::Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
+                    GradientSlab<T>* gradients)
+    : tape_(tape), parameters_(parameters), gradients_(gradients) {
+  REGARD_CHECK(parameters.finalized()) << "Forward over an unfinished store";
+}
+
+template <typename T>
+void Forward<T>::BeginStep() {
+  tape_.Reset();
+  leaves_.clear();
+  // A leaf takes mutable storage for the sake of its gradient; operations
+  // write to outputs only, so the values stay as they are.
+  T* const values = const_cast<T*>(parameters_.values().data());
+  T* const gradients =
+      gradients_ == nullptr ? nullptr : gradients_->values().data();
+  for (const ParameterInfo& info : parameters_.parameters()) {
+    const bool needs_grad = gradients != nullptr && info.options.trainable;
+    leaves_.push_back(tape_.Leaf(values + info.offset,
+                                 needs_grad ? gradients + info.offset : nullptr,
+                                 info.shape));
+  }
+}
+
+template <typename T>
+Var<T> Forward<T>::operator[](Parameter<T> parameter) const {
+  REGARD_CHECK(parameter.index >= 0 &&
+               parameter.index < static_cast<int>(leaves_.size()))
+      << "parameter " << parameter.index << " of " << leaves_.size()
+      << " leaves: BeginStep() comes first";
+  return leaves_[parameter.index];
+}
+
+template <typename T>
+void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
+                          absl::Span<const double> seeds) {
+  REGARD_CHECK(gradients_ != nullptr) << "Backward() without gradients";
+  REGARD_CHECK_EQ(scalars.size(), seeds.size());
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    REGARD_CHECK_EQ(scalars[i].size(), 1) << scalars[i].shape();
+    const T seed = static_cast<T>(seeds[i]);
+    if (auto d = scalars[i].grad_ref()) {
+      d.AddEach([=](int64_t) { return seed; });
+    }
+  }
+  tape_.BackwardTo({{}, 0, 0});
+  const absl::Span<const ParameterInfo> infos = parameters_.parameters();
+  for (size_t i = 0; i < infos.size(); ++i) {
+    gradients_->SetTouched(infos[i], static_cast<int32_t>(i),
+                           leaves_[i].grad_data() != nullptr);
+  }
+}
+
+template class Forward<float>;
+template class Forward<double>;
+
+}  // namespace regard

@@ -1,0 +1,43 @@
+#include "nn/initializers.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include "autodiff/random.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+Initializer Constant(double value) {
+  return [value](const RandomStream&, int64_t) { return value; };
+}
+
+Initializer Zeros() { return Constant(0); }
+
+Initializer Uniform(double bound) {
+  return [bound](const RandomStream& stream, int64_t index) {
+    return bound * (2 * stream.UniformAt(static_cast<uint64_t>(index)) - 1);
+  };
+}
+
+Initializer Normal(double standard_deviation) {
+  return [standard_deviation](const RandomStream& stream, int64_t index) {
+    return standard_deviation * stream.NormalAt(static_cast<uint64_t>(index));
+  };
+}
+
+Initializer XavierUniform(int64_t fan_out, int64_t fan_in) {
+  REGARD_CHECK_GT(fan_out + fan_in, 0);
+  return Uniform(std::sqrt(6.0 / static_cast<double>(fan_out + fan_in)));
+}
+
+Initializer LinearDefault(int64_t inputs) {
+  REGARD_CHECK_GT(inputs, 0);
+  return Uniform(1 / std::sqrt(static_cast<double>(inputs)));
+}
+
+Initializer RecurrentDefault(int64_t width) { return LinearDefault(width); }
+
+Initializer EmbeddingDefault() { return Normal(1); }
+
+}  // namespace regard

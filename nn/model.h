@@ -1,0 +1,79 @@
+// The trainer's view of a model, whatever its task.
+//
+// A batch is cut into shards; each shard's loss is computed on a tape of its
+// own. Every term of the loss is a sum over the shard's examples, and the loss
+// of the batch is
+//
+//   sum over terms of  weight * (sum over shards of sum) / denominator,
+//
+// so the denominators, over the whole batch, are known before any forward pass
+// and the result does not depend on the cut.
+#ifndef NN_MODEL_H_
+#define NN_MODEL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// One named part of a loss.
+struct LossTerm {
+  const char* name;  // as in "train/<name>"
+  double weight;     // in the loss that is minimised; 0: reported only
+};
+
+// One named number of an evaluation.
+struct Metric {
+  std::string name;  // without the split's prefix: "exact_match"
+  double value;
+};
+
+// Which examples an evaluation is of.
+enum class Split { kTrain, kDev, kTest };
+
+template <typename T>
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  // Finalized.
+  virtual ParameterStore<T>& parameters() = 0;
+
+  // Training examples; they are named by 0 .. num_examples() - 1 below.
+  virtual int64_t num_examples() const = 0;
+
+  // The same for the life of the model.
+  virtual absl::Span<const LossTerm> loss_terms() const = 0;
+
+  // Sets denominators[i], of loss term i, for a whole batch: valid tokens,
+  // sequences, or 1, as the config's normalizer says. Never 0.
+  virtual void Denominators(absl::Span<const int64_t> examples,
+                            absl::Span<double> denominators) const = 0;
+
+  // Sets sums[i], a scalar, to loss term i of one shard. `denominators` are
+  // those of the whole batch. Inputs are assembled in the tape's arena: a warm
+  // call allocates nothing on the heap. Calls on different Forwards may run at
+  // the same time.
+  virtual void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
+                    absl::Span<const double> denominators,
+                    absl::Span<Var<T>> sums) const = 0;
+
+  // Whether examples of a batch meet in the loss (contrastive losses, batch
+  // statistics), so that it cannot be cut into shards.
+  virtual bool couples_examples() const { return false; }
+
+  // Appends what is known of `split`; nothing if the task has no such split.
+  // `forward` has no gradients; this begins its steps itself.
+  virtual void Evaluate(Forward<T>& forward, Split split,
+                        std::vector<Metric>* metrics) const = 0;
+};
+
+}  // namespace regard
+
+#endif  // NN_MODEL_H_

@@ -1,0 +1,149 @@
+#include "nn/parameters.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "autodiff/random.h"
+
+namespace regard {
+
+template <typename T>
+ParameterScope<T> ParameterStore<T>::Root() {
+  return ParameterScope<T>(*this, "");
+}
+
+template <typename T>
+Parameter<T> ParameterStore<T>::Add(std::string name, const Shape& shape,
+                                    Initializer initializer,
+                                    const ParameterOptions& options) {
+  REGARD_CHECK(!finalized_) << name << " is registered after Finalize()";
+  REGARD_CHECK(!FindByName(name).has_value()) << name << " is taken";
+  ParameterInfo info;
+  info.name = std::move(name);
+  info.shape = shape;
+  info.options = options;
+  info.initializer = std::move(initializer);
+  parameters_.push_back(std::move(info));
+  return {static_cast<int32_t>(parameters_.size()) - 1};
+}
+
+template <typename T>
+void ParameterStore<T>::AddAlias(std::string name, Parameter<T> target) {
+  REGARD_CHECK(!finalized_) << name << " is registered after Finalize()";
+  REGARD_CHECK(!FindByName(name).has_value()) << name << " is taken";
+  info(target);  // checks the handle
+  aliases_.push_back({std::move(name), target.index});
+}
+
+template <typename T>
+void ParameterStore<T>::Finalize(uint64_t seed) {
+  REGARD_CHECK(!finalized_) << "Finalize() twice";
+  constexpr int64_t kStep = Slab<T>::kAlignment / sizeof(T);
+  int64_t end = 0;
+  for (ParameterInfo& info : parameters_) {
+    info.offset = end;
+    end += (info.size() + kStep - 1) / kStep * kStep;
+  }
+  values_ = Slab<T>(end);
+  for (const ParameterInfo& info : parameters_) {
+    const RandomStream stream(seed, absl::StrCat("init/", info.name));
+    T* const value = values_.data() + info.offset;
+    for (int64_t i = 0; i < info.size(); ++i) {
+      value[i] = static_cast<T>(info.initializer(stream, i));
+    }
+  }
+  finalized_ = true;
+}
+
+template <typename T>
+std::optional<Parameter<T>> ParameterStore<T>::FindByName(
+    absl::string_view name) const {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].name == name) {
+      return Parameter<T>{static_cast<int32_t>(i)};
+    }
+  }
+  for (const ParameterAlias& alias : aliases_) {
+    if (alias.name == name) return Parameter<T>{alias.target};
+  }
+  return std::nullopt;
+}
+
+template <typename T>
+int64_t ParameterStore<T>::num_elements() const {
+  int64_t count = 0;
+  for (const ParameterInfo& info : parameters_) count += info.size();
+  return count;
+}
+
+template <typename T>
+int64_t ParameterStore<T>::num_trainable_elements() const {
+  int64_t count = 0;
+  for (const ParameterInfo& info : parameters_) {
+    if (info.options.trainable) count += info.size();
+  }
+  return count;
+}
+
+template <typename T>
+std::string ParameterScope<T>::Join(absl::string_view name) const {
+  REGARD_CHECK(!name.empty()) << "an empty name in scope " << prefix_;
+  return prefix_.empty() ? std::string(name) : absl::StrCat(prefix_, ".", name);
+}
+
+template <typename T>
+ParameterScope<T> ParameterScope<T>::Sub(absl::string_view name) const {
+  return ParameterScope(*store_, Join(name));
+}
+
+template <typename T>
+ParameterScope<T> ParameterScope<T>::Sub(absl::string_view name,
+                                         int64_t index) const {
+  return Sub(name).Sub(index);
+}
+
+template <typename T>
+ParameterScope<T> ParameterScope<T>::Sub(int64_t index) const {
+  return Sub(absl::StrCat(index));
+}
+
+template <typename T>
+Parameter<T> ParameterScope<T>::Add(absl::string_view name, const Shape& shape,
+                                    Initializer initializer,
+                                    const ParameterOptions& options) const {
+  return store_->Add(Join(name), shape, std::move(initializer), options);
+}
+
+template <typename T>
+void ParameterScope<T>::Alias(absl::string_view name,
+                              Parameter<T> target) const {
+  store_->AddAlias(Join(name), target);
+}
+
+template <typename T>
+GradientSlab<T>::GradientSlab(const ParameterStore<T>& store)
+    : values_(store.slab_size()), touched_(store.parameters().size(), 0) {
+  REGARD_CHECK(store.finalized()) << "gradients of an unfinished store";
+}
+
+template <typename T>
+void GradientSlab<T>::SetTouched(const ParameterInfo& info, int32_t index,
+                                 bool touched) {
+  if (!touched && touched_[index] != 0) {
+    std::fill_n(values_.data() + info.offset, info.size(), T(0));
+  }
+  touched_[index] = touched ? 1 : 0;
+}
+
+template class ParameterStore<float>;
+template class ParameterStore<double>;
+template class ParameterScope<float>;
+template class ParameterScope<double>;
+template class GradientSlab<float>;
+template class GradientSlab<double>;
+
+}  // namespace regard

@@ -1,0 +1,194 @@
+// The parameters of a model: named, in order, in one slab.
+//
+//   ParameterStore<float> store;
+//   ParameterScope<float> encoder = store.Root().Sub("encoder");
+//   Parameter<float> weight = encoder.Sub("gru", 0).Add(
+//       "weight_ih", {3 * width, inputs}, RecurrentDefault(width));
+//   store.Finalize(seed);  // "encoder.gru.0.weight_ih" now has values
+//
+// Names are the checkpoint format: stable, dotted, and shaped as PyTorch's
+// (Linear [out, in]; gates stacked r, z, n and i, f, g, o).
+#ifndef NN_PARAMETERS_H_
+#define NN_PARAMETERS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "autodiff/shape.h"
+#include "nn/initializers.h"
+#include "nn/slab.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+class ParameterScope;
+
+// A handle to a parameter of one store; tied parameters share it.
+template <typename T>
+struct Parameter {
+  int32_t index = -1;
+
+  // False for a default-constructed handle, such as an absent bias.
+  bool has_value() const { return index >= 0; }
+  friend bool operator==(Parameter a, Parameter b) {
+    return a.index == b.index;
+  }
+};
+
+struct ParameterOptions {
+  bool trainable = true;           // false: the optimiser never changes it
+  bool weight_decay = true;        // whether weight decay applies
+  double learning_rate_scale = 1;  // multiplies the schedule's learning rate
+};
+
+// What is known of a parameter besides its values.
+struct ParameterInfo {
+  std::string name;  // "encoder.gru.0.weight_ih"
+  Shape shape;
+  ParameterOptions options;
+  Initializer initializer;
+  int64_t offset = 0;  // of its first element in every slab
+
+  int64_t size() const { return shape.size(); }
+};
+
+// A further name of a parameter (tied weights).
+struct ParameterAlias {
+  std::string name;
+  int32_t target;  // index of the parameter
+};
+
+// Register first, then Finalize() once, then use. Not copyable, not movable.
+template <typename T>
+class ParameterStore {
+ public:
+  ParameterStore() = default;
+  ParameterStore(const ParameterStore&) = delete;
+  ParameterStore& operator=(const ParameterStore&) = delete;
+
+  // The scope with an empty prefix.
+  ParameterScope<T> Root();
+
+  // A name that is taken fails a check; so does registering after Finalize().
+  Parameter<T> Add(std::string name, const Shape& shape,
+                   Initializer initializer, const ParameterOptions& options);
+  void AddAlias(std::string name, Parameter<T> target);
+
+  // Lays out the slab and gives each parameter its first values, from the
+  // random stream (seed, "init/" + its name).
+  void Finalize(uint64_t seed);
+  bool finalized() const { return finalized_; }
+
+  // In the order of registration; aliases apart.
+  absl::Span<const ParameterInfo> parameters() const { return parameters_; }
+  absl::Span<const ParameterAlias> aliases() const { return aliases_; }
+  const ParameterInfo& info(Parameter<T> parameter) const {
+    REGARD_CHECK(parameter.index >= 0 &&
+                 parameter.index < static_cast<int>(parameters_.size()))
+        << "no such parameter: " << parameter.index;
+    return parameters_[parameter.index];
+  }
+
+  // By its own name or an alias.
+  std::optional<Parameter<T>> FindByName(absl::string_view name) const;
+
+  // Elements of all parameters, tied ones counted once.
+  int64_t num_elements() const;
+  int64_t num_trainable_elements() const;
+
+  // Elements of a slab: segments start at multiples of 64 bytes, and the gaps
+  // between them hold zeros for good.
+  int64_t slab_size() const { return values_.size(); }
+  absl::Span<T> values() { return values_.span(); }
+  absl::Span<const T> values() const { return values_.span(); }
+  absl::Span<T> value(Parameter<T> parameter) {
+    return Segment(values(), parameter);
+  }
+  absl::Span<const T> value(Parameter<T> parameter) const {
+    return Segment(values(), parameter);
+  }
+
+  // The part of any slab of this layout that belongs to `parameter`.
+  template <typename U>
+  absl::Span<U> Segment(absl::Span<U> slab, Parameter<T> parameter) const {
+    REGARD_CHECK_EQ(static_cast<int64_t>(slab.size()), slab_size());
+    const ParameterInfo& found = info(parameter);
+    return slab.subspan(static_cast<size_t>(found.offset),
+                        static_cast<size_t>(found.size()));
+  }
+
+ private:
+  std::vector<ParameterInfo> parameters_;
+  std::vector<ParameterAlias> aliases_;
+  Slab<T> values_;
+  bool finalized_ = false;
+};
+
+// A place in the tree of names. Cheap to copy; valid as long as its store.
+template <typename T>
+class ParameterScope {
+ public:
+  ParameterScope(ParameterStore<T>& store, std::string prefix)
+      : store_(&store), prefix_(std::move(prefix)) {}
+
+  // The scope "<this>.<name>" or "<this>.<name>.<index>".
+  ParameterScope Sub(absl::string_view name) const;
+  ParameterScope Sub(absl::string_view name, int64_t index) const;
+  // The scope "<this>.<index>".
+  ParameterScope Sub(int64_t index) const;
+
+  Parameter<T> Add(absl::string_view name, const Shape& shape,
+                   Initializer initializer,
+                   const ParameterOptions& options = {}) const;
+  // Gives `target`, of the same store, a second name here.
+  void Alias(absl::string_view name, Parameter<T> target) const;
+
+  ParameterStore<T>& store() const { return *store_; }
+  const std::string& prefix() const { return prefix_; }
+
+ private:
+  std::string Join(absl::string_view name) const;
+
+  ParameterStore<T>* store_;
+  std::string prefix_;
+};
+
+// The gradients of one shard of a batch. Forward fills it.
+template <typename T>
+class GradientSlab {
+ public:
+  // `store` is finalized.
+  explicit GradientSlab(const ParameterStore<T>& store);
+
+  absl::Span<T> values() { return values_.span(); }
+  absl::Span<const T> values() const { return values_.span(); }
+
+  // Whether the last step reached parameter `index`; its segment is zero if
+  // not.
+  bool touched(int32_t index) const { return touched_[index] != 0; }
+
+  // Says which parameters the step reached, one at a time; clears the segment
+  // of one that it did not.
+  void SetTouched(const ParameterInfo& info, int32_t index, bool touched);
+
+ private:
+  Slab<T> values_;
+  std::vector<uint8_t> touched_;
+};
+
+extern template class ParameterStore<float>;
+extern template class ParameterStore<double>;
+extern template class ParameterScope<float>;
+extern template class ParameterScope<double>;
+extern template class GradientSlab<float>;
+extern template class GradientSlab<double>;
+
+}  // namespace regard
+
+#endif  // NN_PARAMETERS_H_

@@ -1,0 +1,124 @@
+#include "nn/parameters.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/initializers.h"
+
+namespace regard {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+TEST(ParametersTest, NamesAreDottedInOrderOfRegistration) {
+  ParameterStore<float> store;
+  ParameterScope<float> encoder = store.Root().Sub("encoder");
+  encoder.Sub("gru", 0).Add("weight_ih", {6, 3}, Zeros());
+  encoder.Sub("norm").Sub(1).Add("scale", {3}, Constant(1));
+  store.Root().Add("temperature", {}, Constant(2));
+  ASSERT_EQ(store.parameters().size(), 3u);
+  EXPECT_EQ(store.parameters()[0].name, "encoder.gru.0.weight_ih");
+  EXPECT_EQ(store.parameters()[1].name, "encoder.norm.1.scale");
+  EXPECT_EQ(store.parameters()[2].name, "temperature");
+  EXPECT_EQ(store.num_elements(), 18 + 3 + 1);
+}
+
+TEST(ParametersTest, SegmentsAreAlignedAndTheGapsZero) {
+  ParameterStore<float> store;
+  const Parameter<float> a = store.Root().Add("a", {3}, Constant(1));
+  const Parameter<float> b = store.Root().Add("b", {17}, Constant(2));
+  store.Finalize(0);
+  EXPECT_EQ(store.slab_size(), 16 + 32);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(store.value(a).data()) % 64, 0u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(store.value(b).data()) % 64, 0u);
+  EXPECT_THAT(store.value(a), ElementsAre(1, 1, 1));
+  EXPECT_THAT(store.value(b), Each(2));
+  EXPECT_THAT(store.values().subspan(3, 13), Each(0));
+  EXPECT_THAT(store.values().subspan(16 + 17), Each(0));
+}
+
+TEST(ParametersTest, FirstValuesDependOnSeedAndNameAlone) {
+  std::vector<float> alone;
+  {
+    ParameterStore<float> store;
+    const Parameter<float> w = store.Root().Add("w", {5}, Uniform(1));
+    store.Finalize(7);
+    alone.assign(store.value(w).begin(), store.value(w).end());
+  }
+  ParameterStore<float> store;
+  const Parameter<float> before = store.Root().Add("v", {5}, Uniform(1));
+  const Parameter<float> w = store.Root().Add("w", {5}, Uniform(1));
+  store.Finalize(7);
+  EXPECT_THAT(store.value(w), testing::ElementsAreArray(alone));
+  EXPECT_NE(store.value(before)[0], store.value(w)[0]);
+
+  ParameterStore<float> other_seed;
+  const Parameter<float> v = other_seed.Root().Add("w", {5}, Uniform(1));
+  other_seed.Finalize(8);
+  EXPECT_NE(other_seed.value(v)[0], alone[0]);
+}
+
+TEST(ParametersTest, TiedWeightsAreOneParameterOfTwoNames) {
+  ParameterStore<float> store;
+  const Parameter<float> table =
+      store.Root().Sub("embedding").Add("weight", {4, 2}, Normal(1));
+  store.Root().Sub("output").Alias("weight", table);
+  store.Finalize(1);
+  EXPECT_EQ(store.num_elements(), 8);
+  EXPECT_EQ(store.FindByName("output.weight"), table);
+  EXPECT_EQ(store.FindByName("embedding.weight"), table);
+  EXPECT_EQ(store.FindByName("weight"), std::nullopt);
+}
+
+TEST(ParametersTest, CountsTrainableElementsApart) {
+  ParameterStore<double> store;
+  store.Root().Add("a", {3}, Zeros());
+  store.Root().Add("frozen", {2, 2}, Zeros(), {.trainable = false});
+  EXPECT_EQ(store.num_elements(), 7);
+  EXPECT_EQ(store.num_trainable_elements(), 3);
+}
+
+TEST(ParametersTest, AStoreMayBeEmptyAndSoMayAParameter) {
+  ParameterStore<double> empty;
+  empty.Finalize(0);
+  EXPECT_EQ(empty.slab_size(), 0);
+  ParameterStore<double> store;
+  store.Root().Add("nothing", {0, 3}, Zeros());
+  store.Finalize(0);
+  EXPECT_EQ(store.num_elements(), 0);
+}
+
+TEST(ParametersTest, AnUntouchedSegmentIsClearedOnce) {
+  ParameterStore<float> store;
+  store.Root().Add("a", {2}, Zeros());
+  store.Root().Add("b", {2}, Zeros());
+  store.Finalize(0);
+  GradientSlab<float> gradients(store);
+  EXPECT_FALSE(gradients.touched(0));
+  for (float& value : gradients.values()) value = 5;
+  gradients.SetTouched(store.parameters()[0], 0, true);
+  gradients.SetTouched(store.parameters()[1], 1, true);
+  gradients.SetTouched(store.parameters()[1], 1, false);
+  EXPECT_TRUE(gradients.touched(0));
+  EXPECT_FALSE(gradients.touched(1));
+  EXPECT_THAT(gradients.values().subspan(0, 2), Each(5));
+  EXPECT_THAT(gradients.values().subspan(16, 2), Each(0));
+}
+
+TEST(ParametersDeathTest, ANameIsTakenOnce) {
+  ParameterStore<float> store;
+  store.Root().Sub("a").Add("w", {1}, Zeros());
+  EXPECT_DEATH(store.Root().Add("a.w", {1}, Zeros()), "a.w is taken");
+}
+
+TEST(ParametersDeathTest, NothingIsRegisteredAfterFinalize) {
+  ParameterStore<float> store;
+  store.Finalize(0);
+  EXPECT_DEATH(store.Root().Add("w", {1}, Zeros()), "after Finalize");
+}
+
+}  // namespace
+}  // namespace regard
