@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -49,7 +50,7 @@ std::string Composed(const std::string& text) {
       static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
   REGARD_CHECK_GE(length, 0) << utf8proc_errmsg(length);
   std::string result(reinterpret_cast<const char*>(composed), length);
-  free(composed);
+  std::free(composed);
   return result;
 }
 
