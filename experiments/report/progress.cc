@@ -22,9 +22,9 @@ namespace {
 constexpr absl::Duration kRedrawInterval = absl::Milliseconds(100);
 // Each loss counts 2 % less than the next one.
 constexpr double kLossDecay = 0.98;
-// Weight of the newest measurement in a rate, and how long one lasts at least.
-constexpr double kRateSmoothing = 0.3;
+// Rates are measured over this time at least, and forget with this time.
 constexpr absl::Duration kRateInterval = absl::Milliseconds(500);
+constexpr absl::Duration kRateMemory = absl::Seconds(3);
 
 constexpr absl::string_view kToLineStart = "\r";
 constexpr absl::string_view kEraseToEnd = "\x1b[K";
@@ -52,8 +52,11 @@ std::string ShortNumber(double rate) {
   return absl::StrFormat("%.1fM", rate / 1e6);
 }
 
-double Smooth(double old, double fresh) {
-  return old == 0 ? fresh : old + kRateSmoothing * (fresh - old);
+// `old` is 0 before the first measurement.
+double Smooth(double old, double fresh, absl::Duration elapsed) {
+  if (old == 0) return fresh;
+  const double kept = std::exp(-absl::FDivDuration(elapsed, kRateMemory));
+  return kept * old + (1 - kept) * fresh;
 }
 
 }  // namespace
@@ -144,14 +147,12 @@ void Progress::Finish() {
 
 void Progress::MeasureRates(absl::Time now) {
   const absl::Duration elapsed = now - measured_;
-  const bool measured_before = steps_per_second_ > 0;
-  if (elapsed <= absl::ZeroDuration()) return;
-  if (measured_before && elapsed < kRateInterval) return;
+  if (elapsed < kRateInterval) return;
   const double seconds = absl::ToDoubleSeconds(elapsed);
-  tokens_per_second_ =
-      Smooth(tokens_per_second_, static_cast<double>(tokens_) / seconds);
+  tokens_per_second_ = Smooth(tokens_per_second_,
+                              static_cast<double>(tokens_) / seconds, elapsed);
   steps_per_second_ =
-      Smooth(steps_per_second_, static_cast<double>(steps_) / seconds);
+      Smooth(steps_per_second_, static_cast<double>(steps_) / seconds, elapsed);
   tokens_ = 0;
   steps_ = 0;
   measured_ = now;

@@ -84,6 +84,30 @@ TEST(ProgressTest, ShowsRatesAndTheTimeLeft) {
                                        "lr 0.005  grad 1.25  left 8:15\n"));
 }
 
+TEST(ProgressTest, ShowsNoRateBeforeItCanBeMeasured) {
+  Screen screen;
+  Progress progress(1000, 1, screen.output());
+  screen.now += absl::Microseconds(1);
+  progress.Update(Step(1, 2.0));
+  EXPECT_THAT(screen.Take(), Not(HasSubstr("tok/s")));
+  screen.now += absl::Seconds(1);
+  progress.Update(Step(2, 2.0));
+  // Both steps, over all of the time.
+  EXPECT_THAT(screen.Take(), HasSubstr("  200 tok/s"));
+}
+
+TEST(ProgressTest, FollowsAChangeOfSpeed) {
+  Screen screen;
+  Progress progress(1000, 1, screen.output());
+  screen.now += absl::Seconds(1);
+  progress.Update(Step(1, 2.0));
+  screen.Take();
+  screen.now += absl::Milliseconds(500);
+  progress.Update(Step(2, 2.0));
+  // 200 tokens a second for half a second after 100: exp(-1/6) is 0.846.
+  EXPECT_THAT(screen.Take(), HasSubstr("  115 tok/s"));
+}
+
 TEST(ProgressTest, SmoothsTheLoss) {
   Screen screen;
   Progress progress(2, 1, screen.output());
