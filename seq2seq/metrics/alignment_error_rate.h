@@ -33,7 +33,9 @@ class AlignmentErrorRate {
 
 // One link for each target word, to the source word with the greatest weight
 // (the first of equals). `weights` is [target, source], row by row. A row
-// without a positive weight (nothing to attend to) has no link.
+// without a positive weight (nothing to attend to) has no link. Leave out the
+// row of <eos>; its column, where the source has one, may stay: a link to it
+// counts as a wrong one, which it is.
 std::vector<AlignmentLink> GreatestLinks(absl::Span<const float> weights,
                                          int target_length, int source_length);
 
