@@ -29,7 +29,7 @@ struct LossTerm {
 };
 
 // One named number of an evaluation.
-struct Metric {
+struct Measurement {
   std::string name;  // without the split's prefix: "exact_match"
   double value;
 };
@@ -47,6 +47,10 @@ class Model {
 
   // Training examples; they are named by 0 .. num_examples() - 1 below.
   virtual int64_t num_examples() const = 0;
+
+  // What `examples` hold of the unit that speed and training losses are counted
+  // in: valid target tokens, or examples.
+  virtual int64_t CountWork(absl::Span<const int64_t> examples) const = 0;
 
   // The same for the life of the model.
   virtual absl::Span<const LossTerm> loss_terms() const = 0;
@@ -71,7 +75,7 @@ class Model {
   // Appends what is known of `split`; nothing if the task has no such split.
   // `forward` has no gradients; this begins its steps itself.
   virtual void Evaluate(Forward<T>& forward, Split split,
-                        std::vector<Metric>* metrics) const = 0;
+                        std::vector<Measurement>* measurements) const = 0;
 };
 
 }  // namespace regard

@@ -31,6 +31,9 @@ class FakeModel : public Model<double> {
   int64_t num_examples() const override {
     return static_cast<int64_t>(targets_.size());
   }
+  int64_t CountWork(absl::Span<const int64_t> examples) const override {
+    return static_cast<int64_t>(examples.size());
+  }
   absl::Span<const LossTerm> loss_terms() const override {
     static constexpr LossTerm kTerms[] = {{"loss", 1.0}};
     return kTerms;
@@ -62,10 +65,10 @@ class FakeModel : public Model<double> {
     sums[0] = sum;
   }
   void Evaluate(Forward<double>& forward, Split split,
-                std::vector<Metric>* metrics) const override {
+                std::vector<Measurement>* measurements) const override {
     if (split != Split::kTrain) return;
     forward.BeginStep();
-    metrics->push_back({"prediction", forward[prediction_].item()});
+    measurements->push_back({"prediction", forward[prediction_].item()});
   }
 
  private:
@@ -112,12 +115,12 @@ TEST(ModelTest, AnEvaluationRecordsNothing) {
   FakeModel model({2});
   Tape<double> tape;
   Forward<double> forward(tape, model.parameters(), nullptr);
-  std::vector<Metric> metrics;
-  model.Evaluate(forward, Split::kTrain, &metrics);
-  model.Evaluate(forward, Split::kTest, &metrics);
-  ASSERT_EQ(metrics.size(), 1u);
-  EXPECT_EQ(metrics[0].name, "prediction");
-  EXPECT_EQ(metrics[0].value, 1);
+  std::vector<Measurement> measurements;
+  model.Evaluate(forward, Split::kTrain, &measurements);
+  model.Evaluate(forward, Split::kTest, &measurements);
+  ASSERT_EQ(measurements.size(), 1u);
+  EXPECT_EQ(measurements[0].name, "prediction");
+  EXPECT_EQ(measurements[0].value, 1);
   EXPECT_EQ(tape.records(), 0u);
 }
 

@@ -1,0 +1,48 @@
+#include "nn/worker_pool.h"
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+TEST(WorkerPoolTest, DoesEachIndexOnceWhateverTheThreads) {
+  for (const int threads : {1, 2, 3, 8}) {
+    WorkerPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (const int64_t count : {0, 1, 2, 7, 100}) {
+      std::vector<std::atomic<int>> done(count);
+      pool.Run(count, [&](int64_t i) { ++done[i]; });
+      for (const auto& times : done) EXPECT_EQ(times, 1);
+    }
+  }
+}
+
+TEST(WorkerPoolTest, RoundsDoNotMixUnderHaste) {
+  WorkerPool pool(4);
+  int64_t total = 0;
+  for (int round = 0; round < 20000; ++round) {
+    int64_t parts[4] = {};
+    pool.Run(4, [&](int64_t i) { parts[i] = round + i; });
+    total += parts[0] + parts[1] + parts[2] + parts[3];
+  }
+  EXPECT_EQ(total, 4 * (int64_t{20000} * 19999 / 2) + 20000 * 6);
+}
+
+TEST(WorkerPoolTest, EveryThreadFlushesDenormals) {
+  WorkerPool pool(3);
+  FlushDenormalsToZero();
+  std::vector<float> products(64, 1);
+  pool.Run(64, [&](int64_t i) {
+    volatile float smallest = std::numeric_limits<float>::min();
+    products[i] = smallest * 0.5f;
+  });
+  for (const float product : products) EXPECT_EQ(product, 0);
+}
+
+}  // namespace
+}  // namespace regard
