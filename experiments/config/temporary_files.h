@@ -1,0 +1,45 @@
+// A fresh directory with files in it, for a test.
+#ifndef EXPERIMENTS_CONFIG_TEMPORARY_FILES_H_
+#define EXPERIMENTS_CONFIG_TEMPORARY_FILES_H_
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+
+namespace regard::testing {
+
+// Makes its directory the one that user paths are relative to, so that tests
+// can name files as a user would.
+class TemporaryFiles : public ::testing::Test {
+ protected:
+  TemporaryFiles() {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    directory_ = absl::StrCat(::testing::TempDir(), "/",
+                              test->test_suite_name(), ".", test->name());
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+    setenv("BUILD_WORKING_DIRECTORY", directory_.c_str(), /*overwrite=*/1);
+  }
+  ~TemporaryFiles() override { std::filesystem::remove_all(directory_); }
+
+  std::string Path(absl::string_view name) const {
+    return absl::StrCat(directory_, "/", name);
+  }
+
+  void WriteFile(absl::string_view name, absl::string_view text) const {
+    const std::filesystem::path path = Path(name);
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary).write(text.data(), text.size());
+  }
+
+ private:
+  std::string directory_;
+};
+
+}  // namespace regard::testing
+
+#endif  // EXPERIMENTS_CONFIG_TEMPORARY_FILES_H_
