@@ -28,6 +28,14 @@ constexpr Rgb kDarkRamp[] = {{31, 36, 43},
                              {32, 124, 158},
                              {103, 194, 169},
                              {247, 244, 176}};
+// From 0 to the most negative value, for gradients of weights.
+constexpr Rgb kLightNegativeRamp[] = {{243, 246, 246},
+                                      {247, 212, 166},
+                                      {232, 144, 76},
+                                      {184, 76, 24},
+                                      {92, 24, 8}};
+constexpr Rgb kDarkNegativeRamp[] = {
+    {31, 36, 43}, {82, 42, 24}, {140, 68, 28}, {200, 108, 46}, {255, 164, 88}};
 constexpr int kStops = 5;
 // Colours of cells, named by one letter each to keep the page small.
 constexpr int kLevels = 21;
@@ -45,8 +53,12 @@ std::string RampColor(const Rgb (&ramp)[kStops], double position) {
                          mix(from.green, to.green), mix(from.blue, to.blue));
 }
 
-std::string RampRules(const Rgb (&ramp)[kStops]) {
-  std::string rules = ":root{--ramp:linear-gradient(90deg";
+// Rules for the bar `name` in the legend, which runs in `direction`, and for
+// the cells of a ramp, whose first class is the letter `first`.
+std::string RampRules(const Rgb (&ramp)[kStops], absl::string_view name,
+                      absl::string_view direction, char first) {
+  std::string rules =
+      absl::StrCat(":root{", name, ":linear-gradient(", direction);
   for (int stop = 0; stop < kStops; ++stop) {
     absl::StrAppend(&rules, ",",
                     RampColor(ramp, static_cast<double>(stop) / (kStops - 1)));
@@ -54,28 +66,63 @@ std::string RampRules(const Rgb (&ramp)[kStops]) {
   absl::StrAppend(&rules, ")}\n");
   for (int level = 0; level < kLevels; ++level) {
     absl::StrAppend(
-        &rules, ".hm .", std::string(1, static_cast<char>('a' + level)),
+        &rules, ".hm .", std::string(1, static_cast<char>(first + level)),
         "{fill:", RampColor(ramp, static_cast<double>(level) / (kLevels - 1)),
         "}\n");
   }
   return rules;
 }
 
-// 'a' to 'u', or 'z' for a weight that is not a number.
-char Level(double weight, double largest) {
-  if (!std::isfinite(weight)) return 'z';
-  const double position = std::clamp(weight / largest, 0.0, 1.0);
-  return static_cast<char>('a' + std::lround(position * (kLevels - 1)));
+std::string BothRampRules(const Rgb (&ramp)[kStops],
+                          const Rgb (&negative)[kStops]) {
+  return absl::StrCat(RampRules(ramp, "--ramp", "90deg", 'a'),
+                      RampRules(negative, "--negative-ramp", "270deg", 'A'));
 }
 
-double ColorScale(const LabelledMatrix& map) {
-  double largest = 0;
+// What the ends of the ramps stand for.
+struct ColorScale {
+  double largest = 1;  // of absolute values
+  bool is_signed = false;
+};
+
+ColorScale ScaleOf(const LabelledMatrix& map) {
+  ColorScale scale{.largest = 0};
   for (const std::vector<double>& head : map.heads) {
     for (const double weight : head) {
-      if (std::isfinite(weight)) largest = std::max(largest, weight);
+      if (!std::isfinite(weight)) continue;
+      scale.largest = std::max(scale.largest, std::abs(weight));
+      scale.is_signed = scale.is_signed || weight < 0;
     }
   }
-  return largest > 0 && largest < 0.5 ? largest : 1.0;
+  const bool keep = scale.is_signed || scale.largest < 0.5;
+  if (scale.largest == 0 || !keep) scale.largest = 1;
+  return scale;
+}
+
+// 'a' to 'u', 'A' to 'U' for a negative weight, or 'z' for one that is not a
+// number.
+char Level(double weight, double largest) {
+  if (!std::isfinite(weight)) return 'z';
+  const double position = std::min(std::abs(weight) / largest, 1.0);
+  const auto level = std::lround(position * (kLevels - 1));
+  return static_cast<char>((weight < 0 ? 'A' : 'a') + level);
+}
+
+std::string Legend(const LabelledMatrix& map, const ColorScale& scale) {
+  std::string html = "<p class=\"legend\">";
+  if (scale.is_signed) {
+    absl::StrAppendFormat(&html, "-%.2g <span class=\"negative ramp\"></span> ",
+                          scale.largest);
+  }
+  absl::StrAppendFormat(&html, "0 <span class=\"ramp\"></span> %.2g",
+                        scale.largest);
+  if (!map.gold.empty()) {
+    absl::StrAppend(&html,
+                    " · <span class=\"mark\"></span> outlined: gold "
+                    "alignment");
+  }
+  absl::StrAppend(&html, " · at the end of a row: its sum</p>");
+  return html;
 }
 
 // Sizes in pixels of a drawing.
@@ -214,7 +261,7 @@ std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id) {
   const size_t cells = map.rows.size() * map.columns.size();
   REGARD_CHECK_LE(map.heads.size(), static_cast<size_t>(kMostHeads));
   const Layout layout = LayOut(map);
-  const double largest = ColorScale(map);
+  const ColorScale scale = ScaleOf(map);
   const bool name_cells = NamesFit(map);
   const size_t heads = map.heads.size();
 
@@ -239,25 +286,19 @@ std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id) {
         "height=\"%.0f\" font-size=\"%d\">",
         EscapeHtml(map.title), layout.width, layout.height, layout.font);
     AppendLabels(map, layout, &html);
-    AppendCells(map, head, largest, name_cells, layout, &html);
+    AppendCells(map, head, scale.largest, name_cells, layout, &html);
     AppendGold(map, layout, &html);
     AppendRowSums(map, head, layout, &html);
     absl::StrAppend(&html, "</svg></div>\n");
   }
-  absl::StrAppendFormat(&html,
-                        "<p class=\"legend\">0 <span class=\"ramp\"></span> "
-                        "%.2g%s · at the end of a row: its sum</p></figure>\n",
-                        largest,
-                        map.gold.empty() ? ""
-                                         : " · <span class=\"mark\"></span> "
-                                           "outlined: gold alignment");
+  absl::StrAppend(&html, Legend(map, scale), "</figure>\n");
   return html;
 }
 
 std::string HeatMapStyle() {
-  std::string style = RampRules(kLightRamp);
+  std::string style = BothRampRules(kLightRamp, kLightNegativeRamp);
   absl::StrAppend(&style, "@media(prefers-color-scheme:dark){\n",
-                  RampRules(kDarkRamp), "}\n");
+                  BothRampRules(kDarkRamp, kDarkNegativeRamp), "}\n");
   for (int head = 1; head <= kMostHeads; ++head) {
     const std::string chosen =
         absl::StrFormat(".hm input:nth-of-type(%d):checked~", head);

@@ -15,14 +15,15 @@ inline constexpr int kMostHeads = 32;
 // A <figure> with one drawing per head and, for several heads, buttons that
 // choose one without a script. `id` is unique in the page, of letters, digits
 // and hyphens. Colours run from 0 to 1, or to the largest weight where that is
-// below 1/2; the legend says which. Every cell tells its value when pointed at,
-// gold cells are outlined, and the sum of each row stands at its end.
-// CHECK-fails when a head's size is not rows x columns, and on over kMostHeads
-// heads.
+// below 1/2; with a negative value among them, a second ramp shows those, and
+// both run to the largest absolute value. The legend says which. Every cell
+// tells its value when pointed at, gold cells are outlined, and the sum of each
+// row stands at its end. CHECK-fails when a head's size is not rows x columns,
+// and on over kMostHeads heads.
 std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id);
 
-// The style that all heat maps of a page share: one ramp for light and one for
-// dark pages, each of steadily changing lightness, so that it can be read with
+// The style that all heat maps of a page share: ramps for light and for dark
+// pages, each of steadily changing lightness, so that it can be read with
 // any kind of colour vision.
 std::string HeatMapStyle();
 

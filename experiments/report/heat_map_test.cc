@@ -44,7 +44,15 @@ TEST(HeatMapFigureTest, ScalesColorsOfSmallWeightsAndSaysSo) {
   const std::string html = HeatMapFigure(OneByTwo(0.2, 0.1), "map");
   EXPECT_THAT(html, HasSubstr("x=0 class=u"));
   EXPECT_THAT(html, HasSubstr("x=1 class=k"));
-  EXPECT_THAT(html, HasSubstr("</span> 0.2 "));
+  EXPECT_THAT(html, HasSubstr("</span> 0.2 ·"));
+}
+
+TEST(HeatMapFigureTest, ShowsNegativeValuesOnARampOfTheirOwn) {
+  const std::string html = HeatMapFigure(OneByTwo(2, -4), "map");
+  EXPECT_THAT(html, HasSubstr("x=0 class=k><title>le ← the: 2.000"));
+  EXPECT_THAT(html, HasSubstr("x=1 class=U><title>le ← cat: -4.000"));
+  EXPECT_THAT(html, HasSubstr("-4 <span class=\"negative ramp\">"));
+  EXPECT_THAT(HeatMapFigure(OneByTwo(1, 0), "map"), Not(HasSubstr("negative")));
 }
 
 TEST(HeatMapFigureTest, GivesWeightsThatAreNotNumbersTheirOwnColor) {
@@ -103,7 +111,8 @@ TEST(HeatMapFigureDeathTest, RejectsAHeadOfAnotherSize) {
 
 TEST(HeatMapStyleTest, HasARampForLightAndForDarkPages) {
   const std::string style = HeatMapStyle();
-  EXPECT_EQ(Count(style, "--ramp"), 2);
+  EXPECT_EQ(Count(style, "{--ramp"), 2);
+  EXPECT_EQ(Count(style, "{--negative-ramp"), 2);
   EXPECT_EQ(Count(style, ".hm .a{"), 2);
   EXPECT_EQ(Count(style, ".hm .u{"), 2);
 }

@@ -47,6 +47,16 @@ LabelledMatrix SampleAlignment() {
   return map;
 }
 
+LabelledMatrix SampleGradient() {
+  LabelledMatrix map = SampleAlignment();
+  map.title = "Gradient of the word's log-probability by the weights";
+  map.gold.clear();
+  for (size_t i = 0; i < map.heads[0].size(); ++i) {
+    map.heads[0][i] *= 3 * std::sin(static_cast<double>(i));
+  }
+  return map;
+}
+
 // Gaussian weights around a diagonal that differs from head to head.
 LabelledMatrix SampleBand(int size, int heads) {
   LabelledMatrix map;
@@ -120,7 +130,8 @@ std::string SampleReport() {
                   "of the cases; pairs of words never seen together in 94 %."});
   report.AddPlots("Curves", {SampleCurves(), SampleRegression()});
   report.AddSamples("Translations", SampleTranslations());
-  report.AddHeatMaps("Attention", {SampleAlignment(), SampleBand(50, 8)});
+  report.AddHeatMaps("Attention",
+                     {SampleAlignment(), SampleGradient(), SampleBand(50, 8)});
   report.AddTable("Splits", {{"split", "sentences", "exact match", "BLEU"},
                              {{"unseen sentences", "512", "0.987", "99.1"},
                               {"never together", "256", "0.941", "97.2"}}});
