@@ -9,12 +9,13 @@ a failure even if no test is to blame. What a passing test skipped is listed.
 import collections
 import json
 import pathlib
+import re
 import sys
 import urllib.parse
 
 _PASSED = ("PASSED", "FLAKY")
-# How GoogleTest and the lint tests announce a skip.
-_SKIP_MARKS = ("[  SKIPPED ]", "SKIPPED:")
+# How GoogleTest, once for each case, and the lint tests announce a skip.
+_SKIP = re.compile(r"\[  SKIPPED \] .* ms\)$|SKIPPED: ")
 
 
 def skips(summary):
@@ -24,7 +25,7 @@ def skips(summary):
         path = pathlib.Path(urllib.parse.unquote(uri.path))
         if uri.scheme == "file" and path.is_file():
             for line in path.read_text(errors="replace").splitlines():
-                if line.startswith(_SKIP_MARKS):
+                if _SKIP.match(line):
                     yield line
 
 
@@ -57,7 +58,7 @@ def main(broken, folder):
                 print(f"{label}: {status}")
             skipped.update(skips(summary))
     for skip, count in skipped.items():
-        print(f"{skip} ({count} times)")
+        print(skip if count == 1 else f"{skip} ({count} times)")
     failed = max(failed, int(broken))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
