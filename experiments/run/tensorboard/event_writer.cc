@@ -1,0 +1,122 @@
+#include "experiments/run/tensorboard/event_writer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "experiments/run/tensorboard/record.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard::tensorboard {
+namespace {
+
+constexpr char kPrefix[] = "events.out.tfevents.";
+constexpr size_t kFlushBytes = size_t{1} << 16;
+
+// The host's name, of which characters that do not belong into a file name are
+// replaced.
+std::string HostName() {
+  std::array<char, 256> name = {};
+  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') {
+    return "localhost";
+  }
+  std::string host(name.data());
+  for (char& c : host) {
+    if (!absl::ascii_isalnum(c) && c != '-') c = '_';
+  }
+  return host;
+}
+
+// Readers take files in the order of their names, which begin with seconds. So
+// two runs within a second, or a clock set back, must not change the order.
+int64_t SecondsAfter(const std::vector<std::string>& names, int64_t now) {
+  for (absl::string_view name : names) {
+    int64_t seconds;
+    if (absl::ConsumePrefix(&name, kPrefix) &&
+        absl::SimpleAtoi(name.substr(0, 10), &seconds)) {
+      now = std::max(now, seconds + 1);
+    }
+  }
+  return now;
+}
+
+double Seconds(absl::Time time) {
+  return absl::ToDoubleSeconds(time - absl::UnixEpoch());
+}
+
+}  // namespace
+
+EventWriter::EventWriter(FileWriter file, std::function<absl::Time()> clock)
+    : file_(std::make_unique<FileWriter>(std::move(file))),
+      clock_(std::move(clock)) {}
+
+EventWriter::~EventWriter() {
+  if (file_ != nullptr) Flush().IgnoreError();
+}
+
+absl::StatusOr<EventWriter> EventWriter::Create(
+    const EventWriterOptions& options, FileOperations& files) {
+  REGARD_RETURN_IF_ERROR(MakeDirectories(options.folder, files));
+  REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          ListDirectory(options.folder));
+  const int64_t seconds =
+      SecondsAfter(names, absl::ToUnixSeconds(options.clock()));
+  REGARD_ASSIGN_OR_RETURN(
+      FileWriter file,
+      FileWriter::Create(
+          JoinPath(options.folder,
+                   absl::StrFormat("%s%010d.%s.%d.0", kPrefix, seconds,
+                                   HostName(), getpid())),
+          files));
+  EventWriter writer(std::move(file), options.clock);
+  Event version;
+  version.set_file_version("brain.Event:2");
+  version.mutable_source_metadata()->set_writer("regard");
+  writer.AddEvent(std::move(version));
+  // Of a run's second START on, readers drop what came before and bears its
+  // step or a later one; so the first file needs one as well, and events of the
+  // checkpoint's own step, which are not written again, must not be dropped.
+  Event start;
+  start.set_step(options.resumed_step.has_value() ? *options.resumed_step + 1
+                                                  : 0);
+  start.mutable_session_log()->set_status(SessionLog::START);
+  writer.AddEvent(std::move(start));
+  REGARD_RETURN_IF_ERROR(writer.Flush());
+  return writer;
+}
+
+void EventWriter::AddEvent(Event event) {
+  event.set_wall_time(Seconds(clock_()));
+  pending_ += FramedRecord(event.SerializeAsString());
+}
+
+absl::Status EventWriter::Add(int64_t step, Summary::Value value) {
+  if (!described_tags_.insert(value.tag()).second) value.clear_metadata();
+  Event event;
+  event.set_step(step);
+  *event.mutable_summary()->add_value() = std::move(value);
+  AddEvent(std::move(event));
+  return pending_.size() < kFlushBytes ? status_ : Flush();
+}
+
+absl::Status EventWriter::Flush() {
+  if (status_.ok()) status_ = file_->Append(pending_);
+  pending_.clear();
+  return status_;
+}
+
+absl::Status EventWriter::Close() {
+  REGARD_RETURN_IF_ERROR(Flush());
+  status_ = file_->Finish();
+  file_.reset();
+  return status_;
+}
+
+}  // namespace regard::tensorboard

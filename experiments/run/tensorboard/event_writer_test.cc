@@ -1,0 +1,133 @@
+#include "experiments/run/tensorboard/event_writer.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "experiments/run/file.h"
+#include "experiments/run/file_operations.h"
+#include "experiments/run/tensorboard/event.pb.h"
+#include "experiments/run/tensorboard/record.h"
+#include "experiments/run/tensorboard/summary.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard::tensorboard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+class EventWriterTest : public ::testing::Test {
+ protected:
+  EventWriterTest() { EXPECT_THAT(RemoveTree(folder_, files_), IsOk()); }
+
+  EventWriterOptions Options() {
+    return {.folder = folder_, .clock = [] {
+              return absl::UnixEpoch() + absl::Milliseconds(1'600'000'000'250);
+            }};
+  }
+
+  std::vector<std::string> Names() { return ListDirectory(folder_).value(); }
+
+  // The events of a file, whose frames must be whole.
+  std::vector<Event> Events(const std::string& name) {
+    const std::string bytes =
+        ReadFile(JoinPath(folder_, name), 1 << 20).value();
+    std::vector<Event> events;
+    absl::string_view rest = bytes;
+    while (!rest.empty()) {
+      uint64_t length;
+      std::memcpy(&length, rest.data(), sizeof(length));
+      const absl::string_view payload = rest.substr(12, length);
+      EXPECT_EQ(rest.substr(0, length + 16), FramedRecord(payload));
+      events.emplace_back();
+      EXPECT_TRUE(events.back().ParseFromArray(payload.data(),
+                                               static_cast<int>(length)));
+      rest.remove_prefix(length + 16);
+    }
+    return events;
+  }
+
+  FileOperations files_;
+  const std::string folder_ = JoinPath(::testing::TempDir(), "events");
+};
+
+TEST_F(EventWriterTest, AFileBeginsWithItsVersionAndWriter) {
+  auto writer = EventWriter::Create(Options(), files_);
+  ASSERT_THAT(writer, IsOk());
+  ASSERT_THAT(Names(), SizeIs(1));
+  EXPECT_THAT(Names()[0], StartsWith("events.out.tfevents.1600000000."));
+  const std::vector<Event> events = Events(Names()[0]);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].file_version(), "brain.Event:2");
+  EXPECT_EQ(events[0].source_metadata().writer(), "regard");
+  EXPECT_NEAR(events[0].wall_time(), 1600000000.25, 1e-6);
+  EXPECT_EQ(events[1].session_log().status(), SessionLog::START);
+  EXPECT_EQ(events[1].step(), 0);
+}
+
+TEST_F(EventWriterTest, ATagIsDescribedOnceInEachFile) {
+  auto writer = EventWriter::Create(Options(), files_);
+  ASSERT_THAT(writer, IsOk());
+  ASSERT_THAT(writer->Add(1, ScalarValue("train/loss", 0.5f)), IsOk());
+  ASSERT_THAT(writer->Add(2, ScalarValue("train/loss", 0.25f)), IsOk());
+  ASSERT_THAT(writer->Close(), IsOk());
+  const std::vector<Event> events = Events(Names()[0]);
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_TRUE(events[2].summary().value(0).has_metadata());
+  EXPECT_EQ(events[3].step(), 2);
+  EXPECT_FALSE(events[3].summary().value(0).has_metadata());
+}
+
+TEST_F(EventWriterTest, AResumedRunOpensALaterFileAndSaysWhereItStarts) {
+  EventWriterOptions options = Options();
+  {
+    auto writer = EventWriter::Create(options, files_);
+    ASSERT_THAT(writer->Add(9, ScalarValue("train/loss", 1.0f)), IsOk());
+  }
+  options.resumed_step = 5;
+  auto writer = EventWriter::Create(options, files_);
+  ASSERT_THAT(writer->Add(6, ScalarValue("train/loss", 1.0f)), IsOk());
+  ASSERT_THAT(writer->Flush(), IsOk());
+  ASSERT_THAT(Names(), SizeIs(2));
+  EXPECT_EQ(Events(Names()[0]).size(), 3u) << "flushed when it went";
+  EXPECT_THAT(Names()[1], StartsWith("events.out.tfevents.1600000001."));
+  const std::vector<Event> events = Events(Names()[1]);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[1].session_log().status(), SessionLog::START);
+  EXPECT_EQ(events[1].step(), 6);
+  EXPECT_TRUE(events[2].summary().value(0).has_metadata());
+}
+
+TEST_F(EventWriterTest, AFullDiskIsAnErrorThatStays) {
+  class FullDisk : public FileOperations {
+   public:
+    ssize_t Write(int descriptor, const char* bytes, size_t count) override {
+      if (full) {
+        errno = ENOSPC;
+        return -1;
+      }
+      return FileOperations::Write(descriptor, bytes, count);
+    }
+    bool full = false;
+  };
+  FullDisk disk;
+  auto writer = EventWriter::Create(Options(), disk);
+  ASSERT_THAT(writer->Add(1, ScalarValue("a", 1.0f)), IsOk());
+  disk.full = true;
+  EXPECT_FALSE(writer->Flush().ok());
+  disk.full = false;
+  EXPECT_FALSE(writer->Add(2, ScalarValue("a", 1.0f)).ok());
+  EXPECT_EQ(Events(Names()[0]).size(), 2u);
+}
+
+}  // namespace
+}  // namespace regard::tensorboard

@@ -1,0 +1,90 @@
+#include "experiments/run/tensorboard/png.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard::tensorboard {
+namespace {
+
+std::string BigEndian(uint32_t value) {
+  std::string text;
+  for (const int shift : {24, 16, 8, 0}) {
+    text.push_back(static_cast<char>(value >> shift));
+  }
+  return text;
+}
+
+// CRC-32 of PNG and zlib, bit by bit: images are few and small.
+uint32_t Crc32(absl::string_view bytes) {
+  uint32_t crc = 0xffffffff;
+  for (const char byte : bytes) {
+    crc ^= static_cast<uint8_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xedb88320 : 0);
+    }
+  }
+  return ~crc;
+}
+
+uint32_t Adler32(absl::string_view bytes) {
+  uint32_t a = 1;
+  uint32_t b = 0;
+  for (const char byte : bytes) {
+    a = (a + static_cast<uint8_t>(byte)) % 65521;
+    b = (b + a) % 65521;
+  }
+  return (b << 16) | a;
+}
+
+// A zlib stream (RFC 1950) of stored blocks (RFC 1951, 3.2.4).
+std::string StoredZlib(absl::string_view bytes) {
+  constexpr size_t kMaxBlock = 65535;
+  std::string stream = "\x78\x01";
+  bool last = false;
+  for (size_t begin = 0; !last; begin += kMaxBlock) {
+    const absl::string_view block = bytes.substr(begin, kMaxBlock);
+    last = begin + block.size() == bytes.size();
+    stream.push_back(last ? '\1' : '\0');
+    for (const size_t length : {block.size(), ~block.size()}) {
+      stream.push_back(static_cast<char>(length));
+      stream.push_back(static_cast<char>(length >> 8));
+    }
+    absl::StrAppend(&stream, block);
+  }
+  return absl::StrCat(stream, BigEndian(Adler32(bytes)));
+}
+
+void AppendChunk(absl::string_view type, absl::string_view data,
+                 std::string& png) {
+  const std::string body = absl::StrCat(type, data);
+  absl::StrAppend(&png, BigEndian(data.size()), body, BigEndian(Crc32(body)));
+}
+
+}  // namespace
+
+std::string EncodePng(int height, int width, absl::Span<const uint8_t> rgb) {
+  REGARD_CHECK_GE(height, 1);
+  REGARD_CHECK_GE(width, 1);
+  const size_t row_bytes = 3 * static_cast<size_t>(width);
+  REGARD_CHECK_EQ(rgb.size(), height * row_bytes);
+  std::string rows;
+  for (size_t begin = 0; begin < rgb.size(); begin += row_bytes) {
+    rows.push_back('\0');  // no filter
+    rows.append(reinterpret_cast<const char*>(&rgb[begin]), row_bytes);
+  }
+  std::string png = "\x89PNG\r\n\x1a\n";
+  // 8 bits a channel, RGB, deflate, the one filter method, not interlaced.
+  AppendChunk("IHDR",
+              absl::StrCat(BigEndian(width), BigEndian(height),
+                           absl::string_view("\x08\x02\0\0\0", 5)),
+              png);
+  AppendChunk("IDAT", StoredZlib(rows), png);
+  AppendChunk("IEND", "", png);
+  return png;
+}
+
+}  // namespace regard::tensorboard

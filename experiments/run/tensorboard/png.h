@@ -1,0 +1,17 @@
+// Images as PNG files (ISO/IEC 15948), stored without compression.
+#ifndef EXPERIMENTS_RUN_TENSORBOARD_PNG_H_
+#define EXPERIMENTS_RUN_TENSORBOARD_PNG_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/types/span.h"
+
+namespace regard::tensorboard {
+
+// Height and width are at least 1; `rgb` is [height, width, 3], row-major.
+std::string EncodePng(int height, int width, absl::Span<const uint8_t> rgb);
+
+}  // namespace regard::tensorboard
+
+#endif  // EXPERIMENTS_RUN_TENSORBOARD_PNG_H_
