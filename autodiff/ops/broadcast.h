@@ -1,0 +1,82 @@
+// Walks an output and operands that are broadcast to it: shapes are aligned at
+// their last axes, and an operand's extent is the output's, or 1, or absent.
+#ifndef AUTODIFF_OPS_BROADCAST_H_
+#define AUTODIFF_OPS_BROADCAST_H_
+
+#include <cstdint>
+
+#include "autodiff/shape.h"
+
+namespace regard {
+
+// The shape that two operands of `operation` broadcast to.
+Shape BroadcastShape(const char* operation, const Shape& a, const Shape& b);
+
+// Writes to `strides` the step of an operand along each axis of `out`, 0 where
+// it is repeated. `operand` must broadcast to `out`.
+void BroadcastStrides(const char* operation, const Shape& operand,
+                      const Shape& out, int64_t* strides);
+
+// The output as rows of inner() elements, within which each operand steps by 1
+// or 0. Axes that all operands cross alike are merged.
+template <int kOperands>
+class BroadcastLoop {
+ public:
+  BroadcastLoop(const char* operation, const Shape& out,
+                const Shape (&operands)[kOperands]) {
+    int64_t strides[kOperands][Shape::kMaxRank];
+    for (int k = 0; k < kOperands; ++k) {
+      BroadcastStrides(operation, operands[k], out, strides[k]);
+    }
+    empty_ = out.size() == 0;
+    for (int axis = 0; axis < out.rank(); ++axis) {
+      if (out[axis] == 1) continue;
+      bool merges = rank_ > 0;
+      for (int k = 0; k < kOperands && merges; ++k) {
+        merges = strides_[k][rank_ - 1] == strides[k][axis] * out[axis];
+      }
+      if (!merges) extents_[rank_++] = 1;
+      extents_[rank_ - 1] *= out[axis];
+      for (int k = 0; k < kOperands; ++k) {
+        strides_[k][rank_ - 1] = strides[k][axis];
+      }
+    }
+    if (rank_ == 0) extents_[rank_++] = 1;
+  }
+
+  int64_t inner() const { return extents_[rank_ - 1]; }
+  int64_t inner_stride(int operand) const {
+    return strides_[operand][rank_ - 1];
+  }
+
+  // Calls f(offset in the output, offsets in the operands) for each row.
+  template <typename F>
+  void ForEachRow(F f) const {
+    if (empty_) return;
+    int64_t index[Shape::kMaxRank] = {};
+    int64_t offsets[kOperands] = {};
+    for (int64_t out = 0;; out += inner()) {
+      f(out, offsets);
+      int axis = rank_ - 2;
+      for (; axis >= 0; --axis) {
+        for (int k = 0; k < kOperands; ++k) offsets[k] += strides_[k][axis];
+        if (++index[axis] < extents_[axis]) break;
+        for (int k = 0; k < kOperands; ++k) {
+          offsets[k] -= strides_[k][axis] * extents_[axis];
+        }
+        index[axis] = 0;
+      }
+      if (axis < 0) return;
+    }
+  }
+
+ private:
+  int rank_ = 0;
+  bool empty_ = false;
+  int64_t extents_[Shape::kMaxRank];
+  int64_t strides_[kOperands][Shape::kMaxRank] = {};
+};
+
+}  // namespace regard
+
+#endif  // AUTODIFF_OPS_BROADCAST_H_

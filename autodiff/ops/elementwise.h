@@ -1,0 +1,95 @@
+// Operations on each element. The inputs of binary ones broadcast as in NumPy:
+// shapes are aligned at their last axes, and extents must be equal or 1.
+#ifndef AUTODIFF_OPS_ELEMENTWISE_H_
+#define AUTODIFF_OPS_ELEMENTWISE_H_
+
+#include <type_traits>
+
+#include "autodiff/tape.h"
+
+namespace regard {
+
+template <typename T>
+Var<T> Add(Var<T> a, Var<T> b);
+template <typename T>
+Var<T> Subtract(Var<T> a, Var<T> b);
+template <typename T>
+Var<T> Multiply(Var<T> a, Var<T> b);
+template <typename T>
+Var<T> Divide(Var<T> a, Var<T> b);
+
+template <typename T>
+Var<T> operator+(Var<T> a, Var<T> b) {
+  return Add(a, b);
+}
+template <typename T>
+Var<T> operator-(Var<T> a, Var<T> b) {
+  return Subtract(a, b);
+}
+template <typename T>
+Var<T> operator*(Var<T> a, Var<T> b) {
+  return Multiply(a, b);
+}
+template <typename T>
+Var<T> operator/(Var<T> a, Var<T> b) {
+  return Divide(a, b);
+}
+
+// With a number. It takes its type from the Var, so that `2 * x` is right for
+// float and for double.
+template <typename T>
+Var<T> operator+(Var<T> x, std::type_identity_t<T> number);
+template <typename T>
+Var<T> operator-(Var<T> x, std::type_identity_t<T> number);
+template <typename T>
+Var<T> operator*(Var<T> x, std::type_identity_t<T> number);
+template <typename T>
+Var<T> operator/(Var<T> x, std::type_identity_t<T> number);
+template <typename T>
+Var<T> operator+(std::type_identity_t<T> number, Var<T> x);
+template <typename T>
+Var<T> operator-(std::type_identity_t<T> number, Var<T> x);
+template <typename T>
+Var<T> operator*(std::type_identity_t<T> number, Var<T> x);
+template <typename T>
+Var<T> operator/(std::type_identity_t<T> number, Var<T> x);
+template <typename T>
+Var<T> operator-(Var<T> x);
+
+template <typename T>
+Var<T> Exp(Var<T> x);
+// Natural logarithm.
+template <typename T>
+Var<T> Log(Var<T> x);
+template <typename T>
+Var<T> Sqrt(Var<T> x);
+template <typename T>
+Var<T> Square(Var<T> x);
+// The gradient at 0 is 0.
+template <typename T>
+Var<T> Abs(Var<T> x);
+// x^exponent: by multiplication for whole exponents up to 64, for any x;
+// otherwise exp(exponent log x), NaN for negative x.
+template <typename T>
+Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent);
+
+template <typename T>
+Var<T> Tanh(Var<T> x);
+template <typename T>
+Var<T> Sigmoid(Var<T> x);
+// The gradient at 0 is 0.
+template <typename T>
+Var<T> Relu(Var<T> x);
+// x times the standard normal distribution function of x.
+template <typename T>
+Var<T> Gelu(Var<T> x);
+// The approximation 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
+template <typename T>
+Var<T> GeluTanh(Var<T> x);
+// log(1 + exp(x)), to full relative precision at both ends.
+template <typename T>
+Var<T> Softplus(Var<T> x);
+
+}  // namespace regard
+
+#endif  // AUTODIFF_OPS_ELEMENTWISE_H_

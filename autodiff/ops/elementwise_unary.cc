@@ -1,0 +1,330 @@
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "autodiff/kernels/transcendental.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+namespace {
+
+// y for x, given that y's values stand; grad(g, x, y) is the gradient of x.
+template <typename T, typename G>
+void RecordUnary(const char* name, Var<T> x, Var<T> y, G grad) {
+  y.tape().Record(name, y, [=] {
+    const T* g = y.grad_data();
+    const T* x_data = x.data();
+    const T* y_data = y.data();
+    if (auto d = x.grad_ref()) {
+      d.AddEach([=](int64_t i) { return grad(g[i], x_data[i], y_data[i]); });
+    }
+  });
+}
+
+// y = value(x), element by element.
+template <typename T, typename F, typename G>
+Var<T> Unary(const char* name, Var<T> x, F value, G grad) {
+  Var<T> y = x.tape().New(x.shape(), x.needs_grad());
+  const T* x_data = x.data();
+  T* __restrict y_data = y.data();
+  const int64_t size = x.size();
+  for (int64_t i = 0; i < size; ++i) y_data[i] = value(x_data[i]);
+  RecordUnary(name, x, y, grad);
+  return y;
+}
+
+// y by a kernel over arrays.
+template <typename T, typename G>
+Var<T> UnaryKernel(const char* name, Var<T> x,
+                   void (*kernel)(const T*, T*, int64_t), G grad) {
+  Var<T> y = x.tape().New(x.shape(), x.needs_grad());
+  kernel(x.data(), y.data(), x.size());
+  RecordUnary(name, x, y, grad);
+  return y;
+}
+
+// x^exponent for a whole exponent, by repeated squaring.
+template <typename T>
+T WholePower(T x, int64_t exponent) {
+  T power = T(1);
+  for (uint64_t rest = std::abs(exponent); rest > 0; rest /= 2) {
+    if (rest % 2 == 1) power *= x;
+    x *= x;
+  }
+  return exponent < 0 ? T(1) / power : power;
+}
+
+template <typename T>
+void Power(const T* x, T* y, int64_t n, T exponent) {
+  if (exponent == std::trunc(exponent) && std::abs(exponent) <= T(64)) {
+    const int64_t whole = static_cast<int64_t>(exponent);
+    for (int64_t i = 0; i < n; ++i) y[i] = WholePower(x[i], whole);
+    return;
+  }
+  Log(x, y, n);
+  for (int64_t i = 0; i < n; ++i) y[i] *= exponent;
+  Exp(y, y, n);
+}
+
+}  // namespace
+
+template <typename T>
+Var<T> operator+(Var<T> x, std::type_identity_t<T> number) {
+  return Unary(
+      "Add", x, [=](T x) { return x + number; },
+      [](T g, T /*x*/, T /*y*/) { return g; });
+}
+
+template <typename T>
+Var<T> operator-(Var<T> x, std::type_identity_t<T> number) {
+  return x + -number;
+}
+
+template <typename T>
+Var<T> operator*(Var<T> x, std::type_identity_t<T> number) {
+  return Unary(
+      "Multiply", x, [=](T x) { return x * number; },
+      [=](T g, T /*x*/, T /*y*/) { return g * number; });
+}
+
+template <typename T>
+Var<T> operator/(Var<T> x, std::type_identity_t<T> number) {
+  return Unary(
+      "Divide", x, [=](T x) { return x / number; },
+      [=](T g, T /*x*/, T /*y*/) { return g / number; });
+}
+
+template <typename T>
+Var<T> operator+(std::type_identity_t<T> number, Var<T> x) {
+  return x + number;
+}
+
+template <typename T>
+Var<T> operator-(std::type_identity_t<T> number, Var<T> x) {
+  return Unary(
+      "Subtract", x, [=](T x) { return number - x; },
+      [](T g, T /*x*/, T /*y*/) { return -g; });
+}
+
+template <typename T>
+Var<T> operator*(std::type_identity_t<T> number, Var<T> x) {
+  return x * number;
+}
+
+template <typename T>
+Var<T> operator/(std::type_identity_t<T> number, Var<T> x) {
+  return Unary(
+      "Divide", x, [=](T x) { return number / x; },
+      [](T g, T x, T y) { return -g * y / x; });
+}
+
+template <typename T>
+Var<T> operator-(Var<T> x) {
+  return Unary(
+      "Negate", x, [](T x) { return -x; },
+      [](T g, T /*x*/, T /*y*/) { return -g; });
+}
+
+template <typename T>
+Var<T> Exp(Var<T> x) {
+  return UnaryKernel<T>("Exp", x, Exp<T>,
+                        [](T g, T /*x*/, T y) { return g * y; });
+}
+
+template <typename T>
+Var<T> Log(Var<T> x) {
+  return UnaryKernel<T>("Log", x, Log<T>,
+                        [](T g, T x, T /*y*/) { return g / x; });
+}
+
+template <typename T>
+Var<T> Sqrt(Var<T> x) {
+  return Unary(
+      "Sqrt", x, [](T x) { return std::sqrt(x); },
+      [](T g, T /*x*/, T y) { return T(0.5) * g / y; });
+}
+
+template <typename T>
+Var<T> Square(Var<T> x) {
+  return Unary(
+      "Square", x, [](T x) { return x * x; },
+      [](T g, T x, T /*y*/) { return T(2) * g * x; });
+}
+
+template <typename T>
+Var<T> Abs(Var<T> x) {
+  return Unary(
+      "Abs", x, [](T x) { return std::abs(x); },
+      [](T g, T x, T /*y*/) { return x > 0   ? g
+                                     : x < 0 ? -g
+                                             : T(0); });
+}
+
+template <typename T>
+Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.New(x.shape(), x.needs_grad());
+  Power(x.data(), y.data(), x.size(), exponent);
+  tape.Record("Pow", y, [=] {
+    auto d = x.grad_ref();
+    if (!d) return;
+    const T* g = y.grad_data();
+    ScratchScope<T> scratch(x.tape());
+    T* slope = scratch.New(x.size());
+    // 0 everywhere for exponent 0, where x^-1 may be infinite.
+    Power(x.data(), slope, x.size(), exponent == 0 ? T(0) : exponent - 1);
+    d.AddEach([=](int64_t i) { return g[i] * (exponent * slope[i]); });
+  });
+  return y;
+}
+
+template <typename T>
+Var<T> Tanh(Var<T> x) {
+  return UnaryKernel<T>("Tanh", x, Tanh<T>,
+                        [](T g, T /*x*/, T y) { return g * (T(1) - y * y); });
+}
+
+template <typename T>
+Var<T> Sigmoid(Var<T> x) {
+  return UnaryKernel<T>("Sigmoid", x, Sigmoid<T>,
+                        [](T g, T /*x*/, T y) { return g * y * (T(1) - y); });
+}
+
+template <typename T>
+Var<T> Relu(Var<T> x) {
+  return Unary(
+      "Relu", x, [](T x) { return x > 0 ? x : T(0); },
+      [](T g, T x, T /*y*/) { return x > 0 ? g : T(0); });
+}
+
+template <typename T>
+Var<T> Gelu(Var<T> x) {
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.New(x.shape(), x.needs_grad());
+  const int64_t size = x.size();
+  const T* x_data = x.data();
+  T* y_data = y.data();
+  // The distribution function of each x, kept for the gradient.
+  T* const below = tape.arena().template New<T>(size);
+  for (int64_t i = 0; i < size; ++i) below[i] = x_data[i] * T(M_SQRT1_2);
+  Erf(below, below, size);
+  for (int64_t i = 0; i < size; ++i) {
+    below[i] = T(0.5) * (T(1) + below[i]);
+    y_data[i] = x_data[i] * below[i];
+  }
+  tape.Record("Gelu", y, [=] {
+    auto d = x.grad_ref();
+    if (!d) return;
+    const T* g = y.grad_data();
+    const T* x_data = x.data();
+    ScratchScope<T> scratch(x.tape());
+    T* const density = scratch.New(size);
+    for (int64_t i = 0; i < size; ++i) {
+      density[i] = T(-0.5) * x_data[i] * x_data[i];
+    }
+    Exp(density, density, size);
+    constexpr T kInverseSqrtTwoPi = T(0.5 * M_2_SQRTPI * M_SQRT1_2);
+    d.AddEach([=](int64_t i) {
+      return g[i] * (below[i] + x_data[i] * kInverseSqrtTwoPi * density[i]);
+    });
+  });
+  return y;
+}
+
+template <typename T>
+Var<T> GeluTanh(Var<T> x) {
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.New(x.shape(), x.needs_grad());
+  const int64_t size = x.size();
+  const T* x_data = x.data();
+  T* y_data = y.data();
+  constexpr T kScale = T(M_2_SQRTPI * M_SQRT1_2);  // sqrt(2 / pi)
+  constexpr T kCubic = T(0.044715);
+  // The hyperbolic tangent, kept for the gradient.
+  T* const tanh = tape.arena().template New<T>(size);
+  for (int64_t i = 0; i < size; ++i) {
+    const T x = x_data[i];
+    tanh[i] = kScale * (x + kCubic * x * x * x);
+  }
+  Tanh(tanh, tanh, size);
+  for (int64_t i = 0; i < size; ++i) {
+    y_data[i] = T(0.5) * x_data[i] * (T(1) + tanh[i]);
+  }
+  tape.Record("GeluTanh", y, [=] {
+    auto d = x.grad_ref();
+    if (!d) return;
+    const T* g = y.grad_data();
+    const T* x_data = x.data();
+    d.AddEach([=](int64_t i) {
+      const T x = x_data[i];
+      const T slope = kScale * (T(1) + T(3) * kCubic * x * x);
+      return g[i] * T(0.5) *
+             (T(1) + tanh[i] + x * (T(1) - tanh[i] * tanh[i]) * slope);
+    });
+  });
+  return y;
+}
+
+template <typename T>
+Var<T> Softplus(Var<T> x) {
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.New(x.shape(), x.needs_grad());
+  const int64_t size = x.size();
+  const T* x_data = x.data();
+  T* y_data = y.data();
+  {
+    // max(x, 0) + log(1 + e) where e = exp(-|x|) <= 1. The rounding of 1 + e
+    // is divided out (Kahan).
+    ScratchScope<T> scratch(tape);
+    T* const e = scratch.New(size);
+    for (int64_t i = 0; i < size; ++i) e[i] = -std::abs(x_data[i]);
+    Exp(e, e, size);
+    for (int64_t i = 0; i < size; ++i) y_data[i] = T(1) + e[i];
+    Log(y_data, y_data, size);
+    for (int64_t i = 0; i < size; ++i) {
+      const T rounded = (T(1) + e[i]) - T(1);
+      const T log = rounded == 0 ? e[i] : y_data[i] * (e[i] / rounded);
+      y_data[i] = (x_data[i] > 0 ? x_data[i] : T(0)) + log;
+    }
+  }
+  tape.Record("Softplus", y, [=] {
+    auto d = x.grad_ref();
+    if (!d) return;
+    const T* g = y.grad_data();
+    ScratchScope<T> scratch(x.tape());
+    T* const slope = scratch.New(size);
+    Sigmoid(x.data(), slope, size);
+    d.AddEach([=](int64_t i) { return g[i] * slope[i]; });
+  });
+  return y;
+}
+
+#define REGARD_INSTANTIATE(T)           \
+  template Var<T> operator+(Var<T>, T); \
+  template Var<T> operator-(Var<T>, T); \
+  template Var<T> operator*(Var<T>, T); \
+  template Var<T> operator/(Var<T>, T); \
+  template Var<T> operator+(T, Var<T>); \
+  template Var<T> operator-(T, Var<T>); \
+  template Var<T> operator*(T, Var<T>); \
+  template Var<T> operator/(T, Var<T>); \
+  template Var<T> operator-(Var<T>);    \
+  template Var<T> Exp(Var<T>);          \
+  template Var<T> Log(Var<T>);          \
+  template Var<T> Sqrt(Var<T>);         \
+  template Var<T> Square(Var<T>);       \
+  template Var<T> Abs(Var<T>);          \
+  template Var<T> Pow(Var<T>, T);       \
+  template Var<T> Tanh(Var<T>);         \
+  template Var<T> Sigmoid(Var<T>);      \
+  template Var<T> Relu(Var<T>);         \
+  template Var<T> Gelu(Var<T>);         \
+  template Var<T> GeluTanh(Var<T>);     \
+  template Var<T> Softplus(Var<T>);
+REGARD_INSTANTIATE(float)
+REGARD_INSTANTIATE(double)
+#undef REGARD_INSTANTIATE
+
+}  // namespace regard

@@ -1,0 +1,219 @@
+#include "autodiff/ops/linear.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/kernels/gemm.h"
+#include "autodiff/ops/broadcast.h"
+#include "autodiff/tape.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+// A stored [rows, cols] as the product sees it.
+template <typename T>
+ConstMatrix<T> Seen(const T* data, int64_t rows, int64_t cols,
+                    bool transposed) {
+  const ConstMatrix<T> stored(data, rows, cols);
+  return transposed ? stored.Transposed() : stored;
+}
+
+// d += a b, or its transpose, where d is stored as [rows, cols].
+template <typename T>
+void AddProduct(T* d, int64_t rows, int64_t cols, bool transposed,
+                ConstMatrix<T> a, ConstMatrix<T> b, GemmMode mode) {
+  if (transposed) {
+    Gemm(b.Transposed(), a.Transposed(), {d, rows, cols}, mode);
+  } else {
+    Gemm(a, b, {d, rows, cols}, mode);
+  }
+}
+
+template <typename T>
+GemmMode Mode(GradRef<T>& d) {
+  return d.Begin() ? GemmMode::kAdd : GemmMode::kAssign;
+}
+
+// One product of all rows of a with the matrix b.
+template <typename T>
+Var<T> FoldedMatMul(Var<T> a, Var<T> b, bool b_transposed) {
+  const int64_t n = b.dim(b_transposed ? 0 : 1);
+  REGARD_CHECK_EQ(a.cols(), b.dim(b_transposed ? 1 : 0))
+      << "inner extents in MatMul of " << a.shape() << " and " << b.shape();
+  Tape<T>& tape = a.tape();
+  Var<T> y = tape.New(a.shape().With(-1, n), a.needs_grad() || b.needs_grad());
+  const int64_t m = a.rows();
+  const int64_t k = a.cols();
+  Gemm<T>({a.data(), m, k}, Seen(b.data(), b.rows(), b.cols(), b_transposed),
+          {y.data(), m, n});
+  tape.Record("MatMul", y, [=] {
+    const ConstMatrix<T> g(y.grad_data(), m, n);
+    if (auto d = a.grad_ref()) {
+      const ConstMatrix<T> seen =
+          Seen(b.data(), b.rows(), b.cols(), b_transposed);
+      const GemmMode mode = Mode(d);
+      Gemm<T>(g, seen.Transposed(), {d.data(), m, k}, mode);
+    }
+    if (auto d = b.grad_ref()) {
+      const GemmMode mode = Mode(d);
+      AddProduct<T>(d.data(), b.rows(), b.cols(), b_transposed,
+                    ConstMatrix<T>(a.data(), m, k).Transposed(), g, mode);
+    }
+  });
+  return y;
+}
+
+// `shape` without its last two axes.
+Shape Leading(const Shape& shape) {
+  std::array<int64_t, Shape::kMaxRank> extents;
+  const int rank = shape.rank() - 2;
+  for (int i = 0; i < rank; ++i) extents[i] = shape[i];
+  return Shape(absl::MakeConstSpan(extents.data(), rank));
+}
+
+Shape WithMatrix(const Shape& leading, int64_t m, int64_t n) {
+  std::array<int64_t, Shape::kMaxRank + 2> extents;
+  for (int i = 0; i < leading.rank(); ++i) extents[i] = leading[i];
+  extents[leading.rank()] = m;
+  extents[leading.rank() + 1] = n;
+  return Shape(absl::MakeConstSpan(extents.data(), leading.rank() + 2));
+}
+
+// Calls f(index of the product, of a's matrix, of b's matrix).
+template <typename F>
+void ForEachMatrix(const BroadcastLoop<2>& loop, F f) {
+  loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[2]) {
+    for (int64_t i = 0; i < loop.inner(); ++i) {
+      f(row + i, offsets[0] + i * loop.inner_stride(0),
+        offsets[1] + i * loop.inner_stride(1));
+    }
+  });
+}
+
+// Begins the gradient of an operand; a repeated one takes part in several
+// products.
+template <typename T>
+GemmMode BeginBatch(GradRef<T>& d, bool repeated) {
+  if (!repeated) return Mode(d);
+  d.BeginPartial();
+  return GemmMode::kAdd;
+}
+
+template <typename T>
+Var<T> BatchedMatMul(Var<T> a, Var<T> b, Transpositions transposed) {
+  const int64_t m = a.dim(transposed.a ? -1 : -2);
+  const int64_t k = a.dim(transposed.a ? -2 : -1);
+  const int64_t n = b.dim(transposed.b ? -2 : -1);
+  REGARD_CHECK_EQ(k, b.dim(transposed.b ? -1 : -2))
+      << "inner extents in MatMul of " << a.shape() << " and " << b.shape();
+  const Shape a_leading = Leading(a.shape());
+  const Shape b_leading = Leading(b.shape());
+  const Shape leading = BroadcastShape("MatMul", a_leading, b_leading);
+  const BroadcastLoop<2> loop("MatMul", leading, {a_leading, b_leading});
+  Tape<T>& tape = a.tape();
+  Var<T> y =
+      tape.New(WithMatrix(leading, m, n), a.needs_grad() || b.needs_grad());
+  const int64_t a_rows = a.dim(-2);
+  const int64_t b_rows = b.dim(-2);
+  ForEachMatrix(loop, [&](int64_t i, int64_t of_a, int64_t of_b) {
+    Gemm<T>(Seen(a.data() + of_a * m * k, a_rows, a.cols(), transposed.a),
+            Seen(b.data() + of_b * k * n, b_rows, b.cols(), transposed.b),
+            {y.data() + i * m * n, m, n});
+  });
+  const bool a_repeated = a_leading.size() != leading.size();
+  const bool b_repeated = b_leading.size() != leading.size();
+  tape.Record("MatMul", y, [=] {
+    const T* g = y.grad_data();
+    if (auto d = a.grad_ref()) {
+      const GemmMode mode = BeginBatch(d, a_repeated);
+      ForEachMatrix(loop, [&](int64_t i, int64_t of_a, int64_t of_b) {
+        AddProduct<T>(
+            d.data() + of_a * m * k, a_rows, a.cols(), transposed.a,
+            {g + i * m * n, m, n},
+            Seen(b.data() + of_b * k * n, b_rows, b.cols(), !transposed.b),
+            mode);
+      });
+    }
+    if (auto d = b.grad_ref()) {
+      const GemmMode mode = BeginBatch(d, b_repeated);
+      ForEachMatrix(loop, [&](int64_t i, int64_t of_a, int64_t of_b) {
+        AddProduct<T>(
+            d.data() + of_b * k * n, b_rows, b.cols(), transposed.b,
+            Seen(a.data() + of_a * m * k, a_rows, a.cols(), !transposed.a),
+            {g + i * m * n, m, n}, mode);
+      });
+    }
+  });
+  return y;
+}
+
+}  // namespace
+
+template <typename T>
+Var<T> MatMul(Var<T> a, Var<T> b, Transpositions transposed) {
+  REGARD_CHECK(a.shape().rank() >= 2 && b.shape().rank() >= 2)
+      << "MatMul of " << a.shape() << " and " << b.shape();
+  if (b.shape().rank() == 2 && !transposed.a) {
+    return FoldedMatMul(a, b, transposed.b);
+  }
+  return BatchedMatMul(a, b, transposed);
+}
+
+template <typename T>
+Var<T> Linear(Var<T> x, Var<T> weight, Var<T> bias) {
+  REGARD_CHECK_EQ(weight.shape().rank(), 2)
+      << "Linear with weight " << weight.shape();
+  const int64_t in = weight.dim(1);
+  const int64_t out = weight.dim(0);
+  REGARD_CHECK(x.shape().rank() >= 1 && x.cols() == in)
+      << "Linear of " << x.shape() << " with weight " << weight.shape();
+  const bool biased = bias.has_value();
+  if (biased) {
+    REGARD_CHECK_EQ(bias.shape(), Shape({out}))
+        << "bias of Linear with weight " << weight.shape();
+  }
+  Tape<T>& tape = x.tape();
+  Var<T> y =
+      tape.New(x.shape().With(-1, out), x.needs_grad() || weight.needs_grad() ||
+                                            (biased && bias.needs_grad()));
+  const int64_t rows = x.rows();
+  if (biased) {
+    for (int64_t i = 0; i < rows; ++i) {
+      std::copy_n(bias.data(), out, y.data() + i * out);
+    }
+  }
+  Gemm<T>({x.data(), rows, in},
+          ConstMatrix<T>(weight.data(), out, in).Transposed(),
+          {y.data(), rows, out}, biased ? GemmMode::kAdd : GemmMode::kAssign);
+  tape.Record("Linear", y, [=] {
+    const ConstMatrix<T> g(y.grad_data(), rows, out);
+    if (auto d = x.grad_ref()) {
+      const GemmMode mode = Mode(d);
+      Gemm<T>(g, {weight.data(), out, in}, {d.data(), rows, in}, mode);
+    }
+    if (auto d = weight.grad_ref()) {
+      const GemmMode mode = Mode(d);
+      Gemm<T>(g.Transposed(), {x.data(), rows, in}, {d.data(), out, in}, mode);
+    }
+    if (!biased) return;
+    if (auto d = bias.grad_ref()) {
+      T* __restrict d_bias = d.BeginPartial();
+      for (int64_t i = 0; i < rows; ++i) {
+        const T* g_row = g.data + i * out;
+        for (int64_t j = 0; j < out; ++j) d_bias[j] += g_row[j];
+      }
+    }
+  });
+  return y;
+}
+
+template Var<float> MatMul(Var<float>, Var<float>, Transpositions);
+template Var<double> MatMul(Var<double>, Var<double>, Transpositions);
+template Var<float> Linear(Var<float>, Var<float>, Var<float>);
+template Var<double> Linear(Var<double>, Var<double>, Var<double>);
+
+}  // namespace regard

@@ -1,0 +1,281 @@
+#include "autodiff/ops/shape_ops.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/kernels/reduce.h"
+#include "autodiff/ops/broadcast.h"
+#include "autodiff/tape.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+using Extents = std::array<int64_t, Shape::kMaxRank>;
+
+// The elements of a permuted array, in order, as steps through its source.
+struct PermutedLoop {
+  int rank = 0;
+  Extents extents;
+  Extents strides;
+
+  // Calls f(first element of a row of the last axis, its place in the source).
+  template <typename F>
+  void ForEachRow(int64_t size, F f) const {
+    if (size == 0) return;
+    Extents index = {};
+    int64_t source = 0;
+    for (int64_t out = 0;; out += extents[rank - 1]) {
+      f(out, source);
+      int axis = rank - 2;
+      for (; axis >= 0; --axis) {
+        source += strides[axis];
+        if (++index[axis] < extents[axis]) break;
+        source -= strides[axis] * extents[axis];
+        index[axis] = 0;
+      }
+      if (axis < 0) return;
+    }
+  }
+};
+
+// Extent of all axes before `axis`, and of all after it.
+int64_t Outer(const Shape& shape, int axis) {
+  int64_t outer = 1;
+  for (int i = 0; i < axis; ++i) outer *= shape[i];
+  return outer;
+}
+int64_t Inner(const Shape& shape, int axis) {
+  int64_t inner = 1;
+  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+  return inner;
+}
+
+// Joins inputs of [outer, own columns] side by side.
+template <typename T>
+Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
+            const Shape& shape) {
+  Tape<T>& tape = inputs[0].tape();
+  bool needs_grad = false;
+  for (const Var<T>& input : inputs) needs_grad |= input.needs_grad();
+  Var<T> y = tape.New(shape, needs_grad);
+  const int64_t columns = outer == 0 ? 0 : shape.size() / outer;
+  auto* kept = tape.arena().template New<Var<T>>(inputs.size());
+  int64_t offset = 0;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    kept[k] = inputs[k];
+    const int64_t own = outer == 0 ? 0 : inputs[k].size() / outer;
+    for (int64_t i = 0; i < outer; ++i) {
+      std::copy_n(inputs[k].data() + i * own, own,
+                  y.data() + i * columns + offset);
+    }
+    offset += own;
+  }
+  const size_t count = inputs.size();
+  tape.Record(name, y, [=] {
+    const T* g = y.grad_data();
+    int64_t offset = 0;
+    for (size_t k = 0; k < count; ++k) {
+      const int64_t own = outer == 0 ? 0 : kept[k].size() / outer;
+      if (auto d = kept[k].grad_ref()) {
+        const bool accumulate = d.Begin();
+        for (int64_t i = 0; i < outer; ++i) {
+          const T* from = g + i * columns + offset;
+          T* __restrict to = d.data() + i * own;
+          if (accumulate) {
+            for (int64_t j = 0; j < own; ++j) to[j] += from[j];
+          } else {
+            std::copy_n(from, own, to);
+          }
+        }
+      }
+      offset += own;
+    }
+  });
+  return y;
+}
+
+}  // namespace
+
+template <typename T>
+Var<T> Permute(Var<T> x, absl::Span<const int> axes) {
+  const int rank = x.shape().rank();
+  REGARD_CHECK_EQ(static_cast<int>(axes.size()), rank)
+      << "axes for Permute of " << x.shape();
+  Extents strides;
+  for (int i = rank - 1, stride = 1; i >= 0; --i) {
+    strides[i] = stride;
+    stride *= static_cast<int>(x.dim(i));
+  }
+  PermutedLoop loop;
+  Extents extents;
+  std::array<bool, Shape::kMaxRank> used = {};
+  for (int i = 0; i < rank; ++i) {
+    const int axis = x.shape().Axis(axes[i]);
+    REGARD_CHECK(!used[axis]) << "Permute takes axis " << axis << " twice";
+    used[axis] = true;
+    extents[i] = x.dim(axis);
+    // Axes that stay neighbours are walked as one.
+    if (i > 0 && loop.strides[loop.rank - 1] == strides[axis] * extents[i]) {
+      loop.extents[loop.rank - 1] *= extents[i];
+      loop.strides[loop.rank - 1] = strides[axis];
+    } else {
+      loop.extents[loop.rank] = extents[i];
+      loop.strides[loop.rank++] = strides[axis];
+    }
+  }
+  if (loop.rank == 0) {
+    loop.extents[0] = loop.strides[0] = 1;
+    loop.rank = 1;
+  }
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.New(Shape(absl::MakeConstSpan(extents.data(), rank)),
+                      x.needs_grad());
+  const int64_t inner = loop.extents[loop.rank - 1];
+  const int64_t step = loop.strides[loop.rank - 1];
+  loop.ForEachRow(y.size(), [&](int64_t row, int64_t source) {
+    const T* from = x.data() + source;
+    T* __restrict to = y.data() + row;
+    for (int64_t j = 0; j < inner; ++j) to[j] = from[j * step];
+  });
+  tape.Record("Permute", y, [=] {
+    auto d = x.grad_ref();
+    if (!d) return;
+    const bool accumulate = d.Begin();
+    const T* g = y.grad_data();
+    loop.ForEachRow(y.size(), [&](int64_t row, int64_t source) {
+      const T* from = g + row;
+      T* __restrict to = d.data() + source;
+      if (accumulate) {
+        for (int64_t j = 0; j < inner; ++j) to[j * step] += from[j];
+      } else {
+        for (int64_t j = 0; j < inner; ++j) to[j * step] = from[j];
+      }
+    });
+  });
+  return y;
+}
+
+template <typename T>
+Var<T> Transpose(Var<T> x) {
+  const int rank = x.shape().rank();
+  REGARD_CHECK(rank >= 2) << "Transpose of " << x.shape();
+  std::array<int, Shape::kMaxRank> axes = {0, 1, 2, 3, 4};
+  std::swap(axes[rank - 2], axes[rank - 1]);
+  return Permute(x, absl::MakeConstSpan(axes.data(), rank));
+}
+
+template <typename T>
+Var<T> Concat(absl::Span<const Var<T>> inputs, int axis) {
+  REGARD_CHECK(!inputs.empty()) << "Concat of nothing";
+  const Shape& first = inputs[0].shape();
+  axis = first.Axis(axis);
+  int64_t extent = 0;
+  for (const Var<T>& input : inputs) {
+    REGARD_CHECK(input.shape().rank() == first.rank() &&
+                 input.shape().With(axis, 0) == first.With(axis, 0))
+        << "Concat along axis " << axis << " of " << first << " and "
+        << input.shape();
+    extent += input.dim(axis);
+  }
+  return Join("Concat", inputs, Outer(first, axis), first.With(axis, extent));
+}
+
+template <typename T>
+Var<T> Slice(Var<T> x, int axis, int64_t begin, int64_t length) {
+  axis = x.shape().Axis(axis);
+  REGARD_CHECK(begin >= 0 && length >= 0 && begin + length <= x.dim(axis))
+      << "Slice of " << length << " from " << begin << " along axis " << axis
+      << " of " << x.shape();
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.New(x.shape().With(axis, length), x.needs_grad());
+  const int64_t inner = Inner(x.shape(), axis);
+  const int64_t outer = Outer(x.shape(), axis);
+  const int64_t step = x.dim(axis) * inner;
+  const int64_t offset = begin * inner;
+  const int64_t own = length * inner;
+  for (int64_t i = 0; i < outer; ++i) {
+    std::copy_n(x.data() + i * step + offset, own, y.data() + i * own);
+  }
+  tape.Record("Slice", y, [=] {
+    auto d = x.grad_ref();
+    if (!d) return;
+    const T* g = y.grad_data();
+    T* const grad = d.BeginPartial();
+    for (int64_t i = 0; i < outer; ++i) {
+      const T* from = g + i * own;
+      T* __restrict to = grad + i * step + offset;
+      for (int64_t j = 0; j < own; ++j) to[j] += from[j];
+    }
+  });
+  return y;
+}
+
+template <typename T>
+Var<T> Stack(absl::Span<const Var<T>> inputs, int axis) {
+  REGARD_CHECK(!inputs.empty()) << "Stack of nothing";
+  const Shape& first = inputs[0].shape();
+  const int rank = first.rank() + 1;
+  if (axis < 0) axis += rank;
+  REGARD_CHECK(axis >= 0 && axis < rank)
+      << "Stack of " << first << " along axis " << axis;
+  for (const Var<T>& input : inputs) {
+    REGARD_CHECK_EQ(input.shape(), first) << "shapes in Stack";
+  }
+  std::array<int64_t, Shape::kMaxRank + 1> extents;
+  for (int i = 0; i < rank; ++i) {
+    extents[i] = i < axis    ? first[i]
+                 : i == axis ? static_cast<int64_t>(inputs.size())
+                             : first[i - 1];
+  }
+  return Join("Stack", inputs, Outer(first, axis),
+              Shape(absl::MakeConstSpan(extents.data(), rank)));
+}
+
+template <typename T>
+Var<T> BroadcastTo(Var<T> x, const Shape& shape) {
+  const BroadcastLoop<1> loop("BroadcastTo", shape, {x.shape()});
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.New(shape, x.needs_grad());
+  const int64_t inner = loop.inner();
+  const bool repeats_inside = loop.inner_stride(0) == 0;
+  loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[1]) {
+    const T* from = x.data() + offsets[0];
+    if (repeats_inside) {
+      std::fill_n(y.data() + row, inner, *from);
+    } else {
+      std::copy_n(from, inner, y.data() + row);
+    }
+  });
+  tape.Record("BroadcastTo", y, [=] {
+    auto d = x.grad_ref();
+    if (!d) return;
+    const T* g = y.grad_data();
+    T* const grad = d.BeginPartial();
+    loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[1]) {
+      T* __restrict to = grad + offsets[0];
+      if (repeats_inside) {
+        *to += SumRow(g + row, inner);
+      } else {
+        for (int64_t j = 0; j < inner; ++j) to[j] += g[row + j];
+      }
+    });
+  });
+  return y;
+}
+
+#define REGARD_INSTANTIATE(T)                             \
+  template Var<T> Permute(Var<T>, absl::Span<const int>); \
+  template Var<T> Transpose(Var<T>);                      \
+  template Var<T> Concat(absl::Span<const Var<T>>, int);  \
+  template Var<T> Slice(Var<T>, int, int64_t, int64_t);   \
+  template Var<T> Stack(absl::Span<const Var<T>>, int);   \
+  template Var<T> BroadcastTo(Var<T>, const Shape&);
+REGARD_INSTANTIATE(float)
+REGARD_INSTANTIATE(double)
+#undef REGARD_INSTANTIATE
+
+}  // namespace regard

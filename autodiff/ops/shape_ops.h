@@ -1,0 +1,45 @@
+// Operations that move elements and change none.
+#ifndef AUTODIFF_OPS_SHAPE_OPS_H_
+#define AUTODIFF_OPS_SHAPE_OPS_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// The same storage under another shape of equal size; free.
+template <typename T>
+Var<T> Reshape(Var<T> x, const Shape& shape) {
+  return x.WithShape(shape);
+}
+
+// Axis i of the result is axis axes[i] of x.
+template <typename T>
+Var<T> Permute(Var<T> x, absl::Span<const int> axes);
+
+// Swaps the last two axes.
+template <typename T>
+Var<T> Transpose(Var<T> x);
+
+// Joins inputs along `axis`; other extents must agree.
+template <typename T>
+Var<T> Concat(absl::Span<const Var<T>> inputs, int axis);
+
+// Elements begin .. begin + length - 1 of `axis`.
+template <typename T>
+Var<T> Slice(Var<T> x, int axis, int64_t begin, int64_t length);
+
+// Joins inputs of one shape along a new axis, which `axis` counts among those
+// of the result.
+template <typename T>
+Var<T> Stack(absl::Span<const Var<T>> inputs, int axis);
+
+// Repeats x along axes of extent 1 and missing leading ones.
+template <typename T>
+Var<T> BroadcastTo(Var<T> x, const Shape& shape);
+
+}  // namespace regard
+
+#endif  // AUTODIFF_OPS_SHAPE_OPS_H_
