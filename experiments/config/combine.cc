@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "experiments/config/field_names.h"
 #include "experiments/config/field_path.h"
-#include "experiments/config/text_checker.h"
 #include "google/protobuf/descriptor.h"
 
 namespace regard {

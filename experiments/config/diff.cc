@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "experiments/config/config_text.h"
+#include "experiments/config/field_names.h"
 #include "experiments/config/printed_value.h"
-#include "experiments/config/text_checker.h"
 #include "google/protobuf/descriptor.h"
 
 namespace regard {

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "experiments/config/combine.h"
 #include "experiments/config/config_text.h"
+#include "experiments/config/field_names.h"
 #include "experiments/config/field_path.h"
 #include "experiments/config/text_parser.h"
 #include "experiments/config/value_check.h"

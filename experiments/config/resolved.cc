@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "experiments/config/field_names.h"
 #include "experiments/config/printed_value.h"
-#include "experiments/config/text_checker.h"
 #include "google/protobuf/descriptor.h"
 
 namespace regard {

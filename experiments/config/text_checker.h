@@ -45,18 +45,6 @@ CheckedText CheckText(absl::string_view text,
 // with it. `mention` says what it sets, as one element when it is `layers[1]`.
 CheckedText CheckValue(absl::string_view text, size_t begin, Mention mention);
 
-// The field or known extension of `message` called `name`, an extension being
-// "[full.name]"; null when there is none.
-const google::protobuf::FieldDescriptor* FindField(
-    const google::protobuf::Descriptor& message, absl::string_view name);
-
-// "no field 'optimzer' in Training; did you mean 'optimizer'?"
-std::string NoSuchField(const google::protobuf::Descriptor& message,
-                        absl::string_view name);
-
-// Joins by a dot; either may be empty.
-std::string JoinPath(absl::string_view parent, absl::string_view name);
-
 }  // namespace regard
 
 #endif  // EXPERIMENTS_CONFIG_TEXT_CHECKER_H_

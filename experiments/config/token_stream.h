@@ -1,0 +1,66 @@
+// The tokens of a text config in reading order, and ways past a broken part.
+#ifndef EXPERIMENTS_CONFIG_TOKEN_STREAM_H_
+#define EXPERIMENTS_CONFIG_TOKEN_STREAM_H_
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "experiments/config/config_text.h"
+#include "experiments/config/lexer.h"
+
+namespace regard {
+
+// Stops at the kEnd token: it can be read any number of times. `text` must
+// outlive the stream.
+class TokenStream {
+ public:
+  // See Tokenize.
+  TokenStream(absl::string_view text, size_t begin,
+              std::vector<TextProblem>* problems);
+
+  const Token& Peek(size_t ahead = 0) const;
+  const Token& Next();
+  absl::string_view Text(const Token& token) const;
+
+  bool Is(const Token& token, char symbol) const;
+  bool IsSymbol(char symbol) const { return Is(Peek(), symbol); }
+  bool TryConsume(char symbol);
+  bool IsOpening() const;  // one of { < [
+  bool IsClosing() const;  // one of } > ]
+
+  // No line ends between them.
+  bool SameLine(const Token& a, const Token& b) const;
+
+  // A value was forgotten: after `rate:` comes `seed: 3`.
+  bool StartsNextField() const;
+
+  // A field's name, as `rate` or `[lab.my_score]`; its token spans all of it.
+  std::optional<Token> ConsumeName();
+
+  // Moves to the last of the tokens that touch each other here, as those of
+  // fra.txt do.
+  void PassWord();
+
+  // Passes brackets of all kinds until the one that is open here is closed.
+  // Does not recurse.
+  void SkipBracketed();
+  // Passes one value that is no message.
+  void SkipScalar();
+  // Passes whatever stands after a name that means nothing.
+  void SkipValue();
+  // Passes the comma or semicolon that may follow a field.
+  void SkipSeparator();
+  // Passes the rest of the line of `first`, up to what closes a message.
+  void SkipLine(const Token& first);
+
+ private:
+  absl::string_view text_;
+  std::vector<Token> tokens_;
+  size_t at_ = 0;
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_CONFIG_TOKEN_STREAM_H_
