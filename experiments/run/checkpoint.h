@@ -2,8 +2,9 @@
 // not at all, whatever moment the process or the machine dies at. The layout is
 // in docs/checkpoints.md.
 //
-// One process at a time may save or clean up: hold the run folder's lock.
-// Looking for the latest is safe beside a writer.
+// One process at a time may save or clean up: hold the run folder's lock. Who
+// looks for the latest beside a writer may see one vanish that was just removed
+// as old; it then counts as damaged.
 #ifndef EXPERIMENTS_RUN_CHECKPOINT_H_
 #define EXPERIMENTS_RUN_CHECKPOINT_H_
 

@@ -1,6 +1,11 @@
 #include "experiments/run/checkpoint.h"
 
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <fstream>
 #include <string>
@@ -222,6 +227,50 @@ TEST_F(CheckpointTest, AManifestThatPointsElsewhereIsDamaged) {
                    "../../../secret");
   std::ofstream(path) << manifest;
   EXPECT_EQ(LatestMark(), -1);
+}
+
+// Saves one step after another in a child process, kills that at an arbitrary
+// moment, and goes on from what is found.
+TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
+  int64_t step = 0;
+  for (int kills = 0; kills < 20; ++kills) {
+    SCOPED_TRACE(absl::StrCat("kill ", kills));
+    int told[2];
+    ASSERT_EQ(pipe(told), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      if (!CleanUpCheckpoints(folder_, files_).ok()) _exit(1);
+      for (int64_t next = step + 1;; ++next) {
+        if (!Save(next, static_cast<float>(next), 2, files_).ok()) _exit(1);
+        if (write(told[1], &next, sizeof(next)) != sizeof(next)) _exit(1);
+      }
+    }
+    close(told[1]);
+    int64_t saved = step;
+    // Every other child has saved something, however slow the disk.
+    if (kills % 2 == 1) {
+      ASSERT_EQ(read(told[0], &saved, sizeof(saved)), sizeof(saved));
+    }
+    usleep(500 + 1700 * (kills % 7));
+    kill(child, SIGKILL);
+    int ended = 0;
+    waitpid(child, &ended, 0);
+    EXPECT_TRUE(WIFSIGNALED(ended)) << "the child failed by itself";
+    while (read(told[0], &saved, sizeof(saved)) == sizeof(saved)) continue;
+    close(told[0]);
+    const auto latest = FindLatestCheckpoint(folder_);
+    ASSERT_THAT(latest, IsOk());
+    EXPECT_THAT(latest->notes, IsEmpty());
+    if (!latest->checkpoint.has_value()) {
+      EXPECT_EQ(saved, 0);
+      continue;
+    }
+    step = latest->checkpoint->step;
+    EXPECT_GE(step, saved);
+    EXPECT_EQ(LatestMark(), static_cast<float>(step));
+  }
+  EXPECT_GT(step, 0) << "nothing was ever saved";
 }
 
 // Counts the operations; from the k-th on it fails them, or that one only.
