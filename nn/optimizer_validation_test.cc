@@ -1,0 +1,64 @@
+#include "nn/optimizer_validation.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/optimizer.pb.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<std::string> WrongPaths(const std::string& text) {
+  OptimizerConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  ConfigProblems problems;
+  Validate(config, problems);
+  std::vector<std::string> paths;
+  for (const auto& problem : problems.problems()) paths.push_back(problem.path);
+  return paths;
+}
+
+TEST(OptimizerValidationTest, DefaultsAreValid) {
+  EXPECT_THAT(WrongPaths(""), IsEmpty());
+  EXPECT_THAT(WrongPaths("sgd {} schedule { constant {} }"), IsEmpty());
+  EXPECT_THAT(WrongPaths("adam {} schedule { exponential {} }"), IsEmpty());
+  EXPECT_THAT(WrongPaths("adamw {} schedule { inverse_square_root {} }"),
+              IsEmpty());
+  EXPECT_THAT(WrongPaths("schedule { reduce_on_plateau {} }"), IsEmpty());
+}
+
+TEST(OptimizerValidationTest, EveryProblemIsReportedUnderItsPath) {
+  EXPECT_THAT(WrongPaths("learning_rate: 0 clip_norm: -1 accumulate_batches: 0"
+                         " adam { beta1: 1 beta2: -0.1 epsilon: nan }"),
+              ElementsAre("learning_rate", "clip_norm", "accumulate_batches",
+                          "adam.beta1", "adam.beta2", "adam.epsilon"));
+  EXPECT_THAT(WrongPaths("schedule { exponential { decay: 0 interval: 0 } }"),
+              ElementsAre("schedule.exponential.decay",
+                          "schedule.exponential.interval"));
+  EXPECT_THAT(
+      WrongPaths("adamw { weight_decay: -1 }"
+                 " schedule { inverse_square_root { warmup: 0 } }"),
+      ElementsAre("adamw.weight_decay", "schedule.inverse_square_root.warmup"));
+  EXPECT_THAT(WrongPaths("schedule { reduce_on_plateau { metric: '' decay: 1"
+                         " patience: -1 threshold: 1 } }"),
+              ElementsAre("schedule.reduce_on_plateau.metric",
+                          "schedule.reduce_on_plateau.decay",
+                          "schedule.reduce_on_plateau.patience",
+                          "schedule.reduce_on_plateau.threshold"));
+}
+
+TEST(OptimizerValidationTest, NesterovNeedsMomentum) {
+  EXPECT_THAT(WrongPaths("sgd { nesterov: true }"),
+              ElementsAre("sgd.nesterov"));
+  EXPECT_THAT(WrongPaths("sgd { nesterov: true momentum: 0.9 }"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace regard
