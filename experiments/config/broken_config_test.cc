@@ -421,6 +421,13 @@ TEST_F(BrokenConfigTest, NestingBombInAnUnknownField) {
               StartsWith("a.textproto:1:1: error: no field 'x'"));
 }
 
+TEST_F(BrokenConfigTest, ExtensionOfEndlessName) {
+  std::string name;
+  for (int i = 0; i < 500'000; ++i) name += "a.";
+  EXPECT_THAT(ErrorIn("model { outside { [" + name + "] { } } }"),
+              StartsWith("a.textproto:1:19: error: no extension '[a.a.a."));
+}
+
 TEST_F(BrokenConfigTest, SixtyFourLevelsAreRead) {
   std::string text = "tree {";
   for (int i = 0; i < 63; ++i) text += "child{";

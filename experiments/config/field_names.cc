@@ -1,6 +1,7 @@
 #include "experiments/config/field_names.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,10 +18,15 @@ using ::google::protobuf::OneofDescriptor;
 
 constexpr int kQuotedCharacters = 40;
 
+// Of any field or extension. Protobuf's search for an extension takes time that
+// is quadratic in the dots of the name: minutes for one of a megabyte.
+constexpr size_t kLongestName = 256;
+
 }  // namespace
 
 const FieldDescriptor* FindField(const Descriptor& message,
                                  absl::string_view name) {
+  if (name.size() > kLongestName) return nullptr;
   if (name.empty() || name[0] != '[') {
     return message.FindFieldByName(std::string(name));
   }
