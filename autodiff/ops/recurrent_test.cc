@@ -1,0 +1,297 @@
+// The fused recurrent operations against their compositions, in double, and
+// those against finite differences.
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/ops/gru.h"
+#include "autodiff/ops/lstm.h"
+#include "autodiff/ops/recurrent_reference.h"
+#include "autodiff/random.h"
+#include "autodiff/tape.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using Vars = std::vector<Var<double>>;
+// From inputs on a tape to outputs.
+using Function = std::function<Vars(const Vars&)>;
+
+std::vector<double> Random(const Shape& shape, uint64_t seed) {
+  const RandomStream stream(seed, "test");
+  std::vector<double> values(shape.size());
+  for (size_t i = 0; i < values.size(); ++i) values[i] = stream.NormalAt(i);
+  return values;
+}
+
+struct Result {
+  double projection = 0;                       // sum of weight * output
+  std::vector<std::vector<double>> outputs;    // values
+  std::vector<std::vector<double>> gradients;  // of the projection, by input
+};
+
+// The outputs among `used` take part in the projection.
+Result Evaluate(const Function& f, const std::vector<Shape>& shapes,
+                const std::vector<std::vector<double>>& values,
+                const std::vector<bool>& used) {
+  Tape<double> tape;
+  Vars inputs;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    inputs.push_back(tape.Input(shapes[i], values[i]));
+  }
+  const Vars outputs = f(inputs);
+  Result result;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const Var<double> out = outputs[k];
+    result.outputs.emplace_back(out.data(), out.data() + out.size());
+    if (!used[k]) continue;
+    const std::vector<double> weights = Random(out.shape(), 100 + k);
+    for (int64_t i = 0; i < out.size(); ++i) {
+      result.projection += weights[i] * out.data()[i];
+    }
+    if (auto d = out.grad_ref()) {
+      d.AddEach([&](int64_t i) { return weights[i]; });
+    }
+  }
+  tape.BackwardTo({{}, 0, 0});
+  for (const Var<double>& input : inputs) {
+    result.gradients.emplace_back(input.size(), 0.0);
+    if (input.grad_data() == nullptr) continue;
+    result.gradients.back().assign(input.grad_data(),
+                                   input.grad_data() + input.size());
+  }
+  return result;
+}
+
+void ExpectNear(const std::vector<double>& a, const std::vector<double>& b,
+                double tolerance, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (size_t i = 0; i < a.size(); ++i) {
+    ASSERT_NEAR(a[i], b[i], tolerance) << what << ", element " << i;
+  }
+}
+
+void ExpectSame(const Function& fused, const Function& reference,
+                const std::vector<Shape>& shapes, size_t outputs) {
+  std::vector<std::vector<double>> values;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    values.push_back(Random(shapes[i], i));
+  }
+  for (unsigned subset = 1; subset < 1u << outputs; ++subset) {
+    std::vector<bool> used;
+    for (size_t k = 0; k < outputs; ++k) used.push_back(subset >> k & 1);
+    const Result a = Evaluate(fused, shapes, values, used);
+    const Result b = Evaluate(reference, shapes, values, used);
+    for (size_t k = 0; k < outputs; ++k) {
+      ExpectNear(a.outputs[k], b.outputs[k], 1e-13,
+                 "output " + std::to_string(k));
+    }
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      ExpectNear(a.gradients[i], b.gradients[i], 1e-12,
+                 "gradient of input " + std::to_string(i));
+    }
+  }
+}
+
+// Four-point differences of the projection in a random direction.
+void ExpectGradients(const Function& f, const std::vector<Shape>& shapes,
+                     size_t outputs) {
+  const std::vector<bool> used(outputs, true);
+  std::vector<std::vector<double>> values;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    values.push_back(Random(shapes[i], i));
+  }
+  const Result at = Evaluate(f, shapes, values, used);
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const std::vector<double> direction = Random(shapes[i], 50 + i);
+    double expected = 0;
+    for (size_t k = 0; k < direction.size(); ++k) {
+      expected += direction[k] * at.gradients[i][k];
+    }
+    const auto along = [&](double step) {
+      std::vector<std::vector<double>> moved = values;
+      for (size_t k = 0; k < direction.size(); ++k) {
+        moved[i][k] += step * direction[k];
+      }
+      return Evaluate(f, shapes, moved, used).projection;
+    };
+    const double h = 1e-3;
+    const double slope =
+        (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) /
+        (12 * h);
+    EXPECT_NEAR(slope, expected, 1e-7 * (1 + std::abs(expected)))
+        << "input " << i;
+  }
+}
+
+struct Case {
+  int64_t batch, time, width;
+  std::vector<int32_t> lengths;
+};
+
+const std::vector<Case>& Cases() {
+  static const auto* const cases = new std::vector<Case>{
+      {1, 1, 1, {}},      {1, 4, 3, {}},           {3, 5, 7, {5, 0, 1}},
+      {2, 3, 17, {2, 3}}, {4, 4, 5, {1, 1, 1, 1}}, {2, 3, 2, {0, 0}},
+  };
+  return *cases;
+}
+
+Function Gru(const Case& c, bool reverse, GruForm form, bool fused) {
+  return [=](const Vars& x) {
+    GruInputs<double> in;
+    in.projected = x[0];
+    in.weight_hh = x[1];
+    in.initial_state = x[2];
+    if (form == GruForm::kResetAfter) in.bias_hh = x[3];
+    in.lengths = c.lengths;
+    in.reverse = reverse;
+    in.form = form;
+    const GruOutputs<double> out =
+        fused ? GruSequence(in) : GruSequenceReference(in);
+    return Vars{out.sequence, out.final_state};
+  };
+}
+
+std::vector<Shape> GruShapes(const Case& c, GruForm form) {
+  std::vector<Shape> shapes = {{c.batch, c.time, 3 * c.width},
+                               {3 * c.width, c.width},
+                               {c.batch, c.width}};
+  if (form == GruForm::kResetAfter) shapes.push_back({3 * c.width});
+  return shapes;
+}
+
+Function Lstm(const Case& c, bool reverse, bool fused) {
+  return [=](const Vars& x) {
+    LstmInputs<double> in;
+    in.projected = x[0];
+    in.weight_hh = x[1];
+    in.initial_state = x[2];
+    in.initial_cell = x[3];
+    in.bias_hh = x[4];
+    in.lengths = c.lengths;
+    in.reverse = reverse;
+    const LstmOutputs<double> out =
+        fused ? LstmSequence(in) : LstmSequenceReference(in);
+    return Vars{out.sequence, out.final_state, out.final_cell};
+  };
+}
+
+std::vector<Shape> LstmShapes(const Case& c) {
+  return {{c.batch, c.time, 4 * c.width},
+          {4 * c.width, c.width},
+          {c.batch, c.width},
+          {c.batch, c.width},
+          {4 * c.width}};
+}
+
+TEST(RecurrentTest, FusedGruEqualsItsComposition) {
+  for (const Case& c : Cases()) {
+    for (const bool reverse : {false, true}) {
+      for (const GruForm form : {GruForm::kResetBefore, GruForm::kResetAfter}) {
+        SCOPED_TRACE(testing::Message() << c.batch << " x " << c.time << " x "
+                                        << c.width << " reverse " << reverse
+                                        << " form " << static_cast<int>(form));
+        ExpectSame(Gru(c, reverse, form, true), Gru(c, reverse, form, false),
+                   GruShapes(c, form), 2);
+      }
+    }
+  }
+}
+
+TEST(RecurrentTest, FusedLstmEqualsItsComposition) {
+  for (const Case& c : Cases()) {
+    for (const bool reverse : {false, true}) {
+      SCOPED_TRACE(testing::Message() << c.batch << " x " << c.time << " x "
+                                      << c.width << " reverse " << reverse);
+      ExpectSame(Lstm(c, reverse, true), Lstm(c, reverse, false), LstmShapes(c),
+                 3);
+    }
+  }
+}
+
+TEST(RecurrentTest, GradientsAreThoseOfFiniteDifferences) {
+  const Case c = {3, 4, 5, {4, 0, 2}};
+  for (const GruForm form : {GruForm::kResetBefore, GruForm::kResetAfter}) {
+    ExpectGradients(Gru(c, false, form, true), GruShapes(c, form), 2);
+    ExpectGradients(Gru(c, true, form, true), GruShapes(c, form), 2);
+  }
+  ExpectGradients(Lstm(c, false, true), LstmShapes(c), 3);
+  ExpectGradients(Lstm(c, true, true), LstmShapes(c), 3);
+}
+
+TEST(RecurrentTest, PaddingChangesNothingAndGetsNothing) {
+  const Case c = {2, 3, 2, {1, 3}};
+  const GruForm form = GruForm::kResetAfter;
+  const std::vector<Shape> shapes = GruShapes(c, form);
+  std::vector<std::vector<double>> values;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    values.push_back(Random(shapes[i], i));
+  }
+  const Result clean =
+      Evaluate(Gru(c, false, form, true), shapes, values, {true, true});
+  // Positions 1 and 2 of sequence 0.
+  for (int i = 6; i < 18; ++i) values[0][i] = NAN;
+  const Result padded =
+      Evaluate(Gru(c, false, form, true), shapes, values, {true, true});
+  EXPECT_EQ(clean.outputs, padded.outputs);
+  EXPECT_EQ(clean.gradients, padded.gradients);
+  for (int i = 6; i < 18; ++i) EXPECT_EQ(padded.gradients[0][i], 0);
+  for (int i = 2; i < 6; ++i) EXPECT_EQ(padded.outputs[0][i], 0);
+}
+
+TEST(RecurrentTest, InferenceHasTheBitsOfTraining) {
+  const Case c = {3, 5, 7, {5, 0, 1}};
+  for (const bool lstm : {false, true}) {
+    const GruForm form = GruForm::kResetBefore;
+    const Function f = lstm ? Lstm(c, true, true) : Gru(c, true, form, true);
+    const std::vector<Shape> shapes = lstm ? LstmShapes(c) : GruShapes(c, form);
+    Tape<double> tape;
+    std::vector<std::vector<double>> values[2];
+    for (const bool recording : {false, true}) {
+      tape.set_recording(recording);
+      Vars inputs;
+      for (size_t i = 0; i < shapes.size(); ++i) {
+        inputs.push_back(tape.Input(shapes[i], Random(shapes[i], i)));
+      }
+      for (const Var<double>& out : f(inputs)) {
+        values[recording].emplace_back(out.data(), out.data() + out.size());
+      }
+    }
+    EXPECT_EQ(values[0], values[1]);
+  }
+}
+
+TEST(RecurrentTest, AStepIsASequenceOfOne) {
+  const Case c = {2, 1, 3, {}};
+  const GruForm form = GruForm::kResetAfter;
+  const std::vector<Shape> shapes = GruShapes(c, form);
+  Tape<double> tape;
+  Vars x;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    x.push_back(tape.Input(shapes[i], Random(shapes[i], i)));
+  }
+  const Var<double> expected = Gru(c, false, form, false)(x)[1];
+  const Var<double> got =
+      GruStep(x[0].WithShape({2, 9}), x[1], x[3], x[2], form);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_NEAR(got.data()[i], expected.data()[i], 1e-14);
+  }
+}
+
+TEST(RecurrentDeathTest, ASecondBiasBelongsToResetAfter) {
+  Tape<double> tape;
+  GruInputs<double> in;
+  in.projected = tape.Full({1, 1, 3}, 0);
+  in.weight_hh = tape.Full({3, 1}, 0);
+  in.initial_state = tape.Full({1, 1}, 0);
+  in.form = GruForm::kResetAfter;
+  EXPECT_DEATH(GruSequence(in), "reset_after");
+}
+
+}  // namespace
+}  // namespace regard
