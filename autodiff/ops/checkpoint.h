@@ -1,0 +1,57 @@
+// Memory for time: a function whose inner values are not kept, but computed
+// again when its gradient is asked for.
+#ifndef AUTODIFF_OPS_CHECKPOINT_H_
+#define AUTODIFF_OPS_CHECKPOINT_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// fn(inputs), where fn takes an absl::Span<const Var<T>> and gives a Var<T>.
+// fn runs twice and must compute the same both times: it is trivially copyable,
+// and reads nothing that changes in between. It may use values that need no
+// gradient and parameters (leaves) besides `inputs`; a gradient for any other
+// value is a failed check. Dropout in fn has the same mask both times.
+template <typename T, typename F>
+Var<T> Checkpoint(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
+  const size_t count = inputs.size();
+  auto* kept = tape.arena().template New<Var<T>>(count);
+  std::copy(inputs.begin(), inputs.end(), kept);
+
+  // The output moves below the mark by way of scratch.
+  const bool recording = tape.recording();
+  const typename Tape<T>::Mark mark = tape.Save();
+  tape.set_recording(false);
+  ScratchScope<T> scratch(tape);
+  const Var<T> inner = fn(absl::Span<const Var<T>>(kept, count));
+  T* const values = scratch.New(inner.size());
+  std::copy_n(inner.data(), inner.size(), values);
+  tape.set_recording(recording);
+  const Shape shape = inner.shape();
+  tape.Rewind(mark);
+  Var<T> y = tape.New(shape, /*needs_grad=*/true);
+  std::copy_n(values, y.size(), y.data());
+
+  Tape<T>* const owner = &tape;
+  tape.Record("Checkpoint", y, [=] {
+    for (size_t i = 0; i < count; ++i) {
+      Node<T>* const node = kept[i].node();
+      if (node->needs_grad && node->grad == nullptr) owner->AllocateGrad(node);
+    }
+    const typename Tape<T>::Mark mark = owner->Save();
+    const Var<T> again = fn(absl::Span<const Var<T>>(kept, count));
+    const T* g = y.grad_data();
+    if (auto d = again.grad_ref()) d.AddEach([=](int64_t i) { return g[i]; });
+    owner->BackwardTo(mark);
+    owner->Rewind(mark);
+  });
+  return y;
+}
+
+}  // namespace regard
+
+#endif  // AUTODIFF_OPS_CHECKPOINT_H_

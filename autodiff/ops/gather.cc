@@ -1,0 +1,53 @@
+#include "autodiff/ops/gather.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+Var<T> GatherRows(Var<T> table, absl::Span<const int32_t> ids,
+                  const Shape& leading) {
+  REGARD_CHECK_EQ(table.shape().rank(), 2)
+      << "GatherRows of a table " << table.shape();
+  const int64_t count = static_cast<int64_t>(ids.size());
+  REGARD_CHECK_EQ(count, leading.size()) << "ids for " << leading;
+  const int64_t cols = table.cols();
+  std::array<int64_t, Shape::kMaxRank + 1> extents;
+  for (int i = 0; i < leading.rank(); ++i) extents[i] = leading[i];
+  extents[leading.rank()] = cols;
+  Tape<T>& tape = table.tape();
+  Var<T> y =
+      tape.New(Shape(absl::MakeConstSpan(extents.data(), leading.rank() + 1)),
+               table.needs_grad());
+  auto* kept = tape.arena().template New<int32_t>(count);
+  for (int64_t i = 0; i < count; ++i) {
+    REGARD_CHECK(ids[i] >= 0 && ids[i] < table.dim(0))
+        << "row " << ids[i] << " of a table " << table.shape();
+    kept[i] = ids[i];
+    std::copy_n(table.data() + ids[i] * cols, cols, y.data() + i * cols);
+  }
+  tape.Record("GatherRows", y, [=] {
+    auto d = table.grad_ref();
+    if (!d) return;
+    T* const grad = d.BeginPartial();
+    for (int64_t i = 0; i < count; ++i) {
+      const T* g = y.grad_data() + i * cols;
+      T* __restrict row = grad + kept[i] * cols;
+      for (int64_t j = 0; j < cols; ++j) row[j] += g[j];
+    }
+  });
+  return y;
+}
+
+template Var<float> GatherRows(Var<float>, absl::Span<const int32_t>,
+                               const Shape&);
+template Var<double> GatherRows(Var<double>, absl::Span<const int32_t>,
+                                const Shape&);
+
+}  // namespace regard

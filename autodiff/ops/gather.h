@@ -1,0 +1,21 @@
+// Rows of a table, chosen by number: an embedding.
+#ifndef AUTODIFF_OPS_GATHER_H_
+#define AUTODIFF_OPS_GATHER_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// Row ids[i] of table [rows, cols] -> [leading.., cols], where `leading` has as
+// many elements as `ids`. `ids` may go away after the call. The first gradient
+// of a step clears the whole table's.
+template <typename T>
+Var<T> GatherRows(Var<T> table, absl::Span<const int32_t> ids,
+                  const Shape& leading);
+
+}  // namespace regard
+
+#endif  // AUTODIFF_OPS_GATHER_H_

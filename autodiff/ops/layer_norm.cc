@@ -1,0 +1,101 @@
+#include "autodiff/ops/layer_norm.h"
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "autodiff/kernels/reduce.h"
+#include "autodiff/tape.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
+                 std::type_identity_t<T> epsilon) {
+  const int64_t rows = x.rows();
+  const int64_t cols = x.cols();
+  REGARD_CHECK(x.shape().rank() >= 1 && gain.shape() == Shape({cols}) &&
+               bias.shape() == Shape({cols}))
+      << "LayerNorm of " << x.shape() << " with gain " << gain.shape()
+      << " and bias " << bias.shape();
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.New(x.shape(),
+                      x.needs_grad() || gain.needs_grad() || bias.needs_grad());
+  // Of each row, kept for the gradient.
+  T* const means = tape.arena().template New<T>(rows);
+  T* const inverse_deviations = tape.arena().template New<T>(rows);
+  for (int64_t i = 0; i < rows; ++i) {
+    const T* x_row = x.data() + i * cols;
+    const T* gain_row = gain.data();
+    const T* bias_row = bias.data();
+    T* __restrict y_row = y.data() + i * cols;
+    const T mean = SumRow(x_row, cols) / static_cast<T>(cols);
+    const T variance = SumEach<T>(cols,
+                                  [=](int64_t j) {
+                                    const T centred = x_row[j] - mean;
+                                    return centred * centred;
+                                  }) /
+                       static_cast<T>(cols);
+    const T scale = T(1) / std::sqrt(variance + epsilon);
+    for (int64_t j = 0; j < cols; ++j) {
+      y_row[j] = (x_row[j] - mean) * scale * gain_row[j] + bias_row[j];
+    }
+    means[i] = mean;
+    inverse_deviations[i] = scale;
+  }
+  tape.Record("LayerNorm", y, [=] {
+    // With n = (x - mean) * scale and h = g gain:
+    // d x = scale (h - mean(h) - n mean(h n)), d gain = sum of g n.
+    if (auto d = x.grad_ref()) {
+      const bool accumulate = d.Begin();
+      const T* gain_row = gain.data();
+      for (int64_t i = 0; i < rows; ++i) {
+        const T* g = y.grad_data() + i * cols;
+        const T* x_row = x.data() + i * cols;
+        T* __restrict dx = d.data() + i * cols;
+        const T mean = means[i];
+        const T scale = inverse_deviations[i];
+        const T mean_h = DotRow(g, gain_row, cols) / static_cast<T>(cols);
+        const T mean_hn = SumEach<T>(cols,
+                                     [=](int64_t j) {
+                                       return g[j] * gain_row[j] *
+                                              ((x_row[j] - mean) * scale);
+                                     }) /
+                          static_cast<T>(cols);
+        const auto term = [=](int64_t j) {
+          return scale * (g[j] * gain_row[j] - mean_h -
+                          (x_row[j] - mean) * scale * mean_hn);
+        };
+        if (accumulate) {
+          for (int64_t j = 0; j < cols; ++j) dx[j] += term(j);
+        } else {
+          for (int64_t j = 0; j < cols; ++j) dx[j] = term(j);
+        }
+      }
+    }
+    if (auto d = gain.grad_ref()) {
+      T* __restrict d_gain = d.BeginPartial();
+      for (int64_t i = 0; i < rows; ++i) {
+        const T* g = y.grad_data() + i * cols;
+        const T* x_row = x.data() + i * cols;
+        for (int64_t j = 0; j < cols; ++j) {
+          d_gain[j] += g[j] * ((x_row[j] - means[i]) * inverse_deviations[i]);
+        }
+      }
+    }
+    if (auto d = bias.grad_ref()) {
+      T* __restrict d_bias = d.BeginPartial();
+      for (int64_t i = 0; i < rows; ++i) {
+        const T* g = y.grad_data() + i * cols;
+        for (int64_t j = 0; j < cols; ++j) d_bias[j] += g[j];
+      }
+    }
+  });
+  return y;
+}
+
+template Var<float> LayerNorm(Var<float>, Var<float>, Var<float>, float);
+template Var<double> LayerNorm(Var<double>, Var<double>, Var<double>, double);
+
+}  // namespace regard

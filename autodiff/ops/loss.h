@@ -1,0 +1,45 @@
+// Losses: sums over the batch, to be divided once by a global count.
+#ifndef AUTODIFF_OPS_LOSS_H_
+#define AUTODIFF_OPS_LOSS_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+struct CrossEntropyOptions {
+  // The share of the target's probability that is spread evenly over all
+  // classes, in 0 .. 1.
+  double label_smoothing = 0;
+  // Rows of this target count for nothing.
+  int32_t ignore_id = -1;
+};
+
+// The negative log likelihood of `targets` [rows] under softmax(logits)
+// [.., V], in nats, summed over the rows that are not ignored -> scalar.
+// `targets` may go away after the call.
+template <typename T>
+Var<T> CrossEntropy(Var<T> logits, absl::Span<const int32_t> targets,
+                    const CrossEntropyOptions& options = {});
+
+// CrossEntropy(Linear(x, weight, bias), targets, options) by blocks of rows:
+// the logits never exist in full, and the gradients are computed in the forward
+// pass. x [.., in], weight [V, in], bias [V] or empty.
+template <typename T>
+Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
+                          absl::Span<const int32_t> targets,
+                          const CrossEntropyOptions& options = {});
+
+// Sum of (a - b)^2 over operands of one shape -> scalar.
+template <typename T>
+Var<T> SquaredError(Var<T> a, Var<T> b);
+
+// The same divided by the number of elements, of which there must be one.
+template <typename T>
+Var<T> MeanSquaredError(Var<T> a, Var<T> b);
+
+}  // namespace regard
+
+#endif  // AUTODIFF_OPS_LOSS_H_

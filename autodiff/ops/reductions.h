@@ -1,0 +1,28 @@
+// Sums, means and maxima over one axis or over all.
+#ifndef AUTODIFF_OPS_REDUCTIONS_H_
+#define AUTODIFF_OPS_REDUCTIONS_H_
+
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// Over all elements -> scalar. Mean and Max need at least one.
+template <typename T>
+Var<T> Sum(Var<T> x);
+template <typename T>
+Var<T> Mean(Var<T> x);
+template <typename T>
+Var<T> Max(Var<T> x);
+
+// Over one axis, which stays with extent 1 if `keep` and goes otherwise.
+template <typename T>
+Var<T> Sum(Var<T> x, int axis, bool keep = false);
+template <typename T>
+Var<T> Mean(Var<T> x, int axis, bool keep = false);
+// The gradient goes to the first of equal maxima.
+template <typename T>
+Var<T> Max(Var<T> x, int axis, bool keep = false);
+
+}  // namespace regard
+
+#endif  // AUTODIFF_OPS_REDUCTIONS_H_
