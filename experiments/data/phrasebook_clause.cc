@@ -9,6 +9,7 @@
 #include "experiments/data/phrasebook_draft.h"
 #include "experiments/data/phrasebook_lexicon.h"
 #include "experiments/data/phrasebook_noun_phrase.h"
+#include "experiments/data/phrasebook_verb.h"
 
 namespace regard {
 namespace {

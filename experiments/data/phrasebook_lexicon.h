@@ -81,32 +81,6 @@ struct Adjective {
   absl::string_view French(Gender gender, bool plural) const;
 };
 
-// What a verb allows, beside its objects.
-using VerbTraits = uint32_t;
-inline constexpr VerbTraits kStative = 1 << 0;          // no `-ing`: `i see`
-inline constexpr VerbTraits kProgressiveOnly = 1 << 1;  // `read` has two tenses
-inline constexpr VerbTraits kNoPast = 1 << 2;
-inline constexpr VerbTraits kAnimalsToo = 1 << 3;      // animals do it
-inline constexpr VerbTraits kIntransitive = 1 << 4;    // may go without object
-inline constexpr VerbTraits kDefiniteObject = 1 << 5;  // `likes the cat` only
-inline constexpr VerbTraits kIndefiniteObject = 1 << 6;  // `has a cat` only
-inline constexpr VerbTraits kGiving = 1 << 7;  // something to somebody
-inline constexpr VerbTraits kNoFuture = 1 << 8;
-inline constexpr VerbTraits kForSomebody = 1 << 9;      // `for his mother`
-inline constexpr VerbTraits kNeedsRecipient = 1 << 10;  // never without
-
-struct Verb {
-  absl::string_view base;         // `watch`
-  absl::string_view third;        // `watches`
-  absl::string_view progressive;  // `watching`
-  absl::string_view past;         // `watched`
-  absl::string_view infinitive;   // `regarder`
-  absl::string_view present[4];   // by Person
-  absl::string_view participle;   // `regardé`, conjugated with avoir
-  NounKinds objects;
-  VerbTraits traits;
-};
-
 struct Pronoun {
   absl::string_view subject;  // `he`
   absl::string_view object;   // `him`
@@ -148,7 +122,6 @@ struct Material {
 absl::Span<const Noun> Nouns();
 absl::Span<const ProperName> ProperNames();
 absl::Span<const Adjective> Adjectives();
-absl::Span<const Verb> Verbs();
 absl::Span<const Pronoun> Pronouns();
 absl::Span<const Modal> Modals();
 absl::Span<const Invariable> Numbers();      // two and above
@@ -158,7 +131,6 @@ absl::Span<const Material> Materials();
 // The lexeme with this English base form; it is an error if there is none.
 const Noun& FindNoun(absl::string_view english);
 const Adjective& FindAdjective(absl::string_view english);
-const Verb& FindVerb(absl::string_view base);
 const Pronoun& FindPronoun(absl::string_view subject);
 const ProperName& FindProperName(absl::string_view english);
 

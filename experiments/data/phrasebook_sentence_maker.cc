@@ -205,4 +205,10 @@ PhrasebookSentence SentenceMaker::Finish(absl::string_view construction,
   return std::move(sentence_);
 }
 
+SentenceMaker OneClause(const Clause& clause) {
+  SentenceMaker maker;
+  maker.AddClause(clause);
+  return maker;
+}
+
 }  // namespace regard

@@ -61,6 +61,9 @@ class SentenceMaker {
   PhrasebookSentence sentence_;
 };
 
+// A sentence of this one clause, without its punctuation.
+SentenceMaker OneClause(const Clause& clause);
+
 }  // namespace regard
 
 #endif  // EXPERIMENTS_DATA_PHRASEBOOK_SENTENCE_MAKER_H_

@@ -7,6 +7,7 @@
 #include "experiments/data/phrasebook_lexicon.h"
 #include "experiments/data/phrasebook_noun_phrase.h"
 #include "experiments/data/phrasebook_random.h"
+#include "experiments/data/phrasebook_verb.h"
 
 namespace regard {
 
