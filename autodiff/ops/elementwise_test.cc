@@ -1,0 +1,187 @@
+#include "autodiff/ops/elementwise.h"
+
+#include <cmath>
+#include <vector>
+
+#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::FloatNear;
+
+// Far enough from 0 to divide by.
+CheckedInput Positive(const Shape& shape) { return {shape, 0.5, 2}; }
+// On both sides of a kink at 0, beyond the reach of the stencil.
+CheckedInput AwayFromZero(const Shape& shape) { return {shape, -2, 2, 0.1}; }
+
+template <typename F>
+void AddBinaryCases(const char* name, std::vector<GradientCase>* cases, F f) {
+  const auto on = [=](auto&, auto in) { return f(in[0], in[1]); };
+  const Shape shapes[][2] = {
+      {{3, 5}, {3, 5}},
+      {{}, {}},
+      {{2, 3, 17}, {17}},
+      {{3, 1}, {3, 5}},
+      {{}, {2, 3}},
+      {{2, 1, 5}, {1, 3, 5}},
+      {{2, 1, 3, 1}, {4, 1, 2}},
+      {{0, 3}, {3}},
+      {{2, 3}, {2, 1}},
+      {{1, 1}, {1}},
+  };
+  for (const auto& [a, b] : shapes) {
+    cases->push_back(MakeCase(name, a.ToString() + " and " + b.ToString(),
+                              {Positive(a), Positive(b)}, on));
+  }
+}
+
+template <typename F>
+void AddUnaryCases(const char* name, std::vector<GradientCase>* cases,
+                   CheckedInput (*domain)(const Shape&), F f) {
+  for (const Shape& shape :
+       std::vector<Shape>{{}, {0}, {1, 17}, {3, 5}, {2, 16}}) {
+    cases->push_back(MakeCase(name, shape.ToString(), {domain(shape)},
+                              [=](auto&, auto in) { return f(in[0]); }));
+  }
+}
+
+std::vector<GradientCase> Cases() {
+  std::vector<GradientCase> cases;
+  AddBinaryCases("Add", &cases, [](auto a, auto b) { return Add(a, b); });
+  AddBinaryCases("Subtract", &cases,
+                 [](auto a, auto b) { return Subtract(a, b); });
+  AddBinaryCases("Multiply", &cases,
+                 [](auto a, auto b) { return Multiply(a, b); });
+  AddBinaryCases("Divide", &cases, [](auto a, auto b) { return Divide(a, b); });
+  const auto both = AwayFromZero;
+  AddUnaryCases("operator+", &cases, both,
+                [](auto x) { return 2 + (x + 0.5); });
+  AddUnaryCases("operator-", &cases, both,
+                [](auto x) { return -(2 - (x - 0.5)); });
+  AddUnaryCases("operator*", &cases, both,
+                [](auto x) { return 2 * (x * 0.75); });
+  AddUnaryCases("operator/", &cases, both, [](auto x) { return 3 / (x / 2); });
+  AddUnaryCases("Exp", &cases, both, [](auto x) { return Exp(x); });
+  AddUnaryCases("Log", &cases, Positive, [](auto x) { return Log(x); });
+  AddUnaryCases("Sqrt", &cases, Positive, [](auto x) { return Sqrt(x); });
+  AddUnaryCases("Square", &cases, both, [](auto x) { return Square(x); });
+  AddUnaryCases("Abs", &cases, both, [](auto x) { return Abs(x); });
+  AddUnaryCases("Pow", &cases, both, [](auto x) { return Pow(x, 3); });
+  AddUnaryCases("Pow", &cases, Positive, [](auto x) { return Pow(x, -2); });
+  AddUnaryCases("Pow", &cases, Positive, [](auto x) { return Pow(x, 1.7); });
+  AddUnaryCases("Tanh", &cases, both, [](auto x) { return Tanh(x); });
+  AddUnaryCases("Sigmoid", &cases, both, [](auto x) { return Sigmoid(x); });
+  AddUnaryCases("Relu", &cases, both, [](auto x) { return Relu(x); });
+  AddUnaryCases("Gelu", &cases, both, [](auto x) { return Gelu(x); });
+  AddUnaryCases("GeluTanh", &cases, both, [](auto x) { return GeluTanh(x); });
+  AddUnaryCases("Softplus", &cases, both, [](auto x) { return Softplus(x); });
+  return cases;
+}
+
+TEST(ElementwiseTest, Gradients) { CheckGradients(Cases()); }
+
+TEST(ElementwiseTest, EveryOperationHasACase) {
+  ExpectCaseForEachOperation("autodiff/ops/elementwise.h", Cases());
+}
+
+std::vector<double> Values(Var<double> x) {
+  return {x.data(), x.data() + x.size()};
+}
+std::vector<double> Grad(Var<double> x) {
+  return {x.grad_data(), x.grad_data() + x.size()};
+}
+
+class ElementwiseValueTest : public ::testing::Test {
+ protected:
+  Var<double> Input(std::vector<double> values) {
+    return tape_.Input(Shape({static_cast<int64_t>(values.size())}), values);
+  }
+
+  // f of one number.
+  double At(double x, Var<double> (*f)(Var<double>)) {
+    return f(tape_.Input({}, {x})).item();
+  }
+
+  Tape<double> tape_;
+};
+
+TEST_F(ElementwiseValueTest, ARowAndAColumnMakeATable) {
+  Var<double> column = tape_.Input({2, 1}, {10, 20});
+  Var<double> row = tape_.Input({3}, {1, 2, 3});
+  Var<double> y = column - row;
+  EXPECT_EQ(y.shape(), Shape({2, 3}));
+  EXPECT_THAT(Values(y), ElementsAre(9, 8, 7, 19, 18, 17));
+}
+
+TEST_F(ElementwiseValueTest, ARepeatedOperandGetsTheSumOfItsGradients) {
+  Var<double> column = tape_.Input({2, 1}, {10, 20});
+  Var<double> row = tape_.Input({3}, {1, 2, 3});
+  Var<double> y = column * row;
+  if (auto d = y.grad_ref()) d.AddEach([](int64_t i) { return i; });
+  tape_.BackwardTo({{}, 0, 0});
+  // Gradients of y are 0 1 2 / 3 4 5.
+  EXPECT_THAT(Grad(column), ElementsAre(0 + 2 + 6, 3 + 8 + 15));
+  EXPECT_THAT(Grad(row), ElementsAre(60, 10 + 80, 20 + 100));
+}
+
+TEST_F(ElementwiseValueTest, NumbersStandOnEitherSide) {
+  Var<double> x = Input({1, 4});
+  EXPECT_THAT(Values(x + 1), ElementsAre(2, 5));
+  EXPECT_THAT(Values(1 - x), ElementsAre(0, -3));
+  EXPECT_THAT(Values(x - 1), ElementsAre(0, 3));
+  EXPECT_THAT(Values(2 / x), ElementsAre(2, 0.5));
+  EXPECT_THAT(Values(x / 2), ElementsAre(0.5, 2));
+  EXPECT_THAT(Values(-x * 3), ElementsAre(-3, -12));
+}
+
+TEST_F(ElementwiseValueTest, KinksHaveGradientZero) {
+  Var<double> x = Input({-2, 0, 3});
+  Var<double> y = Abs(x) * 10 + Relu(x);
+  EXPECT_THAT(Values(y), ElementsAre(20, 0, 33));
+  if (auto d = y.grad_ref()) d.AddEach([](int64_t) { return 1; });
+  tape_.BackwardTo({{}, 0, 0});
+  EXPECT_THAT(Grad(x), ElementsAre(-10, 0, 11));
+}
+
+TEST_F(ElementwiseValueTest, RootsAndPowers) {
+  Var<double> x = Input({-2, 0, 4});
+  EXPECT_THAT(Values(Pow(x, 3)), ElementsAre(-8, 0, 64));
+  EXPECT_THAT(Values(Pow(x, 0)), ElementsAre(1, 1, 1));
+  EXPECT_THAT(Values(Square(x)), ElementsAre(4, 0, 16));
+  EXPECT_EQ(At(4, Sqrt), 2);
+  EXPECT_NEAR(Pow(tape_.Input({}, {4}), 1.5).item(), 8, 1e-13);
+  EXPECT_EQ(Pow(tape_.Input({}, {2}), -2).item(), 0.25);
+}
+
+TEST_F(ElementwiseValueTest, Transcendentals) {
+  EXPECT_NEAR(At(1, Exp), 2.718281828459045, 1e-14);
+  EXPECT_NEAR(At(10, Log), 2.302585092994046, 1e-14);
+  EXPECT_NEAR(At(0.5, Tanh), 0.46211715726000976, 1e-14);
+  EXPECT_NEAR(At(0.5, Sigmoid), 0.6224593312018546, 1e-14);
+  EXPECT_NEAR(At(1, Gelu), 0.8413447460685429, 1e-14);
+  EXPECT_NEAR(At(1, GeluTanh), 0.8411919906082768, 1e-14);
+}
+
+TEST_F(ElementwiseValueTest, SoftplusIsPreciseAtBothEnds) {
+  EXPECT_NEAR(At(0, Softplus), std::log(2), 1e-15);
+  EXPECT_NEAR(At(-40, Softplus) / std::exp(-40), 1, 1e-14);
+  EXPECT_EQ(At(1000, Softplus), 1000);
+  Tape<float> tape;
+  EXPECT_THAT(Softplus(tape.Input({}, {-20.f})).item() / std::exp(-20.f),
+              FloatNear(1, 1e-6));
+}
+
+TEST(ElementwiseDeathTest, ShapesThatDoNotBroadcast) {
+  Tape<double> tape;
+  Var<double> a = tape.Full({2, 3}, 1);
+  Var<double> b = tape.Full({2}, 1);
+  EXPECT_DEATH(a * b, "Multiply of \\[2, 3\\] and \\[2\\]");
+}
+
+}  // namespace
+}  // namespace regard

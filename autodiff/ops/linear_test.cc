@@ -1,0 +1,108 @@
+#include "autodiff/ops/linear.h"
+
+#include <vector>
+
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/shape_ops.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<GradientCase> Cases() {
+  std::vector<GradientCase> cases;
+  const auto add = [&](const char* label, const Shape& a, const Shape& b,
+                       Transpositions transposed) {
+    cases.push_back(MakeCase("MatMul", label, {{a}, {b}}, [=](auto&, auto in) {
+      return MatMul(in[0], in[1], transposed);
+    }));
+  };
+  add("matrices", {3, 5}, {5, 17}, {});
+  add("squares", {4, 4}, {4, 4}, {});
+  add("a transposed", {5, 3}, {5, 7}, {true, false});
+  add("b transposed", {3, 5}, {7, 5}, {false, true});
+  add("both transposed", {5, 3}, {7, 5}, {true, true});
+  add("rows folded", {2, 3, 5}, {5, 4}, {});
+  add("rows folded, b transposed", {2, 3, 5}, {4, 5}, {false, true});
+  add("batches", {2, 3, 4}, {2, 4, 5}, {});
+  add("batches, transposed", {2, 4, 3}, {2, 5, 4}, {true, true});
+  add("batches of one matrix a", {3, 4}, {2, 4, 5}, {});
+  add("batches of one matrix b, a transposed", {2, 4, 3}, {4, 5}, {true});
+  add("batches that broadcast", {2, 1, 3, 4}, {3, 4, 2}, {});
+  add("one element", {1, 1}, {1, 1}, {});
+  add("nothing inside", {2, 0}, {0, 3}, {});
+  add("no rows", {0, 2}, {2, 3}, {});
+  const auto affine = [](auto&, auto in) {
+    return Linear(in[0], in[1], in[2]);
+  };
+  cases.push_back(
+      MakeCase("Linear", "biased", {{{2, 3, 5}}, {{17, 5}}, {{17}}}, affine));
+  cases.push_back(
+      MakeCase("Linear", "a vector", {{{5}}, {{3, 5}}, {{3}}}, affine));
+  cases.push_back(
+      MakeCase("Linear", "no rows", {{{0, 5}}, {{3, 5}}, {{3}}}, affine));
+  cases.push_back(
+      MakeCase("Linear", "unbiased", {{{4, 4}}, {{4, 4}}},
+               [](auto&, auto in) { return Linear(in[0], in[1], {}); }));
+  return cases;
+}
+
+TEST(LinearTest, Gradients) { CheckGradients(Cases()); }
+
+TEST(LinearTest, EveryOperationHasACase) {
+  ExpectCaseForEachOperation("autodiff/ops/linear.h", Cases());
+}
+
+TEST(LinearTest, AgreesWithItsComposition) {
+  for (const int64_t size : kRaggedSizes) {
+    CheckTwins(MakeTwins(
+        "Linear", {{{3, size}}, {{size, size}}, {{size}}},
+        [](auto&, auto in) { return Linear(in[0], in[1], in[2]); },
+        [](auto&, auto in) {
+          return MatMul(in[0], Transpose(in[1])) + in[2];
+        }));
+  }
+}
+
+TEST(MatMulTest, MultipliesRowsByColumns) {
+  Tape<double> tape;
+  Var<double> a = tape.Input({2, 2}, {1, 2, 3, 4});
+  Var<double> b = tape.Input({2, 2}, {5, 6, 7, 8});
+  EXPECT_THAT(MatMul(a, b).span(), ElementsAre(19, 22, 43, 50));
+  EXPECT_THAT(MatMul(a, b, {true, false}).span(), ElementsAre(26, 30, 38, 44));
+  EXPECT_THAT(MatMul(a, b, {false, true}).span(), ElementsAre(17, 23, 39, 53));
+}
+
+TEST(MatMulTest, PairsBatches) {
+  Tape<double> tape;
+  Var<double> a = tape.Input({2, 1, 2}, {1, 2, 3, 4});
+  Var<double> b = tape.Input({2, 2, 1}, {5, 6, 7, 8});
+  Var<double> y = MatMul(a, b);
+  EXPECT_EQ(y.shape(), Shape({2, 1, 1}));
+  EXPECT_THAT(y.span(), ElementsAre(17, 53));
+}
+
+TEST(LinearValueTest, TakesTheWeightAsOutByIn) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1, 2}, {1, 2});
+  Var<double> weight = tape.Input({3, 2}, {1, 0, 0, 1, 1, 1});
+  Var<double> bias = tape.Input({3}, {10, 20, 30});
+  EXPECT_THAT(Linear(x, weight, bias).span(), ElementsAre(11, 22, 33));
+}
+
+TEST(LinearDeathTest, InnerExtentsThatDiffer) {
+  Tape<double> tape;
+  Var<double> a = tape.Full({2, 3}, 1);
+  EXPECT_DEATH(MatMul(a, a), "inner extents in MatMul of \\[2, 3\\]");
+  EXPECT_DEATH(MatMul(a, tape.Full({3}, 1)),
+               "MatMul of \\[2, 3\\] and \\[3\\]");
+  EXPECT_DEATH(Linear(a, tape.Full({2, 2}, 1), {}), "Linear of \\[2, 3\\]");
+}
+
+}  // namespace
+}  // namespace regard
