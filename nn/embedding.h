@@ -1,0 +1,37 @@
+// One learned row for each word: the parameter "weight" [vocabulary, width].
+#ifndef NN_EMBEDDING_H_
+#define NN_EMBEDDING_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/initializers.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+template <typename T>
+class Embedding {
+ public:
+  Embedding(const ParameterScope<T>& scope, int64_t vocabulary, int64_t width,
+            const Initializer& initializer = EmbeddingDefault());
+
+  // ids, as many as `leading` has elements, each 0 .. vocabulary - 1
+  // -> [leading.., width]. `ids` may go away after the call.
+  Var<T> operator()(Forward<T>& forward, absl::Span<const int32_t> ids,
+                    const Shape& leading) const;
+
+  Parameter<T> weight() const { return weight_; }
+
+ private:
+  Parameter<T> weight_;
+};
+
+extern template class Embedding<float>;
+extern template class Embedding<double>;
+
+}  // namespace regard
+
+#endif  // NN_EMBEDDING_H_

@@ -1,0 +1,27 @@
+#include "nn/layer_norm.h"
+
+#include <cstdint>
+
+#include "autodiff/ops/layer_norm.h"
+#include "nn/initializers.h"
+
+namespace regard {
+
+template <typename T>
+LayerNormLayer<T>::LayerNormLayer(const ParameterScope<T>& scope, int64_t width,
+                                  double epsilon)
+    : weight_(
+          scope.Add("weight", {width}, Constant(1), {.weight_decay = false})),
+      bias_(scope.Add("bias", {width}, Zeros(), {.weight_decay = false})),
+      epsilon_(epsilon) {}
+
+template <typename T>
+Var<T> LayerNormLayer<T>::operator()(Forward<T>& forward, Var<T> x) const {
+  return LayerNorm(x, forward[weight_], forward[bias_],
+                   static_cast<T>(epsilon_));
+}
+
+template class LayerNormLayer<float>;
+template class LayerNormLayer<double>;
+
+}  // namespace regard

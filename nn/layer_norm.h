@@ -1,0 +1,35 @@
+// Normalises each row, then scales and shifts it: parameters "weight" and
+// "bias", both [width], which weight decay leaves alone.
+#ifndef NN_LAYER_NORM_H_
+#define NN_LAYER_NORM_H_
+
+#include <cstdint>
+
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+template <typename T>
+class LayerNormLayer {
+ public:
+  // `epsilon` is added to the variance.
+  LayerNormLayer(const ParameterScope<T>& scope, int64_t width,
+                 double epsilon = 1e-5);
+
+  // x [.., width].
+  Var<T> operator()(Forward<T>& forward, Var<T> x) const;
+
+ private:
+  Parameter<T> weight_;
+  Parameter<T> bias_;
+  double epsilon_;
+};
+
+extern template class LayerNormLayer<float>;
+extern template class LayerNormLayer<double>;
+
+}  // namespace regard
+
+#endif  // NN_LAYER_NORM_H_

@@ -1,0 +1,42 @@
+// The affine layer: x W^T + b, with parameters "weight" [outputs, inputs] and
+// "bias" [outputs].
+#ifndef NN_LINEAR_H_
+#define NN_LINEAR_H_
+
+#include <cstdint>
+
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/initialization.pb.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+struct LinearOptions {
+  bool bias = true;
+  Initialization initialization = PYTORCH;
+};
+
+template <typename T>
+class LinearLayer {
+ public:
+  LinearLayer(const ParameterScope<T>& scope, int64_t inputs, int64_t outputs,
+              const LinearOptions& options = {});
+
+  // x [.., inputs] -> [.., outputs].
+  Var<T> operator()(Forward<T>& forward, Var<T> x) const;
+
+  Parameter<T> weight() const { return weight_; }
+  Parameter<T> bias() const { return bias_; }  // may be absent
+
+ private:
+  Parameter<T> weight_;
+  Parameter<T> bias_;
+};
+
+extern template class LinearLayer<float>;
+extern template class LinearLayer<double>;
+
+}  // namespace regard
+
+#endif  // NN_LINEAR_H_

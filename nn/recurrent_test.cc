@@ -1,0 +1,213 @@
+#include "nn/recurrent.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/linear.h"
+#include "autodiff/ops/loss.h"
+#include "autodiff/random.h"
+#include "autodiff/tape.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/optimizer.h"
+#include "nn/optimizer.pb.h"
+#include "nn/parameters.h"
+#include "nn/recurrent.pb.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+RecurrentConfig Config(const std::string& text) {
+  RecurrentConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  return config;
+}
+
+int64_t CountParameters(const std::string& config, int64_t inputs) {
+  ParameterStore<float> store;
+  const Recurrent<float> layer(store.Root(), Config(config), inputs);
+  return store.num_elements();
+}
+
+Var<double> RandomInput(Tape<double>& tape, const Shape& shape, uint64_t seed) {
+  const RandomStream stream(seed, "input");
+  const Var<double> x = tape.Input(shape, std::vector<double>(shape.size()));
+  for (int64_t i = 0; i < x.size(); ++i) x.data()[i] = stream.NormalAt(i);
+  return x;
+}
+
+void ExpectNear(Var<double> a, Var<double> b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (int64_t i = 0; i < a.size(); ++i) {
+    EXPECT_NEAR(a.data()[i], b.data()[i], 1e-13) << "element " << i;
+  }
+}
+
+TEST(RecurrentTest, HasThePublishedNumberOfParameters) {
+  // PyTorch's: gates * width * (inputs + width + 2).
+  EXPECT_EQ(CountParameters("width: 5", 7), 3 * 5 * (7 + 5 + 2));
+  EXPECT_EQ(CountParameters("cell: LSTM width: 5", 7), 4 * 5 * (7 + 5 + 2));
+  // The published formula has one bias a gate.
+  EXPECT_EQ(CountParameters("width: 5 reset_gate: RESET_BEFORE", 7),
+            3 * 5 * (7 + 5 + 1));
+  // The second layer reads both directions.
+  EXPECT_EQ(CountParameters("width: 5 layers: 2 bidirectional: true", 7),
+            2 * 15 * (7 + 5 + 2) + 2 * 15 * (10 + 5 + 2));
+}
+
+TEST(RecurrentTest, NamesSayLayerAndDirection) {
+  ParameterStore<float> store;
+  const Recurrent<float> layer(store.Root().Sub("encoder").Sub("gru"),
+                               Config("width: 2 layers: 2 bidirectional: true"),
+                               3);
+  EXPECT_TRUE(store.FindByName("encoder.gru.0.weight_ih").has_value());
+  EXPECT_TRUE(store.FindByName("encoder.gru.1.reverse.bias_hh").has_value());
+  EXPECT_EQ(store.parameters().size(), 16u);
+}
+
+class RecurrentKinds : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, RecurrentKinds,
+    testing::Values("width: 3 layers: 2 reset_gate: RESET_BEFORE",
+                    "width: 3 layers: 2 reset_gate: RESET_AFTER",
+                    "width: 3 layers: 2 cell: LSTM"));
+
+TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
+  ParameterStore<double> store;
+  const Recurrent<double> layer(store.Root(), Config(GetParam()), 5);
+  store.Finalize(1);
+  Tape<double> tape;
+  Forward<double> forward(tape, store, nullptr);
+  forward.BeginStep();
+  // One sequence, so that each of its steps is a row.
+  const Var<double> x = RandomInput(tape, {1, 4, 5}, 1);
+  const RecurrentOutputs<double> whole = layer.Run(forward, x, {});
+  RecurrentState<double> state = layer.ZeroState(forward, 1);
+  RecurrentState<double> split = state;
+  const Var<double> w_y = layer.InputWeight(forward, 0, 2);
+  const Var<double> w_c = layer.InputWeight(forward, 2, 3);
+  for (int t = 0; t < 4; ++t) {
+    const absl::Span<const double> row(x.data() + 5 * t, 5);
+    state = layer.Step(forward, tape.Constant({1, 5}, row), state);
+    const Var<double> y = tape.Constant({1, 2}, row.subspan(0, 2));
+    const Var<double> c = tape.Constant({1, 3}, row.subspan(2));
+    split = layer.StepProjected(forward,
+                                Linear(y, w_y, layer.InputBias(forward)) +
+                                    Linear(c, w_c, Var<double>()),
+                                split);
+    ExpectNear(layer.Output(split), layer.Output(state));
+    ExpectNear(layer.Output(state),
+               tape.Constant({1, 3}, {whole.sequence.data() + 3 * t, 3}));
+  }
+  for (int k = 0; k < 2; ++k) {
+    ExpectNear(state.hidden[k], whole.final_state.hidden[k]);
+    if (layer.lstm()) ExpectNear(state.cell[k], whole.final_state.cell[k]);
+  }
+}
+
+TEST_P(RecurrentKinds, PaddingGetsExactlyZeroGradient) {
+  ParameterStore<double> store;
+  const Recurrent<double> layer(store.Root(),
+                                Config(GetParam() + " bidirectional: true"), 2);
+  store.Finalize(1);
+  GradientSlab<double> gradients(store);
+  Tape<double> tape;
+  Forward<double> forward(tape, store, &gradients);
+  forward.BeginStep();
+  const Var<double> x = RandomInput(tape, {2, 3, 2}, 1);
+  const Var<double> zero = tape.Full({2, 3, 6}, 0);
+  const Var<double> out = layer.Run(forward, x, {{1, 3}}).sequence;
+  forward.Backward({SquaredError(out, zero)}, {1.0});
+  for (int i = 6; i < 18; ++i) EXPECT_EQ(out.data()[i], 0);
+  for (int i = 0; i < 2; ++i) EXPECT_NE(x.grad_data()[i], 0);
+  for (int i = 2; i < 6; ++i) EXPECT_EQ(x.grad_data()[i], 0);
+  for (int i = 6; i < 12; ++i) EXPECT_NE(x.grad_data()[i], 0);
+}
+
+TEST_P(RecurrentKinds, OverfitsATinyBatch) {
+  ParameterStore<double> store;
+  const Recurrent<double> layer(store.Root(), Config(GetParam()), 2);
+  store.Finalize(1);
+  GradientSlab<double> gradients(store);
+  OptimizerConfig config;
+  Optimizer<double> optimizer(config, store);
+  Tape<double> tape;
+  Forward<double> forward(tape, store, &gradients);
+  double loss = 1;
+  for (int step = 0; step < 600; ++step) {
+    forward.BeginStep();
+    const Var<double> x = RandomInput(tape, {2, 3, 2}, 1);
+    const Var<double> target = Tanh(RandomInput(tape, {2, 3}, 2)) * 0.9;
+    const Var<double> error = SquaredError(
+        layer.Output(layer.Run(forward, x, {}).final_state), target);
+    loss = error.item();
+    forward.Backward({error}, {1.0});
+    optimizer.Reduce({&gradients});
+    optimizer.Update(0.02);
+  }
+  EXPECT_LT(loss, 0.01);
+}
+
+TEST(RecurrentTest, DropoutActsInTrainingAlone) {
+  ParameterStore<double> store;
+  const Recurrent<double> layer(store.Root(),
+                                Config("width: 8 layers: 2 dropout: 0.5"), 2);
+  store.Finalize(1);
+  Tape<double> tape;
+  Forward<double> forward(tape, store, nullptr);
+  std::vector<std::vector<double>> outputs;
+  for (const bool training : {false, false, true, true}) {
+    tape.set_training(training);
+    forward.BeginStep();
+    const Var<double> out =
+        layer.Run(forward, RandomInput(tape, {2, 3, 2}, 1), {}).sequence;
+    outputs.emplace_back(out.data(), out.data() + out.size());
+  }
+  EXPECT_EQ(outputs[0], outputs[1]);
+  EXPECT_NE(outputs[0], outputs[2]);
+  EXPECT_EQ(outputs[2], outputs[3]);
+}
+
+std::vector<std::string> WrongPaths(const std::string& text) {
+  ConfigProblems problems;
+  Validate(Config(text), problems);
+  std::vector<std::string> paths;
+  for (const auto& problem : problems.problems()) paths.push_back(problem.path);
+  return paths;
+}
+
+TEST(RecurrentTest, EveryProblemOfAConfigIsReported) {
+  EXPECT_THAT(WrongPaths(""), IsEmpty());
+  EXPECT_THAT(WrongPaths("width: 0 layers: 9 dropout: 1"),
+              ElementsAre("width", "layers", "dropout"));
+  EXPECT_THAT(WrongPaths("dropout: 0.1"), ElementsAre("dropout"));
+  EXPECT_THAT(WrongPaths("cell: LSTM reset_gate: RESET_AFTER"),
+              ElementsAre("reset_gate"));
+}
+
+TEST(RecurrentDeathTest, ABidirectionalNetworkHasNoStep) {
+  ParameterStore<double> store;
+  const Recurrent<double> layer(store.Root(),
+                                Config("width: 2 bidirectional: true"), 2);
+  store.Finalize(1);
+  Tape<double> tape;
+  Forward<double> forward(tape, store, nullptr);
+  forward.BeginStep();
+  const Var<double> x = tape.Full({1, 2}, 0);
+  EXPECT_DEATH(layer.Step(forward, x, layer.ZeroState(forward, 1)), "no step");
+}
+
+}  // namespace
+}  // namespace regard
