@@ -1,0 +1,104 @@
+#include "autodiff/ops/checkpoint.h"
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/ops/dropout.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/linear.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/ops/stop_gradient.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Several operations, dropout among them.
+struct Block {
+  template <typename T>
+  Var<T> operator()(absl::Span<const Var<T>> in) const {
+    Scope<T> scope(in[0].tape(), "block");
+    return Tanh(Dropout(Linear(in[0], in[1], {}), 0.3, "site") * in[0]);
+  }
+};
+
+struct Nested {
+  template <typename T>
+  Var<T> operator()(absl::Span<const Var<T>> in) const {
+    const Var<T> first = Checkpoint(in[0].tape(), in, Block());
+    const Var<T> inputs[] = {first, in[1]};
+    return Checkpoint(in[0].tape(), absl::MakeConstSpan(inputs), Block());
+  }
+};
+
+std::vector<GradientCase> Cases() {
+  std::vector<GradientCase> cases;
+  cases.push_back(MakeCase("Checkpoint", "one block", {{{3, 5}}, {{5, 5}}},
+                           [](auto& tape, auto in) {
+                             tape.set_training(true);
+                             return Checkpoint(tape, in, Block());
+                           }));
+  cases.push_back(MakeCase("Checkpoint", "nested", {{{3, 5}}, {{5, 5}}},
+                           [](auto& tape, auto in) {
+                             tape.set_training(true);
+                             return Checkpoint(tape, in, Nested());
+                           }));
+  return cases;
+}
+
+TEST(CheckpointTest, Gradients) { CheckGradients(Cases()); }
+
+TEST(CheckpointTest, EveryOperationHasACase) {
+  ExpectCaseForEachOperation("autodiff/ops/checkpoint.h", Cases());
+}
+
+TEST(CheckpointTest, AgreesWithTheFunctionItself) {
+  CheckTwins(MakeTwins(
+      "Checkpoint", {{{3, 5}}, {{5, 5}}},
+      [](auto& tape, auto in) {
+        tape.set_training(true);
+        return Checkpoint(tape, in, Nested());
+      },
+      [](auto& tape, auto in) {
+        tape.set_training(true);
+        return Nested()(in);
+      }));
+}
+
+TEST(CheckpointTest, KeepsOnlyTheOutput) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1, 2}, {1, 2});
+  const Var<double> inputs[] = {x, tape.Input({2, 2}, {1, 0, 0, 1})};
+  const size_t before = tape.records();
+  Var<double> y = Checkpoint(tape, absl::MakeConstSpan(inputs), Block());
+  EXPECT_EQ(tape.records(), before + 1);
+  EXPECT_NEAR(y.data()[1], 0.9993292997390670, 1e-14);  // tanh(4)
+}
+
+TEST(CheckpointTest, CheckedModeSurvivesTheReplay) {
+  Tape<double> tape;
+  tape.set_checked(true);
+  const Var<double> inputs[] = {tape.Input({1, 2}, {1, 2}),
+                                tape.Input({2, 2}, {1, 0, 0, 1})};
+  Var<double> y = Checkpoint(tape, absl::MakeConstSpan(inputs), Block());
+  tape.Backward(Sum(y));
+  EXPECT_EQ(tape.fault(), "");
+}
+
+TEST(StopGradientTest, SharesTheValueAndStopsTheGradient) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({}, {3});
+  Var<double> y = x * StopGradient(x);
+  EXPECT_EQ(y.item(), 9);
+  tape.Backward(y);
+  EXPECT_THAT(std::vector<double>(x.grad_data(), x.grad_data() + 1),
+              ElementsAre(3));
+}
+
+}  // namespace
+}  // namespace regard

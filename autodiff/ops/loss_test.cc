@@ -1,0 +1,143 @@
+#include "autodiff/ops/loss.h"
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "autodiff/ops/linear.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+// Targets among `classes`, each third one ignored.
+std::vector<int32_t> Targets(int64_t rows, int64_t classes) {
+  std::vector<int32_t> targets(rows);
+  for (int64_t i = 0; i < rows; ++i) {
+    targets[i] = i % 3 == 1 ? -1 : static_cast<int32_t>(7 * i % classes);
+  }
+  return targets;
+}
+
+std::vector<GradientCase> Cases() {
+  std::vector<GradientCase> cases;
+  for (const double smoothing : {0.0, 0.1}) {
+    for (const Shape& shape :
+         std::vector<Shape>{{5}, {1, 1}, {4, 17}, {2, 3, 5}, {0, 3}}) {
+      const auto targets = Targets(shape.rows(), shape.cols());
+      cases.push_back(MakeCase("CrossEntropy", shape.ToString(),
+                               {{shape, -3, 3}}, [=](auto&, auto in) {
+                                 return CrossEntropy(in[0], targets,
+                                                     {smoothing});
+                               }));
+      const int64_t classes = 7;
+      const auto words = Targets(shape.rows(), classes);
+      cases.push_back(MakeCase(
+          "LinearCrossEntropy", shape.ToString(),
+          {{shape}, {{classes, shape.cols()}}, {{classes}}},
+          [=](auto&, auto in) {
+            return LinearCrossEntropy(in[0], in[1], in[2], words, {smoothing});
+          }));
+    }
+  }
+  for (const Shape& shape : std::vector<Shape>{{}, {3, 17}}) {
+    cases.push_back(
+        MakeCase("SquaredError", shape.ToString(), {{shape}, {shape}},
+                 [](auto&, auto in) { return SquaredError(in[0], in[1]); }));
+    cases.push_back(MakeCase(
+        "MeanSquaredError", shape.ToString(), {{shape}, {shape}},
+        [](auto&, auto in) { return MeanSquaredError(in[0], in[1]); }));
+  }
+  return cases;
+}
+
+TEST(LossTest, Gradients) { CheckGradients(Cases()); }
+
+TEST(LossTest, EveryOperationHasACase) {
+  ExpectCaseForEachOperation("autodiff/ops/loss.h", Cases());
+}
+
+TEST(LinearCrossEntropyTest, AgreesWithItsComposition) {
+  for (const int64_t size : kRaggedSizes) {
+    for (const int64_t rows : {1, 63, 64, 65, 130}) {
+      const auto targets = Targets(rows, size);
+      CheckTwins(MakeTwins(
+          "LinearCrossEntropy", {{{rows, 5}}, {{size, 5}}, {{size}}},
+          [=](auto&, auto in) {
+            return LinearCrossEntropy(in[0], in[1], in[2], targets, {0.1});
+          },
+          [=](auto&, auto in) {
+            return CrossEntropy(Linear(in[0], in[1], in[2]), targets, {0.1});
+          }));
+    }
+  }
+}
+
+TEST(LinearCrossEntropyTest, WorksWithoutBias) {
+  const auto targets = Targets(4, 3);
+  CheckTwins(MakeTwins(
+      "LinearCrossEntropy", {{{4, 5}}, {{3, 5}}},
+      [=](auto&, auto in) {
+        return LinearCrossEntropy(in[0], in[1], {}, targets);
+      },
+      [=](auto&, auto in) {
+        return CrossEntropy(Linear(in[0], in[1], {}), targets);
+      }));
+}
+
+TEST(CrossEntropyTest, IsTheNegativeLogLikelihoodInNats) {
+  Tape<double> tape;
+  // Shares 1/4 and 3/4 in both rows.
+  Var<double> x = tape.Input({2, 2}, {0, std::log(3), 100, 100 + std::log(3)});
+  EXPECT_NEAR(CrossEntropy(x, {0, 1}).item(), std::log(4) + std::log(4. / 3),
+              1e-12);
+}
+
+TEST(CrossEntropyTest, SmoothingMixesInTheMeanOverClasses) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1, 2}, {0, std::log(3)});
+  const double first = std::log(4);
+  const double second = std::log(4. / 3);
+  EXPECT_NEAR(CrossEntropy(x, {0}, {0.2}).item(),
+              0.8 * first + 0.2 * (first + second) / 2, 1e-14);
+}
+
+TEST(CrossEntropyTest, IgnoredRowsCountForNothing) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({2, 2}, {1, 2, 3, 4});
+  Var<double> loss = CrossEntropy(x, {9, 9}, {.ignore_id = 9});
+  EXPECT_EQ(loss.item(), 0);
+  tape.Backward(loss);
+  EXPECT_THAT(std::vector<double>(x.grad_data(), x.grad_data() + 4), Each(0));
+}
+
+TEST(SquaredErrorTest, SumsOrAverages) {
+  Tape<double> tape;
+  Var<double> a = tape.Input({2}, {1, 5});
+  Var<double> b = tape.Input({2}, {3, 4});
+  EXPECT_EQ(SquaredError(a, b).item(), 5);
+  Var<double> mean = MeanSquaredError(a, b);
+  EXPECT_EQ(mean.item(), 2.5);
+  tape.Backward(mean);
+  EXPECT_THAT(std::vector<double>(a.grad_data(), a.grad_data() + 2),
+              ElementsAre(-2, 1));
+}
+
+TEST(LossDeathTest, TargetsOutOfRange) {
+  Tape<double> tape;
+  Var<double> x = tape.Full({2, 3}, 0);
+  EXPECT_DEATH(CrossEntropy(x, {0, 3}), "target 3 among 3 classes");
+  EXPECT_DEATH(CrossEntropy(x, {0}), "targets for the rows of \\[2, 3\\]");
+  EXPECT_DEATH(LinearCrossEntropy(x, tape.Full({2, 2}, 0), {}, {0, 0}),
+               "LinearCrossEntropy of \\[2, 3\\] with weight \\[2, 2\\]");
+  EXPECT_DEATH(SquaredError(x, tape.Full({3, 2}, 0)), "shapes in SquaredError");
+}
+
+}  // namespace
+}  // namespace regard
