@@ -1,5 +1,5 @@
-// The fused recurrent operations against their compositions, in double, and
-// those against finite differences.
+// The fused recurrent operations against their compositions and against finite
+// differences.
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -10,8 +10,10 @@
 #include "autodiff/ops/gru.h"
 #include "autodiff/ops/lstm.h"
 #include "autodiff/ops/recurrent_reference.h"
+#include "autodiff/ops/shape_ops.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
 #include "gtest/gtest.h"
 
 namespace regard {
@@ -29,7 +31,6 @@ std::vector<double> Random(const Shape& shape, uint64_t seed) {
 }
 
 struct Result {
-  double projection = 0;                       // sum of weight * output
   std::vector<std::vector<double>> outputs;    // values
   std::vector<std::vector<double>> gradients;  // of the projection, by input
 };
@@ -50,9 +51,6 @@ Result Evaluate(const Function& f, const std::vector<Shape>& shapes,
     result.outputs.emplace_back(out.data(), out.data() + out.size());
     if (!used[k]) continue;
     const std::vector<double> weights = Random(out.shape(), 100 + k);
-    for (int64_t i = 0; i < out.size(); ++i) {
-      result.projection += weights[i] * out.data()[i];
-    }
     if (auto d = out.grad_ref()) {
       d.AddEach([&](int64_t i) { return weights[i]; });
     }
@@ -94,37 +92,6 @@ void ExpectSame(const Function& fused, const Function& reference,
       ExpectNear(a.gradients[i], b.gradients[i], 1e-12,
                  "gradient of input " + std::to_string(i));
     }
-  }
-}
-
-// Four-point differences of the projection in a random direction.
-void ExpectGradients(const Function& f, const std::vector<Shape>& shapes,
-                     size_t outputs) {
-  const std::vector<bool> used(outputs, true);
-  std::vector<std::vector<double>> values;
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    values.push_back(Random(shapes[i], i));
-  }
-  const Result at = Evaluate(f, shapes, values, used);
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    const std::vector<double> direction = Random(shapes[i], 50 + i);
-    double expected = 0;
-    for (size_t k = 0; k < direction.size(); ++k) {
-      expected += direction[k] * at.gradients[i][k];
-    }
-    const auto along = [&](double step) {
-      std::vector<std::vector<double>> moved = values;
-      for (size_t k = 0; k < direction.size(); ++k) {
-        moved[i][k] += step * direction[k];
-      }
-      return Evaluate(f, shapes, moved, used).projection;
-    };
-    const double h = 1e-3;
-    const double slope =
-        (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) /
-        (12 * h);
-    EXPECT_NEAR(slope, expected, 1e-7 * (1 + std::abs(expected)))
-        << "input " << i;
   }
 }
 
@@ -214,14 +181,84 @@ TEST(RecurrentTest, FusedLstmEqualsItsComposition) {
   }
 }
 
-TEST(RecurrentTest, GradientsAreThoseOfFiniteDifferences) {
+// All outputs as one vector, for the harness.
+template <typename T>
+Var<T> Join(const std::vector<Var<T>>& outputs) {
+  std::vector<Var<T>> flat;
+  for (const Var<T>& out : outputs) flat.push_back(Reshape(out, {out.size()}));
+  return Concat<T>(flat, 0);
+}
+
+std::vector<CheckedInput> Inputs(const std::vector<Shape>& shapes) {
+  std::vector<CheckedInput> inputs;
+  for (const Shape& shape : shapes) inputs.push_back({shape});
+  return inputs;
+}
+
+// A function for the harness, of any scalar.
+auto JoinedGru(const Case& c, bool reverse, GruForm form, bool fused) {
+  return [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> x) {
+    GruInputs<T> in = {x[0], x[1], Var<T>(), x[2], c.lengths, reverse, form};
+    if (form == GruForm::kResetAfter) in.bias_hh = x[3];
+    const GruOutputs<T> out =
+        fused ? GruSequence(in) : GruSequenceReference(in);
+    return Join<T>({out.sequence, out.final_state});
+  };
+}
+
+auto JoinedLstm(const Case& c, bool reverse, bool fused) {
+  return [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> x) {
+    const LstmInputs<T> in = {x[0], x[1], x[4], x[2], x[3], c.lengths, reverse};
+    const LstmOutputs<T> out =
+        fused ? LstmSequence(in) : LstmSequenceReference(in);
+    return Join<T>({out.sequence, out.final_state, out.final_cell});
+  };
+}
+
+std::vector<GradientCase> GradientCases() {
+  std::vector<GradientCase> cases;
   const Case c = {3, 4, 5, {4, 0, 2}};
-  for (const GruForm form : {GruForm::kResetBefore, GruForm::kResetAfter}) {
-    ExpectGradients(Gru(c, false, form, true), GruShapes(c, form), 2);
-    ExpectGradients(Gru(c, true, form, true), GruShapes(c, form), 2);
+  for (const bool reverse : {false, true}) {
+    for (const GruForm form : {GruForm::kResetBefore, GruForm::kResetAfter}) {
+      cases.push_back(MakeCase("GruSequence", reverse ? "reverse" : "forward",
+                               Inputs(GruShapes(c, form)),
+                               JoinedGru(c, reverse, form, true)));
+    }
+    cases.push_back(MakeCase("LstmSequence", reverse ? "reverse" : "forward",
+                             Inputs(LstmShapes(c)),
+                             JoinedLstm(c, reverse, true)));
   }
-  ExpectGradients(Lstm(c, false, true), LstmShapes(c), 3);
-  ExpectGradients(Lstm(c, true, true), LstmShapes(c), 3);
+  cases.push_back(MakeCase("GruStep", "reset before",
+                           {{{2, 9}}, {{9, 3}}, {{2, 3}}}, [](auto&, auto x) {
+                             return GruStep(x[0], x[1], {}, x[2],
+                                            GruForm::kResetBefore);
+                           }));
+  cases.push_back(
+      MakeCase("GruStep", "reset after", {{{2, 9}}, {{9, 3}}, {{9}}, {{2, 3}}},
+               [](auto&, auto x) {
+                 return GruStep(x[0], x[1], x[2], x[3], GruForm::kResetAfter);
+               }));
+  return cases;
+}
+
+TEST(RecurrentTest, Gradients) { CheckGradients(GradientCases()); }
+
+TEST(RecurrentTest, EveryOperationHasACase) {
+  ExpectCaseForEachOperation("autodiff/ops/gru.h", GradientCases());
+}
+
+TEST(RecurrentTest, FloatAgreesWithItsCompositionOnRaggedSizes) {
+  for (const int64_t width : kRaggedSizes) {
+    const Case c = {3, 3, width, {3, 0, 1}};
+    for (const GruForm form : {GruForm::kResetBefore, GruForm::kResetAfter}) {
+      CheckTwins(MakeTwins("GruSequence", Inputs(GruShapes(c, form)),
+                           JoinedGru(c, true, form, true),
+                           JoinedGru(c, true, form, false)));
+    }
+    CheckTwins(MakeTwins("LstmSequence", Inputs(LstmShapes(c)),
+                         JoinedLstm(c, false, true),
+                         JoinedLstm(c, false, false)));
+  }
 }
 
 TEST(RecurrentTest, PaddingChangesNothingAndGetsNothing) {
