@@ -1,0 +1,127 @@
+// The layers of one operation: Linear, Embedding, LayerNorm.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "autodiff/ops/loss.h"
+#include "autodiff/tape.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/embedding.h"
+#include "nn/forward.h"
+#include "nn/initialization.pb.h"
+#include "nn/layer_norm.h"
+#include "nn/linear.h"
+#include "nn/optimizer.h"
+#include "nn/optimizer.pb.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+using ::testing::Each;
+
+TEST(LinearLayerTest, CountsItsParameters) {
+  ParameterStore<float> store;
+  const LinearLayer<float> biased(store.Root().Sub("a"), 7, 5);
+  EXPECT_EQ(store.num_elements(), 5 * 7 + 5);
+  const LinearLayer<float> unbiased(store.Root().Sub("b"), 7, 5,
+                                    {.bias = false});
+  EXPECT_EQ(store.num_elements(), 5 * 7 + 5 + 5 * 7);
+  EXPECT_FALSE(unbiased.bias().has_value());
+  EXPECT_EQ(store.info(biased.weight()).shape, Shape({5, 7}));
+}
+
+TEST(LinearLayerTest, XavierWidensItsFirstValues) {
+  ParameterStore<double> store;
+  const LinearLayer<double> layer(store.Root(), 100, 2,
+                                  {.initialization = XAVIER_UNIFORM});
+  store.Finalize(0);
+  double largest = 0;
+  for (const double w : store.value(layer.weight())) {
+    largest = std::max(largest, std::abs(w));
+  }
+  EXPECT_LE(largest, std::sqrt(6.0 / 102));
+  EXPECT_GT(largest, 0.1);  // PyTorch's default stays within 1 / sqrt(100)
+}
+
+TEST(EmbeddingTest, CountsItsParameters) {
+  ParameterStore<float> store;
+  const Embedding<float> layer(store.Root(), 9, 4);
+  EXPECT_EQ(store.num_elements(), 9 * 4);
+}
+
+TEST(LayerNormLayerTest, CountsItsParametersAndSparesThemDecay) {
+  ParameterStore<float> store;
+  const LayerNormLayer<float> layer(store.Root(), 6);
+  EXPECT_EQ(store.num_elements(), 6 + 6);
+  for (const ParameterInfo& info : store.parameters()) {
+    EXPECT_FALSE(info.options.weight_decay) << info.name;
+  }
+}
+
+// Words to words, through all three layers.
+class WordModel {
+ public:
+  WordModel()
+      : embedding_(store_.Root().Sub("embedding"), 6, 8),
+        norm_(store_.Root().Sub("norm"), 8),
+        output_(store_.Root().Sub("output"), 8, 6) {
+    store_.Finalize(1);
+    gradients_.emplace(store_);
+    forward_.emplace(tape_, store_, &*gradients_);
+  }
+
+  // The loss of one pass, whose gradients stand afterwards. A target of -1 is
+  // padding.
+  double Loss(absl::Span<const int32_t> words,
+              absl::Span<const int32_t> targets) {
+    forward_->BeginStep();
+    const int64_t count = static_cast<int64_t>(words.size());
+    const Var<double> embedded = embedding_(*forward_, words, {count});
+    const Var<double> loss =
+        CrossEntropy(output_(*forward_, norm_(*forward_, embedded)), targets);
+    forward_->Backward({loss}, {1.0});
+    return loss.item();
+  }
+
+  ParameterStore<double>& store() { return store_; }
+  const GradientSlab<double>& gradients() const { return *gradients_; }
+  Parameter<double> table() const { return embedding_.weight(); }
+
+ private:
+  ParameterStore<double> store_;
+  Embedding<double> embedding_;
+  LayerNormLayer<double> norm_;
+  LinearLayer<double> output_;
+  Tape<double> tape_;
+  std::optional<GradientSlab<double>> gradients_;
+  std::optional<Forward<double>> forward_;
+};
+
+TEST(LayersTest, OverfitATinyBatch) {
+  WordModel model;
+  Optimizer<double> optimizer(OptimizerConfig(), model.store());
+  double loss = 0;
+  for (int step = 0; step < 200; ++step) {
+    loss = model.Loss({0, 1, 2, 3}, {5, 3, 3, 0});
+    optimizer.Reduce({&model.gradients()});
+    optimizer.Update(0.05);
+  }
+  EXPECT_LT(loss, 0.01);
+}
+
+TEST(LayersTest, PaddingGetsExactlyZeroGradient) {
+  WordModel model;
+  model.Loss({2, 4, 4}, {1, -1, -1});
+  const absl::Span<const double> d_table =
+      model.store().Segment(model.gradients().values(), model.table());
+  EXPECT_THAT(d_table.subspan(4 * 8, 8), Each(0));
+  EXPECT_THAT(d_table.subspan(2 * 8, 8), testing::Contains(testing::Ne(0)));
+}
+
+}  // namespace
+}  // namespace regard
