@@ -122,6 +122,54 @@ void RunPanel(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
   for (; row < c.rows; ++row) RunPanelRows<T, 1>(a, panel, c, row, alpha);
 }
 
+// c += alpha a b by Eigen; c has whole packets of columns.
+template <typename T>
+void RunWhole(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
+              const MutableMatrix<T>& c, T alpha) {
+  constexpr int kRow = Eigen::RowMajor;
+  constexpr int kCol = Eigen::ColMajor;
+  if (b.transposed) {
+    if (a.transposed) {
+      RunProduct<T, kRow, kRow>(a, b, c, alpha);
+    } else {
+      RunProduct<T, kRow, kCol>(a, b, c, alpha);
+    }
+  } else {
+    if (a.transposed) {
+      RunProduct<T, kCol, kRow>(a, b, c, alpha);
+    } else {
+      RunProduct<T, kCol, kCol>(a, b, c, alpha);
+    }
+  }
+}
+
+// Eigen's kernel takes four rows at a time, and up to three packets of columns.
+// Where one packet is left, it adds in two chains for four rows but in one for
+// the rows left over: these get company of zeros.
+template <typename T>
+void RunLastRows(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
+                 const MutableMatrix<T>& c, T alpha) {
+  constexpr int64_t kRows = 4;
+  thread_local PackingBuffer<T> buffer_a;
+  thread_local PackingBuffer<T> buffer_c;
+  T* const padded_a = buffer_a.AtLeast(kRows * a.cols);
+  T* const padded_c = buffer_c.AtLeast(kRows * c.cols);
+  const int64_t row_step = a.transposed ? 1 : a.stride;
+  const int64_t depth_step = a.transposed ? a.stride : 1;
+  std::fill_n(padded_a, kRows * a.cols, T(0));
+  std::fill_n(padded_c, kRows * c.cols, T(0));
+  for (int64_t i = 0; i < c.rows; ++i) {
+    for (int64_t l = 0; l < a.cols; ++l) {
+      padded_a[i * a.cols + l] = a.data[i * row_step + l * depth_step];
+    }
+    std::copy_n(c.data + i * c.stride, c.cols, padded_c + i * c.cols);
+  }
+  RunWhole<T>({padded_a, kRows, a.cols}, b, {padded_c, kRows, c.cols}, alpha);
+  for (int64_t i = 0; i < c.rows; ++i) {
+    std::copy_n(padded_c + i * c.cols, c.cols, c.data + i * c.stride);
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -145,23 +193,22 @@ void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c, GemmMode mode,
         {c.data + whole, c.rows, c.cols - whole, c.stride}, alpha);
   }
   if (whole == 0) return;
-  c.cols = whole;
+  b.cols = c.cols = whole;
   PinCacheSizes();
-  constexpr int kRow = Eigen::RowMajor;
-  constexpr int kCol = Eigen::ColMajor;
-  if (b.transposed) {
-    if (a.transposed) {
-      RunProduct<T, kRow, kRow>(a, b, c, alpha);
-    } else {
-      RunProduct<T, kRow, kCol>(a, b, c, alpha);
-    }
-  } else {
-    if (a.transposed) {
-      RunProduct<T, kCol, kRow>(a, b, c, alpha);
-    } else {
-      RunProduct<T, kCol, kCol>(a, b, c, alpha);
-    }
+  const bool one_packet_left = whole / kPanel<T> % 3 == 1;
+  const int64_t last_rows = one_packet_left ? c.rows % 4 : 0;
+  const int64_t first_rows = c.rows - last_rows;
+  if (first_rows > 0) {
+    ConstMatrix<T> first_a = a;
+    MutableMatrix<T> first_c = c;
+    first_a.rows = first_c.rows = first_rows;
+    RunWhole(first_a, b, first_c, alpha);
   }
+  if (last_rows == 0) return;
+  a.data += first_rows * (a.transposed ? 1 : a.stride);
+  c.data += first_rows * c.stride;
+  a.rows = c.rows = last_rows;
+  RunLastRows(a, b, c, alpha);
 }
 
 int64_t GemmFlops() { return gemm_flops; }

@@ -90,7 +90,7 @@ TEST(GemmTest, ReadsAndWritesThroughStrides) {
 TEST(GemmTest, ARowsBitsDoNotDependOnTheRowsAroundIt) {
   for (const bool tb : {false, true}) {
     for (const int64_t k : {3, 32, 256, 700}) {
-      for (const int64_t n : {1, 9, 96, 200}) {
+      for (const int64_t n : {1, 9, 16, 17, 33, 64, 96, 200}) {
         const int64_t m = 67;
         const std::vector<float> a = Normal<float>(m * k, 3);
         const std::vector<float> b = Normal<float>(k * n, 4);

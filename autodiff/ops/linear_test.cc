@@ -1,5 +1,6 @@
 #include "autodiff/ops/linear.h"
 
+#include <cstring>
 #include <vector>
 
 #include "autodiff/ops/elementwise.h"
@@ -93,6 +94,24 @@ TEST(LinearValueTest, TakesTheWeightAsOutByIn) {
   Var<double> weight = tape.Input({3, 2}, {1, 0, 0, 1, 1, 1});
   Var<double> bias = tape.Input({3}, {10, 20, 30});
   EXPECT_THAT(Linear(x, weight, bias).span(), ElementsAre(11, 22, 33));
+}
+
+TEST(MatMulTest, BitsOfARowDoNotDependOnTheRowsAround) {
+  for (const int64_t n : kRaggedSizes) {
+    Tape<float> tape;
+    const int64_t k = 37;
+    Var<float> a = tape.Constant({33, k});
+    Var<float> b = tape.Constant({k, n});
+    for (int64_t i = 0; i < a.size(); ++i) a.data()[i] = 1.f / (3 + i);
+    for (int64_t i = 0; i < b.size(); ++i) b.data()[i] = 1.f / (7 + i);
+    Var<float> all = MatMul(a, b);
+    for (int64_t row = 0; row < 33; ++row) {
+      Var<float> one = MatMul(Slice(a, 0, row, 1), b);
+      ASSERT_EQ(
+          std::memcmp(one.data(), all.data() + row * n, n * sizeof(float)), 0)
+          << "row " << row << " of " << n << " columns";
+    }
+  }
 }
 
 TEST(LinearDeathTest, InnerExtentsThatDiffer) {
