@@ -69,6 +69,8 @@ void Tape<T>::BackwardTo(const Mark& mark) {
       CheckFinite(*node, /*gradient=*/true, entry.name);
     }
   }
+  // Inside a replay the nodes are about to be rewound.
+  touched_now_.clear();
   grad_floor_ = outer_floor;
   scope_ = outer_scope;
 }

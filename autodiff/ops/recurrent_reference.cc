@@ -7,6 +7,7 @@
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/shape_ops.h"
+#include "autodiff/tape.h"
 
 namespace regard {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "absl/types/span.h"
 #include "autodiff/kernels/reduce.h"
