@@ -6,8 +6,12 @@
 
 namespace regard {
 
-// Calls of operator new so far, on all threads.
+// Calls of operator new so far, on all threads; always 0 where a sanitizer
+// brings an operator new of its own.
 int64_t AllocationCount();
+
+// Whether this build counts.
+bool CountsAllocations();
 
 }  // namespace regard
 
