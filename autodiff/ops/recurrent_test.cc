@@ -203,7 +203,7 @@ auto JoinedGru(const Case& c, bool reverse, GruForm form, bool fused) {
     const GruOutputs<T> out =
         fused ? GruSequence(in) : GruSequenceReference(in);
     return Join<T>({out.sequence, out.final_state});
-  };
+  };  // NOLINT(readability/braces)
 }
 
 auto JoinedLstm(const Case& c, bool reverse, bool fused) {
@@ -212,7 +212,7 @@ auto JoinedLstm(const Case& c, bool reverse, bool fused) {
     const LstmOutputs<T> out =
         fused ? LstmSequence(in) : LstmSequenceReference(in);
     return Join<T>({out.sequence, out.final_state, out.final_cell});
-  };
+  };  // NOLINT(readability/braces)
 }
 
 std::vector<GradientCase> GradientCases() {
