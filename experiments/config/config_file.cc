@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "seq2seq/utf8.h"
 
 namespace regard {
 namespace {
@@ -91,7 +92,9 @@ std::optional<TextProblem> FindEncodingProblem(absl::string_view text) {
                        "as UTF-8 without one"};
   }
   const size_t nul = text.find('\0');
-  const size_t invalid = FindInvalidUtf8(text);
+  const std::optional<int64_t> bad = FindInvalidUtf8(text);
+  const size_t invalid =
+      bad.has_value() ? static_cast<size_t>(*bad) : absl::string_view::npos;
   if (nul == absl::string_view::npos && invalid == absl::string_view::npos) {
     return std::nullopt;
   }

@@ -16,6 +16,7 @@
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
 #include "gtest/gtest.h"
+#include "seq2seq/utf8.h"
 
 namespace regard {
 namespace {
@@ -86,7 +87,7 @@ void ExpectPlaced(absl::string_view error, absl::string_view text) {
         << text;
   }
   EXPECT_GE(placed, 1) << error;
-  EXPECT_EQ(FindInvalidUtf8(error), std::string::npos);
+  EXPECT_FALSE(FindInvalidUtf8(error).has_value());
 }
 
 TEST(ConfigMutationTest, TheUndamagedConfigIsRead) {

@@ -76,16 +76,6 @@ std::string Printable(absl::string_view text, int max_characters) {
   return shown;
 }
 
-size_t FindInvalidUtf8(absl::string_view text) {
-  for (size_t offset = 0; offset < text.size();) {
-    utf8proc_int32_t character = 0;
-    const utf8proc_ssize_t size = Decode(text.substr(offset), &character);
-    if (size <= 0) return offset;
-    offset += size;
-  }
-  return absl::string_view::npos;
-}
-
 ConfigText ConfigText::File(std::string name, std::string text) {
   return ConfigText(std::move(name), std::move(text), /*is_override=*/false);
 }

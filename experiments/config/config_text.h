@@ -70,9 +70,6 @@ class ConfigText {
 // cut after `max_characters`.
 std::string Printable(absl::string_view text, int max_characters);
 
-// The offset of the first byte that is not part of valid UTF-8, or npos.
-size_t FindInvalidUtf8(absl::string_view text);
-
 }  // namespace regard
 
 #endif  // EXPERIMENTS_CONFIG_CONFIG_TEXT_H_

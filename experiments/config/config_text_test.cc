@@ -57,13 +57,5 @@ TEST(PrintableTest, CutsAtCharacters) {
   EXPECT_EQ(Printable("éééé", 3), "ééé...");
 }
 
-TEST(FindInvalidUtf8Test, GivesTheFirstOffendingByte) {
-  EXPECT_EQ(FindInvalidUtf8(""), std::string::npos);
-  EXPECT_EQ(FindInvalidUtf8("é"), std::string::npos);
-  EXPECT_EQ(FindInvalidUtf8("é\xC3("), 2u);
-  EXPECT_EQ(FindInvalidUtf8("a\xED\xA0\x80"), 1u);  // half of a pair
-  EXPECT_EQ(FindInvalidUtf8("a\xC0\x80"), 1u);      // overlong
-}
-
 }  // namespace
 }  // namespace regard

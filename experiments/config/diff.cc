@@ -59,7 +59,7 @@ class Comparison {
       }
     }
     for (const FieldDescriptor* field : all) {
-      const std::string field_path = JoinPath(path, FieldName(*field));
+      const std::string field_path = JoinFieldPath(path, FieldName(*field));
       if (!field->is_repeated()) {
         CompareOne(before, after, *field, -1, field_path);
         continue;

@@ -67,7 +67,7 @@ std::string NoSuchField(const Descriptor& message, absl::string_view name) {
                       SuggestName(name, candidates));
 }
 
-std::string JoinPath(absl::string_view parent, absl::string_view name) {
+std::string JoinFieldPath(absl::string_view parent, absl::string_view name) {
   return absl::StrCat(parent, parent.empty() || name.empty() ? "" : ".", name);
 }
 

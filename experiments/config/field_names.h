@@ -19,7 +19,7 @@ std::string NoSuchField(const google::protobuf::Descriptor& message,
                         absl::string_view name);
 
 // Joins by a dot; either may be empty.
-std::string JoinPath(absl::string_view parent, absl::string_view name);
+std::string JoinFieldPath(absl::string_view parent, absl::string_view name);
 
 }  // namespace regard
 

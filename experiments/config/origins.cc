@@ -34,7 +34,7 @@ void ConfigOrigins::Add(ConfigText text, absl::Span<const Mention> mentions) {
     if (const OneofDescriptor* oneof = mention.field->real_containing_oneof()) {
       for (int i = 0; i < oneof->field_count(); ++i) {
         if (oneof->field(i) == mention.field) continue;
-        Forget(JoinPath(mention.parent, oneof->field(i)->name()));
+        Forget(JoinFieldPath(mention.parent, oneof->field(i)->name()));
       }
     }
     places_[path] = {texts_.size(), mention.range};

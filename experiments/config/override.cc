@@ -17,6 +17,7 @@
 #include "experiments/config/text_parser.h"
 #include "experiments/config/value_check.h"
 #include "google/protobuf/descriptor.h"
+#include "seq2seq/utf8.h"
 
 namespace regard {
 namespace {
@@ -106,7 +107,7 @@ class Override {
       }
       message_ = fields.MutableMessage(message_, &field);
     }
-    parent_ = JoinPath(parent_, StepName(step));
+    parent_ = JoinFieldPath(parent_, StepName(step));
     return true;
   }
 
@@ -133,9 +134,9 @@ class Override {
     std::string value = argument_.substr(begin);
     Mention mention = MentionOf(field, step);
     if (IsBare(field, value)) {
-      const size_t invalid = FindInvalidUtf8(value);
-      if (invalid != std::string::npos) {
-        Problem({begin + invalid, 1},
+      const std::optional<int64_t> invalid = FindInvalidUtf8(value);
+      if (invalid.has_value()) {
+        Problem({begin + static_cast<size_t>(*invalid), 1},
                 absl::StrCat("the value of '", field.name(),
                              "' is not valid UTF-8"));
         return;

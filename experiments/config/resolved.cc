@@ -23,7 +23,7 @@ class Writer {
   void WriteFields(const Message& message, const std::string& path) {
     const Reflection& fields = *message.GetReflection();
     for (const FieldDescriptor* field : FieldsAndExtensions(message)) {
-      const std::string field_path = JoinPath(path, FieldName(*field));
+      const std::string field_path = JoinFieldPath(path, FieldName(*field));
       if (field->is_repeated()) {
         for (int i = 0; i < fields.FieldSize(message, field); ++i) {
           WriteOne(message, *field, i, absl::StrCat(field_path, "[", i, "]"));

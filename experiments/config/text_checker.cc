@@ -310,7 +310,7 @@ class Checker {
 
 }  // namespace
 
-std::string Mention::Path() const { return JoinPath(parent, name); }
+std::string Mention::Path() const { return JoinFieldPath(parent, name); }
 
 CheckedText CheckText(absl::string_view text, const Descriptor& message) {
   Checker checker(text, 0);

@@ -13,6 +13,7 @@
 #include "experiments/config/config_text.h"
 #include "experiments/config/nearest_name.h"
 #include "google/protobuf/io/tokenizer.h"
+#include "seq2seq/utf8.h"
 
 namespace regard {
 namespace {
@@ -141,7 +142,7 @@ std::optional<std::string> FindStringProblem(const FieldDescriptor& field,
   std::string unescaped;
   google::protobuf::io::Tokenizer::ParseString(std::string(value.text),
                                                &unescaped);
-  if (FindInvalidUtf8(unescaped) == std::string::npos) return std::nullopt;
+  if (!FindInvalidUtf8(unescaped).has_value()) return std::nullopt;
   return absl::StrCat("the value of '", field.name(), "' is not valid UTF-8");
 }
 

@@ -1,0 +1,25 @@
+// The additive comparison of every query with every key, in one pass:
+//
+//   score[b, h, q, k] = sum_j vector[h, j] tanh(query[b, h, q, j] + key[b, h,
+//   k, j])
+//
+// Bahdanau et al., "Neural machine translation by jointly learning to align and
+// translate", 2015, with both projections already applied.
+#ifndef ATTENTION_ADDITIVE_SCORES_H_
+#define ATTENTION_ADDITIVE_SCORES_H_
+
+#include "attention/mask.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// queries [batch, heads, queries, width], keys [batch, heads, keys, width],
+// vector [heads, width] -> [batch, heads, queries, keys]. Keys that the mask
+// hides by length or causality are not compared: their score is 0.
+template <typename T>
+Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
+                      const Mask& mask);
+
+}  // namespace regard
+
+#endif  // ATTENTION_ADDITIVE_SCORES_H_

@@ -1,0 +1,34 @@
+// Softmax over the keys that a mask leaves visible, and the context it makes.
+//
+//   weights[b, h, q, k] = exp(score) / sum over visible k of exp(score)
+//   context[b, h, q]    = sum over k of weights[b, h, q, k] values[b, h, k]
+//
+// Masked weights are exactly 0. A score of -inf is masked too. A row with
+// nothing left has zero weights, zero context and zero gradients, never NaN.
+#ifndef ATTENTION_MASKED_SOFTMAX_H_
+#define ATTENTION_MASKED_SOFTMAX_H_
+
+#include "attention/mask.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// Weights [batch, heads, queries, keys] of scores of that shape.
+template <typename T>
+Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask);
+
+template <typename T>
+struct WeightsAndContext {
+  Var<T> weights;  // [batch, heads, queries, keys]
+  Var<T> context;  // [batch, heads, queries, value width]
+};
+
+// Both at once, reading the scores once: MaskedSoftmax followed by MatMul.
+// values [batch, heads, keys, value width].
+template <typename T>
+WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
+                                          Var<T> values);
+
+}  // namespace regard
+
+#endif  // ATTENTION_MASKED_SOFTMAX_H_

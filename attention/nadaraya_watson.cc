@@ -1,0 +1,120 @@
+#include "attention/nadaraya_watson.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/reductions.h"
+
+namespace regard {
+
+template <typename T>
+NadarayaWatsonModel<T>::NadarayaWatsonModel(const ScorerRegistry& scorers,
+                                            const Attention& attention,
+                                            const NadarayaWatson& options,
+                                            CurvePoints train, CurvePoints test,
+                                            bool per_example, double scale,
+                                            uint64_t seed)
+    : train_(std::move(train)),
+      test_(std::move(test)),
+      train_x_(train_.x.begin(), train_.x.end()),
+      train_y_(train_.y.begin(), train_.y.end()),
+      leave_one_out_(options.leave_one_out()),
+      per_example_(per_example),
+      terms_{{"mse", scale}} {
+  attender_ = std::make_unique<Attender<T>>(
+      scorers, attention, parameters_.Root().Sub("attention"),
+      ScoreWidths{.heads = 1, .query = 1, .key = 1});
+  parameters_.Finalize(seed);
+}
+
+template <typename T>
+void NadarayaWatsonModel<T>::Denominators(
+    absl::Span<const int64_t> examples, absl::Span<double> denominators) const {
+  denominators[0] = per_example_ ? static_cast<double>(examples.size()) : 1;
+}
+
+template <typename T>
+Attended<T> NadarayaWatsonModel<T>::Regress(
+    Forward<T>& forward, Var<T> queries,
+    absl::Span<const int64_t> hidden) const {
+  Tape<T>& tape = forward.tape();
+  const int64_t n = num_examples();
+  Mask mask;
+  if (!hidden.empty()) {
+    auto* dense = tape.arena().template New<uint8_t>(queries.size() * n);
+    std::fill_n(dense, queries.size() * n, uint8_t{1});
+    for (size_t i = 0; i < hidden.size(); ++i) {
+      dense[static_cast<int64_t>(i) * n + hidden[i]] = 0;
+    }
+    mask.dense = {dense, static_cast<size_t>(queries.size() * n)};
+  }
+  AttendInputs<T> inputs;
+  inputs.score.queries = queries;
+  inputs.score.keys =
+      attender_->Prepare(forward, tape.Constant({1, 1, n, 1}, train_x_));
+  inputs.score.mask = mask;
+  inputs.values = tape.Constant({1, 1, n, 1}, train_y_);
+  return attender_->Attend(forward, inputs);
+}
+
+template <typename T>
+void NadarayaWatsonModel<T>::Loss(Forward<T>& forward,
+                                  absl::Span<const int64_t> examples,
+                                  absl::Span<const double>,
+                                  absl::Span<Var<T>> sums) const {
+  Tape<T>& tape = forward.tape();
+  const int64_t n = static_cast<int64_t>(examples.size());
+  Var<T> queries = tape.Constant({1, 1, n, 1});
+  Var<T> targets = tape.Constant({1, 1, n, 1});
+  for (int64_t i = 0; i < n; ++i) {
+    queries.data()[i] = train_x_[examples[i]];
+    targets.data()[i] = train_y_[examples[i]];
+  }
+  const Attended<T> attended =
+      Regress(forward, queries,
+              leave_one_out_ ? examples : absl::Span<const int64_t>());
+  sums[0] = Sum(Square(attended.context - targets));
+}
+
+template <typename T>
+void NadarayaWatsonModel<T>::Evaluate(
+    Forward<T>& forward, Split split,
+    std::vector<Measurement>* measurements) const {
+  if (split == Split::kDev) return;
+  double sum = 0;
+  if (split == Split::kTrain) {
+    forward.BeginStep();
+    std::vector<int64_t> all(train_x_.size());
+    std::iota(all.begin(), all.end(), 0);
+    Var<T> term;
+    Loss(forward, all, {}, absl::MakeSpan(&term, 1));
+    sum = static_cast<double>(term.item());
+  } else {
+    const Prediction prediction = Predict(forward, test_.x);
+    for (size_t i = 0; i < test_.x.size(); ++i) {
+      const double error = prediction.y[i] - test_.y[i];
+      sum += error * error;
+    }
+  }
+  const size_t n = split == Split::kTrain ? train_.x.size() : test_.x.size();
+  measurements->push_back({"mse", sum / static_cast<double>(n)});
+}
+
+template <typename T>
+typename NadarayaWatsonModel<T>::Prediction NadarayaWatsonModel<T>::Predict(
+    Forward<T>& forward, absl::Span<const double> x) const {
+  forward.BeginStep();
+  Var<T> queries =
+      forward.tape().Constant({1, 1, static_cast<int64_t>(x.size()), 1});
+  std::copy(x.begin(), x.end(), queries.data());
+  const Attended<T> attended = Regress(forward, queries, {});
+  return {{attended.context.span().begin(), attended.context.span().end()},
+          {attended.weights.span().begin(), attended.weights.span().end()}};
+}
+
+template class NadarayaWatsonModel<float>;
+template class NadarayaWatsonModel<double>;
+
+}  // namespace regard

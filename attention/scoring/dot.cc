@@ -1,0 +1,28 @@
+// The inner product, q . k; query and key have one width.
+// Luong et al., "Effective approaches to attention-based neural machine
+// translation", 2015.
+#include "attention/scoring/dot.pb.h"
+#include "attention/scoring_kit.h"
+
+namespace regard {
+
+template <typename T>
+class Dot : public ScoringFunction<T> {
+ public:
+  using Options = DotScore;
+
+  Dot(const Options&, ParameterScope<T>, const ScoreWidths&) {}
+
+  static void Validate(const Options&, const ScoreWidths& widths,
+                       ConfigProblems& problems) {
+    RequireEqualWidths(widths, problems);
+  }
+
+  Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
+    return InnerProducts(in.queries, in.keys);
+  }
+};
+
+REGARD_SCORING_FUNCTION(Dot, "q . k")
+
+}  // namespace regard

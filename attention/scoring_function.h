@@ -1,0 +1,83 @@
+// What an author of an attention score writes, and what it is given.
+//
+// A scoring function says how well a query matches a key. Masks, softmax,
+// dropout, context, capture and the cache for decoding are the framework's. So
+// a score is a class of two methods and one line of registration:
+//
+//   template <typename T>
+//   class Dot : public ScoringFunction<T> {
+//    public:
+//     using Options = DotScore;
+//     Dot(const Options&, ParameterScope<T>, const ScoreWidths&) {}
+//     Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
+//       return InnerProducts(in.queries, in.keys);
+//     }
+//   };
+//   REGARD_SCORING_FUNCTION(Dot, "q . k")
+#ifndef ATTENTION_SCORING_FUNCTION_H_
+#define ATTENTION_SCORING_FUNCTION_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "attention/mask.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// Extents that a scoring function is built for. heads is 1 outside multi-head
+// attention; parameters carry a leading heads axis.
+struct ScoreWidths {
+  int64_t heads = 1;
+  int64_t query = 0;
+  int64_t key = 0;
+};
+
+template <typename T>
+struct ScoreInputs {
+  Var<T> queries;  // [batch, heads, queries, query width]
+  Var<T> keys;     // [batch, heads, keys, prepared width], from Prepare()
+  // Position of the first query and of the first key in their sequences.
+  int64_t query_offset = 0;
+  int64_t key_offset = 0;
+  // What is hidden; scores there are ignored, so a score may skip them.
+  Mask mask;
+  // [batch, heads, 1, keys], given to scores that use history: the weights of
+  // the query before, and the sum over all queries before (zeros at first).
+  Var<T> previous_weights;
+  Var<T> cumulative_weights;
+};
+
+template <typename T>
+class ScoringFunction {
+ public:
+  // Whether a score depends on the positions of query or key.
+  static constexpr bool kPositionAware = false;
+  // Whether it reads the weights of earlier queries; it then sees one query at
+  // a time.
+  static constexpr bool kUsesHistory = false;
+
+  virtual ~ScoringFunction() = default;
+
+  // What Score() wants to know of the keys [batch, heads, keys, key width],
+  // computed once per source: Prepare([a; b]) = [Prepare(a); Prepare(b)].
+  virtual Var<T> Prepare(Forward<T>&, Var<T> keys) const { return keys; }
+
+  // Unnormalised scores [batch, heads, queries, keys]; -inf is legal.
+  virtual Var<T> Score(Forward<T>& forward,
+                       const ScoreInputs<T>& inputs) const = 0;
+
+  // The context [batch, heads, queries, value width] from one fused kernel, for
+  // when nobody asks for the weights; nullopt where there is none. Score and
+  // softmax are its reference.
+  virtual std::optional<Var<T>> Attend(Forward<T>&, const ScoreInputs<T>&,
+                                       Var<T> /*values*/) const {
+    return std::nullopt;
+  }
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_SCORING_FUNCTION_H_

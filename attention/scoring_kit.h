@@ -1,0 +1,47 @@
+// Everything that the file of a scoring function includes: the interface, the
+// operations of the engine, initialisers, and the few shapes of computation
+// that scores share.
+#ifndef ATTENTION_SCORING_KIT_H_
+#define ATTENTION_SCORING_KIT_H_
+
+#include "absl/strings/str_cat.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring_function.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/linear.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/ops/shape_ops.h"
+#include "autodiff/tape.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/initializers.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// The shape of the scores, [batch, heads, queries, keys].
+template <typename T>
+Shape ScoreShape(const ScoreInputs<T>& in) {
+  return {in.queries.dim(0), in.queries.dim(1), in.queries.dim(2),
+          in.keys.dim(2)};
+}
+
+// q . k for every query and key of one width: [batch, heads, queries, keys].
+template <typename T>
+Var<T> InnerProducts(Var<T> queries, Var<T> keys);
+
+// x [batch, heads, n, in] times the transpose of each head's weight
+// [heads, out, in]: [batch, heads, n, out].
+template <typename T>
+Var<T> ProjectHeads(Var<T> x, Var<T> weight);
+
+// q - k for every query and key: [batch, heads, queries, keys, width].
+template <typename T>
+Var<T> Differences(Var<T> queries, Var<T> keys);
+
+// For scores that compare query and key without a projection between them.
+void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems);
+
+}  // namespace regard
+
+#endif  // ATTENTION_SCORING_KIT_H_

@@ -1,0 +1,44 @@
+// An experiment's model together with its data: all that the trainer knows.
+#ifndef EXPERIMENTS_TASK_H_
+#define EXPERIMENTS_TASK_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "experiments/report/run_results.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+
+namespace regard {
+
+// What a run shows of its result besides numbers.
+struct Showcase {
+  std::vector<Plot> plots;
+  std::vector<Table> tables;
+  std::vector<LabelledMatrix> heat_maps;  // the first is drawn in the terminal
+  std::vector<TranslationSample> samples;
+  // One sentence on what the task is.
+  std::string summary;
+};
+
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  virtual Model<float>& model() = 0;
+
+  // `forward` has no gradients.
+  virtual Showcase Show(Forward<float>& forward) const = 0;
+
+  // Texts that using the model later needs, by their name in the run folder:
+  // vocabularies.
+  virtual std::map<std::string, std::string> Files() const = 0;
+
+  // SHA-256 of each data file, by the name that the config gives it.
+  virtual std::map<std::string, std::string> DataDigests() const = 0;
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASK_H_

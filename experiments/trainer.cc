@@ -1,0 +1,358 @@
+#include "experiments/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "autodiff/tape.h"
+#include "experiments/example_order.h"
+#include "experiments/run/file_operations.h"
+#include "experiments/run/safetensors.h"
+#include "experiments/trainer_state.pb.h"
+#include "experiments/weights.h"
+#include "google/protobuf/text_format.h"
+#include "nn/forward.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t ExamplesPerEpoch(const Experiment& config, int64_t num_examples) {
+  const int64_t limit = config.training().examples_per_epoch();
+  return limit == 0 ? num_examples : std::min(limit, num_examples);
+}
+
+// Batches of an update are consecutive; the last of an epoch may be smaller.
+int64_t StepsPerEpoch(const Experiment& config, int64_t num_examples) {
+  return CeilDivide(ExamplesPerEpoch(config, num_examples),
+                    int64_t{config.training().batch_size()} *
+                        config.optimizer().accumulate_batches());
+}
+
+std::string MomentPrefix(const char* moment) {
+  return absl::StrCat(moment, "/");
+}
+
+}  // namespace
+
+// One part of a batch: what a thread works on.
+struct Trainer::Shard {
+  explicit Shard(const ParameterStore<float>& parameters, size_t terms)
+      : gradients(parameters),
+        forward(tape, parameters, &gradients),
+        sums(terms),
+        seeds(terms) {}
+
+  Tape<float> tape;
+  GradientSlab<float> gradients;
+  Forward<float> forward;
+  std::vector<Var<float>> sums;
+  std::vector<double> seeds;
+};
+
+int64_t Trainer::TotalSteps(const Experiment& config, int64_t num_examples) {
+  return config.training().epochs() * StepsPerEpoch(config, num_examples);
+}
+
+Trainer::Trainer(const Experiment& config, Task& task, MetricsLog& log,
+                 Progress& progress, const TrainerOptions& options)
+    : config_(config),
+      task_(task),
+      model_(task.model()),
+      log_(log),
+      progress_(progress),
+      options_(options),
+      steps_per_epoch_(StepsPerEpoch(config, model_.num_examples())),
+      total_steps_(model_.parameters().num_trainable_elements() == 0
+                       ? 0
+                       : TotalSteps(config, model_.num_examples())),
+      pool_(std::min(options.threads, config.num_shards())),
+      optimizer_(config.optimizer(), model_.parameters()),
+      schedule_(config.optimizer()),
+      denominator_storage_(model_.loss_terms().size()),
+      term_sums_(model_.loss_terms().size()) {
+  FlushDenormalsToZero();
+  for (int i = 0; i < config.num_shards(); ++i) {
+    shards_.push_back(std::make_unique<Shard>(model_.parameters(),
+                                              model_.loss_terms().size()));
+    gradients_.push_back(&shards_.back()->gradients);
+  }
+}
+
+Trainer::~Trainer() = default;
+
+int64_t Trainer::EpochOfStep() const {
+  return steps_per_epoch_ == 0 ? 0 : CeilDivide(step_, steps_per_epoch_);
+}
+
+// The examples of the coming update.
+absl::Span<const int64_t> Trainer::BatchOfStep(int64_t step) {
+  const int64_t epoch = step / steps_per_epoch_;
+  if (epoch != order_epoch_) {
+    ExampleOrder(config_.seed(), epoch, model_.num_examples(),
+                 ExamplesPerEpoch(config_, model_.num_examples()), &order_);
+    order_epoch_ = epoch;
+  }
+  const int64_t size = int64_t{config_.training().batch_size()} *
+                       config_.optimizer().accumulate_batches();
+  return absl::MakeConstSpan(order_).subspan(
+      static_cast<size_t>(step % steps_per_epoch_ * size),
+      static_cast<size_t>(size));
+}
+
+void Trainer::RunShard(int64_t index) {
+  Shard& shard = *shards_[index];
+  const auto size = static_cast<int64_t>(batch_.size());
+  const auto shards = static_cast<int64_t>(shards_.size());
+  const int64_t begin = size * index / shards;
+  const int64_t end = size * (index + 1) / shards;
+  const absl::Span<const int64_t> examples = batch_.subspan(
+      static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  shard.forward.BeginStep();
+  shard.tape.set_training(true);
+  shard.tape.set_random({config_.seed(), step_, examples});
+  if (examples.empty()) {
+    shard.sums.assign(shard.sums.size(), shard.tape.Full({}, 0));
+    shard.forward.Backward({}, {});
+    return;
+  }
+  model_.Loss(shard.forward, examples, denominators_,
+              absl::MakeSpan(shard.sums));
+  for (size_t i = 0; i < shard.sums.size(); ++i) {
+    shard.seeds[i] = model_.loss_terms()[i].weight / denominators_[i];
+  }
+  shard.forward.Backward(shard.sums, shard.seeds);
+}
+
+void Trainer::ComputeShards(absl::Span<const int64_t> batch,
+                            absl::Span<const double> denominators) {
+  batch_ = batch;
+  denominators_ = denominators;
+  pool_.Run(static_cast<int64_t>(shards_.size()),
+            [this](int64_t i) { RunShard(i); });
+}
+
+// The faulty batch once more, with every value and gradient looked at.
+absl::Status Trainer::ExplainFault() {
+  for (const auto& shard : shards_) {
+    shard->tape.set_checked(true);
+  }
+  ComputeShards(batch_, denominators_);
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    if (shards_[i]->tape.fault().empty()) continue;
+    return absl::InternalError(absl::StrCat("step ", step_ + 1, ", shard ", i,
+                                            ": ", shards_[i]->tape.fault()));
+  }
+  return absl::InternalError(
+      absl::StrCat("step ", step_ + 1,
+                   ": the gradient's norm is not finite, though every gradient "
+                   "is: it overflows when squared"));
+}
+
+absl::Status Trainer::Update() {
+  const absl::Span<const int64_t> examples = BatchOfStep(step_);
+  model_.Denominators(examples, absl::MakeSpan(denominator_storage_));
+  const int parts = config_.optimizer().accumulate_batches();
+  const auto size = static_cast<int64_t>(examples.size());
+  double loss = 0;
+  for (int part = 0; part < parts; ++part) {
+    const int64_t begin = size * part / parts;
+    const int64_t end = size * (part + 1) / parts;
+    ComputeShards(examples.subspan(static_cast<size_t>(begin),
+                                   static_cast<size_t>(end - begin)),
+                  denominator_storage_);
+    for (size_t term = 0; term < term_sums_.size(); ++term) {
+      double sum = 0;
+      for (const auto& shard : shards_) {
+        sum += static_cast<double>(shard->sums[term].item());
+      }
+      term_sums_[term] += sum;
+      if (term == 0) loss += sum;
+    }
+    optimizer_.BeginReduction(gradients_);
+    pool_.Run(optimizer_.num_chunks(),
+              [this](int64_t i) { optimizer_.ReduceChunk(i); });
+    if (!std::isfinite(loss)) return ExplainFault();
+  }
+  learning_rate_ = schedule_.LearningRate(optimizer_.updates() + 1);
+  gradient_norm_ = optimizer_.BeginUpdate(learning_rate_).gradient_norm;
+  if (!std::isfinite(gradient_norm_)) return ExplainFault();
+  pool_.Run(optimizer_.num_chunks(),
+            [this](int64_t i) { optimizer_.UpdateChunk(i); });
+  const int64_t work = model_.CountWork(examples);
+  work_ += work;
+  ++step_;
+  progress_.Update(
+      {.step = step_,
+       .loss = loss / static_cast<double>(std::max<int64_t>(work, 1)),
+       .tokens = work,
+       .learning_rate = learning_rate_,
+       .gradient_norm = gradient_norm_});
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::Log(std::map<std::string, double> metrics) {
+  for (const auto& [name, value] : metrics) last_metrics_[name] = value;
+  MetricsRecord record;
+  record.step = step_;
+  record.epoch = EpochOfStep();
+  record.metrics = std::move(metrics);
+  if (options_.record_times) {
+    record.seconds =
+        absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()) - start_seconds_;
+  }
+  return log_.Append(record);
+}
+
+absl::Status Trainer::LogTraining() {
+  std::map<std::string, double> metrics = {
+      {"train/learning_rate", learning_rate_},
+      {"train/gradient_norm", gradient_norm_}};
+  for (size_t i = 0; i < term_sums_.size(); ++i) {
+    metrics[absl::StrCat("train/", model_.loss_terms()[i].name)] =
+        term_sums_[i] / static_cast<double>(std::max<int64_t>(work_, 1));
+  }
+  std::fill(term_sums_.begin(), term_sums_.end(), 0);
+  work_ = 0;
+  return Log(std::move(metrics));
+}
+
+absl::Status Trainer::Evaluate(bool final) {
+  Tape<float> tape;
+  Forward<float> forward(tape, model_.parameters(), nullptr);
+  std::map<std::string, double> metrics;
+  const std::pair<Split, const char*> splits[] = {{Split::kTrain, "train/"},
+                                                  {Split::kDev, "dev/"},
+                                                  {Split::kTest, "test/"}};
+  for (const auto& [split, prefix] : splits) {
+    if (split != Split::kDev && !final) continue;
+    std::vector<Measurement> measurements;
+    model_.Evaluate(forward, split, &measurements);
+    for (const Measurement& measurement : measurements) {
+      metrics[absl::StrCat(prefix, measurement.name)] = measurement.value;
+    }
+  }
+  const auto observed = metrics.find(schedule_.metric());
+  if (observed != metrics.end()) schedule_.Observe(observed->second);
+  if (metrics.empty()) return absl::OkStatus();
+  if (!final) {
+    std::string line = absl::StrCat("epoch ", EpochOfStep());
+    for (const auto& [name, value] : metrics) {
+      absl::StrAppend(&line, "  ", name, " ", value);
+    }
+    progress_.Message(line);
+  }
+  return Log(std::move(metrics));
+}
+
+absl::Status Trainer::Save() {
+  REGARD_RETURN_IF_ERROR(log_.Sync());
+  TrainerState state;
+  state.set_step(step_);
+  state.mutable_term_sums()->Assign(term_sums_.begin(), term_sums_.end());
+  state.set_work(work_);
+  state.set_schedule_factor(schedule_.state().factor);
+  if (schedule_.state().has_best) {
+    state.set_schedule_best(schedule_.state().best);
+  }
+  state.set_schedule_bad_evaluations(schedule_.state().bad_evaluations);
+  for (const auto& [name, value] : last_metrics_) {
+    (*state.mutable_metrics())[name] = value;
+  }
+  CheckpointContent content;
+  content.step = step_;
+  const ParameterStore<float>& parameters = model_.parameters();
+  const std::vector<TensorView> weights =
+      SlabViews(parameters, parameters.values(), "");
+  content.weights = weights;
+  for (const ParameterAlias& alias : model_.parameters().aliases()) {
+    content.weights_metadata[alias.name] =
+        model_.parameters().parameters()[alias.target].name;
+  }
+  std::vector<TensorView> moments;
+  for (auto& moment : optimizer_.moments()) {
+    for (TensorView& view : SlabViews(model_.parameters(), moment.values.span(),
+                                      MomentPrefix(moment.name))) {
+      moments.push_back(std::move(view));
+    }
+  }
+  content.optimizer = moments;
+  google::protobuf::TextFormat::PrintToString(state, &content.state);
+  FileOperations files;
+  return SaveCheckpoint(options_.run_folder, content,
+                        config_.training().keep_checkpoints(), files)
+      .status();
+}
+
+absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
+  REGARD_RETURN_IF_ERROR(
+      LoadWeights(checkpoint.WeightsPath(), model_.parameters()));
+  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
+                          SafetensorsReader::Open(checkpoint.OptimizerPath()));
+  for (auto& moment : optimizer_.moments()) {
+    REGARD_RETURN_IF_ERROR(ReadSlab(reader, MomentPrefix(moment.name),
+                                    model_.parameters(), moment.values.span()));
+  }
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          ReadCheckpointState(checkpoint));
+  TrainerState state;
+  if (!google::protobuf::TextFormat::ParseFromString(text, &state) ||
+      state.term_sums_size() != static_cast<int>(term_sums_.size())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        checkpoint.path, "/state.textproto: not the state of this experiment"));
+  }
+  step_ = state.step();
+  std::copy(state.term_sums().begin(), state.term_sums().end(),
+            term_sums_.begin());
+  work_ = state.work();
+  schedule_.set_state({.factor = state.schedule_factor(),
+                       .has_best = state.has_schedule_best(),
+                       .best = state.schedule_best(),
+                       .bad_evaluations = state.schedule_bad_evaluations()});
+  for (const auto& [name, value] : state.metrics()) {
+    last_metrics_[name] = value;
+  }
+  optimizer_.set_updates(step_);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TrainerResult> Trainer::Run() {
+  start_seconds_ = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+  const Training& training = config_.training();
+  const auto due = [&](int64_t every) {
+    return step_ % (every == 0 ? steps_per_epoch_ : every) == 0;
+  };
+  const auto result = [&](int stopped_by) {
+    return TrainerResult{step_, last_metrics_, stopped_by};
+  };
+  const auto stop_signal = [&] {
+    return options_.stop_signal == nullptr ? 0 : options_.stop_signal->load();
+  };
+  while (step_ < total_steps_) {
+    if (const int signal = stop_signal(); signal != 0) {
+      REGARD_RETURN_IF_ERROR(Save());
+      return result(signal);
+    }
+    REGARD_RETURN_IF_ERROR(Update());
+    if (due(training.log_every()) || step_ == total_steps_) {
+      REGARD_RETURN_IF_ERROR(LogTraining());
+    }
+    if (step_ == total_steps_) break;
+    if (training.evaluate_every() > 0 &&
+        due(training.evaluate_every() * steps_per_epoch_)) {
+      REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
+    }
+    if (due(training.checkpoint_every())) REGARD_RETURN_IF_ERROR(Save());
+  }
+  REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/true));
+  REGARD_RETURN_IF_ERROR(Save());
+  return result(0);
+}
+
+}  // namespace regard

@@ -1,0 +1,119 @@
+// The one training loop, for every task:
+//
+//   examples -> shards -> loss -> reduce -> clip -> update -> log -> evaluate
+//   -> checkpoint
+//
+// The same config gives the same bits for any number of threads, and for a run
+// that was killed and resumed.
+#ifndef EXPERIMENTS_TRAINER_H_
+#define EXPERIMENTS_TRAINER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/report/progress.h"
+#include "experiments/run/checkpoint.h"
+#include "experiments/run/metrics_log.h"
+#include "experiments/task.h"
+#include "nn/optimizer.h"
+#include "nn/schedule.h"
+#include "nn/worker_pool.h"
+
+namespace regard {
+
+struct TrainerOptions {
+  // Where checkpoints go.
+  std::string run_folder;
+  int threads = 1;
+  // Whether records say how many seconds have passed.
+  bool record_times = true;
+  // Asked after every update: a signal number to save and stop for, or 0.
+  const std::atomic<int>* stop_signal = nullptr;
+};
+
+struct TrainerResult {
+  int64_t step = 0;
+  // Last value of each metric, by prefixed name.
+  std::map<std::string, double> metrics;
+  // The signal that ended training early; 0 if it finished.
+  int stopped_by = 0;
+};
+
+class Trainer {
+ public:
+  // All outlive the trainer; `config` is valid.
+  Trainer(const Experiment& config, Task& task, MetricsLog& log,
+          Progress& progress, const TrainerOptions& options);
+  ~Trainer();
+
+  // Updates of the whole run.
+  static int64_t TotalSteps(const Experiment& config, int64_t num_examples);
+
+  // Goes on from a checkpoint of the same config.
+  absl::Status Restore(const Checkpoint& checkpoint);
+
+  // Trains to the end, or until stopped; saves a checkpoint at either. An
+  // error that names the operation if a loss or gradient is not finite.
+  absl::StatusOr<TrainerResult> Run();
+
+  int64_t step() const { return step_; }
+
+ private:
+  struct Shard;
+
+  absl::Status Update();
+  void RunShard(int64_t index);
+  absl::Status ExplainFault();
+  void ComputeShards(absl::Span<const int64_t> batch,
+                     absl::Span<const double> denominators);
+  absl::Span<const int64_t> BatchOfStep(int64_t batch);
+  absl::Status Log(std::map<std::string, double> metrics);
+  absl::Status LogTraining();
+  absl::Status Evaluate(bool final);
+  absl::Status Save();
+  int64_t EpochOfStep() const;
+
+  const Experiment& config_;
+  Task& task_;
+  Model<float>& model_;
+  MetricsLog& log_;
+  Progress& progress_;
+  const TrainerOptions options_;
+  const int64_t steps_per_epoch_;
+  const int64_t total_steps_;
+
+  WorkerPool pool_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::vector<const GradientSlab<float>*> gradients_;
+  Optimizer<float> optimizer_;
+  Schedule schedule_;
+
+  int64_t step_ = 0;
+  int64_t order_epoch_ = -1;
+  std::vector<int64_t> order_;  // of order_epoch_
+  // Of the batch at work.
+  absl::Span<const int64_t> batch_;
+  absl::Span<const double> denominators_;
+  std::vector<double> denominator_storage_;
+  std::vector<int64_t> update_examples_;
+  // Since the last record.
+  std::vector<double> term_sums_;
+  int64_t work_ = 0;
+  double gradient_norm_ = 0;
+  double learning_rate_ = 0;
+  std::map<std::string, double> last_metrics_;
+  double start_seconds_ = 0;
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TRAINER_H_

@@ -1,0 +1,46 @@
+// Sentences as ids, and a padded batch of them.
+#ifndef SEQ2SEQ_BATCH_H_
+#define SEQ2SEQ_BATCH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/arena.h"
+#include "seq2seq/sentence_pair.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+
+// A pair of sentences in ids, each ending in <eos> unless it was cut.
+struct EncodedPair {
+  std::vector<int32_t> source;
+  std::vector<int32_t> target;
+};
+
+// Encodes a sentence and appends <eos>; where `num_steps` is not 0, the result
+// is cut to that many ids.
+std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
+                                    const Vocabulary& vocabulary,
+                                    int64_t num_steps);
+
+// A batch in the arena of a step; rows are sentences, padded with <pad> to the
+// longest.
+struct Batch {
+  int64_t size = 0;
+  int64_t source_time = 0;
+  int64_t target_time = 0;
+  absl::Span<const int32_t> source;          // [batch, source time]
+  absl::Span<const int32_t> source_lengths;  // [batch], <eos> included
+  // [batch, target time]: <bos> and the target without its last id.
+  absl::Span<const int32_t> target_input;
+  absl::Span<const int32_t> target;  // [batch, target time]
+};
+
+Batch MakeBatch(absl::Span<const EncodedPair> pairs,
+                absl::Span<const int64_t> examples, Arena& arena);
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_BATCH_H_

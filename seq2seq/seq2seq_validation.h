@@ -1,0 +1,23 @@
+// What can be wrong with the config of a sequence-to-sequence model.
+#ifndef SEQ2SEQ_SEQ2SEQ_VALIDATION_H_
+#define SEQ2SEQ_SEQ2SEQ_VALIDATION_H_
+
+#include "attention/attention.pb.h"
+#include "attention/scorer_registry.h"
+#include "nn/config_problems.h"
+#include "seq2seq/seq2seq.pb.h"
+
+namespace regard {
+
+// Width of one output of the encoder.
+int EncoderOutputWidth(const Encoder& encoder);
+
+// Paths are relative to the message that holds `encoder`, `decoder` and
+// `attention`; the last may be null.
+void ValidateSeq2Seq(const Encoder& encoder, const Decoder& decoder,
+                     const Attention* attention, const ScorerRegistry& scorers,
+                     ConfigProblems& problems);
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_SEQ2SEQ_VALIDATION_H_

@@ -1,0 +1,105 @@
+// A sequence-to-sequence model and its sentences, as a trainer sees them.
+#ifndef SEQ2SEQ_TRANSLATION_MODEL_H_
+#define SEQ2SEQ_TRANSLATION_MODEL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/attention.pb.h"
+#include "attention/scorer_registry.h"
+#include "nn/model.h"
+#include "seq2seq/batch.h"
+#include "seq2seq/search.h"
+#include "seq2seq/sentence_pair.h"
+#include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/seq2seq_model.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+
+// Sentences to train on, and to evaluate on by the name of the metric's split.
+struct TranslationData {
+  std::vector<SentencePair> train;
+  std::vector<SentencePair> dev;
+  std::vector<SentencePair> test;
+  // A second test split, whose metrics end in "_apart"; may be empty.
+  std::vector<SentencePair> test_apart;
+};
+
+struct TranslationOptions {
+  enum class Normalizer { kPerToken, kPerSequence, kSum };
+  Normalizer normalizer = Normalizer::kPerToken;
+  double scale = 1;
+  double label_smoothing = 0;
+  // Longer sides are cut to this many ids; 0: never. If set, the loss is also
+  // reported divided by it, as "d2l_loss".
+  int64_t num_steps = 0;
+  uint64_t seed = 0;
+};
+
+class TranslationModel : public Model<float> {
+ public:
+  // The configs have passed ValidateSeq2Seq().
+  TranslationModel(const Encoder& encoder, const Decoder& decoder,
+                   const Attention& attention, const ScorerRegistry& scorers,
+                   Vocabulary source, Vocabulary target, TranslationData data,
+                   const TranslationOptions& options);
+
+  ParameterStore<float>& parameters() override { return parameters_; }
+  int64_t num_examples() const override {
+    return static_cast<int64_t>(train_.size());
+  }
+  int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
+  void Denominators(absl::Span<const int64_t> examples,
+                    absl::Span<double> denominators) const override;
+  void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
+            absl::Span<const double> denominators,
+            absl::Span<Var<float>> sums) const override;
+  // On dev and test: loss, perplexity, exact_match, bleu, chrf, and
+  // alignment_error_rate where the data has gold links and the model attends;
+  // on train d2l_loss.
+  void Evaluate(Forward<float>& forward, Split split,
+                std::vector<Measurement>* measurements) const override;
+
+  // The best translation of each source, with attention weights.
+  std::vector<Translation> Translate(
+      Forward<float>& forward,
+      absl::Span<const std::vector<std::string>> sources, int beam) const;
+
+  // Words of a translation.
+  std::vector<std::string> Words(const Translation& translation) const;
+
+  const TranslationData& data() const { return data_; }
+  const Vocabulary& source_vocabulary() const { return source_; }
+  const Vocabulary& target_vocabulary() const { return target_; }
+  bool has_attention() const { return model_.has_attention(); }
+
+ private:
+  // Nats per target token of `pairs`, without dropout.
+  double MeanLoss(Forward<float>& forward,
+                  absl::Span<const EncodedPair> pairs) const;
+  void EvaluateSplit(Forward<float>& forward,
+                     absl::Span<const SentencePair> pairs,
+                     const std::string& suffix,
+                     std::vector<Measurement>* measurements) const;
+  std::vector<EncodedPair> EncodePairs(
+      absl::Span<const SentencePair> pairs) const;
+  Var<float> SumOfLosses(Forward<float>& forward, const Batch& batch,
+                         double label_smoothing) const;
+
+  const TranslationOptions options_;
+  Vocabulary source_;
+  Vocabulary target_;
+  TranslationData data_;
+  std::vector<EncodedPair> train_;
+  LossTerm terms_[1];
+  ParameterStore<float> parameters_;
+  Seq2SeqModel<float> model_;
+};
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_TRANSLATION_MODEL_H_
