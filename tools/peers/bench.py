@@ -1,0 +1,97 @@
+"""Times the same models in Regard, PyTorch and JAX. Start it by tools/peers/run.
+"""
+
+import argparse
+import importlib.metadata
+import pathlib
+import subprocess
+import sys
+import time
+
+import measure
+import table
+import works
+
+
+def _options():
+    parser = argparse.ArgumentParser(
+        prog="tools/peers/run", description=__doc__,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--works", default="", metavar="NAME,NAME",
+                        help="only these works; by default all")
+    parser.add_argument("--rounds", type=int, default=10,
+                        help="turns that each contender takes")
+    parser.add_argument("--seconds", type=float, default=0.5,
+                        help="length of a turn; at least one step")
+    parser.add_argument("--patience", type=float, default=300,
+                        help="seconds until a contender must be ready")
+    parser.add_argument("--no-compile", dest="compiled", action="store_false",
+                        help="leave torch.compile out")
+    parser.add_argument("--no-growth", dest="growth", action="store_false",
+                        help="leave the growth in B, T, H and V out")
+    parser.add_argument("--regard-step", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--fma-peak", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=pathlib.Path, required=True,
+                        help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _peak(program):
+    """GFLOP/s of fused multiply-adds, by number of threads."""
+    one, two = subprocess.run([program], check=True, capture_output=True,
+                              text=True).stdout.split()
+    return {1: float(one), 2: float(two)}
+
+
+def _machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as info:
+        facts = dict(line.split(":", 1) for line in info if ":" in line)
+    facts = {key.strip(): value.strip() for key, value in facts.items()}
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}"
+                         for name in ("torch", "jax", "numpy"))
+    return (f"{facts.get('model name', 'unknown processor')}, family "
+            f"{facts.get('cpu family')}, model {facts.get('model')}; "
+            f"{versions}; Python {sys.version.split()[0]}")
+
+
+def _sections(measured, peaks, exponents):
+    yield "times", table.times(measured, peaks)
+    yield "how many times Regard's time", table.comparison(measured)
+    yield "Regard alone", table.own(measured)
+    yield "how many times Regard's memory", table.memory(measured)
+    if exponents:
+        yield "growth: time as extent^exponent", [
+            f"* {letter}: {middle:.2f} ({low:.2f} - {high:.2f})"
+            for letter, (middle, low, high) in exponents]
+    yield "all forms, before the rounds", table.forms(measured)
+
+
+def main():
+    options = _options()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    chosen = ([works.by_name(name) for name in options.works.split(",")]
+              if options.works else works.WORKS)
+    measured, peaks, problems = [], {}, []
+    for work in chosen:
+        peaks[work.name] = _peak(options.fma_peak)
+        measured.append((work, measure.measure(work, options, problems)))
+    exponents = [] if not options.growth else [
+        (letter, measure.growth(base, grown, options))
+        for letter, base, grown in works.growth()]
+    lines = [_machine(), "",
+             time.strftime("%Y-%m-%d") + f", {options.rounds} turns of "
+             f"{options.seconds:g} s each.", "",
+             "Peak of fused multiply-adds, GFLOP/s with 1 and 2 threads: "
+             + ", ".join(f"{p[1]:.0f}/{p[2]:.0f}" for p in peaks.values())]
+    for title, rows in _sections(measured, peaks, exponents):
+        lines += ["", f"## {title}", "", *rows]
+    if problems:
+        lines += ["", "## problems", ""] + [f"* {p}" for p in problems]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    (options.folder / "results.md").write_text(text, encoding="utf-8")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+#include "tools/peers/make_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "attention/attention.pb.h"
+#include "attention/nadaraya_watson.h"
+#include "attention/nadaraya_watson.pb.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/tape.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+#include "tools/peers/pair_models.h"
+#include "tools/peers/step_data.h"
+#include "tools/peers/training_work.h"
+#include "tools/peers/translators.h"
+
+namespace regard {
+
+namespace {
+
+// Minibatches of translations, and the two operations, are cut in two.
+constexpr int kShards = 2;
+
+std::unique_ptr<Model<float>> MakeRegressionModel(const WorkOptions& options) {
+  CurvePoints curve;
+  for (const float number : UniformData(1, options.batch)) {
+    curve.x.push_back(static_cast<double>((number + 0.5F) * 5));
+  }
+  std::sort(curve.x.begin(), curve.x.end());
+  const std::vector<float> noise = UniformData(2, options.batch);
+  for (size_t i = 0; i < curve.x.size(); ++i) {
+    curve.y.push_back(
+        static_cast<double>(static_cast<float>(curve.x[i]) * 0.5F + noise[i]));
+  }
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  Attention attention;
+  attention.mutable_parametric_gaussian();
+  return std::make_unique<NadarayaWatsonModel<float>>(
+      scorers, attention, NadarayaWatson(), curve, curve, /*per_example=*/true,
+      /*scale=*/1.0, /*seed=*/1);
+}
+
+// A chain of products and sums of 8 numbers, forward and backward: what the
+// tape costs where there is next to nothing to compute.
+class OverheadWork : public TimedWork {
+ public:
+  explicit OverheadWork(int64_t operations) : operations_(operations) {}
+
+  const ParameterStore<float>& parameters() const override {
+    return parameters_;
+  }
+
+  void Step() override {
+    tape_.Reset();
+    const std::vector<float>& start = start_;
+    const Var<float> factor = tape_.Full({kNumbers}, 0.999F);
+    const Var<float> term = tape_.Full({kNumbers}, 0.001F);
+    const Var<float> x = tape_.Input({kNumbers}, start);
+    Var<float> y = x;
+    for (int64_t i = 0; i < operations_ / 2; ++i) {
+      y = y * factor;
+      y = y + term;
+    }
+    const Var<float> sum = Sum(y);
+    tape_.Backward(sum);
+    value_ = static_cast<double>(sum.item());
+    gradient_norm_ = static_cast<double>(std::sqrt(x.grad().square().sum()));
+  }
+
+  std::vector<double> Check() override {
+    Step();
+    return {value_, gradient_norm_};
+  }
+
+ private:
+  static constexpr int64_t kNumbers = 8;
+
+  const int64_t operations_;
+  const std::vector<float> start_ = std::vector<float>(kNumbers, 0.5F);
+  ParameterStore<float> parameters_;
+  Tape<float> tape_;
+  double value_ = 0;
+  double gradient_norm_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<TimedWork> MakeWork(const WorkOptions& options) {
+  const auto train = [&](std::unique_ptr<Model<float>> model, int shards,
+                         bool update) {
+    return std::make_unique<TrainingWork>(std::move(model), shards,
+                                          options.threads, update);
+  };
+  if (options.kind == "regression") {
+    return train(MakeRegressionModel(options), /*shards=*/1, /*update=*/true);
+  }
+  if (options.kind == "translation") {
+    return train(MakeTranslationModel(options), kShards, /*update=*/true);
+  }
+  if (options.kind == "additive") {
+    return train(MakeAdditivePairModel(options), kShards, /*update=*/false);
+  }
+  if (options.kind == "multi_head") {
+    return train(MakeMultiHeadModel(options), kShards, /*update=*/false);
+  }
+  if (options.kind == "search") return MakeSearchWork(options);
+  if (options.kind == "overhead") {
+    return std::make_unique<OverheadWork>(options.batch);
+  }
+  return nullptr;
+}
+
+}  // namespace regard

@@ -1,0 +1,113 @@
+"""Contenders as processes that wait, told over pipes to run steps."""
+
+import dataclasses
+import os
+import pathlib
+import select
+import subprocess
+import sys
+
+import works
+
+_HERE = pathlib.Path(__file__).parent
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """Who contends: an engine, one form of its program, and its threads."""
+
+    engine: str
+    form: str
+    threads: int
+
+    def __str__(self):
+        names = {"regard": "Regard", "torch": "PyTorch", "jax": "JAX"}
+        form = "" if self.engine == "regard" else (
+            f" {self.form.replace('_', ' ')}")
+        return f"{names[self.engine]}{form}, {self.threads} thr."
+
+
+def entries(work, compiled):
+    """All that contend for a work: each form, with 1 and with 2 threads."""
+    one_form = {
+        "torch": (works.ADDITIVE, works.OVERHEAD),
+        "jax": (works.ADDITIVE, works.MULTI_HEAD, works.REGRESSION)}
+    threads = (1,) if work.kind in (works.OVERHEAD, works.REGRESSION) else (
+        1, 2)
+    found = [Entry("regard", "", count) for count in threads]
+    for engine in work.peers:
+        forms = ["idiomatic"]
+        if work.kind not in one_form[engine]:
+            forms.append("tuned")
+        if engine == "torch" and compiled and work.kind != works.OVERHEAD:
+            forms += [f"compiled_{form}" for form in forms]
+        # Peers get both counts, whatever the work.
+        counts = (1,) if work.kind == works.OVERHEAD else (1, 2)
+        found += [Entry(engine, form, count)
+                  for form in forms for count in counts]
+    return found
+
+
+class Failure(Exception):
+    """A contender ended, or did not answer in time."""
+
+
+class Contender:
+    """One process. It starts idle; close() ends it."""
+
+    def __init__(self, entry, work, weights, folder, regard_step):
+        self.entry = entry
+        self.log = folder / f"{work.name}.{entry.engine}.{entry.form}.log"
+        if entry.engine == "regard":
+            command = [regard_step, f"--threads={entry.threads}",
+                       *work.arguments()]
+        else:
+            command = [sys.executable, _HERE / f"{entry.engine}_contender.py",
+                       f"--work={work.name}", f"--weights={weights}",
+                       f"--threads={entry.threads}", f"--form={entry.form}"]
+        count = str(entry.threads)
+        environment = dict(
+            os.environ, OMP_NUM_THREADS=count, MKL_NUM_THREADS=count,
+            OPENBLAS_NUM_THREADS=count, JAX_PLATFORMS="cpu",
+            TORCHINDUCTOR_CACHE_DIR=str(folder / "inductor"),
+            JAX_COMPILATION_CACHE_DIR=str(folder / "jax"))
+        if entry.threads == 1:
+            environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+        with open(self.log, "wb") as log:
+            self._process = subprocess.Popen(
+                [str(part) for part in command], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=log, env=environment, text=True,
+                bufsize=1)
+
+    def send(self, command):
+        try:
+            self._process.stdin.write(command + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError as error:
+            raise Failure(f"{self.entry} ended; see {self.log}") from error
+
+    def answer(self, patience):
+        """The answer to the last command, within `patience` seconds."""
+        ready, _, _ = select.select([self._process.stdout], [], [], patience)
+        if not ready:
+            raise Failure(f"{self.entry}: no answer in {patience:.0f} s")
+        line = self._process.stdout.readline()
+        if not line:
+            raise Failure(f"{self.entry} ended; see {self.log}")
+        return line.split()
+
+    def ask(self, command, patience=300.0):
+        self.send(command)
+        return self.answer(patience)
+
+    def seconds_per_step(self, steps):
+        return float(self.ask(f"run {steps}")[0]) / steps
+
+    def close(self):
+        if self._process.poll() is None:
+            try:
+                self.send("quit")
+                self._process.wait(5)
+            except (Failure, subprocess.TimeoutExpired):
+                self._process.kill()
+        self._process.wait()

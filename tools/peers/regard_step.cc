@@ -1,0 +1,138 @@
+// Regard's side of the bench: runs steps of one work when it is told to.
+//
+// Commands arrive on standard input, one a line; answers leave on standard
+// output:
+//
+//   write PATH   -> ok; the weights, as safetensors
+//   check        -> numbers that must agree among contenders
+//   run COUNT    -> seconds that COUNT steps took
+//   allocations  -> heap allocations of one step
+//   memory       -> most resident memory so far, in KiB
+//   quit
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "autodiff/testing/allocation_counter.h"
+#include "experiments/run/file_operations.h"
+#include "experiments/run/safetensors.h"
+#include "experiments/run/tensor_view.h"
+#include "nn/parameters.h"
+#include "nn/worker_pool.h"
+#include "tools/peers/make_work.h"
+#include "tools/peers/timed_work.h"
+#include "tools/peers/work_options.h"
+
+namespace regard {
+
+namespace {
+
+// Keeps this process to as many cores as it has threads.
+void Pin(int threads) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  cpu_set_t kept;
+  CPU_ZERO(&kept);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&kept) < threads; ++cpu) {
+    if (CPU_ISSET(cpu, &allowed)) CPU_SET(cpu, &kept);
+  }
+  // Without the right to, the measurement is only noisier.
+  sched_setaffinity(0, sizeof(kept), &kept);
+}
+
+absl::Status WriteWeights(const ParameterStore<float>& parameters,
+                          const std::string& path) {
+  std::vector<TensorView> views;
+  for (const ParameterInfo& info : parameters.parameters()) {
+    std::vector<int64_t> shape;
+    for (int axis = 0; axis < info.shape.rank(); ++axis) {
+      shape.push_back(info.shape[axis]);
+    }
+    views.push_back(
+        {info.name, std::move(shape),
+         parameters.values().subspan(static_cast<size_t>(info.offset),
+                                     static_cast<size_t>(info.size()))});
+  }
+  FileOperations files;
+  return WriteSafetensorsFile(path, views, {}, files);
+}
+
+double SecondsOf(TimedWork& work, int64_t steps) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < steps; ++i) work.Step();
+  const std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - begin;
+  return spent.count();
+}
+
+int Serve(TimedWork& work) {
+  std::string command;
+  while (std::cin >> command && command != "quit") {
+    if (command == "write") {
+      std::string path;
+      std::cin >> path;
+      const absl::Status status = WriteWeights(work.parameters(), path);
+      if (!status.ok()) {
+        std::cerr << status.ToString() << "\n";
+        return 1;
+      }
+      std::cout << "ok";
+    } else if (command == "check") {
+      std::cout << absl::StrJoin(work.Check(), " ",
+                                 [](std::string* out, double number) {
+                                   absl::StrAppendFormat(out, "%.9g", number);
+                                 });
+    } else if (command == "run") {
+      int64_t steps = 0;
+      std::cin >> steps;
+      std::cout << absl::StrFormat("%.9f", SecondsOf(work, steps));
+    } else if (command == "allocations") {
+      const int64_t before = AllocationCount();
+      work.Step();
+      std::cout << AllocationCount() - before;
+    } else if (command == "memory") {
+      rusage usage = {};
+      getrusage(RUSAGE_SELF, &usage);
+      std::cout << usage.ru_maxrss;
+    } else {
+      std::cerr << "no such command: " << command << "\n";
+      return 2;
+    }
+    std::cout << std::endl;
+  }
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  const absl::StatusOr<WorkOptions> options = ParseWorkOptions(argc, argv);
+  if (!options.ok()) {
+    std::cerr << options.status().message() << "\n";
+    return 2;
+  }
+  Pin(options->threads);
+  FlushDenormalsToZero();
+  const std::unique_ptr<TimedWork> work = MakeWork(*options);
+  if (work == nullptr) {
+    std::cerr << "no such kind of work: " << options->kind << "\n";
+    return 2;
+  }
+  return Serve(*work);
+}
+
+}  // namespace
+
+}  // namespace regard
+
+int main(int argc, char** argv) { return regard::Main(argc, argv); }

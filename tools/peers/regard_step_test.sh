@@ -1,0 +1,29 @@
+#!/bin/bash
+# Every kind of work answers every command, at the smallest sizes.
+set -euo pipefail
+program="$1"
+shapes=(--batch=4 --source_time=3 --target_time=3 --embedding=4 --hidden=8
+        --layers=1 --source_vocabulary=9 --target_vocabulary=9 --heads=2
+        --beam=2 --threads=2)
+weights="$TEST_TMPDIR/weights.safetensors"
+
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+
+for kind in regression translation additive multi_head search overhead; do
+  for both in false true; do
+    answers="$(printf '%s\n' "write $weights" check 'run 2' allocations memory \
+      quit | "$program" --name=smoke "--kind=$kind" "${shapes[@]}" \
+      "--bidirectional=$both")" || fail "$kind ended with $?"
+    [[ "$(wc -l <<< "$answers")" == 5 ]] || fail "$kind answers: $answers"
+    [[ "$answers" != *nan* ]] || fail "$kind answers: $answers"
+    [[ -s "$weights" ]] || fail "$kind wrote no weights"
+  done
+done
+
+if "$program" --kind=translation --hidden=many 2> "$TEST_TMPDIR/errors"; then
+  fail "hidden=many was taken"
+fi
+grep -q -- "--hidden=many" "$TEST_TMPDIR/errors" || fail "no word of --hidden"

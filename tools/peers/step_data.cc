@@ -1,0 +1,54 @@
+#include "tools/peers/step_data.h"
+
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+
+namespace {
+
+// SplitMix64 (Steele et al. 2014) of element i of a stream.
+uint64_t SplitMix(uint64_t stream, int64_t i) {
+  uint64_t z = ((stream << 32) + static_cast<uint64_t>(i) + 1) *
+               UINT64_C(0x9E3779B97F4A7C15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return z ^ (z >> 31);
+}
+
+// Element i of a stream of words, the reserved ones left out.
+int32_t Word(uint64_t stream, int64_t i, int64_t vocabulary) {
+  const auto words = static_cast<uint64_t>(vocabulary - Vocabulary::kReserved);
+  return static_cast<int32_t>(SplitMix(stream, i) % words) +
+         Vocabulary::kReserved;
+}
+
+}  // namespace
+
+std::vector<float> UniformData(uint64_t stream, int64_t count) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i) {
+    values.push_back(static_cast<float>(SplitMix(stream, i) >> 40) * 0x1p-24F -
+                     0.5F);
+  }
+  return values;
+}
+
+std::vector<EncodedPair> SentenceData(const WorkOptions& options) {
+  std::vector<EncodedPair> pairs(static_cast<size_t>(options.batch));
+  for (int64_t b = 0; b < options.batch; ++b) {
+    EncodedPair& pair = pairs[static_cast<size_t>(b)];
+    for (int64_t t = 0; t < options.source_time; ++t) {
+      pair.source.push_back(
+          Word(1, b * options.source_time + t, options.source_vocabulary));
+    }
+    for (int64_t t = 0; t < options.target_time; ++t) {
+      pair.target.push_back(
+          Word(2, b * options.target_time + t, options.target_vocabulary));
+    }
+    pair.source.back() = Vocabulary::kEnd;
+    pair.target.back() = Vocabulary::kEnd;
+  }
+  return pairs;
+}
+
+}  // namespace regard

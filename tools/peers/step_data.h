@@ -1,0 +1,21 @@
+// The data of a work: step_data.py in C++, number for number.
+#ifndef TOOLS_PEERS_STEP_DATA_H_
+#define TOOLS_PEERS_STEP_DATA_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "seq2seq/batch.h"
+#include "tools/peers/work_options.h"
+
+namespace regard {
+
+// `count` floats in [-1/2, 1/2), on a grid of 2^-24.
+std::vector<float> UniformData(uint64_t stream, int64_t count);
+
+// Sentences of full length as ids, each ending in <eos>.
+std::vector<EncodedPair> SentenceData(const WorkOptions& options);
+
+}  // namespace regard
+
+#endif  // TOOLS_PEERS_STEP_DATA_H_

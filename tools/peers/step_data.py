@@ -1,0 +1,53 @@
+"""The data of a work: the same numbers in every contender, from a formula.
+
+regard_data.cc has the same formula in C++.
+"""
+
+import numpy as np
+
+PAD, BEGIN, END, RESERVED = 1, 2, 3, 4
+
+_MASK = (1 << 64) - 1
+
+
+def _split_mix(stream, count):
+    """SplitMix64 (Steele et al. 2014) of stream 2^32 + i, 0 <= i < count."""
+    z = np.arange(count, dtype=np.uint64) + np.uint64(stream << 32)
+    z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15 & _MASK)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def uniform(stream, shape, scale=1.0):
+    """Floats in [-scale / 2, scale / 2), on a grid that float32 holds."""
+    count = int(np.prod(shape, dtype=np.int64))
+    bits = (_split_mix(stream, count) >> np.uint64(40)).astype(np.float32)
+    return ((bits * np.float32(2.0**-24) - np.float32(0.5))
+            * np.float32(scale)).reshape(shape)
+
+
+def words(stream, shape, vocabulary):
+    """Ids of words, without the reserved ones."""
+    count = int(np.prod(shape, dtype=np.int64))
+    ids = _split_mix(stream, count) % np.uint64(vocabulary - RESERVED)
+    return (ids.astype(np.int64) + RESERVED).reshape(shape)
+
+
+def sentences(work):
+    """(source, target input, target), each [batch, time], ending in END."""
+    source = words(1, (work.batch, work.source_time), work.source_vocabulary)
+    target = words(2, (work.batch, work.target_time), work.target_vocabulary)
+    source[:, -1] = END
+    target[:, -1] = END
+    target_input = np.concatenate(
+        [np.full((work.batch, 1), BEGIN, np.int64), target[:, :-1]], axis=1)
+    return source, target_input, target
+
+
+def curve(work):
+    """(x, y) of a regression, x in order."""
+    x = np.sort((uniform(1, (work.batch,)) + np.float32(0.5))
+                * np.float32(5)).astype(np.float32)
+    y = (x * np.float32(0.5) + uniform(2, (work.batch,))).astype(np.float32)
+    return x, y

@@ -1,0 +1,114 @@
+"""The bench's figures as Markdown tables."""
+
+import statistics
+
+import works
+
+
+def best(results, engine):
+    """The engine's Result with rounds of least median, or None."""
+    timed = [r for r in results if r.entry.engine == engine and r.seconds]
+    return min(timed, key=lambda result: result.median(), default=None)
+
+
+def ratios(slow, fast):
+    """Round by round, so that a slow moment of the machine hits both."""
+    pairs = sorted(a / b for a, b in zip(slow.seconds, fast.seconds))
+    return statistics.median(pairs), pairs[0], pairs[-1]
+
+
+def _spread(numbers, scale, digits=3):
+    middle = statistics.median(numbers) * scale
+    return (f"{middle:.{digits}g} ({min(numbers) * scale:.{digits}g} - "
+            f"{max(numbers) * scale:.{digits}g})")
+
+
+def _work_rows(work, results, peak):
+    for result in results:
+        if not result.seconds:
+            continue
+        seconds = result.median()
+        rate = work.gigaflops() / seconds
+        arithmetic = ("- | -" if rate == 0 else
+                      f"{rate:.0f} | {100 * rate / peak[result.entry.threads]:.0f}")
+        yield (f"| {work.name} | {result.entry} | "
+               f"{_spread(result.seconds, 1e3)} | "
+               f"{work.tokens() / seconds:,.0f} | {arithmetic} | "
+               f"{result.kibibytes / 1024:.0f} |")
+
+
+def times(measured, peaks):
+    yield ("| work | contender | ms per step: median (min - max) | tokens/s | "
+           "GFLOP/s | % of peak | peak MiB |")
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for work, results in measured:
+        yield from _work_rows(work, results, peaks[work.name])
+
+
+def _ratio_cell(results, engine, target):
+    peer, ours = best(results, engine), best(results, "regard")
+    if peer is None or ours is None:
+        return "-"
+    middle, low, high = ratios(peer, ours)
+    cell = f"{middle:.2f} ({low:.2f} - {high:.2f})"
+    if target:
+        cell += f", wanted {target:g}: " + (
+            "met" if middle >= target else "**missed**")
+    return cell
+
+
+def comparison(measured):
+    yield "| work | PyTorch / Regard | JAX / Regard |"
+    yield "| --- | --- | --- |"
+    for work, results in measured:
+        yield (f"| {work.name} | "
+               f"{_ratio_cell(results, 'torch', work.torch_target)} | "
+               f"{_ratio_cell(results, 'jax', work.jax_target)} |")
+
+
+def forms(measured):
+    yield "| work | contender | ms per step, about |"
+    yield "| --- | --- | --- |"
+    for work, results in measured:
+        for result in results:
+            yield (f"| {work.name} | {result.entry} | "
+                   f"{result.first_guess * 1e3:.4g} |")
+
+
+def own(measured):
+    """Regard alone: threads, allocations, nanoseconds per operation."""
+    yield "| work | 1 -> 2 threads | heap allocations of a warm step |"
+    yield "| --- | --- | --- |"
+    for work, results in measured:
+        ours = {r.entry.threads: r for r in results
+                if r.entry.engine == "regard" and r.seconds}
+        if not ours:
+            continue
+        scaling = "-"
+        if len(ours) == 2:
+            middle, low, high = ratios(ours[1], ours[2])
+            scaling = f"{middle:.2f} ({low:.2f} - {high:.2f})"
+        counts = "/".join(str(r.allocations) for r in ours.values())
+        yield f"| {work.name} | {scaling} | {counts} |"
+    for work, results in measured:
+        if work.kind != works.OVERHEAD:
+            continue
+        yield ""
+        for result in results:
+            if result.seconds:
+                yield (f"* {result.entry}: "
+                       f"{_spread(result.seconds, 1e9 / work.batch)} ns per "
+                       "operation on 8 numbers, forward and backward")
+
+
+def memory(measured):
+    yield "| work | PyTorch / Regard | JAX / Regard |"
+    yield "| --- | --- | --- |"
+    for work, results in measured:
+        ours = best(results, "regard")
+        cells = []
+        for engine in ("torch", "jax"):
+            peer = best(results, engine)
+            cells.append(f"{peer.kibibytes / ours.kibibytes:.1f}"
+                         if peer and ours else "-")
+        yield f"| {work.name} | {' | '.join(cells)} |"

@@ -1,0 +1,70 @@
+"""PyTorch's side of the bench. --form: idiomatic or tuned, or compiled_...."""
+
+import math
+
+import contender
+import torch
+import torch_models
+import torch_translator
+import weights as weights_of
+import works
+
+
+def _sum_of_squares(model):
+    return sum(float((p.grad.double()**2).sum()) for p in model.parameters())
+
+
+def main():
+    arguments = contender.parse_arguments()
+    contender.pin(arguments.threads)
+    torch.set_num_threads(arguments.threads)
+    torch.set_flush_denormal(True)
+    work = works.by_name(arguments.work)
+    compiled = arguments.form.startswith("compiled_")
+    tuned = arguments.form.endswith("tuned")
+    weights = weights_of.load(work, arguments.weights)
+    model = (torch_models.make(work, weights, tuned)
+             or torch_translator.make(work, weights, tuned))
+
+    if work.kind == works.SEARCH:
+        search = model.search
+        if compiled:
+            model.step = torch.compile(model.step)
+
+        def search_step(count):
+            for _ in range(count):
+                search(work.beam)
+
+        contender.serve(search_step,
+                        lambda: [float(search(work.beam).mean())])
+        return
+
+    loss_of = torch.compile(model, dynamic=False) if compiled else model
+    updates = work.kind in (works.REGRESSION, works.TRANSLATION)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3,
+                                 fused=True if tuned else None)
+    losses = []
+
+    def step(count):
+        for _ in range(count):
+            optimizer.zero_grad()
+            loss = loss_of()
+            loss.backward()
+            if updates:
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+        losses.append(float(loss.detach()))
+
+    def check():
+        losses.clear()
+        step(1)
+        if not updates:
+            return [losses[0], math.sqrt(_sum_of_squares(model))]
+        step(4)
+        return losses
+
+    contender.serve(step, check)
+
+
+if __name__ == "__main__":
+    main()

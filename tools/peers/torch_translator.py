@@ -1,0 +1,179 @@
+"""Bahdanau's translator in PyTorch: training loss and search."""
+
+import step_data
+import torch
+from torch import nn
+from torch.nn import functional
+from torch_models import AdditiveScore
+
+
+class Translator(nn.Module):
+    """The idiomatic form: library layers, one decoder step after another.
+
+    Keys are projected inside the score, so at every step, as in textbooks.
+    """
+
+    def __init__(self, work, weights):
+        super().__init__()
+        self.work = work
+        e, h = work.embedding, work.hidden
+        self.context_width = h * (2 if work.bidirectional else 1)
+        self.source_embedding = nn.Embedding(work.source_vocabulary, e)
+        self.target_embedding = nn.Embedding(work.target_vocabulary, e)
+        self.encoder = nn.GRU(e, h, work.layers,
+                              bidirectional=work.bidirectional)
+        self.decoder = nn.GRU(self.context_width + e, h, work.layers)
+        self.attention = AdditiveScore(
+            *(weights[f"attention.{n}"] for n in ("w_q", "w_k", "w_v")))
+        readout = weights["decoder.output.weight"].shape[1]
+        self.output = nn.Linear(readout, work.target_vocabulary)
+        if work.bidirectional:
+            self.bridge = nn.Linear(self.context_width, h)
+        self._load(weights)
+        source, target_input, target = (
+            torch.from_numpy(ids).t().contiguous()
+            for ids in step_data.sentences(work))
+        self.source, self.target_input = source, target_input
+        self.target = target.reshape(-1)
+
+    @torch.no_grad()
+    def _load(self, weights):
+        self.source_embedding.weight.copy_(weights["encoder.embedding.weight"])
+        self.target_embedding.weight.copy_(weights["decoder.embedding.weight"])
+        self.output.weight.copy_(weights["decoder.output.weight"])
+        self.output.bias.copy_(weights["decoder.output.bias"])
+        if self.work.bidirectional:
+            self.bridge.weight.copy_(weights["decoder.bridge.weight"])
+            self.bridge.bias.copy_(weights["decoder.bridge.bias"])
+        for prefix, gru in (("encoder", self.encoder),
+                            ("decoder", self.decoder)):
+            for name, parameter in gru.named_parameters():
+                part, _, rest = name.partition("_l")  # weight_ih_l0_reverse
+                layer, _, reverse = rest.partition("_")
+                direction = "reverse." if reverse else ""
+                parameter.copy_(
+                    weights[f"{prefix}.rnn.{layer}.{direction}{part}"])
+
+    def encode(self, source):
+        """-> values [B, T, C], first state [layers, B, H]."""
+        outputs, state = self.encoder(self.source_embedding(source))
+        if self.work.bidirectional:
+            last = torch.cat((state[0], state[1]), dim=1)
+            state = torch.tanh(self.bridge(last)).unsqueeze(0)
+        return outputs.transpose(0, 1), state
+
+    def attend(self, state, values, prepared):
+        """-> context [B, C] or, with several beams, [B * beams, C]."""
+        queries = state[-1].view(values.shape[0], -1, state.shape[-1])
+        weights = functional.softmax(
+            self.attention.score(queries, prepared), dim=-1)
+        return torch.bmm(weights, values).flatten(0, 1)
+
+    def step(self, embedded, state, values, prepared):
+        """One word further -> what words are read from, new state."""
+        if prepared is None:
+            prepared = self.attention.prepare(values)
+        context = self.attend(state, values, prepared)
+        inputs = torch.cat((context, embedded), dim=-1).unsqueeze(0)
+        output, state = self.decoder(inputs, state)
+        return self.readout(output[0], context, embedded), state
+
+    def readout(self, state, context, embedded):
+        if not self.work.bidirectional:
+            return state
+        return torch.cat((state, context, embedded), dim=-1)
+
+    def forward(self):
+        values, state = self.encode(self.source)
+        readouts = []
+        for embedded in self.target_embedding(self.target_input):
+            readout, state = self.step(embedded, state, values, None)
+            readouts.append(readout)
+        logits = self.output(torch.stack(readouts))
+        return functional.cross_entropy(logits.flatten(0, 1), self.target)
+
+    def prepare(self, values):
+        """What search hands to each step: nothing, in this form."""
+        del values
+        return None
+
+    @torch.no_grad()
+    def search(self, beam):
+        """Log probability of each sentence's best translation, [B]."""
+        batch, steps = self.work.batch, self.work.target_time
+        vocabulary = self.work.target_vocabulary
+        values, state = self.encode(self.source)
+        prepared = self.prepare(values)
+        total = torch.zeros(batch, 1)
+        words = torch.full((batch,), step_data.BEGIN)
+        history = []
+        for _ in range(steps):
+            readout, state = self.step(self.target_embedding(words), state,
+                                       values, prepared)
+            scores = functional.log_softmax(self.output(readout), dim=-1)
+            scores = total.unsqueeze(-1) + scores.view(batch, -1, vocabulary)
+            if beam == 1:
+                total, ids = scores[:, 0].max(-1, keepdim=True)
+                words = ids.view(-1)
+                history.append(words)
+                continue
+            before = scores.shape[1]
+            total, flat = scores.flatten(1).topk(beam)
+            words = (flat % vocabulary).view(-1)
+            rows = (flat // vocabulary
+                    + torch.arange(batch).unsqueeze(1) * before).view(-1)
+            state = state[:, rows]
+            history = [ids[rows] for ids in history] + [words]
+        return total[:, 0]
+
+
+class TunedTranslator(Translator):
+    """Keys projected once; the embeddings' share of the gates in one product."""
+
+    def forward(self):
+        values, state = self.encode(self.source)
+        prepared = self.prepare(values)
+        embedded = self.target_embedding(self.target_input)
+        gates = self._embedding_gates(embedded)
+        state = list(state.unbind(0))
+        readouts = []
+        for time, gate in enumerate(gates.unbind(0)):
+            context = self.attend(torch.stack(state[-1:]), values, prepared)
+            state = self._cells(gate, context, state)
+            readouts.append(self.readout(state[-1], context, embedded[time]))
+        logits = self.output(torch.stack(readouts))
+        return functional.cross_entropy(logits.flatten(0, 1), self.target)
+
+    def prepare(self, values):
+        return self.attention.prepare(values)
+
+    def _embedding_gates(self, embedded):
+        weight = self.decoder.weight_ih_l0[:, self.context_width:]
+        return functional.linear(embedded, weight, self.decoder.bias_ih_l0)
+
+    def _cells(self, gate, context, state):
+        """All layers; `gate` is what the word brings to the first."""
+        weight = self.decoder.weight_ih_l0[:, :self.context_width]
+        below = torch.addmm(gate, context, weight.t())
+        new = []
+        for layer, before in enumerate(state):
+            if layer > 0:
+                below = functional.linear(
+                    new[-1], getattr(self.decoder, f"weight_ih_l{layer}"),
+                    getattr(self.decoder, f"bias_ih_l{layer}"))
+            recurrent = functional.linear(
+                before, getattr(self.decoder, f"weight_hh_l{layer}"),
+                getattr(self.decoder, f"bias_hh_l{layer}"))
+            h = before.shape[-1]
+            reset, update = torch.sigmoid(
+                below[:, :2 * h] + recurrent[:, :2 * h]).chunk(2, dim=1)
+            fresh = torch.tanh(
+                torch.addcmul(below[:, 2 * h:], reset, recurrent[:, 2 * h:]))
+            new.append(torch.lerp(fresh, before, update))
+        return new
+
+
+def make(work, weights, tuned):
+    tensors = {name: torch.from_numpy(value)
+               for name, value in weights.items()}
+    return (TunedTranslator if tuned else Translator)(work, tensors)

@@ -1,0 +1,49 @@
+// Steps of a model as the trainer takes them: shards, reduction, clip, update.
+#ifndef TOOLS_PEERS_TRAINING_WORK_H_
+#define TOOLS_PEERS_TRAINING_WORK_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "nn/model.h"
+#include "nn/optimizer.h"
+#include "nn/worker_pool.h"
+#include "tools/peers/timed_work.h"
+
+namespace regard {
+
+class TrainingWork : public TimedWork {
+ public:
+  // A step takes all of the model's examples, cut into `shards`. Where it does
+  // not `update`, it ends with the reduced gradient.
+  TrainingWork(std::unique_ptr<Model<float>> model, int shards, int threads,
+               bool update);
+  ~TrainingWork() override;
+
+  const ParameterStore<float>& parameters() const override {
+    return model_->parameters();
+  }
+  std::vector<double> Check() override;
+  void Step() override;
+
+ private:
+  struct Shard;
+
+  void RunShard(int64_t index);
+  double loss() const;
+
+  const std::unique_ptr<Model<float>> model_;
+  const bool update_;
+  WorkerPool pool_;
+  std::vector<int64_t> examples_;
+  std::vector<double> denominators_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::vector<const GradientSlab<float>*> gradients_;
+  Optimizer<float> optimizer_;
+  double gradient_norm_ = 0;
+};
+
+}  // namespace regard
+
+#endif  // TOOLS_PEERS_TRAINING_WORK_H_

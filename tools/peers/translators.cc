@@ -1,0 +1,172 @@
+#include "tools/peers/translators.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "attention/attention.pb.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "nn/worker_pool.h"
+#include "seq2seq/batch.h"
+#include "seq2seq/search.h"
+#include "seq2seq/sentence_pair.h"
+#include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/seq2seq_model.h"
+#include "seq2seq/translation_model.h"
+#include "seq2seq/vocabulary.h"
+#include "third_party/abseil_backport/check.h"
+#include "tools/peers/step_data.h"
+
+namespace regard {
+
+namespace {
+
+constexpr uint64_t kSeed = 1;
+
+// The configs of a work's model.
+struct Configs {
+  explicit Configs(const WorkOptions& options) {
+    RegisterBuiltInScores(scorers);
+    attention.mutable_additive();
+    encoder.set_embedding(static_cast<int>(options.embedding));
+    encoder.set_hidden(static_cast<int>(options.hidden));
+    encoder.set_layers(static_cast<int>(options.layers));
+    encoder.set_bidirectional(options.bidirectional);
+    decoder.set_embedding(static_cast<int>(options.embedding));
+    decoder.set_hidden(static_cast<int>(options.hidden));
+    decoder.set_layers(static_cast<int>(options.layers));
+    if (options.bidirectional) {
+      decoder.set_initial_state(Decoder::PROJECTED);
+      decoder.set_readout(Decoder::STATE_CONTEXT_EMBEDDING);
+    }
+  }
+
+  ScorerRegistry scorers;
+  Encoder encoder;
+  Decoder decoder;
+  Attention attention;
+};
+
+std::string WordOf(int32_t id) { return absl::StrCat("w", id); }
+
+Vocabulary MakeVocabulary(int64_t size) {
+  std::string text = Vocabulary().ToText();
+  for (auto id = Vocabulary::kReserved; id < size; ++id) {
+    absl::StrAppend(&text, WordOf(id), "\n");
+  }
+  absl::StatusOr<Vocabulary> vocabulary = Vocabulary::FromText(text, "words");
+  REGARD_CHECK(vocabulary.ok()) << vocabulary.status().ToString();
+  return *std::move(vocabulary);
+}
+
+// The words of a sentence, without the <eos> that it ends in.
+std::vector<std::string> WordsOf(const std::vector<int32_t>& ids) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i + 1 < ids.size(); ++i) words.push_back(WordOf(ids[i]));
+  return words;
+}
+
+class SearchWork : public TimedWork {
+ public:
+  explicit SearchWork(const WorkOptions& options)
+      : beam_(static_cast<int>(options.beam)), pool_(options.threads) {
+    const Configs configs(options);
+    model_ = std::make_unique<Seq2SeqModel<float>>(
+        configs.encoder, configs.decoder, configs.attention, configs.scorers,
+        Seq2SeqModel<float>::Widths{.source_vocabulary = static_cast<int32_t>(
+                                        options.source_vocabulary),
+                                    .target_vocabulary = static_cast<int32_t>(
+                                        options.target_vocabulary)},
+        parameters_.Root());
+    parameters_.Finalize(kSeed);
+    // Translations never end, so that all are of one length.
+    const absl::Span<float> bias = parameters_.value(model_->output_bias());
+    for (const int32_t id :
+         {Vocabulary::kPad, Vocabulary::kBegin, Vocabulary::kEnd}) {
+      bias[static_cast<size_t>(id)] = -1e4F;
+    }
+    for (int i = 0; i < options.threads; ++i) {
+      parts_.push_back(std::make_unique<Part>(parameters_));
+    }
+    const std::vector<EncodedPair> pairs = SentenceData(options);
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      parts_[i * parts_.size() / pairs.size()]->sources.push_back(
+          pairs[i].source);
+    }
+  }
+
+  const ParameterStore<float>& parameters() const override {
+    return parameters_;
+  }
+
+  void Step() override {
+    pool_.Run(static_cast<int64_t>(parts_.size()), [this](int64_t i) {
+      Part& part = *parts_[static_cast<size_t>(i)];
+      part.translations =
+          Search(*model_, part.forward, part.sources,
+                 {.beam = beam_, .length_factor = 1, .extra_length = 0});
+    });
+  }
+
+  std::vector<double> Check() override {
+    Step();
+    double sum = 0;
+    size_t count = 0;
+    for (const auto& part : parts_) {
+      for (const Translation& translation : part->translations) {
+        sum += translation.log_probability;
+      }
+      count += part->translations.size();
+    }
+    return {sum / static_cast<double>(count)};
+  }
+
+ private:
+  // What one thread translates.
+  struct Part {
+    explicit Part(const ParameterStore<float>& parameters)
+        : forward(tape, parameters, /*gradients=*/nullptr) {}
+
+    Tape<float> tape;
+    Forward<float> forward;
+    std::vector<std::vector<int32_t>> sources;
+    std::vector<Translation> translations;
+  };
+
+  const int beam_;
+  WorkerPool pool_;
+  ParameterStore<float> parameters_;
+  std::unique_ptr<Seq2SeqModel<float>> model_;
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options) {
+  const Configs configs(options);
+  TranslationData data;
+  for (const EncodedPair& pair : SentenceData(options)) {
+    data.train.push_back({WordsOf(pair.source), WordsOf(pair.target), {}});
+  }
+  TranslationOptions training;
+  training.seed = kSeed;
+  return std::make_unique<TranslationModel>(
+      configs.encoder, configs.decoder, configs.attention, configs.scorers,
+      MakeVocabulary(options.source_vocabulary),
+      MakeVocabulary(options.target_vocabulary), std::move(data), training);
+}
+
+std::unique_ptr<TimedWork> MakeSearchWork(const WorkOptions& options) {
+  return std::make_unique<SearchWork>(options);
+}
+
+}  // namespace regard

@@ -1,0 +1,21 @@
+// Bahdanau's translator of a work: one to train, one to translate with.
+#ifndef TOOLS_PEERS_TRANSLATORS_H_
+#define TOOLS_PEERS_TRANSLATORS_H_
+
+#include <memory>
+
+#include "nn/model.h"
+#include "tools/peers/timed_work.h"
+#include "tools/peers/work_options.h"
+
+namespace regard {
+
+// Its training examples are SentenceData(options).
+std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options);
+
+// A step translates the sources of SentenceData(options).
+std::unique_ptr<TimedWork> MakeSearchWork(const WorkOptions& options);
+
+}  // namespace regard
+
+#endif  // TOOLS_PEERS_TRANSLATORS_H_

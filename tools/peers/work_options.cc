@@ -1,0 +1,58 @@
+#include "tools/peers/work_options.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
+namespace regard {
+
+absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv) {
+  WorkOptions options;
+  int64_t threads = 1;
+  const std::map<absl::string_view, int64_t*> numbers = {
+      {"batch", &options.batch},
+      {"source_time", &options.source_time},
+      {"target_time", &options.target_time},
+      {"embedding", &options.embedding},
+      {"hidden", &options.hidden},
+      {"layers", &options.layers},
+      {"source_vocabulary", &options.source_vocabulary},
+      {"target_vocabulary", &options.target_vocabulary},
+      {"beam", &options.beam},
+      {"heads", &options.heads},
+      {"threads", &threads}};
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view argument = argv[i];
+    absl::ConsumePrefix(&argument, "--");
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(argument, absl::MaxSplits('=', 1));
+    const auto number = numbers.find(parts.first);
+    bool good = true;
+    if (parts.first == "name") {
+      options.name = std::string(parts.second);
+    } else if (parts.first == "kind") {
+      options.kind = std::string(parts.second);
+    } else if (parts.first == "bidirectional") {
+      good = absl::SimpleAtob(parts.second, &options.bidirectional);
+    } else if (number != numbers.end()) {
+      good = absl::SimpleAtoi(parts.second, number->second) &&
+             *number->second >= 0;
+    } else {
+      good = false;
+    }
+    if (!good) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("got ", argv[i], ", wanted --field=value of a work"));
+    }
+  }
+  options.threads = static_cast<int>(threads);
+  return options;
+}
+
+}  // namespace regard

@@ -1,0 +1,35 @@
+// The shapes of a work, as the bench's works.py says them on the command line.
+#ifndef TOOLS_PEERS_WORK_OPTIONS_H_
+#define TOOLS_PEERS_WORK_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace regard {
+
+// Field for field Work of works.py; what a kind of work does not use is 0.
+struct WorkOptions {
+  std::string name;
+  std::string kind;
+  int64_t batch = 0;
+  int64_t source_time = 0;
+  int64_t target_time = 0;
+  int64_t embedding = 0;
+  int64_t hidden = 0;
+  int64_t layers = 1;
+  int64_t source_vocabulary = 0;
+  int64_t target_vocabulary = 0;
+  bool bidirectional = false;
+  int64_t beam = 0;
+  int64_t heads = 0;
+  int threads = 1;
+};
+
+// From arguments --field=value; each is required to be known and well-formed.
+absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv);
+
+}  // namespace regard
+
+#endif  // TOOLS_PEERS_WORK_OPTIONS_H_

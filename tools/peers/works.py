@@ -1,0 +1,140 @@
+"""The works that are timed: shapes, tokens and arithmetic of each."""
+
+import dataclasses
+
+# Kinds of work, by what a step is.
+REGRESSION = "regression"  # Nadaraya-Watson: a training step
+TRANSLATION = "translation"  # encoder, attention, decoder: a training step
+ADDITIVE = "additive"  # the additive score: forward and backward
+MULTI_HEAD = "multi_head"  # multi-head self-attention: forward and backward
+SEARCH = "search"  # translating a batch
+OVERHEAD = "overhead"  # a chain of operations on 8 numbers
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """One row of the table. Unused fields stay 0."""
+
+    name: str
+    kind: str
+    batch: int = 0
+    source_time: int = 0
+    target_time: int = 0
+    embedding: int = 0
+    hidden: int = 0
+    layers: int = 1
+    source_vocabulary: int = 0
+    target_vocabulary: int = 0
+    # Encoder in both directions, first state projected, words read from state,
+    # context and embedding.
+    bidirectional: bool = False
+    beam: int = 0
+    heads: int = 0
+    # What the issue asks for: least ratio to the best of each peer.
+    torch_target: float = 0
+    jax_target: float = 0
+    peers: tuple = ("torch", "jax")
+
+    def tokens(self):
+        """Target tokens of a step; points, or rows, where there are none."""
+        if self.kind == SEARCH:
+            return self.batch  # sentences
+        return self.batch * max(self.target_time, 1)
+
+    def gigaflops(self):
+        """10^9 floating-point operations of a step's matrix products.
+
+        A product of the backward pass is counted twice, once for each operand.
+        """
+        b, t, u = self.batch, self.source_time, self.target_time
+        e, h = self.embedding, self.hidden
+        if self.kind == REGRESSION:
+            return 0.0
+        if self.kind == OVERHEAD:
+            return 0.0
+        if self.kind == ADDITIVE:
+            return 6e-9 * b * h * ((t + u) * h + t * u)
+        if self.kind == MULTI_HEAD:
+            return 6e-9 * b * t * h * (4 * h + 2 * t)
+        context = 2 * h if self.bidirectional else h
+        directions = 2 if self.bidirectional else 1
+        encoder = sum(
+            directions * b * t * ((e if layer == 0 else h * directions) + h)
+            * 3 * h for layer in range(self.layers))
+        bridge = b * context * h if self.bidirectional else 0
+        beams = max(self.beam, 1)
+        per_step = sum(((e + context if layer == 0 else h) + h) * 3 * h
+                       for layer in range(self.layers))
+        readout = h + context + e if self.bidirectional else h
+        per_step += h * h + t * h + t * context  # query, score, context
+        per_step += readout * self.target_vocabulary
+        decoder = b * beams * u * per_step + b * t * context * h
+        passes = 2e-9 if self.kind == SEARCH else 6e-9
+        return passes * (encoder + bridge + decoder)
+
+    def arguments(self):
+        """The shapes as --name=value, for the C++ side."""
+        for field in dataclasses.fields(self):
+            if field.name.endswith("_target") or field.name == "peers":
+                continue
+            value = getattr(self, field.name)
+            if isinstance(value, bool):
+                value = str(value).lower()
+            yield f"--{field.name}={value}"
+
+
+def _bahdanau(name, batch, time, embedding, hidden, vocabulary, **more):
+    return Work(name, more.pop("kind", TRANSLATION), batch=batch,
+                source_time=time, target_time=time, embedding=embedding,
+                hidden=hidden, source_vocabulary=vocabulary,
+                target_vocabulary=vocabulary, **more)
+
+
+WORKS = [
+    Work("nadaraya_watson", REGRESSION, batch=50, torch_target=60,
+         jax_target=5),
+    _bahdanau("bahdanau_32", 64, 10, 32, 32, 200, layers=2, torch_target=8,
+              jax_target=3),
+    _bahdanau("bahdanau_256", 64, 20, 256, 256, 8000, torch_target=1.9,
+              jax_target=1.9),
+    _bahdanau("bahdanau_512", 64, 25, 256, 512, 8000, torch_target=1.5,
+              jax_target=1.5),
+    dataclasses.replace(
+        _bahdanau("bahdanau_bidirectional_512", 128, 13, 256, 512, 5893,
+                  bidirectional=True, torch_target=1.6, jax_target=1.6),
+        source_vocabulary=7853),
+    Work("additive_score", ADDITIVE, batch=32, source_time=20, target_time=20,
+         hidden=256, torch_target=6, jax_target=1.8),
+    Work("multi_head_512", MULTI_HEAD, batch=2, source_time=512,
+         target_time=512, hidden=512, heads=16, torch_target=1.2,
+         jax_target=2.2),
+    _bahdanau("greedy_search", 64, 20, 256, 256, 8000, kind=SEARCH, beam=1,
+              torch_target=5),
+    _bahdanau("beam_search_5", 64, 20, 256, 256, 8000, kind=SEARCH, beam=5,
+              torch_target=5),
+    Work("operation_overhead", OVERHEAD, batch=1000, peers=("torch",)),
+]
+
+
+def growth():
+    """Pairs of translation works that differ in one extent, doubled."""
+    base = _bahdanau("growth", 32, 10, 128, 128, 2000)
+    for letter, change in (
+        ("B", {"batch": 64}),
+        ("T", {"source_time": 20, "target_time": 20}),
+        ("H", {"hidden": 256}),
+        ("V", {"source_vocabulary": 4000, "target_vocabulary": 4000})):
+        yield letter, base, dataclasses.replace(
+            base, name=f"growth_{letter}", **change)
+
+
+def by_name(name):
+    for work in WORKS:
+        if work.name == name:
+            return work
+    for _, base, grown in growth():
+        for work in (base, grown):
+            if work.name == name:
+                return work
+    raise SystemExit(f"no work is named {name}; the works are "
+                     + ", ".join(work.name for work in WORKS))
