@@ -47,7 +47,7 @@ namespace {
 constexpr char kUsage[] =
     "Trains an experiment and writes a run folder.\n\n"
     "  train [--config=FILE] [--run=DIR] [--set PATH=VALUE]... [--threads=N]\n"
-    "        [--resume]";
+    "        [--resume] [--check]";
 constexpr int64_t kMostTextBytes = int64_t{1} << 26;
 
 struct Arguments {
@@ -57,6 +57,7 @@ struct Arguments {
   int threads = 0;
   bool resume = false;
   bool omit_times = false;
+  bool check = false;
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
@@ -71,6 +72,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "threads, one per shard at most; without it, one per core");
   line.Switch("resume", &arguments->resume,
               "goes on from the last checkpoint in --run");
+  line.Switch("check", &arguments->check,
+              "says what is wrong with the config, and trains nothing");
   line.Switch("omit_times", &arguments->omit_times,
               "leaves times out of all files, so that they repeat");
   return line.Parse(argc, argv);
@@ -128,6 +131,8 @@ class Run {
         scorers_(scorers),
         default_config_(default_config) {}
 
+  // What is wrong with the config and its data alone.
+  absl::Status Check();
   // Everything that can be wrong with what the user gave.
   absl::Status Prepare();
   // The exit code.
@@ -154,12 +159,19 @@ class Run {
 ConfigSource Run::Source() const {
   if (!arguments_.config.empty()) return {arguments_.config, std::nullopt};
   // A run to resume knows its own config.
-  if (arguments_.resume && folder_->holds_run()) {
+  if (arguments_.resume && folder_.has_value() && folder_->holds_run()) {
     absl::StatusOr<std::string> text =
         folder_->Read("resolved.textproto", kMostTextBytes);
     if (text.ok()) return {folder_->File("resolved.textproto"), *text};
   }
   return {"built-in phrasebook.textproto", std::string(default_config_)};
+}
+
+absl::Status Run::Check() {
+  REGARD_ASSIGN_OR_RETURN(loaded_,
+                          LoadConfig(Source(), arguments_.overrides, scorers_));
+  REGARD_ASSIGN_OR_RETURN(task_, BuildTask(loaded_.config, scorers_));
+  return absl::OkStatus();
 }
 
 absl::Status Run::Prepare() {
@@ -179,9 +191,7 @@ absl::Status Run::Prepare() {
   };
   const bool open_first = arguments_.resume && !arguments_.run.empty();
   if (open_first) REGARD_RETURN_IF_ERROR(open_folder());
-  REGARD_ASSIGN_OR_RETURN(loaded_,
-                          LoadConfig(Source(), arguments_.overrides, scorers_));
-  REGARD_ASSIGN_OR_RETURN(task_, BuildTask(loaded_.config, scorers_));
+  REGARD_RETURN_IF_ERROR(Check());
   if (!open_first) REGARD_RETURN_IF_ERROR(open_folder());
   if (!folder_->holds_run()) {
     if (arguments_.resume) {
@@ -336,6 +346,10 @@ int TrainMain(int argc, char** argv, const ScorerRegistry& scorers,
     return Complain(status, 2);
   }
   Run run(arguments, scorers, default_config);
+  if (arguments.check) {
+    const absl::Status status = run.Check();
+    return status.ok() ? 0 : Complain(status, 2);
+  }
   if (const absl::Status status = run.Prepare(); !status.ok()) {
     return Complain(status, 2);
   }

@@ -29,6 +29,30 @@
     };
   }
 
+  // The two edges of a series' band, the area between them filled.
+  function band(series, index, log) {
+    const shade = color('--c' + index % 7);
+    return [-1, 1].map(function (sign) {
+      return {
+        data: series.xs.map(function (x, i) {
+          const half = series.band[i];
+          const y = series.ys[i] + sign * half;
+          const none = series.ys[i] === null || half === null ||
+              (log && series.ys[i] - half <= 0);
+          return {x: x, y: none ? NaN : y};
+        }),
+        band: index,
+        showLine: true,
+        borderWidth: 0,
+        pointRadius: 0,
+        pointHitRadius: 0,
+        backgroundColor: shade + '2e',
+        fill: sign > 0 ? '-1' : false,
+        order: 1,  // below all lines
+      };
+    });
+  }
+
   function axis(title, type) {
     return {
       type: type,
@@ -50,7 +74,11 @@
       }
       event.preventDefault();
       const shown = !chart.isDatasetVisible(index);
-      chart.setDatasetVisibility(index, shown);
+      chart.data.datasets.forEach(function (dataset, i) {
+        if (i === index || dataset.band === index) {
+          chart.setDatasetVisibility(i, shown);
+        }
+      });
       chart.update();
       item.classList.toggle('off', !shown);
     }
@@ -77,7 +105,9 @@
       data: {
         datasets: plot.series.map(function (series, index) {
           return dataset(series, index, plot.log);
-        }),
+        }).concat(...plot.series.map(function (series, index) {
+          return series.band ? band(series, index, plot.log) : [];
+        })),
       },
       options: {
         animation: false,
@@ -90,6 +120,9 @@
         },
         plugins: {
           legend: {display: false},  // the figure has its own
+          tooltip: {
+            filter: function (item) { return item.dataset.band === undefined; },
+          },
         },
       },
     });

@@ -156,6 +156,36 @@ void AppendFrame(const Plot& plot, const Axis& x, const Axis& y,
                         EscapeHtml(plot.y_label));
 }
 
+// The filled area between y - band and y + band, a piece for each stretch of
+// points that have one.
+void AppendBand(const Series& series, const std::vector<size_t>& kept,
+                int color, const Axis& x, const Axis& y, std::string* svg) {
+  std::string path;
+  std::string there;  // along the upper edge
+  std::string back;   // and along the lower one, from the end
+  const auto finish_piece = [&] {
+    if (!there.empty()) absl::StrAppend(&path, "M", there, back, "Z");
+    there.clear();
+    back.clear();
+  };
+  for (const size_t i : kept) {
+    const double upper = series.ys[i] + series.band[i];
+    const double lower = series.ys[i] - series.band[i];
+    if (!x.Shows(series.xs[i]) || !y.Shows(upper) || !y.Shows(lower)) {
+      finish_piece();
+      continue;
+    }
+    absl::StrAppendFormat(&there, "%s%.1f %.1f", there.empty() ? "" : "L",
+                          x.Position(series.xs[i]), y.Position(upper));
+    back = absl::StrFormat("L%.1f %.1f%s", x.Position(series.xs[i]),
+                           y.Position(lower), back);
+  }
+  finish_piece();
+  if (path.empty()) return;
+  absl::StrAppendFormat(svg, "<path class=\"band k%d\" d=\"%s\"/>", color,
+                        path);
+}
+
 void AppendSeries(const Series& series, const std::vector<size_t>& kept,
                   int color, const Axis& x, const Axis& y, std::string* svg) {
   if (series.style == SeriesStyle::kPoints) {
@@ -223,7 +253,11 @@ std::string PlotJson(const Plot& plot,
                     "{\"name\":", JsonString(series.name), ",\"style\":\"",
                     StyleName(series.style),
                     "\",\"xs\":", JsonNumbers(series.xs, kept[s]),
-                    ",\"ys\":", JsonNumbers(series.ys, kept[s]), "}");
+                    ",\"ys\":", JsonNumbers(series.ys, kept[s]));
+    if (!series.band.empty()) {
+      absl::StrAppend(&json, ",\"band\":", JsonNumbers(series.band, kept[s]));
+    }
+    json += '}';
   }
   absl::StrAppend(&json, "]}");
   // Nothing in a string may end the script element that holds the JSON.
@@ -248,10 +282,16 @@ std::string PlotFigure(const Plot& plot) {
   std::vector<std::vector<size_t>> kept;
   for (const Series& series : plot.series) {
     REGARD_CHECK_EQ(series.xs.size(), series.ys.size()) << series.name;
+    if (!series.band.empty()) {
+      REGARD_CHECK_EQ(series.xs.size(), series.band.size()) << series.name;
+    }
     kept.push_back(Thinned(series));
     for (const size_t i : kept.back()) {
       x.Include(series.xs[i]);
       y.Include(series.ys[i]);
+      if (series.band.empty()) continue;
+      y.Include(series.ys[i] - series.band[i]);
+      y.Include(series.ys[i] + series.band[i]);
     }
   }
   x.Widen(0);
@@ -265,6 +305,11 @@ std::string PlotFigure(const Plot& plot) {
       "viewBox=\"0 0 %.0f %.0f\" font-size=\"12\">",
       EscapeHtml(plot.title), kWidth, kHeight);
   AppendFrame(plot, x, y, &html);
+  for (size_t s = 0; s < plot.series.size(); ++s) {
+    if (plot.series[s].band.empty()) continue;
+    AppendBand(plot.series[s], kept[s], static_cast<int>(s) % kSeriesColors, x,
+               y, &html);
+  }
   for (size_t s = 0; s < plot.series.size(); ++s) {
     AppendSeries(plot.series[s], kept[s], static_cast<int>(s) % kSeriesColors,
                  x, y, &html);

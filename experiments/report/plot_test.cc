@@ -54,6 +54,23 @@ TEST(PlotFigureTest, DrawsLinesDashedLinesAndPoints) {
   EXPECT_THAT(html, HasSubstr("<circle class=\"p2\""));
 }
 
+TEST(PlotFigureTest, DrawsABandWhereThereIsOne) {
+  const double nan = std::nan("");
+  const Plot plot = {.series = {{.name = "a",
+                                 .xs = {0, 1, 2, 3},
+                                 .ys = {1, 1, 1, 1},
+                                 .band = {0.5, 0.5, nan, 1}},
+                                {.name = "b", .xs = {0, 3}, .ys = {1, 2}}}};
+  const std::string html = PlotFigure(plot);
+  // 634 / 3 apart; the values 0 to 2 span 4 % more than the frame's height.
+  EXPECT_THAT(html, HasSubstr("<path class=\"band k0\" d=\"M62.0 76.1L273.3 "
+                              "76.1L273.3 189.9L62.0 189.9ZM696.0 "));
+  EXPECT_THAT(html, Not(HasSubstr("band k1")));
+  const nlohmann::json data = Data(html);
+  EXPECT_EQ(data["series"][0]["band"], nlohmann::json({0.5, 0.5, {}, 1}));
+  EXPECT_FALSE(data["series"][1].contains("band"));
+}
+
 TEST(PlotFigureTest, LeavesAGapWhereAValueIsNotFinite) {
   const Plot plot = {.series = {{.name = "a",
                                  .xs = {0, 1, 2, 3, 4},

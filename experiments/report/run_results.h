@@ -53,6 +53,9 @@ struct Series {
   // As many as xs; a value that is not finite is a gap.
   std::vector<double> ys = {};
   SeriesStyle style = SeriesStyle::kLine;
+  // Half the height of a band around each y, such as a standard deviation; none
+  // where it is not finite. Empty for no band at all, else as many as xs.
+  std::vector<double> band = {};
 };
 
 struct Plot {

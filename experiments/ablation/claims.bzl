@@ -1,0 +1,75 @@
+"""`claims_report`: published numbers beside ours."""
+
+load(
+    "//experiments/ablation:experiment.bzl",
+    "ExperimentInfo",
+    "shell_quote",
+    "skipped_when_slow",
+)
+
+_PRINT = """#!/bin/bash
+# Prints the report of {label}.
+exec cat "${{RUNFILES_DIR:-$0.runfiles}}/{workspace}/"{report}
+"""
+
+def _claims_report_impl(ctx):
+    report = ctx.actions.declare_file(ctx.label.name + ".md")
+    arguments = ctx.actions.args()
+    arguments.add(ctx.file.claims)
+    arguments.add(report)
+    statuses = []
+    for experiment in ctx.attr.experiments:
+        status = experiment[ExperimentInfo].status
+        statuses.append(status)
+        label = "//{}:{}".format(experiment.label.package, experiment.label.name)
+        arguments.add(status, format = label + "=%s")
+    ctx.actions.run(
+        executable = ctx.executable._write_claims_report,
+        arguments = [arguments],
+        inputs = [ctx.file.claims] + statuses,
+        outputs = [report],
+        mnemonic = "ClaimsReport",
+    )
+    script = ctx.actions.declare_file(ctx.label.name + ".print")
+    ctx.actions.write(script, _PRINT.format(
+        label = ctx.label,
+        workspace = ctx.workspace_name,
+        report = shell_quote(report.short_path),
+    ), is_executable = True)
+    return [DefaultInfo(
+        executable = script,
+        files = depset([report]),
+        runfiles = ctx.runfiles(files = [report]),
+    )]
+
+_claims_report = rule(
+    implementation = _claims_report_impl,
+    executable = True,
+    attrs = {
+        "claims": attr.label(mandatory = True, allow_single_file = True),
+        "experiments": attr.label_list(providers = [ExperimentInfo]),
+        "_write_claims_report": attr.label(
+            default = Label("//experiments/ablation:write_claims_report"),
+            executable = True,
+            cfg = "target",
+        ),
+    },
+)
+
+def claims_report(name, claims, experiments, **kwargs):
+    """Says of each published number whether ours bears it out, in NAME.md.
+
+    Args:
+      name: of the report; `bazel run` prints it.
+      claims: a text file of `regard.Claims`.
+      experiments: those that the claims name; a claim on another one is
+        reported as not run.
+      **kwargs: tags and the like.
+    """
+    _claims_report(
+        name = name,
+        claims = claims,
+        experiments = experiments,
+        target_compatible_with = skipped_when_slow(),
+        **kwargs
+    )

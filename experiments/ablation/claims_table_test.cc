@@ -1,0 +1,87 @@
+#include "experiments/ablation/claims_table.h"
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "experiments/ablation/claims.pb.h"
+#include "experiments/ablation/stored_status.h"
+#include "experiments/report/run_results.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Claims ParseClaims(const std::string& text) {
+  Claims claims;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &claims));
+  return claims;
+}
+
+StoredStatus Finished(double bleu) {
+  return {.state = "finished", .metrics = {{"dev/bleu", bleu}}};
+}
+
+// The column `ours` and the verdict of one claim on //configs:a's dev/bleu.
+std::pair<std::string, std::string> Judge(
+    const std::string& expectation,
+    const std::map<std::string, StoredStatus>& runs) {
+  const Table table = ClaimsTable(
+      ParseClaims("claims { what: 'w' source: 's' published: '95.4' "
+                  "experiment: '//configs:a' metric: 'dev/bleu' " +
+                  expectation + " }"),
+      runs);
+  return {table.rows.at(0).at(4), table.rows.at(0).at(5)};
+}
+
+TEST(ClaimsTable, JudgesByItsExpectation) {
+  const std::map<std::string, StoredStatus> runs = {
+      {"//configs:a", Finished(95)}, {"//configs:b", Finished(90)}};
+  const auto verdict = [&runs](const std::string& expectation) {
+    return Judge(expectation, runs).second;
+  };
+  EXPECT_EQ(verdict("at_least: 95"), "borne out");
+  EXPECT_EQ(verdict("at_least: 95.1"), "not borne out");
+  EXPECT_EQ(verdict("at_most: 95"), "borne out");
+  EXPECT_EQ(verdict("at_most: 94"), "not borne out");
+  EXPECT_EQ(verdict("near { value: 94 tolerance: 1 }"), "borne out");
+  EXPECT_EQ(verdict("near { value: 94 tolerance: 0.5 }"), "not borne out");
+  EXPECT_EQ(verdict("greater_than_experiment: '//configs:b'"),
+            "borne out (90 there)");
+  EXPECT_EQ(verdict("less_than_experiment: '//configs:b'"),
+            "not borne out (90 there)");
+}
+
+TEST(ClaimsTable, NeverTakesAMissingNumberForOne) {
+  using Result = std::pair<std::string, std::string>;
+  EXPECT_EQ(Judge("at_most: 1", {}), Result("-", "not run"));
+  EXPECT_EQ(Judge("at_most: 1", {{"//configs:a", {.state = "failed"}}}),
+            Result("-", "run failed"));
+  EXPECT_EQ(Judge("at_most: 1", {{"//configs:a", {.state = "finished"}}}),
+            Result("-", "no such metric"));
+  EXPECT_EQ(Judge("at_most: 1", {{"//configs:a", Finished(NAN)}}).second,
+            "not borne out");
+  EXPECT_EQ(Judge("less_than_experiment: '//configs:b'",
+                  {{"//configs:a", Finished(1)}})
+                .second,
+            "//configs:b: not run");
+}
+
+TEST(ValidateClaims, WantsSourceExperimentAndExpectation) {
+  ConfigProblems problems;
+  ValidateClaims(ParseClaims("claims { what: 'w' }"), problems);
+  std::string all;
+  for (const auto& problem : problems.problems()) all += problem.path + ";";
+  EXPECT_THAT(all, HasSubstr("claims[0].source"));
+  EXPECT_EQ(problems.problems().size(), 3);
+}
+
+}  // namespace
+}  // namespace regard

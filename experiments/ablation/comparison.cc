@@ -1,0 +1,186 @@
+#include "experiments/ablation/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "experiments/ablation/holm.h"
+
+namespace regard {
+namespace {
+
+struct Pair {
+  const GridRun* value;
+  const GridRun* baseline;
+};
+
+// Runs at the value of the axis, each with its partner at the baseline.
+std::vector<Pair> PairsOf(const Grid& grid, size_t axis, size_t value) {
+  std::map<std::pair<std::vector<size_t>, std::string>, const GridRun*> runs;
+  for (const GridRun& run : grid.runs) {
+    runs[{run.coordinates, run.seed}] = &run;
+  }
+  std::vector<Pair> pairs;
+  for (const GridRun& run : grid.runs) {
+    if (run.coordinates[axis] != value) continue;
+    std::vector<size_t> partner = run.coordinates;
+    partner[axis] = grid.axes[axis].baseline;
+    const auto found = runs.find({partner, run.seed});
+    if (found != runs.end()) pairs.push_back({&run, found->second});
+  }
+  return pairs;
+}
+
+Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
+                   size_t value) {
+  std::map<std::string, std::vector<double>> by_seed;
+  for (const auto& [run, baseline] : PairsOf(grid, axis, value)) {
+    const auto ours = run->metrics.find(metric);
+    const auto theirs = baseline->metrics.find(metric);
+    if (ours == run->metrics.end() || theirs == baseline->metrics.end()) {
+      continue;
+    }
+    by_seed[run->seed].push_back(ours->second - theirs->second);
+  }
+  std::vector<double> differences;
+  for (const auto& [seed, of_seed] : by_seed) {
+    differences.push_back(Summarize(of_seed).mean);
+  }
+  Comparison comparison;
+  comparison.metric = metric;
+  comparison.axis = axis;
+  comparison.value = value;
+  comparison.differences = Summarize(differences);
+  comparison.test = PairedPermutationTest(differences);
+  return comparison;
+}
+
+// "model.attention.dot" of "model.attention.dot={scale: true}".
+absl::string_view PathOf(absl::string_view override) {
+  return override.substr(0, override.find('='));
+}
+
+absl::string_view Parent(absl::string_view path) {
+  const size_t dot = path.rfind('.');
+  return dot == absl::string_view::npos ? "" : path.substr(0, dot);
+}
+
+bool Within(absl::string_view path, absl::string_view message) {
+  return path == message || absl::StartsWith(path, absl::StrCat(message, "."));
+}
+
+std::set<std::string> PathsOf(const Axis& axis) {
+  std::set<std::string> paths;
+  for (const AxisValue& value : axis.values) {
+    for (const std::string& override : value.overrides) {
+      paths.emplace(PathOf(override));
+    }
+  }
+  return paths;
+}
+
+bool AppearsOnly(const FieldDifference& difference) {
+  return difference.before == "not set";
+}
+bool VanishesOnly(const FieldDifference& difference) {
+  return difference.after == "not set";
+}
+
+// Whether some field that the axis sets, or a message around it, took the place
+// of this one in a oneof: one came and the other went, side by side.
+bool ChangedPlaces(const FieldDifference& difference,
+                   const std::vector<FieldDifference>& all,
+                   const std::set<std::string>& axis_paths) {
+  for (const FieldDifference& other : all) {
+    const bool opposite = (AppearsOnly(difference) && VanishesOnly(other)) ||
+                          (VanishesOnly(difference) && AppearsOnly(other));
+    if (!opposite || Parent(other.path) != Parent(difference.path)) continue;
+    for (const std::string& path : axis_paths) {
+      if (Within(path, other.path)) return true;
+    }
+  }
+  return false;
+}
+
+// The differences that the axis is not there to make.
+std::vector<FieldDifference> OtherDifferences(
+    const std::vector<FieldDifference>& all,
+    const std::set<std::string>& axis_paths) {
+  std::vector<FieldDifference> others;
+  for (const FieldDifference& difference : all) {
+    bool of_axis = ChangedPlaces(difference, all, axis_paths);
+    for (const std::string& path : axis_paths) {
+      // Setting a field makes the messages around it.
+      of_axis = of_axis || Within(difference.path, path) ||
+                Within(path, difference.path);
+    }
+    if (!of_axis) others.push_back(difference);
+  }
+  return others;
+}
+
+}  // namespace
+
+std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
+  std::vector<Comparison> all;
+  for (const std::string& metric : MetricsToShow(grid)) {
+    std::vector<double> p_values;
+    const size_t first = all.size();
+    for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
+      for (size_t v = 0; v < grid.axes[axis].values.size(); ++v) {
+        if (v == grid.axes[axis].baseline) continue;
+        all.push_back(Compare(grid, metric, axis, v));
+        p_values.push_back(all.back().test.p_value);
+      }
+    }
+    const std::vector<double> corrected = HolmAdjusted(p_values);
+    for (size_t i = 0; i < corrected.size(); ++i) {
+      all[first + i].corrected_p_value = corrected[i];
+    }
+  }
+  return all;
+}
+
+std::string Verdict(const Comparison& comparison) {
+  if (comparison.differences.n == 0) return "no pairs";
+  if (std::isnan(comparison.corrected_p_value)) return "not finite";
+  if (!comparison.Significant()) return "not significant";
+  return comparison.differences.mean > 0 ? "significantly higher"
+                                         : "significantly lower";
+}
+
+std::vector<std::string> ConfoundedComparisons(const Grid& grid) {
+  std::vector<std::string> warnings;
+  for (size_t a = 0; a < grid.axes.size(); ++a) {
+    const Axis& axis = grid.axes[a];
+    const std::set<std::string> axis_paths = PathsOf(axis);
+    for (size_t v = 0; v < axis.values.size(); ++v) {
+      if (v == axis.baseline) continue;
+      std::set<std::string> others;
+      for (const auto& [run, baseline] : PairsOf(grid, a, v)) {
+        if (run->config.empty() || baseline->config.empty()) continue;
+        const std::vector<FieldDifference> differences =
+            DiffResolvedFields(baseline->config, run->config);
+        for (const FieldDifference& other :
+             OtherDifferences(differences, axis_paths)) {
+          others.insert(absl::StrCat(other.path, " (", other.after, "; ",
+                                     other.before, ")"));
+        }
+      }
+      if (others.empty()) continue;
+      warnings.push_back(absl::StrCat(
+          ValueName(axis, v), " and ", ValueName(axis, axis.baseline),
+          " differ in more than their axis: also in ",
+          absl::StrJoin(others, ", "), "."));
+    }
+  }
+  return warnings;
+}
+
+}  // namespace regard

@@ -1,0 +1,48 @@
+// Compares the values of an axis with its baseline.
+#ifndef EXPERIMENTS_ABLATION_COMPARISON_H_
+#define EXPERIMENTS_ABLATION_COMPARISON_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "experiments/ablation/grid.h"
+#include "experiments/ablation/permutation_test.h"
+#include "experiments/ablation/sample_summary.h"
+
+namespace regard {
+
+// Differences are called significant where the corrected p-value is at most
+// this.
+inline constexpr double kSignificanceLevel = 0.05;
+
+struct Comparison {
+  std::string metric = {};
+  size_t axis = 0;
+  size_t value = 0;  // compared with the axis's baseline
+  // One difference for each seed: value minus baseline, averaged over the pairs
+  // of runs that agree on all other axes. Runs that share a seed share data and
+  // luck, so they count as one. A pair of which either run has no metric is
+  // left out.
+  SampleSummary differences = {};
+  PermutationTest test = {};
+  double corrected_p_value = 1;
+
+  bool Significant() const { return corrected_p_value <= kSignificanceLevel; }
+};
+
+// For each of MetricsToShow, every value of every axis against the axis's
+// baseline; p-values are corrected over all comparisons of one metric.
+std::vector<Comparison> CompareWithBaselines(const Grid& grid);
+
+// "significantly higher", "not significant", "no pairs", ...
+std::string Verdict(const Comparison& comparison);
+
+// How runs of one seed that should differ in their axis alone differ besides,
+// one sentence each. An axis may change the fields that its values set and,
+// where those are members of a oneof, clear the other members.
+std::vector<std::string> ConfoundedComparisons(const Grid& grid);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_ABLATION_COMPARISON_H_

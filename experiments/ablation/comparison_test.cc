@@ -1,0 +1,137 @@
+#include "experiments/ablation/comparison.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Additive (the baseline), dot and none; `values` holds dev/loss of each over
+// the seeds. A negative loss stands for a run that failed.
+Grid GridOf(const std::vector<std::vector<double>>& values) {
+  Grid grid;
+  grid.axes = {{"attention",
+                {{"additive", {"model.additive.width=8"}},
+                 {"dot", {"model.dot={}"}},
+                 {"none", {}}},
+                0}};
+  for (size_t v = 0; v < values.size(); ++v) {
+    for (size_t seed = 0; seed < values[v].size(); ++seed) {
+      GridRun run;
+      run.coordinates = {v};
+      run.seed = std::to_string(seed);
+      if (values[v][seed] < 0) {
+        run.missing = "failed";
+      } else {
+        run.metrics = {{"dev/loss", values[v][seed]}};
+      }
+      grid.runs.push_back(run);
+    }
+  }
+  return grid;
+}
+
+TEST(CompareWithBaselines, PairsRunsBySeed) {
+  const Grid grid = GridOf({{1, 2, 3}, {2, 4, 7}});
+  const std::vector<Comparison> all = CompareWithBaselines(grid);
+  ASSERT_EQ(all.size(), 2);
+  EXPECT_EQ(all[0].value, 1);
+  EXPECT_EQ(all[0].differences.n, 3);
+  EXPECT_DOUBLE_EQ(all[0].differences.mean, 7.0 / 3);
+  EXPECT_EQ(all[0].test.p_value, 0.25);
+}
+
+TEST(CompareWithBaselines, LeavesOutPairsWithAMissingRun) {
+  const Grid grid = GridOf({{1, -1, 3}, {2, 4, -1}});
+  const std::vector<Comparison> all = CompareWithBaselines(grid);
+  EXPECT_EQ(all[0].differences.n, 1);
+  EXPECT_DOUBLE_EQ(all[0].differences.mean, 1);
+  EXPECT_EQ(Verdict(all[0]), "not significant");
+  EXPECT_EQ(all[1].differences.n, 0);
+  EXPECT_EQ(Verdict(all[1]), "no pairs");
+}
+
+TEST(CompareWithBaselines, CorrectsForTheNumberOfComparisons) {
+  // Seven pairs of one sign: 2 / 2^7 = 0.015625 each, twice that corrected.
+  const std::vector<double> zeros(7, 0.0);
+  const Grid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7}, zeros});
+  const std::vector<Comparison> all = CompareWithBaselines(grid);
+  EXPECT_DOUBLE_EQ(all[0].test.p_value, 0.015625);
+  EXPECT_DOUBLE_EQ(all[0].corrected_p_value, 0.03125);
+  EXPECT_EQ(Verdict(all[0]), "significantly higher");
+  EXPECT_EQ(Verdict(all[1]), "not significant");
+}
+
+TEST(CompareWithBaselines, SaysWhereANumberIsNotFinite) {
+  const Grid grid = GridOf({{1, 2}, {NAN, 3}});
+  EXPECT_EQ(Verdict(CompareWithBaselines(grid)[0]), "not finite");
+}
+
+TEST(CompareWithBaselines, AveragesOverOtherAxesAndCountsSeeds) {
+  Grid grid = GridOf({{1, 2}, {3, 5}});
+  grid.axes.push_back({"width", {{"8", {"w=8"}}, {"16", {"w=16"}}}, 1});
+  std::vector<GridRun> twice;
+  for (const size_t width : {0, 1}) {
+    for (GridRun run : grid.runs) {
+      run.coordinates.push_back(width);
+      // Dot is better by 2 and 3, and by twice that for the second width.
+      run.metrics["dev/loss"] *= static_cast<double>(1 + width);
+      twice.push_back(run);
+    }
+  }
+  grid.runs = twice;
+  const std::vector<Comparison> all = CompareWithBaselines(grid);
+  ASSERT_EQ(all.size(), 3);
+  EXPECT_EQ(all[0].differences.n, 2);
+  EXPECT_DOUBLE_EQ(all[0].differences.mean, (3.0 + 4.5) / 2);
+  EXPECT_EQ(all[0].test.p_value, 0.5);
+  // The first width minus the second, of additive and dot: -1 and -3, -2 and
+  // -5.
+  EXPECT_EQ(all[2].axis, 1);
+  EXPECT_EQ(all[2].value, 0);
+  EXPECT_EQ(all[2].differences.n, 2);
+  EXPECT_DOUBLE_EQ(all[2].differences.mean, (-2.0 - 3.5) / 2);
+}
+
+std::vector<std::string> WarningsOf(const std::string& baseline,
+                                    const std::string& other) {
+  Grid grid = GridOf({{1}, {2}});
+  grid.runs[0].config = *ParseResolvedFields(baseline);
+  grid.runs[1].config = *ParseResolvedFields(other);
+  return ConfoundedComparisons(grid);
+}
+
+TEST(ConfoundedComparisons, ExcusesWhatTheAxisChanges) {
+  EXPECT_THAT(WarningsOf("model {\n additive {\n width: 8\n}\n}\n",
+                         "model {\n dot {\n scale: true\n}\n}\n"),
+              IsEmpty());
+}
+
+TEST(ConfoundedComparisons, NamesAnyOtherField) {
+  EXPECT_THAT(
+      WarningsOf("rate: 1\nmodel {\n additive {\n width: 8\n}\n}\n",
+                 "rate: 2\nmodel {\n dot {\n scale: true\n}\n}\n"),
+      ElementsAre("dot and additive differ in more than their axis: also in "
+                  "rate (2; 1)."));
+}
+
+TEST(ConfoundedComparisons, NamesAMessageThatNoMemberReplaced) {
+  EXPECT_THAT(
+      WarningsOf("model {\n additive {\n width: 8\n}\n}\n",
+                 "model {\n additive {\n width: 8\n}\n drop {\n p: "
+                 "1\n}\n}\n"),
+      ElementsAre(AllOf(HasSubstr("model.drop"), Not(HasSubstr("additive.")))));
+}
+
+}  // namespace
+}  // namespace regard

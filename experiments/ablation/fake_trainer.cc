@@ -1,0 +1,125 @@
+// Stands in for the training program in tests of the build rules: the same
+// arguments, files and exit codes, with a loss that is a formula.
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "experiments/ablation/fake_experiment.pb.h"
+#include "experiments/config/origins.h"
+#include "experiments/config/reader.h"
+#include "experiments/config/resolved.h"
+#include "experiments/run/file.h"
+#include "experiments/run/file_operations.h"
+#include "experiments/run/metrics_log.h"
+#include "experiments/run/status.h"
+#include "nn/config_problems.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard::testing {
+namespace {
+
+constexpr int kSteps = 3;
+
+struct Arguments {
+  std::string config;
+  std::string run;
+  std::vector<std::string> overrides;
+  bool check = false;
+};
+
+bool Parse(int argc, char** argv, Arguments* arguments) {
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view argument = argv[i];
+    if (argument == "--check") {
+      arguments->check = true;
+    } else if (absl::ConsumePrefix(&argument, "--config=")) {
+      arguments->config = std::string(argument);
+    } else if (absl::ConsumePrefix(&argument, "--run=")) {
+      arguments->run = std::string(argument);
+    } else if (absl::ConsumePrefix(&argument, "--set=")) {
+      arguments->overrides.emplace_back(argument);
+    } else if (argument == "--set" && i + 1 < argc) {
+      arguments->overrides.emplace_back(argv[++i]);
+    } else if (argument != "--threads=1" && argument != "--omit_times") {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Differs from seed to seed, and by the same for every config.
+double Loss(const FakeExperiment& config, int step) {
+  const double shift = config.model().has_dot() ? 0.5 : 0.25;
+  const double noise = 0.125 * static_cast<double>(config.seed() % 4);
+  return config.rate() * (1.0 / step + noise) + shift;
+}
+
+absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
+                      const std::string& resolved) {
+  FileOperations files;
+  const std::string checkpoint =
+      JoinPath(arguments.run, absl::StrCat("checkpoints/step-", kSteps));
+  REGARD_RETURN_IF_ERROR(MakeDirectories(checkpoint, files));
+  const auto write = [&arguments](absl::string_view name,
+                                  absl::string_view text) {
+    return WriteFileAtomically(JoinPath(arguments.run, name), text);
+  };
+  REGARD_RETURN_IF_ERROR(write("config.textproto", "# as given\n"));
+  REGARD_RETURN_IF_ERROR(write("resolved.textproto", resolved));
+  REGARD_RETURN_IF_ERROR(write("environment.json", "{}\n"));
+  RunStatus status;
+  if (config.rate() < 0) {
+    status.state = RunState::kFailed;
+    REGARD_RETURN_IF_ERROR(WriteStatus(arguments.run, status));
+    return absl::InternalError("step 2: decoder/score: not a number");
+  }
+  REGARD_ASSIGN_OR_RETURN(MetricsLog log, MetricsLog::Create(JoinPath(
+                                              arguments.run, "metrics.jsonl")));
+  for (int step = 1; step <= kSteps; ++step) {
+    status.metrics = {{"dev/loss", Loss(config, step)}};
+    REGARD_RETURN_IF_ERROR(
+        log.Append({.step = step, .epoch = step, .metrics = status.metrics}));
+  }
+  REGARD_RETURN_IF_ERROR(write("report.html", "<p>a report</p>\n"));
+  REGARD_RETURN_IF_ERROR(
+      WriteFileAtomically(JoinPath(checkpoint, "weights.safetensors"), "w"));
+  status.state = RunState::kFinished;
+  status.step = kSteps;
+  return WriteStatus(arguments.run, status);
+}
+
+int Complain(const absl::Status& status, int code) {
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return code;
+}
+
+int Train(int argc, char** argv) {
+  Arguments arguments;
+  if (!Parse(argc, argv, &arguments)) return 2;
+  FakeExperiment config;
+  const absl::StatusOr<ConfigOrigins> origins =
+      ReadConfig({arguments.config, {}}, arguments.overrides, &config);
+  if (!origins.ok()) return Complain(origins.status(), 2);
+  ConfigProblems problems;
+  problems.RequireInRange("model.additive.width",
+                          config.model().additive().width(), 1, 100);
+  const absl::Status valid = LocateProblems(problems, *origins);
+  if (!valid.ok()) return Complain(valid, 2);
+  if (arguments.check) return 0;
+  const absl::Status trained =
+      WriteRun(arguments, config, ResolvedConfig(config, *origins));
+  if (!trained.ok()) return Complain(trained, 1);
+  std::printf("trained, in %s\n", arguments.run.c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace regard::testing
+
+int main(int argc, char** argv) { return regard::testing::Train(argc, argv); }

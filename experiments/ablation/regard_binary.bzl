@@ -1,0 +1,79 @@
+"""`regard_binary`: a training program with scores of one's own."""
+
+load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
+
+_MAIN = """// Generated for {label}.
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "experiments/default_config.h"
+#include "experiments/train_program.h"
+
+namespace regard {{
+{declarations}
+}}  // namespace regard
+
+int main(int argc, char** argv) {{
+  regard::ScorerRegistry scorers;
+  regard::RegisterBuiltInScores(scorers);
+{calls}  return regard::TrainMain(argc, argv, scorers, regard::DefaultConfig());
+}}
+"""
+
+def _main_impl(ctx):
+    ctx.actions.write(ctx.outputs.out, ctx.attr.text)
+
+_main = rule(
+    implementation = _main_impl,
+    attrs = {
+        "out": attr.output(mandatory = True),
+        "text": attr.string(mandatory = True),
+    },
+)
+
+def _target_name(label):
+    label = str(label)
+    if ":" in label:
+        return label.rpartition(":")[2]
+    return label.rpartition("/")[2]
+
+def _register_function(score):
+    words = _target_name(score).split("_")
+    return "Register" + "".join([word.capitalize() for word in words])
+
+def regard_binary(name, scores = [], **kwargs):
+    """A program like `//experiments:train` that also knows `scores`.
+
+    Args:
+      name: of the program.
+      scores: labels of `scoring_function` targets. Target `my_score` provides
+        `void regard::RegisterMyScore(ScorerRegistry&)`.
+      **kwargs: passed to cc_binary.
+    """
+    functions = [_register_function(score) for score in scores]
+    _main(
+        name = name + "_main",
+        out = name + "_main.cc",
+        text = _MAIN.format(
+            label = "//{}:{}".format(native.package_name(), name),
+            declarations = "".join([
+                "void {}(ScorerRegistry& scorers);\n".format(function)
+                for function in functions
+            ]),
+            calls = "".join([
+                "  regard::{}(scorers);\n".format(function)
+                for function in functions
+            ]),
+        ),
+        testonly = kwargs.get("testonly", False),
+    )
+    cc_binary(
+        name = name,
+        srcs = [name + "_main.cc"],
+        deps = [
+            str(Label("//attention:scorer_registry")),
+            str(Label("//attention/scoring:built_in_scores")),
+            str(Label("//experiments:default_config")),
+            str(Label("//experiments:train_program")),
+        ] + scores,
+        **kwargs
+    )

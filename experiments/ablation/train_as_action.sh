@@ -1,0 +1,59 @@
+#!/bin/bash
+# Trains in a scratch folder and copies the results to where a build action must
+# leave them.
+#
+# Usage: train_as_action OUTPUTS LABEL fail|keep TRAINER [ARGUMENT...]
+#
+# With `keep`, a training that fails (exit code 1, such as a loss that is not a
+# number) is a result: status.json says so, failure.txt why, and the other files
+# may be empty. Any other end, such as a wrong config or a signal, fails the
+# action.
+
+set -euo pipefail
+
+outputs="$1"
+label="$2"
+on_failure="$3"
+shift 3
+
+scratch="$(mktemp -d)"
+trap 'rm -rf "${scratch}"' EXIT
+run="${scratch}/run"
+
+code=0
+"$@" --run="${run}" >"${scratch}/log" 2>&1 || code=$?
+
+if [[ "${code}" != 0 ]]; then
+  printf '%s: training ended with exit code %s:\n' "${label}" "${code}" >&2
+  tail -n 40 "${scratch}/log" >&2
+  if [[ "${code}" != 1 || "${on_failure}" != keep ]]; then
+    exit "${code}"
+  fi
+fi
+
+for file in config.textproto environment.json metrics.jsonl report.html \
+  resolved.textproto status.json; do
+  if [[ -e "${run}/${file}" ]]; then
+    cp "${run}/${file}" "${outputs}/${file}"
+  elif [[ "${code}" == 0 ]]; then
+    printf '%s: the trainer left no %s\n' "${label}" "${file}" >&2
+    exit 1
+  else
+    : >"${outputs}/${file}"
+  fi
+done
+: >"${outputs}/failure.txt"
+if [[ "${code}" != 0 ]]; then
+  tail -n 1 "${scratch}/log" >"${outputs}/failure.txt"
+fi
+
+# The last checkpoint only.
+mkdir -p "${outputs}/checkpoints"
+last="$(find "${run}/checkpoints" -maxdepth 1 -name 'step-*' 2>/dev/null |
+  sort -V | tail -n 1)" || true
+if [[ "${code}" == 0 && -n "${last}" ]]; then
+  cp -R "${last}" "${outputs}/checkpoints/"
+  cp "${last}/weights.safetensors" "${outputs}/weights.safetensors"
+else
+  : >"${outputs}/weights.safetensors"
+fi
