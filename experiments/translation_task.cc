@@ -185,8 +185,10 @@ class TranslationTask : public Task {
   Showcase Show(Forward<float>& forward) const override;
 
   std::map<std::string, std::string> Files() const override {
-    return {{"source_vocabulary.txt", model_.source_vocabulary().ToText()},
-            {"target_vocabulary.txt", model_.target_vocabulary().ToText()}};
+    return {{"source_vocabulary.txt",
+             model_.translator().source_vocabulary().ToText()},
+            {"target_vocabulary.txt",
+             model_.translator().target_vocabulary().ToText()}};
   }
   std::map<std::string, std::string> DataDigests() const override {
     return digests_;
@@ -205,7 +207,7 @@ LabelledMatrix TranslationTask::HeatMap(const SentencePair& pair,
                                         const Translation& translation) const {
   LabelledMatrix map;
   map.title = absl::StrJoin(pair.source, " ");
-  map.rows = model_.Words(translation);
+  map.rows = model_.translator().Words(translation);
   const bool right = map.rows == pair.target;
   if (translation.finished) map.rows.push_back("<eos>");
   map.columns = pair.source;
@@ -228,8 +230,8 @@ Showcase TranslationTask::Show(Forward<float>& forward) const {
   showcase.summary = absl::StrFormat(
       "Translation: %d sentence pairs to learn from, %d source and %d target "
       "words.",
-      data.train.size(), model_.source_vocabulary().size(),
-      model_.target_vocabulary().size());
+      data.train.size(), model_.translator().source_vocabulary().size(),
+      model_.translator().target_vocabulary().size());
   std::vector<SentencePair> shown = samples_;
   for (const auto* split : {&data.test, &data.test_apart, &data.dev}) {
     for (const SentencePair& pair : *split) {
@@ -240,9 +242,10 @@ Showcase TranslationTask::Show(Forward<float>& forward) const {
   std::vector<std::vector<std::string>> sources;
   for (const SentencePair& pair : shown) sources.push_back(pair.source);
   const std::vector<Translation> translations =
-      model_.Translate(forward, sources, /*beam=*/1);
+      model_.translator().Translate(forward, sources, /*beam=*/1);
   for (size_t i = 0; i < shown.size(); ++i) {
-    const std::vector<std::string> words = model_.Words(translations[i]);
+    const std::vector<std::string> words =
+        model_.translator().Words(translations[i]);
     showcase.samples.push_back(
         {.source = absl::StrJoin(shown[i].source, " "),
          .reference = absl::StrJoin(shown[i].target, " "),

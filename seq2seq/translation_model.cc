@@ -25,25 +25,18 @@ TranslationModel::TranslationModel(
     const ScorerRegistry& scorers, Vocabulary source, Vocabulary target,
     TranslationData data, const TranslationOptions& options)
     : options_(options),
-      source_(std::move(source)),
-      target_(std::move(target)),
+      translator_(encoder, decoder, attention, scorers, std::move(source),
+                  std::move(target), options.num_steps, options.seed),
       data_(std::move(data)),
       train_(EncodePairs(data_.train)),
-      terms_{{"loss", options.scale}},
-      model_(encoder, decoder, attention, scorers,
-             {.source_vocabulary = source_.size(),
-              .target_vocabulary = target_.size()},
-             parameters_.Root()) {
-  parameters_.Finalize(options.seed);
-}
+      terms_{{"loss", options.scale}} {}
 
 std::vector<EncodedPair> TranslationModel::EncodePairs(
     absl::Span<const SentencePair> pairs) const {
   std::vector<EncodedPair> encoded;
   for (const SentencePair& pair : pairs) {
-    encoded.push_back(
-        {EncodeSentence(pair.source, source_, options_.num_steps),
-         EncodeSentence(pair.target, target_, options_.num_steps)});
+    encoded.push_back({translator_.EncodeSource(pair.source),
+                       translator_.EncodeTarget(pair.target)});
   }
   return encoded;
 }
@@ -75,11 +68,12 @@ void TranslationModel::Denominators(absl::Span<const int64_t> examples,
 Var<float> TranslationModel::SumOfLosses(Forward<float>& forward,
                                          const Batch& batch,
                                          double label_smoothing) const {
+  const Seq2SeqModel<float>& model = translator_.model();
   const Var<float> readouts =
-      model_.TeacherForced(forward, batch, /*weights=*/nullptr);
+      model.TeacherForced(forward, batch, /*weights=*/nullptr);
   return LinearCrossEntropy(
       readouts.WithShape({readouts.rows(), readouts.cols()}),
-      forward[model_.output_weight()], forward[model_.output_bias()],
+      forward[model.output_weight()], forward[model.output_bias()],
       batch.target,
       {.label_smoothing = label_smoothing, .ignore_id = Vocabulary::kPad});
 }
@@ -115,21 +109,6 @@ double TranslationModel::MeanLoss(Forward<float>& forward,
   return sum / static_cast<double>(tokens);
 }
 
-std::vector<Translation> TranslationModel::Translate(
-    Forward<float>& forward, absl::Span<const std::vector<std::string>> sources,
-    int beam) const {
-  std::vector<std::vector<int32_t>> ids;
-  for (const auto& source : sources) {
-    ids.push_back(EncodeSentence(source, source_, options_.num_steps));
-  }
-  return Search(model_, forward, ids, {.beam = beam});
-}
-
-std::vector<std::string> TranslationModel::Words(
-    const Translation& translation) const {
-  return target_.Decode(translation.ids);
-}
-
 void TranslationModel::EvaluateSplit(
     Forward<float>& forward, absl::Span<const SentencePair> pairs,
     const std::string& suffix, std::vector<Measurement>* measurements) const {
@@ -143,14 +122,14 @@ void TranslationModel::EvaluateSplit(
   std::vector<std::vector<std::string>> sources;
   for (const SentencePair& pair : pairs) sources.push_back(pair.source);
   const std::vector<Translation> translations =
-      Translate(forward, sources, /*beam=*/1);
+      translator_.Translate(forward, sources, /*beam=*/1);
   ExactMatch exact_match;
   AlignmentErrorRate alignment;
   bool aligned = false;
   std::vector<std::string> predictions;
   std::vector<std::vector<std::string>> references;
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const std::vector<std::string> words = Words(translations[i]);
+    const std::vector<std::string> words = translator_.Words(translations[i]);
     exact_match.Add(words, pairs[i].target);
     predictions.push_back(absl::StrJoin(words, " "));
     references.push_back({absl::StrJoin(pairs[i].target, " ")});
@@ -172,7 +151,7 @@ void TranslationModel::EvaluateSplit(
     forward.BeginStep();
     const Batch batch = MakeBatch(encoded, examples, forward.tape().arena());
     std::vector<Var<float>> weights;
-    model_.TeacherForced(forward, batch, &weights);
+    translator_.model().TeacherForced(forward, batch, &weights);
     for (size_t i = begin; i < end; ++i) {
       const SentencePair& pair = pairs[i];
       if (pair.alignment.empty()) continue;

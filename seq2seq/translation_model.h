@@ -11,10 +11,9 @@
 #include "attention/scorer_registry.h"
 #include "nn/model.h"
 #include "seq2seq/batch.h"
-#include "seq2seq/search.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/seq2seq.pb.h"
-#include "seq2seq/seq2seq_model.h"
+#include "seq2seq/translator.h"
 #include "seq2seq/vocabulary.h"
 
 namespace regard {
@@ -47,7 +46,9 @@ class TranslationModel : public Model<float> {
                    Vocabulary source, Vocabulary target, TranslationData data,
                    const TranslationOptions& options);
 
-  ParameterStore<float>& parameters() override { return parameters_; }
+  ParameterStore<float>& parameters() override {
+    return translator_.parameters();
+  }
   int64_t num_examples() const override {
     return static_cast<int64_t>(train_.size());
   }
@@ -64,18 +65,9 @@ class TranslationModel : public Model<float> {
   void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 
-  // The best translation of each source, with attention weights.
-  std::vector<Translation> Translate(
-      Forward<float>& forward,
-      absl::Span<const std::vector<std::string>> sources, int beam) const;
-
-  // Words of a translation.
-  std::vector<std::string> Words(const Translation& translation) const;
-
   const TranslationData& data() const { return data_; }
-  const Vocabulary& source_vocabulary() const { return source_; }
-  const Vocabulary& target_vocabulary() const { return target_; }
-  bool has_attention() const { return model_.has_attention(); }
+  const Translator& translator() const { return translator_; }
+  bool has_attention() const { return translator_.model().has_attention(); }
 
  private:
   // Nats per target token of `pairs`, without dropout.
@@ -91,13 +83,10 @@ class TranslationModel : public Model<float> {
                          double label_smoothing) const;
 
   const TranslationOptions options_;
-  Vocabulary source_;
-  Vocabulary target_;
+  Translator translator_;
   TranslationData data_;
   std::vector<EncodedPair> train_;
   LossTerm terms_[1];
-  ParameterStore<float> parameters_;
-  Seq2SeqModel<float> model_;
 };
 
 }  // namespace regard

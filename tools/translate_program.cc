@@ -1,0 +1,246 @@
+#include "tools/translate_program.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "autodiff/tape.h"
+#include "experiments/command_line.h"
+#include "experiments/report/alignment_text.h"
+#include "experiments/report/printable_text.h"
+#include "experiments/trained_translator.h"
+#include "nn/forward.h"
+#include "seq2seq/search.h"
+#include "seq2seq/translator.h"
+#include "third_party/abseil_backport/status_macros.h"
+#include "tools/line_reader.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kUsage[] =
+    "Translates sentences with the model of a run.\n\n"
+    "  translate --run=DIR [--beam=K] [--align] [SENTENCE...]\n\n"
+    "Without sentences, they are read from standard input, one a line. Where\n"
+    "standard output is not a terminal it gets one translation a line, in the\n"
+    "order of the sentences, and nothing else.";
+constexpr int kMostBeams = 64;
+// Bound time and memory whatever comes in: longer sentences are cut.
+constexpr size_t kMostWords = 500;
+constexpr size_t kMostLineBytes = size_t{1} << 16;
+// Sentences translated together, and ids of all of them with padding.
+constexpr size_t kBatch = 64;
+constexpr size_t kMostPaddedIds = 4096;
+// Words that are named as unknown, each once.
+constexpr size_t kMostUnknown = 20;
+
+struct Arguments {
+  std::string run;
+  int beam = 1;
+  bool align = false;
+  std::vector<std::string> sentences;
+};
+
+absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
+  CommandLine line(kUsage);
+  line.Text("run", &arguments->run, "the run folder");
+  line.Number("beam", &arguments->beam, 1, kMostBeams,
+              "hypotheses kept by the search; 1, the default, is greedy");
+  line.Switch("align", &arguments->align,
+              "draws what each word looked at; off a terminal on standard "
+              "error");
+  line.Positional(&arguments->sentences, "SENTENCE");
+  return line.Parse(argc, argv);
+}
+
+// Translates sentence after sentence to standard output.
+class Session {
+ public:
+  Session(const TrainedTranslator& trained, const Arguments& arguments)
+      : translator_(*trained.translator),
+        beam_(arguments.beam),
+        align_(arguments.align),
+        terminal_(isatty(STDOUT_FILENO) != 0),
+        forward_(tape_, std::as_const(translator_).parameters(), nullptr) {
+    align_ |= terminal_ && !arguments.sentences.empty();
+    align_ &= translator_.model().has_attention();
+    style_.unicode = TerminalTakesUnicode();
+    winsize window;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
+      style_.width = window.ws_col;
+    }
+  }
+
+  // Takes a sentence; it is answered now or by a later call.
+  void Add(absl::string_view text, bool cut);
+  // Answers what is waiting. False when it cannot be written.
+  bool Flush();
+
+ private:
+  void NameUnknown(const std::vector<std::string>& words);
+  void DrawAlignment(const std::vector<std::string>& source,
+                     const Translation& translation) const;
+
+  const Translator& translator_;
+  const int beam_;
+  bool align_;
+  const bool terminal_;
+  AlignmentTextStyle style_;
+  Tape<float> tape_;
+  Forward<float> forward_;
+  std::vector<std::vector<std::string>> waiting_;
+  size_t longest_ = 0;     // words of those waiting
+  int64_t sentences_ = 0;  // so far
+  absl::flat_hash_set<std::string> unknown_;
+};
+
+void Session::NameUnknown(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (unknown_.size() > kMostUnknown ||
+        translator_.source_vocabulary().Contains(word) ||
+        !unknown_.insert(word).second) {
+      continue;
+    }
+    if (unknown_.size() > kMostUnknown) {
+      std::fprintf(stderr, "note: further unknown words are not named\n");
+      return;
+    }
+    std::fprintf(stderr, "note: sentence %s: the model does not know '%s'\n",
+                 absl::StrCat(sentences_).c_str(),
+                 CutToWidth(word, /*width=*/60, "~").c_str());
+  }
+}
+
+void Session::Add(absl::string_view text, bool cut) {
+  ++sentences_;
+  std::vector<std::string> words =
+      TypedWords(text, translator_.source_vocabulary());
+  if (cut || words.size() > kMostWords) {
+    words.resize(std::min(words.size(), kMostWords));
+    std::fprintf(stderr,
+                 "note: sentence %s is cut: its first %s words are "
+                 "translated\n",
+                 absl::StrCat(sentences_).c_str(),
+                 absl::StrCat(words.size()).c_str());
+  }
+  NameUnknown(words);
+  longest_ = std::max(longest_, words.size() + 1);
+  const size_t lines = waiting_.size() + 1;
+  const auto beams = static_cast<size_t>(beam_);
+  const bool full =
+      lines * beams > kBatch || lines * longest_ * beams > kMostPaddedIds;
+  if (full && !waiting_.empty()) {
+    Flush();
+    longest_ = words.size() + 1;
+  }
+  waiting_.push_back(std::move(words));
+}
+
+bool Session::Flush() {
+  // An empty sentence has an empty translation.
+  std::vector<std::vector<std::string>> sources;
+  for (const auto& words : waiting_) {
+    if (!words.empty()) sources.push_back(words);
+  }
+  const std::vector<Translation> translations =
+      translator_.Translate(forward_, sources, beam_);
+  size_t next = 0;
+  for (const auto& words : waiting_) {
+    if (words.empty()) {
+      std::fputs("\n", stdout);
+      continue;
+    }
+    const Translation& translation = translations[next++];
+    std::fputs(
+        absl::StrCat(absl::StrJoin(translator_.Words(translation), " "), "\n")
+            .c_str(),
+        stdout);
+    if (align_) DrawAlignment(words, translation);
+  }
+  waiting_.clear();
+  longest_ = 0;
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+}
+
+void Session::DrawAlignment(const std::vector<std::string>& source,
+                            const Translation& translation) const {
+  LabelledMatrix map;
+  map.rows = translator_.Words(translation);
+  if (translation.finished) map.rows.push_back("<eos>");
+  map.columns = source;
+  map.columns.push_back("<eos>");
+  map.columns.resize(translation.weights.size() / map.rows.size());
+  map.heads.push_back({translation.weights.begin(), translation.weights.end()});
+  std::fputs(absl::StrCat("\n", AlignmentText(map, style_), "\n").c_str(),
+             terminal_ ? stdout : stderr);
+}
+
+absl::Status TranslateInput(Session& session, bool* written) {
+  if (isatty(STDIN_FILENO) != 0) {
+    std::fputs("one sentence a line; Ctrl-D ends\n", stderr);
+  }
+  LineReader reader(STDIN_FILENO, kMostLineBytes);
+  std::string line;
+  bool cut;
+  while (*written && reader.Next(&line, &cut)) {
+    session.Add(line, cut);
+    // Whoever waits for an answer before the next sentence gets it.
+    if (!reader.Ready()) *written = session.Flush();
+  }
+  *written = session.Flush() && *written;
+  if (reader.error() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "error: cannot read standard input: ", std::strerror(reader.error())));
+}
+
+int Complain(const absl::Status& status, int code) {
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return code;
+}
+
+}  // namespace
+
+int TranslateMain(int argc, char** argv, const ScorerRegistry& scorers) {
+  Arguments arguments;
+  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
+      !status.ok()) {
+    if (!absl::IsCancelled(status)) return Complain(status, 2);
+    std::fputs(std::string(status.message()).c_str(), stdout);
+    return 0;
+  }
+  const absl::StatusOr<TrainedTranslator> trained =
+      LoadTranslator(arguments.run, scorers);
+  if (!trained.ok()) return Complain(trained.status(), 2);
+  for (const std::string& note : trained->notes) {
+    std::fprintf(stderr, "%s\n", note.c_str());
+  }
+  Session session(*trained, arguments);
+  bool written = true;
+  absl::Status status;
+  if (arguments.sentences.empty()) {
+    status = TranslateInput(session, &written);
+  } else {
+    for (const std::string& sentence : arguments.sentences) {
+      session.Add(sentence, /*cut=*/false);
+    }
+    written = session.Flush();
+  }
+  if (!status.ok()) return Complain(status, 2);
+  if (written) return 0;
+  std::fputs("error: cannot write the translations\n", stderr);
+  return 1;
+}
+
+}  // namespace regard

@@ -1,0 +1,107 @@
+#!/bin/bash
+# Trains for a moment, then translates as scripts do: through pipes.
+
+set -euo pipefail
+
+train="${PWD}/$1"
+translate="${PWD}/$2"
+config="${PWD}/$3"
+cd "${TEST_TMPDIR}"
+unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
+
+failures=0
+expect() { # expect WHAT WANTED GOT
+  if [[ "$3" != "$2" ]]; then
+    printf 'FAILED: %s\n  wanted: %s\n  got: %s\n' "$1" "$2" "$3"
+    failures=$((failures + 1))
+  fi
+}
+expect_note() { # expect_note WHAT PART: standard error of the last run has PART.
+  if ! grep -qF -- "$2" err; then
+    printf 'FAILED: %s\n  wanted in: %s\n' "$1" "$2"
+    cat err
+    failures=$((failures + 1))
+  fi
+}
+
+"${train}" --config="${config}" --run=run --set data.phrasebook.train=600 \
+  --set data.phrasebook.dev=10 --set data.phrasebook.test=10 \
+  --set data.phrasebook.test_apart=10 --set training.epochs=2 \
+  --set model.encoder.hidden=16 --set model.decoder.hidden=16 >log 2>&1
+
+# A thousand lines of every length, some of them empty.
+words=(they are watching . the girl sees a zebra he)
+for i in $(seq 0 999); do
+  echo "${words[*]:0:$((i % 11))}"
+done >thousand
+"${translate}" --run=run <thousand >out 2>err
+expect 'a thousand lines in, a thousand out' 1000 "$(wc -l <out)"
+expect_note 'an unknown word is named' "'zebra'"
+expect 'each unknown word is named once' 1 "$(grep -c zebra err)"
+
+# The same whatever else is translated at the same time.
+for i in $(seq 0 10); do
+  sed -n "$((i + 1))p" thousand | "${translate}" --run=run 2>/dev/null
+done >alone
+head -n 11 out >first
+expect 'alone as in company' "$(cat alone)" "$(cat first)"
+for i in $(seq 0 89); do cat alone; done | head -n 990 >wanted
+head -n 990 out | cmp - wanted || failures=$((failures + 1))
+expect 'an empty line has an empty translation' '' "$(head -n 1 out)"
+mapfile -t sentences < <(tail -n +2 thousand | head -n 10)
+expect 'arguments as lines' "$(tail -n +2 alone)" \
+  "$("${translate}" --run=run "${sentences[@]}" 2>/dev/null)"
+expect 'as many lines from a beam' 1000 \
+  "$("${translate}" --run=run --beam=3 <thousand 2>/dev/null | wc -l)"
+
+# Ten thousand words in one line, then an ordinary one without a newline.
+{
+  printf 'they %.0s' $(seq 10000)
+  printf '\nthey are watching .'
+} | "${translate}" --run=run >out 2>err
+expect 'a long line is one line' 2 "$(wc -l <out)"
+expect 'the line after it' "$(sed -n 5p alone)" "$(tail -n 1 out)"
+expect_note 'a cut is told' 'sentence 1 is cut: its first 500 words'
+
+# What is no text is answered with a line all the same.
+printf 'a\0b \xff\xfe\r\n\x1b[31m they\n' | "${translate}" --run=run >out 2>err
+expect 'bytes of any kind' 2 "$(wc -l <out)"
+expect 'no line in, none out' '' "$("${translate}" --run=run </dev/null 2>&1)"
+expect 'typed without spaces' "$(sed -n 5p alone)" \
+  "$(echo 'They are  watching.' | "${translate}" --run=run 2>&1)"
+
+# An answer comes before the next question.
+mkfifo questions answers
+"${translate}" --run=run <questions >answers 2>/dev/null &
+exec 3>questions 4<answers
+echo 'they are watching .' >&3
+answer=nothing
+read -r -t 60 -u 4 answer || true
+expect 'an answer without waiting for more' "$(sed -n 5p alone)" "${answer}"
+exec 3>&- 4<&-
+wait
+
+# Alignments do not disturb standard output.
+expect 'align in a pipe' "$(sed -n 5p alone)" \
+  "$("${translate}" --run=run --align 'they are watching .' 2>err)"
+expect_note 'the alignment is on standard error' 'watching'
+
+fails() { # fails WHAT PART ARGUMENT...: exit 2 with PART on standard error.
+  local what="$1" part="$2" code=0
+  shift 2
+  "${translate}" "$@" >out 2>err </dev/null || code=$?
+  expect "${what}: exit code" 2 "${code}"
+  expect "${what}: standard output" '' "$(cat out)"
+  expect_note "${what}" "${part}"
+}
+fails 'no run' '--run=DIR must name' 'hello'
+fails 'a folder that is not there' 'no run there' --run=nowhere
+fails 'a flag that is misspelt' 'no flag --beem' --run=run --beem=3
+fails 'a beam of nothing' '--beam' --run=run --beam=0
+rm run/target_vocabulary.txt
+fails 'a vocabulary that is gone' 'target_vocabulary.txt' --run=run
+rm -r run/checkpoints
+cp run/source_vocabulary.txt run/target_vocabulary.txt
+fails 'no checkpoint' 'no whole checkpoint' --run=run
+
+exit $((failures > 0))
