@@ -40,81 +40,82 @@ def _guess(contender, seconds):
     return min(once, contender.seconds_per_step(steps))
 
 
-def _start_all(work, options, weights, problems):
-    """Contenders that answered, and agree with Regard, by entry."""
-    everyone = processes.entries(work, options.compiled)
-    started, agreeing = {}, {}
-    reference = None
-    for entry in everyone:
-        if entry.engine != "regard" and not started:
-            break
-        started[entry] = processes.Contender(
-            entry, work, weights, options.folder, options.regard_step)
-        if entry.engine == "regard" and not weights.exists():
-            started[entry].ask(f"write {weights}")
-    for entry, contender in started.items():
-        contender.send("check")
-    for entry, contender in started.items():
+def _start(entries, work, weights, options, problems):
+    """Contenders of one engine that answered in time, with their numbers."""
+    contenders = [processes.Contender(entry, work, weights, options.folder,
+                                      options.regard_step)
+                  for entry in entries]
+    answered = []
+    if entries and entries[0].engine == "regard":
+        contenders[0].ask(f"write {weights}")
+    deadline = time.monotonic() + options.patience
+    for contender in contenders:
         try:
-            numbers = [float(n) for n in contender.answer(options.patience)]
+            contender.send("check")
+            patience = max(1.0, deadline - time.monotonic())
+            answered.append((contender,
+                             [float(n) for n in contender.answer(patience)]))
         except processes.Failure as failure:
             problems.append(f"{work.name}: {failure}")
             contender.close()
-            continue
-        reference = reference or numbers
-        if _agree(reference, numbers):
-            agreeing[entry] = contender
-        else:
-            problems.append(f"{work.name}: {entry} computes {numbers}, "
-                            f"{everyone[0]} {reference}")
+    return answered
+
+
+def _first_results(answered, reference, work, options, problems):
+    """Pairs of contender and Result of those that agree with `reference`."""
+    pairs = []
+    for contender, numbers in answered:
+        if not _agree(reference, numbers):
+            problems.append(f"{work.name}: {contender.entry} computes "
+                            f"{numbers}, Regard {reference}")
             contender.close()
-    print(f"{work.name}: {len(agreeing)} of {len(everyone)} contenders agree "
-          f"with {reference}", flush=True)
-    return agreeing
+            continue
+        time.sleep(_PAUSE)
+        guess = _guess(contender, options.seconds / 2)
+        memory = int(contender.ask("memory")[0])
+        pairs.append((contender, Result(contender.entry, [], memory, guess)))
+        print(f"  {contender.entry}: about {guess * 1e3:.4g} ms", flush=True)
+    return pairs
 
 
 def measure(work, options, problems):
-    """A list of Results; those of an engine's best have rounds."""
+    """A list of Results; Regard's and those of a peer's best have rounds."""
     weights = options.folder / f"{work.name}.safetensors"
-    weights.unlink(missing_ok=True)
-    contenders = _start_all(work, options, weights, problems)
+    everyone = processes.entries(work, options.compiled)
+    chosen, results = [], []
+    reference = None
+    print(work.name, flush=True)
     try:
-        return _time(contenders, options)
+        for engine in ("regard", *work.peers):
+            answered = _start([e for e in everyone if e.engine == engine],
+                              work, weights, options, problems)
+            if engine == "regard":
+                reference = answered[0][1]
+            pairs = _first_results(answered, reference, work, options, problems)
+            results += [result for _, result in pairs]
+            pairs.sort(key=lambda pair: pair[1].first_guess)
+            keep = len(pairs) if engine == "regard" else 1
+            chosen += pairs[:keep]
+            # What contends no more gives its memory back.
+            for contender, _ in pairs[keep:]:
+                contender.close()
+        _take_turns(chosen, options)
     finally:
-        for contender in contenders.values():
+        for contender, _ in chosen:
             contender.close()
+    return results
 
 
-def _time(contenders, options):
-    results = []
-    for entry, contender in contenders.items():
-        time.sleep(_PAUSE)
-        guess = _guess(contender, options.seconds / 2)
-        results.append(Result(entry, [], int(contender.ask("memory")[0]),
-                              guess))
-        print(f"  {entry}: about {guess * 1e3:.4g} ms", flush=True)
-    chosen = []
-    for engine in ("regard", "torch", "jax"):
-        ours = [r for r in results if r.entry.engine == engine]
-        if engine == "regard":
-            chosen += ours
-        elif ours:
-            chosen.append(min(ours, key=lambda result: result.first_guess))
-    # What does not contend any more gives its memory back.
-    for entry in set(contenders) - {result.entry for result in chosen}:
-        contenders.pop(entry).close()
+def _take_turns(pairs, options):
     for _ in range(options.rounds):
-        for result in chosen:
+        for contender, result in pairs:
             steps = max(1, round(options.seconds / result.first_guess))
             time.sleep(_PAUSE)
-            result.seconds.append(
-                contenders[result.entry].seconds_per_step(steps))
-    for result in chosen:
-        contender = contenders[result.entry]
+            result.seconds.append(contender.seconds_per_step(steps))
+    for contender, result in pairs:
         result.kibibytes = int(contender.ask("memory")[0])
         if result.entry.engine == "regard":
             result.allocations = int(contender.ask("allocations")[0])
-    return results
 
 
 def growth(base, grown, options):
