@@ -1,8 +1,8 @@
-"""Times the same models in Regard, PyTorch and JAX. Start it by tools/peers/run.
-"""
+"""Times the same models in Regard, PyTorch and JAX: tools/peers/run."""
 
 import argparse
 import importlib.metadata
+import math
 import pathlib
 import subprocess
 import sys
@@ -15,18 +15,19 @@ import works
 
 def _options():
     parser = argparse.ArgumentParser(
-        prog="tools/peers/run", description=__doc__,
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+        prog="tools/peers/run",
+        description="Times the same models in Regard, PyTorch and JAX.")
     parser.add_argument("--works", default="", metavar="NAME,NAME",
                         help="only these works; by default all")
     parser.add_argument("--rounds", type=int, default=10,
-                        help="turns that each contender takes")
+                        help="turns that each contender takes (10)")
     parser.add_argument("--seconds", type=float, default=0.5,
-                        help="length of a turn; at least one step")
+                        help="length of a turn; at least one step (0.5)")
     parser.add_argument("--patience", type=float, default=300,
-                        help="seconds until a contender must be ready")
-    parser.add_argument("--no-compile", dest="compiled", action="store_false",
-                        help="leave torch.compile out")
+                        help="seconds until a contender must be ready (300)")
+    parser.add_argument("--compile", default="all", metavar="NAME,NAME",
+                        help="works that torch.compile is tried on, which "
+                        "takes minutes the first time; or none (all)")
     parser.add_argument("--no-growth", dest="growth", action="store_false",
                         help="leave the growth in B, T, H and V out")
     parser.add_argument("--regard-step", required=True, help=argparse.SUPPRESS)
@@ -61,8 +62,9 @@ def _sections(measured, peaks, exponents):
     yield "how many times Regard's memory", table.memory(measured)
     if exponents:
         yield "growth: time as extent^exponent", [
-            f"* {letter}: {middle:.2f} ({low:.2f} - {high:.2f})"
-            for letter, (middle, low, high) in exponents]
+            f"* {letter}: {middle:.2f} ({low:.2f} - {high:.2f}), that of the "
+            f"arithmetic {needed:.2f}"
+            for letter, needed, (middle, low, high) in exponents]
     yield "all forms, before the rounds", table.forms(measured)
 
 
@@ -76,7 +78,8 @@ def main():
         peaks[work.name] = _peak(options.fma_peak)
         measured.append((work, measure.measure(work, options, problems)))
     exponents = [] if not options.growth else [
-        (letter, measure.growth(base, grown, options))
+        (letter, math.log2(grown.gigaflops() / base.gigaflops()),
+         measure.growth(base, grown, options))
         for letter, base, grown in works.growth()]
     lines = [_machine(), "",
              time.strftime("%Y-%m-%d") + f", {options.rounds} turns of "

@@ -81,7 +81,9 @@ def _first_results(answered, reference, work, options, problems):
 def measure(work, options, problems):
     """A list of Results; Regard's and those of a peer's best have rounds."""
     weights = options.folder / f"{work.name}.safetensors"
-    everyone = processes.entries(work, options.compiled)
+    compiled = (options.compile == "all"
+                or work.name in options.compile.split(","))
+    everyone = processes.entries(work, compiled)
     chosen, results = [], []
     reference = None
     print(work.name, flush=True)

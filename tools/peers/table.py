@@ -29,8 +29,8 @@ def _work_rows(work, results, peak):
             continue
         seconds = result.median()
         rate = work.gigaflops() / seconds
-        arithmetic = ("- | -" if rate == 0 else
-                      f"{rate:.0f} | {100 * rate / peak[result.entry.threads]:.0f}")
+        share = 100 * rate / peak[result.entry.threads]
+        arithmetic = "- | -" if rate == 0 else f"{rate:.0f} | {share:.0f}"
         yield (f"| {work.name} | {result.entry} | "
                f"{_spread(result.seconds, 1e3)} | "
                f"{work.tokens() / seconds:,.0f} | {arithmetic} | "
