@@ -163,6 +163,14 @@ void ValidateExperiment(const Experiment& config, const ScorerRegistry& scorers,
     const FieldScope scope(problems, "optimizer");
     Validate(config.optimizer(), problems);
   }
+  if (config.has_baseline()) {
+    const FieldScope scope(problems, "baseline");
+    if (config.baseline().override_size() == 0) {
+      problems.Add("",
+                   "change something: override { path: \"...\" value: "
+                   "\"...\" }");
+    }
+  }
   const FieldScope scope(problems, "training");
   const Training& training = config.training();
   problems.RequireInRange("epochs", training.epochs(), 0, 1e6);

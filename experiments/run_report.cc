@@ -4,8 +4,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "experiments/report/html_report.h"
+#include "experiments/report/metric_description.h"
 
 namespace regard {
 
@@ -50,14 +52,23 @@ std::vector<Plot> TrainingCurves(absl::Span<const MetricsRecord> records) {
   return plots;
 }
 
-// Test metrics first: they are what the run was for.
-std::vector<Metric> OrderedMetrics(const std::map<std::string, double>& all) {
+// Test metrics first: they are what the run was for. Each with what to compare
+// it with.
+std::vector<Metric> OrderedMetrics(const RunReport& report) {
   std::vector<Metric> metrics;
   for (const char* prefix : {"test/", "dev/", "train/"}) {
-    for (const auto& [name, value] : all) {
-      if (absl::StartsWith(name, prefix)) {
-        metrics.push_back({.name = name, .value = value});
+    for (const auto& [name, value] : report.metrics) {
+      if (!absl::StartsWith(name, prefix)) continue;
+      std::vector<std::string> notes;
+      const auto baseline = report.baseline_metrics.find(name);
+      if (baseline != report.baseline_metrics.end()) {
+        notes.push_back(absl::StrCat(report.baseline_name, ": ",
+                                     FormatMetric(baseline->second)));
       }
+      const auto note = report.showcase.notes.find(name);
+      if (note != report.showcase.notes.end()) notes.push_back(note->second);
+      metrics.push_back(
+          {.name = name, .value = value, .note = absl::StrJoin(notes, "; ")});
     }
   }
   return metrics;
@@ -67,12 +78,9 @@ std::vector<Metric> OrderedMetrics(const std::map<std::string, double>& all) {
 
 std::string RunReportHtml(const RunReport& report) {
   HtmlReport page(report.name, report.showcase.summary);
-  page.AddMetrics(OrderedMetrics(report.metrics));
+  page.AddMetrics(OrderedMetrics(report));
   if (!report.showcase.plots.empty()) {
     page.AddPlots("Result", report.showcase.plots);
-  }
-  for (const Table& table : report.showcase.tables) {
-    page.AddTable("Comparison", table);
   }
   if (!report.showcase.samples.empty()) {
     page.AddSamples("Translations", report.showcase.samples);
@@ -89,7 +97,7 @@ std::string RunReportHtml(const RunReport& report) {
 EndOfRun RunReportText(const RunReport& report, const std::string& run_path,
                        const std::string& report_path) {
   EndOfRun end;
-  end.metrics = OrderedMetrics(report.metrics);
+  end.metrics = OrderedMetrics(report);
   end.samples = report.showcase.samples;
   if (end.samples.size() > 5) end.samples.resize(5);
   if (!report.showcase.samples.empty() && !report.showcase.heat_maps.empty()) {

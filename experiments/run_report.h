@@ -18,6 +18,9 @@ struct RunReport {
   Showcase showcase;
   // Last value of each metric.
   std::map<std::string, double> metrics;
+  // Of the baseline, by the same names; may be empty.
+  std::string baseline_name;
+  std::map<std::string, double> baseline_metrics;
   std::vector<MetricsRecord> records;
   std::string resolved_config;
 };

@@ -15,9 +15,10 @@ namespace regard {
 // What a run shows of its result besides numbers.
 struct Showcase {
   std::vector<Plot> plots;
-  std::vector<Table> tables;
   std::vector<LabelledMatrix> heat_maps;  // the first is drawn in the terminal
   std::vector<TranslationSample> samples;
+  // What to compare a metric with, by its prefixed name: "diagonal: 0.41".
+  std::map<std::string, std::string> notes;
   // One sentence on what the task is.
   std::string summary;
 };

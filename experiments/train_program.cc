@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -17,27 +16,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "autodiff/tape.h"
 #include "experiments/build_task.h"
 #include "experiments/command_line.h"
-#include "experiments/config/config_file.h"
-#include "experiments/config/diff.h"
-#include "experiments/config/origins.h"
-#include "experiments/config/reader.h"
-#include "experiments/config/resolved.h"
-#include "experiments/experiment.pb.h"
 #include "experiments/report/end_of_run.h"
-#include "experiments/report/progress.h"
-#include "experiments/run/checkpoint.h"
-#include "experiments/run/environment.h"
-#include "experiments/run/file_operations.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/run_folder.h"
-#include "experiments/run/status.h"
-#include "experiments/run/weights_digest.h"
 #include "experiments/run_report.h"
 #include "experiments/stop_signal.h"
-#include "experiments/trainer.h"
-#include "experiments/weights.h"
+#include "experiments/training_run.h"
+#include "nn/forward.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -48,7 +36,7 @@ constexpr char kUsage[] =
     "Trains an experiment and writes a run folder.\n\n"
     "  train [--config=FILE] [--run=DIR] [--set PATH=VALUE]... [--threads=N]\n"
     "        [--resume] [--check]";
-constexpr int64_t kMostTextBytes = int64_t{1} << 26;
+constexpr int64_t kMostConfigTextBytes = int64_t{1} << 26;
 
 struct Arguments {
   std::string config;
@@ -79,252 +67,156 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   return line.Parse(argc, argv);
 }
 
-struct LoadedConfig {
-  Experiment config;
-  std::string given;     // text of the file that was named
-  std::string resolved;  // in full, with origins
-};
-
-absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
-                                        absl::Span<const std::string> overrides,
-                                        const ScorerRegistry& scorers) {
-  LoadedConfig loaded;
-  REGARD_ASSIGN_OR_RETURN(const ConfigOrigins origins,
-                          ReadConfig(source, overrides, &loaded.config));
-  ConfigProblems problems;
-  ValidateExperiment(loaded.config, scorers, problems);
-  REGARD_RETURN_IF_ERROR(LocateProblems(problems, origins));
-  for (const ConfigText& text : origins.texts()) {
-    if (!text.is_override()) loaded.given = text.text();
-  }
-  loaded.resolved = ResolvedConfig(loaded.config, origins);
-  return loaded;
+absl::StatusOr<RunFolder> OpenFolder(const std::string& path,
+                                     const std::string& name, bool resume) {
+  RunFolderOptions options;
+  options.path = path;
+  options.name = name;
+  options.now = absl::Now();
+  options.resume = resume;
+  return RunFolder::Open(options, StartFolders::FromEnvironment());
 }
 
-// That a run to go on with is a run of this very config.
-absl::Status CheckSameConfig(const RunFolder& folder,
-                             const Experiment& config) {
-  REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          folder.Read("resolved.textproto", kMostTextBytes));
-  Experiment stored;
-  REGARD_RETURN_IF_ERROR(
-      ReadConfig({folder.File("resolved.textproto"), text}, {}, &stored)
-          .status());
-  std::string differences;
-  for (const ConfigDifference& difference : DiffConfigs(stored, config)) {
-    absl::StrAppend(&differences, "\n  ", difference.path, ": ",
-                    difference.before, " in the run, ", difference.after,
-                    " now");
-  }
-  if (differences.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "error: ", folder.path(),
-      ": the config differs from that of the run to resume:", differences));
-}
-
-// One training run with its folder.
-class Run {
- public:
-  Run(const Arguments& arguments, const ScorerRegistry& scorers,
-      absl::string_view default_config)
-      : arguments_(arguments),
-        scorers_(scorers),
-        default_config_(default_config) {}
-
-  // What is wrong with the config and its data alone.
-  absl::Status Check();
-  // Everything that can be wrong with what the user gave.
-  absl::Status Prepare();
-  // The exit code.
-  absl::StatusOr<int> Train();
-  // Notes in the folder that training failed.
-  void Fail();
-
- private:
-  ConfigSource Source() const;
-  absl::Status WriteFiles();
-  absl::Status Finish(const TrainerResult& result);
-  RunStatus Status(RunState state, const TrainerResult& result) const;
-
-  const Arguments& arguments_;
-  const ScorerRegistry& scorers_;
-  const absl::string_view default_config_;
-  LoadedConfig loaded_;
-  std::unique_ptr<Task> task_;
-  std::optional<RunFolder> folder_;
-  std::optional<Checkpoint> checkpoint_;
-  int64_t failed_step_ = 0;
-};
-
-ConfigSource Run::Source() const {
-  if (!arguments_.config.empty()) return {arguments_.config, std::nullopt};
-  // A run to resume knows its own config.
-  if (arguments_.resume && folder_.has_value() && folder_->holds_run()) {
+// What to train. A run to resume knows its own config.
+ConfigSource SourceOf(const Arguments& arguments,
+                      absl::string_view default_config,
+                      const std::optional<RunFolder>& folder) {
+  if (!arguments.config.empty()) return {arguments.config, std::nullopt};
+  if (folder.has_value() && folder->holds_run()) {
     absl::StatusOr<std::string> text =
-        folder_->Read("resolved.textproto", kMostTextBytes);
-    if (text.ok()) return {folder_->File("resolved.textproto"), *text};
+        folder->Read("resolved.textproto", kMostConfigTextBytes);
+    if (text.ok()) return {folder->File("resolved.textproto"), *text};
   }
-  return {"built-in phrasebook.textproto", std::string(default_config_)};
+  return {"built-in phrasebook.textproto", std::string(default_config)};
 }
 
-absl::Status Run::Check() {
-  REGARD_ASSIGN_OR_RETURN(loaded_,
-                          LoadConfig(Source(), arguments_.overrides, scorers_));
-  REGARD_ASSIGN_OR_RETURN(task_, BuildTask(loaded_.config, scorers_));
-  return absl::OkStatus();
+// What is wrong with the config and its data alone.
+absl::Status Check(const Arguments& arguments, const ScorerRegistry& scorers,
+                   absl::string_view default_config) {
+  REGARD_ASSIGN_OR_RETURN(
+      const LoadedConfig loaded,
+      LoadConfig(SourceOf(arguments, default_config, std::nullopt),
+                 arguments.overrides, scorers));
+  return BuildTask(loaded.config, scorers).status();
 }
 
-absl::Status Run::Prepare() {
-  // A folder to resume is opened first, for its config; a new one is made last,
-  // so that nothing is left behind by a config that is wrong.
-  const auto open_folder = [this]() -> absl::Status {
-    RunFolderOptions options;
-    options.path = arguments_.run;
-    options.name = loaded_.config.name();
-    options.now = absl::Now();
-    options.resume = arguments_.resume;
+// Everything that can be wrong with what the user gave. A folder to resume is
+// opened first, for its config; a new one is made last, so that a wrong config
+// leaves nothing behind.
+absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
+    const Arguments& arguments, const ScorerRegistry& scorers,
+    absl::string_view default_config) {
+  std::optional<RunFolder> folder;
+  if (arguments.resume && !arguments.run.empty()) {
+    REGARD_ASSIGN_OR_RETURN(RunFolder opened,
+                            OpenFolder(arguments.run, "", /*resume=*/true));
+    folder.emplace(std::move(opened));
+  }
+  REGARD_ASSIGN_OR_RETURN(
+      LoadedConfig loaded,
+      LoadConfig(SourceOf(arguments, default_config, folder),
+                 arguments.overrides, scorers));
+  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
+                          BuildTask(loaded.config, scorers));
+  if (!folder.has_value()) {
     REGARD_ASSIGN_OR_RETURN(
-        RunFolder folder,
-        RunFolder::Open(options, StartFolders::FromEnvironment()));
-    folder_.emplace(std::move(folder));
-    return absl::OkStatus();
-  };
-  const bool open_first = arguments_.resume && !arguments_.run.empty();
-  if (open_first) REGARD_RETURN_IF_ERROR(open_folder());
-  REGARD_RETURN_IF_ERROR(Check());
-  if (!open_first) REGARD_RETURN_IF_ERROR(open_folder());
-  if (!folder_->holds_run()) {
-    if (arguments_.resume) {
-      std::fprintf(stderr, "%s holds no run to resume: starting at step 0\n",
-                   folder_->path().c_str());
-    }
-    return WriteFiles();
+        RunFolder opened,
+        OpenFolder(arguments.run, loaded.config.name(), /*resume=*/false));
+    folder.emplace(std::move(opened));
   }
-  REGARD_RETURN_IF_ERROR(CheckSameConfig(*folder_, loaded_.config));
-  FileOperations files;
-  REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_->path(), files));
-  REGARD_ASSIGN_OR_RETURN(const LatestCheckpoint latest,
-                          FindLatestCheckpoint(folder_->path()));
-  for (const std::string& note : latest.notes) {
-    std::fprintf(stderr, "%s\n", note.c_str());
-  }
-  checkpoint_ = latest.checkpoint;
-  if (!checkpoint_.has_value()) {
-    std::fprintf(stderr, "%s has no whole checkpoint: starting at step 0\n",
-                 folder_->path().c_str());
-    return WriteFiles();
-  }
-  std::fprintf(stderr, "resuming at step %s\n",
-               absl::StrCat(checkpoint_->step).c_str());
-  return absl::OkStatus();
+  auto run = std::make_unique<TrainingRun>(std::move(loaded),
+                                           *std::move(folder), std::move(task));
+  REGARD_RETURN_IF_ERROR(run->Prepare(arguments.resume));
+  return run;
 }
 
-absl::Status Run::WriteFiles() {
-  REGARD_RETURN_IF_ERROR(folder_->Write("config.textproto", loaded_.given));
-  for (const auto& [name, text] : task_->Files()) {
-    REGARD_RETURN_IF_ERROR(folder_->Write(name, text));
+// The baseline of a finished run, in a folder inside the run's.
+absl::StatusOr<std::unique_ptr<TrainingRun>> PrepareBaseline(
+    const TrainingRun& run, const ScorerRegistry& scorers) {
+  Experiment config = run.loaded().config;
+  std::vector<std::string> overrides;
+  for (const Override& change : config.baseline().override()) {
+    overrides.push_back(absl::StrCat(change.path(), "=", change.value()));
   }
-  Environment environment = BuildEnvironment();
-  environment.data = task_->DataDigests();
-  REGARD_RETURN_IF_ERROR(
-      folder_->Write("environment.json", EnvironmentJson(environment)));
-  // Last: a folder with a resolved config holds a run.
-  return folder_->Write("resolved.textproto", loaded_.resolved);
+  REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
+                          LoadConfig({run.folder().File("resolved.textproto"),
+                                      run.loaded().resolved},
+                                     overrides, scorers));
+  loaded.config.clear_baseline();
+  loaded.resolved = loaded.config.DebugString();
+  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
+                          BuildTask(loaded.config, scorers));
+  REGARD_ASSIGN_OR_RETURN(RunFolder folder,
+                          OpenFolder(run.folder().File("baseline"), "",
+                                     /*resume=*/true));
+  auto baseline = std::make_unique<TrainingRun>(
+      std::move(loaded), std::move(folder), std::move(task));
+  REGARD_RETURN_IF_ERROR(baseline->Prepare(/*resume=*/false));
+  return baseline;
 }
 
-RunStatus Run::Status(RunState state, const TrainerResult& result) const {
-  const ParameterStore<float>& parameters = task_->model().parameters();
-  RunStatus status;
-  status.state = state;
-  status.step = result.step;
-  status.metrics = result.metrics;
-  status.weights_digest =
-      WeightsDigest(SlabViews(parameters, parameters.values(), ""));
-  return status;
+int TerminalWidth() {
+  winsize window;
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0;
+  return known && window.ws_col > 0 ? window.ws_col
+                                    : AlignmentTextStyle().width;
 }
 
-void Run::Fail() {
-  if (!folder_.has_value()) return;
-  RunStatus status;
-  status.state = RunState::kFailed;
-  status.step = failed_step_;
-  // The failure itself is what matters to the caller.
-  (void)WriteStatus(folder_->path(), status);
-}
-
-absl::StatusOr<int> Run::Train() {
-  const std::string log_path = folder_->File("metrics.jsonl");
-  REGARD_ASSIGN_OR_RETURN(MetricsLog log,
-                          checkpoint_.has_value()
-                              ? MetricsLog::Resume(log_path, checkpoint_->step)
-                              : MetricsLog::Create(log_path));
-  RunStatus running;
-  running.step = checkpoint_.has_value() ? checkpoint_->step : 0;
-  REGARD_RETURN_IF_ERROR(WriteStatus(folder_->path(), running));
-
-  const int64_t total =
-      Trainer::TotalSteps(loaded_.config, task_->model().num_examples());
-  Progress progress(total, std::max<int64_t>(total / 20, 1),
-                    ProgressToStandardError());
-  const int shards = loaded_.config.num_shards();
-  const int threads =
-      arguments_.threads > 0
-          ? arguments_.threads
-          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (arguments_.threads > shards) {
-    progress.Message(absl::StrCat("num_shards is ", shards, ": ", shards,
-                                  " of ", threads, " threads have work"));
-  }
-  Trainer trainer(loaded_.config, *task_, log, progress,
-                  {.run_folder = folder_->path(),
-                   .threads = threads,
-                   .record_times = !arguments_.omit_times,
-                   .stop_signal = CatchStopSignals()});
-  if (checkpoint_.has_value()) {
-    REGARD_RETURN_IF_ERROR(trainer.Restore(*checkpoint_));
-  }
-  const absl::StatusOr<TrainerResult> result = trainer.Run();
-  failed_step_ = trainer.step();
-  REGARD_RETURN_IF_ERROR(result.status());
-  progress.Finish();
-  if (result->stopped_by != 0) {
-    REGARD_RETURN_IF_ERROR(
-        WriteStatus(folder_->path(), Status(RunState::kInterrupted, *result)));
-    std::fprintf(stderr,
-                 "stopped after step %s, with everything saved; go on with "
-                 "--resume --run=%s\n",
-                 absl::StrCat(result->step).c_str(), folder_->path().c_str());
-    return 128 + result->stopped_by;
-  }
-  REGARD_RETURN_IF_ERROR(Finish(*result));
-  return 0;
-}
-
-absl::Status Run::Finish(const TrainerResult& result) {
+// Writes report.html and prints the end of the run.
+absl::Status Report(const TrainingRun& run, const TrainerResult& result,
+                    const std::string& baseline_name,
+                    const TrainerResult& baseline) {
   Tape<float> tape;
-  Forward<float> forward(tape, task_->model().parameters(), nullptr);
+  Forward<float> forward(tape, run.task().model().parameters(), nullptr);
+  const RunFolder& folder = run.folder();
   RunReport report;
-  report.name = loaded_.config.name();
-  report.showcase = task_->Show(forward);
+  report.name = run.loaded().config.name();
+  report.showcase = run.task().Show(forward);
   report.metrics = result.metrics;
+  report.baseline_name = baseline_name;
+  report.baseline_metrics = baseline.metrics;
   REGARD_ASSIGN_OR_RETURN(report.records,
-                          ReadMetricsLog(folder_->File("metrics.jsonl")));
-  report.resolved_config = loaded_.resolved;
-  REGARD_RETURN_IF_ERROR(folder_->Write("report.html", RunReportHtml(report)));
-  REGARD_RETURN_IF_ERROR(
-      WriteStatus(folder_->path(), Status(RunState::kFinished, result)));
+                          ReadMetricsLog(folder.File("metrics.jsonl")));
+  report.resolved_config = run.loaded().resolved;
+  REGARD_RETURN_IF_ERROR(folder.Write("report.html", RunReportHtml(report)));
   AlignmentTextStyle style;
   style.unicode = TerminalTakesUnicode();
-  winsize window;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
-    style.width = window.ws_col;
-  }
-  std::fputs(EndOfRunText(RunReportText(report, folder_->path(),
-                                        folder_->File("report.html")),
-                          style)
-                 .c_str(),
-             stdout);
+  style.width = TerminalWidth();
+  const EndOfRun end =
+      RunReportText(report, folder.path(), folder.File("report.html"));
+  std::fputs(EndOfRunText(end, style).c_str(), stdout);
   return absl::OkStatus();
+}
+
+int Interrupted(const TrainingRun& run, const TrainerResult& result) {
+  std::fprintf(stderr,
+               "stopped after step %s, with everything saved; go on with "
+               "--resume --run=%s\n",
+               absl::StrCat(result.step).c_str(), run.folder().path().c_str());
+  return 128 + result.stopped_by;
+}
+
+// The exit code.
+absl::StatusOr<int> TrainAndReport(TrainingRun& run,
+                                   const TrainingRun::Options& options,
+                                   const ScorerRegistry& scorers) {
+  REGARD_ASSIGN_OR_RETURN(const TrainerResult result, run.Train(options));
+  if (result.stopped_by != 0) return Interrupted(run, result);
+  const Baseline& config = run.loaded().config.baseline();
+  TrainerResult baseline_result;
+  if (config.override_size() > 0) {
+    std::fprintf(stderr, "now %s, to compare with\n", config.name().c_str());
+    REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> baseline,
+                            PrepareBaseline(run, scorers));
+    REGARD_ASSIGN_OR_RETURN(baseline_result, baseline->Train(options));
+    if (baseline_result.stopped_by != 0) {
+      return Interrupted(run, baseline_result);
+    }
+    REGARD_RETURN_IF_ERROR(baseline->Finish(baseline_result));
+  }
+  REGARD_RETURN_IF_ERROR(Report(run, result, config.name(), baseline_result));
+  REGARD_RETURN_IF_ERROR(run.Finish(result));
+  return 0;
 }
 
 int Complain(const absl::Status& status, int code) {
@@ -339,24 +231,31 @@ int TrainMain(int argc, char** argv, const ScorerRegistry& scorers,
   Arguments arguments;
   if (const absl::Status status = ParseArguments(argc, argv, &arguments);
       !status.ok()) {
-    if (absl::IsCancelled(status)) {
-      std::fputs(std::string(status.message()).c_str(), stdout);
-      return 0;
-    }
-    return Complain(status, 2);
+    if (!absl::IsCancelled(status)) return Complain(status, 2);
+    std::fputs(std::string(status.message()).c_str(), stdout);
+    return 0;
   }
-  Run run(arguments, scorers, default_config);
   if (arguments.check) {
-    const absl::Status status = run.Check();
+    const absl::Status status = Check(arguments, scorers, default_config);
     return status.ok() ? 0 : Complain(status, 2);
   }
-  if (const absl::Status status = run.Prepare(); !status.ok()) {
-    return Complain(status, 2);
+  const absl::StatusOr<std::unique_ptr<TrainingRun>> run =
+      Prepare(arguments, scorers, default_config);
+  if (!run.ok()) return Complain(run.status(), 2);
+  TrainingRun::Options options;
+  const int shards = (*run)->loaded().config.num_shards();
+  options.threads = arguments.threads;
+  if (arguments.threads == 0) {
+    options.threads =
+        std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  } else if (arguments.threads > shards) {
+    std::fprintf(stderr, "num_shards is %d: %d of %d threads have work\n",
+                 shards, shards, arguments.threads);
   }
-  const absl::StatusOr<int> code = run.Train();
-  if (code.ok()) return *code;
-  run.Fail();
-  return Complain(code.status(), 1);
+  options.record_times = !arguments.omit_times;
+  options.stop_signal = CatchStopSignals();
+  const absl::StatusOr<int> code = TrainAndReport(**run, options, scorers);
+  return code.ok() ? *code : Complain(code.status(), 1);
 }
 
 }  // namespace regard

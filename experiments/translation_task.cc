@@ -120,9 +120,10 @@ absl::StatusOr<LoadedData> LoadPairs(const std::string& path,
   pairs.resize(pairs.size() - dev);
   loaded.sentences.train = std::move(pairs);
   for (const SamplePair& sample : config.samples()) {
-    loaded.samples.push_back({SplitTokens(PrepareText(sample.source())),
-                              SplitTokens(PrepareText(sample.reference())),
-                              {}});
+    loaded.sentences.test.push_back(
+        {SplitTokens(PrepareText(sample.source())),
+         SplitTokens(PrepareText(sample.reference())),
+         {}});
   }
   REGARD_ASSIGN_OR_RETURN(const std::string bytes,
                           ReadFile(resolved, kMostCorpusBytes));
@@ -256,18 +257,14 @@ Showcase TranslationTask::Show(Forward<float>& forward) const {
       showcase.heat_maps.push_back(HeatMap(shown[i], translations[i]));
     }
   }
-  Table baselines;
-  baselines.header = {"split", "sentences", "alignment error of a diagonal"};
   for (const auto& [name, split] :
        {std::pair<const char*, const std::vector<SentencePair>*>{
-            "test (unseen sentences)", &data.test},
-        {"test_apart (words never together)", &data.test_apart}}) {
+            "test/alignment_error_rate", &data.test},
+        {"test/alignment_error_rate_apart", &data.test_apart}}) {
     if (split->empty() || split->front().alignment.empty()) continue;
-    baselines.rows.push_back(
-        {name, absl::StrCat(split->size()),
-         absl::StrFormat("%.3f", DiagonalErrorRate(*split))});
+    showcase.notes[name] =
+        absl::StrFormat("of a diagonal: %.3f", DiagonalErrorRate(*split));
   }
-  if (!baselines.rows.empty()) showcase.tables.push_back(std::move(baselines));
   return showcase;
 }
 

@@ -31,7 +31,7 @@ void ValidateStack(const Config& config, ConfigProblems& problems) {
 }
 
 void ValidateDecoder(const Encoder& encoder, const Decoder& decoder,
-                     const Attention* attention, ConfigProblems& problems) {
+                     ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "decoder");
   ValidateStack(decoder, problems);
   problems.RequireInRange("hidden_dropout", decoder.hidden_dropout(), 0, 0.999);
@@ -67,12 +67,6 @@ void ValidateDecoder(const Encoder& encoder, const Decoder& decoder,
       break;
   }
   const bool attends = decoder.context() == Decoder::ATTENTION;
-  if (!attends && attention != nullptr && decoder.has_context()) {
-    problems.Add("context", "this context leaves model.attention unused");
-  }
-  if (decoder.has_query() && !attends) {
-    problems.Add("query", "only context: ATTENTION has a query");
-  }
   if (decoder.context() == Decoder::NO_CONTEXT &&
       decoder.readout() != Decoder::STATE) {
     problems.Add("readout", "NO_CONTEXT leaves nothing to read but STATE");
@@ -101,7 +95,7 @@ void ValidateSeq2Seq(const Encoder& encoder, const Decoder& decoder,
     const ConfigProblems::Scope scope(problems, "encoder");
     ValidateStack(encoder, problems);
   }
-  ValidateDecoder(encoder, decoder, attention, problems);
+  ValidateDecoder(encoder, decoder, problems);
   if (decoder.context() != Decoder::ATTENTION) return;
   const ConfigProblems::Scope scope(problems, "attention");
   if (attention == nullptr) {

@@ -10,6 +10,7 @@
 #include "seq2seq/metrics/alignment_error_rate.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
+#include "seq2seq/metrics/d2l_bleu.h"
 #include "seq2seq/metrics/exact_match.h"
 
 namespace regard {
@@ -124,6 +125,7 @@ void TranslationModel::EvaluateSplit(
   const std::vector<Translation> translations =
       translator_.Translate(forward, sources, /*beam=*/1);
   ExactMatch exact_match;
+  double d2l_bleu = 0;
   AlignmentErrorRate alignment;
   bool aligned = false;
   std::vector<std::string> predictions;
@@ -131,10 +133,14 @@ void TranslationModel::EvaluateSplit(
   for (size_t i = 0; i < pairs.size(); ++i) {
     const std::vector<std::string> words = translator_.Words(translations[i]);
     exact_match.Add(words, pairs[i].target);
+    d2l_bleu += D2lBleu(words, pairs[i].target);
     predictions.push_back(absl::StrJoin(words, " "));
     references.push_back({absl::StrJoin(pairs[i].target, " ")});
   }
   add("exact_match", exact_match.Share());
+  if (options_.num_steps > 0) {
+    add("d2l_bleu_k2", d2l_bleu / static_cast<double>(pairs.size()));
+  }
   const BleuOptions bleu = {.tokenizer = BleuTokenizer::kNone};
   add("bleu", CorpusBleu(predictions, references, bleu).score);
   add("chrf", CorpusChrf(predictions, references));

@@ -61,7 +61,7 @@ class TranslationModel : public Model<float> {
             absl::Span<Var<float>> sums) const override;
   // On dev and test: loss, perplexity, exact_match, bleu, chrf, and
   // alignment_error_rate where the data has gold links and the model attends;
-  // on train d2l_loss.
+  // d2l_bleu_k2 there, and d2l_loss on train, where num_steps is set.
   void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 

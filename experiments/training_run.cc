@@ -1,0 +1,171 @@
+#include "experiments/training_run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "experiments/build_task.h"
+#include "experiments/config/diff.h"
+#include "experiments/config/origins.h"
+#include "experiments/config/resolved.h"
+#include "experiments/report/progress.h"
+#include "experiments/run/environment.h"
+#include "experiments/run/file_operations.h"
+#include "experiments/run/metrics_log.h"
+#include "experiments/run/weights_digest.h"
+#include "experiments/weights.h"
+#include "nn/config_problems.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kMostConfigTextBytes = int64_t{1} << 26;
+// Off a terminal, a run writes about this many lines of progress.
+constexpr int64_t kPlainLines = 20;
+
+}  // namespace
+
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
+                                        absl::Span<const std::string> overrides,
+                                        const ScorerRegistry& scorers) {
+  LoadedConfig loaded;
+  REGARD_ASSIGN_OR_RETURN(const ConfigOrigins origins,
+                          ReadConfig(source, overrides, &loaded.config));
+  ConfigProblems problems;
+  ValidateExperiment(loaded.config, scorers, problems);
+  REGARD_RETURN_IF_ERROR(LocateProblems(problems, origins));
+  for (const ConfigText& text : origins.texts()) {
+    if (!text.is_override()) loaded.given = text.text();
+  }
+  loaded.resolved = ResolvedConfig(loaded.config, origins);
+  return loaded;
+}
+
+TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
+                         std::unique_ptr<Task> task)
+    : loaded_(std::move(loaded)),
+      folder_(std::move(folder)),
+      task_(std::move(task)) {}
+
+// A run to go on with must be a run of this very config.
+absl::Status TrainingRun::CheckSameConfig() const {
+  REGARD_ASSIGN_OR_RETURN(
+      const std::string text,
+      folder_.Read("resolved.textproto", kMostConfigTextBytes));
+  Experiment stored;
+  REGARD_RETURN_IF_ERROR(
+      ReadConfig({folder_.File("resolved.textproto"), text}, {}, &stored)
+          .status());
+  std::string differences;
+  for (const ConfigDifference& difference :
+       DiffConfigs(stored, loaded_.config)) {
+    absl::StrAppend(&differences, "\n  ", difference.path, ": ",
+                    difference.before, " in the run, ", difference.after,
+                    " now");
+  }
+  if (differences.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      folder_.path(),
+      ": error: the config differs from that of the run to resume:",
+      differences));
+}
+
+absl::Status TrainingRun::WriteFiles() const {
+  REGARD_RETURN_IF_ERROR(folder_.Write("config.textproto", loaded_.given));
+  for (const auto& [name, text] : task_->Files()) {
+    REGARD_RETURN_IF_ERROR(folder_.Write(name, text));
+  }
+  Environment environment = BuildEnvironment();
+  environment.data = task_->DataDigests();
+  REGARD_RETURN_IF_ERROR(
+      folder_.Write("environment.json", EnvironmentJson(environment)));
+  return folder_.Write("resolved.textproto", loaded_.resolved);
+}
+
+absl::Status TrainingRun::Prepare(bool resume) {
+  if (!folder_.holds_run()) {
+    if (resume) {
+      std::fprintf(stderr, "%s holds no run to resume: starting at step 0\n",
+                   folder_.path().c_str());
+    }
+    return WriteFiles();
+  }
+  REGARD_RETURN_IF_ERROR(CheckSameConfig());
+  FileOperations files;
+  REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), files));
+  REGARD_ASSIGN_OR_RETURN(const LatestCheckpoint latest,
+                          FindLatestCheckpoint(folder_.path()));
+  for (const std::string& note : latest.notes) {
+    std::fprintf(stderr, "%s\n", note.c_str());
+  }
+  checkpoint_ = latest.checkpoint;
+  if (!checkpoint_.has_value()) {
+    std::fprintf(stderr, "%s has no whole checkpoint: starting at step 0\n",
+                 folder_.path().c_str());
+    return WriteFiles();
+  }
+  std::fprintf(stderr, "resuming at step %s\n",
+               absl::StrCat(checkpoint_->step).c_str());
+  return absl::OkStatus();
+}
+
+RunStatus TrainingRun::StatusOf(RunState state,
+                                const TrainerResult& result) const {
+  const ParameterStore<float>& parameters = task_->model().parameters();
+  RunStatus status;
+  status.state = state;
+  status.step = result.step;
+  status.metrics = result.metrics;
+  status.weights_digest =
+      WeightsDigest(SlabViews(parameters, parameters.values(), ""));
+  return status;
+}
+
+absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options) {
+  const std::string log_path = folder_.File("metrics.jsonl");
+  REGARD_ASSIGN_OR_RETURN(MetricsLog log,
+                          checkpoint_.has_value()
+                              ? MetricsLog::Resume(log_path, checkpoint_->step)
+                              : MetricsLog::Create(log_path));
+  RunStatus running;
+  running.step = checkpoint_.has_value() ? checkpoint_->step : 0;
+  REGARD_RETURN_IF_ERROR(WriteStatus(folder_.path(), running));
+
+  const int64_t total =
+      Trainer::TotalSteps(loaded_.config, task_->model().num_examples());
+  Progress progress(total, std::max<int64_t>(total / kPlainLines, 1),
+                    ProgressToStandardError());
+  Trainer trainer(loaded_.config, *task_, log, progress,
+                  {.run_folder = folder_.path(),
+                   .threads = options.threads,
+                   .record_times = options.record_times,
+                   .stop_signal = options.stop_signal});
+  if (checkpoint_.has_value()) {
+    REGARD_RETURN_IF_ERROR(trainer.Restore(*checkpoint_));
+  }
+  absl::StatusOr<TrainerResult> result = trainer.Run();
+  progress.Finish();
+  if (!result.ok()) {
+    RunStatus failed;
+    failed.state = RunState::kFailed;
+    failed.step = trainer.step();
+    // The failure itself is what the caller wants to hear of.
+    WriteStatus(folder_.path(), failed).IgnoreError();
+    return result;
+  }
+  if (result->stopped_by != 0) {
+    REGARD_RETURN_IF_ERROR(
+        WriteStatus(folder_.path(), StatusOf(RunState::kInterrupted, *result)));
+  }
+  return result;
+}
+
+absl::Status TrainingRun::Finish(const TrainerResult& result) const {
+  return WriteStatus(folder_.path(), StatusOf(RunState::kFinished, result));
+}
+
+}  // namespace regard

@@ -1,0 +1,75 @@
+// One training run and its folder: what a fresh start writes, what a resumed
+// one checks, and how it ends.
+#ifndef EXPERIMENTS_TRAINING_RUN_H_
+#define EXPERIMENTS_TRAINING_RUN_H_
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "experiments/config/reader.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/run/checkpoint.h"
+#include "experiments/run/run_folder.h"
+#include "experiments/run/status.h"
+#include "experiments/task.h"
+#include "experiments/trainer.h"
+
+namespace regard {
+
+struct LoadedConfig {
+  Experiment config;
+  std::string given;     // text of the file that was named
+  std::string resolved;  // in full, with where each value came from
+};
+
+// Reads and validates; the error is ready to print.
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
+                                        absl::Span<const std::string> overrides,
+                                        const ScorerRegistry& scorers);
+
+class TrainingRun {
+ public:
+  // `folder` is open, for a fresh run or for one to resume.
+  TrainingRun(LoadedConfig loaded, RunFolder folder,
+              std::unique_ptr<Task> task);
+
+  // Writes the folder of a fresh run, or finds where to go on. An error is
+  // wrong input: a config that differs from that of the run.
+  absl::Status Prepare(bool resume);
+
+  struct Options {
+    int threads = 1;
+    bool record_times = true;
+    const std::atomic<int>* stop_signal = nullptr;
+  };
+  // Trains to the end or until stopped, and says which in status.json.
+  absl::StatusOr<TrainerResult> Train(const Options& options);
+
+  // Leaves the final status.json: the last thing that a run does.
+  absl::Status Finish(const TrainerResult& result) const;
+
+  Task& task() const { return *task_; }
+  const RunFolder& folder() const { return folder_; }
+  const LoadedConfig& loaded() const { return loaded_; }
+
+ private:
+  absl::Status WriteFiles() const;
+  absl::Status CheckSameConfig() const;
+  RunStatus StatusOf(RunState state, const TrainerResult& result) const;
+
+  const LoadedConfig loaded_;
+  const RunFolder folder_;
+  const std::unique_ptr<Task> task_;
+  std::optional<Checkpoint> checkpoint_;
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TRAINING_RUN_H_
