@@ -16,12 +16,12 @@ namespace regard {
 struct Mask {
   // Valid keys per example, [batch], or per query, [batch, queries]; empty:
   // all.
-  absl::Span<const int32_t> key_lengths;
+  absl::Span<const int32_t> key_lengths = {};
   // Query i sees keys 0 .. i + query_offset.
   bool causal = false;
   int64_t query_offset = 0;
   // Nonzero where visible, [batch, queries, keys]; empty: all.
-  absl::Span<const uint8_t> dense;
+  absl::Span<const uint8_t> dense = {};
 };
 
 // The part of a mask that one query sees.

@@ -1,0 +1,139 @@
+#include "attention/key_value_cache.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attention/multi_head.h"
+#include "attention/multi_head.pb.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "autodiff/tape.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr int64_t kBatch = 2;
+constexpr int64_t kTime = 7;
+constexpr int64_t kWidth = 6;
+
+std::vector<double> Sequence() {
+  std::vector<double> x(kBatch * kTime * kWidth);
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = std::sin(static_cast<double>(i * i));
+  }
+  return x;
+}
+
+// Positions begin .. begin + count - 1 of every example.
+Var<double> Part(Tape<double>& tape, int64_t begin, int64_t count) {
+  const std::vector<double> all = Sequence();
+  Var<double> part = tape.Constant({kBatch, count, kWidth});
+  for (int64_t b = 0; b < kBatch; ++b) {
+    std::copy_n(all.data() + (b * kTime + begin) * kWidth, count * kWidth,
+                part.data() + b * count * kWidth);
+  }
+  return part;
+}
+
+// Self-attention, causal: the full pass against steps of the given sizes, each
+// on a tape that was reset.
+void ExpectStepsEqualTheFullPass(const std::string& attention,
+                                 const std::vector<int64_t>& steps) {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  MultiHead config;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "heads: 2 attention { " + attention + " }", &config));
+  ParameterStore<double> store;
+  const MultiHeadAttention<double> layer(scorers, config, store.Root(),
+                                         {kWidth, kWidth, kWidth});
+  store.Finalize(/*seed=*/1);
+  Tape<double> tape;
+  Forward<double> forward(tape, store, nullptr);
+
+  forward.BeginStep();
+  const Var<double> x = Part(tape, 0, kTime);
+  const Var<double> all = layer
+                              .Attend(forward, x, layer.Prepare(forward, x, x),
+                                      {.mask = {.causal = true}})
+                              .output;
+  const std::vector<double> full(all.data(), all.data() + all.size());
+
+  KeyValueCache<double> cache;
+  for (const int64_t count : steps) {
+    forward.BeginStep();
+    const int64_t begin = cache.length();
+    const Var<double> part = Part(tape, begin, count);
+    cache.Append(layer.Prepare(forward, part, part));
+    const Var<double> y =
+        layer
+            .Attend(forward, part, cache.View(tape),
+                    {.mask = {.causal = true}, .query_offset = begin})
+            .output;
+    for (int64_t b = 0; b < kBatch; ++b) {
+      for (int64_t i = 0; i < count * kWidth; ++i) {
+        ASSERT_NEAR(y.data()[b * count * kWidth + i],
+                    full[(b * kTime + begin) * kWidth + i], 1e-14)
+            << attention << ", example " << b << ", step at " << begin;
+      }
+    }
+  }
+  EXPECT_EQ(cache.length(), kTime);
+}
+
+constexpr const char* kScores[] = {"dot {}", "additive { width: 5 }"};
+
+TEST(KeyValueCacheTest, OnePositionAtATimeEqualsTheFullPass) {
+  for (const char* score : kScores) {
+    ExpectStepsEqualTheFullPass(score, std::vector<int64_t>(kTime, 1));
+  }
+}
+
+TEST(KeyValueCacheTest, APromptAndThenStepsEqualTheFullPass) {
+  for (const char* score : kScores) {
+    ExpectStepsEqualTheFullPass(score, {4, 1, 2});
+  }
+}
+
+TEST(KeyValueCacheTest, GatherMovesExamples) {
+  Tape<float> tape;
+  KeyValueCache<float> cache;
+  // Two examples of one head: keys of width 1, values of width 2.
+  cache.Append({tape.Input({2, 1, 1, 1}, {1, 2}),
+                tape.Input({2, 1, 1, 2}, {10, 11, 20, 21})});
+  cache.Append({tape.Input({2, 1, 1, 1}, {3, 4}),
+                tape.Input({2, 1, 1, 2}, {30, 31, 40, 41})});
+  cache.Gather({1, 1, 0});
+  cache.Append({tape.Input({3, 1, 1, 1}, {5, 6, 7}),
+                tape.Input({3, 1, 1, 2}, {50, 51, 60, 61, 70, 71})});
+  const PreparedSource<float> all = cache.View(tape);
+  EXPECT_EQ(all.keys.shape(), Shape({3, 1, 3, 1}));
+  EXPECT_THAT(all.keys.span(), ElementsAre(2, 4, 5, 2, 4, 6, 1, 3, 7));
+  EXPECT_EQ(all.values.shape(), Shape({3, 1, 3, 2}));
+  EXPECT_THAT(all.values.span().subspan(0, 6),
+              ElementsAre(20, 21, 40, 41, 50, 51));
+}
+
+TEST(KeyValueCacheDeathTest, NeedsOneShapeOfParts) {
+  Tape<float> tape;
+  KeyValueCache<float> cache;
+  cache.Append({tape.Full({2, 1, 1, 1}, 0), tape.Full({2, 1, 1, 2}, 0)});
+  EXPECT_DEATH(
+      cache.Append({tape.Full({1, 1, 1, 1}, 0), tape.Full({1, 1, 1, 2}, 0)}),
+      "in a cache of 2 examples");
+  EXPECT_DEATH(KeyValueCache<float>().View(tape), "an empty cache");
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,117 @@
+#include "attention/multi_head.h"
+
+#include "absl/strings/str_cat.h"
+#include "attention/scoring_function.h"
+#include "autodiff/ops/shape_ops.h"
+#include "nn/initialization.pb.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+int64_t WidthOf(const MultiHead& config, const MultiHeadWidths& widths) {
+  return config.width() > 0 ? config.width() : widths.query;
+}
+
+ScoreWidths HeadWidths(int64_t heads, int64_t width) {
+  return {.heads = heads, .query = width / heads, .key = width / heads};
+}
+
+LinearOptions Projection(const MultiHead& config) {
+  return {.bias = config.bias(), .initialization = XAVIER_UNIFORM};
+}
+
+}  // namespace
+
+template <typename T>
+Var<T> SplitHeads(Var<T> x, int64_t heads) {
+  REGARD_CHECK(x.shape().rank() == 3 && heads > 0 && x.dim(2) % heads == 0)
+      << heads << " heads of " << x.shape();
+  const Var<T> split =
+      x.WithShape({x.dim(0), x.dim(1), heads, x.dim(2) / heads});
+  return Permute(split, {0, 2, 1, 3});
+}
+
+template <typename T>
+Var<T> MergeHeads(Var<T> x) {
+  REGARD_CHECK_EQ(x.shape().rank(), 4) << x.shape();
+  return Permute(x, {0, 2, 1, 3})
+      .WithShape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
+}
+
+void ValidateMultiHead(const ScorerRegistry& scorers, const MultiHead& config,
+                       const MultiHeadWidths& widths,
+                       ConfigProblems& problems) {
+  problems.RequirePositive("heads", config.heads());
+  problems.RequireInRange("width", config.width(), 0, 1 << 20);
+  if (config.heads() <= 0 || config.width() < 0) return;
+  const int64_t width = WidthOf(config, widths);
+  if (width % config.heads() != 0) {
+    problems.Add("heads",
+                 absl::StrCat("must divide the width; the width is ", width,
+                              ", the heads are ", config.heads()));
+    return;
+  }
+  const ConfigProblems::Scope scope(problems, "attention");
+  scorers.Validate(config.attention(), HeadWidths(config.heads(), width),
+                   problems);
+  const ScorerInfo* info =
+      scorers.Find(ScorerRegistry::ChosenOptions(config.attention()));
+  if (info != nullptr && info->uses_history) {
+    problems.Add("", absl::StrCat(info->name,
+                                  " reads the weights of earlier queries, one "
+                                  "query at a time; heads compare all queries "
+                                  "at once"));
+  }
+}
+
+template <typename T>
+MultiHeadAttention<T>::MultiHeadAttention(const ScorerRegistry& scorers,
+                                          const MultiHead& config,
+                                          const ParameterScope<T>& scope,
+                                          const MultiHeadWidths& widths)
+    : heads_(config.heads()),
+      width_(WidthOf(config, widths)),
+      query_(scope.Sub("query"), widths.query, width_, Projection(config)),
+      key_(scope.Sub("key"), widths.key, width_, Projection(config)),
+      value_(scope.Sub("value"), widths.value, width_, Projection(config)),
+      output_(scope.Sub("output"), width_, width_, Projection(config)),
+      attender_(scorers, config.attention(), scope.Sub("score"),
+                HeadWidths(heads_, width_)) {}
+
+template <typename T>
+PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
+                                                 Var<T> keys,
+                                                 Var<T> values) const {
+  return {attender_.Prepare(forward, SplitHeads(key_(forward, keys), heads_)),
+          SplitHeads(value_(forward, values), heads_)};
+}
+
+template <typename T>
+MultiHeadOutput<T> MultiHeadAttention<T>::Attend(
+    Forward<T>& forward, Var<T> queries, const PreparedSource<T>& source,
+    const MultiHeadInputs<T>& inputs) const {
+  AttendInputs<T> in;
+  in.score.queries = SplitHeads(query_(forward, queries), heads_);
+  in.score.keys = source.keys;
+  in.score.query_offset = inputs.query_offset;
+  in.score.key_offset = inputs.key_offset;
+  in.score.mask = inputs.mask;
+  in.score.mask.query_offset = inputs.query_offset - inputs.key_offset;
+  in.values = source.values;
+  in.head_mask = inputs.head_mask;
+  in.want_weights = inputs.want_weights;
+  const Attended<T> attended = attender_.Attend(forward, in);
+  return {output_(forward, MergeHeads(attended.context)),
+          inputs.want_weights ? attended.weights : Var<T>()};
+}
+
+template Var<float> SplitHeads(Var<float>, int64_t);
+template Var<double> SplitHeads(Var<double>, int64_t);
+template Var<float> MergeHeads(Var<float>);
+template Var<double> MergeHeads(Var<double>);
+template class MultiHeadAttention<float>;
+template class MultiHeadAttention<double>;
+
+}  // namespace regard

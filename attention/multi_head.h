@@ -1,0 +1,109 @@
+// Multi-head attention over any score (Vaswani et al., "Attention is all you
+// need", 2017): project, split into heads, attend in each, join, project.
+//
+//   MultiHeadAttention<T> self(scorers, config, scope, {512, 512, 512});
+//   MultiHeadOutput<T> y = self.Attend(forward, x, self.Prepare(forward, x, x),
+//                                      {.mask = {.key_lengths = lengths}});
+#ifndef ATTENTION_MULTI_HEAD_H_
+#define ATTENTION_MULTI_HEAD_H_
+
+#include <cstdint>
+
+#include "attention/attend.h"
+#include "attention/mask.h"
+#include "attention/multi_head.pb.h"
+#include "attention/scorer_registry.h"
+#include "autodiff/tape.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/linear.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// [batch, time, width] -> [batch, heads, time, width / heads]: head h has the
+// columns h * width / heads onwards. `heads` divides the width.
+template <typename T>
+Var<T> SplitHeads(Var<T> x, int64_t heads);
+
+// The inverse of SplitHeads: [batch, heads, time, d] -> [batch, time, heads d].
+template <typename T>
+Var<T> MergeHeads(Var<T> x);
+
+// Widths of the inputs.
+struct MultiHeadWidths {
+  int64_t query = 0;
+  int64_t key = 0;
+  int64_t value = 0;
+};
+
+// What heads attend to, once per source. Both grow along the axis of keys; see
+// KeyValueCache.
+template <typename T>
+struct PreparedSource {
+  Var<T> keys;    // [batch, heads, keys, what the score prepares]
+  Var<T> values;  // [batch, heads, keys, width / heads]
+};
+
+template <typename T>
+struct MultiHeadInputs {
+  // Repeats over heads. Its query_offset is set from the offsets below.
+  Mask mask = {};
+  // Position of the first query and of the first key in their sequences: with a
+  // cache, query_offset is the number of positions decoded before.
+  int64_t query_offset = 0;
+  int64_t key_offset = 0;
+  Var<T> head_mask = {};  // [heads], multiplies the weights; may be empty
+  bool want_weights = false;
+};
+
+template <typename T>
+struct MultiHeadOutput {
+  Var<T> output;  // [batch, queries, width]
+  // [batch, heads, queries, keys], before dropout; empty unless asked for.
+  Var<T> weights;
+};
+
+// Says what is wrong with `config`, under paths relative to it.
+void ValidateMultiHead(const ScorerRegistry& scorers, const MultiHead& config,
+                       const MultiHeadWidths& widths, ConfigProblems& problems);
+
+// Parameters: {query,key,value,output}.{weight,bias}, shaped as Linear's, and
+// those of the score under "score".
+template <typename T>
+class MultiHeadAttention {
+ public:
+  // `config` has passed ValidateMultiHead().
+  MultiHeadAttention(const ScorerRegistry& scorers, const MultiHead& config,
+                     const ParameterScope<T>& scope,
+                     const MultiHeadWidths& widths);
+
+  // keys [batch, keys, key width], values [batch, keys, value width]. Row-wise:
+  // sources prepared in parts may be joined along the keys.
+  PreparedSource<T> Prepare(Forward<T>& forward, Var<T> keys,
+                            Var<T> values) const;
+
+  // queries [batch, queries, query width].
+  MultiHeadOutput<T> Attend(Forward<T>& forward, Var<T> queries,
+                            const PreparedSource<T>& source,
+                            const MultiHeadInputs<T>& inputs) const;
+
+  int64_t heads() const { return heads_; }
+  int64_t width() const { return width_; }
+
+ private:
+  int64_t heads_;
+  int64_t width_;
+  LinearLayer<T> query_;
+  LinearLayer<T> key_;
+  LinearLayer<T> value_;
+  LinearLayer<T> output_;
+  Attender<T> attender_;
+};
+
+extern template class MultiHeadAttention<float>;
+extern template class MultiHeadAttention<double>;
+
+}  // namespace regard
+
+#endif  // ATTENTION_MULTI_HEAD_H_

@@ -1,0 +1,40 @@
+// Terms of a score that depend on how far apart query and key are:
+//
+//   score[b, h, l, r] = x . table[l - r + max_position - 1]
+//
+// where x is query l or key r. Shaw et al., "Self-attention with relative
+// position representations", 2018 (of the query); Huang et al., "Improve
+// transformer models with better relative position embeddings", 2020 (of both).
+#ifndef ATTENTION_RELATIVE_SCORES_H_
+#define ATTENTION_RELATIVE_SCORES_H_
+
+#include <cstdint>
+
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// A query at position `offset` + l is l + `offset` - r after key r: `offset` is
+// the position of the first query minus that of the first key. With a cache of
+// keys it is not 0.
+struct RelativePositions {
+  int64_t queries;
+  int64_t keys;
+  int64_t offset;
+};
+
+// table [2 max_position - 1, width]; queries [batch, heads, queries, width] ->
+// [batch, heads, queries, keys]. A distance of max_position or more fails a
+// check.
+template <typename T>
+Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
+                           const RelativePositions& positions);
+
+// The same of keys [batch, heads, keys, width].
+template <typename T>
+Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
+                         const RelativePositions& positions);
+
+}  // namespace regard
+
+#endif  // ATTENTION_RELATIVE_SCORES_H_

@@ -1,0 +1,299 @@
+#include "attention/scaled_dot_attention.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "autodiff/kernels/gemm.h"
+#include "autodiff/kernels/reduce.h"
+#include "autodiff/kernels/transcendental.h"
+
+namespace regard {
+
+namespace {
+
+// A block of scores and one of their gradients fit a core's own cache.
+constexpr int64_t kQueryBlock = 64;
+constexpr int64_t kKeyBlock = 256;
+
+template <typename T>
+constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
+
+// The operands, and how they are cut.
+template <typename T>
+struct Problem {
+  Var<T> queries, keys, values;
+  Mask mask;
+  T scale;
+
+  int64_t heads() const { return queries.dim(1); }
+  int64_t num_queries() const { return queries.dim(2); }
+  int64_t num_keys() const { return keys.dim(2); }
+  int64_t width() const { return queries.dim(3); }
+  int64_t value_width() const { return values.dim(3); }
+  int64_t block_size() const {
+    return std::min(kQueryBlock, num_queries()) *
+           std::min(kKeyBlock, num_keys());
+  }
+};
+
+// Rows of queries of one head of one example. `row` and `key_row` are places
+// among all queries and all keys.
+struct QueryBlock {
+  int64_t example;
+  int64_t begin;  // first query
+  int64_t count;
+  int64_t row;      // of the first query
+  int64_t key_row;  // of key 0
+  int64_t reach;    // no query here sees a key beyond
+};
+
+template <typename T, typename F>
+void ForEachQueryBlock(const Problem<T>& p, const MaskReader& reader, F f) {
+  const int64_t sources = p.queries.dim(0) * p.heads();
+  for (int64_t source = 0; source < sources; ++source) {
+    for (int64_t q = 0; q < p.num_queries(); q += kQueryBlock) {
+      QueryBlock block = {.example = source / p.heads(),
+                          .begin = q,
+                          .count = std::min(kQueryBlock, p.num_queries() - q),
+                          .row = source * p.num_queries() + q,
+                          .key_row = source * p.num_keys(),
+                          .reach = 0};
+      for (int64_t i = 0; i < block.count; ++i) {
+        block.reach = std::max(block.reach, reader(block.example, q + i).limit);
+      }
+      f(block);
+    }
+  }
+}
+
+// scores [count of queries, count of keys]: scaled products, -inf where hidden.
+template <typename T>
+void ScoreBlock(const Problem<T>& p, const MaskReader& reader,
+                const QueryBlock& block, int64_t first_key, int64_t count,
+                T* scores) {
+  const int64_t width = p.width();
+  Gemm(ConstMatrix<T>(p.queries.data() + block.row * width, block.count, width),
+       ConstMatrix<T>(p.keys.data() + (block.key_row + first_key) * width,
+                      count, width)
+           .Transposed(),
+       MutableMatrix<T>(scores, block.count, count), GemmMode::kAssign,
+       p.scale);
+  for (int64_t i = 0; i < block.count; ++i) {
+    T* const row = scores + i * count;
+    const VisibleKeys visible = reader(block.example, block.begin + i);
+    const int64_t n = std::clamp<int64_t>(visible.limit - first_key, 0, count);
+    if (visible.dense != nullptr) {
+      for (int64_t k = 0; k < n; ++k) {
+        if (!visible(first_key + k)) row[k] = kMinusInfinity<T>;
+      }
+    }
+    std::fill(row + n, row + count, kMinusInfinity<T>);
+  }
+}
+
+// The softmax of each row so far: weights are exp(score - max) / sum. Of a row
+// that saw nothing yet, max is -inf and sum 0.
+template <typename T>
+struct Normalizer {
+  T* max;
+  T* sum;
+};
+
+// Turns a block of scores into exp(score - max) with the new maximum, and
+// scales what was summed under the old one. `decay` is scratch for a row each.
+template <typename T>
+void Accumulate(const QueryBlock& block, int64_t count, int64_t value_width,
+                T* scores, Normalizer<T> rows, T* decay, T* context) {
+  for (int64_t i = 0; i < block.count; ++i) {
+    T* const row = scores + i * count;
+    const T old = rows.max[i];
+    const T max = std::max(old, MaxRow(row, count));
+    const bool empty = max == kMinusInfinity<T>;
+    decay[i] = empty ? T(0) : old - max;
+    if (empty) continue;
+    rows.max[i] = max;
+    for (int64_t k = 0; k < count; ++k) row[k] -= max;
+  }
+  Exp(scores, scores, block.count * count);
+  Exp(decay, decay, block.count);
+  for (int64_t i = 0; i < block.count; ++i) {
+    rows.sum[i] = rows.sum[i] * decay[i] + SumRow(scores + i * count, count);
+    T* __restrict c = context + i * value_width;
+    for (int64_t j = 0; j < value_width; ++j) c[j] *= decay[i];
+  }
+}
+
+template <typename T>
+void AttendBlock(const Problem<T>& p, const MaskReader& reader,
+                 const QueryBlock& block, Normalizer<T> rows, T* scores,
+                 T* decay, T* context) {
+  const int64_t width = p.value_width();
+  std::fill_n(rows.max, block.count, kMinusInfinity<T>);
+  std::fill_n(rows.sum, block.count, T(0));
+  std::fill_n(context, block.count * width, T(0));
+  for (int64_t k = 0; k < block.reach; k += kKeyBlock) {
+    const int64_t count = std::min(kKeyBlock, block.reach - k);
+    ScoreBlock(p, reader, block, k, count, scores);
+    Accumulate(block, count, width, scores, rows, decay, context);
+    Gemm(ConstMatrix<T>(scores, block.count, count),
+         ConstMatrix<T>(p.values.data() + (block.key_row + k) * width, count,
+                        width),
+         MutableMatrix<T>(context, block.count, width), GemmMode::kAdd);
+  }
+  for (int64_t i = 0; i < block.count; ++i) {
+    const T scale = rows.sum[i] > T(0) ? T(1) / rows.sum[i] : T(0);
+    T* __restrict c = context + i * width;
+    for (int64_t j = 0; j < width; ++j) c[j] *= scale;
+  }
+}
+
+// The weights of a block again, from its scores.
+template <typename T>
+void Normalize(const QueryBlock& block, int64_t count, Normalizer<T> rows,
+               T* scores) {
+  for (int64_t i = 0; i < block.count; ++i) {
+    if (rows.sum[i] == T(0)) continue;  // all -inf
+    const T max = rows.max[i];
+    for (int64_t k = 0; k < count; ++k) scores[i * count + k] -= max;
+  }
+  Exp(scores, scores, block.count * count);
+  for (int64_t i = 0; i < block.count; ++i) {
+    if (rows.sum[i] == T(0)) continue;
+    const T scale = T(1) / rows.sum[i];
+    for (int64_t k = 0; k < count; ++k) scores[i * count + k] *= scale;
+  }
+}
+
+// Gradients of the operands, to be added to; null where nobody asks.
+template <typename T>
+struct Gradients {
+  T* queries;
+  T* keys;
+  T* values;
+};
+
+// Scratch of a backward block.
+template <typename T>
+struct BackwardScratch {
+  T* weights;    // [queries, keys] of the block
+  T* d_weights;  // the same
+  T* mean;       // [queries], sum over k of weights d_weights
+};
+
+template <typename T>
+void BackwardBlock(const Problem<T>& p, const MaskReader& reader,
+                   const QueryBlock& block, Normalizer<T> rows,
+                   const T* context, const T* d_context,
+                   const BackwardScratch<T>& s, const Gradients<T>& d) {
+  const int64_t width = p.width();
+  const int64_t value_width = p.value_width();
+  for (int64_t i = 0; i < block.count; ++i) {
+    s.mean[i] = DotRow(context + i * value_width, d_context + i * value_width,
+                       value_width);
+  }
+  const ConstMatrix<T> d_out(d_context, block.count, value_width);
+  for (int64_t k = 0; k < block.reach; k += kKeyBlock) {
+    const int64_t count = std::min(kKeyBlock, block.reach - k);
+    const int64_t key_row = block.key_row + k;
+    ScoreBlock(p, reader, block, k, count, s.weights);
+    Normalize(block, count, rows, s.weights);
+    if (d.values != nullptr) {
+      Gemm(ConstMatrix<T>(s.weights, block.count, count).Transposed(), d_out,
+           MutableMatrix<T>(d.values + key_row * value_width, count,
+                            value_width),
+           GemmMode::kAdd);
+    }
+    if (d.queries == nullptr && d.keys == nullptr) continue;
+    Gemm(d_out,
+         ConstMatrix<T>(p.values.data() + key_row * value_width, count,
+                        value_width)
+             .Transposed(),
+         MutableMatrix<T>(s.d_weights, block.count, count));
+    for (int64_t i = 0; i < block.count; ++i) {
+      const T mean = s.mean[i];
+      const T* __restrict weight = s.weights + i * count;
+      T* __restrict d_score = s.d_weights + i * count;
+      for (int64_t j = 0; j < count; ++j) {
+        d_score[j] = weight[j] * (d_score[j] - mean);
+      }
+    }
+    const ConstMatrix<T> d_scores(s.d_weights, block.count, count);
+    if (d.queries != nullptr) {
+      Gemm(d_scores,
+           ConstMatrix<T>(p.keys.data() + key_row * width, count, width),
+           MutableMatrix<T>(d.queries + block.row * width, block.count, width),
+           GemmMode::kAdd, p.scale);
+    }
+    if (d.keys != nullptr) {
+      Gemm(d_scores.Transposed(),
+           ConstMatrix<T>(p.queries.data() + block.row * width, block.count,
+                          width),
+           MutableMatrix<T>(d.keys + key_row * width, count, width),
+           GemmMode::kAdd, p.scale);
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
+                          const Mask& mask, std::type_identity_t<T> scale) {
+  const Shape& q = queries.shape();
+  const Shape& k = keys.shape();
+  const Shape& v = values.shape();
+  REGARD_CHECK(q.rank() == 4 && k.rank() == 4 && v.rank() == 4 &&
+               q[0] == k[0] && q[1] == k[1] && q[3] == k[3] && q[0] == v[0] &&
+               q[1] == v[1] && k[2] == v[2])
+      << "queries " << q << ", keys " << k << ", values " << v;
+  Tape<T>* const tape = &queries.tape();
+  const Problem<T> p = {queries, keys, values, mask, scale};
+  const int64_t rows = queries.rows();
+  const int64_t width = p.value_width();
+  const Var<T> context = tape->New(
+      {q[0], q[1], q[2], v[3]},
+      queries.needs_grad() || keys.needs_grad() || values.needs_grad());
+  const Normalizer<T> normalizer = {tape->arena().template New<T>(rows),
+                                    tape->arena().template New<T>(rows)};
+  const auto rows_from = [=](int64_t row) -> Normalizer<T> {
+    return {normalizer.max + row, normalizer.sum + row};
+  };
+  {
+    const MaskReader reader(mask, q[0], q[2], k[2]);
+    ScratchScope<T> scratch(*tape);
+    T* const scores = scratch.New(p.block_size());
+    T* const decay = scratch.New(kQueryBlock);
+    ForEachQueryBlock(p, reader, [&](const QueryBlock& block) {
+      AttendBlock(p, reader, block, rows_from(block.row), scores, decay,
+                  context.data() + block.row * width);
+    });
+  }
+  tape->Record("ScaledDotAttention", context, [=] {
+    const auto partial = [](Var<T> x) -> T* {
+      auto d = x.grad_ref();
+      return d ? d.BeginPartial() : nullptr;
+    };
+    const Gradients<T> gradients = {partial(p.queries), partial(p.keys),
+                                    partial(p.values)};
+    const MaskReader reader(p.mask, p.queries.dim(0), p.num_queries(),
+                            p.num_keys());
+    ScratchScope<T> scratch(*tape);
+    const BackwardScratch<T> blocks = {scratch.New(p.block_size()),
+                                       scratch.New(p.block_size()),
+                                       scratch.New(kQueryBlock)};
+    ForEachQueryBlock(p, reader, [&](const QueryBlock& block) {
+      BackwardBlock(p, reader, block, rows_from(block.row),
+                    context.data() + block.row * width,
+                    context.grad_data() + block.row * width, blocks, gradients);
+    });
+  });
+  return context;
+}
+
+template Var<float> ScaledDotAttention(Var<float>, Var<float>, Var<float>,
+                                       const Mask&, float);
+template Var<double> ScaledDotAttention(Var<double>, Var<double>, Var<double>,
+                                        const Mask&, double);
+
+}  // namespace regard

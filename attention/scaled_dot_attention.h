@@ -1,0 +1,31 @@
+// Attention by scaled inner products from one kernel, without a matrix of
+// queries by keys in memory:
+//
+//   context[q] = sum over visible k of softmax_k(scale query[q] . key[k])
+//                value[k]
+//
+// Forward goes over blocks of keys with a running maximum and sum per query
+// (Milakov & Gimelshein, "Online normalizer calculation for softmax", 2018);
+// backward computes each block of weights again from the maximum and sum (Dao
+// et al., "FlashAttention", 2022).
+#ifndef ATTENTION_SCALED_DOT_ATTENTION_H_
+#define ATTENTION_SCALED_DOT_ATTENTION_H_
+
+#include <type_traits>
+
+#include "attention/mask.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// queries [batch, heads, queries, width], keys [batch, heads, keys, width],
+// values [batch, heads, keys, value width] -> [batch, heads, queries, value
+// width]. A query that sees nothing has context and gradients 0. Keys beyond
+// the reach of all queries of an example are not read.
+template <typename T>
+Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
+                          const Mask& mask, std::type_identity_t<T> scale);
+
+}  // namespace regard
+
+#endif  // ATTENTION_SCALED_DOT_ATTENTION_H_

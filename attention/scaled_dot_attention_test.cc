@@ -1,0 +1,209 @@
+#include "attention/scaled_dot_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "attention/masked_softmax.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/linear.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::Each;
+
+// Masks for 2 examples; each hides something from some row.
+struct Masks {
+  Masks(int64_t queries, int64_t keys)
+      : per_example{static_cast<int32_t>(keys), 1} {
+    for (int64_t row = 0; row < 2 * queries; ++row) {
+      per_query.push_back(static_cast<int32_t>((row * 5) % (keys + 1)));
+    }
+    for (int64_t i = 0; i < 2 * queries * keys; ++i) {
+      dense.push_back(i * 7 % 3 != 0 || i / keys % 4 == 2 ? 1 : 0);
+    }
+    // The last query sees nothing.
+    std::fill(dense.end() - keys, dense.end(), uint8_t{0});
+  }
+
+  std::vector<Mask> All() const {
+    return {{},
+            {.key_lengths = per_example},
+            {.key_lengths = per_query},
+            {.causal = true},
+            {.causal = true, .query_offset = 3},
+            {.dense = dense},
+            {.key_lengths = per_query, .causal = true, .dense = dense}};
+  }
+
+  std::vector<int32_t> per_example;
+  std::vector<int32_t> per_query;
+  std::vector<uint8_t> dense;
+};
+
+template <typename T>
+Var<T> Reference(Var<T> queries, Var<T> keys, Var<T> values, const Mask& mask,
+                 double scale) {
+  const Var<T> scores =
+      MatMul(queries, keys, {.b = true}) * static_cast<T>(scale);
+  return MatMul(MaskedSoftmax(scores, mask), values);
+}
+
+void CheckAgainstReference(int64_t queries, int64_t keys, int64_t width,
+                           int64_t value_width) {
+  const Masks masks(queries, keys);
+  for (const Mask& mask : masks.All()) {
+    CheckTwins(MakeTwins(
+        std::to_string(queries) + " queries, " + std::to_string(keys) + " keys",
+        {{{2, 2, queries, width}},
+         {{2, 2, keys, width}},
+         {{2, 2, keys, value_width}}},
+        [=](auto&, auto in) {
+          return ScaledDotAttention(in[0], in[1], in[2], mask, 0.7);
+        },
+        [=](auto&, auto in) {
+          return Reference(in[0], in[1], in[2], mask, 0.7);
+        }));
+  }
+}
+
+TEST(ScaledDotAttentionTest, AgreesWithScoresSoftmaxAndContext) {
+  for (const int64_t size : kRaggedSizes) {
+    CheckAgainstReference(size, 5, 3, 2);
+    CheckAgainstReference(3, size, 3, 2);
+    CheckAgainstReference(3, 5, size, 2);
+    CheckAgainstReference(3, 5, 3, size);
+  }
+}
+
+// A block is 64 queries by 256 keys.
+TEST(ScaledDotAttentionTest, AgreesAcrossBlocks) {
+  CheckAgainstReference(65, 257, 4, 3);
+  CheckAgainstReference(130, 513, 2, 2);
+}
+
+std::vector<GradientCase> Cases() {
+  static const Masks* const masks = new Masks(3, 4);
+  std::vector<GradientCase> cases;
+  for (const Mask& mask : masks->All()) {
+    cases.push_back(MakeCase(
+        "ScaledDotAttention", "a mask",
+        {{{2, 1, 3, 2}}, {{2, 1, 4, 2}}, {{2, 1, 4, 5}}}, [=](auto&, auto in) {
+          return ScaledDotAttention(in[0], in[1], in[2], mask, 1.5);
+        }));
+  }
+  cases.push_back(MakeCase(
+      "ScaledDotAttention", "one shape",
+      {{{1, 2, 3, 3}}, {{1, 2, 3, 3}}, {{1, 2, 3, 3}}}, [](auto&, auto in) {
+        return ScaledDotAttention(in[0], in[1], in[2], {}, 1);
+      }));
+  return cases;
+}
+
+TEST(ScaledDotAttentionTest, Gradients) { CheckGradients(Cases()); }
+
+TEST(ScaledDotAttentionTest, EveryOperationHasACase) {
+  ExpectCaseForEachOperation("attention/scaled_dot_attention.h", Cases());
+}
+
+// The worked example, divided by the root of its width.
+TEST(ScaledDotAttentionTest, IsTheWorkedExample) {
+  Tape<double> tape;
+  const Var<double> context =
+      ScaledDotAttention(tape.Input({1, 1, 3, 3}, {1, 0, 2, 2, 2, 2, 2, 1, 3}),
+                         tape.Input({1, 1, 3, 3}, {0, 1, 1, 4, 4, 0, 2, 3, 1}),
+                         tape.Input({1, 1, 3, 3}, {1, 2, 3, 2, 8, 0, 2, 6, 3}),
+                         {}, 1 / std::sqrt(3.0));
+  const double expected[] = {1.8638742024, 6.3193710122, 1.7041886963,
+                             1.9991095526, 7.8141235049, .2734720584,
+                             1.9925551076, 7.4796355918, .7358772581};
+  for (int64_t i = 0; i < 9; ++i) {
+    EXPECT_NEAR(context.data()[i], expected[i], 1e-10) << i;
+  }
+}
+
+TEST(ScaledDotAttentionTest, LargeScoresDoNotOverflow) {
+  Tape<float> tape;
+  const Var<float> context =
+      ScaledDotAttention(tape.Input({1, 1, 1, 1}, {1000}),
+                         tape.Input({1, 1, 3, 1}, {1000, 1000, -1000}),
+                         tape.Input({1, 1, 3, 1}, {2, 4, 9}), {}, 1);
+  EXPECT_THAT(context.span(), Each(3));
+}
+
+TEST(ScaledDotAttentionTest, AQueryThatSeesNothingIsZeroInBothDirections) {
+  Tape<float> tape;
+  const std::vector<int32_t> lengths = {0};
+  const Var<float> q = tape.Input({1, 1, 2, 1}, {1, 2});
+  const Var<float> k = tape.Input({1, 1, 2, 1}, {1, 2});
+  const Var<float> v = tape.Input({1, 1, 2, 1}, {1, 2});
+  const Var<float> context =
+      ScaledDotAttention(q, k, v, {.key_lengths = lengths}, 1);
+  EXPECT_THAT(context.span(), Each(0));
+  tape.Backward(Sum(context));
+  for (const Var<float>& x : {q, k, v}) {
+    EXPECT_EQ(x.grad_data()[0], 0);
+    EXPECT_EQ(x.grad_data()[1], 0);
+  }
+}
+
+TEST(ScaledDotAttentionTest, WhatLiesBeyondTheLengthIsNotRead) {
+  Tape<float> tape;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<int32_t> lengths = {1};
+  const Var<float> q = tape.Input({1, 1, 1, 1}, {1});
+  const Var<float> k = tape.Input({1, 1, 2, 1}, {1, nan});
+  const Var<float> v = tape.Input({1, 1, 2, 1}, {5, nan});
+  const Var<float> context =
+      ScaledDotAttention(q, k, v, {.key_lengths = lengths}, 1);
+  EXPECT_THAT(context.span(), Each(5));
+  tape.Backward(Sum(context));
+  EXPECT_EQ(k.grad_data()[1], 0);
+  EXPECT_EQ(v.grad_data()[1], 0);
+}
+
+TEST(ScaledDotAttentionTest, BitsDoNotDependOnPaddingOrNeighbours) {
+  constexpr int64_t kKeys = 70;
+  constexpr int64_t kWidth = 5;
+  for (const int64_t length : kRaggedSizes) {
+    const std::vector<int32_t> lengths = {static_cast<int32_t>(length), 1};
+    Tape<float> tape;
+    // Example 0 of two, padded, and alone, cut to its length.
+    Var<float> q = tape.Constant({2, 1, 3, kWidth});
+    Var<float> k = tape.Constant({2, 1, kKeys, kWidth});
+    for (int64_t i = 0; i < q.size(); ++i) q.data()[i] = std::sin(1.0 * i);
+    for (int64_t i = 0; i < k.size(); ++i) k.data()[i] = std::cos(1.0 * i);
+    const Var<float> padded =
+        ScaledDotAttention(q, k, k, {.key_lengths = lengths}, 1);
+    const Var<float> alone_k = tape.Constant(
+        {1, 1, length, kWidth}, k.span().subspan(0, length * kWidth));
+    const Var<float> alone = ScaledDotAttention(
+        tape.Constant({1, 1, 3, kWidth}, q.span().subspan(0, 3 * kWidth)),
+        alone_k, alone_k, {}, 1);
+    for (int64_t i = 0; i < alone.size(); ++i) {
+      ASSERT_EQ(alone.data()[i], padded.data()[i]) << length << ", " << i;
+    }
+  }
+}
+
+TEST(ScaledDotAttentionDeathTest, NeedsKeysAndValuesOfOneLength) {
+  Tape<float> tape;
+  const Var<float> q = tape.Full({1, 1, 2, 3}, 0);
+  const Var<float> k = tape.Full({1, 1, 4, 3}, 0);
+  EXPECT_DEATH(ScaledDotAttention(q, k, tape.Full({1, 1, 5, 3}, 0), {}, 1),
+               "values");
+  EXPECT_DEATH(ScaledDotAttention(q, tape.Full({1, 1, 4, 2}, 0), k, {}, 1),
+               "keys");
+}
+
+}  // namespace
+}  // namespace regard
