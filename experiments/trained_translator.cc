@@ -4,11 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "experiments/build_task.h"
 #include "experiments/config/config_file.h"
-#include "experiments/config/origins.h"
-#include "experiments/config/reader.h"
 #include "experiments/data/corpus.h"
+#include "experiments/read_experiment.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/file.h"
@@ -42,11 +40,7 @@ absl::Status ReadResolvedConfig(const std::string& path,
     return absl::InvalidArgumentError(
         absl::StrCat("error: no run there: ", text.status().message()));
   }
-  REGARD_ASSIGN_OR_RETURN(const ConfigOrigins origins,
-                          ReadConfig({path, *text}, {}, config));
-  ConfigProblems problems;
-  ValidateExperiment(*config, scorers, problems);
-  return LocateProblems(problems, origins);
+  return ReadExperiment({path, *text}, {}, scorers, config).status();
 }
 
 void SplitElided(std::string word, const Vocabulary& vocabulary,

@@ -18,8 +18,6 @@
 #include "experiments/run/sha256.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
 #include "seq2seq/metrics/d2l_bleu.h"
-#include "seq2seq/translation_model.h"
-#include "seq2seq/vocabulary.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -145,19 +143,15 @@ absl::StatusOr<LoadedData> LoadData(const Experiment& config) {
   }
 }
 
-TranslationOptions OptionsOf(const Experiment& config) {
-  using Normalizer = TranslationOptions::Normalizer;
-  TranslationOptions options;
-  options.normalizer = config.loss().normalizer() == Loss::SUM
-                           ? Normalizer::kSum
-                       : config.loss().normalizer() == Loss::PER_SEQUENCE
-                           ? Normalizer::kPerSequence
-                           : Normalizer::kPerToken;
-  options.scale = config.loss().scale();
-  options.label_smoothing = config.loss().label_smoothing();
-  options.num_steps = config.data().pairs().num_steps();
-  options.seed = config.seed();
-  return options;
+// Of source and target.
+std::pair<Vocabulary, Vocabulary> VocabulariesOf(const LoadedData& data) {
+  VocabularyBuilder source;
+  VocabularyBuilder target;
+  for (const SentencePair& pair : data.sentences.train) {
+    source.Add(pair.source);
+    target.Add(pair.target);
+  }
+  return {source.Build(data.min_frequency), target.Build(data.min_frequency)};
 }
 
 // The alignment error of a diagonal: what knowing nothing of words gives.
@@ -180,7 +174,7 @@ class TranslationTask : public Task {
         model_(config.model().encoder(), config.model().decoder(),
                config.model().attention(), scorers, std::move(source),
                std::move(target), std::move(data.sentences),
-               OptionsOf(config)) {}
+               TranslationOptionsOf(config)) {}
 
   Model<float>& model() override { return model_; }
   Showcase Show(Forward<float>& forward) const override;
@@ -270,18 +264,35 @@ Showcase TranslationTask::Show(Forward<float>& forward) const {
 
 }  // namespace
 
+TranslationOptions TranslationOptionsOf(const Experiment& config) {
+  using Normalizer = TranslationOptions::Normalizer;
+  TranslationOptions options;
+  options.normalizer = config.loss().normalizer() == Loss::SUM
+                           ? Normalizer::kSum
+                       : config.loss().normalizer() == Loss::PER_SEQUENCE
+                           ? Normalizer::kPerSequence
+                           : Normalizer::kPerToken;
+  options.scale = config.loss().scale();
+  options.label_smoothing = config.loss().label_smoothing();
+  options.num_steps = config.data().pairs().num_steps();
+  options.seed = config.seed();
+  return options;
+}
+
+absl::StatusOr<TranslationCorpus> LoadTranslationCorpus(
+    const Experiment& config) {
+  REGARD_ASSIGN_OR_RETURN(LoadedData data, LoadData(config));
+  auto [source, target] = VocabulariesOf(data);
+  return TranslationCorpus{std::move(data.sentences), std::move(source),
+                           std::move(target)};
+}
+
 absl::StatusOr<std::unique_ptr<Task>> MakeTranslationTask(
     const Experiment& config, const ScorerRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(LoadedData data, LoadData(config));
-  VocabularyBuilder source;
-  VocabularyBuilder target;
-  for (const SentencePair& pair : data.sentences.train) {
-    source.Add(pair.source);
-    target.Add(pair.target);
-  }
-  return std::make_unique<TranslationTask>(
-      config, scorers, source.Build(data.min_frequency),
-      target.Build(data.min_frequency), std::move(data));
+  auto [source, target] = VocabulariesOf(data);
+  return std::make_unique<TranslationTask>(config, scorers, std::move(source),
+                                           std::move(target), std::move(data));
 }
 
 }  // namespace regard

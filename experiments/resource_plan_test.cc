@@ -1,0 +1,126 @@
+#include "experiments/resource_plan.h"
+
+#include <optional>
+#include <string>
+
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "experiments/experiment.pb.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+
+Experiment Parse(const std::string& text) {
+  Experiment config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  return config;
+}
+
+ResourcePlan Plan(const Experiment& config,
+                  const std::optional<AssumedSentences>& assumed) {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  return MakeResourcePlan(config, scorers, assumed).value();
+}
+
+// A GRU of 3 units on either side, without attention, and words of width 2.
+Experiment SmallTranslation() {
+  return Parse(R"pb(
+    num_shards: 2
+    data {
+      path: "not-there.txt"
+      pairs {}
+    }
+    model {
+      encoder { embedding: 2 hidden: 3 }
+      decoder { embedding: 2 hidden: 3 context: NO_CONTEXT }
+    }
+    training { batch_size: 8 }
+  )pb");
+}
+
+AssumedSentences SmallSentences() {
+  return {.source_vocabulary = 10,
+          .target_vocabulary = 20,
+          .source_words = 4,
+          .target_words = 5};
+}
+
+TEST(ResourcePlan, CountsParametersByHand) {
+  const ResourcePlan plan = Plan(SmallTranslation(), SmallSentences());
+  const int64_t gru = 3 * 3 * (2 + 3) + 2 * 3 * 3;
+  EXPECT_EQ(plan.elements, 10 * 2 + gru + 20 * 2 + gru + 20 * 3 + 20);
+  EXPECT_EQ(plan.value_bytes, 4 * plan.elements);
+  EXPECT_EQ(plan.gradient_bytes, 3 * 4 * plan.elements);
+  EXPECT_FALSE(plan.updates.has_value());
+}
+
+TEST(ResourcePlan, CountsTheMomentsOfEachOptimizer) {
+  Experiment config = SmallTranslation();
+  const auto moments = [&] {
+    const ResourcePlan plan = Plan(config, SmallSentences());
+    return plan.moment_bytes / plan.value_bytes;
+  };
+  EXPECT_EQ(moments(), 2);
+  config.mutable_optimizer()->mutable_adamw();
+  EXPECT_EQ(moments(), 2);
+  config.mutable_optimizer()->mutable_sgd();
+  EXPECT_EQ(moments(), 0);
+  config.mutable_optimizer()->mutable_sgd()->set_momentum(0.9);
+  EXPECT_EQ(moments(), 1);
+}
+
+TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
+  Experiment config = SmallTranslation();
+  const ResourcePlan small = Plan(config, SmallSentences());
+  config.mutable_training()->set_batch_size(16);
+  config.mutable_optimizer()->set_accumulate_batches(3);
+  const ResourcePlan large = Plan(config, SmallSentences());
+  EXPECT_EQ(small.measured_examples, 8);
+  EXPECT_EQ(large.measured_examples, 16);
+  EXPECT_NEAR(*large.update_flops / *small.update_flops, 6, 0.1);
+  // Forward and backward at least of the output: 2 operations, 3 products, for
+  // each of 6 ids of 8 sentences.
+  EXPECT_GT(*small.update_flops, 2 * 3 * 20 * 3 * 6 * 8);
+  EXPECT_GT(*large.activation_bytes, *small.activation_bytes * 3 / 2);
+}
+
+TEST(ResourcePlan, DoesNotMakeAModelThatIsTooLargeToMeasure) {
+  Experiment config = SmallTranslation();
+  config.mutable_model()->mutable_encoder()->set_hidden(65536);
+  config.mutable_model()->mutable_decoder()->set_hidden(65536);
+  const ResourcePlan plan = Plan(config, SmallSentences());
+  EXPECT_GT(plan.elements, int64_t{6} * 65536 * 65536);
+  EXPECT_FALSE(plan.update_flops.has_value());
+  EXPECT_THAT(ResourcePlanText(plan, config), HasSubstr("too large"));
+}
+
+TEST(ResourcePlan, CountsTheUpdatesOfDataThatItReads) {
+  const Experiment config = Parse(R"pb(
+    data { reverse { train: 10 dev: 1 test: 1 symbols: 4 } }
+    model {
+      encoder { embedding: 2 hidden: 3 }
+      decoder { embedding: 2 hidden: 3 context: NO_CONTEXT }
+    }
+    training { batch_size: 4 epochs: 5 }
+  )pb");
+  EXPECT_EQ(Plan(config, std::nullopt).updates, 15);
+}
+
+TEST(ResourcePlan, ReportsACorpusThatIsNotThere) {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  EXPECT_THAT(
+      std::string(MakeResourcePlan(SmallTranslation(), scorers, std::nullopt)
+                      .status()
+                      .message()),
+      HasSubstr("not-there.txt"));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,11 @@
+// Plans an experiment with the scores of this repository.
+
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "tools/plan_program.h"
+
+int main(int argc, char** argv) {
+  regard::ScorerRegistry scorers;
+  regard::RegisterBuiltInScores(scorers);
+  return regard::PlanMain(argc, argv, scorers);
+}
