@@ -13,7 +13,7 @@ namespace regard {
 namespace {
 
 // A block of scores and one of their gradients fit a core's own cache.
-constexpr int64_t kQueryBlock = 64;
+constexpr int64_t kQueryBlock = 128;
 constexpr int64_t kKeyBlock = 256;
 
 template <typename T>

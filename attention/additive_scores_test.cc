@@ -1,0 +1,123 @@
+#include "attention/additive_scores.h"
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "attention/mask.h"
+#include "attention/masked_softmax.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+
+// queries [B, H, Q, j], keys [B, H, K, j], vector [H, j].
+std::vector<CheckedInput> Inputs(int64_t queries, int64_t keys, int64_t width) {
+  return {{{2, 2, queries, width}}, {{2, 2, keys, width}}, {{2, width}}};
+}
+
+template <typename T>
+Var<T> Reference(Var<T> q, Var<T> k, Var<T> v) {
+  const Var<T> sum = q.WithShape({q.dim(0), q.dim(1), q.dim(2), 1, q.dim(3)}) +
+                     k.WithShape({k.dim(0), k.dim(1), 1, k.dim(2), k.dim(3)});
+  return Sum(Tanh(sum) * v.WithShape({v.dim(0), 1, 1, v.dim(1)}), -1);
+}
+
+std::vector<GradientCase> Cases() {
+  static constexpr int32_t kLengths[] = {4, 2};
+  static constexpr int32_t kPerQuery[] = {4, 2, 0, 1, 3, 4};
+  std::vector<GradientCase> cases;
+  for (const Mask& mask : std::vector<Mask>{{},
+                                            {.key_lengths = kLengths},
+                                            {.key_lengths = kPerQuery},
+                                            {.causal = true}}) {
+    cases.push_back(MakeCase("AdditiveScores", "a mask", Inputs(3, 4, 5),
+                             [=](auto&, auto in) {
+                               return AdditiveScores(in[0], in[1], in[2], mask);
+                             }));
+  }
+  cases.push_back(MakeCase(
+      "AdditiveScores", "no keys", Inputs(3, 0, 5),
+      [](auto&, auto in) { return AdditiveScores(in[0], in[1], in[2], {}); }));
+  return cases;
+}
+
+TEST(AdditiveScoresTest, Gradients) { CheckGradients(Cases()); }
+
+TEST(AdditiveScoresTest, EveryOperationHasACase) {
+  ExpectCaseForEachOperation("attention/additive_scores.h", Cases());
+}
+
+TEST(AdditiveScoresTest, AgreesWithItsComposition) {
+  const auto fused = [](auto&, auto in) {
+    return AdditiveScores(in[0], in[1], in[2], {});
+  };
+  const auto reference = [](auto&, auto in) {
+    return Reference(in[0], in[1], in[2]);
+  };
+  for (const int64_t size : kRaggedSizes) {
+    CheckTwins(MakeTwins("queries", Inputs(size, 3, 4), fused, reference));
+    CheckTwins(MakeTwins("keys", Inputs(3, size, 4), fused, reference));
+    CheckTwins(MakeTwins("width", Inputs(3, 4, size), fused, reference));
+  }
+}
+
+// What is skipped under a mask, no softmax under that mask can see.
+TEST(AdditiveScoresTest, AgreesWithItsCompositionBehindAMaskedSoftmax) {
+  static constexpr int32_t kLengths[] = {3, 1};
+  for (const Mask& mask : std::vector<Mask>{
+           {.key_lengths = kLengths}, {.causal = true, .query_offset = 1}}) {
+    CheckTwins(MakeTwins(
+        "a mask", Inputs(3, 4, 5),
+        [=](auto&, auto in) {
+          return MaskedSoftmax(AdditiveScores(in[0], in[1], in[2], mask), mask);
+        },
+        [=](auto&, auto in) {
+          return MaskedSoftmax(Reference(in[0], in[1], in[2]), mask);
+        }));
+  }
+}
+
+// 2 tanh(q + k) - tanh(0): the tanh is not forgotten.
+TEST(AdditiveScoresTest, IsASumOfHyperbolicTangents) {
+  Tape<double> tape;
+  const Var<double> scores =
+      AdditiveScores(tape.Input({1, 1, 1, 2}, {1, 0.5}),
+                     tape.Input({1, 1, 2, 2}, {1, -0.5, -1, -0.5}),
+                     tape.Input({1, 2}, {2, -1}), {});
+  EXPECT_THAT(scores.span(),
+              ElementsAre(DoubleNear(2 * std::tanh(2.0), 1e-14), 0));
+}
+
+TEST(AdditiveScoresTest, KeysThatAreHiddenAreNotCompared) {
+  Tape<float> tape;
+  const std::vector<int32_t> lengths = {1};
+  const Var<float> q = tape.Input({1, 1, 1, 1}, {1});
+  const Var<float> k = tape.Input({1, 1, 2, 1}, {1, NAN});
+  const Var<float> v = tape.Input({1, 1}, {1});
+  const Var<float> scores = AdditiveScores(q, k, v, {.key_lengths = lengths});
+  EXPECT_EQ(scores.data()[1], 0);
+  tape.Backward(Sum(scores));
+  EXPECT_NE(k.grad_data()[0], 0);
+  EXPECT_EQ(k.grad_data()[1], 0);
+}
+
+TEST(AdditiveScoresDeathTest, NeedsOneWidth) {
+  Tape<float> tape;
+  const Var<float> q = tape.Full({1, 2, 3, 4}, 0);
+  EXPECT_DEATH(
+      AdditiveScores(q, tape.Full({1, 2, 3, 5}, 0), tape.Full({2, 4}, 0), {}),
+      "keys \\[1, 2, 3, 5\\]");
+  EXPECT_DEATH(AdditiveScores(q, q, tape.Full({4}, 0), {}), "vector \\[4\\]");
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,175 @@
+#include "attention/attend.h"
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/attention.pb.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "attention/scoring/dot.pb.h"
+#include "attention/scoring_function.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/tape.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
+
+// A score whose fused context is 7 everywhere, which its scores do not give.
+template <typename T>
+class Seven : public ScoringFunction<T> {
+ public:
+  using Options = DotScore;
+  static constexpr bool kUsesHistory = true;
+  Seven(const Options&, ParameterScope<T>, const ScoreWidths&) {}
+
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    return forward.tape().Full({in.queries.dim(0), in.queries.dim(1),
+                                in.queries.dim(2), in.keys.dim(2)},
+                               T(0));
+  }
+  std::optional<Var<T>> Attend(Forward<T>& forward, const ScoreInputs<T>&,
+                               Var<T> values) const override {
+    return forward.tape().Full({1, 1, 1, values.dim(3)}, T(7));
+  }
+};
+
+class AttendTest : public ::testing::Test {
+ protected:
+  AttendTest() { RegisterBuiltInScores(built_in_); }
+
+  // An attender over the built-in scores, without parameters.
+  std::unique_ptr<Attender<float>> Make(const std::string& config) {
+    return Make(built_in_, config);
+  }
+
+  std::unique_ptr<Attender<float>> Make(const ScorerRegistry& scorers,
+                                        const std::string& config) {
+    Attention attention;
+    EXPECT_TRUE(
+        google::protobuf::TextFormat::ParseFromString(config, &attention));
+    auto attender = std::make_unique<Attender<float>>(
+        scorers, attention, store_.Root(),
+        ScoreWidths{.heads = 1, .query = 2, .key = 2});
+    store_.Finalize(0);
+    forward_ = std::make_unique<Forward<float>>(tape_, store_, nullptr);
+    forward_->BeginStep();
+    return attender;
+  }
+
+  // One query (0, 0) and three keys, so that a dot gives equal scores; values
+  // 1, 2 and 6.
+  AttendInputs<float> ThreeKeys() {
+    AttendInputs<float> inputs;
+    inputs.score.queries = tape_.Input({1, 1, 1, 2}, {0, 0});
+    inputs.score.keys = tape_.Input({1, 1, 3, 2}, {1, 2, 3, 4, 5, 6});
+    inputs.values = tape_.Input({1, 1, 3, 1}, {1, 2, 6});
+    return inputs;
+  }
+
+  ScorerRegistry built_in_;
+  ParameterStore<float> store_;
+  Tape<float> tape_;
+  std::unique_ptr<Forward<float>> forward_;
+};
+
+TEST_F(AttendTest, TheContextIsTheWeightedMeanOfTheValues) {
+  const auto attender = Make("dot {}");
+  const Attended<float> attended = attender->Attend(*forward_, ThreeKeys());
+  EXPECT_THAT(attended.weights.span(), Each(FloatEq(1.f / 3)));
+  EXPECT_THAT(attended.context.span(), ElementsAre(FloatEq(3)));
+}
+
+// Keys of one value and lengths 2 and 6 give means of the first 2 and 6 values.
+TEST_F(AttendTest, HidesKeysByLength) {
+  const auto attender = Make("dot {}");
+  AttendInputs<float> inputs;
+  inputs.score.queries = tape_.Full({2, 1, 1, 2}, 1);
+  inputs.score.keys = tape_.Full({2, 1, 10, 2}, 1);
+  inputs.values = tape_.Constant({2, 1, 10, 4});
+  for (int64_t i = 0; i < 80; ++i) {
+    inputs.values.data()[i] = static_cast<float>(i % 40);
+  }
+  const std::vector<int32_t> lengths = {2, 6};
+  inputs.score.mask.key_lengths = lengths;
+  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  EXPECT_THAT(attended.context.span(),
+              ElementsAre(FloatEq(2), FloatEq(3), FloatEq(4), FloatEq(5),
+                          FloatEq(10), FloatEq(11), FloatEq(12), FloatEq(13)));
+}
+
+TEST_F(AttendTest, NothingToSeeGivesNothingInBothDirections) {
+  const auto attender = Make("dot {} dropout: 0.5");
+  const std::vector<int32_t> lengths = {0};
+  for (const bool training : {false, true}) {
+    tape_.set_training(training);
+    AttendInputs<float> inputs = ThreeKeys();
+    inputs.score.mask.key_lengths = lengths;
+    const Attended<float> attended = attender->Attend(*forward_, inputs);
+    EXPECT_THAT(attended.weights.span(), Each(0));
+    EXPECT_THAT(attended.context.span(), Each(0));
+    tape_.Backward(Sum(attended.context));
+    EXPECT_THAT(std::vector<float>(inputs.score.queries.grad_data(),
+                                   inputs.score.queries.grad_data() + 2),
+                Each(0));
+  }
+}
+
+TEST_F(AttendTest, AHeadMaskScalesTheContextAndNotTheWeights) {
+  const auto attender = Make("dot {}");
+  AttendInputs<float> inputs = ThreeKeys();
+  inputs.head_mask = tape_.Input({1}, {0.5});
+  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  EXPECT_THAT(attended.weights.span(), Each(FloatEq(1.f / 3)));
+  EXPECT_THAT(attended.context.span(), ElementsAre(FloatEq(1.5)));
+}
+
+TEST_F(AttendTest, DropoutDropsWeightsInTrainingAndReportsThemWhole) {
+  const auto attender = Make("dot {} dropout: 0.5");
+  constexpr int64_t kKeys = 1000;
+  AttendInputs<float> inputs;
+  inputs.score.queries = tape_.Full({1, 1, 1, 2}, 0);
+  inputs.score.keys = tape_.Full({1, 1, kKeys, 2}, 1);
+  inputs.values = tape_.Full({1, 1, kKeys, 1}, 1);
+  const float kept = attender->Attend(*forward_, inputs).context.item();
+  EXPECT_NEAR(kept, 1, 1e-5);
+  tape_.set_training(true);
+  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  EXPECT_THAT(attended.weights.span(), Each(FloatEq(1.f / kKeys)));
+  // Twice the share of the kept: 1 with a standard deviation of 1 / sqrt(1000).
+  EXPECT_NEAR(attended.context.item(), 1, 0.2);
+  EXPECT_GT(std::abs(attended.context.item() - kept), 1e-4);
+}
+
+TEST_F(AttendTest, UsesTheFusedContextOnlyWhereItSaysTheSame) {
+  ScorerRegistry scorers;
+  scorers.Add<Seven>("7");
+  const auto attender = Make(scorers, "dot {} dropout: 0.5");
+  EXPECT_TRUE(attender->uses_history());
+  const auto context = [&](bool want_weights, bool head_mask, bool training) {
+    tape_.set_training(training);
+    AttendInputs<float> inputs = ThreeKeys();
+    inputs.want_weights = want_weights;
+    if (head_mask) inputs.head_mask = tape_.Input({1}, {1});
+    return attender->Attend(*forward_, inputs).context.item();
+  };
+  EXPECT_EQ(context(false, false, false), 7);
+  EXPECT_NE(context(true, false, false), 7);
+  EXPECT_NE(context(false, true, false), 7);
+  EXPECT_NE(context(false, false, true), 7);
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,272 @@
+#include "attention/masked_softmax.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "attention/mask.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/linear.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Masks of all kinds for 2 examples, 3 queries and 5 keys; under the last ones
+// some rows see nothing.
+std::vector<Mask> Masks() {
+  static constexpr int32_t kPerExample[] = {5, 2};
+  static constexpr int32_t kPerQuery[] = {1, 5, 3, 0, 2, 4};
+  static constexpr uint8_t kDense[] = {1, 0, 1, 0, 1, 0, 0, 0, 0, 1,
+                                       1, 1, 1, 1, 1, 0, 1, 0, 0, 0,
+                                       1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+  return {{},
+          {.key_lengths = kPerExample},
+          {.key_lengths = kPerQuery},
+          {.causal = true},
+          {.causal = true, .query_offset = 2},
+          {.dense = kDense},
+          {.key_lengths = kPerExample, .causal = true},
+          {.key_lengths = kPerExample, .dense = kDense},
+          {.causal = true, .query_offset = 1, .dense = kDense},
+          {.key_lengths = kPerQuery, .causal = true, .dense = kDense}};
+}
+
+const Shape kShape({2, 2, 3, 5});
+
+// What a mask says, by its definition.
+bool Visible(const Mask& mask, int64_t b, int64_t q, int64_t k) {
+  if (mask.key_lengths.size() == 2 && k >= mask.key_lengths[b]) return false;
+  if (mask.key_lengths.size() == 6 && k >= mask.key_lengths[b * 3 + q]) {
+    return false;
+  }
+  if (mask.causal && k > q + mask.query_offset) return false;
+  return mask.dense.empty() || mask.dense[(b * 3 + q) * 5 + k] != 0;
+}
+
+// 1 and 0, [2, 2, 3, 5].
+template <typename T>
+Var<T> Indicator(Tape<T>& tape, const Mask& mask) {
+  Var<T> visible = tape.Constant(kShape);
+  for (int64_t i = 0; i < visible.size(); ++i) {
+    visible.data()[i] = Visible(mask, i / 30, i / 5 % 3, i % 5) ? T(1) : T(0);
+  }
+  return visible;
+}
+
+// Exponentials, and a sum that is 1 where it would be 0.
+template <typename T>
+Var<T> Reference(Tape<T>& tape, Var<T> scores, const Mask& mask) {
+  const Var<T> e = Exp(scores) * Indicator(tape, mask);
+  const Var<T> sum = Sum(e, -1, /*keep=*/true);
+  Var<T> empty = tape.Constant(sum.shape());
+  for (int64_t i = 0; i < sum.size(); ++i) {
+    empty.data()[i] = sum.data()[i] == T(0) ? T(1) : T(0);
+  }
+  return e / (sum + empty);
+}
+
+std::vector<GradientCase> Cases() {
+  std::vector<GradientCase> cases;
+  for (const Mask& mask : Masks()) {
+    cases.push_back(
+        MakeCase("MaskedSoftmax", "a mask", {{kShape, -3, 3}},
+                 [=](auto&, auto in) { return MaskedSoftmax(in[0], mask); }));
+    cases.push_back(
+        MakeCase("MaskedSoftmaxContext", "a mask",
+                 {{kShape, -3, 3}, {{2, 2, 5, 3}}}, [=](auto&, auto in) {
+                   return MaskedSoftmaxContext(in[0], mask, in[1]).context;
+                 }));
+    cases.push_back(
+        MakeCase("MaskedSoftmaxContext", "its weights and its context",
+                 {{kShape, -3, 3}, {{2, 2, 5, 3}}}, [=](auto&, auto in) {
+                   auto both = MaskedSoftmaxContext(in[0], mask, in[1]);
+                   return Sum(both.context) * Sum(both.weights * both.weights);
+                 }));
+  }
+  return cases;
+}
+
+TEST(MaskedSoftmaxTest, Gradients) { CheckGradients(Cases()); }
+
+TEST(MaskedSoftmaxTest, EveryOperationHasACase) {
+  ExpectCaseForEachOperation("attention/masked_softmax.h", Cases());
+}
+
+TEST(MaskedSoftmaxTest, AgreesWithItsCompositionUnderEveryMask) {
+  for (const Mask& mask : Masks()) {
+    CheckTwins(MakeTwins(
+        "weights", {{kShape, -3, 3}},
+        [=](auto&, auto in) { return MaskedSoftmax(in[0], mask); },
+        [=](auto& tape, auto in) { return Reference(tape, in[0], mask); }));
+    CheckTwins(MakeTwins(
+        "context", {{kShape, -3, 3}, {{2, 2, 5, 3}}},
+        [=](auto&, auto in) {
+          return MaskedSoftmaxContext(in[0], mask, in[1]).context;
+        },
+        [=](auto& tape, auto in) {
+          return MatMul(Reference(tape, in[0], mask), in[1]);
+        }));
+  }
+}
+
+TEST(MaskedSoftmaxTest, AgreesWithItsCompositionAtRaggedSizes) {
+  for (const int64_t size : kRaggedSizes) {
+    const auto fused = [](auto&, auto in) {
+      return MaskedSoftmaxContext(in[0], {}, in[1]).context;
+    };
+    const auto reference = [](auto&, auto in) {
+      auto e = Exp(in[0]);
+      return MatMul(e / Sum(e, -1, /*keep=*/true), in[1]);
+    };
+    CheckTwins(MakeTwins("keys", {{{1, 2, 3, size}}, {{1, 2, size, 2}}}, fused,
+                         reference));
+    CheckTwins(MakeTwins("queries", {{{1, 2, size, 3}}, {{1, 2, 3, 2}}}, fused,
+                         reference));
+    CheckTwins(MakeTwins("width", {{{1, 2, 3, 4}}, {{1, 2, 4, size}}}, fused,
+                         reference));
+  }
+}
+
+TEST(MaskedSoftmaxTest, MaskedWeightsAndGradientsAreExactlyZero) {
+  for (const Mask& mask : Masks()) {
+    Tape<float> tape;
+    Var<float> scores = tape.Input(kShape, std::vector<float>(60, 0.5f));
+    // A score that is hidden may be anything.
+    const Var<float> visible = Indicator(tape, mask);
+    for (int64_t i = 0; i < scores.size(); ++i) {
+      if (visible.data()[i] == 0) scores.data()[i] = 1e30f;
+    }
+    const Var<float> weights = MaskedSoftmax(scores, mask);
+    tape.Backward(Sum(weights * weights));
+    for (int64_t i = 0; i < scores.size(); ++i) {
+      const bool seen = visible.data()[i] != 0;
+      EXPECT_EQ(weights.data()[i] > 0, seen) << i;
+      if (!seen) {
+        EXPECT_EQ(scores.grad_data()[i], 0) << i;
+      }
+    }
+  }
+}
+
+// Hidden, and not of score 0 as a published version has it: that would leave
+// both of the hidden keys a share.
+TEST(MaskedSoftmaxTest, IsTheShareOfTheVisible) {
+  Tape<double> tape;
+  const std::vector<int32_t> lengths = {2};
+  const Var<double> scores = tape.Input({1, 1, 1, 4}, {0, std::log(3), 7, 8});
+  EXPECT_THAT(
+      MaskedSoftmax(scores, {.key_lengths = lengths}).span(),
+      ElementsAre(DoubleNear(0.25, 1e-15), DoubleNear(0.75, 1e-15), 0, 0));
+}
+
+TEST(MaskedSoftmaxTest, LengthsBeyondTheKeysHideNothing) {
+  Tape<float> tape;
+  const std::vector<int32_t> lengths = {9};
+  EXPECT_THAT(
+      MaskedSoftmax(tape.Full({1, 1, 1, 2}, 3), {.key_lengths = lengths})
+          .span(),
+      ElementsAre(0.5, 0.5));
+}
+
+TEST(MaskedSoftmaxTest, LargeScoresDoNotOverflow) {
+  Tape<float> tape;
+  EXPECT_THAT(
+      MaskedSoftmax(tape.Input({1, 1, 1, 3}, {1000, 1000, -1000}), {}).span(),
+      ElementsAre(0.5, 0.5, 0));
+}
+
+TEST(MaskedSoftmaxTest, ShiftedScoresGiveTheSameWeights) {
+  Tape<double> tape;
+  const std::vector<int32_t> lengths = {2};
+  const Mask mask = {.key_lengths = lengths};
+  const auto a = MaskedSoftmax(tape.Input({1, 1, 1, 3}, {1, 2, 4}), mask);
+  const auto b =
+      MaskedSoftmax(tape.Input({1, 1, 1, 3}, {-9999, -9998, 3}), mask);
+  EXPECT_THAT(b.span(), ElementsAre(DoubleNear(a.data()[0], 1e-12),
+                                    DoubleNear(a.data()[1], 1e-12), 0));
+}
+
+TEST(MaskedSoftmaxTest, MinusInfinityIsAMask) {
+  Tape<double> tape;
+  const Var<double> scores =
+      tape.Input({1, 1, 2, 3}, {2, -kInfinity, 2,  //
+                                -kInfinity, -kInfinity, -kInfinity});
+  const Var<double> values = tape.Input({1, 1, 3, 1}, {2, 100, 6});
+  const auto both = MaskedSoftmaxContext(scores, {}, values);
+  EXPECT_THAT(both.weights.span(), ElementsAre(0.5, 0, 0.5, 0, 0, 0));
+  EXPECT_THAT(both.context.span(), ElementsAre(4, 0));
+  tape.Backward(Sum(both.context));
+  EXPECT_THAT(std::vector<double>(scores.grad_data(), scores.grad_data() + 6),
+              ElementsAre(-1, 0, 1, 0, 0, 0));
+  EXPECT_THAT(std::vector<double>(values.grad_data(), values.grad_data() + 3),
+              ElementsAre(0.5, 0, 0.5));
+}
+
+TEST(MaskedSoftmaxTest, ARowThatSeesNothingIsZeroInBothDirections) {
+  Tape<float> tape;
+  const std::vector<int32_t> lengths = {0};
+  const Var<float> scores = tape.Input({1, 1, 1, 2}, {1, 2});
+  const Var<float> values = tape.Input({1, 1, 2, 1}, {1, 2});
+  const auto both =
+      MaskedSoftmaxContext(scores, {.key_lengths = lengths}, values);
+  EXPECT_THAT(both.weights.span(), Each(0));
+  EXPECT_THAT(both.context.span(), Each(0));
+  tape.Backward(Sum(both.context) + Sum(both.weights));
+  for (const Var<float>& x : {scores, values}) {
+    EXPECT_EQ(x.grad_data()[0], 0);
+    EXPECT_EQ(x.grad_data()[1], 0);
+  }
+}
+
+TEST(MaskedSoftmaxTest, NoKeysGiveNoContext) {
+  Tape<float> tape;
+  const auto both = MaskedSoftmaxContext(tape.Constant({1, 1, 2, 0}), {},
+                                         tape.Constant({1, 1, 0, 3}));
+  EXPECT_EQ(both.weights.size(), 0);
+  EXPECT_THAT(both.context.span(), Each(0));
+}
+
+TEST(MaskedSoftmaxTest, PaddingChangesNoBitOfARow) {
+  for (const int64_t size : kRaggedSizes) {
+    Tape<float> tape;
+    Var<float> padded = tape.Constant({1, 1, 1, size + 20});
+    for (int64_t i = 0; i < padded.size(); ++i) {
+      padded.data()[i] = std::sin(static_cast<float>(i));
+    }
+    const std::vector<int32_t> lengths = {static_cast<int32_t>(size)};
+    const Var<float> alone = MaskedSoftmax(
+        tape.Constant({1, 1, 1, size}, padded.span().subspan(0, size)), {});
+    const Var<float> cut = MaskedSoftmax(padded, {.key_lengths = lengths});
+    for (int64_t i = 0; i < size; ++i) {
+      ASSERT_EQ(alone.data()[i], cut.data()[i]) << size << ", " << i;
+    }
+  }
+}
+
+TEST(MaskedSoftmaxDeathTest, RefusesShapesThatDoNotFit) {
+  Tape<float> tape;
+  const std::vector<int32_t> three = {1, 2, 3};
+  EXPECT_DEATH(MaskedSoftmax(tape.Full({2, 3, 4}, 0), {}), "\\[2, 3, 4\\]");
+  EXPECT_DEATH(
+      MaskedSoftmax(tape.Full({2, 1, 2, 4}, 0), {.key_lengths = three}),
+      "3 key lengths for 2 examples of 2 queries");
+  EXPECT_DEATH(MaskedSoftmaxContext(tape.Full({1, 1, 2, 3}, 0), {},
+                                    tape.Full({1, 1, 4, 2}, 0)),
+               "values");
+}
+
+}  // namespace
+}  // namespace regard
