@@ -2,19 +2,21 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
+#include "attention/mask.h"
+#include "attention/multi_head.h"
+#include "attention/scaled_dot_attention.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/reductions.h"
-#include "autodiff/ops/shape_ops.h"
-#include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/initializers.h"
@@ -136,17 +138,14 @@ class MultiHeadModel : public FixedInputModel {
     const Var<float> seeds =
         tape.Constant(shape, Rows(seeds_, examples, time_ * width_));
     const auto heads = [&](int i) {
-      return Permute(Linear(x, forward[weights_[i]], forward[biases_[i]])
-                         .WithShape({n, time_, heads_, width_ / heads_}),
-                     {0, 2, 1, 3});
+      return SplitHeads(Linear(x, forward[weights_[i]], forward[biases_[i]]),
+                        heads_);
     };
     const float scale = 1 / std::sqrt(static_cast<float>(width_ / heads_));
-    const Var<float> weights =
-        Softmax(MatMul(heads(0) * scale, heads(1), {.b = true}));
-    const Var<float> context = Permute(MatMul(weights, heads(2)), {0, 2, 1, 3});
-    sums[0] = Sum(Linear(context.WithShape(shape), forward[weights_[3]],
-                         forward[biases_[3]]) *
-                  seeds);
+    const Var<float> context = MergeHeads(
+        ScaledDotAttention(heads(0), heads(1), heads(2), Mask(), scale));
+    sums[0] =
+        Sum(Linear(context, forward[weights_[3]], forward[biases_[3]]) * seeds);
   }
 
  private:
