@@ -68,19 +68,7 @@ def _sections(measured, peaks, exponents):
     yield "all forms, before the rounds", table.forms(measured)
 
 
-def main():
-    options = _options()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    chosen = ([works.by_name(name) for name in options.works.split(",")]
-              if options.works else works.WORKS)
-    measured, peaks, problems = [], {}, []
-    for work in chosen:
-        peaks[work.name] = _peak(options.fma_peak)
-        measured.append((work, measure.measure(work, options, problems)))
-    exponents = [] if not options.growth else [
-        (letter, math.log2(grown.gigaflops() / base.gigaflops()),
-         measure.growth(base, grown, options))
-        for letter, base, grown in works.growth()]
+def _report(options, measured, peaks, exponents, problems):
     lines = [_machine(), "",
              time.strftime("%Y-%m-%d") + f", {options.rounds} turns of "
              f"{options.seconds:g} s each.", "",
@@ -91,8 +79,26 @@ def main():
     if problems:
         lines += ["", "## problems", ""] + [f"* {p}" for p in problems]
     text = "\n".join(lines) + "\n"
-    print(text)
     (options.folder / "results.md").write_text(text, encoding="utf-8")
+    return text
+
+
+def main():
+    options = _options()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    chosen = ([works.by_name(name) for name in options.works.split(",")]
+              if options.works else works.WORKS)
+    measured, peaks, exponents, problems = [], {}, [], []
+    for work in chosen:
+        peaks[work.name] = _peak(options.fma_peak)
+        measured.append((work, measure.measure(work, options, problems)))
+        # So far: a run that is stopped leaves what it has.
+        _report(options, measured, peaks, exponents, problems)
+    if options.growth:
+        exponents = [(letter, math.log2(grown.gigaflops() / base.gigaflops()),
+                      measure.growth(base, grown, options))
+                     for letter, base, grown in works.growth()]
+    print(_report(options, measured, peaks, exponents, problems))
     return 1 if problems else 0
 
 
