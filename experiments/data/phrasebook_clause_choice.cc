@@ -37,8 +37,10 @@ NounPhrase ChooseSingular(NounKinds kinds, PhrasebookRandom& random) {
   return phrase;
 }
 
-Place ChoosePlace(PhrasebookRandom& random) {
-  if (random.Chance(45)) return {&kIn, ChooseSingular(kInside, random)};
+Place ChoosePlace(bool animals, PhrasebookRandom& random) {
+  if (random.Chance(45)) {
+    return {&kIn, ChooseSingular(animals ? kOpenAir : kInside, random)};
+  }
   return {&Choose(absl::Span<const Invariable>(kNear), random),
           ChooseSingular(kLandmark, random)};
 }

@@ -22,8 +22,8 @@ NounPhrase ChooseSingular(NounKinds kinds, PhrasebookRandom& random);
 // What adjectives are said of: a definite noun phrase with none of its own.
 NounPhrase ChooseThemeOf(NounKinds kinds, PhrasebookRandom& random);
 
-// Where people and animals are.
-Place ChoosePlace(PhrasebookRandom& random);
+// Where people are and, with `animals`, where animals are too.
+Place ChoosePlace(bool animals, PhrasebookRandom& random);
 
 // Where things lie.
 Place ChooseSpot(PhrasebookRandom& random);

@@ -1,5 +1,6 @@
 #include "experiments/data/phrasebook_grammar.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,12 @@ const Construction& ChooseConstruction(
   return constructions.front();
 }
 
+// `john sees john` is two Johns: no noun or name is there twice.
+bool RepeatsNoun(std::vector<absl::string_view> nouns) {
+  std::sort(nouns.begin(), nouns.end());
+  return std::adjacent_find(nouns.begin(), nouns.end()) != nouns.end();
+}
+
 bool HasLength(const std::vector<std::string>& words) {
   const int length = static_cast<int>(words.size());
   return kMinPhrasebookLength <= length && length <= kMaxPhrasebookLength;
@@ -63,7 +70,8 @@ PhrasebookSentence DrawSentence(PhrasebookRandom& random) {
         ChooseConstruction(constructions, random);
     PhrasebookSentence sentence = construction.make(random).Finish(
         construction.name, construction.punctuation);
-    if (HasLength(sentence.pair.source) && HasLength(sentence.pair.target)) {
+    if (!RepeatsNoun(sentence.nouns) && HasLength(sentence.pair.source) &&
+        HasLength(sentence.pair.target)) {
       return sentence;
     }
   }

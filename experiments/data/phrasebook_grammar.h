@@ -18,7 +18,7 @@ inline constexpr int kMaxPhrasebookLength = 14;
 std::vector<absl::string_view> PhrasebookConstructions();
 
 // Draws a sentence: first its construction, by fixed weights, then its words,
-// again until both sides have a permitted length.
+// again until both sides have a permitted length and no noun is there twice.
 PhrasebookSentence DrawSentence(PhrasebookRandom& random);
 
 // `they are watching .`, the first sentence of every model.

@@ -42,10 +42,13 @@ inline constexpr NounKinds kOfMetal = 1 << 21;
 inline constexpr NounKinds kOfWood = 1 << 22;
 inline constexpr NounKinds kWritten = 1 << 23;  // by one person
 inline constexpr NounKinds kPublic = 1 << 24;   // nobody's: trains
+inline constexpr NounKinds kOpenAir = 1 << 25;  // animals are in it
+inline constexpr NounKinds kHome = 1 << 26;     // somebody's
+inline constexpr NounKinds kAdult = 1 << 27;    // a person, perhaps old
 inline constexpr NounKinds kGoods = kGarment | kThing | kFurniture | kVehicle;
 // What may be `my` or `his`.
 inline constexpr NounKinds kOwned =
-    kKin | kPet | kGoods | kText | kFood | kMassFood | kDrink | kBuilding;
+    kKin | kPet | kGoods | kText | kFood | kMassFood | kDrink | kHome;
 inline constexpr NounKinds kPeople = kPerson | kKin;
 inline constexpr NounKinds kMass = kMassFood | kDrink;
 

@@ -49,7 +49,10 @@ SentenceMaker Predicate(PhrasebookRandom& random) {
 }
 
 SentenceMaker PredicateQuestion(PhrasebookRandom& random) {
-  Copula copula = ChoosePredicate(random);
+  Copula copula;
+  do {
+    copula = ChoosePredicate(random);
+  } while (copula.subject.person() == Person::kI);
   copula.question = true;
   SentenceMaker maker;
   maker.AddCopula(copula);
@@ -65,9 +68,7 @@ SentenceMaker Comparative(PhrasebookRandom& random) {
       ChooseAdjective(copula.subject.noun->kinds, true, true, random);
   const NounKinds common =
       copula.subject.noun->kinds & copula.adjective->predicative;
-  do {
-    copula.than = ChooseThemeOf(common, random);
-  } while (copula.than->noun == copula.subject.noun);
+  copula.than = ChooseThemeOf(common, random);
   if ((common & kPeople) != 0 && random.Chance(30)) {
     copula.than = NounPhrase{.name = &Choose(ProperNames(), random)};
   }
@@ -99,7 +100,7 @@ SentenceMaker Possessive(PhrasebookRandom& random) {
   if (random.Chance(50)) {
     phrase.possessor_name = &Choose(ProperNames(), random);
   } else {
-    phrase.possessor_noun = &ChooseNoun(kPeople, random);
+    phrase.possessor_noun = &ChooseNoun(kPerson, random);
   }
   SentenceMaker maker;
   if (random.Chance(50)) {
@@ -146,6 +147,7 @@ SentenceMaker MaterialOfThing(PhrasebookRandom& random) {
   NounPhrase phrase =
       ChooseIndefinite(ChooseNoun(material.fits, random), random);
   phrase.material = &material;
+  phrase.following = nullptr;  // not `a red silver ring`
   Clause clause = Begin(
       FindVerb(Choose(absl::Span<const absl::string_view>(kVerbs), random)),
       random);
@@ -155,10 +157,11 @@ SentenceMaker MaterialOfThing(PhrasebookRandom& random) {
 
 SentenceMaker Existence(PhrasebookRandom& random) {
   const bool lies = random.Chance(50);
-  const Place place = lies ? ChooseSpot(random) : ChoosePlace(random);
-  NounPhrase phrase = ChooseIndefinite(
-      ChooseNoun(lies ? kThing | kFood | kText : kPeople | kAnimal, random),
-      random);
+  const Noun& noun =
+      ChooseNoun(lies ? kThing | kFood | kText : kPerson | kAnimal, random);
+  const Place place = lies ? ChooseSpot(random)
+                           : ChoosePlace((noun.kinds & kAnimal) != 0, random);
+  NounPhrase phrase = ChooseIndefinite(noun, random);
   if (random.Chance(25)) {
     phrase.determiner = Determiner::kNo;
     phrase.plural = true;

@@ -30,7 +30,9 @@ SentenceMaker Intransitive(PhrasebookRandom& random) {
 
 SentenceMaker PlaceOfAction(PhrasebookRandom& random) {
   Clause clause = IntransitiveClause(0, random);
-  Place place = ChoosePlace(random);
+  const Noun* noun = clause.subject.noun;
+  const bool animal = noun != nullptr && (noun->kinds & kAnimal) != 0;
+  const Place place = ChoosePlace(animal, random);
   clause.preposition = place.preposition;
   clause.place = place.phrase;
   return OneClause(clause);
@@ -109,7 +111,7 @@ SentenceMaker Habit(bool never, PhrasebookRandom& random) {
   Clause clause;
   if (random.Chance(60)) {
     clause = Begin(TransitiveVerb(kUnwanted, random), random);
-    const Noun& noun = ChooseNoun(clause.verb->objects, random);
+    const Noun& noun = ChooseNoun(clause.verb->objects & ~kKin, random);
     clause.object = NounPhrase{.noun = &noun,
                                .plural = !noun.english_plural.empty(),
                                .determiner = Determiner::kBare};
@@ -135,7 +137,10 @@ SentenceMaker Never(PhrasebookRandom& random) {
 }
 
 SentenceMaker YesNoQuestion(PhrasebookRandom& random) {
-  Clause clause = AnyClause(kNoPast, random);
+  Clause clause;
+  do {  // nobody asks what he himself does
+    clause = AnyClause(kNoPast, random);
+  } while (clause.subject.person() == Person::kI);
   if (random.Chance(30)) clause.tense = Tense::kPast;
   clause.question = Question::kYesNo;
   return OneClause(clause);
@@ -156,8 +161,12 @@ SentenceMaker WhoQuestion(PhrasebookRandom& random) {
 }
 
 SentenceMaker WhatQuestion(PhrasebookRandom& random) {
+  const Verb* verb = nullptr;
+  do {  // `what`, not `whom`
+    verb = &TransitiveVerb(kStative, random);
+  } while ((verb->objects & kKin) != 0);
   SentenceMaker maker;
-  maker.AddWhat(Begin(TransitiveVerb(kStative, random), random));
+  maker.AddWhat(Begin(*verb, random));
   return maker;
 }
 
@@ -188,9 +197,7 @@ SentenceMaker Beneficiary(PhrasebookRandom& random) {
 SentenceMaker JoinedSubject(PhrasebookRandom& random) {
   Clause clause = AnyClause(0, random);
   clause.subject = NounPhrase{.name = &Choose(ProperNames(), random)};
-  do {
-    clause.subject.joined_name = &Choose(ProperNames(), random);
-  } while (clause.subject.joined_name == clause.subject.name);
+  clause.subject.joined_name = &Choose(ProperNames(), random);
   return OneClause(clause);
 }
 

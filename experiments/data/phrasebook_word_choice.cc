@@ -122,9 +122,9 @@ NounPhrase ChooseSubject(const Verb& verb, PhrasebookRandom& random) {
 
 NounPhrase ChooseObject(const Verb& verb, PhrasebookRandom& random) {
   const Noun& noun = ChooseNoun(verb.objects, random);
-  const bool definite =
-      (verb.traits & kDefiniteObject) != 0 ||
-      ((verb.traits & kIndefiniteObject) == 0 && random.Chance(55));
+  const bool definite = (verb.traits & kDefiniteObject) != 0 ||
+                        ((verb.traits & kIndefiniteObject) == 0 &&
+                         ((noun.kinds & kKin) != 0 || random.Chance(55)));
   return definite ? ChooseDefinite(noun, random)
                   : ChooseIndefinite(noun, random);
 }
@@ -137,7 +137,9 @@ const Pronoun& ChooseObjectPronoun(const NounPhrase& subject,
     const Pronoun& pronoun = Choose(Pronouns(), random);
     const bool about_speaker =
         pronoun.person == Person::kI || pronoun.person == Person::kWe;
-    if (!(speaker && about_speaker)) return pronoun;
+    if (&pronoun != subject.pronoun && !(speaker && about_speaker)) {
+      return pronoun;
+    }
   }
 }
 

@@ -42,7 +42,7 @@ NounPhrase ChooseSubject(const Verb& verb, PhrasebookRandom& random);
 // An object that the verb makes sense with.
 NounPhrase ChooseObject(const Verb& verb, PhrasebookRandom& random);
 
-// `i see him`: not `i see me`, nor `we see me`.
+// `i see him`: not `i see me`, `we see me` or `he sees him`.
 const Pronoun& ChooseObjectPronoun(const NounPhrase& subject,
                                    PhrasebookRandom& random);
 
