@@ -10,15 +10,18 @@ namespace {
 std::atomic<int> stop_signal = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 
-void Remember(int signal) { stop_signal = signal; }
+// A second signal, of either kind, does what it always did.
+void Remember(int number) {
+  stop_signal = number;
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+}
 
 }  // namespace
 
 const std::atomic<int>* CatchStopSignals() {
   struct sigaction action = {};
   action.sa_handler = &Remember;
-  // The handler is gone once it has run.
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   return &stop_signal;
