@@ -71,6 +71,11 @@ void ValidateDecoder(const Encoder& encoder, const Decoder& decoder,
       decoder.readout() != Decoder::STATE) {
     problems.Add("readout", "NO_CONTEXT leaves nothing to read but STATE");
   }
+  if (decoder.context() == Decoder::NO_CONTEXT &&
+      decoder.initial_state() == Decoder::ZERO) {
+    problems.Add("initial_state",
+                 "NO_CONTEXT and ZERO hide the source from the decoder");
+  }
   if (attends && decoder.query() == Decoder::CURRENT_STATE &&
       decoder.readout() == Decoder::STATE) {
     problems.Add("readout",
