@@ -319,6 +319,7 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
     last_metrics_[name] = value;
   }
   optimizer_.set_updates(step_);
+  finished_ = step_ == total_steps_;
   return absl::OkStatus();
 }
 
@@ -334,6 +335,8 @@ absl::StatusOr<TrainerResult> Trainer::Run() {
   const auto stop_signal = [&] {
     return options_.stop_signal == nullptr ? 0 : options_.stop_signal->load();
   };
+  // The last checkpoint is saved when all has been measured and recorded.
+  if (finished_) return result(0);
   while (step_ < total_steps_) {
     if (const int signal = stop_signal(); signal != 0) {
       REGARD_RETURN_IF_ERROR(Save());

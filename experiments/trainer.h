@@ -98,13 +98,13 @@ class Trainer {
   Schedule schedule_;
 
   int64_t step_ = 0;
+  bool finished_ = false;  // when restored
   int64_t order_epoch_ = -1;
   std::vector<int64_t> order_;  // of order_epoch_
   // Of the batch at work.
   absl::Span<const int64_t> batch_;
   absl::Span<const double> denominators_;
   std::vector<double> denominator_storage_;
-  std::vector<int64_t> update_examples_;
   // Since the last record.
   std::vector<double> term_sums_;
   int64_t work_ = 0;
