@@ -20,6 +20,7 @@
 #include "experiments/build_task.h"
 #include "experiments/command_line.h"
 #include "experiments/report/end_of_run.h"
+#include "experiments/run/file.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/run_folder.h"
 #include "experiments/run_report.h"
@@ -78,25 +79,33 @@ absl::StatusOr<RunFolder> OpenFolder(const std::string& path,
 }
 
 // What to train. A run to resume knows its own config.
-ConfigSource SourceOf(const Arguments& arguments,
-                      absl::string_view default_config,
-                      const std::optional<RunFolder>& folder) {
-  if (!arguments.config.empty()) return {arguments.config, std::nullopt};
+absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
+                                      absl::string_view default_config,
+                                      const std::optional<RunFolder>& folder) {
+  if (!arguments.config.empty()) {
+    return ConfigSource{arguments.config, std::nullopt};
+  }
   if (folder.has_value() && folder->holds_run()) {
     absl::StatusOr<std::string> text =
         folder->Read("resolved.textproto", kMostConfigTextBytes);
-    if (text.ok()) return {folder->File("resolved.textproto"), *text};
+    if (text.ok()) {
+      return ConfigSource{folder->File("resolved.textproto"), *std::move(text)};
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", text.status().message(),
+        ": the run stopped before it had begun; give its --config again"));
   }
-  return {"built-in phrasebook.textproto", std::string(default_config)};
+  return ConfigSource{"built-in phrasebook.textproto",
+                      std::string(default_config)};
 }
 
 // What is wrong with the config and its data alone.
 absl::Status Check(const Arguments& arguments, const ScorerRegistry& scorers,
                    absl::string_view default_config) {
-  REGARD_ASSIGN_OR_RETURN(
-      const LoadedConfig loaded,
-      LoadConfig(SourceOf(arguments, default_config, std::nullopt),
-                 arguments.overrides, scorers));
+  REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
+                          SourceOf(arguments, default_config, std::nullopt));
+  REGARD_ASSIGN_OR_RETURN(const LoadedConfig loaded,
+                          LoadConfig(source, arguments.overrides, scorers));
   return BuildTask(loaded.config, scorers).status();
 }
 
@@ -107,21 +116,22 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
     const Arguments& arguments, const ScorerRegistry& scorers,
     absl::string_view default_config) {
   std::optional<RunFolder> folder;
-  if (arguments.resume && !arguments.run.empty()) {
+  if (arguments.resume && !arguments.run.empty() &&
+      PathExists(StartFolders::FromEnvironment().Resolve(arguments.run))) {
     REGARD_ASSIGN_OR_RETURN(RunFolder opened,
                             OpenFolder(arguments.run, "", /*resume=*/true));
     folder.emplace(std::move(opened));
   }
-  REGARD_ASSIGN_OR_RETURN(
-      LoadedConfig loaded,
-      LoadConfig(SourceOf(arguments, default_config, folder),
-                 arguments.overrides, scorers));
+  REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
+                          SourceOf(arguments, default_config, folder));
+  REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
+                          LoadConfig(source, arguments.overrides, scorers));
   REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
                           BuildTask(loaded.config, scorers));
   if (!folder.has_value()) {
     REGARD_ASSIGN_OR_RETURN(
         RunFolder opened,
-        OpenFolder(arguments.run, loaded.config.name(), /*resume=*/false));
+        OpenFolder(arguments.run, loaded.config.name(), arguments.resume));
     folder.emplace(std::move(opened));
   }
   auto run = std::make_unique<TrainingRun>(std::move(loaded),
@@ -210,6 +220,7 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                             PrepareBaseline(run, scorers));
     REGARD_ASSIGN_OR_RETURN(baseline_result, baseline->Train(options));
     if (baseline_result.stopped_by != 0) {
+      REGARD_RETURN_IF_ERROR(run.Interrupt(result));
       return Interrupted(run, baseline_result);
     }
     REGARD_RETURN_IF_ERROR(baseline->Finish(baseline_result));

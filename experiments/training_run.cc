@@ -12,6 +12,7 @@
 #include "experiments/config/resolved.h"
 #include "experiments/report/progress.h"
 #include "experiments/run/environment.h"
+#include "experiments/run/file.h"
 #include "experiments/run/file_operations.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/weights_digest.h"
@@ -94,6 +95,13 @@ absl::Status TrainingRun::Prepare(bool resume) {
     }
     return WriteFiles();
   }
+  // It is the last file written before training, so a run that was killed
+  // earlier has none.
+  if (!PathExists(folder_.File("resolved.textproto"))) {
+    std::fprintf(stderr, "%s stopped before it had begun: starting at step 0\n",
+                 folder_.path().c_str());
+    return WriteFiles();
+  }
   REGARD_RETURN_IF_ERROR(CheckSameConfig());
   FileOperations files;
   REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), files));
@@ -158,10 +166,13 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options) {
     return result;
   }
   if (result->stopped_by != 0) {
-    REGARD_RETURN_IF_ERROR(
-        WriteStatus(folder_.path(), StatusOf(RunState::kInterrupted, *result)));
+    REGARD_RETURN_IF_ERROR(Interrupt(*result));
   }
   return result;
+}
+
+absl::Status TrainingRun::Interrupt(const TrainerResult& result) const {
+  return WriteStatus(folder_.path(), StatusOf(RunState::kInterrupted, result));
 }
 
 absl::Status TrainingRun::Finish(const TrainerResult& result) const {

@@ -52,6 +52,9 @@ class TrainingRun {
   // Trains to the end or until stopped, and says which in status.json.
   absl::StatusOr<TrainerResult> Train(const Options& options);
 
+  // Leaves a status.json that says so, for a baseline that was stopped.
+  absl::Status Interrupt(const TrainerResult& result) const;
+
   // Leaves the final status.json: the last thing that a run does.
   absl::Status Finish(const TrainerResult& result) const;
 
