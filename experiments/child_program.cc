@@ -1,7 +1,9 @@
 #include "experiments/child_program.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +19,6 @@ namespace regard {
 
 namespace {
 
-constexpr uid_t kNobody = 65534;
 constexpr int kCannotRun = 127;
 
 std::string ReadAll(const std::string& path) {
@@ -46,8 +47,10 @@ ChildProgram::ChildProgram(const std::vector<std::string>& command,
   if (pid_ != 0) return;
   SendTo(output + ".out", STDOUT_FILENO);
   SendTo(output + ".err", STDERR_FILENO);
-  if (unprivileged && geteuid() == 0 && setuid(kNobody) != 0) {
-    _exit(kCannotRun);
+  if (unprivileged) {
+    // Fails for who is not root, and then has nothing to drop.
+    prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE);
+    prctl(PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH);
   }
   execv(arguments[0], arguments.data());
   _exit(kCannotRun);

@@ -15,8 +15,8 @@ namespace regard {
 class ChildProgram {
  public:
   // Starts `command`, a path and its arguments. What it prints goes to
-  // `<output>.out` and `<output>.err`. A child of root becomes nobody where
-  // `unprivileged` is set, so that permissions mean something.
+  // `<output>.out` and `<output>.err`. Where `unprivileged` is set, a child of
+  // root cannot pass over the permissions of files.
   ChildProgram(const std::vector<std::string>& command,
                const std::string& output, bool unprivileged = false);
   // Kills it if it still runs.
