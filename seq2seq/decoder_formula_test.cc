@@ -1,0 +1,195 @@
+// The decoder's step against its published formulas, written out.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/types/span.h"
+#include "autodiff/ops/linear.h"
+#include "autodiff/ops/shape_ops.h"
+#include "autodiff/ops/softmax.h"
+#include "autodiff/tape.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "nn/recurrent.h"
+#include "nn/recurrent.pb.h"
+#include "seq2seq/seq2seq_model.h"
+#include "seq2seq/test_model.h"
+
+namespace regard {
+namespace {
+
+using Matrix = Eigen::MatrixXd;
+
+Matrix SigmoidOf(const Matrix& x) {
+  return (1 + (-x.array()).exp()).inverse().matrix();
+}
+
+// One step of a decoder whose context enters every gate, written out: for one
+// source of 4 ids and the word `kWord`.
+class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  static constexpr int kHidden = 4;
+  static constexpr int32_t kWord = 6;
+
+  PublishedDecoderTest()
+      : encoder_(std::string("embedding: 3 hidden: 4 reset_gate: ") +
+                 GetParam()),
+        decoder_(std::string("embedding: 2 hidden: 4 reset_gate: ") +
+                 GetParam()),
+        model_({encoder_.c_str(), "additive { width: 5 }", decoder_.c_str()}),
+        forward_(tape_, model_.store(), nullptr) {
+    forward_.BeginStep();
+    const std::vector<int32_t> ids = {4, 5, 6, 3};
+    const std::vector<int32_t> lengths = {4};
+    source_ = model_->Encode(forward_, ids, lengths, &state_);
+    step_ = model_->Advance(forward_, source_, state_,
+                            model_->Embed(forward_, {kWord}, {1}));
+    values_ = source_.values.array().matrix();
+    s_ = state_.recurrent.hidden[0].array().matrix().transpose();
+    y_ = model_.matrix("decoder.embedding.weight").row(kWord).transpose();
+    // softmax_t(w_v . tanh(W_q s + W_k h_t)), and the mean of h_t by it.
+    const Matrix w_q = model_.matrix("attention.w_q");
+    const Matrix w_k = model_.matrix("attention.w_k");
+    const Eigen::VectorXd w_v = model_.vector("attention.w_v");
+    weights_.resize(4);
+    for (int t = 0; t < 4; ++t) {
+      weights_(t) = std::exp(
+          w_v.dot(((w_q * s_ + w_k * values_.row(t).transpose()).array().tanh())
+                      .matrix()
+                      .col(0)));
+    }
+    weights_ /= weights_.sum();
+    c_ = values_.transpose() * weights_;
+  }
+
+  void ExpectState(const Matrix& expected) const {
+    for (int i = 0; i < kHidden; ++i) {
+      EXPECT_NEAR(step_.state.recurrent.hidden[0].array()(0, i), expected(i, 0),
+                  1e-12);
+    }
+  }
+
+  std::string encoder_;
+  std::string decoder_;
+  TestModel<double> model_;
+  Tape<double> tape_;
+  Forward<double> forward_;
+  EncodedSource<double> source_;
+  DecoderState<double> state_;
+  Seq2SeqModel<double>::Step step_;
+  Matrix values_;  // [time, hidden]
+  Matrix s_, y_;   // columns
+  Eigen::VectorXd weights_;
+  Matrix c_;
+};
+
+INSTANTIATE_TEST_SUITE_P(ResetGates, PublishedDecoderTest,
+                         ::testing::Values("RESET_BEFORE", "RESET_AFTER"));
+
+TEST_P(PublishedDecoderTest, EveryGateSeesWordStateAndContext) {
+  for (int t = 0; t < 4; ++t) {
+    EXPECT_NEAR(step_.weights.array()(0, t), weights_(t), 1e-12);
+  }
+  // Gates are stacked r, z, n; inputs c, y.
+  const Matrix input = model_.matrix("decoder.rnn.0.weight_ih");
+  const Matrix hidden = model_.matrix("decoder.rnn.0.weight_hh");
+  const Eigen::VectorXd bias = model_.vector("decoder.rnn.0.bias_ih");
+  const auto gate = [&](int g) -> Matrix {
+    const Matrix rows = input.middleRows(g * kHidden, kHidden);
+    return rows.leftCols(kHidden) * c_ + rows.rightCols(2) * y_ +
+           bias.segment(g * kHidden, kHidden);
+  };
+  const auto recurrent = [&](int g, const Matrix& s) -> Matrix {
+    return hidden.middleRows(g * kHidden, kHidden) * s;
+  };
+  Eigen::VectorXd hidden_bias = Eigen::VectorXd::Zero(3 * kHidden);
+  const bool before = std::string(GetParam()) == "RESET_BEFORE";
+  if (!before) hidden_bias = model_.vector("decoder.rnn.0.bias_hh");
+  const Matrix r =
+      SigmoidOf(gate(0) + recurrent(0, s_) + hidden_bias.segment(0, kHidden));
+  const Matrix z = SigmoidOf(gate(1) + recurrent(1, s_) +
+                             hidden_bias.segment(kHidden, kHidden));
+  const Matrix reset =
+      before ? recurrent(2, s_.cwiseProduct(r))
+             : r.cwiseProduct(recurrent(2, s_) +
+                              hidden_bias.segment(2 * kHidden, kHidden));
+  const Matrix candidate = (gate(2) + reset).array().tanh();
+  ExpectState(z.cwiseProduct(s_) +
+              (1 - z.array()).matrix().cwiseProduct(candidate));
+}
+
+TEST_P(PublishedDecoderTest, IsThePlainCellOnContextAndWordSideBySide) {
+  RecurrentConfig config;
+  config.set_width(kHidden);
+  RecurrentConfig::ResetGate reset;
+  ASSERT_TRUE(RecurrentConfig::ResetGate_Parse(GetParam(), &reset));
+  config.set_reset_gate(reset);
+  ParameterStore<double> store;
+  const Recurrent<double> cell(store.Root(), config, kHidden + 2);
+  store.Finalize(0);
+  for (const ParameterInfo& info : store.parameters()) {
+    const absl::Span<double> from = model_.value("decoder.rnn." + info.name);
+    std::copy(from.begin(), from.end(),
+              store.value(*store.FindByName(info.name)).begin());
+  }
+  Tape<double> tape;
+  Forward<double> forward(tape, store, nullptr);
+  forward.BeginStep();
+  std::vector<double> inputs(c_.data(), c_.data() + kHidden);
+  inputs.insert(inputs.end(), y_.data(), y_.data() + 2);
+  RecurrentState<double> state = cell.ZeroState(forward, 1);
+  state.hidden[0] =
+      tape.Constant({1, kHidden}, absl::MakeConstSpan(s_.data(), kHidden));
+  const Var<double> next = cell.Output(
+      cell.Step(forward, tape.Constant({1, kHidden + 2}, inputs), state));
+  ExpectState(next.array().matrix().transpose());
+}
+
+TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
+  TestModel<double> model({"embedding: 3 hidden: 4", "dot {}",
+                           "embedding: 2 hidden: 4 query: CURRENT_STATE "
+                           "readout: ATTENTIONAL"});
+  Tape<double> tape;
+  Forward<double> forward(tape, model.store(), nullptr);
+  forward.BeginStep();
+  const std::vector<int32_t> ids = {4, 5, 6, 7, 3};
+  const std::vector<int32_t> lengths = {5};
+  DecoderState<double> state;
+  const EncodedSource<double> source =
+      model->Encode(forward, ids, lengths, &state);
+  std::vector<Var<double>> queries, weights, readouts;
+  for (const int32_t word : {2, 4, 6, 7}) {
+    const auto step = model->Advance(forward, source, state,
+                                     model->Embed(forward, {word}, {1}));
+    state = step.state;
+    queries.push_back(state.recurrent.hidden[0]);
+    weights.push_back(step.weights.WithShape({1, 5}));
+    readouts.push_back(step.readout);
+  }
+  // softmax(Q K^T) V.
+  const Var<double> q = Concat<double>(queries, 0);
+  const Var<double> k = source.values.WithShape({5, 4});
+  const Var<double> all = Softmax(MatMul(q, k, {.b = true}));
+  const Matrix contexts = MatMul(all, k).array().matrix();
+  const Matrix expected =
+      ((Matrix(4, 8) << q.array().matrix(), contexts).finished() *
+       model.matrix("decoder.attentional.weight").transpose())
+          .array()
+          .tanh();
+  for (int t = 0; t < 4; ++t) {
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_NEAR(all.array()(t, i), weights[t].array()(0, i), 1e-12);
+    }
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_NEAR(expected(t, i), readouts[t].array()(0, i), 1e-12);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,100 @@
+// A small model from the text of its configs, for tests.
+#ifndef SEQ2SEQ_TEST_MODEL_H_
+#define SEQ2SEQ_TEST_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "Eigen/Core"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "attention/attention.pb.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "autodiff/random.h"
+#include "autodiff/shape.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/parameters.h"
+#include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/seq2seq_model.h"
+#include "seq2seq/seq2seq_validation.h"
+
+namespace regard {
+
+// The configs of one model, as text.
+struct Configs {
+  const char* encoder;
+  const char* attention;  // null: none
+  const char* decoder;
+};
+
+inline constexpr int32_t kSourceWords = 9;
+inline constexpr int32_t kTargetWords = 8;
+
+template <typename Message>
+Message Parse(const char* text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message))
+      << text;
+  return message;
+}
+
+// A model and its parameters, which are spread wide enough to make a
+// difference.
+template <typename T>
+class TestModel {
+ public:
+  explicit TestModel(const Configs& configs) {
+    ScorerRegistry scorers;
+    RegisterBuiltInScores(scorers);
+    const auto encoder = Parse<Encoder>(configs.encoder);
+    const auto decoder = Parse<Decoder>(configs.decoder);
+    const bool attends = configs.attention != nullptr;
+    const auto attention = Parse<Attention>(attends ? configs.attention : "");
+    ConfigProblems problems;
+    ValidateSeq2Seq(encoder, decoder, attends ? &attention : nullptr, scorers,
+                    problems);
+    EXPECT_TRUE(problems.problems().empty());
+    model_ = std::make_unique<Seq2SeqModel<T>>(
+        encoder, decoder, attention, scorers,
+        typename Seq2SeqModel<T>::Widths{kSourceWords, kTargetWords},
+        store_.Root());
+    store_.Finalize(3);
+    const RandomStream random(5, "values");
+    for (const ParameterInfo& info : store_.parameters()) {
+      for (int64_t i = 0; i < info.size(); ++i) {
+        const auto at = static_cast<size_t>(info.offset + i);
+        store_.values()[at] = static_cast<T>(1.6 * random.UniformAt(at) - 0.8);
+      }
+    }
+  }
+
+  const Seq2SeqModel<T>& operator*() const { return *model_; }
+  const Seq2SeqModel<T>* operator->() const { return model_.get(); }
+  ParameterStore<T>& store() { return store_; }
+
+  absl::Span<T> value(absl::string_view name) {
+    return store_.value(*store_.FindByName(name));
+  }
+  // A parameter as a matrix or a column.
+  Eigen::MatrixXd matrix(absl::string_view name) {
+    const Shape& shape = store_.info(*store_.FindByName(name)).shape;
+    return Eigen::Map<
+        Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
+        value(name).data(), shape.rows(), shape.cols());
+  }
+  Eigen::VectorXd vector(absl::string_view name) {
+    return Eigen::Map<Eigen::VectorXd>(
+        value(name).data(), static_cast<int64_t>(value(name).size()));
+  }
+
+ private:
+  ParameterStore<T> store_;
+  std::unique_ptr<Seq2SeqModel<T>> model_;
+};
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_TEST_MODEL_H_
