@@ -125,6 +125,9 @@ void ValidateModel(const Experiment& config, const ScorerRegistry& scorers,
                    "regression needs data { nadaraya_watson {} }");
     }
     const FieldScope attention(problems, "attention");
+    if (model.attention().dropout() > 0) {
+      problems.Add("dropout", "regression by attention drops no weights");
+    }
     scorers.Validate(model.attention(), {.heads = 1, .query = 1, .key = 1},
                      problems);
     return;
