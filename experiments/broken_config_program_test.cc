@@ -96,6 +96,7 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       {"model { decoder { context: NO_CONTEXT initial_state: ZERO } }",
        "a.textproto:2:39: error: model.decoder.initial_state: "},
       {"model { nadaraya_watson {} }", "good.textproto:6:3: error: model."},
+      {"base: \"x\"", "a.textproto:2:1: error: 'base' is set twice"},
       // Data.
       {"data { path: \"x\" }",
        "a.textproto:2:8: error: data.path: this data is generated"},
