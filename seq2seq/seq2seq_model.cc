@@ -233,6 +233,7 @@ typename Seq2SeqModel<T>::Step Seq2SeqModel<T>::Advance(
     attended = Attend(forward, source, state, top);
     context = attended.context;
   }
+  step.context = context;
   step.weights = attended.weights;
   if (attender_ != nullptr && attender_->uses_history()) {
     step.state.cumulative_weights = state.cumulative_weights + attended.weights;

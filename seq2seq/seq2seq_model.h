@@ -58,6 +58,7 @@ class Seq2SeqModel {
   struct Step {
     DecoderState<T> state;
     Var<T> readout;  // [rows, readout width]: what words are read from
+    Var<T> context;  // [rows, encoder width]; empty where there is none
     Var<T> weights;  // [batch, 1, beams, time]; empty without attention
   };
 

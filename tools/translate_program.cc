@@ -176,6 +176,7 @@ bool Session::Flush() {
 
 void Session::DrawAlignment(const std::vector<std::string>& source,
                             const Translation& translation) const {
+  if (translation.weights.empty()) return;
   LabelledMatrix map;
   map.rows = translator_.Words(translation);
   if (translation.finished) map.rows.push_back("<eos>");

@@ -1,0 +1,154 @@
+#include "tools/inspect_program.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "autodiff/tape.h"
+#include "experiments/command_line.h"
+#include "experiments/config/config_file.h"
+#include "experiments/inspection.h"
+#include "experiments/report/alignment_text.h"
+#include "experiments/report/printable_text.h"
+#include "experiments/run/file.h"
+#include "experiments/trained_translator.h"
+#include "nn/forward.h"
+#include "seq2seq/translator.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kUsage[] =
+    "Shows what a trained model attends to, and how much that matters.\n\n"
+    "  inspect --run=DIR --source=SENTENCE [--target=SENTENCE] [--beam=K]\n"
+    "          [--out=FILE]";
+// Each word takes a pass over all before it.
+constexpr size_t kMostWords = 100;
+
+struct Arguments {
+  std::string run;
+  std::string source;
+  std::string target;
+  std::string out;
+  int beam = 1;
+};
+
+absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
+  CommandLine line(kUsage);
+  line.Text("run", &arguments->run, "the run folder");
+  line.Text("source", &arguments->source, "the sentence to translate");
+  line.Text("target", &arguments->target,
+            "the translation to explain; without it, the model's own");
+  line.Number("beam", &arguments->beam, 1, 64,
+              "hypotheses kept in search of the model's own; 1 is greedy");
+  line.Text("out", &arguments->out,
+            "the page to write; without it, inspect.html in the run folder");
+  return line.Parse(argc, argv);
+}
+
+absl::Status CheckLength(const char* flag,
+                         const std::vector<std::string>& words) {
+  if (!words.empty() && words.size() <= kMostWords) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("error: ", flag,
+                                                 " wants 1 to ", kMostWords,
+                                                 " words, got ", words.size()));
+}
+
+std::vector<std::string> OwnTranslation(const Translator& translator,
+                                        const std::vector<std::string>& source,
+                                        int beam) {
+  Tape<float> tape;
+  Forward<float> forward(tape, translator.parameters(), nullptr);
+  return translator.Words(
+      translator.Translate(forward, absl::MakeConstSpan(&source, 1), beam)[0]);
+}
+
+void NameUnknown(const std::vector<std::string>& words,
+                 const Vocabulary& vocabulary) {
+  for (const std::string& word : words) {
+    if (vocabulary.Contains(word) || word == "<unk>") continue;
+    std::fprintf(stderr, "note: the model does not know '%s'\n", word.c_str());
+  }
+}
+
+// Everything that can be wrong with what the user gave.
+absl::StatusOr<Inspection> Look(const Arguments& arguments,
+                                TrainedTranslator& trained) {
+  const Translator& translator = *trained.translator;
+  if (!translator.model().has_attention()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", trained.path, ": this run's model does not attend"));
+  }
+  const std::vector<std::string> source =
+      TypedWords(arguments.source, translator.source_vocabulary());
+  REGARD_RETURN_IF_ERROR(CheckLength("--source", source));
+  NameUnknown(source, translator.source_vocabulary());
+  std::vector<std::string> target =
+      TypedWords(arguments.target, translator.target_vocabulary());
+  if (arguments.target.empty()) {
+    target = OwnTranslation(translator, source, arguments.beam);
+    // A model that has not learned to end is shown as far as it makes sense.
+    if (target.size() > kMostWords) target.resize(kMostWords);
+  } else {
+    REGARD_RETURN_IF_ERROR(CheckLength("--target", target));
+  }
+  NameUnknown(target, translator.target_vocabulary());
+  return Inspect(trained, source, target);
+}
+
+int Complain(const absl::Status& status, int code) {
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return code;
+}
+
+}  // namespace
+
+int InspectMain(int argc, char** argv, const ScorerRegistry& scorers) {
+  Arguments arguments;
+  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
+      !status.ok()) {
+    if (!absl::IsCancelled(status)) return Complain(status, 2);
+    std::fputs(std::string(status.message()).c_str(), stdout);
+    return 0;
+  }
+  absl::StatusOr<TrainedTranslator> trained =
+      LoadTranslator(arguments.run, scorers);
+  if (!trained.ok()) return Complain(trained.status(), 2);
+  const absl::StatusOr<Inspection> inspection = Look(arguments, *trained);
+  if (!inspection.ok()) return Complain(inspection.status(), 2);
+
+  AlignmentTextStyle style;
+  style.unicode = TerminalTakesUnicode();
+  winsize window;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
+    style.width = window.ws_col;
+  }
+  const std::string out = arguments.out.empty()
+                              ? absl::StrCat(trained->path, "/inspect.html")
+                              : ResolveUserPath(arguments.out);
+  std::fputs(absl::StrCat(PrintableText(absl::StrJoin(inspection->target, " ")),
+                          "\n\n", InspectionText(*inspection, style))
+                 .c_str(),
+             stdout);
+  const absl::Status written = WriteFileAtomically(
+      out, InspectionHtml(*inspection, trained->config.name()));
+  if (!written.ok()) {
+    return Complain(absl::Status(written.code(),
+                                 absl::StrCat("error: ", written.message())),
+                    1);
+  }
+  std::printf("\nPage  %s\n", out.c_str());
+  return 0;
+}
+
+}  // namespace regard
