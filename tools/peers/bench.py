@@ -28,6 +28,9 @@ def _options():
     parser.add_argument("--compile", default="all", metavar="NAME,NAME",
                         help="works that torch.compile is tried on, which "
                         "takes minutes the first time; or none (all)")
+    parser.add_argument("--busy", action="store_true",
+                        help="for a machine with other work: one thread each, "
+                        "and processor time instead of time")
     parser.add_argument("--no-growth", dest="growth", action="store_false",
                         help="leave the growth in B, T, H and V out")
     parser.add_argument("--regard-step", required=True, help=argparse.SUPPRESS)
@@ -71,7 +74,9 @@ def _sections(measured, peaks, exponents):
 def _report(options, measured, peaks, exponents, problems):
     lines = [_machine(), "",
              time.strftime("%Y-%m-%d") + f", {options.rounds} turns of "
-             f"{options.seconds:g} s each.", "",
+             f"{options.seconds:g} s each"
+             + (", one thread; times are processor time, beside other work."
+                if options.busy else "."), "",
              "Peak of fused multiply-adds, GFLOP/s with 1 and 2 threads: "
              + ", ".join(f"{p[1]:.0f}/{p[2]:.0f}" for p in peaks.values())]
     for title, rows in _sections(measured, peaks, exponents):

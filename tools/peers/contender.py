@@ -3,7 +3,7 @@
 Commands arrive on standard input, one a line; answers leave on standard output:
 
     check        -> numbers that must agree among contenders
-    run COUNT    -> seconds that COUNT steps took
+    run COUNT    -> seconds that COUNT steps took, and of processor time
     memory       -> most resident memory so far, in KiB
     quit
 """
@@ -46,9 +46,10 @@ def serve(step, check):
         if command[0] == "check":
             answer = " ".join(f"{number:.9g}" for number in check())
         elif command[0] == "run":
-            begin = time.perf_counter()
+            begin, begin_busy = time.perf_counter(), time.process_time()
             step(int(command[1]))
-            answer = f"{time.perf_counter() - begin:.9f}"
+            answer = (f"{time.perf_counter() - begin:.9f} "
+                      f"{time.process_time() - begin_busy:.9f}")
         elif command[0] == "memory":
             answer = str(_peak_kibibytes())
         else:

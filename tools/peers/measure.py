@@ -42,8 +42,7 @@ def _guess(contender, seconds):
 
 def _start(entries, work, weights, options, problems):
     """Contenders of one engine that answered in time, with their numbers."""
-    contenders = [processes.Contender(entry, work, weights, options.folder,
-                                      options.regard_step)
+    contenders = [processes.Contender(entry, work, weights, options)
                   for entry in entries]
     answered = []
     if entries and entries[0].engine == "regard":
@@ -83,7 +82,7 @@ def measure(work, options, problems):
     weights = options.folder / f"{work.name}.safetensors"
     compiled = (options.compile == "all"
                 or work.name in options.compile.split(","))
-    everyone = processes.entries(work, compiled)
+    everyone = processes.entries(work, compiled, options.busy)
     chosen, results = [], []
     reference = None
     print(work.name, flush=True)
@@ -122,9 +121,9 @@ def _take_turns(pairs, options):
 
 def growth(base, grown, options):
     """Exponent of Regard's time as one extent doubles: (median, min, max)."""
-    entry = processes.Entry("regard", "", 2)
-    pair = [processes.Contender(entry, work, "", options.folder,
-                                options.regard_step) for work in (base, grown)]
+    entry = processes.Entry("regard", "", 1 if options.busy else 2)
+    pair = [processes.Contender(entry, work, "", options)
+            for work in (base, grown)]
     try:
         guesses = [_guess(contender, options.seconds / 2)
                    for contender in pair]

@@ -27,13 +27,13 @@ class Entry:
         return f"{names[self.engine]}{form}, {self.threads} thr."
 
 
-def entries(work, compiled):
+def entries(work, compiled, one_thread):
     """All that contend for a work: each form, with 1 and with 2 threads."""
     one_form = {
         "torch": (works.ADDITIVE, works.OVERHEAD),
         "jax": (works.ADDITIVE, works.MULTI_HEAD, works.REGRESSION)}
-    threads = (1,) if work.kind in (works.OVERHEAD, works.REGRESSION) else (
-        1, 2)
+    alone = one_thread or work.kind == works.OVERHEAD
+    threads = (1,) if alone or work.kind == works.REGRESSION else (1, 2)
     found = [Entry("regard", "", count) for count in threads]
     for engine in work.peers:
         forms = ["idiomatic"]
@@ -42,7 +42,7 @@ def entries(work, compiled):
         if engine == "torch" and compiled and work.kind != works.OVERHEAD:
             forms += [f"compiled_{form}" for form in forms]
         # Peers get both counts, whatever the work.
-        counts = (1,) if work.kind == works.OVERHEAD else (1, 2)
+        counts = (1,) if alone else (1, 2)
         found += [Entry(engine, form, count)
                   for form in forms for count in counts]
     return found
@@ -55,11 +55,14 @@ class Failure(Exception):
 class Contender:
     """One process. It starts idle; close() ends it."""
 
-    def __init__(self, entry, work, weights, folder, regard_step):
+    def __init__(self, entry, work, weights, options):
         self.entry = entry
+        folder = options.folder
+        # Of the answer to "run": seconds, or those of processor time.
+        self._clock = 1 if options.busy else 0
         self.log = folder / f"{work.name}.{entry.engine}.{entry.form}.log"
         if entry.engine == "regard":
-            command = [regard_step, f"--threads={entry.threads}",
+            command = [options.regard_step, f"--threads={entry.threads}",
                        *work.arguments()]
         else:
             command = [sys.executable, _HERE / f"{entry.engine}_contender.py",
@@ -101,7 +104,7 @@ class Contender:
         return self.answer(patience)
 
     def seconds_per_step(self, steps):
-        return float(self.ask(f"run {steps}")[0]) / steps
+        return float(self.ask(f"run {steps}")[self._clock]) / steps
 
     def close(self):
         if self._process.poll() is None:
