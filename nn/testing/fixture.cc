@@ -11,8 +11,8 @@
 
 namespace regard {
 
-Fixture::Fixture(const std::string& name) {
-  const std::string path = "nn/testdata/" + name + ".txt";
+Fixture::Fixture(const std::string& name, const std::string& folder) {
+  const std::string path = folder + "/" + name + ".txt";
   std::ifstream file(path);
   REGARD_CHECK(file.good()) << "cannot read " << path;
   std::string line;

@@ -18,8 +18,9 @@ class Fixture {
     std::vector<double> values;
   };
 
-  // Reads nn/testdata/<name>.txt. What is missing or malformed fails a check.
-  explicit Fixture(const std::string& name);
+  // Reads <folder>/<name>.txt. What is missing or malformed fails a check.
+  explicit Fixture(const std::string& name,
+                   const std::string& folder = "nn/testdata");
 
   const Array& operator[](const std::string& name) const;
   std::vector<float> Floats(const std::string& name) const;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch computes, for the parity tests of nn.
+"""Writes what PyTorch computes, for the parity tests of nn and attention.
 
     pip install torch==2.13.0 numpy
-    tools/parity/write_fixtures.py nn/testdata
+    tools/parity/write_fixtures.py .
 
 PyTorch is needed here alone: the tests read the files. Each file is a list of
 named arrays, one a line: name, rank, extents, then the elements, all separated
@@ -124,6 +124,78 @@ def recurrent(kind):
     return fixture
 
 
+def multi_head(key_width, value_width, causal):
+    """Two heads; 4 queries on 5 keys, of which 3 and 5 are valid, with weights;
+    or causal, 4 on the same 4, of which 3 and 4 are valid, without."""
+    fixture = Fixture()
+    module = nn.MultiheadAttention(
+        6, 2, kdim=key_width, vdim=value_width, batch_first=True)
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            if "bias" in name:
+                parameter.normal_()
+    query = torch.randn(2, 4, 6, requires_grad=True)
+    key, value = query, query
+    if not causal:
+        key = torch.randn(2, 5, key_width, requires_grad=True)
+        value = torch.randn(2, 5, value_width, requires_grad=True)
+    keys = key.shape[1]
+    lengths = torch.tensor([3, keys])
+    hidden = torch.arange(keys) >= lengths[:, None]
+    later = torch.ones(4, 4, dtype=torch.bool).triu(1) if causal else None
+    output, weights = module(
+        query, key, value, key_padding_mask=hidden, attn_mask=later,
+        average_attn_weights=False)
+    total = project(fixture, "output", output)
+    if not causal:
+        total = total + project(fixture, "weights", weights)
+    total.backward()
+    fixture.add("lengths", lengths)
+    for name, x in {"query": query, "key": key, "value": value}.items():
+        fixture.add(name, x)
+        fixture.add("grad." + name, x.grad)
+    # Where all widths are one, the three weights are one parameter.
+    parts = ["query", "key", "value"]
+    biases = zip(module.in_proj_bias.chunk(3), module.in_proj_bias.grad.chunk(3))
+    if causal:
+        weights = zip(
+            module.in_proj_weight.chunk(3), module.in_proj_weight.grad.chunk(3))
+    else:
+        weights = [
+            (part, part.grad) for part in
+            (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight)]
+    for name, weight, bias in zip(parts, weights, biases):
+        for kind, (parameter, grad) in {"weight": weight, "bias": bias}.items():
+            fixture.add(f"value.{name}.{kind}", parameter)
+            fixture.add(f"grad.{name}.{kind}", grad)
+    for kind, parameter in module.out_proj.named_parameters():
+        fixture.add(f"value.output.{kind}", parameter)
+        fixture.add(f"grad.output.{kind}", parameter.grad)
+    return fixture
+
+
+def relative(of_keys):
+    """Scores of 3 queries from position 2 on 5 keys from position 0, with an
+    embedding for each distance, as the layers of BERT have them."""
+    fixture = Fixture()
+    width, max_position = 4, 6
+    query = torch.randn(2, 2, 3, width, requires_grad=True)
+    key = torch.randn(2, 2, 5, width, requires_grad=True)
+    embedding = torch.randn(2 * max_position - 1, width, requires_grad=True)
+    distance = torch.arange(2, 5)[:, None] - torch.arange(5)
+    position = embedding[distance + max_position - 1]
+    scores = query @ key.transpose(2, 3)
+    scores = scores + torch.einsum("bhld,lrd->bhlr", query, position)
+    if of_keys:
+        scores = scores + torch.einsum("bhrd,lrd->bhlr", key, position)
+    project(fixture, "scores", scores / width**0.5).backward()
+    arrays = {"query": query, "key": key, "embedding": embedding}
+    for name, x in arrays.items():
+        fixture.add(name, x)
+        fixture.add("grad." + name, x.grad)
+    return fixture
+
+
 def optimizer(make, clip_norm=0.0):
     """Ten steps of one parameter by given gradients."""
     fixture = Fixture()
@@ -142,10 +214,9 @@ def optimizer(make, clip_norm=0.0):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
+    root = pathlib.Path(sys.argv[1])
     optim = torch.optim
-    cases = {
+    nn_cases = {
         "linear": linear,
         "embedding": embedding,
         "layer_norm": layer_norm,
@@ -162,9 +233,19 @@ def main():
         "adamw": lambda: optimizer(
             lambda p: optim.AdamW(p, lr=0.1, weight_decay=0.1), clip_norm=1.0),
     }
-    for name, case in cases.items():
-        torch.manual_seed(1)
-        case().write(folder / (name + ".txt"))
+    attention_cases = {
+        "multi_head_cross": lambda: multi_head(5, 3, causal=False),
+        "multi_head_causal": lambda: multi_head(6, 6, causal=True),
+        "relative_key": lambda: relative(of_keys=False),
+        "relative_key_query": lambda: relative(of_keys=True),
+    }
+    for package, cases in {
+            "nn": nn_cases, "attention": attention_cases}.items():
+        folder = root / package / "testdata"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, case in cases.items():
+            torch.manual_seed(1)
+            case().write(folder / (name + ".txt"))
 
 
 if __name__ == "__main__":
