@@ -44,8 +44,9 @@ struct ScoreInputs {
   int64_t key_offset = 0;
   // What is hidden; scores there are ignored, so a score may skip them.
   Mask mask;
-  // [batch, heads, 1, keys], given to scores that use history: the weights of
-  // the query before, and the sum over all queries before (zeros at first).
+  // [batch, heads, queries, keys], given to scores that use history: the
+  // weights of the query before, and the sum over all queries before (zeros at
+  // first). The queries are then alternatives for one step, such as beams.
   Var<T> previous_weights;
   Var<T> cumulative_weights;
 };
@@ -55,8 +56,8 @@ class ScoringFunction {
  public:
   // Whether a score depends on the positions of query or key.
   static constexpr bool kPositionAware = false;
-  // Whether it reads the weights of earlier queries; it then sees one query at
-  // a time.
+  // Whether it reads the weights of earlier queries; it then sees one step at a
+  // time.
   static constexpr bool kUsesHistory = false;
 
   virtual ~ScoringFunction() = default;

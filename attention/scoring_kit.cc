@@ -1,5 +1,8 @@
 #include "attention/scoring_kit.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 
 namespace regard {
@@ -26,6 +29,49 @@ Var<T> Differences(Var<T> queries, Var<T> keys) {
          keys.WithShape({k[0], k[1], 1, k[2], k[3]});
 }
 
+template <typename T>
+Var<T> Normalized(Var<T> x) {
+  return x / Sqrt(Sum(Square(x), /*axis=*/-1, /*keep=*/true) + 1e-12);
+}
+
+template <typename T>
+Var<T> Windows(Var<T> weights, int64_t reach) {
+  const Shape shape = weights.shape();
+  const int64_t seen = 2 * reach + 1;
+  const Var<T> end =
+      weights.tape().Full({shape[0], shape[1], shape[2], reach}, T(0));
+  const Var<T> padded[] = {end, weights, end};
+  const Var<T> row = Concat<T>(padded, /*axis=*/3);
+  auto* shifted = weights.tape().arena().template New<Var<T>>(seen);
+  for (int64_t i = 0; i < seen; ++i) {
+    shifted[i] = Slice(row, /*axis=*/3, i, shape[3]);
+  }
+  return Stack<T>({shifted, static_cast<size_t>(seen)}, /*axis=*/4)
+      .WithShape({shape[0], shape[1], shape[2] * shape[3], seen});
+}
+
+template <typename T>
+Var<T> HideFurtherKeys(Var<T> scores, int64_t keys) {
+  const int64_t scored = scores.dim(3);
+  if (scored == keys) return scores;
+  const int64_t rows = scores.dim(0) * scores.dim(1) * scores.dim(2);
+  Var<T> out = scores.tape().New(
+      {scores.dim(0), scores.dim(1), scores.dim(2), keys}, scores.needs_grad());
+  out.node()->infinity_is_legal = true;
+  std::fill_n(out.data(), out.size(), -std::numeric_limits<T>::infinity());
+  for (int64_t row = 0; row < rows; ++row) {
+    std::copy_n(scores.data() + row * scored, scored, out.data() + row * keys);
+  }
+  scores.tape().Record("HideFurtherKeys", out, [=] {
+    const T* d_out = out.grad_data();
+    if (auto d = scores.grad_ref()) {
+      d.AddEach(
+          [=](int64_t i) { return d_out[i / scored * keys + i % scored]; });
+    }
+  });
+  return out;
+}
+
 void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems) {
   if (widths.query == widths.key) return;
   problems.Add("", absl::StrCat("this score needs query and key of one width; "
@@ -39,5 +85,11 @@ template Var<float> ProjectHeads(Var<float>, Var<float>);
 template Var<double> ProjectHeads(Var<double>, Var<double>);
 template Var<float> Differences(Var<float>, Var<float>);
 template Var<double> Differences(Var<double>, Var<double>);
+template Var<float> Normalized(Var<float>);
+template Var<double> Normalized(Var<double>);
+template Var<float> Windows(Var<float>, int64_t);
+template Var<double> Windows(Var<double>, int64_t);
+template Var<float> HideFurtherKeys(Var<float>, int64_t);
+template Var<double> HideFurtherKeys(Var<double>, int64_t);
 
 }  // namespace regard

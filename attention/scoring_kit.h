@@ -4,6 +4,8 @@
 #ifndef ATTENTION_SCORING_KIT_H_
 #define ATTENTION_SCORING_KIT_H_
 
+#include <cstdint>
+
 #include "absl/strings/str_cat.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring_function.h"
@@ -38,6 +40,22 @@ Var<T> ProjectHeads(Var<T> x, Var<T> weight);
 // q - k for every query and key: [batch, heads, queries, keys, width].
 template <typename T>
 Var<T> Differences(Var<T> queries, Var<T> keys);
+
+// x [.., width] with each row divided by its length; a row shorter than 1e-6
+// stays as short.
+template <typename T>
+Var<T> Normalized(Var<T> x);
+
+// Weights around each key: weights [batch, heads, queries, keys] as [batch,
+// heads, queries * keys, 2 reach + 1], zero beyond the ends. A row for each
+// pair of query and key, as AdditiveLayer::Scores() takes them.
+template <typename T>
+Var<T> Windows(Var<T> weights, int64_t reach);
+
+// Scores [batch, heads, queries, n] of the first n of `keys` keys, with -inf
+// for the others.
+template <typename T>
+Var<T> HideFurtherKeys(Var<T> scores, int64_t keys);
 
 // For scores that compare query and key without a projection between them.
 void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems);

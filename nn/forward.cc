@@ -15,6 +15,14 @@ Forward<T>::Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
 }
 
 template <typename T>
+Forward<T>::Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
+                    absl::Span<const Var<T>> leaves)
+    : Forward(tape, parameters, nullptr) {
+  REGARD_CHECK_EQ(leaves.size(), parameters.parameters().size());
+  leaves_.assign(leaves.begin(), leaves.end());
+}
+
+template <typename T>
 void Forward<T>::BeginStep() {
   tape_.Reset();
   leaves_.clear();

@@ -22,6 +22,11 @@ class Forward {
   Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
           GradientSlab<T>* gradients);
 
+  // Over parameters that are values of the tape already, in the store's order
+  // and shapes; for checks of gradients. There is no BeginStep().
+  Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
+          absl::Span<const Var<T>> leaves);
+
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
 

@@ -1,6 +1,7 @@
-// The additive score, w_v . tanh(W_q q + W_k k), without biases.
+// The additive score, w_v . tanh(W_q q + W_k k), with or without a bias.
 // Bahdanau et al., "Neural machine translation by jointly learning to align and
 // translate", 2015.
+#include "attention/additive_layer.h"
 #include "attention/additive_scores.h"
 #include "attention/scoring/additive.pb.h"
 #include "attention/scoring_kit.h"
@@ -13,14 +14,8 @@ class Additive : public ScoringFunction<T> {
   using Options = AdditiveScore;
 
   Additive(const Options& options, ParameterScope<T> scope,
-           const ScoreWidths& widths) {
-    const int64_t width = options.width() > 0 ? options.width() : widths.query;
-    w_q_ = scope.Add("w_q", {widths.heads, width, widths.query},
-                     XavierUniform(width, widths.query));
-    w_k_ = scope.Add("w_k", {widths.heads, width, widths.key},
-                     XavierUniform(width, widths.key));
-    w_v_ = scope.Add("w_v", {widths.heads, width}, XavierUniform(1, width));
-  }
+           const ScoreWidths& widths)
+      : layer_(options.width(), options.bias(), scope, widths) {}
 
   static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {
@@ -28,16 +23,16 @@ class Additive : public ScoringFunction<T> {
   }
 
   Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
-    return ProjectHeads(keys, forward[w_k_]);
+    return layer_.Keys(forward, keys);
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    return AdditiveScores(ProjectHeads(in.queries, forward[w_q_]), in.keys,
-                          forward[w_v_], in.mask);
+    return AdditiveScores(layer_.Queries(forward, in.queries), in.keys,
+                          layer_.Vector(forward), in.mask);
   }
 
  private:
-  Parameter<T> w_q_, w_k_, w_v_;
+  AdditiveLayer<T> layer_;
 };
 
 REGARD_SCORING_FUNCTION(Additive, "w_v . tanh(W_q q + W_k k)")

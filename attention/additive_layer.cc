@@ -1,0 +1,58 @@
+#include "attention/additive_layer.h"
+
+#include "attention/scoring_kit.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/linear.h"
+#include "nn/initializers.h"
+
+namespace regard {
+
+template <typename T>
+AdditiveLayer<T>::AdditiveLayer(int64_t width, bool bias,
+                                ParameterScope<T> scope,
+                                const ScoreWidths& widths)
+    : width_(width > 0 ? width : widths.query) {
+  w_q_ = scope.Add("w_q", {widths.heads, width_, widths.query},
+                   XavierUniform(width_, widths.query));
+  w_k_ = scope.Add("w_k", {widths.heads, width_, widths.key},
+                   XavierUniform(width_, widths.key));
+  w_v_ = scope.Add("w_v", {widths.heads, width_}, XavierUniform(1, width_));
+  if (bias) bias_ = scope.Add("bias", {widths.heads, width_}, Zeros());
+}
+
+template <typename T>
+Var<T> AdditiveLayer<T>::Keys(Forward<T>& forward, Var<T> keys) const {
+  const Var<T> projected = ProjectHeads(keys, forward[w_k_]);
+  if (!bias_.has_value()) return projected;
+  const Var<T> bias = forward[bias_];
+  return projected + bias.WithShape({bias.dim(0), 1, width_});
+}
+
+template <typename T>
+Var<T> AdditiveLayer<T>::Queries(Forward<T>& forward, Var<T> queries) const {
+  return ProjectHeads(queries, forward[w_q_]);
+}
+
+template <typename T>
+Var<T> AdditiveLayer<T>::Scores(Forward<T>& forward, const ScoreInputs<T>& in,
+                                Var<T> term) const {
+  const Shape scores = ScoreShape(in);
+  const Shape& k = in.keys.shape();
+  const Var<T> queries =
+      Queries(forward, in.queries)
+          .WithShape({scores[0], scores[1], scores[2], 1, width_});
+  const Var<T> keys = in.keys.WithShape({k[0], k[1], 1, k[2], width_});
+  const Var<T> pairs =
+      queries + keys +
+      term.WithShape({scores[0], scores[1], scores[2], scores[3], width_});
+  const Var<T> vector = Vector(forward);
+  return MatMul(Tanh(pairs).WithShape(
+                    {scores[0], scores[1], scores[2] * scores[3], width_}),
+                vector.WithShape({vector.dim(0), width_, 1}))
+      .WithShape(scores);
+}
+
+template class AdditiveLayer<float>;
+template class AdditiveLayer<double>;
+
+}  // namespace regard

@@ -1,0 +1,39 @@
+// The factor of a score that its options describe, fixed or learned.
+#ifndef ATTENTION_SCORE_SCALE_H_
+#define ATTENTION_SCORE_SCALE_H_
+
+#include "absl/strings/string_view.h"
+#include "attention/scoring/scale.pb.h"
+#include "attention/scoring_function.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/initializers.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// A learned factor is the parameter `name` [heads, width], where the width is
+// the query's or 1. Without a value in the options it begins at `initializer`.
+template <typename T>
+class ScoreScaleParameter {
+ public:
+  ScoreScaleParameter(const ScoreScale& options, ParameterScope<T> scope,
+                      absl::string_view name, const ScoreWidths& widths,
+                      const Initializer& initializer);
+
+  // For rows [batch, heads, queries, width].
+  Var<T> ForRows(Forward<T>& forward) const;
+  // For pairs [batch, heads, queries, keys, width].
+  Var<T> ForPairs(Forward<T>& forward) const;
+
+ private:
+  T fixed_;
+  Parameter<T> learned_;
+};
+
+extern template class ScoreScaleParameter<float>;
+extern template class ScoreScaleParameter<double>;
+
+}  // namespace regard
+
+#endif  // ATTENTION_SCORE_SCALE_H_

@@ -1,0 +1,50 @@
+// One perceptron layer over query and key together, w_v . tanh(W [q; k]): the
+// additive score with W_q and W_k side by side in one matrix.
+// Luong et al., "Effective approaches to attention-based neural machine
+// translation", 2015.
+#include "attention/additive_scores.h"
+#include "attention/scoring/concat.pb.h"
+#include "attention/scoring_kit.h"
+
+namespace regard {
+
+template <typename T>
+class LuongConcat : public ScoringFunction<T> {
+ public:
+  using Options = ConcatScore;
+
+  LuongConcat(const Options& options, ParameterScope<T> scope,
+              const ScoreWidths& widths)
+      : dq_(widths.query), dk_(widths.key) {
+    const int64_t width = options.width() > 0 ? options.width() : dq_;
+    w_ = scope.Add("w", {widths.heads, width, dq_ + dk_},
+                   XavierUniform(width, dq_ + dk_));
+    w_v_ = scope.Add("w_v", {widths.heads, width}, XavierUniform(1, width));
+  }
+
+  static void Validate(const Options& options, const ScoreWidths&,
+                       ConfigProblems& problems) {
+    problems.RequireInRange("width", options.width(), 0, 65536);
+  }
+
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
+    return ProjectHeads(keys, Slice(forward[w_], /*axis=*/2, dq_, dk_));
+  }
+
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    const Var<T> w_q = Slice(forward[w_], /*axis=*/2, 0, dq_);
+    return AdditiveScores(ProjectHeads(in.queries, w_q), in.keys, forward[w_v_],
+                          in.mask);
+  }
+
+ private:
+  int64_t dq_, dk_;
+  Parameter<T> w_, w_v_;
+};
+
+// By hand, as Concat is an operation of the engine.
+void RegisterConcat(ScorerRegistry& scorers) {
+  scorers.Add<LuongConcat>("w_v . tanh(W [q; k])");
+}
+
+}  // namespace regard

@@ -1,0 +1,38 @@
+// The cosine of the angle between query and key, times a scale:
+// s q . k / (|q| |k|).
+#include "attention/score_scale.h"
+#include "attention/scoring/cosine.pb.h"
+#include "attention/scoring_kit.h"
+
+namespace regard {
+
+template <typename T>
+class Cosine : public ScoringFunction<T> {
+ public:
+  using Options = CosineScore;
+
+  Cosine(const Options& options, ParameterScope<T> scope,
+         const ScoreWidths& widths)
+      : scale_(options.scale(), scope, "scale", widths, Constant(10)) {}
+
+  static void Validate(const Options&, const ScoreWidths& widths,
+                       ConfigProblems& problems) {
+    RequireEqualWidths(widths, problems);
+  }
+
+  Var<T> Prepare(Forward<T>&, Var<T> keys) const override {
+    return Normalized(keys);
+  }
+
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    return InnerProducts(Normalized(in.queries) * scale_.ForRows(forward),
+                         in.keys);
+  }
+
+ private:
+  ScoreScaleParameter<T> scale_;
+};
+
+REGARD_SCORING_FUNCTION(Cosine, "s q . k / (|q| |k|)")
+
+}  // namespace regard

@@ -1,0 +1,27 @@
+// Nadaraya-Watson with a Gaussian kernel of width 1: -|q - k|^2 / 2.
+// Nadaraya 1964; Watson 1964.
+#include "attention/scoring/gaussian.pb.h"
+#include "attention/scoring_kit.h"
+
+namespace regard {
+
+template <typename T>
+class Gaussian : public ScoringFunction<T> {
+ public:
+  using Options = GaussianScore;
+
+  Gaussian(const Options&, ParameterScope<T>, const ScoreWidths&) {}
+
+  static void Validate(const Options&, const ScoreWidths& widths,
+                       ConfigProblems& problems) {
+    RequireEqualWidths(widths, problems);
+  }
+
+  Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
+    return -0.5 * Sum(Square(Differences(in.queries, in.keys)), /*axis=*/-1);
+  }
+};
+
+REGARD_SCORING_FUNCTION(Gaussian, "-|q - k|^2 / 2")
+
+}  // namespace regard

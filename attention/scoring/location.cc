@@ -1,0 +1,44 @@
+// Scores by position alone: key i has the score w_i . q, whatever it holds.
+// Keys after the last w_i have no weight. Luong et al., "Effective approaches
+// to attention-based neural machine translation", 2015.
+#include <algorithm>
+
+#include "attention/scoring/location.pb.h"
+#include "attention/scoring_kit.h"
+
+namespace regard {
+
+template <typename T>
+class Location : public ScoringFunction<T> {
+ public:
+  using Options = LocationScore;
+
+  static constexpr bool kPositionAware = true;
+
+  Location(const Options& options, ParameterScope<T> scope,
+           const ScoreWidths& widths)
+      : max_keys_(options.max_keys()) {
+    w_ = scope.Add("w", {widths.heads, max_keys_, widths.query},
+                   XavierUniform(max_keys_, widths.query));
+  }
+
+  static void Validate(const Options& options, const ScoreWidths&,
+                       ConfigProblems& problems) {
+    problems.RequireInRange("max_keys", options.max_keys(), 1, 65536);
+  }
+
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    const int64_t begin = std::min(in.key_offset, max_keys_);
+    const int64_t count = std::min(in.keys.dim(2), max_keys_ - begin);
+    const Var<T> w = Slice(forward[w_], /*axis=*/1, begin, count);
+    return HideFurtherKeys(ProjectHeads(in.queries, w), in.keys.dim(2));
+  }
+
+ private:
+  int64_t max_keys_;
+  Parameter<T> w_;
+};
+
+REGARD_SCORING_FUNCTION(Location, "w_i . q")
+
+}  // namespace regard

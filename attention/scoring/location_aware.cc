@@ -1,0 +1,56 @@
+// The additive score that sees the previous weights a around each key, through
+// convolution filters F: w_v . tanh(W_q q + W_k k + W_f (F * a) + b).
+// Chorowski et al., "Attention-based models for speech recognition", 2015.
+#include "attention/additive_layer.h"
+#include "attention/scoring/location_aware.pb.h"
+#include "attention/scoring_kit.h"
+
+namespace regard {
+
+template <typename T>
+class LocationAware : public ScoringFunction<T> {
+ public:
+  using Options = LocationAwareScore;
+
+  static constexpr bool kPositionAware = true;
+  static constexpr bool kUsesHistory = true;
+
+  LocationAware(const Options& options, ParameterScope<T> scope,
+                const ScoreWidths& widths)
+      : layer_(options.width(), options.bias(), scope, widths),
+        reach_(options.reach()) {
+    const int64_t filters = options.filters();
+    const int64_t seen = 2 * reach_ + 1;
+    filters_ = scope.Add("filters", {widths.heads, filters, seen},
+                         XavierUniform(filters, seen));
+    w_f_ = scope.Add("w_f", {widths.heads, layer_.width(), filters},
+                     XavierUniform(layer_.width(), filters));
+  }
+
+  static void Validate(const Options& options, const ScoreWidths&,
+                       ConfigProblems& problems) {
+    problems.RequireInRange("width", options.width(), 0, 65536);
+    problems.RequireInRange("filters", options.filters(), 1, 1024);
+    problems.RequireInRange("reach", options.reach(), 0, 1024);
+  }
+
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
+    return layer_.Keys(forward, keys);
+  }
+
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    const Var<T> around = Windows(in.previous_weights, reach_);
+    const Var<T> found = ProjectHeads(around, forward[filters_]);
+    return layer_.Scores(forward, in, ProjectHeads(found, forward[w_f_]));
+  }
+
+ private:
+  AdditiveLayer<T> layer_;
+  int64_t reach_;
+  Parameter<T> filters_, w_f_;
+};
+
+REGARD_SCORING_FUNCTION(LocationAware,
+                        "w_v . tanh(W_q q + W_k k + W_f (F * a) + b)")
+
+}  // namespace regard

@@ -1,0 +1,39 @@
+// The bilinear form q . W k / (dq dk)^(1/4). With the first values below its
+// variance is that of q and k, whatever their widths dq and dk.
+#include <cmath>
+
+#include "attention/scoring/scaled_bilinear.pb.h"
+#include "attention/scoring_kit.h"
+
+namespace regard {
+
+template <typename T>
+class ScaledBilinear : public ScoringFunction<T> {
+ public:
+  using Options = ScaledBilinearScore;
+
+  ScaledBilinear(const Options&, ParameterScope<T> scope,
+                 const ScoreWidths& widths) {
+    const double scale =
+        std::pow(static_cast<double>(widths.query * widths.key), -0.25);
+    scale_ = static_cast<T>(scale);
+    w_ = scope.Add("w", {widths.heads, widths.query, widths.key},
+                   Uniform(std::sqrt(3.0) * scale));
+  }
+
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
+    return ProjectHeads(keys, forward[w_]);
+  }
+
+  Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
+    return InnerProducts(in.queries * scale_, in.keys);
+  }
+
+ private:
+  T scale_;
+  Parameter<T> w_;
+};
+
+REGARD_SCORING_FUNCTION(ScaledBilinear, "q . W k / (dq dk)^(1/4)")
+
+}  // namespace regard

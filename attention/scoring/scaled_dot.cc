@@ -1,0 +1,34 @@
+// The inner product divided by the root of the width d, so that its variance
+// does not grow with d: q . k / sqrt(d).
+// Vaswani et al., "Attention is all you need", 2017.
+#include <cmath>
+
+#include "attention/scoring/scaled_dot.pb.h"
+#include "attention/scoring_kit.h"
+
+namespace regard {
+
+template <typename T>
+class ScaledDot : public ScoringFunction<T> {
+ public:
+  using Options = ScaledDotScore;
+
+  ScaledDot(const Options&, ParameterScope<T>, const ScoreWidths& widths)
+      : scale_(static_cast<T>(1 / std::sqrt(widths.query))) {}
+
+  static void Validate(const Options&, const ScoreWidths& widths,
+                       ConfigProblems& problems) {
+    RequireEqualWidths(widths, problems);
+  }
+
+  Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
+    return InnerProducts(in.queries * scale_, in.keys);
+  }
+
+ private:
+  T scale_;
+};
+
+REGARD_SCORING_FUNCTION(ScaledDot, "q . k / sqrt(d)")
+
+}  // namespace regard

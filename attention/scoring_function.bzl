@@ -1,0 +1,153 @@
+"""`scoring_function()`: an attention score, its tests and its benchmark."""
+
+load("@com_google_protobuf//bazel:cc_proto_library.bzl", "cc_proto_library")
+load("@com_google_protobuf//bazel:proto_library.bzl", "proto_library")
+load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
+load("@rules_cc//cc:cc_library.bzl", "cc_library")
+load("@rules_cc//cc:cc_test.bzl", "cc_test")
+
+_TEST = """// Generated for {label}.
+#include "attention/testing/scoring_function_test_body.h"
+
+namespace regard {{
+
+void {register}(ScorerRegistry& scorers);
+
+namespace {{
+
+INSTANTIATE_TEST_SUITE_P(
+    {camel}, ScoringFunctionTest,
+    ::testing::Values({cases}),
+    &ScoringFunctionCase::Name);
+
+}}  // namespace
+}}  // namespace regard
+"""
+
+_BENCHMARK = """// Generated for {label}.
+#include "attention/testing/scoring_function_benchmark_body.h"
+
+namespace regard {{
+void {register}(ScorerRegistry& scorers);
+}}  // namespace regard
+
+int main(int argc, char** argv) {{
+  return regard::BenchmarkScoringFunction(
+      argc, argv, {{{cases}}});
+}}
+"""
+
+def _generated_source_impl(ctx):
+    ctx.actions.write(ctx.outputs.out, ctx.attr.text)
+
+_generated_source = rule(
+    implementation = _generated_source_impl,
+    attrs = {
+        "out": attr.output(mandatory = True),
+        "text": attr.string(mandatory = True),
+    },
+)
+
+def _label(label):
+    return str(Label(label))
+
+def scoring_function(
+        name,
+        srcs,
+        hdrs = [],
+        config_proto = None,
+        config_proto_deps = None,
+        test_options = [""],
+        deps = [],
+        visibility = None):
+    """A scoring function, `NAME_test` and `NAME_benchmark`.
+
+    The sources define one score `MyScore` for the name `my_score`, by
+    `REGARD_SCORING_FUNCTION(MyScore, "its formula")` in namespace regard. What
+    the tests expect of it (whether it depends on positions or uses history)
+    is read from the class.
+
+    Args:
+      name: the score's, in snake case.
+      srcs: the sources.
+      hdrs: the headers, if any.
+      config_proto: the file of the options' message; makes `NAME_proto` and
+        `NAME_cc_proto`. Otherwise `deps` provide the message.
+      config_proto_deps: what that file imports; `attention.proto`, whose
+        OutsideScore it extends, by default.
+      test_options: options to test the score with, as text protos.
+      deps: what the sources need besides `//attention:scoring`.
+      visibility: of the library and the protos.
+    """
+    if config_proto:
+        if config_proto_deps == None:
+            config_proto_deps = [_label("//attention:attention_proto")]
+        proto_library(
+            name = name + "_proto",
+            srcs = [config_proto],
+            visibility = visibility,
+            deps = config_proto_deps,
+        )
+        cc_proto_library(
+            name = name + "_cc_proto",
+            visibility = visibility,
+            deps = [":" + name + "_proto"],
+        )
+        deps = deps + [":" + name + "_cc_proto"]
+    cc_library(
+        name = name,
+        srcs = srcs,
+        hdrs = hdrs,
+        visibility = visibility,
+        deps = deps + [_label("//attention:scoring")],
+    )
+
+    camel = "".join([word.capitalize() for word in name.split("_")])
+    register = "Register" + camel
+    text = {
+        "camel": camel,
+        "cases": ", ".join([
+            "regard::ScoringFunctionCase{&regard::%s, R\"-(%s)-\"}" %
+            (register, options)
+            for options in test_options
+        ]),
+        "label": "//{}:{}".format(native.package_name(), name),
+        "register": register,
+    }
+    _generated_source(
+        name = name + "_test_source",
+        testonly = True,
+        out = name + "_test.cc",
+        text = _TEST.format(**text),
+    )
+    cc_test(
+        name = name + "_test",
+        size = "small",
+        srcs = [name + "_test.cc"],
+        deps = [
+            ":" + name,
+            _label("//attention/testing:scoring_function_test_body"),
+            "@com_google_googletest//:gtest_main",
+        ],
+    )
+    _generated_source(
+        name = name + "_benchmark_source",
+        testonly = True,
+        out = name + "_benchmark.cc",
+        text = _BENCHMARK.format(**text),
+    )
+
+    # Built when asked for: a program for each score would slow `//...` down.
+    cc_binary(
+        name = name + "_benchmark",
+        testonly = True,
+        srcs = [name + "_benchmark.cc"],
+        tags = [
+            "benchmark",
+            "manual",
+        ],
+        deps = [
+            ":" + name,
+            _label("//attention/testing:scoring_function_benchmark_body"),
+        ],
+    )

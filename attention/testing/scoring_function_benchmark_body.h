@@ -1,0 +1,27 @@
+// The benchmark that every scoring function gets by the macro
+// scoring_function().
+#ifndef ATTENTION_TESTING_SCORING_FUNCTION_BENCHMARK_BODY_H_
+#define ATTENTION_TESTING_SCORING_FUNCTION_BENCHMARK_BODY_H_
+
+#include <string>
+#include <vector>
+
+#include "attention/scorer_registry.h"
+
+namespace regard {
+
+// A score and the options that it is measured with.
+struct ScoringFunctionCase {
+  void (*register_score)(ScorerRegistry& scorers);
+  const char* options;  // a text proto
+};
+
+// Times attention over the score, forward and backward, for a decoder (one
+// query, 32 examples, 20 keys) and for self-attention (4 heads, 64 queries and
+// keys). Returns the exit code of the program.
+int BenchmarkScoringFunction(int argc, char** argv,
+                             const std::vector<ScoringFunctionCase>& cases);
+
+}  // namespace regard
+
+#endif  // ATTENTION_TESTING_SCORING_FUNCTION_BENCHMARK_BODY_H_

@@ -1,0 +1,411 @@
+#include "attention/testing/scoring_function_test_body.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/types/span.h"
+#include "attention/masked_softmax.h"
+#include "attention/testing/scoring_problem.h"
+#include "autodiff/testing/gradient_check.h"
+#include "google/protobuf/text_format.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+
+std::string ScoringFunctionCase::Name(
+    const ::testing::TestParamInfo<ScoringFunctionCase>& info) {
+  std::string name;
+  for (const char c : std::string(info.param.options)) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c))) {
+      name += c;
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
+  }
+  while (!name.empty() && name.back() == '_') name.pop_back();
+  return name.empty() ? "defaults" : name;
+}
+
+void ScoringFunctionTest::SetUp() {
+  GetParam().register_score(registry_);
+  ASSERT_EQ(registry_.scorers().size(), 1u);
+  options_.reset(info().default_options->New());
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(GetParam().options,
+                                                            options_.get()))
+      << "test_options: " << GetParam().options;
+  for (const int64_t query_width : {3, 4}) {
+    widths_ = {.heads = 2, .query = query_width, .key = 4};
+    ConfigProblems problems;
+    info().validate(options(), widths_, problems);
+    if (problems.ok()) return;
+    if (query_width == widths_.key) {
+      FAIL() << problems.problems()[0].path << ": "
+             << problems.problems()[0].message;
+    }
+  }
+}
+
+namespace {
+
+constexpr double kRounding = 1e-12;
+
+void ExpectNear(const TestArray& got, const TestArray& expected,
+                double tolerance, const std::string& what) {
+  ASSERT_EQ(got.shape, expected.shape) << what;
+  double largest = 1;
+  for (const double x : expected.values)
+    largest = std::max(largest, std::abs(x));
+  for (size_t i = 0; i < got.values.size(); ++i) {
+    // Infinities of one sign are equal.
+    if (got.values[i] == expected.values[i]) continue;
+    ASSERT_NEAR(got.values[i], expected.values[i], tolerance * largest)
+        << what << ", element " << i;
+  }
+}
+
+void ExpectSameAnswer(const ScoringAnswer& got, const ScoringAnswer& expected,
+                      double tolerance, const std::string& what) {
+  ExpectNear(got.context, expected.context, tolerance, what + ": context");
+  ExpectNear(got.weights, expected.weights, tolerance, what + ": weights");
+  ExpectNear(got.d_queries, expected.d_queries, tolerance,
+             what + ": gradient of the queries");
+  ExpectNear(got.d_keys, expected.d_keys, tolerance,
+             what + ": gradient of the keys");
+  ExpectNear(got.d_values, expected.d_values, tolerance,
+             what + ": gradient of the values");
+}
+
+void ExpectSameParameterGradients(const ScoringAnswer& got,
+                                  const ScoringAnswer& expected,
+                                  double tolerance) {
+  for (const auto& [name, gradient] : expected.d_parameters) {
+    ExpectNear(got.d_parameters.at(name), gradient, tolerance,
+               "gradient of " + name);
+  }
+}
+
+void ExpectZero(const TestArray& array, const std::string& what) {
+  for (size_t i = 0; i < array.values.size(); ++i) {
+    ASSERT_EQ(array.values[i], 0) << what << ", element " << i;
+  }
+}
+
+void ExpectFinite(const ScoringAnswer& answer) {
+  const auto expect = [](const TestArray& array, const std::string& what) {
+    for (const double x : array.values) ASSERT_TRUE(std::isfinite(x)) << what;
+  };
+  expect(answer.weights, "weights");
+  expect(answer.context, "context");
+  expect(answer.d_queries, "gradient of the queries");
+  expect(answer.d_keys, "gradient of the keys");
+  expect(answer.d_values, "gradient of the values");
+  for (const auto& [name, gradient] : answer.d_parameters) {
+    expect(gradient, "gradient of " + name);
+  }
+}
+
+double LargestDifference(const TestArray& a, const TestArray& b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    largest = std::max(largest, std::abs(a.values[i] - b.values[i]));
+  }
+  return largest;
+}
+
+// Sets what the mask of `problem` may not let through to a large number, and
+// the history there to 0, as it always is.
+void SoilKeysFrom(int64_t key, ScoringProblem* problem) {
+  const auto soil = [&](TestArray* array, int axis, double value) {
+    const int64_t keys = array->shape[axis];
+    const int64_t inner = axis == 2 ? array->shape[3] : 1;
+    for (size_t i = 0; i < array->values.size(); ++i) {
+      const int64_t at = static_cast<int64_t>(i) / inner % keys;
+      if (at >= key) array->values[i] *= value;
+    }
+  };
+  soil(&problem->keys, 2, 50);
+  soil(&problem->values, 2, 50);
+  soil(&problem->previous, 3, 0);
+  soil(&problem->cumulative, 3, 0);
+}
+
+}  // namespace
+
+TEST_P(ScoringFunctionTest, IsReachableByAConfig) {
+  const Attention config = ConfigFor(options());
+  const google::protobuf::Message* chosen =
+      ScorerRegistry::ChosenOptions(config);
+  ASSERT_NE(chosen, nullptr)
+      << info().name << " is neither a member of regard.Attention.score nor "
+      << "an extension of regard.OutsideScore";
+  EXPECT_EQ(registry_.Find(chosen), &info());
+  EXPECT_NE(info().formula, "");
+}
+
+TEST_P(ScoringFunctionTest, GradientsAgreeWithDifferences) {
+  constexpr int64_t kBatch = 2;
+  constexpr int64_t kQueries = 2;
+  constexpr int64_t kKeys = 3;
+  const ScoringProblem problem =
+      ScoringProblem::Random(kBatch, kQueries, kKeys, widths_);
+  ScorerUnderTest<double> in_double(registry_, options(), widths_);
+  ScorerUnderTest<float> in_float(registry_, options(), widths_);
+  std::vector<CheckedInput> inputs = {{problem.queries.shape},
+                                      {problem.keys.shape}};
+  if (info().uses_history) {
+    inputs.push_back({problem.previous.shape, 0, 1});
+    inputs.push_back({problem.cumulative.shape, 0, 2});
+  }
+  const size_t first_parameter = inputs.size();
+  for (const ParameterInfo& parameter : in_double.store().parameters()) {
+    inputs.push_back({parameter.shape});
+  }
+  const auto scores = [&]<typename T>(Tape<T>& tape,
+                                      absl::Span<const Var<T>> in) {
+    ScorerUnderTest<T>* tested;
+    if constexpr (std::is_same_v<T, float>) {
+      tested = &in_float;
+    } else {
+      tested = &in_double;
+    }
+    Forward<T> forward(tape, tested->store(), in.subspan(first_parameter));
+    ScoreInputs<T> score;
+    score.queries = in[0];
+    score.keys = tested->scorer().Prepare(forward, in[1]);
+    if (first_parameter > 2) {
+      score.previous_weights = in[2];
+      score.cumulative_weights = in[3];
+    }
+    return tested->scorer().Score(forward, score);
+  };
+  const auto context = [&]<typename T>(Tape<T>& tape,
+                                       absl::Span<const Var<T>> in) {
+    const std::vector<T> values(problem.values.values.begin(),
+                                problem.values.values.end());
+    return MaskedSoftmaxContext(scores(tape, in), Mask(),
+                                tape.Constant(problem.values.shape, values))
+        .context;
+  };
+  std::vector<GradientCase> cases = {
+      MakeCase(info().name, "context", inputs, context)};
+  // -inf has no differences.
+  const std::vector<double> raw = in_double.Scores(problem).values;
+  if (std::all_of(raw.begin(), raw.end(),
+                  [](double score) { return std::isfinite(score); })) {
+    cases.push_back(MakeCase(info().name, "scores", inputs, scores));
+  }
+  CheckGradients(cases);
+}
+
+TEST_P(ScoringFunctionTest, PaddingChangesNothing) {
+  constexpr int64_t kKeys = 4;
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  ScoringProblem padded = ScoringProblem::Random(2, 3, kKeys + 3, widths_);
+  SoilKeysFrom(kKeys, &padded);
+  const ScoringProblem exact = padded.TakeKeys(Range(0, kKeys));
+  padded.key_lengths = {kKeys, kKeys};
+  const ScoringAnswer got = scorer.Answer(padded);
+  const ScoringAnswer expected = scorer.Answer(exact);
+  ExpectNear(got.context, expected.context, kRounding, "context");
+  ExpectNear(Take(got.weights, 3, Range(0, kKeys)), expected.weights, kRounding,
+             "weights");
+}
+
+TEST_P(ScoringFunctionTest, NothingFlowsToMaskedKeys) {
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  // Keys 3, 4 and 5 are hidden from all queries, each time in another way.
+  const int64_t batch = 2;
+  const int64_t queries = 3;
+  const int64_t keys = 6;
+  const ScoringProblem open =
+      ScoringProblem::Random(batch, queries, keys, widths_);
+  std::vector<ScoringProblem> problems(4, open);
+  problems[0].key_lengths = {3, 3};
+  problems[1].key_lengths = {1, 2, 3, 3, 3, 3};
+  problems[2].causal = true;
+  for (int64_t i = 0; i < batch * queries * keys; ++i) {
+    problems[3].dense.push_back(i % keys < 3 && i % 5 != 0);
+  }
+  for (size_t i = 0; i < problems.size(); ++i) {
+    ScoringProblem& problem = problems[i];
+    // What the mask hides has had no weight before.
+    for (TestArray* history : {&problem.previous, &problem.cumulative}) {
+      for (size_t k = 0; k < history->values.size(); ++k) {
+        if (k % keys >= 3) history->values[k] = 0;
+      }
+    }
+    const ScoringAnswer answer = scorer.Answer(problem);
+    const std::vector<int64_t> hidden = Range(3, keys);
+    const std::string mask = "mask " + std::to_string(i);
+    ExpectZero(Take(answer.weights, 3, hidden), mask + ": weights");
+    ExpectZero(Take(answer.d_keys, 2, hidden), mask + ": gradient of keys");
+    ExpectZero(Take(answer.d_values, 2, hidden), mask + ": gradient of values");
+    ExpectFinite(answer);
+  }
+}
+
+TEST_P(ScoringFunctionTest, AllMaskedRowsAreZero) {
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  ScoringProblem problem = ScoringProblem::Random(2, 2, 3, widths_);
+  // All of example 0, and query 1 of example 1.
+  problem.key_lengths = {0, 0, 3, 0};
+  const ScoringAnswer answer = scorer.Answer(problem);
+  ExpectFinite(answer);
+  const int64_t first[] = {0};
+  const int64_t second[] = {1};
+  for (const auto& [array, what] :
+       {std::pair(&answer.weights, "weights"),
+        std::pair(&answer.context, "context"),
+        std::pair(&answer.d_queries, "gradient of the queries")}) {
+    ExpectZero(Take(*array, 0, first), what);
+    ExpectZero(Take(Take(*array, 0, second), 2, second), what);
+  }
+  ExpectZero(Take(answer.d_keys, 0, first), "gradient of the keys");
+  ExpectZero(Take(answer.d_values, 0, first), "gradient of the values");
+}
+
+TEST_P(ScoringFunctionTest, OneKeyHasAllTheWeight) {
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  const ScoringProblem problem = ScoringProblem::Random(2, 2, 1, widths_);
+  const ScoringAnswer answer = scorer.Answer(problem);
+  const TestArray scores = scorer.Scores(problem);
+  ExpectFinite(answer);
+  for (size_t i = 0; i < answer.weights.values.size(); ++i) {
+    // A compact kernel may see none.
+    const bool hidden =
+        scores.values[i] == -std::numeric_limits<double>::infinity();
+    EXPECT_EQ(answer.weights.values[i], hidden ? 0 : 1);
+  }
+  ExpectZero(answer.d_queries, "gradient of the queries");
+  ExpectZero(answer.d_keys, "gradient of the keys");
+}
+
+TEST_P(ScoringFunctionTest, OrderOfPairsMattersOnlyIfPositionAware) {
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  const ScoringProblem problem = ScoringProblem::Random(2, 3, 5, widths_);
+  const int64_t order[] = {3, 0, 4, 1, 2};
+  const TestArray expected = scorer.Answer(problem).context;
+  const TestArray got = scorer.Answer(problem.TakeKeys(order)).context;
+  if (info().position_aware) {
+    EXPECT_GT(LargestDifference(got, expected), 1e-6)
+        << "kPositionAware is true, but the order of keys changes nothing";
+  } else {
+    ExpectNear(got, expected, kRounding,
+               "the order of keys changes the context, but kPositionAware is "
+               "false");
+  }
+}
+
+TEST_P(ScoringFunctionTest, OtherExamplesChangeNoBit) {
+  ScorerUnderTest<float> scorer(registry_, options(), widths_);
+  ScoringProblem problem = ScoringProblem::Random(3, 2, 5, widths_);
+  const std::vector<int32_t> lengths = {5, 2, 4};
+  problem.key_lengths = lengths;
+  const ScoringAnswer together = scorer.Answer(problem);
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t one[] = {i};
+    ScoringProblem alone = problem.TakeExamples(one);
+    alone.key_lengths = {lengths[i]};
+    const ScoringAnswer expected = scorer.Answer(alone);
+    ScoringAnswer got;
+    got.weights = Take(together.weights, 0, one);
+    got.context = Take(together.context, 0, one);
+    got.d_queries = Take(together.d_queries, 0, one);
+    got.d_keys = Take(together.d_keys, 0, one);
+    got.d_values = Take(together.d_values, 0, one);
+    ExpectSameAnswer(got, expected, 0, "example " + std::to_string(i));
+  }
+}
+
+TEST_P(ScoringFunctionTest, OtherQueriesChangeNothing) {
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  const ScoringProblem problem = ScoringProblem::Random(2, 3, 4, widths_);
+  const ScoringAnswer together = scorer.Answer(problem);
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t one[] = {i};
+    ScoringProblem alone = problem.TakeQueries(one);
+    alone.query_offset = i;
+    ExpectNear(Take(together.context, 2, one), scorer.Answer(alone).context,
+               kRounding, "query " + std::to_string(i));
+  }
+}
+
+TEST_P(ScoringFunctionTest, PrepareIsRowWise) {
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  const TestArray keys =
+      RandomArray({2, widths_.heads, 5, widths_.key}, "keys");
+  const TestArray whole = scorer.Prepared(keys);
+  for (int64_t i = 0; i < 5; ++i) {
+    const int64_t one[] = {i};
+    ExpectNear(scorer.Prepared(Take(keys, 2, one)), Take(whole, 2, one),
+               kRounding, "key " + std::to_string(i));
+  }
+}
+
+TEST_P(ScoringFunctionTest, StepByStepEqualsAtOnce) {
+  if (info().uses_history) GTEST_SKIP() << "it sees one step at a time";
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  ScoringProblem problem = ScoringProblem::Random(2, 5, 5, widths_);
+  problem.causal = true;
+  const TestArray expected = scorer.Answer(problem).context;
+  ExpectNear(scorer.AnswerStepwise(problem).context, expected, kRounding,
+             "context");
+}
+
+TEST_P(ScoringFunctionTest, ReadsTheHistoryItDeclares) {
+  if (!info().uses_history) GTEST_SKIP() << "it declares none";
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  ScoringProblem problem = ScoringProblem::Random(2, 1, 5, widths_);
+  const TestArray before = scorer.Answer(problem).context;
+  std::reverse(problem.previous.values.begin(), problem.previous.values.end());
+  std::reverse(problem.cumulative.values.begin(),
+               problem.cumulative.values.end());
+  EXPECT_GT(LargestDifference(scorer.Answer(problem).context, before), 1e-6);
+}
+
+TEST_P(ScoringFunctionTest, ParametersAreAllThereIsToSave) {
+  const ScoringProblem problem = ScoringProblem::Random(2, 2, 4, widths_);
+  ScorerUnderTest<double> saved(registry_, options(), widths_, /*seed=*/1);
+  ScorerUnderTest<double> loaded(registry_, options(), widths_, /*seed=*/2);
+  for (const ParameterInfo& parameter : saved.store().parameters()) {
+    const auto to = loaded.store().FindByName(parameter.name);
+    ASSERT_TRUE(to.has_value()) << parameter.name;
+    const auto from =
+        saved.store().value(*saved.store().FindByName(parameter.name));
+    std::copy(from.begin(), from.end(), loaded.store().value(*to).begin());
+  }
+  ExpectSameAnswer(loaded.Answer(problem), saved.Answer(problem), 0, "loaded");
+}
+
+TEST_P(ScoringFunctionTest, FloatAgreesWithDouble) {
+  const ScoringProblem problem = ScoringProblem::Random(2, 3, 5, widths_);
+  ScorerUnderTest<float> in_float(registry_, options(), widths_);
+  ScorerUnderTest<double> in_double(registry_, options(), widths_);
+  const ScoringAnswer got = in_float.Answer(problem);
+  const ScoringAnswer expected = in_double.Answer(problem);
+  ExpectSameAnswer(got, expected, 2e-5, "float");
+  ExpectSameParameterGradients(got, expected, 2e-5);
+}
+
+TEST_P(ScoringFunctionTest, AttendAgreesWithScoreAndSoftmax) {
+  ScoringProblem problem = ScoringProblem::Random(2, 3, 5, widths_);
+  problem.key_lengths = {4, 0};
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  if (!scorer.HasAttend(problem)) GTEST_SKIP() << "it has no fused Attend()";
+  const ScoringAnswer got = scorer.FusedAnswer(problem);
+  const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
+  ExpectNear(got.context, expected.context, kRounding, "context");
+  ExpectNear(got.d_queries, expected.d_queries, kRounding, "queries");
+  ExpectNear(got.d_keys, expected.d_keys, kRounding, "keys");
+  ExpectNear(got.d_values, expected.d_values, kRounding, "values");
+  ExpectSameParameterGradients(got, expected, kRounding);
+}
+
+}  // namespace regard

@@ -1,0 +1,140 @@
+// Attention problems in double, and what a scoring function makes of them: what
+// the generated tests of a score compute with.
+#ifndef ATTENTION_TESTING_SCORING_PROBLEM_H_
+#define ATTENTION_TESTING_SCORING_PROBLEM_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/attend.h"
+#include "attention/attention.pb.h"
+#include "attention/mask.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring_function.h"
+#include "autodiff/shape.h"
+#include "autodiff/tape.h"
+#include "google/protobuf/message.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// A row-major array.
+struct TestArray {
+  Shape shape;
+  std::vector<double> values;
+};
+
+// Values of U(-1, 1) that depend on `purpose` alone.
+TestArray RandomArray(const Shape& shape, const std::string& purpose);
+
+// Element i along `axis` is element indices[i] of `array`.
+TestArray Take(const TestArray& array, int axis,
+               absl::Span<const int64_t> indices);
+
+// The integers begin .. end - 1.
+std::vector<int64_t> Range(int64_t begin, int64_t end);
+
+struct ScoringProblem {
+  TestArray queries;     // [batch, heads, queries, query width]
+  TestArray keys;        // [batch, heads, keys, key width]
+  TestArray values;      // [batch, heads, keys, value width]
+  TestArray previous;    // [batch, heads, queries, keys], as is
+  TestArray cumulative;  // this
+  std::vector<int32_t> key_lengths;
+  std::vector<uint8_t> dense;
+  bool causal = false;
+  int64_t query_offset = 0;
+
+  // Random values without a mask, for `widths`.
+  static ScoringProblem Random(int64_t batch, int64_t queries, int64_t keys,
+                               const ScoreWidths& widths);
+
+  // The problem of these examples, queries or keys; masks are dropped.
+  ScoringProblem TakeExamples(absl::Span<const int64_t> indices) const;
+  ScoringProblem TakeQueries(absl::Span<const int64_t> indices) const;
+  ScoringProblem TakeKeys(absl::Span<const int64_t> indices) const;
+
+  Mask mask() const {
+    return {.key_lengths = key_lengths,
+            .causal = causal,
+            .query_offset = query_offset,
+            .dense = dense};
+  }
+};
+
+// Gradients are those of fixed random projections of weights and context.
+struct ScoringAnswer {
+  TestArray weights;
+  TestArray context;
+  TestArray d_queries;
+  TestArray d_keys;
+  TestArray d_values;
+  std::map<std::string, TestArray> d_parameters;
+};
+
+// The attention config that chooses a score by its options: a member of the
+// oneof, or an extension of OutsideScore. No score is chosen if there is none.
+Attention ConfigFor(const google::protobuf::Message& options);
+
+// A scoring function with parameters of its own.
+template <typename T>
+class ScorerUnderTest {
+ public:
+  ScorerUnderTest(const ScorerRegistry& registry,
+                  const google::protobuf::Message& options,
+                  const ScoreWidths& widths, uint64_t seed = 1);
+
+  ParameterStore<T>& store() { return store_; }
+  const ScoringFunction<T>& scorer() const { return *scorer_; }
+
+  // With gradients of weights and context.
+  ScoringAnswer Answer(const ScoringProblem& problem) {
+    return Answer(problem, {.want_weights = true, .project_weights = true});
+  }
+  // With gradients of the context alone, as it is computed when nobody asks for
+  // the weights, and when somebody does.
+  ScoringAnswer FusedAnswer(const ScoringProblem& problem) {
+    return Answer(problem, {.want_weights = false, .project_weights = false});
+  }
+  ScoringAnswer ReferenceAnswer(const ScoringProblem& problem) {
+    return Answer(problem, {.want_weights = true, .project_weights = false});
+  }
+  // Whether the score has a fused Attend() for `problem`.
+  bool HasAttend(const ScoringProblem& problem);
+
+  TestArray Scores(const ScoringProblem& problem);
+  TestArray Prepared(const TestArray& keys);
+  // Query i sees keys 0 .. i, which are prepared one by one.
+  ScoringAnswer AnswerStepwise(const ScoringProblem& problem);
+
+ private:
+  struct Wanted {
+    bool want_weights;
+    bool project_weights;
+  };
+
+  ScoringAnswer Answer(const ScoringProblem& problem, Wanted wanted);
+  Var<T> Input(const TestArray& array);
+  // What all scores are given; keys are not prepared.
+  ScoreInputs<T> Inputs(const ScoringProblem& problem);
+
+  ParameterStore<T> store_;
+  std::unique_ptr<ScoringFunction<T>> scorer_;
+  ParameterStore<T> attender_store_;
+  std::unique_ptr<Attender<T>> attender_;
+  std::unique_ptr<GradientSlab<T>> gradients_;
+  Tape<T> tape_;
+  std::unique_ptr<Forward<T>> forward_;
+};
+
+extern template class ScorerUnderTest<float>;
+extern template class ScorerUnderTest<double>;
+
+}  // namespace regard
+
+#endif  // ATTENTION_TESTING_SCORING_PROBLEM_H_
