@@ -1,6 +1,9 @@
 // The inner product, q . k; query and key have one width.
 // Luong et al., "Effective approaches to attention-based neural machine
 // translation", 2015.
+#include <optional>
+
+#include "attention/scaled_dot_attention.h"
 #include "attention/scoring/dot.pb.h"
 #include "attention/scoring_kit.h"
 
@@ -20,6 +23,11 @@ class Dot : public ScoringFunction<T> {
 
   Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
     return InnerProducts(in.queries, in.keys);
+  }
+
+  std::optional<Var<T>> Attend(Forward<T>&, const ScoreInputs<T>& in,
+                               Var<T> values) const override {
+    return ScaledDotAttention(in.queries, in.keys, values, in.mask, T(1));
   }
 };
 

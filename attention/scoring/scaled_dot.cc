@@ -2,7 +2,9 @@
 // does not grow with d: q . k / sqrt(d).
 // Vaswani et al., "Attention is all you need", 2017.
 #include <cmath>
+#include <optional>
 
+#include "attention/scaled_dot_attention.h"
 #include "attention/scoring/scaled_dot.pb.h"
 #include "attention/scoring_kit.h"
 
@@ -23,6 +25,11 @@ class ScaledDot : public ScoringFunction<T> {
 
   Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
     return InnerProducts(in.queries * scale_, in.keys);
+  }
+
+  std::optional<Var<T>> Attend(Forward<T>&, const ScoreInputs<T>& in,
+                               Var<T> values) const override {
+    return ScaledDotAttention(in.queries, in.keys, values, in.mask, scale_);
   }
 
  private:

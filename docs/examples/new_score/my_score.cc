@@ -1,0 +1,38 @@
+// The inner product of two projections: W_q q . W_k k / sqrt(width).
+#include <cmath>
+
+#include "attention/scoring_kit.h"
+#include "my_score.pb.h"
+
+namespace regard {
+
+template <typename T>
+class MyScore : public ScoringFunction<T> {
+ public:
+  using Options = lab::MyScore;
+
+  MyScore(const Options& options, ParameterScope<T> scope,
+          const ScoreWidths& widths) {
+    const int64_t width = options.width() > 0 ? options.width() : widths.query;
+    w_q_ = scope.Add("w_q", {widths.heads, width, widths.query},
+                     XavierUniform(width, widths.query));
+    w_k_ = scope.Add("w_k", {widths.heads, width, widths.key},
+                     XavierUniform(width, widths.key));
+  }
+
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
+    return ProjectHeads(keys, forward[w_k_]);
+  }
+
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    const Var<T> queries = ProjectHeads(in.queries, forward[w_q_]);
+    return InnerProducts(queries, in.keys) / std::sqrt(in.keys.dim(3));
+  }
+
+ private:
+  Parameter<T> w_q_, w_k_;
+};
+
+REGARD_SCORING_FUNCTION(MyScore, "W_q q . W_k k / sqrt(width)")
+
+}  // namespace regard

@@ -1,0 +1,143 @@
+#include "tools/score_list.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "attention/attention.pb.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "nn/config_problems.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+using ::google::protobuf::Descriptor;
+using ::google::protobuf::DescriptorPool;
+using ::google::protobuf::FieldDescriptor;
+
+namespace {
+
+// Where a config names a score: a member of the oneof or an extension of
+// `outside`, with its place in the list.
+struct Place {
+  int order;
+  std::string name;
+};
+
+std::map<const Descriptor*, Place> Places() {
+  std::map<const Descriptor*, Place> places;
+  const auto* members = Attention::descriptor()->FindOneofByName("score");
+  for (int i = 0; i < members->field_count(); ++i) {
+    const FieldDescriptor* member = members->field(i);
+    places[member->message_type()] = {member->number(),
+                                      std::string(member->name())};
+  }
+  std::vector<const FieldDescriptor*> extensions;
+  DescriptorPool::generated_pool()->FindAllExtensions(
+      OutsideScore::descriptor(), &extensions);
+  for (const FieldDescriptor* extension : extensions) {
+    places[extension->message_type()] = {
+        extension->number(),
+        absl::StrCat("outside.[", std::string(extension->full_name()), "]")};
+  }
+  return places;
+}
+
+std::string Default(const FieldDescriptor& field) {
+  if (!field.has_default_value()) return "absent";
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return field.default_value_bool() ? "true" : "false";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return std::string(field.default_value_enum()->name());
+    case FieldDescriptor::CPPTYPE_STRING:
+      return absl::StrCat("\"", std::string(field.default_value_string()),
+                          "\"");
+    case FieldDescriptor::CPPTYPE_INT32:
+      return absl::StrCat(field.default_value_int32());
+    case FieldDescriptor::CPPTYPE_INT64:
+      return absl::StrCat(field.default_value_int64());
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return absl::StrCat(field.default_value_uint32());
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return absl::StrCat(field.default_value_uint64());
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return absl::StrCat(field.default_value_float());
+    default:
+      return absl::StrCat(field.default_value_double());
+  }
+}
+
+// A line for each option; those of an option that is a message follow it.
+void AppendOptions(const Descriptor& options, const std::string& prefix,
+                   std::string* out) {
+  for (int i = 0; i < options.field_count(); ++i) {
+    const FieldDescriptor& field = *options.field(i);
+    const std::string name = absl::StrCat(prefix, std::string(field.name()));
+    if (field.message_type() != nullptr) {
+      AppendOptions(*field.message_type(), name + ".", out);
+      continue;
+    }
+    std::string type(field.type_name());
+    if (field.enum_type() != nullptr) {
+      type.clear();
+      // The first value stands for none.
+      for (int k = 1; k < field.enum_type()->value_count(); ++k) {
+        absl::StrAppend(&type, k == 1 ? "" : " or ",
+                        std::string(field.enum_type()->value(k)->name()));
+      }
+    }
+    absl::StrAppend(out, "    ", name, ": ", type, ", default ", Default(field),
+                    "\n");
+  }
+}
+
+// "65 parameters", or why there can be none for `widths`.
+std::string Parameters(const ScorerInfo& info, const ScoreWidths& widths) {
+  ConfigProblems problems;
+  info.validate(*info.default_options, widths, problems);
+  if (!problems.ok()) return problems.problems()[0].message;
+  ParameterStore<float> store;
+  info.create_float(*info.default_options, store.Root(), widths);
+  const int64_t count = store.num_elements();
+  return absl::StrCat(count, count == 1 ? " parameter" : " parameters");
+}
+
+}  // namespace
+
+std::string ListScores(const ScorerRegistry& scorers,
+                       const ScoreWidths& widths) {
+  const std::map<const Descriptor*, Place> places = Places();
+  std::map<std::pair<int, std::string>, std::string> entries;
+  for (const ScorerInfo& info : scorers.scorers()) {
+    const Descriptor* options = info.default_options->GetDescriptor();
+    const auto place = places.find(options);
+    const Place& at =
+        place == places.end() ? Place{0, info.name} : place->second;
+    std::string entry = absl::StrCat(at.name, "\n    ", info.formula, "\n    ",
+                                     Parameters(info, widths), "\n");
+    if (info.position_aware) {
+      absl::StrAppend(&entry, "    depends on positions\n");
+    }
+    if (info.uses_history) {
+      absl::StrAppend(&entry,
+                      "    reads earlier weights: for recurrent decoders\n");
+    }
+    AppendOptions(*options, "", &entry);
+    entries[{at.order, at.name}] = entry;
+  }
+  std::string list = absl::StrFormat(
+      "Scores of a query of width %d and a key of width %d, %d head(s):\n",
+      widths.query, widths.key, widths.heads);
+  for (const auto& [order, entry] : entries) {
+    absl::StrAppend(&list, "\n", entry);
+  }
+  return list;
+}
+
+}  // namespace regard

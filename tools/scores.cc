@@ -1,0 +1,37 @@
+// Lists the scoring functions of this repository.
+
+#include <cstdio>
+#include <string>
+
+#include "absl/status/status.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "attention/scoring_function.h"
+#include "experiments/command_line.h"
+#include "tools/score_list.h"
+
+int main(int argc, char** argv) {
+  constexpr int kMaxWidth = 65536;
+  int query = 64;
+  int key = 64;
+  int heads = 1;
+  regard::CommandLine command_line(
+      "Lists the scoring functions that a config's `attention` may choose.");
+  command_line.Number("query", &query, 1, kMaxWidth, "width of the query");
+  command_line.Number("key", &key, 1, kMaxWidth, "width of the key");
+  command_line.Number("heads", &heads, 1, kMaxWidth, "number of heads");
+  const absl::Status status = command_line.Parse(argc, argv);
+  if (!status.ok()) {
+    const bool help = absl::IsCancelled(status);
+    std::fprintf(help ? stdout : stderr, "%s\n",
+                 std::string(status.message()).c_str());
+    return help ? 0 : 2;
+  }
+  regard::ScorerRegistry scorers;
+  regard::RegisterBuiltInScores(scorers);
+  std::fputs(
+      regard::ListScores(scorers, {.heads = heads, .query = query, .key = key})
+          .c_str(),
+      stdout);
+  return 0;
+}
