@@ -184,7 +184,7 @@ TEST_P(ScoringFunctionTest, GradientsAgreeWithDifferences) {
       score.cumulative_weights = in[3];
     }
     return tested->scorer().Score(forward, score);
-  };
+  };  // NOLINT(readability/braces)
   const auto context = [&]<typename T>(Tape<T>& tape,
                                        absl::Span<const Var<T>> in) {
     const std::vector<T> values(problem.values.values.begin(),
@@ -192,7 +192,7 @@ TEST_P(ScoringFunctionTest, GradientsAgreeWithDifferences) {
     return MaskedSoftmaxContext(scores(tape, in), Mask(),
                                 tape.Constant(problem.values.shape, values))
         .context;
-  };
+  };  // NOLINT(readability/braces)
   std::vector<GradientCase> cases = {
       MakeCase(info().name, "context", inputs, context)};
   // -inf has no differences.

@@ -196,6 +196,48 @@ def relative(of_keys):
     return fixture
 
 
+def score(compare, query_width, key_width, **shapes):
+    """Three queries on five keys; lengths differ by example and query."""
+    fixture = Fixture()
+    parameters = {
+        name: torch.randn(shape, requires_grad=True)
+        for name, shape in shapes.items()}
+    queries = torch.randn(2, 1, 3, query_width, requires_grad=True)
+    keys = torch.randn(2, 1, 5, key_width, requires_grad=True)
+    values = torch.randn(2, 1, 5, 2, requires_grad=True)
+    lengths = torch.tensor([[5, 1, 3], [2, 4, 2]])
+    hidden = torch.arange(5) >= lengths[:, None, :, None]
+    scores = compare(queries, keys, **parameters)
+    weights = scores.masked_fill(hidden, float("-inf")).softmax(-1)
+    total = project(fixture, "context", weights @ values)
+    total = total + project(fixture, "attention", weights)
+    total.backward()
+    fixture.add("lengths", lengths)
+    inputs = {"queries": queries, "keys": keys, "values": values}
+    for name, x in inputs.items():
+        fixture.add(name, x)
+        fixture.add("grad." + name, x.grad)
+    for name, x in parameters.items():
+        fixture.add("value." + name, x)
+        fixture.add("grad." + name, x.grad)
+    return fixture
+
+
+def additive(queries, keys, w_q, w_k, w_v, bias=None):
+    hidden = (queries @ w_q.mT)[..., None, :] + (keys @ w_k.mT)[..., None, :, :]
+    if bias is not None:
+        hidden = hidden + bias
+    return (hidden.tanh() * w_v).sum(-1)
+
+
+def scaled_dot(queries, keys):
+    return queries @ keys.mT / queries.shape[-1] ** 0.5
+
+
+def bilinear(queries, keys, w):
+    return queries @ w @ keys.mT
+
+
 def optimizer(make, clip_norm=0.0):
     """Ten steps of one parameter by given gradients."""
     fixture = Fixture()
@@ -234,6 +276,13 @@ def main():
             lambda p: optim.AdamW(p, lr=0.1, weight_decay=0.1), clip_norm=1.0),
     }
     attention_cases = {
+        "additive": lambda: score(
+            additive, 3, 2, w_q=(1, 4, 3), w_k=(1, 4, 2), w_v=(1, 4)),
+        "additive_bias": lambda: score(
+            additive, 3, 2, w_q=(1, 4, 3), w_k=(1, 4, 2), w_v=(1, 4),
+            bias=(1, 4)),
+        "scaled_dot": lambda: score(scaled_dot, 3, 3),
+        "bilinear": lambda: score(bilinear, 3, 2, w=(1, 3, 2)),
         "multi_head_cross": lambda: multi_head(5, 3, causal=False),
         "multi_head_causal": lambda: multi_head(6, 6, causal=True),
         "relative_key": lambda: relative(of_keys=False),
