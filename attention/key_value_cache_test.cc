@@ -92,7 +92,10 @@ void ExpectStepsEqualTheFullPass(const std::string& attention,
   EXPECT_EQ(cache.length(), kTime);
 }
 
-constexpr const char* kScores[] = {"dot {}", "additive { width: 5 }"};
+constexpr const char* kScores[] = {
+    "dot {}", "scaled_dot {}", "additive { width: 5 }",
+    "relative_dot { max_position: 7 }",
+    "relative_dot { terms: RELATIVE_KEY_QUERY max_position: 7 }"};
 
 TEST(KeyValueCacheTest, OnePositionAtATimeEqualsTheFullPass) {
   for (const char* score : kScores) {

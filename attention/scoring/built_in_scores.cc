@@ -15,6 +15,7 @@ void RegisterKernel(ScorerRegistry& scorers);
 void RegisterLocation(ScorerRegistry& scorers);
 void RegisterLocationAware(ScorerRegistry& scorers);
 void RegisterParametricGaussian(ScorerRegistry& scorers);
+void RegisterRelativeDot(ScorerRegistry& scorers);
 void RegisterScaledBilinear(ScorerRegistry& scorers);
 void RegisterScaledDot(ScorerRegistry& scorers);
 
@@ -31,6 +32,7 @@ void RegisterBuiltInScores(ScorerRegistry& scorers) {
   RegisterLocation(scorers);
   RegisterLocationAware(scorers);
   RegisterParametricGaussian(scorers);
+  RegisterRelativeDot(scorers);
   RegisterScaledBilinear(scorers);
   RegisterScaledDot(scorers);
 }

@@ -1,0 +1,58 @@
+// The scaled dot with relative positions, (q . k + q . E[l - r]) / sqrt(d), or
+// with k . E[l - r] too. All heads share one E, as in the published layer.
+// Shaw et al. 2018; Huang et al. 2020.
+#include <cmath>
+
+#include "attention/relative_scores.h"
+#include "attention/scoring/relative_dot.pb.h"
+#include "attention/scoring_kit.h"
+
+namespace regard {
+
+template <typename T>
+class RelativeDot : public ScoringFunction<T> {
+ public:
+  using Options = RelativeDotScore;
+  static constexpr bool kPositionAware = true;
+
+  RelativeDot(const Options& options, ParameterScope<T> scope,
+              const ScoreWidths& widths)
+      : of_keys_(options.terms() == RelativeDotScore::RELATIVE_KEY_QUERY),
+        scale_(T(1) / std::sqrt(static_cast<T>(widths.query))) {
+    embedding_ =
+        scope.Add("distance_embedding",
+                  {2 * options.max_position() - 1, widths.query}, Normal(0.02));
+  }
+
+  static void Validate(const Options& options, const ScoreWidths& widths,
+                       ConfigProblems& problems) {
+    RequireEqualWidths(widths, problems);
+    problems.RequireInRange("max_position", options.max_position(), 1, 1 << 20);
+    if (options.terms() == RelativeDotScore::TERMS_UNSPECIFIED) {
+      problems.Add("terms", "must be RELATIVE_KEY or RELATIVE_KEY_QUERY");
+    }
+  }
+
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    const RelativePositions positions = {
+        .queries = in.queries.dim(2),
+        .keys = in.keys.dim(2),
+        .offset = in.query_offset - in.key_offset};
+    const Var<T> embedding = forward[embedding_];
+    Var<T> scores = InnerProducts(in.queries, in.keys) +
+                    RelativeQueryScores(in.queries, embedding, positions);
+    if (of_keys_) {
+      scores = scores + RelativeKeyScores(in.keys, embedding, positions);
+    }
+    return scores * scale_;
+  }
+
+ private:
+  Parameter<T> embedding_;
+  bool of_keys_;
+  T scale_;
+};
+
+REGARD_SCORING_FUNCTION(RelativeDot, "(q . k + q . E[l - r]) / sqrt(d)")
+
+}  // namespace regard
