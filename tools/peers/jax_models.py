@@ -28,7 +28,7 @@ def _regression(work):
     others = ~np.eye(work.batch, dtype=bool)
 
     def loss(w, x, y):
-        scores = -((x[:, None] - x[None, :]) * w["attention.w"][0, 0, 0, 0])**2
+        scores = -((x[:, None] - x[None, :]) * w["attention.w"][0, 0])**2
         weights = jax.nn.softmax(jnp.where(others, scores / 2, -jnp.inf), -1)
         return jnp.mean((weights @ y - y)**2)
 

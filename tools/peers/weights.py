@@ -10,7 +10,7 @@ def shapes(work):
     """Names and shapes of the parameters, in PyTorch's layouts."""
     h = work.hidden
     if work.kind == works.REGRESSION:
-        return {"attention.w": (1, 1, 1, 1)}
+        return {"attention.w": (1, 1)}
     if work.kind == works.ADDITIVE:
         return {"w_q": (1, h, h), "w_k": (1, h, h), "w_v": (1, h)}
     if work.kind == works.MULTI_HEAD:
