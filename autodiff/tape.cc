@@ -98,6 +98,7 @@ void Tape<T>::Reset() {
   nodes_ = 0;
   scope_ = nullptr;
   ++generation_;
+  if (observer_ != nullptr) observer_->OnReset();
 }
 
 template <typename T>

@@ -203,6 +203,8 @@ struct RandomState {
 class TapeObserver {
  public:
   virtual ~TapeObserver() = default;
+  // The tape was reset: a step begins.
+  virtual void OnReset() = 0;
   virtual void OnRecord(const char* name, const ScopeName* scope,
                         bool forward) = 0;
 };

@@ -36,7 +36,7 @@ namespace {
 constexpr char kUsage[] =
     "Trains an experiment and writes a run folder.\n\n"
     "  train [--config=FILE] [--run=DIR] [--set PATH=VALUE]... [--threads=N]\n"
-    "        [--resume] [--check]";
+    "        [--resume] [--check] [--profile]";
 constexpr int64_t kMostConfigTextBytes = int64_t{1} << 26;
 
 struct Arguments {
@@ -47,6 +47,7 @@ struct Arguments {
   bool resume = false;
   bool omit_times = false;
   bool check = false;
+  bool profile = false;
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
@@ -63,6 +64,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "goes on from the last checkpoint in --run");
   line.Switch("check", &arguments->check,
               "says what is wrong with the config, and trains nothing");
+  line.Switch("profile", &arguments->profile,
+              "prints the time and FLOP/s of each operation");
   line.Switch("omit_times", &arguments->omit_times,
               "leaves times out of all files, so that they repeat");
   return line.Parse(argc, argv);
@@ -264,6 +267,7 @@ int TrainMain(int argc, char** argv, const ScorerRegistry& scorers,
                  shards, shards, arguments.threads);
   }
   options.record_times = !arguments.omit_times;
+  options.profile = arguments.profile;
   options.stop_signal = CatchStopSignals();
   const absl::StatusOr<int> code = TrainAndReport(**run, options, scorers);
   return code.ok() ? *code : Complain(code.status(), 1);

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "autodiff/tape.h"
 #include "experiments/example_order.h"
+#include "experiments/profile.h"
 #include "experiments/run/file_operations.h"
 #include "experiments/run/safetensors.h"
 #include "experiments/trainer_state.pb.h"
@@ -54,6 +55,7 @@ struct Trainer::Shard {
   Forward<float> forward;
   std::vector<Var<float>> sums;
   std::vector<double> seeds;
+  TapeProfile profile;
 };
 
 int64_t Trainer::TotalSteps(const Experiment& config, int64_t num_examples) {
@@ -82,6 +84,9 @@ Trainer::Trainer(const Experiment& config, Task& task, MetricsLog& log,
     shards_.push_back(std::make_unique<Shard>(model_.parameters(),
                                               model_.loss_terms().size()));
     gradients_.push_back(&shards_.back()->gradients);
+    if (options.profile) {
+      shards_.back()->tape.set_observer(&shards_.back()->profile);
+    }
   }
 }
 
@@ -323,6 +328,13 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
   return absl::OkStatus();
 }
 
+std::string Trainer::Profile() const {
+  if (!options_.profile) return "";
+  std::vector<const TapeProfile*> profiles;
+  for (const auto& shard : shards_) profiles.push_back(&shard->profile);
+  return ProfileText(profiles, update_seconds_, pool_.threads());
+}
+
 absl::StatusOr<TrainerResult> Trainer::Run() {
   start_seconds_ = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
   const Training& training = config_.training();
@@ -342,7 +354,9 @@ absl::StatusOr<TrainerResult> Trainer::Run() {
       REGARD_RETURN_IF_ERROR(Save());
       return result(signal);
     }
+    const absl::Time before = absl::Now();
     REGARD_RETURN_IF_ERROR(Update());
+    update_seconds_ += absl::ToDoubleSeconds(absl::Now() - before);
     if (due(training.log_every()) || step_ == total_steps_) {
       REGARD_RETURN_IF_ERROR(LogTraining());
     }

@@ -36,6 +36,8 @@ struct TrainerOptions {
   int threads = 1;
   // Whether records say how many seconds have passed.
   bool record_times = true;
+  // Whether to measure where the time goes; see Trainer::Profile().
+  bool profile = false;
   // Asked after every update: a signal number to save and stop for, or 0.
   const std::atomic<int>* stop_signal = nullptr;
 };
@@ -66,6 +68,9 @@ class Trainer {
   absl::StatusOr<TrainerResult> Run();
 
   int64_t step() const { return step_; }
+
+  // What the steps so far were spent on; empty unless asked for.
+  std::string Profile() const;
 
  private:
   struct Shard;
@@ -112,6 +117,7 @@ class Trainer {
   double learning_rate_ = 0;
   std::map<std::string, double> last_metrics_;
   double start_seconds_ = 0;
+  double update_seconds_ = 0;
 };
 
 }  // namespace regard

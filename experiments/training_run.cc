@@ -151,12 +151,14 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options) {
                   {.run_folder = folder_.path(),
                    .threads = options.threads,
                    .record_times = options.record_times,
+                   .profile = options.profile,
                    .stop_signal = options.stop_signal});
   if (checkpoint_.has_value()) {
     REGARD_RETURN_IF_ERROR(trainer.Restore(*checkpoint_));
   }
   absl::StatusOr<TrainerResult> result = trainer.Run();
   progress.Finish();
+  std::fputs(trainer.Profile().c_str(), stderr);
   if (!result.ok()) {
     RunStatus failed;
     failed.state = RunState::kFailed;

@@ -47,6 +47,8 @@ class TrainingRun {
   struct Options {
     int threads = 1;
     bool record_times = true;
+    // Whether to print where the time went.
+    bool profile = false;
     const std::atomic<int>* stop_signal = nullptr;
   };
   // Trains to the end or until stopped, and says which in status.json.
