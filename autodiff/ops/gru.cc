@@ -67,7 +67,7 @@ class GruPass {
   void Backward(const T* d_sequence, const T* d_final) const;
 
  private:
-  void ForwardStep(int64_t step, const T* weight, T* product,
+  void ForwardStep(int64_t step, const ConstMatrix<T>& weight, T* product,
                    T* sequence) const;
   // Sets d_gates of the recurrent product, of the step; d_state is in-out.
   void BackwardStep(int64_t step, const T* d_sequence, T* d_state, T* d_next,
@@ -88,8 +88,8 @@ template <typename T>
 void GruPass<T>::Forward(Var<T> sequence, Var<T> final_state) const {
   const int64_t w = width();
   ScratchScope<T> scratch(x_.tape());
-  const T* const weight =
-      TransposedWeight(weight_.data(), 3 * w, w, scratch.New(3 * w * w));
+  const ConstMatrix<T> weight =
+      TransposedWeight(weight_.data(), 3 * w, w, steps_.steps(), scratch);
   T* const product = scratch.New(batch() * 3 * w);
   std::copy_n(initial_.data(), batch() * w, trace_.state(0, 0));
   ClearPadding(steps_, w, sequence.data());
@@ -101,12 +101,12 @@ void GruPass<T>::Forward(Var<T> sequence, Var<T> final_state) const {
 }
 
 template <typename T>
-void GruPass<T>::ForwardStep(int64_t step, const T* weight, T* product,
-                             T* sequence) const {
+void GruPass<T>::ForwardStep(int64_t step, const ConstMatrix<T>& weight,
+                             T* product, T* sequence) const {
   const int64_t w = width();
   const T* const bias = after_ ? bias_.data() : nullptr;
   const ConstMatrix<T> states(trace_.state(step, 0), batch(), w);
-  Gemm<T>(states, {weight, w, after_ ? 3 * w : 2 * w, 3 * w},
+  Gemm<T>(states, Columns(weight, 0, after_ ? 3 * w : 2 * w),
           {product, batch(), after_ ? 3 * w : 2 * w, 3 * w});
   for (int64_t b = 0; b < batch(); ++b) {
     T* const candidate = trace_.candidate(step, b);
@@ -129,8 +129,7 @@ void GruPass<T>::ForwardStep(int64_t step, const T* weight, T* product,
     }
   }
   if (!after_) {
-    Gemm<T>({trace_.candidate(step, 0), batch(), w},
-            {weight + 2 * w, w, w, 3 * w},
+    Gemm<T>({trace_.candidate(step, 0), batch(), w}, Columns(weight, 2 * w, w),
             {product + 2 * w, batch(), w, 3 * w});
   }
   for (int64_t b = 0; b < batch(); ++b) {

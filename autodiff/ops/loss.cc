@@ -14,8 +14,9 @@ namespace regard {
 
 namespace {
 
-// Enough rows for the products to be fast.
-constexpr int64_t kRowsPerBlock = 64;
+// Enough rows for the products to be fast, and for the gradient of the weight,
+// which every block adds to, to be read and written seldom.
+constexpr int64_t kRowsPerBlock = 256;
 
 void CheckTargets(absl::Span<const int32_t> targets, const Shape& logits,
                   int64_t rows, int64_t classes, int32_t ignore_id) {

@@ -84,15 +84,15 @@ void LstmPass<T>::Forward(const LstmOutputs<T>& out) const {
   const int64_t w = trace_.width;
   const int64_t steps = steps_.steps();
   ScratchScope<T> scratch(x_.tape());
-  const T* const weight =
-      TransposedWeight(weight_.data(), 4 * w, w, scratch.New(4 * w * w));
+  const ConstMatrix<T> weight =
+      TransposedWeight(weight_.data(), 4 * w, w, steps, scratch);
   T* const product = scratch.New(batch() * 4 * w);
   const T* const bias = bias_.has_value() ? bias_.data() : nullptr;
   std::copy_n(initial_state_.data(), batch() * w, trace_.state(0, 0));
   std::copy_n(initial_cell_.data(), batch() * w, trace_.cell(0, 0));
   ClearPadding(steps_, w, out.sequence.data());
   for (int64_t step = 0; step < steps; ++step) {
-    Gemm<T>({trace_.state(step, 0), batch(), w}, {weight, w, 4 * w},
+    Gemm<T>({trace_.state(step, 0), batch(), w}, weight,
             {product, batch(), 4 * w});
     for (int64_t b = 0; b < batch(); ++b) {
       T* const next = trace_.state(step + 1, b);

@@ -5,18 +5,34 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/ragged_steps.h"
+#include "autodiff/tape.h"
 
 namespace regard {
 
-// weight [rows, cols] as [cols, rows] in `out`, which is returned: products of
-// few rows are faster against a matrix that is not read across.
+// The transpose of weight [rows, cols] for `steps` products of few rows. They
+// are faster against a matrix that is not read across, so for several of them
+// it is copied; the bits are the same.
 template <typename T>
-const T* TransposedWeight(const T* weight, int64_t rows, int64_t cols, T* out) {
+ConstMatrix<T> TransposedWeight(const T* weight, int64_t rows, int64_t cols,
+                                int64_t steps, ScratchScope<T>& scratch) {
+  constexpr int64_t kStepsWorthACopy = 4;
+  if (steps < kStepsWorthACopy) {
+    return ConstMatrix<T>(weight, rows, cols).Transposed();
+  }
+  T* const out = scratch.New(rows * cols);
   for (int64_t i = 0; i < cols; ++i) {
     for (int64_t j = 0; j < rows; ++j) out[i * rows + j] = weight[j * cols + i];
   }
-  return out;
+  return {out, cols, rows};
+}
+
+// Columns first .. first + count - 1.
+template <typename T>
+ConstMatrix<T> Columns(const ConstMatrix<T>& x, int64_t first, int64_t count) {
+  return {x.data + first * (x.transposed ? x.stride : 1), x.rows, count,
+          x.stride, x.transposed};
 }
 
 // Zeroes the positions of out [batch, time, width] that no step reads.
