@@ -128,6 +128,12 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     T* w = weights.data() + row * keys;
     T* __restrict c = context.data() + row * width;
     SoftmaxRow(scores.data() + row * keys, visible, keys, w);
+    if (width == 1) {
+      *c = SumEach<T>(visible.limit, [=](int64_t k) {
+        return w[k] == T(0) ? T(0) : w[k] * value[k];
+      });
+      return;
+    }
     std::fill_n(c, width, T(0));
     for (int64_t k = 0; k < visible.limit; ++k) {
       const T weight = w[k];
@@ -152,6 +158,27 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
       const int64_t n = visible.limit;
       const int64_t source = row / queries * keys * width;
       const T* w = weights.data() + row * keys;
+      if (width == 1 && d_context != nullptr) {
+        // Regression: numbers instead of vectors, so loops run over keys.
+        const T d_c = d_context[row];
+        if (d_value != nullptr) {
+          T* __restrict d_v = d_value + source;
+          for (int64_t k = 0; k < n; ++k) {
+            d_v[k] += w[k] == T(0) ? T(0) : w[k] * d_c;
+          }
+        }
+        if (!d_scores) return;
+        const T* value = values.data() + source;
+        for (int64_t k = 0; k < n; ++k) {
+          d_row[k] = w[k] == T(0) ? T(0) : d_c * value[k];
+        }
+        if (d_weights != nullptr) {
+          for (int64_t k = 0; k < n; ++k) d_row[k] += d_weights[row * keys + k];
+        }
+        SoftmaxRowBackward(w, d_row, n, keys, accumulate,
+                           d_scores.data() + row * keys);
+        return;
+      }
       if (d_value != nullptr) {
         const T* d_c = d_context + row * width;
         for (int64_t k = 0; k < n; ++k) {

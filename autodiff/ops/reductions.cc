@@ -35,6 +35,11 @@ Extents Along(const Shape& shape, int axis, bool keep) {
     if (i == axis && keep) out[rank++] = 1;
   }
   result.out = Shape(absl::MakeConstSpan(out.data(), rank));
+  // One element to reduce: one long row instead of many short ones.
+  if (result.extent == 1) {
+    result.inner *= result.outer;
+    result.outer = 1;
+  }
   return result;
 }
 
