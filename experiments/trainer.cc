@@ -268,7 +268,9 @@ absl::Status Trainer::Save() {
   }
   state.set_schedule_bad_evaluations(schedule_.state().bad_evaluations);
   for (const auto& [name, value] : last_metrics_) {
-    (*state.mutable_metrics())[name] = value;
+    TrainerMetric* metric = state.add_metrics();
+    metric->set_name(name);
+    metric->set_value(value);
   }
   CheckpointContent content;
   content.step = step_;
@@ -320,8 +322,8 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
                        .has_best = state.has_schedule_best(),
                        .best = state.schedule_best(),
                        .bad_evaluations = state.schedule_bad_evaluations()});
-  for (const auto& [name, value] : state.metrics()) {
-    last_metrics_[name] = value;
+  for (const TrainerMetric& metric : state.metrics()) {
+    last_metrics_[metric.name()] = metric.value();
   }
   optimizer_.set_updates(step_);
   finished_ = step_ == total_steps_;

@@ -37,6 +37,8 @@ expect 'published LSTM' 13,898,501 \
   "$(count --config="${published}/published_lstm.textproto" "${sizes[@]}")"
 expect 'published GRU' 14,219,781 \
   "$(count --config="${published}/published_gru.textproto" "${sizes[@]}")"
+expect 'published attention' 20,518,405 \
+  "$(count --config="${published}/published_attention.textproto" "${sizes[@]}")"
 
 expect 'the width of a parametric Gaussian' 1 \
   "$(count --config="${configs}/nadaraya_watson.textproto")"
