@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "experiments/build_task.h"
 #include "experiments/config/diff.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/resolved.h"
+#include "experiments/read_experiment.h"
 #include "experiments/report/progress.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/file.h"
@@ -17,7 +17,6 @@
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/weights_digest.h"
 #include "experiments/weights.h"
-#include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -34,11 +33,9 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const ScorerRegistry& scorers) {
   LoadedConfig loaded;
-  REGARD_ASSIGN_OR_RETURN(const ConfigOrigins origins,
-                          ReadConfig(source, overrides, &loaded.config));
-  ConfigProblems problems;
-  ValidateExperiment(loaded.config, scorers, problems);
-  REGARD_RETURN_IF_ERROR(LocateProblems(problems, origins));
+  REGARD_ASSIGN_OR_RETURN(
+      const ConfigOrigins origins,
+      ReadExperiment(source, overrides, scorers, &loaded.config));
   for (const ConfigText& text : origins.texts()) {
     if (!text.is_override()) loaded.given = text.text();
   }
