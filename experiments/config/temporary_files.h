@@ -1,6 +1,10 @@
-// A fresh directory with files in it, for a test.
+// A fresh directory with files in it, and who may read them, for a test.
 #ifndef EXPERIMENTS_CONFIG_TEMPORARY_FILES_H_
 #define EXPERIMENTS_CONFIG_TEMPORARY_FILES_H_
+
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -38,6 +42,24 @@ class TemporaryFiles : public ::testing::Test {
 
  private:
   std::string directory_;
+};
+
+// While it lives, this thread obeys the permissions of files even as root.
+class WithoutFileCapabilities {
+ public:
+  WithoutFileCapabilities() {
+    EXPECT_EQ(syscall(SYS_capget, &header_, data_), 0);
+    __user_cap_data_struct fewer[] = {data_[0], data_[1]};
+    fewer[0].effective &= ~(1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH);
+    EXPECT_EQ(syscall(SYS_capset, &header_, fewer), 0);
+  }
+  ~WithoutFileCapabilities() {
+    EXPECT_EQ(syscall(SYS_capset, &header_, data_), 0);
+  }
+
+ private:
+  __user_cap_header_struct header_ = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data_[_LINUX_CAPABILITY_U32S_3] = {};
 };
 
 }  // namespace regard::testing
