@@ -48,7 +48,7 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     const std::vector<int32_t> lengths = {4};
     source_ = model_->Encode(forward_, ids, lengths, &state_);
     step_ = model_->Advance(forward_, source_, state_,
-                            model_->Embed(forward_, {kWord}, {1}));
+                            model_->Embed(forward_, source_, {kWord}, {1}));
     values_ = source_.values.array().matrix();
     s_ = state_.recurrent.hidden[0].array().matrix().transpose();
     y_ = model_.matrix("decoder.embedding.weight").row(kWord).transpose();
@@ -164,8 +164,8 @@ TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
       model->Encode(forward, ids, lengths, &state);
   std::vector<Var<double>> queries, weights, readouts;
   for (const int32_t word : {2, 4, 6, 7}) {
-    const auto step = model->Advance(forward, source, state,
-                                     model->Embed(forward, {word}, {1}));
+    const auto step = model->Advance(
+        forward, source, state, model->Embed(forward, source, {word}, {1}));
     state = step.state;
     queries.push_back(state.recurrent.hidden[0]);
     weights.push_back(step.weights.WithShape({1, 5}));

@@ -13,11 +13,11 @@
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
-#include "autodiff/arena.h"
 #include "autodiff/ops/loss.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
+#include "autodiff/testing/allocation_counter.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -33,7 +33,6 @@
 namespace regard {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 using Ids = std::vector<int32_t>;
@@ -173,7 +172,8 @@ TEST(SearchTest, ABeamOfOneTakesTheLikeliestWordEachTime) {
     Ids expected;
     while (expected.size() < 2 * source.size() + 10) {
       const auto step = model.model().Advance(
-          forward, encoded, state, model.model().Embed(forward, {last}, {1}));
+          forward, encoded, state,
+          model.model().Embed(forward, encoded, {last}, {1}));
       state = step.state;
       const Var<float> logits = model.model().Logits(forward, step.readout);
       last = Vocabulary::kUnknown;
@@ -223,13 +223,80 @@ void ExpectSame(const Translation& a, const Translation& b) {
   EXPECT_EQ(a.finished, b.finished);
 }
 
+// Beam search as its definition reads: each hypothesis anew from the first
+// word, all continuations sorted.
+Translation SimpleSearch(TestModel& model, const Ids& source,
+                         const SearchOptions& options) {
+  const Seq2SeqModel<float>& of = model.model();
+  const size_t longest =
+      options.length_factor * source.size() + options.extra_length;
+  const std::vector<int32_t> lengths = {static_cast<int32_t>(source.size())};
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), nullptr);
+  std::vector<Translation> beams = {{}};
+  std::vector<Translation> ended;
+  while (beams[0].ids.size() < longest) {
+    std::vector<Translation> all;
+    for (const Translation& beam : beams) {
+      forward.BeginStep();
+      DecoderState<float> state;
+      const EncodedSource<float> encoded =
+          of.Encode(forward, source, lengths, &state);
+      Seq2SeqModel<float>::Step step;
+      for (size_t t = 0; t <= beam.ids.size(); ++t) {
+        const int32_t word = t == 0 ? Vocabulary::kBegin : beam.ids[t - 1];
+        step = of.Advance(forward, encoded, state,
+                          of.Embed(forward, encoded, {word}, {1}));
+        state = step.state;
+      }
+      const Var<float> words = LogSoftmax(of.Logits(forward, step.readout));
+      for (int32_t id = 0; id < words.cols(); ++id) {
+        if (id == Vocabulary::kPad || id == Vocabulary::kBegin) continue;
+        Translation longer = beam;
+        longer.ids.push_back(id);
+        longer.log_probability += static_cast<double>(words.array()(0, id));
+        if (step.weights.has_value()) {
+          longer.weights.insert(longer.weights.end(), step.weights.data(),
+                                step.weights.data() + source.size());
+        }
+        all.push_back(longer);
+      }
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Translation& a, const Translation& b) {
+                       return a.log_probability > b.log_probability;
+                     });
+    all.resize(std::min(all.size(), static_cast<size_t>(options.beam)));
+    beams.clear();
+    for (Translation& translation : all) {
+      translation.finished = translation.ids.back() == Vocabulary::kEnd;
+      if (translation.finished) translation.ids.pop_back();
+      (translation.finished ? ended : beams).push_back(translation);
+    }
+    if (beams.empty() || ended.size() >= static_cast<size_t>(options.beam)) {
+      break;
+    }
+  }
+  if (ended.empty()) return beams[0];
+  return *std::max_element(ended.begin(), ended.end(),
+                           [](const Translation& a, const Translation& b) {
+                             return ScoreOf(a) < ScoreOf(b);
+                           });
+}
+
 struct Kind {
   const char* encoder;
   const char* attention;
   const char* decoder;
 };
 
-class BatchedSearchTest : public ::testing::TestWithParam<Kind> {};
+class BatchedSearchTest : public ::testing::TestWithParam<Kind> {
+ protected:
+  static TestModel Model(int32_t target_words, float scale) {
+    return TestModel(GetParam().encoder, GetParam().attention,
+                     GetParam().decoder, target_words, scale);
+  }
+};
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, BatchedSearchTest,
@@ -241,13 +308,16 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"embedding: 16 hidden: 32 cell: LSTM layers: 2", "dot {}",
              "embedding: 16 hidden: 32 cell: LSTM layers: 2 "
              "query: CURRENT_STATE readout: ATTENTIONAL input_feeding: true"},
+        Kind{"embedding: 7 hidden: 16", "coverage {}",
+             "embedding: 9 hidden: 16"},
         Kind{"embedding: 7 hidden: 16", "",
-             "embedding: 9 hidden: 16 context: LAST_STATE"}));
+             "embedding: 9 hidden: 16 context: LAST_STATE"},
+        Kind{"embedding: 7 hidden: 16", "",
+             "embedding: 9 hidden: 16 context: NO_CONTEXT"}));
 
 TEST_P(BatchedSearchTest, ASentenceTranslatesTheSameAloneAndInAnyBatch) {
-  const TestModel model(GetParam().encoder, GetParam().attention,
-                        GetParam().decoder, /*target_words=*/37, 2);
-  std::vector<Ids> sources = Sources(70, 12);
+  const TestModel model = Model(/*target_words=*/37, 2);
+  std::vector<Ids> sources = Sources(150, 12);
   for (const int beam : {1, 3}) {
     const std::vector<Translation> together =
         model.Translate(sources, {.beam = beam});
@@ -259,6 +329,103 @@ TEST_P(BatchedSearchTest, ASentenceTranslatesTheSameAloneAndInAnyBatch) {
       ExpectSame(together[i], model.Translate({sources[i]}, {.beam = beam})[0]);
     }
   }
+}
+
+TEST_P(BatchedSearchTest, SentencesThatEndEarlierLeaveTheOthersAsTheyAre) {
+  bool at_different_steps = false;
+  // Three words: no sentence ends. Four: <unk> and <eos>, less than a beam.
+  for (const int32_t target_words : {3, 4, 6, 71}) {
+    TestModel model = Model(target_words, 2);
+    const std::vector<Ids> sources = Sources(9, 9);
+    for (const int beam : {1, 2, 5}) {
+      const SearchOptions options = {
+          .beam = beam, .length_factor = 1, .extra_length = 4};
+      const std::vector<Translation> found = model.Translate(sources, options);
+      size_t shortest = 1000;
+      size_t longest = 0;
+      for (size_t i = 0; i < sources.size(); ++i) {
+        SCOPED_TRACE(testing::Message() << target_words << " words, beam "
+                                        << beam << ", sentence " << i);
+        ExpectSame(found[i], SimpleSearch(model, sources[i], options));
+        shortest = std::min(shortest, found[i].ids.size());
+        longest = std::max(longest, found[i].ids.size());
+      }
+      at_different_steps |= shortest < longest;
+    }
+  }
+  EXPECT_TRUE(at_different_steps);
+}
+
+TEST_P(BatchedSearchTest, WeightsAreThoseOfTeacherForcingOnTheTranslation) {
+  TestModel model = Model(/*target_words=*/37, 2);
+  const std::vector<Ids> sources = Sources(20, 12);
+  for (const int beam : {1, 5}) {
+    const std::vector<Translation> found =
+        model.Translate(sources, {.beam = beam});
+    for (size_t i = 0; i < sources.size(); ++i) {
+      EncodedPair pair = {sources[i], found[i].ids};
+      if (found[i].finished) pair.target.push_back(Vocabulary::kEnd);
+      Tape<float> tape;
+      Forward<float> forward(tape, model.store(), nullptr);
+      forward.BeginStep();
+      std::vector<Var<float>> weights;
+      const Batch batch =
+          MakeBatch(absl::MakeConstSpan(&pair, 1), {0}, tape.arena());
+      model.model().TeacherForced(forward, batch, &weights);
+      std::vector<float> expected;
+      for (const Var<float>& row : weights) {
+        expected.insert(expected.end(), row.data(), row.data() + row.size());
+      }
+      ASSERT_EQ(found[i].weights.size(), expected.size());
+      for (size_t j = 0; j < expected.size(); ++j) {
+        EXPECT_NEAR(found[i].weights[j], expected[j], 1e-6);
+      }
+    }
+  }
+}
+
+TEST(SearchTest, NoWordsAllowedMakeAnEmptyTranslation) {
+  TestModel model("embedding: 5 hidden: 6", "dot {}", "embedding: 5 hidden: 6",
+                  /*target_words=*/9, 1);
+  const Translation found =
+      model.Translate({{4, 3}}, {.length_factor = 0, .extra_length = 0})[0];
+  EXPECT_THAT(found.ids, IsEmpty());
+  EXPECT_THAT(found.weights, IsEmpty());
+  EXPECT_FALSE(found.finished);
+}
+
+TEST(SearchTest, AWarmSearchAllocatesAsMuchForFewStepsAsForMany) {
+  if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
+  TestModel model("embedding: 5 hidden: 6", "additive {}",
+                  "embedding: 5 hidden: 6", /*target_words=*/9, 1);
+  model.store().value(model.model().output_bias())[Vocabulary::kEnd] = -1e3f;
+  const std::vector<Ids> sources = Sources(10, 6);
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), nullptr);
+  for (const int beam : {1, 3}) {
+    std::vector<int64_t> allocations;
+    // Twice for warmth.
+    for (const int words : {50, 50, 5, 50}) {
+      const int64_t before = AllocationCount();
+      Search(model.model(), forward, sources,
+             {.beam = beam, .length_factor = 0, .extra_length = words});
+      allocations.push_back(AllocationCount() - before);
+    }
+    EXPECT_EQ(allocations[2], allocations[3]);
+    // Ids and weights of each translation, and what is made once.
+    EXPECT_LE(allocations[3], 2 * 10 + 10);
+  }
+}
+
+TEST(SearchTest, RecordsNothing) {
+  TestModel model("embedding: 5 hidden: 6", "additive {}",
+                  "embedding: 5 hidden: 6", /*target_words=*/9, 1);
+  GradientSlab<float> gradients(model.store());
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), &gradients);
+  Search(model.model(), forward, {{4, 5, 3}}, {});
+  EXPECT_EQ(tape.records(), 0);
+  EXPECT_TRUE(tape.recording());
 }
 
 TEST(OverfitTest, ATinyModelLearnsItsSentences) {
@@ -307,32 +474,6 @@ TEST(OverfitTest, ATinyModelLearnsItsSentences) {
     Ids expected(pair.target.begin(), pair.target.end() - 1);
     EXPECT_EQ(model.Translate({pair.source}, {})[0].ids, expected);
   }
-}
-
-TEST(BatchTest, PadsToTheLongestAndShiftsTheTarget) {
-  const std::vector<EncodedPair> pairs = {
-      {{9, 9, 9, 9, 3}, {9, 3}}, {{4, 3}, {5, 6, 3}}, {{3}, {3}}};
-  Arena arena;
-  const Batch batch = MakeBatch(pairs, {1, 2}, arena);
-  EXPECT_EQ(batch.size, 2);
-  EXPECT_EQ(batch.source_time, 2);
-  EXPECT_EQ(batch.target_time, 3);
-  EXPECT_THAT(batch.source, ElementsAre(4, 3, 3, 1));
-  EXPECT_THAT(batch.source_lengths, ElementsAre(2, 1));
-  EXPECT_THAT(batch.target_input, ElementsAre(2, 5, 6, 2, 1, 1));
-  EXPECT_THAT(batch.target, ElementsAre(5, 6, 3, 3, 1, 1));
-}
-
-TEST(EncodeSentenceTest, EndsWithEosUnlessCut) {
-  VocabularyBuilder builder;
-  builder.Add({"a", "b", "a"});
-  const Vocabulary vocabulary = builder.Build();
-  EXPECT_THAT(EncodeSentence({"b", "a", "c"}, vocabulary, 0),
-              ElementsAre(5, 4, Vocabulary::kUnknown, Vocabulary::kEnd));
-  EXPECT_THAT(EncodeSentence({"b", "a"}, vocabulary, 3),
-              ElementsAre(5, 4, Vocabulary::kEnd));
-  EXPECT_THAT(EncodeSentence({"b", "a"}, vocabulary, 2), ElementsAre(5, 4));
-  EXPECT_THAT(EncodeSentence({}, vocabulary, 2), ElementsAre(Vocabulary::kEnd));
 }
 
 }  // namespace

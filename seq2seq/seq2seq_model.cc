@@ -114,21 +114,24 @@ EncodedSource<T> Seq2SeqModel<T>::Encode(Forward<T>& forward,
   if (config_.initial_state() == Decoder::FINAL_STATE) {
     state->recurrent = both ? encoded.reverse_final_state : encoded.final_state;
   } else if (config_.initial_state() == Decoder::PROJECTED) {
-    state->recurrent.hidden.fill(Tanh((*bridge_)(forward, last)));
+    std::fill_n(state->recurrent.hidden.begin(), decoder_->layers(),
+                Tanh((*bridge_)(forward, last)));
   }
   if (config_.input_feeding()) {
     state->feed = tape.Full({batch, config_.hidden()}, T(0));
   }
 
   const bool query_before = config_.query() == Decoder::PREVIOUS_STATE;
+  const int64_t first_of_word = query_before ? context_width_ : 0;
   EncodedSource<T> source;
+  source.word_weight =
+      decoder_->InputWeight(forward, first_of_word, config_.embedding());
   if (query_before && context_width_ > 0) {
     source.context_weight = decoder_->InputWeight(forward, 0, context_width_);
   }
   if (config_.input_feeding()) {
     source.feed_weight = decoder_->InputWeight(
-        forward, config_.embedding() + (query_before ? context_width_ : 0),
-        config_.hidden());
+        forward, first_of_word + config_.embedding(), config_.hidden());
   }
   source.mask.key_lengths = lengths;
   if (attender_ != nullptr) {
@@ -149,17 +152,13 @@ EncodedSource<T> Seq2SeqModel<T>::Encode(Forward<T>& forward,
 // embedding, then what is fed back.
 template <typename T>
 typename Seq2SeqModel<T>::EmbeddedWords Seq2SeqModel<T>::Embed(
-    Forward<T>& forward, absl::Span<const int32_t> ids,
-    const Shape& leading) const {
+    Forward<T>& forward, const EncodedSource<T>& source,
+    absl::Span<const int32_t> ids, const Shape& leading) const {
   const Scope<T> scope(forward.tape(), "decoder");
   const Var<T> embedding = Dropout((*target_embedding_)(forward, ids, leading),
                                    config_.embedding_dropout(), "embedding");
-  const int64_t first =
-      config_.query() == Decoder::PREVIOUS_STATE ? context_width_ : 0;
   return {embedding,
-          Linear(embedding,
-                 decoder_->InputWeight(forward, first, config_.embedding()),
-                 decoder_->InputBias(forward))};
+          Linear(embedding, source.word_weight, decoder_->InputBias(forward))};
 }
 
 template <typename T>
@@ -246,32 +245,6 @@ typename Seq2SeqModel<T>::Step Seq2SeqModel<T>::Advance(
 }
 
 template <typename T>
-DecoderState<T> Seq2SeqModel<T>::Gather(const DecoderState<T>& state,
-                                        absl::Span<const int32_t> rows) const {
-  const auto count = static_cast<int64_t>(rows.size());
-  const auto gather = [&](Var<T> x) {
-    return x.has_value() ? GatherRows(x, rows, {count}) : x;
-  };
-  DecoderState<T> out = state;
-  for (int i = 0; i < config_.layers(); ++i) {
-    out.recurrent.hidden[i] = gather(state.recurrent.hidden[i]);
-    out.recurrent.cell[i] = gather(state.recurrent.cell[i]);
-  }
-  out.feed = gather(state.feed);
-  // [batch, 1, beams, time] as rows, and back with the new number of beams.
-  const auto gather_weights = [&](Var<T> x) {
-    if (!x.has_value()) return x;
-    const int64_t batch = x.dim(0);
-    const int64_t time = x.dim(3);
-    return gather(x.WithShape({batch * x.dim(2), time}))
-        .WithShape({batch, 1, count / batch, time});
-  };
-  out.previous_weights = gather_weights(state.previous_weights);
-  out.cumulative_weights = gather_weights(state.cumulative_weights);
-  return out;
-}
-
-template <typename T>
 Var<T> Seq2SeqModel<T>::Logits(Forward<T>& forward, Var<T> readout) const {
   return (*output_)(forward, readout);
 }
@@ -285,7 +258,7 @@ Var<T> Seq2SeqModel<T>::TeacherForced(Forward<T>& forward, const Batch& batch,
       Encode(forward, batch.source, batch.source_lengths, &state);
   const int64_t time = batch.target_time;
   const EmbeddedWords words =
-      Embed(forward, batch.target_input, {batch.size, time});
+      Embed(forward, source, batch.target_input, {batch.size, time});
   const auto at = [&](Var<T> x, int64_t t) {
     return Slice(x, /*axis=*/1, t, 1).WithShape({batch.size, x.cols()});
   };

@@ -31,8 +31,10 @@ struct EncodedSource {
   Var<T> keys;     // [batch, 1, time, prepared width]; empty without attention
   Var<T> values;   // [batch, 1, time, encoder width]
   Var<T> context;  // [batch, encoder width], where it is fixed
-  // Parts of the decoder's input weight, taken once: for the context [gates,
-  // encoder width] and for what is fed back [gates, hidden]; may be empty.
+  // Parts of the decoder's input weight, taken once: for words [gates,
+  // embedding], for the context [gates, encoder width] and for what is fed back
+  // [gates, hidden]; the last two may be empty.
+  Var<T> word_weight;
   Var<T> context_weight;
   Var<T> feed_weight;
 };
@@ -80,16 +82,13 @@ class Seq2SeqModel {
     Var<T> embedding;  // [.., embedding]
     Var<T> projected;  // [.., gates], biases included
   };
-  EmbeddedWords Embed(Forward<T>& forward, absl::Span<const int32_t> ids,
+  EmbeddedWords Embed(Forward<T>& forward, const EncodedSource<T>& source,
+                      absl::Span<const int32_t> ids,
                       const Shape& leading) const;
 
   // One word further.
   Step Advance(Forward<T>& forward, const EncodedSource<T>& source,
                const DecoderState<T>& state, const EmbeddedWords& words) const;
-
-  // Rows of a state, in a new order: state.Gather(rows) of a search.
-  DecoderState<T> Gather(const DecoderState<T>& state,
-                         absl::Span<const int32_t> rows) const;
 
   // Unnormalised log probabilities [rows, vocabulary].
   Var<T> Logits(Forward<T>& forward, Var<T> readout) const;

@@ -1,0 +1,43 @@
+// Padded batches, and sentences as ids.
+#include "seq2seq/batch.h"
+
+#include <vector>
+
+#include "autodiff/arena.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(BatchTest, PadsToTheLongestAndShiftsTheTarget) {
+  const std::vector<EncodedPair> pairs = {
+      {{9, 9, 9, 9, 3}, {9, 3}}, {{4, 3}, {5, 6, 3}}, {{3}, {3}}};
+  Arena arena;
+  const Batch batch = MakeBatch(pairs, {1, 2}, arena);
+  EXPECT_EQ(batch.size, 2);
+  EXPECT_EQ(batch.source_time, 2);
+  EXPECT_EQ(batch.target_time, 3);
+  EXPECT_THAT(batch.source, ElementsAre(4, 3, 3, 1));
+  EXPECT_THAT(batch.source_lengths, ElementsAre(2, 1));
+  EXPECT_THAT(batch.target_input, ElementsAre(2, 5, 6, 2, 1, 1));
+  EXPECT_THAT(batch.target, ElementsAre(5, 6, 3, 3, 1, 1));
+}
+
+TEST(EncodeSentenceTest, EndsWithEosUnlessCut) {
+  VocabularyBuilder builder;
+  builder.Add({"a", "b", "a"});
+  const Vocabulary vocabulary = builder.Build();
+  EXPECT_THAT(EncodeSentence({"b", "a", "c"}, vocabulary, 0),
+              ElementsAre(5, 4, Vocabulary::kUnknown, Vocabulary::kEnd));
+  EXPECT_THAT(EncodeSentence({"b", "a"}, vocabulary, 3),
+              ElementsAre(5, 4, Vocabulary::kEnd));
+  EXPECT_THAT(EncodeSentence({"b", "a"}, vocabulary, 2), ElementsAre(5, 4));
+  EXPECT_THAT(EncodeSentence({}, vocabulary, 2), ElementsAre(Vocabulary::kEnd));
+}
+
+}  // namespace
+}  // namespace regard

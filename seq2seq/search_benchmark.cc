@@ -1,0 +1,94 @@
+// Greedy search and a beam of 5, many sentences together and each alone; one
+// thread. Sentences do not end before their length.
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/attention.pb.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "autodiff/random.h"
+#include "autodiff/tape.h"
+#include "benchmark/benchmark.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "seq2seq/search.h"
+#include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/seq2seq_model.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+namespace {
+
+// Bahdanau's model with random weights.
+class RandomModel {
+ public:
+  RandomModel(int width, int32_t vocabulary) {
+    ScorerRegistry scorers;
+    RegisterBuiltInScores(scorers);
+    Attention attention;
+    attention.mutable_additive();
+    Encoder encoder;
+    encoder.set_embedding(width);
+    encoder.set_hidden(width);
+    Decoder decoder;
+    decoder.set_embedding(width);
+    decoder.set_hidden(width);
+    model_ = std::make_unique<Seq2SeqModel<float>>(
+        encoder, decoder, attention, scorers,
+        Seq2SeqModel<float>::Widths{vocabulary, vocabulary}, store_.Root());
+    store_.Finalize(1);
+    store_.value(model_->output_bias())[Vocabulary::kEnd] = -1e4f;
+  }
+
+  const Seq2SeqModel<float>& operator*() const { return *model_; }
+  const ParameterStore<float>& store() const { return store_; }
+
+ private:
+  ParameterStore<float> store_;
+  std::unique_ptr<Seq2SeqModel<float>> model_;
+};
+
+// Arguments: sentences, beam, width, vocabulary; of 20 ids each.
+void Translations(benchmark::State& state) {
+  constexpr int64_t kLength = 20;
+  const auto vocabulary = static_cast<int32_t>(state.range(3));
+  const RandomModel model(static_cast<int>(state.range(2)), vocabulary);
+  const RandomStream random(2, "sentences");
+  std::vector<std::vector<int32_t>> sources(state.range(0));
+  uint64_t at = 0;
+  for (auto& source : sources) {
+    for (int64_t i = 0; i < kLength; ++i) {
+      source.push_back(Vocabulary::kReserved +
+                       static_cast<int32_t>(random.BelowAt(
+                           at++, vocabulary - Vocabulary::kReserved)));
+    }
+  }
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), /*gradients=*/nullptr);
+  for (auto unused : state) {
+    benchmark::DoNotOptimize(Search(*model, forward, sources,
+                                    {.beam = static_cast<int>(state.range(1)),
+                                     .length_factor = 1,
+                                     .extra_length = 0}));
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+BENCHMARK(Translations)
+    ->ArgNames({"sentences", "beam", "width", "vocabulary"})
+    ->Args({64, 1, 256, 8000})
+    ->Args({1, 1, 256, 8000})
+    ->Args({64, 5, 256, 8000})
+    ->Args({1, 5, 256, 8000})
+    ->Args({64, 1, 64, 200})
+    ->Args({1, 1, 64, 200})
+    ->Args({64, 5, 64, 200})
+    ->Args({1, 5, 64, 200})
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace regard
+
+BENCHMARK_MAIN();
