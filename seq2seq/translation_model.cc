@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -66,48 +67,50 @@ void TranslationModel::Denominators(absl::Span<const int64_t> examples,
   }
 }
 
-Var<float> TranslationModel::SumOfLosses(Forward<float>& forward,
-                                         const Batch& batch,
-                                         double label_smoothing) const {
-  const Seq2SeqModel<float>& model = translator_.model();
-  const Var<float> readouts =
-      model.TeacherForced(forward, batch, /*weights=*/nullptr);
-  return LinearCrossEntropy(
-      readouts.WithShape({readouts.rows(), readouts.cols()}),
-      forward[model.output_weight()], forward[model.output_bias()],
-      batch.target,
-      {.label_smoothing = label_smoothing, .ignore_id = Vocabulary::kPad});
-}
-
 void TranslationModel::Loss(Forward<float>& forward,
                             absl::Span<const int64_t> examples,
                             absl::Span<const double>,
                             absl::Span<Var<float>> sums) const {
+  const Seq2SeqModel<float>& model = translator_.model();
+  const Batch batch = MakeBatch(train_, examples, forward.tape().arena());
+  const Var<float> readouts =
+      model.TeacherForced(forward, batch, /*weights=*/nullptr);
   sums[0] =
-      SumOfLosses(forward, MakeBatch(train_, examples, forward.tape().arena()),
-                  options_.label_smoothing);
+      LinearCrossEntropy(readouts.WithShape({readouts.rows(), readouts.cols()}),
+                         forward[model.output_weight()],
+                         forward[model.output_bias()], batch.target,
+                         {.label_smoothing = options_.label_smoothing,
+                          .ignore_id = Vocabulary::kPad});
 }
 
-double TranslationModel::MeanLoss(Forward<float>& forward,
-                                  absl::Span<const EncodedPair> pairs) const {
-  double sum = 0;
+TranslationModel::Prediction TranslationModel::PredictTokens(
+    Forward<float>& forward, absl::Span<const EncodedPair> pairs) const {
+  const Seq2SeqModel<float>& model = translator_.model();
+  double loss = 0;
+  int64_t right = 0;
   int64_t tokens = 0;
   std::vector<int64_t> examples;
   const auto size = static_cast<int64_t>(pairs.size());
   for (int64_t begin = 0; begin < size; begin += kEvaluationBatch) {
-    examples.clear();
-    const int64_t end = std::min(begin + kEvaluationBatch, size);
-    for (int64_t i = begin; i < end; ++i) {
-      examples.push_back(i);
-      tokens += static_cast<int64_t>(pairs[i].target.size());
-    }
+    examples.resize(std::min(kEvaluationBatch, size - begin));
+    std::iota(examples.begin(), examples.end(), begin);
     forward.BeginStep();
-    sum += static_cast<double>(
-        SumOfLosses(forward, MakeBatch(pairs, examples, forward.tape().arena()),
-                    /*label_smoothing=*/0)
-            .item());
+    const Batch batch = MakeBatch(pairs, examples, forward.tape().arena());
+    const Var<float> logits = model.Logits(
+        forward, model.TeacherForced(forward, batch, /*weights=*/nullptr));
+    loss += CrossEntropy(logits, batch.target, {.ignore_id = Vocabulary::kPad})
+                .item();
+    for (int64_t row = 0; row < logits.rows(); ++row) {
+      if (batch.target[row] == Vocabulary::kPad) continue;
+      const float* begin_row = logits.data() + row * logits.cols();
+      const auto best =
+          std::max_element(begin_row, begin_row + logits.cols()) - begin_row;
+      right += best == batch.target[row];
+      ++tokens;
+    }
   }
-  return sum / static_cast<double>(tokens);
+  const auto count = static_cast<double>(tokens);
+  return {loss / count, static_cast<double>(right) / count};
 }
 
 void TranslationModel::EvaluateSplit(
@@ -117,9 +120,10 @@ void TranslationModel::EvaluateSplit(
   const auto add = [&](absl::string_view name, double value) {
     measurements->push_back({absl::StrCat(name, suffix), value});
   };
-  const double loss = MeanLoss(forward, EncodePairs(pairs));
-  add("loss", loss);
-  add("perplexity", std::exp(loss));
+  const Prediction prediction = PredictTokens(forward, EncodePairs(pairs));
+  add("loss", prediction.loss);
+  add("perplexity", std::exp(prediction.loss));
+  add("token_accuracy", prediction.accuracy);
   std::vector<std::vector<std::string>> sources;
   for (const SentencePair& pair : pairs) sources.push_back(pair.source);
   const std::vector<Translation> translations =
@@ -189,7 +193,7 @@ void TranslationModel::Evaluate(Forward<float>& forward, Split split,
     case Split::kTrain:
       if (options_.num_steps == 0) return;
       measurements->push_back(
-          {"d2l_loss", MeanLoss(forward, train_) /
+          {"d2l_loss", PredictTokens(forward, train_).loss /
                            static_cast<double>(options_.num_steps)});
       return;
     case Split::kDev:

@@ -59,9 +59,9 @@ class TranslationModel : public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On dev and test: loss, perplexity, exact_match, bleu, chrf, and
-  // alignment_error_rate where the data has gold links and the model attends;
-  // d2l_bleu_k2 there, and d2l_loss on train, where num_steps is set.
+  // On dev and test: loss, perplexity, token_accuracy, exact_match, bleu, chrf,
+  // and alignment_error_rate where the data has gold links and the model
+  // attends; d2l_bleu_k2 there, and d2l_loss on train, where num_steps is set.
   void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 
@@ -70,17 +70,20 @@ class TranslationModel : public Model<float> {
   bool has_attention() const { return translator_.model().has_attention(); }
 
  private:
-  // Nats per target token of `pairs`, without dropout.
-  double MeanLoss(Forward<float>& forward,
-                  absl::Span<const EncodedPair> pairs) const;
+  // How well each target token is predicted from the true ones before it.
+  struct Prediction {
+    double loss;      // nats per token
+    double accuracy;  // share of tokens whose logit is the greatest
+  };
+  // Without dropout and label smoothing.
+  Prediction PredictTokens(Forward<float>& forward,
+                           absl::Span<const EncodedPair> pairs) const;
   void EvaluateSplit(Forward<float>& forward,
                      absl::Span<const SentencePair> pairs,
                      const std::string& suffix,
                      std::vector<Measurement>* measurements) const;
   std::vector<EncodedPair> EncodePairs(
       absl::Span<const SentencePair> pairs) const;
-  Var<float> SumOfLosses(Forward<float>& forward, const Batch& batch,
-                         double label_smoothing) const;
 
   const TranslationOptions options_;
   Translator translator_;

@@ -1,0 +1,110 @@
+#include "seq2seq/translation_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "attention/attention.pb.h"
+#include "attention/scorer_registry.h"
+#include "autodiff/tape.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+#include "seq2seq/sentence_pair.h"
+#include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+namespace {
+
+SentencePair Pair(const char* source, const char* target) {
+  return {absl::StrSplit(source, ' '), absl::StrSplit(target, ' '), {}};
+}
+
+Vocabulary Words(const std::vector<std::string>& words) {
+  VocabularyBuilder builder;
+  builder.Add(words);
+  return builder.Build();
+}
+
+// A model without attention that gives every word the same logits: the bias of
+// its output, 0 but for `bias` at `word`.
+class SameEverywhere {
+ public:
+  SameEverywhere(const char* word, float bias, std::vector<SentencePair> dev)
+      : model_(SmallEncoder(), SmallDecoder(), Attention(), ScorerRegistry(),
+               Words({"a", "b"}), Words({"x", "y", "z"}), {dev, dev, {}, {}},
+               {}) {
+    ParameterStore<float>& store = model_.parameters();
+    std::fill(store.values().begin(), store.values().end(), 0.0F);
+    store.value(*store.FindByName("decoder.output.bias"))
+        [model_.translator().target_vocabulary().Id(word)] = bias;
+  }
+
+  std::map<std::string, double> Evaluate() {
+    Tape<float> tape;
+    Forward<float> forward(tape, model_.parameters(), nullptr);
+    std::vector<Measurement> measurements;
+    model_.Evaluate(forward, Split::kDev, &measurements);
+    std::map<std::string, double> values;
+    for (const Measurement& measurement : measurements) {
+      values[measurement.name] = measurement.value;
+    }
+    return values;
+  }
+
+ private:
+  static Encoder SmallEncoder() {
+    Encoder encoder;
+    encoder.set_embedding(2);
+    encoder.set_hidden(2);
+    return encoder;
+  }
+  static Decoder SmallDecoder() {
+    Decoder decoder;
+    decoder.set_embedding(2);
+    decoder.set_hidden(2);
+    decoder.set_context(Decoder::NO_CONTEXT);
+    return decoder;
+  }
+
+  TranslationModel model_;
+};
+
+// Seven tokens with the ends of sentences; "x" is two of them.
+std::vector<SentencePair> TwoSentences() {
+  return {Pair("a", "x y z"), Pair("b a", "x y")};
+}
+
+TEST(TranslationModelTest, TokenAccuracyIsTheShareOfTokensPredictedRight) {
+  SameEverywhere model("x", 1, TwoSentences());
+  EXPECT_DOUBLE_EQ(model.Evaluate()["token_accuracy"], 2.0 / 7);
+}
+
+TEST(TranslationModelTest, PaddingIsNoToken) {
+  // The shorter sentence is padded by one place.
+  SameEverywhere model("<pad>", 1, TwoSentences());
+  EXPECT_EQ(model.Evaluate()["token_accuracy"], 0);
+}
+
+TEST(TranslationModelTest, LossIsNatsPerToken) {
+  // Seven words, four of them reserved, all as likely.
+  SameEverywhere model("x", 0, TwoSentences());
+  EXPECT_NEAR(model.Evaluate()["loss"], std::log(7), 1e-6);
+  EXPECT_NEAR(model.Evaluate()["perplexity"], 7, 1e-5);
+}
+
+TEST(TranslationModelTest, BatchesOfAnEvaluationAreAddedUp) {
+  std::vector<SentencePair> dev(100, Pair("a", "x y z"));
+  dev.push_back(Pair("b", "x"));
+  SameEverywhere model("x", 1, std::move(dev));
+  EXPECT_DOUBLE_EQ(model.Evaluate()["token_accuracy"], 101.0 / 402);
+}
+
+}  // namespace
+}  // namespace regard
