@@ -56,7 +56,7 @@ void Arena::Poison(char* memory, size_t bytes) {
   std::memset(memory, 0xFF, bytes);
 }
 
-void Arena::Rewind(Mark mark) {
+void Arena::Release(Mark mark) {
   high_water_ = std::max(high_water_, used());
   Enter(mark.block, mark.offset);
 }

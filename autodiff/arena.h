@@ -28,15 +28,17 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Uninitialised storage, aligned to kAlignment; in debug builds filled with
-  // 0xFF, which reads as NaN.
-  void* Allocate(size_t bytes) {
-    const size_t rounded = (bytes + kAlignment - 1) & ~(kAlignment - 1);
-    if (rounded > end_ - offset_) return AllocateInNextBlock(rounded);
-    char* result = base_ + offset_;
-    offset_ += rounded;
+  // Uninitialised storage; in debug builds filled with 0xFF, which reads as
+  // NaN. `alignment` is a power of two up to kAlignment; with less of it, small
+  // things share cache lines with what was allocated before them.
+  void* Allocate(size_t bytes, size_t alignment = kAlignment) {
+    const size_t begin = (offset_ + alignment - 1) & ~(alignment - 1);
+    // No underflow: a block ends at a multiple of kAlignment.
+    if (bytes > end_ - begin) return AllocateInNextBlock(bytes);
+    char* result = base_ + begin;
+    offset_ = begin + bytes;
 #ifndef NDEBUG
-    Poison(result, rounded);
+    Poison(result, bytes);
 #endif
     return result;
   }
@@ -49,7 +51,11 @@ class Arena {
   Mark Save() const { return {block_, offset_}; }
 
   // Releases what was allocated since `mark`.
-  void Rewind(Mark mark);
+  void Rewind(Mark mark) {
+    // Most scopes of scratch storage took nothing.
+    if (mark.offset == offset_ && mark.block == block_) return;
+    Release(mark);
+  }
 
   // Releases everything; several blocks become one of their summed size.
   void Reset();
@@ -69,6 +75,7 @@ class Arena {
   static Block MakeBlock(size_t bytes);
   static void Poison(char* memory, size_t bytes);
   void* AllocateInNextBlock(size_t bytes);
+  void Release(Mark mark);
   void Enter(size_t block, size_t offset);
   size_t used() const;
 

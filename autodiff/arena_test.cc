@@ -14,6 +14,14 @@ TEST(ArenaTest, AlignsEveryAllocation) {
   }
 }
 
+TEST(ArenaTest, SmallThingsMayShareALine) {
+  Arena arena(256);
+  char* array = arena.New<char>(20);
+  EXPECT_EQ(arena.Allocate(8, 8), array + 24);
+  EXPECT_EQ(arena.Allocate(1, 1), array + 32);
+  EXPECT_EQ(arena.New<char>(1), array + 64);
+}
+
 TEST(ArenaTest, RewindGivesTheSameStorageAgainAcrossBlocks) {
   Arena arena(256);
   arena.New<char>(128);

@@ -3,6 +3,7 @@
 #define AUTODIFF_SHAPE_H_
 
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <ostream>
 #include <string>
@@ -67,11 +68,7 @@ class Shape {
   }
 
   friend bool operator==(const Shape& a, const Shape& b) {
-    if (a.rank_ != b.rank_) return false;
-    for (int i = 0; i < a.rank_; ++i) {
-      if (a.extents_[i] != b.extents_[i]) return false;
-    }
-    return true;
+    return std::memcmp(&a, &b, sizeof(Shape)) == 0;
   }
 
   // "[2, 3]".
@@ -89,9 +86,11 @@ class Shape {
   }
 
  private:
-  int32_t extents_[kMaxRank] = {};
+  int32_t extents_[kMaxRank] = {};  // 0 beyond the rank
   int32_t rank_ = 0;
 };
+
+inline constexpr Shape kScalarShape;
 
 }  // namespace regard
 

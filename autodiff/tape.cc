@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -43,7 +44,7 @@ template <typename T>
 void Tape<T>::Backward(Var<T> scalar, T seed) {
   REGARD_CHECK_EQ(scalar.size(), 1) << "Backward() from " << scalar.shape();
   if (auto d = scalar.grad_ref()) d.AddEach([=](int64_t) { return seed; });
-  BackwardTo({{}, 0, 0});
+  BackwardTo({});
 }
 
 template <typename T>
@@ -51,23 +52,24 @@ void Tape<T>::BackwardTo(const Mark& mark) {
   const ScopeName* const outer_scope = scope_;
   const uint32_t outer_floor = grad_floor_;
   grad_floor_ = mark.nodes;
-  for (size_t i = records_.size(); i > mark.records; --i) {
-    // A copy: a closure that replays a Checkpoint appends records.
-    const Entry entry = records_[i - 1];
-    scope_ = entry.scope;
-    touched_now_.clear();
+  touched_now_.clear();
+  // A closure that replays a Checkpoint appends records and rewinds them.
+  for (Entry* entry = last_; entry != mark.last; entry = entry->previous) {
+    scope_ = entry->scope;
     bool ran;
     {
       ScratchScope<T> scratch(*this);
-      ran = entry.run(entry.payload);
+      ran = entry->run(entry);
     }
     if (!ran) continue;
     if (observer_ != nullptr) {
-      observer_->OnRecord(entry.name, entry.scope, false);
+      observer_->OnRecord(entry->name, entry->scope, false);
     }
+    if (!checked_) continue;
     for (const Node<T>* node : touched_now_) {
-      CheckFinite(*node, /*gradient=*/true, entry.name);
+      CheckFinite(*node, /*gradient=*/true, entry->name);
     }
+    touched_now_.clear();
   }
   // Inside a replay the nodes are about to be rewound.
   touched_now_.clear();
@@ -76,17 +78,17 @@ void Tape<T>::BackwardTo(const Mark& mark) {
 }
 
 template <typename T>
-void Tape<T>::AllocateGrad(Node<T>* node) {
-  REGARD_CHECK(node->index >= grad_floor_)
-      << "a checkpointed function differentiates a value that is not among its "
-         "inputs";
-  node->grad = arena_.template New<T>(node->size);
+void Tape<T>::RefuseGrad() {
+  REGARD_CHECK(false) << "a checkpointed function differentiates a value that "
+                         "is not among its inputs";
+  std::abort();
 }
 
 template <typename T>
 void Tape<T>::Rewind(const Mark& mark) {
   arena_.Rewind(mark.arena);
-  records_.resize(mark.records);
+  last_ = const_cast<Entry*>(mark.last);
+  records_ = mark.records;
   nodes_ = mark.nodes;
 }
 
@@ -94,7 +96,8 @@ template <typename T>
 void Tape<T>::Reset() {
   arena_.Reset();
   scratch_.Reset();
-  records_.clear();
+  last_ = nullptr;
+  records_ = 0;
   nodes_ = 0;
   scope_ = nullptr;
   ++generation_;

@@ -21,7 +21,9 @@
 #define AUTODIFF_TAPE_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -64,7 +66,9 @@ template <typename T>
 class GradRef {
  public:
   GradRef(Node<T>* node, int64_t rows, int64_t cols)
-      : node_(node), rows_(rows), cols_(cols) {}
+      : node_(node->needs_grad ? node : nullptr), rows_(rows), cols_(cols) {}
+  // As one row: enough for what writes element by element.
+  explicit GradRef(Node<T>* node) : GradRef(node, 1, node->size) {}
 
   // False where nobody asks for this gradient.
   explicit operator bool() const { return node_ != nullptr; }
@@ -113,12 +117,14 @@ class GradRef {
   int64_t cols_;
 };
 
-// A value on a tape: a node seen with a shape. Trivially copyable.
+// A value on a tape: a node seen with a shape. Trivially copyable, and two
+// pointers, so that calls pass it in registers; shapes live on the tape.
 template <typename T>
 class Var {
  public:
   Var() = default;
-  Var(Node<T>* node, const Shape& shape) : node_(node), shape_(shape) {
+  // `shape` lives as long as the node.
+  Var(Node<T>* node, const Shape* shape) : node_(node), shape_(shape) {
 #ifndef NDEBUG
     generation_ = node->tape->generation();
 #endif
@@ -128,11 +134,11 @@ class Var {
   bool has_value() const { return node_ != nullptr; }
 
   Tape<T>& tape() const { return *node()->tape; }
-  const Shape& shape() const { return shape_; }
-  int64_t dim(int axis) const { return shape_[axis]; }
+  const Shape& shape() const { return *shape_; }
+  int64_t dim(int axis) const { return shape()[axis]; }
   int64_t size() const { return node()->size; }
-  int64_t rows() const { return shape_.rows(); }
-  int64_t cols() const { return shape_.cols(); }
+  int64_t rows() const { return shape().rows(); }
+  int64_t cols() const { return shape().cols(); }
   bool needs_grad() const { return node()->needs_grad; }
 
   T* data() const { return node()->value; }
@@ -142,25 +148,23 @@ class Var {
   ArrayMap<T> array() const { return {data(), rows(), cols()}; }
   // The value of a one-element Var.
   T item() const {
-    REGARD_CHECK_EQ(size(), 1) << "item() of " << shape_;
+    REGARD_CHECK_EQ(size(), 1) << "item() of " << shape();
     return *data();
   }
 
   // The gradient; null, or a failed check, where it is untouched.
   const T* grad_data() const { return node()->touched ? node_->grad : nullptr; }
   ArrayMap<T> grad() const {
-    REGARD_CHECK(node()->touched) << "no gradient reached this " << shape_;
+    REGARD_CHECK(node()->touched) << "no gradient reached this " << shape();
     return {node_->grad, rows(), cols()};
   }
-  GradRef<T> grad_ref() const {
-    return {node()->needs_grad ? node_ : nullptr, rows(), cols()};
-  }
+  GradRef<T> grad_ref() const { return {node(), rows(), cols()}; }
 
   // The same storage under another shape of equal size.
   Var WithShape(const Shape& shape) const {
-    REGARD_CHECK_EQ(shape.size(), size()) << shape << " of " << shape_;
+    REGARD_CHECK_EQ(shape.size(), size()) << shape << " of " << this->shape();
     Var out = *this;
-    out.shape_ = shape;
+    out.shape_ = tape().KeepShape(shape);
     return out;
   }
 
@@ -175,7 +179,7 @@ class Var {
 
  private:
   Node<T>* node_ = nullptr;
-  Shape shape_;
+  const Shape* shape_ = &kScalarShape;
 #ifndef NDEBUG
   uint32_t generation_ = 0;
 #endif
@@ -211,11 +215,15 @@ class TapeObserver {
 
 template <typename T>
 class Tape {
+  struct Entry;
+
  public:
+  // A position to rewind to; the default is the beginning.
   struct Mark {
     Arena::Mark arena;
-    size_t records;
-    uint32_t nodes;
+    const Entry* last = nullptr;
+    size_t records = 0;
+    uint32_t nodes = 0;
   };
 
   Tape() = default;
@@ -224,9 +232,16 @@ class Tape {
 
   // Uninitialised storage for the output of an operation.
   Var<T> New(const Shape& shape, bool needs_grad) {
-    return Var<T>(NewNode(arena_.template New<T>(shape.size()), nullptr,
-                          shape.size(), needs_grad && recording_),
-                  shape);
+    const int64_t size = shape.size();
+    Node<T>* const node = NewNode(arena_.template New<T>(size), nullptr, size,
+                                  needs_grad && recording_);
+    return Var<T>(node, KeepShape(shape));
+  }
+  // The same, of the shape of `x`.
+  Var<T> NewLike(Var<T> x, bool needs_grad) {
+    Node<T>* const node = NewNode(arena_.template New<T>(x.size()), nullptr,
+                                  x.size(), needs_grad && recording_);
+    return Var<T>(node, &x.shape());
   }
 
   // A value without gradient; the first form is uninitialised.
@@ -238,14 +253,16 @@ class Tape {
   // may be null: nobody asks for it. One leaf per parameter and step: a second
   // one would overwrite the gradient of the first.
   Var<T> Leaf(T* value, T* grad, const Shape& shape) {
-    return Var<T>(NewNode(value, grad, shape.size(), grad != nullptr), shape);
+    return Var<T>(NewNode(value, grad, shape.size(), grad != nullptr),
+                  KeepShape(shape));
   }
 
   // A leaf whose storage is the tape's, for tests and analyses.
   Var<T> Input(const Shape& shape, absl::Span<const T> values);
 
   // Appends `backward` for `out` unless no operand needs a gradient. It runs if
-  // the gradient of `out` was touched. `name` must outlive the tape.
+  // the gradient of `out` was touched. `name` must outlive the tape. `backward`
+  // takes nothing, or the node of `out`, which is then not to be captured.
   template <typename F>
   void Record(const char* name, Var<T> out, F backward) {
     const Var<T> outs[] = {out};
@@ -268,7 +285,7 @@ class Tape {
   bool recording() const { return recording_; }
   void set_recording(bool recording) { recording_ = recording; }
 
-  Mark Save() const { return {arena_.Save(), records_.size(), nodes_}; }
+  Mark Save() const { return {arena_.Save(), last_, records_, nodes_}; }
   // Forgets what was made since `mark`.
   void Rewind(const Mark& mark);
   // Forgets everything; memory is kept for the next step.
@@ -303,45 +320,57 @@ class Tape {
   // Not owned; null for none.
   void set_observer(TapeObserver* observer) { observer_ = observer; }
 
-  size_t records() const { return records_.size(); }
+  size_t records() const { return records_; }
   size_t high_water_bytes() const {
     return arena_.high_water() + scratch_.high_water();
   }
 
+  // A copy of `shape` that lives as long as the values.
+  const Shape* KeepShape(const Shape& shape) {
+    return new (arena_.Allocate(sizeof(Shape), alignof(Shape))) Shape(shape);
+  }
+
   // Storage for a gradient; used by GradRef.
-  void AllocateGrad(Node<T>* node);
+  void AllocateGrad(Node<T>* node) {
+    if (node->index < grad_floor_) RefuseGrad();
+    node->grad = arena_.template New<T>(node->size);
+  }
   void NoteTouched(Node<T>* node) {
     if (checked_) touched_now_.push_back(node);
   }
 
  private:
+  // A record lies in the arena beside the output it belongs to: a small
+  // operation with its value of 8 floats fills two cache lines.
   struct Entry {
-    bool (*run)(void* payload);  // false: no output was touched
-    void* payload;
+    bool (*run)(Entry* self);  // false: no output was touched
+    Entry* previous;
     const char* name;
     const ScopeName* scope;
   };
 
   template <size_t kOutputs, typename F>
-  struct Payload {
+  struct EntryOf : Entry {
     Node<T>* outs[kOutputs];
-    F backward;
+    [[no_unique_address]] F backward;
   };
 
   template <size_t kOutputs, typename F>
-  static bool Run(void* payload);
+  static bool Run(Entry* entry);
 
   Node<T>* NewNode(T* value, T* grad, int64_t size, bool needs_grad) {
-    auto* node = static_cast<Node<T>*>(arena_.Allocate(sizeof(Node<T>)));
-    *node = {value, grad, this, size, nodes_++, needs_grad, false, false};
-    return node;
+    void* const memory = arena_.Allocate(sizeof(Node<T>), alignof(Node<T>));
+    return new (memory)
+        Node<T>{value, grad, this, size, nodes_++, needs_grad, false, false};
   }
 
+  [[noreturn]] static void RefuseGrad();
   void CheckFinite(const Node<T>& node, bool gradient, const char* name);
 
   Arena arena_;
   Arena scratch_;
-  std::vector<Entry> records_;
+  Entry* last_ = nullptr;  // the latest record
+  size_t records_ = 0;
   uint32_t nodes_ = 0;
   uint32_t generation_ = 0;
   // Gradients of nodes below this index may not be allocated now: the memory
@@ -404,12 +433,17 @@ bool GradRef<T>::Begin() {
 
 template <typename T>
 template <size_t kOutputs, typename F>
-bool Tape<T>::Run(void* payload) {
-  auto* self = static_cast<Payload<kOutputs, F>*>(payload);
+bool Tape<T>::Run(Entry* entry) {
+  auto* self = static_cast<EntryOf<kOutputs, F>*>(entry);
   bool touched = false;
   for (const Node<T>* out : self->outs) touched |= out->touched;
-  if (touched) self->backward();
-  return touched;
+  if (!touched) return false;
+  if constexpr (std::is_invocable_v<F, Node<T>*>) {
+    self->backward(self->outs[0]);
+  } else {
+    self->backward();
+  }
+  return true;
 }
 
 template <typename T>
@@ -429,11 +463,12 @@ void Tape<T>::RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
   bool needs_grad = false;
   for (const Var<T>& out : outs) needs_grad |= out.needs_grad();
   if (!needs_grad) return;
-  auto* payload = static_cast<Payload<kOutputs, F>*>(
-      arena_.Allocate(sizeof(Payload<kOutputs, F>)));
-  for (size_t i = 0; i < kOutputs; ++i) payload->outs[i] = outs[i].node();
-  new (&payload->backward) F(backward);
-  records_.push_back({&Run<kOutputs, F>, payload, name, scope_});
+  using Record = EntryOf<kOutputs, F>;
+  auto* record = new (arena_.Allocate(sizeof(Record), alignof(Record)))
+      Record{{&Run<kOutputs, F>, last_, name, scope_}, {}, backward};
+  for (size_t i = 0; i < kOutputs; ++i) record->outs[i] = outs[i].node();
+  last_ = record;
+  ++records_;
 }
 
 extern template class Tape<float>;

@@ -67,6 +67,34 @@ TEST(TapeTest, AReshapeSharesValueAndGradient) {
   EXPECT_THAT(Grad(x), ElementsAre(2, 4, 6, 8));
 }
 
+TEST(TapeTest, AReshapeKeepsItsShapeWhenTheCallersGoes) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({2, 3}, {1, 2, 3, 4, 5, 6});
+  Var<double> y;
+  EXPECT_EQ(y.shape(), Shape());
+  {
+    const Shape shape = {3, 2};
+    y = x.WithShape(shape);
+  }
+  EXPECT_EQ(y.shape(), Shape({3, 2}));
+  EXPECT_EQ(tape.NewLike(y, false).shape(), Shape({3, 2}));
+  EXPECT_EQ(x.shape(), Shape({2, 3}));
+}
+
+TEST(TapeTest, AClosureMayTakeTheNodeOfItsOutput) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1}, {3});
+  Var<double> y = tape.NewLike(x, true);
+  *y.data() = 3 * *x.data();
+  tape.Record("Triple", y, [x = x.node()](Node<double>* y) {
+    if (GradRef<double> d(x); d) {
+      d.AddEach([=](int64_t i) { return 3 * y->grad[i]; });
+    }
+  });
+  tape.Backward(y, 5);
+  EXPECT_THAT(Grad(x), ElementsAre(15));
+}
+
 TEST(TapeTest, SkipsWhatDoesNotReachTheResult) {
   Tape<double> tape;
   Var<double> x = tape.Input({1}, {3});

@@ -60,7 +60,7 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
       d.AddEach([=](int64_t) { return seed; });
     }
   }
-  tape_.BackwardTo({{}, 0, 0});
+  tape_.BackwardTo({});
   const absl::Span<const ParameterInfo> infos = parameters_.parameters();
   for (size_t i = 0; i < infos.size(); ++i) {
     gradients_->SetTouched(infos[i], static_cast<int32_t>(i),

@@ -79,7 +79,7 @@ struct DivideRule {
 template <typename Rule, typename T>
 Var<T> SameShape(Var<T> a, Var<T> b) {
   Tape<T>& tape = a.tape();
-  Var<T> y = tape.New(a.shape(), a.needs_grad() || b.needs_grad());
+  Var<T> y = tape.NewLike(a, a.needs_grad() || b.needs_grad());
   const T* a_data = a.data();
   const T* b_data = b.data();
   T* __restrict y_data = y.data();
@@ -87,17 +87,19 @@ Var<T> SameShape(Var<T> a, Var<T> b) {
   for (int64_t i = 0; i < size; ++i) {
     y_data[i] = Rule::Value(a_data[i], b_data[i]);
   }
-  tape.Record(Rule::kName, y, [=] {
-    const T* g = y.grad_data();
-    const T* a_data = a.data();
-    const T* b_data = b.data();
-    const T* y_data = y.data();
-    if (auto d = a.grad_ref()) {
+  // The closure keeps nodes, which are all that it needs: so the record is
+  // small.
+  tape.Record(Rule::kName, y, [a = a.node(), b = b.node()](Node<T>* y) {
+    const T* g = y->grad;
+    const T* a_data = a->value;
+    const T* b_data = b->value;
+    const T* y_data = y->value;
+    if (GradRef<T> d(a); d) {
       d.AddEach([=](int64_t i) {
         return Rule::GradA(g[i], a_data[i], b_data[i], y_data[i]);
       });
     }
-    if (auto d = b.grad_ref()) {
+    if (GradRef<T> d(b); d) {
       d.AddEach([=](int64_t i) {
         return Rule::GradB(g[i], a_data[i], b_data[i], y_data[i]);
       });

@@ -1,6 +1,7 @@
 #include "autodiff/ops/elementwise.h"
 
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "autodiff/tape.h"
@@ -110,6 +111,16 @@ class ElementwiseValueTest : public ::testing::Test {
   Tape<double> tape_;
 };
 
+// Most of the time of a small operation goes into memory.
+TEST(ElementwiseTest, ASmallOperationAndItsRecordFillTwoCacheLines) {
+  Tape<float> tape;
+  const Var<float> factor = tape.Full({8}, 2);
+  Var<float> x = tape.Input({8}, std::vector<float>(8, 1));
+  const size_t before = tape.high_water_bytes();
+  for (int i = 0; i < 10; ++i) x = Tanh(x * factor + 1);
+  EXPECT_LE(tape.high_water_bytes() - before, 30 * 128);
+}
+
 TEST_F(ElementwiseValueTest, ARowAndAColumnMakeATable) {
   Var<double> column = tape_.Input({2, 1}, {10, 20});
   Var<double> row = tape_.Input({3}, {1, 2, 3});
@@ -123,7 +134,7 @@ TEST_F(ElementwiseValueTest, ARepeatedOperandGetsTheSumOfItsGradients) {
   Var<double> row = tape_.Input({3}, {1, 2, 3});
   Var<double> y = column * row;
   if (auto d = y.grad_ref()) d.AddEach([](int64_t i) { return i; });
-  tape_.BackwardTo({{}, 0, 0});
+  tape_.BackwardTo({});
   // Gradients of y are 0 1 2 / 3 4 5.
   EXPECT_THAT(Grad(column), ElementsAre(0 + 2 + 6, 3 + 8 + 15));
   EXPECT_THAT(Grad(row), ElementsAre(60, 10 + 80, 20 + 100));
@@ -144,7 +155,7 @@ TEST_F(ElementwiseValueTest, KinksHaveGradientZero) {
   Var<double> y = Abs(x) * 10 + Relu(x);
   EXPECT_THAT(Values(y), ElementsAre(20, 0, 33));
   if (auto d = y.grad_ref()) d.AddEach([](int64_t) { return 1; });
-  tape_.BackwardTo({{}, 0, 0});
+  tape_.BackwardTo({});
   EXPECT_THAT(Grad(x), ElementsAre(-10, 0, 11));
 }
 

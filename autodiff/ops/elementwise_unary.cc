@@ -11,22 +11,23 @@ namespace regard {
 namespace {
 
 // y for x, given that y's values stand; grad(g, x, y) is the gradient of x.
+// The closure keeps nodes, which are all that it needs: so the record is small.
 template <typename T, typename G>
 void RecordUnary(const char* name, Var<T> x, Var<T> y, G grad) {
-  y.tape().Record(name, y, [=] {
-    const T* g = y.grad_data();
-    const T* x_data = x.data();
-    const T* y_data = y.data();
-    if (auto d = x.grad_ref()) {
-      d.AddEach([=](int64_t i) { return grad(g[i], x_data[i], y_data[i]); });
-    }
+  y.tape().Record(name, y, [x = x.node(), grad](Node<T>* y) {
+    const T* g = y->grad;
+    const T* x_data = x->value;
+    const T* y_data = y->value;
+    // x is the only operand: without its gradient there is no record.
+    GradRef<T>(x).AddEach(
+        [=](int64_t i) { return grad(g[i], x_data[i], y_data[i]); });
   });
 }
 
 // y = value(x), element by element.
 template <typename T, typename F, typename G>
 Var<T> Unary(const char* name, Var<T> x, F value, G grad) {
-  Var<T> y = x.tape().New(x.shape(), x.needs_grad());
+  Var<T> y = x.tape().NewLike(x, x.needs_grad());
   const T* x_data = x.data();
   T* __restrict y_data = y.data();
   const int64_t size = x.size();
@@ -39,7 +40,7 @@ Var<T> Unary(const char* name, Var<T> x, F value, G grad) {
 template <typename T, typename G>
 Var<T> UnaryKernel(const char* name, Var<T> x,
                    void (*kernel)(const T*, T*, int64_t), G grad) {
-  Var<T> y = x.tape().New(x.shape(), x.needs_grad());
+  Var<T> y = x.tape().NewLike(x, x.needs_grad());
   kernel(x.data(), y.data(), x.size());
   RecordUnary(name, x, y, grad);
   return y;
@@ -165,7 +166,7 @@ Var<T> Abs(Var<T> x) {
 template <typename T>
 Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
   Tape<T>& tape = x.tape();
-  Var<T> y = tape.New(x.shape(), x.needs_grad());
+  Var<T> y = tape.NewLike(x, x.needs_grad());
   Power(x.data(), y.data(), x.size(), exponent);
   tape.Record("Pow", y, [=] {
     auto d = x.grad_ref();
@@ -202,7 +203,7 @@ Var<T> Relu(Var<T> x) {
 template <typename T>
 Var<T> Gelu(Var<T> x) {
   Tape<T>& tape = x.tape();
-  Var<T> y = tape.New(x.shape(), x.needs_grad());
+  Var<T> y = tape.NewLike(x, x.needs_grad());
   const int64_t size = x.size();
   const T* x_data = x.data();
   T* y_data = y.data();
@@ -236,7 +237,7 @@ Var<T> Gelu(Var<T> x) {
 template <typename T>
 Var<T> GeluTanh(Var<T> x) {
   Tape<T>& tape = x.tape();
-  Var<T> y = tape.New(x.shape(), x.needs_grad());
+  Var<T> y = tape.NewLike(x, x.needs_grad());
   const int64_t size = x.size();
   const T* x_data = x.data();
   T* y_data = y.data();
@@ -270,7 +271,7 @@ Var<T> GeluTanh(Var<T> x) {
 template <typename T>
 Var<T> Softplus(Var<T> x) {
   Tape<T>& tape = x.tape();
-  Var<T> y = tape.New(x.shape(), x.needs_grad());
+  Var<T> y = tape.NewLike(x, x.needs_grad());
   const int64_t size = x.size();
   const T* x_data = x.data();
   T* y_data = y.data();

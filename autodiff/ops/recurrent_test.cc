@@ -55,7 +55,7 @@ Result Evaluate(const Function& f, const std::vector<Shape>& shapes,
       d.AddEach([&](int64_t i) { return weights[i]; });
     }
   }
-  tape.BackwardTo({{}, 0, 0});
+  tape.BackwardTo({});
   for (const Var<double>& input : inputs) {
     result.gradients.emplace_back(input.size(), 0.0);
     if (input.grad_data() == nullptr) continue;
