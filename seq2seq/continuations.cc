@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "Eigen/Core"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/transcendental.h"
 #include "seq2seq/vocabulary.h"
@@ -13,6 +14,8 @@ namespace {
 
 // Words are passed over by blocks: most blocks have no word that is kept.
 constexpr int64_t kBlock = 64;
+// Words whose probabilities are summed at a time, in the nearest cache.
+constexpr int64_t kChunk = 16 * kBlock;
 
 bool Better(const Continuation& a, const Continuation& b) {
   if (a.log_probability != b.log_probability) {
@@ -21,22 +24,23 @@ bool Better(const Continuation& a, const Continuation& b) {
   return std::tie(a.beam, a.id) < std::tie(b.beam, b.id);
 }
 
-// The largest element of a whole block; folded as a tree, so that blocks do not
-// wait for each other.
 float MaxOfBlock(const float* x) {
-  float lanes[kLanes];
-  for (int64_t j = 0; j < kLanes; ++j) lanes[j] = x[j];
-  for (int64_t i = kLanes; i < kBlock; i += kLanes) {
-    for (int64_t j = 0; j < kLanes; ++j) {
-      lanes[j] = x[i + j] > lanes[j] ? x[i + j] : lanes[j];
-    }
+  return Eigen::Map<const Eigen::Array<float, kBlock, 1>>(x).maxCoeff();
+}
+
+// log(sum(exp(x - max))).
+float LogSum(const float* x, int64_t n, float max) {
+  float chunk[kChunk];
+  double sum = 0;
+  for (int64_t first = 0; first < n; first += kChunk) {
+    const int64_t size = std::min(kChunk, n - first);
+    for (int64_t i = 0; i < size; ++i) chunk[i] = x[first + i] - max;
+    Exp(chunk, chunk, size);
+    sum += static_cast<double>(SumRow(chunk, size));
   }
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t j = 0; j < half; ++j) {
-      lanes[j] = lanes[j + half] > lanes[j] ? lanes[j + half] : lanes[j];
-    }
-  }
-  return lanes[0];
+  auto log_sum = static_cast<float>(sum);
+  Log(&log_sum, &log_sum, 1);
+  return log_sum;
 }
 
 }  // namespace
@@ -45,8 +49,7 @@ BestContinuations::BestContinuations(int most, int64_t vocabulary, Arena& arena)
     : most_(most),
       vocabulary_(vocabulary),
       best_(arena.New<Continuation>(most)),
-      block_maxima_(arena.New<float>((vocabulary + kBlock - 1) / kBlock)),
-      probabilities_(arena.New<float>(vocabulary)) {}
+      block_maxima_(arena.New<float>((vocabulary + kBlock - 1) / kBlock)) {}
 
 void BestContinuations::Insert(const Continuation& continuation) {
   if (!full()) {
@@ -72,13 +75,8 @@ void BestContinuations::Add(int32_t beam, double so_far, const float* logits) {
         MaxRow(logits + whole * kBlock, vocabulary_ - whole * kBlock);
   }
   const float max = MaxRow(block_maxima_, blocks);
-  // log softmax = (x - max) - log(sum(exp(x - max))).
-  for (int64_t id = 0; id < vocabulary_; ++id) {
-    probabilities_[id] = logits[id] - max;
-  }
-  Exp(probabilities_, probabilities_, vocabulary_);
-  float log_sum = SumRow(probabilities_, vocabulary_);
-  Log(&log_sum, &log_sum, 1);
+  const float log_sum = LogSum(logits, vocabulary_, max);
+  // The logarithm of softmax(logits).
   const auto extended = [=](float logit) {
     return so_far + static_cast<double>((logit - max) - log_sum);
   };

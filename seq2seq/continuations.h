@@ -43,9 +43,8 @@ class BestContinuations {
   const int most_;
   const int64_t vocabulary_;
   int count_ = 0;
-  Continuation* best_;    // [most]
-  float* block_maxima_;   // [blocks]
-  float* probabilities_;  // [vocabulary], not normalised
+  Continuation* best_;   // [most]
+  float* block_maxima_;  // [blocks of words]
 };
 
 }  // namespace regard

@@ -57,7 +57,8 @@ void ExpectBest(int most, const std::vector<double>& so_far,
   expected.resize(std::min(expected.size(), static_cast<size_t>(most)));
   ASSERT_EQ(best.best().size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(best.best()[i].log_probability, expected[i].log_probability);
+    EXPECT_FLOAT_EQ(best.best()[i].log_probability,
+                    expected[i].log_probability);
     EXPECT_EQ(best.best()[i].beam, expected[i].beam);
     EXPECT_EQ(best.best()[i].id, expected[i].id);
   }
