@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "autodiff/tape.h"
-#include "experiments/translation_task.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
-#include "seq2seq/translator.h"
 
 namespace regard {
 
@@ -32,51 +33,36 @@ std::vector<AlignmentLink> PredictedLinks(const Inspection& inspection) {
   return links;
 }
 
-}  // namespace
-
-std::vector<AlignmentLink> GoldAlignment(
-    const Experiment& config, const std::vector<std::string>& source,
-    const std::vector<std::string>& target) {
-  std::vector<AlignmentLink> links;
-  const auto words = static_cast<int>(target.size());
-  switch (config.data().source_case()) {
-    case Data::kCopy:
-      for (int u = 0; source == target && u < words; ++u) {
-        links.push_back({.target = u, .source = u});
-      }
-      return links;
-    case Data::kReverse: {
-      const bool reversed = std::equal(source.rbegin(), source.rend(),
-                                       target.begin(), target.end());
-      for (int u = 0; reversed && u < words; ++u) {
-        links.push_back({.target = u, .source = words - 1 - u});
-      }
-      return links;
-    }
-    case Data::kPhrasebook: {
-      const absl::StatusOr<TranslationCorpus> corpus =
-          LoadTranslationCorpus(config);
-      if (!corpus.ok()) return links;
-      const TranslationData& data = corpus->sentences;
-      for (const auto* split :
-           {&data.train, &data.dev, &data.test, &data.test_apart}) {
-        for (const SentencePair& pair : *split) {
-          if (pair.source == source && pair.target == target) {
-            return pair.alignment;
-          }
-        }
-      }
-      return links;
-    }
-    default:
-      return links;
+LabelledMatrix MatrixOf(const Inspection& inspection, const char* title,
+                        std::vector<double> InspectedStep::*numbers) {
+  LabelledMatrix matrix;
+  matrix.title = title;
+  matrix.rows = inspection.target;
+  matrix.columns = inspection.source;
+  matrix.heads.emplace_back();
+  for (const InspectedStep& step : inspection.steps) {
+    const std::vector<double>& row = step.*numbers;
+    matrix.heads[0].insert(matrix.heads[0].end(), row.begin(), row.end());
   }
+  for (const AlignmentLink& link : inspection.gold) {
+    matrix.gold.push_back({link.target, link.source});
+  }
+  return matrix;
 }
 
-Inspection Inspect(TrainedTranslator& trained,
+std::string Named(const Inspection& inspection,
+                  const std::vector<double>& numbers,
+                  std::vector<double>::const_iterator chosen) {
+  return absl::StrFormat("%s %.3g", inspection.source[chosen - numbers.begin()],
+                         *chosen);
+}
+
+}  // namespace
+
+Inspection Inspect(const Translator& translator,
                    const std::vector<std::string>& source,
-                   const std::vector<std::string>& target) {
-  Translator& translator = *trained.translator;
+                   const std::vector<std::string>& target,
+                   const std::vector<AlignmentLink>& gold) {
   const std::vector<int32_t> source_ids = translator.EncodeSource(source);
   const std::vector<int32_t> target_ids = translator.EncodeTarget(target);
   Inspection inspection;
@@ -93,13 +79,76 @@ Inspection Inspect(TrainedTranslator& trained,
   Forward<float> forward(tape, translator.parameters(), &gradients);
   inspection.steps = InspectAttention<float>(translator.model(), forward,
                                              source_ids, target_ids);
-  inspection.gold = GoldAlignment(trained.config, source, target);
-  if (!inspection.gold.empty()) {
+  inspection.gold = gold;
+  if (!gold.empty()) {
     AlignmentErrorRate rate;
-    rate.Add(PredictedLinks(inspection), inspection.gold);
+    rate.Add(PredictedLinks(inspection), gold);
     inspection.alignment_error_rate = rate.Rate();
   }
   return inspection;
+}
+
+LabelledMatrix WeightsMap(const Inspection& inspection) {
+  return MatrixOf(inspection, "weights of each step", &InspectedStep::weights);
+}
+
+LabelledMatrix GradientsMap(const Inspection& inspection) {
+  return MatrixOf(inspection, "gradient of each word's log p by them",
+                  &InspectedStep::gradients);
+}
+
+Table StepsTable(const Inspection& inspection) {
+  Table table;
+  table.header = {"word",          "log p",         "entropy",
+                  "looks most at", "steepest gain", "steepest loss"};
+  for (size_t u = 0; u < inspection.steps.size(); ++u) {
+    const InspectedStep& step = inspection.steps[u];
+    const auto& slopes = step.gradients;
+    const auto [lowest, highest] =
+        std::minmax_element(slopes.begin(), slopes.end());
+    table.rows.push_back(
+        {inspection.target[u], absl::StrFormat("%.3f", step.log_probability),
+         absl::StrFormat("%.3f", step.entropy),
+         Named(inspection, step.weights,
+               std::max_element(step.weights.begin(), step.weights.end())),
+         Named(inspection, slopes, highest),
+         Named(inspection, slopes, lowest)});
+  }
+  return table;
+}
+
+double LogProbability(const Inspection& inspection) {
+  double sum = 0;
+  for (const InspectedStep& step : inspection.steps) {
+    sum += step.log_probability;
+  }
+  return sum;
+}
+
+std::string ErrorRateText(const Inspection& inspection) {
+  return inspection.alignment_error_rate.has_value()
+             ? absl::StrFormat(
+                   "alignment error rate %.3f against %d gold links",
+                   *inspection.alignment_error_rate, inspection.gold.size())
+             : "no gold alignment is known for this pair";
+}
+
+Explanation ExplanationOf(const Inspection& inspection) {
+  double entropy = 0;
+  for (const InspectedStep& step : inspection.steps) entropy += step.entropy;
+  Explanation explanation;
+  explanation.title =
+      absl::StrCat(absl::StrJoin(inspection.source, " "), " \u2192 ",
+                   absl::StrJoin(inspection.target, " "));
+  explanation.summary = absl::StrFormat(
+      "Log probability of the whole %.3f; mean entropy of a step %.3f nats; "
+      "%s.",
+      LogProbability(inspection),
+      entropy / static_cast<double>(inspection.steps.size()),
+      ErrorRateText(inspection));
+  explanation.maps = {WeightsMap(inspection), GradientsMap(inspection)};
+  explanation.steps = StepsTable(inspection);
+  return explanation;
 }
 
 }  // namespace regard

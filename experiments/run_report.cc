@@ -85,7 +85,9 @@ std::string RunReportHtml(const RunReport& report) {
   if (!report.showcase.samples.empty()) {
     page.AddSamples("Translations", report.showcase.samples);
   }
-  if (!report.showcase.heat_maps.empty()) {
+  if (!report.explanations.empty()) {
+    page.AddExplanations("Attention", report.explanations);
+  } else if (!report.showcase.heat_maps.empty()) {
     page.AddHeatMaps("Attention", report.showcase.heat_maps);
   }
   const std::vector<Plot> curves = TrainingCurves(report.records);

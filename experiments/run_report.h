@@ -16,6 +16,7 @@ namespace regard {
 struct RunReport {
   std::string name;
   Showcase showcase;
+  std::vector<Explanation> explanations;
   // Last value of each metric.
   std::map<std::string, double> metrics;
   // Of the baseline, by the same names; may be empty.

@@ -32,6 +32,10 @@ class Task {
   // `forward` has no gradients.
   virtual Showcase Show(Forward<float>& forward) const = 0;
 
+  // What the model looked at for some results, and how much that mattered;
+  // nothing for a task whose weights its heat maps tell all about.
+  virtual std::vector<Explanation> Explain() const { return {}; }
+
   // Texts that using the model later needs, by their name in the run folder:
   // vocabularies.
   virtual std::map<std::string, std::string> Files() const = 0;

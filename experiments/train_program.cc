@@ -19,6 +19,7 @@
 #include "autodiff/tape.h"
 #include "experiments/build_task.h"
 #include "experiments/command_line.h"
+#include "experiments/report/attention_file.h"
 #include "experiments/report/end_of_run.h"
 #include "experiments/run/file.h"
 #include "experiments/run/metrics_log.h"
@@ -175,7 +176,7 @@ int TerminalWidth() {
                                     : AlignmentTextStyle().width;
 }
 
-// Writes report.html and prints the end of the run.
+// Writes report.html and attention.json, and prints the end of the run.
 absl::Status Report(const TrainingRun& run, const TrainerResult& result,
                     const std::string& baseline_name,
                     const TrainerResult& baseline) {
@@ -185,12 +186,15 @@ absl::Status Report(const TrainingRun& run, const TrainerResult& result,
   RunReport report;
   report.name = run.loaded().config.name();
   report.showcase = run.task().Show(forward);
+  report.explanations = run.task().Explain();
   report.metrics = result.metrics;
   report.baseline_name = baseline_name;
   report.baseline_metrics = baseline.metrics;
   REGARD_ASSIGN_OR_RETURN(report.records,
                           ReadMetricsLog(folder.File("metrics.jsonl")));
   report.resolved_config = run.loaded().resolved;
+  REGARD_RETURN_IF_ERROR(
+      folder.Write("attention.json", AttentionJson(report.showcase.heat_maps)));
   REGARD_RETURN_IF_ERROR(folder.Write("report.html", RunReportHtml(report)));
   AlignmentTextStyle style;
   style.unicode = TerminalTakesUnicode();

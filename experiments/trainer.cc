@@ -143,35 +143,46 @@ void Trainer::ComputeShards(absl::Span<const int64_t> batch,
             [this](int64_t i) { RunShard(i); });
 }
 
-// The faulty batch once more, with every value and gradient looked at.
-absl::Status Trainer::ExplainFault() {
+// The examples of one of an update's batches.
+absl::Span<const int64_t> Trainer::Part(absl::Span<const int64_t> examples,
+                                        int64_t part) const {
+  const int64_t parts = config_.optimizer().accumulate_batches();
+  const auto size = static_cast<int64_t>(examples.size());
+  const int64_t begin = size * part / parts;
+  const int64_t end = size * (part + 1) / parts;
+  return examples.subspan(static_cast<size_t>(begin),
+                          static_cast<size_t>(end - begin));
+}
+
+// All batches of the faulty update once more, with every value and gradient
+// looked at.
+absl::Status Trainer::ExplainFault(absl::Span<const int64_t> examples) {
   for (const auto& shard : shards_) {
     shard->tape.set_checked(true);
   }
-  ComputeShards(batch_, denominators_);
-  for (size_t i = 0; i < shards_.size(); ++i) {
-    if (shards_[i]->tape.fault().empty()) continue;
-    return absl::InternalError(absl::StrCat("step ", step_ + 1, ", shard ", i,
-                                            ": ", shards_[i]->tape.fault()));
+  const int parts = config_.optimizer().accumulate_batches();
+  for (int part = 0; part < parts; ++part) {
+    ComputeShards(Part(examples, part), denominator_storage_);
+    for (size_t i = 0; i < shards_.size(); ++i) {
+      if (shards_[i]->tape.fault().empty()) continue;
+      std::string where = absl::StrCat("step ", step_ + 1);
+      if (parts > 1) absl::StrAppend(&where, ", batch ", part);
+      return absl::InternalError(
+          absl::StrCat(where, ", shard ", i, ": ", shards_[i]->tape.fault()));
+    }
   }
-  return absl::InternalError(
-      absl::StrCat("step ", step_ + 1,
-                   ": the gradient's norm is not finite, though every gradient "
-                   "is: it overflows when squared"));
+  return absl::InternalError(absl::StrCat(
+      "step ", step_ + 1,
+      ": every value and every gradient is finite, but the loss or the "
+      "gradient's norm is not: a sum or a square overflows"));
 }
 
 absl::Status Trainer::Update() {
   const absl::Span<const int64_t> examples = BatchOfStep(step_);
   model_.Denominators(examples, absl::MakeSpan(denominator_storage_));
-  const int parts = config_.optimizer().accumulate_batches();
-  const auto size = static_cast<int64_t>(examples.size());
   double loss = 0;
-  for (int part = 0; part < parts; ++part) {
-    const int64_t begin = size * part / parts;
-    const int64_t end = size * (part + 1) / parts;
-    ComputeShards(examples.subspan(static_cast<size_t>(begin),
-                                   static_cast<size_t>(end - begin)),
-                  denominator_storage_);
+  for (int part = 0; part < config_.optimizer().accumulate_batches(); ++part) {
+    ComputeShards(Part(examples, part), denominator_storage_);
     for (size_t term = 0; term < term_sums_.size(); ++term) {
       double sum = 0;
       for (const auto& shard : shards_) {
@@ -183,16 +194,17 @@ absl::Status Trainer::Update() {
     optimizer_.BeginReduction(gradients_);
     pool_.Run(optimizer_.num_chunks(),
               [this](int64_t i) { optimizer_.ReduceChunk(i); });
-    if (!std::isfinite(loss)) return ExplainFault();
+    if (!std::isfinite(loss)) return ExplainFault(examples);
   }
   learning_rate_ = schedule_.LearningRate(optimizer_.updates() + 1);
   gradient_norm_ = optimizer_.BeginUpdate(learning_rate_).gradient_norm;
-  if (!std::isfinite(gradient_norm_)) return ExplainFault();
+  if (!std::isfinite(gradient_norm_)) return ExplainFault(examples);
   pool_.Run(optimizer_.num_chunks(),
             [this](int64_t i) { optimizer_.UpdateChunk(i); });
   const int64_t work = model_.CountWork(examples);
   work_ += work;
   ++step_;
+  updated_ = true;
   progress_.Update(
       {.step = step_,
        .loss = loss / static_cast<double>(std::max<int64_t>(work, 1)),
@@ -212,7 +224,9 @@ absl::Status Trainer::Log(std::map<std::string, double> metrics) {
     record.seconds =
         absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()) - start_seconds_;
   }
-  return log_.Append(record);
+  REGARD_RETURN_IF_ERROR(log_.Append(record));
+  if (observer_ == nullptr) return absl::OkStatus();
+  return observer_->Recorded(step_, record.metrics);
 }
 
 absl::Status Trainer::LogTraining() {
@@ -245,15 +259,21 @@ absl::Status Trainer::Evaluate(bool final) {
   }
   const auto observed = metrics.find(schedule_.metric());
   if (observed != metrics.end()) schedule_.Observe(observed->second);
-  if (metrics.empty()) return absl::OkStatus();
-  if (!final) {
+  if (!final && !metrics.empty()) {
     std::string line = absl::StrCat("epoch ", EpochOfStep());
     for (const auto& [name, value] : metrics) {
       absl::StrAppend(&line, "  ", name, " ", value);
     }
     progress_.Message(line);
   }
-  return Log(std::move(metrics));
+  if (!metrics.empty()) REGARD_RETURN_IF_ERROR(Log(std::move(metrics)));
+  if (observer_ == nullptr) return absl::OkStatus();
+  return observer_->Evaluated({.step = step_,
+                               .final = final,
+                               .forward = forward,
+                               .gradient = updated_
+                                               ? optimizer_.gradient()
+                                               : absl::Span<const float>()});
 }
 
 absl::Status Trainer::Save() {

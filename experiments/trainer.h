@@ -24,6 +24,7 @@
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/task.h"
+#include "experiments/training_observer.h"
 #include "nn/optimizer.h"
 #include "nn/schedule.h"
 #include "nn/worker_pool.h"
@@ -67,7 +68,13 @@ class Trainer {
   // error that names the operation if a loss or gradient is not finite.
   absl::StatusOr<TrainerResult> Run();
 
+  // Called from now on; outlives the trainer. Null: nobody.
+  void set_observer(TrainingObserver* observer) { observer_ = observer; }
+
   int64_t step() const { return step_; }
+
+  // Whether the checkpoint that it goes on from was that of the end.
+  bool finished() const { return finished_; }
 
   // What the steps so far were spent on; empty unless asked for.
   std::string Profile() const;
@@ -76,8 +83,10 @@ class Trainer {
   struct Shard;
 
   absl::Status Update();
+  absl::Span<const int64_t> Part(absl::Span<const int64_t> examples,
+                                 int64_t part) const;
   void RunShard(int64_t index);
-  absl::Status ExplainFault();
+  absl::Status ExplainFault(absl::Span<const int64_t> examples);
   void ComputeShards(absl::Span<const int64_t> batch,
                      absl::Span<const double> denominators);
   absl::Span<const int64_t> BatchOfStep(int64_t batch);
@@ -95,6 +104,7 @@ class Trainer {
   const TrainerOptions options_;
   const int64_t steps_per_epoch_;
   const int64_t total_steps_;
+  TrainingObserver* observer_ = nullptr;
 
   WorkerPool pool_;
   std::vector<std::unique_ptr<Shard>> shards_;
@@ -104,6 +114,7 @@ class Trainer {
 
   int64_t step_ = 0;
   bool finished_ = false;  // when restored
+  bool updated_ = false;   // since it was made
   int64_t order_epoch_ = -1;
   std::vector<int64_t> order_;  // of order_epoch_
   // Of the batch at work.

@@ -130,6 +130,15 @@ RunStatus TrainingRun::StatusOf(RunState state,
   return status;
 }
 
+absl::StatusOr<std::unique_ptr<EventLog>> TrainingRun::OpenEvents(
+    int64_t total_steps) const {
+  EventLogOptions options;
+  options.folder = folder_.File("tensorboard");
+  if (checkpoint_.has_value()) options.resumed_step = checkpoint_->step;
+  options.total_steps = total_steps;
+  return EventLog::Open(options, loaded_.config, *task_);
+}
+
 absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options) {
   const std::string log_path = folder_.File("metrics.jsonl");
   REGARD_ASSIGN_OR_RETURN(MetricsLog log,
@@ -153,9 +162,20 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options) {
   if (checkpoint_.has_value()) {
     REGARD_RETURN_IF_ERROR(trainer.Restore(*checkpoint_));
   }
+  std::unique_ptr<EventLog> events;
+  // Events have times; and of a run that is over nothing more is to be told.
+  if (options.record_times && !trainer.finished()) {
+    REGARD_ASSIGN_OR_RETURN(events, OpenEvents(total));
+    trainer.set_observer(events.get());
+  }
   absl::StatusOr<TrainerResult> result = trainer.Run();
   progress.Finish();
   std::fputs(trainer.Profile().c_str(), stderr);
+  const bool interrupted = result.ok() && result->stopped_by != 0;
+  if (events != nullptr && !interrupted) {
+    const absl::Status ended = events->End(result.ok(), trainer.step());
+    if (result.ok() && !ended.ok()) result = ended;
+  }
   if (!result.ok()) {
     RunStatus failed;
     failed.state = RunState::kFailed;
@@ -164,7 +184,7 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options) {
     WriteStatus(folder_.path(), failed).IgnoreError();
     return result;
   }
-  if (result->stopped_by != 0) {
+  if (interrupted) {
     REGARD_RETURN_IF_ERROR(Interrupt(*result));
   }
   return result;

@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
 #include "experiments/config/reader.h"
+#include "experiments/event_log.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/run_folder.h"
@@ -46,6 +47,8 @@ class TrainingRun {
 
   struct Options {
     int threads = 1;
+    // Whether files may say when things were; without it, there are no
+    // TensorBoard events.
     bool record_times = true;
     // Whether to print where the time went.
     bool profile = false;
@@ -67,6 +70,8 @@ class TrainingRun {
  private:
   absl::Status WriteFiles() const;
   absl::Status CheckSameConfig() const;
+  absl::StatusOr<std::unique_ptr<EventLog>> OpenEvents(
+      int64_t total_steps) const;
   RunStatus StatusOf(RunState state, const TrainerResult& result) const;
 
   const LoadedConfig loaded_;

@@ -10,10 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "autodiff/tape.h"
 #include "experiments/config/config_file.h"
 #include "experiments/data/corpus.h"
 #include "experiments/data/phrasebook.h"
 #include "experiments/data/synthetic.h"
+#include "experiments/inspection.h"
 #include "experiments/run/file.h"
 #include "experiments/run/sha256.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
@@ -28,6 +30,8 @@ constexpr int64_t kMostCorpusBytes = int64_t{256} << 20;
 // Of the test split, what the report shows.
 constexpr size_t kMostSamples = 12;
 constexpr size_t kMostHeatMaps = 6;
+// Each takes a pass over all words before it.
+constexpr size_t kMostExplainedWords = 40;
 
 // Everything that comes of `data` in a config.
 struct LoadedData {
@@ -178,6 +182,7 @@ class TranslationTask : public Task {
 
   Model<float>& model() override { return model_; }
   Showcase Show(Forward<float>& forward) const override;
+  std::vector<Explanation> Explain() const override;
 
   std::map<std::string, std::string> Files() const override {
     return {{"source_vocabulary.txt",
@@ -190,6 +195,9 @@ class TranslationTask : public Task {
   }
 
  private:
+  std::vector<SentencePair> ShownPairs() const;
+  std::vector<Translation> Translate(
+      Forward<float>& forward, absl::Span<const SentencePair> pairs) const;
   LabelledMatrix HeatMap(const SentencePair& pair,
                          const Translation& translation) const;
 
@@ -219,6 +227,48 @@ LabelledMatrix TranslationTask::HeatMap(const SentencePair& pair,
   return map;
 }
 
+std::vector<SentencePair> TranslationTask::ShownPairs() const {
+  const TranslationData& data = model_.data();
+  std::vector<SentencePair> shown = samples_;
+  for (const auto* split : {&data.test, &data.test_apart, &data.dev}) {
+    for (const SentencePair& pair : *split) {
+      if (shown.size() == kMostSamples) break;
+      shown.push_back(pair);
+    }
+  }
+  return shown;
+}
+
+std::vector<Translation> TranslationTask::Translate(
+    Forward<float>& forward, absl::Span<const SentencePair> pairs) const {
+  std::vector<std::vector<std::string>> sources;
+  for (const SentencePair& pair : pairs) sources.push_back(pair.source);
+  return model_.translator().Translate(forward, sources, /*beam=*/1);
+}
+
+// Of the sentences of the heat maps: why the model chose its own words.
+std::vector<Explanation> TranslationTask::Explain() const {
+  std::vector<Explanation> explanations;
+  if (!model_.has_attention()) return explanations;
+  const Translator& translator = model_.translator();
+  std::vector<SentencePair> shown = ShownPairs();
+  if (shown.size() > kMostHeatMaps) shown.resize(kMostHeatMaps);
+  Tape<float> tape;
+  Forward<float> forward(tape, translator.parameters(), nullptr);
+  const std::vector<Translation> translations = Translate(forward, shown);
+  for (size_t i = 0; i < shown.size(); ++i) {
+    std::vector<std::string> words = translator.Words(translations[i]);
+    if (words.empty()) continue;
+    if (words.size() > kMostExplainedWords) words.resize(kMostExplainedWords);
+    // Gold links speak of the reference's words.
+    const bool right = words == shown[i].target;
+    explanations.push_back(ExplanationOf(
+        Inspect(translator, shown[i].source, words,
+                right ? shown[i].alignment : std::vector<AlignmentLink>())));
+  }
+  return explanations;
+}
+
 Showcase TranslationTask::Show(Forward<float>& forward) const {
   const TranslationData& data = model_.data();
   Showcase showcase;
@@ -227,17 +277,8 @@ Showcase TranslationTask::Show(Forward<float>& forward) const {
       "words.",
       data.train.size(), model_.translator().source_vocabulary().size(),
       model_.translator().target_vocabulary().size());
-  std::vector<SentencePair> shown = samples_;
-  for (const auto* split : {&data.test, &data.test_apart, &data.dev}) {
-    for (const SentencePair& pair : *split) {
-      if (shown.size() == kMostSamples) break;
-      shown.push_back(pair);
-    }
-  }
-  std::vector<std::vector<std::string>> sources;
-  for (const SentencePair& pair : shown) sources.push_back(pair.source);
-  const std::vector<Translation> translations =
-      model_.translator().Translate(forward, sources, /*beam=*/1);
+  const std::vector<SentencePair> shown = ShownPairs();
+  const std::vector<Translation> translations = Translate(forward, shown);
   for (size_t i = 0; i < shown.size(); ++i) {
     const std::vector<std::string> words =
         model_.translator().Words(translations[i]);

@@ -15,7 +15,9 @@
 #include "autodiff/tape.h"
 #include "experiments/command_line.h"
 #include "experiments/config/config_file.h"
+#include "experiments/gold_alignment.h"
 #include "experiments/inspection.h"
+#include "experiments/inspection_report.h"
 #include "experiments/report/alignment_text.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/run/file.h"
@@ -103,7 +105,8 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
     REGARD_RETURN_IF_ERROR(CheckLength("--target", target));
   }
   NameUnknown(target, translator.target_vocabulary());
-  return Inspect(trained, source, target);
+  return Inspect(translator, source, target,
+                 GoldAlignment(trained.config, source, target));
 }
 
 int Complain(const absl::Status& status, int code) {

@@ -7,96 +7,47 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "experiments/report/color_scale.h"
 #include "experiments/report/printable_text.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 namespace {
 
-struct Rgb {
-  double red, green, blue;
-};
-
-// Stops at equal distances, from weight 0 to the largest.
-constexpr Rgb kLightRamp[] = {{243, 246, 246},
-                              {188, 224, 212},
-                              {70, 169, 189},
-                              {33, 93, 160},
-                              {8, 24, 84}};
-constexpr Rgb kDarkRamp[] = {{31, 36, 43},
-                             {27, 66, 108},
-                             {32, 124, 158},
-                             {103, 194, 169},
-                             {247, 244, 176}};
-// From 0 to the most negative value, for gradients of weights.
-constexpr Rgb kLightNegativeRamp[] = {{243, 246, 246},
-                                      {247, 212, 166},
-                                      {232, 144, 76},
-                                      {184, 76, 24},
-                                      {92, 24, 8}};
-constexpr Rgb kDarkNegativeRamp[] = {
-    {31, 36, 43}, {82, 42, 24}, {140, 68, 28}, {200, 108, 46}, {255, 164, 88}};
+// Of a ramp, in the legend's bar.
 constexpr int kStops = 5;
 // Colours of cells, named by one letter each to keep the page small.
 constexpr int kLevels = 21;
 
-std::string RampColor(const Rgb (&ramp)[kStops], double position) {
-  const double scaled = position * (kStops - 1);
-  const int stop = std::min(static_cast<int>(scaled), kStops - 2);
-  const double part = scaled - stop;
-  const auto mix = [part](double from, double to) {
-    return static_cast<int>(std::lround(from + part * (to - from)));
-  };
-  const Rgb& from = ramp[stop];
-  const Rgb& to = ramp[stop + 1];
-  return absl::StrFormat("#%02x%02x%02x", mix(from.red, to.red),
-                         mix(from.green, to.green), mix(from.blue, to.blue));
+std::string ColorText(const Rgb& color) {
+  return absl::StrFormat("#%02x%02x%02x", color.red, color.green, color.blue);
 }
 
 // Rules for the bar `name` in the legend, which runs in `direction`, and for
 // the cells of a ramp, whose first class is the letter `first`.
-std::string RampRules(const Rgb (&ramp)[kStops], absl::string_view name,
+std::string RampRules(ColorRamp ramp, absl::string_view name,
                       absl::string_view direction, char first) {
   std::string rules =
       absl::StrCat(":root{", name, ":linear-gradient(", direction);
   for (int stop = 0; stop < kStops; ++stop) {
-    absl::StrAppend(&rules, ",",
-                    RampColor(ramp, static_cast<double>(stop) / (kStops - 1)));
+    absl::StrAppend(
+        &rules, ",",
+        ColorText(RampColor(ramp, static_cast<double>(stop) / (kStops - 1))));
   }
   absl::StrAppend(&rules, ")}\n");
   for (int level = 0; level < kLevels; ++level) {
     absl::StrAppend(
         &rules, ".hm .", std::string(1, static_cast<char>(first + level)),
-        "{fill:", RampColor(ramp, static_cast<double>(level) / (kLevels - 1)),
+        "{fill:",
+        ColorText(RampColor(ramp, static_cast<double>(level) / (kLevels - 1))),
         "}\n");
   }
   return rules;
 }
 
-std::string BothRampRules(const Rgb (&ramp)[kStops],
-                          const Rgb (&negative)[kStops]) {
+std::string BothRampRules(ColorRamp ramp, ColorRamp negative) {
   return absl::StrCat(RampRules(ramp, "--ramp", "90deg", 'a'),
                       RampRules(negative, "--negative-ramp", "270deg", 'A'));
-}
-
-// What the ends of the ramps stand for.
-struct ColorScale {
-  double largest = 1;  // of absolute values
-  bool is_signed = false;
-};
-
-ColorScale ScaleOf(const LabelledMatrix& map) {
-  ColorScale scale{.largest = 0};
-  for (const std::vector<double>& head : map.heads) {
-    for (const double weight : head) {
-      if (!std::isfinite(weight)) continue;
-      scale.largest = std::max(scale.largest, std::abs(weight));
-      scale.is_signed = scale.is_signed || weight < 0;
-    }
-  }
-  const bool keep = scale.is_signed || scale.largest < 0.5;
-  if (scale.largest == 0 || !keep) scale.largest = 1;
-  return scale;
 }
 
 // 'a' to 'u', 'A' to 'U' for a negative weight, or 'z' for one that is not a
@@ -121,7 +72,10 @@ std::string Legend(const LabelledMatrix& map, const ColorScale& scale) {
                     " · <span class=\"mark\"></span> outlined: gold "
                     "alignment");
   }
-  absl::StrAppend(&html, " · at the end of a row: its sum</p>");
+  if (!scale.is_signed) {
+    absl::StrAppend(&html, " · at the end of a row: its sum");
+  }
+  absl::StrAppend(&html, "</p>");
   return html;
 }
 
@@ -288,7 +242,7 @@ std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id) {
     AppendLabels(map, layout, &html);
     AppendCells(map, head, scale.largest, name_cells, layout, &html);
     AppendGold(map, layout, &html);
-    AppendRowSums(map, head, layout, &html);
+    if (!scale.is_signed) AppendRowSums(map, head, layout, &html);
     absl::StrAppend(&html, "</svg></div>\n");
   }
   absl::StrAppend(&html, Legend(map, scale), "</figure>\n");
@@ -296,9 +250,11 @@ std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id) {
 }
 
 std::string HeatMapStyle() {
-  std::string style = BothRampRules(kLightRamp, kLightNegativeRamp);
+  std::string style =
+      BothRampRules(ColorRamp::kLight, ColorRamp::kLightNegative);
   absl::StrAppend(&style, "@media(prefers-color-scheme:dark){\n",
-                  BothRampRules(kDarkRamp, kDarkNegativeRamp), "}\n");
+                  BothRampRules(ColorRamp::kDark, ColorRamp::kDarkNegative),
+                  "}\n");
   for (int head = 1; head <= kMostHeads; ++head) {
     const std::string chosen =
         absl::StrFormat(".hm input:nth-of-type(%d):checked~", head);

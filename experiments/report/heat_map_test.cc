@@ -52,6 +52,8 @@ TEST(HeatMapFigureTest, ShowsNegativeValuesOnARampOfTheirOwn) {
   EXPECT_THAT(html, HasSubstr("x=0 class=k><title>le ← the: 2.000"));
   EXPECT_THAT(html, HasSubstr("x=1 class=U><title>le ← cat: -4.000"));
   EXPECT_THAT(html, HasSubstr("-4 <span class=\"negative ramp\">"));
+  EXPECT_THAT(html, Not(HasSubstr("its sum")));
+  EXPECT_THAT(html, Not(HasSubstr("class=\"sum\"")));
   EXPECT_THAT(HeatMapFigure(OneByTwo(1, 0), "map"), Not(HasSubstr("negative")));
 }
 

@@ -28,6 +28,13 @@ constexpr absl::string_view kAttentionCaution =
     "says how much of a position's vector was mixed into the context; it does "
     "not say that the output depends on that position.</p>\n";
 
+constexpr absl::string_view kGradientsMeaning =
+    "<p>Beside the weights stand gradients: how the log probability of the "
+    "word that was chosen changes with each weight, the others held. Above 0, "
+    "more weight there would have made the word likelier. The entropy of a "
+    "step's weights is in nats: 0 when one word has all of the attention.</p>"
+    "\n";
+
 bool IsNumber(absl::string_view text) {
   double value = 0;
   return absl::SimpleAtod(text, &value);
@@ -35,6 +42,34 @@ bool IsNumber(absl::string_view text) {
 
 std::string Paragraph(absl::string_view text) {
   return absl::StrCat("<p>", EscapeHtml(text), "</p>\n");
+}
+
+std::string TableHtml(absl::string_view title, const Table& table) {
+  // A column is set as numbers when every cell in it is one.
+  std::vector<bool> numeric(table.header.size(), !table.rows.empty());
+  for (const std::vector<std::string>& row : table.rows) {
+    REGARD_CHECK_EQ(row.size(), table.header.size()) << "table " << title;
+    for (size_t c = 0; c < row.size(); ++c) {
+      numeric[c] = numeric[c] && IsNumber(row[c]);
+    }
+  }
+  const auto append_row = [&numeric](const std::vector<std::string>& row,
+                                     absl::string_view tag, std::string* html) {
+    absl::StrAppend(html, "<tr>");
+    for (size_t c = 0; c < row.size(); ++c) {
+      absl::StrAppend(html, "<", tag, numeric[c] ? " class=\"n\">" : ">",
+                      EscapeHtml(row[c]), "</", tag, ">");
+    }
+    absl::StrAppend(html, "</tr>\n");
+  };
+  std::string html = "<div class=\"scroll\"><table>\n<thead>";
+  append_row(table.header, "th", &html);
+  absl::StrAppend(&html, "</thead><tbody>\n");
+  for (const std::vector<std::string>& row : table.rows) {
+    append_row(row, "td", &html);
+  }
+  absl::StrAppend(&html, "</tbody></table></div>\n");
+  return html;
 }
 
 // With more sections than these, a page opens with a list of them.
@@ -76,31 +111,7 @@ void HtmlReport::AddText(absl::string_view title,
 }
 
 void HtmlReport::AddTable(absl::string_view title, const Table& table) {
-  // A column is set as numbers when every cell in it is one.
-  std::vector<bool> numeric(table.header.size(), !table.rows.empty());
-  for (const std::vector<std::string>& row : table.rows) {
-    REGARD_CHECK_EQ(row.size(), table.header.size()) << "table " << title;
-    for (size_t c = 0; c < row.size(); ++c) {
-      numeric[c] = numeric[c] && IsNumber(row[c]);
-    }
-  }
-  const auto append_row = [&numeric](const std::vector<std::string>& row,
-                                     absl::string_view tag, std::string* html) {
-    absl::StrAppend(html, "<tr>");
-    for (size_t c = 0; c < row.size(); ++c) {
-      absl::StrAppend(html, "<", tag, numeric[c] ? " class=\"n\">" : ">",
-                      EscapeHtml(row[c]), "</", tag, ">");
-    }
-    absl::StrAppend(html, "</tr>\n");
-  };
-  std::string html = "<div class=\"scroll\"><table>\n<thead>";
-  append_row(table.header, "th", &html);
-  absl::StrAppend(&html, "</thead><tbody>\n");
-  for (const std::vector<std::string>& row : table.rows) {
-    append_row(row, "td", &html);
-  }
-  absl::StrAppend(&html, "</tbody></table></div>\n");
-  AddSection(title, std::move(html));
+  AddSection(title, TableHtml(title, table));
 }
 
 void HtmlReport::AddPlots(absl::string_view title,
@@ -112,14 +123,34 @@ void HtmlReport::AddPlots(absl::string_view title,
 }
 
 void HtmlReport::AddHeatMaps(absl::string_view title,
-                             absl::Span<const LabelledMatrix> maps) {
-  std::string html(kAttentionCaution);
-  absl::StrAppend(&html, "<div class=\"maps\">");
+                             absl::Span<const LabelledMatrix> maps,
+                             absl::string_view note) {
+  AddSection(title,
+             absl::StrCat(kAttentionCaution,
+                          note.empty() ? "" : Paragraph(note), HeatMaps(maps)));
+}
+
+std::string HtmlReport::HeatMaps(absl::Span<const LabelledMatrix> maps) {
+  std::string html = "<div class=\"maps\">";
   for (const LabelledMatrix& map : maps) {
     absl::StrAppend(&html, HeatMapFigure(map, absl::StrCat("map", figures_)));
     ++figures_;
   }
-  absl::StrAppend(&html, "</div>");
+  absl::StrAppend(&html, "</div>\n");
+  return html;
+}
+
+void HtmlReport::AddExplanations(absl::string_view title,
+                                 absl::Span<const Explanation> explanations) {
+  std::string html = absl::StrCat(kAttentionCaution, kGradientsMeaning);
+  for (size_t i = 0; i < explanations.size(); ++i) {
+    const Explanation& explanation = explanations[i];
+    absl::StrAppend(&html, "<h3>", EscapeHtml(explanation.title), "</h3>\n",
+                    Paragraph(explanation.summary), HeatMaps(explanation.maps),
+                    "<details class=\"steps\"", i == 0 ? " open" : "",
+                    "><summary>Each step</summary>",
+                    TableHtml(title, explanation.steps), "</details>\n");
+  }
   AddSection(title, std::move(html));
 }
 

@@ -33,9 +33,14 @@ class HtmlReport {
   // interactive. Long series are thinned to their extremes.
   void AddPlots(absl::string_view title, absl::Span<const Plot> plots);
   // One section with a heat map per matrix, and a warning against reading too
-  // much into attention.
+  // much into attention; `note` is a paragraph above them, and may be empty.
   void AddHeatMaps(absl::string_view title,
-                   absl::Span<const LabelledMatrix> maps);
+                   absl::Span<const LabelledMatrix> maps,
+                   absl::string_view note = "");
+  // One section with, for each, its maps side by side and its steps in a table
+  // that is folded away but for the first.
+  void AddExplanations(absl::string_view title,
+                       absl::Span<const Explanation> explanations);
   void AddSamples(absl::string_view title,
                   absl::Span<const TranslationSample> samples);
   // Text shown as it is, folded away until asked for.
@@ -51,6 +56,7 @@ class HtmlReport {
   };
 
   void AddSection(absl::string_view title, std::string html);
+  std::string HeatMaps(absl::Span<const LabelledMatrix> maps);
 
   std::string title_;
   std::string summary_;

@@ -45,6 +45,15 @@ struct LabelledMatrix {
   std::vector<Cell> gold = {};  // cells to outline, such as a gold alignment
 };
 
+// What a model looked at for one result, and how much that mattered.
+struct Explanation {
+  std::string title = {};
+  std::string summary = {};  // in one sentence
+  // To be seen side by side: weights, and gradients by them.
+  std::vector<LabelledMatrix> maps = {};
+  Table steps = {};  // a row for each step
+};
+
 enum class SeriesStyle { kLine, kDashedLine, kPoints };
 
 struct Series {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/run/tensorboard/png.h"
 
@@ -103,9 +104,11 @@ Summary::Value HistogramValue(absl::string_view tag,
   return summary;
 }
 
-Summary::Value ImageValue(absl::string_view tag, int height, int width,
+Summary::Value ImageValue(absl::string_view tag, absl::string_view description,
+                          int height, int width,
                           absl::Span<const uint8_t> rgb) {
   Summary::Value summary = ValueFor(tag, "images");
+  summary.mutable_metadata()->set_summary_description(std::string(description));
   summary.mutable_metadata()->set_data_class(DATA_CLASS_BLOB_SEQUENCE);
   TensorProto* const tensor = summary.mutable_tensor();
   tensor->set_dtype(DT_STRING);
@@ -114,6 +117,21 @@ Summary::Value ImageValue(absl::string_view tag, int height, int width,
   tensor->add_string_val(absl::StrCat(height));
   tensor->add_string_val(EncodePng(height, width, rgb));
   return summary;
+}
+
+std::string EscapeMarkdown(absl::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r') {
+      escaped.push_back(' ');
+    } else if (absl::ascii_ispunct(c)) {
+      // No character reference is taken for markup.
+      absl::StrAppend(&escaped, "&#", static_cast<int>(c), ";");
+    } else {
+      escaped.push_back(c);
+    }
+  }
+  return escaped;
 }
 
 Summary::Value TextValue(absl::string_view tag, absl::string_view markdown) {

@@ -20,9 +20,12 @@ Summary::Value ScalarValue(absl::string_view tag, float value);
 Summary::Value HistogramValue(absl::string_view tag,
                               absl::Span<const float> values);
 
-// `rgb` is [height, width, 3], row-major.
-Summary::Value ImageValue(absl::string_view tag, int height, int width,
-                          absl::Span<const uint8_t> rgb);
+// `rgb` is [height, width, 3], row-major. `description` is Markdown.
+Summary::Value ImageValue(absl::string_view tag, absl::string_view description,
+                          int height, int width, absl::Span<const uint8_t> rgb);
+
+// Text that Markdown, with its tables and HTML, shows as it is, on one line.
+std::string EscapeMarkdown(absl::string_view text);
 
 // `markdown` is shown as such: escape text that is not ours.
 Summary::Value TextValue(absl::string_view tag, absl::string_view markdown);

@@ -76,11 +76,18 @@ TEST(SummaryTest, TheWidestRangeOfFloatsHasFiniteEdges) {
 
 TEST(SummaryTest, AnImageSaysItsWidthFirst) {
   const std::vector<uint8_t> rgb(2 * 3 * 3, 0);
-  const Summary::Value value = ImageValue("i", 2, 3, rgb);
+  const Summary::Value value = ImageValue("i", "d", 2, 3, rgb);
+  EXPECT_EQ(value.metadata().summary_description(), "d");
   ASSERT_EQ(value.tensor().string_val_size(), 3);
   EXPECT_EQ(value.tensor().string_val(0), "3");
   EXPECT_EQ(value.tensor().string_val(1), "2");
   EXPECT_EQ(value.tensor().string_val(2).substr(1, 3), "PNG");
+}
+
+TEST(SummaryTest, EscapedTextIsNoMarkup) {
+  EXPECT_EQ(EscapeMarkdown("le chat"), "le chat");
+  EXPECT_EQ(EscapeMarkdown("*a*|<b>\n&"), "&#42;a&#42;&#124;&#60;b&#62; &#38;");
+  EXPECT_EQ(EscapeMarkdown("été"), "été");
 }
 
 TEST(SummaryTest, SettingsKeepTheirTypes) {

@@ -1,0 +1,67 @@
+#include "experiments/report/heat_map_image.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/report/color_scale.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+namespace {
+
+constexpr int kUsualSize = 256;
+constexpr int kLargestCell = 8;
+// Below this side a border would leave nothing of a cell.
+constexpr int kSmallestBordered = 4;
+constexpr Rgb kGold = {224, 123, 0};
+constexpr Rgb kNotFinite = {95, 103, 116};
+
+Rgb ColorOf(double weight, double largest) {
+  if (!std::isfinite(weight)) return kNotFinite;
+  return RampColor(weight < 0 ? ColorRamp::kLightNegative : ColorRamp::kLight,
+                   std::min(std::abs(weight) / largest, 1.0));
+}
+
+void SetPixel(int y, int x, const Rgb& color, HeatMapImage* image) {
+  uint8_t* const pixel =
+      &image->rgb[(static_cast<size_t>(y) * image->width + x) * 3];
+  pixel[0] = static_cast<uint8_t>(color.red);
+  pixel[1] = static_cast<uint8_t>(color.green);
+  pixel[2] = static_cast<uint8_t>(color.blue);
+}
+
+}  // namespace
+
+HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head) {
+  const auto rows = static_cast<int>(map.rows.size());
+  const auto columns = static_cast<int>(map.columns.size());
+  REGARD_CHECK_GT(rows * columns, 0) << "heat map " << map.title;
+  REGARD_CHECK_LT(head, map.heads.size());
+  REGARD_CHECK_EQ(map.heads[head].size(), map.rows.size() * map.columns.size());
+  const int cell =
+      std::clamp(kUsualSize / std::max(rows, columns), 1, kLargestCell);
+  const double largest = ScaleOf(map).largest;
+  HeatMapImage image{.height = rows * cell, .width = columns * cell};
+  image.rgb.resize(static_cast<size_t>(image.height) * image.width * 3);
+  for (int y = 0; y < image.height; ++y) {
+    const double* const row =
+        &map.heads[head][static_cast<size_t>(y / cell) * columns];
+    for (int x = 0; x < image.width; ++x) {
+      SetPixel(y, x, ColorOf(row[x / cell], largest), &image);
+    }
+  }
+  if (cell < kSmallestBordered) return image;
+  for (const Cell& gold : map.gold) {
+    const int top = gold.row * cell;
+    const int left = gold.column * cell;
+    for (int i = 0; i < cell; ++i) {
+      SetPixel(top, left + i, kGold, &image);
+      SetPixel(top + cell - 1, left + i, kGold, &image);
+      SetPixel(top + i, left, kGold, &image);
+      SetPixel(top + i, left + cell - 1, kGold, &image);
+    }
+  }
+  return image;
+}
+
+}  // namespace regard

@@ -1,0 +1,28 @@
+// Draws one head of a matrix of weights as pixels, for viewers of images.
+#ifndef EXPERIMENTS_REPORT_HEAT_MAP_IMAGE_H_
+#define EXPERIMENTS_REPORT_HEAT_MAP_IMAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "experiments/report/run_results.h"
+
+namespace regard {
+
+struct HeatMapImage {
+  int height = 0;
+  int width = 0;
+  std::vector<uint8_t> rgb = {};  // [height, width, 3], row-major
+};
+
+// Squares of one colour, rows from the top, of a side that keeps the image
+// below about 256 pixels where that is possible; without labels. Colours are
+// those of light pages; what is not finite is grey, gold cells have a border
+// where there is room for one. `map` has a cell, and the head has
+// rows x columns.
+HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_REPORT_HEAT_MAP_IMAGE_H_
