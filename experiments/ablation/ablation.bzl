@@ -79,6 +79,7 @@ def _report_impl(ctx):
             seed = cell[ExperimentInfo].seed,
             status = cell[ExperimentInfo].status.path,
             metrics = cell[ExperimentInfo].metrics.path,
+            attention = cell[ExperimentInfo].attention.path,
             resolved = cell[ExperimentInfo].resolved.path,
             failure = cell[ExperimentInfo].failure.path,
         )
@@ -97,7 +98,13 @@ def _report_impl(ctx):
         inputs = [grid] + [
             file
             for run in runs
-            for file in [run.status, run.metrics, run.resolved, run.failure]
+            for file in [
+                run.attention,
+                run.failure,
+                run.metrics,
+                run.resolved,
+                run.status,
+            ]
         ],
         outputs = [markdown, table, page],
         mnemonic = "AblationReport",

@@ -8,6 +8,7 @@
 #include "experiments/ablation/comparison.h"
 #include "experiments/ablation/markdown_table.h"
 #include "experiments/ablation/report_tables.h"
+#include "experiments/ablation/side_by_side.h"
 #include "experiments/report/html_report.h"
 #include "experiments/report/run_results.h"
 
@@ -31,6 +32,23 @@ std::string CsvRow(const std::vector<std::string>& cells) {
   std::vector<std::string> quoted;
   for (const std::string& cell : cells) quoted.push_back(CsvCell(cell));
   return absl::StrCat(absl::StrJoin(quoted, ","), "\n");
+}
+
+// Whose maps these are, and whose are not there.
+std::string SideBySideNote(const SharedSource& source) {
+  std::string note = absl::StrCat(
+      "One run of each cell, of seed ", source.seed,
+      "; rows are what that run wrote, or its queries. Attention differs from "
+      "seed to seed, too.");
+  if (!source.without.empty()) {
+    absl::StrAppend(&note, " Without weights for this source: ",
+                    absl::StrJoin(source.without, "; "), ".");
+  }
+  if (!source.left_out.empty()) {
+    absl::StrAppend(&note, " Left out, to keep the page small: ",
+                    absl::StrJoin(source.left_out, "; "), ".");
+  }
+  return note;
 }
 
 // The fields of the first run that has any.
@@ -101,6 +119,11 @@ std::string AblationHtml(const Grid& grid) {
   }
   report.AddPlots("Curves: mean and band of one standard deviation",
                   CurvePlots(grid));
+  for (const SharedSource& source : AttentionSideBySide(grid)) {
+    const std::string title =
+        absl::StrCat("Attention to the same source: ", source.source);
+    report.AddHeatMaps(title, source.maps, SideBySideNote(source));
+  }
   const Table labels = LabelsTable(grid);
   if (!labels.rows.empty()) report.AddTable("What the labels set", labels);
   report.AddConfig("Config of the first run", ConfigText(grid));

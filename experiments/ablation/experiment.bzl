@@ -3,6 +3,7 @@
 ExperimentInfo = provider(
     doc = "A training run and its results.",
     fields = {
+        "attention": "File: attention.json.",
         "coordinates": "List of value labels, one for each axis of a grid.",
         "failure": "File: why training failed; empty if it did not.",
         "metrics": "File: metrics.jsonl.",
@@ -14,6 +15,7 @@ ExperimentInfo = provider(
 
 # The files of a run folder that a run leaves, with the output group of each.
 _FILES = {
+    "attention.json": "attention",
     "config.textproto": "config",
     "environment.json": "environment",
     "failure.txt": "log",
@@ -111,6 +113,7 @@ def _experiment_impl(ctx):
             data_runfiles = ctx.runfiles(files = results),
         ),
         ExperimentInfo(
+            attention = outputs["attention.json"],
             coordinates = ctx.attr.coordinates,
             failure = outputs["failure.txt"],
             metrics = outputs["metrics.jsonl"],
@@ -193,7 +196,7 @@ def experiment(
 
     That folder has the layout of a run folder. Its bytes depend on the config,
     the program and the data, nothing else. Output groups: metrics, status,
-    config, report, weights, checkpoint, environment. `bazel run` trains the
+    config, report, attention, weights, checkpoint, environment. `bazel run` trains the
     same config interactively, in a new folder under runs/.
 
     Args:

@@ -14,6 +14,8 @@
 #include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/config/resolved.h"
+#include "experiments/report/attention_file.h"
+#include "experiments/report/run_results.h"
 #include "experiments/run/file.h"
 #include "experiments/run/file_operations.h"
 #include "experiments/run/metrics_log.h"
@@ -60,6 +62,17 @@ double Loss(const FakeExperiment& config, int step) {
   return config.rate() * (1.0 / step + noise) + shift;
 }
 
+// One source, whose weight tells the configs apart.
+std::vector<LabelledMatrix> Maps(const FakeExperiment& config) {
+  const double weight = config.model().has_dot() ? 0.125 : 0.75;
+  LabelledMatrix map;
+  map.title = "a source";
+  map.rows = {"target"};
+  map.columns = {"a", "source"};
+  map.heads = {{weight, 1 - weight}};
+  return {map};
+}
+
 absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
                       const std::string& resolved) {
   FileOperations files;
@@ -86,6 +99,7 @@ absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
     REGARD_RETURN_IF_ERROR(
         log.Append({.step = step, .epoch = step, .metrics = status.metrics}));
   }
+  REGARD_RETURN_IF_ERROR(write("attention.json", AttentionJson(Maps(config))));
   REGARD_RETURN_IF_ERROR(write("report.html", "<p>a report</p>\n"));
   REGARD_RETURN_IF_ERROR(
       WriteFileAtomically(JoinPath(checkpoint, "weights.safetensors"), "w"));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/ablation/resolved_fields.h"
+#include "experiments/report/run_results.h"
 #include "experiments/run/metrics_log.h"
 
 namespace regard {
@@ -34,6 +35,7 @@ struct GridRun {
   std::map<std::string, double> metrics = {};
   std::vector<MetricsRecord> records = {};
   std::vector<ResolvedField> config = {};
+  std::vector<LabelledMatrix> maps = {};  // what it shows of its attention
 };
 
 // Invariants, which ReadGrid checks: coordinates are in range; no two runs have

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "experiments/ablation/stored_status.h"
+#include "experiments/report/attention_file.h"
 #include "experiments/run/file.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
@@ -84,7 +85,7 @@ Axis ReadAxis(const Json& json, Reader& reader) {
   return axis;
 }
 
-// The metrics, log and config of a run that finished.
+// The metrics, log, config and weights of a run that finished.
 absl::Status ReadResults(const Json& json, Reader& reader, GridRun& run) {
   REGARD_ASSIGN_OR_RETURN(StoredStatus status,
                           ReadStatus(reader.Text(json, "status")));
@@ -96,6 +97,9 @@ absl::Status ReadResults(const Json& json, Reader& reader, GridRun& run) {
   REGARD_ASSIGN_OR_RETURN(const std::string config,
                           ReadFile(reader.Text(json, "resolved"), kMostBytes));
   REGARD_ASSIGN_OR_RETURN(run.config, ParseResolvedFields(config));
+  REGARD_ASSIGN_OR_RETURN(const std::string attention,
+                          ReadFile(reader.Text(json, "attention"), kMostBytes));
+  REGARD_ASSIGN_OR_RETURN(run.maps, ParseAttentionJson(attention));
   run.metrics = std::move(status.metrics);
   return absl::OkStatus();
 }

@@ -38,8 +38,11 @@ expect_equal "the runs of the grid as CSV" fake_grid.csv fake_grid.csv
 expect_equal "claims and ours" fake_claims.md fake_claims.md
 expect_text "the page draws curves with bands" '*class="band k0"*' \
   "$(<fake_grid.html)"
+expect_text "and every cell's weights for the same source" \
+  '*Attention to the same source: a source*additive, rate 0.5*0.750*dot | unscaled, rate 1*0.125*' \
+  "$(<fake_grid.html)"
 
-for file in config.textproto environment.json failure.txt metrics.jsonl \
+for file in attention.json config.textproto environment.json failure.txt metrics.jsonl \
   report.html resolved.textproto status.json weights.safetensors \
   checkpoints/step-3/weights.safetensors; do
   [[ -e "fake_experiment/${file}" ]] || fail "an experiment leaves ${file}"
