@@ -9,6 +9,7 @@
 #include "autodiff/tape.h"
 #include "seq2seq/continuations.h"
 #include "seq2seq/kept_state.h"
+#include "seq2seq/known_words.h"
 #include "seq2seq/vocabulary.h"
 
 namespace regard {
@@ -253,6 +254,7 @@ void BatchSearch::Run(absl::Span<const std::vector<int32_t>> sources,
       weight.data(), vocabulary, weight.dim(1),
       New<float>(PackedWeight<float>::StorageSize(vocabulary, weight.dim(1)))
           .data());
+  KnownWords known_words(model_, forward_, encoded_, vocabulary);
   BestContinuations best(options_.beam, vocabulary, tape.scratch());
   absl::Span<int32_t> words = New<int32_t>(live_);
   std::fill(words.begin(), words.end(), Vocabulary::kBegin);
@@ -261,7 +263,7 @@ void BatchSearch::Run(absl::Span<const std::vector<int32_t>> sources,
     const auto rows = static_cast<int64_t>(words.size());
     const auto step = model_.Advance(
         forward_, LiveSources(), step_ == 0 ? state : kept.View(tape, live_),
-        model_.Embed(forward_, encoded_, words, {rows}));
+        known_words.Embed(words));
     float* const logits = tape.arena().New<float>(rows * vocabulary);
     output.Multiply(step.readout.data(), rows,
                     forward_[model_.output_bias()].data(), logits);
