@@ -1,13 +1,11 @@
-"""`regard_binary`: a training program with scores of one's own."""
+"""`regard_binary`: programs with scores of one's own."""
 
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
 
 _MAIN = """// Generated for {label}.
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
-#include "experiments/default_config.h"
-#include "experiments/train_program.h"
-
+{includes}
 namespace regard {{
 {declarations}
 }}  // namespace regard
@@ -15,7 +13,7 @@ namespace regard {{
 int main(int argc, char** argv) {{
   regard::ScorerRegistry scorers;
   regard::RegisterBuiltInScores(scorers);
-{calls}  return regard::TrainMain(argc, argv, scorers, regard::DefaultConfig());
+{calls}  return {call};
 }}
 """
 
@@ -40,21 +38,18 @@ def _register_function(score):
     words = _target_name(score).split("_")
     return "Register" + "".join([word.capitalize() for word in words])
 
-def regard_binary(name, scores = [], **kwargs):
-    """A program like `//experiments:train` that also knows `scores`.
-
-    Args:
-      name: of the program.
-      scores: labels of `scoring_function` targets. Target `my_score` provides
-        `void regard::RegisterMyScore(ScorerRegistry&)`.
-      **kwargs: passed to cc_binary.
-    """
+def _program(name, scores, libraries, call, kwargs):
+    """A program whose main() makes the registry of scores and calls `call`."""
     functions = [_register_function(score) for score in scores]
     _main(
         name = name + "_main",
         out = name + "_main.cc",
         text = _MAIN.format(
             label = "//{}:{}".format(native.package_name(), name),
+            includes = "".join([
+                '#include "{}.h"\n'.format(library[2:].replace(":", "/"))
+                for library in libraries
+            ]),
             declarations = "".join([
                 "void {}(ScorerRegistry& scorers);\n".format(function)
                 for function in functions
@@ -63,6 +58,7 @@ def regard_binary(name, scores = [], **kwargs):
                 "  regard::{}(scorers);\n".format(function)
                 for function in functions
             ]),
+            call = call,
         ),
         testonly = kwargs.get("testonly", False),
     )
@@ -72,8 +68,35 @@ def regard_binary(name, scores = [], **kwargs):
         deps = [
             str(Label("//attention:scorer_registry")),
             str(Label("//attention/scoring:built_in_scores")),
-            str(Label("//experiments:default_config")),
-            str(Label("//experiments:train_program")),
-        ] + scores,
+        ] + [str(Label(library)) for library in libraries] + scores,
         **kwargs
     )
+
+def regard_binary(name, scores = [], tools = False, **kwargs):
+    """A program like `//experiments:train` that also knows `scores`.
+
+    Args:
+      name: of the program.
+      scores: labels of `scoring_function` targets. Target `my_score` provides
+        `void regard::RegisterMyScore(ScorerRegistry&)`.
+      tools: whether to make NAME_translate and NAME_inspect, too: `//tools`'
+        programs for runs of this one.
+      **kwargs: passed to each cc_binary.
+    """
+    _program(
+        name,
+        scores,
+        ["//experiments:default_config", "//experiments:train_program"],
+        "regard::TrainMain(argc, argv, scorers, regard::DefaultConfig())",
+        kwargs,
+    )
+    if not tools:
+        return
+    for tool in ["translate", "inspect"]:
+        _program(
+            name + "_" + tool,
+            scores,
+            ["//tools:{}_program".format(tool)],
+            "regard::{}Main(argc, argv, scorers)".format(tool.capitalize()),
+            kwargs,
+        )
