@@ -120,9 +120,8 @@ std::string AblationHtml(const Grid& grid) {
   report.AddPlots("Curves: mean and band of one standard deviation",
                   CurvePlots(grid));
   for (const SharedSource& source : AttentionSideBySide(grid)) {
-    const std::string title =
-        absl::StrCat("Attention to the same source: ", source.source);
-    report.AddHeatMaps(title, source.maps, SideBySideNote(source));
+    report.AddSideBySide(absl::StrCat("Side by side: ", source.source),
+                         SideBySideNote(source), source.maps);
   }
   const Table labels = LabelsTable(grid);
   if (!labels.rows.empty()) report.AddTable("What the labels set", labels);

@@ -58,7 +58,7 @@ TEST(AblationReportTest, SaysWhoseAttentionIsNotThere) {
   run.maps.clear();
   grid.runs.push_back(run);
   const std::string page = AblationHtml(grid);
-  EXPECT_THAT(page, HasSubstr("Attention to the same source: the cat</h2>"));
+  EXPECT_THAT(page, HasSubstr("Side by side: the cat</h2>"));
   EXPECT_THAT(page, HasSubstr("<figcaption>width 16</figcaption>"));
   EXPECT_THAT(page, HasSubstr("Without weights for this source: width 32."));
 }

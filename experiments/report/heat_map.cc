@@ -237,8 +237,9 @@ std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id) {
     absl::StrAppendFormat(
         &html,
         "<div><svg role=\"img\" aria-label=\"%s\" width=\"%.0f\" "
-        "height=\"%.0f\" font-size=\"%d\">",
-        EscapeHtml(map.title), layout.width, layout.height, layout.font);
+        "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-size=\"%d\">",
+        EscapeHtml(map.title), layout.width, layout.height, layout.width,
+        layout.height, layout.font);
     AppendLabels(map, layout, &html);
     AppendCells(map, head, scale.largest, name_cells, layout, &html);
     AppendGold(map, layout, &html);

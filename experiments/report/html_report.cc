@@ -123,15 +123,19 @@ void HtmlReport::AddPlots(absl::string_view title,
 }
 
 void HtmlReport::AddHeatMaps(absl::string_view title,
-                             absl::Span<const LabelledMatrix> maps,
-                             absl::string_view note) {
-  AddSection(title,
-             absl::StrCat(kAttentionCaution,
-                          note.empty() ? "" : Paragraph(note), HeatMaps(maps)));
+                             absl::Span<const LabelledMatrix> maps) {
+  AddSection(title, absl::StrCat(kAttentionCaution, HeatMaps(maps, "maps")));
 }
 
-std::string HtmlReport::HeatMaps(absl::Span<const LabelledMatrix> maps) {
-  std::string html = "<div class=\"maps\">";
+void HtmlReport::AddSideBySide(absl::string_view title, absl::string_view note,
+                               absl::Span<const LabelledMatrix> maps) {
+  AddSection(title, absl::StrCat(kAttentionCaution, Paragraph(note),
+                                 HeatMaps(maps, "maps side")));
+}
+
+std::string HtmlReport::HeatMaps(absl::Span<const LabelledMatrix> maps,
+                                 absl::string_view css_class) {
+  std::string html = absl::StrCat("<div class=\"", css_class, "\">");
   for (const LabelledMatrix& map : maps) {
     absl::StrAppend(&html, HeatMapFigure(map, absl::StrCat("map", figures_)));
     ++figures_;
@@ -146,7 +150,8 @@ void HtmlReport::AddExplanations(absl::string_view title,
   for (size_t i = 0; i < explanations.size(); ++i) {
     const Explanation& explanation = explanations[i];
     absl::StrAppend(&html, "<h3>", EscapeHtml(explanation.title), "</h3>\n",
-                    Paragraph(explanation.summary), HeatMaps(explanation.maps),
+                    Paragraph(explanation.summary),
+                    HeatMaps(explanation.maps, "maps"),
                     "<details class=\"steps\"", i == 0 ? " open" : "",
                     "><summary>Each step</summary>",
                     TableHtml(title, explanation.steps), "</details>\n");

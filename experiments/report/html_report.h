@@ -33,10 +33,13 @@ class HtmlReport {
   // interactive. Long series are thinned to their extremes.
   void AddPlots(absl::string_view title, absl::Span<const Plot> plots);
   // One section with a heat map per matrix, and a warning against reading too
-  // much into attention; `note` is a paragraph above them, and may be empty.
+  // much into attention.
   void AddHeatMaps(absl::string_view title,
-                   absl::Span<const LabelledMatrix> maps,
-                   absl::string_view note = "");
+                   absl::Span<const LabelledMatrix> maps);
+  // The same for maps to compare: large ones are shrunk so that two of them fit
+  // side by side. `note` is a paragraph above them.
+  void AddSideBySide(absl::string_view title, absl::string_view note,
+                     absl::Span<const LabelledMatrix> maps);
   // One section with, for each, its maps side by side and its steps in a table
   // that is folded away but for the first.
   void AddExplanations(absl::string_view title,
@@ -56,7 +59,8 @@ class HtmlReport {
   };
 
   void AddSection(absl::string_view title, std::string html);
-  std::string HeatMaps(absl::Span<const LabelledMatrix> maps);
+  std::string HeatMaps(absl::Span<const LabelledMatrix> maps,
+                       absl::string_view css_class);
 
   std::string title_;
   std::string summary_;

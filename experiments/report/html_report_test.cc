@@ -29,6 +29,10 @@ std::string HostileReport() {
   const std::vector<LabelledMatrix> maps = {
       {kHostile, {kHostile}, {kHostile}, {{1.0}}}};
   report.AddHeatMaps(kHostile, maps);
+  report.AddSideBySide(kHostile, kHostile, maps);
+  const std::vector<Explanation> explanations = {
+      {kHostile, kHostile, maps, {{kHostile}, {{kHostile}}}}};
+  report.AddExplanations(kHostile, explanations);
   const std::vector<TranslationSample> samples = {
       {kHostile, kHostile, kHostile}};
   report.AddSamples(kHostile, samples);
@@ -84,6 +88,27 @@ TEST(HtmlReportTest, WarnsAgainstReadingTooMuchIntoAttention) {
   EXPECT_THAT(report.Build(), Not(HasSubstr("explanation")));
   report.AddHeatMaps("Attention", {});
   EXPECT_THAT(report.Build(), HasSubstr("not by itself an explanation"));
+}
+
+TEST(HtmlReportTest, ExplainsEachResultAndFoldsAllTablesButTheFirst) {
+  HtmlReport report("Run", "");
+  const LabelledMatrix map = {"weights", {"le"}, {"the"}, {{1.0}}};
+  const Explanation one = {"the → le", "Entropy 0.", {map, map}, {{"w"}, {}}};
+  const std::vector<Explanation> explanations = {one, one};
+  report.AddExplanations("Attention", explanations);
+  const std::string page = report.Build();
+  EXPECT_THAT(page, HasSubstr("<h3>the → le</h3>\n<p>Entropy 0.</p>"));
+  EXPECT_THAT(page, HasSubstr("not by itself an explanation"));
+  size_t figures = 0;
+  for (size_t at = page.find("<figure"); at != std::string::npos;
+       at = page.find("<figure", at + 1)) {
+    ++figures;
+  }
+  EXPECT_EQ(figures, 4u);
+  EXPECT_NE(page.find("<details class=\"steps\" open>"),
+            page.rfind("<details class=\"steps\">"));
+  EXPECT_EQ(page.find("<details class=\"steps\" open>"),
+            page.rfind("<details class=\"steps\" open>"));
 }
 
 TEST(HtmlReportTest, CarriesTheChartScriptOnlyWhereThereIsAPlot) {
