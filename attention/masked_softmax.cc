@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/reduce.h"
+#include "autodiff/kernels/softmax_row.h"
 #include "autodiff/kernels/transcendental.h"
 
 namespace regard {
@@ -24,40 +26,53 @@ Mask KeepMask(Tape<T>& tape, const Mask& mask) {
   return kept;
 }
 
-// Calls f(row, example, visible keys) for each row of [batch, heads, queries].
+// Calls f(row, visible keys) for rows begin .. of [batch, heads, queries].
 template <typename F>
-void ForEachRow(const Shape& shape, const Mask& mask, F f) {
+void ForEachRow(const Shape& shape, const Mask& mask, int64_t begin,
+                int64_t end, F f) {
   const MaskReader reader(mask, shape[0], shape[2], shape[3]);
-  int64_t row = 0;
-  for (int64_t b = 0; b < shape[0]; ++b) {
-    for (int64_t h = 0; h < shape[1]; ++h) {
-      for (int64_t q = 0; q < shape[2]; ++q, ++row) f(row, b, reader(b, q));
-    }
+  for (int64_t row = begin; row < end; ++row) {
+    f(row, reader(row / (shape[1] * shape[2]), row % shape[2]));
   }
 }
 
-// weights[0 .. keys) of one row.
-template <typename T>
-void SoftmaxRow(const T* scores, VisibleKeys visible, int64_t keys,
-                T* weights) {
-  constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
-  const int64_t n = visible.limit;
-  std::copy_n(scores, n, weights);
-  if (visible.dense != nullptr) {
-    for (int64_t k = 0; k < n; ++k) {
-      if (!visible(k)) weights[k] = kMinusInfinity;
+// Turns scores into weights, many rows at a time as long as they fit a core's
+// own cache, and calls normalize(row, keys up to its limit, weights), which
+// divides by the sum.
+template <typename T, typename F>
+void SoftmaxRows(Var<T> scores, const Mask& mask, T* weights, F normalize) {
+  constexpr int64_t kBlock = 2048;  // elements
+  const Shape& shape = scores.shape();
+  const int64_t keys = shape[3];
+  const int64_t rows = scores.rows();
+  const int64_t step =
+      std::max<int64_t>(1, kBlock / std::max<int64_t>(keys, 1));
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    const int64_t end = std::min(rows, begin + step);
+    ForEachRow(shape, mask, begin, end, [&](int64_t row, VisibleKeys visible) {
+      T* const w = weights + row * keys;
+      ShiftByMax(scores.data() + row * keys, visible.dense, visible.limit, w);
+      std::fill(w + visible.limit, w + keys,
+                -std::numeric_limits<T>::infinity());
+    });
+    Exp(weights + begin * keys, weights + begin * keys, (end - begin) * keys);
+    ForEachRow(shape, mask, begin, end, [&](int64_t row, VisibleKeys visible) {
+      normalize(row, visible.limit, weights + row * keys);
+    });
+  }
+}
+
+// Calls f(example * heads + head, keys that any of its queries may see).
+template <typename F>
+void ForEachSource(const Shape& shape, const Mask& mask, F f) {
+  const MaskReader reader(mask, shape[0], shape[2], shape[3]);
+  for (int64_t source = 0; source < shape[0] * shape[1]; ++source) {
+    int64_t reach = 0;
+    for (int64_t q = 0; q < shape[2]; ++q) {
+      reach = std::max(reach, reader(source / shape[1], q).limit);
     }
+    f(source, reach);
   }
-  std::fill(weights + n, weights + keys, T(0));
-  const T max = MaxRow(weights, n);
-  if (max == kMinusInfinity) {
-    std::fill_n(weights, n, T(0));
-    return;
-  }
-  for (int64_t k = 0; k < n; ++k) weights[k] -= max;
-  Exp(weights, weights, n);
-  const T scale = T(1) / SumRow(weights, n);
-  for (int64_t k = 0; k < n; ++k) weights[k] *= scale;
 }
 
 // d_scores (+)= weights * (d_weights - <weights, d_weights>) on one row.
@@ -77,6 +92,72 @@ void SoftmaxRowBackward(const T* weights, const T* d_weights, int64_t n,
   std::fill(d_scores + n, d_scores + keys, T(0));
 }
 
+// Products of matrices are up to four times as fast as a pass over the values
+// for each row where these are narrow; for wide ones, and for the one query of
+// a decoder's step, the pass is as fast or faster. Neither extent is one that a
+// batch pads, except that one query is a batch's of targets of one word: the
+// bits of the two ways differ.
+constexpr int64_t kWidestProduct = 32;
+
+bool MakesProducts(int64_t queries, int64_t width) {
+  return queries > 1 && width > 1 && width <= kWidestProduct;
+}
+
+// context[0 .. width) of one row: the mean of n values. Those of weight 0 are
+// not read.
+template <typename T>
+void ContextRow(const T* weights, const T* values, int64_t n, int64_t width,
+                T* __restrict context) {
+  std::fill_n(context, width, T(0));
+  for (int64_t k = 0; k < n; ++k) {
+    const T weight = weights[k];
+    if (weight == T(0)) continue;
+    const T* value = values + k * width;
+    for (int64_t j = 0; j < width; ++j) context[j] += weight * value[j];
+  }
+}
+
+// Adds to the gradients of the values and writes those of the weights, each
+// null where nobody asks, from that of the context; null if it is 0.
+template <typename T>
+void ContextRowBackward(const T* weights, const T* values, int64_t n,
+                        int64_t width, const T* d_context, T* d_values,
+                        T* __restrict d_weights) {
+  if (d_context == nullptr) {
+    if (d_weights != nullptr) std::fill_n(d_weights, n, T(0));
+    return;
+  }
+  for (int64_t k = 0; k < n; ++k) {
+    const T weight = weights[k];
+    if (d_weights != nullptr) {
+      d_weights[k] =
+          weight == T(0) ? T(0) : DotRow(d_context, values + k * width, width);
+    }
+    if (d_values == nullptr || weight == T(0)) continue;
+    T* __restrict d_value = d_values + k * width;
+    for (int64_t j = 0; j < width; ++j) d_value[j] += weight * d_context[j];
+  }
+}
+
+// Where values are numbers, and nobody has a gradient of the weights, a row
+// needs no sum: <weights, d_weights> is d times the context. Adds to the
+// gradients of the values and of the scores, null where nobody asks.
+template <typename T>
+void RegressionRowBackward(const T* weights, const T* values, int64_t n,
+                           T context, T d, T* __restrict d_values,
+                           T* __restrict d_scores) {
+  if (d_values != nullptr) {
+    for (int64_t k = 0; k < n; ++k) {
+      d_values[k] += weights[k] == T(0) ? T(0) : weights[k] * d;
+    }
+  }
+  if (d_scores == nullptr) return;
+  for (int64_t k = 0; k < n; ++k) {
+    const T share = weights[k] * (d * (values[k] - context));
+    d_scores[k] += weights[k] == T(0) ? T(0) : share;
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -88,21 +169,20 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask) {
   const Shape shape = scores.shape();
   const int64_t keys = shape[3];
   Var<T> weights = tape.New(shape, scores.needs_grad());
-  ForEachRow(shape, mask, [&](int64_t row, int64_t, VisibleKeys visible) {
-    SoftmaxRow(scores.data() + row * keys, visible, keys,
-               weights.data() + row * keys);
-  });
+  SoftmaxRows(scores, mask, weights.data(),
+              [](int64_t, int64_t n, T* w) { Normalize(n, w); });
   if (!scores.needs_grad()) return weights;
   const Mask kept = KeepMask(tape, mask);
   tape.Record("MaskedSoftmax", weights, [=] {
     auto d = scores.grad_ref();
     const bool accumulate = d.Begin();
     const T* d_weights = weights.grad_data();
-    ForEachRow(shape, kept, [&](int64_t row, int64_t, VisibleKeys visible) {
-      SoftmaxRowBackward(weights.data() + row * keys, d_weights + row * keys,
-                         visible.limit, keys, accumulate,
-                         d.data() + row * keys);
-    });
+    ForEachRow(shape, kept, 0, scores.rows(),
+               [&](int64_t row, VisibleKeys visible) {
+                 SoftmaxRowBackward(weights.data() + row * keys,
+                                    d_weights + row * keys, visible.limit, keys,
+                                    accumulate, d.data() + row * keys);
+               });
   });
   return weights;
 }
@@ -120,27 +200,29 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   const int64_t keys = shape[3];
   const int64_t width = values.dim(3);
   const bool needs_grad = scores.needs_grad() || values.needs_grad();
+  const bool products = MakesProducts(queries, width);
   Var<T> weights = tape.New(shape, scores.needs_grad());
   Var<T> context = tape.New({shape[0], shape[1], queries, width}, needs_grad);
-  // Rows of one (example, head) read the same values.
-  ForEachRow(shape, mask, [&](int64_t row, int64_t, VisibleKeys visible) {
-    const T* value = values.data() + row / queries * keys * width;
-    T* w = weights.data() + row * keys;
-    T* __restrict c = context.data() + row * width;
-    SoftmaxRow(scores.data() + row * keys, visible, keys, w);
+  SoftmaxRows(scores, mask, weights.data(), [&](int64_t row, int64_t n, T* w) {
+    // Rows of one (example, head) read the same values.
+    const T* const value = values.data() + row / queries * keys * width;
     if (width == 1) {
-      *c = SumEach<T>(visible.limit, [=](int64_t k) {
-        return w[k] == T(0) ? T(0) : w[k] * value[k];
-      });
+      context.data()[row] = NormalizeAndMean(n, value, w);
       return;
     }
-    std::fill_n(c, width, T(0));
-    for (int64_t k = 0; k < visible.limit; ++k) {
-      const T weight = w[k];
-      if (weight == T(0)) continue;
-      for (int64_t j = 0; j < width; ++j) c[j] += weight * value[k * width + j];
-    }
+    Normalize(n, w);
+    if (products) return;
+    ContextRow(w, value, n, width, context.data() + row * width);
   });
+  if (products) {
+    ForEachSource(shape, mask, [&](int64_t source, int64_t reach) {
+      Gemm(ConstMatrix<T>(weights.data() + source * queries * keys, queries,
+                          reach, keys),
+           ConstMatrix<T>(values.data() + source * keys * width, reach, width),
+           MutableMatrix<T>(context.data() + source * queries * width, queries,
+                            width));
+    });
+  }
   if (!needs_grad) return {weights, context};
   const Mask kept = KeepMask(tape, mask);
   Tape<T>* const tape_pointer = &tape;
@@ -149,54 +231,63 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     const T* d_context = context.grad_data();
     auto d_scores = scores.grad_ref();
     auto d_values = values.grad_ref();
-    const bool accumulate = d_scores && d_scores.Begin();
     T* d_value = nullptr;
     if (d_values && d_context != nullptr) d_value = d_values.BeginPartial();
+    const MaskReader reader(kept, shape[0], queries, keys);
+    if (width == 1 && d_weights == nullptr) {
+      T* const d_score = d_scores ? d_scores.BeginPartial() : nullptr;
+      for (int64_t row = 0; row < shape[0] * shape[1] * queries; ++row) {
+        const int64_t source = row / queries;
+        RegressionRowBackward(
+            weights.data() + row * keys, values.data() + source * keys,
+            reader(source / shape[1], row % queries).limit, context.data()[row],
+            d_context[row],
+            d_value == nullptr ? nullptr : d_value + source * keys,
+            d_score == nullptr ? nullptr : d_score + row * keys);
+      }
+      return;
+    }
+    const bool accumulate = d_scores && d_scores.Begin();
+    const bool by_products = products && d_context != nullptr;
     ScratchScope<T> scratch(*tape_pointer);
-    T* const d_row = scratch.New(keys);
-    ForEachRow(shape, kept, [&](int64_t row, int64_t, VisibleKeys visible) {
-      const int64_t n = visible.limit;
-      const int64_t source = row / queries * keys * width;
-      const T* w = weights.data() + row * keys;
-      if (width == 1 && d_context != nullptr) {
-        // Regression: numbers instead of vectors, so loops run over keys.
-        const T d_c = d_context[row];
-        if (d_value != nullptr) {
-          T* __restrict d_v = d_value + source;
-          for (int64_t k = 0; k < n; ++k) {
-            d_v[k] += w[k] == T(0) ? T(0) : w[k] * d_c;
-          }
+    // Of the weights of a source, where products make them, else of a row.
+    T* const d_rows = scratch.New(by_products ? queries * keys : keys);
+    ForEachSource(shape, kept, [&](int64_t source, int64_t reach) {
+      const T* const value = values.data() + source * keys * width;
+      T* const d_v =
+          d_value == nullptr ? nullptr : d_value + source * keys * width;
+      if (by_products) {
+        const ConstMatrix<T> d_c(d_context + source * queries * width, queries,
+                                 width);
+        if (d_v != nullptr) {
+          Gemm(ConstMatrix<T>(weights.data() + source * queries * keys, queries,
+                              reach, keys)
+                   .Transposed(),
+               d_c, MutableMatrix<T>(d_v, reach, width), GemmMode::kAdd);
         }
-        if (!d_scores) return;
-        const T* value = values.data() + source;
-        for (int64_t k = 0; k < n; ++k) {
-          d_row[k] = w[k] == T(0) ? T(0) : d_c * value[k];
+        if (d_scores) {
+          Gemm(d_c, ConstMatrix<T>(value, reach, width).Transposed(),
+               MutableMatrix<T>(d_rows, queries, reach, keys));
         }
+      }
+      for (int64_t q = 0; q < queries; ++q) {
+        const int64_t row = source * queries + q;
+        const int64_t n = reader(source / shape[1], q).limit;
+        const T* const w = weights.data() + row * keys;
+        T* const d_row = by_products ? d_rows + q * keys : d_rows;
+        if (!by_products) {
+          ContextRowBackward(
+              w, value, n, width,
+              d_context == nullptr ? nullptr : d_context + row * width, d_v,
+              d_scores ? d_row : nullptr);
+        }
+        if (!d_scores) continue;
         if (d_weights != nullptr) {
           for (int64_t k = 0; k < n; ++k) d_row[k] += d_weights[row * keys + k];
         }
         SoftmaxRowBackward(w, d_row, n, keys, accumulate,
                            d_scores.data() + row * keys);
-        return;
       }
-      if (d_value != nullptr) {
-        const T* d_c = d_context + row * width;
-        for (int64_t k = 0; k < n; ++k) {
-          T* __restrict d_v = d_value + source + k * width;
-          const T weight = w[k];
-          if (weight == T(0)) continue;
-          for (int64_t j = 0; j < width; ++j) d_v[j] += weight * d_c[j];
-        }
-      }
-      if (!d_scores) return;
-      for (int64_t k = 0; k < n; ++k) {
-        d_row[k] = d_weights == nullptr ? T(0) : d_weights[row * keys + k];
-        if (d_context == nullptr || w[k] == T(0)) continue;
-        d_row[k] += DotRow(d_context + row * width,
-                           values.data() + source + k * width, width);
-      }
-      SoftmaxRowBackward(w, d_row, n, keys, accumulate,
-                         d_scores.data() + row * keys);
     });
   });
   return {weights, context};

@@ -24,7 +24,8 @@ struct WeightsAndContext {
 };
 
 // Both at once, reading the scores once: MaskedSoftmax followed by MatMul.
-// values [batch, heads, keys, value width].
+// values [batch, heads, keys, value width]; those that no query of an example
+// may see are not read.
 template <typename T>
 WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
                                           Var<T> values);

@@ -140,6 +140,58 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionAtRaggedSizes) {
   }
 }
 
+// Queries and narrow values, past the ends of packets and blocks.
+TEST(MaskedSoftmaxTest, AgreesWithItsCompositionWhereItMakesProducts) {
+  static constexpr int32_t kLengths[] = {5, 0, 3};
+  const auto softmax = [](auto in, const Mask& mask) {
+    return MatMul(MaskedSoftmax(in[0], mask), in[1]);
+  };
+  for (const Mask& mask :
+       std::vector<Mask>{{}, {.key_lengths = kLengths}, {.causal = true}}) {
+    for (const int64_t queries : {32, 33}) {
+      const std::vector<CheckedInput> inputs = {{{3, 2, queries, 5}, -3, 3},
+                                                {{3, 2, 5, 17}}};
+      CheckTwins(MakeTwins(
+          "context", inputs,
+          [=](auto&, auto in) {
+            return MaskedSoftmaxContext(in[0], mask, in[1]).context;
+          },
+          [=](auto&, auto in) { return softmax(in, mask); }));
+      CheckTwins(MakeTwins(
+          "weights and context", inputs,
+          [=](auto&, auto in) {
+            auto both = MaskedSoftmaxContext(in[0], mask, in[1]);
+            return Sum(both.context) * Sum(both.weights * both.weights);
+          },
+          [=](auto&, auto in) {
+            auto weights = MaskedSoftmax(in[0], mask);
+            return Sum(softmax(in, mask)) * Sum(weights * weights);
+          }));
+    }
+  }
+}
+
+TEST(MaskedSoftmaxTest, TheBatchChangesNoBitOfAnExample) {
+  for (const int64_t queries : {1, 3, 40}) {
+    Tape<float> tape;
+    Var<float> scores = tape.Constant({3, 1, queries, 7});
+    Var<float> values = tape.Constant({3, 1, 7, 18});
+    for (Var<float> x : {scores, values}) {
+      for (int64_t i = 0; i < x.size(); ++i) {
+        x.data()[i] = std::sin(static_cast<float>(i));
+      }
+    }
+    const auto all = MaskedSoftmaxContext(scores, {}, values);
+    const auto last = MaskedSoftmaxContext(
+        tape.Constant({1, 1, queries, 7},
+                      scores.span().subspan(2 * queries * 7)),
+        {}, tape.Constant({1, 1, 7, 18}, values.span().subspan(2 * 7 * 18)));
+    EXPECT_EQ(all.context.span().subspan(2 * queries * 18),
+              last.context.span());
+    EXPECT_EQ(all.weights.span().subspan(2 * queries * 7), last.weights.span());
+  }
+}
+
 TEST(MaskedSoftmaxTest, MaskedWeightsAndGradientsAreExactlyZero) {
   for (const Mask& mask : Masks()) {
     Tape<float> tape;

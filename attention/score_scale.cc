@@ -19,16 +19,22 @@ ScoreScaleParameter<T>::ScoreScaleParameter(const ScoreScale& options,
 }
 
 template <typename T>
+Var<T> ScoreScaleParameter<T>::Values(Forward<T>& forward) const {
+  if (learned_.has_value()) return forward[learned_];
+  return forward.tape().Full({1}, fixed_);
+}
+
+template <typename T>
 Var<T> ScoreScaleParameter<T>::ForRows(Forward<T>& forward) const {
-  if (!learned_.has_value()) return forward.tape().Full({1}, fixed_);
-  const Var<T> scale = forward[learned_];
+  const Var<T> scale = Values(forward);
+  if (!learned_.has_value()) return scale;
   return scale.WithShape({scale.dim(0), 1, scale.dim(1)});
 }
 
 template <typename T>
 Var<T> ScoreScaleParameter<T>::ForPairs(Forward<T>& forward) const {
-  if (!learned_.has_value()) return forward.tape().Full({1}, fixed_);
-  const Var<T> scale = forward[learned_];
+  const Var<T> scale = Values(forward);
+  if (!learned_.has_value()) return scale;
   return scale.WithShape({scale.dim(0), 1, 1, scale.dim(1)});
 }
 

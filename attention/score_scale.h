@@ -21,6 +21,8 @@ class ScoreScaleParameter {
                       absl::string_view name, const ScoreWidths& widths,
                       const Initializer& initializer);
 
+  // [heads, width] or, where it is fixed, [1].
+  Var<T> Values(Forward<T>& forward) const;
   // For rows [batch, heads, queries, width].
   Var<T> ForRows(Forward<T>& forward) const;
   // For pairs [batch, heads, queries, keys, width].

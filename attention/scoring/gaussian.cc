@@ -1,5 +1,6 @@
 // Nadaraya-Watson with a Gaussian kernel of width 1: -|q - k|^2 / 2.
 // Nadaraya 1964; Watson 1964.
+#include "attention/gaussian_scores.h"
 #include "attention/scoring/gaussian.pb.h"
 #include "attention/scoring_kit.h"
 
@@ -17,7 +18,11 @@ class Gaussian : public ScoringFunction<T> {
     RequireEqualWidths(widths, problems);
   }
 
-  Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    if (in.queries.dim(3) == 1) {
+      return GaussianScores(in.queries, in.keys,
+                            forward.tape().Full({1}, T(1)));
+    }
     return -0.5 * Sum(Square(Differences(in.queries, in.keys)), /*axis=*/-1);
   }
 };

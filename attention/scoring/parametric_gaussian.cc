@@ -1,4 +1,5 @@
 // Parametric Nadaraya-Watson: -|(q - k) w|^2 / 2 with a learned scale w.
+#include "attention/gaussian_scores.h"
 #include "attention/score_scale.h"
 #include "attention/scoring/parametric_gaussian.pb.h"
 #include "attention/scoring_kit.h"
@@ -23,6 +24,9 @@ class ParametricGaussian : public ScoringFunction<T> {
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    if (in.queries.dim(3) == 1) {
+      return GaussianScores(in.queries, in.keys, w_.Values(forward));
+    }
     return -0.5 *
            Sum(Square(Differences(in.queries, in.keys) * w_.ForPairs(forward)),
                /*axis=*/-1);

@@ -14,6 +14,15 @@ namespace regard {
 
 inline constexpr int64_t kLanes = 16;
 
+// The sum of `lanes`, as a tree; changes them.
+template <typename T>
+inline T FoldLanes(T (&lanes)[kLanes]) {
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+  }
+  return lanes[0];
+}
+
 // Sum of f(i) for 0 <= i < n.
 template <typename T, typename F>
 inline T SumEach(int64_t n, F f) {
@@ -22,11 +31,14 @@ inline T SumEach(int64_t n, F f) {
   for (; i + kLanes <= n; i += kLanes) {
     for (int64_t j = 0; j < kLanes; ++j) lanes[j] += f(i + j);
   }
-  for (int64_t j = 0; i + j < n; ++j) lanes[j] += f(i + j);
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+  if (i < n) {
+    // A condition instead of a shorter loop: so the lanes stay in registers,
+    // and the last elements are read under a mask.
+    for (int64_t j = 0; j < kLanes; ++j) {
+      if (j < n - i) lanes[j] += f(i + j);
+    }
   }
-  return lanes[0];
+  return FoldLanes(lanes);
 }
 
 template <typename T>

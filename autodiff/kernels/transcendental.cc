@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "Eigen/Core"
+#include "autodiff/kernels/packets.h"
 #include "unsupported/Eigen/SpecialFunctions"
 
 namespace regard {
@@ -13,36 +14,15 @@ namespace {
 
 namespace packet = Eigen::internal;
 
-template <typename T>
-using Packet = typename packet::packet_traits<T>::type;
-
 // Applies `f`, packet to packet, to n elements; the tail is padded to a packet.
 template <typename T, typename F>
 void ForEachPacket(const T* x, T* y, int64_t n, F f) {
-  constexpr int64_t kSize = packet::unpacket_traits<Packet<T>>::size;
+  constexpr int64_t kSize = kPacketSize<T>;
   int64_t i = 0;
   for (; i + kSize <= n; i += kSize) {
     packet::pstoreu(y + i, f(packet::ploadu<Packet<T>>(x + i)));
   }
-  if (i == n) return;
-  alignas(64) T tail[kSize];
-  for (int64_t j = 0; j < kSize; ++j) tail[j] = i + j < n ? x[i + j] : T(0);
-  packet::pstoreu(tail, f(packet::ploadu<Packet<T>>(tail)));
-  for (int64_t j = 0; i + j < n; ++j) y[i + j] = tail[j];
-}
-
-// Eigen clamps the argument, so that exp(-inf) would be a small number.
-template <typename T>
-Packet<T> ExpPacket(const Packet<T>& x) {
-  const T lowest = sizeof(T) == sizeof(float) ? T(-87) : T(-708);
-  return packet::pselect(packet::pcmp_lt(x, packet::pset1<Packet<T>>(lowest)),
-                         packet::pzero(x), packet::pexp(x));
-}
-
-template <typename T>
-Packet<T> SigmoidPacket(const Packet<T>& x) {
-  const Packet<T> one = packet::pset1<Packet<T>>(T(1));
-  return packet::pdiv(one, packet::padd(one, ExpPacket<T>(packet::pnegate(x))));
+  if (i < n) StorePart(y + i, f(LoadPart(x + i, n - i)), n - i);
 }
 
 }  // namespace
@@ -72,9 +52,8 @@ void Tanh(const double* x, double* y, int64_t n) {
 
 template <>
 void Tanh(const float* x, float* y, int64_t n) {
-  ForEachPacket(x, y, n, [](const Packet<float>& p) {
-    return packet::generic_fast_tanh_float(p);
-  });
+  ForEachPacket(x, y, n,
+                [](const Packet<float>& p) { return TanhPacket<float>(p); });
 }
 
 template <>
