@@ -17,9 +17,10 @@ namespace regard {
 namespace {
 
 // Sources that are searched together: enough for products to be fast, and few
-// enough for the logits of all rows.
-constexpr int64_t kMostSources = 64;
-constexpr int64_t kMostRows = 512;
+// enough for the logits of all rows and the weights of all steps.
+constexpr size_t kMostSources = 64;
+constexpr size_t kMostRows = 512;
+constexpr size_t kMostWeights = 16384;  // of a step: rows times ids
 
 // Words a translation of `source` may have.
 int64_t LongestTranslation(const std::vector<int32_t>& source,
@@ -324,12 +325,19 @@ std::vector<Translation> Search(const Seq2SeqModel<float>& model,
     return std::make_pair(sources[a].size(), a) <
            std::make_pair(sources[b].size(), b);
   });
-  const auto batch = static_cast<size_t>(
-      std::clamp<int64_t>(kMostRows / options.beam, 1, kMostSources));
-  for (size_t begin = 0; begin < order.size(); begin += batch) {
+  const auto beam = static_cast<size_t>(options.beam);
+  for (size_t begin = 0; begin < order.size();) {
+    const auto fits = [&](size_t end) {
+      const size_t count = end - begin + 1;
+      return count <= kMostSources && count * beam <= kMostRows &&
+             count * beam * sources[order[end]].size() <= kMostWeights;
+    };
+    size_t end = begin + 1;
+    while (end < order.size() && fits(end)) ++end;
     BatchSearch(model, forward, options)
-        .Run(sources, absl::MakeConstSpan(order).subspan(begin, batch),
+        .Run(sources, absl::MakeConstSpan(order).subspan(begin, end - begin),
              &translations);
+    begin = end;
   }
   return translations;
 }

@@ -40,9 +40,9 @@ constexpr int kMostBeams = 64;
 // Bound time and memory whatever comes in: longer sentences are cut.
 constexpr size_t kMostWords = 500;
 constexpr size_t kMostLineBytes = size_t{1} << 16;
-// Sentences translated together, and ids of all of them with padding.
-constexpr size_t kBatch = 64;
-constexpr size_t kMostPaddedIds = 4096;
+// Sentences that are answered together, where more than one is waiting.
+constexpr size_t kMostWaiting = 512;
+constexpr size_t kMostWaitingWords = 16384;
 // Words that are named as unknown, each once.
 constexpr size_t kMostUnknown = 20;
 
@@ -101,7 +101,7 @@ class Session {
   Tape<float> tape_;
   Forward<float> forward_;
   std::vector<std::vector<std::string>> waiting_;
-  size_t longest_ = 0;     // words of those waiting
+  size_t waiting_words_ = 0;
   int64_t sentences_ = 0;  // so far
   absl::flat_hash_set<std::string> unknown_;
 };
@@ -136,15 +136,11 @@ void Session::Add(absl::string_view text, bool cut) {
                  absl::StrCat(words.size()).c_str());
   }
   NameUnknown(words);
-  longest_ = std::max(longest_, words.size() + 1);
-  const size_t lines = waiting_.size() + 1;
-  const auto beams = static_cast<size_t>(beam_);
-  const bool full =
-      lines * beams > kBatch || lines * longest_ * beams > kMostPaddedIds;
-  if (full && !waiting_.empty()) {
+  if (waiting_.size() == kMostWaiting ||
+      waiting_words_ + words.size() > kMostWaitingWords) {
     Flush();
-    longest_ = words.size() + 1;
   }
+  waiting_words_ += words.size();
   waiting_.push_back(std::move(words));
 }
 
@@ -170,7 +166,7 @@ bool Session::Flush() {
     if (align_) DrawAlignment(words, translation);
   }
   waiting_.clear();
-  longest_ = 0;
+  waiting_words_ = 0;
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
 
