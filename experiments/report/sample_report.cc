@@ -57,6 +57,15 @@ LabelledMatrix SampleGradient() {
   return map;
 }
 
+Explanation SampleExplanation() {
+  Explanation explanation;
+  explanation.title = SampleAlignment().title;
+  explanation.summary = "Mean entropy of a step 0.3 nats.";
+  explanation.maps = {SampleAlignment(), SampleGradient()};
+  explanation.steps = {{"word", "entropy"}, {{"le", "0.2"}, {"chat", "0.4"}}};
+  return explanation;
+}
+
 // Gaussian weights around a diagonal that differs from head to head.
 LabelledMatrix SampleBand(int size, int heads) {
   LabelledMatrix map;
@@ -130,8 +139,8 @@ std::string SampleReport() {
                   "of the cases; pairs of words never seen together in 94 %."});
   report.AddPlots("Curves", {SampleCurves(), SampleRegression()});
   report.AddSamples("Translations", SampleTranslations());
-  report.AddHeatMaps("Attention",
-                     {SampleAlignment(), SampleGradient(), SampleBand(50, 8)});
+  report.AddExplanations("Attention", {SampleExplanation()});
+  report.AddHeatMaps("Kernels", {SampleBand(50, 8)});
   report.AddTable("Splits", {{"split", "sentences", "exact match", "BLEU"},
                              {{"unseen sentences", "512", "0.987", "99.1"},
                               {"never together", "256", "0.941", "97.2"}}});
