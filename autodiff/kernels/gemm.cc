@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "Eigen/Core"
+#include "autodiff/kernels/gemm_kernel.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -13,6 +14,14 @@ namespace regard {
 namespace {
 
 thread_local int64_t gemm_flops = 0;
+
+// The inner extent is cut into pieces of this length, each a chain of its own
+// that is added to the result: the number is part of the bits.
+constexpr int64_t kDepth = 256;
+// Panels that are packed at a time: with kDepth a part of the second cache.
+constexpr int64_t kPanelsPacked = 10;
+// Rows of the left operand that are packed at a time.
+constexpr int64_t kRowsPacked = 128;
 
 // A buffer that only grows.
 template <typename T>
@@ -35,140 +44,193 @@ class PackingBuffer {
   int64_t size_ = 0;
 };
 
-// Eigen takes its blocking from the cache sizes of the machine it runs on;
-// pinning them keeps the bits the same on every machine.
-void PinCacheSizes() {
-  static const bool pinned = [] {
-    Eigen::setCpuCacheSizes(32 << 10, 256 << 10, 8 << 20);
-    return true;
-  }();
-  (void)pinned;
+template <typename T>
+const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
+  return x.transposed ? x.data + j * x.stride + i : x.data + i * x.stride + j;
 }
 
-// Eigen's blocking with packing buffers of ours.
+// Rows first .. first + depth - 1 of b, from column `col` on, as a panel.
 template <typename T>
-class Blocking : public Eigen::internal::level3_blocking<T, T> {
- public:
-  Blocking(Eigen::Index rows, Eigen::Index cols, Eigen::Index depth) {
-    thread_local PackingBuffer<T> buffer_a;
-    thread_local PackingBuffer<T> buffer_b;
-    this->m_mc = rows;
-    this->m_nc = cols;
-    this->m_kc = depth;
-    Eigen::internal::computeProductBlockingSizes<T, T>(this->m_kc, this->m_mc,
-                                                       this->m_nc);
-    this->m_blockA = buffer_a.AtLeast(this->m_mc * this->m_kc);
-    this->m_blockB = buffer_b.AtLeast(this->m_kc * this->m_nc);
-  }
-};
-
-// Eigen's product is column-major: row-major c = a b is c' = b' a', where the
-// transposes are the same memory read the other way.
-template <typename T, int kOrderB, int kOrderA>
-void RunProduct(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
-                const MutableMatrix<T>& c, T alpha) {
-  Blocking<T> blocking(c.cols, c.rows, a.cols);
-  Eigen::internal::general_matrix_matrix_product<
-      Eigen::Index, T, kOrderB, false, T, kOrderA, false, Eigen::ColMajor,
-      1>::run(c.cols, c.rows, a.cols, b.data, b.stride, a.data, a.stride,
-              c.data, 1, c.stride, alpha, blocking, nullptr);
-}
-
-// Eigen's kernel computes the last columns, fewer than a packet, in an order
-// that depends on the number of rows. These few are ours: each element is one
-// chain of additions over the inner extent.
-template <typename T>
-constexpr int64_t kPanel = Eigen::internal::packet_traits<T>::size;
-
-// Rows first .. first + kRows - 1 of c += alpha a panel; panel [k, kPanel].
-template <typename T, int kRows>
-void RunPanelRows(const ConstMatrix<T>& a, const T* panel,
-                  const MutableMatrix<T>& c, int64_t first, T alpha) {
-  T sums[kRows][kPanel<T>] = {};
-  const int64_t row_step = a.transposed ? 1 : a.stride;
-  const int64_t depth_step = a.transposed ? a.stride : 1;
-  const T* rows = a.data + first * row_step;
-  for (int64_t l = 0; l < a.cols; ++l) {
-    for (int i = 0; i < kRows; ++i) {
-      const T factor = rows[i * row_step + l * depth_step];
-      for (int64_t j = 0; j < kPanel<T>; ++j) {
-        sums[i][j] += factor * panel[l * kPanel<T> + j];
+void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
+               int64_t col, T* panel) {
+  using Packet = GemmPacket<T>;
+  constexpr int64_t kSize = kGemmPacket<T>;
+  const int64_t cols = std::min(kGemmPanel<T>, b.cols - col);
+  for (int64_t j = 0; j < cols; j += kSize) {
+    int64_t l = 0;
+    if (b.transposed && j + kSize <= cols) {
+      for (; l + kSize <= depth; l += kSize) {
+        Eigen::internal::PacketBlock<Packet, kSize> square;
+        for (int64_t i = 0; i < kSize; ++i) {
+          square.packet[i] =
+              Eigen::internal::ploadu<Packet>(At(b, first + l, col + j + i));
+        }
+        Eigen::internal::ptranspose(square);
+        for (int64_t i = 0; i < kSize; ++i) {
+          Eigen::internal::pstoreu(panel + (l + i) * kGemmPanel<T> + j,
+                                   square.packet[i]);
+        }
+      }
+    }
+    for (; l < depth; ++l) {
+      for (int64_t i = j; i < j + kSize; ++i) {
+        panel[l * kGemmPanel<T> + i] =
+            i < cols ? *At(b, first + l, col + i) : T(0);
       }
     }
   }
-  for (int i = 0; i < kRows; ++i) {
-    T* out = c.data + (first + i) * c.stride;
-    for (int64_t j = 0; j < c.cols; ++j) out[j] += alpha * sums[i][j];
+}
+
+// From one packed tile of rows to the next. The odd line keeps tiles from
+// falling on the same places of the cache.
+template <typename T>
+constexpr int64_t TileStep(int64_t depth) {
+  return depth * kGemmRows + 64 / static_cast<int64_t>(sizeof(T));
+}
+
+// Columns first .. first + depth - 1 of rows row .. row + rows - 1 of a, which
+// is transposed, as tiles of [depth, kGemmRows].
+template <typename T>
+void PackRows(const ConstMatrix<T>& a, int64_t row, int64_t rows, int64_t first,
+              int64_t depth, T* tiles) {
+  for (int64_t l = 0; l < depth; ++l) {
+    const T* const from = At(a, row, first + l);
+    T* tile = tiles + l * kGemmRows;
+    int64_t i = 0;
+    for (; i + kGemmRows <= rows; i += kGemmRows, tile += TileStep<T>(depth)) {
+      std::copy_n(from + i, kGemmRows, tile);
+    }
+    std::copy_n(from + i, rows - i, tile);
   }
 }
 
-// c += alpha a b for fewer columns than a packet has.
+// Where a panel is read.
 template <typename T>
-void RunPanel(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
-              const MutableMatrix<T>& c, T alpha) {
-  thread_local PackingBuffer<T> buffer;
-  T* const panel = buffer.AtLeast(a.cols * kPanel<T>);
-  const int64_t row_step = b.transposed ? 1 : b.stride;
-  const int64_t col_step = b.transposed ? b.stride : 1;
-  for (int64_t l = 0; l < a.cols; ++l) {
-    for (int64_t j = 0; j < kPanel<T>; ++j) {
-      panel[l * kPanel<T> + j] =
-          j < c.cols ? b.data[l * row_step + j * col_step] : T(0);
-    }
-  }
-  int64_t row = 0;
-  for (; row + 4 <= c.rows; row += 4)
-    RunPanelRows<T, 4>(a, panel, c, row, alpha);
-  for (; row < c.rows; ++row) RunPanelRows<T, 1>(a, panel, c, row, alpha);
-}
+struct Panel {
+  const T* data;
+  int64_t step;  // from row to row
+};
 
-// c += alpha a b by Eigen; c has whole packets of columns.
-template <typename T>
-void RunWhole(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
-              const MutableMatrix<T>& c, T alpha) {
-  constexpr int kRow = Eigen::RowMajor;
-  constexpr int kCol = Eigen::ColMajor;
-  if (b.transposed) {
-    if (a.transposed) {
-      RunProduct<T, kRow, kRow>(a, b, c, alpha);
-    } else {
-      RunProduct<T, kRow, kCol>(a, b, c, alpha);
-    }
+template <typename T, int kRows>
+void RunRows(const GemmRows<T>& a, const Panel<T>& b, int64_t depth,
+             const GemmTile<T>& c) {
+  const int64_t packets = (c.cols + kGemmPacket<T> - 1) / kGemmPacket<T>;
+  if (packets == 1) {
+    RunGemmTile<T, kRows, 1>(a, b.data, b.step, depth, c);
+  } else if (packets == 2) {
+    RunGemmTile<T, kRows, 2>(a, b.data, b.step, depth, c);
   } else {
-    if (a.transposed) {
-      RunProduct<T, kCol, kRow>(a, b, c, alpha);
-    } else {
-      RunProduct<T, kCol, kCol>(a, b, c, alpha);
-    }
+    RunGemmTile<T, kRows, 3>(a, b.data, b.step, depth, c);
   }
 }
 
-// Eigen's kernel takes four rows at a time, and up to three packets of columns.
-// Where one packet is left, it adds in two chains for four rows but in one for
-// the rows left over: these get company of zeros.
+// 1 .. kGemmRows rows.
 template <typename T>
-void RunLastRows(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
-                 const MutableMatrix<T>& c, T alpha) {
-  constexpr int64_t kRows = 4;
-  thread_local PackingBuffer<T> buffer_a;
-  thread_local PackingBuffer<T> buffer_c;
-  T* const padded_a = buffer_a.AtLeast(kRows * a.cols);
-  T* const padded_c = buffer_c.AtLeast(kRows * c.cols);
-  const int64_t row_step = a.transposed ? 1 : a.stride;
-  const int64_t depth_step = a.transposed ? a.stride : 1;
-  std::fill_n(padded_a, kRows * a.cols, T(0));
-  std::fill_n(padded_c, kRows * c.cols, T(0));
-  for (int64_t i = 0; i < c.rows; ++i) {
-    for (int64_t l = 0; l < a.cols; ++l) {
-      padded_a[i * a.cols + l] = a.data[i * row_step + l * depth_step];
-    }
-    std::copy_n(c.data + i * c.stride, c.cols, padded_c + i * c.cols);
+void RunTile(GemmRows<T> a, const Panel<T>& b, int64_t depth, int64_t rows,
+             GemmTile<T> c) {
+  if (rows == kGemmRows) return RunRows<T, kGemmRows>(a, b, depth, c);
+  const auto advance = [&](int64_t done) {
+    a.data += done * a.row_step;
+    c.data += done * c.stride;
+  };
+  if (kGemmRows > 4 && (rows & 4) != 0) {
+    RunRows<T, 4>(a, b, depth, c);
+    advance(4);
   }
-  RunWhole<T>({padded_a, kRows, a.cols}, b, {padded_c, kRows, c.cols}, alpha);
-  for (int64_t i = 0; i < c.rows; ++i) {
-    std::copy_n(padded_c + i * c.cols, c.cols, c.data + i * c.stride);
+  if ((rows & 2) != 0) {
+    RunRows<T, 2>(a, b, depth, c);
+    advance(2);
   }
+  if ((rows & 1) != 0) RunRows<T, 1>(a, b, depth, c);
 }
+
+template <typename T>
+class Product {
+ public:
+  Product(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
+          const MutableMatrix<T>& c, T alpha)
+      : a_(a), b_(b), c_(c), alpha_(alpha) {}
+
+  // c (+)= alpha a b over the inner indices first .. first + depth - 1. An
+  // operand that is read across is packed, by blocks.
+  void Run(int64_t first, int64_t depth, bool add) const {
+    const int64_t cols =
+        b_.transposed ? kPanelsPacked * kGemmPanel<T> : c_.cols;
+    const int64_t rows = a_.transposed ? kRowsPacked : c_.rows;
+    for (int64_t j = 0; j < c_.cols; j += cols) {
+      const Block block = {first, depth, j, std::min(cols, c_.cols - j), add};
+      const T* const packed = PackColumns(block);
+      for (int64_t i = 0; i < c_.rows; i += rows) {
+        RunBlock(block, i, std::min(rows, c_.rows - i), packed);
+      }
+    }
+  }
+
+ private:
+  // Inner indices and columns.
+  struct Block {
+    int64_t first, depth, col, cols;
+    bool add;
+
+    // Columns that can be read where they are: whole packets.
+    int64_t InPlace(const ConstMatrix<T>& b) const {
+      return b.transposed ? 0 : cols / kGemmPacket<T> * kGemmPacket<T>;
+    }
+  };
+
+  // The columns that cannot be read in place, as panels.
+  const T* PackColumns(const Block& block) const {
+    thread_local PackingBuffer<T> buffer;
+    const int64_t begin = block.InPlace(b_);
+    const int64_t panels =
+        (block.cols - begin + kGemmPanel<T> - 1) / kGemmPanel<T>;
+    const int64_t size = kGemmPanel<T> * block.depth;
+    T* const packed = buffer.AtLeast(panels * size);
+    for (int64_t p = 0; p < panels; ++p) {
+      PackPanel(b_, block.first, block.depth,
+                block.col + begin + p * kGemmPanel<T>, packed + p * size);
+    }
+    return packed;
+  }
+
+  void RunBlock(const Block& block, int64_t row, int64_t rows,
+                const T* packed) const {
+    thread_local PackingBuffer<T> buffer;
+    GemmRows<T> of_a = {At(a_, row, block.first), a_.stride, 1};
+    int64_t tile_step = kGemmRows * a_.stride;
+    if (a_.transposed) {
+      tile_step = TileStep<T>(block.depth);
+      const int64_t tiles = (rows + kGemmRows - 1) / kGemmRows;
+      T* const tile = buffer.AtLeast(tiles * tile_step);
+      PackRows(a_, row, rows, block.first, block.depth, tile);
+      of_a = {tile, 1, kGemmRows};
+    }
+    const int64_t in_place = block.InPlace(b_);
+    for (int64_t j = 0; j < block.cols;) {
+      const bool is_packed = j >= in_place;
+      const int64_t end = is_packed ? block.cols : in_place;
+      const int64_t cols = std::min(kGemmPanel<T>, end - j);
+      const Panel<T> of_b =
+          is_packed
+              ? Panel<T>{packed + (j - in_place) * block.depth, kGemmPanel<T>}
+              : Panel<T>{At(b_, block.first, block.col + j), b_.stride};
+      GemmRows<T> tile = of_a;
+      for (int64_t i = 0; i < rows; i += kGemmRows) {
+        RunTile<T>(tile, of_b, block.depth,
+                   std::min<int64_t>(kGemmRows, rows - i),
+                   {c_.data + (row + i) * c_.stride + block.col + j, c_.stride,
+                    cols, alpha_, block.add});
+        tile.data += tile_step;
+      }
+      j += cols;
+    }
+  }
+
+  const ConstMatrix<T>& a_;
+  const ConstMatrix<T>& b_;
+  const MutableMatrix<T>& c_;
+  const T alpha_;
+};
 
 }  // namespace
 
@@ -178,37 +240,18 @@ void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c, GemmMode mode,
   REGARD_CHECK_EQ(a.rows, c.rows) << "rows of the product";
   REGARD_CHECK_EQ(b.cols, c.cols) << "columns of the product";
   REGARD_CHECK_EQ(a.cols, b.rows) << "inner extent of the product";
-  if (mode == GemmMode::kAssign) {
+  if (a.cols == 0 && mode == GemmMode::kAssign) {
     for (int64_t i = 0; i < c.rows; ++i) {
       std::fill_n(c.data + i * c.stride, c.cols, T(0));
     }
   }
-  if (c.rows == 0 || c.cols == 0 || a.cols == 0) return;
+  if (c.rows == 0 || c.cols == 0) return;
   gemm_flops += 2 * c.rows * c.cols * a.cols;
-  const int64_t whole = c.cols / kPanel<T> * kPanel<T>;
-  if (whole < c.cols) {
-    const int64_t offset = whole * (b.transposed ? b.stride : 1);
-    RunPanel<T>(
-        a, {b.data + offset, b.rows, c.cols - whole, b.stride, b.transposed},
-        {c.data + whole, c.rows, c.cols - whole, c.stride}, alpha);
+  const Product<T> product(a, b, c, alpha);
+  for (int64_t first = 0; first < a.cols; first += kDepth) {
+    product.Run(first, std::min(kDepth, a.cols - first),
+                /*add=*/first > 0 || mode == GemmMode::kAdd);
   }
-  if (whole == 0) return;
-  b.cols = c.cols = whole;
-  PinCacheSizes();
-  const bool one_packet_left = whole / kPanel<T> % 3 == 1;
-  const int64_t last_rows = one_packet_left ? c.rows % 4 : 0;
-  const int64_t first_rows = c.rows - last_rows;
-  if (first_rows > 0) {
-    ConstMatrix<T> first_a = a;
-    MutableMatrix<T> first_c = c;
-    first_a.rows = first_c.rows = first_rows;
-    RunWhole(first_a, b, first_c, alpha);
-  }
-  if (last_rows == 0) return;
-  a.data += first_rows * (a.transposed ? 1 : a.stride);
-  c.data += first_rows * c.stride;
-  a.rows = c.rows = last_rows;
-  RunLastRows(a, b, c, alpha);
 }
 
 int64_t GemmFlops() { return gemm_flops; }
