@@ -28,62 +28,42 @@ void CheckTargets(absl::Span<const int32_t> targets, const Shape& logits,
   }
 }
 
-// losses[i] of each row of logits, 0 where ignored. log_sums and scratch have
-// one element per row and per logit.
+// The loss of one row of logits x, 0 where it is ignored. Sets exponentials[j]
+// to exp(x[j] - max), in x's place if need be, and *sum to their sum.
 template <typename T>
-void RowLosses(const T* logits, const int32_t* targets, int64_t rows,
-               int64_t cols, const CrossEntropyOptions& options, T* losses,
-               T* log_sums, T* scratch) {
+T RowLoss(const T* x, int32_t target, int64_t cols,
+          const CrossEntropyOptions& options, T* exponentials, T* sum) {
   const T smoothing = static_cast<T>(options.label_smoothing);
-  for (int64_t i = 0; i < rows; ++i) {
-    const T* x = logits + i * cols;
-    T* __restrict shifted = scratch + i * cols;
-    const T max = MaxRow(x, cols);
-    for (int64_t j = 0; j < cols; ++j) shifted[j] = x[j] - max;
-    losses[i] = max;
-  }
-  Exp(scratch, scratch, rows * cols);
-  for (int64_t i = 0; i < rows; ++i) {
-    log_sums[i] = SumRow(scratch + i * cols, cols);
-  }
-  Log(log_sums, log_sums, rows);
-  for (int64_t i = 0; i < rows; ++i) {
-    log_sums[i] += losses[i];
-    losses[i] = T(0);
-    if (targets[i] == options.ignore_id) continue;
-    const T* x = logits + i * cols;
-    losses[i] = (T(1) - smoothing) * (log_sums[i] - x[targets[i]]);
-    if (smoothing > 0) {
-      const T total = SumEach<T>(
-          cols, [=, &log_sums](int64_t j) { return log_sums[i] - x[j]; });
-      losses[i] += smoothing / static_cast<T>(cols) * total;
-    }
-  }
+  const T max = MaxRow(x, cols);
+  const bool ignored = target == options.ignore_id;
+  const T wanted = ignored ? T(0) : x[target];
+  const T mean = smoothing > 0 ? SumRow(x, cols) / static_cast<T>(cols) : T(0);
+  for (int64_t j = 0; j < cols; ++j) exponentials[j] = x[j] - max;
+  Exp(exponentials, exponentials, cols);
+  *sum = SumRow(exponentials, cols);
+  if (ignored) return T(0);
+  T log_sum;
+  Log(sum, &log_sum, 1);
+  log_sum += max;
+  return (T(1) - smoothing) * (log_sum - wanted) + smoothing * (log_sum - mean);
 }
 
-// d[i] = softmax(logits[i]) less the smoothed target; zeros where ignored. `d`
-// may be `logits`.
+// The gradient of RowLoss() in place of its exponentials: the softmax less the
+// smoothed target, zeros where the row is ignored.
 template <typename T>
-void RowGradients(const T* logits, const int32_t* targets, const T* log_sums,
-                  int64_t rows, int64_t cols,
-                  const CrossEntropyOptions& options, T* d) {
+void RowGradient(int32_t target, int64_t cols,
+                 const CrossEntropyOptions& options, T sum, T* exponentials) {
+  if (target == options.ignore_id) {
+    std::fill_n(exponentials, cols, T(0));
+    return;
+  }
   const T smoothing = static_cast<T>(options.label_smoothing);
   const T spread = smoothing / static_cast<T>(cols);
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < cols; ++j) {
-      d[i * cols + j] = logits[i * cols + j] - log_sums[i];
-    }
+  const T scale = T(1) / sum;
+  for (int64_t j = 0; j < cols; ++j) {
+    exponentials[j] = exponentials[j] * scale - spread;
   }
-  Exp(d, d, rows * cols);
-  for (int64_t i = 0; i < rows; ++i) {
-    T* row = d + i * cols;
-    if (targets[i] == options.ignore_id) {
-      std::fill_n(row, cols, T(0));
-      continue;
-    }
-    for (int64_t j = 0; j < cols; ++j) row[j] -= spread;
-    row[targets[i]] -= T(1) - smoothing;
-  }
+  exponentials[target] -= T(1) - smoothing;
 }
 
 template <typename T>
@@ -123,22 +103,33 @@ Var<T> CrossEntropy(Var<T> logits, absl::Span<const int32_t> targets,
   Var<T> y = tape.New({}, logits.needs_grad());
   auto* kept = tape.arena().template New<int32_t>(rows);
   std::copy_n(targets.data(), rows, kept);
-  T* const log_sums = tape.arena().template New<T>(rows);
   {
     ScratchScope<T> scratch(tape);
     T* const losses = scratch.New(rows);
-    RowLosses<T>(logits.data(), kept, rows, cols, options, losses, log_sums,
-                 scratch.New(rows * cols));
+    T* const exponentials = scratch.New(cols);
+    T sum;
+    for (int64_t i = 0; i < rows; ++i) {
+      losses[i] = RowLoss<T>(logits.data() + i * cols, kept[i], cols, options,
+                             exponentials, &sum);
+    }
     *y.data() = SumRow<T>(losses, rows);
   }
   tape.Record("CrossEntropy", y, [=] {
     auto d = logits.grad_ref();
     if (!d) return;
     const T g = *y.grad_data();
+    const bool accumulate = d.Begin();
     ScratchScope<T> scratch(y.tape());
-    T* const unit = scratch.New(rows * cols);
-    RowGradients<T>(logits.data(), kept, log_sums, rows, cols, options, unit);
-    d.AddEach([=](int64_t i) { return g * unit[i]; });
+    T* const unit = scratch.New(cols);
+    T sum;
+    for (int64_t i = 0; i < rows; ++i) {
+      RowLoss<T>(logits.data() + i * cols, kept[i], cols, options, unit, &sum);
+      RowGradient<T>(kept[i], cols, options, sum, unit);
+      T* __restrict d_row = d.data() + i * cols;
+      for (int64_t j = 0; j < cols; ++j) {
+        d_row[j] = accumulate ? d_row[j] + g * unit[j] : g * unit[j];
+      }
+    }
   });
   return y;
 }
@@ -176,8 +167,6 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
     T* const losses = scratch.New(rows);
     const int64_t most = std::min(rows, kRowsPerBlock);
     T* const logits = scratch.New(most * classes);
-    T* const buffer = scratch.New(most * classes);
-    T* const log_sums = scratch.New(most);
     const ConstMatrix<T> w(weight.data(), classes, in);
     for (int64_t begin = 0; begin < rows; begin += kRowsPerBlock) {
       const int64_t count = std::min(kRowsPerBlock, rows - begin);
@@ -188,11 +177,18 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
       }
       Gemm<T>(x_block, w.Transposed(), {logits, count, classes},
               biased ? GemmMode::kAdd : GemmMode::kAssign);
-      RowLosses<T>(logits, target, count, classes, options, losses + begin,
-                   log_sums, buffer);
+      for (int64_t i = 0; i < count; ++i) {
+        T* const row = logits + i * classes;
+        T sum;
+        losses[begin + i] =
+            RowLoss<T>(row, target[i], classes, options, row, &sum);
+        if (!records) continue;
+        RowGradient<T>(target[i], classes, options, sum, row);
+        for (int64_t j = 0; d_bias != nullptr && j < classes; ++j) {
+          d_bias[j] += row[j];
+        }
+      }
       if (!records) continue;
-      RowGradients<T>(logits, target, log_sums, count, classes, options,
-                      logits);
       const ConstMatrix<T> d_logits(logits, count, classes);
       if (d_x != nullptr) {
         Gemm<T>(d_logits, w, {d_x + begin * in, count, in});
@@ -200,10 +196,6 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
       if (d_weight != nullptr) {
         Gemm<T>(d_logits.Transposed(), x_block, {d_weight, classes, in},
                 GemmMode::kAdd);
-      }
-      for (int64_t i = 0; d_bias != nullptr && i < count; ++i) {
-        const T* row = logits + i * classes;
-        for (int64_t j = 0; j < classes; ++j) d_bias[j] += row[j];
       }
     }
     *y.data() = SumRow<T>(losses, rows);
