@@ -108,7 +108,7 @@ class Trainer {
 
   WorkerPool pool_;
   std::vector<std::unique_ptr<Shard>> shards_;
-  std::vector<const GradientSlab<float>*> gradients_;
+  std::vector<GradientSlab<float>*> gradients_;
   Optimizer<float> optimizer_;
   Schedule schedule_;
 

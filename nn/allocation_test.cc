@@ -52,7 +52,7 @@ TEST_P(WarmStep, AllocatesNothing) {
   Forward<float> forward(tape, store, &gradients);
   const std::vector<int32_t> ids = {1, 2, 3, 4, 0, 0, 9, 9, 9, 10, 10, 10};
   const std::vector<int32_t> lengths = {4, 2, 3};
-  const GradientSlab<float>* const shards[] = {&gradients};
+  GradientSlab<float>* const shards[] = {&gradients};
 
   int64_t before = 0;
   for (int step = 0; step < 6; ++step) {

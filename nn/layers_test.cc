@@ -89,7 +89,7 @@ class WordModel {
   }
 
   ParameterStore<double>& store() { return store_; }
-  const GradientSlab<double>& gradients() const { return *gradients_; }
+  GradientSlab<double>& gradients() { return *gradients_; }
   Parameter<double> table() const { return embedding_.weight(); }
 
  private:

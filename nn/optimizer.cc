@@ -12,26 +12,29 @@ namespace regard {
 
 namespace {
 
-// sum[i] = the shards' elements begin + i, added as a balanced binary tree
-// whose shape depends on the number of shards alone. 0 <= i < n <= kChunk.
 template <typename T>
-void SumShards(absl::Span<const T* const> shards, int64_t begin, int64_t n,
-               T* __restrict sum) {
+void AddTo(T* __restrict sum, const T* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) sum[i] += x[i];
+}
+
+// sum[i] = the shards' elements begin + i, added as a balanced binary tree
+// whose shape depends on the number of shards alone. 0 <= i < n <= kChunk. The
+// sum may take the place of the first shard's elements.
+template <typename T>
+void SumShards(absl::Span<T* const> shards, int64_t begin, int64_t n, T* sum) {
   if (shards.size() == 1) {
-    std::copy_n(shards[0] + begin, n, sum);
+    if (shards[0] + begin != sum) std::copy_n(shards[0] + begin, n, sum);
     return;
   }
+  const size_t half = (shards.size() + 1) / 2;
+  SumShards(shards.subspan(0, half), begin, n, sum);
   if (shards.size() == 2) {
-    const T* a = shards[0] + begin;
-    const T* b = shards[1] + begin;
-    for (int64_t i = 0; i < n; ++i) sum[i] = a[i] + b[i];
+    AddTo(sum, shards[1] + begin, n);
     return;
   }
   T right[Optimizer<T>::kChunk];
-  const size_t half = (shards.size() + 1) / 2;
-  SumShards(shards.subspan(0, half), begin, n, sum);
   SumShards(shards.subspan(half), begin, n, right);
-  for (int64_t i = 0; i < n; ++i) sum[i] += right[i];
+  AddTo(sum, right, n);
 }
 
 // The fields that Adam and AdamW share.
@@ -59,7 +62,7 @@ Optimizer<T>::Optimizer(const OptimizerConfig& config,
     : config_(config),
       accumulate_batches_(config.accumulate_batches()),
       parameters_(parameters),
-      gradient_(parameters.slab_size()),
+      batches_sum_(accumulate_batches_ == 1 ? 0 : parameters.slab_size()),
       squared_norms_((parameters.slab_size() + kChunk - 1) / kChunk, 0.0) {
   REGARD_CHECK(parameters.finalized()) << "an optimiser of an unfinished store";
   const int64_t size = parameters.slab_size();
@@ -94,15 +97,19 @@ void Optimizer<T>::CutIntoRanges() {
 }
 
 template <typename T>
-void Optimizer<T>::BeginReduction(
-    absl::Span<const GradientSlab<T>* const> shards) {
+void Optimizer<T>::BeginReduction(absl::Span<GradientSlab<T>* const> shards) {
   REGARD_CHECK(!shards.empty()) << "a batch of no shards";
   REGARD_CHECK(!ready()) << "an update is due";
   shards_.clear();
-  for (const GradientSlab<T>* shard : shards) {
+  for (GradientSlab<T>* shard : shards) {
     REGARD_CHECK_EQ(static_cast<int64_t>(shard->values().size()),
-                    gradient_.size());
+                    parameters_.slab_size());
     shards_.push_back(shard->values().data());
+  }
+  gradient_ = batches_sum_.data();
+  if (accumulate_batches_ == 1) {
+    gradient_ = shards_[0];
+    for (const GradientSlab<T>* shard : shards) shards[0]->TouchLike(*shard);
   }
   ++batches_;
 }
@@ -110,14 +117,14 @@ void Optimizer<T>::BeginReduction(
 template <typename T>
 void Optimizer<T>::ReduceChunk(int64_t chunk) {
   const int64_t begin = chunk * kChunk;
-  const int64_t n = std::min(kChunk, gradient_.size() - begin);
-  T* const __restrict gradient = gradient_.data() + begin;
+  const int64_t n = std::min(kChunk, parameters_.slab_size() - begin);
+  T* const gradient = gradient_ + begin;
   if (batches_ == 1) {
     SumShards<T>(shards_, begin, n, gradient);
   } else {
     T sum[kChunk];
     SumShards<T>(shards_, begin, n, sum);
-    for (int64_t i = 0; i < n; ++i) gradient[i] += sum[i];
+    AddTo(gradient, sum, n);
   }
   if (!ready()) return;
   squared_norms_[chunk] = SumEach<double>(n, [=](int64_t i) {
@@ -161,7 +168,7 @@ void Optimizer<T>::UpdateSgd(const Range& range) {
       static_cast<T>(range.weight_decay ? config.weight_decay() : 0);
   const T clip = static_cast<T>(clip_factor_);
   T* const __restrict value = parameters_.values().data();
-  const T* const __restrict gradient = gradient_.data();
+  const T* const __restrict gradient = gradient_;
   if (moments_.empty()) {
     for (int64_t i = range.begin; i < range.end; ++i) {
       value[i] -= rate * (clip * gradient[i] + decay * value[i]);
@@ -198,7 +205,7 @@ void Optimizer<T>::UpdateAdam(const Range& range) {
   const T root_scale =
       static_cast<T>(1 / std::sqrt(1 - IntegerPower(numbers.beta2, updates_)));
   T* const __restrict value = parameters_.values().data();
-  const T* const __restrict gradient = gradient_.data();
+  const T* const __restrict gradient = gradient_;
   T* const __restrict first = moments_[0].values.data();
   T* const __restrict second = moments_[1].values.data();
   for (int64_t i = range.begin; i < range.end; ++i) {
@@ -211,7 +218,7 @@ void Optimizer<T>::UpdateAdam(const Range& range) {
 }
 
 template <typename T>
-void Optimizer<T>::Reduce(absl::Span<const GradientSlab<T>* const> shards) {
+void Optimizer<T>::Reduce(absl::Span<GradientSlab<T>* const> shards) {
   BeginReduction(shards);
   for (int64_t chunk = 0; chunk < num_chunks(); ++chunk) ReduceChunk(chunk);
 }

@@ -49,10 +49,12 @@ class Optimizer {
     return static_cast<int64_t>(squared_norms_.size());
   }
 
-  // Starts adding the gradients of one batch; `shards`, at least one, stay as
-  // they are until its chunks are done. Batches of one update are summed: their
-  // denominators are to be those of all of them together.
-  void BeginReduction(absl::Span<const GradientSlab<T>* const> shards);
+  // Starts adding the gradients of one batch; nobody else writes to `shards`,
+  // at least one, until the next call or the end of the update. Where an update
+  // is one batch, the sum takes the place of the first shard's gradients.
+  // Batches of one update are summed: their denominators are to be those of all
+  // of them together.
+  void BeginReduction(absl::Span<GradientSlab<T>* const> shards);
   void ReduceChunk(int64_t chunk);
 
   // Whether accumulate_batches were reduced, so that an update is due.
@@ -63,11 +65,8 @@ class Optimizer {
   void UpdateChunk(int64_t chunk);
 
   // Both passes on this thread.
-  void Reduce(absl::Span<const GradientSlab<T>* const> shards);
+  void Reduce(absl::Span<GradientSlab<T>* const> shards);
   UpdateStatistics Update(double learning_rate);
-
-  // The gradient as last reduced, before clipping.
-  absl::Span<const T> gradient() const { return gradient_.span(); }
 
   // The state that a checkpoint keeps.
   int64_t updates() const { return updates_; }
@@ -90,12 +89,13 @@ class Optimizer {
   const OptimizerConfig config_;
   const int32_t accumulate_batches_;
   ParameterStore<T>& parameters_;
-  Slab<T> gradient_;
+  Slab<T> batches_sum_;    // empty where an update is one batch
+  T* gradient_ = nullptr;  // the sum: batches_sum_ or the first shard
   std::vector<Moment> moments_;
   std::vector<double> squared_norms_;  // of each chunk of gradient_
   std::vector<Range> ranges_;          // of trainable parameters
   std::vector<int64_t> first_range_;   // of each chunk, and the end
-  std::vector<const T*> shards_;       // between BeginReduction and ready
+  std::vector<T*> shards_;             // between BeginReduction and ready
   int32_t batches_ = 0;                // reduced for the coming update
   int64_t updates_ = 0;
 

@@ -139,6 +139,11 @@ void GradientSlab<T>::SetTouched(const ParameterInfo& info, int32_t index,
   touched_[index] = touched ? 1 : 0;
 }
 
+template <typename T>
+void GradientSlab<T>::TouchLike(const GradientSlab& other) {
+  for (size_t i = 0; i < touched_.size(); ++i) touched_[i] |= other.touched_[i];
+}
+
 template class ParameterStore<float>;
 template class ParameterStore<double>;
 template class ParameterScope<float>;

@@ -177,6 +177,10 @@ class GradientSlab {
   // of one that it did not.
   void SetTouched(const ParameterInfo& info, int32_t index, bool touched);
 
+  // What `other` touched counts as touched here, too: its values are about to
+  // be added to these.
+  void TouchLike(const GradientSlab& other);
+
  private:
   Slab<T> values_;
   std::vector<uint8_t> touched_;

@@ -450,7 +450,7 @@ TEST(OverfitTest, ATinyModelLearnsItsSentences) {
     examples.push_back(i);
   }
   GradientSlab<float> gradients(model.store());
-  const GradientSlab<float>* const shards[] = {&gradients};
+  GradientSlab<float>* const shards[] = {&gradients};
   const auto config =
       Parse<OptimizerConfig>("adam {} learning_rate: 0.01 clip_norm: 1");
   Optimizer<float> optimizer(config, model.store());

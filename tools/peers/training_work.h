@@ -39,7 +39,7 @@ class TrainingWork : public TimedWork {
   std::vector<int64_t> examples_;
   std::vector<double> denominators_;
   std::vector<std::unique_ptr<Shard>> shards_;
-  std::vector<const GradientSlab<float>*> gradients_;
+  std::vector<GradientSlab<float>*> gradients_;
   Optimizer<float> optimizer_;
   double gradient_norm_ = 0;
 };
