@@ -86,13 +86,13 @@ template <typename T>
 typename Recurrent<T>::Layer Recurrent<T>::RunLayer(
     Forward<T>& forward, const Cell& cell, Var<T> projected,
     absl::Span<const int32_t> lengths, bool reverse, Var<T> hidden,
-    Var<T> cell_state) const {
+    Var<T> cell_state, StepWeight<T>* step_weight) const {
   const Var<T> bias =
       cell.bias_hh.has_value() ? forward[cell.bias_hh] : Var<T>();
   if (lstm()) {
     const LstmOutputs<T> out =
         LstmSequence<T>({projected, forward[cell.weight_hh], bias, hidden,
-                         cell_state, lengths, reverse});
+                         cell_state, lengths, reverse, step_weight});
     return {out.sequence, out.final_state, out.final_cell};
   }
   const GruForm form = config_.reset_gate() == RecurrentConfig::RESET_AFTER
@@ -100,7 +100,7 @@ typename Recurrent<T>::Layer Recurrent<T>::RunLayer(
                            : GruForm::kResetBefore;
   const GruOutputs<T> out =
       GruSequence<T>({projected, forward[cell.weight_hh], bias, hidden, lengths,
-                      reverse, form});
+                      reverse, form, step_weight});
   return {out.sequence, out.final_state, Var<T>()};
 }
 
@@ -130,7 +130,8 @@ RecurrentOutputs<T> Recurrent<T>::Run(Forward<T>& forward, Var<T> x,
       const Layer done = RunLayer(
           forward, parameters,
           Linear(x, forward[parameters.weight_ih], forward[parameters.bias_ih]),
-          lengths, direction == 1, from.hidden[layer], from.cell[layer]);
+          lengths, direction == 1, from.hidden[layer], from.cell[layer],
+          /*step_weight=*/nullptr);
       sequences[direction] = done.sequence;
       finals[direction]->hidden[layer] = done.hidden;
       finals[direction]->cell[layer] = done.cell;
@@ -152,26 +153,43 @@ RecurrentState<T> Recurrent<T>::Step(Forward<T>& forward, Var<T> x,
 
 template <typename T>
 RecurrentState<T> Recurrent<T>::StepProjected(
-    Forward<T>& forward, Var<T> projected,
-    const RecurrentState<T>& state) const {
+    Forward<T>& forward, Var<T> projected, const RecurrentState<T>& state,
+    const RecurrentStepWeights<T>& weights) const {
   REGARD_CHECK_EQ(directions_, 1) << "a bidirectional network has no step";
   REGARD_CHECK_EQ(projected.shape().rank(), 2) << projected.shape();
   RecurrentState<T> next;
   for (int layer = 0; layer < layers(); ++layer) {
     const Cell& parameters = cell(layer, 0);
     if (layer > 0) {
-      projected =
-          Linear(BetweenLayers(forward, next.hidden[layer - 1], layer),
-                 forward[parameters.weight_ih], forward[parameters.bias_ih]);
+      const Var<T> below =
+          BetweenLayers(forward, next.hidden[layer - 1], layer);
+      const Var<T> bias = forward[parameters.bias_ih];
+      projected = weights.input[layer] != nullptr
+                      ? StepLinear(below, weights.input[layer], bias)
+                      : Linear(below, forward[parameters.weight_ih], bias);
     }
     const Layer done = RunLayer(
         forward, parameters,
         projected.WithShape({projected.dim(0), 1, projected.dim(1)}), {},
-        /*reverse=*/false, state.hidden[layer], state.cell[layer]);
+        /*reverse=*/false, state.hidden[layer], state.cell[layer],
+        weights.hidden[layer]);
     next.hidden[layer] = done.hidden;
     next.cell[layer] = done.cell;
   }
   return next;
+}
+
+template <typename T>
+RecurrentStepWeights<T> Recurrent<T>::PrepareSteps(Forward<T>& forward) const {
+  RecurrentStepWeights<T> weights;
+  for (int layer = 0; layer < layers(); ++layer) {
+    const Cell& parameters = cell(layer, 0);
+    weights.hidden[layer] = StepWeight<T>::New(forward[parameters.weight_hh]);
+    if (layer > 0) {
+      weights.input[layer] = StepWeight<T>::New(forward[parameters.weight_ih]);
+    }
+  }
+  return weights;
 }
 
 template <typename T>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/ops/step_weight.h"
 #include "autodiff/tape.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
@@ -27,6 +28,14 @@ template <typename T>
 struct RecurrentState {
   std::array<Var<T>, kMaxRecurrentLayers> hidden;
   std::array<Var<T>, kMaxRecurrentLayers> cell;  // empty for a GRU
+};
+
+// The weights of all layers of one direction, prepared for many steps; null for
+// a single one. The first layer's inputs are projected by the caller.
+template <typename T>
+struct RecurrentStepWeights {
+  std::array<StepWeight<T>*, kMaxRecurrentLayers> hidden = {};
+  std::array<StepWeight<T>*, kMaxRecurrentLayers> input = {};
 };
 
 template <typename T>
@@ -76,9 +85,12 @@ class Recurrent {
   // [batch, gates width], bias_ih included. So a decoder whose input is [y; c]
   // projects all y at once,
   //   x W^T + b = (y W_y^T + b) + c W_c^T,
-  // with the columns W_y and W_c of InputWeight() and the bias InputBias().
-  RecurrentState<T> StepProjected(Forward<T>& forward, Var<T> projected,
-                                  const RecurrentState<T>& state) const;
+  // with the columns W_y and W_c of InputWeight() and the bias InputBias(). Who
+  // takes many steps in a forward pass prepares their weights once.
+  RecurrentState<T> StepProjected(
+      Forward<T>& forward, Var<T> projected, const RecurrentState<T>& state,
+      const RecurrentStepWeights<T>& weights = {}) const;
+  RecurrentStepWeights<T> PrepareSteps(Forward<T>& forward) const;
 
   // Columns first .. first + count - 1 of the first layer's weight_ih, copied:
   // ask once a forward pass, not once a step.
@@ -105,7 +117,7 @@ class Recurrent {
   }
   Layer RunLayer(Forward<T>& forward, const Cell& cell, Var<T> projected,
                  absl::Span<const int32_t> lengths, bool reverse, Var<T> hidden,
-                 Var<T> cell_state) const;
+                 Var<T> cell_state, StepWeight<T>* step_weight) const;
   Var<T> BetweenLayers(Forward<T>& forward, Var<T> x, int layer) const;
 
   RecurrentConfig config_;

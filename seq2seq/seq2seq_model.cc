@@ -127,12 +127,14 @@ EncodedSource<T> Seq2SeqModel<T>::Encode(Forward<T>& forward,
   source.word_weight =
       decoder_->InputWeight(forward, first_of_word, config_.embedding());
   if (query_before && context_width_ > 0) {
-    source.context_weight = decoder_->InputWeight(forward, 0, context_width_);
+    source.context_weight =
+        StepWeight<T>::New(decoder_->InputWeight(forward, 0, context_width_));
   }
   if (config_.input_feeding()) {
-    source.feed_weight = decoder_->InputWeight(
-        forward, first_of_word + config_.embedding(), config_.hidden());
+    source.feed_weight = StepWeight<T>::New(decoder_->InputWeight(
+        forward, first_of_word + config_.embedding(), config_.hidden()));
   }
+  source.step_weights = decoder_->PrepareSteps(forward);
   source.mask.key_lengths = lengths;
   if (attender_ != nullptr) {
     source.values =
@@ -219,14 +221,14 @@ typename Seq2SeqModel<T>::Step Seq2SeqModel<T>::Advance(
         Attend(forward, source, state, decoder_->Output(state.recurrent));
     context = attended.context;
   }
-  if (source.context_weight.has_value()) {
-    projected = projected + Linear(context, source.context_weight, Var<T>());
+  if (source.context_weight != nullptr) {
+    projected = StepLinear(context, source.context_weight, projected);
   }
-  if (source.feed_weight.has_value()) {
-    projected = projected + Linear(state.feed, source.feed_weight, Var<T>());
+  if (source.feed_weight != nullptr) {
+    projected = StepLinear(state.feed, source.feed_weight, projected);
   }
-  step.state.recurrent =
-      decoder_->StepProjected(forward, projected, state.recurrent);
+  step.state.recurrent = decoder_->StepProjected(
+      forward, projected, state.recurrent, source.step_weights);
   const Var<T> top = decoder_->Output(step.state.recurrent);
   if (attender_ != nullptr && !query_before) {
     attended = Attend(forward, source, state, top);

@@ -14,6 +14,7 @@
 
 #include "absl/types/span.h"
 #include "attention/attend.h"
+#include "autodiff/ops/step_weight.h"
 #include "nn/embedding.h"
 #include "nn/forward.h"
 #include "nn/linear.h"
@@ -31,12 +32,14 @@ struct EncodedSource {
   Var<T> keys;     // [batch, 1, time, prepared width]; empty without attention
   Var<T> values;   // [batch, 1, time, encoder width]
   Var<T> context;  // [batch, encoder width], where it is fixed
-  // Parts of the decoder's input weight, taken once: for words [gates,
-  // embedding], for the context [gates, encoder width] and for what is fed back
-  // [gates, hidden]; the last two may be empty.
+  // The decoder's weights, taken once. Parts of its input weight: for words
+  // [gates, embedding], for the context [gates, encoder width] and for what is
+  // fed back [gates, hidden]; the last two are null where there is no such
+  // input.
   Var<T> word_weight;
-  Var<T> context_weight;
-  Var<T> feed_weight;
+  StepWeight<T>* context_weight = nullptr;
+  StepWeight<T>* feed_weight = nullptr;
+  RecurrentStepWeights<T> step_weights;
 };
 
 // What a decoder knows between two words. Row r of every Var belongs to source

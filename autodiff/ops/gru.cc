@@ -8,6 +8,7 @@
 #include "autodiff/kernels/gru_cell.h"
 #include "autodiff/ops/ragged_steps.h"
 #include "autodiff/ops/recurrent_rows.h"
+#include "autodiff/ops/step_weight.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -61,7 +62,8 @@ class GruPass {
         initial_(in.initial_state),
         steps_(steps),
         trace_(trace),
-        after_(in.form == GruForm::kResetAfter) {}
+        after_(in.form == GruForm::kResetAfter),
+        step_weight_(in.step_weight) {}
 
   void Forward(Var<T> sequence, Var<T> final_state) const;
   void Backward(const T* d_sequence, const T* d_final) const;
@@ -82,6 +84,7 @@ class GruPass {
   RaggedSteps steps_;
   GruTrace<T> trace_;
   bool after_;
+  StepWeight<T>* step_weight_;
 };
 
 template <typename T>
@@ -89,7 +92,9 @@ void GruPass<T>::Forward(Var<T> sequence, Var<T> final_state) const {
   const int64_t w = width();
   ScratchScope<T> scratch(x_.tape());
   const ConstMatrix<T> weight =
-      TransposedWeight(weight_.data(), 3 * w, w, steps_.steps(), scratch);
+      step_weight_ != nullptr
+          ? step_weight_->transposed()
+          : TransposedWeight(weight_.data(), 3 * w, w, steps_.steps(), scratch);
   T* const product = scratch.New(batch() * 3 * w);
   std::copy_n(initial_.data(), batch() * w, trace_.state(0, 0));
   ClearPadding(steps_, w, sequence.data());
@@ -151,7 +156,10 @@ void GruPass<T>::Backward(const T* d_sequence, const T* d_final) const {
   const int64_t w = width();
   const int64_t steps = steps_.steps();
   ScratchScope<T> scratch(x_.tape());
-  T* const d_product = scratch.New(steps * batch() * 3 * w);
+  // A step weight reads it after all steps.
+  Arena& arena =
+      step_weight_ != nullptr ? x_.tape().arena() : x_.tape().scratch();
+  T* const d_product = arena.New<T>(steps * batch() * 3 * w);
   T* const d_state = scratch.New(batch() * w);
   T* const d_next = scratch.New(batch() * w);
   T* const d_candidate = scratch.New(batch() * w);
@@ -236,15 +244,21 @@ template <typename T>
 void GruPass<T>::AddWeightGradients(const T* d_product) const {
   const int64_t w = width();
   const int64_t rows = steps_.steps() * batch();
-  if (auto d = weight_.grad_ref()) {
-    const GemmMode mode = d.Begin() ? GemmMode::kAdd : GemmMode::kAssign;
-    const int64_t direct = after_ ? 3 * w : 2 * w;
-    Gemm<T>(ConstMatrix<T>(d_product, rows, direct, 3 * w).Transposed(),
-            {trace_.states, rows, w}, {d.data(), direct, w}, mode);
+  const int64_t direct = after_ ? 3 * w : 2 * w;
+  const ConstMatrix<T> of_states(d_product, rows, direct, 3 * w);
+  const ConstMatrix<T> of_candidates(d_product + 2 * w, rows, w, 3 * w);
+  if (step_weight_ != nullptr) {
+    step_weight_->AddGradient(0, of_states, trace_.states);
     if (!after_) {
-      Gemm<T>(ConstMatrix<T>(d_product + 2 * w, rows, w, 3 * w).Transposed(),
-              {trace_.candidates, rows, w}, {d.data() + direct * w, w, w},
-              mode);
+      step_weight_->AddGradient(direct, of_candidates, trace_.candidates);
+    }
+  } else if (auto d = weight_.grad_ref()) {
+    const GemmMode mode = d.Begin() ? GemmMode::kAdd : GemmMode::kAssign;
+    Gemm<T>(of_states.Transposed(), {trace_.states, rows, w},
+            {d.data(), direct, w}, mode);
+    if (!after_) {
+      Gemm<T>(of_candidates.Transposed(), {trace_.candidates, rows, w},
+              {d.data() + direct * w, w, w}, mode);
     }
   }
   if (!after_) return;

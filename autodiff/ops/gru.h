@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "autodiff/kernels/gru_cell.h"
+#include "autodiff/ops/step_weight.h"
 #include "autodiff/tape.h"
 
 namespace regard {
@@ -22,6 +23,8 @@ struct GruInputs {
   absl::Span<const int32_t> lengths;
   bool reverse = false;  // from each sequence's own end to its start
   GruForm form = GruForm::kResetBefore;
+  // weight_hh, where this call is one of many with it; null where it is not.
+  StepWeight<T>* step_weight = nullptr;
 };
 
 template <typename T>

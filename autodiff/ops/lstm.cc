@@ -8,6 +8,7 @@
 #include "autodiff/kernels/lstm_cell.h"
 #include "autodiff/ops/ragged_steps.h"
 #include "autodiff/ops/recurrent_rows.h"
+#include "autodiff/ops/step_weight.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -63,7 +64,8 @@ class LstmPass {
         initial_state_(in.initial_state),
         initial_cell_(in.initial_cell),
         steps_(steps),
-        trace_(trace) {}
+        trace_(trace),
+        step_weight_(in.step_weight) {}
 
   void Forward(const LstmOutputs<T>& out) const;
   void Backward(const LstmOutputs<T>& out) const;
@@ -77,6 +79,7 @@ class LstmPass {
   Var<T> x_, weight_, bias_, initial_state_, initial_cell_;
   RaggedSteps steps_;
   LstmTrace<T> trace_;
+  StepWeight<T>* step_weight_;
 };
 
 template <typename T>
@@ -85,7 +88,9 @@ void LstmPass<T>::Forward(const LstmOutputs<T>& out) const {
   const int64_t steps = steps_.steps();
   ScratchScope<T> scratch(x_.tape());
   const ConstMatrix<T> weight =
-      TransposedWeight(weight_.data(), 4 * w, w, steps, scratch);
+      step_weight_ != nullptr
+          ? step_weight_->transposed()
+          : TransposedWeight(weight_.data(), 4 * w, w, steps, scratch);
   T* const product = scratch.New(batch() * 4 * w);
   const T* const bias = bias_.has_value() ? bias_.data() : nullptr;
   std::copy_n(initial_state_.data(), batch() * w, trace_.state(0, 0));
@@ -128,7 +133,10 @@ void LstmPass<T>::Backward(const LstmOutputs<T>& out) const {
   const int64_t w = trace_.width;
   const int64_t rows = steps_.steps() * batch();
   ScratchScope<T> scratch(x_.tape());
-  T* const d_product = scratch.New(rows * 4 * w);
+  // A step weight reads it after all steps.
+  Arena& arena =
+      step_weight_ != nullptr ? x_.tape().arena() : x_.tape().scratch();
+  T* const d_product = arena.New<T>(rows * 4 * w);
   T* const d_state = scratch.New(batch() * w);
   T* const d_cell = scratch.New(batch() * w);
   T* d_x = nullptr;
@@ -150,10 +158,13 @@ void LstmPass<T>::Backward(const LstmOutputs<T>& out) const {
   if (auto d = initial_cell_.grad_ref()) {
     d.AddEach([=](int64_t i) { return d_cell[i]; });
   }
-  if (auto d = weight_.grad_ref()) {
+  const ConstMatrix<T> of_states(d_product, rows, 4 * w);
+  if (step_weight_ != nullptr) {
+    step_weight_->AddGradient(0, of_states, trace_.states);
+  } else if (auto d = weight_.grad_ref()) {
     const GemmMode mode = d.Begin() ? GemmMode::kAdd : GemmMode::kAssign;
-    Gemm<T>(ConstMatrix<T>(d_product, rows, 4 * w).Transposed(),
-            {trace_.states, rows, w}, {d.data(), 4 * w, w}, mode);
+    Gemm<T>(of_states.Transposed(), {trace_.states, rows, w},
+            {d.data(), 4 * w, w}, mode);
   }
   if (!bias_.has_value()) return;
   if (auto d = bias_.grad_ref()) {

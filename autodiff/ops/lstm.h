@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "autodiff/ops/step_weight.h"
 #include "autodiff/tape.h"
 
 namespace regard {
@@ -20,6 +21,8 @@ struct LstmInputs {
   // [batch], each 0 .. time; empty: all are `time`.
   absl::Span<const int32_t> lengths;
   bool reverse = false;  // from each sequence's own end to its start
+  // weight_hh, where this call is one of many with it; null where it is not.
+  StepWeight<T>* step_weight = nullptr;
 };
 
 template <typename T>

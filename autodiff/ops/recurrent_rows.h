@@ -11,6 +11,21 @@
 
 namespace regard {
 
+// to [cols, rows] = the transpose of from [rows, cols], by squares that fit the
+// nearest cache.
+template <typename T>
+void CopyTransposed(const T* from, int64_t rows, int64_t cols,
+                    T* __restrict to) {
+  constexpr int64_t kSquare = 16;
+  for (int64_t first = 0; first < rows; first += kSquare) {
+    const int64_t last = std::min(rows, first + kSquare);
+    for (int64_t i = 0; i < cols; ++i) {
+      for (int64_t j = first; j < last; ++j)
+        to[i * rows + j] = from[j * cols + i];
+    }
+  }
+}
+
 // The transpose of weight [rows, cols] for `steps` products of few rows. They
 // are faster against a matrix that is not read across, so for several of them
 // it is copied; the bits are the same.
@@ -22,9 +37,7 @@ ConstMatrix<T> TransposedWeight(const T* weight, int64_t rows, int64_t cols,
     return ConstMatrix<T>(weight, rows, cols).Transposed();
   }
   T* const out = scratch.New(rows * cols);
-  for (int64_t i = 0; i < cols; ++i) {
-    for (int64_t j = 0; j < rows; ++j) out[i * rows + j] = weight[j * cols + i];
-  }
+  CopyTransposed(weight, rows, cols, out);
   return {out, cols, rows};
 }
 
