@@ -219,13 +219,11 @@ void BatchSearch::Remove(int64_t sentence) {
   }
 }
 
-// Decides on the rows of the next step: as many for each sentence as the
-// largest beam has. Rows that no hypothesis needs repeat the first.
+// Decides on the rows of the next step: as many for each sentence as a beam may
+// have, whatever the others need. Rows that no hypothesis needs repeat the
+// first.
 void BatchSearch::LayOutRows() {
-  int64_t beams = 0;
-  for (const Sentence& sentence : sentences_.first(live_)) {
-    beams = std::max(beams, sentence.num_beams);
-  }
+  const int64_t beams = options_.beam;
   StepTrace& trace = steps_[step_];
   trace.rows = New<int32_t>(live_ * beams);
   trace.words = New<int32_t>(live_ * beams);

@@ -33,7 +33,9 @@
 namespace regard {
 namespace {
 
+using ::testing::FloatNear;
 using ::testing::IsEmpty;
+using ::testing::Pointwise;
 
 using Ids = std::vector<int32_t>;
 
@@ -348,7 +350,8 @@ TEST_P(BatchedSearchTest, SentencesThatEndEarlierLeaveTheOthersAsTheyAre) {
                                         << beam << ", sentence " << i);
         const Translation expected = SimpleSearch(model, sources[i], options);
         EXPECT_EQ(found[i].ids, expected.ids);
-        EXPECT_EQ(found[i].weights, expected.weights);
+        EXPECT_THAT(found[i].weights,
+                    Pointwise(FloatNear(1e-5f), expected.weights));
         EXPECT_NEAR(found[i].log_probability, expected.log_probability, 1e-4);
         EXPECT_EQ(found[i].finished, expected.finished);
         shortest = std::min(shortest, found[i].ids.size());
