@@ -68,6 +68,13 @@ class Optimizer {
   void Reduce(absl::Span<GradientSlab<T>* const> shards);
   UpdateStatistics Update(double learning_rate);
 
+  // The gradient as last reduced, before clipping; empty before that. Where an
+  // update is one batch it stands in the first shard, until its next step.
+  absl::Span<const T> gradient() const {
+    const int64_t size = gradient_ == nullptr ? 0 : parameters_.slab_size();
+    return absl::MakeConstSpan(gradient_, static_cast<size_t>(size));
+  }
+
   // The state that a checkpoint keeps.
   int64_t updates() const { return updates_; }
   void set_updates(int64_t updates) { updates_ = updates; }
