@@ -178,7 +178,7 @@ template <typename T>
 struct BackwardScratch {
   T* weights;    // [queries, keys] of the block
   T* d_weights;  // the same
-  T* mean;       // [queries], sum over k of weights d_weights
+  T* mean;       // [queries], sum of weights d_weights over all keys
 };
 
 template <typename T>
@@ -188,7 +188,10 @@ void BackwardBlock(const Problem<T>& p, const MaskReader& reader,
                    const BackwardScratch<T>& s, const Gradients<T>& d) {
   const int64_t width = p.width();
   const int64_t value_width = p.value_width();
-  for (int64_t i = 0; i < block.count; ++i) {
+  // Of a row whose keys are all in one block, the mean comes from the weights:
+  // a row that sees one key then has a gradient of exactly 0.
+  const bool one_block = block.reach <= kKeyBlock;
+  for (int64_t i = 0; !one_block && i < block.count; ++i) {
     s.mean[i] = DotRow(context + i * value_width, d_context + i * value_width,
                        value_width);
   }
@@ -211,9 +214,9 @@ void BackwardBlock(const Problem<T>& p, const MaskReader& reader,
              .Transposed(),
          MutableMatrix<T>(s.d_weights, block.count, count));
     for (int64_t i = 0; i < block.count; ++i) {
-      const T mean = s.mean[i];
       const T* __restrict weight = s.weights + i * count;
       T* __restrict d_score = s.d_weights + i * count;
+      const T mean = one_block ? DotRow(weight, d_score, count) : s.mean[i];
       for (int64_t j = 0; j < count; ++j) {
         d_score[j] = weight[j] * (d_score[j] - mean);
       }
