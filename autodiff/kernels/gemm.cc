@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "Eigen/Core"
 #include "autodiff/kernels/gemm_kernel.h"
+#include "autodiff/kernels/matrix.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -15,10 +15,7 @@ namespace {
 
 thread_local int64_t gemm_flops = 0;
 
-// The inner extent is cut into pieces of this length, each a chain of its own
-// that is added to the result: the number is part of the bits.
-constexpr int64_t kDepth = 256;
-// Panels that are packed at a time: with kDepth a part of the second cache.
+// Panels that are packed at a time: with kGemmDepth a part of the second cache.
 constexpr int64_t kPanelsPacked = 10;
 // Rows of the left operand that are packed at a time.
 constexpr int64_t kRowsPacked = 128;
@@ -44,43 +41,6 @@ class PackingBuffer {
   int64_t size_ = 0;
 };
 
-template <typename T>
-const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
-  return x.transposed ? x.data + j * x.stride + i : x.data + i * x.stride + j;
-}
-
-// Rows first .. first + depth - 1 of b, from column `col` on, as a panel.
-template <typename T>
-void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
-               int64_t col, T* panel) {
-  using Packet = GemmPacket<T>;
-  constexpr int64_t kSize = kGemmPacket<T>;
-  const int64_t cols = std::min(kGemmPanel<T>, b.cols - col);
-  for (int64_t j = 0; j < cols; j += kSize) {
-    int64_t l = 0;
-    if (b.transposed && j + kSize <= cols) {
-      for (; l + kSize <= depth; l += kSize) {
-        Eigen::internal::PacketBlock<Packet, kSize> square;
-        for (int64_t i = 0; i < kSize; ++i) {
-          square.packet[i] =
-              Eigen::internal::ploadu<Packet>(At(b, first + l, col + j + i));
-        }
-        Eigen::internal::ptranspose(square);
-        for (int64_t i = 0; i < kSize; ++i) {
-          Eigen::internal::pstoreu(panel + (l + i) * kGemmPanel<T> + j,
-                                   square.packet[i]);
-        }
-      }
-    }
-    for (; l < depth; ++l) {
-      for (int64_t i = j; i < j + kSize; ++i) {
-        panel[l * kGemmPanel<T> + i] =
-            i < cols ? *At(b, first + l, col + i) : T(0);
-      }
-    }
-  }
-}
-
 // From one packed tile of rows to the next. The odd line keeps tiles from
 // falling on the same places of the cache.
 template <typename T>
@@ -102,46 +62,6 @@ void PackRows(const ConstMatrix<T>& a, int64_t row, int64_t rows, int64_t first,
     }
     std::copy_n(from + i, rows - i, tile);
   }
-}
-
-// Where a panel is read.
-template <typename T>
-struct Panel {
-  const T* data;
-  int64_t step;  // from row to row
-};
-
-template <typename T, int kRows>
-void RunRows(const GemmRows<T>& a, const Panel<T>& b, int64_t depth,
-             const GemmTile<T>& c) {
-  const int64_t packets = (c.cols + kGemmPacket<T> - 1) / kGemmPacket<T>;
-  if (packets == 1) {
-    RunGemmTile<T, kRows, 1>(a, b.data, b.step, depth, c);
-  } else if (packets == 2) {
-    RunGemmTile<T, kRows, 2>(a, b.data, b.step, depth, c);
-  } else {
-    RunGemmTile<T, kRows, 3>(a, b.data, b.step, depth, c);
-  }
-}
-
-// 1 .. kGemmRows rows.
-template <typename T>
-void RunTile(GemmRows<T> a, const Panel<T>& b, int64_t depth, int64_t rows,
-             GemmTile<T> c) {
-  if (rows == kGemmRows) return RunRows<T, kGemmRows>(a, b, depth, c);
-  const auto advance = [&](int64_t done) {
-    a.data += done * a.row_step;
-    c.data += done * c.stride;
-  };
-  if (kGemmRows > 4 && (rows & 4) != 0) {
-    RunRows<T, 4>(a, b, depth, c);
-    advance(4);
-  }
-  if ((rows & 2) != 0) {
-    RunRows<T, 2>(a, b, depth, c);
-    advance(2);
-  }
-  if ((rows & 1) != 0) RunRows<T, 1>(a, b, depth, c);
 }
 
 template <typename T>
@@ -248,8 +168,8 @@ void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c, GemmMode mode,
   if (c.rows == 0 || c.cols == 0) return;
   gemm_flops += 2 * c.rows * c.cols * a.cols;
   const Product<T> product(a, b, c, alpha);
-  for (int64_t first = 0; first < a.cols; first += kDepth) {
-    product.Run(first, std::min(kDepth, a.cols - first),
+  for (int64_t first = 0; first < a.cols; first += kGemmDepth) {
+    product.Run(first, std::min(kGemmDepth, a.cols - first),
                 /*add=*/first > 0 || mode == GemmMode::kAdd);
   }
 }

@@ -8,47 +8,9 @@
 
 #include <cstdint>
 
+#include "autodiff/kernels/matrix.h"
+
 namespace regard {
-
-// A row-major matrix to read: element (i, j) is data[i * stride + j], or
-// data[j * stride + i] where `transposed`.
-template <typename T>
-struct ConstMatrix {
-  const T* data;
-  int64_t rows;
-  int64_t cols;
-  int64_t stride;
-  bool transposed = false;
-
-  ConstMatrix(const T* data, int64_t rows, int64_t cols)
-      : ConstMatrix(data, rows, cols, cols) {}
-  ConstMatrix(const T* data, int64_t rows, int64_t cols, int64_t stride,
-              bool transposed = false)
-      : data(data),
-        rows(rows),
-        cols(cols),
-        stride(stride),
-        transposed(transposed) {}
-
-  // The transpose, read in place.
-  ConstMatrix Transposed() const {
-    return ConstMatrix(data, cols, rows, stride, !transposed);
-  }
-};
-
-// A row-major matrix to write.
-template <typename T>
-struct MutableMatrix {
-  T* data;
-  int64_t rows;
-  int64_t cols;
-  int64_t stride;
-
-  MutableMatrix(T* data, int64_t rows, int64_t cols)
-      : MutableMatrix(data, rows, cols, cols) {}
-  MutableMatrix(T* data, int64_t rows, int64_t cols, int64_t stride)
-      : data(data), rows(rows), cols(cols), stride(stride) {}
-};
 
 enum class GemmMode {
   kAssign,  // c = alpha a b

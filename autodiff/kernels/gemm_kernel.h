@@ -1,4 +1,5 @@
-// The inner part of the matrix product: a tile of the result in registers.
+// The inner part of matrix products: a tile of the result in registers, and
+// panels of the right operand laid out for it.
 //
 // Every element of a tile is one chain of multiply-adds over the inner extent,
 // whatever the tile's height and width: its bits depend on nothing but its row
@@ -6,9 +7,11 @@
 #ifndef AUTODIFF_KERNELS_GEMM_KERNEL_H_
 #define AUTODIFF_KERNELS_GEMM_KERNEL_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "Eigen/Core"
+#include "autodiff/kernels/matrix.h"
 
 namespace regard {
 
@@ -18,6 +21,10 @@ using GemmPacket = typename Eigen::internal::packet_traits<T>::type;
 // Elements of a packet.
 template <typename T>
 inline constexpr int64_t kGemmPacket = Eigen::internal::packet_traits<T>::size;
+
+// The inner extent of a product is cut into pieces of this length, each a chain
+// of its own that is added to the result: the number is part of the bits.
+inline constexpr int64_t kGemmDepth = 256;
 
 // Columns of a panel, which is how the right operand is packed: [depth, columns
 // of a panel], 0 past the last column.
@@ -119,6 +126,84 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
       out[j] = c.add ? out[j] + product : product;
     }
   }
+}
+
+// Element (i, j) of x.
+template <typename T>
+const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
+  return x.transposed ? x.data + j * x.stride + i : x.data + i * x.stride + j;
+}
+
+// Rows first .. first + depth - 1 of b, from column `col` on, as a panel.
+template <typename T>
+void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
+               int64_t col, T* panel) {
+  using Packet = GemmPacket<T>;
+  constexpr int64_t kSize = kGemmPacket<T>;
+  const int64_t cols = std::min(kGemmPanel<T>, b.cols - col);
+  for (int64_t j = 0; j < cols; j += kSize) {
+    int64_t l = 0;
+    if (b.transposed && j + kSize <= cols) {
+      for (; l + kSize <= depth; l += kSize) {
+        Eigen::internal::PacketBlock<Packet, kSize> square;
+        for (int64_t i = 0; i < kSize; ++i) {
+          square.packet[i] =
+              Eigen::internal::ploadu<Packet>(At(b, first + l, col + j + i));
+        }
+        Eigen::internal::ptranspose(square);
+        for (int64_t i = 0; i < kSize; ++i) {
+          Eigen::internal::pstoreu(panel + (l + i) * kGemmPanel<T> + j,
+                                   square.packet[i]);
+        }
+      }
+    }
+    for (; l < depth; ++l) {
+      for (int64_t i = j; i < j + kSize; ++i) {
+        panel[l * kGemmPanel<T> + i] =
+            i < cols ? *At(b, first + l, col + i) : T(0);
+      }
+    }
+  }
+}
+
+// Where a panel is read.
+template <typename T>
+struct Panel {
+  const T* data;
+  int64_t step;  // from row to row
+};
+
+template <typename T, int kRows>
+void RunRows(const GemmRows<T>& a, const Panel<T>& b, int64_t depth,
+             const GemmTile<T>& c) {
+  const int64_t packets = (c.cols + kGemmPacket<T> - 1) / kGemmPacket<T>;
+  if (packets == 1) {
+    RunGemmTile<T, kRows, 1>(a, b.data, b.step, depth, c);
+  } else if (packets == 2) {
+    RunGemmTile<T, kRows, 2>(a, b.data, b.step, depth, c);
+  } else {
+    RunGemmTile<T, kRows, 3>(a, b.data, b.step, depth, c);
+  }
+}
+
+// 1 .. kGemmRows rows.
+template <typename T>
+void RunTile(GemmRows<T> a, const Panel<T>& b, int64_t depth, int64_t rows,
+             GemmTile<T> c) {
+  if (rows == kGemmRows) return RunRows<T, kGemmRows>(a, b, depth, c);
+  const auto advance = [&](int64_t done) {
+    a.data += done * a.row_step;
+    c.data += done * c.stride;
+  };
+  if (kGemmRows > 4 && (rows & 4) != 0) {
+    RunRows<T, 4>(a, b, depth, c);
+    advance(4);
+  }
+  if ((rows & 2) != 0) {
+    RunRows<T, 2>(a, b, depth, c);
+    advance(2);
+  }
+  if ((rows & 1) != 0) RunRows<T, 1>(a, b, depth, c);
 }
 
 }  // namespace regard

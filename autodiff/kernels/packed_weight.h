@@ -21,9 +21,8 @@ class PackedWeight {
 
   int64_t out() const { return out_; }
 
-  // y [rows, out] = x [rows, in] W^T + bias [out]. Each element is one chain of
-  // multiply-adds over `in`, so its bits depend on its row alone. They may
-  // differ from those of Gemm().
+  // y [rows, out] = x [rows, in] W^T + bias [out], with the bits of Gemm() that
+  // adds to the bias.
   void Multiply(const T* x, int64_t rows, const T* bias, T* y) const;
 
  private:
