@@ -35,7 +35,8 @@ void PlanParameters(const ParameterStore<float>& store,
   plan->elements = store.num_elements();
   const int64_t slab = plan->elements * static_cast<int64_t>(sizeof(float));
   plan->value_bytes = slab;
-  plan->gradient_bytes = slab * (config.num_shards() + 1);
+  const bool accumulates = config.optimizer().accumulate_batches() > 1;
+  plan->gradient_bytes = slab * (config.num_shards() + (accumulates ? 1 : 0));
   plan->moment_bytes = slab * Moments(config.optimizer());
 }
 

@@ -37,8 +37,9 @@ struct ResourcePlan {
   int64_t elements = 0;                      // of all of them
   // Bytes while training.
   int64_t value_bytes = 0;
-  int64_t gradient_bytes = 0;  // one copy per shard, and their sum
-  int64_t moment_bytes = 0;    // of the optimiser
+  // One copy per shard, and a sum where several batches make an update.
+  int64_t gradient_bytes = 0;
+  int64_t moment_bytes = 0;  // of the optimiser
   // Of forward and backward together with all shards at once; in proportion
   // from the examples that were measured. Absent for a model that is too large.
   std::optional<int64_t> activation_bytes;

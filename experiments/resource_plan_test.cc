@@ -56,8 +56,15 @@ TEST(ResourcePlan, CountsParametersByHand) {
   const int64_t gru = 3 * 3 * (2 + 3) + 2 * 3 * 3;
   EXPECT_EQ(plan.elements, 10 * 2 + gru + 20 * 2 + gru + 20 * 3 + 20);
   EXPECT_EQ(plan.value_bytes, 4 * plan.elements);
-  EXPECT_EQ(plan.gradient_bytes, 3 * 4 * plan.elements);
+  EXPECT_EQ(plan.gradient_bytes, 2 * 4 * plan.elements);
   EXPECT_FALSE(plan.updates.has_value());
+}
+
+TEST(ResourcePlan, CountsTheSumOfSeveralBatches) {
+  Experiment config = SmallTranslation();
+  config.mutable_optimizer()->set_accumulate_batches(4);
+  const ResourcePlan plan = Plan(config, SmallSentences());
+  EXPECT_EQ(plan.gradient_bytes, 3 * 4 * plan.elements);
 }
 
 TEST(ResourcePlan, CountsTheMomentsOfEachOptimizer) {

@@ -79,7 +79,9 @@ std::string ResourcePlanText(const ResourcePlan& plan,
   memory("values", plan.value_bytes, "");
   memory("gradients", plan.gradient_bytes,
          absl::StrCat("  of num_shards: ", config.num_shards(),
-                      ", and their sum"));
+                      config.optimizer().accumulate_batches() > 1
+                          ? ", and the sum over batches"
+                          : ""));
   memory("moments", plan.moment_bytes, "  of the optimizer");
   const std::string measured =
       plan.measured_examples == config.training().batch_size()

@@ -94,7 +94,7 @@ class Product {
 
     // Columns that can be read where they are: whole packets.
     int64_t InPlace(const ConstMatrix<T>& b) const {
-      return b.transposed ? 0 : cols / kGemmPacket<T> * kGemmPacket<T>;
+      return b.transposed ? 0 : cols / kPacketSize<T> * kPacketSize<T>;
     }
   };
 

@@ -12,15 +12,9 @@
 
 #include "Eigen/Core"
 #include "autodiff/kernels/matrix.h"
+#include "autodiff/kernels/packets.h"
 
 namespace regard {
-
-template <typename T>
-using GemmPacket = typename Eigen::internal::packet_traits<T>::type;
-
-// Elements of a packet.
-template <typename T>
-inline constexpr int64_t kGemmPacket = Eigen::internal::packet_traits<T>::size;
 
 // The inner extent of a product is cut into pieces of this length, each a chain
 // of its own that is added to the result: the number is part of the bits.
@@ -30,7 +24,7 @@ inline constexpr int64_t kGemmDepth = 256;
 // of a panel], 0 past the last column.
 inline constexpr int kGemmPackets = 3;
 template <typename T>
-inline constexpr int64_t kGemmPanel = kGemmPackets* kGemmPacket<T>;
+inline constexpr int64_t kGemmPanel = kGemmPackets* kPacketSize<T>;
 
 // Rows of the highest tile: with a panel's columns it fills the registers.
 inline constexpr int kGemmRows =
@@ -66,13 +60,12 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
   using Eigen::internal::pmul;
   using Eigen::internal::pset1;
   using Eigen::internal::pstoreu;
-  using Packet = GemmPacket<T>;
-  constexpr int64_t kSize = kGemmPacket<T>;
-  Packet sums[kRows][kPackets];
+  constexpr int64_t kSize = kPacketSize<T>;
+  Packet<T> sums[kRows][kPackets];
 #pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 3
-    for (int j = 0; j < kPackets; ++j) sums[i][j] = pset1<Packet>(T(0));
+    for (int j = 0; j < kPackets; ++j) sums[i][j] = pset1<Packet<T>>(T(0));
   }
   // The result is far away, and not needed before the end of the chains.
 #pragma GCC unroll 8
@@ -84,12 +77,14 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
   }
   const T* rows = a.data;
   for (int64_t l = 0; l < depth; ++l) {
-    Packet of_b[kPackets];
+    Packet<T> of_b[kPackets];
 #pragma GCC unroll 3
-    for (int j = 0; j < kPackets; ++j) of_b[j] = ploadu<Packet>(b + j * kSize);
+    for (int j = 0; j < kPackets; ++j) {
+      of_b[j] = ploadu<Packet<T>>(b + j * kSize);
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
-      const Packet factor = pset1<Packet>(rows[i * a.row_step]);
+      const Packet<T> factor = pset1<Packet<T>>(rows[i * a.row_step]);
 #pragma GCC unroll 3
       for (int j = 0; j < kPackets; ++j) {
         sums[i][j] = pmadd(factor, of_b[j], sums[i][j]);
@@ -98,15 +93,15 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
     rows += a.depth_step;
     b += b_step;
   }
-  const Packet alpha = pset1<Packet>(c.alpha);
+  const Packet<T> alpha = pset1<Packet<T>>(c.alpha);
   if (c.cols == kPackets * kSize) {
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 3
       for (int j = 0; j < kPackets; ++j) {
         T* const out = c.data + i * c.stride + j * kSize;
-        const Packet product = pmul(alpha, sums[i][j]);
-        pstoreu(out, c.add ? padd(ploadu<Packet>(out), product) : product);
+        const Packet<T> product = pmul(alpha, sums[i][j]);
+        pstoreu(out, c.add ? padd(ploadu<Packet<T>>(out), product) : product);
       }
     }
     return;
@@ -138,17 +133,16 @@ const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
 template <typename T>
 void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
                int64_t col, T* panel) {
-  using Packet = GemmPacket<T>;
-  constexpr int64_t kSize = kGemmPacket<T>;
+  constexpr int64_t kSize = kPacketSize<T>;
   const int64_t cols = std::min(kGemmPanel<T>, b.cols - col);
   for (int64_t j = 0; j < cols; j += kSize) {
     int64_t l = 0;
     if (b.transposed && j + kSize <= cols) {
       for (; l + kSize <= depth; l += kSize) {
-        Eigen::internal::PacketBlock<Packet, kSize> square;
+        Eigen::internal::PacketBlock<Packet<T>, kSize> square;
         for (int64_t i = 0; i < kSize; ++i) {
           square.packet[i] =
-              Eigen::internal::ploadu<Packet>(At(b, first + l, col + j + i));
+              Eigen::internal::ploadu<Packet<T>>(At(b, first + l, col + j + i));
         }
         Eigen::internal::ptranspose(square);
         for (int64_t i = 0; i < kSize; ++i) {
@@ -176,7 +170,7 @@ struct Panel {
 template <typename T, int kRows>
 void RunRows(const GemmRows<T>& a, const Panel<T>& b, int64_t depth,
              const GemmTile<T>& c) {
-  const int64_t packets = (c.cols + kGemmPacket<T> - 1) / kGemmPacket<T>;
+  const int64_t packets = (c.cols + kPacketSize<T> - 1) / kPacketSize<T>;
   if (packets == 1) {
     RunGemmTile<T, kRows, 1>(a, b.data, b.step, depth, c);
   } else if (packets == 2) {
