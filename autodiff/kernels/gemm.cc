@@ -17,8 +17,9 @@ thread_local int64_t gemm_flops = 0;
 
 // Panels that are packed at a time: with kGemmDepth a part of the second cache.
 constexpr int64_t kPanelsPacked = 10;
-// Rows of the left operand that are packed at a time.
-constexpr int64_t kRowsPacked = 128;
+// Rows of the left operand that meet those panels at a time: another part of
+// the second cache, packed or in place.
+constexpr int64_t kRowsAtATime = 128;
 
 // A buffer that only grows.
 template <typename T>
@@ -76,12 +77,11 @@ class Product {
   void Run(int64_t first, int64_t depth, bool add) const {
     const int64_t cols =
         b_.transposed ? kPanelsPacked * kGemmPanel<T> : c_.cols;
-    const int64_t rows = a_.transposed ? kRowsPacked : c_.rows;
     for (int64_t j = 0; j < c_.cols; j += cols) {
       const Block block = {first, depth, j, std::min(cols, c_.cols - j), add};
       const T* const packed = PackColumns(block);
-      for (int64_t i = 0; i < c_.rows; i += rows) {
-        RunBlock(block, i, std::min(rows, c_.rows - i), packed);
+      for (int64_t i = 0; i < c_.rows; i += kRowsAtATime) {
+        RunBlock(block, i, std::min(kRowsAtATime, c_.rows - i), packed);
       }
     }
   }

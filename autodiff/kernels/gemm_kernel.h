@@ -30,6 +30,10 @@ inline constexpr int64_t kGemmPanel = kGemmPackets* kPacketSize<T>;
 inline constexpr int kGemmRows =
     EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS >= 32 ? 8 : 4;
 
+// Rows of a panel that are fetched ahead: the processor does not see by itself
+// what comes next where they are far apart.
+inline constexpr int64_t kGemmAhead = 8;
+
 // The rows of the left operand that meet a panel: element (i, l) is
 // data[i * row_step + l * depth_step].
 template <typename T>
@@ -77,10 +81,12 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
   }
   const T* rows = a.data;
   for (int64_t l = 0; l < depth; ++l) {
+    const int64_t ahead = l + kGemmAhead < depth ? kGemmAhead * b_step : 0;
     Packet<T> of_b[kPackets];
 #pragma GCC unroll 3
     for (int j = 0; j < kPackets; ++j) {
       of_b[j] = ploadu<Packet<T>>(b + j * kSize);
+      __builtin_prefetch(b + ahead + j * kSize);
     }
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
