@@ -78,7 +78,10 @@ def _first_results(answered, reference, work, options, problems):
 
 
 def measure(work, options, problems):
-    """A list of Results; Regard's and those of a peer's best have rounds."""
+    """A list of Results; Regard's and those of a peer's best have rounds.
+
+    So has PyTorch's best idiomatic one, where that has a target of its own.
+    """
     weights = options.folder / f"{work.name}.safetensors"
     compiled = (options.compile == "all"
                 or work.name in options.compile.split(","))
@@ -95,11 +98,16 @@ def measure(work, options, problems):
             pairs = _first_results(answered, reference, work, options, problems)
             results += [result for _, result in pairs]
             pairs.sort(key=lambda pair: pair[1].first_guess)
-            keep = len(pairs) if engine == "regard" else 1
-            chosen += pairs[:keep]
+            kept = pairs if engine == "regard" else pairs[:1]
+            if engine == "torch" and work.idiomatic_target:
+                idiomatic = [pair for pair in pairs
+                             if pair[1].entry.form == "idiomatic"]
+                kept += [pair for pair in idiomatic[:1] if pair not in kept]
+            chosen += kept
             # What contends no more gives its memory back.
-            for contender, _ in pairs[keep:]:
-                contender.close()
+            for pair in pairs:
+                if pair not in kept:
+                    pair[0].close()
         _take_turns(chosen, options)
     finally:
         for contender, _ in chosen:

