@@ -26,19 +26,37 @@ Mask KeepMask(Tape<T>& tape, const Mask& mask) {
   return kept;
 }
 
-// Calls f(row, visible keys) for rows begin .. of [batch, heads, queries].
+// A row of scores, its (example, head), and what its query may see.
+struct ScoreRow {
+  int64_t row;
+  int64_t source;  // example * heads + head
+  VisibleKeys visible;
+};
+
+// Calls f(ScoreRow) for rows begin .. of [batch, heads, queries]. It counts,
+// because a division takes as long as a short row.
 template <typename F>
 void ForEachRow(const Shape& shape, const Mask& mask, int64_t begin,
                 int64_t end, F f) {
+  if (begin == end) return;
   const MaskReader reader(mask, shape[0], shape[2], shape[3]);
+  int64_t source = begin / shape[2];
+  int64_t query = begin % shape[2];
+  int64_t example = source / shape[1];
+  int64_t head = source % shape[1];
   for (int64_t row = begin; row < end; ++row) {
-    f(row, reader(row / (shape[1] * shape[2]), row % shape[2]));
+    f(ScoreRow{row, source, reader(example, query)});
+    if (++query < shape[2]) continue;
+    query = 0;
+    ++source;
+    if (++head < shape[1]) continue;
+    head = 0;
+    ++example;
   }
 }
 
 // Turns scores into weights, many rows at a time as long as they fit a core's
-// own cache, and calls normalize(row, keys up to its limit, weights), which
-// divides by the sum.
+// own cache, and calls normalize(ScoreRow, weights), which divides by the sum.
 template <typename T, typename F>
 void SoftmaxRows(Var<T> scores, const Mask& mask, T* weights, F normalize) {
   constexpr int64_t kBlock = 2048;  // elements
@@ -49,15 +67,16 @@ void SoftmaxRows(Var<T> scores, const Mask& mask, T* weights, F normalize) {
       std::max<int64_t>(1, kBlock / std::max<int64_t>(keys, 1));
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t end = std::min(rows, begin + step);
-    ForEachRow(shape, mask, begin, end, [&](int64_t row, VisibleKeys visible) {
-      T* const w = weights + row * keys;
-      ShiftByMax(scores.data() + row * keys, visible.dense, visible.limit, w);
-      std::fill(w + visible.limit, w + keys,
+    ForEachRow(shape, mask, begin, end, [&](const ScoreRow& r) {
+      T* const w = weights + r.row * keys;
+      ShiftByMax(scores.data() + r.row * keys, r.visible.dense, r.visible.limit,
+                 w);
+      std::fill(w + r.visible.limit, w + keys,
                 -std::numeric_limits<T>::infinity());
     });
     Exp(weights + begin * keys, weights + begin * keys, (end - begin) * keys);
-    ForEachRow(shape, mask, begin, end, [&](int64_t row, VisibleKeys visible) {
-      normalize(row, visible.limit, weights + row * keys);
+    ForEachRow(shape, mask, begin, end, [&](const ScoreRow& r) {
+      normalize(r, weights + r.row * keys);
     });
   }
 }
@@ -96,11 +115,15 @@ void SoftmaxRowBackward(const T* weights, const T* d_weights, int64_t n,
 // for each row where these are narrow; for wide ones, and for the one query of
 // a decoder's step, the pass is as fast or faster. Neither extent is one that a
 // batch pads, except that one query is a batch's of targets of one word: the
-// bits of the two ways differ.
+// bits of the two ways differ. A product reads every value for every query, so
+// all queries of an example have to see the same keys.
 constexpr int64_t kWidestProduct = 32;
 
-bool MakesProducts(int64_t queries, int64_t width) {
-  return queries > 1 && width > 1 && width <= kWidestProduct;
+bool MakesProducts(const Shape& scores, const Mask& mask, int64_t width) {
+  const bool same_keys =
+      !mask.causal && mask.dense.empty() &&
+      static_cast<int64_t>(mask.key_lengths.size()) <= scores[0];
+  return same_keys && scores[2] > 1 && width > 1 && width <= kWidestProduct;
 }
 
 // context[0 .. width) of one row: the mean of n values. Those of weight 0 are
@@ -141,21 +164,28 @@ void ContextRowBackward(const T* weights, const T* values, int64_t n,
 
 // Where values are numbers, and nobody has a gradient of the weights, a row
 // needs no sum: <weights, d_weights> is d times the context. Adds to the
-// gradients of the values and of the scores, null where nobody asks.
+// gradients of the values, and adds or assigns those of the scores of all keys;
+// each is null where nobody asks.
 template <typename T>
 void RegressionRowBackward(const T* weights, const T* values, int64_t n,
-                           T context, T d, T* __restrict d_values,
-                           T* __restrict d_scores) {
+                           int64_t keys, T context, T d, bool accumulate,
+                           T* __restrict d_values, T* __restrict d_scores) {
   if (d_values != nullptr) {
     for (int64_t k = 0; k < n; ++k) {
       d_values[k] += weights[k] == T(0) ? T(0) : weights[k] * d;
     }
   }
   if (d_scores == nullptr) return;
-  for (int64_t k = 0; k < n; ++k) {
-    const T share = weights[k] * (d * (values[k] - context));
-    d_scores[k] += weights[k] == T(0) ? T(0) : share;
+  const auto share = [=](int64_t k) {
+    const T product = weights[k] * (d * (values[k] - context));
+    return weights[k] == T(0) ? T(0) : product;
+  };
+  if (accumulate) {
+    for (int64_t k = 0; k < n; ++k) d_scores[k] += share(k);
+    return;
   }
+  for (int64_t k = 0; k < n; ++k) d_scores[k] = share(k);
+  std::fill(d_scores + n, d_scores + keys, T(0));
 }
 
 }  // namespace
@@ -170,19 +200,18 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask) {
   const int64_t keys = shape[3];
   Var<T> weights = tape.New(shape, scores.needs_grad());
   SoftmaxRows(scores, mask, weights.data(),
-              [](int64_t, int64_t n, T* w) { Normalize(n, w); });
+              [](const ScoreRow& r, T* w) { Normalize(r.visible.limit, w); });
   if (!scores.needs_grad()) return weights;
   const Mask kept = KeepMask(tape, mask);
   tape.Record("MaskedSoftmax", weights, [=] {
     auto d = scores.grad_ref();
     const bool accumulate = d.Begin();
     const T* d_weights = weights.grad_data();
-    ForEachRow(shape, kept, 0, scores.rows(),
-               [&](int64_t row, VisibleKeys visible) {
-                 SoftmaxRowBackward(weights.data() + row * keys,
-                                    d_weights + row * keys, visible.limit, keys,
-                                    accumulate, d.data() + row * keys);
-               });
+    ForEachRow(shape, kept, 0, scores.rows(), [&](const ScoreRow& r) {
+      const int64_t first = r.row * keys;
+      SoftmaxRowBackward(weights.data() + first, d_weights + first,
+                         r.visible.limit, keys, accumulate, d.data() + first);
+    });
   });
   return weights;
 }
@@ -200,19 +229,19 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   const int64_t keys = shape[3];
   const int64_t width = values.dim(3);
   const bool needs_grad = scores.needs_grad() || values.needs_grad();
-  const bool products = MakesProducts(queries, width);
+  const bool products = MakesProducts(shape, mask, width);
   Var<T> weights = tape.New(shape, scores.needs_grad());
   Var<T> context = tape.New({shape[0], shape[1], queries, width}, needs_grad);
-  SoftmaxRows(scores, mask, weights.data(), [&](int64_t row, int64_t n, T* w) {
-    // Rows of one (example, head) read the same values.
-    const T* const value = values.data() + row / queries * keys * width;
+  SoftmaxRows(scores, mask, weights.data(), [&](const ScoreRow& r, T* w) {
+    const T* const value = values.data() + r.source * keys * width;
+    const int64_t n = r.visible.limit;
     if (width == 1) {
-      context.data()[row] = NormalizeAndMean(n, value, w);
+      context.data()[r.row] = NormalizeAndMean(n, value, w);
       return;
     }
     Normalize(n, w);
     if (products) return;
-    ContextRow(w, value, n, width, context.data() + row * width);
+    ContextRow(w, value, n, width, context.data() + r.row * width);
   });
   if (products) {
     ForEachSource(shape, mask, [&](int64_t source, int64_t reach) {
@@ -233,21 +262,19 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     auto d_values = values.grad_ref();
     T* d_value = nullptr;
     if (d_values && d_context != nullptr) d_value = d_values.BeginPartial();
-    const MaskReader reader(kept, shape[0], queries, keys);
+    const bool accumulate = d_scores && d_scores.Begin();
     if (width == 1 && d_weights == nullptr) {
-      T* const d_score = d_scores ? d_scores.BeginPartial() : nullptr;
-      for (int64_t row = 0; row < shape[0] * shape[1] * queries; ++row) {
-        const int64_t source = row / queries;
+      ForEachRow(shape, kept, 0, scores.rows(), [&](const ScoreRow& r) {
         RegressionRowBackward(
-            weights.data() + row * keys, values.data() + source * keys,
-            reader(source / shape[1], row % queries).limit, context.data()[row],
-            d_context[row],
-            d_value == nullptr ? nullptr : d_value + source * keys,
-            d_score == nullptr ? nullptr : d_score + row * keys);
-      }
+            weights.data() + r.row * keys, values.data() + r.source * keys,
+            r.visible.limit, keys, context.data()[r.row], d_context[r.row],
+            accumulate,
+            d_value == nullptr ? nullptr : d_value + r.source * keys,
+            d_scores ? d_scores.data() + r.row * keys : nullptr);
+      });
       return;
     }
-    const bool accumulate = d_scores && d_scores.Begin();
+    const MaskReader reader(kept, shape[0], queries, keys);
     const bool by_products = products && d_context != nullptr;
     ScratchScope<T> scratch(*tape_pointer);
     // Of the weights of a source, where products make them, else of a row.

@@ -24,8 +24,8 @@ struct WeightsAndContext {
 };
 
 // Both at once, reading the scores once: MaskedSoftmax followed by MatMul.
-// values [batch, heads, keys, value width]; those that no query of an example
-// may see are not read.
+// values [batch, heads, keys, value width]; those that the mask hides from a
+// query do not reach its context, not even if they are NaN.
 template <typename T>
 WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
                                           Var<T> values);

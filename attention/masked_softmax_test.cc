@@ -1,5 +1,6 @@
 #include "attention/masked_softmax.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -215,6 +216,28 @@ TEST(MaskedSoftmaxTest, MaskedWeightsAndGradientsAreExactlyZero) {
 
 // Hidden, and not of score 0 as a published version has it: that would leave
 // both of the hidden keys a share.
+TEST(MaskedSoftmaxTest, AHiddenValueReachesNoContext) {
+  for (const int64_t width : {1, 4, 40}) {
+    for (const Mask& mask : Masks()) {
+      for (int64_t k = 0; k < 5; ++k) {
+        Tape<float> tape;
+        const Var<float> scores = tape.Full(kShape, 0.5f);
+        Var<float> values = tape.Full({2, 2, 5, width}, 1.0f);
+        for (int64_t source = 0; source < 4; ++source) {
+          std::fill_n(values.data() + (source * 5 + k) * width, width, NAN);
+        }
+        const Var<float> context =
+            MaskedSoftmaxContext(scores, mask, values).context;
+        for (int64_t row = 0; row < 12; ++row) {
+          const float* const first = context.data() + row * width;
+          EXPECT_EQ(std::isnan(*first), Visible(mask, row / 6, row % 3, k))
+              << "width " << width << ", row " << row << ", key " << k;
+        }
+      }
+    }
+  }
+}
+
 TEST(MaskedSoftmaxTest, IsTheShareOfTheVisible) {
   Tape<double> tape;
   const std::vector<int32_t> lengths = {2};

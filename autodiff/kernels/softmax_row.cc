@@ -23,27 +23,43 @@ Packet<T> Load(const T* x) {
   return packet::ploadu<Packet<T>>(x);
 }
 
+// As many integers as a packet has elements, and as wide.
+template <typename T>
+struct IntegersOf {
+  using Integer = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  typedef Integer Type __attribute__((vector_size(sizeof(Packet<T>))));
+};
+template <typename T>
+using Integers = typename IntegersOf<T>::Type;
+
+// `x` where the mask's bits are set, and -inf where they are not.
+template <typename T>
+Packet<T> Select(const Integers<T>& mask, const Packet<T>& x) {
+  return packet::pselect(std::bit_cast<Packet<T>>(mask), x,
+                         packet::pset1<Packet<T>>(kMinusInfinity<T>));
+}
+
 // `x` where the bytes are not 0, and -inf elsewhere.
 template <typename T>
 Packet<T> Hide(const Packet<T>& x, const uint8_t* visible) {
-  using Integer = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
   typedef int8_t Bytes __attribute__((vector_size(kPacketSize<T>)));
-  typedef Integer Integers __attribute__((vector_size(sizeof(Packet<T>))));
   Bytes bytes;
   std::memcpy(&bytes, visible, sizeof(bytes));
-  const Integers mask = __builtin_convertvector(bytes != 0, Integers);
-  return packet::pselect(std::bit_cast<Packet<T>>(mask), x,
-                         packet::pset1<Packet<T>>(kMinusInfinity<T>));
+  return Select<T>(__builtin_convertvector(bytes != 0, Integers<T>), x);
 }
 
 // The same of the first `count` elements; -inf after them.
 template <typename T>
 Packet<T> HidePart(const T* x, const uint8_t* visible, int64_t count) {
-  uint8_t bytes[kPacketSize<T>] = {};
+  // A bit each, which stay in a register: bytes that are written one by one
+  // have to reach the cache before they can be read as a packet.
+  int bits = 0;
   for (int64_t i = 0; i < count; ++i) {
-    bytes[i] = visible == nullptr ? 1 : visible[i];
+    bits |= (visible == nullptr || visible[i] != 0) << i;
   }
-  return Hide<T>(LoadPart(x, count), bytes);
+  Integers<T> bit_of_element;
+  for (int i = 0; i < kPacketSize<T>; ++i) bit_of_element[i] = 1 << i;
+  return Select<T>((bits & bit_of_element) != 0, LoadPart(x, count));
 }
 
 template <bool kMean, typename T>
