@@ -41,6 +41,20 @@ Var<T> Tape<T>::Input(const Shape& shape, absl::Span<const T> values) {
 }
 
 template <typename T>
+Var<T> Tape<T>::Table(T* value, T* grad, const Shape& shape,
+                      uint8_t* touched_rows) {
+  REGARD_CHECK_EQ(shape.rank(), 2) << "a table " << shape;
+  void* const memory =
+      arena_.Allocate(sizeof(TableNode<T>), alignof(TableNode<T>));
+  auto* const node = new (memory)
+      TableNode<T>{{value, grad, this, shape.size(), nodes_++,
+                    /*needs_grad=*/true, false, false, /*is_table=*/true},
+                   touched_rows,
+                   shape[0]};
+  return Var<T>(node, KeepShape(shape));
+}
+
+template <typename T>
 void Tape<T>::Backward(Var<T> scalar, T seed) {
   REGARD_CHECK_EQ(scalar.size(), 1) << "Backward() from " << scalar.shape();
   if (auto d = scalar.grad_ref()) d.AddEach([=](int64_t) { return seed; });

@@ -32,32 +32,16 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
+#include "autodiff/node.h"
 #include "autodiff/shape.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
-template <typename T>
-class Tape;
-
 // A row-major array seen as [rows, cols].
 template <typename T>
 using ArrayMap = Eigen::Map<
     Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
-
-// Storage of one value and its gradient; shared by reshapes of the same value.
-template <typename T>
-struct Node {
-  T* value;
-  T* grad;  // null until first touched
-  Tape<T>* tape;
-  int64_t size;
-  uint32_t index;   // counts the tape's nodes in order of creation
-  bool needs_grad;  // whether Backward() should come here
-  bool touched;     // whether `grad` holds something
-  // Whether -inf and inf are values like others here, as -inf is in a score.
-  bool infinity_is_legal;
-};
 
 // Access to the gradient of one operand from inside a backward closure. The
 // first contribution is assigned, later ones are added, whichever record comes
@@ -109,6 +93,9 @@ class GradRef {
     return node_->grad;
   }
 
+  // The same for kernels that write to these rows only.
+  T* BeginRows(absl::Span<const int32_t> rows);
+
   T* data() const { return node_->grad; }
 
  private:
@@ -134,7 +121,10 @@ class Var {
   bool has_value() const { return node_ != nullptr; }
 
   Tape<T>& tape() const { return *node()->tape; }
-  const Shape& shape() const { return *shape_; }
+  const Shape& shape() const {
+    if (has_value()) node();  // checks that it still lives
+    return *shape_;
+  }
   int64_t dim(int axis) const { return shape()[axis]; }
   int64_t size() const { return node()->size; }
   int64_t rows() const { return shape().rows(); }
@@ -257,6 +247,11 @@ class Tape {
                   KeepShape(shape));
   }
 
+  // A leaf [rows, cols] whose gradient reaches few rows, as an embedding's
+  // does: it marks those in `touched_rows` [rows], and never reads or writes
+  // the others. At first no row is marked, and all of `grad` is zero.
+  Var<T> Table(T* value, T* grad, const Shape& shape, uint8_t* touched_rows);
+
   // A leaf whose storage is the tape's, for tests and analyses.
   Var<T> Input(const Shape& shape, absl::Span<const T> values);
 
@@ -360,8 +355,8 @@ class Tape {
 
   Node<T>* NewNode(T* value, T* grad, int64_t size, bool needs_grad) {
     void* const memory = arena_.Allocate(sizeof(Node<T>), alignof(Node<T>));
-    return new (memory)
-        Node<T>{value, grad, this, size, nodes_++, needs_grad, false, false};
+    return new (memory) Node<T>{value,      grad,  this,  size, nodes_++,
+                                needs_grad, false, false, false};
   }
 
   [[noreturn]] static void RefuseGrad();
@@ -424,11 +419,24 @@ class ScratchScope {
 
 template <typename T>
 bool GradRef<T>::Begin() {
+  if (node_->is_table) static_cast<TableNode<T>*>(node_)->MarkAllRows();
   if (node_->touched) return true;
   if (node_->grad == nullptr) node_->tape->AllocateGrad(node_);
   node_->touched = true;
   node_->tape->NoteTouched(node_);
   return false;
+}
+
+template <typename T>
+T* GradRef<T>::BeginRows(absl::Span<const int32_t> rows) {
+  if (!node_->is_table) return BeginPartial();
+  auto* const table = static_cast<TableNode<T>*>(node_);
+  for (const int32_t row : rows) table->touched_rows[row] = 1;
+  if (!table->touched) {
+    table->touched = true;
+    table->tape->NoteTouched(table);
+  }
+  return table->grad;
 }
 
 template <typename T>

@@ -206,6 +206,7 @@ TEST(TapeDeathTest, UseAfterResetIsCaught) {
   Var<double> x = tape.Input({1}, {1});
   tape.Reset();
   EXPECT_DEATH(x.data(), "outlived");
+  EXPECT_DEATH(x.shape(), "outlived");
 }
 #endif
 

@@ -9,7 +9,8 @@ namespace regard {
 template <typename T>
 Embedding<T>::Embedding(const ParameterScope<T>& scope, int64_t vocabulary,
                         int64_t width, const Initializer& initializer)
-    : weight_(scope.Add("weight", {vocabulary, width}, initializer)) {}
+    : weight_(scope.Add("weight", {vocabulary, width}, initializer,
+                        {.sparse_gradient = true})) {}
 
 template <typename T>
 Var<T> Embedding<T>::operator()(Forward<T>& forward,

@@ -29,13 +29,19 @@ void Forward<T>::BeginStep() {
   // A leaf takes mutable storage for the sake of its gradient; operations
   // write to outputs only, so the values stay as they are.
   T* const values = const_cast<T*>(parameters_.values().data());
-  T* const gradients =
-      gradients_ == nullptr ? nullptr : gradients_->values().data();
-  for (const ParameterInfo& info : parameters_.parameters()) {
-    const bool needs_grad = gradients != nullptr && info.options.trainable;
-    leaves_.push_back(tape_.Leaf(values + info.offset,
-                                 needs_grad ? gradients + info.offset : nullptr,
-                                 info.shape));
+  const absl::Span<const ParameterInfo> infos = parameters_.parameters();
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const ParameterInfo& info = infos[i];
+    T* const value = values + info.offset;
+    if (gradients_ == nullptr || !info.options.trainable) {
+      leaves_.push_back(tape_.Leaf(value, nullptr, info.shape));
+      continue;
+    }
+    T* const gradient = gradients_->values().data() + info.offset;
+    uint8_t* const rows = gradients_->touched_rows(static_cast<int32_t>(i));
+    leaves_.push_back(rows == nullptr
+                          ? tape_.Leaf(value, gradient, info.shape)
+                          : tape_.Table(value, gradient, info.shape, rows));
   }
 }
 
@@ -53,6 +59,7 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
                           absl::Span<const double> seeds) {
   REGARD_CHECK(gradients_ != nullptr) << "Backward() without gradients";
   REGARD_CHECK_EQ(scalars.size(), seeds.size());
+  gradients_->BeginStep(parameters_);
   for (size_t i = 0; i < scalars.size(); ++i) {
     REGARD_CHECK_EQ(scalars[i].size(), 1) << scalars[i].shape();
     const T seed = static_cast<T>(seeds[i]);

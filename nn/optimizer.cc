@@ -17,23 +17,31 @@ void AddTo(T* __restrict sum, const T* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) sum[i] += x[i];
 }
 
-// sum[i] = the shards' elements begin + i, added as a balanced binary tree
-// whose shape depends on the number of shards alone. 0 <= i < n <= kChunk. The
-// sum may take the place of the first shard's elements.
-template <typename T>
-void SumShards(absl::Span<T* const> shards, int64_t begin, int64_t n, T* sum) {
-  if (shards.size() == 1) {
-    if (shards[0] + begin != sum) std::copy_n(shards[0] + begin, n, sum);
+// sum[i] = the sum over `count` shards from `first` on of part(shard)[i], added
+// as a balanced binary tree whose shape depends on `count` alone. A part is n
+// numbers, n <= kChunk, or null where they are all zero. The sum may take the
+// place of the first part.
+template <typename T, typename Part>
+void SumShards(const Part& part, size_t first, size_t count, int64_t n,
+               T* sum) {
+  if (count == 1) {
+    const T* const only = part(first);
+    if (only == nullptr) {
+      std::fill_n(sum, n, T(0));
+    } else if (only != sum) {
+      std::copy_n(only, n, sum);
+    }
     return;
   }
-  const size_t half = (shards.size() + 1) / 2;
-  SumShards(shards.subspan(0, half), begin, n, sum);
-  if (shards.size() == 2) {
-    AddTo(sum, shards[1] + begin, n);
+  const size_t half = (count + 1) / 2;
+  SumShards(part, first, half, n, sum);
+  if (count == 2) {
+    const T* const second = part(first + 1);
+    if (second != nullptr) AddTo(sum, second, n);
     return;
   }
   T right[Optimizer<T>::kChunk];
-  SumShards(shards.subspan(half), begin, n, right);
+  SumShards(part, first + half, count - half, n, right);
   AddTo(sum, right, n);
 }
 
@@ -73,6 +81,38 @@ Optimizer<T>::Optimizer(const OptimizerConfig& config,
     moments_.push_back({"momentum", Slab<T>(size)});
   }
   CutIntoRanges();
+  CutIntoPieces();
+}
+
+// Rows of sparse gradients are pieces; so is what lies between, chunk by chunk.
+template <typename T>
+void Optimizer<T>::CutIntoPieces() {
+  int64_t begin = 0;
+  const auto cut = [&](int64_t end, int64_t most, int32_t parameter) {
+    for (int64_t row = 0; begin < end; ++row) {
+      const int64_t row_end = std::min(end, begin + most);
+      while (begin < row_end) {
+        const int64_t next = std::min(row_end, (begin / kChunk + 1) * kChunk);
+        pieces_.push_back({begin, next, parameter, row});
+        begin = next;
+      }
+    }
+  };
+  const absl::Span<const ParameterInfo> infos = parameters_.parameters();
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const ParameterInfo& info = infos[i];
+    if (!info.options.sparse_gradient || !info.options.trainable) continue;
+    cut(info.offset, info.offset, kDense);
+    cut(info.offset + info.size(), info.shape[1], static_cast<int32_t>(i));
+  }
+  cut(parameters_.slab_size(), parameters_.slab_size(), kDense);
+  size_t piece = 0;
+  for (int64_t chunk = 0; chunk <= num_chunks(); ++chunk) {
+    while (piece < pieces_.size() && pieces_[piece].begin < chunk * kChunk) {
+      ++piece;
+    }
+    first_piece_.push_back(static_cast<int64_t>(piece));
+  }
 }
 
 template <typename T>
@@ -104,11 +144,11 @@ void Optimizer<T>::BeginReduction(absl::Span<GradientSlab<T>* const> shards) {
   for (GradientSlab<T>* shard : shards) {
     REGARD_CHECK_EQ(static_cast<int64_t>(shard->values().size()),
                     parameters_.slab_size());
-    shards_.push_back(shard->values().data());
+    shards_.push_back(shard);
   }
   gradient_ = batches_sum_.data();
   if (accumulate_batches_ == 1) {
-    gradient_ = shards_[0];
+    gradient_ = shards[0]->values().data();
     for (const GradientSlab<T>* shard : shards) shards[0]->TouchLike(*shard);
   }
   ++batches_;
@@ -116,17 +156,29 @@ void Optimizer<T>::BeginReduction(absl::Span<GradientSlab<T>* const> shards) {
 
 template <typename T>
 void Optimizer<T>::ReduceChunk(int64_t chunk) {
-  const int64_t begin = chunk * kChunk;
-  const int64_t n = std::min(kChunk, parameters_.slab_size() - begin);
-  T* const gradient = gradient_ + begin;
-  if (batches_ == 1) {
-    SumShards<T>(shards_, begin, n, gradient);
-  } else {
-    T sum[kChunk];
-    SumShards<T>(shards_, begin, n, sum);
-    AddTo(gradient, sum, n);
+  for (int64_t i = first_piece_[chunk]; i < first_piece_[chunk + 1]; ++i) {
+    const Piece& piece = pieces_[i];
+    const int64_t n = piece.end - piece.begin;
+    T* const gradient = gradient_ + piece.begin;
+    // The first shard's, where the sum may stand, is zero where not touched.
+    const auto part = [&](size_t shard) -> const T* {
+      GradientSlab<T>& slab = *shards_[shard];
+      const bool all_zero = shard > 0 && piece.parameter != kDense &&
+                            slab.touched_rows(piece.parameter)[piece.row] == 0;
+      return all_zero ? nullptr : slab.values().data() + piece.begin;
+    };
+    if (batches_ == 1) {
+      SumShards<T>(part, 0, shards_.size(), n, gradient);
+    } else {
+      T sum[kChunk];
+      SumShards<T>(part, 0, shards_.size(), n, sum);
+      AddTo(gradient, sum, n);
+    }
   }
   if (!ready()) return;
+  const int64_t begin = chunk * kChunk;
+  const int64_t n = std::min(kChunk, parameters_.slab_size() - begin);
+  const T* const gradient = gradient_ + begin;
   squared_norms_[chunk] = SumEach<double>(n, [=](int64_t i) {
     return static_cast<double>(gradient[i]) * static_cast<double>(gradient[i]);
   });

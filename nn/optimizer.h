@@ -89,7 +89,18 @@ class Optimizer {
     bool weight_decay;
   };
 
+  // A part of a chunk that a shard's gradient has or lacks as a whole: a row,
+  // or a part of it, of a sparse gradient.
+  struct Piece {
+    int64_t begin;
+    int64_t end;
+    int32_t parameter;  // kDense where every shard has it
+    int64_t row;
+  };
+  static constexpr int32_t kDense = -1;
+
   void CutIntoRanges();
+  void CutIntoPieces();
   void UpdateSgd(const Range& range);
   void UpdateAdam(const Range& range);
 
@@ -99,11 +110,13 @@ class Optimizer {
   Slab<T> batches_sum_;    // empty where an update is one batch
   T* gradient_ = nullptr;  // the sum: batches_sum_ or the first shard
   std::vector<Moment> moments_;
-  std::vector<double> squared_norms_;  // of each chunk of gradient_
-  std::vector<Range> ranges_;          // of trainable parameters
-  std::vector<int64_t> first_range_;   // of each chunk, and the end
-  std::vector<T*> shards_;             // between BeginReduction and ready
-  int32_t batches_ = 0;                // reduced for the coming update
+  std::vector<double> squared_norms_;     // of each chunk of gradient_
+  std::vector<Range> ranges_;             // of trainable parameters
+  std::vector<int64_t> first_range_;      // of each chunk, and the end
+  std::vector<Piece> pieces_;             // of the slab
+  std::vector<int64_t> first_piece_;      // of each chunk, and the end
+  std::vector<GradientSlab<T>*> shards_;  // between BeginReduction and ready
+  int32_t batches_ = 0;                   // reduced for the coming update
   int64_t updates_ = 0;
 
   // Of the current update.

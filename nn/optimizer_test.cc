@@ -205,6 +205,82 @@ TEST(OptimizerTest, AGradientOfAnotherShardDoesNotStay) {
   EXPECT_DOUBLE_EQ(store.values()[0], 0.8);
 }
 
+// An embedding of odd extents between two vectors, over several chunks.
+struct Embedded {
+  static constexpr int kRows = 50;
+  static constexpr int kCols = 201;
+
+  explicit Embedded(const std::string& config, bool sparse, int shards) {
+    store.Root().Add("before", {301}, Normal(1));
+    store.Root().Add("table", {kRows, kCols}, Normal(1),
+                     {.sparse_gradient = sparse});
+    store.Root().Add("after", {7}, Normal(1));
+    store.Finalize(5);
+    optimizer = std::make_unique<Optimizer<float>>(Config(config), store);
+    for (int i = 0; i < shards; ++i) {
+      owned.push_back(std::make_unique<GradientSlab<float>>(store));
+      slabs.push_back(owned.back().get());
+    }
+  }
+
+  // Each shard reaches other rows; some reach none.
+  void Step(uint64_t seed) {
+    for (size_t i = 0; i < slabs.size(); ++i) {
+      GradientSlab<float>& slab = *slabs[i];
+      slab.BeginStep(store);
+      const absl::Span<float> table =
+          store.Segment(slab.values(), Parameter<float>{1});
+      uint8_t* const touched = slab.touched_rows(1);
+      if (touched == nullptr) std::fill(table.begin(), table.end(), 0.0f);
+      const RandomStream stream(seed + 100 * i, "gradient");
+      for (int k = 0; k < 5 * static_cast<int>(i % 3); ++k) {
+        const auto row = static_cast<int>(
+            stream.UniformAt(static_cast<uint64_t>(k)) * kRows);
+        if (touched != nullptr) touched[row] = 1;
+        for (int j = 0; j < kCols; ++j) {
+          table[row * kCols + j] += static_cast<float>(
+              stream.NormalAt(static_cast<uint64_t>(1000 * k + j)));
+        }
+      }
+      for (const int index : {0, 2}) {
+        for (float& value :
+             store.Segment(slab.values(), Parameter<float>{index})) {
+          value = static_cast<float>(i) + 0.5f;
+        }
+      }
+      for (int index = 0; index < 3; ++index) {
+        slab.SetTouched(store.parameters()[index], index, true);
+      }
+    }
+    optimizer->Reduce(slabs);
+    if (optimizer->ready()) optimizer->Update(0.01);
+  }
+
+  ParameterStore<float> store;
+  std::unique_ptr<Optimizer<float>> optimizer;
+  std::vector<std::unique_ptr<GradientSlab<float>>> owned;
+  std::vector<GradientSlab<float>*> slabs;
+};
+
+TEST(OptimizerTest, ASparseGradientHasTheBitsOfADenseOne) {
+  for (const int shards : {1, 2, 3, 8}) {
+    for (const char* config : {"adam {} clip_norm: 1",
+                               "sgd { momentum: 0.9 } accumulate_batches: 2"}) {
+      Embedded sparse(config, true, shards);
+      Embedded dense(config, false, shards);
+      for (uint64_t step = 0; step < 6; ++step) {
+        sparse.Step(step);
+        dense.Step(step);
+        ASSERT_THAT(sparse.optimizer->gradient(),
+                    ElementsAreArray(dense.optimizer->gradient()))
+            << config << ", " << shards << " shards, step " << step;
+      }
+      EXPECT_THAT(sparse.store.values(),
+                  ElementsAreArray(dense.store.values()));
+    }
+  }
+}
+
 TEST(OptimizerTest, ContinuesFromSavedMoments) {
   const std::string config = "adam {}";
   ManyNumbers whole(config);

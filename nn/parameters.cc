@@ -128,12 +128,34 @@ template <typename T>
 GradientSlab<T>::GradientSlab(const ParameterStore<T>& store)
     : values_(store.slab_size()), touched_(store.parameters().size(), 0) {
   REGARD_CHECK(store.finalized()) << "gradients of an unfinished store";
+  int64_t rows = 0;
+  for (const ParameterInfo& info : store.parameters()) {
+    const bool sparse = info.options.sparse_gradient && info.options.trainable;
+    first_row_.push_back(sparse ? rows : -1);
+    if (sparse) rows += info.shape[0];
+  }
+  touched_rows_.assign(static_cast<size_t>(rows), 0);
+}
+
+template <typename T>
+void GradientSlab<T>::BeginStep(const ParameterStore<T>& store) {
+  for (size_t i = 0; i < first_row_.size(); ++i) {
+    uint8_t* const rows = touched_rows(static_cast<int32_t>(i));
+    if (rows == nullptr) continue;
+    const ParameterInfo& info = store.parameters()[i];
+    for (int64_t row = 0; row < info.shape[0]; ++row) {
+      if (rows[row] == 0) continue;
+      const int64_t cols = info.shape[1];
+      std::fill_n(values_.data() + info.offset + row * cols, cols, T(0));
+      rows[row] = 0;
+    }
+  }
 }
 
 template <typename T>
 void GradientSlab<T>::SetTouched(const ParameterInfo& info, int32_t index,
                                  bool touched) {
-  if (!touched && touched_[index] != 0) {
+  if (!touched && touched_[index] != 0 && first_row_[index] < 0) {
     std::fill_n(values_.data() + info.offset, info.size(), T(0));
   }
   touched_[index] = touched ? 1 : 0;
@@ -142,6 +164,9 @@ void GradientSlab<T>::SetTouched(const ParameterInfo& info, int32_t index,
 template <typename T>
 void GradientSlab<T>::TouchLike(const GradientSlab& other) {
   for (size_t i = 0; i < touched_.size(); ++i) touched_[i] |= other.touched_[i];
+  for (size_t i = 0; i < touched_rows_.size(); ++i) {
+    touched_rows_[i] |= other.touched_rows_[i];
+  }
 }
 
 template class ParameterStore<float>;

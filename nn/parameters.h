@@ -45,6 +45,9 @@ struct ParameterOptions {
   bool trainable = true;           // false: the optimiser never changes it
   bool weight_decay = true;        // whether weight decay applies
   double learning_rate_scale = 1;  // multiplies the schedule's learning rate
+  // Whether a step reaches few rows of this matrix, as of an embedding: only
+  // those of its gradient are then cleared and added. Changes no result.
+  bool sparse_gradient = false;
 };
 
 // What is known of a parameter besides its values.
@@ -169,6 +172,15 @@ class GradientSlab {
   absl::Span<T> values() { return values_.span(); }
   absl::Span<const T> values() const { return values_.span(); }
 
+  // Forgets the rows that the last step reached.
+  void BeginStep(const ParameterStore<T>& store);
+
+  // Marks of the rows of parameter `index` that the step reached, the others
+  // being zero; null where the gradient is not sparse.
+  uint8_t* touched_rows(int32_t index) {
+    return first_row_[index] < 0 ? nullptr : &touched_rows_[first_row_[index]];
+  }
+
   // Whether the last step reached parameter `index`; its segment is zero if
   // not.
   bool touched(int32_t index) const { return touched_[index] != 0; }
@@ -184,6 +196,8 @@ class GradientSlab {
  private:
   Slab<T> values_;
   std::vector<uint8_t> touched_;
+  std::vector<int64_t> first_row_;  // of each parameter; -1 where not sparse
+  std::vector<uint8_t> touched_rows_;
 };
 
 extern template class ParameterStore<float>;

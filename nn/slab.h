@@ -3,7 +3,6 @@
 #ifndef NN_SLAB_H_
 #define NN_SLAB_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -21,16 +20,18 @@ class Slab {
   Slab() = default;
   explicit Slab(int64_t size) : size_(size) {
     const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
-    const int64_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    memory_.reset(static_cast<T*>(std::aligned_alloc(
-        kAlignment, static_cast<size_t>(std::max(rounded, kAlignment)))));
-    REGARD_CHECK(memory_ != nullptr) << "out of memory: " << rounded << " B";
-    std::fill_n(memory_.get(), size, T(0));
+    // Zeroed by the system: pages that nobody writes to take no memory.
+    memory_.reset(std::calloc(static_cast<size_t>(bytes + kAlignment), 1));
+    REGARD_CHECK(memory_ != nullptr) << "out of memory: " << bytes << " B";
+    void* place = memory_.get();
+    size_t space = static_cast<size_t>(bytes + kAlignment);
+    data_ = static_cast<T*>(
+        std::align(kAlignment, static_cast<size_t>(bytes), place, space));
   }
 
   int64_t size() const { return size_; }
-  T* data() { return memory_.get(); }
-  const T* data() const { return memory_.get(); }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
   absl::Span<T> span() {
     return absl::MakeSpan(data(), static_cast<size_t>(size_));
   }
@@ -40,10 +41,11 @@ class Slab {
 
  private:
   struct Free {
-    void operator()(T* memory) const { std::free(memory); }
+    void operator()(void* memory) const { std::free(memory); }
   };
 
-  std::unique_ptr<T[], Free> memory_;
+  std::unique_ptr<void, Free> memory_;
+  T* data_ = nullptr;
   int64_t size_ = 0;
 };
 

@@ -35,7 +35,8 @@ Var<T> GatherRows(Var<T> table, absl::Span<const int32_t> ids,
   tape.Record("GatherRows", y, [=] {
     auto d = table.grad_ref();
     if (!d) return;
-    T* const grad = d.BeginPartial();
+    T* const grad =
+        d.BeginRows(absl::MakeConstSpan(kept, static_cast<size_t>(count)));
     for (int64_t i = 0; i < count; ++i) {
       const T* g = y.grad_data() + i * cols;
       T* __restrict row = grad + kept[i] * cols;

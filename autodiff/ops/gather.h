@@ -10,8 +10,8 @@
 namespace regard {
 
 // Row ids[i] of table [rows, cols] -> [leading.., cols], where `leading` has as
-// many elements as `ids`. `ids` may go away after the call. The first gradient
-// of a step clears the whole table's.
+// many elements as `ids`. `ids` may go away after the call. Where the table
+// is a Tape::Table(), the gradient touches these rows only.
 template <typename T>
 Var<T> GatherRows(Var<T> table, absl::Span<const int32_t> ids,
                   const Shape& leading);

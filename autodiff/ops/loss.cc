@@ -160,7 +160,9 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
   T* const d_weight =
       records && weight.needs_grad() ? arena.New<T>(weight.size()) : nullptr;
   T* const d_bias = records && bias_grad ? arena.New<T>(classes) : nullptr;
-  if (d_weight != nullptr) std::fill_n(d_weight, weight.size(), T(0));
+  if (d_weight != nullptr && rows == 0) {
+    std::fill_n(d_weight, weight.size(), T(0));
+  }
   if (d_bias != nullptr) std::fill_n(d_bias, classes, T(0));
   {
     ScratchScope<T> scratch(tape);
@@ -195,7 +197,7 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
       }
       if (d_weight != nullptr) {
         Gemm<T>(d_logits.Transposed(), x_block, {d_weight, classes, in},
-                GemmMode::kAdd);
+                begin == 0 ? GemmMode::kAssign : GemmMode::kAdd);
       }
     }
     *y.data() = SumRow<T>(losses, rows);
