@@ -62,6 +62,24 @@
     };
   }
 
+  // Room about a value that never changes, as in the still drawing: Chart.js
+  // gives it 1 on both sides, however small it is.
+  function roomAboutConstant(plot) {
+    const values = plot.series.flatMap(function (series) {
+      return series.ys.flatMap(function (y, i) {
+        const half = series.band ? series.band[i] : 0;
+        return y === null ? [] : [y - half, y + half];
+      });
+    });
+    const value = values[0];
+    if (plot.log || !value ||
+        values.some(function (other) { return other !== value; })) {
+      return {};
+    }
+    const half = Math.abs(value) / 2;
+    return {suggestedMin: value - half, suggestedMax: value + half};
+  }
+
   // Makes an entry of the legend show and hide its series.
   function switchable(item, chart, index, signal) {
     item.setAttribute('role', 'button');
@@ -116,7 +134,8 @@
         interaction: {mode: 'nearest', axis: 'x', intersect: false},
         scales: {
           x: axis(plot.x, 'linear'),
-          y: axis(plot.y, plot.log ? 'logarithmic' : 'linear'),
+          y: Object.assign(axis(plot.y, plot.log ? 'logarithmic' : 'linear'),
+                           roomAboutConstant(plot)),
         },
         plugins: {
           legend: {display: false},  // the figure has its own

@@ -73,7 +73,10 @@ class Axis {
       high_ = 1;
     }
     if (low_ == high_) {
-      const double half = std::max(0.5, 1e-3 * std::abs(low_));
+      // Half of the value, so that its size shows.
+      const double size = std::abs(low_);
+      const double half =
+          logarithmic_ || size < 1e-300 ? 0.5 : std::min(size / 2, 1e305);
       low_ -= half;
       high_ += half;
     }

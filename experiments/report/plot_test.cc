@@ -108,6 +108,14 @@ TEST(PlotFigureTest, DrawsNothingAndOnePoint) {
               Not(HasSubstr("nan")));
 }
 
+TEST(PlotFigureTest, ShowsTheSizeOfAValueThatNeverChanges) {
+  const std::string html = PlotFigure(
+      {.series = {{.name = "a", .xs = {1, 2}, .ys = {0.004, 0.004}}}});
+  EXPECT_THAT(html, HasSubstr(">0.002</text>"));
+  EXPECT_THAT(html, HasSubstr(">0.004</text>"));
+  EXPECT_THAT(html, Not(HasSubstr(">-")));
+}
+
 TEST(PlotFigureTest, EndsForValuesAtTheEdgesOfDouble) {
   for (const bool logarithmic : {false, true}) {
     PlotFigure({.series = {{.name = "a", .xs = {0, 1}, .ys = {1e16, 1e16 + 2}},
@@ -117,6 +125,12 @@ TEST(PlotFigureTest, EndsForValuesAtTheEdgesOfDouble) {
                             .xs = {-1.7e308, 1.7e308},
                             .ys = {5e-324, 1.7e308}}},
                 .logarithmic_y = logarithmic});
+    for (const double value : {5e-324, 1.7e308}) {
+      EXPECT_THAT(
+          PlotFigure({.series = {{.name = "a", .xs = {0}, .ys = {value}}},
+                      .logarithmic_y = logarithmic}),
+          Not(HasSubstr("nan")));
+    }
   }
 }
 
