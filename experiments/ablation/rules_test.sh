@@ -63,8 +63,10 @@ train() { # train fail|keep OUTPUTS [ARGUMENT...]: sets out and code.
 }
 
 train fail "${scratch}/once"
-train fail "${scratch}/twice"
-expect_text "success is quiet" "0 " "${code} ${out}"
+TMPDIR="${scratch}/missing" train fail "${scratch}/twice"
+expect_text "success is quiet, and needs no other folder" "0 " "${code} ${out}"
+[[ -z "$(find "${scratch}/twice" -name 'scratch*')" ]] ||
+  fail "a run takes away what it worked in"
 diff -r "${scratch}/once" "${scratch}/twice" || fail "a run repeats its bytes"
 
 train fail "${scratch}/failed" --set rate=-1

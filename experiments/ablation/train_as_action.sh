@@ -16,7 +16,8 @@ label="$2"
 on_failure="$3"
 shift 3
 
-scratch="$(mktemp -d)"
+# Among the outputs: what a run that is killed leaves goes with its sandbox.
+scratch="$(mktemp -d "$(realpath "${outputs}")/scratch.XXXXXX")"
 trap 'rm -rf "${scratch}"' EXIT
 run="${scratch}/run"
 
