@@ -72,13 +72,14 @@ class Product {
           const MutableMatrix<T>& c, T alpha)
       : a_(a), b_(b), c_(c), alpha_(alpha) {}
 
-  // c (+)= alpha a b over the inner indices first .. first + depth - 1. An
-  // operand that is read across is packed, by blocks.
-  void Run(int64_t first, int64_t depth, bool add) const {
+  // c = addend + alpha a b over the inner indices first .. first + depth - 1.
+  // An operand that is read across is packed, by blocks.
+  void Run(int64_t first, int64_t depth, GemmAddend<T> addend) const {
     const int64_t cols =
         b_.transposed ? kPanelsPacked * kGemmPanel<T> : c_.cols;
     for (int64_t j = 0; j < c_.cols; j += cols) {
-      const Block block = {first, depth, j, std::min(cols, c_.cols - j), add};
+      const Block block = {first, depth, j, std::min(cols, c_.cols - j),
+                           addend};
       const T* const packed = PackColumns(block);
       for (int64_t i = 0; i < c_.rows; i += kRowsAtATime) {
         RunBlock(block, i, std::min(kRowsAtATime, c_.rows - i), packed);
@@ -90,7 +91,13 @@ class Product {
   // Inner indices and columns.
   struct Block {
     int64_t first, depth, col, cols;
-    bool add;
+    GemmAddend<T> addend;
+
+    // What is added to the tile at `row` and `at`.
+    GemmAddend<T> AddendAt(int64_t row, int64_t at) const {
+      if (addend.data == nullptr) return addend;
+      return {addend.data + row * addend.stride + at, addend.stride};
+    }
 
     // Columns that can be read where they are: whole packets.
     int64_t InPlace(const ConstMatrix<T>& b) const {
@@ -139,7 +146,7 @@ class Product {
         RunTile<T>(tile, of_b, block.depth,
                    std::min<int64_t>(kGemmRows, rows - i),
                    {c_.data + (row + i) * c_.stride + block.col + j, c_.stride,
-                    cols, alpha_, block.add});
+                    cols, alpha_, block.AddendAt(row + i, block.col + j)});
         tile.data += tile_step;
       }
       j += cols;
@@ -152,17 +159,19 @@ class Product {
   const T alpha_;
 };
 
-}  // namespace
-
+// c = addend + alpha a b.
 template <typename T>
-void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c, GemmMode mode,
-          T alpha) {
+void Multiply(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
+              GemmAddend<T> addend, const MutableMatrix<T>& c, T alpha) {
   REGARD_CHECK_EQ(a.rows, c.rows) << "rows of the product";
   REGARD_CHECK_EQ(b.cols, c.cols) << "columns of the product";
   REGARD_CHECK_EQ(a.cols, b.rows) << "inner extent of the product";
-  if (a.cols == 0 && mode == GemmMode::kAssign) {
-    for (int64_t i = 0; i < c.rows; ++i) {
-      std::fill_n(c.data + i * c.stride, c.cols, T(0));
+  for (int64_t i = 0; a.cols == 0 && i < c.rows; ++i) {
+    T* const row = c.data + i * c.stride;
+    if (addend.data == nullptr) {
+      std::fill_n(row, c.cols, T(0));
+    } else if (addend.data != c.data) {
+      std::copy_n(addend.data + i * addend.stride, c.cols, row);
     }
   }
   if (c.rows == 0 || c.cols == 0) return;
@@ -170,8 +179,26 @@ void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c, GemmMode mode,
   const Product<T> product(a, b, c, alpha);
   for (int64_t first = 0; first < a.cols; first += kGemmDepth) {
     product.Run(first, std::min(kGemmDepth, a.cols - first),
-                /*add=*/first > 0 || mode == GemmMode::kAdd);
+                first == 0 ? addend : GemmAddend<T>{c.data, c.stride});
   }
+}
+
+}  // namespace
+
+template <typename T>
+void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c, GemmMode mode,
+          T alpha) {
+  const bool add = mode == GemmMode::kAdd;
+  Multiply<T>(a, b, {add ? c.data : nullptr, c.stride}, c, alpha);
+}
+
+template <typename T>
+void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
+              MutableMatrix<T> c) {
+  REGARD_CHECK_EQ(addend.rows, c.rows) << "rows of the addend";
+  REGARD_CHECK_EQ(addend.cols, c.cols) << "columns of the addend";
+  REGARD_CHECK(!addend.transposed) << "an addend is read row by row";
+  Multiply<T>(a, b, {addend.data, addend.stride}, c, T(1));
 }
 
 int64_t GemmFlops() { return gemm_flops; }
@@ -180,5 +207,9 @@ template void Gemm(ConstMatrix<float>, ConstMatrix<float>, MutableMatrix<float>,
                    GemmMode, float);
 template void Gemm(ConstMatrix<double>, ConstMatrix<double>,
                    MutableMatrix<double>, GemmMode, double);
+template void GemmPlus(ConstMatrix<float>, ConstMatrix<float>,
+                       ConstMatrix<float>, MutableMatrix<float>);
+template void GemmPlus(ConstMatrix<double>, ConstMatrix<double>,
+                       ConstMatrix<double>, MutableMatrix<double>);
 
 }  // namespace regard

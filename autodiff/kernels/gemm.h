@@ -22,6 +22,12 @@ template <typename T>
 void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c,
           GemmMode mode = GemmMode::kAssign, T alpha = T(1));
 
+// c [m, n] = addend [m, n] + a b. The addend is not transposed; a bias is one
+// that is Repeated().
+template <typename T>
+void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
+              MutableMatrix<T> c);
+
 // Floating-point operations (2 m n k each) of this thread's products so far.
 int64_t GemmFlops();
 

@@ -43,15 +43,22 @@ struct GemmRows {
   int64_t depth_step;
 };
 
-// The tile to write: c (+)= alpha times the chain. `cols` may be less than the
-// packets hold.
+// What a product is added to, row by row; null where there is nothing.
+template <typename T>
+struct GemmAddend {
+  const T* data;
+  int64_t stride;
+};
+
+// The tile to write: c = addend + alpha times the chain. `cols` may be less
+// than the packets hold. The addend may be c itself.
 template <typename T>
 struct GemmTile {
   T* data;
   int64_t stride;
   int64_t cols;
   T alpha;
-  bool add;
+  GemmAddend<T> addend;
 };
 
 // kRows rows against kPackets packets of a panel whose rows are b_step apart.
@@ -100,14 +107,18 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
     b += b_step;
   }
   const Packet<T> alpha = pset1<Packet<T>>(c.alpha);
+  const bool add = c.addend.data != nullptr;
   if (c.cols == kPackets * kSize) {
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 3
       for (int j = 0; j < kPackets; ++j) {
-        T* const out = c.data + i * c.stride + j * kSize;
-        const Packet<T> product = pmul(alpha, sums[i][j]);
-        pstoreu(out, c.add ? padd(ploadu<Packet<T>>(out), product) : product);
+        Packet<T> product = pmul(alpha, sums[i][j]);
+        if (add) {
+          const T* const addend = c.addend.data + i * c.addend.stride;
+          product = padd(ploadu<Packet<T>>(addend + j * kSize), product);
+        }
+        pstoreu(c.data + i * c.stride + j * kSize, product);
       }
     }
     return;
@@ -122,9 +133,10 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
   }
   for (int i = 0; i < kRows; ++i) {
     T* const out = c.data + i * c.stride;
+    const T* const addend = add ? c.addend.data + i * c.addend.stride : nullptr;
     for (int64_t j = 0; j < c.cols; ++j) {
       const T product = c.alpha * wide[i * kPackets * kSize + j];
-      out[j] = c.add ? out[j] + product : product;
+      out[j] = add ? addend[j] + product : product;
     }
   }
 }
@@ -194,6 +206,7 @@ void RunTile(GemmRows<T> a, const Panel<T>& b, int64_t depth, int64_t rows,
   const auto advance = [&](int64_t done) {
     a.data += done * a.row_step;
     c.data += done * c.stride;
+    if (c.addend.data != nullptr) c.addend.data += done * c.addend.stride;
   };
   if (kGemmRows > 4 && (rows & 4) != 0) {
     RunRows<T, 4>(a, b, depth, c);

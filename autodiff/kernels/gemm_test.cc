@@ -116,6 +116,46 @@ TEST(GemmTest, ARowsBitsDoNotDependOnTheRowsAroundIt) {
   }
 }
 
+TEST(GemmTest, PlusByHand) {
+  const std::vector<float> a = {1, 2, 3, 4};  // [2, 2]
+  const std::vector<float> identity = {1, 0, 0, 1};
+  const std::vector<float> bias = {10, 20};
+  const std::vector<float> rows = {10, 20, 30, 40};
+  std::vector<float> c(4);
+  GemmPlus<float>({a.data(), 2, 2}, {identity.data(), 2, 2},
+                  ConstMatrix<float>::Repeated(bias.data(), 2, 2),
+                  {c.data(), 2, 2});
+  EXPECT_EQ(c, (std::vector<float>{11, 22, 13, 24}));
+  GemmPlus<float>({a.data(), 2, 2}, {identity.data(), 2, 2},
+                  {rows.data(), 2, 2}, {c.data(), 2, 2});
+  EXPECT_EQ(c, (std::vector<float>{11, 22, 33, 44}));
+  GemmPlus<float>({nullptr, 2, 0}, {nullptr, 0, 2},
+                  ConstMatrix<float>::Repeated(bias.data(), 2, 2),
+                  {c.data(), 2, 2});
+  EXPECT_EQ(c, (std::vector<float>{10, 20, 10, 20}));
+}
+
+// One way to the same bits: copy what is added, then add to it.
+TEST(GemmTest, PlusHasTheBitsOfAddingToACopy) {
+  for (const int64_t m : {0, 1, 3, 9, 140}) {
+    for (const int64_t k : {0, 1, 256, 600}) {
+      for (const int64_t n : {1, 16, 49, 100}) {
+        const std::vector<float> a = Normal<float>(m * k, 5);
+        const std::vector<float> b = Normal<float>(k * n, 6);
+        const std::vector<float> bias = Normal<float>(n, 7);
+        std::vector<float> added(m * n), copied(m * n);
+        for (int64_t i = 0; i < m * n; ++i) copied[i] = bias[i % n];
+        Gemm<float>({a.data(), m, k}, {b.data(), k, n}, {copied.data(), m, n},
+                    GemmMode::kAdd);
+        GemmPlus<float>({a.data(), m, k}, {b.data(), k, n},
+                        ConstMatrix<float>::Repeated(bias.data(), m, n),
+                        {added.data(), m, n});
+        ASSERT_EQ(added, copied) << m << "x" << k << "x" << n;
+      }
+    }
+  }
+}
+
 TEST(GemmTest, CountsFloatingPointOperations) {
   const int64_t before = GemmFlops();
   const std::vector<float> a(6), b(12);

@@ -26,6 +26,11 @@ struct ConstMatrix {
         stride(stride),
         transposed(transposed) {}
 
+  // One row of `cols` elements, `rows` times.
+  static ConstMatrix Repeated(const T* row, int64_t rows, int64_t cols) {
+    return ConstMatrix(row, rows, cols, /*stride=*/0);
+  }
+
   // The transpose, read in place.
   ConstMatrix Transposed() const {
     return ConstMatrix(data, cols, rows, stride, !transposed);

@@ -54,16 +54,32 @@ inline T DotRow(const T* x, const T* y, int64_t n) {
 // Largest element; -inf where n is 0.
 template <typename T>
 inline T MaxRow(const T* x, int64_t n) {
-  T lanes[kLanes];
-  std::fill_n(lanes, kLanes, -std::numeric_limits<T>::infinity());
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
+  // Four groups of lanes, since the order does not matter: no comparison waits
+  // for the one before it.
+  constexpr int64_t kGroups = 4;
+  T lanes[kGroups][kLanes];
+  std::fill_n(lanes[0], kGroups * kLanes, -std::numeric_limits<T>::infinity());
+  const auto compare = [&](int64_t group, int64_t i) {
     for (int64_t j = 0; j < kLanes; ++j) {
-      lanes[j] = x[i + j] > lanes[j] ? x[i + j] : lanes[j];
+      lanes[group][j] = x[i + j] > lanes[group][j] ? x[i + j] : lanes[group][j];
+    }
+  };
+  int64_t i = 0;
+  for (; i + kGroups * kLanes <= n; i += kGroups * kLanes) {
+    for (int64_t group = 0; group < kGroups; ++group) {
+      compare(group, i + group * kLanes);
     }
   }
-  for (int64_t j = 0; i + j < n; ++j) lanes[j] = std::max(lanes[j], x[i + j]);
-  return *std::max_element(lanes, lanes + kLanes);
+  for (; i + kLanes <= n; i += kLanes) compare(0, i);
+  for (int64_t j = 0; i + j < n; ++j) {
+    lanes[0][j] = std::max(lanes[0][j], x[i + j]);
+  }
+  for (int64_t group = 1; group < kGroups; ++group) {
+    for (int64_t j = 0; j < kLanes; ++j) {
+      lanes[0][j] = std::max(lanes[0][j], lanes[group][j]);
+    }
+  }
+  return *std::max_element(lanes[0], lanes[0] + kLanes);
 }
 
 }  // namespace regard

@@ -6,6 +6,7 @@
 
 #include "Eigen/Core"
 #include "autodiff/kernels/packets.h"
+#include "autodiff/kernels/reduce.h"
 #include "unsupported/Eigen/SpecialFunctions"
 
 namespace regard {
@@ -30,6 +31,33 @@ void ForEachPacket(const T* x, T* y, int64_t n, F f) {
 template <typename T>
 void Exp(const T* x, T* y, int64_t n) {
   ForEachPacket(x, y, n, [](const Packet<T>& p) { return ExpPacket<T>(p); });
+}
+
+template <typename T>
+T ExpAndSum(const T* x, T shift, int64_t n, T* y) {
+  constexpr int64_t kSize = kPacketSize<T>;
+  constexpr int64_t kPackets = kLanes / kSize;
+  const Packet<T> subtrahend = packet::pset1<Packet<T>>(shift);
+  const auto exp = [&](const Packet<T>& p) {
+    return ExpPacket<T>(packet::psub(p, subtrahend));
+  };
+  Packet<T> sums[kPackets];
+  for (Packet<T>& sum : sums) sum = packet::pset1<Packet<T>>(T(0));
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int64_t j = 0; j < kPackets; ++j) {
+      const Packet<T> p = exp(packet::ploadu<Packet<T>>(x + i + j * kSize));
+      packet::pstoreu(y + i + j * kSize, p);
+      sums[j] = packet::padd(sums[j], p);
+    }
+  }
+  T lanes[kLanes];
+  for (int64_t j = 0; j < kPackets; ++j) {
+    packet::pstoreu(lanes + j * kSize, sums[j]);
+  }
+  ForEachPacket(x + i, y + i, n - i, exp);
+  for (int64_t j = 0; i + j < n; ++j) lanes[j] += y[i + j];
+  return FoldLanes(lanes);
 }
 
 template <typename T>
@@ -70,6 +98,8 @@ void Erf(const float* x, float* y, int64_t n) {
 
 template void Exp(const float*, float*, int64_t);
 template void Exp(const double*, double*, int64_t);
+template float ExpAndSum(const float*, float, int64_t, float*);
+template double ExpAndSum(const double*, double, int64_t, double*);
 template void Log(const float*, float*, int64_t);
 template void Log(const double*, double*, int64_t);
 template void Sigmoid(const float*, float*, int64_t);

@@ -14,6 +14,10 @@ namespace regard {
 template <typename T>
 void Exp(const T* x, T* y, int64_t n);
 
+// y = exp(x - shift); returns their sum, with SumRow()'s bits.
+template <typename T>
+T ExpAndSum(const T* x, T shift, int64_t n, T* y);
+
 // Natural logarithm.
 template <typename T>
 void Log(const T* x, T* y, int64_t n);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "autodiff/kernels/reduce.h"
 #include "gtest/gtest.h"
 
 namespace regard {
@@ -98,6 +99,36 @@ TEST(TranscendentalTest, NanStaysNan) {
     kernel(&x, &y, 1);
     EXPECT_TRUE(std::isnan(y));
   }
+}
+
+template <typename T>
+void ExpectExpAndSumHasTheBitsOfItsParts(int64_t n) {
+  std::vector<T> x(n), shifted(n), apart(n), together(n);
+  for (int64_t i = 0; i < n; ++i) x[i] = T(0.37) * static_cast<T>(i % 11);
+  const T shift = T(1.3);
+  for (int64_t i = 0; i < n; ++i) shifted[i] = x[i] - shift;
+  Exp(shifted.data(), apart.data(), n);
+  EXPECT_EQ(ExpAndSum(x.data(), shift, n, together.data()),
+            SumRow(apart.data(), n))
+      << n;
+  EXPECT_EQ(together, apart) << n;
+  ExpAndSum(x.data(), shift, n, x.data());
+  EXPECT_EQ(x, apart) << n << " in place";
+}
+
+TEST(TranscendentalTest, ExpAndSumHasTheBitsOfItsParts) {
+  for (const int64_t n : {0, 1, 7, 8, 15, 16, 17, 31, 32, 33, 100}) {
+    ExpectExpAndSumHasTheBitsOfItsParts<float>(n);
+    ExpectExpAndSumHasTheBitsOfItsParts<double>(n);
+  }
+}
+
+TEST(TranscendentalTest, ExpAndSumByHand) {
+  const std::vector<float> x = {2, 3};
+  std::vector<float> y(2);
+  EXPECT_NEAR(ExpAndSum(x.data(), 3.0F, 2, y.data()), 1.36787944, 1e-6);
+  EXPECT_NEAR(y[0], 0.36787944, 1e-7);
+  EXPECT_EQ(y[1], 1);
 }
 
 }  // namespace

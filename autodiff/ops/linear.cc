@@ -1,6 +1,5 @@
 #include "autodiff/ops/linear.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -181,14 +180,15 @@ Var<T> Linear(Var<T> x, Var<T> weight, Var<T> bias) {
       tape.New(x.shape().With(-1, out), x.needs_grad() || weight.needs_grad() ||
                                             (biased && bias.needs_grad()));
   const int64_t rows = x.rows();
+  const ConstMatrix<T> from(x.data(), rows, in);
+  const ConstMatrix<T> w(weight.data(), out, in);
+  const MutableMatrix<T> to(y.data(), rows, out);
   if (biased) {
-    for (int64_t i = 0; i < rows; ++i) {
-      std::copy_n(bias.data(), out, y.data() + i * out);
-    }
+    GemmPlus<T>(from, w.Transposed(),
+                ConstMatrix<T>::Repeated(bias.data(), rows, out), to);
+  } else {
+    Gemm<T>(from, w.Transposed(), to);
   }
-  Gemm<T>({x.data(), rows, in},
-          ConstMatrix<T>(weight.data(), out, in).Transposed(),
-          {y.data(), rows, out}, biased ? GemmMode::kAdd : GemmMode::kAssign);
   tape.Record("Linear", y, [=] {
     const ConstMatrix<T> g(y.grad_data(), rows, out);
     if (auto d = x.grad_ref()) {

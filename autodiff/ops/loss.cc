@@ -38,9 +38,7 @@ T RowLoss(const T* x, int32_t target, int64_t cols,
   const bool ignored = target == options.ignore_id;
   const T wanted = ignored ? T(0) : x[target];
   const T mean = smoothing > 0 ? SumRow(x, cols) / static_cast<T>(cols) : T(0);
-  for (int64_t j = 0; j < cols; ++j) exponentials[j] = x[j] - max;
-  Exp(exponentials, exponentials, cols);
-  *sum = SumRow(exponentials, cols);
+  *sum = ExpAndSum(x, max, cols, exponentials);
   if (ignored) return T(0);
   T log_sum;
   Log(sum, &log_sum, 1);
@@ -49,10 +47,12 @@ T RowLoss(const T* x, int32_t target, int64_t cols,
 }
 
 // The gradient of RowLoss() in place of its exponentials: the softmax less the
-// smoothed target, zeros where the row is ignored.
+// smoothed target, zeros where the row is ignored. It is added to `total`, too,
+// unless that is null.
 template <typename T>
 void RowGradient(int32_t target, int64_t cols,
-                 const CrossEntropyOptions& options, T sum, T* exponentials) {
+                 const CrossEntropyOptions& options, T sum,
+                 T* __restrict exponentials, T* __restrict total) {
   if (target == options.ignore_id) {
     std::fill_n(exponentials, cols, T(0));
     return;
@@ -60,10 +60,13 @@ void RowGradient(int32_t target, int64_t cols,
   const T smoothing = static_cast<T>(options.label_smoothing);
   const T spread = smoothing / static_cast<T>(cols);
   const T scale = T(1) / sum;
+  const T before = total == nullptr ? T(0) : total[target];
   for (int64_t j = 0; j < cols; ++j) {
     exponentials[j] = exponentials[j] * scale - spread;
+    if (total != nullptr) total[j] += exponentials[j];
   }
   exponentials[target] -= T(1) - smoothing;
+  if (total != nullptr) total[target] = before + exponentials[target];
 }
 
 template <typename T>
@@ -124,7 +127,7 @@ Var<T> CrossEntropy(Var<T> logits, absl::Span<const int32_t> targets,
     T sum;
     for (int64_t i = 0; i < rows; ++i) {
       RowLoss<T>(logits.data() + i * cols, kept[i], cols, options, unit, &sum);
-      RowGradient<T>(kept[i], cols, options, sum, unit);
+      RowGradient<T>(kept[i], cols, options, sum, unit, nullptr);
       T* __restrict d_row = d.data() + i * cols;
       for (int64_t j = 0; j < cols; ++j) {
         d_row[j] = accumulate ? d_row[j] + g * unit[j] : g * unit[j];
@@ -174,21 +177,20 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
       const int64_t count = std::min(kRowsPerBlock, rows - begin);
       const ConstMatrix<T> x_block(x.data() + begin * in, count, in);
       const int32_t* target = targets.data() + begin;
-      for (int64_t i = 0; biased && i < count; ++i) {
-        std::copy_n(bias.data(), classes, logits + i * classes);
+      if (biased) {
+        GemmPlus<T>(x_block, w.Transposed(),
+                    ConstMatrix<T>::Repeated(bias.data(), count, classes),
+                    {logits, count, classes});
+      } else {
+        Gemm<T>(x_block, w.Transposed(), {logits, count, classes});
       }
-      Gemm<T>(x_block, w.Transposed(), {logits, count, classes},
-              biased ? GemmMode::kAdd : GemmMode::kAssign);
       for (int64_t i = 0; i < count; ++i) {
         T* const row = logits + i * classes;
         T sum;
         losses[begin + i] =
             RowLoss<T>(row, target[i], classes, options, row, &sum);
         if (!records) continue;
-        RowGradient<T>(target[i], classes, options, sum, row);
-        for (int64_t j = 0; d_bias != nullptr && j < classes; ++j) {
-          d_bias[j] += row[j];
-        }
+        RowGradient<T>(target[i], classes, options, sum, row, d_bias);
       }
       if (!records) continue;
       const ConstMatrix<T> d_logits(logits, count, classes);

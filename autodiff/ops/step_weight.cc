@@ -114,12 +114,14 @@ Var<T> StepLinear(Var<T> x, StepWeight<T>* weight, Var<T> addend) {
   Var<T> y =
       tape.New({rows, out}, x.needs_grad() || weight->weight().needs_grad() ||
                                 (added && addend.needs_grad()));
-  for (int64_t i = 0; added && i < rows; ++i) {
-    std::copy_n(addend.data() + (biased ? 0 : i * out), out,
-                y.data() + i * out);
+  const ConstMatrix<T> from(x.data(), rows, in);
+  const MutableMatrix<T> to(y.data(), rows, out);
+  if (added) {
+    GemmPlus<T>(from, weight->transposed(),
+                {addend.data(), rows, out, biased ? 0 : out}, to);
+  } else {
+    Gemm<T>(from, weight->transposed(), to);
   }
-  Gemm<T>({x.data(), rows, in}, weight->transposed(), {y.data(), rows, out},
-          added ? GemmMode::kAdd : GemmMode::kAssign);
   tape.Record("StepLinear", y, [=] {
     const ConstMatrix<T> g(y.grad_data(), rows, out);
     if (auto d = x.grad_ref()) {
