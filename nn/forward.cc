@@ -59,7 +59,7 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
                           absl::Span<const double> seeds) {
   REGARD_CHECK(gradients_ != nullptr) << "Backward() without gradients";
   REGARD_CHECK_EQ(scalars.size(), seeds.size());
-  gradients_->BeginStep(parameters_);
+  gradients_->ClearTouchedRows(parameters_);
   for (size_t i = 0; i < scalars.size(); ++i) {
     REGARD_CHECK_EQ(scalars[i].size(), 1) << scalars[i].shape();
     const T seed = static_cast<T>(seeds[i]);

@@ -227,7 +227,7 @@ struct Embedded {
   void Step(uint64_t seed) {
     for (size_t i = 0; i < slabs.size(); ++i) {
       GradientSlab<float>& slab = *slabs[i];
-      slab.BeginStep(store);
+      slab.ClearTouchedRows(store);
       const absl::Span<float> table =
           store.Segment(slab.values(), Parameter<float>{1});
       uint8_t* const touched = slab.touched_rows(1);

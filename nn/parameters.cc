@@ -138,7 +138,7 @@ GradientSlab<T>::GradientSlab(const ParameterStore<T>& store)
 }
 
 template <typename T>
-void GradientSlab<T>::BeginStep(const ParameterStore<T>& store) {
+void GradientSlab<T>::ClearTouchedRows(const ParameterStore<T>& store) {
   for (size_t i = 0; i < first_row_.size(); ++i) {
     uint8_t* const rows = touched_rows(static_cast<int32_t>(i));
     if (rows == nullptr) continue;

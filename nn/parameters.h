@@ -172,8 +172,8 @@ class GradientSlab {
   absl::Span<T> values() { return values_.span(); }
   absl::Span<const T> values() const { return values_.span(); }
 
-  // Forgets the rows that the last step reached.
-  void BeginStep(const ParameterStore<T>& store);
+  // Zeroes the rows that the last backward pass reached, and their marks.
+  void ClearTouchedRows(const ParameterStore<T>& store);
 
   // Marks of the rows of parameter `index` that the step reached, the others
   // being zero; null where the gradient is not sparse.
