@@ -34,9 +34,7 @@ float LogSum(const float* x, int64_t n, float max) {
   double sum = 0;
   for (int64_t first = 0; first < n; first += kChunk) {
     const int64_t size = std::min(kChunk, n - first);
-    for (int64_t i = 0; i < size; ++i) chunk[i] = x[first + i] - max;
-    Exp(chunk, chunk, size);
-    sum += static_cast<double>(SumRow(chunk, size));
+    sum += static_cast<double>(ExpAndSum(x + first, max, size, chunk));
   }
   auto log_sum = static_cast<float>(sum);
   Log(&log_sum, &log_sum, 1);
