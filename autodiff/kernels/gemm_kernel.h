@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "Eigen/Core"
 #include "autodiff/kernels/matrix.h"
@@ -35,7 +36,8 @@ inline constexpr int kGemmRows =
 inline constexpr int64_t kGemmAhead = 8;
 
 // The rows of the left operand that meet a panel: element (i, l) is
-// data[i * row_step + l * depth_step].
+// data[i * row_step + l * depth_step]. Either they are read in place, and
+// depth_step is 1, or they are packed, with steps of 1 and kGemmRows.
 template <typename T>
 struct GemmRows {
   const T* data;
@@ -86,25 +88,52 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
       __builtin_prefetch(c.data + i * c.stride + j * kSize, /*rw=*/1);
     }
   }
-  const T* rows = a.data;
-  for (int64_t l = 0; l < depth; ++l) {
-    const int64_t ahead = l + kGemmAhead < depth ? kGemmAhead * b_step : 0;
-    Packet<T> of_b[kPackets];
-#pragma GCC unroll 3
-    for (int j = 0; j < kPackets; ++j) {
-      of_b[j] = ploadu<Packet<T>>(b + j * kSize);
-      __builtin_prefetch(b + ahead + j * kSize);
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) {
-      const Packet<T> factor = pset1<Packet<T>>(rows[i * a.row_step]);
+  // Where two indices are taken at a time, and the steps of packed rows known
+  // when this is compiled, nearly all instructions are multiply-adds and loads:
+  // a core that is shared with another program has no room for others.
+  const auto add_up = [&](auto in_place) {
+    constexpr int64_t kUnrolled = 2;
+    constexpr int64_t kDepthStep = in_place ? 1 : kGemmRows;
+    const int64_t row_step = in_place ? a.row_step : 1;
+    const T* rows = a.data;
+    const auto multiply_add = [&](const T* of_a, const T* row_of_b) {
+      Packet<T> of_b[kPackets];
 #pragma GCC unroll 3
       for (int j = 0; j < kPackets; ++j) {
-        sums[i][j] = pmadd(factor, of_b[j], sums[i][j]);
+        of_b[j] = ploadu<Packet<T>>(row_of_b + j * kSize);
       }
+#pragma GCC unroll 8
+      for (int i = 0; i < kRows; ++i) {
+        const Packet<T> factor = pset1<Packet<T>>(of_a[i * row_step]);
+#pragma GCC unroll 3
+        for (int j = 0; j < kPackets; ++j) {
+          sums[i][j] = pmadd(factor, of_b[j], sums[i][j]);
+        }
+      }
+    };
+    int64_t l = 0;
+    for (; l + kGemmAhead + kUnrolled <= depth; l += kUnrolled) {
+#pragma GCC unroll 2
+      for (int64_t u = 0; u < kUnrolled; ++u) {
+#pragma GCC unroll 3
+        for (int j = 0; j < kPackets; ++j) {
+          __builtin_prefetch(b + (u + kGemmAhead) * b_step + j * kSize);
+        }
+        multiply_add(rows + u * kDepthStep, b + u * b_step);
+      }
+      rows += kUnrolled * kDepthStep;
+      b += kUnrolled * b_step;
     }
-    rows += a.depth_step;
-    b += b_step;
+    for (; l < depth; ++l) {
+      multiply_add(rows, b);
+      rows += kDepthStep;
+      b += b_step;
+    }
+  };
+  if (a.depth_step == 1) {
+    add_up(std::true_type());
+  } else {
+    add_up(std::false_type());
   }
   const Packet<T> alpha = pset1<Packet<T>>(c.alpha);
   const bool add = c.addend.data != nullptr;
