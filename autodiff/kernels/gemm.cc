@@ -15,8 +15,10 @@ namespace {
 
 thread_local int64_t gemm_flops = 0;
 
-// Panels that are packed at a time: with kGemmDepth a part of the second cache.
-constexpr int64_t kPanelsPacked = 10;
+// Panels that are met at a time, packed or in place: with kGemmDepth rows a
+// part of the second cache.
+constexpr int64_t kPanelsPacked = 5;
+constexpr int64_t kPanelsInPlace = 10;
 // Rows of the left operand that meet those panels at a time: another part of
 // the second cache, packed or in place.
 constexpr int64_t kRowsAtATime = 128;
@@ -72,22 +74,35 @@ class Product {
           const MutableMatrix<T>& c, T alpha)
       : a_(a), b_(b), c_(c), alpha_(alpha) {}
 
-  // c = addend + alpha a b over the inner indices first .. first + depth - 1.
-  // An operand that is read across is packed, by blocks.
-  void Run(int64_t first, int64_t depth, GemmAddend<T> addend) const {
-    const int64_t cols =
-        b_.transposed ? kPanelsPacked * kGemmPanel<T> : c_.cols;
-    for (int64_t j = 0; j < c_.cols; j += cols) {
-      const Block block = {first, depth, j, std::min(cols, c_.cols - j),
-                           addend};
-      const T* const packed = PackColumns(block);
-      for (int64_t i = 0; i < c_.rows; i += kRowsAtATime) {
-        RunBlock(block, i, std::min(kRowsAtATime, c_.rows - i), packed);
+  // c = addend + alpha a b. An operand that is read across is packed, by
+  // blocks.
+  void Run(GemmAddend<T> addend) const {
+    for (int64_t j = 0; j < c_.cols;) {
+      const int64_t cols = ColumnsAtATime(c_.cols - j);
+      for (int64_t first = 0; first < a_.cols; first += kGemmDepth) {
+        const Block block = {
+            first, std::min(kGemmDepth, a_.cols - first), j, cols,
+            first == 0 ? addend : GemmAddend<T>{c_.data, c_.stride}};
+        const T* const packed = PackColumns(block);
+        for (int64_t i = 0; i < c_.rows; i += kRowsAtATime) {
+          RunBlock(block, i, std::min(kRowsAtATime, c_.rows - i), packed);
+        }
       }
+      j += cols;
     }
   }
 
  private:
+  // Of the `left` columns, how many to finish before the others: what is packed
+  // stays in the second cache, and so does what several pieces are added to. A
+  // small rest is not left for itself.
+  int64_t ColumnsAtATime(int64_t left) const {
+    if (!b_.transposed && a_.cols <= kGemmDepth) return left;
+    const int64_t panels = b_.transposed ? kPanelsPacked : kPanelsInPlace;
+    const int64_t usual = panels * kGemmPanel<T>;
+    return left < usual + usual / 2 ? left : usual;
+  }
+
   // Inner indices and columns.
   struct Block {
     int64_t first, depth, col, cols;
@@ -176,11 +191,7 @@ void Multiply(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
   }
   if (c.rows == 0 || c.cols == 0) return;
   gemm_flops += 2 * c.rows * c.cols * a.cols;
-  const Product<T> product(a, b, c, alpha);
-  for (int64_t first = 0; first < a.cols; first += kGemmDepth) {
-    product.Run(first, std::min(kGemmDepth, a.cols - first),
-                first == 0 ? addend : GemmAddend<T>{c.data, c.stride});
-  }
+  Product<T>(a, b, c, alpha).Run(addend);
 }
 
 }  // namespace

@@ -78,6 +78,16 @@ TEST(GemmTest, MatchesTheDefinitionInEveryTransposition) {
   }
 }
 
+// Wide and deep enough for several blocks of columns, of several pieces each.
+TEST(GemmTest, MatchesTheDefinitionBlockByBlock) {
+  for (const bool ta : {false, true}) {
+    for (const bool tb : {false, true}) {
+      ExpectMatchesReference<float>(3, 600, 1001, ta, tb);
+      ExpectMatchesReference<double>(3, 600, 1001, ta, tb);
+    }
+  }
+}
+
 TEST(GemmTest, ReadsAndWritesThroughStrides) {
   const std::vector<float> a = {1, 2, 0, 3, 4, 0};  // [2, 2] in rows of 3
   const std::vector<float> b = {1, 0, 0, 1};
@@ -139,7 +149,7 @@ TEST(GemmTest, PlusByHand) {
 TEST(GemmTest, PlusHasTheBitsOfAddingToACopy) {
   for (const int64_t m : {0, 1, 3, 9, 140}) {
     for (const int64_t k : {0, 1, 256, 600}) {
-      for (const int64_t n : {1, 16, 49, 100}) {
+      for (const int64_t n : {1, 16, 49, 100, 800}) {
         const std::vector<float> a = Normal<float>(m * k, 5);
         const std::vector<float> b = Normal<float>(k * n, 6);
         const std::vector<float> bias = Normal<float>(n, 7);
