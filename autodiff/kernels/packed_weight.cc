@@ -26,6 +26,9 @@ PackedWeight<T>::PackedWeight(const T* weight, int64_t out, int64_t in,
 template <typename T>
 void PackedWeight<T>::Multiply(const T* x, int64_t rows, const T* bias,
                                T* y) const {
+  for (int64_t i = 0; in_ == 0 && i < rows; ++i) {
+    std::copy_n(bias, out_, y + i * out_);
+  }
   for (int64_t col = 0; col < out_; col += kGemmPanel<T>) {
     const int64_t cols = std::min(kGemmPanel<T>, out_ - col);
     for (int64_t first = 0; first < in_; first += kGemmDepth) {
