@@ -36,8 +36,7 @@ class Attender {
   Attender(const ScorerRegistry& registry, const Attention& config,
            ParameterScope<T> scope, const ScoreWidths& widths)
       : scorer_(registry.Create(config, scope, widths)),
-        uses_history_(
-            registry.Find(ScorerRegistry::ChosenOptions(config))->uses_history),
+        uses_history_(registry.Find(config)->uses_history),
         dropout_(static_cast<T>(config.dropout())) {}
 
   // Once per source: keys [batch, heads, keys, key width].

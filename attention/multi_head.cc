@@ -56,8 +56,7 @@ void ValidateMultiHead(const ScorerRegistry& scorers, const MultiHead& config,
   const ConfigProblems::Scope scope(problems, "attention");
   scorers.Validate(config.attention(), HeadWidths(config.heads(), width),
                    problems);
-  const ScorerInfo* info =
-      scorers.Find(ScorerRegistry::ChosenOptions(config.attention()));
+  const ScorerInfo* info = scorers.Find(config.attention());
   if (info != nullptr && info->uses_history) {
     problems.Add("", absl::StrCat(info->name,
                                   " reads the weights of earlier queries, one "

@@ -22,6 +22,7 @@
 
 #include "attention/mask.h"
 #include "autodiff/tape.h"
+#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
@@ -61,6 +62,12 @@ class ScoringFunction {
   static constexpr bool kUsesHistory = false;
 
   virtual ~ScoringFunction() = default;
+
+  // Adds what is wrong with the options for these widths, under paths relative
+  // to the options. A score with limits declares its own, with its options'
+  // type; a wrong signature does not compile.
+  static void Validate(const auto& /*options*/, const ScoreWidths&,
+                       ConfigProblems&) {}
 
   // What Score() wants to know of the keys [batch, heads, keys, key width],
   // computed once per source: Prepare([a; b]) = [Prepare(a); Prepare(b)].

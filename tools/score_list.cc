@@ -114,13 +114,13 @@ std::string ListScores(const ScorerRegistry& scorers,
                        const ScoreWidths& widths) {
   const std::map<const Descriptor*, Place> places = Places();
   std::map<std::pair<int, std::string>, std::string> entries;
-  for (const ScorerInfo& info : scorers.scorers()) {
+  for (const ScorerInfo& info : scorers.plugins()) {
     const Descriptor* options = info.default_options->GetDescriptor();
     const auto place = places.find(options);
     const Place& at =
         place == places.end() ? Place{0, info.name} : place->second;
-    std::string entry = absl::StrCat(at.name, "\n    ", info.formula, "\n    ",
-                                     Parameters(info, widths), "\n");
+    std::string entry = absl::StrCat(at.name, "\n    ", info.description,
+                                     "\n    ", Parameters(info, widths), "\n");
     if (info.position_aware) {
       absl::StrAppend(&entry, "    depends on positions\n");
     }

@@ -33,7 +33,7 @@ class Scorer {
     registry_.Validate(attention, widths, problems);
     EXPECT_TRUE(problems.ok()) << config;
     scorer_ = std::make_unique<ScorerUnderTest<double>>(
-        registry_, *ScorerRegistry::ChosenOptions(attention), widths);
+        registry_, *registry_.ChosenOptions(attention), widths);
   }
 
   Scorer& Set(const std::string& parameter, const std::vector<double>& values) {
@@ -443,7 +443,7 @@ TEST(OptionsTest, EveryMemberOfTheOneofIsRegistered) {
   RegisterBuiltInScores(registry);
   const auto* members = Attention::descriptor()->FindOneofByName("score");
   // `outside` is none.
-  EXPECT_EQ(registry.scorers().size(),
+  EXPECT_EQ(registry.plugins().size(),
             static_cast<size_t>(members->field_count() - 1));
 }
 

@@ -29,7 +29,7 @@ void Attend(benchmark::State& state, const ScoringFunctionCase& tested,
   ScorerRegistry registry;
   tested.register_score(registry);
   const std::unique_ptr<google::protobuf::Message> options(
-      registry.scorers()[0].default_options->New());
+      registry.plugins()[0].default_options->New());
   REGARD_CHECK(google::protobuf::TextFormat::ParseFromString(tested.options,
                                                              options.get()))
       << tested.options;

@@ -35,7 +35,7 @@ std::string ScoringFunctionCase::Name(
 
 void ScoringFunctionTest::SetUp() {
   GetParam().register_score(registry_);
-  ASSERT_EQ(registry_.scorers().size(), 1u);
+  ASSERT_EQ(registry_.plugins().size(), 1u);
   options_.reset(info().default_options->New());
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(GetParam().options,
                                                             options_.get()))
@@ -140,13 +140,11 @@ void SoilKeysFrom(int64_t key, ScoringProblem* problem) {
 
 TEST_P(ScoringFunctionTest, IsReachableByAConfig) {
   const Attention config = ConfigFor(options());
-  const google::protobuf::Message* chosen =
-      ScorerRegistry::ChosenOptions(config);
-  ASSERT_NE(chosen, nullptr)
+  ASSERT_NE(registry_.ChosenOptions(config), nullptr)
       << info().name << " is neither a member of regard.Attention.score nor "
       << "an extension of regard.OutsideScore";
-  EXPECT_EQ(registry_.Find(chosen), &info());
-  EXPECT_NE(info().formula, "");
+  EXPECT_EQ(registry_.Find(config), &info());
+  EXPECT_NE(info().description, "");
 }
 
 TEST_P(ScoringFunctionTest, GradientsAgreeWithDifferences) {

@@ -28,7 +28,7 @@ class ScoringFunctionTest
  protected:
   void SetUp() override;
 
-  const ScorerInfo& info() const { return registry_.scorers()[0]; }
+  const ScorerInfo& info() const { return registry_.plugins()[0]; }
   const google::protobuf::Message& options() const { return *options_; }
 
   ScorerRegistry registry_;

@@ -1,0 +1,242 @@
+// A registry of plug-ins of one kind (scoring functions, optimisers, schedules,
+// ...). A config chooses one by a member of a oneof, and that member's message
+// holds its options:
+//
+//   oneof schedule {
+//     ConstantSchedule constant = 1;
+//     OutsideSchedule outside = 15;  // extensions 1000 to max
+//   }
+//
+// `outside`, if the oneof has it, is a message with open proto2 extensions. It
+// holds exactly one extension, the options of a plug-in from another
+// repository: `outside { [lab.my_schedule] { rate: 2 } }`.
+//
+// A kind defines an interface, what is known of each plug-in, and a registry:
+//
+//   class Schedule {
+//    public:
+//     virtual ~Schedule() = default;
+//     virtual double Factor(int64_t update) const = 0;
+//     // A plug-in with limits on its options declares its own.
+//     static void Validate(const auto& /*options*/, ConfigProblems&) {}
+//   };
+//
+//   struct ScheduleInfo : OptionInfo<> {
+//     OptionFactory<Schedule> create;
+//   };
+//
+//   class ScheduleRegistry : public OptionRegistry<ScheduleInfo> {
+//    public:
+//     ScheduleRegistry()
+//         : OptionRegistry(
+//               ScheduleConfig::descriptor()->FindOneofByName("schedule"),
+//               "constant {}") {}
+//     template <typename Plugin>
+//     void Add(absl::string_view description) {
+//       Insert({DescribePlugin<Plugin>(description),
+//               &CreatePlugin<Plugin, Schedule>});
+//     }
+//   };
+//
+// A plug-in is a class with a constructor from its options and one line,
+// `void RegisterConstant(ScheduleRegistry& r) { r.Add<Constant>("1"); }`:
+//
+//   class Constant : public Schedule {
+//    public:
+//     using Options = ConstantSchedule;
+//     explicit Constant(const Options&) {}
+//     double Factor(int64_t) const override { return 1; }
+//   };
+//
+// Validate() is found by name lookup: one that a plug-in declares hides the
+// interface's. So a declaration with a wrong signature does not compile; it is
+// never ignored.
+#ifndef NN_OPTION_REGISTRY_H_
+#define NN_OPTION_REGISTRY_H_
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "nn/config_problems.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+// What is known of one plug-in. Context is what its options are validated
+// against besides themselves, such as the widths of a layer.
+template <typename... Context>
+struct OptionInfo {
+  using Validator = void (*)(const google::protobuf::Message& options,
+                             const Context&... context,
+                             ConfigProblems& problems);
+
+  std::string name;         // of its options message: "regard.DotScore"
+  std::string description;  // one line, such as a formula: "q . k"
+  const google::protobuf::Message* default_options;
+  // Adds what is wrong with options, under paths relative to them.
+  Validator validate;
+};
+
+// Makes an Interface from options of the plug-in's own type.
+template <typename Interface, typename... Args>
+using OptionFactory = std::unique_ptr<Interface> (*)(
+    const google::protobuf::Message& options, Args... args);
+
+// Whether Plugin::Validate accepts its options and the kind's context.
+template <typename Plugin, typename... Context>
+concept ValidatesOptions = requires(const typename Plugin::Options& options,
+                                    const Context&... context,
+                                    ConfigProblems& problems) {
+  Plugin::Validate(options, context..., problems);
+};
+
+template <typename Plugin, typename... Context>
+OptionInfo<Context...> DescribePlugin(absl::string_view description) {
+  using Options = typename Plugin::Options;
+  static_assert(ValidatesOptions<Plugin, Context...>,
+                "declare `static void Validate(const Options&, <the context>, "
+                "ConfigProblems&)` in the public part of the plug-in");
+  typename OptionInfo<Context...>::Validator const validate =
+      [](const google::protobuf::Message& options, const Context&... context,
+         ConfigProblems& problems) {
+        Plugin::Validate(static_cast<const Options&>(options), context...,
+                         problems);
+      };
+  return {std::string(Options::descriptor()->full_name()),
+          std::string(description), &Options::default_instance(), validate};
+}
+
+template <typename Plugin, typename Interface, typename... Args>
+std::unique_ptr<Interface> CreatePlugin(
+    const google::protobuf::Message& options, Args... args) {
+  return std::make_unique<Plugin>(
+      static_cast<const typename Plugin::Options&>(options),
+      std::forward<Args>(args)...);
+}
+
+// What a config chose in a oneof.
+struct ChosenOption {
+  // Null if the oneof is unset, or if `outside` does not hold one extension.
+  const google::protobuf::Message* options = nullptr;
+  // Of the options, from the config: "dot", "outside.[lab.my_score]" or, where
+  // there are none, "outside" or "".
+  std::string path;
+};
+
+ChosenOption ChooseOption(const google::protobuf::Message& config,
+                          const google::protobuf::OneofDescriptor& choice);
+
+// Says why `chosen` is not the choice of a plug-in in `known`.
+void AddOptionProblem(const ChosenOption& chosen,
+                      const google::protobuf::OneofDescriptor& choice,
+                      absl::string_view example,
+                      absl::Span<const std::string> known,
+                      ConfigProblems& problems);
+
+// The registry of one kind; Info derives from OptionInfo. Registries are
+// passed, never global: main() registers the built-in plug-ins and the user's.
+template <typename Info>
+class OptionRegistry {
+ public:
+  using Message = google::protobuf::Message;
+
+  // `example` is a choice as a config writes it, for the message that none was
+  // made. With `fallback` a config need not choose: options of that message,
+  // with their defaults, then serve.
+  OptionRegistry(const google::protobuf::OneofDescriptor* choice,
+                 std::string example, const Message* fallback = nullptr)
+      : choice_(choice), example_(std::move(example)), fallback_(fallback) {}
+
+  // Sorted by name.
+  absl::Span<const Info> plugins() const { return plugins_; }
+
+  // `config` is the message that contains the oneof. Null if it makes no valid
+  // choice.
+  const Message* ChosenOptions(const Message& config) const {
+    return Choose(config).options;
+  }
+
+  // The plug-in that `config` chose; null if it is not registered.
+  const Info* Find(const Message& config) const {
+    return FindType(Choose(config).options);
+  }
+
+  // Adds what is wrong with the choice and with the chosen options, under paths
+  // relative to `config`.
+  template <typename... Context>
+  void ValidateChoice(const Message& config, ConfigProblems& problems,
+                      const Context&... context) const {
+    const ChosenOption chosen = Choose(config);
+    const Info* info = FindType(chosen.options);
+    if (info == nullptr) {
+      AddChoiceProblem(chosen, problems);
+      return;
+    }
+    const ConfigProblems::Scope scope(problems, chosen.path);
+    info->validate(*chosen.options, context..., problems);
+  }
+
+ protected:
+  void Insert(Info info) {
+    const auto position = std::lower_bound(
+        plugins_.begin(), plugins_.end(), info,
+        [](const Info& a, const Info& b) { return a.name < b.name; });
+    REGARD_CHECK(position == plugins_.end() || position->name != info.name)
+        << info.name << " is registered twice";
+    plugins_.insert(position, std::move(info));
+  }
+
+  // Makes what a valid `config` chose by `factory`, a member of Info.
+  template <typename Interface, typename... Args>
+  std::unique_ptr<Interface> CreateBy(
+      OptionFactory<Interface, Args...> Info::*factory, const Message& config,
+      std::type_identity_t<Args>... args) const {
+    const Message* options = ChosenOptions(config);
+    const Info* info = FindType(options);
+    REGARD_CHECK(info != nullptr)
+        << "an unvalidated " << std::string(choice_->full_name());
+    return (info->*factory)(*options, std::forward<Args>(args)...);
+  }
+
+ private:
+  ChosenOption Choose(const Message& config) const {
+    ChosenOption chosen = ChooseOption(config, *choice_);
+    if (chosen.options == nullptr && chosen.path.empty()) {
+      chosen.options = fallback_;
+    }
+    return chosen;
+  }
+
+  const Info* FindType(const Message* options) const {
+    if (options == nullptr) return nullptr;
+    const std::string name(options->GetDescriptor()->full_name());
+    for (const Info& info : plugins_) {
+      if (info.name == name) return &info;
+    }
+    return nullptr;
+  }
+
+  void AddChoiceProblem(const ChosenOption& chosen,
+                        ConfigProblems& problems) const {
+    std::vector<std::string> known;
+    for (const Info& info : plugins_) known.push_back(info.name);
+    AddOptionProblem(chosen, *choice_, example_, known, problems);
+  }
+
+  const google::protobuf::OneofDescriptor* choice_;
+  std::string example_;
+  const Message* fallback_;
+  std::vector<Info> plugins_;
+};
+
+}  // namespace regard
+
+#endif  // NN_OPTION_REGISTRY_H_
