@@ -96,7 +96,7 @@ concept ValidatesOptions = requires(const typename Plugin::Options& options,
                                     const Context&... context,
                                     ConfigProblems& problems) {
   Plugin::Validate(options, context..., problems);
-};
+};  // NOLINT(readability/braces)
 
 template <typename Plugin, typename... Context>
 OptionInfo<Context...> DescribePlugin(absl::string_view description) {
