@@ -4,14 +4,16 @@
 #include <cstdint>
 
 #include "Eigen/Core"
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/packets.h"
 #include "autodiff/kernels/reduce.h"
+#include "autodiff/ops/elementwise.h"
 
 namespace regard {
 
 namespace {
 
-// One query and its keys.
+// One scalar query and its keys.
 template <typename T>
 struct Row {
   T query;
@@ -26,7 +28,7 @@ struct Row {
     }
   }
 
-  // Gradients by those of the scores.
+  // Gradients, from those of the scores.
   T QueryGradient(const T* d) const {
     return -scale * scale * SumEach<T>(n, [=, this](int64_t k) {
       return d[k] * (query - keys[k]);
@@ -41,7 +43,7 @@ struct Row {
   }
 };
 
-// The queries of one source.
+// The scalar queries of one source.
 template <typename T>
 struct Rows {
   const T* queries;
@@ -68,8 +70,8 @@ struct Rows {
   }
 
  private:
-  // The terms of so many packets from `key` on, which stay in registers; the
-  // last packet may be a part.
+  // Adds kPackets packets of terms from `key` on, which stay in registers; the
+  // last packet may be partial.
   template <int kPackets>
   void AddBlock(const T* d, int64_t key, T* terms) const {
     namespace packet = Eigen::internal;
@@ -103,16 +105,10 @@ struct Rows {
   }
 };
 
-}  // namespace
-
 template <typename T>
-Var<T> GaussianScores(Var<T> queries, Var<T> keys, Var<T> scale) {
+Var<T> ScalarScores(Var<T> queries, Var<T> keys, Var<T> scale) {
   const Shape& q = queries.shape();
   const Shape& k = keys.shape();
-  REGARD_CHECK(q.rank() == 4 && k.rank() == 4 && q[0] == k[0] && q[1] == k[1] &&
-               q[3] == 1 && k[3] == 1 &&
-               (scale.size() == q[1] || scale.size() == 1))
-      << "queries " << q << ", keys " << k << ", scale " << scale.shape();
   const int64_t heads = q[1];
   const int64_t sources = q[0] * heads;
   const int64_t num_queries = q[2];
@@ -169,6 +165,160 @@ Var<T> GaussianScores(Var<T> queries, Var<T> keys, Var<T> scale) {
     }
   });
   return scores;
+}
+
+// The rows of queries and keys of one example and head.
+template <typename T>
+struct Source {
+  const T* queries;
+  int64_t num_queries;
+  const T* keys;
+  int64_t num_keys;
+  int64_t width;
+
+  ConstMatrix<T> QueryRows() const { return {queries, num_queries, width}; }
+  ConstMatrix<T> KeyRows() const { return {keys, num_keys, width}; }
+
+  // Writes |query|^2 / 2 and |key|^2 / 2.
+  void HalfSquares(T* of_queries, T* of_keys) const {
+    for (int64_t i = 0; i < num_queries; ++i) {
+      const T* x = queries + i * width;
+      of_queries[i] = T(0.5) * DotRow(x, x, width);
+    }
+    for (int64_t j = 0; j < num_keys; ++j) {
+      const T* y = keys + j * width;
+      of_keys[j] = T(0.5) * DotRow(y, y, width);
+    }
+  }
+
+  // Whether the product form is accurate for a pair of this score.
+  static bool ProductIsAccurate(T score, T half_squares) {
+    return -8 * score >= half_squares;
+  }
+
+  void Scores(T* scores, T* half_queries, T* half_keys) const {
+    HalfSquares(half_queries, half_keys);
+    Gemm(QueryRows(), KeyRows().Transposed(), {scores, num_queries, num_keys});
+    for (int64_t i = 0; i < num_queries; ++i) {
+      T* const row = scores + i * num_keys;
+      const T* x = queries + i * width;
+      for (int64_t j = 0; j < num_keys; ++j) {
+        const T half = half_queries[i] + half_keys[j];
+        row[j] -= half;
+        if (ProductIsAccurate(row[j], half)) continue;
+        const T* y = keys + j * width;
+        row[j] = T(-0.5) * SumEach<T>(width, [=](int64_t at) {
+                   return (x[at] - y[at]) * (x[at] - y[at]);
+                 });
+      }
+    }
+  }
+
+  // Adds to the gradients that are not null. `products` is scratch of the
+  // scores' size; half_queries and half_keys are scratch too.
+  void Backward(const T* scores, const T* d_scores, T* products,
+                T* half_queries, T* half_keys, T* d_queries, T* d_keys) const {
+    HalfSquares(half_queries, half_keys);
+    for (int64_t i = 0; i < num_queries; ++i) {
+      for (int64_t j = 0; j < num_keys; ++j) {
+        const int64_t pair = i * num_keys + j;
+        const T d = d_scores[pair];
+        const bool in_product =
+            ProductIsAccurate(scores[pair], half_queries[i] + half_keys[j]);
+        products[pair] = in_product ? d : T(0);
+        if (in_product || d == T(0)) continue;
+        for (int64_t at = 0; at < width; ++at) {
+          const T step = d * (queries[i * width + at] - keys[j * width + at]);
+          if (d_queries != nullptr) d_queries[i * width + at] -= step;
+          if (d_keys != nullptr) d_keys[j * width + at] += step;
+        }
+      }
+    }
+    const ConstMatrix<T> d(products, num_queries, num_keys);
+    if (d_queries != nullptr) {
+      for (int64_t i = 0; i < num_queries; ++i) {
+        const T sum = SumRow(products + i * num_keys, num_keys);
+        for (int64_t at = 0; at < width; ++at) {
+          d_queries[i * width + at] -= sum * queries[i * width + at];
+        }
+      }
+      Gemm(d, KeyRows(), {d_queries, num_queries, width}, GemmMode::kAdd);
+    }
+    if (d_keys != nullptr) {
+      for (int64_t j = 0; j < num_keys; ++j) {
+        const T sum = SumEach<T>(num_queries, [=, this](int64_t i) {
+          return products[i * num_keys + j];
+        });
+        for (int64_t at = 0; at < width; ++at) {
+          d_keys[j * width + at] -= sum * keys[j * width + at];
+        }
+      }
+      Gemm(d.Transposed(), QueryRows(), {d_keys, num_keys, width},
+           GemmMode::kAdd);
+    }
+  }
+};
+
+// -|q - k|^2 / 2 of rows.
+template <typename T>
+Var<T> RowScores(Var<T> queries, Var<T> keys) {
+  const Shape& q = queries.shape();
+  const int64_t sources = q[0] * q[1];
+  const int64_t num_queries = q[2];
+  const int64_t num_keys = keys.dim(2);
+  const int64_t width = q[3];
+  const int64_t pairs = num_queries * num_keys;
+  Tape<T>& tape = queries.tape();
+  Var<T> scores = tape.New({q[0], q[1], num_queries, num_keys},
+                           queries.needs_grad() || keys.needs_grad());
+  const auto source_at = [=](int64_t i) -> Source<T> {
+    return {queries.data() + i * num_queries * width, num_queries,
+            keys.data() + i * num_keys * width, num_keys, width};
+  };
+  {
+    ScratchScope<T> scratch(tape);
+    T* const half_queries = scratch.New(num_queries);
+    T* const half_keys = scratch.New(num_keys);
+    for (int64_t i = 0; i < sources; ++i) {
+      source_at(i).Scores(scores.data() + i * pairs, half_queries, half_keys);
+    }
+  }
+  tape.Record("GaussianScores", scores, [=] {
+    ScratchScope<T> scratch(scores.tape());
+    T* const products = scratch.New(pairs);
+    T* const half_queries = scratch.New(num_queries);
+    T* const half_keys = scratch.New(num_keys);
+    auto of_queries = queries.grad_ref();
+    T* const d_queries = of_queries ? of_queries.BeginPartial() : nullptr;
+    auto of_keys = keys.grad_ref();
+    T* const d_keys = of_keys ? of_keys.BeginPartial() : nullptr;
+    for (int64_t i = 0; i < sources; ++i) {
+      source_at(i).Backward(
+          scores.data() + i * pairs, scores.grad_data() + i * pairs, products,
+          half_queries, half_keys,
+          d_queries == nullptr ? nullptr : d_queries + i * num_queries * width,
+          d_keys == nullptr ? nullptr : d_keys + i * num_keys * width);
+    }
+  });
+  return scores;
+}
+
+}  // namespace
+
+template <typename T>
+Var<T> GaussianScores(Var<T> queries, Var<T> keys, Var<T> scale) {
+  const Shape& q = queries.shape();
+  const Shape& k = keys.shape();
+  REGARD_CHECK(q.rank() == 4 && k.rank() == 4 && q[0] == k[0] && q[1] == k[1] &&
+               q[3] == k[3] &&
+               (scale.size() == 1 || scale.shape() == Shape({q[1], 1}) ||
+                scale.shape() == Shape({q[1], q[3]})))
+      << "queries " << q << ", keys " << k << ", scale " << scale.shape();
+  if (q[3] == 1) return ScalarScores(queries, keys, scale);
+  const Var<T> of_rows = scale.size() == 1
+                             ? scale.WithShape({1})
+                             : scale.WithShape({q[1], 1, scale.dim(1)});
+  return RowScores(queries * of_rows, keys * of_rows);
 }
 
 template Var<float> GaussianScores(Var<float>, Var<float>, Var<float>);

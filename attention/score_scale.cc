@@ -31,13 +31,6 @@ Var<T> ScoreScaleParameter<T>::ForRows(Forward<T>& forward) const {
   return scale.WithShape({scale.dim(0), 1, scale.dim(1)});
 }
 
-template <typename T>
-Var<T> ScoreScaleParameter<T>::ForPairs(Forward<T>& forward) const {
-  const Var<T> scale = Values(forward);
-  if (!learned_.has_value()) return scale;
-  return scale.WithShape({scale.dim(0), 1, 1, scale.dim(1)});
-}
-
 template class ScoreScaleParameter<float>;
 template class ScoreScaleParameter<double>;
 

@@ -12,8 +12,8 @@
 
 namespace regard {
 
-// A learned factor is the parameter `name` [heads, width], where the width is
-// the query's or 1. Without a value in the options it begins at `initializer`.
+// A learned factor is the parameter `name` [heads, width]; its width is the
+// query's or 1. Without a value in the options, `initializer` draws the first.
 template <typename T>
 class ScoreScaleParameter {
  public:
@@ -21,12 +21,10 @@ class ScoreScaleParameter {
                       absl::string_view name, const ScoreWidths& widths,
                       const Initializer& initializer);
 
-  // [heads, width] or, where it is fixed, [1].
+  // [heads, width], or [1] if it is fixed.
   Var<T> Values(Forward<T>& forward) const;
   // For rows [batch, heads, queries, width].
   Var<T> ForRows(Forward<T>& forward) const;
-  // For pairs [batch, heads, queries, keys, width].
-  Var<T> ForPairs(Forward<T>& forward) const;
 
  private:
   T fixed_;

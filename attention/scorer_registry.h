@@ -51,11 +51,12 @@ class ScorerRegistry : public OptionRegistry<ScorerInfo> {
                                              const ScoreWidths& widths) const;
 };
 
-// Defines `void RegisterNAME(regard::ScorerRegistry&)` for the scoring function
-// NAME, in the namespace of NAME.
-#define REGARD_SCORING_FUNCTION(name, formula)             \
-  void Register##name(::regard::ScorerRegistry& scorers) { \
-    scorers.Add<name>(formula);                            \
+// Defines `void RegisterNAME(ScorerRegistry&)` for the scoring function NAME,
+// in whatever namespace NAME is: with C linkage, declarations in all namespaces
+// name the same function. So two scores of one program have different names.
+#define REGARD_SCORING_FUNCTION(name, formula)                        \
+  extern "C" void Register##name(::regard::ScorerRegistry& scorers) { \
+    scorers.Add<name>(formula);                                       \
   }
 
 }  // namespace regard

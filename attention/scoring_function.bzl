@@ -11,7 +11,7 @@ _TEST = """// Generated for {label}.
 
 namespace regard {{
 
-void {register}(ScorerRegistry& scorers);
+extern "C" void {register}(ScorerRegistry& scorers);
 
 namespace {{
 
@@ -28,7 +28,7 @@ _BENCHMARK = """// Generated for {label}.
 #include "attention/testing/scoring_function_benchmark_body.h"
 
 namespace regard {{
-void {register}(ScorerRegistry& scorers);
+extern "C" void {register}(ScorerRegistry& scorers);
 }}  // namespace regard
 
 int main(int argc, char** argv) {{
@@ -63,9 +63,9 @@ def scoring_function(
     """A scoring function, `NAME_test` and `NAME_benchmark`.
 
     The sources define one score `MyScore` for the name `my_score`, by
-    `REGARD_SCORING_FUNCTION(MyScore, "its formula")` in namespace regard. What
-    the tests expect of it (whether it depends on positions or uses history)
-    is read from the class.
+    `REGARD_SCORING_FUNCTION(MyScore, "its formula")` in any namespace. What the
+    tests expect of it (whether it depends on positions or uses history) is
+    read from the class.
 
     Args:
       name: the score's, in snake case.

@@ -22,14 +22,6 @@ Var<T> ProjectHeads(Var<T> x, Var<T> weight) {
 }
 
 template <typename T>
-Var<T> Differences(Var<T> queries, Var<T> keys) {
-  const Shape& q = queries.shape();
-  const Shape& k = keys.shape();
-  return queries.WithShape({q[0], q[1], q[2], 1, q[3]}) -
-         keys.WithShape({k[0], k[1], 1, k[2], k[3]});
-}
-
-template <typename T>
 Var<T> Normalized(Var<T> x) {
   return x / Sqrt(Sum(Square(x), /*axis=*/-1, /*keep=*/true) + 1e-12);
 }
@@ -83,8 +75,6 @@ template Var<float> InnerProducts(Var<float>, Var<float>);
 template Var<double> InnerProducts(Var<double>, Var<double>);
 template Var<float> ProjectHeads(Var<float>, Var<float>);
 template Var<double> ProjectHeads(Var<double>, Var<double>);
-template Var<float> Differences(Var<float>, Var<float>);
-template Var<double> Differences(Var<double>, Var<double>);
 template Var<float> Normalized(Var<float>);
 template Var<double> Normalized(Var<double>);
 template Var<float> Windows(Var<float>, int64_t);

@@ -37,10 +37,6 @@ Var<T> InnerProducts(Var<T> queries, Var<T> keys);
 template <typename T>
 Var<T> ProjectHeads(Var<T> x, Var<T> weight);
 
-// q - k for every query and key: [batch, heads, queries, keys, width].
-template <typename T>
-Var<T> Differences(Var<T> queries, Var<T> keys);
-
 // x [.., width] with each row divided by its length; a row shorter than 1e-6
 // stays as short.
 template <typename T>

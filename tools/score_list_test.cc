@@ -22,9 +22,9 @@ TEST(ScoreListTest, SaysNameFormulaParametersAndOptions) {
                               "    bias: bool, default false\n"));
   EXPECT_THAT(list, HasSubstr("\nlocation_aware\n"));
   EXPECT_THAT(list, HasSubstr("    reads earlier weights"));
-  EXPECT_THAT(list,
-              HasSubstr("    shape: GAUSSIAN or BOXCAR or EPANECHNIKOV or "
-                        "CONSTANT, default GAUSSIAN\n"));
+  EXPECT_THAT(
+      list, HasSubstr("    shape: GAUSSIAN or BOXCAR or TRIANGULAR or CONSTANT "
+                      "or EPANECHNIKOV, default GAUSSIAN\n"));
   EXPECT_THAT(list, HasSubstr("    scale.learned: bool, default true\n"));
 }
 

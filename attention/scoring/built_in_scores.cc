@@ -3,21 +3,21 @@
 namespace regard {
 
 // Each is defined by REGARD_SCORING_FUNCTION in the file of its name.
-void RegisterAdditive(ScorerRegistry& scorers);
-void RegisterAverage(ScorerRegistry& scorers);
-void RegisterBilinear(ScorerRegistry& scorers);
-void RegisterConcat(ScorerRegistry& scorers);
-void RegisterCosine(ScorerRegistry& scorers);
-void RegisterCoverage(ScorerRegistry& scorers);
-void RegisterDot(ScorerRegistry& scorers);
-void RegisterGaussian(ScorerRegistry& scorers);
-void RegisterKernel(ScorerRegistry& scorers);
-void RegisterLocation(ScorerRegistry& scorers);
-void RegisterLocationAware(ScorerRegistry& scorers);
-void RegisterParametricGaussian(ScorerRegistry& scorers);
-void RegisterRelativeDot(ScorerRegistry& scorers);
-void RegisterScaledBilinear(ScorerRegistry& scorers);
-void RegisterScaledDot(ScorerRegistry& scorers);
+extern "C" void RegisterAdditive(ScorerRegistry& scorers);
+extern "C" void RegisterAverage(ScorerRegistry& scorers);
+extern "C" void RegisterBilinear(ScorerRegistry& scorers);
+extern "C" void RegisterConcat(ScorerRegistry& scorers);
+extern "C" void RegisterCosine(ScorerRegistry& scorers);
+extern "C" void RegisterCoverage(ScorerRegistry& scorers);
+extern "C" void RegisterDot(ScorerRegistry& scorers);
+extern "C" void RegisterGaussian(ScorerRegistry& scorers);
+extern "C" void RegisterKernel(ScorerRegistry& scorers);
+extern "C" void RegisterLocation(ScorerRegistry& scorers);
+extern "C" void RegisterLocationAware(ScorerRegistry& scorers);
+extern "C" void RegisterParametricGaussian(ScorerRegistry& scorers);
+extern "C" void RegisterRelativeDot(ScorerRegistry& scorers);
+extern "C" void RegisterScaledBilinear(ScorerRegistry& scorers);
+extern "C" void RegisterScaledDot(ScorerRegistry& scorers);
 
 void RegisterBuiltInScores(ScorerRegistry& scorers) {
   RegisterAdditive(scorers);

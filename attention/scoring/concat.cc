@@ -6,15 +6,16 @@
 #include "attention/scoring/concat.pb.h"
 #include "attention/scoring_kit.h"
 
-namespace regard {
+// Of its own, as regard::Concat is an operation of the engine.
+namespace regard::concat {
 
 template <typename T>
-class LuongConcat : public ScoringFunction<T> {
+class Concat : public ScoringFunction<T> {
  public:
   using Options = ConcatScore;
 
-  LuongConcat(const Options& options, ParameterScope<T> scope,
-              const ScoreWidths& widths)
+  Concat(const Options& options, ParameterScope<T> scope,
+         const ScoreWidths& widths)
       : dq_(widths.query), dk_(widths.key) {
     const int64_t width = options.width() > 0 ? options.width() : dq_;
     w_ = scope.Add("w", {widths.heads, width, dq_ + dk_},
@@ -42,9 +43,6 @@ class LuongConcat : public ScoringFunction<T> {
   Parameter<T> w_, w_v_;
 };
 
-// By hand, as Concat is an operation of the engine.
-void RegisterConcat(ScorerRegistry& scorers) {
-  scorers.Add<LuongConcat>("w_v . tanh(W [q; k])");
-}
+REGARD_SCORING_FUNCTION(Concat, "w_v . tanh(W [q; k])")
 
-}  // namespace regard
+}  // namespace regard::concat

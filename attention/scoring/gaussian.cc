@@ -19,11 +19,7 @@ class Gaussian : public ScoringFunction<T> {
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    if (in.queries.dim(3) == 1) {
-      return GaussianScores(in.queries, in.keys,
-                            forward.tape().Full({1}, T(1)));
-    }
-    return -0.5 * Sum(Square(Differences(in.queries, in.keys)), /*axis=*/-1);
+    return GaussianScores(in.queries, in.keys, forward.tape().Full({1}, T(1)));
   }
 };
 

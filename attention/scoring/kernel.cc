@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/gaussian_scores.h"
 #include "attention/scoring/kernel.pb.h"
 #include "attention/scoring_kit.h"
 
@@ -10,41 +11,43 @@ namespace regard {
 
 namespace {
 
-// log K(u) and its derivative, from the squared distance u^2.
+// log K(u) and its derivative as functions of the Gaussian's s = -u^2 / 2.
 struct LogKernel {
   KernelScore::Shape shape;
 
   template <typename T>
-  T Value(T u2) const {
-    if (shape == KernelScore::GAUSSIAN) return T(-0.5) * u2;
+  T Value(T s) const {
+    const T u2 = -2 * s;
     if (shape == KernelScore::CONSTANT) return T(0);
     if (u2 >= T(1)) return -std::numeric_limits<T>::infinity();
     if (shape == KernelScore::BOXCAR) return T(0);
+    if (shape == KernelScore::EPANECHNIKOV) return std::log1p(-u2);
     return std::log1p(-std::sqrt(u2));
   }
 
-  // By u^2; 0 out of reach, and at the peak of the Epanechnikov kernel.
+  // 0 out of reach, and at the peak of the triangle.
   template <typename T>
-  T Derivative(T u2) const {
-    if (shape == KernelScore::GAUSSIAN) return T(-0.5);
-    if (shape != KernelScore::EPANECHNIKOV) return T(0);
-    if (u2 >= T(1) || u2 == T(0)) return T(0);
+  T Derivative(T s) const {
+    const T u2 = -2 * s;
+    if (u2 >= T(1)) return T(0);
+    if (shape == KernelScore::EPANECHNIKOV) return T(2) / (T(1) - u2);
+    if (shape != KernelScore::TRIANGULAR || u2 == T(0)) return T(0);
     const T u = std::sqrt(u2);
-    return T(-0.5) / (u * (T(1) - u));
+    return T(1) / (u * (T(1) - u));
   }
 };
 
 template <typename T>
-Var<T> LogKernelScores(Var<T> u2, LogKernel kernel) {
-  Var<T> out = u2.tape().New(u2.shape(), u2.needs_grad());
+Var<T> LogKernelScores(Var<T> s, LogKernel kernel) {
+  Var<T> out = s.tape().New(s.shape(), s.needs_grad());
   out.node()->infinity_is_legal = true;
-  for (int64_t i = 0; i < u2.size(); ++i) {
-    out.data()[i] = kernel.Value(u2.data()[i]);
+  for (int64_t i = 0; i < s.size(); ++i) {
+    out.data()[i] = kernel.Value(s.data()[i]);
   }
-  u2.tape().Record("LogKernelScores", out, [=] {
+  s.tape().Record("LogKernelScores", out, [=] {
     const T* d_out = out.grad_data();
-    const T* x = u2.data();
-    if (auto d = u2.grad_ref()) {
+    const T* x = s.data();
+    if (auto d = s.grad_ref()) {
       d.AddEach([=](int64_t i) { return d_out[i] * kernel.Derivative(x[i]); });
     }
   });
@@ -64,18 +67,19 @@ class Kernel : public ScoringFunction<T> {
   static void Validate(const Options& options, const ScoreWidths& widths,
                        ConfigProblems& problems) {
     RequireEqualWidths(widths, problems);
-    problems.RequirePositive("width", options.width());
+    problems.RequireInRange("width", options.width(), 1e-15, 1e15);
     if (options.shape() == KernelScore::SHAPE_UNSPECIFIED) {
       problems.Add("shape",
-                   "must be GAUSSIAN, BOXCAR, EPANECHNIKOV or CONSTANT");
+                   "must be GAUSSIAN, BOXCAR, TRIANGULAR, EPANECHNIKOV or "
+                   "CONSTANT");
     }
   }
 
-  Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
-    const Var<T> u2 =
-        Sum(Square(Differences(in.queries, in.keys) * (T(1) / width_)),
-            /*axis=*/-1);
-    return LogKernelScores(u2, kernel_);
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    const Var<T> gaussian = GaussianScores(
+        in.queries, in.keys, forward.tape().Full({1}, T(1) / width_));
+    if (kernel_.shape == KernelScore::GAUSSIAN) return gaussian;
+    return LogKernelScores(gaussian, kernel_);
   }
 
  private:

@@ -24,12 +24,7 @@ class ParametricGaussian : public ScoringFunction<T> {
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    if (in.queries.dim(3) == 1) {
-      return GaussianScores(in.queries, in.keys, w_.Values(forward));
-    }
-    return -0.5 *
-           Sum(Square(Differences(in.queries, in.keys) * w_.ForPairs(forward)),
-               /*axis=*/-1);
+    return GaussianScores(in.queries, in.keys, w_.Values(forward));
   }
 
  private:

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -318,6 +320,38 @@ TEST(IdentitiesTest, CoverageOfNothingIsAdditive) {
   const std::vector<double> expected = additive.Scores(problem);
   ExpectNear(coverage.Scores(problem), expected, 1e-12);
   ExpectNear(location_aware.Scores(problem), expected, 1e-12);
+}
+
+// Distances of 1/2, 3/2, 1/4 and 1 width.
+TEST(ValuesTest, KernelsAreLogarithmsOfTheirTextbookForms) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::map<std::string, std::vector<double>> expected = {
+      {"GAUSSIAN", {-0.125, -1.125, -0.03125, -0.5}},
+      {"BOXCAR", {0, -inf, 0, -inf}},
+      {"TRIANGULAR", {std::log(0.5), -inf, std::log(0.75), -inf}},
+      {"EPANECHNIKOV", {std::log(0.75), -inf, std::log(0.9375), -inf}},
+      {"CONSTANT", {0, 0, 0, 0}}};
+  const ScoreWidths one = {.heads = 1, .query = 1, .key = 1};
+  ScoringProblem numbers = ScoringProblem::Random(1, 1, 4, one);
+  numbers.queries.values = {3};
+  numbers.keys.values = {2, 6, 3.5, 5};
+  ScoringProblem rows = ScoringProblem::Random(1, 1, 4, kTwo);
+  rows.queries.values = {3, 3};
+  rows.keys.values = {3.6, 3.8, 1.2, 0.6, 3.3, 2.6, 5, 3};
+  for (const auto& [shape, scores] : expected) {
+    const std::string config = "kernel { width: 2 shape: " + shape + " }";
+    const std::vector<double> of_numbers = Scorer(config, one).Scores(numbers);
+    const std::vector<double> of_rows = Scorer(config, kTwo).Scores(rows);
+    for (size_t i = 0; i < scores.size(); ++i) {
+      if (std::isinf(scores[i])) {
+        EXPECT_EQ(of_numbers[i], scores[i]) << shape;
+        EXPECT_EQ(of_rows[i], scores[i]) << shape;
+      } else {
+        EXPECT_NEAR(of_numbers[i], scores[i], 1e-14) << shape;
+        EXPECT_NEAR(of_rows[i], scores[i], 1e-14) << shape;
+      }
+    }
+  }
 }
 
 TEST(ValuesTest, LocationAwareConvolvesThePreviousWeights) {

@@ -51,7 +51,7 @@ def _program(name, scores, libraries, call, kwargs):
                 for library in libraries
             ]),
             declarations = "".join([
-                "void {}(ScorerRegistry& scorers);\n".format(function)
+                "extern \"C\" void {}(ScorerRegistry& scorers);\n".format(function)
                 for function in functions
             ]),
             calls = "".join([
@@ -78,7 +78,7 @@ def regard_binary(name, scores = [], tools = False, **kwargs):
     Args:
       name: of the program.
       scores: labels of `scoring_function` targets. Target `my_score` provides
-        `void regard::RegisterMyScore(ScorerRegistry&)`.
+        `RegisterMyScore(ScorerRegistry&)`, whatever its namespace.
       tools: whether to make NAME_translate and NAME_inspect, too: `//tools`'
         programs for runs of this one.
       **kwargs: passed to each cc_binary.

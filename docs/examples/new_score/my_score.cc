@@ -4,12 +4,21 @@
 #include "attention/scoring_kit.h"
 #include "my_score.pb.h"
 
-namespace regard {
+namespace lab {
+
+using ::regard::Forward;
+using ::regard::Parameter;
+using ::regard::ParameterScope;
+using ::regard::ScoreInputs;
+using ::regard::ScoreWidths;
+using ::regard::ScoringFunction;
+using ::regard::Var;
+using ::regard::XavierUniform;
 
 template <typename T>
 class MyScore : public ScoringFunction<T> {
  public:
-  using Options = lab::MyScore;
+  using Options = MyScoreOptions;
 
   MyScore(const Options& options, ParameterScope<T> scope,
           const ScoreWidths& widths) {
@@ -35,4 +44,4 @@ class MyScore : public ScoringFunction<T> {
 
 REGARD_SCORING_FUNCTION(MyScore, "W_q q . W_k k / sqrt(width)")
 
-}  // namespace regard
+}  // namespace lab
