@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
 #include "third_party/abseil_backport/check.h"
 
@@ -23,7 +22,7 @@ Arena::Block Arena::MakeBlock(size_t bytes) {
   bytes = (bytes + alignment - 1) / alignment * alignment;
   char* memory = static_cast<char*>(std::aligned_alloc(alignment, bytes));
   REGARD_CHECK(memory != nullptr) << "out of memory: " << bytes << " bytes";
-  // Fewer TLB misses; where the kernel declines, nothing is lost.
+  // Huge pages reduce TLB misses; they are optional, so errors are ignored.
   if (alignment == kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);
   return {std::unique_ptr<char[], FreeDeleter>(memory), bytes};
 }
@@ -31,6 +30,7 @@ Arena::Block Arena::MakeBlock(size_t bytes) {
 Arena::Arena(size_t first_block_bytes) {
   blocks_.push_back(MakeBlock(first_block_bytes));
   Enter(0, 0);
+  PoisonFree();
 }
 
 void Arena::Enter(size_t block, size_t offset) {
@@ -42,23 +42,30 @@ void Arena::Enter(size_t block, size_t offset) {
 
 void* Arena::AllocateInNextBlock(size_t bytes) {
   high_water_ = std::max(high_water_, used());
-  // A later block may exist already: rewinding keeps blocks.
+  // Rewinding keeps blocks, so a later one may exist already.
   size_t next = block_ + 1;
   while (next < blocks_.size() && blocks_[next].bytes < bytes) ++next;
   if (next == blocks_.size()) {
     blocks_.push_back(MakeBlock(std::max(bytes, 2 * blocks_.back().bytes)));
   }
   Enter(next, 0);
+  PoisonFree();
   return Allocate(bytes);
 }
 
-void Arena::Poison(char* memory, size_t bytes) {
-  std::memset(memory, 0xFF, bytes);
+void Arena::PoisonFree() {
+#ifdef REGARD_ADDRESS_SANITIZER
+  ASAN_POISON_MEMORY_REGION(base_ + offset_, end_ - offset_);
+  for (size_t i = block_ + 1; i < blocks_.size(); ++i) {
+    ASAN_POISON_MEMORY_REGION(blocks_[i].memory.get(), blocks_[i].bytes);
+  }
+#endif
 }
 
 void Arena::Release(Mark mark) {
   high_water_ = std::max(high_water_, used());
   Enter(mark.block, mark.offset);
+  PoisonFree();
 }
 
 void Arena::Reset() {
@@ -70,6 +77,7 @@ void Arena::Reset() {
     blocks_.push_back(MakeBlock(bytes));
   }
   Enter(0, 0);
+  PoisonFree();
 }
 
 size_t Arena::used() const {

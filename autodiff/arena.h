@@ -1,15 +1,30 @@
-// Memory for one training step: allocation bumps a pointer, release rewinds it.
+// Memory for one training step: allocation increments a pointer, and release
+// sets it back.
 //
-// Blocks double in size while the first steps discover how much is needed; the
-// next Reset() replaces them by one block, after which no step allocates.
-// Not thread-safe: each tape owns its arenas.
+// Blocks double in size while the first steps discover how much is needed. The
+// next Reset() replaces them by a single block, after which a step makes no
+// heap allocation. Not thread-safe: each tape owns its arenas.
 #ifndef AUTODIFF_ARENA_H_
 #define AUTODIFF_ARENA_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
+
+// GCC and clang announce AddressSanitizer in different ways.
+#ifdef __SANITIZE_ADDRESS__
+#define REGARD_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define REGARD_ADDRESS_SANITIZER
+#endif
+#endif
+
+#ifdef REGARD_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace regard {
 
@@ -28,17 +43,20 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Uninitialised storage; in debug builds filled with 0xFF, which reads as
-  // NaN. `alignment` is a power of two up to kAlignment; with less of it, small
-  // things share cache lines with what was allocated before them.
+  // Returns uninitialised storage. Debug builds fill it with NaN (bytes 0xFF).
+  // `alignment` is a power of two up to kAlignment; smaller alignments let
+  // small objects share a cache line with the previous allocation.
   void* Allocate(size_t bytes, size_t alignment = kAlignment) {
     const size_t begin = (offset_ + alignment - 1) & ~(alignment - 1);
     // No underflow: a block ends at a multiple of kAlignment.
     if (bytes > end_ - begin) return AllocateInNextBlock(bytes);
     char* result = base_ + begin;
     offset_ = begin + bytes;
+#ifdef REGARD_ADDRESS_SANITIZER
+    ASAN_UNPOISON_MEMORY_REGION(result, bytes);
+#endif
 #ifndef NDEBUG
-    Poison(result, bytes);
+    std::memset(result, 0xFF, bytes);
 #endif
     return result;
   }
@@ -50,9 +68,10 @@ class Arena {
 
   Mark Save() const { return {block_, offset_}; }
 
-  // Releases what was allocated since `mark`.
+  // Releases what was allocated since `mark`. With AddressSanitizer, released
+  // memory and the gaps between allocations are poisoned.
   void Rewind(Mark mark) {
-    // Most scopes of scratch storage took nothing.
+    // Fast path: most scopes of scratch storage allocate nothing.
     if (mark.offset == offset_ && mark.block == block_) return;
     Release(mark);
   }
@@ -73,10 +92,11 @@ class Arena {
   };
 
   static Block MakeBlock(size_t bytes);
-  static void Poison(char* memory, size_t bytes);
   void* AllocateInNextBlock(size_t bytes);
   void Release(Mark mark);
   void Enter(size_t block, size_t offset);
+  // Poisons everything behind the current position.
+  void PoisonFree();
   size_t used() const;
 
   std::vector<Block> blocks_;

@@ -43,6 +43,25 @@ TEST(ArenaTest, ResetLeavesOneBlockThatHoldsWhatWasUsed) {
   EXPECT_EQ(second - first, 256);
 }
 
+#ifdef REGARD_ADDRESS_SANITIZER
+TEST(ArenaDeathTest, ReleasedMemoryIsPoisoned) {
+  Arena arena(256);
+  volatile char* kept = arena.New<char>(8);
+  const Arena::Mark mark = arena.Save();
+  volatile char* rewound = arena.New<char>(8);
+  volatile char* in_next_block = arena.New<char>(1000);
+  arena.Rewind(mark);
+  kept[7] = 1;
+  EXPECT_DEATH(rewound[0] = 1, "use-after-poison");
+  EXPECT_DEATH(in_next_block[0] = 1, "use-after-poison");
+  arena.New<char>(8);
+  rewound[0] = 1;
+  EXPECT_DEATH(rewound[8] = 1, "use-after-poison");
+  arena.Reset();
+  EXPECT_DEATH(kept[0] = 1, "AddressSanitizer");
+}
+#endif
+
 TEST(ArenaTest, HighWaterIsTheMostEverInUse) {
   Arena arena(1024);
   arena.New<char>(512);

@@ -1,4 +1,5 @@
-// The extents of a dense row-major array of rank 0 to 5.
+// The extents of a dense row-major array of rank 0 to 5. An extent is at most
+// 2^31 - 1, and an array has fewer than 2^59 elements; more fail a check.
 #ifndef AUTODIFF_SHAPE_H_
 #define AUTODIFF_SHAPE_H_
 
@@ -26,11 +27,8 @@ class Shape {
   explicit Shape(absl::Span<const int64_t> extents)
       : rank_(static_cast<int32_t>(extents.size())) {
     REGARD_CHECK(rank_ <= kMaxRank) << "rank " << rank_;
-    for (int i = 0; i < rank_; ++i) {
-      REGARD_CHECK(extents[i] >= 0 && extents[i] <= INT32_MAX)
-          << "extent " << extents[i];
-      extents_[i] = static_cast<int32_t>(extents[i]);
-    }
+    for (int i = 0; i < rank_; ++i) SetExtent(i, extents[i]);
+    CheckSize();
   }
 
   int rank() const { return rank_; }
@@ -52,7 +50,17 @@ class Shape {
     return size;
   }
 
-  // Matrix operations see [rows, cols]: the last axis, and all before it.
+  // Distance in elements between neighbours along `axis`.
+  int64_t Stride(int axis) const {
+    int64_t stride = 1;
+    for (int i = rank_ - 1, first = Axis(axis); i > first; --i) {
+      stride *= extents_[i];
+    }
+    return stride;
+  }
+
+  // The array viewed as a matrix [rows, cols]: cols is the extent of the last
+  // axis and rows the product of all others.
   int64_t cols() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
   int64_t rows() const {
     int64_t rows = 1;
@@ -63,7 +71,8 @@ class Shape {
   // This shape with one extent changed.
   Shape With(int axis, int64_t extent) const {
     Shape out = *this;
-    out.extents_[Axis(axis)] = static_cast<int32_t>(extent);
+    out.SetExtent(Axis(axis), extent);
+    out.CheckSize();
     return out;
   }
 
@@ -86,6 +95,24 @@ class Shape {
   }
 
  private:
+  void SetExtent(int axis, int64_t extent) {
+    REGARD_CHECK(extent >= 0 && extent <= INT32_MAX)
+        << "extent " << extent << " of axis " << axis << " is not within 0 .. "
+        << INT32_MAX;
+    extents_[axis] = static_cast<int32_t>(extent);
+  }
+
+  // Fails if any product of extents is too large to address in bytes.
+  void CheckSize() const {
+    int64_t size = 16;  // bytes; no element is larger
+    bool overflow = false;
+    for (int i = 0; i < rank_; ++i) {
+      const int64_t extent = extents_[i] == 0 ? 1 : extents_[i];
+      overflow |= __builtin_mul_overflow(size, extent, &size);
+    }
+    REGARD_CHECK(!overflow) << ToString() << " has too many elements";
+  }
+
   int32_t extents_[kMaxRank] = {};  // 0 beyond the rank
   int32_t rank_ = 0;
 };

@@ -94,12 +94,12 @@ Var<T> ScaledMean(Var<T> x, const Extents& extents) {
 }
 
 template <typename T>
-Var<T> Maximum(Var<T> x, const Extents& extents) {
+Var<T> ReduceMax(Var<T> x, const Extents& extents) {
   const auto [outer, extent, inner, shape] = extents;
   REGARD_CHECK(extent > 0) << "Max of nothing in " << x.shape();
   Tape<T>& tape = x.tape();
   Var<T> y = tape.New(shape, x.needs_grad());
-  // Where in x each maximum stands.
+  // The position of each maximum in x.
   auto* places = tape.arena().template New<int64_t>(y.size());
   for (int64_t i = 0; i < outer; ++i) {
     for (int64_t j = 0; j < inner; ++j) {
@@ -135,7 +135,7 @@ Var<T> Mean(Var<T> x) {
 
 template <typename T>
 Var<T> Max(Var<T> x) {
-  return Maximum(x, AllOf(x.shape()));
+  return ReduceMax(x, AllOf(x.shape()));
 }
 
 template <typename T>
@@ -150,7 +150,7 @@ Var<T> Mean(Var<T> x, int axis, bool keep) {
 
 template <typename T>
 Var<T> Max(Var<T> x, int axis, bool keep) {
-  return Maximum(x, Along(x.shape(), axis, keep));
+  return ReduceMax(x, Along(x.shape(), axis, keep));
 }
 
 #define REGARD_INSTANTIATE(T)              \

@@ -17,13 +17,15 @@ namespace {
 
 using Extents = std::array<int64_t, Shape::kMaxRank>;
 
-// The elements of a permuted array, in order, as steps through its source.
+// Enumerates the elements of a permuted array in order, with their offsets in
+// the source.
 struct PermutedLoop {
   int rank = 0;
   Extents extents;
   Extents strides;
 
-  // Calls f(first element of a row of the last axis, its place in the source).
+  // Calls f(offset in the result, offset in the source) for each row along the
+  // last axis.
   template <typename F>
   void ForEachRow(int64_t size, F f) const {
     if (size == 0) return;
@@ -43,16 +45,11 @@ struct PermutedLoop {
   }
 };
 
-// Extent of all axes before `axis`, and of all after it.
+// The product of the extents of the axes before `axis`.
 int64_t Outer(const Shape& shape, int axis) {
   int64_t outer = 1;
   for (int i = 0; i < axis; ++i) outer *= shape[i];
   return outer;
-}
-int64_t Inner(const Shape& shape, int axis) {
-  int64_t inner = 1;
-  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  return inner;
 }
 
 // Joins inputs of [outer, own columns] side by side.
@@ -106,11 +103,6 @@ Var<T> Permute(Var<T> x, absl::Span<const int> axes) {
   const int rank = x.shape().rank();
   REGARD_CHECK_EQ(static_cast<int>(axes.size()), rank)
       << "axes for Permute of " << x.shape();
-  Extents strides;
-  for (int i = rank - 1, stride = 1; i >= 0; --i) {
-    strides[i] = stride;
-    stride *= static_cast<int>(x.dim(i));
-  }
   PermutedLoop loop;
   Extents extents;
   std::array<bool, Shape::kMaxRank> used = {};
@@ -119,13 +111,14 @@ Var<T> Permute(Var<T> x, absl::Span<const int> axes) {
     REGARD_CHECK(!used[axis]) << "Permute takes axis " << axis << " twice";
     used[axis] = true;
     extents[i] = x.dim(axis);
-    // Axes that stay neighbours are walked as one.
-    if (i > 0 && loop.strides[loop.rank - 1] == strides[axis] * extents[i]) {
+    const int64_t stride = x.shape().Stride(axis);
+    // Axes that remain neighbours are traversed as one.
+    if (i > 0 && loop.strides[loop.rank - 1] == stride * extents[i]) {
       loop.extents[loop.rank - 1] *= extents[i];
-      loop.strides[loop.rank - 1] = strides[axis];
+      loop.strides[loop.rank - 1] = stride;
     } else {
       loop.extents[loop.rank] = extents[i];
-      loop.strides[loop.rank++] = strides[axis];
+      loop.strides[loop.rank++] = stride;
     }
   }
   if (loop.rank == 0) {
@@ -188,12 +181,13 @@ Var<T> Concat(absl::Span<const Var<T>> inputs, int axis) {
 template <typename T>
 Var<T> Slice(Var<T> x, int axis, int64_t begin, int64_t length) {
   axis = x.shape().Axis(axis);
-  REGARD_CHECK(begin >= 0 && length >= 0 && begin + length <= x.dim(axis))
+  REGARD_CHECK(begin >= 0 && length >= 0 && begin <= x.dim(axis) &&
+               length <= x.dim(axis) - begin)
       << "Slice of " << length << " from " << begin << " along axis " << axis
       << " of " << x.shape();
   Tape<T>& tape = x.tape();
   Var<T> y = tape.New(x.shape().With(axis, length), x.needs_grad());
-  const int64_t inner = Inner(x.shape(), axis);
+  const int64_t inner = x.shape().Stride(axis);
   const int64_t outer = Outer(x.shape(), axis);
   const int64_t step = x.dim(axis) * inner;
   const int64_t offset = begin * inner;
