@@ -64,9 +64,12 @@ TEST(AdditiveScoresTest, AgreesWithItsComposition) {
     return Reference(in[0], in[1], in[2]);
   };
   for (const int64_t size : kRaggedSizes) {
-    CheckTwins(MakeTwins("queries", Inputs(size, 3, 4), fused, reference));
-    CheckTwins(MakeTwins("keys", Inputs(3, size, 4), fused, reference));
-    CheckTwins(MakeTwins("width", Inputs(3, 4, size), fused, reference));
+    CheckAgainstReference(
+        MakeReferenceCase("queries", Inputs(size, 3, 4), fused, reference));
+    CheckAgainstReference(
+        MakeReferenceCase("keys", Inputs(3, size, 4), fused, reference));
+    CheckAgainstReference(
+        MakeReferenceCase("width", Inputs(3, 4, size), fused, reference));
   }
 }
 
@@ -75,7 +78,7 @@ TEST(AdditiveScoresTest, AgreesWithItsCompositionBehindAMaskedSoftmax) {
   static constexpr int32_t kLengths[] = {3, 1};
   for (const Mask& mask : std::vector<Mask>{
            {.key_lengths = kLengths}, {.causal = true, .query_offset = 1}}) {
-    CheckTwins(MakeTwins(
+    CheckAgainstReference(MakeReferenceCase(
         "a mask", Inputs(3, 4, 5),
         [=](auto&, auto in) {
           return MaskedSoftmax(AdditiveScores(in[0], in[1], in[2], mask), mask);

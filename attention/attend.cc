@@ -12,7 +12,7 @@ namespace regard {
 template <typename T>
 Attended<T> Attender<T>::Attend(Forward<T>& forward,
                                 const AttendInputs<T>& inputs) const {
-  const Scope<T> scope(forward.tape(), "attention");
+  const NameScope<T> scope(forward.tape(), "attention");
   const bool drop = dropout_ > 0 && forward.tape().training();
   if (!inputs.want_weights && !drop && !inputs.head_mask.has_value()) {
     const std::optional<Var<T>> context =

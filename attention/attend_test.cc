@@ -114,6 +114,7 @@ TEST_F(AttendTest, NothingToSeeGivesNothingInBothDirections) {
   const auto attender = Make("dot {} dropout: 0.5");
   const std::vector<int32_t> lengths = {0};
   for (const bool training : {false, true}) {
+    forward_->BeginStep();
     tape_.set_training(training);
     AttendInputs<float> inputs = ThreeKeys();
     inputs.score.mask.key_lengths = lengths;

@@ -69,11 +69,16 @@ TEST(GaussianScoresTest, AgreesWithItsComposition) {
     return Reference(in[0], in[1], in[2]);
   };
   for (const int64_t size : kRaggedSizes) {
-    CheckTwins(MakeTwins("queries", Inputs(size, 3), fused, reference));
-    CheckTwins(MakeTwins("keys", Inputs(3, size), fused, reference));
-    CheckTwins(MakeTwins("row queries", Inputs(size, 3, 4), fused, reference));
-    CheckTwins(MakeTwins("row keys", Inputs(3, size, 4), fused, reference));
-    CheckTwins(MakeTwins("width", Inputs(3, 4, size), fused, reference));
+    CheckAgainstReference(
+        MakeReferenceCase("queries", Inputs(size, 3), fused, reference));
+    CheckAgainstReference(
+        MakeReferenceCase("keys", Inputs(3, size), fused, reference));
+    CheckAgainstReference(
+        MakeReferenceCase("row queries", Inputs(size, 3, 4), fused, reference));
+    CheckAgainstReference(
+        MakeReferenceCase("row keys", Inputs(3, size, 4), fused, reference));
+    CheckAgainstReference(
+        MakeReferenceCase("width", Inputs(3, 4, size), fused, reference));
   }
 }
 

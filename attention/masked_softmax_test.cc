@@ -108,11 +108,11 @@ TEST(MaskedSoftmaxTest, EveryOperationHasACase) {
 
 TEST(MaskedSoftmaxTest, AgreesWithItsCompositionUnderEveryMask) {
   for (const Mask& mask : Masks()) {
-    CheckTwins(MakeTwins(
+    CheckAgainstReference(MakeReferenceCase(
         "weights", {{kShape, -3, 3}},
         [=](auto&, auto in) { return MaskedSoftmax(in[0], mask); },
         [=](auto& tape, auto in) { return Reference(tape, in[0], mask); }));
-    CheckTwins(MakeTwins(
+    CheckAgainstReference(MakeReferenceCase(
         "context", {{kShape, -3, 3}, {{2, 2, 5, 3}}},
         [=](auto&, auto in) {
           return MaskedSoftmaxContext(in[0], mask, in[1]).context;
@@ -132,12 +132,12 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionAtRaggedSizes) {
       auto e = Exp(in[0]);
       return MatMul(e / Sum(e, -1, /*keep=*/true), in[1]);
     };
-    CheckTwins(MakeTwins("keys", {{{1, 2, 3, size}}, {{1, 2, size, 2}}}, fused,
-                         reference));
-    CheckTwins(MakeTwins("queries", {{{1, 2, size, 3}}, {{1, 2, 3, 2}}}, fused,
-                         reference));
-    CheckTwins(MakeTwins("width", {{{1, 2, 3, 4}}, {{1, 2, 4, size}}}, fused,
-                         reference));
+    CheckAgainstReference(MakeReferenceCase(
+        "keys", {{{1, 2, 3, size}}, {{1, 2, size, 2}}}, fused, reference));
+    CheckAgainstReference(MakeReferenceCase(
+        "queries", {{{1, 2, size, 3}}, {{1, 2, 3, 2}}}, fused, reference));
+    CheckAgainstReference(MakeReferenceCase(
+        "width", {{{1, 2, 3, 4}}, {{1, 2, 4, size}}}, fused, reference));
   }
 }
 
@@ -152,13 +152,13 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionWhereItMakesProducts) {
     for (const int64_t queries : {32, 33}) {
       const std::vector<CheckedInput> inputs = {{{3, 2, queries, 5}, -3, 3},
                                                 {{3, 2, 5, 17}}};
-      CheckTwins(MakeTwins(
+      CheckAgainstReference(MakeReferenceCase(
           "context", inputs,
           [=](auto&, auto in) {
             return MaskedSoftmaxContext(in[0], mask, in[1]).context;
           },
           [=](auto&, auto in) { return softmax(in, mask); }));
-      CheckTwins(MakeTwins(
+      CheckAgainstReference(MakeReferenceCase(
           "weights and context", inputs,
           [=](auto&, auto in) {
             auto both = MaskedSoftmaxContext(in[0], mask, in[1]);

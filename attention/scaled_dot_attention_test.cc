@@ -62,7 +62,7 @@ void CheckAgainstReference(int64_t queries, int64_t keys, int64_t width,
                            int64_t value_width) {
   const Masks masks(queries, keys);
   for (const Mask& mask : masks.All()) {
-    CheckTwins(MakeTwins(
+    CheckAgainstReference(MakeReferenceCase(
         std::to_string(queries) + " queries, " + std::to_string(keys) + " keys",
         {{{2, 2, queries, width}},
          {{2, 2, keys, width}},

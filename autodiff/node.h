@@ -1,4 +1,4 @@
-// What a tape keeps of each value.
+// What a tape stores for each value.
 #ifndef AUTODIFF_NODE_H_
 #define AUTODIFF_NODE_H_
 
@@ -10,17 +10,17 @@ namespace regard {
 template <typename T>
 class Tape;
 
-// Storage of one value and its gradient; shared by reshapes of the same value.
+// Storage of one value and its gradient, shared by all views of the value.
 template <typename T>
 struct Node {
   T* value;
-  T* grad;  // null until first touched
+  T* grad;  // null until the first contribution
   Tape<T>* tape;
   int64_t size;
-  uint32_t index;   // counts the tape's nodes in order of creation
-  bool needs_grad;  // whether Backward() should come here
-  bool touched;     // whether `grad` holds something
-  // Whether -inf and inf are values like others here, as -inf is in a score.
+  uint32_t index;   // position among the tape's nodes, in order of creation
+  bool needs_grad;  // whether a gradient is to be computed
+  bool touched;     // whether a contribution has been written to `grad`
+  // Whether inf and -inf are valid values, as -inf is for a score.
   bool infinity_is_legal;
   bool is_table;  // whether this is a TableNode
 };

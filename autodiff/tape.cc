@@ -4,18 +4,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/random.h"
 
 namespace regard {
-
-std::string ScopeName::ToString() const {
-  std::string text = parent == nullptr ? "" : parent->ToString() + "/";
-  absl::StrAppend(&text, name);
-  if (index >= 0) absl::StrAppend(&text, "[", index, "]");
-  return text;
-}
 
 template <typename T>
 Var<T> Tape<T>::Constant(const Shape& shape, absl::Span<const T> values) {
@@ -47,7 +41,7 @@ Var<T> Tape<T>::Table(T* value, T* grad, const Shape& shape,
   void* const memory =
       arena_.Allocate(sizeof(TableNode<T>), alignof(TableNode<T>));
   auto* const node = new (memory)
-      TableNode<T>{{value, grad, this, shape.size(), nodes_++,
+      TableNode<T>{{value, grad, this, shape.size(), NextIndex(),
                     /*needs_grad=*/true, false, false, /*is_table=*/true},
                    touched_rows,
                    shape[0]};
@@ -66,27 +60,24 @@ void Tape<T>::BackwardTo(const Mark& mark) {
   const ScopeName* const outer_scope = scope_;
   const uint32_t outer_floor = grad_floor_;
   grad_floor_ = mark.nodes;
-  touched_now_.clear();
-  // A closure that replays a Checkpoint appends records and rewinds them.
+  CheckContributions("the start of Backward()");
+  // A closure that recomputes a Checkpoint appends records and rewinds them.
   for (Entry* entry = last_; entry != mark.last; entry = entry->previous) {
+    REGARD_CHECK(entry->run != nullptr)
+        << entry->name << " was differentiated before; a second pass would "
+        << "count its gradient twice. Add scalars and call Backward() once";
     scope_ = entry->scope;
     bool ran;
     {
       ScratchScope<T> scratch(*this);
-      ran = entry->run(entry);
+      ran = std::exchange(entry->run, nullptr)(entry);
     }
     if (!ran) continue;
     if (observer_ != nullptr) {
       observer_->OnRecord(entry->name, entry->scope, false);
     }
-    if (!checked_) continue;
-    for (const Node<T>* node : touched_now_) {
-      CheckFinite(*node, /*gradient=*/true, entry->name);
-    }
-    touched_now_.clear();
+    CheckContributions(entry->name);
   }
-  // Inside a replay the nodes are about to be rewound.
-  touched_now_.clear();
   grad_floor_ = outer_floor;
   scope_ = outer_scope;
 }
@@ -96,6 +87,14 @@ void Tape<T>::RefuseGrad() {
   REGARD_CHECK(false) << "a checkpointed function differentiates a value that "
                          "is not among its inputs";
   std::abort();
+}
+
+template <typename T>
+void Tape<T>::CheckContributions(const char* name) {
+  for (const Node<T>* node : contributions_) {
+    CheckFinite(*node, /*gradient=*/true, name);
+  }
+  contributions_.clear();
 }
 
 template <typename T>
@@ -113,8 +112,8 @@ void Tape<T>::Reset() {
   last_ = nullptr;
   records_ = 0;
   nodes_ = 0;
+  contributions_.clear();
   scope_ = nullptr;
-  ++generation_;
   if (observer_ != nullptr) observer_->OnReset();
 }
 
@@ -139,7 +138,7 @@ void Tape<T>::CheckFinite(const Node<T>& node, bool gradient,
 }
 
 template <typename T>
-Scope<T>::Scope(Tape<T>& tape, const char* name, int64_t index)
+NameScope<T>::NameScope(Tape<T>& tape, const char* name, int64_t index)
     : tape_(tape), outer_(tape.scope()) {
   auto* scope =
       static_cast<ScopeName*>(tape.arena().Allocate(sizeof(ScopeName)));
@@ -151,7 +150,7 @@ Scope<T>::Scope(Tape<T>& tape, const char* name, int64_t index)
 
 template class Tape<float>;
 template class Tape<double>;
-template class Scope<float>;
-template class Scope<double>;
+template class NameScope<float>;
+template class NameScope<double>;
 
 }  // namespace regard

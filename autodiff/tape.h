@@ -14,9 +14,9 @@
 //     return y;
 //   }
 //
-// There is no global state: operations find the tape through their operands,
-// and tapes on several threads do not meet. A Var is valid until the tape is
-// reset or rewound past it; debug builds check this.
+// There is no global state: operations find the tape through their operands.
+// One tape belongs to one thread; different tapes are independent. A Var is
+// valid until the tape is reset or rewound past it; debug builds check this.
 #ifndef AUTODIFF_TAPE_H_
 #define AUTODIFF_TAPE_H_
 
@@ -34,6 +34,7 @@
 #include "autodiff/arena.h"
 #include "autodiff/node.h"
 #include "autodiff/shape.h"
+#include "autodiff/tape_observer.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -43,18 +44,18 @@ template <typename T>
 using ArrayMap = Eigen::Map<
     Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 
-// Access to the gradient of one operand from inside a backward closure. The
-// first contribution is assigned, later ones are added, whichever record comes
-// first; nothing is zero-filled beforehand.
+// Access to the gradient of one operand inside a backward closure. The first
+// contribution is assigned and later ones are added, so that gradients need not
+// be zeroed beforehand.
 template <typename T>
 class GradRef {
  public:
   GradRef(Node<T>* node, int64_t rows, int64_t cols)
       : node_(node->needs_grad ? node : nullptr), rows_(rows), cols_(cols) {}
-  // As one row: enough for what writes element by element.
+  // As a single row; sufficient for AddEach().
   explicit GradRef(Node<T>* node) : GradRef(node, 1, node->size) {}
 
-  // False where nobody asks for this gradient.
+  // False if the operand does not require a gradient.
   explicit operator bool() const { return node_ != nullptr; }
 
   // Adds an array expression of the operand's [rows, cols].
@@ -82,18 +83,18 @@ class GradRef {
     }
   }
 
-  // For kernels that write every element: true if they must add to data(),
-  // false if they must assign.
+  // For kernels that write every element. Returns true if the kernel must add
+  // to data() and false if it must assign.
   bool Begin();
 
-  // For kernels that write some elements: storage to add to, cleared if this is
-  // the first contribution.
+  // For kernels that write only some elements. Returns storage to add to, which
+  // is zeroed before the first contribution.
   T* BeginPartial() {
     if (!Begin()) std::fill_n(node_->grad, node_->size, T(0));
     return node_->grad;
   }
 
-  // The same for kernels that write to these rows only.
+  // Like BeginPartial(), for kernels that write only to `rows`.
   T* BeginRows(absl::Span<const int32_t> rows);
 
   T* data() const { return node_->grad; }
@@ -104,25 +105,28 @@ class GradRef {
   int64_t cols_;
 };
 
-// A value on a tape: a node seen with a shape. Trivially copyable, and two
-// pointers, so that calls pass it in registers; shapes live on the tape.
+// A value on a tape: a node and the shape under which it is viewed. A Var is
+// trivially copyable and consists of two pointers, so that it is passed in
+// registers; shapes live on the tape.
 template <typename T>
 class Var {
  public:
   Var() = default;
-  // `shape` lives as long as the node.
+  // `shape` must live as long as the node.
   Var(Node<T>* node, const Shape* shape) : node_(node), shape_(shape) {
 #ifndef NDEBUG
-    generation_ = node->tape->generation();
+    tape_ = node->tape;
+    index_ = node->index;
+    serial_ = tape_->NodeSerial(index_);
 #endif
   }
 
-  // False for a default-constructed Var, which stands for an absent operand.
+  // False for a default-constructed Var, which represents an absent operand.
   bool has_value() const { return node_ != nullptr; }
 
   Tape<T>& tape() const { return *node()->tape; }
   const Shape& shape() const {
-    if (has_value()) node();  // checks that it still lives
+    if (has_value()) node();  // checks that the node is still valid
     return *shape_;
   }
   int64_t dim(int axis) const { return shape()[axis]; }
@@ -142,7 +146,8 @@ class Var {
     return *data();
   }
 
-  // The gradient; null, or a failed check, where it is untouched.
+  // The gradient. If no contribution has reached it, grad_data() returns null
+  // and grad() fails a check.
   const T* grad_data() const { return node()->touched ? node_->grad : nullptr; }
   ArrayMap<T> grad() const {
     REGARD_CHECK(node()->touched) << "no gradient reached this " << shape();
@@ -150,7 +155,7 @@ class Var {
   }
   GradRef<T> grad_ref() const { return {node(), rows(), cols()}; }
 
-  // The same storage under another shape of equal size.
+  // A view of the same storage under another shape of equal size.
   Var WithShape(const Shape& shape) const {
     REGARD_CHECK_EQ(shape.size(), size()) << shape << " of " << this->shape();
     Var out = *this;
@@ -161,8 +166,8 @@ class Var {
   Node<T>* node() const {
 #ifndef NDEBUG
     REGARD_CHECK(node_ != nullptr) << "an empty Var";
-    REGARD_CHECK_EQ(generation_, node_->tape->generation())
-        << "a Var outlived its tape's Reset()";
+    REGARD_CHECK_EQ(serial_, tape_->NodeSerial(index_))
+        << "a Var is used after its tape was reset or rewound past it";
 #endif
     return node_;
   }
@@ -171,36 +176,20 @@ class Var {
   Node<T>* node_ = nullptr;
   const Shape* shape_ = &kScalarShape;
 #ifndef NDEBUG
-  uint32_t generation_ = 0;
+  // The memory of a node may be reused or freed after Rewind() and Reset(), so
+  // the tape is asked whether node `index_` still has this serial number.
+  const Tape<T>* tape_ = nullptr;
+  uint32_t index_ = 0;
+  uint64_t serial_ = 0;
 #endif
 };
 
-// One level of a name such as "decoder/step[3]/attention".
-struct ScopeName {
-  const ScopeName* parent;
-  const char* name;
-  int64_t index;  // -1 where the scope is not one of a series
-  uint64_t hash;  // of the whole path
-
-  std::string ToString() const;
-};
-
-// What the random numbers of one training step depend on.
+// The key of the random numbers of one training step.
 struct RandomState {
   uint64_t seed = 0;
   int64_t step = 0;
-  // Of the examples along the leading axis; empty: 0, 1, 2, ...
+  // Numbers of the examples along the leading axis; empty means 0, 1, 2, ...
   absl::Span<const int64_t> examples;
-};
-
-// Who watches records run, such as a profile. `forward` is false in Backward().
-class TapeObserver {
- public:
-  virtual ~TapeObserver() = default;
-  // The tape was reset: a step begins.
-  virtual void OnReset() = 0;
-  virtual void OnRecord(const char* name, const ScopeName* scope,
-                        bool forward) = 0;
 };
 
 template <typename T>
@@ -208,7 +197,7 @@ class Tape {
   struct Entry;
 
  public:
-  // A position to rewind to; the default is the beginning.
+  // A position to rewind to. The default is the beginning of the tape.
   struct Mark {
     Arena::Mark arena;
     const Entry* last = nullptr;
@@ -220,28 +209,28 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  // Uninitialised storage for the output of an operation.
+  // Returns uninitialised storage for the output of an operation.
   Var<T> New(const Shape& shape, bool needs_grad) {
     const int64_t size = shape.size();
     Node<T>* const node = NewNode(arena_.template New<T>(size), nullptr, size,
                                   needs_grad && recording_);
     return Var<T>(node, KeepShape(shape));
   }
-  // The same, of the shape of `x`.
+  // The same, with the shape of `x`.
   Var<T> NewLike(Var<T> x, bool needs_grad) {
     Node<T>* const node = NewNode(arena_.template New<T>(x.size()), nullptr,
                                   x.size(), needs_grad && recording_);
     return Var<T>(node, &x.shape());
   }
 
-  // A value without gradient; the first form is uninitialised.
+  // A value without gradient. The first form is uninitialised.
   Var<T> Constant(const Shape& shape) { return New(shape, false); }
   Var<T> Constant(const Shape& shape, absl::Span<const T> values);
   Var<T> Full(const Shape& shape, T value);
 
-  // A value whose storage belongs to the caller, such as a parameter. `grad`
-  // may be null: nobody asks for it. One leaf per parameter and step: a second
-  // one would overwrite the gradient of the first.
+  // A value whose storage belongs to the caller, such as a parameter. `grad` is
+  // null if the gradient is not needed. Create one leaf per parameter and step:
+  // a second one would overwrite the gradient of the first.
   Var<T> Leaf(T* value, T* grad, const Shape& shape) {
     return Var<T>(NewNode(value, grad, shape.size(), grad != nullptr),
                   KeepShape(shape));
@@ -252,50 +241,58 @@ class Tape {
   // the others. At first no row is marked, and all of `grad` is zero.
   Var<T> Table(T* value, T* grad, const Shape& shape, uint8_t* touched_rows);
 
-  // A leaf whose storage is the tape's, for tests and analyses.
+  // A leaf whose storage belongs to the tape, for tests and analyses.
   Var<T> Input(const Shape& shape, absl::Span<const T> values);
 
-  // Appends `backward` for `out` unless no operand needs a gradient. It runs if
-  // the gradient of `out` was touched. `name` must outlive the tape. `backward`
-  // takes nothing, or the node of `out`, which is then not to be captured.
+  // Records `backward` as the gradient of the operation that made `out`, unless
+  // `out` needs no gradient. It runs if a gradient reaches `out`, and takes no
+  // argument or the node of `out`. `name` must outlive the tape.
   template <typename F>
   void Record(const char* name, Var<T> out, F backward) {
     const Var<T> outs[] = {out};
     RecordOutputs(name, outs, backward);
   }
 
-  // The same for an operation of several outputs: it runs if any was touched,
-  // and must ask each for grad_data().
+  // The same for an operation with several outputs. `backward` runs if a
+  // gradient reaches any of them; grad_data() of the others is null.
   template <size_t kOutputs, typename F>
   void RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
                      F backward);
 
-  // Runs the records backwards from a scalar, whose gradient is `seed`.
+  // Computes the gradients of `scalar` times `seed` for all leaves. A record
+  // can be differentiated once; a second pass would count its contributions
+  // twice and fails a check. To differentiate several scalars, add them first.
   void Backward(Var<T> scalar, T seed = T(1));
 
-  // Runs the records after `mark` backwards from gradients that stand already.
+  // Runs the records after `mark` in reverse, starting from the gradients that
+  // have been assigned already.
   void BackwardTo(const Mark& mark);
 
-  // While off, outputs need no gradient and nothing is recorded.
+  // While recording is off, outputs need no gradient and nothing is recorded.
   bool recording() const { return recording_; }
   void set_recording(bool recording) { recording_ = recording; }
 
   Mark Save() const { return {arena_.Save(), last_, records_, nodes_}; }
-  // Forgets what was made since `mark`.
+  // Discards everything created since `mark`.
   void Rewind(const Mark& mark);
-  // Forgets everything; memory is kept for the next step.
+  // Discards everything; the memory is kept for the next step.
   void Reset();
 
-  // Changes with each Reset().
-  uint32_t generation() const { return generation_; }
+#ifndef NDEBUG
+  // A number that no other node of this tape ever has; 0 if there is no node
+  // `index` now. Used by Var to detect use after Rewind() or Reset().
+  uint64_t NodeSerial(uint32_t index) const {
+    return index < nodes_ ? serials_[index] : 0;
+  }
+#endif
 
-  // Storage that lives as long as the values (index spans of closures).
+  // Storage with the lifetime of the values, e.g. for spans in closures.
   Arena& arena() { return arena_; }
-  // Storage that a kernel gives back at the end of its ScratchScope; every
-  // backward closure has one around it.
+  // Storage that is released at the end of the enclosing ScratchScope. Every
+  // backward closure runs inside a ScratchScope.
   Arena& scratch() { return scratch_; }
 
-  // Training turns dropout on.
+  // Dropout is active only in training mode.
   bool training() const { return training_; }
   void set_training(bool training) { training_ = training; }
   const RandomState& random() const { return random_; }
@@ -304,10 +301,10 @@ class Tape {
   const ScopeName* scope() const { return scope_; }
   void set_scope(const ScopeName* scope) { scope_ = scope; }
 
-  // Checks every value and gradient as it is made, at the cost of reading it
-  // once more. The first fault is described, and kept until taken:
-  // "NaN in the value of MatMul (1 NaN and 0 Inf among 6 elements) at
-  // decoder/attention".
+  // In checked mode the value that an operation returns, and each gradient that
+  // its closure contributes to, is searched for NaN and Inf. The first is kept
+  // until cleared, as "NaN in the value of MatMul (1 NaN and 0 Inf among 6
+  // elements) at decoder/attention".
   void set_checked(bool checked) { checked_ = checked; }
   const std::string& fault() const { return fault_; }
   void clear_fault() { fault_.clear(); }
@@ -320,25 +317,26 @@ class Tape {
     return arena_.high_water() + scratch_.high_water();
   }
 
-  // A copy of `shape` that lives as long as the values.
+  // Returns a copy of `shape` with the lifetime of the values.
   const Shape* KeepShape(const Shape& shape) {
     return new (arena_.Allocate(sizeof(Shape), alignof(Shape))) Shape(shape);
   }
 
-  // Storage for a gradient; used by GradRef.
+  // Allocates the gradient of `node`. Used by GradRef.
   void AllocateGrad(Node<T>* node) {
     if (node->index < grad_floor_) RefuseGrad();
     node->grad = arena_.template New<T>(node->size);
   }
-  void NoteTouched(Node<T>* node) {
-    if (checked_) touched_now_.push_back(node);
+  // Registers a contribution to the gradient of `node`. Used by GradRef.
+  void NoteContribution(Node<T>* node) {
+    if (checked_) contributions_.push_back(node);
   }
 
  private:
-  // A record lies in the arena beside the output it belongs to: a small
-  // operation with its value of 8 floats fills two cache lines.
+  // Allocated next to its output: with 8 floats, both fill two cache lines.
   struct Entry {
-    bool (*run)(Entry* self);  // false: no output was touched
+    // Returns false if no output was touched. Null after the backward pass.
+    bool (*run)(Entry* self);
     Entry* previous;
     const char* name;
     const ScopeName* scope;
@@ -355,21 +353,30 @@ class Tape {
 
   Node<T>* NewNode(T* value, T* grad, int64_t size, bool needs_grad) {
     void* const memory = arena_.Allocate(sizeof(Node<T>), alignof(Node<T>));
-    return new (memory) Node<T>{value,      grad,  this,  size, nodes_++,
+    return new (memory) Node<T>{value,      grad,  this,  size, NextIndex(),
                                 needs_grad, false, false, false};
+  }
+  // The index of a new node.
+  uint32_t NextIndex() {
+#ifndef NDEBUG
+    serials_.resize(nodes_);
+    serials_.push_back(++last_serial_);
+#endif
+    return nodes_++;
   }
 
   [[noreturn]] static void RefuseGrad();
   void CheckFinite(const Node<T>& node, bool gradient, const char* name);
+  // Checks and forgets the noted contributions, made by operation `name`.
+  void CheckContributions(const char* name);
 
   Arena arena_;
   Arena scratch_;
   Entry* last_ = nullptr;  // the latest record
   size_t records_ = 0;
   uint32_t nodes_ = 0;
-  uint32_t generation_ = 0;
-  // Gradients of nodes below this index may not be allocated now: the memory
-  // would be rewound under them. Set while a Checkpoint replays.
+  // Gradients of nodes below this index may not be allocated now, because their
+  // memory would be rewound while in use. Set while a Checkpoint recomputes.
   uint32_t grad_floor_ = 0;
   bool recording_ = true;
   bool training_ = false;
@@ -378,26 +385,31 @@ class Tape {
   const ScopeName* scope_ = nullptr;
   TapeObserver* observer_ = nullptr;
   std::string fault_;
-  std::vector<Node<T>*> touched_now_;
+  std::vector<const Node<T>*> contributions_;
+#ifndef NDEBUG
+  std::vector<uint64_t> serials_;  // of the nodes, by index
+  uint64_t last_serial_ = 0;
+#endif
 };
 
-// Names what is computed during its life: `Scope scope(tape, "decoder");`. The
-// name must outlive the tape; `index` tells the members of a series apart.
+// Prefixes the names of the operations that are recorded during its lifetime:
+// `NameScope<T> scope(tape, "decoder");`. Scopes nest. `name` must outlive the
+// tape; `index` distinguishes the members of a series, such as time steps.
 template <typename T>
-class Scope {
+class NameScope {
  public:
-  Scope(Tape<T>& tape, const char* name, int64_t index = -1);
-  ~Scope() { tape_.set_scope(outer_); }
+  NameScope(Tape<T>& tape, const char* name, int64_t index = -1);
+  ~NameScope() { tape_.set_scope(outer_); }
 
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
+  NameScope(const NameScope&) = delete;
+  NameScope& operator=(const NameScope&) = delete;
 
  private:
   Tape<T>& tape_;
   const ScopeName* outer_;
 };
 
-// Gives scratch storage back at the end of its life.
+// Releases scratch storage at the end of its lifetime.
 template <typename T>
 class ScratchScope {
  public:
@@ -420,10 +432,10 @@ class ScratchScope {
 template <typename T>
 bool GradRef<T>::Begin() {
   if (node_->is_table) static_cast<TableNode<T>*>(node_)->MarkAllRows();
+  node_->tape->NoteContribution(node_);
   if (node_->touched) return true;
   if (node_->grad == nullptr) node_->tape->AllocateGrad(node_);
   node_->touched = true;
-  node_->tape->NoteTouched(node_);
   return false;
 }
 
@@ -432,10 +444,8 @@ T* GradRef<T>::BeginRows(absl::Span<const int32_t> rows) {
   if (!node_->is_table) return BeginPartial();
   auto* const table = static_cast<TableNode<T>*>(node_);
   for (const int32_t row : rows) table->touched_rows[row] = 1;
-  if (!table->touched) {
-    table->touched = true;
-    table->tape->NoteTouched(table);
-  }
+  table->touched = true;
+  table->tape->NoteContribution(table);
   return table->grad;
 }
 
@@ -481,8 +491,8 @@ void Tape<T>::RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
 
 extern template class Tape<float>;
 extern template class Tape<double>;
-extern template class Scope<float>;
-extern template class Scope<double>;
+extern template class NameScope<float>;
+extern template class NameScope<double>;
 
 }  // namespace regard
 

@@ -1,6 +1,7 @@
 #include "autodiff/tape.h"
 
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -153,21 +154,21 @@ TEST(TapeTest, PartialContributionsStartFromZero) {
 
 TEST(TapeTest, ScopesNameAndTellApart) {
   Tape<double> tape;
-  Scope<double> decoder(tape, "decoder");
+  NameScope<double> decoder(tape, "decoder");
   uint64_t first;
   {
-    Scope<double> step(tape, "step", 0);
+    NameScope<double> step(tape, "step", 0);
     first = tape.scope()->hash;
     EXPECT_EQ(tape.scope()->ToString(), "decoder/step[0]");
   }
-  Scope<double> step(tape, "step", 1);
+  NameScope<double> step(tape, "step", 1);
   EXPECT_NE(tape.scope()->hash, first);
 }
 
 TEST(TapeTest, CheckedModeNamesTheFirstFaultForward) {
   Tape<double> tape;
   tape.set_checked(true);
-  Scope<double> scope(tape, "decoder");
+  NameScope<double> scope(tape, "decoder");
   Square(Square(tape.Input({2}, {1, 1e200})));
   EXPECT_THAT(tape.fault(), HasSubstr("Inf in the value of Square"));
   EXPECT_THAT(tape.fault(), HasSubstr("at decoder"));
@@ -180,7 +181,7 @@ TEST(TapeTest, CheckedModeNamesTheFirstFaultBackward) {
   Var<double> y = tape.New({1}, true);
   *y.data() = std::sqrt(*x.data());
   {
-    Scope<double> scope(tape, "norm");
+    NameScope<double> scope(tape, "norm");
     tape.Record("Sqrt", y, [=] {
       if (auto d = x.grad_ref()) d.Add(0.5 / y.array() * y.grad());
     });
@@ -200,13 +201,131 @@ TEST(TapeTest, CheckedModeAcceptsLegalInfinities) {
   EXPECT_EQ(tape.fault(), "");
 }
 
+// Sum(sqrt(x)) + Sum(x * 1) at x = 0, in both orders: whichever operation
+// contributes to the gradient first, Sqrt is the one that makes it infinite.
+TEST(TapeTest, CheckedModeNamesAFaultInALaterContribution) {
+  for (const bool sqrt_last : {false, true}) {
+    Tape<double> tape;
+    tape.set_checked(true);
+    Var<double> x = tape.Input({2}, {0, 1});
+    Var<double> root, same;
+    const auto take_root = [&] {
+      root = tape.New({2}, true);
+      root.array() = x.array().sqrt();
+      tape.Record("Sqrt", root, [=] {
+        if (auto d = x.grad_ref()) d.Add(0.5 / root.array() * root.grad());
+      });
+    };
+    const auto copy = [&] {
+      same = tape.New({2}, true);
+      same.array() = x.array();
+      tape.Record("Copy", same, [=] {
+        if (auto d = x.grad_ref()) d.Add(same.grad());
+      });
+    };
+    if (!sqrt_last) take_root();
+    copy();
+    if (sqrt_last) take_root();
+    Var<double> a = Total(root), b = Total(same);
+    Var<double> y = tape.New({}, true);
+    *y.data() = a.item() + b.item();
+    tape.Record("Add", y, [=] {
+      if (auto d = a.grad_ref()) d.Add(y.grad());
+      if (auto d = b.grad_ref()) d.Add(y.grad());
+    });
+    tape.Backward(y);
+    EXPECT_THAT(tape.fault(), HasSubstr("Inf in a gradient made by Sqrt"));
+  }
+}
+
+TEST(TapeTest, CheckedModeNamesAFaultInPartsOfAGradient) {
+  for (const bool with_table : {false, true}) {
+    Tape<double> tape;
+    tape.set_checked(true);
+    std::vector<double> value(4), grad(4);
+    std::vector<uint8_t> touched(2);
+    Var<double> x = with_table ? tape.Table(value.data(), grad.data(), {2, 2},
+                                            touched.data())
+                               : tape.Leaf(value.data(), grad.data(), {2, 2});
+    Var<double> y = tape.New({}, true);
+    *y.data() = 0;
+    for (const double share : {std::nan(""), 1.0}) {
+      tape.Record(share == 1 ? "Good" : "Bad", y, [=] {
+        const int32_t rows[] = {1};
+        if (auto d = x.grad_ref()) d.BeginRows(rows)[2] += share;
+      });
+    }
+    tape.Backward(y);
+    EXPECT_THAT(tape.fault(), HasSubstr("NaN in a gradient made by Bad"));
+  }
+}
+
+TEST(TapeTest, CheckedModeNamesAFaultInTheSeed) {
+  Tape<double> tape;
+  tape.set_checked(true);
+  tape.Backward(tape.Input({1}, {0}), NAN);
+  EXPECT_THAT(tape.fault(), HasSubstr("made by the start of Backward()"));
+}
+
+TEST(TapeTest, EachPartOfATapeMayBeDifferentiatedOnce) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1}, {3});
+  Var<double> y = Square(x);
+  tape.AllocateGrad(y.node());
+  const Tape<double>::Mark mark = tape.Save();
+  // What is rewound may be recorded and differentiated again.
+  for (int i = 0; i < 2; ++i) {
+    Var<double> z = Square(y);
+    if (auto d = z.grad_ref()) d.AddEach([](int64_t) { return 1.0; });
+    tape.BackwardTo(mark);
+    tape.Rewind(mark);
+  }
+  tape.BackwardTo({});
+  EXPECT_THAT(Grad(x), ElementsAre(2 * 4 * 27));
+  tape.Reset();
+  x = tape.Input({1}, {3});
+  tape.Backward(Square(x));
+  EXPECT_THAT(Grad(x), ElementsAre(6));
+}
+
+TEST(TapeDeathTest, ASecondBackwardIsRefused) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1}, {3});
+  Var<double> y = Square(x);
+  Var<double> z = Square(x);
+  tape.Backward(y);
+  EXPECT_DEATH(tape.Backward(y), "was differentiated before");
+  EXPECT_DEATH(tape.Backward(z), "was differentiated before");
+  EXPECT_DEATH(tape.Backward(Square(y)), "was differentiated before");
+}
+
 #ifndef NDEBUG
 TEST(TapeDeathTest, UseAfterResetIsCaught) {
   Tape<double> tape;
   Var<double> x = tape.Input({1}, {1});
-  tape.Reset();
-  EXPECT_DEATH(x.data(), "outlived");
-  EXPECT_DEATH(x.shape(), "outlived");
+  Var<double> large = tape.Input({100000}, std::vector<double>(100000));
+  tape.Reset();  // replaces the blocks of memory
+  EXPECT_DEATH(x.data(), "used after its tape was reset");
+  EXPECT_DEATH(x.shape(), "used after its tape was reset");
+  EXPECT_DEATH(large.data(), "used after its tape was reset");
+  tape.Input({1}, {1});
+  EXPECT_DEATH(x.data(), "used after its tape was reset");
+}
+
+TEST(TapeDeathTest, UseAfterRewindIsCaught) {
+  Tape<double> tape;
+  Var<double> before = tape.Input({1}, {1});
+  const Tape<double>::Mark mark = tape.Save();
+  Var<double> x = tape.Input({1}, {1});
+  Var<double> view = x.WithShape({});
+  tape.Rewind(mark);
+  EXPECT_EQ(before.item(), 1);
+  EXPECT_DEATH(x.data(), "rewound past it");
+  // A new node takes the place of the old one.
+  Var<double> y = tape.Input({1}, {2});
+  EXPECT_EQ(y.item(), 2);
+  EXPECT_DEATH(x.item(), "rewound past it");
+  EXPECT_DEATH(view.item(), "rewound past it");
 }
 #endif
 

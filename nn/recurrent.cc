@@ -108,7 +108,7 @@ template <typename T>
 Var<T> Recurrent<T>::BetweenLayers(Forward<T>& forward, Var<T> x,
                                    int layer) const {
   if (config_.dropout() == 0) return x;
-  const Scope<T> scope(forward.tape(), "layer", layer);
+  const NameScope<T> scope(forward.tape(), "layer", layer);
   return Dropout(x, static_cast<T>(config_.dropout()), "dropout");
 }
 

@@ -93,7 +93,7 @@ EncodedSource<T> Seq2SeqModel<T>::Encode(Forward<T>& forward,
                                          absl::Span<const int32_t> lengths,
                                          DecoderState<T>* state) const {
   Tape<T>& tape = forward.tape();
-  const Scope<T> scope(tape, "encoder");
+  const NameScope<T> scope(tape, "encoder");
   const auto batch = static_cast<int64_t>(lengths.size());
   const int64_t time = static_cast<int64_t>(ids.size()) / batch;
   const Var<T> embedded =
@@ -156,7 +156,7 @@ template <typename T>
 typename Seq2SeqModel<T>::EmbeddedWords Seq2SeqModel<T>::Embed(
     Forward<T>& forward, const EncodedSource<T>& source,
     absl::Span<const int32_t> ids, const Shape& leading) const {
-  const Scope<T> scope(forward.tape(), "decoder");
+  const NameScope<T> scope(forward.tape(), "decoder");
   const Var<T> embedding = Dropout((*target_embedding_)(forward, ids, leading),
                                    config_.embedding_dropout(), "embedding");
   return {embedding,
@@ -201,7 +201,7 @@ template <typename T>
 typename Seq2SeqModel<T>::Step Seq2SeqModel<T>::Advance(
     Forward<T>& forward, const EncodedSource<T>& source,
     const DecoderState<T>& state, const EmbeddedWords& words) const {
-  const Scope<T> scope(forward.tape(), "decoder");
+  const NameScope<T> scope(forward.tape(), "decoder");
   const bool query_before = config_.query() == Decoder::PREVIOUS_STATE;
   Step step;
   step.state = state;
@@ -268,7 +268,7 @@ Var<T> Seq2SeqModel<T>::TeacherForced(Forward<T>& forward, const Batch& batch,
   const bool reads_embedding =
       config_.readout() == Decoder::STATE_CONTEXT_EMBEDDING;
   for (int64_t t = 0; t < time; ++t) {
-    const Scope<T> scope(tape, "step", t);
+    const NameScope<T> scope(tape, "step", t);
     const EmbeddedWords word = {
         reads_embedding ? at(words.embedding, t) : Var<T>(),
         at(words.projected, t)};

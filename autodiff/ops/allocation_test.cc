@@ -50,7 +50,7 @@ struct Model {
     const Var<float> w = weight.On(tape);
     const Var<float> b = bias.On(tape);
     const Var<float> embedding = table.On(tape);
-    Scope<float> scope(tape, "model");
+    NameScope<float> scope(tape, "model");
     Var<float> x = GatherRows(embedding, ids, {2, 3});
     x = LayerNorm(x, gain.On(tape), b, 1e-5);
     x = Dropout(x, 0.1, "site");
@@ -59,8 +59,8 @@ struct Model {
     x = MatMul(Softmax(scores), x) + MatMul(Exp(LogSoftmax(scores)), x);
     const Var<float> parts[] = {Slice(x, -1, 0, 12), Slice(x, -1, 12, 12)};
     x = Concat<float>(parts, -1) + Reshape(Transpose(Transpose(x)), x.shape());
-    const Var<float> twins[] = {x, StopGradient(x)};
-    x = Mean(Stack<float>(twins, 0), 0) + BroadcastTo(Max(x), x.shape());
+    const Var<float> both[] = {x, StopGradient(x)};
+    x = Mean(Stack<float>(both, 0), 0) + BroadcastTo(Max(x), x.shape());
     const Var<float> inputs[] = {x, w};
     x = Checkpoint(tape, absl::MakeConstSpan(inputs),
                    [](absl::Span<const Var<float>> in) {

@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 struct Block {
   template <typename T>
   Var<T> operator()(absl::Span<const Var<T>> in) const {
-    Scope<T> scope(in[0].tape(), "block");
+    NameScope<T> scope(in[0].tape(), "block");
     return Tanh(Dropout(Linear(in[0], in[1], {}), 0.3, "site") * in[0]);
   }
 };
@@ -58,7 +58,7 @@ TEST(CheckpointTest, EveryOperationHasACase) {
 }
 
 TEST(CheckpointTest, AgreesWithTheFunctionItself) {
-  CheckTwins(MakeTwins(
+  CheckAgainstReference(MakeReferenceCase(
       "Checkpoint", {{{3, 5}}, {{5, 5}}},
       [](auto& tape, auto in) {
         tape.set_training(true);

@@ -93,7 +93,7 @@ TEST_F(DropoutMaskTest, DiffersByStepSeedSiteAndScope) {
   EXPECT_THAT(Mask({1, 64}), ElementsAreArray(first));
   EXPECT_THAT(Mask({1, 64}, "other"), Not(ElementsAreArray(first)));
   {
-    Scope<float> scope(tape_, "layer", 1);
+    NameScope<float> scope(tape_, "layer", 1);
     EXPECT_THAT(Mask({1, 64}), Not(ElementsAreArray(first)));
   }
   tape_.set_random({.seed = 0, .step = 1, .examples = {}});

@@ -38,7 +38,7 @@ TEST(LayerNormTest, EveryOperationHasACase) {
 
 TEST(LayerNormTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
-    CheckTwins(MakeTwins(
+    CheckAgainstReference(MakeReferenceCase(
         "LayerNorm", {{{3, size}}, {{size}}, {{size}}},
         [](auto&, auto in) { return LayerNorm(in[0], in[1], in[2], 0.01); },
         [](auto&, auto in) {

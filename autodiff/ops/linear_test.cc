@@ -61,7 +61,7 @@ TEST(LinearTest, EveryOperationHasACase) {
 
 TEST(LinearTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
-    CheckTwins(MakeTwins(
+    CheckAgainstReference(MakeReferenceCase(
         "Linear", {{{3, size}}, {{size, size}}, {{size}}},
         [](auto&, auto in) { return Linear(in[0], in[1], in[2]); },
         [](auto&, auto in) {

@@ -251,13 +251,13 @@ TEST(RecurrentTest, FloatAgreesWithItsCompositionOnRaggedSizes) {
   for (const int64_t width : kRaggedSizes) {
     const Case c = {3, 3, width, {3, 0, 1}};
     for (const GruForm form : {GruForm::kResetBefore, GruForm::kResetAfter}) {
-      CheckTwins(MakeTwins("GruSequence", Inputs(GruShapes(c, form)),
-                           JoinedGru(c, true, form, true),
-                           JoinedGru(c, true, form, false)));
+      CheckAgainstReference(MakeReferenceCase(
+          "GruSequence", Inputs(GruShapes(c, form)),
+          JoinedGru(c, true, form, true), JoinedGru(c, true, form, false)));
     }
-    CheckTwins(MakeTwins("LstmSequence", Inputs(LstmShapes(c)),
-                         JoinedLstm(c, false, true),
-                         JoinedLstm(c, false, false)));
+    CheckAgainstReference(MakeReferenceCase(
+        "LstmSequence", Inputs(LstmShapes(c)), JoinedLstm(c, false, true),
+        JoinedLstm(c, false, false)));
   }
 }
 

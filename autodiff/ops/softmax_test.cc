@@ -38,7 +38,7 @@ TEST(SoftmaxTest, EveryOperationHasACase) {
 
 TEST(SoftmaxTest, AgreesWithItsComposition) {
   for (const int64_t size : kRaggedSizes) {
-    CheckTwins(MakeTwins(
+    CheckAgainstReference(MakeReferenceCase(
         "Softmax", {{{3, size}, -3, 3}},
         [](auto&, auto in) { return Softmax(in[0]); },
         [](auto&, auto in) {

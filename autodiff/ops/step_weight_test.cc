@@ -93,16 +93,17 @@ TEST(StepWeightTest, EveryOperationHasACase) {
 
 TEST(StepWeightTest, SharedStepsAgreeWithStepsOfTheirOwn) {
   for (const int64_t size : kRaggedSizes) {
-    CheckTwins(
-        MakeTwins("StepLinear", ChainInputs(size), Chain(true), Chain(false)));
+    CheckAgainstReference(MakeReferenceCase("StepLinear", ChainInputs(size),
+                                            Chain(true), Chain(false)));
     for (const GruForm form : {GruForm::kResetBefore, GruForm::kResetAfter}) {
-      CheckTwins(MakeTwins(
+      CheckAgainstReference(MakeReferenceCase(
           "GruSequence", CellInputs(3, form == GruForm::kResetAfter, size),
           CellSteps(false, form, true), CellSteps(false, form, false)));
     }
-    CheckTwins(MakeTwins("LstmSequence", CellInputs(4, true, size),
-                         CellSteps(true, GruForm::kResetBefore, true),
-                         CellSteps(true, GruForm::kResetBefore, false)));
+    CheckAgainstReference(
+        MakeReferenceCase("LstmSequence", CellInputs(4, true, size),
+                          CellSteps(true, GruForm::kResetBefore, true),
+                          CellSteps(true, GruForm::kResetBefore, false)));
   }
 }
 

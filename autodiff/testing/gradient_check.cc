@@ -27,7 +27,7 @@ using Arrays = std::vector<std::vector<T>>;
 
 constexpr double kTolerance = 1e-7;
 constexpr double kStep = 1e-3;
-constexpr double kTwinTolerance = 1e-11;
+constexpr double kReferenceTolerance = 1e-11;
 
 // Uniform in -1 .. 1.
 std::vector<double> Direction(int64_t size, const std::string& purpose) {
@@ -74,9 +74,9 @@ Arrays<T> As(const Arrays<double>& arrays) {
   return result;
 }
 
-// Fills what the next operations will be given with `byte`.
+// Fills the memory that the next operations will receive with `byte`.
 template <typename T>
-void Soil(Tape<T>& tape, int byte) {
+void FillFreeMemory(Tape<T>& tape, int byte) {
   constexpr size_t kBytes = size_t{1} << 18;
   for (Arena* arena : {&tape.arena(), &tape.scratch()}) {
     arena->Allocate(kBytes);
@@ -96,7 +96,8 @@ struct Setting {
   std::vector<size_t> alias;
   // Gradients that stand before the sweep; empty: none.
   Arrays<T> standing;
-  int soil = 0xFF;
+  // Byte that fills uninitialised memory; 0xFF makes every element NaN.
+  int free_memory = 0xFF;
 };
 
 template <typename T>
@@ -113,7 +114,7 @@ Outcome<T> RunFunction(const CheckedFunction<T>& f,
                        const Arrays<T>& values, const Setting<T>& setting,
                        std::vector<T> cotangent = {}) {
   Tape<T> tape;
-  Soil(tape, setting.soil);
+  FillFreeMemory(tape, setting.free_memory);
   // Gradients of leaves are written to storage that starts as NaN.
   Arrays<T> storage = values;
   Arrays<T> gradients;
@@ -298,7 +299,7 @@ template <typename T>
 void CheckRepeats(const CheckedFunction<T>& f, const GradientCase& test,
                   const Arrays<T>& values, const Outcome<T>& first) {
   Setting<T> setting;
-  setting.soil = 0x3C;  // small numbers
+  setting.free_memory = 0x3C;  // small numbers
   const Outcome<T> second = RunFunction<T>(f, test.inputs, values, setting);
   ExpectSameBits(first.value, second.value, "value of a second run");
   for (size_t k = 0; k < values.size(); ++k) {
@@ -375,11 +376,13 @@ void CheckOne(const GradientCase& test) {
 }
 
 template <typename T>
-void CheckTwinsIn(const TwinCase& twins, const CheckedFunction<T>& fused,
-                  const CheckedFunction<T>& reference, double tolerance) {
-  const Arrays<T> values = As<T>(Values(twins.inputs));
-  const Outcome<T> got = RunFunction<T>(fused, twins.inputs, values, {});
-  const Outcome<T> wanted = RunFunction<T>(reference, twins.inputs, values, {});
+void CheckAgainstReferenceIn(const ReferenceCase& test,
+                             const CheckedFunction<T>& fused,
+                             const CheckedFunction<T>& reference,
+                             double tolerance) {
+  const Arrays<T> values = As<T>(Values(test.inputs));
+  const Outcome<T> got = RunFunction<T>(fused, test.inputs, values, {});
+  const Outcome<T> wanted = RunFunction<T>(reference, test.inputs, values, {});
   ExpectNear(got.value, wanted.value, tolerance, "value");
   for (size_t k = 0; k < values.size(); ++k) {
     ExpectNear(got.gradients[k], wanted.gradients[k], tolerance,
@@ -393,12 +396,13 @@ void CheckGradients(const std::vector<GradientCase>& cases) {
   for (const GradientCase& test : cases) CheckOne(test);
 }
 
-void CheckTwins(const TwinCase& twins) {
-  SCOPED_TRACE(twins.label);
-  CheckTwinsIn<double>(twins, twins.fused_in_double, twins.reference_in_double,
-                       kTwinTolerance);
-  CheckTwinsIn<float>(twins, twins.fused_in_float, twins.reference_in_float,
-                      twins.tolerance);
+void CheckAgainstReference(const ReferenceCase& test) {
+  SCOPED_TRACE(test.label);
+  CheckAgainstReferenceIn<double>(test, test.fused_in_double,
+                                  test.reference_in_double,
+                                  kReferenceTolerance);
+  CheckAgainstReferenceIn<float>(test, test.fused_in_float,
+                                 test.reference_in_float, test.tolerance);
 }
 
 void ExpectCaseForEachOperation(const std::string& header,

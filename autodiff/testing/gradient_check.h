@@ -71,7 +71,7 @@ inline constexpr int64_t kRaggedSizes[] = {1, 7, 15, 16, 17, 33};
 // Two ways to compute the same, such as a fused kernel and the composition of
 // operations that is its reference. Values and gradients must agree, as shares
 // of the largest element, to `tolerance` in float and to 1e-11 in double.
-struct TwinCase {
+struct ReferenceCase {
   std::string label;
   std::vector<CheckedInput> inputs;
   CheckedFunction<double> fused_in_double;
@@ -82,13 +82,14 @@ struct TwinCase {
 };
 
 template <typename F, typename R>
-TwinCase MakeTwins(std::string label, std::vector<CheckedInput> inputs, F fused,
-                   R reference) {
+ReferenceCase MakeReferenceCase(std::string label,
+                                std::vector<CheckedInput> inputs, F fused,
+                                R reference) {
   return {std::move(label), std::move(inputs), fused, fused,
           reference,        reference};
 }
 
-void CheckTwins(const TwinCase& twins);
+void CheckAgainstReference(const ReferenceCase& test);
 
 // Expects a case for each function `Var<T> Name(` that a header declares, an
 // operator included ("operator+"). The header is data of the test.

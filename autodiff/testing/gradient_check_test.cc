@@ -71,12 +71,13 @@ TEST(GradientCheckTest, MissesNoOperationOfAHeader) {
       "declares LogSoftmax");
 }
 
-TEST(CheckTwinsTest, AcceptsTwins) {
+TEST(CheckAgainstReferenceTest, AcceptsEqualFunctions) {
   const auto square = [](auto&, auto in) {
     return SquareWithGradient(in[0], {2});
   };
   for (const int64_t size : kRaggedSizes) {
-    CheckTwins(MakeTwins("Square", {{{2, size}}}, square, square));
+    CheckAgainstReference(
+        MakeReferenceCase("Square", {{{2, size}}}, square, square));
   }
 }
 
