@@ -9,16 +9,17 @@
 #define ATTENTION_ADDITIVE_SCORES_H_
 
 #include "attention/mask.h"
+#include "attention/positions.h"
 #include "autodiff/tape.h"
 
 namespace regard {
 
 // queries [batch, heads, queries, width], keys [batch, heads, keys, width],
 // vector [heads, width] -> [batch, heads, queries, keys]. Keys that the mask
-// hides by length or causality are not compared: their score is 0.
+// hides by length, causality or window are not compared: their score is 0.
 template <typename T>
 Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
-                      const Mask& mask);
+                      const Mask& mask, const Positions& positions = {});
 
 }  // namespace regard
 

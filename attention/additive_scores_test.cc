@@ -38,7 +38,8 @@ std::vector<GradientCase> Cases() {
   for (const Mask& mask : std::vector<Mask>{{},
                                             {.key_lengths = kLengths},
                                             {.key_lengths = kPerQuery},
-                                            {.causal = true}}) {
+                                            {.causal = true},
+                                            {.window = 1}}) {
     cases.push_back(MakeCase("AdditiveScores", "a mask", Inputs(3, 4, 5),
                              [=](auto&, auto in) {
                                return AdditiveScores(in[0], in[1], in[2], mask);
@@ -76,15 +77,18 @@ TEST(AdditiveScoresTest, AgreesWithItsComposition) {
 // What is skipped under a mask, no softmax under that mask can see.
 TEST(AdditiveScoresTest, AgreesWithItsCompositionBehindAMaskedSoftmax) {
   static constexpr int32_t kLengths[] = {3, 1};
+  const Positions positions = {.first_query = 1};
   for (const Mask& mask : std::vector<Mask>{
-           {.key_lengths = kLengths}, {.causal = true, .query_offset = 1}}) {
+           {.key_lengths = kLengths}, {.causal = true}, {.window = 2}}) {
     CheckAgainstReference(MakeReferenceCase(
         "a mask", Inputs(3, 4, 5),
         [=](auto&, auto in) {
-          return MaskedSoftmax(AdditiveScores(in[0], in[1], in[2], mask), mask);
+          return MaskedSoftmax(
+              AdditiveScores(in[0], in[1], in[2], mask, positions), mask,
+              positions);
         },
         [=](auto&, auto in) {
-          return MaskedSoftmax(Reference(in[0], in[1], in[2]), mask);
+          return MaskedSoftmax(Reference(in[0], in[1], in[2]), mask, positions);
         }));
   }
 }

@@ -21,11 +21,12 @@ Attended<T> Attender<T>::Attend(Forward<T>& forward,
   }
   const Var<T> scores = scorer_->Score(forward, inputs.score);
   if (!drop && !inputs.head_mask.has_value()) {
-    const WeightsAndContext<T> both =
-        MaskedSoftmaxContext(scores, inputs.score.mask, inputs.values);
+    const WeightsAndContext<T> both = MaskedSoftmaxContext(
+        scores, inputs.score.mask, inputs.values, inputs.score.positions);
     return {both.context, both.weights};
   }
-  const Var<T> weights = MaskedSoftmax(scores, inputs.score.mask);
+  const Var<T> weights =
+      MaskedSoftmax(scores, inputs.score.mask, inputs.score.positions);
   Var<T> used = Dropout(weights, dropout_, "weights");
   if (inputs.head_mask.has_value()) {
     used = used * inputs.head_mask.WithShape({inputs.head_mask.size(), 1, 1});

@@ -39,12 +39,17 @@ class Attender {
         uses_history_(registry.Find(config)->uses_history),
         dropout_(static_cast<T>(config.dropout())) {}
 
-  // Once per source: keys [batch, heads, keys, key width].
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const {
-    return scorer_->Prepare(forward, keys);
+  // Once per source: keys [batch, heads, keys, key width], the first of which
+  // is at key_position.
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys, int64_t key_position) const {
+    return scorer_->Prepare(forward, keys, key_position);
   }
 
   Attended<T> Attend(Forward<T>& forward, const AttendInputs<T>& inputs) const;
+
+  // The largest |query position - key position| that is accepted; kAnyDistance
+  // if there is no limit.
+  int64_t LongestDistance() const { return scorer_->LongestDistance(); }
 
   // Whether ScoreInputs must carry previous and cumulative weights.
   bool uses_history() const { return uses_history_; }

@@ -29,7 +29,7 @@ class KeyValueCache {
   // beams. Rows may repeat and be fewer or more than before.
   void Gather(absl::Span<const int64_t> rows);
 
-  // Positions held: the query_offset of the next step.
+  // Positions held: the position of the next step.
   int64_t length() const { return length_; }
 
  private:

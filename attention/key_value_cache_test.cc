@@ -75,12 +75,12 @@ void ExpectStepsEqualTheFullPass(const std::string& attention,
     forward.BeginStep();
     const int64_t begin = cache.length();
     const Var<double> part = Part(tape, begin, count);
-    cache.Append(layer.Prepare(forward, part, part));
-    const Var<double> y =
-        layer
-            .Attend(forward, part, cache.View(tape),
-                    {.mask = {.causal = true}, .query_offset = begin})
-            .output;
+    cache.Append(layer.Prepare(forward, part, part, begin));
+    const Var<double> y = layer
+                              .Attend(forward, part, cache.View(tape),
+                                      {.mask = {.causal = true},
+                                       .positions = {.first_query = begin}})
+                              .output;
     for (int64_t b = 0; b < kBatch; ++b) {
       for (int64_t i = 0; i < count * kWidth; ++i) {
         ASSERT_NEAR(y.data()[b * count * kWidth + i],

@@ -7,37 +7,46 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "attention/positions.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
 // A key is visible if every part that is present allows it. Spans must live as
-// long as the tape's step: the arena, or the batch.
+// long as the tape's step: in the arena, or in the batch.
 struct Mask {
-  // Valid keys per example, [batch], or per query, [batch, queries]; empty:
-  // all.
+  // Valid keys per example, [batch], or per query, [batch, queries]: rows 0 ..
+  // length - 1. Empty: all.
   absl::Span<const int32_t> key_lengths = {};
-  // Query i sees keys 0 .. i + query_offset.
+  // Whether a query sees only keys at its own and earlier positions.
   bool causal = false;
-  int64_t query_offset = 0;
+  // A query sees only keys at a distance below `window`, before and after it;
+  // with `causal`, the last `window` positions including its own (Beltagy et
+  // al., "Longformer", 2020). 0: no limit.
+  int64_t window = 0;
   // Nonzero where visible, [batch, queries, keys]; empty: all.
   absl::Span<const uint8_t> dense = {};
 };
 
-// The part of a mask that one query sees.
+// The keys that one query sees: rows begin .. end - 1, of which those with a
+// nonzero entry of `dense`; null: all. 0 <= begin <= end.
 struct VisibleKeys {
-  int64_t limit;         // keys 0 .. limit - 1, of which
-  const uint8_t* dense;  // those with a nonzero entry; null: all
+  int64_t begin;
+  int64_t end;
+  const uint8_t* dense;
+
+  int64_t size() const { return end - begin; }
   bool operator()(int64_t key) const {
-    return dense == nullptr || dense[key] != 0;
+    return begin <= key && key < end && (dense == nullptr || dense[key] != 0);
   }
 };
 
-// Reads a mask for scores [batch, heads, queries, keys].
+// Reads a mask for scores [batch, heads, queries, keys]. Trivially copyable.
 class MaskReader {
  public:
-  MaskReader(const Mask& mask, int64_t batch, int64_t queries, int64_t keys)
-      : mask_(mask), queries_(queries), keys_(keys) {
+  MaskReader(const Mask& mask, const Positions& positions, int64_t batch,
+             int64_t queries, int64_t keys)
+      : mask_(mask), positions_(positions), queries_(queries), keys_(keys) {
     const int64_t lengths = static_cast<int64_t>(mask.key_lengths.size());
     REGARD_CHECK(lengths == 0 || lengths == batch || lengths == batch * queries)
         << lengths << " key lengths for " << batch << " examples of " << queries
@@ -47,24 +56,37 @@ class MaskReader {
                  static_cast<int64_t>(mask.dense.size()) ==
                      batch * queries * keys)
         << mask.dense.size() << " entries of a dense mask";
+    REGARD_CHECK(mask.window >= 0) << "a window of " << mask.window;
   }
 
   VisibleKeys operator()(int64_t example, int64_t query) const {
     const int64_t row = example * queries_ + query;
-    int64_t limit = keys_;
+    int64_t begin = 0;
+    int64_t end = keys_;
     if (!mask_.key_lengths.empty()) {
-      limit = std::min<int64_t>(limit,
-                                mask_.key_lengths[per_query_ ? row : example]);
+      end =
+          std::min<int64_t>(end, mask_.key_lengths[per_query_ ? row : example]);
     }
-    if (mask_.causal) {
-      limit = std::min(limit, query + mask_.query_offset + 1);
+    const int64_t offset = positions_.Offset(query);
+    if (mask_.causal) end = std::min(end, offset + 1);
+    if (mask_.window > 0) {
+      begin = std::max(begin, offset - mask_.window + 1);
+      end = std::min(end, offset + mask_.window);
     }
-    return {std::max<int64_t>(limit, 0),
+    end = std::max<int64_t>(end, 0);
+    return {std::min(begin, end), end,
             mask_.dense.empty() ? nullptr : mask_.dense.data() + row * keys_};
+  }
+
+  // Whether all queries of an example see the same keys.
+  bool SameForAllQueries() const {
+    return !mask_.causal && mask_.window == 0 && mask_.dense.empty() &&
+           !per_query_;
   }
 
  private:
   Mask mask_;
+  Positions positions_;
   int64_t queries_;
   int64_t keys_;
   bool per_query_ = false;

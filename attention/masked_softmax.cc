@@ -36,10 +36,9 @@ struct ScoreRow {
 // Calls f(ScoreRow) for rows begin .. of [batch, heads, queries]. It counts,
 // because a division takes as long as a short row.
 template <typename F>
-void ForEachRow(const Shape& shape, const Mask& mask, int64_t begin,
+void ForEachRow(const Shape& shape, const MaskReader& reader, int64_t begin,
                 int64_t end, F f) {
   if (begin == end) return;
-  const MaskReader reader(mask, shape[0], shape[2], shape[3]);
   int64_t source = begin / shape[2];
   int64_t query = begin % shape[2];
   int64_t example = source / shape[1];
@@ -58,8 +57,10 @@ void ForEachRow(const Shape& shape, const Mask& mask, int64_t begin,
 // Turns scores into weights, many rows at a time as long as they fit a core's
 // own cache, and calls normalize(ScoreRow, weights), which divides by the sum.
 template <typename T, typename F>
-void SoftmaxRows(Var<T> scores, const Mask& mask, T* weights, F normalize) {
+void SoftmaxRows(Var<T> scores, const MaskReader& reader, T* weights,
+                 F normalize) {
   constexpr int64_t kBlock = 2048;  // elements
+  constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
   const Shape& shape = scores.shape();
   const int64_t keys = shape[3];
   const int64_t rows = scores.rows();
@@ -67,15 +68,17 @@ void SoftmaxRows(Var<T> scores, const Mask& mask, T* weights, F normalize) {
       std::max<int64_t>(1, kBlock / std::max<int64_t>(keys, 1));
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t end = std::min(rows, begin + step);
-    ForEachRow(shape, mask, begin, end, [&](const ScoreRow& r) {
+    ForEachRow(shape, reader, begin, end, [&](const ScoreRow& r) {
       T* const w = weights + r.row * keys;
-      ShiftByMax(scores.data() + r.row * keys, r.visible.dense, r.visible.limit,
-                 w);
-      std::fill(w + r.visible.limit, w + keys,
-                -std::numeric_limits<T>::infinity());
+      const VisibleKeys& v = r.visible;
+      std::fill(w, w + v.begin, kMinusInfinity);
+      ShiftByMax(scores.data() + r.row * keys + v.begin,
+                 v.dense == nullptr ? nullptr : v.dense + v.begin, v.size(),
+                 w + v.begin);
+      std::fill(w + v.end, w + keys, kMinusInfinity);
     });
     Exp(weights + begin * keys, weights + begin * keys, (end - begin) * keys);
-    ForEachRow(shape, mask, begin, end, [&](const ScoreRow& r) {
+    ForEachRow(shape, reader, begin, end, [&](const ScoreRow& r) {
       normalize(r, weights + r.row * keys);
     });
   }
@@ -83,32 +86,36 @@ void SoftmaxRows(Var<T> scores, const Mask& mask, T* weights, F normalize) {
 
 // Calls f(example * heads + head, keys that any of its queries may see).
 template <typename F>
-void ForEachSource(const Shape& shape, const Mask& mask, F f) {
-  const MaskReader reader(mask, shape[0], shape[2], shape[3]);
+void ForEachSource(const Shape& shape, const MaskReader& reader, F f) {
   for (int64_t source = 0; source < shape[0] * shape[1]; ++source) {
     int64_t reach = 0;
     for (int64_t q = 0; q < shape[2]; ++q) {
-      reach = std::max(reach, reader(source / shape[1], q).limit);
+      reach = std::max(reach, reader(source / shape[1], q).end);
     }
     f(source, reach);
   }
 }
 
-// d_scores (+)= weights * (d_weights - <weights, d_weights>) on one row.
+// d_scores (+)= weights * (d_weights - <weights, d_weights>) on one row of
+// `keys` keys.
 template <typename T>
-void SoftmaxRowBackward(const T* weights, const T* d_weights, int64_t n,
-                        int64_t keys, bool accumulate, T* d_scores) {
-  const T mean = DotRow(weights, d_weights, n);
+void SoftmaxRowBackward(const T* weights, const T* d_weights,
+                        const VisibleKeys& visible, int64_t keys,
+                        bool accumulate, T* d_scores) {
+  const int64_t begin = visible.begin;
+  const int64_t end = visible.end;
+  const T mean = DotRow(weights + begin, d_weights + begin, end - begin);
   if (accumulate) {
-    for (int64_t k = 0; k < n; ++k) {
+    for (int64_t k = begin; k < end; ++k) {
       d_scores[k] += weights[k] * (d_weights[k] - mean);
     }
     return;
   }
-  for (int64_t k = 0; k < n; ++k) {
+  std::fill(d_scores, d_scores + begin, T(0));
+  for (int64_t k = begin; k < end; ++k) {
     d_scores[k] = weights[k] * (d_weights[k] - mean);
   }
-  std::fill(d_scores + n, d_scores + keys, T(0));
+  std::fill(d_scores + end, d_scores + keys, T(0));
 }
 
 // Products of matrices are up to four times as fast as a pass over the values
@@ -119,20 +126,19 @@ void SoftmaxRowBackward(const T* weights, const T* d_weights, int64_t n,
 // all queries of an example have to see the same keys.
 constexpr int64_t kWidestProduct = 32;
 
-bool MakesProducts(const Shape& scores, const Mask& mask, int64_t width) {
-  const bool same_keys =
-      !mask.causal && mask.dense.empty() &&
-      static_cast<int64_t>(mask.key_lengths.size()) <= scores[0];
-  return same_keys && scores[2] > 1 && width > 1 && width <= kWidestProduct;
+bool MakesProducts(const Shape& scores, const MaskReader& reader,
+                   int64_t width) {
+  return reader.SameForAllQueries() && scores[2] > 1 && width > 1 &&
+         width <= kWidestProduct;
 }
 
-// context[0 .. width) of one row: the mean of n values. Those of weight 0 are
-// not read.
+// context[0 .. width) of one row: the mean of the visible values. Those of
+// weight 0 are not read.
 template <typename T>
-void ContextRow(const T* weights, const T* values, int64_t n, int64_t width,
-                T* __restrict context) {
+void ContextRow(const T* weights, const T* values, const VisibleKeys& visible,
+                int64_t width, T* __restrict context) {
   std::fill_n(context, width, T(0));
-  for (int64_t k = 0; k < n; ++k) {
+  for (int64_t k = visible.begin; k < visible.end; ++k) {
     const T weight = weights[k];
     if (weight == T(0)) continue;
     const T* value = values + k * width;
@@ -140,17 +146,20 @@ void ContextRow(const T* weights, const T* values, int64_t n, int64_t width,
   }
 }
 
-// Adds to the gradients of the values and writes those of the weights, each
-// null where nobody asks, from that of the context; null if it is 0.
+// Adds to the gradients of the values and writes those of the visible weights,
+// each null if it is not needed, from that of the context; null if it is 0.
 template <typename T>
-void ContextRowBackward(const T* weights, const T* values, int64_t n,
-                        int64_t width, const T* d_context, T* d_values,
+void ContextRowBackward(const T* weights, const T* values,
+                        const VisibleKeys& visible, int64_t width,
+                        const T* d_context, T* d_values,
                         T* __restrict d_weights) {
   if (d_context == nullptr) {
-    if (d_weights != nullptr) std::fill_n(d_weights, n, T(0));
+    if (d_weights != nullptr) {
+      std::fill(d_weights + visible.begin, d_weights + visible.end, T(0));
+    }
     return;
   }
-  for (int64_t k = 0; k < n; ++k) {
+  for (int64_t k = visible.begin; k < visible.end; ++k) {
     const T weight = weights[k];
     if (d_weights != nullptr) {
       d_weights[k] =
@@ -162,16 +171,19 @@ void ContextRowBackward(const T* weights, const T* values, int64_t n,
   }
 }
 
-// Where values are numbers, and nobody has a gradient of the weights, a row
-// needs no sum: <weights, d_weights> is d times the context. Adds to the
+// Where values are numbers, and the weights have no gradient of their own, a
+// row needs no sum: <weights, d_weights> is d times the context. Adds to the
 // gradients of the values, and adds or assigns those of the scores of all keys;
-// each is null where nobody asks.
+// each is null if it is not needed.
 template <typename T>
-void RegressionRowBackward(const T* weights, const T* values, int64_t n,
-                           int64_t keys, T context, T d, bool accumulate,
-                           T* __restrict d_values, T* __restrict d_scores) {
+void RegressionRowBackward(const T* weights, const T* values,
+                           const VisibleKeys& visible, int64_t keys, T context,
+                           T d, bool accumulate, T* __restrict d_values,
+                           T* __restrict d_scores) {
+  const int64_t begin = visible.begin;
+  const int64_t end = visible.end;
   if (d_values != nullptr) {
-    for (int64_t k = 0; k < n; ++k) {
+    for (int64_t k = begin; k < end; ++k) {
       d_values[k] += weights[k] == T(0) ? T(0) : weights[k] * d;
     }
   }
@@ -181,17 +193,19 @@ void RegressionRowBackward(const T* weights, const T* values, int64_t n,
     return weights[k] == T(0) ? T(0) : product;
   };
   if (accumulate) {
-    for (int64_t k = 0; k < n; ++k) d_scores[k] += share(k);
+    for (int64_t k = begin; k < end; ++k) d_scores[k] += share(k);
     return;
   }
-  for (int64_t k = 0; k < n; ++k) d_scores[k] = share(k);
-  std::fill(d_scores + n, d_scores + keys, T(0));
+  std::fill(d_scores, d_scores + begin, T(0));
+  for (int64_t k = begin; k < end; ++k) d_scores[k] = share(k);
+  std::fill(d_scores + end, d_scores + keys, T(0));
 }
 
 }  // namespace
 
 template <typename T>
-Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask) {
+Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
+                     const Positions& positions) {
   REGARD_CHECK_EQ(scores.shape().rank(), 4)
       << "MaskedSoftmax wants [batch, heads, queries, keys], got "
       << scores.shape();
@@ -199,18 +213,20 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask) {
   const Shape shape = scores.shape();
   const int64_t keys = shape[3];
   Var<T> weights = tape.New(shape, scores.needs_grad());
-  SoftmaxRows(scores, mask, weights.data(),
-              [](const ScoreRow& r, T* w) { Normalize(r.visible.limit, w); });
+  const MaskReader reader(KeepMask(tape, mask), positions, shape[0], shape[2],
+                          keys);
+  SoftmaxRows(scores, reader, weights.data(), [](const ScoreRow& r, T* w) {
+    Normalize(r.visible.size(), w + r.visible.begin);
+  });
   if (!scores.needs_grad()) return weights;
-  const Mask kept = KeepMask(tape, mask);
   tape.Record("MaskedSoftmax", weights, [=] {
     auto d = scores.grad_ref();
     const bool accumulate = d.Begin();
     const T* d_weights = weights.grad_data();
-    ForEachRow(shape, kept, 0, scores.rows(), [&](const ScoreRow& r) {
+    ForEachRow(shape, reader, 0, scores.rows(), [&](const ScoreRow& r) {
       const int64_t first = r.row * keys;
-      SoftmaxRowBackward(weights.data() + first, d_weights + first,
-                         r.visible.limit, keys, accumulate, d.data() + first);
+      SoftmaxRowBackward(weights.data() + first, d_weights + first, r.visible,
+                         keys, accumulate, d.data() + first);
     });
   });
   return weights;
@@ -218,7 +234,8 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask) {
 
 template <typename T>
 WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
-                                          Var<T> values) {
+                                          Var<T> values,
+                                          const Positions& positions) {
   const Shape shape = scores.shape();
   REGARD_CHECK(shape.rank() == 4 && values.shape().rank() == 4 &&
                shape[0] == values.dim(0) && shape[1] == values.dim(1) &&
@@ -229,22 +246,25 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   const int64_t keys = shape[3];
   const int64_t width = values.dim(3);
   const bool needs_grad = scores.needs_grad() || values.needs_grad();
-  const bool products = MakesProducts(shape, mask, width);
+  const MaskReader reader(KeepMask(tape, mask), positions, shape[0], queries,
+                          keys);
+  const bool products = MakesProducts(shape, reader, width);
   Var<T> weights = tape.New(shape, scores.needs_grad());
   Var<T> context = tape.New({shape[0], shape[1], queries, width}, needs_grad);
-  SoftmaxRows(scores, mask, weights.data(), [&](const ScoreRow& r, T* w) {
+  SoftmaxRows(scores, reader, weights.data(), [&](const ScoreRow& r, T* w) {
     const T* const value = values.data() + r.source * keys * width;
-    const int64_t n = r.visible.limit;
+    const int64_t begin = r.visible.begin;
     if (width == 1) {
-      context.data()[r.row] = NormalizeAndMean(n, value, w);
+      context.data()[r.row] =
+          NormalizeAndMean(r.visible.size(), value + begin, w + begin);
       return;
     }
-    Normalize(n, w);
+    Normalize(r.visible.size(), w + begin);
     if (products) return;
-    ContextRow(w, value, n, width, context.data() + r.row * width);
+    ContextRow(w, value, r.visible, width, context.data() + r.row * width);
   });
   if (products) {
-    ForEachSource(shape, mask, [&](int64_t source, int64_t reach) {
+    ForEachSource(shape, reader, [&](int64_t source, int64_t reach) {
       Gemm(ConstMatrix<T>(weights.data() + source * queries * keys, queries,
                           reach, keys),
            ConstMatrix<T>(values.data() + source * keys * width, reach, width),
@@ -253,7 +273,6 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     });
   }
   if (!needs_grad) return {weights, context};
-  const Mask kept = KeepMask(tape, mask);
   Tape<T>* const tape_pointer = &tape;
   tape.RecordOutputs("MaskedSoftmaxContext", {weights, context}, [=] {
     const T* d_weights = weights.grad_data();
@@ -264,22 +283,21 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     if (d_values && d_context != nullptr) d_value = d_values.BeginPartial();
     const bool accumulate = d_scores && d_scores.Begin();
     if (width == 1 && d_weights == nullptr) {
-      ForEachRow(shape, kept, 0, scores.rows(), [&](const ScoreRow& r) {
+      ForEachRow(shape, reader, 0, scores.rows(), [&](const ScoreRow& r) {
         RegressionRowBackward(
             weights.data() + r.row * keys, values.data() + r.source * keys,
-            r.visible.limit, keys, context.data()[r.row], d_context[r.row],
+            r.visible, keys, context.data()[r.row], d_context[r.row],
             accumulate,
             d_value == nullptr ? nullptr : d_value + r.source * keys,
             d_scores ? d_scores.data() + r.row * keys : nullptr);
       });
       return;
     }
-    const MaskReader reader(kept, shape[0], queries, keys);
     const bool by_products = products && d_context != nullptr;
     ScratchScope<T> scratch(*tape_pointer);
     // Of the weights of a source, where products make them, else of a row.
     T* const d_rows = scratch.New(by_products ? queries * keys : keys);
-    ForEachSource(shape, kept, [&](int64_t source, int64_t reach) {
+    ForEachSource(shape, reader, [&](int64_t source, int64_t reach) {
       const T* const value = values.data() + source * keys * width;
       T* const d_v =
           d_value == nullptr ? nullptr : d_value + source * keys * width;
@@ -299,20 +317,22 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
       }
       for (int64_t q = 0; q < queries; ++q) {
         const int64_t row = source * queries + q;
-        const int64_t n = reader(source / shape[1], q).limit;
+        const VisibleKeys visible = reader(source / shape[1], q);
         const T* const w = weights.data() + row * keys;
         T* const d_row = by_products ? d_rows + q * keys : d_rows;
         if (!by_products) {
           ContextRowBackward(
-              w, value, n, width,
+              w, value, visible, width,
               d_context == nullptr ? nullptr : d_context + row * width, d_v,
               d_scores ? d_row : nullptr);
         }
         if (!d_scores) continue;
         if (d_weights != nullptr) {
-          for (int64_t k = 0; k < n; ++k) d_row[k] += d_weights[row * keys + k];
+          for (int64_t k = visible.begin; k < visible.end; ++k) {
+            d_row[k] += d_weights[row * keys + k];
+          }
         }
-        SoftmaxRowBackward(w, d_row, n, keys, accumulate,
+        SoftmaxRowBackward(w, d_row, visible, keys, accumulate,
                            d_scores.data() + row * keys);
       }
     });
@@ -320,12 +340,14 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   return {weights, context};
 }
 
-template Var<float> MaskedSoftmax(Var<float>, const Mask&);
-template Var<double> MaskedSoftmax(Var<double>, const Mask&);
+template Var<float> MaskedSoftmax(Var<float>, const Mask&, const Positions&);
+template Var<double> MaskedSoftmax(Var<double>, const Mask&, const Positions&);
 template WeightsAndContext<float> MaskedSoftmaxContext(Var<float>, const Mask&,
-                                                       Var<float>);
+                                                       Var<float>,
+                                                       const Positions&);
 template WeightsAndContext<double> MaskedSoftmaxContext(Var<double>,
                                                         const Mask&,
-                                                        Var<double>);
+                                                        Var<double>,
+                                                        const Positions&);
 
 }  // namespace regard

@@ -9,13 +9,15 @@
 #define ATTENTION_MASKED_SOFTMAX_H_
 
 #include "attention/mask.h"
+#include "attention/positions.h"
 #include "autodiff/tape.h"
 
 namespace regard {
 
 // Weights [batch, heads, queries, keys] of scores of that shape.
 template <typename T>
-Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask);
+Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
+                     const Positions& positions = {});
 
 template <typename T>
 struct WeightsAndContext {
@@ -28,7 +30,8 @@ struct WeightsAndContext {
 // query do not reach its context, not even if they are NaN.
 template <typename T>
 WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
-                                          Var<T> values);
+                                          Var<T> values,
+                                          const Positions& positions = {});
 
 }  // namespace regard
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
@@ -25,41 +26,60 @@ using ::testing::ElementsAre;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// A mask and the positions that it is read with.
+struct MaskCase {
+  Mask mask;
+  Positions positions = {};
+};
+
 // Masks of all kinds for 2 examples, 3 queries and 5 keys; under the last ones
 // some rows see nothing.
-std::vector<Mask> Masks() {
+std::vector<MaskCase> Masks() {
   static constexpr int32_t kPerExample[] = {5, 2};
   static constexpr int32_t kPerQuery[] = {1, 5, 3, 0, 2, 4};
   static constexpr uint8_t kDense[] = {1, 0, 1, 0, 1, 0, 0, 0, 0, 1,
                                        1, 1, 1, 1, 1, 0, 1, 0, 0, 0,
                                        1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
   return {{},
-          {.key_lengths = kPerExample},
-          {.key_lengths = kPerQuery},
-          {.causal = true},
-          {.causal = true, .query_offset = 2},
-          {.dense = kDense},
-          {.key_lengths = kPerExample, .causal = true},
-          {.key_lengths = kPerExample, .dense = kDense},
-          {.causal = true, .query_offset = 1, .dense = kDense},
-          {.key_lengths = kPerQuery, .causal = true, .dense = kDense}};
+          {{.key_lengths = kPerExample}},
+          {{.key_lengths = kPerQuery}},
+          {{.causal = true}},
+          {{.causal = true}, {.first_query = 2}},
+          {{.causal = true}, {.first_query = 3, .query_step = 0}},
+          {{.causal = true}, {.first_query = 7, .first_key = 5}},
+          {{.dense = kDense}},
+          {{.window = 1}},
+          {{.window = 2}, {.first_query = 1}},
+          {{.window = 2}, {.first_query = 9}},
+          {{.causal = true, .window = 2}, {.first_query = 2}},
+          {{.window = 2}, {.first_query = 2, .query_step = 0}},
+          {{.key_lengths = kPerExample, .causal = true}},
+          {{.key_lengths = kPerExample, .dense = kDense}},
+          {{.key_lengths = kPerQuery, .window = 2, .dense = kDense}},
+          {{.causal = true, .dense = kDense}, {.first_query = 1}},
+          {{.key_lengths = kPerQuery, .causal = true, .dense = kDense}}};
 }
 
 const Shape kShape({2, 2, 3, 5});
 
 // What a mask says, by its definition.
-bool Visible(const Mask& mask, int64_t b, int64_t q, int64_t k) {
+bool Visible(const MaskCase& c, int64_t b, int64_t q, int64_t k) {
+  const Mask& mask = c.mask;
+  const Positions& p = c.positions;
   if (mask.key_lengths.size() == 2 && k >= mask.key_lengths[b]) return false;
   if (mask.key_lengths.size() == 6 && k >= mask.key_lengths[b * 3 + q]) {
     return false;
   }
-  if (mask.causal && k > q + mask.query_offset) return false;
+  const int64_t query = p.first_query + q * p.query_step;
+  const int64_t key = p.first_key + k;
+  if (mask.causal && key > query) return false;
+  if (mask.window > 0 && std::abs(query - key) >= mask.window) return false;
   return mask.dense.empty() || mask.dense[(b * 3 + q) * 5 + k] != 0;
 }
 
 // 1 and 0, [2, 2, 3, 5].
 template <typename T>
-Var<T> Indicator(Tape<T>& tape, const Mask& mask) {
+Var<T> Indicator(Tape<T>& tape, const MaskCase& mask) {
   Var<T> visible = tape.Constant(kShape);
   for (int64_t i = 0; i < visible.size(); ++i) {
     visible.data()[i] = Visible(mask, i / 30, i / 5 % 3, i % 5) ? T(1) : T(0);
@@ -69,7 +89,7 @@ Var<T> Indicator(Tape<T>& tape, const Mask& mask) {
 
 // Exponentials, and a sum that is 1 where it would be 0.
 template <typename T>
-Var<T> Reference(Tape<T>& tape, Var<T> scores, const Mask& mask) {
+Var<T> Reference(Tape<T>& tape, Var<T> scores, const MaskCase& mask) {
   const Var<T> e = Exp(scores) * Indicator(tape, mask);
   const Var<T> sum = Sum(e, -1, /*keep=*/true);
   Var<T> empty = tape.Constant(sum.shape());
@@ -81,21 +101,24 @@ Var<T> Reference(Tape<T>& tape, Var<T> scores, const Mask& mask) {
 
 std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
-  for (const Mask& mask : Masks()) {
-    cases.push_back(
-        MakeCase("MaskedSoftmax", "a mask", {{kShape, -3, 3}},
-                 [=](auto&, auto in) { return MaskedSoftmax(in[0], mask); }));
-    cases.push_back(
-        MakeCase("MaskedSoftmaxContext", "a mask",
-                 {{kShape, -3, 3}, {{2, 2, 5, 3}}}, [=](auto&, auto in) {
-                   return MaskedSoftmaxContext(in[0], mask, in[1]).context;
-                 }));
-    cases.push_back(
-        MakeCase("MaskedSoftmaxContext", "its weights and its context",
-                 {{kShape, -3, 3}, {{2, 2, 5, 3}}}, [=](auto&, auto in) {
-                   auto both = MaskedSoftmaxContext(in[0], mask, in[1]);
-                   return Sum(both.context) * Sum(both.weights * both.weights);
-                 }));
+  for (const MaskCase& mask : Masks()) {
+    cases.push_back(MakeCase(
+        "MaskedSoftmax", "a mask", {{kShape, -3, 3}}, [=](auto&, auto in) {
+          return MaskedSoftmax(in[0], mask.mask, mask.positions);
+        }));
+    cases.push_back(MakeCase(
+        "MaskedSoftmaxContext", "a mask", {{kShape, -3, 3}, {{2, 2, 5, 3}}},
+        [=](auto&, auto in) {
+          return MaskedSoftmaxContext(in[0], mask.mask, in[1], mask.positions)
+              .context;
+        }));
+    cases.push_back(MakeCase(
+        "MaskedSoftmaxContext", "its weights and its context",
+        {{kShape, -3, 3}, {{2, 2, 5, 3}}}, [=](auto&, auto in) {
+          auto both =
+              MaskedSoftmaxContext(in[0], mask.mask, in[1], mask.positions);
+          return Sum(both.context) * Sum(both.weights * both.weights);
+        }));
   }
   return cases;
 }
@@ -107,15 +130,18 @@ TEST(MaskedSoftmaxTest, EveryOperationHasACase) {
 }
 
 TEST(MaskedSoftmaxTest, AgreesWithItsCompositionUnderEveryMask) {
-  for (const Mask& mask : Masks()) {
+  for (const MaskCase& mask : Masks()) {
     CheckAgainstReference(MakeReferenceCase(
         "weights", {{kShape, -3, 3}},
-        [=](auto&, auto in) { return MaskedSoftmax(in[0], mask); },
+        [=](auto&, auto in) {
+          return MaskedSoftmax(in[0], mask.mask, mask.positions);
+        },
         [=](auto& tape, auto in) { return Reference(tape, in[0], mask); }));
     CheckAgainstReference(MakeReferenceCase(
         "context", {{kShape, -3, 3}, {{2, 2, 5, 3}}},
         [=](auto&, auto in) {
-          return MaskedSoftmaxContext(in[0], mask, in[1]).context;
+          return MaskedSoftmaxContext(in[0], mask.mask, in[1], mask.positions)
+              .context;
         },
         [=](auto& tape, auto in) {
           return MatMul(Reference(tape, in[0], mask), in[1]);
@@ -194,7 +220,7 @@ TEST(MaskedSoftmaxTest, TheBatchChangesNoBitOfAnExample) {
 }
 
 TEST(MaskedSoftmaxTest, MaskedWeightsAndGradientsAreExactlyZero) {
-  for (const Mask& mask : Masks()) {
+  for (const MaskCase& mask : Masks()) {
     Tape<float> tape;
     Var<float> scores = tape.Input(kShape, std::vector<float>(60, 0.5f));
     // A score that is hidden may be anything.
@@ -202,7 +228,7 @@ TEST(MaskedSoftmaxTest, MaskedWeightsAndGradientsAreExactlyZero) {
     for (int64_t i = 0; i < scores.size(); ++i) {
       if (visible.data()[i] == 0) scores.data()[i] = 1e30f;
     }
-    const Var<float> weights = MaskedSoftmax(scores, mask);
+    const Var<float> weights = MaskedSoftmax(scores, mask.mask, mask.positions);
     tape.Backward(Sum(weights * weights));
     for (int64_t i = 0; i < scores.size(); ++i) {
       const bool seen = visible.data()[i] != 0;
@@ -218,7 +244,7 @@ TEST(MaskedSoftmaxTest, MaskedWeightsAndGradientsAreExactlyZero) {
 // both of the hidden keys a share.
 TEST(MaskedSoftmaxTest, AHiddenValueReachesNoContext) {
   for (const int64_t width : {1, 4, 40}) {
-    for (const Mask& mask : Masks()) {
+    for (const MaskCase& mask : Masks()) {
       for (int64_t k = 0; k < 5; ++k) {
         Tape<float> tape;
         const Var<float> scores = tape.Full(kShape, 0.5f);
@@ -227,7 +253,8 @@ TEST(MaskedSoftmaxTest, AHiddenValueReachesNoContext) {
           std::fill_n(values.data() + (source * 5 + k) * width, width, NAN);
         }
         const Var<float> context =
-            MaskedSoftmaxContext(scores, mask, values).context;
+            MaskedSoftmaxContext(scores, mask.mask, values, mask.positions)
+                .context;
         for (int64_t row = 0; row < 12; ++row) {
           const float* const first = context.data() + row * width;
           EXPECT_EQ(std::isnan(*first), Visible(mask, row / 6, row % 3, k))

@@ -81,9 +81,10 @@ MultiHeadAttention<T>::MultiHeadAttention(const ScorerRegistry& scorers,
 
 template <typename T>
 PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
-                                                 Var<T> keys,
-                                                 Var<T> values) const {
-  return {attender_.Prepare(forward, SplitHeads(key_(forward, keys), heads_)),
+                                                 Var<T> keys, Var<T> values,
+                                                 int64_t key_position) const {
+  return {attender_.Prepare(forward, SplitHeads(key_(forward, keys), heads_),
+                            key_position),
           SplitHeads(value_(forward, values), heads_)};
 }
 
@@ -94,10 +95,8 @@ MultiHeadOutput<T> MultiHeadAttention<T>::Attend(
   AttendInputs<T> in;
   in.score.queries = SplitHeads(query_(forward, queries), heads_);
   in.score.keys = source.keys;
-  in.score.query_offset = inputs.query_offset;
-  in.score.key_offset = inputs.key_offset;
+  in.score.positions = inputs.positions;
   in.score.mask = inputs.mask;
-  in.score.mask.query_offset = inputs.query_offset - inputs.key_offset;
   in.values = source.values;
   in.head_mask = inputs.head_mask;
   in.want_weights = inputs.want_weights;

@@ -12,6 +12,7 @@
 #include "attention/attend.h"
 #include "attention/mask.h"
 #include "attention/multi_head.pb.h"
+#include "attention/positions.h"
 #include "attention/scorer_registry.h"
 #include "autodiff/tape.h"
 #include "nn/config_problems.h"
@@ -47,12 +48,9 @@ struct PreparedSource {
 
 template <typename T>
 struct MultiHeadInputs {
-  // Repeats over heads. Its query_offset is set from the offsets below.
-  Mask mask = {};
-  // Position of the first query and of the first key in their sequences: with a
-  // cache, query_offset is the number of positions decoded before.
-  int64_t query_offset = 0;
-  int64_t key_offset = 0;
+  Mask mask = {};  // the same for all heads
+  // With a cache, first_query is the number of positions decoded before.
+  Positions positions = {};
   Var<T> head_mask = {};  // [heads], multiplies the weights; may be empty
   bool want_weights = false;
 };
@@ -78,16 +76,19 @@ class MultiHeadAttention {
                      const ParameterScope<T>& scope,
                      const MultiHeadWidths& widths);
 
-  // keys [batch, keys, key width], values [batch, keys, value width]. Row-wise:
-  // sources prepared in parts may be joined along the keys.
-  PreparedSource<T> Prepare(Forward<T>& forward, Var<T> keys,
-                            Var<T> values) const;
+  // keys [batch, keys, key width], values [batch, keys, value width]; the first
+  // is at key_position. Row-wise: sources prepared in parts may be joined along
+  // the keys.
+  PreparedSource<T> Prepare(Forward<T>& forward, Var<T> keys, Var<T> values,
+                            int64_t key_position = 0) const;
 
   // queries [batch, queries, query width].
   MultiHeadOutput<T> Attend(Forward<T>& forward, Var<T> queries,
                             const PreparedSource<T>& source,
                             const MultiHeadInputs<T>& inputs) const;
 
+  // As Attender's.
+  int64_t LongestDistance() const { return attender_.LongestDistance(); }
   int64_t heads() const { return heads_; }
   int64_t width() const { return width_; }
 

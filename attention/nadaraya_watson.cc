@@ -53,7 +53,8 @@ Attended<T> NadarayaWatsonModel<T>::Regress(
   AttendInputs<T> inputs;
   inputs.score.queries = queries;
   inputs.score.keys =
-      attender_->Prepare(forward, tape.Constant({1, 1, n, 1}, train_x_));
+      attender_->Prepare(forward, tape.Constant({1, 1, n, 1}, train_x_),
+                         /*key_position=*/0);
   inputs.score.mask = mask;
   inputs.values = tape.Constant({1, 1, n, 1}, train_y_);
   return attender_->Attend(forward, inputs);

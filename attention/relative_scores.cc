@@ -9,14 +9,15 @@ namespace regard {
 namespace {
 
 // The rows of the table that positions need, from the largest negative distance
-// to the largest positive one: queries + keys - 1 of them.
+// to the largest positive one: query_step * (queries - 1) + keys of them.
 template <typename T>
 Var<T> NeededRows(Var<T> table, const RelativePositions& positions) {
   REGARD_CHECK(table.shape().rank() == 2 && table.dim(0) % 2 == 1)
       << "a table of " << table.shape();
   const int64_t max_position = (table.dim(0) + 1) / 2;
   const int64_t lowest = positions.offset - (positions.keys - 1);
-  const int64_t highest = positions.offset + positions.queries - 1;
+  const int64_t highest =
+      positions.offset + positions.query_step * (positions.queries - 1);
   REGARD_CHECK(-lowest < max_position && highest < max_position)
       << "relative positions " << lowest << " to " << highest
       << ", but the embedding has those below " << max_position;
@@ -24,8 +25,8 @@ Var<T> NeededRows(Var<T> table, const RelativePositions& positions) {
 }
 
 // products [batch, heads, queries or keys, distances] -> scores [batch, heads,
-// queries, keys]: score (l, r) is at distance l - r + keys - 1 of its row l, or
-// r where rows are keys.
+// queries, keys]: score (l, r) is at distance query_step * l - r + keys - 1 of
+// its row l, or r where rows are keys.
 template <typename T>
 Var<T> TakeDistances(Var<T> products, const RelativePositions& positions,
                      bool rows_are_keys) {
@@ -34,8 +35,9 @@ Var<T> TakeDistances(Var<T> products, const RelativePositions& positions,
   const int64_t blocks = products.dim(0) * products.dim(1);
   const int64_t block = products.dim(2) * products.dim(3);
   const int64_t distances = products.dim(3);
+  const int64_t step = positions.query_step;
   const auto source = [=](int64_t l, int64_t r) {
-    return (rows_are_keys ? r : l) * distances + l - r + keys - 1;
+    return (rows_are_keys ? r : l) * distances + step * l - r + keys - 1;
   };
   Var<T> scores = products.tape().New(
       {products.dim(0), products.dim(1), queries, keys}, products.needs_grad());

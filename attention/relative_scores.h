@@ -14,13 +14,14 @@
 
 namespace regard {
 
-// A query at position `offset` + l is l + `offset` - r after key r: `offset` is
-// the position of the first query minus that of the first key. With a cache of
-// keys it is not 0.
+// Query l is query_step * l + offset - r after key r: `offset` is the position
+// of the first query minus that of the first key. With a cache of keys it is
+// not 0. See Positions for query_step.
 struct RelativePositions {
   int64_t queries;
   int64_t keys;
   int64_t offset;
+  int64_t query_step = 1;
 };
 
 // table [2 max_position - 1, width]; queries [batch, heads, queries, width] ->

@@ -23,7 +23,7 @@ constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 template <typename T>
 struct Problem {
   Var<T> queries, keys, values;
-  Mask mask;
+  MaskReader visible;
   T scale;
 
   int64_t heads() const { return queries.dim(1); }
@@ -45,11 +45,13 @@ struct QueryBlock {
   int64_t count;
   int64_t row;      // of the first query
   int64_t key_row;  // of key 0
-  int64_t reach;    // no query here sees a key beyond
+  // Some query here sees a key of begin_key .. end_key - 1, and none others.
+  int64_t begin_key;
+  int64_t end_key;
 };
 
 template <typename T, typename F>
-void ForEachQueryBlock(const Problem<T>& p, const MaskReader& reader, F f) {
+void ForEachQueryBlock(const Problem<T>& p, F f) {
   const int64_t sources = p.queries.dim(0) * p.heads();
   for (int64_t source = 0; source < sources; ++source) {
     for (int64_t q = 0; q < p.num_queries(); q += kQueryBlock) {
@@ -58,20 +60,30 @@ void ForEachQueryBlock(const Problem<T>& p, const MaskReader& reader, F f) {
                           .count = std::min(kQueryBlock, p.num_queries() - q),
                           .row = source * p.num_queries() + q,
                           .key_row = source * p.num_keys(),
-                          .reach = 0};
+                          .begin_key = p.num_keys(),
+                          .end_key = 0};
       for (int64_t i = 0; i < block.count; ++i) {
-        block.reach = std::max(block.reach, reader(block.example, q + i).limit);
+        const VisibleKeys visible = p.visible(block.example, q + i);
+        if (visible.size() == 0) continue;
+        block.begin_key = std::min(block.begin_key, visible.begin);
+        block.end_key = std::max(block.end_key, visible.end);
       }
       f(block);
     }
   }
 }
 
+// Where the first block of keys that a block of queries reads begins. Blocks
+// begin at multiples of the block size, so that a query's bits do not depend on
+// the others in its block.
+int64_t FirstBlock(const QueryBlock& block) {
+  return block.begin_key / kKeyBlock * kKeyBlock;
+}
+
 // scores [count of queries, count of keys]: scaled products, -inf where hidden.
 template <typename T>
-void ScoreBlock(const Problem<T>& p, const MaskReader& reader,
-                const QueryBlock& block, int64_t first_key, int64_t count,
-                T* scores) {
+void ScoreBlock(const Problem<T>& p, const QueryBlock& block, int64_t first_key,
+                int64_t count, T* scores) {
   const int64_t width = p.width();
   Gemm(ConstMatrix<T>(p.queries.data() + block.row * width, block.count, width),
        ConstMatrix<T>(p.keys.data() + (block.key_row + first_key) * width,
@@ -81,14 +93,17 @@ void ScoreBlock(const Problem<T>& p, const MaskReader& reader,
        p.scale);
   for (int64_t i = 0; i < block.count; ++i) {
     T* const row = scores + i * count;
-    const VisibleKeys visible = reader(block.example, block.begin + i);
-    const int64_t n = std::clamp<int64_t>(visible.limit - first_key, 0, count);
+    const VisibleKeys visible = p.visible(block.example, block.begin + i);
+    const int64_t begin =
+        std::clamp<int64_t>(visible.begin - first_key, 0, count);
+    const int64_t end = std::clamp<int64_t>(visible.end - first_key, 0, count);
+    std::fill(row, row + begin, kMinusInfinity<T>);
     if (visible.dense != nullptr) {
-      for (int64_t k = 0; k < n; ++k) {
+      for (int64_t k = begin; k < end; ++k) {
         if (!visible(first_key + k)) row[k] = kMinusInfinity<T>;
       }
     }
-    std::fill(row + n, row + count, kMinusInfinity<T>);
+    std::fill(row + end, row + count, kMinusInfinity<T>);
   }
 }
 
@@ -125,16 +140,15 @@ void Accumulate(const QueryBlock& block, int64_t count, int64_t value_width,
 }
 
 template <typename T>
-void AttendBlock(const Problem<T>& p, const MaskReader& reader,
-                 const QueryBlock& block, Normalizer<T> rows, T* scores,
-                 T* decay, T* context) {
+void AttendBlock(const Problem<T>& p, const QueryBlock& block,
+                 Normalizer<T> rows, T* scores, T* decay, T* context) {
   const int64_t width = p.value_width();
   std::fill_n(rows.max, block.count, kMinusInfinity<T>);
   std::fill_n(rows.sum, block.count, T(0));
   std::fill_n(context, block.count * width, T(0));
-  for (int64_t k = 0; k < block.reach; k += kKeyBlock) {
-    const int64_t count = std::min(kKeyBlock, block.reach - k);
-    ScoreBlock(p, reader, block, k, count, scores);
+  for (int64_t k = FirstBlock(block); k < block.end_key; k += kKeyBlock) {
+    const int64_t count = std::min(kKeyBlock, block.end_key - k);
+    ScoreBlock(p, block, k, count, scores);
     Accumulate(block, count, width, scores, rows, decay, context);
     Gemm(ConstMatrix<T>(scores, block.count, count),
          ConstMatrix<T>(p.values.data() + (block.key_row + k) * width, count,
@@ -165,7 +179,7 @@ void Normalize(const QueryBlock& block, int64_t count, Normalizer<T> rows,
   }
 }
 
-// Gradients of the operands, to be added to; null where nobody asks.
+// Gradients of the operands, to be added to; null if not needed.
 template <typename T>
 struct Gradients {
   T* queries;
@@ -182,24 +196,23 @@ struct BackwardScratch {
 };
 
 template <typename T>
-void BackwardBlock(const Problem<T>& p, const MaskReader& reader,
-                   const QueryBlock& block, Normalizer<T> rows,
-                   const T* context, const T* d_context,
+void BackwardBlock(const Problem<T>& p, const QueryBlock& block,
+                   Normalizer<T> rows, const T* context, const T* d_context,
                    const BackwardScratch<T>& s, const Gradients<T>& d) {
   const int64_t width = p.width();
   const int64_t value_width = p.value_width();
   // Of a row whose keys are all in one block, the mean comes from the weights:
   // a row that sees one key then has a gradient of exactly 0.
-  const bool one_block = block.reach <= kKeyBlock;
+  const bool one_block = block.end_key - FirstBlock(block) <= kKeyBlock;
   for (int64_t i = 0; !one_block && i < block.count; ++i) {
     s.mean[i] = DotRow(context + i * value_width, d_context + i * value_width,
                        value_width);
   }
   const ConstMatrix<T> d_out(d_context, block.count, value_width);
-  for (int64_t k = 0; k < block.reach; k += kKeyBlock) {
-    const int64_t count = std::min(kKeyBlock, block.reach - k);
+  for (int64_t k = FirstBlock(block); k < block.end_key; k += kKeyBlock) {
+    const int64_t count = std::min(kKeyBlock, block.end_key - k);
     const int64_t key_row = block.key_row + k;
-    ScoreBlock(p, reader, block, k, count, s.weights);
+    ScoreBlock(p, block, k, count, s.weights);
     Normalize(block, count, rows, s.weights);
     if (d.values != nullptr) {
       Gemm(ConstMatrix<T>(s.weights, block.count, count).Transposed(), d_out,
@@ -242,7 +255,8 @@ void BackwardBlock(const Problem<T>& p, const MaskReader& reader,
 
 template <typename T>
 Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
-                          const Mask& mask, std::type_identity_t<T> scale) {
+                          const Mask& mask, std::type_identity_t<T> scale,
+                          const Positions& positions) {
   const Shape& q = queries.shape();
   const Shape& k = keys.shape();
   const Shape& v = values.shape();
@@ -251,7 +265,8 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
                q[1] == v[1] && k[2] == v[2])
       << "queries " << q << ", keys " << k << ", values " << v;
   Tape<T>* const tape = &queries.tape();
-  const Problem<T> p = {queries, keys, values, mask, scale};
+  const Problem<T> p = {queries, keys, values,
+                        MaskReader(mask, positions, q[0], q[2], k[2]), scale};
   const int64_t rows = queries.rows();
   const int64_t width = p.value_width();
   const Var<T> context = tape->New(
@@ -263,12 +278,11 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
     return {normalizer.max + row, normalizer.sum + row};
   };
   {
-    const MaskReader reader(mask, q[0], q[2], k[2]);
     ScratchScope<T> scratch(*tape);
     T* const scores = scratch.New(p.block_size());
     T* const decay = scratch.New(kQueryBlock);
-    ForEachQueryBlock(p, reader, [&](const QueryBlock& block) {
-      AttendBlock(p, reader, block, rows_from(block.row), scores, decay,
+    ForEachQueryBlock(p, [&](const QueryBlock& block) {
+      AttendBlock(p, block, rows_from(block.row), scores, decay,
                   context.data() + block.row * width);
     });
   }
@@ -279,14 +293,12 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
     };
     const Gradients<T> gradients = {partial(p.queries), partial(p.keys),
                                     partial(p.values)};
-    const MaskReader reader(p.mask, p.queries.dim(0), p.num_queries(),
-                            p.num_keys());
     ScratchScope<T> scratch(*tape);
     const BackwardScratch<T> blocks = {scratch.New(p.block_size()),
                                        scratch.New(p.block_size()),
                                        scratch.New(kQueryBlock)};
-    ForEachQueryBlock(p, reader, [&](const QueryBlock& block) {
-      BackwardBlock(p, reader, block, rows_from(block.row),
+    ForEachQueryBlock(p, [&](const QueryBlock& block) {
+      BackwardBlock(p, block, rows_from(block.row),
                     context.data() + block.row * width,
                     context.grad_data() + block.row * width, blocks, gradients);
     });
@@ -295,8 +307,8 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
 }
 
 template Var<float> ScaledDotAttention(Var<float>, Var<float>, Var<float>,
-                                       const Mask&, float);
+                                       const Mask&, float, const Positions&);
 template Var<double> ScaledDotAttention(Var<double>, Var<double>, Var<double>,
-                                        const Mask&, double);
+                                        const Mask&, double, const Positions&);
 
 }  // namespace regard

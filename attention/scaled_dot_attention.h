@@ -14,17 +14,19 @@
 #include <type_traits>
 
 #include "attention/mask.h"
+#include "attention/positions.h"
 #include "autodiff/tape.h"
 
 namespace regard {
 
 // queries [batch, heads, queries, width], keys [batch, heads, keys, width],
 // values [batch, heads, keys, value width] -> [batch, heads, queries, value
-// width]. A query that sees nothing has context and gradients 0. Keys beyond
-// the reach of all queries of an example are not read.
+// width]. A query that sees nothing has context and gradients 0. Blocks of keys
+// that no query of a block sees are not read.
 template <typename T>
 Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
-                          const Mask& mask, std::type_identity_t<T> scale);
+                          const Mask& mask, std::type_identity_t<T> scale,
+                          const Positions& positions = {});
 
 }  // namespace regard
 

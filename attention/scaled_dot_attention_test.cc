@@ -21,6 +21,12 @@ namespace {
 
 using ::testing::Each;
 
+// A mask and the positions that it is read with.
+struct MaskCase {
+  Mask mask;
+  Positions positions = {};
+};
+
 // Masks for 2 examples; each hides something from some row.
 struct Masks {
   Masks(int64_t queries, int64_t keys)
@@ -35,14 +41,18 @@ struct Masks {
     std::fill(dense.end() - keys, dense.end(), uint8_t{0});
   }
 
-  std::vector<Mask> All() const {
+  std::vector<MaskCase> All() const {
     return {{},
-            {.key_lengths = per_example},
-            {.key_lengths = per_query},
-            {.causal = true},
-            {.causal = true, .query_offset = 3},
-            {.dense = dense},
-            {.key_lengths = per_query, .causal = true, .dense = dense}};
+            {{.key_lengths = per_example}},
+            {{.key_lengths = per_query}},
+            {{.causal = true}},
+            {{.causal = true}, {.first_query = 3}},
+            {{.causal = true}, {.first_query = 4, .query_step = 0}},
+            {{.window = 2}, {.first_query = 5, .first_key = 3}},
+            {{.causal = true, .window = 130}, {.first_query = 200}},
+            {{.dense = dense}},
+            {{.key_lengths = per_query, .window = 70, .dense = dense}},
+            {{.key_lengths = per_query, .causal = true, .dense = dense}}};
   }
 
   std::vector<int32_t> per_example;
@@ -51,24 +61,25 @@ struct Masks {
 };
 
 template <typename T>
-Var<T> Reference(Var<T> queries, Var<T> keys, Var<T> values, const Mask& mask,
-                 double scale) {
+Var<T> Reference(Var<T> queries, Var<T> keys, Var<T> values,
+                 const MaskCase& mask, double scale) {
   const Var<T> scores =
       MatMul(queries, keys, {.b = true}) * static_cast<T>(scale);
-  return MatMul(MaskedSoftmax(scores, mask), values);
+  return MatMul(MaskedSoftmax(scores, mask.mask, mask.positions), values);
 }
 
 void CheckAgainstReference(int64_t queries, int64_t keys, int64_t width,
                            int64_t value_width) {
   const Masks masks(queries, keys);
-  for (const Mask& mask : masks.All()) {
+  for (const MaskCase& mask : masks.All()) {
     CheckAgainstReference(MakeReferenceCase(
         std::to_string(queries) + " queries, " + std::to_string(keys) + " keys",
         {{{2, 2, queries, width}},
          {{2, 2, keys, width}},
          {{2, 2, keys, value_width}}},
         [=](auto&, auto in) {
-          return ScaledDotAttention(in[0], in[1], in[2], mask, 0.7);
+          return ScaledDotAttention(in[0], in[1], in[2], mask.mask, 0.7,
+                                    mask.positions);
         },
         [=](auto&, auto in) {
           return Reference(in[0], in[1], in[2], mask, 0.7);
@@ -94,11 +105,12 @@ TEST(ScaledDotAttentionTest, AgreesAcrossBlocks) {
 std::vector<GradientCase> Cases() {
   static const Masks* const masks = new Masks(3, 4);
   std::vector<GradientCase> cases;
-  for (const Mask& mask : masks->All()) {
+  for (const MaskCase& mask : masks->All()) {
     cases.push_back(MakeCase(
         "ScaledDotAttention", "a mask",
         {{{2, 1, 3, 2}}, {{2, 1, 4, 2}}, {{2, 1, 4, 5}}}, [=](auto&, auto in) {
-          return ScaledDotAttention(in[0], in[1], in[2], mask, 1.5);
+          return ScaledDotAttention(in[0], in[1], in[2], mask.mask, 1.5,
+                                    mask.positions);
         }));
   }
   cases.push_back(MakeCase(

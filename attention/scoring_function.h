@@ -18,15 +18,20 @@
 #define ATTENTION_SCORING_FUNCTION_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "attention/mask.h"
+#include "attention/positions.h"
 #include "autodiff/tape.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
 namespace regard {
+
+// The longest distance of what accepts all distances.
+inline constexpr int64_t kAnyDistance = std::numeric_limits<int64_t>::max();
 
 // Extents that a scoring function is built for. heads is 1 outside multi-head
 // attention; parameters carry a leading heads axis.
@@ -40,14 +45,13 @@ template <typename T>
 struct ScoreInputs {
   Var<T> queries;  // [batch, heads, queries, query width]
   Var<T> keys;     // [batch, heads, keys, prepared width], from Prepare()
-  // Position of the first query and of the first key in their sequences.
-  int64_t query_offset = 0;
-  int64_t key_offset = 0;
+  // Where the rows of queries and keys stand in their sequences.
+  Positions positions;
   // What is hidden; scores there are ignored, so a score may skip them.
   Mask mask;
   // [batch, heads, queries, keys], given to scores that use history: the
   // weights of the query before, and the sum over all queries before (zeros at
-  // first). The queries are then alternatives for one step, such as beams.
+  // first). The queries are then alternatives at one position.
   Var<T> previous_weights;
   Var<T> cumulative_weights;
 };
@@ -57,8 +61,8 @@ class ScoringFunction {
  public:
   // Whether a score depends on the positions of query or key.
   static constexpr bool kPositionAware = false;
-  // Whether it reads the weights of earlier queries; it then sees one step at a
-  // time.
+  // Whether it reads the weights of earlier queries; it then sees one position
+  // at a time.
   static constexpr bool kUsesHistory = false;
 
   virtual ~ScoringFunction() = default;
@@ -69,17 +73,25 @@ class ScoringFunction {
   static void Validate(const auto& /*options*/, const ScoreWidths&,
                        ConfigProblems&) {}
 
-  // What Score() wants to know of the keys [batch, heads, keys, key width],
-  // computed once per source: Prepare([a; b]) = [Prepare(a); Prepare(b)].
-  virtual Var<T> Prepare(Forward<T>&, Var<T> keys) const { return keys; }
+  // Projects keys [batch, heads, keys, key width] row by row, once per source.
+  // Key row j is at position key_position + j, and
+  // Prepare([a; b], p) = [Prepare(a, p); Prepare(b, p + |a|)].
+  virtual Var<T> Prepare(Forward<T>&, Var<T> keys,
+                         int64_t /*key_position*/) const {
+    return keys;
+  }
+
+  // The largest distance |query position - key position| that Score() accepts.
+  // Data that exceeds it is reported before training.
+  virtual int64_t LongestDistance() const { return kAnyDistance; }
 
   // Unnormalised scores [batch, heads, queries, keys]; -inf is legal.
   virtual Var<T> Score(Forward<T>& forward,
                        const ScoreInputs<T>& inputs) const = 0;
 
-  // The context [batch, heads, queries, value width] from one fused kernel, for
-  // when nobody asks for the weights; nullopt where there is none. Score and
-  // softmax are its reference.
+  // The context [batch, heads, queries, value width] of a softmax from one
+  // fused kernel, for calls that need no weights; nullopt if there is none.
+  // Score and softmax are its reference implementation.
   virtual std::optional<Var<T>> Attend(Forward<T>&, const ScoreInputs<T>&,
                                        Var<T> /*values*/) const {
     return std::nullopt;

@@ -35,6 +35,7 @@ template <typename T>
 void KeptState<T>::Gather(const DecoderState<T>& state,
                           absl::Span<const int32_t> rows) {
   rows_ = static_cast<int64_t>(rows.size());
+  step_ = state.step;
   REGARD_CHECK(rows_ <= capacity_) << rows_ << " rows, " << capacity_;
   ForEachPart(state, [&](const Var<T>& from, size_t i, bool) {
     const Part& part = parts_[i];
@@ -51,6 +52,7 @@ void KeptState<T>::Gather(const DecoderState<T>& state,
 template <typename T>
 DecoderState<T> KeptState<T>::View(Tape<T>& tape, int64_t sources) const {
   DecoderState<T> state;
+  state.step = step_;
   ForEachPart(state, [&](Var<T>& view, size_t i, bool weights) {
     const Part& part = parts_[i];
     if (part.values == nullptr) return;

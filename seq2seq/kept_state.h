@@ -38,6 +38,7 @@ class KeptState {
 
   std::array<Part, 2 * kMaxRecurrentLayers + 3> parts_;
   int64_t capacity_;
+  int64_t step_ = 0;
   int64_t rows_ = 0;
 };
 

@@ -139,7 +139,8 @@ EncodedSource<T> Seq2SeqModel<T>::Encode(Forward<T>& forward,
   if (attender_ != nullptr) {
     source.values =
         encoded.sequence.WithShape({batch, 1, time, encoder_width_});
-    source.keys = attender_->Prepare(forward, source.values);
+    source.keys =
+        attender_->Prepare(forward, source.values, /*key_position=*/0);
     if (attender_->uses_history()) {
       state->previous_weights = tape.Full({batch, 1, 1, time}, T(0));
       state->cumulative_weights = state->previous_weights;
@@ -172,6 +173,8 @@ Attended<T> Seq2SeqModel<T>::Attend(Forward<T>& forward,
   inputs.score.queries = AsQueries(query, source.values.dim(0));
   inputs.score.keys = source.keys;
   inputs.score.mask = source.mask;
+  // The rows of a source are its beams, all at one step.
+  inputs.score.positions = {.first_query = state.step, .query_step = 0};
   inputs.score.previous_weights = state.previous_weights;
   inputs.score.cumulative_weights = state.cumulative_weights;
   inputs.values = source.values;
@@ -205,6 +208,7 @@ typename Seq2SeqModel<T>::Step Seq2SeqModel<T>::Advance(
   const bool query_before = config_.query() == Decoder::PREVIOUS_STATE;
   Step step;
   step.state = state;
+  ++step.state.step;
   Var<T> projected = words.projected;
   Var<T> context = source.context;
   if (context.has_value() && context.rows() != projected.rows()) {

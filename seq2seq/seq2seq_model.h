@@ -46,6 +46,7 @@ struct EncodedSource {
 // r / beams.
 template <typename T>
 struct DecoderState {
+  int64_t step = 0;  // words read so far
   RecurrentState<T> recurrent;
   Var<T> feed;                // [rows, hidden], with input feeding
   Var<T> previous_weights;    // [batch, 1, beams, time], for scores that

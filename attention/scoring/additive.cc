@@ -22,13 +22,14 @@ class Additive : public ScoringFunction<T> {
     problems.RequireInRange("width", options.width(), 0, 65536);
   }
 
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
+                 int64_t /*key_position*/) const override {
     return layer_.Keys(forward, keys);
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     return AdditiveScores(layer_.Queries(forward, in.queries), in.keys,
-                          layer_.Vector(forward), in.mask);
+                          layer_.Vector(forward), in.mask, in.positions);
   }
 
  private:

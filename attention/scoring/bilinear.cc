@@ -16,7 +16,8 @@ class Bilinear : public ScoringFunction<T> {
                    XavierUniform(widths.query, widths.key));
   }
 
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
+                 int64_t /*key_position*/) const override {
     return ProjectHeads(keys, forward[w_]);
   }
 

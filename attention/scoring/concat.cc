@@ -28,14 +28,15 @@ class Concat : public ScoringFunction<T> {
     problems.RequireInRange("width", options.width(), 0, 65536);
   }
 
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
+                 int64_t /*key_position*/) const override {
     return ProjectHeads(keys, Slice(forward[w_], /*axis=*/2, dq_, dk_));
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     const Var<T> w_q = Slice(forward[w_], /*axis=*/2, 0, dq_);
     return AdditiveScores(ProjectHeads(in.queries, w_q), in.keys, forward[w_v_],
-                          in.mask);
+                          in.mask, in.positions);
   }
 
  private:

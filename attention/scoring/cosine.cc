@@ -20,7 +20,8 @@ class Cosine : public ScoringFunction<T> {
     RequireEqualWidths(widths, problems);
   }
 
-  Var<T> Prepare(Forward<T>&, Var<T> keys) const override {
+  Var<T> Prepare(Forward<T>&, Var<T> keys,
+                 int64_t /*key_position*/) const override {
     return Normalized(keys);
   }
 

@@ -26,7 +26,8 @@ class Coverage : public ScoringFunction<T> {
     problems.RequireInRange("width", options.width(), 0, 65536);
   }
 
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
+                 int64_t /*key_position*/) const override {
     return layer_.Keys(forward, keys);
   }
 

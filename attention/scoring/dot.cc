@@ -27,7 +27,8 @@ class Dot : public ScoringFunction<T> {
 
   std::optional<Var<T>> Attend(Forward<T>&, const ScoreInputs<T>& in,
                                Var<T> values) const override {
-    return ScaledDotAttention(in.queries, in.keys, values, in.mask, T(1));
+    return ScaledDotAttention(in.queries, in.keys, values, in.mask, T(1),
+                              in.positions);
   }
 };
 

@@ -28,7 +28,7 @@ class Location : public ScoringFunction<T> {
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    const int64_t begin = std::min(in.key_offset, max_keys_);
+    const int64_t begin = std::min(in.positions.first_key, max_keys_);
     const int64_t count = std::min(in.keys.dim(2), max_keys_ - begin);
     const Var<T> w = Slice(forward[w_], /*axis=*/1, begin, count);
     return HideFurtherKeys(ProjectHeads(in.queries, w), in.keys.dim(2));

@@ -34,7 +34,8 @@ class LocationAware : public ScoringFunction<T> {
     problems.RequireInRange("reach", options.reach(), 0, 1024);
   }
 
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
+                 int64_t /*key_position*/) const override {
     return layer_.Keys(forward, keys);
   }
 

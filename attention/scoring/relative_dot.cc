@@ -17,11 +17,11 @@ class RelativeDot : public ScoringFunction<T> {
 
   RelativeDot(const Options& options, ParameterScope<T> scope,
               const ScoreWidths& widths)
-      : of_keys_(options.terms() == RelativeDotScore::RELATIVE_KEY_QUERY),
+      : max_position_(options.max_position()),
+        of_keys_(options.terms() == RelativeDotScore::RELATIVE_KEY_QUERY),
         scale_(T(1) / std::sqrt(static_cast<T>(widths.query))) {
-    embedding_ =
-        scope.Add("distance_embedding",
-                  {2 * options.max_position() - 1, widths.query}, Normal(0.02));
+    embedding_ = scope.Add("distance_embedding",
+                           {2 * max_position_ - 1, widths.query}, Normal(0.02));
   }
 
   static void Validate(const Options& options, const ScoreWidths& widths,
@@ -33,11 +33,13 @@ class RelativeDot : public ScoringFunction<T> {
     }
   }
 
+  int64_t LongestDistance() const override { return max_position_ - 1; }
+
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    const RelativePositions positions = {
-        .queries = in.queries.dim(2),
-        .keys = in.keys.dim(2),
-        .offset = in.query_offset - in.key_offset};
+    const RelativePositions positions = {.queries = in.queries.dim(2),
+                                         .keys = in.keys.dim(2),
+                                         .offset = in.positions.Offset(0),
+                                         .query_step = in.positions.query_step};
     const Var<T> embedding = forward[embedding_];
     Var<T> scores = InnerProducts(in.queries, in.keys) +
                     RelativeQueryScores(in.queries, embedding, positions);
@@ -48,6 +50,7 @@ class RelativeDot : public ScoringFunction<T> {
   }
 
  private:
+  int64_t max_position_;
   Parameter<T> embedding_;
   bool of_keys_;
   T scale_;

@@ -21,7 +21,8 @@ class ScaledBilinear : public ScoringFunction<T> {
                    Uniform(std::sqrt(3.0) * scale));
   }
 
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
+                 int64_t /*key_position*/) const override {
     return ProjectHeads(keys, forward[w_]);
   }
 

@@ -29,7 +29,8 @@ class ScaledDot : public ScoringFunction<T> {
 
   std::optional<Var<T>> Attend(Forward<T>&, const ScoreInputs<T>& in,
                                Var<T> values) const override {
-    return ScaledDotAttention(in.queries, in.keys, values, in.mask, scale_);
+    return ScaledDotAttention(in.queries, in.keys, values, in.mask, scale_,
+                              in.positions);
   }
 
  private:

@@ -176,7 +176,7 @@ TEST_P(ScoringFunctionTest, GradientsAgreeWithDifferences) {
     Forward<T> forward(tape, tested->store(), in.subspan(first_parameter));
     ScoreInputs<T> score;
     score.queries = in[0];
-    score.keys = tested->scorer().Prepare(forward, in[1]);
+    score.keys = tested->scorer().Prepare(forward, in[1], /*key_position=*/0);
     if (first_parameter > 2) {
       score.previous_weights = in[2];
       score.cumulative_weights = in[3];
@@ -329,7 +329,7 @@ TEST_P(ScoringFunctionTest, OtherQueriesChangeNothing) {
   for (int64_t i = 0; i < 3; ++i) {
     const int64_t one[] = {i};
     ScoringProblem alone = problem.TakeQueries(one);
-    alone.query_offset = i;
+    alone.first_query = i;
     ExpectNear(Take(together.context, 2, one), scorer.Answer(alone).context,
                kRounding, "query " + std::to_string(i));
   }

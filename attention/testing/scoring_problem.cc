@@ -193,7 +193,7 @@ ScoreInputs<T> ScorerUnderTest<T>::Inputs(const ScoringProblem& problem) {
   in.queries = Input(problem.queries);
   in.keys = Input(problem.keys);
   in.mask = problem.mask();
-  in.query_offset = problem.query_offset;
+  in.positions.first_query = problem.first_query;
   if (attender_->uses_history()) {
     in.previous_weights = Input(problem.previous);
     in.cumulative_weights = Input(problem.cumulative);
@@ -210,7 +210,7 @@ ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
   inputs.values = Input(problem.values);
   inputs.want_weights = wanted.want_weights;
   const Var<T> keys = inputs.score.keys;
-  inputs.score.keys = attender_->Prepare(*forward_, keys);
+  inputs.score.keys = attender_->Prepare(*forward_, keys, 0);
   const Attended<T> attended = attender_->Attend(*forward_, inputs);
   Project(attended.context, "projection of the context");
   if (wanted.project_weights) {
@@ -237,7 +237,7 @@ template <typename T>
 bool ScorerUnderTest<T>::HasAttend(const ScoringProblem& problem) {
   forward_->BeginStep();
   ScoreInputs<T> in = Inputs(problem);
-  in.keys = scorer_->Prepare(*forward_, in.keys);
+  in.keys = scorer_->Prepare(*forward_, in.keys, 0);
   return scorer_->Attend(*forward_, in, Input(problem.values)).has_value();
 }
 
@@ -245,14 +245,14 @@ template <typename T>
 TestArray ScorerUnderTest<T>::Scores(const ScoringProblem& problem) {
   forward_->BeginStep();
   ScoreInputs<T> in = Inputs(problem);
-  in.keys = scorer_->Prepare(*forward_, in.keys);
+  in.keys = scorer_->Prepare(*forward_, in.keys, 0);
   return CopyOf(scorer_->Score(*forward_, in));
 }
 
 template <typename T>
 TestArray ScorerUnderTest<T>::Prepared(const TestArray& keys) {
   forward_->BeginStep();
-  return CopyOf(scorer_->Prepare(*forward_, Input(keys)));
+  return CopyOf(scorer_->Prepare(*forward_, Input(keys), 0));
 }
 
 template <typename T>
@@ -267,13 +267,12 @@ ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(
     const ScoringProblem step =
         problem.TakeKeys(Range(0, i + 1)).TakeQueries(now);
     prepared.push_back(
-        attender_->Prepare(*forward_, Input(Take(problem.keys, 2, now))));
+        attender_->Prepare(*forward_, Input(Take(problem.keys, 2, now)), i));
     AttendInputs<T> inputs;
     inputs.score.queries = Input(step.queries);
     inputs.score.keys = Concat<T>(prepared, /*axis=*/2);
-    inputs.score.query_offset = i;
+    inputs.score.positions.first_query = i;
     inputs.score.mask.causal = true;
-    inputs.score.mask.query_offset = i;
     inputs.values = Input(step.values);
     const Attended<T> attended = attender_->Attend(*forward_, inputs);
     contexts.push_back(attended.context);

@@ -48,7 +48,7 @@ struct ScoringProblem {
   std::vector<int32_t> key_lengths;
   std::vector<uint8_t> dense;
   bool causal = false;
-  int64_t query_offset = 0;
+  int64_t first_query = 0;
 
   // Random values without a mask, for `widths`.
   static ScoringProblem Random(int64_t batch, int64_t queries, int64_t keys,
@@ -60,10 +60,7 @@ struct ScoringProblem {
   ScoringProblem TakeKeys(absl::Span<const int64_t> indices) const;
 
   Mask mask() const {
-    return {.key_lengths = key_lengths,
-            .causal = causal,
-            .query_offset = query_offset,
-            .dense = dense};
+    return {.key_lengths = key_lengths, .causal = causal, .dense = dense};
   }
 };
 

@@ -29,7 +29,8 @@ class MyScore : public ScoringFunction<T> {
                      XavierUniform(width, widths.key));
   }
 
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys) const override {
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
+                 int64_t /*key_position*/) const override {
     return ProjectHeads(keys, forward[w_k_]);
   }
 

@@ -1,0 +1,35 @@
+// Where the queries and keys of one attention call stand in their sequences.
+#ifndef ATTENTION_POSITIONS_H_
+#define ATTENTION_POSITIONS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+namespace regard {
+
+// Query row i is at position first_query + i * query_step, key row j at
+// first_key + j. Scores, position encodings and masks read the same positions.
+struct Positions {
+  int64_t first_query = 0;
+  // 1: the query rows are successive positions, as in a Transformer layer.
+  // 0: they are alternatives at one position, as the beams of a search.
+  int64_t query_step = 1;
+  int64_t first_key = 0;
+
+  // The position of query row `query` minus that of key row 0. Key row j is
+  // behind the query by Offset(query) - j.
+  int64_t Offset(int64_t query) const {
+    return first_query + query * query_step - first_key;
+  }
+
+  // The largest |distance| between any of the query and key rows; there is at
+  // least one of each.
+  int64_t LongestDistance(int64_t queries, int64_t keys) const {
+    return std::max(Offset(query_step > 0 ? queries - 1 : 0),
+                    keys - 1 - Offset(0));
+  }
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_POSITIONS_H_
