@@ -74,7 +74,6 @@ struct Rows {
   // last packet may be partial.
   template <int kPackets>
   void AddBlock(const T* d, int64_t key, T* terms) const {
-    namespace packet = Eigen::internal;
     constexpr int64_t kSize = kPacketSize<T>;
     const int64_t last =
         std::min(kSize, num_keys - key - (kPackets - 1) * kSize);

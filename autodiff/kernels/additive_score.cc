@@ -9,8 +9,6 @@ namespace regard {
 
 namespace {
 
-namespace packet = Eigen::internal;
-
 // Keys that are compared at once, which share what is read of the query and
 // the vector.
 constexpr int kKeys = 4;
@@ -20,7 +18,7 @@ template <typename T>
 struct PacketGradients {
   PacketGradients(const Packet<T>& q, const Packet<T>& k, const Packet<T>& v,
                   const Packet<T>& d) {
-    const Packet<T> tanh = TanhPacket<T>(packet::padd(q, k));
+    const Packet<T> tanh = TanhPacket(packet::padd(q, k));
     const Packet<T> one = packet::pset1<Packet<T>>(T(1));
     vector = packet::pmul(d, tanh);
     sum = packet::pmul(packet::pmul(d, v),
@@ -56,7 +54,7 @@ void Score(AdditiveScoreRow<T> row, int64_t first, T* scores) {
 #pragma GCC unroll 4
     for (int i = 0; i < kCount; ++i) {
       const Packet<T> k = part.Load(row.keys + (first + i) * row.width + j);
-      const Packet<T> tanh = TanhPacket<T>(packet::padd(q, k));
+      const Packet<T> tanh = TanhPacket(packet::padd(q, k));
       sums[i] = packet::padd(sums[i], packet::pmul(tanh, v));
     }
   };

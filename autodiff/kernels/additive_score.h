@@ -1,9 +1,9 @@
 // One query compared with n keys: score[i] = sum_j vector[j] tanh(query[j] +
 // keys[i, j]), and its gradient.
 //
-// Forward and backward are one pass each over the keys, with all between in
-// registers. Backward computes tanh again: that takes a third of the time in
-// which a core fetches a stored one from beyond its own caches.
+// Forward and backward are one pass each over the keys, with all intermediate
+// results in registers. Backward computes tanh again, which takes a third of
+// the time of loading a stored value from beyond the core's own caches.
 #ifndef AUTODIFF_KERNELS_ADDITIVE_SCORE_H_
 #define AUTODIFF_KERNELS_ADDITIVE_SCORE_H_
 
@@ -20,11 +20,11 @@ struct AdditiveScoreRow {
   int64_t width;
 };
 
-// Writes scores [n]; the bits of one depend on its key alone.
+// Writes scores [n]. The bits of a score depend on no other key.
 template <typename T>
 void AdditiveScore(const AdditiveScoreRow<T>& row, T* scores);
 
-// Gradients, to be added to; null where nobody asks. They may be one array.
+// Gradients to add to; null if not needed. They may overlap.
 template <typename T>
 struct AdditiveScoreGradients {
   T* query;

@@ -1,8 +1,8 @@
-// The one door for matrix products.
+// Matrix products. All code uses these functions for products.
 //
-// Every product takes the same blocked path whatever its shape, so a row of the
-// result has the same bits however many rows surround it. Packing buffers are
-// per-thread scratch that is kept: a warm product allocates nothing.
+// Every product takes the same blocked path whatever its shape, so the bits of
+// a row of the result do not depend on the number of rows. Packing buffers are
+// kept for each thread: a warm product makes no heap allocation.
 #ifndef AUTODIFF_KERNELS_GEMM_H_
 #define AUTODIFF_KERNELS_GEMM_H_
 

@@ -67,12 +67,12 @@ struct GemmTile {
 template <typename T, int kRows, int kPackets>
 void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
                  int64_t depth, const GemmTile<T>& c) {
-  using Eigen::internal::padd;
-  using Eigen::internal::ploadu;
-  using Eigen::internal::pmadd;
-  using Eigen::internal::pmul;
-  using Eigen::internal::pset1;
-  using Eigen::internal::pstoreu;
+  using packet::padd;
+  using packet::ploadu;
+  using packet::pmadd;
+  using packet::pmul;
+  using packet::pset1;
+  using packet::pstoreu;
   constexpr int64_t kSize = kPacketSize<T>;
   Packet<T> sums[kRows][kPackets];
 #pragma GCC unroll 8
@@ -186,15 +186,15 @@ void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
     int64_t l = 0;
     if (b.transposed && j + kSize <= cols) {
       for (; l + kSize <= depth; l += kSize) {
-        Eigen::internal::PacketBlock<Packet<T>, kSize> square;
+        packet::Square<T> square;
         for (int64_t i = 0; i < kSize; ++i) {
           square.packet[i] =
-              Eigen::internal::ploadu<Packet<T>>(At(b, first + l, col + j + i));
+              packet::ploadu<Packet<T>>(At(b, first + l, col + j + i));
         }
-        Eigen::internal::ptranspose(square);
+        packet::ptranspose(square);
         for (int64_t i = 0; i < kSize; ++i) {
-          Eigen::internal::pstoreu(panel + (l + i) * kGemmPanel<T> + j,
-                                   square.packet[i]);
+          packet::pstoreu(panel + (l + i) * kGemmPanel<T> + j,
+                          square.packet[i]);
         }
       }
     }

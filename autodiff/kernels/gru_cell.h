@@ -1,5 +1,5 @@
-// One row (one sequence, one step) of a gated recurrent unit, element by
-// element; the products are the caller's.
+// Elementwise part of one row (one step of one sequence) of a gated recurrent
+// unit. The caller computes the products.
 //
 //   r  = sigmoid(x_r + W_r s + b_r)
 //   z  = sigmoid(x_z + W_z s + b_z)

@@ -1,5 +1,5 @@
-// One row (one sequence, one step) of a long short-term memory, element by
-// element; the products are the caller's.
+// Elementwise part of one row (one step of one sequence) of a long short-term
+// memory. The caller computes the products.
 //
 //   i, f, o = sigmoid(x + W h + b), g = tanh(x + W h + b)
 //   c' = f * c + i * g

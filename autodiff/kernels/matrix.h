@@ -1,4 +1,4 @@
-// Matrices as the kernels see them: somebody else's storage, row by row.
+// Non-owning, row-major matrix views.
 #ifndef AUTODIFF_KERNELS_MATRIX_H_
 #define AUTODIFF_KERNELS_MATRIX_H_
 
@@ -6,7 +6,7 @@
 
 namespace regard {
 
-// A row-major matrix to read: element (i, j) is data[i * stride + j], or
+// A read-only matrix: element (i, j) is data[i * stride + j], or
 // data[j * stride + i] where `transposed`.
 template <typename T>
 struct ConstMatrix {
@@ -37,7 +37,7 @@ struct ConstMatrix {
   }
 };
 
-// A row-major matrix to write.
+// A writable matrix.
 template <typename T>
 struct MutableMatrix {
   T* data;

@@ -32,8 +32,8 @@ inline T SumEach(int64_t n, F f) {
     for (int64_t j = 0; j < kLanes; ++j) lanes[j] += f(i + j);
   }
   if (i < n) {
-    // A condition instead of a shorter loop: so the lanes stay in registers,
-    // and the last elements are read under a mask.
+    // With a condition instead of a shorter loop, the lanes stay in registers
+    // and the last elements are loaded with a mask.
     for (int64_t j = 0; j < kLanes; ++j) {
       if (j < n - i) lanes[j] += f(i + j);
     }
@@ -54,8 +54,8 @@ inline T DotRow(const T* x, const T* y, int64_t n) {
 // Largest element; -inf where n is 0.
 template <typename T>
 inline T MaxRow(const T* x, int64_t n) {
-  // Four groups of lanes, since the order does not matter: no comparison waits
-  // for the one before it.
+  // The order does not matter, so four independent groups of lanes hide the
+  // latency of the comparisons.
   constexpr int64_t kGroups = 4;
   T lanes[kGroups][kLanes];
   std::fill_n(lanes[0], kGroups * kLanes, -std::numeric_limits<T>::infinity());

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include "Eigen/Core"
 #include "autodiff/kernels/packets.h"
@@ -12,8 +11,6 @@
 namespace regard {
 
 namespace {
-
-namespace packet = Eigen::internal;
 
 template <typename T>
 constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
@@ -23,18 +20,9 @@ Packet<T> Load(const T* x) {
   return packet::ploadu<Packet<T>>(x);
 }
 
-// As many integers as a packet has elements, and as wide.
-template <typename T>
-struct IntegersOf {
-  using Integer = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-  typedef Integer Type __attribute__((vector_size(sizeof(Packet<T>))));
-};
-template <typename T>
-using Integers = typename IntegersOf<T>::Type;
-
 // `x` where the mask's bits are set, and -inf where they are not.
 template <typename T>
-Packet<T> Select(const Integers<T>& mask, const Packet<T>& x) {
+Packet<T> Select(const PacketIntegers<T>& mask, const Packet<T>& x) {
   return packet::pselect(std::bit_cast<Packet<T>>(mask), x,
                          packet::pset1<Packet<T>>(kMinusInfinity<T>));
 }
@@ -45,7 +33,7 @@ Packet<T> Hide(const Packet<T>& x, const uint8_t* visible) {
   typedef int8_t Bytes __attribute__((vector_size(kPacketSize<T>)));
   Bytes bytes;
   std::memcpy(&bytes, visible, sizeof(bytes));
-  return Select<T>(__builtin_convertvector(bytes != 0, Integers<T>), x);
+  return Select<T>(__builtin_convertvector(bytes != 0, PacketIntegers<T>), x);
 }
 
 // The same of the first `count` elements; -inf after them.
@@ -57,7 +45,7 @@ Packet<T> HidePart(const T* x, const uint8_t* visible, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     bits |= (visible == nullptr || visible[i] != 0) << i;
   }
-  Integers<T> bit_of_element;
+  PacketIntegers<T> bit_of_element;
   for (int i = 0; i < kPacketSize<T>; ++i) bit_of_element[i] = 1 << i;
   return Select<T>((bits & bit_of_element) != 0, LoadPart(x, count));
 }

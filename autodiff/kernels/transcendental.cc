@@ -1,19 +1,14 @@
 #include "autodiff/kernels/transcendental.h"
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "Eigen/Core"
 #include "autodiff/kernels/packets.h"
 #include "autodiff/kernels/reduce.h"
-#include "unsupported/Eigen/SpecialFunctions"
 
 namespace regard {
 
 namespace {
-
-namespace packet = Eigen::internal;
 
 // Applies `f`, packet to packet, to n elements; the tail is padded to a packet.
 template <typename T, typename F>
@@ -30,7 +25,7 @@ void ForEachPacket(const T* x, T* y, int64_t n, F f) {
 
 template <typename T>
 void Exp(const T* x, T* y, int64_t n) {
-  ForEachPacket(x, y, n, [](const Packet<T>& p) { return ExpPacket<T>(p); });
+  ForEachPacket(x, y, n, [](const Packet<T>& p) { return ExpPacket(p); });
 }
 
 template <typename T>
@@ -39,7 +34,7 @@ T ExpAndSum(const T* x, T shift, int64_t n, T* y) {
   constexpr int64_t kPackets = kLanes / kSize;
   const Packet<T> subtrahend = packet::pset1<Packet<T>>(shift);
   const auto exp = [&](const Packet<T>& p) {
-    return ExpPacket<T>(packet::psub(p, subtrahend));
+    return ExpPacket(packet::psub(p, subtrahend));
   };
   Packet<T> sums[kPackets];
   for (Packet<T>& sum : sums) sum = packet::pset1<Packet<T>>(T(0));
@@ -67,33 +62,17 @@ void Log(const T* x, T* y, int64_t n) {
 
 template <typename T>
 void Sigmoid(const T* x, T* y, int64_t n) {
-  ForEachPacket(x, y, n,
-                [](const Packet<T>& p) { return SigmoidPacket<T>(p); });
+  ForEachPacket(x, y, n, [](const Packet<T>& p) { return SigmoidPacket(p); });
 }
 
-// Eigen has no packet form of these two for double; there every element is
-// scalar, so the position does not matter either.
-template <>
-void Tanh(const double* x, double* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = std::tanh(x[i]);
+template <typename T>
+void Tanh(const T* x, T* y, int64_t n) {
+  ForEachPacket(x, y, n, [](const Packet<T>& p) { return TanhPacket(p); });
 }
 
-template <>
-void Tanh(const float* x, float* y, int64_t n) {
-  ForEachPacket(x, y, n,
-                [](const Packet<float>& p) { return TanhPacket<float>(p); });
-}
-
-template <>
-void Erf(const double* x, double* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = std::erf(x[i]);
-}
-
-template <>
-void Erf(const float* x, float* y, int64_t n) {
-  ForEachPacket(x, y, n, [](const Packet<float>& p) {
-    return packet::generic_fast_erf_float(p);
-  });
+template <typename T>
+void Erf(const T* x, T* y, int64_t n) {
+  ForEachPacket(x, y, n, [](const Packet<T>& p) { return ErfPacket(p); });
 }
 
 template void Exp(const float*, float*, int64_t);
@@ -104,5 +83,9 @@ template void Log(const float*, float*, int64_t);
 template void Log(const double*, double*, int64_t);
 template void Sigmoid(const float*, float*, int64_t);
 template void Sigmoid(const double*, double*, int64_t);
+template void Tanh(const float*, float*, int64_t);
+template void Tanh(const double*, double*, int64_t);
+template void Erf(const float*, float*, int64_t);
+template void Erf(const double*, double*, int64_t);
 
 }  // namespace regard

@@ -1,16 +1,22 @@
 #include "autodiff/kernels/transcendental.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "autodiff/kernels/reduce.h"
+#include "autodiff/random.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace regard {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsNan;
 
 template <typename T>
 using Kernel = void (*)(const T*, T*, int64_t);
@@ -80,21 +86,128 @@ TEST(TranscendentalTest, AnElementsBitsDoNotDependOnItsPosition) {
   }
 }
 
-TEST(TranscendentalTest, ExpOfMinusInfinityIsExactlyZero) {
-  for (const float x : {-std::numeric_limits<float>::infinity(), -200.0f}) {
-    float y = 1;
-    Exp(&x, &y, 1);
-    EXPECT_EQ(y, 0);
+// Calls f(x, y) for every 61st float x, from -0 to NaN, where y is the kernel's
+// result, and for all floats next to the ends of Exp's range.
+template <typename F>
+void ForFloats(Kernel<float> kernel, F f) {
+  constexpr int64_t kBlock = 4096;
+  std::vector<float> x(kBlock);
+  std::vector<float> y(kBlock);
+  const auto run = [&](uint64_t first, uint64_t step) {
+    for (int64_t i = 0; i < kBlock; ++i) {
+      x[i] = std::bit_cast<float>(static_cast<uint32_t>(first + step * i));
+    }
+    kernel(x.data(), y.data(), kBlock);
+    for (int64_t i = 0; i < kBlock; ++i) f(x[i], y[i]);
+  };
+  constexpr uint64_t kStep = 61;
+  for (uint64_t first = 0; first < uint64_t{1} << 32; first += kBlock * kStep) {
+    run(first, kStep);
   }
-  const double x = -std::numeric_limits<double>::infinity();
-  double y = 1;
-  Exp(&x, &y, 1);
-  EXPECT_EQ(y, 0);
+  for (const float end : {-87.336544F, 88.722839F, 88.3763F, -88.3763F}) {
+    run(std::bit_cast<uint32_t>(end) - kBlock / 2, 1);
+  }
+}
+
+// What Exp() promises for an exact result.
+template <typename T, typename Wide>
+bool IsExp(T y, Wide exact) {
+  if (std::isnan(exact)) return std::isnan(y);
+  const T rounded = static_cast<T>(exact);
+  if (std::isinf(rounded)) return y == rounded;
+  if (exact < static_cast<Wide>(std::numeric_limits<T>::min())) return y == 0;
+  const Wide ulp = std::ldexp(
+      Wide{1}, std::ilogb(exact) + 1 - std::numeric_limits<T>::digits);
+  return std::abs(static_cast<Wide>(y) - exact) <= 2 * ulp;
+}
+
+TEST(ExpTest, EveryFloatIsWithinTwoUlpOrInfOrZero) {
+  int64_t faults = 0;
+  ForFloats(&Exp<float>, [&](float x, float y) {
+    if (IsExp(y, std::exp(static_cast<double>(x)))) return;
+    if (++faults <= 10) ADD_FAILURE() << "exp(" << x << ") is " << y;
+  });
+  EXPECT_EQ(faults, 0);
+}
+
+TEST(ExpTest, DoubleIsWithinTwoUlpOrInfOrZero) {
+  std::vector<double> x = {std::numeric_limits<double>::infinity(),
+                           -std::numeric_limits<double>::infinity(),
+                           std::numeric_limits<double>::quiet_NaN(),
+                           0.0,
+                           1000.0,
+                           -1000.0};
+  for (const double end : {709.782712893384, -708.3964185322641}) {
+    double below = end;
+    double above = end;
+    for (int i = 0; i < 1000; ++i) {
+      x.push_back(below = std::nextafter(below, -1e9));
+      x.push_back(above = std::nextafter(above, 1e9));
+    }
+    x.push_back(end);
+  }
+  for (int i = 0; i < 300000; ++i) x.push_back(-720 + i * 0.0048);
+  std::vector<double> y(x.size());
+  Exp(x.data(), y.data(), static_cast<int64_t>(x.size()));
+  for (size_t i = 0; i < x.size(); ++i) {
+    ASSERT_TRUE(IsExp(y[i], std::exp(static_cast<long double>(x[i]))))
+        << "exp(" << x[i] << ") is " << y[i];
+  }
+}
+
+TEST(ExpTest, OfZeroIsExactlyOne) {
+  for (const float x : {0.0F, -0.0F}) {
+    float y = 0;
+    Exp(&x, &y, 1);
+    EXPECT_EQ(y, 1);
+  }
+}
+
+#ifdef __FMA__
+// The same number for every level of instruction set that has FMA.
+TEST(ExpTest, HasTheSameBitsOnAllLevels) {
+  uint64_t digest = kHashSeed;
+  std::vector<float> x(1000);
+  std::vector<float> y(1000);
+  for (int i = 0; i < 1000; ++i) x[i] = -100 + 0.2F * static_cast<float>(i);
+  Exp(x.data(), y.data(), 1000);
+  for (const float element : y) {
+    digest = Hash(std::bit_cast<uint32_t>(element), digest);
+  }
+  EXPECT_EQ(digest, 15332588817387025188u);
+}
+#endif
+
+TEST(TranscendentalTest, BoundedFunctionsStayInTheirBounds) {
+  for (const auto kernel : {&Tanh<float>, &Erf<float>, &Sigmoid<float>}) {
+    const float lowest = kernel == &Sigmoid<float> ? 0 : -1;
+    int64_t faults = 0;
+    ForFloats(kernel, [&](float x, float y) {
+      faults += std::isnan(x) ? !std::isnan(y) : !(lowest <= y && y <= 1);
+    });
+    EXPECT_EQ(faults, 0);
+  }
+}
+
+TEST(TranscendentalTest, LimitsAreReached) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float x[] = {-kInfinity, -100, 100, kInfinity};
+  float y[4];
+  Sigmoid(x, y, 4);
+  EXPECT_THAT(y, ElementsAre(0, 0, 1, 1));
+  Tanh(x, y, 4);
+  EXPECT_THAT(y, ElementsAre(-1, -1, 1, 1));
+  Erf(x, y, 4);
+  EXPECT_THAT(y, ElementsAre(-1, -1, 1, 1));
+  const float of_log[] = {0, 1, kInfinity, -1};
+  Log(of_log, y, 4);
+  EXPECT_THAT(y, ElementsAre(-kInfinity, 0, kInfinity, IsNan()));
 }
 
 TEST(TranscendentalTest, NanStaysNan) {
   const float x = std::numeric_limits<float>::quiet_NaN();
-  for (const auto kernel : {&Exp<float>, &Tanh<float>, &Sigmoid<float>}) {
+  for (const auto kernel :
+       {&Exp<float>, &Log<float>, &Tanh<float>, &Sigmoid<float>, &Erf<float>}) {
     float y = 1;
     kernel(&x, &y, 1);
     EXPECT_TRUE(std::isnan(y));
