@@ -10,16 +10,10 @@ namespace regard {
 
 std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = uint64_t{0xD2511F53} * counter[0];
-    const uint64_t p1 = uint64_t{0xCD9E8D57} * counter[2];
-    counter = {static_cast<uint32_t>(p1 >> 32) ^ counter[1] ^ key[0],
-               static_cast<uint32_t>(p1),
-               static_cast<uint32_t>(p0 >> 32) ^ counter[3] ^ key[1],
-               static_cast<uint32_t>(p0)};
-    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
-  }
-  return counter;
+  uint32_t words[4][1] = {
+      {counter[0]}, {counter[1]}, {counter[2]}, {counter[3]}};
+  PhiloxLanes(key, words);
+  return {words[0][0], words[1][0], words[2][0], words[3][0]};
 }
 
 uint64_t Hash(absl::string_view text, uint64_t seed) {

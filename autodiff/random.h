@@ -1,6 +1,6 @@
-// Counter-based random numbers: a number is a function of what it is for, never
-// of how many were drawn before it. So it survives sharding, resuming and
-// recomputation.
+// Counter-based random numbers: a number is a function of its key and counter,
+// never of how many numbers were drawn before it. It is therefore the same
+// after sharding, resuming and recomputation.
 //
 // Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
 // SC 2011.
@@ -14,7 +14,25 @@
 
 namespace regard {
 
-// Four independent 32-bit words for (key, counter).
+// Philox4x32-10 of kLanes counters at once: replaces counter[0 .. 3][lane] by
+// four independent 32-bit words. The lanes are independent of each other, so
+// the compiler vectorises the loops over them.
+template <int kLanes>
+void PhiloxLanes(std::array<uint32_t, 2> key, uint32_t (&counter)[4][kLanes]) {
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < kLanes; ++i) {
+      const uint64_t p0 = uint64_t{0xD2511F53} * counter[0][i];
+      const uint64_t p1 = uint64_t{0xCD9E8D57} * counter[2][i];
+      counter[0][i] = static_cast<uint32_t>(p1 >> 32) ^ counter[1][i] ^ key[0];
+      counter[2][i] = static_cast<uint32_t>(p0 >> 32) ^ counter[3][i] ^ key[1];
+      counter[1][i] = static_cast<uint32_t>(p1);
+      counter[3][i] = static_cast<uint32_t>(p0);
+    }
+    key = {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85};
+  }
+}
+
+// The four words of a single counter.
 std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key);
 

@@ -1,4 +1,4 @@
-// Dropout whose mask is a function of what it is for.
+// Dropout whose mask is a function of the element's identity.
 #ifndef AUTODIFF_OPS_DROPOUT_H_
 #define AUTODIFF_OPS_DROPOUT_H_
 
@@ -8,15 +8,19 @@
 
 namespace regard {
 
-// While the tape trains, sets elements of x [examples, .., cols] to zero with
-// probability `rate`, 0 <= rate < 1, and divides the others by 1 - rate;
-// otherwise returns x.
+// While the tape trains, sets each element of x to zero with probability `rate`
+// (0 <= rate < 1) and divides the others by 1 - rate; otherwise returns x.
 //
-// The mask depends on the tape's seed and step, the number of the example (the
-// tape's random().examples, or the place along the leading axis), the tape's
-// scope and `site`, and the place within the example. So it is the same when
-// recomputed, and in whatever shard an example is. Two calls in one scope need
-// two sites. Steps and example numbers count modulo 2^32.
+// Whether an element is kept depends only on the tape's seed and step, the
+// tape's scope and `site`, the number of the example (the tape's
+// random().examples, or the index along axis 0), and the indices of the element
+// along the other axes. The mask is therefore the same when it is recomputed,
+// whatever shard contains the example, and however far any axis is padded: the
+// mask of a smaller array is the corner of that of a larger one. Attention
+// weights [batch, heads, queries, keys] are an example.
+//
+// Two calls in one scope need different sites. Steps and example numbers count
+// modulo 2^32.
 template <typename T>
 Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site);
 

@@ -18,8 +18,13 @@ using ::testing::Not;
 
 std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
-  for (const Shape& shape :
-       std::vector<Shape>{{}, {5}, {0, 3}, {3, 17}, {2, 3, 70}}) {
+  for (const Shape& shape : std::vector<Shape>{{},
+                                               {5},
+                                               {0, 3},
+                                               {3, 17},
+                                               {2, 3, 70},
+                                               {2, 2, 3, 5},
+                                               {1, 2, 2, 3, 5}}) {
     cases.push_back(MakeCase("Dropout", shape.ToString(), {{shape}},
                              [](auto& tape, auto in) {
                                tape.set_training(true);
@@ -39,7 +44,7 @@ class DropoutMaskTest : public ::testing::Test {
  protected:
   DropoutMaskTest() { tape_.set_training(true); }
 
-  // What becomes of ones.
+  // The result for an input of ones.
   std::vector<float> Mask(const Shape& shape, const char* site = "site") {
     const Var<float> y = Dropout(tape_.Full(shape, 1), 0.5, site);
     return {y.data(), y.data() + y.size()};
@@ -88,6 +93,54 @@ TEST_F(DropoutMaskTest, FollowsTheExampleIntoAnotherShard) {
               ElementsAreArray(together.begin() + 2 * 66, together.end()));
 }
 
+TEST_F(DropoutMaskTest, TheAxesBeforeTheLastTwoAreInTheKey) {
+  const std::vector<float> mask = Mask({2, 3, 2, 5});
+  for (uint32_t i = 0; i < mask.size(); ++i) {
+    const uint64_t hash =
+        Hash(uint64_t{i / 10 % 3}, Hash(0, Hash("site", kHashSeed)));
+    const uint32_t column = i % 5;
+    const auto words = Philox(
+        {0, i / 30, i / 5 % 2, column / 4},
+        {static_cast<uint32_t>(hash), static_cast<uint32_t>(hash >> 32)});
+    EXPECT_EQ(mask[i] != 0, words[column % 4] >= 0x80000000) << i;
+  }
+}
+
+// Attention weights [batch, heads, queries, keys], and one more axis.
+TEST_F(DropoutMaskTest, DoesNotDependOnPadding) {
+  const Shape shape = {2, 2, 2, 3, 70};
+  const std::vector<float> mask = Mask(shape);
+  const Shape padded = {3, 4, 5, 6, 77};
+  const std::vector<float> padded_mask = Mask(padded);
+  for (int64_t i = 0; i < shape.size(); ++i) {
+    int64_t at = 0;
+    for (int axis = 0; axis < 5; ++axis) {
+      at += i / shape.Stride(axis) % shape[axis] * padded.Stride(axis);
+    }
+    ASSERT_EQ(mask[i], padded_mask[at]) << i;
+  }
+  const std::vector<float> heads = Mask({1, 2, 3, 3});
+  const std::vector<float> padded_heads = Mask({1, 2, 5, 5});
+  for (int64_t i = 0; i < 18; ++i) {
+    ASSERT_EQ(heads[i], padded_heads[i / 9 * 25 + i / 3 % 3 * 5 + i % 3]) << i;
+  }
+}
+
+// The masks of any two indices agree in about half of the elements.
+TEST_F(DropoutMaskTest, IndicesAlongAllAxesDiffer) {
+  const Shape shape = {2, 2, 2, 2, 4096};
+  const std::vector<float> mask = Mask(shape);
+  for (int64_t a = 0; a < 16; ++a) {
+    for (int64_t b = 0; b < a; ++b) {
+      int64_t equal = 0;
+      for (int64_t j = 0; j < 4096; ++j) {
+        equal += mask[a * 4096 + j] == mask[b * 4096 + j];
+      }
+      EXPECT_NEAR(equal, 2048, 160) << a << " " << b;  // 5 deviations
+    }
+  }
+}
+
 TEST_F(DropoutMaskTest, DiffersByStepSeedSiteAndScope) {
   const std::vector<float> first = Mask({1, 64});
   EXPECT_THAT(Mask({1, 64}), ElementsAreArray(first));
@@ -102,7 +155,7 @@ TEST_F(DropoutMaskTest, DiffersByStepSeedSiteAndScope) {
   EXPECT_THAT(Mask({1, 64}), Not(ElementsAreArray(first)));
 }
 
-TEST_F(DropoutMaskTest, ARateOfOneIsAMistake) {
+TEST_F(DropoutMaskTest, ARateOfOneIsRefused) {
   Var<float> x = tape_.Full({3}, 1);
   EXPECT_DEATH(Dropout(x, 1, "site"), "dropout rate 1");
 }
