@@ -7,16 +7,12 @@
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/reductions.h"
-#include "autodiff/ops/stop_gradient.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/gradient_check.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace regard {
 namespace {
-
-using ::testing::ElementsAre;
 
 // Several operations, dropout among them.
 struct Block {
@@ -88,16 +84,6 @@ TEST(CheckpointTest, CheckedModeSurvivesTheReplay) {
   Var<double> y = Checkpoint(tape, absl::MakeConstSpan(inputs), Block());
   tape.Backward(Sum(y));
   EXPECT_EQ(tape.fault(), "");
-}
-
-TEST(StopGradientTest, SharesTheValueAndStopsTheGradient) {
-  Tape<double> tape;
-  Var<double> x = tape.Input({}, {3});
-  Var<double> y = x * StopGradient(x);
-  EXPECT_EQ(y.item(), 9);
-  tape.Backward(y);
-  EXPECT_THAT(std::vector<double>(x.grad_data(), x.grad_data() + 1),
-              ElementsAre(3));
 }
 
 }  // namespace

@@ -10,23 +10,23 @@
 namespace regard {
 
 struct CrossEntropyOptions {
-  // The share of the target's probability that is spread evenly over all
+  // Share of the target's probability that is distributed uniformly over all
   // classes, in 0 .. 1.
   double label_smoothing = 0;
-  // Rows of this target count for nothing.
+  // Rows with this target are ignored.
   int32_t ignore_id = -1;
 };
 
 // The negative log likelihood of `targets` [rows] under softmax(logits)
 // [.., V], in nats, summed over the rows that are not ignored -> scalar.
-// `targets` may go away after the call.
+// `targets` is copied.
 template <typename T>
 Var<T> CrossEntropy(Var<T> logits, absl::Span<const int32_t> targets,
                     const CrossEntropyOptions& options = {});
 
 // CrossEntropy(Linear(x, weight, bias), targets, options) by blocks of rows:
-// the logits never exist in full, and the gradients are computed in the forward
-// pass. x [.., in], weight [V, in], bias [V] or empty.
+// the full logits are never stored, and the gradients are computed in the
+// forward pass. x [.., in], weight [V, in], bias [V] or empty.
 template <typename T>
 Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
                           absl::Span<const int32_t> targets,

@@ -13,7 +13,7 @@ namespace regard {
 
 // Step s of sequence b reads position s, or length - 1 - s in reverse, so each
 // sequence is read from its own end. Positions from the length on are never
-// read. Trivially copyable: the lengths lie in the arena.
+// read. Trivially copyable; the lengths are stored in the arena.
 class RaggedSteps {
  public:
   // `lengths` [batch], each in 0 .. time; empty: all are `time`.

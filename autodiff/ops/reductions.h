@@ -14,12 +14,12 @@ Var<T> Mean(Var<T> x);
 template <typename T>
 Var<T> Max(Var<T> x);
 
-// Over one axis, which stays with extent 1 if `keep` and goes otherwise.
+// Over one axis, which is kept with extent 1 if `keep` and removed otherwise.
 template <typename T>
 Var<T> Sum(Var<T> x, int axis, bool keep = false);
 template <typename T>
 Var<T> Mean(Var<T> x, int axis, bool keep = false);
-// The gradient goes to the first of equal maxima.
+// If several elements are maximal, the first receives the gradient.
 template <typename T>
 Var<T> Max(Var<T> x, int axis, bool keep = false);
 

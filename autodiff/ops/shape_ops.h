@@ -1,4 +1,4 @@
-// Operations that move elements and change none.
+// Operations that rearrange elements.
 #ifndef AUTODIFF_OPS_SHAPE_OPS_H_
 #define AUTODIFF_OPS_SHAPE_OPS_H_
 
@@ -31,8 +31,7 @@ Var<T> Concat(absl::Span<const Var<T>> inputs, int axis);
 template <typename T>
 Var<T> Slice(Var<T> x, int axis, int64_t begin, int64_t length);
 
-// Joins inputs of one shape along a new axis, which `axis` counts among those
-// of the result.
+// Joins inputs of equal shape along a new axis with index `axis` in the result.
 template <typename T>
 Var<T> Stack(absl::Span<const Var<T>> inputs, int axis);
 

@@ -1,4 +1,4 @@
-// A value through which no gradient flows.
+// Excludes a value from differentiation.
 #ifndef AUTODIFF_OPS_STOP_GRADIENT_H_
 #define AUTODIFF_OPS_STOP_GRADIENT_H_
 
@@ -6,7 +6,7 @@
 
 namespace regard {
 
-// The storage of x, as a constant; free.
+// A constant that shares the storage of x.
 template <typename T>
 Var<T> StopGradient(Var<T> x) {
   return x.tape().Leaf(x.data(), nullptr, x.shape());

@@ -1,7 +1,7 @@
-// The one harness for the gradients of operations.
+// Gradient checks of operations.
 //
-// A case is an operation, the shapes and domains of its inputs and a generic
-// function; the harness makes the values:
+// A case consists of an operation, the shapes and domains of its inputs and a
+// generic function; the values are generated:
 //
 //   std::vector<GradientCase> Cases() {
 //     return {MakeCase("Multiply", "a row", {{{2, 3}}, {{3}}},
@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,8 +27,8 @@
 
 namespace regard {
 
-// Values are drawn evenly from low .. high, and farther than `margin` from
-// `kink`, where the operation has no derivative.
+// Values are drawn uniformly from low .. high, at a distance of at least
+// `margin` from `kink`, where the operation is not differentiable.
 struct CheckedInput {
   Shape shape;
   double low = -1;
@@ -42,12 +43,12 @@ using CheckedFunction =
     std::function<Var<T>(Tape<T>&, absl::Span<const Var<T>>)>;
 
 struct GradientCase {
-  std::string operation;  // as the header spells it
-  std::string label;      // what is special about this case
+  std::string operation;  // its name in the header
+  std::string label;      // describes the case in failure messages
   std::vector<CheckedInput> inputs;
   CheckedFunction<double> in_double;
   CheckedFunction<float> in_float;
-  // Largest error of float against double, as a share of the largest element.
+  // Largest error of float against double, relative to the largest element.
   double float_tolerance = 2e-5;
 };
 
@@ -58,19 +59,22 @@ GradientCase MakeCase(std::string operation, std::string label,
   return {std::move(operation), std::move(label), std::move(inputs), f, f};
 }
 
-// Expects of each case: the derivative along random directions agrees with a
-// four-point stencil to 1e-7; the same for each subset of inputs that need a
-// gradient, for one Var in place of two of a shape, and on top of gradients
-// that stand already; two runs over differently soiled memory agree in every
-// bit; float agrees with double.
+// Checks for each case that
+// * derivatives along random directions agree with a four-point stencil to
+// 1e-7;
+// * the same holds if only a subset of the inputs needs a gradient, if one Var
+//   is passed as two inputs of equal shape, and if gradients are accumulated
+//   onto existing ones;
+// * two runs over memory with different garbage agree in every bit;
+// * float agrees with double.
 void CheckGradients(const std::vector<GradientCase>& cases);
 
-// The sizes at which packets, lanes and blocks begin and end.
+// Sizes around the widths of packets, lanes and blocks.
 inline constexpr int64_t kRaggedSizes[] = {1, 7, 15, 16, 17, 33};
 
-// Two ways to compute the same, such as a fused kernel and the composition of
-// operations that is its reference. Values and gradients must agree, as shares
-// of the largest element, to `tolerance` in float and to 1e-11 in double.
+// A fused kernel and its reference implementation, a composition of operations.
+// Values and gradients must agree, relative to the largest element, to
+// `tolerance` in float and to 1e-11 in double.
 struct ReferenceCase {
   std::string label;
   std::vector<CheckedInput> inputs;
@@ -91,10 +95,20 @@ ReferenceCase MakeReferenceCase(std::string label,
 
 void CheckAgainstReference(const ReferenceCase& test);
 
-// Expects a case for each function `Var<T> Name(` that a header declares, an
-// operator included ("operator+"). The header is data of the test.
+// Expects a case for each operation that a header declares: each function
+// template that returns Var<T> or a structure of them ("operator+" for an
+// operator). `exempt` names those that have no gradient to check. The header is
+// data of the test.
 void ExpectCaseForEachOperation(const std::string& header,
-                                const std::vector<GradientCase>& cases);
+                                const std::vector<GradientCase>& cases,
+                                const std::set<std::string>& exempt = {});
+
+// Expects that for each header of `folder` that declares operations, or whose
+// source records gradients, a test there calls ExpectCaseForEachOperation().
+// `exempt` are headers of functions that only compose operations. All sources
+// of the folder are data of the test.
+void ExpectTestForEachHeader(const std::string& folder,
+                             const std::set<std::string>& exempt = {});
 
 }  // namespace regard
 
