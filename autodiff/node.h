@@ -2,7 +2,6 @@
 #ifndef AUTODIFF_NODE_H_
 #define AUTODIFF_NODE_H_
 
-#include <algorithm>
 #include <cstdint>
 
 namespace regard {
@@ -22,17 +21,22 @@ struct Node {
   bool touched;     // whether a contribution has been written to `grad`
   // Whether inf and -inf are valid values, as -inf is for a score.
   bool infinity_is_legal;
-  bool is_table;  // whether this is a TableNode
+  bool is_leaf;  // whether this is a LeafNode
 };
 
-// A leaf of few touched rows. Rows of its gradient that are not marked hold
-// zeros; until it is touched no row is marked.
 template <typename T>
-struct TableNode : Node<T> {
-  uint8_t* touched_rows;
-  int64_t rows;
+struct LeafPart;
 
-  void MarkAllRows() { std::fill_n(touched_rows, rows, uint8_t{1}); }
+// A value whose storage outlives the records, such as a parameter.
+template <typename T>
+struct LeafNode : Node<T> {
+  int64_t rows;  // as it is stored
+  int64_t cols;
+  // [rows], nonzero where the gradient was written; null unless the gradient is
+  // sparse. Rows of a sparse gradient that are not marked hold zeros.
+  uint8_t* touched_rows;
+  // What products with the leaf keep: autodiff/ops/leaf_products.h.
+  LeafPart<T>* parts;
 };
 
 }  // namespace regard

@@ -28,24 +28,42 @@ Var<T> Tape<T>::Full(const Shape& shape, T value) {
 }
 
 template <typename T>
-Var<T> Tape<T>::Input(const Shape& shape, absl::Span<const T> values) {
-  Var<T> out = Constant(shape, values);
-  out.node()->needs_grad = true;
-  return out;
+Var<T> Tape<T>::Leaf(T* value, T* grad, const Shape& shape, bool sparse) {
+  void* const memory =
+      leaf_arena_.Allocate(sizeof(LeafNode<T>), alignof(LeafNode<T>));
+  auto* const leaf = new (memory)
+      LeafNode<T>{{value, grad, this, shape.size(), NextIndex(),
+                   /*needs_grad=*/grad != nullptr, /*touched=*/false,
+                   /*infinity_is_legal=*/false, /*is_leaf=*/true},
+                  shape.rows(),
+                  shape.cols(),
+                  /*touched_rows=*/nullptr,
+                  /*parts=*/nullptr};
+  if (sparse && grad != nullptr) {
+    REGARD_CHECK_EQ(shape.rank(), 2) << "a sparse gradient " << shape;
+    leaf->touched_rows = leaf_arena_.New<uint8_t>(leaf->rows);
+    std::fill_n(leaf->touched_rows, leaf->rows, uint8_t{0});
+  }
+  const Shape* const kept =
+      new (leaf_arena_.Allocate(sizeof(Shape), alignof(Shape))) Shape(shape);
+  return Var<T>(leaf, kept);
 }
 
 template <typename T>
-Var<T> Tape<T>::Table(T* value, T* grad, const Shape& shape,
-                      uint8_t* touched_rows) {
-  REGARD_CHECK_EQ(shape.rank(), 2) << "a table " << shape;
-  void* const memory =
-      arena_.Allocate(sizeof(TableNode<T>), alignof(TableNode<T>));
-  auto* const node = new (memory)
-      TableNode<T>{{value, grad, this, shape.size(), NextIndex(),
-                    /*needs_grad=*/true, false, false, /*is_table=*/true},
-                   touched_rows,
-                   shape[0]};
-  return Var<T>(node, KeepShape(shape));
+absl::Span<const uint8_t> Tape<T>::touched_rows(Var<T> leaf) const {
+  REGARD_CHECK(leaf.node()->is_leaf) << "touched rows of " << leaf.shape();
+  const auto* const node = static_cast<const LeafNode<T>*>(leaf.node());
+  if (node->touched_rows == nullptr) return {};
+  return {node->touched_rows, static_cast<size_t>(node->rows)};
+}
+
+template <typename T>
+Var<T> Tape<T>::Input(const Shape& shape, absl::Span<const T> values) {
+  REGARD_CHECK_EQ(static_cast<int64_t>(values.size()), shape.size())
+      << "values for an input " << shape;
+  T* const value = leaf_arena_.New<T>(shape.size());
+  std::copy(values.begin(), values.end(), value);
+  return Leaf(value, leaf_arena_.New<T>(shape.size()), shape);
 }
 
 template <typename T>
@@ -56,36 +74,49 @@ void Tape<T>::Backward(Var<T> scalar, T seed) {
 }
 
 template <typename T>
+void Tape<T>::RunEntry(Entry* entry) {
+  scope_ = entry->scope;
+  bool ran;
+  {
+    ScratchScope<T> scratch(*this);
+    ran = std::exchange(entry->run, nullptr)(entry);
+  }
+  if (!ran) return;
+  if (observer_ != nullptr) {
+    observer_->OnRecord(entry->name, entry->scope, false);
+  }
+  CheckContributions(entry->name);
+}
+
+template <typename T>
 void Tape<T>::BackwardTo(const Mark& mark) {
   const ScopeName* const outer_scope = scope_;
   const uint32_t outer_floor = grad_floor_;
   grad_floor_ = mark.nodes;
   CheckContributions("the start of Backward()");
-  // A closure that recomputes a Checkpoint appends records and rewinds them.
+  ++backward_depth_;
+  // A closure that recomputes appends records and rewinds them.
   for (Entry* entry = last_; entry != mark.last; entry = entry->previous) {
     REGARD_CHECK(entry->run != nullptr)
         << entry->name << " was differentiated before; a second pass would "
         << "count its gradient twice. Add scalars and call Backward() once";
-    scope_ = entry->scope;
-    bool ran;
-    {
-      ScratchScope<T> scratch(*this);
-      ran = std::exchange(entry->run, nullptr)(entry);
-    }
-    if (!ran) continue;
-    if (observer_ != nullptr) {
-      observer_->OnRecord(entry->name, entry->scope, false);
-    }
-    CheckContributions(entry->name);
+    RunEntry(entry);
   }
   grad_floor_ = outer_floor;
+  if (--backward_depth_ == 0) {
+    while (deferred_ != nullptr) {
+      Entry* const entry = deferred_;
+      deferred_ = entry->previous;
+      RunEntry(entry);
+    }
+  }
   scope_ = outer_scope;
 }
 
 template <typename T>
 void Tape<T>::RefuseGrad() {
-  REGARD_CHECK(false) << "a checkpointed function differentiates a value that "
-                         "is not among its inputs";
+  REGARD_CHECK(false) << "a recomputed function differentiates a value that "
+                         "is neither among its inputs nor a leaf";
   std::abort();
 }
 
@@ -108,8 +139,10 @@ void Tape<T>::Rewind(const Mark& mark) {
 template <typename T>
 void Tape<T>::Reset() {
   arena_.Reset();
+  leaf_arena_.Reset();
   scratch_.Reset();
   last_ = nullptr;
+  deferred_ = nullptr;
   records_ = 0;
   nodes_ = 0;
   contributions_.clear();

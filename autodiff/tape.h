@@ -94,7 +94,8 @@ class GradRef {
     return node_->grad;
   }
 
-  // Like BeginPartial(), for kernels that write only to `rows`.
+  // Like BeginPartial(), for kernels that write only to `rows` of the operand.
+  // A sparse gradient stays sparse.
   T* BeginRows(absl::Span<const int32_t> rows);
 
   T* data() const { return node_->grad; }
@@ -230,16 +231,17 @@ class Tape {
 
   // A value whose storage belongs to the caller, such as a parameter. `grad` is
   // null if the gradient is not needed. Create one leaf per parameter and step:
-  // a second one would overwrite the gradient of the first.
-  Var<T> Leaf(T* value, T* grad, const Shape& shape) {
-    return Var<T>(NewNode(value, grad, shape.size(), grad != nullptr),
-                  KeepShape(shape));
-  }
+  // a second one would overwrite the gradient of the first. A leaf that is made
+  // before a mark, and what products with it keep, are not rewound.
+  //
+  // If `sparse`, few rows of the gradient [rows, cols] are written, as for an
+  // embedding: `grad` holds zeros, and rows that are not among touched_rows()
+  // are neither read nor written.
+  Var<T> Leaf(T* value, T* grad, const Shape& shape, bool sparse = false);
 
-  // A leaf [rows, cols] whose gradient reaches few rows, as an embedding's
-  // does: it marks those in `touched_rows` [rows], and never reads or writes
-  // the others. At first no row is marked, and all of `grad` is zero.
-  Var<T> Table(T* value, T* grad, const Shape& shape, uint8_t* touched_rows);
+  // [rows], nonzero for each row of the leaf's gradient that was written. Empty
+  // unless the gradient is sparse.
+  absl::Span<const uint8_t> touched_rows(Var<T> leaf) const;
 
   // A leaf whose storage belongs to the tape, for tests and analyses.
   Var<T> Input(const Shape& shape, absl::Span<const T> values);
@@ -258,6 +260,12 @@ class Tape {
   template <size_t kOutputs, typename F>
   void RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
                      F backward);
+
+  // Runs `work` after all records of the current backward pass. To be called by
+  // backward closures; the same conditions apply to `work`, which takes no
+  // argument. Its memory is that of the leaves.
+  template <typename F>
+  void Defer(const char* name, F work);
 
   // Computes the gradients of `scalar` times `seed` for all leaves. A record
   // can be differentiated once; a second pass would count its contributions
@@ -288,6 +296,9 @@ class Tape {
 
   // Storage with the lifetime of the values, e.g. for spans in closures.
   Arena& arena() { return arena_; }
+  // Storage that Rewind() keeps and Reset() releases: leaves and what belongs
+  // to them.
+  Arena& leaf_arena() { return leaf_arena_; }
   // Storage that is released at the end of the enclosing ScratchScope. Every
   // backward closure runs inside a ScratchScope.
   Arena& scratch() { return scratch_; }
@@ -314,7 +325,8 @@ class Tape {
 
   size_t records() const { return records_; }
   size_t high_water_bytes() const {
-    return arena_.high_water() + scratch_.high_water();
+    return arena_.high_water() + leaf_arena_.high_water() +
+           scratch_.high_water();
   }
 
   // Returns a copy of `shape` with the lifetime of the values.
@@ -348,8 +360,14 @@ class Tape {
     [[no_unique_address]] F backward;
   };
 
+  template <typename F>
+  struct DeferredEntry : Entry {
+    [[no_unique_address]] F work;
+  };
+
   template <size_t kOutputs, typename F>
   static bool Run(Entry* entry);
+  void RunEntry(Entry* entry);
 
   Node<T>* NewNode(T* value, T* grad, int64_t size, bool needs_grad) {
     void* const memory = arena_.Allocate(sizeof(Node<T>), alignof(Node<T>));
@@ -371,12 +389,15 @@ class Tape {
   void CheckContributions(const char* name);
 
   Arena arena_;
+  Arena leaf_arena_;
   Arena scratch_;
-  Entry* last_ = nullptr;  // the latest record
+  Entry* last_ = nullptr;      // the latest record
+  Entry* deferred_ = nullptr;  // the latest of Defer()
+  int backward_depth_ = 0;     // calls of BackwardTo() that have not returned
   size_t records_ = 0;
   uint32_t nodes_ = 0;
   // Gradients of nodes below this index may not be allocated now, because their
-  // memory would be rewound while in use. Set while a Checkpoint recomputes.
+  // memory would be rewound while in use. Set during a recomputation.
   uint32_t grad_floor_ = 0;
   bool recording_ = true;
   bool training_ = false;
@@ -431,7 +452,12 @@ class ScratchScope {
 
 template <typename T>
 bool GradRef<T>::Begin() {
-  if (node_->is_table) static_cast<TableNode<T>*>(node_)->MarkAllRows();
+  if (node_->is_leaf) {
+    auto* const leaf = static_cast<LeafNode<T>*>(node_);
+    if (leaf->touched_rows != nullptr) {
+      std::fill_n(leaf->touched_rows, leaf->rows, uint8_t{1});
+    }
+  }
   node_->tape->NoteContribution(node_);
   if (node_->touched) return true;
   if (node_->grad == nullptr) node_->tape->AllocateGrad(node_);
@@ -441,12 +467,15 @@ bool GradRef<T>::Begin() {
 
 template <typename T>
 T* GradRef<T>::BeginRows(absl::Span<const int32_t> rows) {
-  if (!node_->is_table) return BeginPartial();
-  auto* const table = static_cast<TableNode<T>*>(node_);
-  for (const int32_t row : rows) table->touched_rows[row] = 1;
-  table->touched = true;
-  table->tape->NoteContribution(table);
-  return table->grad;
+  if (!node_->is_leaf) return BeginPartial();
+  auto* const leaf = static_cast<LeafNode<T>*>(node_);
+  if (leaf->touched_rows == nullptr || leaf->cols != cols_) {
+    return BeginPartial();
+  }
+  for (const int32_t row : rows) leaf->touched_rows[row] = 1;
+  leaf->touched = true;
+  leaf->tape->NoteContribution(leaf);
+  return leaf->grad;
 }
 
 template <typename T>
@@ -487,6 +516,23 @@ void Tape<T>::RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
   for (size_t i = 0; i < kOutputs; ++i) record->outs[i] = outs[i].node();
   last_ = record;
   ++records_;
+}
+
+template <typename T>
+template <typename F>
+void Tape<T>::Defer(const char* name, F work) {
+  static_assert(std::is_trivially_copyable_v<F> &&
+                std::is_trivially_destructible_v<F>);
+  using Deferred = DeferredEntry<F>;
+  void* const memory =
+      leaf_arena_.Allocate(sizeof(Deferred), alignof(Deferred));
+  const auto run = [](Entry* entry) {
+    static_cast<Deferred*>(entry)->work();
+    return true;
+  };
+  // A nested pass rewinds the names of its scopes.
+  const ScopeName* const scope = backward_depth_ > 1 ? nullptr : scope_;
+  deferred_ = new (memory) Deferred{{run, deferred_, name, scope}, work};
 }
 
 extern template class Tape<float>;

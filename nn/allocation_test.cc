@@ -37,7 +37,7 @@ TEST_P(WarmStep, AllocatesNothing) {
       "width: 8 layers: 2 bidirectional: true dropout: 0.1 " + GetParam(),
       &recurrent_config));
   ParameterStore<float> store;
-  const Embedding<float> embedding(store.Root().Sub("embedding"), 11, 5);
+  const EmbeddingLayer<float> embedding(store.Root().Sub("embedding"), 11, 5);
   const Recurrent<float> recurrent(store.Root().Sub("encoder"),
                                    recurrent_config, 5);
   const LayerNormLayer<float> norm(store.Root().Sub("norm"), 16);

@@ -3,23 +3,28 @@
 #include <cstdint>
 
 #include "autodiff/ops/gather.h"
+#include "nn/initializers.h"
 
 namespace regard {
 
 template <typename T>
-Embedding<T>::Embedding(const ParameterScope<T>& scope, int64_t vocabulary,
-                        int64_t width, const Initializer& initializer)
-    : weight_(scope.Add("weight", {vocabulary, width}, initializer,
+EmbeddingLayer<T>::EmbeddingLayer(const ParameterScope<T>& scope,
+                                  int64_t vocabulary, int64_t width,
+                                  Initialization initialization)
+    : weight_(scope.Add("weight", {vocabulary, width},
+                        initialization == XAVIER_UNIFORM
+                            ? XavierUniform(vocabulary, width)
+                            : EmbeddingDefault(),
                         {.sparse_gradient = true})) {}
 
 template <typename T>
-Var<T> Embedding<T>::operator()(Forward<T>& forward,
-                                absl::Span<const int32_t> ids,
-                                const Shape& leading) const {
-  return GatherRows(forward[weight_], ids, leading);
+Var<T> EmbeddingLayer<T>::operator()(Forward<T>& forward,
+                                     absl::Span<const int32_t> ids,
+                                     const Shape& leading) const {
+  return Gather(forward[weight_], ids, leading);
 }
 
-template class Embedding<float>;
-template class Embedding<double>;
+template class EmbeddingLayer<float>;
+template class EmbeddingLayer<double>;
 
 }  // namespace regard

@@ -1,4 +1,4 @@
-// One learned row for each word: the parameter "weight" [vocabulary, width].
+// One learned row for each id: the parameter "weight" [vocabulary, width].
 #ifndef NN_EMBEDDING_H_
 #define NN_EMBEDDING_H_
 
@@ -7,19 +7,19 @@
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/initializers.h"
+#include "nn/initialization.pb.h"
 #include "nn/parameters.h"
 
 namespace regard {
 
 template <typename T>
-class Embedding {
+class EmbeddingLayer {
  public:
-  Embedding(const ParameterScope<T>& scope, int64_t vocabulary, int64_t width,
-            const Initializer& initializer = EmbeddingDefault());
+  EmbeddingLayer(const ParameterScope<T>& scope, int64_t vocabulary,
+                 int64_t width, Initialization initialization = PYTORCH);
 
   // ids, as many as `leading` has elements, each 0 .. vocabulary - 1
-  // -> [leading.., width]. `ids` may go away after the call.
+  // -> [leading.., width]. `ids` need not outlive the call.
   Var<T> operator()(Forward<T>& forward, absl::Span<const int32_t> ids,
                     const Shape& leading) const;
 
@@ -29,8 +29,8 @@ class Embedding {
   Parameter<T> weight_;
 };
 
-extern template class Embedding<float>;
-extern template class Embedding<double>;
+extern template class EmbeddingLayer<float>;
+extern template class EmbeddingLayer<double>;
 
 }  // namespace regard
 

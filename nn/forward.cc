@@ -1,5 +1,6 @@
 #include "nn/forward.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,22 +27,17 @@ template <typename T>
 void Forward<T>::BeginStep() {
   tape_.Reset();
   leaves_.clear();
-  // A leaf takes mutable storage for the sake of its gradient; operations
-  // write to outputs only, so the values stay as they are.
+  // A Var's storage is mutable, but operations write to outputs only.
   T* const values = const_cast<T*>(parameters_.values().data());
   const absl::Span<const ParameterInfo> infos = parameters_.parameters();
   for (size_t i = 0; i < infos.size(); ++i) {
     const ParameterInfo& info = infos[i];
     T* const value = values + info.offset;
-    if (gradients_ == nullptr || !info.options.trainable) {
-      leaves_.push_back(tape_.Leaf(value, nullptr, info.shape));
-      continue;
-    }
-    T* const gradient = gradients_->values().data() + info.offset;
-    uint8_t* const rows = gradients_->touched_rows(static_cast<int32_t>(i));
-    leaves_.push_back(rows == nullptr
-                          ? tape_.Leaf(value, gradient, info.shape)
-                          : tape_.Table(value, gradient, info.shape, rows));
+    const bool trained = gradients_ != nullptr && info.options.trainable;
+    T* const gradient =
+        trained ? gradients_->values().data() + info.offset : nullptr;
+    leaves_.push_back(
+        tape_.Leaf(value, gradient, info.shape, info.options.sparse_gradient));
   }
 }
 
@@ -70,8 +66,10 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
   tape_.BackwardTo({});
   const absl::Span<const ParameterInfo> infos = parameters_.parameters();
   for (size_t i = 0; i < infos.size(); ++i) {
-    gradients_->SetTouched(infos[i], static_cast<int32_t>(i),
-                           leaves_[i].grad_data() != nullptr);
+    const auto index = static_cast<int32_t>(i);
+    gradients_->SetTouched(infos[i], index, leaves_[i].grad_data() != nullptr);
+    const absl::Span<const uint8_t> rows = tape_.touched_rows(leaves_[i]);
+    std::copy(rows.begin(), rows.end(), gradients_->touched_rows(index));
   }
 }
 

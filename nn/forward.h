@@ -30,9 +30,8 @@ class Forward {
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
 
-  // Resets the tape and makes the leaves of all parameters. Up front, because a
-  // parameter has one leaf a step (two would overwrite each other's gradient),
-  // and one made inside a Checkpoint would be rewound with it.
+  // Resets the tape and makes the leaf of each parameter. There is one per
+  // step, because two would overwrite each other's gradient.
   void BeginStep();
 
   // The parameter's leaf of this step; never written to.

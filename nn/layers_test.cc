@@ -50,7 +50,7 @@ TEST(LinearLayerTest, XavierWidensItsFirstValues) {
 
 TEST(EmbeddingTest, CountsItsParameters) {
   ParameterStore<float> store;
-  const Embedding<float> layer(store.Root(), 9, 4);
+  const EmbeddingLayer<float> layer(store.Root(), 9, 4);
   EXPECT_EQ(store.num_elements(), 9 * 4);
 }
 
@@ -94,7 +94,7 @@ class WordModel {
 
  private:
   ParameterStore<double> store_;
-  Embedding<double> embedding_;
+  EmbeddingLayer<double> embedding_;
   LayerNormLayer<double> norm_;
   LinearLayer<double> output_;
   Tape<double> tape_;

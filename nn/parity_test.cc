@@ -124,7 +124,7 @@ TEST(ParityTest, Linear) {
 
 TEST(ParityTest, Embedding) {
   ParityRun run("embedding");
-  const Embedding<float> layer(run.store().Root(), 7, 3);
+  const EmbeddingLayer<float> layer(run.store().Root(), 7, 3);
   Forward<float>& forward = run.Begin();
   run.Expect("y", layer(forward, run.fixture().Integers("ids"), {2, 3}));
   run.ExpectParameterGradients();
@@ -171,11 +171,11 @@ void ExpectRecurrentParity(const std::string& name,
       layer.Run(forward, x, run.fixture().Integers("lengths"));
   run.Expect("sequence", out.sequence);
   for (int i = 0; i < 2; ++i) {
-    run.ExpectPart("hidden", 2 * i, out.final_state.hidden[i]);
-    run.ExpectPart("hidden", 2 * i + 1, out.reverse_final_state.hidden[i]);
+    run.ExpectPart("hidden", 2 * i, out.final_state[i][0]);
+    run.ExpectPart("hidden", 2 * i + 1, out.reverse_final_state[i][0]);
     if (cell == RecurrentConfig::GRU) continue;
-    run.ExpectPart("cell", 2 * i, out.final_state.cell[i]);
-    run.ExpectPart("cell", 2 * i + 1, out.reverse_final_state.cell[i]);
+    run.ExpectPart("cell", 2 * i, out.final_state[i][1]);
+    run.ExpectPart("cell", 2 * i + 1, out.reverse_final_state[i][1]);
   }
   run.ExpectParameterGradients();
   ExpectParity(Grad(x), run.fixture()["grad.x"], "grad.x");

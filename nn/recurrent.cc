@@ -1,5 +1,6 @@
 #include "nn/recurrent.h"
 
+#include <algorithm>
 #include <array>
 #include <cfloat>
 #include <cstdint>
@@ -35,10 +36,31 @@ void Validate(const RecurrentConfig& config, ConfigProblems& problems) {
   }
 }
 
+// The list of cells.
+template <typename T>
+typename Recurrent<T>::Kind Recurrent<T>::KindOf(
+    const RecurrentConfig& config) {
+  using Inputs = SequenceInputs<T>;
+  if (config.cell() == RecurrentConfig::LSTM) {
+    return {.gates = 4, .states = 2, .bias_hh = true, .run = &LstmSequence<T>};
+  }
+  if (config.reset_gate() == RecurrentConfig::RESET_AFTER) {
+    return {
+        .gates = 3, .states = 1, .bias_hh = true, .run = [](const Inputs& in) {
+          return GruSequence(in, GruForm::kResetAfter);
+        }};
+  }
+  return {
+      .gates = 3, .states = 1, .bias_hh = false, .run = [](const Inputs& in) {
+        return GruSequence(in, GruForm::kResetBefore);
+      }};
+}
+
 template <typename T>
 Recurrent<T>::Recurrent(const ParameterScope<T>& scope,
                         const RecurrentConfig& config, int64_t inputs)
     : config_(config),
+      kind_(KindOf(config)),
       width_(config.width()),
       directions_(config.bidirectional() ? 2 : 1) {
   for (int layer = 0; layer < layers(); ++layer) {
@@ -63,7 +85,7 @@ typename Recurrent<T>::Cell Recurrent<T>::AddCell(
   cell.weight_hh = scope.Add("weight_hh", {rows, width_},
                              xavier ? XavierUniform(rows, width_) : plain);
   cell.bias_ih = scope.Add("bias_ih", {rows}, plain);
-  if (lstm() || config_.reset_gate() == RecurrentConfig::RESET_AFTER) {
+  if (kind_.bias_hh) {
     cell.bias_hh = scope.Add("bias_hh", {rows}, plain);
   }
   return cell;
@@ -72,36 +94,24 @@ typename Recurrent<T>::Cell Recurrent<T>::AddCell(
 template <typename T>
 RecurrentState<T> Recurrent<T>::ZeroState(Forward<T>& forward,
                                           int64_t batch) const {
-  // One constant serves all layers: nobody writes to it.
+  // One constant serves all layers.
   const Var<T> zero = forward.tape().Full({batch, width_}, T(0));
   RecurrentState<T> state;
   for (int layer = 0; layer < layers(); ++layer) {
-    state.hidden[layer] = zero;
-    if (lstm()) state.cell[layer] = zero;
+    std::fill_n(state[layer].begin(), states(), zero);
   }
   return state;
 }
 
 template <typename T>
-typename Recurrent<T>::Layer Recurrent<T>::RunLayer(
-    Forward<T>& forward, const Cell& cell, Var<T> projected,
-    absl::Span<const int32_t> lengths, bool reverse, Var<T> hidden,
-    Var<T> cell_state, StepWeight<T>* step_weight) const {
-  const Var<T> bias =
-      cell.bias_hh.has_value() ? forward[cell.bias_hh] : Var<T>();
-  if (lstm()) {
-    const LstmOutputs<T> out =
-        LstmSequence<T>({projected, forward[cell.weight_hh], bias, hidden,
-                         cell_state, lengths, reverse, step_weight});
-    return {out.sequence, out.final_state, out.final_cell};
-  }
-  const GruForm form = config_.reset_gate() == RecurrentConfig::RESET_AFTER
-                           ? GruForm::kResetAfter
-                           : GruForm::kResetBefore;
-  const GruOutputs<T> out =
-      GruSequence<T>({projected, forward[cell.weight_hh], bias, hidden, lengths,
-                      reverse, form, step_weight});
-  return {out.sequence, out.final_state, Var<T>()};
+SequenceOutputs<T> Recurrent<T>::RunCell(Forward<T>& forward, const Cell& cell,
+                                         Var<T> projected,
+                                         absl::Span<const int32_t> lengths,
+                                         bool reverse,
+                                         const CellState<T>& initial) const {
+  return kind_.run({projected, forward[cell.weight_hh],
+                    cell.bias_hh.has_value() ? forward[cell.bias_hh] : Var<T>(),
+                    initial, lengths, reverse});
 }
 
 template <typename T>
@@ -127,14 +137,12 @@ RecurrentOutputs<T> Recurrent<T>::Run(Forward<T>& forward, Var<T> x,
     for (int direction = 0; direction < directions_; ++direction) {
       const Cell& parameters = cell(layer, direction);
       const RecurrentState<T>& from = direction == 0 ? initial : zero;
-      const Layer done = RunLayer(
+      const SequenceOutputs<T> done = RunCell(
           forward, parameters,
           Linear(x, forward[parameters.weight_ih], forward[parameters.bias_ih]),
-          lengths, direction == 1, from.hidden[layer], from.cell[layer],
-          /*step_weight=*/nullptr);
+          lengths, direction == 1, from[layer]);
       sequences[direction] = done.sequence;
-      finals[direction]->hidden[layer] = done.hidden;
-      finals[direction]->cell[layer] = done.cell;
+      (*finals[direction])[layer] = done.final_state;
     }
     x = directions_ == 1 ? sequences[0] : Concat<T>(sequences, -1);
   }
@@ -143,64 +151,33 @@ RecurrentOutputs<T> Recurrent<T>::Run(Forward<T>& forward, Var<T> x,
 }
 
 template <typename T>
-RecurrentState<T> Recurrent<T>::Step(Forward<T>& forward, Var<T> x,
-                                     const RecurrentState<T>& state) const {
+Var<T> Recurrent<T>::ProjectInput(Forward<T>& forward, Var<T> x,
+                                  int64_t first_column, Var<T> addend) const {
   const Cell& first = cell(0, 0);
-  return StepProjected(
-      forward, Linear(x, forward[first.weight_ih], forward[first.bias_ih]),
-      state);
+  return Linear(x, Columns<T>(forward[first.weight_ih], first_column, x.cols()),
+                addend.has_value() ? addend : forward[first.bias_ih]);
 }
 
 template <typename T>
-RecurrentState<T> Recurrent<T>::StepProjected(
-    Forward<T>& forward, Var<T> projected, const RecurrentState<T>& state,
-    const RecurrentStepWeights<T>& weights) const {
+RecurrentState<T> Recurrent<T>::Step(Forward<T>& forward, Var<T> projected,
+                                     const RecurrentState<T>& state) const {
   REGARD_CHECK_EQ(directions_, 1) << "a bidirectional network has no step";
   REGARD_CHECK_EQ(projected.shape().rank(), 2) << projected.shape();
   RecurrentState<T> next;
   for (int layer = 0; layer < layers(); ++layer) {
     const Cell& parameters = cell(layer, 0);
     if (layer > 0) {
-      const Var<T> below =
-          BetweenLayers(forward, next.hidden[layer - 1], layer);
-      const Var<T> bias = forward[parameters.bias_ih];
-      projected = weights.input[layer] != nullptr
-                      ? StepLinear(below, weights.input[layer], bias)
-                      : Linear(below, forward[parameters.weight_ih], bias);
+      projected =
+          Linear(BetweenLayers(forward, next[layer - 1][0], layer),
+                 forward[parameters.weight_ih], forward[parameters.bias_ih]);
     }
-    const Layer done = RunLayer(
-        forward, parameters,
-        projected.WithShape({projected.dim(0), 1, projected.dim(1)}), {},
-        /*reverse=*/false, state.hidden[layer], state.cell[layer],
-        weights.hidden[layer]);
-    next.hidden[layer] = done.hidden;
-    next.cell[layer] = done.cell;
+    next[layer] =
+        RunCell(forward, parameters,
+                projected.WithShape({projected.dim(0), 1, projected.dim(1)}),
+                /*lengths=*/{}, /*reverse=*/false, state[layer])
+            .final_state;
   }
   return next;
-}
-
-template <typename T>
-RecurrentStepWeights<T> Recurrent<T>::PrepareSteps(Forward<T>& forward) const {
-  RecurrentStepWeights<T> weights;
-  for (int layer = 0; layer < layers(); ++layer) {
-    const Cell& parameters = cell(layer, 0);
-    weights.hidden[layer] = StepWeight<T>::New(forward[parameters.weight_hh]);
-    if (layer > 0) {
-      weights.input[layer] = StepWeight<T>::New(forward[parameters.weight_ih]);
-    }
-  }
-  return weights;
-}
-
-template <typename T>
-Var<T> Recurrent<T>::InputWeight(Forward<T>& forward, int64_t first,
-                                 int64_t count) const {
-  return Slice(forward[cell(0, 0).weight_ih], 1, first, count);
-}
-
-template <typename T>
-Var<T> Recurrent<T>::InputBias(Forward<T>& forward) const {
-  return forward[cell(0, 0).bias_ih];
 }
 
 template class Recurrent<float>;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "autodiff/ops/step_weight.h"
+#include "autodiff/ops/recurrent_sequence.h"
 #include "autodiff/tape.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
@@ -23,20 +23,10 @@ namespace regard {
 
 inline constexpr int kMaxRecurrentLayers = 8;
 
-// The states of all layers of one direction, each [batch, width].
+// The states of all layers of one direction. Those of a layer are h, which is
+// its output, and the cell state c of an LSTM, each [batch, width].
 template <typename T>
-struct RecurrentState {
-  std::array<Var<T>, kMaxRecurrentLayers> hidden;
-  std::array<Var<T>, kMaxRecurrentLayers> cell;  // empty for a GRU
-};
-
-// The weights of all layers of one direction, prepared for many steps; null for
-// a single one. The first layer's inputs are projected by the caller.
-template <typename T>
-struct RecurrentStepWeights {
-  std::array<StepWeight<T>*, kMaxRecurrentLayers> hidden = {};
-  std::array<StepWeight<T>*, kMaxRecurrentLayers> input = {};
-};
+using RecurrentState = std::array<CellState<T>, kMaxRecurrentLayers>;
 
 template <typename T>
 struct RecurrentOutputs {
@@ -60,8 +50,9 @@ class Recurrent {
   int64_t output_width() const { return width_ * directions_; }
   int layers() const { return config_.layers(); }
   // Gates of a cell: 3 for a GRU, 4 for an LSTM.
-  int64_t gates() const { return lstm() ? 4 : 3; }
-  bool lstm() const { return config_.cell() == RecurrentConfig::LSTM; }
+  int64_t gates() const { return kind_.gates; }
+  // States of a layer: 1 for a GRU, 2 for an LSTM.
+  int states() const { return kind_.states; }
 
   RecurrentState<T> ZeroState(Forward<T>& forward, int64_t batch) const;
 
@@ -76,51 +67,51 @@ class Recurrent {
     return Run(forward, x, lengths, ZeroState(forward, x.dim(0)));
   }
 
-  // One step of one direction: x [batch, inputs]. The output is the last
-  // layer's hidden state, Output().
-  RecurrentState<T> Step(Forward<T>& forward, Var<T> x,
+  // For decoders, which project each part of their input as soon as it is
+  // known. With the parts [y; c] of the first layer's input,
+  //
+  //   W [y; c] + b = (W_y y + b) + W_c c,
+  //
+  // which is ProjectInput(c, first column of W_c, ProjectInput(y, 0, {})).
+  // x [.., n] times the columns first_column .. first_column + n - 1 of
+  // weight_ih, plus `addend` of the result's shape, or plus bias_ih if it is
+  // empty -> [.., gates width].
+  Var<T> ProjectInput(Forward<T>& forward, Var<T> x, int64_t first_column,
+                      Var<T> addend) const;
+  // One step of one direction. projected [batch, gates width], bias included.
+  RecurrentState<T> Step(Forward<T>& forward, Var<T> projected,
                          const RecurrentState<T>& state) const;
 
-  // The same where the first layer's inputs are projected already:
-  // [batch, gates width], bias_ih included. So a decoder whose input is [y; c]
-  // projects all y at once,
-  //   x W^T + b = (y W_y^T + b) + c W_c^T,
-  // with the columns W_y and W_c of InputWeight() and the bias InputBias(). Who
-  // takes many steps in a forward pass prepares their weights once.
-  RecurrentState<T> StepProjected(
-      Forward<T>& forward, Var<T> projected, const RecurrentState<T>& state,
-      const RecurrentStepWeights<T>& weights = {}) const;
-  RecurrentStepWeights<T> PrepareSteps(Forward<T>& forward) const;
-
-  // Columns first .. first + count - 1 of the first layer's weight_ih, copied:
-  // ask once a forward pass, not once a step.
-  Var<T> InputWeight(Forward<T>& forward, int64_t first, int64_t count) const;
-  Var<T> InputBias(Forward<T>& forward) const;
-
   Var<T> Output(const RecurrentState<T>& state) const {
-    return state.hidden[layers() - 1];
+    return state[layers() - 1][0];
   }
 
  private:
+  // A kind of cell.
+  struct Kind {
+    int gates;
+    int states;
+    bool bias_hh;
+    SequenceOutputs<T> (*run)(const SequenceInputs<T>&);
+  };
   // The parameters of one layer and direction.
   struct Cell {
     Parameter<T> weight_ih, weight_hh, bias_ih, bias_hh;
   };
-  // One layer's states, or a sequence of them.
-  struct Layer {
-    Var<T> sequence, hidden, cell;
-  };
 
+  static Kind KindOf(const RecurrentConfig& config);
   Cell AddCell(const ParameterScope<T>& scope, int64_t inputs) const;
   const Cell& cell(int layer, int direction) const {
     return cells_[layer * directions_ + direction];
   }
-  Layer RunLayer(Forward<T>& forward, const Cell& cell, Var<T> projected,
-                 absl::Span<const int32_t> lengths, bool reverse, Var<T> hidden,
-                 Var<T> cell_state, StepWeight<T>* step_weight) const;
+  SequenceOutputs<T> RunCell(Forward<T>& forward, const Cell& cell,
+                             Var<T> projected,
+                             absl::Span<const int32_t> lengths, bool reverse,
+                             const CellState<T>& initial) const;
   Var<T> BetweenLayers(Forward<T>& forward, Var<T> x, int layer) const;
 
   RecurrentConfig config_;
+  Kind kind_;
   int64_t width_;
   int directions_;
   std::vector<Cell> cells_;  // [layers, directions]

@@ -8,7 +8,6 @@
 
 #include "absl/types/span.h"
 #include "autodiff/ops/elementwise.h"
-#include "autodiff/ops/linear.h"
 #include "autodiff/ops/loss.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
@@ -96,24 +95,27 @@ TEST_P(RecurrentKinds, StepsEqualTheWholeSequence) {
   const RecurrentOutputs<double> whole = layer.Run(forward, x, {});
   RecurrentState<double> state = layer.ZeroState(forward, 1);
   RecurrentState<double> split = state;
-  const Var<double> w_y = layer.InputWeight(forward, 0, 2);
-  const Var<double> w_c = layer.InputWeight(forward, 2, 3);
   for (int t = 0; t < 4; ++t) {
     const absl::Span<const double> row(x.data() + 5 * t, 5);
-    state = layer.Step(forward, tape.Constant({1, 5}, row), state);
+    state = layer.Step(
+        forward, layer.ProjectInput(forward, tape.Constant({1, 5}, row), 0, {}),
+        state);
+    // The parts of the input one after another.
     const Var<double> y = tape.Constant({1, 2}, row.subspan(0, 2));
     const Var<double> c = tape.Constant({1, 3}, row.subspan(2));
-    split = layer.StepProjected(forward,
-                                Linear(y, w_y, layer.InputBias(forward)) +
-                                    Linear(c, w_c, Var<double>()),
-                                split);
+    split =
+        layer.Step(forward,
+                   layer.ProjectInput(forward, c, 2,
+                                      layer.ProjectInput(forward, y, 0, {})),
+                   split);
     ExpectNear(layer.Output(split), layer.Output(state));
     ExpectNear(layer.Output(state),
                tape.Constant({1, 3}, {whole.sequence.data() + 3 * t, 3}));
   }
-  for (int k = 0; k < 2; ++k) {
-    ExpectNear(state.hidden[k], whole.final_state.hidden[k]);
-    if (layer.lstm()) ExpectNear(state.cell[k], whole.final_state.cell[k]);
+  for (int layer_index = 0; layer_index < 2; ++layer_index) {
+    for (int k = 0; k < layer.states(); ++k) {
+      ExpectNear(state[layer_index][k], whole.final_state[layer_index][k]);
+    }
   }
 }
 
@@ -205,8 +207,9 @@ TEST(RecurrentDeathTest, ABidirectionalNetworkHasNoStep) {
   Tape<double> tape;
   Forward<double> forward(tape, store, nullptr);
   forward.BeginStep();
-  const Var<double> x = tape.Full({1, 2}, 0);
-  EXPECT_DEATH(layer.Step(forward, x, layer.ZeroState(forward, 1)), "no step");
+  const Var<double> projected = tape.Full({1, 6}, 0);
+  EXPECT_DEATH(layer.Step(forward, projected, layer.ZeroState(forward, 1)),
+               "no step");
 }
 
 }  // namespace

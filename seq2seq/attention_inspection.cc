@@ -54,7 +54,7 @@ std::vector<InspectedStep> InspectAttention(const Seq2SeqModel<T>& model,
     for (size_t t = 0; t <= u; ++t) {
       step = model.Advance(
           forward, encoded, state,
-          model.Embed(forward, encoded, absl::MakeConstSpan(&last, 1), {1}));
+          model.Embed(forward, absl::MakeConstSpan(&last, 1), {1}));
       state = step.state;
       last = target[t];
     }

@@ -48,9 +48,9 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     const std::vector<int32_t> lengths = {4};
     source_ = model_->Encode(forward_, ids, lengths, &state_);
     step_ = model_->Advance(forward_, source_, state_,
-                            model_->Embed(forward_, source_, {kWord}, {1}));
+                            model_->Embed(forward_, {kWord}, {1}));
     values_ = source_.values.array().matrix();
-    s_ = state_.recurrent.hidden[0].array().matrix().transpose();
+    s_ = state_.recurrent[0][0].array().matrix().transpose();
     y_ = model_.matrix("decoder.embedding.weight").row(kWord).transpose();
     // softmax_t(w_v . tanh(W_q s + W_k h_t)), and the mean of h_t by it.
     const Matrix w_q = model_.matrix("attention.w_q");
@@ -69,7 +69,7 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
 
   void ExpectState(const Matrix& expected) const {
     for (int i = 0; i < kHidden; ++i) {
-      EXPECT_NEAR(step_.state.recurrent.hidden[0].array()(0, i), expected(i, 0),
+      EXPECT_NEAR(step_.state.recurrent[0][0].array()(0, i), expected(i, 0),
                   1e-12);
     }
   }
@@ -143,10 +143,11 @@ TEST_P(PublishedDecoderTest, IsThePlainCellOnContextAndWordSideBySide) {
   std::vector<double> inputs(c_.data(), c_.data() + kHidden);
   inputs.insert(inputs.end(), y_.data(), y_.data() + 2);
   RecurrentState<double> state = cell.ZeroState(forward, 1);
-  state.hidden[0] =
+  state[0][0] =
       tape.Constant({1, kHidden}, absl::MakeConstSpan(s_.data(), kHidden));
-  const Var<double> next = cell.Output(
-      cell.Step(forward, tape.Constant({1, kHidden + 2}, inputs), state));
+  const Var<double> projected = cell.ProjectInput(
+      forward, tape.Constant({1, kHidden + 2}, inputs), 0, {});
+  const Var<double> next = cell.Output(cell.Step(forward, projected, state));
   ExpectState(next.array().matrix().transpose());
 }
 
@@ -164,10 +165,10 @@ TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
       model->Encode(forward, ids, lengths, &state);
   std::vector<Var<double>> queries, weights, readouts;
   for (const int32_t word : {2, 4, 6, 7}) {
-    const auto step = model->Advance(
-        forward, source, state, model->Embed(forward, source, {word}, {1}));
+    const auto step = model->Advance(forward, source, state,
+                                     model->Embed(forward, {word}, {1}));
     state = step.state;
-    queries.push_back(state.recurrent.hidden[0]);
+    queries.push_back(state.recurrent[0][0]);
     weights.push_back(step.weights.WithShape({1, 5}));
     readouts.push_back(step.readout);
   }

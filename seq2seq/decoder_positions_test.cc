@@ -68,10 +68,9 @@ class DecoderPositionsTest : public ::testing::Test {
 
   // A step of as many rows as `words`; returns its weights.
   Var<double> Step(const std::vector<int32_t>& words) {
-    const auto step =
-        model_->Advance(forward_, source_, state_,
-                        model_->Embed(forward_, source_, words,
-                                      {static_cast<int64_t>(words.size())}));
+    const auto step = model_->Advance(
+        forward_, source_, state_,
+        model_->Embed(forward_, words, {static_cast<int64_t>(words.size())}));
     state_ = step.state;
     return step.weights;
   }
@@ -94,7 +93,8 @@ TEST_F(DecoderPositionsTest, AStepIsAPosition) {
 TEST_F(DecoderPositionsTest, BeamsAreAlternativesAtOnePosition) {
   Step({5});
   // Three rows of one source.
-  for (Var<double>& hidden : state_.recurrent.hidden) {
+  for (auto& layer : state_.recurrent) {
+    Var<double>& hidden = layer[0];
     if (!hidden.has_value()) continue;
     std::vector<double> rows;
     for (int i = 0; i < 3; ++i) {

@@ -13,8 +13,9 @@ namespace {
 template <typename State, typename F>
 void ForEachPart(State& state, F f) {
   size_t part = 0;
-  for (auto& hidden : state.recurrent.hidden) f(hidden, part++, false);
-  for (auto& cell : state.recurrent.cell) f(cell, part++, false);
+  for (auto& layer : state.recurrent) {
+    for (auto& of_layer : layer) f(of_layer, part++, false);
+  }
   f(state.feed, part++, false);
   f(state.previous_weights, part++, true);
   f(state.cumulative_weights, part++, true);

@@ -36,7 +36,7 @@ class KeptState {
     int64_t width = 0;
   };
 
-  std::array<Part, 2 * kMaxRecurrentLayers + 3> parts_;
+  std::array<Part, kMaxRecurrentStates * kMaxRecurrentLayers + 3> parts_;
   int64_t capacity_;
   int64_t step_ = 0;
   int64_t rows_ = 0;

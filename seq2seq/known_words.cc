@@ -8,11 +8,9 @@
 namespace regard {
 
 KnownWords::KnownWords(const Seq2SeqModel<float>& model,
-                       Forward<float>& forward,
-                       const EncodedSource<float>& source, int64_t vocabulary)
+                       Forward<float>& forward, int64_t vocabulary)
     : model_(model),
       forward_(forward),
-      source_(source),
       words_(forward.tape().scratch().New<Word>(vocabulary),
              static_cast<size_t>(vocabulary)) {
   std::fill(words_.begin(), words_.end(), Word());
@@ -32,8 +30,8 @@ void KnownWords::Learn(absl::Span<const int32_t> ids) {
     unknown[count++] = id;
   }
   if (count == 0) return;
-  const Embedded made = model_.Embed(
-      forward_, source_, {unknown, static_cast<size_t>(count)}, {count});
+  const Embedded made =
+      model_.Embed(forward_, {unknown, static_cast<size_t>(count)}, {count});
   embedding_width_ = made.embedding.cols();
   gates_width_ = made.projected.cols();
   auto* const embeddings = scratch.New<float>(made.embedding.size());

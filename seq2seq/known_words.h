@@ -18,9 +18,9 @@ class KnownWords {
   // What becomes known is kept in scratch storage of the tape. The arguments
   // outlive this.
   KnownWords(const Seq2SeqModel<float>& model, Forward<float>& forward,
-             const EncodedSource<float>& source, int64_t vocabulary);
+             int64_t vocabulary);
 
-  // As model.Embed(forward, source, ids, {number of ids}).
+  // As model.Embed(forward, ids, {number of ids}).
   Embedded Embed(absl::Span<const int32_t> ids);
 
  private:
@@ -33,7 +33,6 @@ class KnownWords {
 
   const Seq2SeqModel<float>& model_;
   Forward<float>& forward_;
-  const EncodedSource<float>& source_;
   absl::Span<Word> words_;  // [vocabulary]
   int64_t embedding_width_ = 0;
   int64_t gates_width_ = 0;

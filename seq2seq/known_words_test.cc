@@ -21,19 +21,14 @@ TEST(KnownWordsTest, AreWhatTheModelEmbeds) {
   Forward<float> forward(tape, model.store(), nullptr);
   forward.BeginStep();
   const ScratchScope<float> scratch(tape);
-  const std::vector<int32_t> source_ids = {4, 5, 3};
-  const std::vector<int32_t> lengths = {3};
-  DecoderState<float> state;
-  const EncodedSource<float> source =
-      model->Encode(forward, source_ids, lengths, &state);
-  KnownWords known(*model, forward, source, kTargetWords);
+  KnownWords known(*model, forward, kTargetWords);
   const std::vector<std::vector<int32_t>> steps = {
       {2}, {4, 4, 7}, {4, 7, 4, 2}, {5, 2, 5, 0}};
   for (const std::vector<int32_t>& ids : steps) {
     const Tape<float>::Mark mark = tape.Save();
     const auto found = known.Embed(ids);
     const auto expected =
-        model->Embed(forward, source, ids, {static_cast<int64_t>(ids.size())});
+        model->Embed(forward, ids, {static_cast<int64_t>(ids.size())});
     ASSERT_EQ(found.embedding.shape(), expected.embedding.shape());
     ASSERT_EQ(found.projected.shape(), expected.projected.shape());
     EXPECT_TRUE((found.embedding.array() == expected.embedding.array()).all());

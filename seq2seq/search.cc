@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "autodiff/arena.h"
-#include "autodiff/kernels/packed_weight.h"
 #include "autodiff/tape.h"
 #include "seq2seq/continuations.h"
 #include "seq2seq/kept_state.h"
@@ -247,13 +246,8 @@ void BatchSearch::Run(absl::Span<const std::vector<int32_t>> sources,
   DecoderState<float> state;
   Encode(sources, order, &state);
   KeptState<float> kept(state, live_ * options_.beam, tape.scratch());
-  const Var<float> weight = forward_[model_.output_weight()];
-  const int64_t vocabulary = weight.dim(0);
-  const PackedWeight<float> output(
-      weight.data(), vocabulary, weight.dim(1),
-      New<float>(PackedWeight<float>::StorageSize(vocabulary, weight.dim(1)))
-          .data());
-  KnownWords known_words(model_, forward_, encoded_, vocabulary);
+  const int64_t vocabulary = model_.target_vocabulary();
+  KnownWords known_words(model_, forward_, vocabulary);
   BestContinuations best(options_.beam, vocabulary, tape.scratch());
   absl::Span<int32_t> words = New<int32_t>(live_);
   std::fill(words.begin(), words.end(), Vocabulary::kBegin);
@@ -263,9 +257,7 @@ void BatchSearch::Run(absl::Span<const std::vector<int32_t>> sources,
     const auto step = model_.Advance(
         forward_, LiveSources(), step_ == 0 ? state : kept.View(tape, live_),
         known_words.Embed(words));
-    float* const logits = tape.arena().New<float>(rows * vocabulary);
-    output.Multiply(step.readout.data(), rows,
-                    forward_[model_.output_bias()].data(), logits);
+    const Var<float> logits = model_.Logits(forward_, step.readout);
     StepTrace& trace = steps_[step_];
     trace = {};
     if (step.weights.has_value()) {
@@ -275,7 +267,7 @@ void BatchSearch::Run(absl::Span<const std::vector<int32_t>> sources,
     }
     const int64_t beams = rows / live_;
     for (int64_t i = 0; i < live_; ++i) {
-      Extend(logits, vocabulary, i * beams, &best, &sentences_[i]);
+      Extend(logits.data(), vocabulary, i * beams, &best, &sentences_[i]);
     }
     for (int64_t i = live_; i-- > 0;) {
       if (!Done(sentences_[i])) continue;

@@ -174,8 +174,7 @@ TEST(SearchTest, ABeamOfOneTakesTheLikeliestWordEachTime) {
     Ids expected;
     while (expected.size() < 2 * source.size() + 10) {
       const auto step = model.model().Advance(
-          forward, encoded, state,
-          model.model().Embed(forward, encoded, {last}, {1}));
+          forward, encoded, state, model.model().Embed(forward, {last}, {1}));
       state = step.state;
       const Var<float> logits = model.model().Logits(forward, step.readout);
       last = Vocabulary::kUnknown;
@@ -247,8 +246,8 @@ Translation SimpleSearch(TestModel& model, const Ids& source,
       Seq2SeqModel<float>::Step step;
       for (size_t t = 0; t <= beam.ids.size(); ++t) {
         const int32_t word = t == 0 ? Vocabulary::kBegin : beam.ids[t - 1];
-        step = of.Advance(forward, encoded, state,
-                          of.Embed(forward, encoded, {word}, {1}));
+        step =
+            of.Advance(forward, encoded, state, of.Embed(forward, {word}, {1}));
         state = step.state;
       }
       const Var<float> words = LogSoftmax(of.Logits(forward, step.readout));

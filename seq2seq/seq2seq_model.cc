@@ -5,7 +5,6 @@
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/gather.h"
-#include "autodiff/ops/linear.h"
 #include "autodiff/ops/shape_ops.h"
 #include "seq2seq/seq2seq_validation.h"
 
@@ -42,10 +41,13 @@ Seq2SeqModel<T>::Seq2SeqModel(const Encoder& encoder, const Decoder& decoder,
     : encoder_config_(encoder),
       config_(decoder),
       encoder_width_(EncoderOutputWidth(encoder)),
-      context_width_(
-          decoder.context() == Decoder::NO_CONTEXT ? 0 : encoder_width_) {
+      context_width_(decoder.context() == Decoder::NO_CONTEXT ? 0
+                                                              : encoder_width_),
+      target_vocabulary_(widths.target_vocabulary),
+      first_of_word_(decoder.query() == Decoder::PREVIOUS_STATE ? context_width_
+                                                                : 0) {
   const ParameterScope<T> in = parameters.Sub("encoder");
-  source_embedding_ = std::make_unique<Embedding<T>>(
+  source_embedding_ = std::make_unique<EmbeddingLayer<T>>(
       in.Sub("embedding"), widths.source_vocabulary, encoder.embedding());
   RecurrentConfig stack = StackConfig(encoder);
   stack.set_bidirectional(encoder.bidirectional());
@@ -53,7 +55,7 @@ Seq2SeqModel<T>::Seq2SeqModel(const Encoder& encoder, const Decoder& decoder,
       std::make_unique<Recurrent<T>>(in.Sub("rnn"), stack, encoder.embedding());
 
   const ParameterScope<T> out = parameters.Sub("decoder");
-  target_embedding_ = std::make_unique<Embedding<T>>(
+  target_embedding_ = std::make_unique<EmbeddingLayer<T>>(
       out.Sub("embedding"), widths.target_vocabulary, decoder.embedding());
   if (decoder.context() == Decoder::ATTENTION) {
     attender_ = std::make_unique<Attender<T>>(
@@ -62,11 +64,9 @@ Seq2SeqModel<T>::Seq2SeqModel(const Encoder& encoder, const Decoder& decoder,
             .heads = 1, .query = decoder.hidden(), .key = encoder_width_});
   }
   const int64_t feed = decoder.input_feeding() ? decoder.hidden() : 0;
-  const int64_t context_input =
-      decoder.query() == Decoder::PREVIOUS_STATE ? context_width_ : 0;
   decoder_ = std::make_unique<Recurrent<T>>(
       out.Sub("rnn"), StackConfig(decoder),
-      context_input + decoder.embedding() + feed);
+      first_of_word_ + decoder.embedding() + feed);
   const LinearOptions linear = {.initialization = decoder.initialization()};
   if (decoder.initial_state() == Decoder::PROJECTED) {
     bridge_ = std::make_unique<LinearLayer<T>>(
@@ -114,27 +114,16 @@ EncodedSource<T> Seq2SeqModel<T>::Encode(Forward<T>& forward,
   if (config_.initial_state() == Decoder::FINAL_STATE) {
     state->recurrent = both ? encoded.reverse_final_state : encoded.final_state;
   } else if (config_.initial_state() == Decoder::PROJECTED) {
-    std::fill_n(state->recurrent.hidden.begin(), decoder_->layers(),
-                Tanh((*bridge_)(forward, last)));
+    const Var<T> hidden = Tanh((*bridge_)(forward, last));
+    for (int layer = 0; layer < decoder_->layers(); ++layer) {
+      state->recurrent[layer][0] = hidden;
+    }
   }
   if (config_.input_feeding()) {
     state->feed = tape.Full({batch, config_.hidden()}, T(0));
   }
 
-  const bool query_before = config_.query() == Decoder::PREVIOUS_STATE;
-  const int64_t first_of_word = query_before ? context_width_ : 0;
   EncodedSource<T> source;
-  source.word_weight =
-      decoder_->InputWeight(forward, first_of_word, config_.embedding());
-  if (query_before && context_width_ > 0) {
-    source.context_weight =
-        StepWeight<T>::New(decoder_->InputWeight(forward, 0, context_width_));
-  }
-  if (config_.input_feeding()) {
-    source.feed_weight = StepWeight<T>::New(decoder_->InputWeight(
-        forward, first_of_word + config_.embedding(), config_.hidden()));
-  }
-  source.step_weights = decoder_->PrepareSteps(forward);
   source.mask.key_lengths = lengths;
   if (attender_ != nullptr) {
     source.values =
@@ -151,17 +140,15 @@ EncodedSource<T> Seq2SeqModel<T>::Encode(Forward<T>& forward,
   return source;
 }
 
-// The context comes first among the inputs of the recurrence, then the
-// embedding, then what is fed back.
 template <typename T>
 typename Seq2SeqModel<T>::EmbeddedWords Seq2SeqModel<T>::Embed(
-    Forward<T>& forward, const EncodedSource<T>& source,
-    absl::Span<const int32_t> ids, const Shape& leading) const {
+    Forward<T>& forward, absl::Span<const int32_t> ids,
+    const Shape& leading) const {
   const NameScope<T> scope(forward.tape(), "decoder");
   const Var<T> embedding = Dropout((*target_embedding_)(forward, ids, leading),
                                    config_.embedding_dropout(), "embedding");
-  return {embedding,
-          Linear(embedding, source.word_weight, decoder_->InputBias(forward))};
+  return {embedding, decoder_->ProjectInput(forward, embedding, first_of_word_,
+                                            /*addend=*/{})};
 }
 
 template <typename T>
@@ -225,14 +212,14 @@ typename Seq2SeqModel<T>::Step Seq2SeqModel<T>::Advance(
         Attend(forward, source, state, decoder_->Output(state.recurrent));
     context = attended.context;
   }
-  if (source.context_weight != nullptr) {
-    projected = StepLinear(context, source.context_weight, projected);
+  if (query_before && context_width_ > 0) {
+    projected = decoder_->ProjectInput(forward, context, 0, projected);
   }
-  if (source.feed_weight != nullptr) {
-    projected = StepLinear(state.feed, source.feed_weight, projected);
+  if (config_.input_feeding()) {
+    projected = decoder_->ProjectInput(
+        forward, state.feed, first_of_word_ + config_.embedding(), projected);
   }
-  step.state.recurrent = decoder_->StepProjected(
-      forward, projected, state.recurrent, source.step_weights);
+  step.state.recurrent = decoder_->Step(forward, projected, state.recurrent);
   const Var<T> top = decoder_->Output(step.state.recurrent);
   if (attender_ != nullptr && !query_before) {
     attended = Attend(forward, source, state, top);
@@ -264,7 +251,7 @@ Var<T> Seq2SeqModel<T>::TeacherForced(Forward<T>& forward, const Batch& batch,
       Encode(forward, batch.source, batch.source_lengths, &state);
   const int64_t time = batch.target_time;
   const EmbeddedWords words =
-      Embed(forward, source, batch.target_input, {batch.size, time});
+      Embed(forward, batch.target_input, {batch.size, time});
   const auto at = [&](Var<T> x, int64_t t) {
     return Slice(x, /*axis=*/1, t, 1).WithShape({batch.size, x.cols()});
   };

@@ -14,7 +14,6 @@
 
 #include "absl/types/span.h"
 #include "attention/attend.h"
-#include "autodiff/ops/step_weight.h"
 #include "nn/embedding.h"
 #include "nn/forward.h"
 #include "nn/linear.h"
@@ -32,14 +31,6 @@ struct EncodedSource {
   Var<T> keys;     // [batch, 1, time, prepared width]; empty without attention
   Var<T> values;   // [batch, 1, time, encoder width]
   Var<T> context;  // [batch, encoder width], where it is fixed
-  // The decoder's weights, taken once. Parts of its input weight: for words
-  // [gates, embedding], for the context [gates, encoder width] and for what is
-  // fed back [gates, hidden]; the last two are null where there is no such
-  // input.
-  Var<T> word_weight;
-  StepWeight<T>* context_weight = nullptr;
-  StepWeight<T>* feed_weight = nullptr;
-  RecurrentStepWeights<T> step_weights;
 };
 
 // What a decoder knows between two words. Row r of every Var belongs to source
@@ -86,8 +77,7 @@ class Seq2SeqModel {
     Var<T> embedding;  // [.., embedding]
     Var<T> projected;  // [.., gates], biases included
   };
-  EmbeddedWords Embed(Forward<T>& forward, const EncodedSource<T>& source,
-                      absl::Span<const int32_t> ids,
+  EmbeddedWords Embed(Forward<T>& forward, absl::Span<const int32_t> ids,
                       const Shape& leading) const;
 
   // One word further.
@@ -104,6 +94,7 @@ class Seq2SeqModel {
 
   Parameter<T> output_weight() const { return output_->weight(); }
   Parameter<T> output_bias() const { return output_->bias(); }
+  int64_t target_vocabulary() const { return target_vocabulary_; }
   bool has_attention() const { return attender_ != nullptr; }
 
  private:
@@ -116,8 +107,12 @@ class Seq2SeqModel {
   const Decoder config_;
   int64_t encoder_width_;  // of an encoder output
   int64_t context_width_;  // 0 without context
-  std::unique_ptr<Embedding<T>> source_embedding_;
-  std::unique_ptr<Embedding<T>> target_embedding_;
+  int64_t target_vocabulary_;
+  // The decoder's inputs are the context, if it is known before the state, then
+  // the embedding, then what is fed back.
+  int64_t first_of_word_;  // column of weight_ih
+  std::unique_ptr<EmbeddingLayer<T>> source_embedding_;
+  std::unique_ptr<EmbeddingLayer<T>> target_embedding_;
   std::unique_ptr<Recurrent<T>> encoder_;
   std::unique_ptr<Recurrent<T>> decoder_;
   std::unique_ptr<Attender<T>> attender_;

@@ -174,9 +174,8 @@ TEST_P(Seq2SeqModelTest, TeacherForcingIsAdvancingWordByWord) {
     for (int64_t b = 0; b < batch.size; ++b) {
       ids.push_back(batch.target_input[b * batch.target_time + t]);
     }
-    const auto step =
-        model->Advance(forward, source, state,
-                       model->Embed(forward, source, ids, {batch.size}));
+    const auto step = model->Advance(forward, source, state,
+                                     model->Embed(forward, ids, {batch.size}));
     state = step.state;
     for (int64_t b = 0; b < batch.size; ++b) {
       for (int64_t i = 0; i < step.readout.cols(); ++i) {

@@ -97,8 +97,9 @@ class Product {
   // stays in the second cache, and so does what several pieces are added to. A
   // small rest is not left for itself.
   int64_t ColumnsAtATime(int64_t left) const {
-    if (!b_.transposed && a_.cols <= kGemmDepth) return left;
-    const int64_t panels = b_.transposed ? kPanelsPacked : kPanelsInPlace;
+    const bool packs = b_.transposed && b_.panels == nullptr;
+    if (!packs && a_.cols <= kGemmDepth) return left;
+    const int64_t panels = packs ? kPanelsPacked : kPanelsInPlace;
     const int64_t usual = panels * kGemmPanel<T>;
     return left < usual + usual / 2 ? left : usual;
   }
@@ -116,12 +117,17 @@ class Product {
 
     // Columns that can be read where they are: whole packets.
     int64_t InPlace(const ConstMatrix<T>& b) const {
-      return b.transposed ? 0 : cols / kPacketSize<T> * kPacketSize<T>;
+      if (b.transposed || b.panels != nullptr) return 0;
+      return cols / kPacketSize<T> * kPacketSize<T>;
     }
   };
 
-  // The columns that cannot be read in place, as panels.
+  // The columns that cannot be read in place, as panels; the distance between
+  // these is PanelStep().
   const T* PackColumns(const Block& block) const {
+    if (b_.panels != nullptr) {
+      return b_.panels + block.col * b_.rows + block.first * kGemmPanel<T>;
+    }
     thread_local PackingBuffer<T> buffer;
     const int64_t begin = block.InPlace(b_);
     const int64_t panels =
@@ -133,6 +139,10 @@ class Product {
                 block.col + begin + p * kGemmPanel<T>, packed + p * size);
     }
     return packed;
+  }
+
+  int64_t PanelStep(const Block& block) const {
+    return kGemmPanel<T> * (b_.panels != nullptr ? b_.rows : block.depth);
   }
 
   void RunBlock(const Block& block, int64_t row, int64_t rows,
@@ -148,13 +158,15 @@ class Product {
       of_a = {tile, 1, kGemmRows};
     }
     const int64_t in_place = block.InPlace(b_);
+    const int64_t panel_step = PanelStep(block);
     for (int64_t j = 0; j < block.cols;) {
       const bool is_packed = j >= in_place;
       const int64_t end = is_packed ? block.cols : in_place;
       const int64_t cols = std::min(kGemmPanel<T>, end - j);
       const Panel<T> of_b =
           is_packed
-              ? Panel<T>{packed + (j - in_place) * block.depth, kGemmPanel<T>}
+              ? Panel<T>{packed + (j - in_place) / kGemmPanel<T> * panel_step,
+                         kGemmPanel<T>}
               : Panel<T>{At(b_, block.first, block.col + j), b_.stride};
       GemmRows<T> tile = of_a;
       for (int64_t i = 0; i < rows; i += kGemmRows) {
@@ -212,6 +224,20 @@ void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
   Multiply<T>(a, b, {addend.data, addend.stride}, c, T(1));
 }
 
+template <typename T>
+int64_t PackedSize(int64_t rows, int64_t cols) {
+  return (cols + kGemmPanel<T> - 1) / kGemmPanel<T> * kGemmPanel<T> * rows;
+}
+
+template <typename T>
+ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels) {
+  for (int64_t col = 0; col < b.cols; col += kGemmPanel<T>) {
+    PackPanel(b, /*first=*/0, b.rows, col, panels + col * b.rows);
+  }
+  b.panels = panels;
+  return b;
+}
+
 int64_t GemmFlops() { return gemm_flops; }
 
 template void Gemm(ConstMatrix<float>, ConstMatrix<float>, MutableMatrix<float>,
@@ -222,5 +248,9 @@ template void GemmPlus(ConstMatrix<float>, ConstMatrix<float>,
                        ConstMatrix<float>, MutableMatrix<float>);
 template void GemmPlus(ConstMatrix<double>, ConstMatrix<double>,
                        ConstMatrix<double>, MutableMatrix<double>);
+template int64_t PackedSize<float>(int64_t, int64_t);
+template int64_t PackedSize<double>(int64_t, int64_t);
+template ConstMatrix<float> Packed(ConstMatrix<float>, float*);
+template ConstMatrix<double> Packed(ConstMatrix<double>, double*);
 
 }  // namespace regard

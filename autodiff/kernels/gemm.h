@@ -12,6 +12,11 @@
 
 namespace regard {
 
+// The inner extent of a product is cut into pieces of this length, each a chain
+// of multiply-adds that is added to the result. So products over consecutive
+// pieces that add to one result give the bits of one product over all of them.
+inline constexpr int64_t kGemmDepth = 256;
+
 enum class GemmMode {
   kAssign,  // c = alpha a b
   kAdd,     // c = c + alpha a b
@@ -27,6 +32,17 @@ void Gemm(ConstMatrix<T> a, ConstMatrix<T> b, MutableMatrix<T> c,
 template <typename T>
 void GemmPlus(ConstMatrix<T> a, ConstMatrix<T> b, ConstMatrix<T> addend,
               MutableMatrix<T> c);
+
+// Elements of storage that Packed() takes for a matrix [rows, cols].
+template <typename T>
+int64_t PackedSize(int64_t rows, int64_t cols);
+
+// `b` with a copy of it in `panels`, in the layout in which products read their
+// right operand. As a right operand it gives the same bits as `b`, and saves
+// the time to pack `b` in each product, which is as long as the product itself
+// if `a` has few rows.
+template <typename T>
+ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
 
 // Floating-point operations (2 m n k each) of this thread's products so far.
 int64_t GemmFlops();

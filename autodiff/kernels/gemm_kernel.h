@@ -17,10 +17,6 @@
 
 namespace regard {
 
-// The inner extent of a product is cut into pieces of this length, each a chain
-// of its own that is added to the result: the number is part of the bits.
-inline constexpr int64_t kGemmDepth = 256;
-
 // Columns of a panel, which is how the right operand is packed: [depth, columns
 // of a panel], 0 past the last column.
 inline constexpr int kGemmPackets = 3;

@@ -1,5 +1,6 @@
 #include "autodiff/kernels/gemm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -163,6 +164,65 @@ TEST(GemmTest, PlusHasTheBitsOfAddingToACopy) {
         ASSERT_EQ(added, copied) << m << "x" << k << "x" << n;
       }
     }
+  }
+}
+
+template <typename T>
+void ExpectPackedHasTheBitsOfPlain(int64_t m, int64_t k, int64_t n, bool tb) {
+  const std::vector<T> a = Normal<T>(m * k, 8);
+  const std::vector<T> b = Normal<T>(k * n, 9);
+  const std::vector<T> bias = Normal<T>(n, 10);
+  const ConstMatrix<T> plain = tb ? ConstMatrix<T>(b.data(), n, k).Transposed()
+                                  : ConstMatrix<T>(b.data(), k, n);
+  std::vector<T> panels(PackedSize<T>(k, n));
+  const ConstMatrix<T> packed = Packed(plain, panels.data());
+  const ConstMatrix<T> rows(a.data(), m, k);
+  for (const GemmMode mode : {GemmMode::kAssign, GemmMode::kAdd}) {
+    std::vector<T> expected(m * n, T(77));
+    std::vector<T> got = expected;
+    Gemm<T>(rows, plain, {expected.data(), m, n}, mode, T(2));
+    Gemm<T>(rows, packed, {got.data(), m, n}, mode, T(2));
+    ASSERT_EQ(got, expected) << m << "x" << k << "x" << n << " " << tb;
+  }
+  const auto repeated = ConstMatrix<T>::Repeated(bias.data(), m, n);
+  std::vector<T> expected(m * n);
+  std::vector<T> got = expected;
+  GemmPlus<T>(rows, plain, repeated, {expected.data(), m, n});
+  GemmPlus<T>(rows, packed, repeated, {got.data(), m, n});
+  ASSERT_EQ(got, expected) << m << "x" << k << "x" << n << " " << tb;
+}
+
+TEST(GemmTest, APackedOperandGivesTheSameBits) {
+  for (const bool tb : {false, true}) {
+    for (const int64_t n : {1, 7, 47, 48, 100, 1001}) {
+      for (const int64_t k : {0, 1, 33, 256, 600}) {
+        for (const int64_t m : {0, 1, 9, 140}) {
+          ExpectPackedHasTheBitsOfPlain<float>(m, k, n, tb);
+          ExpectPackedHasTheBitsOfPlain<double>(m, k, n, tb);
+        }
+      }
+    }
+  }
+}
+
+// What gradients that are added up from few rows at a time rest on.
+TEST(GemmTest, PiecesOfTheDepthAddUpToTheBitsOfOneProduct) {
+  const int64_t m = 9;
+  const int64_t n = 50;
+  for (const int64_t k : {100, 256, 300, 768, 1000}) {
+    const std::vector<float> a = Normal<float>(k * m, 11);
+    const std::vector<float> b = Normal<float>(k * n, 12);
+    std::vector<float> whole(m * n), sum(m * n);
+    Gemm<float>(ConstMatrix<float>(a.data(), k, m).Transposed(),
+                {b.data(), k, n}, {whole.data(), m, n});
+    for (int64_t first = 0; first < k; first += kGemmDepth) {
+      const int64_t depth = std::min(kGemmDepth, k - first);
+      Gemm<float>(
+          ConstMatrix<float>(a.data() + first * m, depth, m).Transposed(),
+          {b.data() + first * n, depth, n}, {sum.data(), m, n},
+          first == 0 ? GemmMode::kAssign : GemmMode::kAdd);
+    }
+    EXPECT_EQ(sum, whole) << k;
   }
 }
 

@@ -15,6 +15,8 @@ struct ConstMatrix {
   int64_t cols;
   int64_t stride;
   bool transposed = false;
+  // The same matrix as Packed() laid it out, or null.
+  const T* panels = nullptr;
 
   ConstMatrix(const T* data, int64_t rows, int64_t cols)
       : ConstMatrix(data, rows, cols, cols) {}

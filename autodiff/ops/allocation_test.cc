@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "autodiff/ops/checkpoint.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/gather.h"
 #include "autodiff/ops/layer_norm.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/loss.h"
+#include "autodiff/ops/recompute.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/ops/softmax.h"
@@ -51,7 +51,7 @@ struct Model {
     const Var<float> b = bias.On(tape);
     const Var<float> embedding = table.On(tape);
     NameScope<float> scope(tape, "model");
-    Var<float> x = GatherRows(embedding, ids, {2, 3});
+    Var<float> x = Gather(embedding, ids, {2, 3});
     x = LayerNorm(x, gain.On(tape), b, 1e-5);
     x = Dropout(x, 0.1, "site");
     x = Gelu(Linear(x, w, b)) + GeluTanh(x) * Softplus(x) - Relu(x);
@@ -62,10 +62,10 @@ struct Model {
     const Var<float> both[] = {x, StopGradient(x)};
     x = Mean(Stack<float>(both, 0), 0) + BroadcastTo(Max(x), x.shape());
     const Var<float> inputs[] = {x, w};
-    x = Checkpoint(tape, absl::MakeConstSpan(inputs),
-                   [](absl::Span<const Var<float>> in) {
-                     return Tanh(MatMul(in[0], in[1]));
-                   });
+    x = Recompute(tape, absl::MakeConstSpan(inputs),
+                  [](absl::Span<const Var<float>> in) {
+                    return Tanh(MatMul(in[0], in[1]));
+                  });
     Var<float> loss = CrossEntropy(x, ids) +
                       LinearCrossEntropy(x, embedding, {}, ids) +
                       SquaredError(x, Sigmoid(x)) + Sum(Pow(Abs(x) + 1, 1.5));

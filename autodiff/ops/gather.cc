@@ -11,10 +11,10 @@
 namespace regard {
 
 template <typename T>
-Var<T> GatherRows(Var<T> table, absl::Span<const int32_t> ids,
-                  const Shape& leading) {
+Var<T> Gather(Var<T> table, absl::Span<const int32_t> ids,
+              const Shape& leading) {
   REGARD_CHECK_EQ(table.shape().rank(), 2)
-      << "GatherRows of a table " << table.shape();
+      << "Gather of a table " << table.shape();
   const int64_t count = static_cast<int64_t>(ids.size());
   REGARD_CHECK_EQ(count, leading.size()) << "ids for " << leading;
   const int64_t cols = table.cols();
@@ -32,7 +32,7 @@ Var<T> GatherRows(Var<T> table, absl::Span<const int32_t> ids,
     kept[i] = ids[i];
     std::copy_n(table.data() + ids[i] * cols, cols, y.data() + i * cols);
   }
-  tape.Record("GatherRows", y, [=] {
+  tape.Record("Gather", y, [=] {
     auto d = table.grad_ref();
     if (!d) return;
     T* const grad =
@@ -46,9 +46,8 @@ Var<T> GatherRows(Var<T> table, absl::Span<const int32_t> ids,
   return y;
 }
 
-template Var<float> GatherRows(Var<float>, absl::Span<const int32_t>,
-                               const Shape&);
-template Var<double> GatherRows(Var<double>, absl::Span<const int32_t>,
-                                const Shape&);
+template Var<float> Gather(Var<float>, absl::Span<const int32_t>, const Shape&);
+template Var<double> Gather(Var<double>, absl::Span<const int32_t>,
+                            const Shape&);
 
 }  // namespace regard

@@ -10,11 +10,11 @@
 namespace regard {
 
 // Row ids[i] of table [rows, cols] -> [leading.., cols], where `leading` has as
-// many elements as `ids`. `ids` may go away after the call. Where the table
-// is a Tape::Table(), the gradient touches these rows only.
+// many elements as `ids`. `ids` need not outlive the call. A sparse gradient of
+// a leaf is written in these rows only.
 template <typename T>
-Var<T> GatherRows(Var<T> table, absl::Span<const int32_t> ids,
-                  const Shape& leading);
+Var<T> Gather(Var<T> table, absl::Span<const int32_t> ids,
+              const Shape& leading);
 
 }  // namespace regard
 

@@ -19,9 +19,9 @@ std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
   const auto add = [&](const Shape& table, std::vector<int32_t> ids,
                        const Shape& leading) {
-    cases.push_back(MakeCase(
-        "GatherRows", leading.ToString(), {{table}},
-        [=](auto&, auto in) { return GatherRows(in[0], ids, leading); }));
+    cases.push_back(
+        MakeCase("Gather", leading.ToString(), {{table}},
+                 [=](auto&, auto in) { return Gather(in[0], ids, leading); }));
   };
   add({4, 17}, {3, 0, 3, 3, 1, 0}, {2, 3});
   add({4, 1}, {2}, {});
@@ -38,67 +38,80 @@ TEST(GatherTest, EveryOperationHasACase) {
 TEST(GatherTest, CopiesRows) {
   Tape<double> tape;
   Var<double> table = tape.Input({3, 2}, {1, 2, 3, 4, 5, 6});
-  Var<double> y = GatherRows(table, {2, 0}, {1, 2});
+  Var<double> y = Gather(table, {2, 0}, {1, 2});
   EXPECT_EQ(y.shape(), Shape({1, 2, 2}));
   EXPECT_THAT(y.span(), ElementsAre(5, 6, 1, 2));
 }
 
-// A table [4, 2] with storage of its own.
-struct StoredTable {
-  Var<double> Leaf(Tape<double>& tape) {
-    return tape.Table(values.data(), grad.data(), {4, 2}, touched.data());
-  }
+// A leaf [4, 2] with a sparse gradient.
+struct SparseLeaf {
+  explicit SparseLeaf(Tape<double>& tape)
+      : leaf(tape.Leaf(values.data(), grad.data(), {4, 2}, /*sparse=*/true)) {}
 
   std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8};
   std::vector<double> grad = std::vector<double>(8, 0.0);
-  std::vector<uint8_t> touched = std::vector<uint8_t>(4, 0);
+  Var<double> leaf;
 };
 
-TEST(GatherTest, TheGradientOfATableTouchesTheChosenRowsOnly) {
-  StoredTable stored;
-  stored.grad[2] = 77;  // in row 1: neither read nor cleared
+TEST(GatherTest, ASparseGradientIsWrittenInTheChosenRowsOnly) {
   Tape<double> tape;
-  Var<double> y = GatherRows(stored.Leaf(tape), {2, 0, 2}, {3});
+  SparseLeaf table(tape);
+  table.grad[2] = 77;  // in row 1: neither read nor cleared
+  Var<double> y = Gather(table.leaf, {2, 0, 2}, {3});
   tape.Backward(Sum(Square(y)));
-  EXPECT_THAT(stored.touched, ElementsAre(1, 0, 1, 0));
-  EXPECT_THAT(stored.grad, ElementsAre(2, 4, 77, 0, 20, 24, 0, 0));
+  EXPECT_THAT(tape.touched_rows(table.leaf), ElementsAre(1, 0, 1, 0));
+  EXPECT_THAT(table.grad, ElementsAre(2, 4, 77, 0, 20, 24, 0, 0));
 }
 
-TEST(GatherTest, ATableThatNobodyGathersFromIsNotTouched) {
-  StoredTable stored;
+TEST(GatherTest, WithoutIdsNoRowIsTouched) {
   Tape<double> tape;
-  Var<double> table = stored.Leaf(tape);
+  SparseLeaf table(tape);
   Var<double> x = tape.Input({2}, {1, 2});
-  tape.Backward(Sum(x) + 0 * Sum(GatherRows(table, {}, {0})));
-  EXPECT_THAT(stored.touched, ElementsAre(0, 0, 0, 0));
-  EXPECT_THAT(stored.grad, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
+  tape.Backward(Sum(x) + 0 * Sum(Gather(table.leaf, {}, {0})));
+  EXPECT_THAT(tape.touched_rows(table.leaf), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(table.grad, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
 }
 
-// As of weights tied to an embedding.
-TEST(GatherTest, ATableMayBeReadAsAMatrixToo) {
+TEST(GatherTest, ADenseLeafHasNoTouchedRows) {
+  Tape<double> tape;
+  EXPECT_TRUE(tape.touched_rows(tape.Input({1, 1}, {1})).empty());
+  double value = 1;
+  EXPECT_TRUE(
+      tape.touched_rows(tape.Leaf(&value, nullptr, {1, 1}, true)).empty());
+}
+
+TEST(GatherTest, ASparseLeafMayBeReadAsAMatrixToo) {
   for (const bool gather_first : {true, false}) {
-    StoredTable stored;
     Tape<double> tape;
-    Var<double> table = stored.Leaf(tape);
+    SparseLeaf table(tape);
     Var<double> loss;
     if (gather_first) {
-      loss = Sum(GatherRows(table, {3}, {1}));
-      loss = loss + Sum(table);
+      loss = Sum(Gather(table.leaf, {3}, {1}));
+      loss = loss + Sum(table.leaf);
     } else {
-      loss = Sum(table);
-      loss = loss + Sum(GatherRows(table, {3}, {1}));
+      loss = Sum(table.leaf);
+      loss = loss + Sum(Gather(table.leaf, {3}, {1}));
     }
     tape.Backward(loss);
-    EXPECT_THAT(stored.touched, ElementsAre(1, 1, 1, 1));
-    EXPECT_THAT(stored.grad, ElementsAre(1, 1, 1, 1, 1, 1, 2, 2));
+    EXPECT_THAT(tape.touched_rows(table.leaf), ElementsAre(1, 1, 1, 1));
+    EXPECT_THAT(table.grad, ElementsAre(1, 1, 1, 1, 1, 1, 2, 2));
   }
+}
+
+// Rows of a reshaped leaf are not rows of the leaf.
+TEST(GatherTest, AReshapedSparseLeafIsDense) {
+  Tape<double> tape;
+  SparseLeaf table(tape);
+  tape.Backward(Sum(Gather(table.leaf.WithShape({8, 1}), {7}, {1})));
+  EXPECT_THAT(tape.touched_rows(table.leaf), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(table.grad, ElementsAre(0, 0, 0, 0, 0, 0, 0, 1));
 }
 
 TEST(GatherDeathTest, RowsThatAreNotThere) {
   Tape<double> tape;
   Var<double> table = tape.Full({3, 2}, 0);
-  EXPECT_DEATH(GatherRows(table, {3}, {1}), "row 3 of a table \\[3, 2\\]");
-  EXPECT_DEATH(GatherRows(table, {0}, {2}), "ids for \\[2\\]");
+  EXPECT_DEATH(Gather(table, {3}, {1}), "row 3 of a table \\[3, 2\\]");
+  EXPECT_DEATH(Gather(table, {0}, {2}), "ids for \\[2\\]");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "absl/types/span.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/broadcast.h"
+#include "autodiff/ops/leaf_products.h"
 #include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -150,6 +151,54 @@ Var<T> BatchedMatMul(Var<T> a, Var<T> b, Transpositions transposed) {
   return y;
 }
 
+// y = x W^T + addend, where W [out, in] is a part of a weight.
+template <typename T>
+Var<T> LinearWithPart(Var<T> x, const WeightPart<T>& part, Var<T> addend) {
+  const int64_t in = part.cols;
+  const int64_t out = part.rows;
+  REGARD_CHECK(x.shape().rank() >= 1 && x.cols() == in)
+      << "Linear of " << x.shape() << " with weight " << Shape({out, in});
+  const Shape shape = x.shape().With(-1, out);
+  const bool added = addend.has_value();
+  const bool biased = added && addend.shape() == Shape({out});
+  REGARD_CHECK(!added || biased || addend.shape() == shape)
+      << "Linear adds " << addend.shape() << " to " << shape;
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.New(shape, x.needs_grad() || part.weight.needs_grad() ||
+                                 (added && addend.needs_grad()));
+  const int64_t rows = x.rows();
+  const ConstMatrix<T> from(x.data(), rows, in);
+  const MutableMatrix<T> to(y.data(), rows, out);
+  const ConstMatrix<T> transposed = TransposedForProducts(part, rows, 1);
+  if (added) {
+    GemmPlus<T>(from, transposed, {addend.data(), rows, out, biased ? 0 : out},
+                to);
+  } else {
+    Gemm<T>(from, transposed, to);
+  }
+  tape.Record("Linear", y, [=] {
+    const ConstMatrix<T> g(y.grad_data(), rows, out);
+    if (auto d = x.grad_ref()) {
+      const GemmMode mode = Mode(d);
+      Gemm<T>(g, part.matrix(), {d.data(), rows, in}, mode);
+    }
+    AddWeightGradient<T>(part, g, {x.data(), rows, in});
+    if (!added) return;
+    auto d = addend.grad_ref();
+    if (!d) return;
+    if (!biased) {
+      d.AddEach([=](int64_t i) { return g.data[i]; });
+      return;
+    }
+    T* __restrict d_bias = d.BeginPartial();
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* g_row = g.data + i * out;
+      for (int64_t j = 0; j < out; ++j) d_bias[j] += g_row[j];
+    }
+  });
+  return y;
+}
+
 }  // namespace
 
 template <typename T>
@@ -163,57 +212,32 @@ Var<T> MatMul(Var<T> a, Var<T> b, Transpositions transposed) {
 }
 
 template <typename T>
-Var<T> Linear(Var<T> x, Var<T> weight, Var<T> bias) {
+Var<T> Linear(Var<T> x, Var<T> weight, Var<T> addend) {
   REGARD_CHECK_EQ(weight.shape().rank(), 2)
       << "Linear with weight " << weight.shape();
-  const int64_t in = weight.dim(1);
-  const int64_t out = weight.dim(0);
-  REGARD_CHECK(x.shape().rank() >= 1 && x.cols() == in)
-      << "Linear of " << x.shape() << " with weight " << weight.shape();
-  const bool biased = bias.has_value();
-  if (biased) {
-    REGARD_CHECK_EQ(bias.shape(), Shape({out}))
-        << "bias of Linear with weight " << weight.shape();
-  }
-  Tape<T>& tape = x.tape();
-  Var<T> y =
-      tape.New(x.shape().With(-1, out), x.needs_grad() || weight.needs_grad() ||
-                                            (biased && bias.needs_grad()));
-  const int64_t rows = x.rows();
-  const ConstMatrix<T> from(x.data(), rows, in);
-  const ConstMatrix<T> w(weight.data(), out, in);
-  const MutableMatrix<T> to(y.data(), rows, out);
-  if (biased) {
-    GemmPlus<T>(from, w.Transposed(),
-                ConstMatrix<T>::Repeated(bias.data(), rows, out), to);
-  } else {
-    Gemm<T>(from, w.Transposed(), to);
-  }
-  tape.Record("Linear", y, [=] {
-    const ConstMatrix<T> g(y.grad_data(), rows, out);
-    if (auto d = x.grad_ref()) {
-      const GemmMode mode = Mode(d);
-      Gemm<T>(g, {weight.data(), out, in}, {d.data(), rows, in}, mode);
-    }
-    if (auto d = weight.grad_ref()) {
-      const GemmMode mode = Mode(d);
-      Gemm<T>(g.Transposed(), {x.data(), rows, in}, {d.data(), out, in}, mode);
-    }
-    if (!biased) return;
-    if (auto d = bias.grad_ref()) {
-      T* __restrict d_bias = d.BeginPartial();
-      for (int64_t i = 0; i < rows; ++i) {
-        const T* g_row = g.data + i * out;
-        for (int64_t j = 0; j < out; ++j) d_bias[j] += g_row[j];
-      }
-    }
-  });
-  return y;
+  return LinearWithPart(x, WeightPart<T>(weight), addend);
 }
 
-template Var<float> MatMul(Var<float>, Var<float>, Transpositions);
-template Var<double> MatMul(Var<double>, Var<double>, Transpositions);
-template Var<float> Linear(Var<float>, Var<float>, Var<float>);
-template Var<double> Linear(Var<double>, Var<double>, Var<double>);
+template <typename T>
+Var<T> Linear(Var<T> x, const Columns<T>& columns, Var<T> addend) {
+  const Shape& shape = columns.weight.shape();
+  REGARD_CHECK_EQ(shape.rank(), 2) << "columns of a weight " << shape;
+  REGARD_CHECK(columns.first >= 0 && columns.count >= 0 &&
+               columns.first + columns.count <= shape[1])
+      << columns.count << " columns from " << columns.first << " of a weight "
+      << shape;
+  return LinearWithPart(
+      x,
+      WeightPart<T>(columns.weight, 0, shape[0], columns.first, columns.count),
+      addend);
+}
+
+#define REGARD_INSTANTIATE(T)                             \
+  template Var<T> MatMul(Var<T>, Var<T>, Transpositions); \
+  template Var<T> Linear(Var<T>, Var<T>, Var<T>);         \
+  template Var<T> Linear(Var<T>, const Columns<T>&, Var<T>);
+REGARD_INSTANTIATE(float)
+REGARD_INSTANTIATE(double)
+#undef REGARD_INSTANTIATE
 
 }  // namespace regard

@@ -1,8 +1,10 @@
 #include "autodiff/ops/linear.h"
 
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/tape.h"
@@ -50,6 +52,48 @@ std::vector<GradientCase> Cases() {
   cases.push_back(
       MakeCase("Linear", "unbiased", {{{4, 4}}, {{4, 4}}},
                [](auto&, auto in) { return Linear(in[0], in[1], {}); }));
+  cases.push_back(MakeCase("Linear", "added to rows",
+                           {{{2, 3, 5}}, {{7, 5}}, {{2, 3, 7}}}, affine));
+  // The second product of few rows and its gradient read what the first left.
+  cases.push_back(
+      MakeCase("Linear", "three steps", {{{3, 5}}, {{5, 5}}, {{5}}},
+               []<typename T>(Tape<T>&, absl::Span<const Var<T>> in) {
+                 const Var<T> first = Linear(in[0], in[1], in[2]);
+                 const Var<T> second = Linear(first, in[1], first);
+                 return Linear(second, in[1], Var<T>());
+               }));
+  cases.push_back(MakeCase("Linear", "more rows than a piece of the queue",
+                           {{{300, 2}}, {{3, 2}}, {{3}}}, affine));
+  const auto columns = [](int64_t first, int64_t count) {
+    return [=](auto&, auto in) {
+      return Linear(in[0], Columns(in[1], first, count), in[2]);
+    };
+  };
+  cases.push_back(MakeCase("Linear", "some columns",
+                           {{{2, 3}}, {{4, 5}}, {{4}}}, columns(1, 3)));
+  cases.push_back(MakeCase("Linear", "all columns", {{{2, 5}}, {{4, 5}}, {{4}}},
+                           columns(0, 5)));
+  cases.push_back(MakeCase("Linear", "no columns", {{{2, 0}}, {{4, 5}}, {{4}}},
+                           columns(5, 0)));
+  cases.push_back(MakeCase("Linear", "many rows times some columns",
+                           {{{260, 2}}, {{3, 4}}, {{3}}}, columns(2, 2)));
+  const auto parts = [](int64_t second) {
+    return [=](auto&, auto in) {
+      return Linear(in[1], Columns(in[2], second, 3),
+                    Linear(in[0], Columns(in[2], 0, 2), in[3]));
+    };
+  };
+  const std::vector<CheckedInput> two_parts = {
+      {{2, 2}}, {{2, 3}}, {{4, 5}}, {{4}}};
+  cases.push_back(MakeCase("Linear", "disjoint columns", two_parts, parts(2)));
+  cases.push_back(
+      MakeCase("Linear", "overlapping columns", two_parts, parts(1)));
+  // Only leaves keep a layout and a queue.
+  cases.push_back(MakeCase("Linear", "a weight that is computed",
+                           {{{2, 3}}, {{4, 5}}, {{4}}}, [](auto&, auto in) {
+                             return Linear(in[0], Columns(Tanh(in[1]), 1, 3),
+                                           in[2]);
+                           }));
   return cases;
 }
 
@@ -112,6 +156,44 @@ TEST(MatMulTest, BitsOfARowDoNotDependOnTheRowsAround) {
           << "row " << row << " of " << n << " columns";
     }
   }
+}
+
+TEST(LinearValueTest, AddsRowsOrABias) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({2, 1}, {1, 2});
+  Var<double> weight = tape.Input({2, 1}, {3, 4});
+  Var<double> rows = tape.Input({2, 2}, {10, 20, 30, 40});
+  EXPECT_THAT(Linear(x, weight, rows).span(), ElementsAre(13, 24, 36, 48));
+  EXPECT_THAT(Linear(x, weight, tape.Input({2}, {10, 20})).span(),
+              ElementsAre(13, 24, 16, 28));
+}
+
+TEST(LinearValueTest, MultipliesWithSomeColumns) {
+  Tape<double> tape;
+  Var<double> x = tape.Input({1, 2}, {1, 10});
+  Var<double> weight = tape.Input({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Var<double> y = Linear(x, Columns(weight, 1, 2), {});
+  EXPECT_THAT(y.span(), ElementsAre(32, 65));
+  if (auto d = y.grad_ref()) d.AddEach([](int64_t i) { return 1.0 + i; });
+  tape.BackwardTo({});
+  EXPECT_THAT(absl::MakeConstSpan(weight.grad_data(), 6),
+              ElementsAre(0, 1, 10, 0, 2, 20));
+  EXPECT_THAT(absl::MakeConstSpan(x.grad_data(), 2), ElementsAre(12, 15));
+}
+
+TEST(LinearDeathTest, AddendsAndColumnsThatDoNotFit) {
+  Tape<double> tape;
+  Var<double> x = tape.Full({2, 3}, 1);
+  Var<double> weight = tape.Full({4, 3}, 1);
+  EXPECT_DEATH(Linear(x, weight, tape.Full({2}, 0)),
+               "Linear adds \\[2\\] to \\[2, 4\\]");
+  EXPECT_DEATH(Linear(x, weight, tape.Full({1, 4}, 0)), "Linear adds");
+  EXPECT_DEATH(Linear(x, tape.Full({3}, 1), {}), "with weight \\[3\\]");
+  EXPECT_DEATH(Linear(x, Columns(weight, 1, 3), {}),
+               "3 columns from 1 of a weight \\[4, 3\\]");
+  EXPECT_DEATH(Linear(x, Columns(weight, -1, 3), {}), "columns from -1");
+  EXPECT_DEATH(Linear(x, Columns(weight, 0, 2), {}),
+               "Linear of \\[2, 3\\] with weight \\[4, 2\\]");
 }
 
 TEST(LinearDeathTest, InnerExtentsThatDiffer) {

@@ -5,9 +5,10 @@ namespace regard {
 namespace {
 
 TEST(OperationsTest, EveryHeaderHasATestThatChecksItsGradients) {
-  // The reference implementations only compose operations.
-  ExpectTestForEachHeader("autodiff/ops",
-                          {"autodiff/ops/recurrent_reference.h"});
+  // The reference implementations only compose operations; the pass is what the
+  // recurrent operations share.
+  ExpectTestForEachHeader("autodiff/ops", {"autodiff/ops/recurrent_reference.h",
+                                           "autodiff/ops/recurrent_pass.h"});
 }
 
 }  // namespace

@@ -75,35 +75,36 @@ void ForEachStep(Var<T> projected, absl::Span<const int32_t> lengths,
 }  // namespace
 
 template <typename T>
-GruOutputs<T> GruSequenceReference(const GruInputs<T>& in) {
+SequenceOutputs<T> GruSequenceReference(const SequenceInputs<T>& in,
+                                        GruForm form) {
   const int64_t width = in.projected.cols() / 3;
   Tape<T>& tape = in.projected.tape();
   std::vector<Var<T>> sequences;
   std::vector<Var<T>> finals;
   for (int64_t b = 0; b < in.projected.dim(0); ++b) {
-    Var<T> state = Row(in.initial_state, b);
+    Var<T> state = Row(in.initial[0], b);
     std::vector<Var<T>> outputs;
     ForEachStep(in.projected, in.lengths, in.reverse, b, [&](Var<T> x) {
-      state = NextGruState(x, state, in.weight_hh, in.bias_hh, in.form);
+      state = NextGruState(x, state, in.weight_hh, in.bias_hh, form);
       outputs.push_back(state);
     });
     sequences.push_back(
         Arrange(tape, outputs, in.reverse, in.projected.dim(1), width));
     finals.push_back(state);
   }
-  return {Concat<T>(sequences, 0), Concat<T>(finals, 0)};
+  return {Concat<T>(sequences, 0), {Concat<T>(finals, 0)}};
 }
 
 template <typename T>
-LstmOutputs<T> LstmSequenceReference(const LstmInputs<T>& in) {
+SequenceOutputs<T> LstmSequenceReference(const SequenceInputs<T>& in) {
   const int64_t width = in.projected.cols() / 4;
   Tape<T>& tape = in.projected.tape();
   std::vector<Var<T>> sequences;
   std::vector<Var<T>> states;
   std::vector<Var<T>> cells;
   for (int64_t b = 0; b < in.projected.dim(0); ++b) {
-    Var<T> h = Row(in.initial_state, b);
-    Var<T> c = Row(in.initial_cell, b);
+    Var<T> h = Row(in.initial[0], b);
+    Var<T> c = Row(in.initial[1], b);
     std::vector<Var<T>> outputs;
     ForEachStep(in.projected, in.lengths, in.reverse, b, [&](Var<T> x) {
       const Var<T> gates = x + Linear(h, in.weight_hh, in.bias_hh);
@@ -120,12 +121,15 @@ LstmOutputs<T> LstmSequenceReference(const LstmInputs<T>& in) {
     states.push_back(h);
     cells.push_back(c);
   }
-  return {Concat<T>(sequences, 0), Concat<T>(states, 0), Concat<T>(cells, 0)};
+  return {Concat<T>(sequences, 0), {Concat<T>(states, 0), Concat<T>(cells, 0)}};
 }
 
-template GruOutputs<float> GruSequenceReference(const GruInputs<float>&);
-template GruOutputs<double> GruSequenceReference(const GruInputs<double>&);
-template LstmOutputs<float> LstmSequenceReference(const LstmInputs<float>&);
-template LstmOutputs<double> LstmSequenceReference(const LstmInputs<double>&);
+#define REGARD_INSTANTIATE(T)                                                \
+  template SequenceOutputs<T> GruSequenceReference(const SequenceInputs<T>&, \
+                                                   GruForm);                 \
+  template SequenceOutputs<T> LstmSequenceReference(const SequenceInputs<T>&);
+REGARD_INSTANTIATE(float)
+REGARD_INSTANTIATE(double)
+#undef REGARD_INSTANTIATE
 
 }  // namespace regard

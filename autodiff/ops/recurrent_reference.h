@@ -1,6 +1,5 @@
-// GruSequence and LstmSequence composed of plain operations: what the fused
-// ones are tested against, and what they fall back to where a fused backward
-// pass is not enough.
+// GruSequence and LstmSequence composed of plain operations: the reference
+// implementations that the fused ones are tested against.
 #ifndef AUTODIFF_OPS_RECURRENT_REFERENCE_H_
 #define AUTODIFF_OPS_RECURRENT_REFERENCE_H_
 
@@ -10,10 +9,11 @@
 namespace regard {
 
 template <typename T>
-GruOutputs<T> GruSequenceReference(const GruInputs<T>& inputs);
+SequenceOutputs<T> GruSequenceReference(const SequenceInputs<T>& inputs,
+                                        GruForm form);
 
 template <typename T>
-LstmOutputs<T> LstmSequenceReference(const LstmInputs<T>& inputs);
+SequenceOutputs<T> LstmSequenceReference(const SequenceInputs<T>& inputs);
 
 }  // namespace regard
 

@@ -108,19 +108,19 @@ const std::vector<Case>& Cases() {
   return *cases;
 }
 
+SequenceInputs<double> GruInputs(const Case& c, bool reverse, GruForm form,
+                                 const Vars& x) {
+  SequenceInputs<double> in = {x[0], x[1], {}, {x[2]}, c.lengths, reverse};
+  if (form == GruForm::kResetAfter) in.bias_hh = x[3];
+  return in;
+}
+
 Function Gru(const Case& c, bool reverse, GruForm form, bool fused) {
   return [=](const Vars& x) {
-    GruInputs<double> in;
-    in.projected = x[0];
-    in.weight_hh = x[1];
-    in.initial_state = x[2];
-    if (form == GruForm::kResetAfter) in.bias_hh = x[3];
-    in.lengths = c.lengths;
-    in.reverse = reverse;
-    in.form = form;
-    const GruOutputs<double> out =
-        fused ? GruSequence(in) : GruSequenceReference(in);
-    return Vars{out.sequence, out.final_state};
+    const SequenceInputs<double> in = GruInputs(c, reverse, form, x);
+    const SequenceOutputs<double> out =
+        fused ? GruSequence(in, form) : GruSequenceReference(in, form);
+    return Vars{out.sequence, out.final_state[0]};
   };
 }
 
@@ -134,17 +134,11 @@ std::vector<Shape> GruShapes(const Case& c, GruForm form) {
 
 Function Lstm(const Case& c, bool reverse, bool fused) {
   return [=](const Vars& x) {
-    LstmInputs<double> in;
-    in.projected = x[0];
-    in.weight_hh = x[1];
-    in.initial_state = x[2];
-    in.initial_cell = x[3];
-    in.bias_hh = x[4];
-    in.lengths = c.lengths;
-    in.reverse = reverse;
-    const LstmOutputs<double> out =
+    const SequenceInputs<double> in = {x[0],         x[1],      x[4],
+                                       {x[2], x[3]}, c.lengths, reverse};
+    const SequenceOutputs<double> out =
         fused ? LstmSequence(in) : LstmSequenceReference(in);
-    return Vars{out.sequence, out.final_state, out.final_cell};
+    return Vars{out.sequence, out.final_state[0], out.final_state[1]};
   };
 }
 
@@ -195,24 +189,48 @@ std::vector<CheckedInput> Inputs(const std::vector<Shape>& shapes) {
   return inputs;
 }
 
-// A function for the harness, of any scalar.
+// Functions for the harness, of any scalar.
 auto JoinedGru(const Case& c, bool reverse, GruForm form, bool fused) {
   return [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> x) {
-    GruInputs<T> in = {x[0], x[1], Var<T>(), x[2], c.lengths, reverse, form};
+    SequenceInputs<T> in = {x[0], x[1], {}, {x[2]}, c.lengths, reverse};
     if (form == GruForm::kResetAfter) in.bias_hh = x[3];
-    const GruOutputs<T> out =
-        fused ? GruSequence(in) : GruSequenceReference(in);
-    return Join<T>({out.sequence, out.final_state});
+    const SequenceOutputs<T> out =
+        fused ? GruSequence(in, form) : GruSequenceReference(in, form);
+    return Join<T>({out.sequence, out.final_state[0]});
   };  // NOLINT(readability/braces)
 }
 
 auto JoinedLstm(const Case& c, bool reverse, bool fused) {
   return [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> x) {
-    const LstmInputs<T> in = {x[0], x[1], x[4], x[2], x[3], c.lengths, reverse};
-    const LstmOutputs<T> out =
+    const SequenceInputs<T> in = {x[0],         x[1],      x[4],
+                                  {x[2], x[3]}, c.lengths, reverse};
+    const SequenceOutputs<T> out =
         fused ? LstmSequence(in) : LstmSequenceReference(in);
-    return Join<T>({out.sequence, out.final_state, out.final_cell});
+    return Join<T>({out.sequence, out.final_state[0], out.final_state[1]});
   };  // NOLINT(readability/braces)
+}
+
+// The last output of a cell that takes its inputs one step at a time, so that
+// gradients of weight_hh are queued.
+auto BySteps(bool lstm, GruForm form) {
+  return [=]<typename T>(Tape<T>&, absl::Span<const Var<T>> x) {
+    const bool biased = lstm || form == GruForm::kResetAfter;
+    CellState<T> state = {x[2], lstm ? x[2] : Var<T>()};
+    for (int64_t t = 0; t < x[0].dim(1); ++t) {
+      const SequenceInputs<T> in = {Slice(x[0], 1, t, 1), x[1],
+                                    biased ? x[3] : Var<T>(), state};
+      state = (lstm ? LstmSequence(in) : GruSequence(in, form)).final_state;
+    }
+    return state[0];
+  };  // NOLINT(readability/braces)
+}
+
+std::vector<CheckedInput> StepInputs(int64_t gates, bool biased,
+                                     int64_t width) {
+  std::vector<CheckedInput> inputs = {
+      {{2, 3, gates * width}}, {{gates * width, width}}, {{2, width}}};
+  if (biased) inputs.push_back({{gates * width}});
+  return inputs;
 }
 
 std::vector<GradientCase> GradientCases() {
@@ -228,16 +246,13 @@ std::vector<GradientCase> GradientCases() {
                              Inputs(LstmShapes(c)),
                              JoinedLstm(c, reverse, true)));
   }
-  cases.push_back(MakeCase("GruStep", "reset before",
-                           {{{2, 9}}, {{9, 3}}, {{2, 3}}}, [](auto&, auto x) {
-                             return GruStep(x[0], x[1], {}, x[2],
-                                            GruForm::kResetBefore);
-                           }));
-  cases.push_back(
-      MakeCase("GruStep", "reset after", {{{2, 9}}, {{9, 3}}, {{9}}, {{2, 3}}},
-               [](auto&, auto x) {
-                 return GruStep(x[0], x[1], x[2], x[3], GruForm::kResetAfter);
-               }));
+  for (const GruForm form : {GruForm::kResetBefore, GruForm::kResetAfter}) {
+    cases.push_back(MakeCase("GruSequence", "by steps",
+                             StepInputs(3, form == GruForm::kResetAfter, 5),
+                             BySteps(/*lstm=*/false, form)));
+  }
+  cases.push_back(MakeCase("LstmSequence", "by steps", StepInputs(4, true, 5),
+                           BySteps(/*lstm=*/true, GruForm::kResetAfter)));
   return cases;
 }
 
@@ -309,31 +324,54 @@ TEST(RecurrentTest, InferenceHasTheBitsOfTraining) {
   }
 }
 
-TEST(RecurrentTest, AStepIsASequenceOfOne) {
-  const Case c = {2, 1, 3, {}};
-  const GruForm form = GruForm::kResetAfter;
-  const std::vector<Shape> shapes = GruShapes(c, form);
-  Tape<double> tape;
-  Vars x;
+// Values of a whole sequence and of its steps, one call each.
+void ExpectBitsOfSteps(bool lstm, GruForm form) {
+  const Case c = {3, 4, 33, {}};
+  const std::vector<Shape> shapes = lstm ? LstmShapes(c) : GruShapes(c, form);
+  Tape<float> tape;
+  std::vector<Var<float>> x;
   for (size_t i = 0; i < shapes.size(); ++i) {
-    x.push_back(tape.Input(shapes[i], Random(shapes[i], i)));
+    const std::vector<double> values = Random(shapes[i], i);
+    x.push_back(tape.Input(shapes[i],
+                           std::vector<float>(values.begin(), values.end())));
   }
-  const Var<double> expected = Gru(c, false, form, false)(x)[1];
-  const Var<double> got =
-      GruStep(x[0].WithShape({2, 9}), x[1], x[3], x[2], form);
-  for (int i = 0; i < 6; ++i) {
-    EXPECT_NEAR(got.data()[i], expected.data()[i], 1e-14);
+  SequenceInputs<float> in = {x[0], x[1], {}, {x[2]}};
+  if (lstm) in.initial[1] = x[3];
+  if (lstm || form == GruForm::kResetAfter) in.bias_hh = x.back();
+  const auto run = [&] {
+    return lstm ? LstmSequence(in) : GruSequence(in, form);
+  };
+  const SequenceOutputs<float> whole = run();
+  for (int64_t t = 0; t < c.time; ++t) {
+    in.projected = Slice(x[0], 1, t, 1);
+    const SequenceOutputs<float> step = run();
+    in.initial = step.final_state;
+    EXPECT_TRUE(
+        (Slice(whole.sequence, 1, t, 1).array() == step.sequence.array())
+            .all());
+  }
+  for (int k = 0; k < (lstm ? 2 : 1); ++k) {
+    EXPECT_TRUE((whole.final_state[k].array() == in.initial[k].array()).all());
   }
 }
 
-TEST(RecurrentDeathTest, ASecondBiasBelongsToResetAfter) {
+TEST(RecurrentTest, StepsHaveTheBitsOfTheWholeSequence) {
+  ExpectBitsOfSteps(/*lstm=*/false, GruForm::kResetBefore);
+  ExpectBitsOfSteps(/*lstm=*/false, GruForm::kResetAfter);
+  ExpectBitsOfSteps(/*lstm=*/true, GruForm::kResetAfter);
+}
+
+TEST(RecurrentDeathTest, BiasAndShapesAreChecked) {
   Tape<double> tape;
-  GruInputs<double> in;
+  SequenceInputs<double> in;
   in.projected = tape.Full({1, 1, 3}, 0);
   in.weight_hh = tape.Full({3, 1}, 0);
-  in.initial_state = tape.Full({1, 1}, 0);
-  in.form = GruForm::kResetAfter;
-  EXPECT_DEATH(GruSequence(in), "reset_after");
+  in.initial = {tape.Full({1, 1}, 0)};
+  EXPECT_DEATH(GruSequence(in, GruForm::kResetAfter), "reset_after");
+  in.initial = {tape.Full({2, 1}, 0)};
+  EXPECT_DEATH(GruSequence(in, GruForm::kResetBefore),
+               "initial state 0 of GruSequence");
+  EXPECT_DEATH(LstmSequence(in), "projected inputs of LstmSequence");
 }
 
 }  // namespace

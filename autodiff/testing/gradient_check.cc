@@ -79,7 +79,7 @@ Arrays<T> As(const Arrays<double>& arrays) {
 template <typename T>
 void FillFreeMemory(Tape<T>& tape, int byte) {
   constexpr size_t kBytes = size_t{1} << 18;
-  for (Arena* arena : {&tape.arena(), &tape.scratch()}) {
+  for (Arena* arena : {&tape.arena(), &tape.leaf_arena(), &tape.scratch()}) {
     arena->Allocate(kBytes);
     arena->Reset();  // now one block holds as much
     const Arena::Mark mark = arena->Save();

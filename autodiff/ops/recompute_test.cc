@@ -1,4 +1,4 @@
-#include "autodiff/ops/checkpoint.h"
+#include "autodiff/ops/recompute.h"
 
 #include <vector>
 
@@ -26,39 +26,39 @@ struct Block {
 struct Nested {
   template <typename T>
   Var<T> operator()(absl::Span<const Var<T>> in) const {
-    const Var<T> first = Checkpoint(in[0].tape(), in, Block());
+    const Var<T> first = Recompute(in[0].tape(), in, Block());
     const Var<T> inputs[] = {first, in[1]};
-    return Checkpoint(in[0].tape(), absl::MakeConstSpan(inputs), Block());
+    return Recompute(in[0].tape(), absl::MakeConstSpan(inputs), Block());
   }
 };
 
 std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
-  cases.push_back(MakeCase("Checkpoint", "one block", {{{3, 5}}, {{5, 5}}},
+  cases.push_back(MakeCase("Recompute", "one block", {{{3, 5}}, {{5, 5}}},
                            [](auto& tape, auto in) {
                              tape.set_training(true);
-                             return Checkpoint(tape, in, Block());
+                             return Recompute(tape, in, Block());
                            }));
-  cases.push_back(MakeCase("Checkpoint", "nested", {{{3, 5}}, {{5, 5}}},
+  cases.push_back(MakeCase("Recompute", "nested", {{{3, 5}}, {{5, 5}}},
                            [](auto& tape, auto in) {
                              tape.set_training(true);
-                             return Checkpoint(tape, in, Nested());
+                             return Recompute(tape, in, Nested());
                            }));
   return cases;
 }
 
-TEST(CheckpointTest, Gradients) { CheckGradients(Cases()); }
+TEST(RecomputeTest, Gradients) { CheckGradients(Cases()); }
 
-TEST(CheckpointTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("autodiff/ops/checkpoint.h", Cases());
+TEST(RecomputeTest, EveryOperationHasACase) {
+  ExpectCaseForEachOperation("autodiff/ops/recompute.h", Cases());
 }
 
-TEST(CheckpointTest, AgreesWithTheFunctionItself) {
+TEST(RecomputeTest, AgreesWithTheFunctionItself) {
   CheckAgainstReference(MakeReferenceCase(
-      "Checkpoint", {{{3, 5}}, {{5, 5}}},
+      "Recompute", {{{3, 5}}, {{5, 5}}},
       [](auto& tape, auto in) {
         tape.set_training(true);
-        return Checkpoint(tape, in, Nested());
+        return Recompute(tape, in, Nested());
       },
       [](auto& tape, auto in) {
         tape.set_training(true);
@@ -66,22 +66,22 @@ TEST(CheckpointTest, AgreesWithTheFunctionItself) {
       }));
 }
 
-TEST(CheckpointTest, KeepsOnlyTheOutput) {
+TEST(RecomputeTest, KeepsOnlyTheOutput) {
   Tape<double> tape;
   Var<double> x = tape.Input({1, 2}, {1, 2});
   const Var<double> inputs[] = {x, tape.Input({2, 2}, {1, 0, 0, 1})};
   const size_t before = tape.records();
-  Var<double> y = Checkpoint(tape, absl::MakeConstSpan(inputs), Block());
+  Var<double> y = Recompute(tape, absl::MakeConstSpan(inputs), Block());
   EXPECT_EQ(tape.records(), before + 1);
   EXPECT_NEAR(y.data()[1], 0.9993292997390670, 1e-14);  // tanh(4)
 }
 
-TEST(CheckpointTest, CheckedModeSurvivesTheReplay) {
+TEST(RecomputeTest, CheckedModeSurvivesTheReplay) {
   Tape<double> tape;
   tape.set_checked(true);
   const Var<double> inputs[] = {tape.Input({1, 2}, {1, 2}),
                                 tape.Input({2, 2}, {1, 0, 0, 1})};
-  Var<double> y = Checkpoint(tape, absl::MakeConstSpan(inputs), Block());
+  Var<double> y = Recompute(tape, absl::MakeConstSpan(inputs), Block());
   tape.Backward(Sum(y));
   EXPECT_EQ(tape.fault(), "");
 }

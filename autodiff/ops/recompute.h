@@ -1,7 +1,8 @@
-// Memory for time: a function whose inner values are not kept, but computed
-// again when its gradient is asked for.
-#ifndef AUTODIFF_OPS_CHECKPOINT_H_
-#define AUTODIFF_OPS_CHECKPOINT_H_
+// Less memory for more time: a function whose inner values are not kept, but
+// computed again in the backward pass (gradient checkpointing; torch.utils.
+// checkpoint, jax.checkpoint).
+#ifndef AUTODIFF_OPS_RECOMPUTE_H_
+#define AUTODIFF_OPS_RECOMPUTE_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -13,11 +14,12 @@ namespace regard {
 
 // fn(inputs), where fn takes an absl::Span<const Var<T>> and gives a Var<T>.
 // fn runs twice and must compute the same both times: it is trivially copyable,
-// and reads nothing that changes in between. It may use values that need no
-// gradient and parameters (leaves) besides `inputs`; a gradient for any other
-// value is a failed check. Dropout in fn has the same mask both times.
+// and reads nothing that changes in between. Besides `inputs` it may use values
+// that need no gradient, and leaves, such as parameters; a gradient of any
+// other value is a failed check. Dropout in fn has the same mask both times.
+// Values and gradients have the bits that fn has without Recompute().
 template <typename T, typename F>
-Var<T> Checkpoint(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
+Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   const size_t count = inputs.size();
   auto* kept = tape.arena().template New<Var<T>>(count);
   std::copy(inputs.begin(), inputs.end(), kept);
@@ -37,7 +39,7 @@ Var<T> Checkpoint(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   std::copy_n(values, y.size(), y.data());
 
   Tape<T>* const owner = &tape;
-  tape.Record("Checkpoint", y, [=] {
+  tape.Record("Recompute", y, [=] {
     for (size_t i = 0; i < count; ++i) {
       Node<T>* const node = kept[i].node();
       if (node->needs_grad && node->grad == nullptr) owner->AllocateGrad(node);
@@ -54,4 +56,4 @@ Var<T> Checkpoint(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
 
 }  // namespace regard
 
-#endif  // AUTODIFF_OPS_CHECKPOINT_H_
+#endif  // AUTODIFF_OPS_RECOMPUTE_H_

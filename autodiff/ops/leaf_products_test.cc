@@ -1,0 +1,311 @@
+#include "autodiff/ops/leaf_products.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/kernels/gemm.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/gather.h"
+#include "autodiff/ops/gru.h"
+#include "autodiff/ops/linear.h"
+#include "autodiff/ops/lstm.h"
+#include "autodiff/ops/recompute.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/random.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/allocation_counter.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+Var<float> RandomLeaf(Tape<float>& tape, const Shape& shape, uint64_t seed) {
+  const RandomStream stream(seed, "leaf");
+  std::vector<float> values(shape.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(stream.NormalAt(i));
+  }
+  return tape.Input(shape, values);
+}
+
+std::vector<float> Gradient(Var<float> x) {
+  if (x.grad_data() == nullptr) return {};
+  return std::vector<float>(x.grad_data(), x.grad_data() + x.size());
+}
+
+// Puts `weights` times the elements of y into its gradient.
+void Seed(Var<float> y, uint64_t seed) {
+  const RandomStream stream(seed, "seed");
+  if (auto d = y.grad_ref()) {
+    d.AddEach(
+        [&](int64_t i) { return static_cast<float>(stream.NormalAt(i)); });
+  }
+}
+
+const float* PanelsOf(const WeightPart<float>& part, int64_t rows = 1,
+                      int64_t products = 1) {
+  return TransposedForProducts(part, rows, products).panels;
+}
+
+TEST(LeafLayoutTest, TheSecondProductLaysThePartOut) {
+  Tape<float> tape;
+  const WeightPart<float> part(RandomLeaf(tape, {5, 3}, 1));
+  EXPECT_EQ(PanelsOf(part), nullptr);
+  const float* const panels = PanelsOf(part);
+  ASSERT_NE(panels, nullptr);
+  EXPECT_EQ(PanelsOf(part), panels);
+  const WeightPart<float> many(RandomLeaf(tape, {5, 3}, 2));
+  EXPECT_NE(PanelsOf(many, 1, 2), nullptr);
+}
+
+TEST(LeafLayoutTest, IsKeptByRewindAndForgottenByReset) {
+  Tape<float> tape;
+  Var<float> weight = RandomLeaf(tape, {5, 3}, 1);
+  const Tape<float>::Mark mark = tape.Save();
+  const Var<float> x = tape.Full({2, 3}, 1);
+  const Var<float> first = Linear(x, weight, {});
+  const std::vector<float> expected(first.data(), first.data() + 10);
+  PanelsOf(WeightPart<float>(weight));
+  const float* const panels = PanelsOf(WeightPart<float>(weight));
+  for (int step = 0; step < 3; ++step) {
+    tape.Rewind(mark);
+    EXPECT_EQ(PanelsOf(WeightPart<float>(weight)), panels);
+    tape.Full({100, 100}, 7);  // takes what was rewound
+    const Var<float> again = Linear(tape.Full({2, 3}, 1), weight, {});
+    EXPECT_EQ(std::vector<float>(again.data(), again.data() + 10), expected);
+  }
+  tape.Reset();
+  weight = RandomLeaf(tape, {5, 3}, 1);
+  EXPECT_EQ(PanelsOf(WeightPart<float>(weight)), nullptr);
+}
+
+TEST(LeafLayoutTest, BelongsToAPartWhateverTheShape) {
+  Tape<float> tape;
+  const Var<float> weight = RandomLeaf(tape, {2, 2, 3}, 1);
+  const WeightPart<float> whole(weight.WithShape({4, 3}));
+  const WeightPart<float> left(weight.WithShape({4, 3}), 0, 4, 0, 2);
+  const WeightPart<float> lower(weight.WithShape({4, 3}), 2, 2, 0, 3);
+  PanelsOf(whole);
+  EXPECT_EQ(PanelsOf(left), nullptr);
+  EXPECT_EQ(PanelsOf(lower), nullptr);
+  const float* const panels =
+      PanelsOf(WeightPart<float>(weight.WithShape({4, 3})));
+  EXPECT_NE(panels, nullptr);
+  EXPECT_EQ(PanelsOf(whole), panels);
+  EXPECT_NE(PanelsOf(left), panels);
+  EXPECT_NE(PanelsOf(lower), panels);
+}
+
+TEST(LeafLayoutTest, ProductsOfManyRowsUseItButDoNotMakeIt) {
+  Tape<float> tape;
+  const WeightPart<float> part(RandomLeaf(tape, {5, 3}, 1));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(PanelsOf(part, 1000), nullptr);
+  PanelsOf(part);
+  EXPECT_NE(PanelsOf(part), nullptr);
+  EXPECT_NE(PanelsOf(part, 1000), nullptr);
+}
+
+TEST(LeafLayoutTest, NeedsALeafButNoGradient) {
+  Tape<float> tape;
+  float values[] = {1, 2, 3, 4};
+  const WeightPart<float> constant(tape.Leaf(values, nullptr, {2, 2}));
+  PanelsOf(constant);
+  EXPECT_NE(PanelsOf(constant), nullptr);
+  const WeightPart<float> computed(tape.Full({2, 2}, 1));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(PanelsOf(computed), nullptr);
+  const ScratchScope<float> scratch(tape);
+  EXPECT_NE(PanelsOf(computed, 1, 2), nullptr);
+}
+
+// What a queue adds up against one product of all rows, in the order of the
+// backward pass.
+void ExpectBitsOfOneProduct(int64_t rows, int64_t steps, int64_t first_column,
+                            int64_t columns) {
+  const int64_t out = 7;
+  const int64_t in = 50;
+  Tape<float> tape;
+  const Var<float> weight = RandomLeaf(tape, {out, in}, 1);
+  std::vector<Var<float>> xs, ys;
+  for (int64_t t = 0; t < steps; ++t) {
+    xs.push_back(RandomLeaf(tape, {rows, columns}, 10 + t));
+    ys.push_back(Linear(xs[t], Columns(weight, first_column, columns), {}));
+    Seed(ys[t], 100 + t);
+  }
+  tape.BackwardTo({});
+  std::vector<float> g, x;
+  for (int64_t t = steps - 1; t >= 0; --t) {
+    g.insert(g.end(), ys[t].grad_data(), ys[t].grad_data() + ys[t].size());
+    x.insert(x.end(), xs[t].data(), xs[t].data() + xs[t].size());
+  }
+  std::vector<float> expected(out * in, 0);
+  Gemm<float>(ConstMatrix<float>(g.data(), rows * steps, out).Transposed(),
+              {x.data(), rows * steps, columns},
+              {expected.data() + first_column, out, columns, in});
+  EXPECT_EQ(Gradient(weight), expected)
+      << steps << " steps of " << rows << " rows";
+}
+
+TEST(LeafQueueTest, HasTheBitsOfOneProduct) {
+  ExpectBitsOfOneProduct(1, 1, 0, 50);
+  ExpectBitsOfOneProduct(1, 300, 0, 50);
+  ExpectBitsOfOneProduct(64, 4, 0, 50);
+  ExpectBitsOfOneProduct(64, 13, 0, 50);
+  ExpectBitsOfOneProduct(100, 8, 0, 50);
+  ExpectBitsOfOneProduct(255, 5, 0, 50);
+  ExpectBitsOfOneProduct(256, 3, 0, 50);
+  ExpectBitsOfOneProduct(100, 8, 3, 40);
+  ExpectBitsOfOneProduct(0, 2, 0, 50);
+}
+
+TEST(LeafQueueTest, OnlyWhatIsReachedIsAdded) {
+  Tape<float> tape;
+  const Var<float> weight = tape.Input({1, 2}, {3, 5});
+  const Var<float> unused = tape.Input({1, 2}, {3, 5});
+  const Var<float> x = tape.Input({1, 2}, {1, 2});
+  const Var<float> y = Linear(x, weight, {});
+  Linear(tape.Full({1, 2}, 100), weight, {});
+  Linear(x, unused, {});
+  tape.Backward(y.WithShape({}), 2);
+  EXPECT_THAT(Gradient(weight), ElementsAre(2, 4));
+  EXPECT_THAT(Gradient(x), ElementsAre(6, 10));
+  EXPECT_EQ(unused.grad_data(), nullptr);
+}
+
+TEST(LeafQueueTest, AddsToAGradientThatAProductOfManyRowsBegan) {
+  for (const bool many_first : {true, false}) {
+    Tape<float> tape;
+    const Var<float> weight = tape.Input({1, 1}, {1});
+    Var<float> sum;
+    for (const int64_t rows : {many_first ? 400 : 3, many_first ? 3 : 400}) {
+      const Var<float> y = Sum(Linear(tape.Full({rows, 1}, 1), weight, {}));
+      sum = sum.has_value() ? sum + y : y;
+    }
+    tape.Backward(sum);
+    EXPECT_THAT(Gradient(weight), ElementsAre(403));
+  }
+}
+
+// Weights tied to an embedding: both orders, few rows and many.
+TEST(LeafQueueTest, TiedWeightsGetBothGradients) {
+  for (const bool gather_first : {true, false}) {
+    for (const int64_t rows : {2, 300}) {
+      Tape<float> tape;
+      std::vector<float> values = {1, 2, 3, 4, 5, 6};
+      std::vector<float> grad(6, 0);
+      const Var<float> table =
+          tape.Leaf(values.data(), grad.data(), {3, 2}, /*sparse=*/true);
+      const Var<float> x = tape.Full({rows, 2}, 1);
+      Var<float> gathered, product;
+      if (gather_first) gathered = Sum(Gather(table, {1, 1}, {2}));
+      product = Sum(Linear(x, table, {}));
+      if (!gather_first) gathered = Sum(Gather(table, {1, 1}, {2}));
+      tape.Backward(gathered + product);
+      const auto n = static_cast<float>(rows);
+      EXPECT_THAT(grad, ElementsAre(n, n, n + 2, n + 2, n, n));
+      EXPECT_THAT(tape.touched_rows(table), Each(1));
+    }
+  }
+}
+
+struct Weights {
+  Var<float> input, hidden, bias;
+};
+
+// One step of a decoder: a projection of x by some columns, then a cell.
+struct Step {
+  Weights weights;
+  bool lstm;
+
+  Var<float> operator()(absl::Span<const Var<float>> in) const {
+    const Var<float> projected =
+        Linear(in[0], Columns(weights.input, 1, 3),
+               Linear(in[1], Columns(weights.input, 4, in[1].cols()), {}));
+    SequenceInputs<float> inputs;
+    inputs.projected =
+        projected.WithShape({projected.dim(0), 1, projected.cols()});
+    inputs.weight_hh = weights.hidden;
+    inputs.initial = {in[1]};
+    if (!lstm) return GruSequence(inputs, GruForm::kResetBefore).final_state[0];
+    inputs.initial[1] = in[1];
+    inputs.bias_hh = weights.bias;
+    return LstmSequence(inputs).final_state[0];
+  }
+};
+
+// The gradients of a recurrence in which the steps of `recomputed` (bits) keep
+// nothing: of x, then of the weights.
+std::vector<std::vector<float>> RecurrenceGradients(Tape<float>& tape,
+                                                    bool lstm, int64_t batch,
+                                                    int steps,
+                                                    unsigned recomputed) {
+  const int64_t width = 5;
+  const int64_t gates = (lstm ? 4 : 3) * width;
+  const Weights weights = {RandomLeaf(tape, {gates, 4 + width}, 1),
+                           RandomLeaf(tape, {gates, width}, 2),
+                           RandomLeaf(tape, {gates}, 3)};
+  const Var<float> x = RandomLeaf(tape, {batch, 3}, 4);
+  const Step step = {weights, lstm};
+  Var<float> state = RandomLeaf(tape, {batch, width}, 5);
+  for (int t = 0; t < steps; ++t) {
+    const Var<float> inputs[] = {x, state};
+    state = (recomputed >> t & 1) != 0
+                ? Recompute(tape, absl::MakeConstSpan(inputs), step)
+                : step(inputs);
+  }
+  Seed(state, 6);
+  tape.BackwardTo({});
+  return {Gradient(x), Gradient(weights.input), Gradient(weights.hidden),
+          Gradient(weights.bias)};
+}
+
+// A queue that is begun, filled and flushed by recomputed and plain steps in
+// any order. 100 rows fill a piece within a recomputed step.
+TEST(LeafQueueTest, AnyMixOfRecomputedAndPlainStepsHasTheSameBits) {
+  constexpr int kSteps = 4;
+  for (const bool lstm : {false, true}) {
+    for (const int64_t batch : {3, 100}) {
+      std::vector<std::vector<float>> plain;
+      for (unsigned recomputed = 0; recomputed < 1u << kSteps; ++recomputed) {
+        Tape<float> tape;
+        const auto gradients =
+            RecurrenceGradients(tape, lstm, batch, kSteps, recomputed);
+        if (recomputed == 0) {
+          plain = gradients;
+          EXPECT_FALSE(plain[2].empty());
+        }
+        EXPECT_EQ(gradients, plain) << "recomputed " << recomputed;
+      }
+    }
+  }
+}
+
+TEST(LeafQueueTest, AWarmStepAllocatesNothing) {
+  Tape<float> tape;
+  int64_t before = 0;
+  for (int step = 0; step < 6; ++step) {
+    if (step == 3) before = AllocationCount();
+    tape.Reset();
+    float values[6] = {1, 2, 3, 4, 5, 6};
+    float grad[6];
+    const Var<float> weight = tape.Leaf(values, grad, {2, 3});
+    Var<float> y = tape.Full({100, 2}, 1);
+    for (int t = 0; t < 5; ++t) {
+      const Var<float> inputs[] = {y};
+      const auto fn = [=](absl::Span<const Var<float>> in) {
+        return Linear(in[0], Columns(weight, 1, 2), {});
+      };
+      y = t % 2 == 0 ? Recompute(tape, absl::MakeConstSpan(inputs), fn)
+                     : fn(inputs);
+    }
+    tape.Backward(Sum(y));
+  }
+  EXPECT_EQ(AllocationCount() - before, 0);
+}
+
+}  // namespace
+}  // namespace regard

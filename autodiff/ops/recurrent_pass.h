@@ -1,0 +1,279 @@
+// Forward and backward pass of a recurrent cell over whole sequences. Internal
+// to the recurrent operations.
+//
+// A cell is a class with
+//
+//   static constexpr int kGates;   // rows of weight_hh, in widths
+//   static constexpr int kStates;  // parts of CellState
+//   // Gates whose recurrent product is with h; that of the others is with
+//   // `extra`, which the cell computes in between.
+//   int gates_of_state() const;
+//   void Forward(const RecurrentPass<T>& pass, int64_t step,
+//                const ForwardStep<T>& data) const;
+//   void Backward(const RecurrentPass<T>& pass, int64_t step,
+//                 const BackwardStep<T>& data) const;
+//
+// It makes the products and row operations of one step; this does all else.
+#ifndef AUTODIFF_OPS_RECURRENT_PASS_H_
+#define AUTODIFF_OPS_RECURRENT_PASS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "autodiff/arena.h"
+#include "autodiff/kernels/gemm.h"
+#include "autodiff/ops/leaf_products.h"
+#include "autodiff/ops/ragged_steps.h"
+#include "autodiff/ops/recurrent_sequence.h"
+#include "autodiff/tape.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+// The operands, and what the backward pass needs of the forward pass. The
+// latter is time-major, so that a step is one block and all steps are one
+// matrix; without gradients all steps share one block. Trivially copyable.
+template <typename T>
+struct RecurrentPass {
+  Var<T> x, weight, bias;
+  CellState<T> initial;
+  RaggedSteps steps;
+  int64_t width;
+  int64_t gates;           // the cell's kGates
+  int64_t gates_of_state;  // the cell's
+
+  // [blocks + 1, batch, width] each: before each step, and at the end.
+  std::array<T*, kMaxRecurrentStates> states = {};
+  T* activations = nullptr;  // [blocks, batch, gates width]
+  T* extra = nullptr;        // [blocks, batch, width]: the cell's own
+  int64_t block_rows = 0;    // from one block to the next; 0: all are one
+
+  int64_t batch() const { return steps.batch(); }
+  T* state(int index, int64_t step, int64_t b) const {
+    return states[index] + (step * block_rows + b) * width;
+  }
+  T* activation(int64_t step, int64_t b) const {
+    return activations + (step * block_rows + b) * gates * width;
+  }
+  T* extra_row(int64_t step, int64_t b) const {
+    return extra + (step * block_rows + b) * width;
+  }
+  // Row b of the projected inputs in an active step.
+  const T* x_row(int64_t step, int64_t b) const {
+    return x.data() + steps.row(b, step) * gates * width;
+  }
+  const T* bias_data() const {
+    return bias.has_value() ? bias.data() : nullptr;
+  }
+
+  // The rows of weight_hh that are multiplied with h, and with `extra`.
+  WeightPart<T> of_state() const {
+    return {weight, 0, gates_of_state * width, 0, width};
+  }
+  WeightPart<T> of_extra() const {
+    const int64_t first = gates_of_state * width;
+    return {weight, first, gates * width - first, 0, width};
+  }
+};
+
+// What a cell computes a step with. It sets the pass's activations and `extra`
+// of the step, and the states after it, in the rows of active sequences.
+template <typename T>
+struct ForwardStep {
+  // The transposes of the pass's of_state() and of_extra().
+  ConstMatrix<T> of_state;
+  ConstMatrix<T> of_extra;
+  T* product;  // [batch, gates width], uninitialised
+};
+
+template <typename T>
+struct BackwardStep {
+  // Gradient of h from the outputs; null if there is none. Positions are
+  // RaggedSteps::row().
+  const T* d_sequence;
+  // In: gradients of the states after the step. Out: of those before it.
+  std::array<T*, kMaxRecurrentStates> d_states;
+  // Out: gradients of weight_hh h + bias_hh, or weight_hh `extra`; 0 in rows
+  // that are not active. [batch, gates width].
+  T* d_product;
+  T* d_x;                     // gradient of projected; null if it is not needed
+  bool accumulate;            // whether to add to d_x
+  std::array<T*, 2> scratch;  // [batch, width] each
+};
+
+// Zeroes the positions of out [batch, time, width] that no step reads.
+template <typename T>
+void ClearPadding(const RaggedSteps& steps, int64_t width, T* out) {
+  for (int64_t b = 0; b < steps.batch(); ++b) {
+    std::fill(out + (b * steps.time() + steps.length(b)) * width,
+              out + (b + 1) * steps.time() * width, T(0));
+  }
+}
+
+template <typename T>
+void AddOrAssign(const T* from, int64_t n, bool accumulate, T* __restrict to) {
+  if (accumulate) {
+    for (int64_t i = 0; i < n; ++i) to[i] += from[i];
+  } else {
+    std::copy_n(from, n, to);
+  }
+}
+
+template <typename T, typename Cell>
+void RunForward(const RecurrentPass<T>& pass, const Cell& cell,
+                const SequenceOutputs<T>& out) {
+  const int64_t size = pass.batch() * pass.width;
+  const int64_t steps = pass.steps.steps();
+  ScratchScope<T> scratch(pass.x.tape());
+  const bool has_extra = pass.gates_of_state < pass.gates;
+  const ConstMatrix<T> of_state =
+      TransposedForProducts(pass.of_state(), pass.batch(), steps);
+  const ForwardStep<T> data = {
+      of_state,
+      has_extra ? TransposedForProducts(pass.of_extra(), pass.batch(), steps)
+                : of_state,
+      scratch.New(size * pass.gates)};
+  for (int k = 0; k < Cell::kStates; ++k) {
+    std::copy_n(pass.initial[k].data(), size, pass.state(k, 0, 0));
+  }
+  ClearPadding(pass.steps, pass.width, out.sequence.data());
+  for (int64_t step = 0; step < steps; ++step) {
+    cell.Forward(pass, step, data);
+    for (int64_t b = 0; b < pass.batch(); ++b) {
+      if (pass.steps.active(b, step)) {
+        std::copy_n(pass.state(0, step + 1, b), pass.width,
+                    out.sequence.data() + pass.steps.row(b, step) * pass.width);
+        continue;
+      }
+      if (pass.block_rows == 0) continue;
+      for (int k = 0; k < Cell::kStates; ++k) {
+        std::copy_n(pass.state(k, step, b), pass.width,
+                    pass.state(k, step + 1, b));
+      }
+    }
+  }
+  for (int k = 0; k < Cell::kStates; ++k) {
+    std::copy_n(pass.state(k, steps, 0), size, out.final_state[k].data());
+  }
+}
+
+template <typename T, typename Cell>
+void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
+                 const SequenceOutputs<T>& out) {
+  const int64_t size = pass.batch() * pass.width;
+  const int64_t gates_width = pass.gates * pass.width;
+  const int64_t rows = pass.steps.steps() * pass.batch();
+  ScratchScope<T> scratch(pass.x.tape());
+  T* const d_products = scratch.New(rows * gates_width);
+  BackwardStep<T> data = {};
+  data.d_sequence = out.sequence.grad_data();
+  data.scratch = {scratch.New(size), scratch.New(size)};
+  for (int k = 0; k < Cell::kStates; ++k) {
+    data.d_states[k] = scratch.New(size);
+    const T* const d_final = out.final_state[k].grad_data();
+    if (d_final != nullptr) {
+      std::copy_n(d_final, size, data.d_states[k]);
+    } else {
+      std::fill_n(data.d_states[k], size, T(0));
+    }
+  }
+  if (auto d = pass.x.grad_ref()) {
+    data.accumulate = d.Begin();
+    data.d_x = d.data();
+    if (!data.accumulate) ClearPadding(pass.steps, gates_width, data.d_x);
+  }
+  for (int64_t step = pass.steps.steps() - 1; step >= 0; --step) {
+    data.d_product = d_products + step * pass.batch() * gates_width;
+    cell.Backward(pass, step, data);
+  }
+  for (int k = 0; k < Cell::kStates; ++k) {
+    if (auto d = pass.initial[k].grad_ref()) {
+      const T* const d_state = data.d_states[k];
+      d.AddEach([=](int64_t i) { return d_state[i]; });
+    }
+  }
+  const int64_t direct = pass.gates_of_state * pass.width;
+  AddWeightGradient<T>(pass.of_state(), {d_products, rows, direct, gates_width},
+                       {pass.states[0], rows, pass.width});
+  if (direct < gates_width) {
+    AddWeightGradient<T>(
+        pass.of_extra(),
+        {d_products + direct, rows, gates_width - direct, gates_width},
+        {pass.extra, rows, pass.width});
+  }
+  if (!pass.bias.has_value()) return;
+  if (auto d = pass.bias.grad_ref()) {
+    T* const __restrict d_bias = d.BeginPartial();
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* const row = d_products + i * gates_width;
+      for (int64_t j = 0; j < gates_width; ++j) d_bias[j] += row[j];
+    }
+  }
+}
+
+template <typename T, typename Cell>
+void CheckShapes(const char* name, const SequenceInputs<T>& in) {
+  const Shape& x = in.projected.shape();
+  REGARD_CHECK(x.rank() == 3 && x.cols() % Cell::kGates == 0)
+      << "projected inputs of " << name << " " << x;
+  const int64_t width = x.cols() / Cell::kGates;
+  REGARD_CHECK_EQ(in.weight_hh.shape(), Shape({x.cols(), width}))
+      << "weight_hh of " << name;
+  for (int k = 0; k < Cell::kStates; ++k) {
+    REGARD_CHECK_EQ(in.initial[k].shape(), Shape({x[0], width}))
+        << "initial state " << k << " of " << name;
+  }
+  if (in.bias_hh.has_value()) {
+    REGARD_CHECK_EQ(in.bias_hh.shape(), Shape({x.cols()}))
+        << "bias_hh of " << name;
+  }
+}
+
+// Runs `cell` over the sequences, and records it under `name`.
+template <typename T, typename Cell>
+SequenceOutputs<T> RunSequence(const char* name, const Cell& cell,
+                               const SequenceInputs<T>& in) {
+  CheckShapes<T, Cell>(name, in);
+  Tape<T>& tape = in.projected.tape();
+  const int64_t batch = in.projected.dim(0);
+  const int64_t time = in.projected.dim(1);
+  const int64_t width = in.weight_hh.cols();
+  bool needs_grad = in.projected.needs_grad() || in.weight_hh.needs_grad() ||
+                    (in.bias_hh.has_value() && in.bias_hh.needs_grad());
+  for (int k = 0; k < Cell::kStates; ++k) {
+    needs_grad |= in.initial[k].needs_grad();
+  }
+  SequenceOutputs<T> out;
+  out.sequence = tape.New({batch, time, width}, needs_grad);
+  for (int k = 0; k < Cell::kStates; ++k) {
+    out.final_state[k] = tape.New({batch, width}, needs_grad);
+  }
+  Arena& arena = tape.arena();
+  const bool recorded = out.sequence.needs_grad();
+  RecurrentPass<T> pass = {
+      in.projected,
+      in.weight_hh,
+      in.bias_hh,
+      in.initial,
+      RaggedSteps(batch, time, in.lengths, in.reverse, arena),
+      width,
+      Cell::kGates,
+      cell.gates_of_state()};
+  const int64_t blocks = recorded ? pass.steps.steps() : 1;
+  for (int k = 0; k < Cell::kStates; ++k) {
+    pass.states[k] = arena.New<T>((blocks + 1) * batch * width);
+  }
+  pass.activations = arena.New<T>(blocks * batch * Cell::kGates * width);
+  pass.extra = arena.New<T>(blocks * batch * width);
+  pass.block_rows = recorded ? batch : 0;
+  RunForward(pass, cell, out);
+  Var<T> outs[1 + Cell::kStates] = {out.sequence};
+  std::copy_n(out.final_state.begin(), Cell::kStates, outs + 1);
+  tape.RecordOutputs(name, outs, [=] { RunBackward(pass, cell, out); });
+  return out;
+}
+
+}  // namespace regard
+
+#endif  // AUTODIFF_OPS_RECURRENT_PASS_H_
