@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "autodiff/kernels/integer_power.h"
 #include "autodiff/kernels/transcendental.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/tape.h"
@@ -46,22 +47,11 @@ Var<T> UnaryKernel(const char* name, Var<T> x,
   return y;
 }
 
-// x^exponent for a whole exponent, by repeated squaring.
-template <typename T>
-T WholePower(T x, int64_t exponent) {
-  T power = T(1);
-  for (uint64_t rest = std::abs(exponent); rest > 0; rest /= 2) {
-    if (rest % 2 == 1) power *= x;
-    x *= x;
-  }
-  return exponent < 0 ? T(1) / power : power;
-}
-
 template <typename T>
 void Power(const T* x, T* y, int64_t n, T exponent) {
   if (exponent == std::trunc(exponent) && std::abs(exponent) <= T(64)) {
     const int64_t whole = static_cast<int64_t>(exponent);
-    for (int64_t i = 0; i < n; ++i) y[i] = WholePower(x[i], whole);
+    for (int64_t i = 0; i < n; ++i) y[i] = IntegerPower(x[i], whole);
     return;
   }
   Log(x, y, n);
