@@ -10,7 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "experiments/nadaraya_watson_task.h"
 #include "experiments/translation_task.h"
+#include "nn/optimizer_registry.h"
 #include "nn/optimizer_validation.h"
+#include "nn/optimizers/built_in_optimizers.h"
+#include "nn/schedule_registry.h"
+#include "nn/schedules/built_in_schedules.h"
 #include "seq2seq/seq2seq_validation.h"
 
 namespace regard {
@@ -164,7 +168,11 @@ void ValidateExperiment(const Experiment& config, const ScorerRegistry& scorers,
   }
   {
     const FieldScope scope(problems, "optimizer");
-    Validate(config.optimizer(), problems);
+    OptimizerRegistry optimizers;
+    RegisterBuiltInOptimizers(optimizers);
+    ScheduleRegistry schedules;
+    RegisterBuiltInSchedules(schedules);
+    ValidateOptimizer(config.optimizer(), optimizers, schedules, problems);
   }
   if (config.has_baseline()) {
     const FieldScope scope(problems, "baseline");

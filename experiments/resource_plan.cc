@@ -10,7 +10,10 @@
 #include "experiments/build_task.h"
 #include "experiments/translation_task.h"
 #include "nn/forward.h"
+#include "nn/gradient_reducer.h"
 #include "nn/model.h"
+#include "nn/optimizer_registry.h"
+#include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
 #include "seq2seq/seq2seq_model.h"
 #include "seq2seq/translation_model.h"
@@ -21,23 +24,28 @@ namespace regard {
 
 namespace {
 
-// Numbers kept per parameter from update to update.
-int Moments(const OptimizerConfig& optimizer) {
-  if (!optimizer.has_sgd()) return 2;  // Adam, AdamW
-  return optimizer.sgd().momentum() > 0 ? 1 : 0;
+// Numbers that the optimizer keeps per parameter element.
+int64_t OptimizerSlabs(const OptimizerConfig& config) {
+  OptimizerRegistry optimizers;
+  RegisterBuiltInOptimizers(optimizers);
+  ParameterStore<float> empty;
+  empty.Finalize(/*seed=*/0);
+  return static_cast<int64_t>(optimizers.Create(config, empty)->state().size());
 }
 
 void PlanParameters(const ParameterStore<float>& store,
-                    const Experiment& config, ResourcePlan* plan) {
+                    const Experiment& config, int threads, ResourcePlan* plan) {
   for (const ParameterInfo& info : store.parameters()) {
     plan->parameters.push_back({info.name, info.shape});
   }
   plan->elements = store.num_elements();
   const int64_t slab = plan->elements * static_cast<int64_t>(sizeof(float));
   plan->value_bytes = slab;
-  const bool accumulates = config.optimizer().accumulate_batches() > 1;
-  plan->gradient_bytes = slab * (config.num_shards() + (accumulates ? 1 : 0));
-  plan->moment_bytes = slab * Moments(config.optimizer());
+  plan->threads = std::min(threads, config.num_shards());
+  plan->gradient_slabs = GradientReducer<float>::NumSlabs(
+      config.num_shards(), config.optimizer().accumulate_batches(), threads);
+  plan->gradient_bytes = slab * plan->gradient_slabs;
+  plan->optimizer_bytes = slab * OptimizerSlabs(config.optimizer());
 }
 
 // Runs one batch forward and backward, without an update.
@@ -67,8 +75,10 @@ void MeasureBatch(const Experiment& config, Model<float>& model,
   forward.Backward(sums, std::vector<double>(terms, 1.0));
   const double batches = static_cast<double>(batch) / static_cast<double>(size);
   plan->measured_examples = size;
-  plan->activation_bytes = static_cast<int64_t>(
-      static_cast<double>(tape.high_water_bytes()) * batches);
+  plan->activation_bytes =
+      static_cast<int64_t>(static_cast<double>(tape.high_water_bytes()) *
+                           batches * static_cast<double>(plan->threads) /
+                           static_cast<double>(config.num_shards()));
   plan->update_flops = static_cast<double>(GemmFlops() - flops) * batches *
                        config.optimizer().accumulate_batches();
 }
@@ -114,7 +124,7 @@ TranslationCorpus MakeAssumedCorpus(const AssumedSentences& assumed,
 }  // namespace
 
 absl::StatusOr<ResourcePlan> MakeResourcePlan(
-    const Experiment& config, const ScorerRegistry& scorers,
+    const Experiment& config, int threads, const ScorerRegistry& scorers,
     const std::optional<AssumedSentences>& assumed) {
   ResourcePlan plan;
   const int64_t update = int64_t{config.training().batch_size()} *
@@ -128,7 +138,7 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(
   if (!config.model().has_decoder()) {
     REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task,
                             BuildTask(config, scorers));
-    PlanParameters(task->model().parameters(), config, &plan);
+    PlanParameters(task->model().parameters(), config, threads, &plan);
     MeasureBatch(config, task->model(), &plan);
     count_updates(task->model().num_examples());
     return plan;
@@ -149,7 +159,7 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(
                                    {.source_vocabulary = corpus.source.size(),
                                     .target_vocabulary = corpus.target.size()},
                                    store.Root());
-  PlanParameters(store, config, &plan);
+  PlanParameters(store, config, threads, &plan);
   if (plan.elements <= kMostMeasuredElements) {
     TranslationModel measured(
         model.encoder(), model.decoder(), model.attention(), scorers,

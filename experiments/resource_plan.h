@@ -37,11 +37,12 @@ struct ResourcePlan {
   int64_t elements = 0;                      // of all of them
   // Bytes while training.
   int64_t value_bytes = 0;
-  // One copy per shard, and a sum where several batches make an update.
-  int64_t gradient_bytes = 0;
-  int64_t moment_bytes = 0;  // of the optimiser
-  // Of forward and backward together with all shards at once; in proportion
-  // from the examples that were measured. Absent for a model that is too large.
+  int threads = 0;  // that compute shards
+  int gradient_slabs = 0;
+  int64_t gradient_bytes = 0;   // of all slabs
+  int64_t optimizer_bytes = 0;  // state of the optimizer
+  // Of forward and backward of one shard a thread; in proportion from the
+  // examples that were measured. Absent for a model that is too large.
   std::optional<int64_t> activation_bytes;
   // Floating-point operations in matrix products of one update, likewise.
   std::optional<double> update_flops;
@@ -50,10 +51,11 @@ struct ResourcePlan {
   std::optional<int64_t> updates;
 };
 
-// `config` is valid. With `assumed`, which must be a translation's, no data is
-// read; otherwise an error is about the corpus file.
+// `config` is valid; training would run on `threads`, at least 1. With
+// `assumed`, which must be a translation's, no data is read; otherwise an error
+// is about the corpus file.
 absl::StatusOr<ResourcePlan> MakeResourcePlan(
-    const Experiment& config, const ScorerRegistry& scorers,
+    const Experiment& config, int threads, const ScorerRegistry& scorers,
     const std::optional<AssumedSentences>& assumed);
 
 // The plan as text for people, each line ended.

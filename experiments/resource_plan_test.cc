@@ -22,10 +22,11 @@ Experiment Parse(const std::string& text) {
 }
 
 ResourcePlan Plan(const Experiment& config,
-                  const std::optional<AssumedSentences>& assumed) {
+                  const std::optional<AssumedSentences>& assumed,
+                  int threads = 2) {
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
-  return MakeResourcePlan(config, scorers, assumed).value();
+  return MakeResourcePlan(config, threads, scorers, assumed).value();
 }
 
 // A GRU of 3 units on either side, without attention, and words of width 2.
@@ -67,11 +68,24 @@ TEST(ResourcePlan, CountsTheSumOfSeveralBatches) {
   EXPECT_EQ(plan.gradient_bytes, 3 * 4 * plan.elements);
 }
 
+TEST(ResourcePlan, CountsOneTapePerThreadAndTheSlabsOfTheReducer) {
+  Experiment config = SmallTranslation();
+  config.set_num_shards(8);
+  const ResourcePlan two = Plan(config, SmallSentences(), 2);
+  EXPECT_EQ(two.gradient_slabs, 4);
+  EXPECT_EQ(two.gradient_bytes, 4 * 4 * two.elements);
+  EXPECT_THAT(ResourcePlanText(two, config),
+              HasSubstr("4 times, for num_shards: 8 on 2 threads"));
+  const ResourcePlan eight = Plan(config, SmallSentences(), 8);
+  EXPECT_EQ(eight.gradient_slabs, 8);
+  EXPECT_EQ(*eight.activation_bytes / *two.activation_bytes, 4);
+}
+
 TEST(ResourcePlan, CountsTheMomentsOfEachOptimizer) {
   Experiment config = SmallTranslation();
   const auto moments = [&] {
     const ResourcePlan plan = Plan(config, SmallSentences());
-    return plan.moment_bytes / plan.value_bytes;
+    return plan.optimizer_bytes / plan.value_bytes;
   };
   EXPECT_EQ(moments(), 2);
   config.mutable_optimizer()->mutable_adamw();
@@ -122,11 +136,11 @@ TEST(ResourcePlan, CountsTheUpdatesOfDataThatItReads) {
 TEST(ResourcePlan, ReportsACorpusThatIsNotThere) {
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
-  EXPECT_THAT(
-      std::string(MakeResourcePlan(SmallTranslation(), scorers, std::nullopt)
-                      .status()
-                      .message()),
-      HasSubstr("not-there.txt"));
+  EXPECT_THAT(std::string(MakeResourcePlan(SmallTranslation(), /*threads=*/1,
+                                           scorers, std::nullopt)
+                              .status()
+                              .message()),
+              HasSubstr("not-there.txt"));
 }
 
 }  // namespace

@@ -78,11 +78,10 @@ std::string ResourcePlanText(const ResourcePlan& plan,
   };
   memory("values", plan.value_bytes, "");
   memory("gradients", plan.gradient_bytes,
-         absl::StrCat("  of num_shards: ", config.num_shards(),
-                      config.optimizer().accumulate_batches() > 1
-                          ? ", and the sum over batches"
-                          : ""));
-  memory("moments", plan.moment_bytes, "  of the optimizer");
+         absl::StrCat("  ", plan.gradient_slabs, " times, for num_shards: ",
+                      config.num_shards(), " on ", plan.threads,
+                      plan.threads == 1 ? " thread" : " threads"));
+  memory("moments", plan.optimizer_bytes, "  of the optimizer");
   const std::string measured =
       plan.measured_examples == config.training().batch_size()
           ? ""
@@ -92,7 +91,7 @@ std::string ResourcePlanText(const ResourcePlan& plan,
            absl::StrCat("  about, at batch_size: ",
                         config.training().batch_size(), measured));
     memory("all",
-           plan.value_bytes + plan.gradient_bytes + plan.moment_bytes +
+           plan.value_bytes + plan.gradient_bytes + plan.optimizer_bytes +
                *plan.activation_bytes,
            "");
   } else {

@@ -16,6 +16,10 @@
 #include "experiments/weights.h"
 #include "google/protobuf/text_format.h"
 #include "nn/forward.h"
+#include "nn/optimizer_registry.h"
+#include "nn/optimizers/built_in_optimizers.h"
+#include "nn/schedule_registry.h"
+#include "nn/schedules/built_in_schedules.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -36,22 +40,47 @@ int64_t StepsPerEpoch(const Experiment& config, int64_t num_examples) {
                         config.optimizer().accumulate_batches());
 }
 
-std::string MomentPrefix(const char* moment) {
-  return absl::StrCat(moment, "/");
+std::unique_ptr<Optimizer<float>> MakeOptimizer(
+    const OptimizerConfig& config, ParameterStore<float>& parameters) {
+  OptimizerRegistry optimizers;
+  RegisterBuiltInOptimizers(optimizers);
+  return optimizers.Create(config, parameters);
+}
+
+std::unique_ptr<Schedule> MakeSchedule(const OptimizerConfig& config,
+                                       int64_t total_updates) {
+  ScheduleRegistry schedules;
+  RegisterBuiltInSchedules(schedules);
+  return schedules.Create(config.schedule(),
+                          {.learning_rate = config.learning_rate(),
+                           .total_updates = total_updates});
+}
+
+// The named numbers, or the fields that checkpoints had before schedules named
+// their own.
+ScheduleState ReadScheduleState(const TrainerState& state) {
+  if (!state.has_schedule_factor()) {
+    return {state.schedule().begin(), state.schedule().end()};
+  }
+  ScheduleState schedule = {
+      {"factor", state.schedule_factor()},
+      {"bad_evaluations", state.schedule_bad_evaluations()}};
+  if (state.has_schedule_best()) schedule["best"] = state.schedule_best();
+  return schedule;
+}
+
+std::string StatePrefix(const Optimizer<float>::State& state) {
+  return absl::StrCat(state.name, "/");
 }
 
 }  // namespace
 
-// One part of a batch: what a thread works on.
-struct Trainer::Shard {
-  explicit Shard(const ParameterStore<float>& parameters, size_t terms)
-      : gradients(parameters),
-        forward(tape, parameters, &gradients),
-        sums(terms),
-        seeds(terms) {}
+// What one thread computes shards with.
+struct Trainer::Worker {
+  Worker(const ParameterStore<float>& parameters, size_t terms)
+      : forward(tape, parameters, nullptr), sums(terms), seeds(terms) {}
 
   Tape<float> tape;
-  GradientSlab<float> gradients;
   Forward<float> forward;
   std::vector<Var<float>> sums;
   std::vector<double> seeds;
@@ -75,17 +104,20 @@ Trainer::Trainer(const Experiment& config, Task& task, MetricsLog& log,
                        ? 0
                        : TotalSteps(config, model_.num_examples())),
       pool_(std::min(options.threads, config.num_shards())),
-      optimizer_(config.optimizer(), model_.parameters()),
-      schedule_(config.optimizer()),
-      denominator_storage_(model_.loss_terms().size()),
+      reducer_(model_.parameters(), config.num_shards(),
+               config.optimizer().accumulate_batches(), pool_),
+      optimizer_(MakeOptimizer(config.optimizer(), model_.parameters())),
+      schedule_(MakeSchedule(config.optimizer(), total_steps_)),
+      denominators_(model_.loss_terms().size()),
+      shard_sums_(static_cast<size_t>(config.num_shards()) *
+                  model_.loss_terms().size()),
       term_sums_(model_.loss_terms().size()) {
   FlushDenormalsToZero();
-  for (int i = 0; i < config.num_shards(); ++i) {
-    shards_.push_back(std::make_unique<Shard>(model_.parameters(),
-                                              model_.loss_terms().size()));
-    gradients_.push_back(&shards_.back()->gradients);
+  for (int i = 0; i < reducer_.num_workers(); ++i) {
+    workers_.push_back(std::make_unique<Worker>(model_.parameters(),
+                                                model_.loss_terms().size()));
     if (options.profile) {
-      shards_.back()->tape.set_observer(&shards_.back()->profile);
+      workers_.back()->tape.set_observer(&workers_.back()->profile);
     }
   }
 }
@@ -111,36 +143,33 @@ absl::Span<const int64_t> Trainer::BatchOfStep(int64_t step) {
       static_cast<size_t>(size));
 }
 
-void Trainer::RunShard(int64_t index) {
-  Shard& shard = *shards_[index];
-  const auto size = static_cast<int64_t>(batch_.size());
-  const auto shards = static_cast<int64_t>(shards_.size());
-  const int64_t begin = size * index / shards;
-  const int64_t end = size * (index + 1) / shards;
-  const absl::Span<const int64_t> examples = batch_.subspan(
+void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
+                           Worker& worker, GradientSlab<float>& gradients) {
+  const auto size = static_cast<int64_t>(batch.size());
+  const int64_t shards = reducer_.num_shards();
+  const int64_t begin = size * shard / shards;
+  const int64_t end = size * (shard + 1) / shards;
+  const absl::Span<const int64_t> examples = batch.subspan(
       static_cast<size_t>(begin), static_cast<size_t>(end - begin));
-  shard.forward.BeginStep();
-  shard.tape.set_training(true);
-  shard.tape.set_random({config_.seed(), step_, examples});
+  const absl::Span<double> sums =
+      absl::MakeSpan(shard_sums_)
+          .subspan(shard * term_sums_.size(), term_sums_.size());
+  worker.forward.set_gradients(&gradients);
+  worker.forward.BeginStep();
+  worker.tape.set_training(true);
+  worker.tape.set_random({config_.seed(), step_, examples});
   if (examples.empty()) {
-    shard.sums.assign(shard.sums.size(), shard.tape.Full({}, 0));
-    shard.forward.Backward({}, {});
+    std::fill(sums.begin(), sums.end(), 0.0);
+    worker.forward.Backward({}, {});
     return;
   }
-  model_.Loss(shard.forward, examples, denominators_,
-              absl::MakeSpan(shard.sums));
-  for (size_t i = 0; i < shard.sums.size(); ++i) {
-    shard.seeds[i] = model_.loss_terms()[i].weight / denominators_[i];
+  model_.Loss(worker.forward, examples, denominators_,
+              absl::MakeSpan(worker.sums));
+  for (size_t i = 0; i < sums.size(); ++i) {
+    sums[i] = static_cast<double>(worker.sums[i].item());
+    worker.seeds[i] = model_.loss_terms()[i].weight / denominators_[i];
   }
-  shard.forward.Backward(shard.sums, shard.seeds);
-}
-
-void Trainer::ComputeShards(absl::Span<const int64_t> batch,
-                            absl::Span<const double> denominators) {
-  batch_ = batch;
-  denominators_ = denominators;
-  pool_.Run(static_cast<int64_t>(shards_.size()),
-            [this](int64_t i) { RunShard(i); });
+  worker.forward.Backward(worker.sums, worker.seeds);
 }
 
 // The examples of one of an update's batches.
@@ -154,21 +183,21 @@ absl::Span<const int64_t> Trainer::Part(absl::Span<const int64_t> examples,
                           static_cast<size_t>(end - begin));
 }
 
-// All batches of the faulty update once more, with every value and gradient
-// looked at.
+// Computes the faulty update again, on this thread, with every value and every
+// gradient checked.
 absl::Status Trainer::ExplainFault(absl::Span<const int64_t> examples) {
-  for (const auto& shard : shards_) {
-    shard->tape.set_checked(true);
-  }
+  Worker& worker = *workers_[0];
+  GradientSlab<float> gradients(model_.parameters());
+  worker.tape.set_checked(true);
   const int parts = config_.optimizer().accumulate_batches();
   for (int part = 0; part < parts; ++part) {
-    ComputeShards(Part(examples, part), denominator_storage_);
-    for (size_t i = 0; i < shards_.size(); ++i) {
-      if (shards_[i]->tape.fault().empty()) continue;
+    for (int shard = 0; shard < reducer_.num_shards(); ++shard) {
+      ComputeShard(Part(examples, part), shard, worker, gradients);
+      if (worker.tape.fault().empty()) continue;
       std::string where = absl::StrCat("step ", step_ + 1);
       if (parts > 1) absl::StrAppend(&where, ", batch ", part);
       return absl::InternalError(
-          absl::StrCat(where, ", shard ", i, ": ", shards_[i]->tape.fault()));
+          absl::StrCat(where, ", shard ", shard, ": ", worker.tape.fault()));
     }
   }
   return absl::InternalError(absl::StrCat(
@@ -179,32 +208,35 @@ absl::Status Trainer::ExplainFault(absl::Span<const int64_t> examples) {
 
 absl::Status Trainer::Update() {
   const absl::Span<const int64_t> examples = BatchOfStep(step_);
-  model_.Denominators(examples, absl::MakeSpan(denominator_storage_));
+  model_.Denominators(examples, absl::MakeSpan(denominators_));
   double loss = 0;
   for (int part = 0; part < config_.optimizer().accumulate_batches(); ++part) {
-    ComputeShards(Part(examples, part), denominator_storage_);
+    const absl::Span<const int64_t> batch = Part(examples, part);
+    reducer_.AddBatch(
+        [&](int worker, int shard, GradientSlab<float>& gradients) {
+          ComputeShard(batch, shard, *workers_[worker], gradients);
+        });
     for (size_t term = 0; term < term_sums_.size(); ++term) {
       double sum = 0;
-      for (const auto& shard : shards_) {
-        sum += static_cast<double>(shard->sums[term].item());
+      for (size_t i = term; i < shard_sums_.size(); i += term_sums_.size()) {
+        sum += shard_sums_[i];
       }
       term_sums_[term] += sum;
       if (term == 0) loss += sum;
     }
-    optimizer_.BeginReduction(gradients_);
-    pool_.Run(optimizer_.num_chunks(),
-              [this](int64_t i) { optimizer_.ReduceChunk(i); });
     if (!std::isfinite(loss)) return ExplainFault(examples);
   }
-  learning_rate_ = schedule_.LearningRate(optimizer_.updates() + 1);
-  gradient_norm_ = optimizer_.BeginUpdate(learning_rate_).gradient_norm;
+  learning_rate_ = schedule_->LearningRate(optimizer_->updates() + 1);
+  gradient_norm_ = reducer_.gradient_norm();
   if (!std::isfinite(gradient_norm_)) return ExplainFault(examples);
-  pool_.Run(optimizer_.num_chunks(),
-            [this](int64_t i) { optimizer_.UpdateChunk(i); });
+  optimizer_->Update({.learning_rate = learning_rate_,
+                      .clip_factor = ClipFactor(
+                          gradient_norm_, config_.optimizer().clip_norm()),
+                      .gradient = reducer_.gradient()},
+                     pool_);
   const int64_t work = model_.CountWork(examples);
   work_ += work;
   ++step_;
-  updated_ = true;
   progress_.Update(
       {.step = step_,
        .loss = loss / static_cast<double>(std::max<int64_t>(work, 1)),
@@ -257,8 +289,8 @@ absl::Status Trainer::Evaluate(bool final) {
       metrics[absl::StrCat(prefix, measurement.name)] = measurement.value;
     }
   }
-  const auto observed = metrics.find(schedule_.metric());
-  if (observed != metrics.end()) schedule_.Observe(observed->second);
+  const auto observed = metrics.find(schedule_->metric());
+  if (observed != metrics.end()) schedule_->Observe(observed->second);
   if (!final && !metrics.empty()) {
     std::string line = absl::StrCat("epoch ", EpochOfStep());
     for (const auto& [name, value] : metrics) {
@@ -271,9 +303,7 @@ absl::Status Trainer::Evaluate(bool final) {
   return observer_->Evaluated({.step = step_,
                                .final = final,
                                .forward = forward,
-                               .gradient = updated_
-                                               ? optimizer_.gradient()
-                                               : absl::Span<const float>()});
+                               .gradient = reducer_.gradient()});
 }
 
 absl::Status Trainer::Save() {
@@ -282,11 +312,9 @@ absl::Status Trainer::Save() {
   state.set_step(step_);
   state.mutable_term_sums()->Assign(term_sums_.begin(), term_sums_.end());
   state.set_work(work_);
-  state.set_schedule_factor(schedule_.state().factor);
-  if (schedule_.state().has_best) {
-    state.set_schedule_best(schedule_.state().best);
+  for (const auto& [name, value] : schedule_->state()) {
+    (*state.mutable_schedule())[name] = value;
   }
-  state.set_schedule_bad_evaluations(schedule_.state().bad_evaluations);
   for (const auto& [name, value] : last_metrics_) {
     TrainerMetric* metric = state.add_metrics();
     metric->set_name(name);
@@ -302,14 +330,14 @@ absl::Status Trainer::Save() {
     content.weights_metadata[alias.name] =
         model_.parameters().parameters()[alias.target].name;
   }
-  std::vector<TensorView> moments;
-  for (auto& moment : optimizer_.moments()) {
-    for (TensorView& view : SlabViews(model_.parameters(), moment.values.span(),
-                                      MomentPrefix(moment.name))) {
-      moments.push_back(std::move(view));
+  std::vector<TensorView> optimizer;
+  for (auto& slab : optimizer_->state()) {
+    for (TensorView& view : SlabViews(model_.parameters(), slab.values.span(),
+                                      StatePrefix(slab))) {
+      optimizer.push_back(std::move(view));
     }
   }
-  content.optimizer = moments;
+  content.optimizer = optimizer;
   google::protobuf::TextFormat::PrintToString(state, &content.state);
   FileOperations files;
   return SaveCheckpoint(options_.run_folder, content,
@@ -322,9 +350,9 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
       LoadWeights(checkpoint.WeightsPath(), model_.parameters()));
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                           SafetensorsReader::Open(checkpoint.OptimizerPath()));
-  for (auto& moment : optimizer_.moments()) {
-    REGARD_RETURN_IF_ERROR(ReadSlab(reader, MomentPrefix(moment.name),
-                                    model_.parameters(), moment.values.span()));
+  for (auto& slab : optimizer_->state()) {
+    REGARD_RETURN_IF_ERROR(ReadSlab(reader, StatePrefix(slab),
+                                    model_.parameters(), slab.values.span()));
   }
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           ReadCheckpointState(checkpoint));
@@ -338,14 +366,11 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
   std::copy(state.term_sums().begin(), state.term_sums().end(),
             term_sums_.begin());
   work_ = state.work();
-  schedule_.set_state({.factor = state.schedule_factor(),
-                       .has_best = state.has_schedule_best(),
-                       .best = state.schedule_best(),
-                       .bad_evaluations = state.schedule_bad_evaluations()});
+  schedule_->set_state(ReadScheduleState(state));
   for (const TrainerMetric& metric : state.metrics()) {
     last_metrics_[metric.name()] = metric.value();
   }
-  optimizer_.set_updates(step_);
+  optimizer_->set_updates(step_);
   finished_ = step_ == total_steps_;
   return absl::OkStatus();
 }
@@ -353,7 +378,7 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
 std::string Trainer::Profile() const {
   if (!options_.profile) return "";
   std::vector<const TapeProfile*> profiles;
-  for (const auto& shard : shards_) profiles.push_back(&shard->profile);
+  for (const auto& worker : workers_) profiles.push_back(&worker->profile);
   return ProfileText(profiles, update_seconds_, pool_.threads());
 }
 

@@ -3,6 +3,9 @@
 //   examples -> shards -> loss -> reduce -> clip -> update -> log -> evaluate
 //   -> checkpoint
 //
+// A thread has one tape; the gradients of its shards go to slabs of the
+// GradientReducer.
+//
 // The same config gives the same bits for any number of threads, and for a run
 // that was killed and resumed.
 #ifndef EXPERIMENTS_TRAINER_H_
@@ -25,6 +28,7 @@
 #include "experiments/run/metrics_log.h"
 #include "experiments/task.h"
 #include "experiments/training_observer.h"
+#include "nn/gradient_reducer.h"
 #include "nn/optimizer.h"
 #include "nn/schedule.h"
 #include "nn/worker_pool.h"
@@ -80,15 +84,14 @@ class Trainer {
   std::string Profile() const;
 
  private:
-  struct Shard;
+  struct Worker;
 
   absl::Status Update();
   absl::Span<const int64_t> Part(absl::Span<const int64_t> examples,
                                  int64_t part) const;
-  void RunShard(int64_t index);
+  void ComputeShard(absl::Span<const int64_t> batch, int shard, Worker& worker,
+                    GradientSlab<float>& gradients);
   absl::Status ExplainFault(absl::Span<const int64_t> examples);
-  void ComputeShards(absl::Span<const int64_t> batch,
-                     absl::Span<const double> denominators);
   absl::Span<const int64_t> BatchOfStep(int64_t batch);
   absl::Status Log(std::map<std::string, double> metrics);
   absl::Status LogTraining();
@@ -107,20 +110,18 @@ class Trainer {
   TrainingObserver* observer_ = nullptr;
 
   WorkerPool pool_;
-  std::vector<std::unique_ptr<Shard>> shards_;
-  std::vector<GradientSlab<float>*> gradients_;
-  Optimizer<float> optimizer_;
-  Schedule schedule_;
+  GradientReducer<float> reducer_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Optimizer<float>> optimizer_;
+  std::unique_ptr<Schedule> schedule_;
 
   int64_t step_ = 0;
   bool finished_ = false;  // when restored
-  bool updated_ = false;   // since it was made
   int64_t order_epoch_ = -1;
   std::vector<int64_t> order_;  // of order_epoch_
-  // Of the batch at work.
-  absl::Span<const int64_t> batch_;
-  absl::Span<const double> denominators_;
-  std::vector<double> denominator_storage_;
+  // Of the update at work.
+  std::vector<double> denominators_;  // of each loss term
+  std::vector<double> shard_sums_;    // [shards, loss terms], of one batch
   // Since the last record.
   std::vector<double> term_sums_;
   int64_t work_ = 0;

@@ -12,14 +12,19 @@
 #include "gtest/gtest.h"
 #include "nn/embedding.h"
 #include "nn/forward.h"
+#include "nn/gradient_reducer.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
+#include "nn/optimizer_registry.h"
+#include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
 #include "nn/recurrent.h"
 #include "nn/recurrent.pb.h"
-#include "nn/schedule.h"
+#include "nn/schedule_registry.h"
+#include "nn/schedules/built_in_schedules.h"
+#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {
@@ -43,30 +48,41 @@ TEST_P(WarmStep, AllocatesNothing) {
   const LayerNormLayer<float> norm(store.Root().Sub("norm"), 16);
   const LinearLayer<float> output(store.Root().Sub("output"), 16, 11);
   store.Finalize(1);
-  GradientSlab<float> gradients(store);
+  WorkerPool pool(1);
+  GradientReducer<float> reducer(store, /*num_shards=*/3,
+                                 /*accumulate_batches=*/1, pool);
+  OptimizerRegistry optimizers;
+  RegisterBuiltInOptimizers(optimizers);
+  ScheduleRegistry schedules;
+  RegisterBuiltInSchedules(schedules);
   const OptimizerConfig config;
-  Optimizer<float> optimizer(config, store);
-  const Schedule schedule(config);
+  const auto optimizer = optimizers.Create(config, store);
+  const auto schedule = schedules.Create(config.schedule(), {});
   Tape<float> tape;
   tape.set_training(true);
-  Forward<float> forward(tape, store, &gradients);
+  Forward<float> forward(tape, store, nullptr);
   const std::vector<int32_t> ids = {1, 2, 3, 4, 0, 0, 9, 9, 9, 10, 10, 10};
   const std::vector<int32_t> lengths = {4, 2, 3};
-  GradientSlab<float>* const shards[] = {&gradients};
 
   int64_t before = 0;
   for (int step = 0; step < 6; ++step) {
     if (step == 3) before = AllocationCount();
-    forward.BeginStep();
-    const Var<float> encoded =
-        recurrent.Run(forward, embedding(forward, ids, {3, 4}), lengths)
-            .sequence;
-    const Var<float> logits = output(forward, norm(forward, encoded));
-    const Var<float> losses[] = {CrossEntropy<float>(logits, ids)};
-    const double seeds[] = {0.1};
-    forward.Backward(losses, seeds);
-    optimizer.Reduce(shards);
-    optimizer.Update(schedule.LearningRate(optimizer.updates() + 1));
+    reducer.AddBatch([&](int, int, GradientSlab<float>& gradients) {
+      forward.set_gradients(&gradients);
+      forward.BeginStep();
+      const Var<float> encoded =
+          recurrent.Run(forward, embedding(forward, ids, {3, 4}), lengths)
+              .sequence;
+      const Var<float> logits = output(forward, norm(forward, encoded));
+      const Var<float> losses[] = {CrossEntropy<float>(logits, ids)};
+      const double seeds[] = {0.1};
+      forward.Backward(losses, seeds);
+    });
+    optimizer->Update(
+        {.learning_rate = schedule->LearningRate(optimizer->updates() + 1),
+         .clip_factor = ClipFactor(reducer.gradient_norm(), 1),
+         .gradient = reducer.gradient()},
+        pool);
   }
   EXPECT_EQ(AllocationCount() - before, 0);
 }

@@ -30,6 +30,10 @@ class Forward {
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
 
+  // Where gradients go from the next BeginStep() on; null: as in the
+  // constructor.
+  void set_gradients(GradientSlab<T>* gradients) { gradients_ = gradients; }
+
   // Resets the tape and makes the leaf of each parameter. There is one per
   // step, because two would overwrite each other's gradient.
   void BeginStep();

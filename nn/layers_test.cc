@@ -15,9 +15,11 @@
 #include "nn/initialization.pb.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
-#include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
+#include "nn/optimizer_registry.h"
+#include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
+#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {
@@ -104,12 +106,15 @@ class WordModel {
 
 TEST(LayersTest, OverfitATinyBatch) {
   WordModel model;
-  Optimizer<double> optimizer(OptimizerConfig(), model.store());
+  OptimizerRegistry optimizers;
+  RegisterBuiltInOptimizers(optimizers);
+  const auto optimizer = optimizers.Create(OptimizerConfig(), model.store());
+  WorkerPool pool(1);
   double loss = 0;
   for (int step = 0; step < 200; ++step) {
     loss = model.Loss({0, 1, 2, 3}, {5, 3, 3, 0});
-    optimizer.Reduce({&model.gradients()});
-    optimizer.Update(0.05);
+    optimizer->Update(
+        {.learning_rate = 0.05, .gradient = model.gradients().values()}, pool);
   }
   EXPECT_LT(loss, 0.01);
 }

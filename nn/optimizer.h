@@ -1,128 +1,109 @@
-// Turns the gradients of a batch's shards into an update of all parameters.
+// Optimizers: rules that change parameters by their gradient.
 //
-//   optimizer.BeginReduction(shards);
-//   for (chunk...) optimizer.ReduceChunk(chunk);
-//   if (optimizer.ready()) {
-//     optimizer.BeginUpdate(schedule.LearningRate(optimizer.updates() + 1));
-//     for (chunk...) optimizer.UpdateChunk(chunk);
-//   }
+// One rule is one file of nn/optimizers/, for example
 //
-// The slab is cut into fixed chunks. Chunks may be run in any order and by any
-// threads (all of one pass before the next call): shards are added in a fixed
-// tree, squared norms are added in order of chunks, so the bits stay the same.
+//   template <typename T>
+//   class SignSgd : public Optimizer<T> {
+//    public:
+//     using Options = SignSgdConfig;  // a message
+//
+//     SignSgd(const Options&, ParameterStore<T>& parameters)
+//         : Optimizer<T>(parameters, {}) {}
+//
+//     void Apply(const ParameterUpdate<T>& update) override {
+//       const T rate = static_cast<T>(update.learning_rate);
+//       for (int64_t i = 0; i < update.size; ++i) {
+//         update.values[i] -= std::copysign(rate, update.gradient[i]);
+//       }
+//     }
+//   };
+//
+//   REGARD_OPTIMIZER(SignSgd, "x - rate sign(g)")  // optimizer_registry.h
 #ifndef NN_OPTIMIZER_H_
 #define NN_OPTIMIZER_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "nn/optimizer.pb.h"
+#include "nn/config_problems.h"
 #include "nn/parameters.h"
 #include "nn/slab.h"
+#include "nn/slab_chunks.h"
+#include "nn/worker_pool.h"
 
 namespace regard {
 
+// One update of consecutive elements of one parameter.
+template <typename T>
+struct ParameterUpdate {
+  int64_t size;
+  T* values;             // [size]
+  const T* gradient;     // [size], before clipping
+  T clip_factor;         // to multiply the gradient with
+  int64_t offset;        // of the elements in the slabs of the state
+  double learning_rate;  // the schedule's times the parameter's own scale
+  bool weight_decay;     // whether weight decay applies to the parameter
+  int64_t number;        // of the update, counted from 1
+};
+
+// Not copyable.
 template <typename T>
 class Optimizer {
  public:
-  static constexpr int64_t kChunk = 4096;  // elements
-
-  // One number per parameter that is kept from update to update.
-  struct Moment {
-    const char* name;  // "momentum", "first_moment", "second_moment"
-    Slab<T> values;    // laid out as the parameters
+  // One number per parameter element that is kept between updates. A checkpoint
+  // stores it as one tensor per parameter, "NAME/PARAMETER".
+  struct State {
+    std::string name;  // "momentum", "first_moment"
+    Slab<T> values;    // laid out as the parameters; zero at first
   };
 
-  struct UpdateStatistics {
-    double gradient_norm;  // before clipping
-    double clip_factor;    // 1 where nothing was clipped
+  struct Step {
+    double learning_rate = 0;
+    double clip_factor = 1;
+    absl::Span<const T> gradient;  // a slab
   };
 
-  // `config` is valid; `parameters` is finalized and outlives this.
-  Optimizer(const OptimizerConfig& config, ParameterStore<T>& parameters);
-
+  virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  int64_t num_chunks() const {
-    return static_cast<int64_t>(squared_norms_.size());
-  }
+  // Updates all trainable parameters. The bits do not depend on the number of
+  // threads; no heap allocation.
+  void Update(const Step& step, WorkerPool& pool);
 
-  // Starts adding the gradients of one batch; nobody else writes to `shards`,
-  // at least one, until the next call or the end of the update. Where an update
-  // is one batch, the sum takes the place of the first shard's gradients.
-  // Batches of one update are summed: their denominators are to be those of all
-  // of them together.
-  void BeginReduction(absl::Span<GradientSlab<T>* const> shards);
-  void ReduceChunk(int64_t chunk);
-
-  // Whether accumulate_batches were reduced, so that an update is due.
-  bool ready() const { return batches_ == accumulate_batches_; }
-
-  // Fixes the clip factor and the numbers of this update.
-  UpdateStatistics BeginUpdate(double learning_rate);
-  void UpdateChunk(int64_t chunk);
-
-  // Both passes on this thread.
-  void Reduce(absl::Span<GradientSlab<T>* const> shards);
-  UpdateStatistics Update(double learning_rate);
-
-  // The gradient as last reduced, before clipping; empty before that. Where an
-  // update is one batch it stands in the first shard, until its next step.
-  absl::Span<const T> gradient() const {
-    const int64_t size = gradient_ == nullptr ? 0 : parameters_.slab_size();
-    return absl::MakeConstSpan(gradient_, static_cast<size_t>(size));
-  }
-
-  // The state that a checkpoint keeps.
+  // All that a checkpoint keeps of an optimizer.
   int64_t updates() const { return updates_; }
   void set_updates(int64_t updates) { updates_ = updates; }
-  absl::Span<Moment> moments() { return absl::MakeSpan(moments_); }
+  absl::Span<State> state() { return absl::MakeSpan(state_); }
+
+  // A rule with limits on its options declares its own.
+  static void Validate(const auto& /*options*/, ConfigProblems&) {}
+
+ protected:
+  // `parameters` is finalized and outlives this.
+  Optimizer(ParameterStore<T>& parameters,
+            const std::vector<std::string>& state_names);
+
+  // Applies the rule. Calls for different elements run at the same time.
+  virtual void Apply(const ParameterUpdate<T>& update) = 0;
+
+  // The part of state `index` that belongs to the elements of `update`.
+  T* StateOf(int index, const ParameterUpdate<T>& update) {
+    return state_[index].values.data() + update.offset;
+  }
 
  private:
-  // A part of a chunk in one parameter.
-  struct Range {
-    int64_t begin;
-    int64_t end;
-    double learning_rate_scale;
-    bool weight_decay;
-  };
-
-  // A part of a chunk that a shard's gradient has or lacks as a whole: a row,
-  // or a part of it, of a sparse gradient.
-  struct Piece {
-    int64_t begin;
-    int64_t end;
-    int32_t parameter;  // kDense where every shard has it
-    int64_t row;
-  };
-  static constexpr int32_t kDense = -1;
-
-  void CutIntoRanges();
-  void CutIntoPieces();
-  void UpdateSgd(const Range& range);
-  void UpdateAdam(const Range& range);
-
-  const OptimizerConfig config_;
-  const int32_t accumulate_batches_;
   ParameterStore<T>& parameters_;
-  Slab<T> batches_sum_;    // empty where an update is one batch
-  T* gradient_ = nullptr;  // the sum: batches_sum_ or the first shard
-  std::vector<Moment> moments_;
-  std::vector<double> squared_norms_;     // of each chunk of gradient_
-  std::vector<Range> ranges_;             // of trainable parameters
-  std::vector<int64_t> first_range_;      // of each chunk, and the end
-  std::vector<Piece> pieces_;             // of the slab
-  std::vector<int64_t> first_piece_;      // of each chunk, and the end
-  std::vector<GradientSlab<T>*> shards_;  // between BeginReduction and ready
-  int32_t batches_ = 0;                   // reduced for the coming update
+  const SlabChunks chunks_;
+  std::vector<State> state_;
   int64_t updates_ = 0;
-
-  // Of the current update.
-  double learning_rate_ = 0;
-  double clip_factor_ = 1;
 };
+
+// The factor that bounds a gradient's norm by `max_norm` > 0, as
+// torch.nn.utils.clip_grad_norm_; 1 if max_norm is 0.
+double ClipFactor(double gradient_norm, double max_norm);
 
 extern template class Optimizer<float>;
 extern template class Optimizer<double>;

@@ -1,14 +1,18 @@
-// What an optimiser's config must satisfy; past it, code trusts the config.
+// What an optimizer's config must satisfy; past it, code trusts the config.
 #ifndef NN_OPTIMIZER_VALIDATION_H_
 #define NN_OPTIMIZER_VALIDATION_H_
 
 #include "nn/config_problems.h"
 #include "nn/optimizer.pb.h"
+#include "nn/optimizer_registry.h"
+#include "nn/schedule_registry.h"
 
 namespace regard {
 
-void Validate(const OptimizerConfig& config, ConfigProblems& problems);
-void Validate(const ScheduleConfig& config, ConfigProblems& problems);
+void ValidateOptimizer(const OptimizerConfig& config,
+                       const OptimizerRegistry& optimizers,
+                       const ScheduleRegistry& schedules,
+                       ConfigProblems& problems);
 
 }  // namespace regard
 

@@ -8,6 +8,10 @@
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
 #include "nn/optimizer.pb.h"
+#include "nn/optimizer_registry.h"
+#include "nn/optimizers/built_in_optimizers.h"
+#include "nn/schedule_registry.h"
+#include "nn/schedules/built_in_schedules.h"
 
 namespace regard {
 namespace {
@@ -18,8 +22,12 @@ using ::testing::IsEmpty;
 std::vector<std::string> WrongPaths(const std::string& text) {
   OptimizerConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  OptimizerRegistry optimizers;
+  RegisterBuiltInOptimizers(optimizers);
+  ScheduleRegistry schedules;
+  RegisterBuiltInSchedules(schedules);
   ConfigProblems problems;
-  Validate(config, problems);
+  ValidateOptimizer(config, optimizers, schedules, problems);
   std::vector<std::string> paths;
   for (const auto& problem : problems.problems()) paths.push_back(problem.path);
   return paths;
@@ -52,6 +60,27 @@ TEST(OptimizerValidationTest, EveryProblemIsReportedUnderItsPath) {
                           "schedule.reduce_on_plateau.decay",
                           "schedule.reduce_on_plateau.patience",
                           "schedule.reduce_on_plateau.threshold"));
+}
+
+// Numbers are used as floats, with denormal ones flushed to zero: an epsilon
+// of 1e-40 would make 0 / 0 of a parameter without gradient.
+TEST(OptimizerValidationTest, WhatIsZeroOrInfiniteAsAFloatIsRefused) {
+  for (const std::string rule : {"adam", "adamw"}) {
+    EXPECT_THAT(WrongPaths(rule + " { epsilon: 1e-40 }"),
+                ElementsAre(rule + ".epsilon"));
+    EXPECT_THAT(WrongPaths(rule + " { epsilon: 1e-30 }"), IsEmpty());
+    EXPECT_THAT(WrongPaths(rule + " { beta1: 0.99999999 }"),
+                ElementsAre(rule + ".beta1"));
+    EXPECT_THAT(WrongPaths(rule + " { beta2: 0.99999999 }"),
+                ElementsAre(rule + ".beta2"));
+    EXPECT_THAT(WrongPaths(rule + " { weight_decay: 1e39 }"),
+                ElementsAre(rule + ".weight_decay"));
+  }
+  EXPECT_THAT(WrongPaths("sgd { momentum: 0.99999999 weight_decay: inf }"),
+              ElementsAre("sgd.momentum", "sgd.weight_decay"));
+  EXPECT_THAT(WrongPaths("learning_rate: 1e-40"), ElementsAre("learning_rate"));
+  EXPECT_THAT(WrongPaths("learning_rate: 1e39"), ElementsAre("learning_rate"));
+  EXPECT_THAT(WrongPaths("clip_norm: 1e39"), ElementsAre("clip_norm"));
 }
 
 TEST(OptimizerValidationTest, NesterovNeedsMomentum) {

@@ -162,7 +162,7 @@ void GradientSlab<T>::SetTouched(const ParameterInfo& info, int32_t index,
 }
 
 template <typename T>
-void GradientSlab<T>::TouchLike(const GradientSlab& other) {
+void GradientSlab<T>::MarkTouched(const GradientSlab& other) {
   for (size_t i = 0; i < touched_.size(); ++i) touched_[i] |= other.touched_[i];
   for (size_t i = 0; i < touched_rows_.size(); ++i) {
     touched_rows_[i] |= other.touched_rows_[i];

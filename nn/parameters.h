@@ -189,9 +189,9 @@ class GradientSlab {
   // of one that it did not.
   void SetTouched(const ParameterInfo& info, int32_t index, bool touched);
 
-  // What `other` touched counts as touched here, too: its values are about to
-  // be added to these.
-  void TouchLike(const GradientSlab& other);
+  // Marks as touched what `other` touched; for when its values are added to
+  // these.
+  void MarkTouched(const GradientSlab& other);
 
  private:
   Slab<T> values_;

@@ -15,15 +15,19 @@
 #include "gtest/gtest.h"
 #include "nn/embedding.h"
 #include "nn/forward.h"
+#include "nn/gradient_reducer.h"
 #include "nn/initializers.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
+#include "nn/optimizer_registry.h"
+#include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
 #include "nn/recurrent.h"
 #include "nn/recurrent.pb.h"
 #include "nn/testing/fixture.h"
+#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {
@@ -194,21 +198,30 @@ void ExpectOptimizerParity(const std::string& name, const std::string& text) {
   const Fixture fixture(name);
   OptimizerConfig config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
-  config.set_clip_norm(fixture["clip_norm"].values[0]);
   ParameterStore<float> store;
   const Parameter<float> w = store.Root().Add("w", {6}, Zeros());
   store.Finalize(0);
-  GradientSlab<float> gradients(store);
-  Optimizer<float> optimizer(config, store);
+  WorkerPool pool(1);
+  GradientReducer<float> reducer(store, /*num_shards=*/1,
+                                 /*accumulate_batches=*/1, pool);
+  OptimizerRegistry optimizers;
+  RegisterBuiltInOptimizers(optimizers);
+  const auto optimizer = optimizers.Create(config, store);
   const auto set = [](absl::Span<float> to, const std::vector<double>& from) {
     std::copy(from.begin(), from.end(), to.begin());
   };
   set(store.value(w), fixture["start"].values);
   for (int step = 0; step < 10; ++step) {
-    set(store.Segment(gradients.values(), w),
-        fixture[absl::StrCat("grad.", step)].values);
-    optimizer.Reduce({&gradients});
-    optimizer.Update(0.1);
+    reducer.AddBatch([&](int, int, GradientSlab<float>& gradients) {
+      set(store.Segment(gradients.values(), w),
+          fixture[absl::StrCat("grad.", step)].values);
+    });
+    optimizer->Update(
+        {.learning_rate = 0.1,
+         .clip_factor = ClipFactor(reducer.gradient_norm(),
+                                   fixture["clip_norm"].values[0]),
+         .gradient = reducer.gradient()},
+        pool);
     ExpectParity(store.value(w), fixture[absl::StrCat("value.", step)],
                  absl::StrCat("step ", step));
   }

@@ -16,10 +16,12 @@
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
+#include "nn/optimizer_registry.h"
+#include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
 #include "nn/recurrent.pb.h"
+#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {
@@ -143,8 +145,10 @@ TEST_P(RecurrentKinds, OverfitsATinyBatch) {
   const Recurrent<double> layer(store.Root(), Config(GetParam()), 2);
   store.Finalize(1);
   GradientSlab<double> gradients(store);
-  OptimizerConfig config;
-  Optimizer<double> optimizer(config, store);
+  OptimizerRegistry optimizers;
+  RegisterBuiltInOptimizers(optimizers);
+  const auto optimizer = optimizers.Create(OptimizerConfig(), store);
+  WorkerPool pool(1);
   Tape<double> tape;
   Forward<double> forward(tape, store, &gradients);
   double loss = 1;
@@ -156,8 +160,8 @@ TEST_P(RecurrentKinds, OverfitsATinyBatch) {
         layer.Output(layer.Run(forward, x, {}).final_state), target);
     loss = error.item();
     forward.Backward({error}, {1.0});
-    optimizer.Reduce({&gradients});
-    optimizer.Update(0.02);
+    optimizer->Update({.learning_rate = 0.02, .gradient = gradients.values()},
+                      pool);
   }
   EXPECT_LT(loss, 0.01);
 }

@@ -1,46 +1,63 @@
-// The learning rate as a function of the update, and of what was observed.
+// Schedules: the learning rate as a function of the update, and of what was
+// observed.
+//
+// One schedule is one file of nn/schedules/:
+//
+//   class Halfway : public Schedule {
+//    public:
+//     using Options = HalfwayScheduleConfig;  // a message
+//
+//     Halfway(const Options&, const ScheduleContext& context)
+//         : context_(context) {}
+//
+//     double LearningRate(int64_t update) const override {
+//       const bool late = update > context_.total_updates / 2;
+//       return context_.learning_rate * (late ? 0.1 : 1);
+//     }
+//
+//    private:
+//     const ScheduleContext context_;
+//   };
+//
+//   REGARD_SCHEDULE(Halfway, "a tenth from half of the run on")
 #ifndef NN_SCHEDULE_H_
 #define NN_SCHEDULE_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 
-#include "nn/optimizer.pb.h"
+#include "nn/config_problems.h"
 
 namespace regard {
 
-// base^exponent by repeated squaring: the same bits from every C library.
-double IntegerPower(double base, int64_t exponent);
-
-// What a checkpoint keeps of a schedule; the update itself is the trainer's.
-struct ScheduleState {
-  double factor = 1;            // reached by reduce_on_plateau
-  bool has_best = false;        // whether a metric was observed
-  double best = 0;              // of the metric
-  int32_t bad_evaluations = 0;  // since the best
+// What a schedule knows of its run.
+struct ScheduleContext {
+  double learning_rate = 0;   // of the optimizer's config
+  int64_t total_updates = 0;  // of the whole run
 };
+
+// What a checkpoint keeps of a schedule: named numbers.
+using ScheduleState = std::map<std::string, double>;
 
 class Schedule {
  public:
-  // `config` is valid.
-  explicit Schedule(const OptimizerConfig& config);
+  virtual ~Schedule() = default;
 
   // The rate of update number `update`, counted from 1.
-  double LearningRate(int64_t update) const;
+  virtual double LearningRate(int64_t update) const = 0;
 
-  // Metric that Observe() wants, such as "dev/loss"; empty for none.
-  std::string metric() const;
-  void Observe(double metric);
+  // The metric that Observe() takes, such as "dev/loss"; empty for none.
+  virtual std::string metric() const { return ""; }
+  virtual void Observe(double /*metric*/) {}
 
-  const ScheduleState& state() const { return state_; }
-  void set_state(const ScheduleState& state) { state_ = state; }
+  // Empty for a schedule that observes nothing: the update is its whole state.
+  // Numbers that `state` lacks keep their first values.
+  virtual ScheduleState state() const { return {}; }
+  virtual void set_state(const ScheduleState& /*state*/) {}
 
- private:
-  double Factor(int64_t update) const;
-
-  ScheduleConfig config_;
-  double learning_rate_;
-  ScheduleState state_;
+  // A schedule with limits on its options declares its own.
+  static void Validate(const auto& /*options*/, ConfigProblems&) {}
 };
 
 }  // namespace regard

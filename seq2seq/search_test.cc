@@ -22,9 +22,11 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
+#include "nn/optimizer_registry.h"
+#include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
+#include "nn/worker_pool.h"
 #include "seq2seq/batch.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/seq2seq_model.h"
@@ -452,10 +454,10 @@ TEST(OverfitTest, ATinyModelLearnsItsSentences) {
     examples.push_back(i);
   }
   GradientSlab<float> gradients(model.store());
-  GradientSlab<float>* const shards[] = {&gradients};
-  const auto config =
-      Parse<OptimizerConfig>("adam {} learning_rate: 0.01 clip_norm: 1");
-  Optimizer<float> optimizer(config, model.store());
+  WorkerPool pool(1);
+  OptimizerRegistry optimizers;
+  RegisterBuiltInOptimizers(optimizers);
+  const auto optimizer = optimizers.Create(OptimizerConfig(), model.store());
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), &gradients);
   double loss = 0;
@@ -472,8 +474,8 @@ TEST(OverfitTest, ATinyModelLearnsItsSentences) {
     const double seeds[] = {1.0 / 8};
     loss = static_cast<double>(sums[0].item()) / 8;
     forward.Backward(sums, seeds);
-    optimizer.Reduce(shards);
-    optimizer.Update(0.01);
+    optimizer->Update({.learning_rate = 0.01, .gradient = gradients.values()},
+                      pool);
   }
   EXPECT_LT(loss, 0.05);
   for (const EncodedPair& pair : pairs) {

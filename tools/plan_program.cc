@@ -1,8 +1,10 @@
 #include "tools/plan_program.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,7 +21,7 @@ namespace {
 constexpr char kUsage[] =
     "Says what an experiment takes, without training it: layers, shapes,\n"
     "parameters, memory and work.\n\n"
-    "  plan --config=FILE [--set PATH=VALUE]...\n"
+    "  plan --config=FILE [--set PATH=VALUE]... [--threads=N]\n"
     "       [--source_vocabulary=N --target_vocabulary=N\n"
     "        [--source_words=N] [--target_words=N]]";
 constexpr int kMostVocabulary = 10'000'000;
@@ -28,6 +30,7 @@ constexpr int kMostWords = 10'000;
 struct Arguments {
   std::string config;
   std::vector<std::string> overrides;
+  int threads = 0;
   AssumedSentences assumed;
 };
 
@@ -37,6 +40,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Text("config", &arguments->config, "the experiment");
   line.Repeated("set", &arguments->overrides,
                 "changes a field of the config; may be repeated");
+  line.Number("threads", &arguments->threads, 1, 1024,
+              "threads of the training; without it, one per core");
   line.Number("source_vocabulary", &assumed.source_vocabulary, 4,
               kMostVocabulary,
               "words a side, reserved ones included; data is then not read");
@@ -70,8 +75,12 @@ absl::Status Plan(const Arguments& arguments, const ScorerRegistry& scorers) {
     return error("error: --source_vocabulary: this model reads no words");
   }
   if (source) assumed = arguments.assumed;
+  const int threads =
+      arguments.threads > 0
+          ? arguments.threads
+          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   REGARD_ASSIGN_OR_RETURN(const ResourcePlan plan,
-                          MakeResourcePlan(config, scorers, assumed));
+                          MakeResourcePlan(config, threads, scorers, assumed));
   std::fputs(ResourcePlanText(plan, config).c_str(), stdout);
   return absl::OkStatus();
 }

@@ -8,6 +8,8 @@
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "nn/optimizer.pb.h"
+#include "nn/optimizer_registry.h"
+#include "nn/optimizers/built_in_optimizers.h"
 
 namespace regard {
 
@@ -15,24 +17,23 @@ namespace {
 
 constexpr double kLearningRate = 1e-3;
 
-OptimizerConfig AdamClippedToOne() {
+constexpr double kMaxNorm = 1;
+
+std::unique_ptr<Optimizer<float>> MakeAdam(ParameterStore<float>& parameters) {
+  OptimizerRegistry optimizers;
+  RegisterBuiltInOptimizers(optimizers);
   OptimizerConfig config;
   config.mutable_adam();
-  config.set_clip_norm(1);
-  return config;
+  return optimizers.Create(config, parameters);
 }
 
 }  // namespace
 
-struct TrainingWork::Shard {
-  Shard(const ParameterStore<float>& parameters, size_t terms)
-      : gradients(parameters),
-        forward(tape, parameters, &gradients),
-        sums(terms),
-        seeds(terms) {}
+struct TrainingWork::Worker {
+  Worker(const ParameterStore<float>& parameters, size_t terms)
+      : forward(tape, parameters, nullptr), sums(terms), seeds(terms) {}
 
   Tape<float> tape;
-  GradientSlab<float> gradients;
   Forward<float> forward;
   std::vector<Var<float>> sums;
   std::vector<double> seeds;
@@ -45,62 +46,62 @@ TrainingWork::TrainingWork(std::unique_ptr<Model<float>> model, int shards,
       pool_(std::min(threads, shards)),
       examples_(static_cast<size_t>(model_->num_examples())),
       denominators_(model_->loss_terms().size()),
-      optimizer_(AdamClippedToOne(), model_->parameters()) {
+      reducer_(model_->parameters(), shards, /*accumulate_batches=*/1, pool_),
+      shard_losses_(static_cast<size_t>(shards)),
+      optimizer_(MakeAdam(model_->parameters())) {
   std::iota(examples_.begin(), examples_.end(), 0);
-  for (int i = 0; i < shards; ++i) {
-    shards_.push_back(std::make_unique<Shard>(model_->parameters(),
-                                              model_->loss_terms().size()));
-    gradients_.push_back(&shards_.back()->gradients);
+  for (int i = 0; i < reducer_.num_workers(); ++i) {
+    workers_.push_back(std::make_unique<Worker>(model_->parameters(),
+                                                model_->loss_terms().size()));
   }
 }
 
 TrainingWork::~TrainingWork() = default;
 
-void TrainingWork::RunShard(int64_t index) {
+void TrainingWork::ComputeShard(int shard, Worker& worker,
+                                GradientSlab<float>& gradients) {
   FlushDenormalsToZero();
-  Shard& shard = *shards_[static_cast<size_t>(index)];
   const size_t size = examples_.size();
-  const size_t begin = size * static_cast<size_t>(index) / shards_.size();
-  const size_t end = size * static_cast<size_t>(index + 1) / shards_.size();
+  const auto index = static_cast<size_t>(shard);
+  const size_t begin = size * index / shard_losses_.size();
+  const size_t end = size * (index + 1) / shard_losses_.size();
   const auto examples =
       absl::MakeConstSpan(examples_).subspan(begin, end - begin);
-  shard.forward.BeginStep();
-  shard.tape.set_training(true);
-  model_->Loss(shard.forward, examples, denominators_,
-               absl::MakeSpan(shard.sums));
-  for (size_t i = 0; i < shard.sums.size(); ++i) {
-    shard.seeds[i] = model_->loss_terms()[i].weight / denominators_[i];
+  worker.forward.set_gradients(&gradients);
+  worker.forward.BeginStep();
+  worker.tape.set_training(true);
+  model_->Loss(worker.forward, examples, denominators_,
+               absl::MakeSpan(worker.sums));
+  double loss = 0;
+  for (size_t i = 0; i < worker.sums.size(); ++i) {
+    worker.seeds[i] = model_->loss_terms()[i].weight / denominators_[i];
+    loss += static_cast<double>(worker.sums[i].item()) * worker.seeds[i];
   }
-  shard.forward.Backward(shard.sums, shard.seeds);
+  shard_losses_[index] = loss;
+  worker.forward.Backward(worker.sums, worker.seeds);
 }
 
 void TrainingWork::Step() {
   model_->Denominators(examples_, absl::MakeSpan(denominators_));
-  pool_.Run(static_cast<int64_t>(shards_.size()),
-            [this](int64_t i) { RunShard(i); });
-  optimizer_.BeginReduction(gradients_);
-  pool_.Run(optimizer_.num_chunks(),
-            [this](int64_t i) { optimizer_.ReduceChunk(i); });
-  gradient_norm_ = optimizer_.BeginUpdate(kLearningRate).gradient_norm;
+  reducer_.AddBatch(
+      [this](int worker, int shard, GradientSlab<float>& gradients) {
+        ComputeShard(shard, *workers_[static_cast<size_t>(worker)], gradients);
+      });
   if (!update_) return;
-  pool_.Run(optimizer_.num_chunks(),
-            [this](int64_t i) { optimizer_.UpdateChunk(i); });
-}
-
-double TrainingWork::loss() const {
-  double loss = 0;
-  for (const auto& shard : shards_) {
-    for (size_t i = 0; i < shard->sums.size(); ++i) {
-      loss += static_cast<double>(shard->sums[i].item()) * shard->seeds[i];
-    }
-  }
-  return loss;
+  optimizer_->Update(
+      {.learning_rate = kLearningRate,
+       .clip_factor = ClipFactor(reducer_.gradient_norm(), kMaxNorm),
+       .gradient = reducer_.gradient()},
+      pool_);
 }
 
 std::vector<double> TrainingWork::Check() {
+  const auto loss = [this] {
+    return std::accumulate(shard_losses_.begin(), shard_losses_.end(), 0.0);
+  };
   Step();
   const double first = loss();
-  if (!update_) return {first, gradient_norm_};
+  if (!update_) return {first, reducer_.gradient_norm()};
   for (int i = 0; i < 4; ++i) Step();
   return {first, loss()};
 }

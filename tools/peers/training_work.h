@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "nn/gradient_reducer.h"
 #include "nn/model.h"
 #include "nn/optimizer.h"
 #include "nn/worker_pool.h"
@@ -28,20 +29,19 @@ class TrainingWork : public TimedWork {
   void Step() override;
 
  private:
-  struct Shard;
+  struct Worker;
 
-  void RunShard(int64_t index);
-  double loss() const;
+  void ComputeShard(int shard, Worker& worker, GradientSlab<float>& gradients);
 
   const std::unique_ptr<Model<float>> model_;
   const bool update_;
   WorkerPool pool_;
   std::vector<int64_t> examples_;
   std::vector<double> denominators_;
-  std::vector<std::unique_ptr<Shard>> shards_;
-  std::vector<GradientSlab<float>*> gradients_;
-  Optimizer<float> optimizer_;
-  double gradient_norm_ = 0;
+  GradientReducer<float> reducer_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<double> shard_losses_;
+  const std::unique_ptr<Optimizer<float>> optimizer_;
 };
 
 }  // namespace regard

@@ -1,0 +1,16 @@
+#include "nn/optimizers/built_in_optimizers.h"
+
+namespace regard {
+
+// Each is defined by REGARD_OPTIMIZER in a file of this folder.
+void RegisterAdam(OptimizerRegistry& optimizers);
+void RegisterAdamW(OptimizerRegistry& optimizers);
+void RegisterSgd(OptimizerRegistry& optimizers);
+
+void RegisterBuiltInOptimizers(OptimizerRegistry& optimizers) {
+  RegisterAdam(optimizers);
+  RegisterAdamW(optimizers);
+  RegisterSgd(optimizers);
+}
+
+}  // namespace regard

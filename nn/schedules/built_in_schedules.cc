@@ -1,0 +1,18 @@
+#include "nn/schedules/built_in_schedules.h"
+
+namespace regard {
+
+// Each is defined by REGARD_SCHEDULE in a file of this folder.
+void RegisterConstantSchedule(ScheduleRegistry& schedules);
+void RegisterExponentialSchedule(ScheduleRegistry& schedules);
+void RegisterInverseSquareRootSchedule(ScheduleRegistry& schedules);
+void RegisterReduceOnPlateauSchedule(ScheduleRegistry& schedules);
+
+void RegisterBuiltInSchedules(ScheduleRegistry& schedules) {
+  RegisterConstantSchedule(schedules);
+  RegisterExponentialSchedule(schedules);
+  RegisterInverseSquareRootSchedule(schedules);
+  RegisterReduceOnPlateauSchedule(schedules);
+}
+
+}  // namespace regard

@@ -1,0 +1,35 @@
+#include <cstdint>
+
+#include "autodiff/kernels/integer_power.h"
+#include "nn/schedule_registry.h"
+#include "nn/schedules/exponential.pb.h"
+
+namespace regard {
+
+class ExponentialSchedule : public Schedule {
+ public:
+  using Options = ExponentialScheduleConfig;
+
+  ExponentialSchedule(const Options& options, const ScheduleContext& context)
+      : options_(options), learning_rate_(context.learning_rate) {}
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    problems.RequireInRange("decay", options.decay(), 1e-6, 1);
+    problems.RequireInRange("interval", static_cast<double>(options.interval()),
+                            1, 1e12);
+  }
+
+  double LearningRate(int64_t update) const override {
+    return learning_rate_ *
+           IntegerPower(options_.decay(), (update - 1) / options_.interval());
+  }
+
+ private:
+  const Options options_;
+  const double learning_rate_;
+};
+
+REGARD_SCHEDULE(ExponentialSchedule,
+                "rate decay^floor((update - 1) / interval)")
+
+}  // namespace regard

@@ -1,0 +1,86 @@
+// PyTorch's ReduceLROnPlateau, with a relative threshold.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "nn/schedule_registry.h"
+#include "nn/schedules/reduce_on_plateau.pb.h"
+
+namespace regard {
+
+class ReduceOnPlateauSchedule : public Schedule {
+ public:
+  using Options = ReduceOnPlateauScheduleConfig;
+
+  ReduceOnPlateauSchedule(const Options& options,
+                          const ScheduleContext& context)
+      : options_(options), learning_rate_(context.learning_rate) {}
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    if (options.metric().empty()) problems.Add("metric", "names no metric");
+    problems.RequireInRange("decay", options.decay(), 1e-6, 0.999999);
+    problems.RequireInRange("patience", options.patience(), 0, 1e6);
+    problems.RequireInRange("min_learning_rate", options.min_learning_rate(), 0,
+                            1e6);
+    problems.RequireInRange("threshold", options.threshold(), 0, 0.999999);
+  }
+
+  double LearningRate(int64_t) const override {
+    // A rate that starts below the minimum stays as it is.
+    return std::max(learning_rate_ * factor_,
+                    std::min(options_.min_learning_rate(), learning_rate_));
+  }
+
+  std::string metric() const override { return options_.metric(); }
+
+  void Observe(double metric) override {
+    if (Improves(metric)) {
+      best_ = metric;
+      bad_evaluations_ = 0;
+    } else if (++bad_evaluations_ > options_.patience()) {
+      factor_ *= options_.decay();
+      bad_evaluations_ = 0;
+    }
+  }
+
+  ScheduleState state() const override {
+    ScheduleState state = {
+        {"factor", factor_},
+        {"bad_evaluations", static_cast<double>(bad_evaluations_)}};
+    if (best_.has_value()) state["best"] = *best_;
+    return state;
+  }
+
+  void set_state(const ScheduleState& state) override {
+    for (const auto& [name, value] : state) {
+      if (name == "factor") factor_ = value;
+      if (name == "best") best_ = value;
+      if (name == "bad_evaluations") {
+        bad_evaluations_ = static_cast<int64_t>(value);
+      }
+    }
+  }
+
+ private:
+  // An infinite best value would have an undefined margin.
+  bool Improves(double metric) const {
+    if (!std::isfinite(metric)) return false;
+    if (!best_.has_value()) return true;
+    const double margin = options_.threshold() * std::abs(*best_);
+    return options_.higher_is_better() ? metric > *best_ + margin
+                                       : metric < *best_ - margin;
+  }
+
+  const Options options_;
+  const double learning_rate_;
+  double factor_ = 1;            // of the learning rate
+  std::optional<double> best_;   // finite
+  int64_t bad_evaluations_ = 0;  // since the best
+};
+
+REGARD_SCHEDULE(ReduceOnPlateauSchedule,
+                "rate decay^(times that the metric stopped improving)")
+
+}  // namespace regard

@@ -1,0 +1,124 @@
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/optimizer.pb.h"
+#include "nn/schedule.h"
+#include "nn/schedule_registry.h"
+#include "nn/schedules/built_in_schedules.h"
+
+namespace regard {
+namespace {
+
+std::unique_ptr<Schedule> Make(const std::string& text) {
+  OptimizerConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  ScheduleRegistry schedules;
+  RegisterBuiltInSchedules(schedules);
+  return schedules.Create(config.schedule(),
+                          {.learning_rate = config.learning_rate()});
+}
+
+TEST(ScheduleTest, ConstantIsTheDefault) {
+  const std::unique_ptr<Schedule> schedule = Make("learning_rate: 0.25");
+  EXPECT_EQ(schedule->LearningRate(1), 0.25);
+  EXPECT_EQ(schedule->LearningRate(1000000), 0.25);
+  EXPECT_EQ(schedule->metric(), "");
+}
+
+TEST(ScheduleTest, ExponentialFallsInSteps) {
+  const std::unique_ptr<Schedule> schedule = Make(
+      "learning_rate: 8 schedule { exponential { decay: 0.5 interval: 10 } }");
+  EXPECT_EQ(schedule->LearningRate(1), 8);
+  EXPECT_EQ(schedule->LearningRate(10), 8);
+  EXPECT_EQ(schedule->LearningRate(11), 4);
+  EXPECT_EQ(schedule->LearningRate(31), 1);
+}
+
+TEST(ScheduleTest, InverseSquareRootWarmsUpThenFalls) {
+  const std::unique_ptr<Schedule> schedule =
+      Make("learning_rate: 2 schedule { inverse_square_root { warmup: 100 } }");
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(1), 0.02);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(50), 1);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(100), 2);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(400), 1);
+}
+
+TEST(ScheduleTest, PlateauWaitsThenReduces) {
+  const std::unique_ptr<Schedule> schedule = Make(
+      "learning_rate: 1 schedule { reduce_on_plateau {"
+      " patience: 1 decay: 0.5 min_learning_rate: 0.3 threshold: 0.01 } }");
+  EXPECT_EQ(schedule->metric(), "dev/loss");
+  schedule->Observe(10);
+  schedule->Observe(9.95);  // not 1 % better
+  EXPECT_EQ(schedule->LearningRate(2), 1);
+  schedule->Observe(10);
+  EXPECT_EQ(schedule->LearningRate(3), 0.5);
+  schedule->Observe(5);
+  schedule->Observe(6);
+  schedule->Observe(NAN);  // no improvement either
+  EXPECT_EQ(schedule->LearningRate(6), 0.3);
+}
+
+TEST(ScheduleTest, PlateauOfAMetricToMaximise) {
+  const std::unique_ptr<Schedule> schedule = Make(
+      "learning_rate: 1 schedule { reduce_on_plateau { metric: 'dev/bleu'"
+      " higher_is_better: true patience: 0 } }");
+  schedule->Observe(0.1);
+  schedule->Observe(0.2);
+  EXPECT_EQ(schedule->LearningRate(1), 1);
+  schedule->Observe(0.2);
+  EXPECT_EQ(schedule->LearningRate(1), 0.5);
+}
+
+TEST(ScheduleTest, StateContinuesWhereItStopped) {
+  const std::string text =
+      "learning_rate: 1 schedule { reduce_on_plateau { patience: 1 } }";
+  const std::unique_ptr<Schedule> whole = Make(text);
+  const std::unique_ptr<Schedule> first = Make(text);
+  for (const double metric : {3.0, 3.0}) {
+    whole->Observe(metric);
+    first->Observe(metric);
+  }
+  const std::unique_ptr<Schedule> second = Make(text);
+  second->set_state(first->state());
+  whole->Observe(3);
+  second->Observe(3);
+  EXPECT_EQ(whole->LearningRate(1), 0.5);
+  EXPECT_EQ(second->LearningRate(1), 0.5);
+}
+
+// An infinite best value would make every later comparison false.
+TEST(ScheduleTest, PlateauCountsWhatIsNotFiniteAsNoImprovement) {
+  for (const double bad : {NAN, INFINITY, -INFINITY}) {
+    const std::unique_ptr<Schedule> schedule =
+        Make("learning_rate: 1 schedule { reduce_on_plateau { patience: 1 } }");
+    schedule->Observe(bad);
+    EXPECT_EQ(schedule->LearningRate(1), 1) << bad;
+    schedule->Observe(10);
+    schedule->Observe(9);
+    schedule->Observe(8);
+    EXPECT_EQ(schedule->LearningRate(1), 1) << bad;
+    schedule->Observe(bad);
+    schedule->Observe(bad);
+    EXPECT_EQ(schedule->LearningRate(1), 0.5) << bad;
+  }
+}
+
+TEST(ScheduleTest, StateHasNamedNumbers) {
+  EXPECT_TRUE(Make("")->state().empty());
+  const std::unique_ptr<Schedule> schedule =
+      Make("schedule { reduce_on_plateau { patience: 0 } }");
+  EXPECT_EQ(schedule->state(),
+            (ScheduleState{{"factor", 1}, {"bad_evaluations", 0}}));
+  schedule->Observe(3);
+  schedule->Observe(4);
+  EXPECT_EQ(
+      schedule->state(),
+      (ScheduleState{{"factor", 0.5}, {"bad_evaluations", 0}, {"best", 3}}));
+}
+
+}  // namespace
+}  // namespace regard

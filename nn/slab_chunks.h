@@ -1,0 +1,49 @@
+// Cuts the slabs of a parameter store into chunks of equal size: the units of
+// work of gradient reduction and of parameter updates.
+#ifndef NN_SLAB_CHUNKS_H_
+#define NN_SLAB_CHUNKS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+class SlabChunks {
+ public:
+  static constexpr int64_t kElements = 4096;  // of a chunk; the last has fewer
+
+  // The part of one trainable parameter that lies in one chunk: elements
+  // [begin, end) of the slab.
+  struct Range {
+    int64_t begin;
+    int64_t end;
+    int32_t parameter;  // index in the store
+  };
+
+  // `store` is finalized.
+  template <typename T>
+  explicit SlabChunks(const ParameterStore<T>& store);
+
+  int64_t size() const { return static_cast<int64_t>(first_.size()) - 1; }
+
+  // The ranges of one chunk, in order. What lies between them is zero in every
+  // gradient.
+  absl::Span<const Range> operator[](int64_t chunk) const {
+    return absl::MakeConstSpan(ranges_).subspan(
+        first_[chunk], first_[chunk + 1] - first_[chunk]);
+  }
+
+ private:
+  std::vector<Range> ranges_;
+  std::vector<size_t> first_;  // range of each chunk, and the number of ranges
+};
+
+extern template SlabChunks::SlabChunks(const ParameterStore<float>&);
+extern template SlabChunks::SlabChunks(const ParameterStore<double>&);
+
+}  // namespace regard
+
+#endif  // NN_SLAB_CHUNKS_H_
