@@ -239,14 +239,11 @@ TEST(TapeTest, CheckedModeNamesAFaultInALaterContribution) {
 }
 
 TEST(TapeTest, CheckedModeNamesAFaultInPartsOfAGradient) {
-  for (const bool with_table : {false, true}) {
+  for (const bool sparse : {false, true}) {
     Tape<double> tape;
     tape.set_checked(true);
     std::vector<double> value(4), grad(4);
-    std::vector<uint8_t> touched(2);
-    Var<double> x = with_table ? tape.Table(value.data(), grad.data(), {2, 2},
-                                            touched.data())
-                               : tape.Leaf(value.data(), grad.data(), {2, 2});
+    Var<double> x = tape.Leaf(value.data(), grad.data(), {2, 2}, sparse);
     Var<double> y = tape.New({}, true);
     *y.data() = 0;
     for (const double share : {std::nan(""), 1.0}) {
@@ -258,6 +255,40 @@ TEST(TapeTest, CheckedModeNamesAFaultInPartsOfAGradient) {
     tape.Backward(y);
     EXPECT_THAT(tape.fault(), HasSubstr("NaN in a gradient made by Bad"));
   }
+}
+
+TEST(TapeTest, DeferredWorkRunsOnceAfterAllRecords) {
+  Tape<double> tape;
+  std::vector<int> order;
+  std::vector<int>* const ran = &order;
+  Var<double> y = tape.New({}, true);
+  *y.data() = 0;
+  tape.Record("Second", y, [=] { ran->push_back(2); });
+  tape.Record("First", y, [=, &tape] {
+    ran->push_back(1);
+    tape.Defer("Work", [=] { ran->push_back(3); });
+  });
+  tape.Backward(y);
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+}
+
+TEST(TapeTest, CheckedModeNamesAFaultInDeferredWork) {
+  Tape<double> tape;
+  tape.set_checked(true);
+  Var<double> x = tape.Input({1}, {0});
+  Var<double> y = tape.New({}, true);
+  *y.data() = 0;
+  {
+    NameScope<double> scope(tape, "layer");
+    tape.Record("Op", y, [=] {
+      x.tape().Defer("Work", [=] {
+        if (auto d = x.grad_ref()) d.AddEach([](int64_t) { return NAN; });
+      });
+    });
+  }
+  tape.Backward(y);
+  EXPECT_THAT(tape.fault(), HasSubstr("NaN in a gradient made by Work"));
+  EXPECT_THAT(tape.fault(), HasSubstr("at layer"));
 }
 
 TEST(TapeTest, CheckedModeNamesAFaultInTheSeed) {
