@@ -107,6 +107,18 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
   }
 }
 
+// Sequences of up to 10 and 15 symbols, each with an <eos>.
+TEST_F(BrokenConfigProgramTest, ScoresMustKnowTheDistancesOfTheData) {
+  EXPECT_THAT(
+      RefusalOfChange(
+          "data { reverse { max_length: 10 max_test_length: 15 } }\n"
+          "model {\n  attention {\n"
+          "    relative_dot { max_position: 8 }\n  }\n}"),
+      StartsWith("a.textproto:5:5: error: model.attention.relative_dot: knows "
+                 "distances between target and source positions up to 7; the "
+                 "longest sentences of the data, <eos> included, need "));
+}
+
 TEST_F(BrokenConfigProgramTest, SaysWhereToGetACorpus) {
   const std::string refusal =
       RefusalOfChange("data { path: \"gone.txt\" pairs {} }");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/report/run_results.h"
+#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 
@@ -28,6 +29,10 @@ class Task {
   virtual ~Task() = default;
 
   virtual Model<float>& model() = 0;
+
+  // Adds what in the config does not fit the data that was read, under paths
+  // relative to the experiment.
+  virtual void Validate(ConfigProblems& /*problems*/) const {}
 
   // `forward` has no gradients.
   virtual Showcase Show(Forward<float>& forward) const = 0;

@@ -19,6 +19,7 @@
 #include "autodiff/tape.h"
 #include "experiments/build_task.h"
 #include "experiments/command_line.h"
+#include "experiments/config/origins.h"
 #include "experiments/report/attention_file.h"
 #include "experiments/report/end_of_run.h"
 #include "experiments/run/file.h"
@@ -27,6 +28,7 @@
 #include "experiments/run_report.h"
 #include "experiments/stop_signal.h"
 #include "experiments/training_run.h"
+#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -103,6 +105,17 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
                       std::string(default_config)};
 }
 
+// The task of a config that fits the data.
+absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
+    const LoadedConfig& loaded, const ScorerRegistry& scorers) {
+  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
+                          BuildTask(loaded.config, scorers));
+  ConfigProblems problems;
+  task->Validate(problems);
+  REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
+  return task;
+}
+
 // What is wrong with the config and its data alone.
 absl::Status Check(const Arguments& arguments, const ScorerRegistry& scorers,
                    absl::string_view default_config) {
@@ -110,7 +123,7 @@ absl::Status Check(const Arguments& arguments, const ScorerRegistry& scorers,
                           SourceOf(arguments, default_config, std::nullopt));
   REGARD_ASSIGN_OR_RETURN(const LoadedConfig loaded,
                           LoadConfig(source, arguments.overrides, scorers));
-  return BuildTask(loaded.config, scorers).status();
+  return BuildFittingTask(loaded, scorers).status();
 }
 
 // Everything that can be wrong with what the user gave. A folder to resume is
@@ -131,7 +144,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
                           LoadConfig(source, arguments.overrides, scorers));
   REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
-                          BuildTask(loaded.config, scorers));
+                          BuildFittingTask(loaded, scorers));
   if (!folder.has_value()) {
     REGARD_ASSIGN_OR_RETURN(
         RunFolder opened,

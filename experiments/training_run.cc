@@ -34,12 +34,12 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         const ScorerRegistry& scorers) {
   LoadedConfig loaded;
   REGARD_ASSIGN_OR_RETURN(
-      const ConfigOrigins origins,
+      loaded.origins,
       ReadExperiment(source, overrides, scorers, &loaded.config));
-  for (const ConfigText& text : origins.texts()) {
+  for (const ConfigText& text : loaded.origins.texts()) {
     if (!text.is_override()) loaded.given = text.text();
   }
-  loaded.resolved = ResolvedConfig(loaded.config, origins);
+  loaded.resolved = ResolvedConfig(loaded.config, loaded.origins);
   return loaded;
 }
 

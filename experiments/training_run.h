@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
+#include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/event_log.h"
 #include "experiments/experiment.pb.h"
@@ -28,6 +29,7 @@ struct LoadedConfig {
   Experiment config;
   std::string given;     // text of the file that was named
   std::string resolved;  // in full, with where each value came from
+  ConfigOrigins origins;
 };
 
 // Reads and validates; the error is ready to print.

@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "attention/attention.pb.h"
+#include "attention/scoring_function.h"
 #include "autodiff/tape.h"
 #include "experiments/config/config_file.h"
 #include "experiments/data/corpus.h"
@@ -18,6 +20,8 @@
 #include "experiments/inspection.h"
 #include "experiments/run/file.h"
 #include "experiments/run/sha256.h"
+#include "nn/config_problems.h"
+#include "nn/option_registry.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
 #include "seq2seq/metrics/d2l_bleu.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -173,7 +177,8 @@ class TranslationTask : public Task {
  public:
   TranslationTask(const Experiment& config, const ScorerRegistry& scorers,
                   Vocabulary source, Vocabulary target, LoadedData data)
-      : digests_(std::move(data.digests)),
+      : attention_(config.model().attention()),
+        digests_(std::move(data.digests)),
         samples_(std::move(data.samples)),
         model_(config.model().encoder(), config.model().decoder(),
                config.model().attention(), scorers, std::move(source),
@@ -181,6 +186,7 @@ class TranslationTask : public Task {
                TranslationOptionsOf(config)) {}
 
   Model<float>& model() override { return model_; }
+  void Validate(ConfigProblems& problems) const override;
   Showcase Show(Forward<float>& forward) const override;
   std::vector<Explanation> Explain() const override;
 
@@ -201,10 +207,30 @@ class TranslationTask : public Task {
   LabelledMatrix HeatMap(const SentencePair& pair,
                          const Translation& translation) const;
 
+  Attention attention_;
   std::map<std::string, std::string> digests_;
   std::vector<SentencePair> samples_;
   TranslationModel model_;
 };
+
+// A decoder's query t attends from position t of the target to all positions of
+// the source.
+void TranslationTask::Validate(ConfigProblems& problems) const {
+  const int64_t known = model_.translator().model().LongestDistance();
+  if (known == kAnyDistance) return;
+  const int64_t longest = model_.LongestDistance();
+  if (longest <= known) return;
+  const ConfigProblems::Scope scope(problems, "model.attention");
+  problems.Add(
+      ChooseOption(attention_,
+                   *Attention::descriptor()->FindOneofByName("score"))
+          .path,
+      absl::StrCat("knows distances between target and source positions up to ",
+                   known,
+                   "; the longest sentences of the data, <eos> included, "
+                   "need ",
+                   longest));
+}
 
 LabelledMatrix TranslationTask::HeatMap(const SentencePair& pair,
                                         const Translation& translation) const {

@@ -21,11 +21,15 @@ constexpr size_t kMostSources = 64;
 constexpr size_t kMostRows = 512;
 constexpr size_t kMostWeights = 16384;  // of a step: rows times ids
 
-// Words a translation of `source` may have.
-int64_t LongestTranslation(const std::vector<int32_t>& source,
+// Words a translation of `source` may have. Attention that knows no larger
+// distances ends it.
+int64_t LongestTranslation(const Seq2SeqModel<float>& model,
+                           const std::vector<int32_t>& source,
                            const SearchOptions& options) {
-  return options.length_factor * static_cast<int64_t>(source.size()) +
-         options.extra_length;
+  const int64_t longest =
+      options.length_factor * static_cast<int64_t>(source.size()) +
+      options.extra_length;
+  return std::min(longest - 1, model.LongestDistance()) + 1;
 }
 
 // A hypothesis by its last word, and the row of the step that chose it.
@@ -108,7 +112,8 @@ void BatchSearch::Encode(absl::Span<const std::vector<int32_t>> sources,
   int64_t longest = 0;
   for (const size_t index : order) {
     time_ = std::max(time_, static_cast<int64_t>(sources[index].size()));
-    longest = std::max(longest, LongestTranslation(sources[index], options_));
+    longest =
+        std::max(longest, LongestTranslation(model_, sources[index], options_));
   }
   const absl::Span<int32_t> ids = New<int32_t>(live_ * time_);
   std::fill(ids.begin(), ids.end(), Vocabulary::kPad);
@@ -122,7 +127,7 @@ void BatchSearch::Encode(absl::Span<const std::vector<int32_t>> sources,
     sentences_[i] = {};
     sentences_[i].index = order[i];
     sentences_[i].length = lengths_[i];
-    sentences_[i].longest = LongestTranslation(source, options_);
+    sentences_[i].longest = LongestTranslation(model_, source, options_);
     sentences_[i].beams = New<Hypothesis>(options_.beam);
     sentences_[i].beams[0] = {0, 0, Vocabulary::kBegin};
     sentences_[i].num_beams = 1;
@@ -309,7 +314,7 @@ std::vector<Translation> Search(const Seq2SeqModel<float>& model,
   // Sources of one length share a batch, which then has little padding.
   std::vector<size_t> order;
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (LongestTranslation(sources[i], options) > 0) order.push_back(i);
+    if (LongestTranslation(model, sources[i], options) > 0) order.push_back(i);
   }
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return std::make_pair(sources[a].size(), a) <

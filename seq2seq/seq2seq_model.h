@@ -96,6 +96,11 @@ class Seq2SeqModel {
   Parameter<T> output_bias() const { return output_->bias(); }
   int64_t target_vocabulary() const { return target_vocabulary_; }
   bool has_attention() const { return attender_ != nullptr; }
+  // The largest |target position - source position| that attention accepts;
+  // kAnyDistance if there is no limit.
+  int64_t LongestDistance() const {
+    return has_attention() ? attender_->LongestDistance() : kAnyDistance;
+  }
 
  private:
   Var<T> Readout(Forward<T>& forward, Var<T> state, Var<T> context,

@@ -43,6 +43,20 @@ std::vector<EncodedPair> TranslationModel::EncodePairs(
   return encoded;
 }
 
+int64_t TranslationModel::LongestDistance() const {
+  size_t longest = 1;
+  const auto measure = [&](absl::Span<const EncodedPair> pairs) {
+    for (const EncodedPair& pair : pairs) {
+      longest = std::max({longest, pair.source.size(), pair.target.size()});
+    }
+  };
+  measure(train_);
+  for (const auto* split : {&data_.dev, &data_.test, &data_.test_apart}) {
+    measure(EncodePairs(*split));
+  }
+  return static_cast<int64_t>(longest) - 1;
+}
+
 int64_t TranslationModel::CountWork(absl::Span<const int64_t> examples) const {
   int64_t tokens = 0;
   for (const int64_t example : examples) {

@@ -65,6 +65,10 @@ class TranslationModel : public Model<float> {
   void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 
+  // The largest |target position - source position| in the data of all splits,
+  // <eos> included.
+  int64_t LongestDistance() const;
+
   const TranslationData& data() const { return data_; }
   const Translator& translator() const { return translator_; }
   bool has_attention() const { return translator_.model().has_attention(); }
