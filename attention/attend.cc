@@ -1,37 +1,127 @@
 #include "attention/attend.h"
 
+#include <algorithm>
 #include <optional>
 
+#include "attention/masked_normalize.h"
 #include "attention/masked_softmax.h"
+#include "attention/weighted_values.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
-#include "autodiff/ops/linear.h"
+#include "autodiff/ops/shape_ops.h"
 
 namespace regard {
+
+namespace {
+
+// The widths that the score is made for.
+ScoreWidths ScorerWidths(const ScorerInfo& info, ScoreWidths widths) {
+  if (!info.grouped_heads) widths.key_heads = widths.heads;
+  return widths;
+}
+
+// [batch, heads, n, width], each head `copies` times.
+template <typename T>
+Var<T> RepeatHeads(Var<T> x, int64_t copies) {
+  if (copies == 1) return x;
+  const Shape& s = x.shape();
+  return BroadcastTo(x.WithShape({s[0], s[1], 1, s[2], s[3]}),
+                     {s[0], s[1], copies, s[2], s[3]})
+      .WithShape({s[0], s[1] * copies, s[2], s[3]});
+}
+
+}  // namespace
+
+template <typename T>
+Attender<T>::Attender(const ScorerRegistry& registry, const Attention& config,
+                      ParameterScope<T> scope, const ScoreWidths& widths)
+    : normalizer_(registry.normalizers().Create<T>(config.normalizer())),
+      window_(config.window()),
+      dropout_(static_cast<T>(config.dropout())) {
+  const ScorerInfo& info = *registry.Find(config);
+  const ScoreWidths of_scorer = ScorerWidths(info, widths);
+  scorer_ = registry.Create<T>(config, scope, of_scorer);
+  uses_history_ = info.uses_history;
+  key_copies_ = of_scorer.key_heads / widths.key_heads;
+  if (config.has_position_encoding()) {
+    position_encoding_ = registry.position_encodings().Create<T>(
+        config.position_encoding(), scope.Sub("position_encoding"), widths);
+  }
+}
+
+template <typename T>
+Var<T> Attender<T>::Prepare(Forward<T>& forward, Var<T> keys,
+                            int64_t key_position) const {
+  if (position_encoding_ != nullptr) {
+    keys = position_encoding_->Turn(forward, keys, key_position, /*step=*/1);
+  }
+  return scorer_->Prepare(forward, RepeatHeads(keys, key_copies_),
+                          key_position);
+}
+
+template <typename T>
+int64_t Attender<T>::LongestDistance() const {
+  const int64_t longest = scorer_->LongestDistance();
+  if (position_encoding_ == nullptr) return longest;
+  return std::min(longest, position_encoding_->LongestDistance());
+}
+
+template <typename T>
+DistanceBias<T> Attender<T>::Bias(Forward<T>& forward,
+                                  const Positions& positions, int64_t queries,
+                                  int64_t keys) const {
+  if (position_encoding_ == nullptr || queries == 0) return {};
+  const DistanceRange range = DistanceRange::Of(positions, queries, keys);
+  return {position_encoding_->Bias(forward, range.lowest, range.count),
+          range.lowest};
+}
+
+template <typename T>
+Var<T> Attender<T>::Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
+                              const DistanceBias<T>& bias) const {
+  if (normalizer_->IsSoftmax()) {
+    return MaskedSoftmax(scores, inputs.mask, inputs.positions, bias);
+  }
+  return MaskedNormalize(scores, *normalizer_, inputs.mask, inputs.positions,
+                         bias);
+}
 
 template <typename T>
 Attended<T> Attender<T>::Attend(Forward<T>& forward,
                                 const AttendInputs<T>& inputs) const {
   const NameScope<T> scope(forward.tape(), "attention");
+  ScoreInputs<T> in = inputs.score;
+  if (window_ > 0) in.mask.window = window_;
+  if (position_encoding_ != nullptr) {
+    in.queries = position_encoding_->Turn(
+        forward, in.queries, in.positions.first_query, in.positions.query_step);
+  }
+  const DistanceBias<T> bias =
+      Bias(forward, in.positions, in.queries.dim(2), in.keys.dim(2));
   const bool drop = dropout_ > 0 && forward.tape().training();
-  if (!inputs.want_weights && !drop && !inputs.head_mask.has_value()) {
+  const bool fused = normalizer_->IsSoftmax() && !bias.has_value() && !drop &&
+                     !inputs.head_mask.has_value() &&
+                     !inputs.want_weight_gradients;
+  if (fused && !inputs.want_weights) {
     const std::optional<Var<T>> context =
-        scorer_->Attend(forward, inputs.score, inputs.values);
+        scorer_->FusedContext(forward, in, inputs.values);
     if (context.has_value()) return {*context, Var<T>()};
   }
-  const Var<T> scores = scorer_->Score(forward, inputs.score);
-  if (!drop && !inputs.head_mask.has_value()) {
-    const WeightsAndContext<T> both = MaskedSoftmaxContext(
-        scores, inputs.score.mask, inputs.values, inputs.score.positions);
+  const Var<T> scores = scorer_->Score(forward, in);
+  if (fused) {
+    const WeightsAndContext<T> both =
+        MaskedSoftmaxContext(scores, in.mask, inputs.values, in.positions);
     return {both.context, both.weights};
   }
-  const Var<T> weights =
-      MaskedSoftmax(scores, inputs.score.mask, inputs.score.positions);
+  Var<T> weights = Normalize(scores, in, bias);
+  if (inputs.want_weight_gradients && !weights.needs_grad()) {
+    weights = forward.tape().Input(weights.shape(), weights.span());
+  }
   Var<T> used = Dropout(weights, dropout_, "weights");
   if (inputs.head_mask.has_value()) {
     used = used * inputs.head_mask.WithShape({inputs.head_mask.size(), 1, 1});
   }
-  return {MatMul(used, inputs.values), weights};
+  return {WeightedValues(used, in.mask, inputs.values, in.positions), weights};
 }
 
 template class Attender<float>;

@@ -1,62 +1,77 @@
-// Attention over any scoring function: scores, masked softmax, dropout on the
-// weights, head mask and context. What a decoder, a Transformer head and a
-// regression use.
+// Attention over any scoring function: position encoding, scores, normalizer,
+// dropout on the weights, head mask and context. What a decoder, a Transformer
+// head and a regression use.
 #ifndef ATTENTION_ATTEND_H_
 #define ATTENTION_ATTEND_H_
 
 #include <memory>
 
 #include "attention/attention.pb.h"
+#include "attention/distance_bias.h"
+#include "attention/normalizer.h"
+#include "attention/position_encoding.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring_function.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
 
 namespace regard {
 
 template <typename T>
 struct AttendInputs {
+  // The keys are those of Prepare(). The mask's window is set from the config.
   ScoreInputs<T> score;
-  Var<T> values;  // [batch, heads, keys, value width]
-  Var<T>
-      head_mask;  // [heads], multiplies the dropped-out weights; may be empty
-  // Whether somebody asks for the weights; otherwise they may never exist.
+  Var<T> values;  // [batch, key heads, keys, value width]
+  // [heads], multiplies the dropped-out weights; may be empty.
+  Var<T> head_mask;
+  // Whether Attended::weights is read; otherwise the weights may never exist.
   bool want_weights = true;
+  // Whether the gradient of Attended::weights is read after backward: all of
+  // it, also what flows through the context. Takes the path without fusion.
+  bool want_weight_gradients = false;
 };
 
 template <typename T>
 struct Attended {
   Var<T> context;  // [batch, heads, queries, value width]
-  // [batch, heads, queries, keys], before dropout; empty unless asked for.
+  // [batch, heads, queries, keys], before dropout; empty if not wanted.
   Var<T> weights;
 };
 
 template <typename T>
 class Attender {
  public:
-  // `config` must have passed ScorerRegistry::Validate().
+  // `config` must have passed ScorerRegistry::Validate(). Parameters are those
+  // of the score and, under "position_encoding", of the position encoding.
   Attender(const ScorerRegistry& registry, const Attention& config,
-           ParameterScope<T> scope, const ScoreWidths& widths)
-      : scorer_(registry.Create(config, scope, widths)),
-        uses_history_(registry.Find(config)->uses_history),
-        dropout_(static_cast<T>(config.dropout())) {}
+           ParameterScope<T> scope, const ScoreWidths& widths);
 
-  // Once per source: keys [batch, heads, keys, key width], the first of which
-  // is at key_position.
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys, int64_t key_position) const {
-    return scorer_->Prepare(forward, keys, key_position);
-  }
+  // Once per source: keys [batch, key heads, keys, key width], the first of
+  // which is at key_position.
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys, int64_t key_position) const;
 
   Attended<T> Attend(Forward<T>& forward, const AttendInputs<T>& inputs) const;
 
   // The largest |query position - key position| that is accepted; kAnyDistance
   // if there is no limit.
-  int64_t LongestDistance() const { return scorer_->LongestDistance(); }
+  int64_t LongestDistance() const;
 
   // Whether ScoreInputs must carry previous and cumulative weights.
   bool uses_history() const { return uses_history_; }
 
  private:
+  DistanceBias<T> Bias(Forward<T>& forward, const Positions& positions,
+                       int64_t queries, int64_t keys) const;
+  Var<T> Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
+                   const DistanceBias<T>& bias) const;
+
   std::unique_ptr<ScoringFunction<T>> scorer_;
+  std::unique_ptr<PositionEncoding<T>> position_encoding_;  // may be null
+  std::unique_ptr<Normalizer<T>> normalizer_;
   bool uses_history_;
+  // Copies of each key that Prepare() gives a score that knows no groups.
+  int64_t key_copies_;
+  int64_t window_;
   T dropout_;
 };
 

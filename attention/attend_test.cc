@@ -40,8 +40,8 @@ class Seven : public ScoringFunction<T> {
                                 in.queries.dim(2), in.keys.dim(2)},
                                T(0));
   }
-  std::optional<Var<T>> Attend(Forward<T>& forward, const ScoreInputs<T>&,
-                               Var<T> values) const override {
+  std::optional<Var<T>> FusedContext(Forward<T>& forward, const ScoreInputs<T>&,
+                                     Var<T> values) const override {
     return forward.tape().Full({1, 1, 1, values.dim(3)}, T(7));
   }
 };
@@ -170,6 +170,55 @@ TEST_F(AttendTest, UsesTheFusedContextOnlyWhereItSaysTheSame) {
   EXPECT_NE(context(true, false, false), 7);
   EXPECT_NE(context(false, true, false), 7);
   EXPECT_NE(context(false, false, true), 7);
+}
+
+// d context / d weights is the values, whatever the path.
+TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
+  const auto attender = Make("dot {}");
+  AttendInputs<float> inputs = ThreeKeys();
+  inputs.want_weight_gradients = true;
+  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  tape_.Backward(Sum(attended.context));
+  ASSERT_NE(attended.weights.grad_data(), nullptr);
+  EXPECT_THAT(std::vector<float>(attended.weights.grad_data(),
+                                 attended.weights.grad_data() + 3),
+              ElementsAre(1, 2, 6));
+}
+
+// The average score has no gradient; its weights have.
+TEST_F(AttendTest, WeightsHaveGradientsWithoutAnyInTheScores) {
+  const auto attender = Make("average {}");
+  AttendInputs<float> inputs = ThreeKeys();
+  inputs.values = tape_.Constant({1, 1, 3, 1}, {1, 2, 6});
+  inputs.want_weight_gradients = true;
+  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  tape_.Backward(Sum(attended.context));
+  EXPECT_THAT(std::vector<float>(attended.weights.grad_data(),
+                                 attended.weights.grad_data() + 3),
+              ElementsAre(1, 2, 6));
+}
+
+TEST_F(AttendTest, AWindowHidesDistantKeys) {
+  const auto attender = Make("dot {} window: 2");
+  AttendInputs<float> inputs = ThreeKeys();
+  inputs.score.positions.first_query = 2;
+  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  EXPECT_THAT(attended.weights.span(), ElementsAre(0, 0.5, 0.5));
+  EXPECT_THAT(attended.context.span(), ElementsAre(4));
+}
+
+// A kernel's -inf is legal, and so is that plus a bias.
+TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNoFault) {
+  const auto attender =
+      Make("kernel { shape: BOXCAR } position_encoding { alibi {} }");
+  tape_.set_checked(true);
+  AttendInputs<float> inputs = ThreeKeys();  // keys beyond the kernel's reach
+  inputs.score.keys = tape_.Input({1, 1, 3, 2}, {0, 0, 9, 9, 0, 0.5});
+  inputs.want_weight_gradients = true;
+  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  tape_.Backward(Sum(attended.context));
+  EXPECT_EQ(tape_.fault(), "");
+  EXPECT_EQ(attended.weights.data()[1], 0);
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ void CopyBlocks(const T* from, int64_t from_stride, T* to, int64_t to_stride,
 
 template <typename T>
 void KeyValueCache<T>::Grow(int64_t capacity) {
-  const int64_t blocks = batch_ * heads_;
   for (Rows* rows : {&keys_, &values_}) {
+    const int64_t blocks = batch_ * rows->heads;
     const int64_t width = rows->width;
     std::vector<T> grown(blocks * capacity * width);
     CopyBlocks(rows->values.data(), capacity_ * width, grown.data(),
@@ -39,20 +39,20 @@ void KeyValueCache<T>::Append(const PreparedSource<T>& part) {
   const Shape& keys = part.keys.shape();
   const Shape& values = part.values.shape();
   REGARD_CHECK(keys.rank() == 4 && values.rank() == 4 && keys[0] == values[0] &&
-               keys[1] == values[1] && keys[2] == values[2])
+               keys[2] == values[2])
       << "keys " << keys << ", values " << values;
   if (length_ == 0) {
     *this = KeyValueCache();
     batch_ = keys[0];
-    heads_ = keys[1];
-    keys_.width = keys[3];
-    values_.width = values[3];
+    keys_ = {keys[1], keys[3], {}};
+    values_ = {values[1], values[3], {}};
   }
-  REGARD_CHECK(keys[0] == batch_ && keys[1] == heads_ &&
-               keys[3] == keys_.width && values[3] == values_.width)
+  REGARD_CHECK(keys[0] == batch_ && keys[1] == keys_.heads &&
+               keys[3] == keys_.width && values[1] == values_.heads &&
+               values[3] == values_.width)
       << "keys " << keys << ", values " << values << " in a cache of " << batch_
-      << " examples, " << heads_ << " heads, widths " << keys_.width << " and "
-      << values_.width;
+      << " examples, " << keys_.heads << " heads, widths " << keys_.width
+      << " and " << values_.width;
   const int64_t count = keys[2];
   if (length_ + count > capacity_) {
     Grow(std::max(length_ + count, 2 * capacity_));
@@ -60,7 +60,7 @@ void KeyValueCache<T>::Append(const PreparedSource<T>& part) {
   const auto append = [&](Var<T> from, Rows& to) {
     CopyBlocks(from.data(), count * to.width,
                to.values.data() + length_ * to.width, capacity_ * to.width,
-               batch_ * heads_, count * to.width);
+               batch_ * to.heads, count * to.width);
   };
   append(part.keys, keys_);
   append(part.values, values_);
@@ -71,9 +71,9 @@ template <typename T>
 PreparedSource<T> KeyValueCache<T>::View(Tape<T>& tape) const {
   REGARD_CHECK(length_ > 0) << "an empty cache";
   const auto view = [&](const Rows& rows) {
-    Var<T> out = tape.Constant({batch_, heads_, length_, rows.width});
+    Var<T> out = tape.Constant({batch_, rows.heads, length_, rows.width});
     CopyBlocks(rows.values.data(), capacity_ * rows.width, out.data(),
-               length_ * rows.width, batch_ * heads_, length_ * rows.width);
+               length_ * rows.width, batch_ * rows.heads, length_ * rows.width);
     return out;
   };
   return {view(keys_), view(values_)};
@@ -82,7 +82,7 @@ PreparedSource<T> KeyValueCache<T>::View(Tape<T>& tape) const {
 template <typename T>
 void KeyValueCache<T>::Gather(absl::Span<const int64_t> rows) {
   for (Rows* part : {&keys_, &values_}) {
-    const int64_t example = heads_ * capacity_ * part->width;
+    const int64_t example = part->heads * capacity_ * part->width;
     std::vector<T> gathered(rows.size() * example);
     for (size_t i = 0; i < rows.size(); ++i) {
       REGARD_CHECK(rows[i] >= 0 && rows[i] < batch_)

@@ -35,6 +35,7 @@ class KeyValueCache {
  private:
   // [batch][heads][capacity][width], of which `length_` positions are filled.
   struct Rows {
+    int64_t heads = 0;
     int64_t width = 0;
     std::vector<T> values;
   };
@@ -42,7 +43,6 @@ class KeyValueCache {
   void Grow(int64_t capacity);
 
   int64_t batch_ = 0;
-  int64_t heads_ = 0;
   int64_t length_ = 0;
   int64_t capacity_ = 0;
   Rows keys_;

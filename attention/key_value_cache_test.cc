@@ -48,13 +48,14 @@ Var<double> Part(Tape<double>& tape, int64_t begin, int64_t count) {
 
 // Self-attention, causal: the full pass against steps of the given sizes, each
 // on a tape that was reset.
-void ExpectStepsEqualTheFullPass(const std::string& attention,
-                                 const std::vector<int64_t>& steps) {
+void ExpectStepsEqualTheFullPass(
+    const std::string& attention, const std::vector<int64_t>& steps,
+    const std::string& layer_fields = "heads: 2 head_width: 4") {
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
   MultiHead config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "heads: 2 attention { " + attention + " }", &config));
+      layer_fields + " attention { " + attention + " }", &config));
   ParameterStore<double> store;
   const MultiHeadAttention<double> layer(scorers, config, store.Root(),
                                          {kWidth, kWidth, kWidth});
@@ -64,9 +65,8 @@ void ExpectStepsEqualTheFullPass(const std::string& attention,
 
   forward.BeginStep();
   const Var<double> x = Part(tape, 0, kTime);
-  const Var<double> all = layer
-                              .Attend(forward, x, layer.Prepare(forward, x, x),
-                                      {.mask = {.causal = true}})
+  const Var<double> all = layer(forward, x, layer.Prepare(forward, x, x),
+                                {.mask = {.causal = true}})
                               .output;
   const std::vector<double> full(all.data(), all.data() + all.size());
 
@@ -76,11 +76,10 @@ void ExpectStepsEqualTheFullPass(const std::string& attention,
     const int64_t begin = cache.length();
     const Var<double> part = Part(tape, begin, count);
     cache.Append(layer.Prepare(forward, part, part, begin));
-    const Var<double> y = layer
-                              .Attend(forward, part, cache.View(tape),
-                                      {.mask = {.causal = true},
-                                       .positions = {.first_query = begin}})
-                              .output;
+    const Var<double> y =
+        layer(forward, part, cache.View(tape),
+              {.mask = {.causal = true}, .positions = {.first_query = begin}})
+            .output;
     for (int64_t b = 0; b < kBatch; ++b) {
       for (int64_t i = 0; i < count * kWidth; ++i) {
         ASSERT_NEAR(y.data()[b * count * kWidth + i],
@@ -93,13 +92,36 @@ void ExpectStepsEqualTheFullPass(const std::string& attention,
 }
 
 constexpr const char* kScores[] = {
-    "dot {}", "scaled_dot {}", "additive { width: 5 }",
+    "dot {}",
+    "scaled_dot {}",
+    "additive { width: 5 }",
     "relative_dot { max_position: 7 }",
-    "relative_dot { terms: RELATIVE_KEY_QUERY max_position: 7 }"};
+    "relative_dot { terms: RELATIVE_KEY_QUERY max_position: 7 }",
+    "dot {} position_encoding { rotary {} }",
+    "scaled_dot {} position_encoding { rotary { style: INTERLEAVED width: 2 } "
+    "}",
+    "dot {} position_encoding { alibi {} }",
+    "dot {} position_encoding { relative_buckets { buckets: 4 } } window: 4",
+    "dot {} window: 3",
+    "additive { width: 5 } position_encoding { rotary { width: 2 } }",
+    "additive { width: 5 } position_encoding { alibi {} }",
+    "additive { width: 5 } position_encoding { relative_buckets { "
+    "bidirectional: false } }",
+    "additive { width: 5 } window: 2",
+    "scaled_bilinear {} position_encoding { rotary { width: 2 } }",
+    "scaled_bilinear {} position_encoding { alibi {} } window: 5",
+    "scaled_bilinear {} normalizer { sparsemax {} } window: 2",
+    "dot {} normalizer { entmax15 {} } position_encoding { alibi {} }",
+    "dot {} normalizer { sigmoid {} } position_encoding { rotary { width: 2 } "
+    "}",
+};
 
 TEST(KeyValueCacheTest, OnePositionAtATimeEqualsTheFullPass) {
   for (const char* score : kScores) {
-    ExpectStepsEqualTheFullPass(score, std::vector<int64_t>(kTime, 1));
+    const std::vector<int64_t> steps(kTime, 1);
+    ExpectStepsEqualTheFullPass(score, steps);
+    ExpectStepsEqualTheFullPass(score, steps,
+                                "heads: 4 key_heads: 2 head_width: 4");
   }
 }
 

@@ -1,6 +1,7 @@
 #include "attention/masked_softmax.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -13,23 +14,12 @@ namespace regard {
 
 namespace {
 
-// A copy of the mask whose spans live in the tape's arena.
-template <typename T>
-Mask KeepMask(Tape<T>& tape, const Mask& mask) {
-  Mask kept = mask;
-  if (!mask.key_lengths.empty()) {
-    auto* lengths = tape.arena().template New<int32_t>(
-        static_cast<int64_t>(mask.key_lengths.size()));
-    std::copy(mask.key_lengths.begin(), mask.key_lengths.end(), lengths);
-    kept.key_lengths = {lengths, mask.key_lengths.size()};
-  }
-  return kept;
-}
-
-// A row of scores, its (example, head), and what its query may see.
+// A row of scores and what its query may see.
 struct ScoreRow {
   int64_t row;
   int64_t source;  // example * heads + head
+  int64_t head;
+  int64_t query;
   VisibleKeys visible;
 };
 
@@ -44,7 +34,7 @@ void ForEachRow(const Shape& shape, const MaskReader& reader, int64_t begin,
   int64_t example = source / shape[1];
   int64_t head = source % shape[1];
   for (int64_t row = begin; row < end; ++row) {
-    f(ScoreRow{row, source, reader(example, query)});
+    f(ScoreRow{row, source, head, query, reader(example, query)});
     if (++query < shape[2]) continue;
     query = 0;
     ++source;
@@ -56,9 +46,11 @@ void ForEachRow(const Shape& shape, const MaskReader& reader, int64_t begin,
 
 // Turns scores into weights, many rows at a time as long as they fit a core's
 // own cache, and calls normalize(ScoreRow, weights), which divides by the sum.
-template <typename T, typename F>
+// biased(ScoreRow, scores, weights) may write the visible scores plus a bias to
+// the weights; it returns where they are.
+template <typename T, typename Biased, typename F>
 void SoftmaxRows(Var<T> scores, const MaskReader& reader, T* weights,
-                 F normalize) {
+                 Biased biased, F normalize) {
   constexpr int64_t kBlock = 2048;  // elements
   constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
   const Shape& shape = scores.shape();
@@ -72,7 +64,8 @@ void SoftmaxRows(Var<T> scores, const MaskReader& reader, T* weights,
       T* const w = weights + r.row * keys;
       const VisibleKeys& v = r.visible;
       std::fill(w, w + v.begin, kMinusInfinity);
-      ShiftByMax(scores.data() + r.row * keys + v.begin,
+      const T* const row = biased(r, scores.data() + r.row * keys, w);
+      ShiftByMax(row + v.begin,
                  v.dense == nullptr ? nullptr : v.dense + v.begin, v.size(),
                  w + v.begin);
       std::fill(w + v.end, w + keys, kMinusInfinity);
@@ -96,25 +89,36 @@ void ForEachSource(const Shape& shape, const MaskReader& reader, F f) {
   }
 }
 
+// Without a bias.
+constexpr auto kPlainScores = [](const ScoreRow&, const auto* scores, auto*) {
+  return scores;
+};
+
 // d_scores (+)= weights * (d_weights - <weights, d_weights>) on one row of
-// `keys` keys.
+// `keys` keys. Gradients of weights that are 0 are not read.
 template <typename T>
 void SoftmaxRowBackward(const T* weights, const T* d_weights,
                         const VisibleKeys& visible, int64_t keys,
                         bool accumulate, T* d_scores) {
   const int64_t begin = visible.begin;
   const int64_t end = visible.end;
-  const T mean = DotRow(weights + begin, d_weights + begin, end - begin);
-  if (accumulate) {
+  T mean = DotRow(weights + begin, d_weights + begin, end - begin);
+  if (std::isnan(mean)) {
+    mean = T(0);
     for (int64_t k = begin; k < end; ++k) {
-      d_scores[k] += weights[k] * (d_weights[k] - mean);
+      if (weights[k] != T(0)) mean += weights[k] * d_weights[k];
     }
+  }
+  const auto gradient = [=](int64_t k) {
+    const T d = weights[k] * (d_weights[k] - mean);
+    return weights[k] == T(0) ? T(0) : d;
+  };
+  if (accumulate) {
+    for (int64_t k = begin; k < end; ++k) d_scores[k] += gradient(k);
     return;
   }
   std::fill(d_scores, d_scores + begin, T(0));
-  for (int64_t k = begin; k < end; ++k) {
-    d_scores[k] = weights[k] * (d_weights[k] - mean);
-  }
+  for (int64_t k = begin; k < end; ++k) d_scores[k] = gradient(k);
   std::fill(d_scores + end, d_scores + keys, T(0));
 }
 
@@ -205,28 +209,64 @@ void RegressionRowBackward(const T* weights, const T* values,
 
 template <typename T>
 Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
-                     const Positions& positions) {
+                     const Positions& positions, const DistanceBias<T>& bias) {
   REGARD_CHECK_EQ(scores.shape().rank(), 4)
-      << "MaskedSoftmax wants [batch, heads, queries, keys], got "
+      << "MaskedSoftmax takes [batch, heads, queries, keys], got "
       << scores.shape();
-  Tape<T>& tape = scores.tape();
   const Shape shape = scores.shape();
+  bias.CheckCovers(positions, shape);
+  Tape<T>* const tape = &scores.tape();
   const int64_t keys = shape[3];
-  Var<T> weights = tape.New(shape, scores.needs_grad());
-  const MaskReader reader(KeepMask(tape, mask), positions, shape[0], shape[2],
-                          keys);
-  SoftmaxRows(scores, reader, weights.data(), [](const ScoreRow& r, T* w) {
+  const bool needs_grad = scores.needs_grad() || bias.needs_grad();
+  Var<T> weights = tape->New(shape, needs_grad);
+  const MaskReader reader(KeepMask(tape->arena(), mask), positions, shape[0],
+                          shape[2], keys);
+  const auto place = [=](const ScoreRow& r) {
+    return bias.Place(r.head, positions.Offset(r.query));
+  };
+  const auto normalize = [](const ScoreRow& r, T* w) {
     Normalize(r.visible.size(), w + r.visible.begin);
-  });
-  if (!scores.needs_grad()) return weights;
-  tape.Record("MaskedSoftmax", weights, [=] {
+  };
+  if (bias.has_value()) {
+    SoftmaxRows(
+        scores, reader, weights.data(),
+        [&](const ScoreRow& r, const T* row, T* w) -> const T* {
+          const T* const b = bias.values.data() + place(r);
+          for (int64_t k = r.visible.begin; k < r.visible.end; ++k) {
+            w[k] = row[k] + b[k];
+          }
+          return w;
+        },
+        normalize);
+  } else {
+    SoftmaxRows(scores, reader, weights.data(), kPlainScores, normalize);
+  }
+  if (!needs_grad) return weights;
+  tape->Record("MaskedSoftmax", weights, [=] {
     auto d = scores.grad_ref();
-    const bool accumulate = d.Begin();
+    const bool accumulate = d && d.Begin();
+    T* d_bias = nullptr;
+    if (bias.has_value()) {
+      if (auto d_values = bias.values.grad_ref()) {
+        d_bias = d_values.BeginPartial();
+      }
+    }
+    ScratchScope<T> scratch(*tape);
+    T* const d_row = scratch.New(d_bias == nullptr ? 0 : keys);
     const T* d_weights = weights.grad_data();
     ForEachRow(shape, reader, 0, scores.rows(), [&](const ScoreRow& r) {
       const int64_t first = r.row * keys;
-      SoftmaxRowBackward(weights.data() + first, d_weights + first, r.visible,
-                         keys, accumulate, d.data() + first);
+      const T* const w = weights.data() + first;
+      if (d) {
+        SoftmaxRowBackward(w, d_weights + first, r.visible, keys, accumulate,
+                           d.data() + first);
+      }
+      if (d_bias == nullptr) return;
+      SoftmaxRowBackward(w, d_weights + first, r.visible, keys,
+                         /*accumulate=*/false, d_row);
+      T* const b = d_bias + place(r);
+      for (int64_t k = r.visible.begin; k < r.visible.end; ++k)
+        b[k] += d_row[k];
     });
   });
   return weights;
@@ -238,36 +278,43 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
                                           const Positions& positions) {
   const Shape shape = scores.shape();
   REGARD_CHECK(shape.rank() == 4 && values.shape().rank() == 4 &&
-               shape[0] == values.dim(0) && shape[1] == values.dim(1) &&
-               shape[3] == values.dim(2))
+               shape[0] == values.dim(0) && values.dim(1) > 0 &&
+               shape[1] % values.dim(1) == 0 && shape[3] == values.dim(2))
       << "scores " << shape << ", values " << values.shape();
   Tape<T>& tape = scores.tape();
   const int64_t queries = shape[2];
   const int64_t keys = shape[3];
   const int64_t width = values.dim(3);
+  // Successive heads share values; their sources are numbered in a row.
+  const int64_t group = shape[1] / values.dim(1);
   const bool needs_grad = scores.needs_grad() || values.needs_grad();
-  const MaskReader reader(KeepMask(tape, mask), positions, shape[0], queries,
-                          keys);
+  const MaskReader reader(KeepMask(tape.arena(), mask), positions, shape[0],
+                          queries, keys);
   const bool products = MakesProducts(shape, reader, width);
   Var<T> weights = tape.New(shape, scores.needs_grad());
   Var<T> context = tape.New({shape[0], shape[1], queries, width}, needs_grad);
-  SoftmaxRows(scores, reader, weights.data(), [&](const ScoreRow& r, T* w) {
-    const T* const value = values.data() + r.source * keys * width;
-    const int64_t begin = r.visible.begin;
-    if (width == 1) {
-      context.data()[r.row] =
-          NormalizeAndMean(r.visible.size(), value + begin, w + begin);
-      return;
-    }
-    Normalize(r.visible.size(), w + begin);
-    if (products) return;
-    ContextRow(w, value, r.visible, width, context.data() + r.row * width);
-  });
+  const auto place = [=](int64_t source) {
+    return (group == 1 ? source : source / group) * keys * width;
+  };
+  SoftmaxRows(
+      scores, reader, weights.data(), kPlainScores,
+      [&](const ScoreRow& r, T* w) {
+        const T* const value = values.data() + place(r.source);
+        const int64_t begin = r.visible.begin;
+        if (width == 1) {
+          context.data()[r.row] =
+              NormalizeAndMean(r.visible.size(), value + begin, w + begin);
+          return;
+        }
+        Normalize(r.visible.size(), w + begin);
+        if (products) return;
+        ContextRow(w, value, r.visible, width, context.data() + r.row * width);
+      });
   if (products) {
     ForEachSource(shape, reader, [&](int64_t source, int64_t reach) {
       Gemm(ConstMatrix<T>(weights.data() + source * queries * keys, queries,
                           reach, keys),
-           ConstMatrix<T>(values.data() + source * keys * width, reach, width),
+           ConstMatrix<T>(values.data() + place(source), reach, width),
            MutableMatrix<T>(context.data() + source * queries * width, queries,
                             width));
     });
@@ -285,10 +332,10 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     if (width == 1 && d_weights == nullptr) {
       ForEachRow(shape, reader, 0, scores.rows(), [&](const ScoreRow& r) {
         RegressionRowBackward(
-            weights.data() + r.row * keys, values.data() + r.source * keys,
+            weights.data() + r.row * keys, values.data() + place(r.source),
             r.visible, keys, context.data()[r.row], d_context[r.row],
             accumulate,
-            d_value == nullptr ? nullptr : d_value + r.source * keys,
+            d_value == nullptr ? nullptr : d_value + place(r.source),
             d_scores ? d_scores.data() + r.row * keys : nullptr);
       });
       return;
@@ -298,9 +345,8 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     // Of the weights of a source, where products make them, else of a row.
     T* const d_rows = scratch.New(by_products ? queries * keys : keys);
     ForEachSource(shape, reader, [&](int64_t source, int64_t reach) {
-      const T* const value = values.data() + source * keys * width;
-      T* const d_v =
-          d_value == nullptr ? nullptr : d_value + source * keys * width;
+      const T* const value = values.data() + place(source);
+      T* const d_v = d_value == nullptr ? nullptr : d_value + place(source);
       if (by_products) {
         const ConstMatrix<T> d_c(d_context + source * queries * width, queries,
                                  width);
@@ -340,8 +386,10 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   return {weights, context};
 }
 
-template Var<float> MaskedSoftmax(Var<float>, const Mask&, const Positions&);
-template Var<double> MaskedSoftmax(Var<double>, const Mask&, const Positions&);
+template Var<float> MaskedSoftmax(Var<float>, const Mask&, const Positions&,
+                                  const DistanceBias<float>&);
+template Var<double> MaskedSoftmax(Var<double>, const Mask&, const Positions&,
+                                   const DistanceBias<double>&);
 template WeightsAndContext<float> MaskedSoftmaxContext(Var<float>, const Mask&,
                                                        Var<float>,
                                                        const Positions&);

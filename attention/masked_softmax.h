@@ -1,23 +1,26 @@
 // Softmax over the keys that a mask leaves visible, and the context it makes.
 //
 //   weights[b, h, q, k] = exp(score) / sum over visible k of exp(score)
-//   context[b, h, q]    = sum over k of weights[b, h, q, k] values[b, h, k]
+//   context[b, h, q]    = sum over k of weights[b, h, q, k] values[b, g, k]
 //
 // Masked weights are exactly 0. A score of -inf is masked too. A row with
 // nothing left has zero weights, zero context and zero gradients, never NaN.
+// Hidden scores and values are not read: they may be NaN.
 #ifndef ATTENTION_MASKED_SOFTMAX_H_
 #define ATTENTION_MASKED_SOFTMAX_H_
 
+#include "attention/distance_bias.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
 
 namespace regard {
 
-// Weights [batch, heads, queries, keys] of scores of that shape.
+// Weights [batch, heads, queries, keys] of scores of that shape plus `bias`.
 template <typename T>
 Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
-                     const Positions& positions = {});
+                     const Positions& positions = {},
+                     const DistanceBias<T>& bias = {});
 
 template <typename T>
 struct WeightsAndContext {
@@ -25,9 +28,9 @@ struct WeightsAndContext {
   Var<T> context;  // [batch, heads, queries, value width]
 };
 
-// Both at once, reading the scores once: MaskedSoftmax followed by MatMul.
-// values [batch, heads, keys, value width]; those that the mask hides from a
-// query do not reach its context, not even if they are NaN.
+// Both at once, reading the scores once: MaskedSoftmax followed by
+// WeightedValues, which has the shape of `values`. The gradient of the weights
+// is the part that does not flow through the context.
 template <typename T>
 WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
                                           Var<T> values,

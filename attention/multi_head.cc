@@ -10,12 +10,19 @@ namespace regard {
 
 namespace {
 
-int64_t WidthOf(const MultiHead& config, const MultiHeadWidths& widths) {
-  return config.width() > 0 ? config.width() : widths.query;
+// What one head is built for.
+ScoreWidths HeadWidths(const MultiHead& config, const MultiHeadWidths& widths) {
+  const int64_t width = config.head_width() > 0 ? config.head_width()
+                                                : widths.query / config.heads();
+  return {.heads = config.heads(),
+          .query = width,
+          .key = width,
+          .key_heads =
+              config.key_heads() > 0 ? config.key_heads() : config.heads()};
 }
 
-ScoreWidths HeadWidths(int64_t heads, int64_t width) {
-  return {.heads = heads, .query = width / heads, .key = width / heads};
+int64_t OutputWidth(const MultiHead& config, const MultiHeadWidths& widths) {
+  return config.output_width() > 0 ? config.output_width() : widths.query;
 }
 
 LinearOptions Projection(const MultiHead& config) {
@@ -44,18 +51,29 @@ void ValidateMultiHead(const ScorerRegistry& scorers, const MultiHead& config,
                        const MultiHeadWidths& widths,
                        ConfigProblems& problems) {
   problems.RequirePositive("heads", config.heads());
-  problems.RequireInRange("width", config.width(), 0, 1 << 20);
-  if (config.heads() <= 0 || config.width() < 0) return;
-  const int64_t width = WidthOf(config, widths);
-  if (width % config.heads() != 0) {
-    problems.Add("heads",
-                 absl::StrCat("must divide the width; the width is ", width,
-                              ", the heads are ", config.heads()));
+  problems.RequireInRange("key_heads", config.key_heads(), 0, config.heads());
+  problems.RequireInRange("head_width", config.head_width(), 0, 1 << 20);
+  problems.RequireInRange("output_width", config.output_width(), 0, 1 << 20);
+  if (config.heads() <= 0 || config.key_heads() < 0 ||
+      config.key_heads() > config.heads() || config.head_width() < 0) {
+    return;
+  }
+  if (config.head_width() == 0 && widths.query % config.heads() != 0) {
+    problems.Add(
+        "heads",
+        absl::StrCat("must divide the width of the queries, as no "
+                     "head_width is given; the width is ",
+                     widths.query, ", the heads are ", config.heads()));
+    return;
+  }
+  const ScoreWidths of_head = HeadWidths(config, widths);
+  if (config.heads() % of_head.key_heads != 0) {
+    problems.Add("key_heads", absl::StrCat("must divide the heads, which are ",
+                                           config.heads()));
     return;
   }
   const ConfigProblems::Scope scope(problems, "attention");
-  scorers.Validate(config.attention(), HeadWidths(config.heads(), width),
-                   problems);
+  scorers.Validate(config.attention(), of_head, problems);
   const ScorerInfo* info = scorers.Find(config.attention());
   if (info != nullptr && info->uses_history) {
     problems.Add("", absl::StrCat(info->name,
@@ -71,25 +89,31 @@ MultiHeadAttention<T>::MultiHeadAttention(const ScorerRegistry& scorers,
                                           const ParameterScope<T>& scope,
                                           const MultiHeadWidths& widths)
     : heads_(config.heads()),
-      width_(WidthOf(config, widths)),
-      query_(scope.Sub("query"), widths.query, width_, Projection(config)),
-      key_(scope.Sub("key"), widths.key, width_, Projection(config)),
-      value_(scope.Sub("value"), widths.value, width_, Projection(config)),
-      output_(scope.Sub("output"), width_, width_, Projection(config)),
+      key_heads_(HeadWidths(config, widths).key_heads),
+      head_width_(HeadWidths(config, widths).query),
+      query_(scope.Sub("query"), widths.query, heads_ * head_width_,
+             Projection(config)),
+      key_(scope.Sub("key"), widths.key, key_heads_ * head_width_,
+           Projection(config)),
+      value_(scope.Sub("value"), widths.value, key_heads_ * head_width_,
+             Projection(config)),
+      output_(scope.Sub("output"), heads_ * head_width_,
+              OutputWidth(config, widths), Projection(config)),
       attender_(scorers, config.attention(), scope.Sub("score"),
-                HeadWidths(heads_, width_)) {}
+                HeadWidths(config, widths)) {}
 
 template <typename T>
 PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
                                                  Var<T> keys, Var<T> values,
                                                  int64_t key_position) const {
-  return {attender_.Prepare(forward, SplitHeads(key_(forward, keys), heads_),
-                            key_position),
-          SplitHeads(value_(forward, values), heads_)};
+  return {
+      attender_.Prepare(forward, SplitHeads(key_(forward, keys), key_heads_),
+                        key_position),
+      SplitHeads(value_(forward, values), key_heads_)};
 }
 
 template <typename T>
-MultiHeadOutput<T> MultiHeadAttention<T>::Attend(
+MultiHeadOutput<T> MultiHeadAttention<T>::operator()(
     Forward<T>& forward, Var<T> queries, const PreparedSource<T>& source,
     const MultiHeadInputs<T>& inputs) const {
   AttendInputs<T> in;
@@ -100,6 +124,7 @@ MultiHeadOutput<T> MultiHeadAttention<T>::Attend(
   in.values = source.values;
   in.head_mask = inputs.head_mask;
   in.want_weights = inputs.want_weights;
+  in.want_weight_gradients = inputs.want_weight_gradients;
   const Attended<T> attended = attender_.Attend(forward, in);
   return {output_(forward, MergeHeads(attended.context)),
           inputs.want_weights ? attended.weights : Var<T>()};

@@ -2,8 +2,8 @@
 // need", 2017): project, split into heads, attend in each, join, project.
 //
 //   MultiHeadAttention<T> self(scorers, config, scope, {512, 512, 512});
-//   MultiHeadOutput<T> y = self.Attend(forward, x, self.Prepare(forward, x, x),
-//                                      {.mask = {.key_lengths = lengths}});
+//   MultiHeadOutput<T> y = self(forward, x, self.Prepare(forward, x, x),
+//                               {.mask = {.key_lengths = lengths}});
 #ifndef ATTENTION_MULTI_HEAD_H_
 #define ATTENTION_MULTI_HEAD_H_
 
@@ -42,8 +42,10 @@ struct MultiHeadWidths {
 // KeyValueCache.
 template <typename T>
 struct PreparedSource {
-  Var<T> keys;    // [batch, heads, keys, what the score prepares]
-  Var<T> values;  // [batch, heads, keys, width / heads]
+  // [batch, key heads, keys, what the score prepares]; of a score that knows no
+  // groups, [batch, heads, ..].
+  Var<T> keys;
+  Var<T> values;  // [batch, key heads, keys, head width]
 };
 
 template <typename T>
@@ -53,12 +55,13 @@ struct MultiHeadInputs {
   Positions positions = {};
   Var<T> head_mask = {};  // [heads], multiplies the weights; may be empty
   bool want_weights = false;
+  bool want_weight_gradients = false;  // as AttendInputs'
 };
 
 template <typename T>
 struct MultiHeadOutput {
-  Var<T> output;  // [batch, queries, width]
-  // [batch, heads, queries, keys], before dropout; empty unless asked for.
+  Var<T> output;  // [batch, queries, output width]
+  // [batch, heads, queries, keys], before dropout; empty if not wanted.
   Var<T> weights;
 };
 
@@ -67,7 +70,8 @@ void ValidateMultiHead(const ScorerRegistry& scorers, const MultiHead& config,
                        const MultiHeadWidths& widths, ConfigProblems& problems);
 
 // Parameters: {query,key,value,output}.{weight,bias}, shaped as Linear's, and
-// those of the score under "score".
+// those of the score under "score". The outputs of `key` and `value` are key
+// heads * head width wide, those of `query` heads * head width.
 template <typename T>
 class MultiHeadAttention {
  public:
@@ -83,18 +87,20 @@ class MultiHeadAttention {
                             int64_t key_position = 0) const;
 
   // queries [batch, queries, query width].
-  MultiHeadOutput<T> Attend(Forward<T>& forward, Var<T> queries,
-                            const PreparedSource<T>& source,
-                            const MultiHeadInputs<T>& inputs) const;
+  MultiHeadOutput<T> operator()(Forward<T>& forward, Var<T> queries,
+                                const PreparedSource<T>& source,
+                                const MultiHeadInputs<T>& inputs) const;
 
   // As Attender's.
   int64_t LongestDistance() const { return attender_.LongestDistance(); }
   int64_t heads() const { return heads_; }
-  int64_t width() const { return width_; }
+  int64_t key_heads() const { return key_heads_; }
+  int64_t head_width() const { return head_width_; }
 
  private:
   int64_t heads_;
-  int64_t width_;
+  int64_t key_heads_;
+  int64_t head_width_;
   LinearLayer<T> query_;
   LinearLayer<T> key_;
   LinearLayer<T> value_;

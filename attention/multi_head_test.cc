@@ -11,6 +11,7 @@
 #include "attention/multi_head.pb.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
+#include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
@@ -66,8 +67,8 @@ struct Model {
 
   MultiHeadOutput<T> Run(Var<T> queries, Var<T> keys, Var<T> values,
                          MultiHeadInputs<T> inputs = {}) {
-    return layer.Attend(*forward, queries,
-                        layer.Prepare(*forward, keys, values), inputs);
+    return layer(*forward, queries, layer.Prepare(*forward, keys, values),
+                 inputs);
   }
 
   ScorerRegistry scorers;
@@ -136,7 +137,8 @@ TEST(MultiHeadTest, LengthsRepeatOverHeads) {
 }
 
 TEST(MultiHeadTest, NamesItsParametersAsTheProjections) {
-  Model<float> model("heads: 2 width: 6 attention { dot {} }", {3, 4, 5});
+  Model<float> model(
+      "heads: 2 head_width: 3 output_width: 6 attention { dot {} }", {3, 4, 5});
   const auto shape = [&](const char* name) {
     return model.store.info(*model.store.FindByName(name)).shape;
   };
@@ -224,6 +226,93 @@ TEST(MultiHeadTest, ARowThatSeesNothingGivesTheBiasOfTheOutput) {
   EXPECT_THAT(y.weights.span().subspan(0, 2 * 3 * 3), Each(0));
 }
 
+TEST(MultiHeadTest, WidthsOfHeadsAndOutputAreIndependentOfTheQueries) {
+  Model<float> model(
+      "heads: 3 head_width: 5 output_width: 7 attention { dot {} }", {4, 4, 4});
+  // (4 + 1) 15 for queries, keys and values, and (15 + 1) 7.
+  EXPECT_EQ(model.store.num_elements(), 3 * 5 * 15 + 16 * 7);
+  const Var<float> x = model.Input({2, 3, 4});
+  EXPECT_EQ(model.Run(x, x, x).output.shape(), Shape({2, 3, 7}));
+  // A width that the heads do not divide, 4, is no obstacle.
+  Model<float> kept("heads: 3 head_width: 2 attention { dot {} }", {4, 4, 4});
+  EXPECT_EQ(kept.Run(kept.Input({1, 2, 4}), kept.Input({1, 2, 4}),
+                     kept.Input({1, 2, 4}))
+                .output.shape(),
+            Shape({1, 2, 4}));
+}
+
+// Fewer key heads are as many with equal parameters, on all paths and for a
+// score that knows no groups.
+TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
+  for (const std::string attention :
+       {"dot {}", "scaled_dot {}", "gaussian {}",
+        "dot {} position_encoding { rotary {} }",
+        "dot {} position_encoding { alibi {} }",
+        "gaussian {} normalizer { sparsemax {} }"}) {
+    for (const bool want_weights : {true, false}) {
+      const std::string fields =
+          "heads: 4 head_width: 2 attention { " + attention + " }";
+      Model<double> grouped("key_heads: 2 " + fields, {6, 6, 6});
+      Model<double> full(fields, {6, 6, 6});
+      EXPECT_EQ(grouped.store.num_elements(), 8 * 7 + 2 * 4 * 7 + 6 * 9);
+      for (const char* name :
+           {"query.weight", "query.bias", "output.weight", "output.bias",
+            "key.weight", "key.bias", "value.weight", "value.bias"}) {
+        const auto from = grouped.store.value(*grouped.store.FindByName(name));
+        std::vector<double> values(from.begin(), from.end());
+        const size_t to = full.store.value(*full.store.FindByName(name)).size();
+        if (to != values.size()) {
+          // Two rows a head, each head twice.
+          const size_t head = values.size() / 2;
+          std::vector<double> twice;
+          for (size_t h = 0; h < 4; ++h) {
+            twice.insert(twice.end(), values.begin() + h / 2 * head,
+                         values.begin() + (h / 2 + 1) * head);
+          }
+          values = twice;
+        }
+        full.Set(name, values);
+      }
+      const auto run = [&](Model<double>& model) {
+        const Var<double> x = model.Input({2, 3, 6});
+        return model.Run(
+            x, x, x, {.mask = {.causal = true}, .want_weights = want_weights});
+      };
+      const MultiHeadOutput<double> got = run(grouped);
+      const MultiHeadOutput<double> want = run(full);
+      ExpectNear(got.output, want.output, 1e-14);
+      if (want_weights) ExpectNear(got.weights, want.weights, 1e-14);
+    }
+  }
+}
+
+// Dropout draws by head, query and key, not by the extents of the batch.
+TEST(MultiHeadTest, PaddingChangesNoDropout) {
+  Model<float> model("heads: 2 attention { dot {} dropout: 0.5 }", {4, 4, 4});
+  model.tape.set_training(true);
+  const Var<float> padded = model.Input({1, 5, 4});
+  Var<float> exact = model.tape.Constant({1, 3, 4});
+  std::copy_n(padded.data(), 12, exact.data());
+  const std::vector<int32_t> lengths = {3};
+  const Var<float> want = model.Run(exact, exact, exact).output;
+  const Var<float> got =
+      model.Run(padded, padded, padded, {.mask = {.key_lengths = lengths}})
+          .output;
+  EXPECT_EQ(got.span().subspan(0, 12), want.span());
+}
+
+TEST(MultiHeadTest, GradientsOfWeightsArriveOnRequest) {
+  Model<float> model("heads: 2 attention { dot {} }", {4, 4, 4});
+  const Var<float> x = model.tape.Full({1, 3, 4}, 0.5f);
+  const MultiHeadOutput<float> y =
+      model.Run(x, x, x, {.want_weights = true, .want_weight_gradients = true});
+  model.tape.Backward(Sum(y.output));
+  ASSERT_NE(y.weights.grad_data(), nullptr);
+  // All keys are alike.
+  EXPECT_NE(y.weights.grad_data()[0], 0);
+  EXPECT_EQ(y.weights.grad_data()[0], y.weights.grad_data()[1]);
+}
+
 std::vector<std::pair<std::string, std::string>> ProblemsOf(
     const std::string& config, const MultiHeadWidths& widths) {
   const ScorerRegistry scorers = BuiltIn();
@@ -243,6 +332,35 @@ TEST(ValidateMultiHeadTest, PointsAtHeadsThatDoNotDivideTheWidth) {
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].first, "layer.heads");
   EXPECT_THAT(problems[0].second, HasSubstr("the width is 512"));
+}
+
+TEST(ValidateMultiHeadTest, PointsAtWrongHeads) {
+  const auto path = [](const std::string& fields) {
+    return ProblemsOf(fields + " attention { dot {} }", {6, 6, 6}).at(0).first;
+  };
+  EXPECT_EQ(path("heads: 3 key_heads: 2"), "layer.key_heads");
+  EXPECT_EQ(path("heads: 3 key_heads: 6"), "layer.key_heads");
+  EXPECT_EQ(path("heads: 3 head_width: -1"), "layer.head_width");
+  EXPECT_EQ(path("heads: 3 output_width: -1"), "layer.output_width");
+  EXPECT_TRUE(
+      ProblemsOf("heads: 6 key_heads: 2 head_width: 5 attention { dot {} }",
+                 {4, 4, 4})
+          .empty());
+}
+
+TEST(ValidateMultiHeadTest, PointsAtNormalizerAndPositionEncoding) {
+  const auto path = [](const std::string& attention) {
+    return ProblemsOf("heads: 2 attention { dot {} " + attention + " }",
+                      {6, 6, 6})
+        .at(0)
+        .first;
+  };
+  EXPECT_EQ(path("position_encoding { rotary {} }"),
+            "layer.attention.position_encoding.rotary.width");
+  EXPECT_EQ(path("position_encoding {}"), "layer.attention.position_encoding");
+  EXPECT_EQ(path("normalizer { sigmoid { bias: 1e9 } }"),
+            "layer.attention.normalizer.sigmoid.bias");
+  EXPECT_EQ(path("window: -1"), "layer.attention.window");
 }
 
 TEST(ValidateMultiHeadTest, PointsAtTheScore) {

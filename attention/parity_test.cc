@@ -1,11 +1,13 @@
-// Values and gradients of multi-head attention and of relative positions agree
-// with PyTorch's to 1e-5, in float.
+// Values and gradients of multi-head attention, position encodings, windows and
+// relative positions agree with PyTorch's to 1e-5, in float.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "attention/attend.h"
+#include "attention/attention.pb.h"
 #include "attention/multi_head.h"
 #include "attention/multi_head.pb.h"
 #include "attention/relative_scores.h"
@@ -74,9 +76,9 @@ class MultiHeadRun {
     const Var<float> value = causal ? query : input("value");
     const std::vector<int32_t> lengths = fixture_.Integers("lengths");
     const MultiHeadOutput<float> y =
-        layer.Attend(forward, query, layer.Prepare(forward, key, value),
-                     {.mask = {.key_lengths = lengths, .causal = causal},
-                      .want_weights = want_weights});
+        layer(forward, query, layer.Prepare(forward, key, value),
+              {.mask = {.key_lengths = lengths, .causal = causal},
+               .want_weights = want_weights});
     Expect("output", y.output);
     if (!causal) Expect("weights", y.weights);
     forward.Backward({}, {});
@@ -114,6 +116,65 @@ TEST(ParityTest, CausalSelfAttention) {
     MultiHeadRun("multi_head_causal").Check(/*causal=*/true, want_weights);
   }
 }
+
+// Four heads of scaled dots against scaled_dot_product_attention: queries from
+// position 2 on, keys from position 0.
+void CheckAttention(const std::string& name, const std::string& config,
+                    bool causal = false) {
+  const Fixture fixture(name, "attention/testdata");
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  Attention attention;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "scaled_dot {} " + config, &attention));
+  for (const bool want_weights : {true, false}) {
+    ParameterStore<float> store;
+    const Attender<float> attender(scorers, attention, store.Root(),
+                                   {.heads = 4,
+                                    .query = 4,
+                                    .key = 4,
+                                    .key_heads = fixture["keys"].shape[1]});
+    store.Finalize(/*seed=*/0);
+    Tape<float> tape;
+    Forward<float> forward(tape, store, nullptr);
+    forward.BeginStep();
+    const auto input = [&](const std::string& part) {
+      return tape.Input(fixture[part].shape, fixture.Floats(part));
+    };
+    AttendInputs<float> inputs;
+    inputs.score.queries = input("queries");
+    const Var<float> keys = input("keys");
+    inputs.score.keys = attender.Prepare(forward, keys, /*key_position=*/0);
+    inputs.score.positions.first_query = 2;
+    inputs.score.mask.causal = causal;
+    inputs.values = input("values");
+    inputs.want_weights = want_weights;
+    const Var<float> context = attender.Attend(forward, inputs).context;
+    ExpectParity(context.span(), fixture["context"], name);
+    tape.Backward(Sum(context * input("context.weights")));
+    ExpectParity(Grad(inputs.score.queries), fixture["grad.queries"],
+                 name + ": gradient of the queries");
+    ExpectParity(Grad(keys), fixture["grad.keys"],
+                 name + ": gradient of the keys");
+    ExpectParity(Grad(inputs.values), fixture["grad.values"],
+                 name + ": gradient of the values");
+  }
+}
+
+TEST(ParityTest, Rotary) {
+  CheckAttention("rotary", "position_encoding { rotary {} }");
+  CheckAttention("rotary_interleaved",
+                 "position_encoding { rotary { style: INTERLEAVED } }",
+                 /*causal=*/true);
+}
+
+TEST(ParityTest, AlibiAsABias) {
+  CheckAttention("alibi", "position_encoding { alibi {} }", /*causal=*/true);
+}
+
+TEST(ParityTest, Window) { CheckAttention("window", "window: 2"); }
+
+TEST(ParityTest, GroupedHeads) { CheckAttention("grouped_heads", ""); }
 
 // The scaled dot with terms of the query, or of the key too: queries from
 // position 2 on, keys from position 0.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "attention/finite_values.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/transcendental.h"
@@ -27,6 +28,7 @@ struct Problem {
   T scale;
 
   int64_t heads() const { return queries.dim(1); }
+  int64_t group() const { return queries.dim(1) / keys.dim(1); }
   int64_t num_queries() const { return queries.dim(2); }
   int64_t num_keys() const { return keys.dim(2); }
   int64_t width() const { return queries.dim(3); }
@@ -48,6 +50,12 @@ struct QueryBlock {
   // Some query here sees a key of begin_key .. end_key - 1, and none others.
   int64_t begin_key;
   int64_t end_key;
+  // Whether some key of the blocks that are read is hidden from some query.
+  bool hides;
+
+  // Blocks of keys begin at multiples of their size, so that a query's bits do
+  // not depend on the others in its block.
+  int64_t first_block() const { return begin_key / kKeyBlock * kKeyBlock; }
 };
 
 template <typename T, typename F>
@@ -59,25 +67,35 @@ void ForEachQueryBlock(const Problem<T>& p, F f) {
                           .begin = q,
                           .count = std::min(kQueryBlock, p.num_queries() - q),
                           .row = source * p.num_queries() + q,
-                          .key_row = source * p.num_keys(),
+                          .key_row = source / p.group() * p.num_keys(),
                           .begin_key = p.num_keys(),
-                          .end_key = 0};
+                          .end_key = 0,
+                          .hides = false};
       for (int64_t i = 0; i < block.count; ++i) {
         const VisibleKeys visible = p.visible(block.example, q + i);
         if (visible.size() == 0) continue;
         block.begin_key = std::min(block.begin_key, visible.begin);
         block.end_key = std::max(block.end_key, visible.end);
+        block.hides |= visible.dense != nullptr;
+      }
+      for (int64_t i = 0; i < block.count && !block.hides; ++i) {
+        const VisibleKeys visible = p.visible(block.example, q + i);
+        block.hides = visible.begin != block.first_block() ||
+                      visible.end != block.end_key;
       }
       f(block);
     }
   }
 }
 
-// Where the first block of keys that a block of queries reads begins. Blocks
-// begin at multiples of the block size, so that a query's bits do not depend on
-// the others in its block.
-int64_t FirstBlock(const QueryBlock& block) {
-  return block.begin_key / kKeyBlock * kKeyBlock;
+// Rows first .. of the keys or values [.., width] of a block, without NaN and
+// infinities if some of them are hidden. `copy` is scratch of their size.
+template <typename T>
+const T* ReadRows(const QueryBlock& block, Var<T> x, int64_t first,
+                  int64_t count, T* copy) {
+  const int64_t width = x.dim(3);
+  const T* const rows = x.data() + (block.key_row + first) * width;
+  return block.hides ? FiniteValues(rows, count * width, copy) : rows;
 }
 
 // scores [count of queries, count of keys]: scaled products, -inf where hidden.
@@ -110,7 +128,7 @@ void ScoreBlock(const Problem<T>& p, const QueryBlock& block, int64_t first_key,
 // The softmax of each row so far: weights are exp(score - max) / sum. Of a row
 // that saw nothing yet, max is -inf and sum 0.
 template <typename T>
-struct Normalizer {
+struct RowSums {
   T* max;
   T* sum;
 };
@@ -119,7 +137,7 @@ struct Normalizer {
 // scales what was summed under the old one. `decay` is scratch for a row each.
 template <typename T>
 void Accumulate(const QueryBlock& block, int64_t count, int64_t value_width,
-                T* scores, Normalizer<T> rows, T* decay, T* context) {
+                T* scores, RowSums<T> rows, T* decay, T* context) {
   for (int64_t i = 0; i < block.count; ++i) {
     T* const row = scores + i * count;
     const T old = rows.max[i];
@@ -140,20 +158,26 @@ void Accumulate(const QueryBlock& block, int64_t count, int64_t value_width,
 }
 
 template <typename T>
-void AttendBlock(const Problem<T>& p, const QueryBlock& block,
-                 Normalizer<T> rows, T* scores, T* decay, T* context) {
+void AttendBlock(const Problem<T>& p, const QueryBlock& block, RowSums<T> rows,
+                 T* scores, T* decay, T* copy, T* context) {
   const int64_t width = p.value_width();
   std::fill_n(rows.max, block.count, kMinusInfinity<T>);
   std::fill_n(rows.sum, block.count, T(0));
   std::fill_n(context, block.count * width, T(0));
-  for (int64_t k = FirstBlock(block); k < block.end_key; k += kKeyBlock) {
+  for (int64_t k = block.first_block(); k < block.end_key; k += kKeyBlock) {
     const int64_t count = std::min(kKeyBlock, block.end_key - k);
     ScoreBlock(p, block, k, count, scores);
     Accumulate(block, count, width, scores, rows, decay, context);
+    const T* const values = ReadRows(block, p.values, k, count, copy);
     Gemm(ConstMatrix<T>(scores, block.count, count),
-         ConstMatrix<T>(p.values.data() + (block.key_row + k) * width, count,
-                        width),
+         ConstMatrix<T>(values, count, width),
          MutableMatrix<T>(context, block.count, width), GemmMode::kAdd);
+    if (values != copy) continue;
+    for (int64_t i = 0; i < block.count; ++i) {
+      AddNonFinite(scores + i * count,
+                   p.values.data() + (block.key_row + k) * width, count, width,
+                   context + i * width);
+    }
   }
   for (int64_t i = 0; i < block.count; ++i) {
     const T scale = rows.sum[i] > T(0) ? T(1) / rows.sum[i] : T(0);
@@ -164,7 +188,7 @@ void AttendBlock(const Problem<T>& p, const QueryBlock& block,
 
 // The weights of a block again, from its scores.
 template <typename T>
-void Normalize(const QueryBlock& block, int64_t count, Normalizer<T> rows,
+void Normalize(const QueryBlock& block, int64_t count, RowSums<T> rows,
                T* scores) {
   for (int64_t i = 0; i < block.count; ++i) {
     if (rows.sum[i] == T(0)) continue;  // all -inf
@@ -193,23 +217,25 @@ struct BackwardScratch {
   T* weights;    // [queries, keys] of the block
   T* d_weights;  // the same
   T* mean;       // [queries], sum of weights d_weights over all keys
+  T* keys;       // of a block of keys
+  T* values;     // of a block of values
 };
 
 template <typename T>
 void BackwardBlock(const Problem<T>& p, const QueryBlock& block,
-                   Normalizer<T> rows, const T* context, const T* d_context,
+                   RowSums<T> rows, const T* context, const T* d_context,
                    const BackwardScratch<T>& s, const Gradients<T>& d) {
   const int64_t width = p.width();
   const int64_t value_width = p.value_width();
   // Of a row whose keys are all in one block, the mean comes from the weights:
   // a row that sees one key then has a gradient of exactly 0.
-  const bool one_block = block.end_key - FirstBlock(block) <= kKeyBlock;
+  const bool one_block = block.end_key - block.first_block() <= kKeyBlock;
   for (int64_t i = 0; !one_block && i < block.count; ++i) {
     s.mean[i] = DotRow(context + i * value_width, d_context + i * value_width,
                        value_width);
   }
   const ConstMatrix<T> d_out(d_context, block.count, value_width);
-  for (int64_t k = FirstBlock(block); k < block.end_key; k += kKeyBlock) {
+  for (int64_t k = block.first_block(); k < block.end_key; k += kKeyBlock) {
     const int64_t count = std::min(kKeyBlock, block.end_key - k);
     const int64_t key_row = block.key_row + k;
     ScoreBlock(p, block, k, count, s.weights);
@@ -222,7 +248,7 @@ void BackwardBlock(const Problem<T>& p, const QueryBlock& block,
     }
     if (d.queries == nullptr && d.keys == nullptr) continue;
     Gemm(d_out,
-         ConstMatrix<T>(p.values.data() + key_row * value_width, count,
+         ConstMatrix<T>(ReadRows(block, p.values, k, count, s.values), count,
                         value_width)
              .Transposed(),
          MutableMatrix<T>(s.d_weights, block.count, count));
@@ -237,7 +263,8 @@ void BackwardBlock(const Problem<T>& p, const QueryBlock& block,
     const ConstMatrix<T> d_scores(s.d_weights, block.count, count);
     if (d.queries != nullptr) {
       Gemm(d_scores,
-           ConstMatrix<T>(p.keys.data() + key_row * width, count, width),
+           ConstMatrix<T>(ReadRows(block, p.keys, k, count, s.keys), count,
+                          width),
            MutableMatrix<T>(d.queries + block.row * width, block.count, width),
            GemmMode::kAdd, p.scale);
     }
@@ -261,8 +288,8 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
   const Shape& k = keys.shape();
   const Shape& v = values.shape();
   REGARD_CHECK(q.rank() == 4 && k.rank() == 4 && v.rank() == 4 &&
-               q[0] == k[0] && q[1] == k[1] && q[3] == k[3] && q[0] == v[0] &&
-               q[1] == v[1] && k[2] == v[2])
+               q[0] == k[0] && k[1] > 0 && q[1] % k[1] == 0 && q[3] == k[3] &&
+               q[0] == v[0] && k[1] == v[1] && k[2] == v[2])
       << "queries " << q << ", keys " << k << ", values " << v;
   Tape<T>* const tape = &queries.tape();
   const Problem<T> p = {queries, keys, values,
@@ -272,17 +299,18 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
   const Var<T> context = tape->New(
       {q[0], q[1], q[2], v[3]},
       queries.needs_grad() || keys.needs_grad() || values.needs_grad());
-  const Normalizer<T> normalizer = {tape->arena().template New<T>(rows),
-                                    tape->arena().template New<T>(rows)};
-  const auto rows_from = [=](int64_t row) -> Normalizer<T> {
-    return {normalizer.max + row, normalizer.sum + row};
+  const RowSums<T> sums = {tape->arena().template New<T>(rows),
+                           tape->arena().template New<T>(rows)};
+  const auto rows_from = [=](int64_t row) -> RowSums<T> {
+    return {sums.max + row, sums.sum + row};
   };
   {
     ScratchScope<T> scratch(*tape);
     T* const scores = scratch.New(p.block_size());
     T* const decay = scratch.New(kQueryBlock);
+    T* const copy = scratch.New(kKeyBlock * width);
     ForEachQueryBlock(p, [&](const QueryBlock& block) {
-      AttendBlock(p, block, rows_from(block.row), scores, decay,
+      AttendBlock(p, block, rows_from(block.row), scores, decay, copy,
                   context.data() + block.row * width);
     });
   }
@@ -294,9 +322,10 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
     const Gradients<T> gradients = {partial(p.queries), partial(p.keys),
                                     partial(p.values)};
     ScratchScope<T> scratch(*tape);
-    const BackwardScratch<T> blocks = {scratch.New(p.block_size()),
-                                       scratch.New(p.block_size()),
-                                       scratch.New(kQueryBlock)};
+    const BackwardScratch<T> blocks = {
+        scratch.New(p.block_size()), scratch.New(p.block_size()),
+        scratch.New(kQueryBlock), scratch.New(kKeyBlock * p.width()),
+        scratch.New(kKeyBlock * width)};
     ForEachQueryBlock(p, [&](const QueryBlock& block) {
       BackwardBlock(p, block, rows_from(block.row),
                     context.data() + block.row * width,

@@ -19,10 +19,11 @@
 
 namespace regard {
 
-// queries [batch, heads, queries, width], keys [batch, heads, keys, width],
-// values [batch, heads, keys, value width] -> [batch, heads, queries, value
-// width]. A query that sees nothing has context and gradients 0. Blocks of keys
-// that no query of a block sees are not read.
+// queries [batch, heads, queries, width], keys [batch, key heads, keys, width],
+// values [batch, key heads, keys, value width] -> [batch, heads, queries, value
+// width]. heads is a multiple of the key heads: successive heads share keys. A
+// query that sees nothing has context and gradients 0. Hidden keys and values
+// reach no context and no gradient, not even if they are NaN.
 template <typename T>
 Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
                           const Mask& mask, std::type_identity_t<T> scale,

@@ -1,4 +1,5 @@
-// The scoring functions that a program knows, by the message of their options.
+// The scoring functions that a program knows, by the message of their options,
+// and what else an attention config chooses.
 #ifndef ATTENTION_SCORER_REGISTRY_H_
 #define ATTENTION_SCORER_REGISTRY_H_
 
@@ -6,6 +7,8 @@
 
 #include "absl/strings/string_view.h"
 #include "attention/attention.pb.h"
+#include "attention/normalizer.h"
+#include "attention/position_encoding.h"
 #include "attention/scoring_function.h"
 #include "nn/config_problems.h"
 #include "nn/option_registry.h"
@@ -21,6 +24,7 @@ struct ScorerInfo : OptionInfo<ScoreWidths> {
 
   bool position_aware;
   bool uses_history;
+  bool grouped_heads;
   Factory<float> create_float;
   Factory<double> create_double;
 };
@@ -34,10 +38,20 @@ class ScorerRegistry : public OptionRegistry<ScorerInfo> {
   void Add(absl::string_view formula) {
     Insert({DescribePlugin<Scorer<float>, ScoreWidths>(formula),
             Scorer<float>::kPositionAware, Scorer<float>::kUsesHistory,
+            Scorer<float>::kGroupedHeads,
             &CreatePlugin<Scorer<float>, ScoringFunction<float>,
                           ParameterScope<float>, const ScoreWidths&>,
             &CreatePlugin<Scorer<double>, ScoringFunction<double>,
                           ParameterScope<double>, const ScoreWidths&>});
+  }
+
+  // The normalizers and position encodings of the config; the built-in ones
+  // are registered.
+  NormalizerRegistry& normalizers() { return normalizers_; }
+  const NormalizerRegistry& normalizers() const { return normalizers_; }
+  PositionEncodingRegistry& position_encodings() { return encodings_; }
+  const PositionEncodingRegistry& position_encodings() const {
+    return encodings_;
   }
 
   // Paths are relative to `config`.
@@ -49,6 +63,10 @@ class ScorerRegistry : public OptionRegistry<ScorerInfo> {
   std::unique_ptr<ScoringFunction<T>> Create(const Attention& config,
                                              ParameterScope<T> scope,
                                              const ScoreWidths& widths) const;
+
+ private:
+  NormalizerRegistry normalizers_;
+  PositionEncodingRegistry encodings_;
 };
 
 // Defines `void RegisterNAME(ScorerRegistry&)` for the scoring function NAME,

@@ -39,12 +39,15 @@ struct ScoreWidths {
   int64_t heads = 1;
   int64_t query = 0;
   int64_t key = 0;
+  // Heads of the keys, a divisor of heads; the parameters of Prepare() lead
+  // with it. Equal to heads unless the score declares kGroupedHeads.
+  int64_t key_heads = heads;
 };
 
 template <typename T>
 struct ScoreInputs {
   Var<T> queries;  // [batch, heads, queries, query width]
-  Var<T> keys;     // [batch, heads, keys, prepared width], from Prepare()
+  Var<T> keys;     // [batch, key heads, keys, prepared width], from Prepare()
   // Where the rows of queries and keys stand in their sequences.
   Positions positions;
   // What is hidden; scores there are ignored, so a score may skip them.
@@ -64,6 +67,10 @@ class ScoringFunction {
   // Whether it reads the weights of earlier queries; it then sees one position
   // at a time.
   static constexpr bool kUsesHistory = false;
+  // Whether keys may have fewer heads than queries: head h of the queries is
+  // compared with head h / (heads / key_heads) of the keys. A score that does
+  // not declare it is given each key as often as heads share it.
+  static constexpr bool kGroupedHeads = false;
 
   virtual ~ScoringFunction() = default;
 
@@ -73,9 +80,9 @@ class ScoringFunction {
   static void Validate(const auto& /*options*/, const ScoreWidths&,
                        ConfigProblems&) {}
 
-  // Projects keys [batch, heads, keys, key width] row by row, once per source.
-  // Key row j is at position key_position + j, and
-  // Prepare([a; b], p) = [Prepare(a, p); Prepare(b, p + |a|)].
+  // Projects keys [batch, key heads, keys, key width] row by row, once per
+  // source. Key row j is at position key_position + j, and Prepare([a; b], p) =
+  // [Prepare(a, p); Prepare(b, p + |a|)].
   virtual Var<T> Prepare(Forward<T>&, Var<T> keys,
                          int64_t /*key_position*/) const {
     return keys;
@@ -92,8 +99,8 @@ class ScoringFunction {
   // The context [batch, heads, queries, value width] of a softmax from one
   // fused kernel, for calls that need no weights; nullopt if there is none.
   // Score and softmax are its reference implementation.
-  virtual std::optional<Var<T>> Attend(Forward<T>&, const ScoreInputs<T>&,
-                                       Var<T> /*values*/) const {
+  virtual std::optional<Var<T>> FusedContext(Forward<T>&, const ScoreInputs<T>&,
+                                             Var<T> /*values*/) const {
     return std::nullopt;
   }
 };

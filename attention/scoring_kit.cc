@@ -9,7 +9,14 @@ namespace regard {
 
 template <typename T>
 Var<T> InnerProducts(Var<T> queries, Var<T> keys) {
-  return MatMul(queries, keys, {.b = true});
+  const Shape q = queries.shape();
+  const int64_t key_heads = keys.dim(1);
+  if (key_heads == q[1]) return MatMul(queries, keys, {.b = true});
+  // The queries of the heads that share keys follow one another.
+  const Var<T> grouped =
+      queries.WithShape({q[0], key_heads, q[1] / key_heads * q[2], q[3]});
+  return MatMul(grouped, keys, {.b = true})
+      .WithShape({q[0], q[1], q[2], keys.dim(2)});
 }
 
 template <typename T>

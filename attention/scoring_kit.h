@@ -29,6 +29,7 @@ Shape ScoreShape(const ScoreInputs<T>& in) {
 }
 
 // q . k for every query and key of one width: [batch, heads, queries, keys].
+// Keys may have fewer heads, a divisor of the queries'.
 template <typename T>
 Var<T> InnerProducts(Var<T> queries, Var<T> keys);
 

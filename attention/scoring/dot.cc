@@ -13,6 +13,7 @@ template <typename T>
 class Dot : public ScoringFunction<T> {
  public:
   using Options = DotScore;
+  static constexpr bool kGroupedHeads = true;
 
   Dot(const Options&, ParameterScope<T>, const ScoreWidths&) {}
 
@@ -25,8 +26,8 @@ class Dot : public ScoringFunction<T> {
     return InnerProducts(in.queries, in.keys);
   }
 
-  std::optional<Var<T>> Attend(Forward<T>&, const ScoreInputs<T>& in,
-                               Var<T> values) const override {
+  std::optional<Var<T>> FusedContext(Forward<T>&, const ScoreInputs<T>& in,
+                                     Var<T> values) const override {
     return ScaledDotAttention(in.queries, in.keys, values, in.mask, T(1),
                               in.positions);
   }

@@ -14,6 +14,7 @@ template <typename T>
 class ScaledDot : public ScoringFunction<T> {
  public:
   using Options = ScaledDotScore;
+  static constexpr bool kGroupedHeads = true;
 
   ScaledDot(const Options&, ParameterScope<T>, const ScoreWidths& widths)
       : scale_(static_cast<T>(1 / std::sqrt(widths.query))) {}
@@ -27,8 +28,8 @@ class ScaledDot : public ScoringFunction<T> {
     return InnerProducts(in.queries * scale_, in.keys);
   }
 
-  std::optional<Var<T>> Attend(Forward<T>&, const ScoreInputs<T>& in,
-                               Var<T> values) const override {
+  std::optional<Var<T>> FusedContext(Forward<T>&, const ScoreInputs<T>& in,
+                                     Var<T> values) const override {
     return ScaledDotAttention(in.queries, in.keys, values, in.mask, scale_,
                               in.positions);
   }

@@ -24,8 +24,9 @@ struct Extents {
 constexpr Extents kExtents[] = {{"decoder", 32, 1, 1, 20, 64},
                                 {"self_attention", 4, 4, 64, 64, 16}};
 
-void Attend(benchmark::State& state, const ScoringFunctionCase& tested,
-            const Extents& extents) {
+void MeasureAttention(benchmark::State& state,
+                      const ScoringFunctionCase& tested,
+                      const Extents& extents) {
   ScorerRegistry registry;
   tested.register_score(registry);
   const std::unique_ptr<google::protobuf::Message> options(
@@ -54,7 +55,7 @@ int BenchmarkScoringFunction(int argc, char** argv,
       benchmark::RegisterBenchmark(
           absl::StrCat(extents.name, "/", tested.options).c_str(),
           [tested, &extents](benchmark::State& state) {
-            Attend(state, tested, extents);
+            MeasureAttention(state, tested, extents);
           });
     }
   }

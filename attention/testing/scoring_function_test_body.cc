@@ -396,7 +396,8 @@ TEST_P(ScoringFunctionTest, AttendAgreesWithScoreAndSoftmax) {
   ScoringProblem problem = ScoringProblem::Random(2, 3, 5, widths_);
   problem.key_lengths = {4, 0};
   ScorerUnderTest<double> scorer(registry_, options(), widths_);
-  if (!scorer.HasAttend(problem)) GTEST_SKIP() << "it has no fused Attend()";
+  if (!scorer.HasFusedContext(problem))
+    GTEST_SKIP() << "it has no fused Attend()";
   const ScoringAnswer got = scorer.FusedAnswer(problem);
   const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
   ExpectNear(got.context, expected.context, kRounding, "context");

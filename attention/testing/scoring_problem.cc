@@ -234,11 +234,12 @@ ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
 }
 
 template <typename T>
-bool ScorerUnderTest<T>::HasAttend(const ScoringProblem& problem) {
+bool ScorerUnderTest<T>::HasFusedContext(const ScoringProblem& problem) {
   forward_->BeginStep();
   ScoreInputs<T> in = Inputs(problem);
   in.keys = scorer_->Prepare(*forward_, in.keys, 0);
-  return scorer_->Attend(*forward_, in, Input(problem.values)).has_value();
+  return scorer_->FusedContext(*forward_, in, Input(problem.values))
+      .has_value();
 }
 
 template <typename T>

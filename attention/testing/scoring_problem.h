@@ -101,8 +101,8 @@ class ScorerUnderTest {
   ScoringAnswer ReferenceAnswer(const ScoringProblem& problem) {
     return Answer(problem, {.want_weights = true, .project_weights = false});
   }
-  // Whether the score has a fused Attend() for `problem`.
-  bool HasAttend(const ScoringProblem& problem);
+  // Whether the score has a fused context for `problem`.
+  bool HasFusedContext(const ScoringProblem& problem);
 
   TestArray Scores(const ScoringProblem& problem);
   TestArray Prepared(const TestArray& keys);

@@ -238,6 +238,56 @@ def bilinear(queries, keys, w):
     return queries @ w @ keys.mT
 
 
+def rotate(x, positions, interleaved, base=10000.0):
+    """Rotary embedding of x [.., time, width], written with complex numbers."""
+    half = x.shape[-1] // 2
+    frequencies = base ** (-torch.arange(half, dtype=torch.float64) / half)
+    angles = positions[:, None].double() * frequencies
+    turn = torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
+    if interleaved:
+        pairs = torch.view_as_complex(x.unflatten(-1, (half, 2)).contiguous())
+        return torch.view_as_real(pairs * turn).flatten(-2)
+    pairs = torch.complex(x[..., :half], x[..., half:]) * turn
+    return torch.cat([pairs.real, pairs.imag], dim=-1)
+
+
+def alibi_slopes(heads):
+    """Of the authors' code, for a power of two."""
+    return 2.0 ** (-8.0 / heads * torch.arange(1, heads + 1))
+
+
+def attention(key_heads=4, rotary=None, alibi=False, window=0, causal=False):
+    """scaled_dot_product_attention of 4 heads, 3 queries from position 2 on 5
+    keys from position 0."""
+    fixture = Fixture()
+    queries = torch.randn(2, 4, 3, 4, requires_grad=True)
+    keys = torch.randn(2, key_heads, 5, 4, requires_grad=True)
+    values = torch.randn(2, key_heads, 5, 3, requires_grad=True)
+    at_query, at_key = torch.arange(2, 5), torch.arange(5)
+    distance = at_query[:, None] - at_key
+    mask = torch.zeros(4, 3, 5)
+    if alibi:
+        mask = mask - alibi_slopes(4)[:, None, None] * distance.abs()
+    hidden = torch.zeros(3, 5, dtype=torch.bool)
+    if causal:
+        hidden |= distance < 0
+    if window:
+        hidden |= distance.abs() >= window
+    mask = mask.masked_fill(hidden, float("-inf"))
+    turned = [queries, keys]
+    if rotary:
+        turned = [rotate(queries, at_query, rotary == "interleaved"),
+                  rotate(keys, at_key, rotary == "interleaved")]
+    context = functional.scaled_dot_product_attention(
+        *turned, values, attn_mask=mask, enable_gqa=key_heads < 4)
+    project(fixture, "context", context).backward()
+    inputs = {"queries": queries, "keys": keys, "values": values}
+    for name, x in inputs.items():
+        fixture.add(name, x)
+        fixture.add("grad." + name, x.grad)
+    return fixture
+
+
 def optimizer(make, clip_norm=0.0):
     """Ten steps of one parameter by given gradients."""
     fixture = Fixture()
@@ -285,6 +335,12 @@ def main():
         "bilinear": lambda: score(bilinear, 3, 2, w=(1, 3, 2)),
         "multi_head_cross": lambda: multi_head(5, 3, causal=False),
         "multi_head_causal": lambda: multi_head(6, 6, causal=True),
+        "alibi": lambda: attention(alibi=True, causal=True),
+        "grouped_heads": lambda: attention(key_heads=2),
+        "rotary": lambda: attention(rotary="half"),
+        "rotary_interleaved": lambda: attention(
+            rotary="interleaved", key_heads=2, causal=True),
+        "window": lambda: attention(window=2),
         "relative_key": lambda: relative(of_keys=False),
         "relative_key_query": lambda: relative(of_keys=True),
     }

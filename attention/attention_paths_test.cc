@@ -1,0 +1,259 @@
+// What has to hold whatever score, position encoding, normalizer and mask are
+// combined, on the fused paths and on the plain one.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/attend.h"
+#include "attention/attention.pb.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "attention/scoring_function.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+constexpr int64_t kHeads = 2;
+constexpr int64_t kWidth = 4;
+
+// Scores with and without a fused context, with and without Prepare().
+constexpr const char* kScores[] = {
+    "dot {}", "scaled_dot {}", "additive { width: 3 }", "scaled_bilinear {}"};
+constexpr const char* kRest[] = {
+    "",
+    "window: 2",
+    "position_encoding { rotary {} }",
+    "position_encoding { rotary { style: INTERLEAVED width: 2 } }",
+    "position_encoding { alibi {} }",
+    "position_encoding { relative_buckets { buckets: 4 max_distance: 3 } }",
+    "position_encoding { alibi {} } window: 3",
+    "normalizer { sparsemax {} }",
+    "normalizer { entmax15 {} }",
+    "normalizer { sigmoid {} } position_encoding { alibi {} }"};
+
+std::vector<std::string> Configs() {
+  std::vector<std::string> configs;
+  for (const std::string score : kScores) {
+    for (const std::string rest : kRest) configs.push_back(score + " " + rest);
+  }
+  return configs;
+}
+
+// An attender and its parameters.
+template <typename T>
+struct Layer {
+  explicit Layer(const std::string& config) {
+    ScorerRegistry scorers;
+    RegisterBuiltInScores(scorers);
+    Attention attention;
+    EXPECT_TRUE(
+        google::protobuf::TextFormat::ParseFromString(config, &attention));
+    const ScoreWidths widths = {
+        .heads = kHeads, .query = kWidth, .key = kWidth};
+    ConfigProblems problems;
+    scorers.Validate(attention, widths, problems);
+    EXPECT_TRUE(problems.ok()) << config;
+    attender.emplace(scorers, attention, store.Root(), widths);
+    store.Finalize(/*seed=*/1);
+    for (size_t i = 0; i < store.values().size(); ++i) {
+      store.values()[i] = static_cast<T>(std::sin(static_cast<double>(i)));
+    }
+  }
+
+  // Queries from position 2, keys from position 0.
+  Attended<T> Run(Forward<T>& forward, Var<T> queries, Var<T> keys,
+                  Var<T> values, AttendInputs<T> inputs = {}) const {
+    inputs.score.queries = queries;
+    inputs.score.keys = attender->Prepare(forward, keys, /*key_position=*/0);
+    inputs.score.positions.first_query = 2;
+    inputs.values = values;
+    return attender->Attend(forward, inputs);
+  }
+
+  ParameterStore<T> store;
+  std::optional<Attender<T>> attender;
+};
+
+template <typename T>
+const Layer<T>& Get(const std::string& config) {
+  static auto* const made =
+      new std::map<std::string, std::unique_ptr<Layer<T>>>();
+  std::unique_ptr<Layer<T>>& layer = (*made)[config];
+  if (layer == nullptr) layer = std::make_unique<Layer<T>>(config);
+  return *layer;
+}
+
+TEST(AttentionPathsTest, GradientsOfEveryCombination) {
+  std::vector<GradientCase> cases;
+  for (const std::string& config : Configs()) {
+    std::vector<CheckedInput> inputs = {{{1, kHeads, 3, kWidth}},
+                                        {{1, kHeads, 5, kWidth}},
+                                        {{1, kHeads, 5, 2}}};
+    for (const ParameterInfo& info : Get<double>(config).store.parameters()) {
+      inputs.push_back({info.shape});
+    }
+    cases.push_back(MakeCase(
+        "Attend", config, inputs,
+        [=]<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
+          const Layer<T>& layer = Get<T>(config);
+          Forward<T> forward(tape, layer.store, in.subspan(3));
+          AttendInputs<T> causal;
+          causal.score.mask.causal = true;
+          return layer.Run(forward, in[0], in[1], in[2], causal).context;
+        }));
+  }
+  CheckGradients(cases);
+}
+
+template <typename T>
+Var<T> Wave(Tape<T>& tape, const Shape& shape, double salt) {
+  Var<T> x = tape.Input(shape, std::vector<T>(shape.size(), T(0)));
+  for (int64_t i = 0; i < x.size(); ++i) {
+    x.data()[i] = static_cast<T>(std::sin(1.7 * static_cast<double>(i) + salt));
+  }
+  return x;
+}
+
+TEST(AttentionPathsTest, OtherExamplesChangeNoBit) {
+  for (const std::string& config : Configs()) {
+    for (const bool want_weights : {true, false}) {
+      const Layer<float>& layer = Get<float>(config);
+      Tape<float> tape;
+      Forward<float> forward(tape, layer.store, nullptr);
+      forward.BeginStep();
+      const Var<float> q = Wave(tape, {3, kHeads, 3, kWidth}, 0);
+      const Var<float> k = Wave(tape, {3, kHeads, 5, kWidth}, 1);
+      const Var<float> v = Wave(tape, {3, kHeads, 5, 2}, 2);
+      const std::vector<int32_t> lengths = {5, 2, 4};
+      const auto last = [&](Var<float> x) {
+        const int64_t n = x.size() / 3;
+        return tape.Constant(x.shape().With(0, 1), x.span().subspan(2 * n));
+      };
+      AttendInputs<float> inputs;
+      inputs.want_weights = want_weights;
+      inputs.score.mask = {.key_lengths = lengths, .causal = true};
+      const Var<float> all = layer.Run(forward, q, k, v, inputs).context;
+      inputs.score.mask.key_lengths = {&lengths[2], 1};
+      const Var<float> alone =
+          layer.Run(forward, last(q), last(k), last(v), inputs).context;
+      EXPECT_EQ(all.span().subspan(2 * alone.size()), alone.span()) << config;
+    }
+  }
+}
+
+// One key and its value in turn are NaN. Queries that do not see it have the
+// context and the gradients that they have with finite numbers there.
+TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
+  constexpr int64_t kQueries = 3;
+  constexpr int64_t kKeys = 5;
+  const std::vector<int32_t> lengths = {3};
+  const std::vector<int32_t> per_query = {1, 5, 0};
+  const std::vector<uint8_t> dense = {1, 0, 1, 1, 0, 0, 1, 1,
+                                      0, 1, 1, 1, 0, 0, 1};
+  const std::vector<Mask> masks = {{.key_lengths = lengths},
+                                   {.key_lengths = per_query},
+                                   {.causal = true},
+                                   {.window = 2},
+                                   {.key_lengths = lengths, .window = 2},
+                                   {.dense = dense}};
+  struct Path {
+    bool want_weights;
+    bool want_weight_gradients;
+    bool training;
+  };
+  for (const std::string& config : Configs()) {
+    const Layer<float> layer(config + " dropout: 0.25");
+    if (config.find("window") != std::string::npos) continue;
+    for (const Mask& mask : masks) {
+      for (const Path& path : {Path{false, false, false},
+                               {true, false, false},
+                               {true, true, false},
+                               {false, false, true}}) {
+        for (int64_t bad = 0; bad < kKeys; ++bad) {
+          Tape<float> tape;
+          tape.set_training(path.training);
+          Forward<float> forward(tape, layer.store, nullptr);
+          forward.BeginStep();
+          const Var<float> q = Wave(tape, {1, kHeads, kQueries, kWidth}, 0);
+          Var<float> k = Wave(tape, {1, kHeads, kKeys, kWidth}, 1);
+          Var<float> v = Wave(tape, {1, kHeads, kKeys, 2}, 2);
+          AttendInputs<float> inputs;
+          inputs.score.mask = mask;
+          inputs.want_weights = path.want_weights;
+          inputs.want_weight_gradients = path.want_weight_gradients;
+          const Var<float> want = layer.Run(forward, q, k, v, inputs).context;
+          for (int64_t h = 0; h < kHeads; ++h) {
+            std::fill_n(k.data() + (h * kKeys + bad) * kWidth, kWidth, NAN);
+            std::fill_n(v.data() + (h * kKeys + bad) * 2, 2, NAN);
+          }
+          const Var<float> got = layer.Run(forward, q, k, v, inputs).context;
+          const MaskReader visible(mask, {.first_query = 2}, 1, kQueries,
+                                   kKeys);
+          for (int64_t row = 0; row < kHeads * kQueries; ++row) {
+            if (visible(0, row % kQueries)(bad)) continue;
+            for (int64_t j = 0; j < 2; ++j) {
+              ASSERT_EQ(got.data()[row * 2 + j], want.data()[row * 2 + j])
+                  << config << ", NaN at key " << bad << ", row " << row
+                  << ", weights " << path.want_weights << ", gradients "
+                  << path.want_weight_gradients << ", training "
+                  << path.training;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Alternatives at one position are queries on their own there.
+TEST(AttentionPathsTest, AlternativesEqualQueriesOnTheirOwn) {
+  for (const std::string& config : Configs()) {
+    const Layer<double>& layer = Get<double>(config);
+    Tape<double> tape;
+    Forward<double> forward(tape, layer.store, nullptr);
+    forward.BeginStep();
+    const Var<double> q = Wave(tape, {1, 1, 3, kWidth}, 0);
+    const Var<double> k = Wave(tape, {1, kHeads, 5, kWidth}, 1);
+    AttendInputs<double> inputs;
+    inputs.score.keys = layer.attender->Prepare(forward, k, 0);
+    inputs.values = Wave(tape, {1, kHeads, 5, 2}, 2);
+    const auto run = [&](int64_t first, int64_t count, int64_t step) {
+      Var<double> queries = tape.Constant({1, kHeads, count, kWidth});
+      for (int64_t h = 0; h < kHeads; ++h) {
+        std::copy_n(q.data() + first * kWidth, count * kWidth,
+                    queries.data() + h * count * kWidth);
+      }
+      inputs.score.queries = queries;
+      inputs.score.positions = {.first_query = 3, .query_step = step};
+      return layer.attender->Attend(forward, inputs).context;
+    };
+    const Var<double> together = run(0, 3, /*step=*/0);
+    for (int64_t i = 0; i < 3; ++i) {
+      const Var<double> alone = run(i, 1, /*step=*/1);
+      for (int64_t h = 0; h < kHeads; ++h) {
+        for (int64_t j = 0; j < 2; ++j) {
+          EXPECT_NEAR(together.data()[(h * 3 + i) * 2 + j],
+                      alone.data()[h * 2 + j], 1e-14)
+              << config;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,55 @@
+// A bias of scores that depends on the head and the distance alone. Kernels add
+// it to the scores they read: it is never expanded to [heads, queries, keys].
+#ifndef ATTENTION_DISTANCE_BIAS_H_
+#define ATTENTION_DISTANCE_BIAS_H_
+
+#include <cstdint>
+
+#include "attention/positions.h"
+#include "autodiff/tape.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+// The distances (key position - query position) of a block of scores: lowest ..
+// lowest + count - 1.
+struct DistanceRange {
+  int64_t lowest;
+  int64_t count;
+
+  // Of at least one query and any number of keys.
+  static DistanceRange Of(const Positions& positions, int64_t queries,
+                          int64_t keys) {
+    const int64_t last = positions.Offset(queries - 1);
+    return {-last, last - positions.Offset(0) + keys};
+  }
+};
+
+template <typename T>
+struct DistanceBias {
+  Var<T> values;  // [heads, distances]; empty: no bias
+  int64_t lowest = 0;
+
+  bool has_value() const { return values.has_value(); }
+  bool needs_grad() const { return has_value() && values.needs_grad(); }
+
+  // The place, among the values, of the bias of `head` for key row 0 and a
+  // query at `offset` (see Positions); those of the next keys follow.
+  int64_t Place(int64_t head, int64_t offset) const {
+    return head * values.dim(1) - offset - lowest;
+  }
+
+  void CheckCovers(const Positions& positions, const Shape& scores) const {
+    if (!has_value() || scores[2] == 0) return;
+    const DistanceRange range =
+        DistanceRange::Of(positions, scores[2], scores[3]);
+    REGARD_CHECK(values.shape().rank() == 2 && values.dim(0) == scores[1] &&
+                 lowest == range.lowest && values.dim(1) == range.count)
+        << "a bias " << values.shape() << " of distances from " << lowest
+        << " for scores " << scores;
+  }
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_DISTANCE_BIAS_H_

@@ -1,0 +1,64 @@
+// 1.5-entmax, max(s_i / 2 - tau, 0)^2 with the tau for which the weights sum to
+// 1. Peters, Niculae and Martins, "Sparse sequence-to-sequence models", 2019.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+
+#include "attention/normalizer.h"
+#include "autodiff/kernels/reduce.h"
+
+namespace regard {
+
+template <typename T>
+class Entmax15 : public Normalizer<T> {
+ public:
+  using Options = Entmax15Normalizer;
+
+  explicit Entmax15(const Options&) {}
+
+  // Algorithm 2 of the paper: for each size of the support, tau solves a
+  // quadratic equation. tau is at least the largest s / 2 less 1, so only
+  // scores above that are sorted.
+  void Normalize(int64_t n, T* scores, T* scratch) const override {
+    const T max = MaxRow(scores, n);
+    for (int64_t i = 0; i < n; ++i) scores[i] = (scores[i] - max) / T(2);
+    T* const end = std::copy_if(scores, scores + n, scratch,
+                                [](T s) { return s > T(-1); });
+    std::sort(scratch, end, std::greater<T>());
+    double sum = 0;
+    double squares = 0;
+    double tau = -1;
+    for (const T* s = scratch; s != end; ++s) {
+      const auto x = static_cast<double>(*s);
+      const auto size = static_cast<double>(s - scratch + 1);
+      sum += x;
+      squares += x * x;
+      const double mean = sum / size;
+      const double spread = squares - sum * mean;
+      const double next = mean - std::sqrt(std::max(0.0, (1 - spread) / size));
+      if (x <= next) break;
+      tau = next;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const T root = std::max(scores[i] - static_cast<T>(tau), T(0));
+      scores[i] = root * root;
+    }
+  }
+
+  // r_i (d_i - sum_j r_j d_j / sum_j r_j), where r is the root of the weight.
+  void Backward(int64_t n, const T* weights, T* gradients) const override {
+    const T sum =
+        SumEach<T>(n, [=](int64_t i) { return std::sqrt(weights[i]); });
+    const T dot = SumEach<T>(
+        n, [=](int64_t i) { return std::sqrt(weights[i]) * gradients[i]; });
+    const T mean = dot / sum;
+    for (int64_t i = 0; i < n; ++i) {
+      gradients[i] = std::sqrt(weights[i]) * (gradients[i] - mean);
+    }
+  }
+};
+
+REGARD_NORMALIZER(Entmax15, "max(s_i / 2 - tau, 0)^2")
+
+}  // namespace regard

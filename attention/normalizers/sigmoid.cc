@@ -1,0 +1,47 @@
+// The sigmoid of each score plus a bias, -log(n) for n keys unless it is given.
+// Ramapuram et al., "Theory, analysis, and best practices for sigmoid
+// self-attention", 2024.
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "attention/normalizer.h"
+#include "autodiff/kernels/transcendental.h"
+
+namespace regard {
+
+template <typename T>
+class SigmoidWeights : public Normalizer<T> {
+ public:
+  using Options = SigmoidNormalizer;
+
+  explicit SigmoidWeights(const Options& options) {
+    if (options.has_bias()) bias_ = static_cast<T>(options.bias());
+  }
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    problems.RequireInRange("bias", options.bias(), -1e6, 1e6);
+  }
+
+  void Normalize(int64_t n, T* scores, T* /*scratch*/) const override {
+    const T bias = bias_.value_or(-std::log(static_cast<T>(n)));
+    for (int64_t i = 0; i < n; ++i) scores[i] += bias;
+    Sigmoid(scores, scores, n);
+  }
+
+  void Backward(int64_t n, const T* weights, T* gradients) const override {
+    for (int64_t i = 0; i < n; ++i) {
+      gradients[i] *= weights[i] * (T(1) - weights[i]);
+    }
+  }
+
+ private:
+  std::optional<T> bias_;
+};
+
+// By hand, as Sigmoid is a function of the engine.
+void RegisterSigmoid(NormalizerRegistry& normalizers) {
+  normalizers.Add<SigmoidWeights>("sigmoid(s_i + bias)");
+}
+
+}  // namespace regard

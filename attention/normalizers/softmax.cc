@@ -1,0 +1,39 @@
+// Softmax, exp(s_i) / sum_j exp(s_j), row by row. Attention takes the kernels
+// of masked_softmax.h in its place; this is their reference implementation.
+#include <algorithm>
+#include <cstdint>
+
+#include "attention/normalizer.h"
+#include "autodiff/kernels/reduce.h"
+#include "autodiff/kernels/transcendental.h"
+
+namespace regard {
+
+template <typename T>
+class Softmax : public Normalizer<T> {
+ public:
+  using Options = SoftmaxNormalizer;
+
+  explicit Softmax(const Options&) {}
+
+  void Normalize(int64_t n, T* scores, T* /*scratch*/) const override {
+    const T max = MaxRow(scores, n);
+    for (int64_t i = 0; i < n; ++i) scores[i] -= max;
+    Exp(scores, scores, n);
+    const T scale = T(1) / SumRow(scores, n);
+    for (int64_t i = 0; i < n; ++i) scores[i] *= scale;
+  }
+
+  void Backward(int64_t n, const T* weights, T* gradients) const override {
+    const T mean = DotRow(weights, gradients, n);
+    for (int64_t i = 0; i < n; ++i) {
+      gradients[i] = weights[i] * (gradients[i] - mean);
+    }
+  }
+
+  bool IsSoftmax() const override { return true; }
+};
+
+REGARD_NORMALIZER(Softmax, "exp(s_i) / sum_j exp(s_j)")
+
+}  // namespace regard

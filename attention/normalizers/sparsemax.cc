@@ -1,0 +1,58 @@
+// Sparsemax, max(s_i - tau, 0) with the tau for which the weights sum to 1: the
+// Euclidean projection of the scores on the simplex.
+// Martins and Astudillo, "From softmax to sparsemax", 2016.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+
+#include "attention/normalizer.h"
+#include "autodiff/kernels/reduce.h"
+
+namespace regard {
+
+template <typename T>
+class Sparsemax : public Normalizer<T> {
+ public:
+  using Options = SparsemaxNormalizer;
+
+  explicit Sparsemax(const Options&) {}
+
+  // Algorithm 1 of the paper. tau is at least the largest score less 1, so only
+  // scores above that are sorted.
+  void Normalize(int64_t n, T* scores, T* scratch) const override {
+    const T max = MaxRow(scores, n);
+    T* const end = std::copy_if(scores, scores + n, scratch,
+                                [=](T s) { return s > max - T(1); });
+    std::sort(scratch, end, std::greater<T>());
+    double sum = 0;
+    double tau = 0;
+    for (const T* s = scratch; s != end; ++s) {
+      sum += static_cast<double>(*s - max);
+      const double next = (sum - 1) / static_cast<double>(s - scratch + 1);
+      if (static_cast<double>(*s - max) <= next) break;
+      tau = next;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      scores[i] = std::max(scores[i] - max - static_cast<T>(tau), T(0));
+    }
+  }
+
+  // d_i less the mean of d over the support, where the weight is not 0.
+  void Backward(int64_t n, const T* weights, T* gradients) const override {
+    double sum = 0;
+    int64_t size = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      if (weights[i] == T(0)) continue;
+      sum += static_cast<double>(gradients[i]);
+      ++size;
+    }
+    const auto mean = static_cast<T>(sum / static_cast<double>(size));
+    for (int64_t i = 0; i < n; ++i) {
+      gradients[i] = weights[i] > T(0) ? gradients[i] - mean : T(0);
+    }
+  }
+};
+
+REGARD_NORMALIZER(Sparsemax, "max(s_i - tau, 0)")
+
+}  // namespace regard

@@ -1,0 +1,93 @@
+// How positions enter the comparison of any query with any key: rotary
+// embeddings, ALiBi, T5's relative buckets, ...
+//
+// A position encoding is a plug-in of the attention config, combined with any
+// score. It may turn the vectors of queries and keys before the score sees
+// them, and it may add a bias of the distance to the scores.
+#ifndef ATTENTION_POSITION_ENCODING_H_
+#define ATTENTION_POSITION_ENCODING_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/strings/string_view.h"
+#include "attention/position_encodings/position_encoding.pb.h"
+#include "attention/scoring_function.h"
+#include "autodiff/tape.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/option_registry.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+template <typename T>
+class PositionEncoding {
+ public:
+  virtual ~PositionEncoding() = default;
+
+  // Adds what is wrong with the options for these widths, under paths relative
+  // to them. An encoding with limits declares its own.
+  static void Validate(const auto& /*options*/, const ScoreWidths&,
+                       ConfigProblems&) {}
+
+  // The largest |query position - key position| that is accepted.
+  virtual int64_t LongestDistance() const { return kAnyDistance; }
+
+  // Encodes raw queries or keys x [batch, heads, n, width], row by row, before
+  // the score's Prepare(): row i is at position first + i * step. Turned keys
+  // are what a cache holds.
+  virtual Var<T> Turn(Forward<T>&, Var<T> x, int64_t /*first*/,
+                      int64_t /*step*/) const {
+    return x;
+  }
+
+  // What is added to the scores at the distances (key position - query
+  // position) lowest .. lowest + count - 1: [heads, count]. Empty: nothing.
+  virtual Var<T> Bias(Forward<T>&, int64_t /*lowest*/,
+                      int64_t /*count*/) const {
+    return Var<T>();
+  }
+};
+
+// The description is what the encoding does, as a formula.
+struct PositionEncodingInfo : OptionInfo<ScoreWidths> {
+  template <typename T>
+  using Factory =
+      OptionFactory<PositionEncoding<T>, ParameterScope<T>, const ScoreWidths&>;
+
+  Factory<float> create_float;
+  Factory<double> create_double;
+};
+
+class PositionEncodingRegistry : public OptionRegistry<PositionEncodingInfo> {
+ public:
+  PositionEncodingRegistry();
+
+  // Adds Plugin<T>, whose Plugin<T>::Options is its options message.
+  template <template <typename> class Plugin>
+  void Add(absl::string_view formula) {
+    Insert({DescribePlugin<Plugin<float>, ScoreWidths>(formula),
+            &CreatePlugin<Plugin<float>, PositionEncoding<float>,
+                          ParameterScope<float>, const ScoreWidths&>,
+            &CreatePlugin<Plugin<double>, PositionEncoding<double>,
+                          ParameterScope<double>, const ScoreWidths&>});
+  }
+
+  // The encoding of a valid config; parameters go under `scope`.
+  template <typename T>
+  std::unique_ptr<PositionEncoding<T>> Create(
+      const PositionEncodingConfig& config, ParameterScope<T> scope,
+      const ScoreWidths& widths) const;
+};
+
+// Defines `void RegisterNAME(regard::PositionEncodingRegistry&)` for the
+// encoding NAME, in the namespace of NAME.
+#define REGARD_POSITION_ENCODING(name, formula)                        \
+  void Register##name(::regard::PositionEncodingRegistry& encodings) { \
+    encodings.Add<name>(formula);                                      \
+  }
+
+}  // namespace regard
+
+#endif  // ATTENTION_POSITION_ENCODING_H_

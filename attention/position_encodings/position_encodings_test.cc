@@ -1,0 +1,301 @@
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attention/position_encoding.h"
+#include "attention/position_encodings/built_in_position_encodings.h"
+#include "attention/position_encodings/position_encoding.pb.h"
+#include "attention/scoring_function.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+using ::testing::DoubleEq;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::Pointwise;
+
+constexpr const char* kEncodings[] = {
+    "rotary {}",
+    "rotary { style: INTERLEAVED }",
+    "rotary { width: 2 base: 100 }",
+    "alibi {}",
+    "relative_buckets { buckets: 8 max_distance: 12 }",
+    "relative_buckets { buckets: 6 max_distance: 9 bidirectional: false }"};
+
+PositionEncodingConfig Parse(const std::string& text) {
+  PositionEncodingConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  return config;
+}
+
+PositionEncodingRegistry Registry() {
+  PositionEncodingRegistry registry;
+  RegisterBuiltInPositionEncodings(registry);
+  return registry;
+}
+
+// An encoding with parameters of its own, which are 0, 0.1, 0.2, ...
+template <typename T>
+class Encoding {
+ public:
+  explicit Encoding(const std::string& config, int64_t heads = 2,
+                    int64_t width = 4)
+      : encoding_(Registry().Create<T>(
+            Parse(config), store_.Root(),
+            {.heads = heads, .query = width, .key = width})),
+        forward_(tape_, Finalize(), nullptr) {
+    forward_.BeginStep();
+  }
+
+  const PositionEncoding<T>& operator*() const { return *encoding_; }
+  Forward<T>& forward() { return forward_; }
+
+  // One head, rows of 4 numbers.
+  std::vector<T> Turn(std::vector<T> x, int64_t first, int64_t step = 1) {
+    const auto n = static_cast<int64_t>(x.size()) / 4;
+    const Var<T> turned =
+        encoding_->Turn(forward_, tape_.Constant({1, 1, n, 4}, x), first, step);
+    return {turned.span().begin(), turned.span().end()};
+  }
+
+  std::vector<T> Bias(int64_t lowest, int64_t count) {
+    const Var<T> bias = encoding_->Bias(forward_, lowest, count);
+    return {bias.span().begin(), bias.span().end()};
+  }
+
+ private:
+  ParameterStore<T>& Finalize() {
+    store_.Finalize(/*seed=*/1);
+    for (size_t i = 0; i < store_.values().size(); ++i) {
+      store_.values()[i] = static_cast<T>(i) / 10;
+    }
+    return store_;
+  }
+
+  ParameterStore<T> store_;
+  std::unique_ptr<PositionEncoding<T>> encoding_;
+  Tape<T> tape_;
+  Forward<T> forward_;
+};
+
+TEST(RotaryTest, TurnsPairsByThePosition) {
+  const double a = 3;         // position 3, pair 0
+  const double b = 3 * 0.01;  // pair 1: 10000^(-2 / 4)
+  // Pairs (1, 3) and (2, 4).
+  EXPECT_THAT(
+      Encoding<double>("rotary {}").Turn({1, 2, 3, 4}, 3),
+      ElementsAre(DoubleNear(std::cos(a) - 3 * std::sin(a), 1e-14),
+                  DoubleNear(2 * std::cos(b) - 4 * std::sin(b), 1e-14),
+                  DoubleNear(3 * std::cos(a) + std::sin(a), 1e-14),
+                  DoubleNear(4 * std::cos(b) + 2 * std::sin(b), 1e-14)));
+  // Pairs (1, 2) and (3, 4).
+  EXPECT_THAT(
+      Encoding<double>("rotary { style: INTERLEAVED }").Turn({1, 2, 3, 4}, 3),
+      ElementsAre(DoubleNear(std::cos(a) - 2 * std::sin(a), 1e-14),
+                  DoubleNear(2 * std::cos(a) + std::sin(a), 1e-14),
+                  DoubleNear(3 * std::cos(b) - 4 * std::sin(b), 1e-14),
+                  DoubleNear(4 * std::cos(b) + 3 * std::sin(b), 1e-14)));
+}
+
+TEST(RotaryTest, APartialWidthLeavesTheOtherDimensions) {
+  EXPECT_THAT(
+      Encoding<double>("rotary { width: 2 }").Turn({1, 2, 3, 4}, 1),
+      ElementsAre(DoubleNear(std::cos(1) - 2 * std::sin(1), 1e-15),
+                  DoubleNear(2 * std::cos(1) + std::sin(1), 1e-15), 3, 4));
+}
+
+TEST(RotaryTest, PositionZeroChangesNothing) {
+  EXPECT_THAT(Encoding<double>("rotary {}").Turn({1, 2, 3, 4}, 0),
+              ElementsAre(1, 2, 3, 4));
+}
+
+TEST(RotaryTest, AlternativesTurnAlike) {
+  Encoding<double> rotary("rotary {}");
+  const std::vector<double> one = rotary.Turn({1, 2, 3, 4}, 5);
+  std::vector<double> both = one;
+  both.insert(both.end(), one.begin(), one.end());
+  EXPECT_THAT(rotary.Turn({1, 2, 3, 4, 1, 2, 3, 4}, 5, /*step=*/0),
+              ElementsAreArray(both));
+}
+
+// The inner product depends on the distance alone, also far out.
+TEST(RotaryTest, InnerProductsDependOnTheDistance) {
+  for (const char* config : {"rotary {}", "rotary { style: INTERLEAVED }"}) {
+    Encoding<double> rotary(config);
+    const auto product = [&](int64_t query, int64_t key) {
+      const std::vector<double> q = rotary.Turn({1, -2, 0.5, 3}, query);
+      const std::vector<double> k = rotary.Turn({2, 1, -1, 0.25}, key);
+      return q[0] * k[0] + q[1] * k[1] + q[2] * k[2] + q[3] * k[3];
+    };
+    EXPECT_NEAR(product(7, 3), product(100004, 100000), 1e-9) << config;
+    EXPECT_GT(std::abs(product(7, 3) - product(7, 4)), 1e-3) << config;
+  }
+}
+
+// A float row at a large position agrees with the double one.
+TEST(RotaryTest, LargePositionsStayAccurate) {
+  const std::vector<float> got =
+      Encoding<float>("rotary {}").Turn({1, 2, 3, 4}, 1000000);
+  const std::vector<double> expected =
+      Encoding<double>("rotary {}").Turn({1, 2, 3, 4}, 1000000);
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6);
+}
+
+TEST(AlibiTest, SlopesAreThoseOfThePaper) {
+  // At distance 1 behind the query.
+  EXPECT_THAT(Encoding<double>("alibi {}", 8).Bias(-1, 1),
+              ElementsAre(-1 / 2.0, -1 / 4.0, -1 / 8.0, -1 / 16.0, -1 / 32.0,
+                          -1 / 64.0, -1 / 128.0, -1 / 256.0));
+  // Of 4 heads, then of 8 heads every other one.
+  EXPECT_THAT(Encoding<double>("alibi {}", 6).Bias(-1, 1),
+              ElementsAre(-1 / 4.0, -1 / 16.0, -1 / 64.0, -1 / 256.0, -1 / 2.0,
+                          -1 / 8.0));
+  EXPECT_THAT(Encoding<double>("alibi {}", 1).Bias(-1, 1),
+              ElementsAre(-1 / 256.0));
+}
+
+TEST(AlibiTest, GrowsWithTheDistanceOnBothSides) {
+  EXPECT_THAT(Encoding<double>("alibi {}", 1).Bias(-2, 5),
+              Pointwise(DoubleEq(),
+                        {-2 / 256.0, -1 / 256.0, 0.0, -1 / 256.0, -2 / 256.0}));
+}
+
+// Computed by the authors' _relative_position_bucket().
+TEST(RelativeBucketsTest, BucketsAreThoseOfT5) {
+  const auto buckets = [](const char* config, std::vector<int64_t> distances) {
+    Encoding<double> encoding(config, /*heads=*/1);
+    std::vector<int64_t> found;
+    for (const int64_t d : distances) {
+      found.push_back(std::lround(encoding.Bias(d, 1)[0] * 10));
+    }
+    return found;
+  };
+  EXPECT_THAT(
+      buckets("relative_buckets {}", {0, -1, 1, -7, -8, -11, -12, -16, -64,
+                                      -127, -500, 7, 8, 12, 90, 91, 600}),
+      ElementsAreArray(
+          {0, 1, 17, 7, 8, 8, 9, 10, 14, 15, 15, 23, 24, 25, 30, 31, 31}));
+  EXPECT_THAT(buckets("relative_buckets { bidirectional: false }",
+                      {3, 0, -1, -15, -16, -19, -30, -60, -112, -113, -1000}),
+              ElementsAreArray({0, 0, 1, 15, 16, 17, 20, 26, 30, 31, 31}));
+}
+
+std::vector<GradientCase> Cases() {
+  std::vector<GradientCase> cases;
+  for (const char* style : {"", "style: INTERLEAVED", "width: 2"}) {
+    for (const int64_t step : {1, 0}) {
+      cases.push_back(
+          MakeCase("Rotary", style, {{{2, 2, 3, 4}}},
+                   [=]<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
+                     static ParameterStore<T>* const store = [] {
+                       auto* const made = new ParameterStore<T>();
+                       made->Finalize(1);
+                       return made;
+                     }();
+                     Forward<T> forward(tape, *store, nullptr);
+                     const auto rotary = Registry().Create<T>(
+                         Parse(std::string("rotary {") + style + "}"),
+                         store->Root(), {.heads = 2, .query = 4, .key = 4});
+                     return rotary->Turn(forward, in[0], 5, step);
+                   }));
+    }
+  }
+  for (const bool bidirectional : {true, false}) {
+    cases.push_back(MakeCase(
+        "RelativeBuckets", bidirectional ? "both" : "causal", {{{2, 8}}},
+        [=]<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
+          static ParameterStore<T>* const store = new ParameterStore<T>();
+          static PositionEncoding<T>* encodings[2] = {};
+          if (encodings[0] == nullptr) {
+            for (const int i : {0, 1}) {
+              encodings[i] =
+                  Registry()
+                      .Create<T>(Parse(std::string(
+                                           "relative_buckets { buckets: 8 "
+                                           "max_distance: 12 bidirectional: ") +
+                                       (i == 0 ? "true }" : "false }")),
+                                 store->Root().Sub(i == 0 ? "both" : "causal"),
+                                 {.heads = 2, .query = 4, .key = 4})
+                      .release();
+            }
+            store->Finalize(1);
+          }
+          const Var<T> both[] = {in[0], in[0]};
+          Forward<T> forward(tape, *store, absl::MakeConstSpan(both));
+          return encodings[bidirectional ? 0 : 1]->Bias(forward, -9, 20);
+        }));
+  }
+  return cases;
+}
+
+TEST(PositionEncodingsTest, Gradients) { CheckGradients(Cases()); }
+
+// Each row depends on its position alone: what a cache relies on, in bits.
+TEST(PositionEncodingsTest, RowsAreEncodedByThemselves) {
+  for (const char* config : kEncodings) {
+    Encoding<float> encoding(config);
+    const std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    const std::vector<float> together = encoding.Turn(x, 4);
+    for (int64_t i = 0; i < 3; ++i) {
+      const std::vector<float> one(x.begin() + i * 4, x.begin() + i * 4 + 4);
+      EXPECT_THAT(encoding.Turn(one, 4 + i),
+                  ElementsAreArray(together.begin() + i * 4,
+                                   together.begin() + i * 4 + 4))
+          << config;
+    }
+  }
+}
+
+TEST(PositionEncodingsTest, BiasesOfADistanceDependOnNothingElse) {
+  for (const char* config : kEncodings) {
+    Encoding<float> encoding(config);
+    if (!(*encoding).Bias(encoding.forward(), 0, 1).has_value()) continue;
+    const std::vector<float> all = encoding.Bias(-20, 41);
+    for (const int64_t lowest : {-20, -3, 0, 7}) {
+      const std::vector<float> some = encoding.Bias(lowest, 5);
+      for (int64_t h = 0; h < 2; ++h) {
+        for (int64_t i = 0; i < 5; ++i) {
+          EXPECT_EQ(some[h * 5 + i], all[h * 41 + lowest + 20 + i]) << config;
+        }
+      }
+    }
+  }
+}
+
+std::string FirstProblem(const std::string& config, int64_t width) {
+  ConfigProblems problems;
+  Registry().ValidateChoice(
+      Parse(config), problems,
+      ScoreWidths{.heads = 2, .query = width, .key = width});
+  return problems.ok() ? "" : problems.problems()[0].path;
+}
+
+TEST(PositionEncodingsTest, WrongOptionsAreProblemsAtTheirPath) {
+  for (const char* config : kEncodings) EXPECT_EQ(FirstProblem(config, 4), "");
+  EXPECT_EQ(FirstProblem("rotary {}", 5), "rotary.width");
+  EXPECT_EQ(FirstProblem("rotary { width: 6 }", 4), "rotary.width");
+  EXPECT_EQ(FirstProblem("rotary { width: 3 }", 4), "rotary.width");
+  EXPECT_EQ(FirstProblem("rotary { base: 1 }", 4), "rotary.base");
+  EXPECT_EQ(FirstProblem("rotary { style: STYLE_UNSPECIFIED }", 4),
+            "rotary.style");
+  EXPECT_EQ(FirstProblem("relative_buckets { buckets: 7 }", 4),
+            "relative_buckets.buckets");
+  EXPECT_EQ(FirstProblem("relative_buckets { max_distance: 8 }", 4),
+            "relative_buckets.max_distance");
+  EXPECT_EQ(FirstProblem("", 4), "");
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,99 @@
+#include "attention/weighted_values.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "attention/finite_values.h"
+#include "autodiff/kernels/gemm.h"
+
+namespace regard {
+
+template <typename T>
+Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
+                      const Positions& positions) {
+  const Shape w = weights.shape();
+  const Shape v = values.shape();
+  REGARD_CHECK(w.rank() == 4 && v.rank() == 4 && w[0] == v[0] && v[1] > 0 &&
+               w[1] % v[1] == 0 && w[3] == v[2])
+      << "weights " << w << ", values " << v;
+  Tape<T>* const tape = &weights.tape();
+  const int64_t heads = w[1];
+  const int64_t group = heads / v[1];
+  const int64_t queries = w[2];
+  const int64_t keys = w[3];
+  const int64_t width = v[3];
+  const MaskReader reader(KeepMask(tape->arena(), mask), positions, w[0],
+                          queries, keys);
+  // Calls f(example * heads + head, keys that some of its queries see).
+  const auto for_each_source = [=](auto f) {
+    for (int64_t source = 0; source < w[0] * heads; ++source) {
+      int64_t reach = 0;
+      for (int64_t q = 0; q < queries; ++q) {
+        reach = std::max(reach, reader(source / heads, q).end);
+      }
+      f(source, reach);
+    }
+  };
+  Var<T> context = tape->New({w[0], heads, queries, width},
+                             weights.needs_grad() || values.needs_grad());
+  {
+    ScratchScope<T> scratch(*tape);
+    T* const copy = scratch.New(keys * width);
+    for_each_source([&](int64_t source, int64_t reach) {
+      const T* const weight = weights.data() + source * queries * keys;
+      const T* const value = values.data() + source / group * keys * width;
+      T* const c = context.data() + source * queries * width;
+      const T* const finite = FiniteValues(value, reach * width, copy);
+      Gemm(ConstMatrix<T>(weight, queries, reach, keys),
+           ConstMatrix<T>(finite, reach, width),
+           MutableMatrix<T>(c, queries, width));
+      if (finite == value) return;
+      for (int64_t q = 0; q < queries; ++q) {
+        AddNonFinite(weight + q * keys, value, reach, width, c + q * width);
+      }
+    });
+  }
+  tape->Record("WeightedValues", context, [=] {
+    const T* d_context = context.grad_data();
+    auto d_weights = weights.grad_ref();
+    auto d_values = values.grad_ref();
+    T* const d_weight = d_weights ? d_weights.BeginPartial() : nullptr;
+    T* const d_value = d_values ? d_values.BeginPartial() : nullptr;
+    ScratchScope<T> scratch(*tape);
+    T* const copy = scratch.New(keys * width);
+    T* const products = scratch.New(queries * keys);
+    for_each_source([&](int64_t source, int64_t reach) {
+      const ConstMatrix<T> d_c(d_context + source * queries * width, queries,
+                               width);
+      if (d_value != nullptr) {
+        Gemm(ConstMatrix<T>(weights.data() + source * queries * keys, queries,
+                            reach, keys)
+                 .Transposed(),
+             d_c,
+             MutableMatrix<T>(d_value + source / group * keys * width, reach,
+                              width),
+             GemmMode::kAdd);
+      }
+      if (d_weight == nullptr) return;
+      const T* const value = values.data() + source / group * keys * width;
+      const T* const finite = FiniteValues(value, reach * width, copy);
+      Gemm(d_c, ConstMatrix<T>(finite, reach, width).Transposed(),
+           MutableMatrix<T>(products, queries, reach, keys));
+      for (int64_t q = 0; q < queries; ++q) {
+        const VisibleKeys visible = reader(source / heads, q);
+        T* const d = d_weight + (source * queries + q) * keys;
+        for (int64_t k = visible.begin; k < visible.end; ++k) {
+          if (visible(k)) d[k] += products[q * keys + k];
+        }
+      }
+    });
+  });
+  return context;
+}
+
+template Var<float> WeightedValues(Var<float>, const Mask&, Var<float>,
+                                   const Positions&);
+template Var<double> WeightedValues(Var<double>, const Mask&, Var<double>,
+                                    const Positions&);
+
+}  // namespace regard

@@ -1,0 +1,25 @@
+// The context of weights that exist: the sum of the values by their weights.
+//
+//   context[b, h, q] = sum over visible k of weights[b, h, q, k] values[b, g,
+//   k]
+#ifndef ATTENTION_WEIGHTED_VALUES_H_
+#define ATTENTION_WEIGHTED_VALUES_H_
+
+#include "attention/mask.h"
+#include "attention/positions.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// weights [batch, heads, queries, keys], 0 where the mask hides a key, values
+// [batch, key heads, keys, value width] -> [batch, heads, queries, value
+// width]. heads is a multiple of the key heads: successive heads share values.
+// Values of weight 0 do not reach a context, not even if they are NaN; the
+// gradients of hidden weights are 0.
+template <typename T>
+Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
+                      const Positions& positions = {});
+
+}  // namespace regard
+
+#endif  // ATTENTION_WEIGHTED_VALUES_H_

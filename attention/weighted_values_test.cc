@@ -1,0 +1,111 @@
+#include "attention/weighted_values.h"
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "attention/mask.h"
+#include "autodiff/ops/linear.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_check.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+std::vector<GradientCase> Cases() {
+  std::vector<GradientCase> cases;
+  for (const int64_t queries : {1, 3}) {
+    cases.push_back(MakeCase(
+        "WeightedValues", "all keys", {{{2, 2, queries, 4}}, {{2, 2, 4, 3}}},
+        [](auto&, auto in) { return WeightedValues(in[0], {}, in[1]); }));
+    cases.push_back(MakeCase(
+        "WeightedValues", "shared values",
+        {{{2, 4, queries, 5}}, {{2, 2, 5, 2}}},
+        [](auto&, auto in) { return WeightedValues(in[0], {}, in[1]); }));
+  }
+  return cases;
+}
+
+TEST(WeightedValuesTest, Gradients) { CheckGradients(Cases()); }
+
+TEST(WeightedValuesTest, EveryOperationHasACase) {
+  ExpectCaseForEachOperation("attention/weighted_values.h", Cases());
+}
+
+TEST(WeightedValuesTest, AgreesWithMatMul) {
+  for (const int64_t size : kRaggedSizes) {
+    CheckAgainstReference(MakeReferenceCase(
+        "sizes", {{{2, 2, 3, size}}, {{2, 2, size, 5}}},
+        [](auto&, auto in) { return WeightedValues(in[0], {}, in[1]); },
+        [](auto&, auto in) { return MatMul(in[0], in[1]); }));
+  }
+}
+
+TEST(WeightedValuesTest, HeadsShareValues) {
+  Tape<float> tape;
+  const Var<float> weights = tape.Input({1, 4, 1, 1}, {1, 2, 3, 4});
+  const Var<float> values = tape.Input({1, 2, 1, 1}, {10, 100});
+  const Var<float> context = WeightedValues(weights, {}, values);
+  EXPECT_THAT(context.span(), ElementsAre(10, 20, 300, 400));
+  tape.Backward(Sum(context));
+  EXPECT_THAT(std::vector<float>(values.grad_data(), values.grad_data() + 2),
+              ElementsAre(3, 7));
+}
+
+// Query i sees keys 0 .. i; every key in turn is NaN and infinite.
+TEST(WeightedValuesTest, HiddenValuesReachNeitherContextsNorGradients) {
+  constexpr int64_t kSize = 4;
+  for (int64_t bad = 0; bad < kSize; ++bad) {
+    Tape<double> tape;
+    Var<double> weights =
+        tape.Input({1, 1, kSize, kSize}, std::vector<double>(kSize * kSize, 0));
+    Var<double> values =
+        tape.Input({1, 1, kSize, 2}, std::vector<double>(kSize * 2, 1));
+    for (int64_t q = 0; q < kSize; ++q) {
+      for (int64_t k = 0; k <= q; ++k) {
+        weights.data()[q * kSize + k] = 1.0 / static_cast<double>(q + 1);
+      }
+    }
+    values.data()[bad * 2] = NAN;
+    values.data()[bad * 2 + 1] = INFINITY;
+    const Var<double> context =
+        WeightedValues(weights, {.causal = true}, values);
+    for (int64_t q = 0; q < kSize; ++q) {
+      EXPECT_EQ(std::isnan(context.data()[q * 2]), q >= bad);
+      EXPECT_EQ(std::isinf(context.data()[q * 2 + 1]), q >= bad);
+    }
+    tape.Backward(Sum(context));
+    for (int64_t q = 0; q < kSize; ++q) {
+      for (int64_t k = q + 1; k < kSize; ++k) {
+        EXPECT_EQ(weights.grad_data()[q * kSize + k], 0);
+      }
+    }
+  }
+}
+
+TEST(WeightedValuesTest, NoKeysGiveZero) {
+  Tape<float> tape;
+  EXPECT_THAT(WeightedValues(tape.Constant({1, 1, 2, 0}), {},
+                             tape.Constant({1, 1, 0, 3}))
+                  .span(),
+              Each(0));
+}
+
+TEST(WeightedValuesDeathTest, RefusesShapesThatDoNotFit) {
+  Tape<float> tape;
+  EXPECT_DEATH(WeightedValues(tape.Full({1, 3, 2, 4}, 0), {},
+                              tape.Full({1, 2, 4, 1}, 0)),
+               "weights \\[1, 3, 2, 4\\]");
+  EXPECT_DEATH(WeightedValues(tape.Full({1, 2, 2, 4}, 0), {},
+                              tape.Full({1, 2, 3, 1}, 0)),
+               "values \\[1, 2, 3, 1\\]");
+}
+
+}  // namespace
+}  // namespace regard
