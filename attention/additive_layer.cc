@@ -2,7 +2,6 @@
 
 #include "attention/scoring_kit.h"
 #include "autodiff/ops/elementwise.h"
-#include "autodiff/ops/linear.h"
 #include "nn/initializers.h"
 
 namespace regard {
@@ -29,27 +28,10 @@ Var<T> AdditiveLayer<T>::Keys(Forward<T>& forward, Var<T> keys) const {
 }
 
 template <typename T>
-Var<T> AdditiveLayer<T>::Queries(Forward<T>& forward, Var<T> queries) const {
-  return ProjectHeads(queries, forward[w_q_]);
-}
-
-template <typename T>
 Var<T> AdditiveLayer<T>::Scores(Forward<T>& forward, const ScoreInputs<T>& in,
-                                Var<T> term) const {
-  const Shape scores = ScoreShape(in);
-  const Shape& k = in.keys.shape();
-  const Var<T> queries =
-      Queries(forward, in.queries)
-          .WithShape({scores[0], scores[1], scores[2], 1, width_});
-  const Var<T> keys = in.keys.WithShape({k[0], k[1], 1, k[2], width_});
-  const Var<T> pairs =
-      queries + keys +
-      term.WithShape({scores[0], scores[1], scores[2], scores[3], width_});
-  const Var<T> vector = Vector(forward);
-  return MatMul(Tanh(pairs).WithShape(
-                    {scores[0], scores[1], scores[2] * scores[3], width_}),
-                vector.WithShape({vector.dim(0), width_, 1}))
-      .WithShape(scores);
+                                const AdditivePairTerm<T>& term) const {
+  return AdditiveScores(ProjectHeads(in.queries, forward[w_q_]), in.keys,
+                        forward[w_v_], in.mask, in.positions, term);
 }
 
 template class AdditiveLayer<float>;

@@ -1,12 +1,14 @@
-// The hidden layer that additive scores share, W_q q + W_k k + b, and the
-// vector that reads it.
+// The parameters of additive scores: the hidden layer W_q q + W_k k + b, and
+// the vector w_v that multiplies its tanh.
 #ifndef ATTENTION_ADDITIVE_LAYER_H_
 #define ATTENTION_ADDITIVE_LAYER_H_
 
 #include <cstdint>
 
+#include "attention/additive_scores.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
+#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
@@ -21,19 +23,19 @@ class AdditiveLayer {
   AdditiveLayer(int64_t width, bool bias, ParameterScope<T> scope,
                 const ScoreWidths& widths);
 
+  // For options with a field `width`.
+  static void Validate(const auto& options, ConfigProblems& problems) {
+    problems.RequireInRange("width", options.width(), 0, 65536);
+  }
+
   int64_t width() const { return width_; }
 
   // W_k k + b: [batch, heads, keys, width].
   Var<T> Keys(Forward<T>& forward, Var<T> keys) const;
-  // W_q q: [batch, heads, queries, width].
-  Var<T> Queries(Forward<T>& forward, Var<T> queries) const;
-  // w_v: [heads, width].
-  Var<T> Vector(Forward<T>& forward) const { return forward[w_v_]; }
 
-  // w_v . tanh(W_q q + W_k k + b + term), where `term` has a row for each pair
-  // of query and key, [batch, heads, queries * keys, width].
+  // w_v . tanh(W_q q + W_k k + b + term), for keys from Keys().
   Var<T> Scores(Forward<T>& forward, const ScoreInputs<T>& in,
-                Var<T> term) const;
+                const AdditivePairTerm<T>& term = {}) const;
 
  private:
   int64_t width_;

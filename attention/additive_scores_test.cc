@@ -7,6 +7,7 @@
 #include "attention/mask.h"
 #include "attention/masked_softmax.h"
 #include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/linear.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/gradient_check.h"
@@ -22,6 +23,26 @@ using ::testing::ElementsAre;
 // queries [B, H, Q, j], keys [B, H, K, j], vector [H, j].
 std::vector<CheckedInput> Inputs(int64_t queries, int64_t keys, int64_t width) {
   return {{{2, 2, queries, width}}, {{2, 2, keys, width}}, {{2, width}}};
+}
+
+// And features [B, H, Q, K, n] with their weight [H, j, n].
+std::vector<CheckedInput> InputsWithTerm(int64_t queries, int64_t keys,
+                                         int64_t width, int64_t features) {
+  std::vector<CheckedInput> inputs = Inputs(queries, keys, width);
+  inputs.push_back({{2, 2, queries, keys, features}});
+  inputs.push_back({{2, width, features}});
+  return inputs;
+}
+
+template <typename T>
+Var<T> ReferenceWithTerm(Var<T> q, Var<T> k, Var<T> v, Var<T> x, Var<T> w) {
+  const Shape pairs = {q.dim(0), q.dim(1), q.dim(2), k.dim(2), q.dim(3)};
+  const Var<T> rows =
+      x.WithShape({q.dim(0), q.dim(1), q.dim(2) * k.dim(2), w.dim(2)});
+  const Var<T> sum = q.WithShape({q.dim(0), q.dim(1), q.dim(2), 1, q.dim(3)}) +
+                     k.WithShape({k.dim(0), k.dim(1), 1, k.dim(2), k.dim(3)}) +
+                     MatMul(rows, w, {.b = true}).WithShape(pairs);
+  return Sum(Tanh(sum) * v.WithShape({v.dim(0), 1, 1, v.dim(1)}), -1);
 }
 
 template <typename T>
@@ -45,6 +66,19 @@ std::vector<GradientCase> Cases() {
                                return AdditiveScores(in[0], in[1], in[2], mask);
                              }));
   }
+  for (const Mask& mask :
+       std::vector<Mask>{{}, {.key_lengths = kPerQuery}, {.window = 2}}) {
+    cases.push_back(MakeCase(
+        "AdditiveScores", "a term of pairs", InputsWithTerm(3, 4, 5, 2),
+        [=](auto&, auto in) {
+          return AdditiveScores(in[0], in[1], in[2], mask, {}, {in[3], in[4]});
+        }));
+  }
+  cases.push_back(MakeCase(
+      "AdditiveScores", "a term without keys", InputsWithTerm(3, 0, 5, 2),
+      [](auto&, auto in) {
+        return AdditiveScores(in[0], in[1], in[2], {}, {}, {in[3], in[4]});
+      }));
   cases.push_back(MakeCase(
       "AdditiveScores", "no keys", Inputs(3, 0, 5),
       [](auto&, auto in) { return AdditiveScores(in[0], in[1], in[2], {}); }));
@@ -71,6 +105,23 @@ TEST(AdditiveScoresTest, AgreesWithItsComposition) {
         MakeReferenceCase("keys", Inputs(3, size, 4), fused, reference));
     CheckAgainstReference(
         MakeReferenceCase("width", Inputs(3, 4, size), fused, reference));
+  }
+}
+
+TEST(AdditiveScoresTest, AgreesWithItsCompositionWithATerm) {
+  const auto fused = [](auto&, auto in) {
+    return AdditiveScores(in[0], in[1], in[2], {}, {}, {in[3], in[4]});
+  };
+  const auto reference = [](auto&, auto in) {
+    return ReferenceWithTerm(in[0], in[1], in[2], in[3], in[4]);
+  };
+  for (const int64_t size : kRaggedSizes) {
+    CheckAgainstReference(MakeReferenceCase(
+        "keys", InputsWithTerm(2, size, 4, 3), fused, reference));
+    CheckAgainstReference(MakeReferenceCase(
+        "width", InputsWithTerm(2, 3, size, 3), fused, reference));
+    CheckAgainstReference(MakeReferenceCase(
+        "features", InputsWithTerm(2, 3, 4, size), fused, reference));
   }
 }
 
@@ -124,6 +175,16 @@ TEST(AdditiveScoresDeathTest, NeedsOneWidth) {
       AdditiveScores(q, tape.Full({1, 2, 3, 5}, 0), tape.Full({2, 4}, 0), {}),
       "keys \\[1, 2, 3, 5\\]");
   EXPECT_DEATH(AdditiveScores(q, q, tape.Full({4}, 0), {}), "vector \\[4\\]");
+}
+
+TEST(AdditiveScoresDeathTest, NeedsATermOfThePairs) {
+  Tape<float> tape;
+  const Var<float> q = tape.Full({1, 2, 3, 4}, 0);
+  const Var<float> v = tape.Full({2, 4}, 0);
+  EXPECT_DEATH(
+      AdditiveScores(q, q, v, {}, {},
+                     {tape.Full({1, 2, 9, 5}, 0), tape.Full({2, 4, 6}, 0)}),
+      "features \\[1, 2, 9, 5\\] and weight \\[2, 4, 6\\]");
 }
 
 }  // namespace

@@ -86,16 +86,20 @@ void NadarayaWatsonModel<T>::Evaluate(
   if (split == Split::kDev) return;
   double sum = 0;
   if (split == Split::kTrain) {
-    forward.BeginStep();
     std::vector<int64_t> all(train_x_.size());
     std::iota(all.begin(), all.end(), 0);
-    Var<T> term;
-    Loss(forward, all, {}, absl::MakeSpan(&term, 1));
-    sum = static_cast<double>(term.item());
+    const size_t block = QueriesPerBlock();
+    for (size_t begin = 0; begin < all.size(); begin += block) {
+      forward.BeginStep();
+      Var<T> term;
+      Loss(forward, absl::MakeConstSpan(all).subspan(begin, block), {},
+           absl::MakeSpan(&term, 1));
+      sum += static_cast<double>(term.item());
+    }
   } else {
-    const Prediction prediction = Predict(forward, test_.x);
-    for (size_t i = 0; i < test_.x.size(); ++i) {
-      const double error = prediction.y[i] - test_.y[i];
+    const std::vector<double> y = Predict(forward, test_.x);
+    for (size_t i = 0; i < y.size(); ++i) {
+      const double error = y[i] - test_.y[i];
       sum += error * error;
     }
   }
@@ -104,15 +108,39 @@ void NadarayaWatsonModel<T>::Evaluate(
 }
 
 template <typename T>
-typename NadarayaWatsonModel<T>::Prediction NadarayaWatsonModel<T>::Predict(
+size_t NadarayaWatsonModel<T>::QueriesPerBlock() const {
+  constexpr size_t kPairs = size_t{1} << 20;
+  return std::max<size_t>(kPairs / train_.x.size(), 1);
+}
+
+template <typename T>
+Attended<T> NadarayaWatsonModel<T>::RegressAt(
     Forward<T>& forward, absl::Span<const double> x) const {
   forward.BeginStep();
   Var<T> queries =
       forward.tape().Constant({1, 1, static_cast<int64_t>(x.size()), 1});
   std::copy(x.begin(), x.end(), queries.data());
-  const Attended<T> attended = Regress(forward, queries, {});
-  return {{attended.context.span().begin(), attended.context.span().end()},
-          {attended.weights.span().begin(), attended.weights.span().end()}};
+  return Regress(forward, queries, {});
+}
+
+template <typename T>
+std::vector<double> NadarayaWatsonModel<T>::Predict(
+    Forward<T>& forward, absl::Span<const double> x) const {
+  std::vector<double> y;
+  const size_t block = QueriesPerBlock();
+  for (size_t begin = 0; begin < x.size(); begin += block) {
+    const Attended<T> attended = RegressAt(forward, x.subspan(begin, block));
+    y.insert(y.end(), attended.context.span().begin(),
+             attended.context.span().end());
+  }
+  return y;
+}
+
+template <typename T>
+std::vector<double> NadarayaWatsonModel<T>::Weights(
+    Forward<T>& forward, absl::Span<const double> x) const {
+  const Attended<T> attended = RegressAt(forward, x);
+  return {attended.weights.span().begin(), attended.weights.span().end()};
 }
 
 template class NadarayaWatsonModel<float>;

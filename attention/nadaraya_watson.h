@@ -26,14 +26,9 @@ struct CurvePoints {
 template <typename T>
 class NadarayaWatsonModel : public Model<T> {
  public:
-  struct Prediction {
-    std::vector<double> y;        // one per query
-    std::vector<double> weights;  // [queries, training points]
-  };
-
-  // `train` are the known pairs; `test`, without noise, is what Evaluate()
-  // compares with. `attention` has passed Validate(). `per_example` divides the
-  // loss by the number of examples.
+  // `train` are the known pairs; Evaluate() compares predictions with `test`,
+  // which has no noise. `attention` has passed Validate(). `per_example`
+  // divides the loss by the number of examples.
   NadarayaWatsonModel(const ScorerRegistry& scorers, const Attention& attention,
                       const NadarayaWatson& options, CurvePoints train,
                       CurvePoints test, bool per_example, double scale,
@@ -53,21 +48,31 @@ class NadarayaWatsonModel : public Model<T> {
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;
-  // "mse" on kTrain (each point by all others) and kTest.
+  // "mse" on kTrain (each point from all others) and kTest. As Predict(), it
+  // takes queries in blocks, so memory grows with their number plus that of the
+  // known pairs, not with the product.
   void Evaluate(Forward<T>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 
   // f at each of `x`.
-  Prediction Predict(Forward<T>& forward, absl::Span<const double> x) const;
+  std::vector<double> Predict(Forward<T>& forward,
+                              absl::Span<const double> x) const;
+  // The weights of f at each of `x`, [x, known pairs], for showing them.
+  std::vector<double> Weights(Forward<T>& forward,
+                              absl::Span<const double> x) const;
 
   const CurvePoints& train() const { return train_; }
   const CurvePoints& test() const { return test_; }
 
  private:
-  // Queries x of [1, 1, queries, 1] against all known pairs; query i may not
-  // see pair hidden[i], where `hidden` is not empty.
+  // Queries [1, 1, queries, 1] against all known pairs. Query i does not see
+  // pair hidden[i], unless `hidden` is empty.
   Attended<T> Regress(Forward<T>& forward, Var<T> queries,
                       absl::Span<const int64_t> hidden) const;
+  // f at each of `x` in one step, with its weights.
+  Attended<T> RegressAt(Forward<T>& forward, absl::Span<const double> x) const;
+  // Queries whose scores with all known pairs are computed at once.
+  size_t QueriesPerBlock() const;
 
   CurvePoints train_;
   CurvePoints test_;

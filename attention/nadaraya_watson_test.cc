@@ -68,30 +68,32 @@ struct Regression {
 
 TEST(NadarayaWatsonTest, PredictsTheMeanWeightedByTheKernel) {
   Regression regression(kGaussian);
-  const auto prediction =
-      regression.model->Predict(*regression.forward, {0.0, 1.0});
+  const std::vector<double> x = {0, 1};
+  const std::vector<double> y =
+      regression.model->Predict(*regression.forward, x);
+  const std::vector<double> weights =
+      regression.model->Weights(*regression.forward, x);
   // Weights of distances 0, 1, 2 and 1, 0, 1.
   const double a = std::exp(-0.5);
   const double b = std::exp(-2.0);
-  EXPECT_THAT(prediction.y,
+  EXPECT_THAT(y,
               ElementsAre(DoubleNear((1 + 3 * a + 8 * b) / (1 + a + b), 1e-13),
                           DoubleNear((a + 3 + 8 * a) / (1 + 2 * a), 1e-13)));
-  ASSERT_EQ(prediction.weights.size(), 6u);
-  EXPECT_NEAR(prediction.weights[0], 1 / (1 + a + b), 1e-14);
-  EXPECT_NEAR(prediction.weights[5], a / (1 + 2 * a), 1e-14);
+  ASSERT_EQ(weights.size(), 6u);
+  EXPECT_NEAR(weights[0], 1 / (1 + a + b), 1e-14);
+  EXPECT_NEAR(weights[5], a / (1 + 2 * a), 1e-14);
 }
 
 TEST(NadarayaWatsonTest, AverageScoresPredictTheMean) {
   Regression regression("average {}");
-  EXPECT_THAT(regression.model->Predict(*regression.forward, {0.0, 9.0}).y,
+  EXPECT_THAT(regression.model->Predict(*regression.forward, {0.0, 9.0}),
               Each(DoubleNear(4, 1e-14)));
 }
 
 TEST(NadarayaWatsonTest, OutOfReachOfACompactKernelIsZero) {
   Regression regression("kernel { shape: BOXCAR width: 1.5 }");
-  const auto prediction =
-      regression.model->Predict(*regression.forward, {0.0, 50.0});
-  EXPECT_THAT(prediction.y, ElementsAre(DoubleNear(2, 1e-14), 0));
+  EXPECT_THAT(regression.model->Predict(*regression.forward, {0.0, 50.0}),
+              ElementsAre(DoubleNear(2, 1e-14), 0));
 }
 
 TEST(NadarayaWatsonTest, ATrainingPointDoesNotSeeItself) {
@@ -143,6 +145,41 @@ TEST(NadarayaWatsonTest, EvaluatesTrainingPointsByTheOthersAndTheTestByAll) {
   EXPECT_EQ(measurements[0].name, "mse");
   EXPECT_NEAR(measurements[0].value, (4.5 * 4.5 + 1.5 * 1.5 + 36) / 3, 1e-13);
   EXPECT_NEAR(measurements[1].value, (3 * 3 + 1.0) / 2, 1e-13);
+}
+
+// 4,000 points at the places 0 .. 3,999 with values of 0 and 1 in turn. All
+// scores at once would take 128 MB, the mask 16 MB.
+TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
+  constexpr int64_t kPoints = 4000;
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  Attention score;
+  score.mutable_kernel()->set_shape(KernelScore::BOXCAR);
+  score.mutable_kernel()->set_width(1.5);
+  CurvePoints points;
+  for (int64_t i = 0; i < kPoints; ++i) {
+    points.x.push_back(static_cast<double>(i));
+    points.y.push_back(static_cast<double>(i % 2));
+  }
+  NadarayaWatsonModel<double> model(scorers, score, NadarayaWatson(), points,
+                                    points, /*per_example=*/false, /*scale=*/1,
+                                    /*seed=*/0);
+  Tape<double> tape;
+  Forward<double> forward(tape, model.parameters(), /*gradients=*/nullptr);
+  std::vector<Measurement> measurements;
+  model.Evaluate(forward, Split::kTrain, &measurements);
+  model.Evaluate(forward, Split::kTest, &measurements);
+  // A point's neighbours have the other value.
+  EXPECT_NEAR(measurements[0].value, 1, 1e-12);
+  // With itself, a point within sees thirds, one at an end halves.
+  EXPECT_NEAR(measurements[1].value,
+              ((kPoints - 2) * 4.0 / 9 + 2 * 0.25) / kPoints, 1e-12);
+  const std::vector<double> y = model.Predict(forward, points.x);
+  ASSERT_EQ(y.size(), points.x.size());
+  EXPECT_NEAR(y[1], 1 / 3.0, 1e-12);
+  EXPECT_NEAR(y[kPoints - 2], 2 / 3.0, 1e-12);
+  EXPECT_EQ(y[kPoints - 1], 0.5);
+  EXPECT_LT(tape.high_water_bytes(), size_t{50} << 20);
 }
 
 }  // namespace

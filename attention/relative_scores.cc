@@ -1,63 +1,171 @@
 #include "attention/relative_scores.h"
 
-#include "autodiff/ops/linear.h"
-#include "autodiff/ops/shape_ops.h"
+#include <algorithm>
+
+#include "autodiff/kernels/gemm.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
 namespace {
 
-// The rows of the table that positions need, from the largest negative distance
-// to the largest positive one: query_step * (queries - 1) + keys of them.
+// Rows of x that are multiplied by the table at once, all by the rows of it
+// that any of them needs.
+constexpr int64_t kBlock = 64;
+
+struct Block {
+  int64_t first;      // row of x
+  int64_t rows;       // of x
+  int64_t distance;   // the lowest of a pair
+  int64_t distances;  // successive ones
+};
+
+// The rows of x, queries or keys, in blocks. A block is no larger than the
+// range of distances that one of its rows needs, so that at most half of the
+// products go unused.
+class Blocks {
+ public:
+  Blocks(const RelativePositions& at, bool rows_are_keys)
+      : at_(at),
+        rows_are_keys_(rows_are_keys),
+        rows_(rows_are_keys ? at.keys : at.queries) {
+    // Extra distances per row of a block.
+    const int64_t skew = rows_are_keys ? 1 : at.query_step;
+    const int64_t needed =
+        rows_are_keys ? at.query_step * (at.queries - 1) + 1 : at.keys;
+    size_ = skew == 0 ? rows_ : std::clamp<int64_t>(needed, 1, kBlock);
+  }
+
+  int64_t rows() const { return rows_; }
+  // Of the largest block: rows times distances.
+  int64_t max_products() const {
+    const int64_t rows = std::min(size_, rows_);
+    return rows * At(0, rows).distances;
+  }
+
+  template <typename F>
+  void ForEach(F f) const {
+    for (int64_t first = 0; first < rows_; first += size_) {
+      f(At(first, std::min(size_, rows_ - first)));
+    }
+  }
+
+  // Calls f(query, key, product) for the pairs of a block; a product is the
+  // index of a row of x and a distance.
+  template <typename F>
+  void ForEachPair(const Block& block, F f) const {
+    const auto distance = [&](int64_t l, int64_t r) {
+      return at_.offset + at_.query_step * l - r - block.distance;
+    };
+    for (int64_t i = 0; i < block.rows; ++i) {
+      const int64_t row = block.first + i;
+      if (rows_are_keys_) {
+        for (int64_t l = 0; l < at_.queries; ++l) {
+          f(l, row, i * block.distances + distance(l, row));
+        }
+      } else {
+        for (int64_t r = 0; r < at_.keys; ++r) {
+          f(row, r, i * block.distances + distance(row, r));
+        }
+      }
+    }
+  }
+
+ private:
+  Block At(int64_t first, int64_t rows) const {
+    const int64_t last = first + rows - 1;
+    const int64_t lowest =
+        rows_are_keys_ ? at_.offset - last
+                       : at_.offset + at_.query_step * first - (at_.keys - 1);
+    const int64_t highest =
+        rows_are_keys_ ? at_.offset + at_.query_step * (at_.queries - 1) - first
+                       : at_.offset + at_.query_step * last;
+    return {first, rows, lowest, highest - lowest + 1};
+  }
+
+  RelativePositions at_;
+  bool rows_are_keys_;
+  int64_t rows_;
+  int64_t size_;
+};
+
 template <typename T>
-Var<T> NeededRows(Var<T> table, const RelativePositions& positions) {
-  REGARD_CHECK(table.shape().rank() == 2 && table.dim(0) % 2 == 1)
-      << "a table of " << table.shape();
+Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
+                      bool rows_are_keys) {
+  const int64_t width = x.dim(3);
+  REGARD_CHECK(table.shape().rank() == 2 && table.dim(0) % 2 == 1 &&
+               table.dim(1) == width)
+      << "a table of " << table.shape() << " for " << x.shape();
   const int64_t max_position = (table.dim(0) + 1) / 2;
-  const int64_t lowest = positions.offset - (positions.keys - 1);
-  const int64_t highest =
-      positions.offset + positions.query_step * (positions.queries - 1);
+  const int64_t lowest = at.offset - (at.keys - 1);
+  const int64_t highest = at.offset + at.query_step * (at.queries - 1);
   REGARD_CHECK(-lowest < max_position && highest < max_position)
       << "relative positions " << lowest << " to " << highest
       << ", but the embedding has those below " << max_position;
-  return Slice(table, 0, lowest + max_position - 1, highest - lowest + 1);
-}
-
-// products [batch, heads, queries or keys, distances] -> scores [batch, heads,
-// queries, keys]: score (l, r) is at distance query_step * l - r + keys - 1 of
-// its row l, or r where rows are keys.
-template <typename T>
-Var<T> TakeDistances(Var<T> products, const RelativePositions& positions,
-                     bool rows_are_keys) {
-  const int64_t queries = positions.queries;
-  const int64_t keys = positions.keys;
-  const int64_t blocks = products.dim(0) * products.dim(1);
-  const int64_t block = products.dim(2) * products.dim(3);
-  const int64_t distances = products.dim(3);
-  const int64_t step = positions.query_step;
-  const auto source = [=](int64_t l, int64_t r) {
-    return (rows_are_keys ? r : l) * distances + step * l - r + keys - 1;
+  const Blocks blocks(at, rows_are_keys);
+  REGARD_CHECK_EQ(x.dim(2), blocks.rows());
+  const int64_t sources = x.dim(0) * x.dim(1);
+  const int64_t rows = blocks.rows();
+  const int64_t keys = at.keys;
+  const int64_t pairs = at.queries * keys;
+  Tape<T>& tape = x.tape();
+  Var<T> scores = tape.New({x.dim(0), x.dim(1), at.queries, keys},
+                           x.needs_grad() || table.needs_grad());
+  if (pairs == 0) return scores;
+  const auto x_at = [=](int64_t source, const Block& block) {
+    return (source * rows + block.first) * width;
   };
-  Var<T> scores = products.tape().New(
-      {products.dim(0), products.dim(1), queries, keys}, products.needs_grad());
-  T* out = scores.data();
-  for (int64_t i = 0; i < blocks; ++i) {
-    const T* in = products.data() + i * block;
-    for (int64_t l = 0; l < queries; ++l) {
-      for (int64_t r = 0; r < keys; ++r) *out++ = in[source(l, r)];
+  const auto table_at = [=](const Block& block) {
+    return (block.distance + max_position - 1) * width;
+  };
+  {
+    ScratchScope<T> scratch(tape);
+    T* const products = scratch.New(blocks.max_products());
+    for (int64_t source = 0; source < sources; ++source) {
+      T* const out = scores.data() + source * pairs;
+      blocks.ForEach([&](const Block& block) {
+        Gemm(ConstMatrix<T>(x.data() + x_at(source, block), block.rows, width),
+             ConstMatrix<T>(table.data() + table_at(block), block.distances,
+                            width)
+                 .Transposed(),
+             MutableMatrix<T>(products, block.rows, block.distances));
+        blocks.ForEachPair(block, [&](int64_t l, int64_t r, int64_t product) {
+          out[l * keys + r] = products[product];
+        });
+      });
     }
   }
-  products.tape().Record("TakeDistances", scores, [=] {
-    const T* d_out = scores.grad_data();
-    auto d = products.grad_ref();
-    T* const d_in = d.BeginPartial();
-    for (int64_t i = 0; i < blocks; ++i) {
-      for (int64_t l = 0; l < queries; ++l) {
-        for (int64_t r = 0; r < keys; ++r) {
-          d_in[i * block + source(l, r)] += *d_out++;
+  tape.Record("RelativeScores", scores, [=] {
+    auto of_x = x.grad_ref();
+    T* const d_x = of_x ? of_x.BeginPartial() : nullptr;
+    auto of_table = table.grad_ref();
+    T* const d_table = of_table ? of_table.BeginPartial() : nullptr;
+    ScratchScope<T> scratch(scores.tape());
+    T* const d_products = scratch.New(blocks.max_products());
+    for (int64_t source = 0; source < sources; ++source) {
+      const T* d_out = scores.grad_data() + source * pairs;
+      blocks.ForEach([&](const Block& block) {
+        std::fill_n(d_products, block.rows * block.distances, T(0));
+        blocks.ForEachPair(block, [&](int64_t l, int64_t r, int64_t product) {
+          d_products[product] += d_out[l * keys + r];
+        });
+        const ConstMatrix<T> d(d_products, block.rows, block.distances);
+        if (d_x != nullptr) {
+          Gemm(d,
+               ConstMatrix<T>(table.data() + table_at(block), block.distances,
+                              width),
+               MutableMatrix<T>(d_x + x_at(source, block), block.rows, width),
+               GemmMode::kAdd);
         }
-      }
+        if (d_table != nullptr) {
+          Gemm(
+              d.Transposed(),
+              ConstMatrix<T>(x.data() + x_at(source, block), block.rows, width),
+              MutableMatrix<T>(d_table + table_at(block), block.distances,
+                               width),
+              GemmMode::kAdd);
+        }
+      });
     }
   });
   return scores;
@@ -68,18 +176,13 @@ Var<T> TakeDistances(Var<T> products, const RelativePositions& positions,
 template <typename T>
 Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
                            const RelativePositions& positions) {
-  REGARD_CHECK_EQ(queries.dim(2), positions.queries);
-  return TakeDistances(
-      MatMul(queries, NeededRows(table, positions), {.b = true}), positions,
-      /*rows_are_keys=*/false);
+  return RelativeScores(queries, table, positions, /*rows_are_keys=*/false);
 }
 
 template <typename T>
 Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
                          const RelativePositions& positions) {
-  REGARD_CHECK_EQ(keys.dim(2), positions.keys);
-  return TakeDistances(MatMul(keys, NeededRows(table, positions), {.b = true}),
-                       positions, /*rows_are_keys=*/true);
+  return RelativeScores(keys, table, positions, /*rows_are_keys=*/true);
 }
 
 template Var<float> RelativeQueryScores(Var<float>, Var<float>,

@@ -31,7 +31,8 @@ template <typename T>
 Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
                            const RelativePositions& positions);
 
-// The same of keys [batch, heads, keys, width].
+// The same of keys [batch, heads, keys, width]. Both cost O(queries * keys *
+// width), so one query of a cached step costs O(keys * width).
 template <typename T>
 Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
                          const RelativePositions& positions);

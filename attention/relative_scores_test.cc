@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/gradient_check.h"
 #include "gmock/gmock.h"
@@ -16,10 +17,14 @@ using ::testing::ElementsAre;
 constexpr RelativePositions kSquare = {.queries = 3, .keys = 3, .offset = 0};
 constexpr RelativePositions kCached = {.queries = 2, .keys = 5, .offset = 3};
 constexpr RelativePositions kWide = {.queries = 4, .keys = 2, .offset = 0};
+constexpr RelativePositions kAlternatives = {
+    .queries = 4, .keys = 3, .offset = 2, .query_step = 0};
+constexpr RelativePositions kNoKeys = {.queries = 2, .keys = 0, .offset = 0};
 
 std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
-  for (const RelativePositions& at : {kSquare, kCached, kWide}) {
+  for (const RelativePositions& at :
+       {kSquare, kCached, kWide, kAlternatives, kNoKeys}) {
     cases.push_back(MakeCase(
         "RelativeQueryScores", "positions",
         {{{2, 2, at.queries, 3}}, {{11, 3}}},
@@ -46,6 +51,66 @@ TEST(RelativeScoresTest, TakesTheRowOfTheDistance) {
                                    RelativeKeyScores(ones, table, kSquare)}) {
     EXPECT_EQ(scores.shape(), Shape({1, 1, 3, 3}));
     EXPECT_THAT(scores.span(), ElementsAre(2, 1, 0, 3, 2, 1, 4, 3, 2));
+  }
+}
+
+// A cached step: one query, or alternatives at one position.
+TEST(RelativeScoresTest, OneQueryCostsOneProductPerKey) {
+  constexpr int64_t kKeys = 50;
+  constexpr int64_t kWidth = 3;
+  Tape<float> tape;
+  const Var<float> table = tape.Input({199, kWidth}, std::vector<float>(597));
+  const Var<float> query = tape.Full({1, 1, 1, kWidth}, 1);
+  const Var<float> beams = tape.Full({1, 1, 4, kWidth}, 1);
+  const Var<float> keys = tape.Full({1, 1, kKeys, kWidth}, 1);
+  const auto flops = [&](auto compute) {
+    const int64_t before = GemmFlops();
+    compute();
+    return GemmFlops() - before;
+  };
+  const RelativePositions step = {.queries = 1, .keys = kKeys, .offset = 49};
+  EXPECT_EQ(flops([&] { RelativeQueryScores(query, table, step); }),
+            2 * kKeys * kWidth);
+  EXPECT_EQ(flops([&] { RelativeKeyScores(keys, table, step); }),
+            2 * kKeys * kWidth);
+  const RelativePositions at_once = {
+      .queries = 4, .keys = kKeys, .offset = 49, .query_step = 0};
+  EXPECT_EQ(flops([&] { RelativeQueryScores(beams, table, at_once); }),
+            4 * 2 * kKeys * kWidth);
+  // The key's term is the same for all alternatives.
+  EXPECT_EQ(flops([&] { RelativeKeyScores(keys, table, at_once); }),
+            2 * kKeys * kWidth);
+}
+
+// More rows than a block has, against one row at a time.
+TEST(RelativeScoresTest, BlocksOfRowsChangeNoBit) {
+  constexpr int64_t kRows = 70;
+  constexpr int64_t kWidth = 5;
+  Tape<float> tape;
+  const auto numbers = [&](const Shape& shape, int64_t factor) {
+    Var<float> x = tape.Constant(shape);
+    for (int64_t i = 0; i < x.size(); ++i) {
+      x.data()[i] = static_cast<float>(i * factor % 101) / 50 - 1;
+    }
+    return x;
+  };
+  const Var<float> table = numbers({2 * kRows - 1, kWidth}, 17);
+  const Var<float> x = numbers({1, 1, kRows, kWidth}, 29);
+  const RelativePositions square = {
+      .queries = kRows, .keys = kRows, .offset = 0};
+  const Var<float> of_queries = RelativeQueryScores(x, table, square);
+  const Var<float> of_keys = RelativeKeyScores(x, table, square);
+  for (int64_t l = 0; l < kRows; ++l) {
+    const RelativePositions row = {.queries = 1, .keys = kRows, .offset = l};
+    const Var<float> query = tape.Input(
+        {1, 1, 1, kWidth},
+        std::vector<float>(x.data() + l * kWidth, x.data() + (l + 1) * kWidth));
+    const Var<float> by_query = RelativeQueryScores(query, table, row);
+    const Var<float> by_key = RelativeKeyScores(x, table, row);
+    for (int64_t r = 0; r < kRows; ++r) {
+      EXPECT_EQ(by_query.data()[r], of_queries.data()[l * kRows + r]);
+      EXPECT_EQ(by_key.data()[r], of_keys.data()[l * kRows + r]);
+    }
   }
 }
 

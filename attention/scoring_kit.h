@@ -44,8 +44,8 @@ template <typename T>
 Var<T> Normalized(Var<T> x);
 
 // Weights around each key: weights [batch, heads, queries, keys] as [batch,
-// heads, queries * keys, 2 reach + 1], zero beyond the ends. A row for each
-// pair of query and key, as AdditiveLayer::Scores() takes them.
+// heads, queries * keys, 2 reach + 1], zero beyond the ends. One row for each
+// pair of query and key.
 template <typename T>
 Var<T> Windows(Var<T> weights, int64_t reach);
 

@@ -29,7 +29,6 @@ class NadarayaWatsonTask : public Task {
   Showcase Show(Forward<float>& forward) const override {
     const CurvePoints& train = model_.train();
     const CurvePoints& test = model_.test();
-    const auto prediction = model_.Predict(forward, test.x);
     Showcase showcase;
     showcase.summary = absl::StrFormat(
         "Regression by attention: %d noisy points, and the curve that the "
@@ -42,7 +41,8 @@ class NadarayaWatsonTask : public Task {
          .y_label = "y",
          .series = {{"training points", train.x, train.y, SeriesStyle::kPoints},
                     {"truth", test.x, test.y, SeriesStyle::kDashedLine},
-                    {"model", test.x, prediction.y, SeriesStyle::kLine}}});
+                    {"model", test.x, model_.Predict(forward, test.x),
+                     SeriesStyle::kLine}}});
     LabelledMatrix map;
     map.title = "Attention of test points (rows) to training points (columns)";
     for (const double x : test.x)
@@ -50,7 +50,7 @@ class NadarayaWatsonTask : public Task {
     for (const double x : train.x) {
       map.columns.push_back(absl::StrFormat("%.2f", x));
     }
-    map.heads.push_back(prediction.weights);
+    map.heads.push_back(model_.Weights(forward, test.x));
     showcase.heat_maps.push_back(std::move(map));
     return showcase;
   }

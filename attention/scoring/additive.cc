@@ -2,7 +2,6 @@
 // Bahdanau et al., "Neural machine translation by jointly learning to align and
 // translate", 2015.
 #include "attention/additive_layer.h"
-#include "attention/additive_scores.h"
 #include "attention/scoring/additive.pb.h"
 #include "attention/scoring_kit.h"
 
@@ -19,7 +18,7 @@ class Additive : public ScoringFunction<T> {
 
   static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {
-    problems.RequireInRange("width", options.width(), 0, 65536);
+    AdditiveLayer<T>::Validate(options, problems);
   }
 
   Var<T> Prepare(Forward<T>& forward, Var<T> keys,
@@ -28,8 +27,7 @@ class Additive : public ScoringFunction<T> {
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    return AdditiveScores(layer_.Queries(forward, in.queries), in.keys,
-                          layer_.Vector(forward), in.mask, in.positions);
+    return layer_.Scores(forward, in);
   }
 
  private:

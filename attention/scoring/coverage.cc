@@ -23,7 +23,7 @@ class Coverage : public ScoringFunction<T> {
 
   static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {
-    problems.RequireInRange("width", options.width(), 0, 65536);
+    AdditiveLayer<T>::Validate(options, problems);
   }
 
   Var<T> Prepare(Forward<T>& forward, Var<T> keys,
@@ -32,8 +32,7 @@ class Coverage : public ScoringFunction<T> {
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    const Var<T> covered = Windows(in.cumulative_weights, /*reach=*/0);
-    return layer_.Scores(forward, in, ProjectHeads(covered, forward[w_c_]));
+    return layer_.Scores(forward, in, {in.cumulative_weights, forward[w_c_]});
   }
 
  private:

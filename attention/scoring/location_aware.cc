@@ -29,7 +29,7 @@ class LocationAware : public ScoringFunction<T> {
 
   static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {
-    problems.RequireInRange("width", options.width(), 0, 65536);
+    AdditiveLayer<T>::Validate(options, problems);
     problems.RequireInRange("filters", options.filters(), 1, 1024);
     problems.RequireInRange("reach", options.reach(), 0, 1024);
   }
@@ -42,7 +42,7 @@ class LocationAware : public ScoringFunction<T> {
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     const Var<T> around = Windows(in.previous_weights, reach_);
     const Var<T> found = ProjectHeads(around, forward[filters_]);
-    return layer_.Scores(forward, in, ProjectHeads(found, forward[w_f_]));
+    return layer_.Scores(forward, in, {found, forward[w_f_]});
   }
 
  private:

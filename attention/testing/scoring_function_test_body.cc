@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/masked_softmax.h"
 #include "attention/testing/scoring_problem.h"
@@ -55,6 +56,7 @@ void ScoringFunctionTest::SetUp() {
 namespace {
 
 constexpr double kRounding = 1e-12;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void ExpectNear(const TestArray& got, const TestArray& expected,
                 double tolerance, const std::string& what) {
@@ -119,21 +121,47 @@ double LargestDifference(const TestArray& a, const TestArray& b) {
   return largest;
 }
 
-// Sets what the mask of `problem` may not let through to a large number, and
-// the history there to 0, as it always is.
-void SoilKeysFrom(int64_t key, ScoringProblem* problem) {
-  const auto soil = [&](TestArray* array, int axis, double value) {
-    const int64_t keys = array->shape[axis];
-    const int64_t inner = axis == 2 ? array->shape[3] : 1;
-    for (size_t i = 0; i < array->values.size(); ++i) {
-      const int64_t at = static_cast<int64_t>(i) / inner % keys;
-      if (at >= key) array->values[i] *= value;
-    }
+// Sets the elements of keys 3 .. to `value`: `axis` is that of the keys.
+void FillHidden(TestArray* array, int axis, double value) {
+  const int64_t keys = array->shape[axis];
+  const int64_t inner = axis == 2 ? array->shape[3] : 1;
+  for (size_t i = 0; i < array->values.size(); ++i) {
+    if (static_cast<int64_t>(i) / inner % keys >= 3) array->values[i] = value;
+  }
+}
+
+// Six keys of which 3, 4 and 5 are hidden from all three queries, each time by
+// another mask.
+std::vector<std::pair<std::string, ScoringProblem>> MaskedProblems(
+    const ScoreWidths& widths) {
+  constexpr int64_t kBatch = 2;
+  constexpr int64_t kQueries = 3;
+  constexpr int64_t kKeys = 6;
+  ScoringProblem open = ScoringProblem::Random(kBatch, kQueries, kKeys, widths);
+  // Hidden keys never had a weight.
+  FillHidden(&open.previous, 3, 0);
+  FillHidden(&open.cumulative, 3, 0);
+  std::vector<std::pair<std::string, ScoringProblem>> problems;
+  const auto add = [&](const std::string& name) -> ScoringProblem& {
+    return problems.emplace_back(name, open).second;
   };
-  soil(&problem->keys, 2, 50);
-  soil(&problem->values, 2, 50);
-  soil(&problem->previous, 3, 0);
-  soil(&problem->cumulative, 3, 0);
+  add("lengths").key_lengths = {3, 3};
+  add("lengths of queries").key_lengths = {1, 2, 3, 3, 3, 3};
+  add("causal").causal = true;
+  ScoringProblem& window = add("causal window");
+  window.causal = true;
+  window.window = 2;
+  ScoringProblem& both = add("window and lengths");
+  both.window = 2;
+  both.key_lengths = {3, 2};
+  ScoringProblem& beams = add("causal alternatives");
+  beams.causal = true;
+  beams.positions = {.first_query = 2, .query_step = 0};
+  ScoringProblem& dense = add("dense");
+  for (int64_t i = 0; i < kBatch * kQueries * kKeys; ++i) {
+    dense.dense.push_back(i % kKeys < 3 && i % 5 != 0);
+  }
+  return problems;
 }
 
 }  // namespace
@@ -203,49 +231,61 @@ TEST_P(ScoringFunctionTest, GradientsAgreeWithDifferences) {
 }
 
 TEST_P(ScoringFunctionTest, PaddingChangesNothing) {
-  constexpr int64_t kKeys = 4;
   ScorerUnderTest<double> scorer(registry_, options(), widths_);
-  ScoringProblem padded = ScoringProblem::Random(2, 3, kKeys + 3, widths_);
-  SoilKeysFrom(kKeys, &padded);
-  const ScoringProblem exact = padded.TakeKeys(Range(0, kKeys));
-  padded.key_lengths = {kKeys, kKeys};
+  ScoringProblem padded = ScoringProblem::Random(2, 3, 6, widths_);
+  const ScoringProblem exact = padded.TakeKeys(Range(0, 3));
+  FillHidden(&padded.keys, 2, kNaN);
+  FillHidden(&padded.values, 2, kNaN);
+  FillHidden(&padded.previous, 3, 0);
+  FillHidden(&padded.cumulative, 3, 0);
+  padded.key_lengths = {3, 3};
   const ScoringAnswer got = scorer.Answer(padded);
   const ScoringAnswer expected = scorer.Answer(exact);
   ExpectNear(got.context, expected.context, kRounding, "context");
-  ExpectNear(Take(got.weights, 3, Range(0, kKeys)), expected.weights, kRounding,
+  ExpectNear(Take(got.weights, 3, Range(0, 3)), expected.weights, kRounding,
              "weights");
+  ExpectNear(scorer.FusedAnswer(padded).context, expected.context, kRounding,
+             "context without weights");
 }
 
 TEST_P(ScoringFunctionTest, NothingFlowsToMaskedKeys) {
   ScorerUnderTest<double> scorer(registry_, options(), widths_);
-  // Keys 3, 4 and 5 are hidden from all queries, each time in another way.
-  const int64_t batch = 2;
-  const int64_t queries = 3;
-  const int64_t keys = 6;
-  const ScoringProblem open =
-      ScoringProblem::Random(batch, queries, keys, widths_);
-  std::vector<ScoringProblem> problems(4, open);
-  problems[0].key_lengths = {3, 3};
-  problems[1].key_lengths = {1, 2, 3, 3, 3, 3};
-  problems[2].causal = true;
-  for (int64_t i = 0; i < batch * queries * keys; ++i) {
-    problems[3].dense.push_back(i % keys < 3 && i % 5 != 0);
-  }
-  for (size_t i = 0; i < problems.size(); ++i) {
-    ScoringProblem& problem = problems[i];
-    // What the mask hides has had no weight before.
-    for (TestArray* history : {&problem.previous, &problem.cumulative}) {
-      for (size_t k = 0; k < history->values.size(); ++k) {
-        if (k % keys >= 3) history->values[k] = 0;
-      }
+  for (const auto& [mask, problem] : MaskedProblems(widths_)) {
+    const std::vector<int64_t> hidden = Range(3, 6);
+    for (const bool fused : {false, true}) {
+      const ScoringAnswer answer =
+          fused ? scorer.FusedAnswer(problem) : scorer.Answer(problem);
+      if (!fused) ExpectZero(Take(answer.weights, 3, hidden), mask);
+      ExpectZero(Take(answer.d_keys, 2, hidden), mask + ": gradient of keys");
+      ExpectZero(Take(answer.d_values, 2, hidden),
+                 mask + ": gradient of values");
+      ExpectFinite(answer);
     }
-    const ScoringAnswer answer = scorer.Answer(problem);
-    const std::vector<int64_t> hidden = Range(3, keys);
-    const std::string mask = "mask " + std::to_string(i);
-    ExpectZero(Take(answer.weights, 3, hidden), mask + ": weights");
-    ExpectZero(Take(answer.d_keys, 2, hidden), mask + ": gradient of keys");
-    ExpectZero(Take(answer.d_values, 2, hidden), mask + ": gradient of values");
-    ExpectFinite(answer);
+  }
+}
+
+TEST_P(ScoringFunctionTest, HiddenNaNsReachNothing) {
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  for (const auto& [mask, problem] : MaskedProblems(widths_)) {
+    ScoringProblem of_values = problem;
+    FillHidden(&of_values.values, 2, kNaN);
+    ScoringProblem of_both = of_values;
+    FillHidden(&of_both.keys, 2, kNaN);
+    const ScoringAnswer expected = scorer.Answer(problem);
+    ScoringAnswer got = scorer.Answer(of_values);
+    ExpectSameAnswer(got, expected, kRounding, mask + ", NaN in values");
+    ExpectSameParameterGradients(got, expected, kRounding);
+    got = scorer.Answer(of_both);
+    ExpectNear(got.context, expected.context, kRounding, mask + ": context");
+    ExpectNear(got.weights, expected.weights, kRounding, mask + ": weights");
+    ExpectNear(got.d_values, expected.d_values, kRounding,
+               mask + ": gradient of the values");
+    const ScoringAnswer fused = scorer.FusedAnswer(problem);
+    got = scorer.FusedAnswer(of_values);
+    ExpectSameAnswer(got, fused, kRounding, mask + ", fused, NaN in values");
+    ExpectSameParameterGradients(got, fused, kRounding);
+    ExpectNear(scorer.FusedAnswer(of_both).context, fused.context, kRounding,
+               mask + ": fused context");
   }
 }
 
@@ -318,20 +358,38 @@ TEST_P(ScoringFunctionTest, OtherExamplesChangeNoBit) {
     got.d_queries = Take(together.d_queries, 0, one);
     got.d_keys = Take(together.d_keys, 0, one);
     got.d_values = Take(together.d_values, 0, one);
-    ExpectSameAnswer(got, expected, 0, "example " + std::to_string(i));
+    ExpectSameAnswer(got, expected, 0, absl::StrCat("example ", i));
   }
+}
+
+TEST_P(ScoringFunctionTest, PositionsMatterOnlyIfPositionAware) {
+  if (info().position_aware) GTEST_SKIP() << "it reads them";
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  ScoringProblem problem = ScoringProblem::Random(2, 3, 4, widths_);
+  const TestArray expected = scorer.Answer(problem).context;
+  problem.positions = {.first_query = 5, .query_step = 0, .first_key = 2};
+  ExpectNear(scorer.Answer(problem).context, expected, kRounding,
+             "positions change the context, but kPositionAware is false");
 }
 
 TEST_P(ScoringFunctionTest, OtherQueriesChangeNothing) {
   ScorerUnderTest<double> scorer(registry_, options(), widths_);
-  const ScoringProblem problem = ScoringProblem::Random(2, 3, 4, widths_);
-  const ScoringAnswer together = scorer.Answer(problem);
-  for (int64_t i = 0; i < 3; ++i) {
-    const int64_t one[] = {i};
-    ScoringProblem alone = problem.TakeQueries(one);
-    alone.first_query = i;
-    ExpectNear(Take(together.context, 2, one), scorer.Answer(alone).context,
-               kRounding, "query " + std::to_string(i));
+  for (const int64_t step : {1, 0}) {
+    for (const bool causal : {false, true}) {
+      ScoringProblem problem = ScoringProblem::Random(2, 3, 4, widths_);
+      problem.causal = causal;
+      problem.positions = {
+          .first_query = 3, .query_step = step, .first_key = 1};
+      const ScoringAnswer together = scorer.Answer(problem);
+      for (int64_t i = 0; i < 3; ++i) {
+        const int64_t one[] = {i};
+        ScoringProblem alone = problem.TakeQueries(one);
+        alone.causal = causal;
+        alone.positions = {.first_query = 3 + i * step, .first_key = 1};
+        ExpectNear(Take(together.context, 2, one), scorer.Answer(alone).context,
+                   kRounding, absl::StrCat("query ", i, ", step ", step));
+      }
+    }
   }
 }
 
@@ -339,22 +397,40 @@ TEST_P(ScoringFunctionTest, PrepareIsRowWise) {
   ScorerUnderTest<double> scorer(registry_, options(), widths_);
   const TestArray keys =
       RandomArray({2, widths_.heads, 5, widths_.key}, "keys");
-  const TestArray whole = scorer.Prepared(keys);
+  const TestArray whole = scorer.Prepared(keys, /*first_key=*/2);
   for (int64_t i = 0; i < 5; ++i) {
     const int64_t one[] = {i};
-    ExpectNear(scorer.Prepared(Take(keys, 2, one)), Take(whole, 2, one),
-               kRounding, "key " + std::to_string(i));
+    ExpectNear(scorer.Prepared(Take(keys, 2, one), 2 + i), Take(whole, 2, one),
+               kRounding, absl::StrCat("key ", i));
   }
 }
 
 TEST_P(ScoringFunctionTest, StepByStepEqualsAtOnce) {
   if (info().uses_history) GTEST_SKIP() << "it sees one step at a time";
   ScorerUnderTest<double> scorer(registry_, options(), widths_);
-  ScoringProblem problem = ScoringProblem::Random(2, 5, 5, widths_);
-  problem.causal = true;
-  const TestArray expected = scorer.Answer(problem).context;
-  ExpectNear(scorer.AnswerStepwise(problem).context, expected, kRounding,
-             "context");
+  for (const int64_t window : {0, 2}) {
+    ScoringProblem problem = ScoringProblem::Random(2, 5, 5, widths_);
+    problem.causal = true;
+    problem.window = window;
+    const TestArray expected = scorer.Answer(problem).context;
+    ExpectNear(scorer.AnswerStepwise(problem).context, expected, kRounding,
+               absl::StrCat("context, window ", window));
+  }
+}
+
+// A config error before training relies on what the score declares.
+TEST_P(ScoringFunctionTest, AcceptsItsLongestDistanceAndNoMore) {
+  ScorerUnderTest<double> scorer(registry_, options(), widths_);
+  const int64_t longest = scorer.scorer().LongestDistance();
+  if (longest == kAnyDistance) GTEST_SKIP() << "it accepts all distances";
+  EXPECT_TRUE(info().position_aware);
+  ScoringProblem problem = ScoringProblem::Random(1, 1, 1, widths_);
+  problem.positions.first_query = longest;
+  ExpectFinite(scorer.Answer(problem));
+  problem.positions = {.first_query = 0, .first_key = longest};
+  ExpectFinite(scorer.Answer(problem));
+  problem.positions.first_key = longest + 1;
+  EXPECT_DEATH(scorer.Answer(problem), "");
 }
 
 TEST_P(ScoringFunctionTest, ReadsTheHistoryItDeclares) {
@@ -393,18 +469,20 @@ TEST_P(ScoringFunctionTest, FloatAgreesWithDouble) {
 }
 
 TEST_P(ScoringFunctionTest, AttendAgreesWithScoreAndSoftmax) {
-  ScoringProblem problem = ScoringProblem::Random(2, 3, 5, widths_);
-  problem.key_lengths = {4, 0};
   ScorerUnderTest<double> scorer(registry_, options(), widths_);
-  if (!scorer.HasFusedContext(problem))
-    GTEST_SKIP() << "it has no fused Attend()";
-  const ScoringAnswer got = scorer.FusedAnswer(problem);
-  const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
-  ExpectNear(got.context, expected.context, kRounding, "context");
-  ExpectNear(got.d_queries, expected.d_queries, kRounding, "queries");
-  ExpectNear(got.d_keys, expected.d_keys, kRounding, "keys");
-  ExpectNear(got.d_values, expected.d_values, kRounding, "values");
-  ExpectSameParameterGradients(got, expected, kRounding);
+  auto problems = MaskedProblems(widths_);
+  problems.emplace_back("an empty example",
+                        ScoringProblem::Random(2, 3, 5, widths_));
+  problems.back().second.key_lengths = {4, 0};
+  for (const auto& [mask, problem] : problems) {
+    if (!scorer.HasFusedContext(problem))
+      GTEST_SKIP() << "it has no FusedContext()";
+    ScoringAnswer got = scorer.FusedAnswer(problem);
+    const ScoringAnswer expected = scorer.ReferenceAnswer(problem);
+    got.weights = expected.weights;  // the fused kernel has none
+    ExpectSameAnswer(got, expected, kRounding, mask);
+    ExpectSameParameterGradients(got, expected, kRounding);
+  }
 }
 
 }  // namespace regard

@@ -168,7 +168,7 @@ ScorerUnderTest<T>::ScorerUnderTest(const ScorerRegistry& registry,
   attender_ =
       std::make_unique<Attender<T>>(registry, config, store_.Root(), widths);
   store_.Finalize(seed);
-  // A twin over the same parameters, in the same order.
+  // Another over the same parameters, in the same order.
   scorer_ = registry.Create<T>(config, attender_store_.Root(), widths);
   // What begins at zero would hide the gradients of other parameters.
   for (const ParameterInfo& info : store_.parameters()) {
@@ -193,7 +193,7 @@ ScoreInputs<T> ScorerUnderTest<T>::Inputs(const ScoringProblem& problem) {
   in.queries = Input(problem.queries);
   in.keys = Input(problem.keys);
   in.mask = problem.mask();
-  in.positions.first_query = problem.first_query;
+  in.positions = problem.positions;
   if (attender_->uses_history()) {
     in.previous_weights = Input(problem.previous);
     in.cumulative_weights = Input(problem.cumulative);
@@ -210,7 +210,8 @@ ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
   inputs.values = Input(problem.values);
   inputs.want_weights = wanted.want_weights;
   const Var<T> keys = inputs.score.keys;
-  inputs.score.keys = attender_->Prepare(*forward_, keys, 0);
+  inputs.score.keys =
+      attender_->Prepare(*forward_, keys, inputs.score.positions.first_key);
   const Attended<T> attended = attender_->Attend(*forward_, inputs);
   Project(attended.context, "projection of the context");
   if (wanted.project_weights) {
@@ -237,7 +238,7 @@ template <typename T>
 bool ScorerUnderTest<T>::HasFusedContext(const ScoringProblem& problem) {
   forward_->BeginStep();
   ScoreInputs<T> in = Inputs(problem);
-  in.keys = scorer_->Prepare(*forward_, in.keys, 0);
+  in.keys = scorer_->Prepare(*forward_, in.keys, in.positions.first_key);
   return scorer_->FusedContext(*forward_, in, Input(problem.values))
       .has_value();
 }
@@ -246,14 +247,15 @@ template <typename T>
 TestArray ScorerUnderTest<T>::Scores(const ScoringProblem& problem) {
   forward_->BeginStep();
   ScoreInputs<T> in = Inputs(problem);
-  in.keys = scorer_->Prepare(*forward_, in.keys, 0);
+  in.keys = scorer_->Prepare(*forward_, in.keys, in.positions.first_key);
   return CopyOf(scorer_->Score(*forward_, in));
 }
 
 template <typename T>
-TestArray ScorerUnderTest<T>::Prepared(const TestArray& keys) {
+TestArray ScorerUnderTest<T>::Prepared(const TestArray& keys,
+                                       int64_t first_key) {
   forward_->BeginStep();
-  return CopyOf(scorer_->Prepare(*forward_, Input(keys), 0));
+  return CopyOf(scorer_->Prepare(*forward_, Input(keys), first_key));
 }
 
 template <typename T>
@@ -274,6 +276,7 @@ ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(
     inputs.score.keys = Concat<T>(prepared, /*axis=*/2);
     inputs.score.positions.first_query = i;
     inputs.score.mask.causal = true;
+    inputs.score.mask.window = problem.window;
     inputs.values = Input(step.values);
     const Attended<T> attended = attender_->Attend(*forward_, inputs);
     contexts.push_back(attended.context);

@@ -13,6 +13,7 @@
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
 #include "attention/mask.h"
+#include "attention/positions.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring_function.h"
 #include "autodiff/shape.h"
@@ -48,19 +49,23 @@ struct ScoringProblem {
   std::vector<int32_t> key_lengths;
   std::vector<uint8_t> dense;
   bool causal = false;
-  int64_t first_query = 0;
+  int64_t window = 0;
+  Positions positions;
 
   // Random values without a mask, for `widths`.
   static ScoringProblem Random(int64_t batch, int64_t queries, int64_t keys,
                                const ScoreWidths& widths);
 
-  // The problem of these examples, queries or keys; masks are dropped.
+  // The problem of these examples, queries or keys, without mask or positions.
   ScoringProblem TakeExamples(absl::Span<const int64_t> indices) const;
   ScoringProblem TakeQueries(absl::Span<const int64_t> indices) const;
   ScoringProblem TakeKeys(absl::Span<const int64_t> indices) const;
 
   Mask mask() const {
-    return {.key_lengths = key_lengths, .causal = causal, .dense = dense};
+    return {.key_lengths = key_lengths,
+            .causal = causal,
+            .window = window,
+            .dense = dense};
   }
 };
 
@@ -93,8 +98,8 @@ class ScorerUnderTest {
   ScoringAnswer Answer(const ScoringProblem& problem) {
     return Answer(problem, {.want_weights = true, .project_weights = true});
   }
-  // With gradients of the context alone, as it is computed when nobody asks for
-  // the weights, and when somebody does.
+  // With gradients of the context alone, as it is computed without and with
+  // its weights.
   ScoringAnswer FusedAnswer(const ScoringProblem& problem) {
     return Answer(problem, {.want_weights = false, .project_weights = false});
   }
@@ -105,8 +110,10 @@ class ScorerUnderTest {
   bool HasFusedContext(const ScoringProblem& problem);
 
   TestArray Scores(const ScoringProblem& problem);
-  TestArray Prepared(const TestArray& keys);
-  // Query i sees keys 0 .. i, which are prepared one by one.
+  // Of keys at positions first_key, first_key + 1, ...
+  TestArray Prepared(const TestArray& keys, int64_t first_key);
+  // Query i at position i sees keys 0 .. i within the window of `problem`; keys
+  // are prepared one by one.
   ScoringAnswer AnswerStepwise(const ScoringProblem& problem);
 
  private:
@@ -117,7 +124,7 @@ class ScorerUnderTest {
 
   ScoringAnswer Answer(const ScoringProblem& problem, Wanted wanted);
   Var<T> Input(const TestArray& array);
-  // What all scores are given; keys are not prepared.
+  // The inputs of a score, with keys that are not prepared.
   ScoreInputs<T> Inputs(const ScoringProblem& problem);
 
   ParameterStore<T> store_;
