@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "experiments/data/phrasebook.h"
 #include "experiments/nadaraya_watson_task.h"
 #include "experiments/translation_task.h"
 #include "nn/optimizer_registry.h"
@@ -49,11 +50,19 @@ void ValidateData(const Experiment& config, ConfigProblems& problems) {
     problems.RequireInRange("test", options.test(), 1, 1e6);
   };
   switch (data.source_case()) {
-    case Data::kPhrasebook:
-      counts("phrasebook", data.phrasebook());
-      problems.RequireInRange("phrasebook.test_apart",
-                              data.phrasebook().test_apart(), 1, 1e6);
+    case Data::kPhrasebook: {
+      const FieldScope inner(problems, "phrasebook");
+      const PhrasebookConfig& sizes = data.phrasebook();
+      // The other splits use words of train alone.
+      problems.RequireInRange("train", sizes.train(), kMinPhrasebookTrain, 1e6);
+      const double largest =
+          std::min(1e6, 1.0 * kMaxPhrasebookRatio *
+                            std::max(sizes.train(), kMinPhrasebookTrain));
+      problems.RequireInRange("dev", sizes.dev(), 0, largest);
+      problems.RequireInRange("test", sizes.test(), 1, largest);
+      problems.RequireInRange("test_apart", sizes.test_apart(), 1, largest);
       break;
+    }
     case Data::kReverse: {
       counts("reverse", data.reverse());
       const FieldScope inner(problems, "reverse");

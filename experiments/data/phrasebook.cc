@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "experiments/data/phrasebook_grammar.h"
 #include "experiments/data/phrasebook_random.h"
@@ -17,7 +18,7 @@
 namespace regard {
 namespace {
 
-// Draws in a row that found no new sentence for any split before giving up.
+// Draws in a row without a new sentence before giving up.
 constexpr int kMaxFruitlessDraws = 1000000;
 
 enum class Meeting { kNone, kByChance, kInRole };
@@ -41,8 +42,14 @@ class Splitter {
  public:
   explicit Splitter(const PhrasebookOptions& options)
       : options_(options), random_(options.seed) {
+    const int largest =
+        std::max({options.dev, options.test_unseen, options.test_apart});
+    if (largest > 0) {
+      REGARD_CHECK_GE(options.train, kMinPhrasebookTrain);
+      REGARD_CHECK_GE(options.train, largest / kMaxPhrasebookRatio);
+    }
     const PhrasebookSentence first = TheyAreWatching();
-    seen_.insert(first.pair.source);
+    IsNew(first);
     if (options.train > 0) AddToTrain(first);
   }
 
@@ -72,12 +79,16 @@ class Splitter {
                          sentence.pair.target.end());
   }
 
+  // Whether this is the first time that the sentence is drawn.
+  bool IsNew(const PhrasebookSentence& sentence) {
+    return seen_.insert(absl::StrJoin(sentence.pair.source, " ")).second;
+  }
+
   // A sentence not drawn before whose held words meet in this way.
   PhrasebookSentence DrawNew(Meeting meeting) {
     for (int i = 0; i < kMaxFruitlessDraws; ++i) {
       PhrasebookSentence sentence = DrawSentence(random_);
-      if (MeetingOf(sentence, options_) == meeting &&
-          seen_.insert(sentence.pair.source).second) {
+      if (MeetingOf(sentence, options_) == meeting && IsNew(sentence)) {
         return sentence;
       }
     }
@@ -103,18 +114,17 @@ class Splitter {
   }
 
   static bool IsKnown(const std::vector<std::string>& words,
-                      const std::set<std::string>& known) {
-    return std::all_of(words.begin(), words.end(), [&](const auto& word) {
-      return known.count(word) != 0;
-    });
+                      const absl::flat_hash_set<std::string>& known) {
+    return std::all_of(words.begin(), words.end(),
+                       [&](const auto& word) { return known.contains(word); });
   }
 
   PhrasebookOptions options_;
   PhrasebookRandom random_;
   Phrasebook book_;
-  std::set<std::vector<std::string>> seen_;
-  std::set<std::string> source_words_;
-  std::set<std::string> target_words_;
+  absl::flat_hash_set<std::string> seen_;  // English sentences
+  absl::flat_hash_set<std::string> source_words_;
+  absl::flat_hash_set<std::string> target_words_;
 };
 
 }  // namespace

@@ -12,6 +12,14 @@
 
 namespace regard {
 
+// The other splits use words of train alone. Fewer sentences have too few words
+// to make other sentences of them.
+inline constexpr int kMinPhrasebookTrain = 50;
+// Another split has at most this many times the size of train.
+inline constexpr int kMaxPhrasebookRatio = 10;
+
+// Unless all other splits are empty, train has kMinPhrasebookTrain sentences or
+// more, and no other split more than kMaxPhrasebookRatio times as many.
 struct PhrasebookOptions {
   uint64_t seed = 1;
   int train = 8000;  // sentence pairs; the first: `they are watching .`

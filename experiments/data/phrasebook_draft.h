@@ -1,49 +1,55 @@
-// A sentence pair in the making: English is said first, French is written with
-// the English words it was made from, and French spelling rules come last.
+// A sentence pair in the making: English words first, then French words with
+// the English words they are linked to; French spelling rules come last.
 #ifndef EXPERIMENTS_DATA_PHRASEBOOK_DRAFT_H_
 #define EXPERIMENTS_DATA_PHRASEBOOK_DRAFT_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
+#include "experiments/data/phrasebook_language.h"
 #include "seq2seq/sentence_pair.h"
 
-namespace regard {
+namespace regard::phrasebook {
+
+// Of English words, from 0.
+using Positions = absl::InlinedVector<int, 4>;
 
 class Draft {
  public:
-  // Appends one English word; returns its position.
-  int Say(absl::string_view english);
+  Draft();
 
-  // Appends one French word made from the English words at `sources`, negative
-  // positions left out. `before_vowel` is its form where the next word begins
-  // with a vowel sound, empty if it has no other.
-  void Write(absl::string_view french, const std::vector<int>& sources,
-             absl::string_view before_vowel = "");
+  // Appends English words, spaces between them; returns their positions. Each
+  // is known by `label` and as it is written. The draft keeps the views.
+  Positions Say(absl::string_view english, absl::string_view label = "");
 
-  // Like Write() for `le` (l'), `la` (l') and `les`, which `de` and `à` before
-  // them swallow: du, des, au, aux. The clitic pronouns are no articles.
-  void WriteArticle(absl::string_view french, const std::vector<int>& sources);
+  // Positions of the English words known by these labels.
+  Positions Find(const std::vector<std::string>& labels) const;
 
-  // `a` or `an`, as the English word `next` after it wants.
-  static absl::string_view IndefiniteArticle(absl::string_view next);
+  // Appends French words, spaces between them, each linked to all of `sources`.
+  void Write(absl::string_view french, const Positions& sources);
 
-  // Elides, contracts and sorts the links. The draft is spent.
-  SentencePair Finish();
+  // Chooses between the forms of `x|y`, contracts (`de le`: `du`) and sorts the
+  // links. The draft is spent.
+  SentencePair Finish(const Language& language);
 
  private:
-  struct Word {
-    std::string french;
-    std::string before_vowel;
-    std::vector<int> sources;
-    bool article = false;
+  struct FrenchWord {
+    std::string text;
+    Positions sources;
   };
 
-  std::vector<std::string> source_;
-  std::vector<Word> target_;
+  struct EnglishWord {
+    absl::string_view text;
+    absl::string_view label;
+  };
+
+  std::vector<EnglishWord> english_;
+  std::vector<FrenchWord> french_;
 };
 
-}  // namespace regard
+}  // namespace regard::phrasebook
 
 #endif  // EXPERIMENTS_DATA_PHRASEBOOK_DRAFT_H_

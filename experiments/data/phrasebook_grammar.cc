@@ -5,41 +5,29 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "experiments/data/phrasebook_clause.h"
-#include "experiments/data/phrasebook_construction.h"
-#include "experiments/data/phrasebook_lexicon.h"
-#include "experiments/data/phrasebook_noun_constructions.h"
+#include "experiments/data/phrasebook.pb.h"
+#include "experiments/data/phrasebook_language.h"
 #include "experiments/data/phrasebook_random.h"
+#include "experiments/data/phrasebook_rendering.h"
 #include "experiments/data/phrasebook_sentence.h"
-#include "experiments/data/phrasebook_sentence_maker.h"
-#include "experiments/data/phrasebook_verb.h"
-#include "experiments/data/phrasebook_verb_constructions.h"
-#include "third_party/abseil_backport/check.h"
+#include "experiments/data/phrasebook_sketch.h"
 
 namespace regard {
 namespace {
 
-std::vector<Construction> AllConstructions() {
-  std::vector<Construction> all;
-  for (const auto part : {VerbConstructions(), NounConstructions()}) {
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
-}
+using phrasebook::Construction;
+using phrasebook::Language;
 
-const Construction& ChooseConstruction(
-    const std::vector<Construction>& constructions, PhrasebookRandom& random) {
+const Construction& ChooseConstruction(PhrasebookRandom& random) {
+  const auto& constructions = Language::Embedded().grammar().construction();
   int total = 0;
   for (const Construction& construction : constructions) {
-    total += construction.weight;
+    total += construction.weight();
   }
   int draw = random.Below(total);
-  for (const Construction& construction : constructions) {
-    draw -= construction.weight;
-    if (draw < 0) return construction;
-  }
-  REGARD_CHECK(false) << "the weights add up to " << total;
-  return constructions.front();
+  int chosen = 0;
+  while ((draw -= constructions[chosen].weight()) >= 0) ++chosen;
+  return constructions[chosen];
 }
 
 // `john sees john` is two Johns: no noun or name is there twice.
@@ -57,19 +45,19 @@ bool HasLength(const std::vector<std::string>& words) {
 
 std::vector<absl::string_view> PhrasebookConstructions() {
   std::vector<absl::string_view> names;
-  for (const Construction& construction : AllConstructions()) {
-    names.push_back(construction.name);
+  for (const Construction& construction :
+       Language::Embedded().grammar().construction()) {
+    names.push_back(construction.name());
   }
   return names;
 }
 
 PhrasebookSentence DrawSentence(PhrasebookRandom& random) {
-  const std::vector<Construction> constructions = AllConstructions();
+  const Language& language = Language::Embedded();
   while (true) {
-    const Construction& construction =
-        ChooseConstruction(constructions, random);
-    PhrasebookSentence sentence = construction.make(random).Finish(
-        construction.name, construction.punctuation);
+    PhrasebookSentence sentence = phrasebook::Render(
+        phrasebook::DrawSketch(ChooseConstruction(random), language, random),
+        language);
     if (!RepeatsNoun(sentence.nouns) && HasLength(sentence.pair.source) &&
         HasLength(sentence.pair.target)) {
       return sentence;
@@ -78,9 +66,16 @@ PhrasebookSentence DrawSentence(PhrasebookRandom& random) {
 }
 
 PhrasebookSentence TheyAreWatching() {
-  Clause clause{.subject = {.pronoun = &FindPronoun("they")},
-                .verb = &FindVerb("watch")};
-  return OneClause(clause).Finish("intransitive", ".");
+  const Language& language = Language::Embedded();
+  const Construction& construction = language.grammar().construction(0);
+  phrasebook::Sketch sketch;
+  sketch.construction = &construction;
+  sketch.english = &construction.english();
+  sketch.french = &construction.french();
+  sketch.verb = &language.FindVerb("watch");
+  sketch.phrases[phrasebook::SUBJECT] = {.pronoun =
+                                             &language.FindPronoun("they")};
+  return phrasebook::Render(sketch, language);
 }
 
 }  // namespace regard

@@ -10,9 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "experiments/data/phrasebook_grammar.h"
-#include "experiments/data/phrasebook_lexicon.h"
+#include "experiments/data/phrasebook_language.h"
 #include "experiments/data/phrasebook_sentence.h"
-#include "experiments/data/phrasebook_verb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "seq2seq/sentence_pair.h"
@@ -20,6 +19,7 @@
 namespace regard {
 namespace {
 
+using phrasebook::Language;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -63,35 +63,34 @@ bool IsMonotone(const SentencePair& pair) {
 // Every form of a word in English text, by its base form.
 using Forms = std::map<std::string, std::set<std::string>>;
 
-void AddForm(absl::string_view form, absl::string_view base, Forms& forms) {
-  if (!form.empty()) forms[std::string(form)].insert(std::string(base));
+// The first of `words` is the base form.
+template <typename Words>
+void AddForms(const Words& words, Forms& forms) {
+  for (const std::string& form : words) {
+    if (!form.empty()) forms[form].insert(words[0]);
+  }
 }
 
 Forms NounForms() {
   Forms forms;
-  for (const Noun& noun : Nouns()) {
-    AddForm(noun.english, noun.english, forms);
-    AddForm(noun.english_plural, noun.english, forms);
+  const phrasebook::Grammar& grammar = Language::Embedded().grammar();
+  for (const phrasebook::Noun& noun : grammar.noun()) {
+    AddForms(noun.english(), forms);
   }
-  for (const ProperName& name : ProperNames()) {
-    AddForm(name.english, name.english, forms);
+  for (const phrasebook::Name& name : grammar.name()) {
+    forms[name.english()].insert(name.english());
   }
   return forms;
 }
 
 Forms VerbAndAdjectiveForms() {
   Forms forms;
-  for (const Verb& verb : Verbs()) {
-    for (absl::string_view form :
-         {verb.base, verb.third, verb.progressive, verb.past}) {
-      AddForm(form, verb.base, forms);
-    }
+  const phrasebook::Grammar& grammar = Language::Embedded().grammar();
+  for (const phrasebook::Verb& verb : grammar.verb()) {
+    AddForms(verb.english(), forms);
   }
-  for (const Adjective& adjective : Adjectives()) {
-    for (absl::string_view form :
-         {adjective.english, adjective.comparative, adjective.superlative}) {
-      AddForm(form, adjective.english, forms);
-    }
+  for (const phrasebook::Adjective& adjective : grammar.adjective()) {
+    AddForms(adjective.english(), forms);
   }
   return forms;
 }
@@ -165,6 +164,28 @@ TEST(PhrasebookTest, MayBeEmpty) {
   const Phrasebook book =
       MakePhrasebook({.train = 0, .dev = 0, .test_unseen = 0, .test_apart = 0});
   EXPECT_THAT(AllPairs(book), SizeIs(0));
+}
+
+TEST(PhrasebookTest, TheSmallestTrainHasWordsForTheLargestOtherSplits) {
+  constexpr int kLargest = kMaxPhrasebookRatio * kMinPhrasebookTrain;
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
+    const Phrasebook book = MakePhrasebook({.seed = seed,
+                                            .train = kMinPhrasebookTrain,
+                                            .dev = kLargest,
+                                            .test_unseen = kLargest,
+                                            .test_apart = kLargest});
+    EXPECT_THAT(AllPairs(book), SizeIs(kMinPhrasebookTrain + 3 * kLargest));
+  }
+}
+
+// With so few words these splits cannot be filled.
+TEST(PhrasebookDeathTest, RefusesATrainWithTooFewWordsForTheOtherSplits) {
+  EXPECT_DEATH(MakePhrasebook({.train = 1}), "1 vs. 50");
+  EXPECT_DEATH(MakePhrasebook({.train = kMinPhrasebookTrain - 1}), "49 vs. 50");
+  EXPECT_DEATH(MakePhrasebook({.train = 99, .dev = 1000}), "99 vs. 100");
+  const Phrasebook alone =
+      MakePhrasebook({.train = 4, .dev = 0, .test_unseen = 0, .test_apart = 0});
+  EXPECT_THAT(alone.train.pairs, SizeIs(4));
 }
 
 TEST(PhrasebookTest, EachEnglishSentenceHasOneFrenchOverSeveralSeeds) {
@@ -269,10 +290,11 @@ TEST(PhrasebookTest, WordsHeldApartMeetInTestApartAlone) {
 TEST(PhrasebookTest, HoldsTheShareOfPairsApartThatOptionsSay) {
   int pairs = 0;
   int apart = 0;
-  for (const Noun& noun : Nouns()) {
-    for (const Verb& verb : Verbs()) {
+  const phrasebook::Grammar& grammar = Language::Embedded().grammar();
+  for (const phrasebook::Noun& noun : grammar.noun()) {
+    for (const phrasebook::Verb& verb : grammar.verb()) {
       ++pairs;
-      const WordPair pair{noun.english, verb.base};
+      const WordPair pair{noun.english(0), verb.english(0)};
       if (IsHeldApart(pair, {.apart_percent = 20})) ++apart;
       EXPECT_FALSE(IsHeldApart(pair, {.apart_percent = 0}));
       EXPECT_TRUE(IsHeldApart(pair, {.apart_percent = 100}));
