@@ -89,28 +89,33 @@ expect "no level on other processors" "# Written by tools/bazel." \
   "$(<"${root}/ws/.bazelrc.generated")"
 
 setup
-printf '%s\n' cpplint g++ >"${root}/missing"
+printf '%s\n' zlib1g-dev g++ >"${root}/missing"
 bootstrap tools/bazel
 expect "root installs what is missing, after an update" \
-  "*update*install*g++ cpplint*" "$(<"${root}/apt.log")"
+  "*update*install*g++ zlib1g-dev*" "$(<"${root}/apt.log")"
 expect "says what it installs, hides apt's noise" \
-  "tools/bazel: installing g++ cpplint" "${err}"
+  "tools/bazel: installing g++ zlib1g-dev" "${err}"
 expect "goes on to Bazel" "bazel: test //..." "${out}"
 
 setup
-echo cpplint >"${root}/missing"
+printf '%s\n' cpplint clang-format-14 >"${root}/missing"
+bootstrap tools/bazel
+expect "a build needs no lint packages" "" "${err}"
+
+setup
+echo zlib1g-dev >"${root}/missing"
 stub id <<<'echo 1000'
 stub sudo <<<'exit 1'
 bootstrap tools/bazel
 expect "without rights: exits 2" 2 "${status}"
 expect "without rights: prints the one line to run" \
-  "*apt-get update && apt-get install -y *cpplint" "${err}"
+  "*apt-get update && apt-get install -y *zlib1g-dev" "${err}"
 stub sudo <<<'[[ "$1" != -n ]] || shift; "$@"'
 bootstrap tools/bazel
-expect "sudo installs" "*install*cpplint*" "$(<"${root}/apt.log")"
+expect "sudo installs" "*install*zlib1g-dev*" "$(<"${root}/apt.log")"
 
 setup
-echo cpplint >"${root}/missing"
+echo zlib1g-dev >"${root}/missing"
 stub apt-get <<<'echo "no route to host"; exit 100'
 bootstrap tools/bazel
 expect "a failed installation exits 2" 2 "${status}"

@@ -62,7 +62,7 @@ def embed_text(name, src, function, **kwargs):
             header = native.package_name() + "/" + name + ".h",
             tool = Label("//experiments/report:embed_text"),
         ),
-        exec_tools = [Label("//experiments/report:embed_text")],
+        tools = [Label("//experiments/report:embed_text")],
     )
     cc_library(
         name = name,

@@ -29,7 +29,7 @@ def add_lint_tests(name = "lint_test"):
     folders = _FOLDERS if package else [""]
     sources = native.glob(
         [folder + pattern for folder in folders for pattern in _PATTERNS] +
-        ["BUILD", "MODULE.bazel", "WORKSPACE"],
+        ["BUILD", "WORKSPACE"],
     )
     targets = [
         target

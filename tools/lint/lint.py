@@ -8,6 +8,7 @@ FACTS comes from lint_facts.bzl; DEPS lists the labels that the package needs.
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -17,7 +18,7 @@ import includes  # pylint: disable=wrong-import-position
 import layers  # pylint: disable=wrong-import-position
 
 _BUILDIFIER = "tools/lint/bin/buildifier"
-_INSTALL = "tools/lint/install_buildifier"
+_INSTALL = "tools/lint/install"
 _FIX = "tools/lint/fix"
 _MAX_LINES = 500
 
@@ -34,16 +35,25 @@ def _run(command, advice):
         yield f"{done.stdout.strip()}\n{advice}".strip()
 
 
+def _has(program, check):
+    """Whether a checker is installed; if not, says that its check is skipped."""
+    if shutil.which(program):
+        return True
+    print(f"SKIPPED: {check}: {program} is not installed; contributors run "
+          f"{_INSTALL}")
+    return False
+
+
 def check_format(files):
     sources = _with_suffix(files, ".h", ".cc", ".proto")
-    if sources:
+    if sources and _has("clang-format-14", "layout of C++ files"):
         yield from _run(["clang-format-14", "--dry-run", "-Werror", *sources],
                         f"{_FIX} formats it")
 
 
 def check_cpplint(files):
     sources = _with_suffix(files, ".h", ".cc")
-    if sources:
+    if sources and _has("cpplint", "style of C++ files"):
         yield from _run(["cpplint", "--quiet", f"--repository={os.getcwd()}",
                          *sources], "")
 
@@ -52,12 +62,8 @@ def check_build_files(files):
     # Files for other repositories use what Bazel 4.2.3 has built in.
     outside = _with_suffix(files, ".BUILD")
     ours = [file for file in _with_suffix(
-        files, "BUILD", ".bzl", "WORKSPACE", "MODULE.bazel")
-            if file not in outside]
-    if not os.path.exists(_BUILDIFIER):
-        print("SKIPPED: BUILD files are not checked; to install the checker, "
-              f"run {_INSTALL}")
-    else:
+        files, "BUILD", ".bzl", "WORKSPACE") if file not in outside]
+    if _has(_BUILDIFIER, "layout of BUILD files"):
         for sources, lint in (
             (outside, []),
             # sh_test is built in, too.
