@@ -16,6 +16,7 @@
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/schedule_registry.h"
 #include "nn/schedules/built_in_schedules.h"
+#include "seq2seq/search/search_validation.h"
 #include "seq2seq/seq2seq_validation.h"
 
 namespace regard {
@@ -163,6 +164,13 @@ void ValidateModel(const Experiment& config, const ScorerRegistry& scorers,
 void ValidateExperiment(const Experiment& config, const ScorerRegistry& scorers,
                         ConfigProblems& problems) {
   ValidateName(config, problems);
+  {
+    const FieldScope scope(problems, "search");
+    ValidateSearch(config.search(), problems);
+    if (config.has_search() && config.model().has_nadaraya_watson()) {
+      problems.Add("", "regression searches for nothing");
+    }
+  }
   problems.RequireInRange("num_shards", config.num_shards(), 1, 64);
   ValidateData(config, problems);
   ValidateModel(config, scorers, problems);

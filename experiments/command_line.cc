@@ -43,6 +43,17 @@ void CommandLine::Number(absl::string_view name, int* value, int min, int max,
   flags_.push_back(flag);
 }
 
+void CommandLine::Real(absl::string_view name, double* value, double min,
+                       double max, absl::string_view help) {
+  Flag flag;
+  flag.name = std::string(name);
+  flag.help = std::string(help);
+  flag.real = value;
+  flag.min = min;
+  flag.max = max;
+  flags_.push_back(flag);
+}
+
 void CommandLine::Switch(absl::string_view name, bool* value,
                          absl::string_view help) {
   Flag flag;
@@ -64,6 +75,7 @@ std::string CommandLine::Help() const {
     std::string form = absl::StrCat("  --", flag.name);
     if (flag.text != nullptr) absl::StrAppend(&form, "=TEXT");
     if (flag.number != nullptr) absl::StrAppend(&form, "=N");
+    if (flag.real != nullptr) absl::StrAppend(&form, "=X");
     if (flag.repeated != nullptr) absl::StrAppend(&form, " PATH=VALUE");
     form.resize(std::max<size_t>(form.size() + 2, 24), ' ');
     absl::StrAppend(&text, form, flag.help, "\n");
@@ -77,6 +89,16 @@ absl::Status CommandLine::Set(const Flag& flag,
     *flag.text = value;
   } else if (flag.repeated != nullptr) {
     flag.repeated->push_back(value);
+  } else if (flag.real != nullptr) {
+    double real;
+    // Not a number is out of range, too.
+    if (!absl::SimpleAtod(value, &real) ||
+        !(real >= flag.min && real <= flag.max)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: --", flag.name, " wants a number from ",
+                       flag.min, " to ", flag.max, ", got '", value, "'"));
+    }
+    *flag.real = real;
   } else {
     int number;
     if (!absl::SimpleAtoi(value, &number) || number < flag.min ||

@@ -23,6 +23,8 @@ class CommandLine {
                 absl::string_view help);
   void Number(absl::string_view name, int* value, int min, int max,
               absl::string_view help);
+  void Real(absl::string_view name, double* value, double min, double max,
+            absl::string_view help);
   void Switch(absl::string_view name, bool* value, absl::string_view help);
   // What is not a flag, and all that follows `--`; without it, an error.
   void Positional(std::vector<std::string>* values, absl::string_view name);
@@ -40,8 +42,9 @@ class CommandLine {
     std::string* text = nullptr;
     std::vector<std::string>* repeated = nullptr;
     int* number = nullptr;
-    int min = 0;
-    int max = 0;
+    double* real = nullptr;
+    double min = 0;
+    double max = 0;
     bool* on = nullptr;
   };
 

@@ -15,34 +15,39 @@ namespace regard {
 
 namespace {
 
-// One row for each word of the target, <eos> apart.
-std::vector<AlignmentLink> PredictedLinks(const Inspection& inspection) {
+// Of the words that the model read, <eos> apart.
+std::vector<AlignmentLink> PredictedLinks(const Inspection& inspection,
+                                          size_t target_words,
+                                          size_t source_words) {
   std::vector<float> weights;
-  const auto rows = static_cast<int>(inspection.target.size()) - 1;
-  const auto columns = static_cast<int>(inspection.source.size());
-  for (int u = 0; u < rows; ++u) {
-    for (const double weight : inspection.steps[u].weights) {
+  for (const InspectedStep& step : inspection.steps) {
+    for (const double weight : step.alignment) {
       weights.push_back(static_cast<float>(weight));
     }
   }
-  std::vector<AlignmentLink> links = GreatestLinks(weights, rows, columns);
-  // A row that looks at <eos> above all has no link.
-  std::erase_if(links, [&](const AlignmentLink& link) {
-    return link.source == columns - 1;
-  });
-  return links;
+  const size_t columns = inspection.source.size();
+  return GreatestLinks(
+      weights, static_cast<int>(columns),
+      static_cast<int>(std::min(target_words, inspection.target.size())),
+      static_cast<int>(std::min(source_words, columns)));
 }
 
+// A head for each map over the source.
 LabelledMatrix MatrixOf(const Inspection& inspection, const char* title,
-                        std::vector<double> InspectedStep::*numbers) {
+                        std::vector<double> InspectedMap::*numbers) {
   LabelledMatrix matrix;
   matrix.title = title;
   matrix.rows = inspection.target;
   matrix.columns = inspection.source;
-  matrix.heads.emplace_back();
   for (const InspectedStep& step : inspection.steps) {
-    const std::vector<double>& row = step.*numbers;
-    matrix.heads[0].insert(matrix.heads[0].end(), row.begin(), row.end());
+    size_t head = 0;
+    for (const InspectedMap& map : step.maps) {
+      const std::vector<double>& row = map.*numbers;
+      if (!map.over_memory || row.empty()) continue;
+      if (head == matrix.heads.size()) matrix.heads.emplace_back();
+      std::vector<double>& of_head = matrix.heads[head++];
+      of_head.insert(of_head.end(), row.begin(), row.end());
+    }
   }
   for (const AlignmentLink& link : inspection.gold) {
     matrix.gold.push_back({link.target, link.source});
@@ -50,11 +55,26 @@ LabelledMatrix MatrixOf(const Inspection& inspection, const char* title,
   return matrix;
 }
 
-std::string Named(const Inspection& inspection,
-                  const std::vector<double>& numbers,
-                  std::vector<double>::const_iterator chosen) {
+// The word with the greatest of `numbers` times `sign`; "" if there are none.
+std::string Greatest(const Inspection& inspection,
+                     const std::vector<double>& numbers, double sign) {
+  if (numbers.empty()) return "";
+  const auto chosen = std::max_element(
+      numbers.begin(), numbers.end(),
+      [sign](double a, double b) { return sign * a < sign * b; });
   return absl::StrFormat("%s %.3g", inspection.source[chosen - numbers.begin()],
                          *chosen);
+}
+
+// The gradient by the weights of all maps over the source together.
+std::vector<double> GradientsOf(const InspectedStep& step) {
+  std::vector<double> sum;
+  for (const InspectedMap& map : step.maps) {
+    if (!map.over_memory || map.gradients.empty()) continue;
+    sum.resize(map.gradients.size());
+    for (size_t j = 0; j < sum.size(); ++j) sum[j] += map.gradients[j];
+  }
+  return sum;
 }
 
 }  // namespace
@@ -77,24 +97,30 @@ Inspection Inspect(const Translator& translator,
   Tape<float> tape;
   GradientSlab<float> gradients(translator.parameters());
   Forward<float> forward(tape, translator.parameters(), &gradients);
-  inspection.steps = InspectAttention<float>(translator.model(), forward,
-                                             source_ids, target_ids);
+  const EncoderDecoder<float>& model = translator.model();
+  const int32_t lengths[] = {static_cast<int32_t>(source_ids.size())};
+  inspection.steps = InspectAttention<float>(
+      *model.decoder, forward,
+      [&](Forward<float>& step) {
+        return model.encoder->Encode(step, source_ids, lengths);
+      },
+      target_ids);
   inspection.gold = gold;
   if (!gold.empty()) {
     AlignmentErrorRate rate;
-    rate.Add(PredictedLinks(inspection), gold);
+    rate.Add(PredictedLinks(inspection, target.size(), source.size()), gold);
     inspection.alignment_error_rate = rate.Rate();
   }
   return inspection;
 }
 
 LabelledMatrix WeightsMap(const Inspection& inspection) {
-  return MatrixOf(inspection, "weights of each step", &InspectedStep::weights);
+  return MatrixOf(inspection, "weights of each step", &InspectedMap::weights);
 }
 
 LabelledMatrix GradientsMap(const Inspection& inspection) {
   return MatrixOf(inspection, "gradient of each word's log p by them",
-                  &InspectedStep::gradients);
+                  &InspectedMap::gradients);
 }
 
 Table StepsTable(const Inspection& inspection) {
@@ -103,16 +129,13 @@ Table StepsTable(const Inspection& inspection) {
                   "looks most at", "steepest gain", "steepest loss"};
   for (size_t u = 0; u < inspection.steps.size(); ++u) {
     const InspectedStep& step = inspection.steps[u];
-    const auto& slopes = step.gradients;
-    const auto [lowest, highest] =
-        std::minmax_element(slopes.begin(), slopes.end());
-    table.rows.push_back(
-        {inspection.target[u], absl::StrFormat("%.3f", step.log_probability),
-         absl::StrFormat("%.3f", step.entropy),
-         Named(inspection, step.weights,
-               std::max_element(step.weights.begin(), step.weights.end())),
-         Named(inspection, slopes, highest),
-         Named(inspection, slopes, lowest)});
+    const std::vector<double> gradients = GradientsOf(step);
+    table.rows.push_back({inspection.target[u],
+                          absl::StrFormat("%.3f", step.log_probability),
+                          absl::StrFormat("%.3f", Entropy(step.alignment)),
+                          Greatest(inspection, step.alignment, 1),
+                          Greatest(inspection, gradients, 1),
+                          Greatest(inspection, gradients, -1)});
   }
   return table;
 }
@@ -135,7 +158,9 @@ std::string ErrorRateText(const Inspection& inspection) {
 
 Explanation ExplanationOf(const Inspection& inspection) {
   double entropy = 0;
-  for (const InspectedStep& step : inspection.steps) entropy += step.entropy;
+  for (const InspectedStep& step : inspection.steps) {
+    entropy += Entropy(step.alignment);
+  }
   Explanation explanation;
   explanation.title =
       absl::StrCat(absl::StrJoin(inspection.source, " "), " \u2192 ",

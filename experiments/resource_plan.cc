@@ -15,7 +15,7 @@
 #include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
-#include "seq2seq/seq2seq_model.h"
+#include "seq2seq/encoder_decoder.h"
 #include "seq2seq/translation_model.h"
 #include "seq2seq/vocabulary.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -154,11 +154,10 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(
   const ModelConfig& model = config.model();
   // Parameters have no storage before Finalize(): any model can be counted.
   ParameterStore<float> store;
-  const Seq2SeqModel<float> shapes(model.encoder(), model.decoder(),
-                                   model.attention(), scorers,
-                                   {.source_vocabulary = corpus.source.size(),
-                                    .target_vocabulary = corpus.target.size()},
-                                   store.Root());
+  MakeRecurrentModel<float>(
+      model.encoder(), model.decoder(), model.attention(), scorers,
+      {.source = corpus.source.size(), .target = corpus.target.size()},
+      store.Root());
   PlanParameters(store, config, threads, &plan);
   if (plan.elements <= kMostMeasuredElements) {
     TranslationModel measured(

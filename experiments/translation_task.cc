@@ -11,7 +11,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "attention/attention.pb.h"
-#include "attention/scoring_function.h"
 #include "autodiff/tape.h"
 #include "experiments/config/config_file.h"
 #include "experiments/data/corpus.h"
@@ -177,7 +176,8 @@ class TranslationTask : public Task {
  public:
   TranslationTask(const Experiment& config, const ScorerRegistry& scorers,
                   Vocabulary source, Vocabulary target, LoadedData data)
-      : attention_(config.model().attention()),
+      : search_(config.search()),
+        attention_(config.model().attention()),
         digests_(std::move(data.digests)),
         samples_(std::move(data.samples)),
         model_(config.model().encoder(), config.model().decoder(),
@@ -207,7 +207,8 @@ class TranslationTask : public Task {
   LabelledMatrix HeatMap(const SentencePair& pair,
                          const Translation& translation) const;
 
-  Attention attention_;
+  const SearchConfig search_;
+  const Attention attention_;
   std::map<std::string, std::string> digests_;
   std::vector<SentencePair> samples_;
   TranslationModel model_;
@@ -216,8 +217,9 @@ class TranslationTask : public Task {
 // A decoder's query t attends from position t of the target to all positions of
 // the source.
 void TranslationTask::Validate(ConfigProblems& problems) const {
-  const int64_t known = model_.translator().model().LongestDistance();
-  if (known == kAnyDistance) return;
+  const int64_t positions = model_.translator().model().decoder().longest_position();
+  if (positions == Decoder<float>::kUnlimited) return;
+  const int64_t known = positions - 1;
   const int64_t longest = model_.LongestDistance();
   if (longest <= known) return;
   const ConfigProblems::Scope scope(problems, "model.attention");
@@ -269,7 +271,12 @@ std::vector<Translation> TranslationTask::Translate(
     Forward<float>& forward, absl::Span<const SentencePair> pairs) const {
   std::vector<std::vector<std::string>> sources;
   for (const SentencePair& pair : pairs) sources.push_back(pair.source);
-  return model_.translator().Translate(forward, sources, /*beam=*/1);
+  std::vector<Translation> best;
+  for (auto& translations : model_.translator().Translate(
+           forward, sources, search_, /*want_weights=*/true)) {
+    best.push_back(std::move(translations.front()));
+  }
+  return best;
 }
 
 // Of the sentences of the heat maps: why the model chose its own words.
@@ -343,6 +350,7 @@ TranslationOptions TranslationOptionsOf(const Experiment& config) {
   options.label_smoothing = config.loss().label_smoothing();
   options.num_steps = config.data().pairs().num_steps();
   options.seed = config.seed();
+  options.search = config.search();
   return options;
 }
 

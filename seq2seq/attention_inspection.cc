@@ -2,76 +2,95 @@
 
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/ops/softmax.h"
-#include "seq2seq/vocabulary.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
 namespace {
 
+// Appends the heads of a map of one query.
 template <typename T>
-InspectedStep Describe(Var<T> weights, Var<T> values, Var<T> context,
-                       Var<T> log_probability) {
-  const int64_t time = weights.size();
-  const int64_t width = values.cols();
-  InspectedStep step;
-  step.log_probability = static_cast<double>(log_probability.item());
-  const T* const slope = context.grad_data();
-  REGARD_CHECK(slope != nullptr) << "the context does not reach the output";
-  for (int64_t j = 0; j < time; ++j) {
-    const auto weight = static_cast<double>(weights.data()[j]);
-    step.weights.push_back(weight);
-    if (weight > 0) step.entropy -= weight * std::log(weight);
-    double gradient = 0;
-    for (int64_t i = 0; i < width; ++i) {
-      gradient += static_cast<double>(values.data()[j * width + i]) *
-                  static_cast<double>(slope[i]);
+void Describe(const AttentionMap<T>& map, std::vector<InspectedMap>* maps) {
+  REGARD_CHECK(map.weights.dim(0) == 1 && map.weights.dim(2) == 1)
+      << "weights of one query: " << map.weights.shape();
+  const int64_t heads = map.weights.dim(1);
+  const int64_t keys = map.weights.dim(3);
+  const T* const gradient = map.weights.grad_data();
+  for (int64_t h = 0; h < heads; ++h) {
+    InspectedMap head;
+    head.name = heads == 1 ? map.name : absl::StrCat(map.name, " head ", h);
+    head.over_memory = map.over_memory;
+    for (int64_t j = h * keys; j < (h + 1) * keys; ++j) {
+      const auto weight = static_cast<double>(map.weights.data()[j]);
+      head.weights.push_back(weight);
+      if (gradient != nullptr) {
+        head.gradients.push_back(static_cast<double>(gradient[j]));
+      }
     }
-    step.gradients.push_back(gradient);
+    maps->push_back(std::move(head));
   }
-  return step;
 }
 
 }  // namespace
 
+double Entropy(absl::Span<const double> weights) {
+  double entropy = 0;
+  for (const double weight : weights) {
+    if (weight > 0) entropy -= weight * std::log(weight);
+  }
+  return entropy;
+}
+
 template <typename T>
-std::vector<InspectedStep> InspectAttention(const Seq2SeqModel<T>& model,
-                                            Forward<T>& forward,
-                                            absl::Span<const int32_t> source,
-                                            absl::Span<const int32_t> target) {
-  REGARD_CHECK(model.has_attention()) << "nothing to inspect";
-  const int32_t lengths[] = {static_cast<int32_t>(source.size())};
+std::vector<InspectedStep> InspectAttention(
+    const Decoder<T>& decoder, Forward<T>& forward,
+    const std::function<Memory<T>(Forward<T>&)>& encode,
+    absl::Span<const int32_t> target) {
   std::vector<InspectedStep> steps;
   for (size_t u = 0; u < target.size(); ++u) {
     forward.BeginStep();
-    DecoderState<T> state;
-    const EncodedSource<T> encoded =
-        model.Encode(forward, source, lengths, &state);
-    typename Seq2SeqModel<T>::Step step;
-    int32_t last = Vocabulary::kBegin;
+    const Memory<T> memory = encode(forward);
+    REGARD_CHECK_EQ(memory.sources, 1) << "sources at a time";
+    DecoderState<T> state = decoder.Begin(forward, memory);
+    DecoderOutput<T> output;
+    int32_t last = decoder.head().special_ids().begin;
     for (size_t t = 0; t <= u; ++t) {
-      step = model.Advance(
-          forward, encoded, state,
-          model.Embed(forward, absl::MakeConstSpan(&last, 1), {1}));
-      state = step.state;
+      const bool inspected = t == u;
+      output = decoder.Advance(
+          forward, absl::MakeConstSpan(&last, 1),
+          {.want_maps = inspected, .want_map_gradients = inspected}, &state);
       last = target[t];
     }
     const Var<T> log_probability = Slice(
-        LogSoftmax(model.Logits(forward, step.readout)), /*axis=*/1, last, 1);
-    forward.tape().Backward(log_probability);
-    steps.push_back(
-        Describe(step.weights, encoded.values, step.context, log_probability));
+        LogSoftmax(decoder.head().Logits(
+            forward, output.readout.WithShape({1, output.readout.cols()}))),
+        /*axis=*/1, last, 1);
+    if (log_probability.needs_grad()) {
+      forward.tape().Backward(log_probability);
+    }
+    InspectedStep step;
+    step.log_probability = static_cast<double>(log_probability.item());
+    for (const AttentionMap<T>& map : output.maps) Describe(map, &step.maps);
+    const Var<T> alignment = MemoryAlignment(output.maps);
+    if (alignment.has_value()) {
+      step.alignment.assign(alignment.data(),
+                            alignment.data() + alignment.size());
+    }
+    steps.push_back(std::move(step));
   }
   return steps;
 }
 
 template std::vector<InspectedStep> InspectAttention<float>(
-    const Seq2SeqModel<float>&, Forward<float>&, absl::Span<const int32_t>,
+    const Decoder<float>&, Forward<float>&,
+    const std::function<Memory<float>(Forward<float>&)>&,
     absl::Span<const int32_t>);
 template std::vector<InspectedStep> InspectAttention<double>(
-    const Seq2SeqModel<double>&, Forward<double>&, absl::Span<const int32_t>,
+    const Decoder<double>&, Forward<double>&,
+    const std::function<Memory<double>(Forward<double>&)>&,
     absl::Span<const int32_t>);
 
 }  // namespace regard

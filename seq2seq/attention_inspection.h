@@ -1,43 +1,58 @@
-// What a decoder looked at for each word, and how much that mattered.
+// What a decoder attended to for each id, and how much that mattered.
 #ifndef SEQ2SEQ_ATTENTION_INSPECTION_H_
 #define SEQ2SEQ_ATTENTION_INSPECTION_H_
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "nn/forward.h"
-#include "seq2seq/seq2seq_model.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/memory.h"
 
 namespace regard {
 
+// The attention of one head at one step.
+struct InspectedMap {
+  std::string name;  // "attention"; "attention head 2" if there are several
+  bool over_memory = false;
+  std::vector<double> weights;  // of each key
+  // Of the id's log-probability with respect to each weight of this step, the
+  // others held: above 0 if more attention would have made the id likelier.
+  // Empty if the decoder gives no gradients.
+  std::vector<double> gradients;
+};
+
+// The entropy of weights that sum to 1, in nats; 0: one key has it all.
+double Entropy(absl::Span<const double> weights);
+
 // The choice of one target id, the true ids before it given.
 struct InspectedStep {
-  std::vector<double> weights;  // of each source id
-  // Of the id's log probability with respect to each weight of this step, the
-  // others held: above 0 where more attention would have made the id likelier.
-  std::vector<double> gradients;
-  double entropy = 0;          // of the weights, in nats; 0: one id has it all
+  std::vector<InspectedMap> maps;  // in the decoder's order; may be empty
+  // MemoryAlignment() of the maps; empty without maps over the memory.
+  std::vector<double> alignment;
   double log_probability = 0;  // natural, of the id
 };
 
-// One step for each of `target`, which ends in <eos>; the ids of a source that
-// the model attends to. `forward` has gradients; this begins its steps itself,
-// one for each id, since each has a gradient of its own.
-//
-// The context is the sum over ids j of weight_j value_j, so the gradient with
-// respect to weight_j is value_j . (gradient with respect to the context).
+// One step for each of `target`, which includes the ending id. `encode` leaves
+// the memory of one source on the tape. This begins the steps of `forward`
+// itself, one for each id, since each has a gradient of its own; without
+// gradients in `forward` there are none in the maps.
 template <typename T>
-std::vector<InspectedStep> InspectAttention(const Seq2SeqModel<T>& model,
-                                            Forward<T>& forward,
-                                            absl::Span<const int32_t> source,
-                                            absl::Span<const int32_t> target);
+std::vector<InspectedStep> InspectAttention(
+    const Decoder<T>& decoder, Forward<T>& forward,
+    const std::function<Memory<T>(Forward<T>&)>& encode,
+    absl::Span<const int32_t> target);
 
 extern template std::vector<InspectedStep> InspectAttention<float>(
-    const Seq2SeqModel<float>&, Forward<float>&, absl::Span<const int32_t>,
+    const Decoder<float>&, Forward<float>&,
+    const std::function<Memory<float>(Forward<float>&)>&,
     absl::Span<const int32_t>);
 extern template std::vector<InspectedStep> InspectAttention<double>(
-    const Seq2SeqModel<double>&, Forward<double>&, absl::Span<const int32_t>,
+    const Decoder<double>&, Forward<double>&,
+    const std::function<Memory<double>(Forward<double>&)>&,
     absl::Span<const int32_t>);
 
 }  // namespace regard

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -10,6 +11,10 @@
 #include "autodiff/ops/shape_ops.h"
 #include "gtest/gtest.h"
 #include "seq2seq/batch.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/encoder_decoder.h"
+#include "seq2seq/memory.h"
+#include "seq2seq/testing/n_gram_decoder.h"
 #include "seq2seq/vocabulary.h"
 
 namespace regard {
@@ -39,32 +44,37 @@ class Table : public ScoringFunction<T> {
 
 struct Inspected {
   explicit Inspected(const ScorerRegistry& scorers, const Attention& attention,
-                     Decoder::Query query) {
-    Encoder encoder;
+                     RecurrentDecoderConfig::Query query) {
+    RecurrentEncoderConfig encoder;
     encoder.set_embedding(3);
     encoder.set_hidden(4);
-    Decoder decoder;
+    RecurrentDecoderConfig decoder;
     decoder.set_embedding(3);
     decoder.set_hidden(4);
     decoder.set_query(query);
-    decoder.set_readout(Decoder::STATE_CONTEXT_EMBEDDING);
-    model = std::make_unique<Seq2SeqModel<double>>(
-        encoder, decoder, attention, scorers,
-        Seq2SeqModel<double>::Widths{.source_vocabulary = 7,
-                                     .target_vocabulary = 8},
-        parameters.Root());
+    decoder.set_readout(RecurrentDecoderConfig::STATE_CONTEXT_EMBEDDING);
+    model = MakeRecurrentModel<double>(encoder, decoder, attention, scorers,
+                                       {.source = 7, .target = 8},
+                                       parameters.Root());
     parameters.Finalize(/*seed=*/3);
     gradients = std::make_unique<GradientSlab<double>>(parameters);
     forward =
         std::make_unique<Forward<double>>(tape, parameters, gradients.get());
   }
 
-  std::vector<InspectedStep> Inspect() {
-    return InspectAttention<double>(*model, *forward, kSource, kTarget);
+  std::vector<InspectedStep> Inspect() { return Inspect(*forward); }
+  std::vector<InspectedStep> Inspect(Forward<double>& with) {
+    static constexpr int32_t kLengths[] = {std::size(kSource)};
+    return InspectAttention<double>(
+        *model.decoder, with,
+        [this](Forward<double>& step) {
+          return model.encoder->Encode(step, kSource, kLengths);
+        },
+        kTarget);
   }
 
   ParameterStore<double> parameters;
-  std::unique_ptr<Seq2SeqModel<double>> model;
+  EncoderDecoder<double> model;
   std::unique_ptr<GradientSlab<double>> gradients;
   Tape<double> tape;
   std::unique_ptr<Forward<double>> forward;
@@ -75,13 +85,18 @@ TEST(InspectAttention, TellsTheWeightsAndTheirEntropy) {
   RegisterBuiltInScores(scorers);
   Attention average;
   average.mutable_average();
-  Inspected inspected(scorers, average, Decoder::PREVIOUS_STATE);
+  Inspected inspected(scorers, average, RecurrentDecoderConfig::PREVIOUS_STATE);
   const std::vector<InspectedStep> steps = inspected.Inspect();
   ASSERT_EQ(steps.size(), 3);
   for (const InspectedStep& step : steps) {
-    ASSERT_EQ(step.weights.size(), 4);
-    for (const double weight : step.weights) EXPECT_NEAR(weight, 0.25, 1e-12);
-    EXPECT_NEAR(step.entropy, std::log(4), 1e-12);
+    ASSERT_EQ(step.maps.size(), 1);
+    const InspectedMap& map = step.maps[0];
+    EXPECT_EQ(map.name, "attention");
+    EXPECT_TRUE(map.over_memory);
+    ASSERT_EQ(map.weights.size(), 4);
+    for (const double weight : map.weights) EXPECT_NEAR(weight, 0.25, 1e-12);
+    EXPECT_EQ(step.alignment, map.weights);
+    EXPECT_NEAR(Entropy(step.alignment), std::log(4), 1e-12);
     EXPECT_LT(step.log_probability, 0);
   }
 }
@@ -94,12 +109,13 @@ TEST(InspectAttention, GradientsAgreeWithFiniteDifferencesOfTheScores) {
   scorers.Add<Table>("a table");
   Attention table;
   table.mutable_dot();
-  for (const Decoder::Query query :
-       {Decoder::PREVIOUS_STATE, Decoder::CURRENT_STATE}) {
+  for (const RecurrentDecoderConfig::Query query :
+       {RecurrentDecoderConfig::PREVIOUS_STATE,
+        RecurrentDecoderConfig::CURRENT_STATE}) {
     Inspected inspected(scorers, table, query);
-    const InspectedStep step = inspected.Inspect()[0];
+    const InspectedMap map = inspected.Inspect()[0].maps[0];
     double mean = 0;
-    for (int j = 0; j < 4; ++j) mean += step.weights[j] * step.gradients[j];
+    for (int j = 0; j < 4; ++j) mean += map.weights[j] * map.gradients[j];
     const auto scores = inspected.parameters.value(
         *inspected.parameters.FindByName("attention.scores"));
     double largest = 0;
@@ -112,7 +128,7 @@ TEST(InspectAttention, GradientsAgreeWithFiniteDifferencesOfTheScores) {
       const double below = inspected.Inspect()[0].log_probability;
       scores[j] = score;
       const double expected = (above - below) / (2 * kStep);
-      EXPECT_NEAR(step.weights[j] * (step.gradients[j] - mean), expected, 1e-9);
+      EXPECT_NEAR(map.weights[j] * (map.gradients[j] - mean), expected, 1e-9);
       largest = std::max(largest, std::abs(expected));
     }
     EXPECT_GT(largest, 1e-4);  // else nothing was tested
@@ -124,22 +140,70 @@ TEST(InspectAttention, SeesTheStepsOfTheTrueTarget) {
   RegisterBuiltInScores(scorers);
   Attention additive;
   additive.mutable_additive();
-  Inspected inspected(scorers, additive, Decoder::PREVIOUS_STATE);
+  Inspected inspected(scorers, additive,
+                      RecurrentDecoderConfig::PREVIOUS_STATE);
   const std::vector<InspectedStep> steps = inspected.Inspect();
   inspected.forward->BeginStep();
   const std::vector<EncodedPair> pairs = {
       {{std::begin(kSource), std::end(kSource)},
        {std::begin(kTarget), std::end(kTarget)}}};
   const int64_t examples[] = {0};
-  std::vector<Var<double>> weights;
-  inspected.model->TeacherForced(
-      *inspected.forward, MakeBatch(pairs, examples, inspected.tape.arena()),
-      &weights);
-  ASSERT_EQ(weights.size(), steps.size());
+  const Var<double> weights = MemoryAlignment(
+      inspected.model
+          .Run(*inspected.forward,
+               MakeBatch(pairs, examples, inspected.tape.arena()),
+               {.want_maps = true})
+          .maps);
+  ASSERT_EQ(weights.shape(), Shape({1, 3, 4}));
   for (size_t u = 0; u < steps.size(); ++u) {
     for (int j = 0; j < 4; ++j) {
-      EXPECT_NEAR(steps[u].weights[j], weights[u].data()[j], 1e-12);
+      EXPECT_NEAR(steps[u].alignment[j],
+                  weights.data()[4 * static_cast<int64_t>(u) + j], 1e-12);
     }
+  }
+}
+
+TEST(InspectAttention, WithoutGradientsHasTheSameWeights) {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  Attention additive;
+  additive.mutable_additive();
+  Inspected inspected(scorers, additive,
+                      RecurrentDecoderConfig::PREVIOUS_STATE);
+  Forward<double> forward(inspected.tape, inspected.parameters, nullptr);
+  const std::vector<InspectedStep> without = inspected.Inspect(forward);
+  const std::vector<InspectedStep> with = inspected.Inspect();
+  ASSERT_EQ(without.size(), with.size());
+  for (size_t u = 0; u < with.size(); ++u) {
+    EXPECT_EQ(without[u].log_probability, with[u].log_probability);
+    EXPECT_EQ(without[u].maps[0].weights, with[u].maps[0].weights);
+    EXPECT_TRUE(without[u].maps[0].gradients.empty());
+    EXPECT_EQ(with[u].maps[0].gradients.size(), 4);
+  }
+}
+
+TEST(InspectAttention, ADecoderWithoutMapsHasLogProbabilities) {
+  constexpr double kNone = 0;
+  // <unk>, <pad>, <bos>, <eos> and a word.
+  const NGramDecoder decoder({{0.5, kNone, kNone, 0.5, kNone},
+                              {1, kNone, kNone, kNone, kNone},
+                              {kNone, kNone, kNone, 0.25, 0.75},
+                              {kNone, kNone, kNone, 1, kNone},
+                              {0.5, kNone, kNone, 0.125, 0.375}});
+  ParameterStore<float> none;
+  none.Finalize(0);
+  Tape<float> tape;
+  Forward<float> forward(tape, none, nullptr);
+  const int32_t target[] = {4, 4, Vocabulary::kEnd};
+  const std::vector<InspectedStep> steps = InspectAttention<float>(
+      decoder, forward,
+      [](Forward<float>&) { return Memory<float>{.sources = 1}; }, target);
+  ASSERT_EQ(steps.size(), 3);
+  const double expected[] = {0.75, 0.375, 0.125};
+  for (size_t u = 0; u < 3; ++u) {
+    EXPECT_NEAR(steps[u].log_probability, std::log(expected[u]), 1e-6);
+    EXPECT_TRUE(steps[u].maps.empty());
+    EXPECT_TRUE(steps[u].alignment.empty());
   }
 }
 

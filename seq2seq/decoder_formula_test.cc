@@ -17,7 +17,9 @@
 #include "nn/parameters.h"
 #include "nn/recurrent.h"
 #include "nn/recurrent.pb.h"
-#include "seq2seq/seq2seq_model.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/decoder_state.h"
+#include "seq2seq/recurrent_decoder.h"
 #include "seq2seq/test_model.h"
 
 namespace regard {
@@ -46,11 +48,13 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     forward_.BeginStep();
     const std::vector<int32_t> ids = {4, 5, 6, 3};
     const std::vector<int32_t> lengths = {4};
-    source_ = model_->Encode(forward_, ids, lengths, &state_);
-    step_ = model_->Advance(forward_, source_, state_,
-                            model_->Embed(forward_, {kWord}, {1}));
-    values_ = source_.values.array().matrix();
-    s_ = state_.recurrent[0][0].array().matrix().transpose();
+    DecoderState<double> state = model_.Begin(forward_, ids, lengths);
+    values_ = state[RecurrentDecoder<double>::kValues].array().matrix();
+    s_ = Hidden(state);
+    alignment_ = MemoryAlignment(
+        model_->decoder->Advance(forward_, {kWord}, {.want_maps = true}, &state)
+            .maps);
+    after_ = Hidden(state);
     y_ = model_.matrix("decoder.embedding.weight").row(kWord).transpose();
     // softmax_t(w_v . tanh(W_q s + W_k h_t)), and the mean of h_t by it.
     const Matrix w_q = model_.matrix("attention.w_q");
@@ -67,10 +71,17 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     c_ = values_.transpose() * weights_;
   }
 
+  // A column.
+  static Matrix Hidden(const DecoderState<double>& state) {
+    return state[RecurrentDecoder<double>::StateSlot(0, 0)]
+        .array()
+        .matrix()
+        .transpose();
+  }
+
   void ExpectState(const Matrix& expected) const {
     for (int i = 0; i < kHidden; ++i) {
-      EXPECT_NEAR(step_.state.recurrent[0][0].array()(0, i), expected(i, 0),
-                  1e-12);
+      EXPECT_NEAR(after_(i, 0), expected(i, 0), 1e-12);
     }
   }
 
@@ -79,11 +90,9 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
   TestModel<double> model_;
   Tape<double> tape_;
   Forward<double> forward_;
-  EncodedSource<double> source_;
-  DecoderState<double> state_;
-  Seq2SeqModel<double>::Step step_;
-  Matrix values_;  // [time, hidden]
-  Matrix s_, y_;   // columns
+  Var<double> alignment_;
+  Matrix values_;         // [time, hidden]
+  Matrix s_, after_, y_;  // columns: states before and after, and the word
   Eigen::VectorXd weights_;
   Matrix c_;
 };
@@ -93,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(ResetGates, PublishedDecoderTest,
 
 TEST_P(PublishedDecoderTest, EveryGateSeesWordStateAndContext) {
   for (int t = 0; t < 4; ++t) {
-    EXPECT_NEAR(step_.weights.array()(0, t), weights_(t), 1e-12);
+    EXPECT_NEAR(alignment_.array()(0, t), weights_(t), 1e-12);
   }
   // Gates are stacked r, z, n; inputs c, y.
   const Matrix input = model_.matrix("decoder.rnn.0.weight_ih");
@@ -160,21 +169,19 @@ TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
   forward.BeginStep();
   const std::vector<int32_t> ids = {4, 5, 6, 7, 3};
   const std::vector<int32_t> lengths = {5};
-  DecoderState<double> state;
-  const EncodedSource<double> source =
-      model->Encode(forward, ids, lengths, &state);
+  DecoderState<double> state = model.Begin(forward, ids, lengths);
   std::vector<Var<double>> queries, weights, readouts;
   for (const int32_t word : {2, 4, 6, 7}) {
-    const auto step = model->Advance(forward, source, state,
-                                     model->Embed(forward, {word}, {1}));
-    state = step.state;
-    queries.push_back(state.recurrent[0][0]);
-    weights.push_back(step.weights.WithShape({1, 5}));
+    const DecoderOutput<double> step =
+        model->decoder->Advance(forward, {word}, {.want_maps = true}, &state);
+    queries.push_back(state[RecurrentDecoder<double>::StateSlot(0, 0)]);
+    weights.push_back(MemoryAlignment(step.maps));
     readouts.push_back(step.readout);
   }
   // softmax(Q K^T) V.
   const Var<double> q = Concat<double>(queries, 0);
-  const Var<double> k = source.values.WithShape({5, 4});
+  const Var<double> k =
+      state[RecurrentDecoder<double>::kValues].WithShape({5, 4});
   const Var<double> all = Softmax(MatMul(q, k, {.b = true}));
   const Matrix contexts = MatMul(all, k).array().matrix();
   const Matrix expected =

@@ -2,17 +2,20 @@
 // step are alternatives there.
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "attention/scoring/dot.pb.h"
 #include "attention/scoring_kit.h"
+#include "autodiff/arena.h"
 #include "autodiff/tape.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/seq2seq_model.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/decoder_state.h"
+#include "seq2seq/encoder_decoder.h"
 
 namespace regard {
 namespace {
@@ -52,35 +55,34 @@ class DecoderPositionsTest : public ::testing::Test {
     forward_.BeginStep();
     const std::vector<int32_t> ids = {4, 5, 6, 4, 3};
     const std::vector<int32_t> lengths = {5};
-    source_ = model_->Encode(forward_, ids, lengths, &state_);
+    state_.emplace(model_.decoder->Begin(
+        forward_, model_.encoder->Encode(forward_, ids, lengths)));
   }
 
   ParameterStore<double>& Finalize() {
     ScorerRegistry scorers;
     scorers.Add<Near>("near");
-    model_ = std::make_unique<Seq2SeqModel<double>>(
-        Parse<Encoder>("embedding: 3 hidden: 4"),
-        Parse<Decoder>("embedding: 3 hidden: 4"), Parse<Attention>("dot {}"),
-        scorers, Seq2SeqModel<double>::Widths{8, 8}, store_.Root());
+    model_ = MakeRecurrentModel<double>(
+        Parse<RecurrentEncoderConfig>("embedding: 3 hidden: 4"),
+        Parse<RecurrentDecoderConfig>("embedding: 3 hidden: 4"),
+        Parse<Attention>("dot {}"), scorers, {.source = 8, .target = 8},
+        store_.Root());
     store_.Finalize(/*seed=*/1);
     return store_;
   }
 
   // A step of as many rows as `words`; returns its weights.
   Var<double> Step(const std::vector<int32_t>& words) {
-    const auto step = model_->Advance(
-        forward_, source_, state_,
-        model_->Embed(forward_, words, {static_cast<int64_t>(words.size())}));
-    state_ = step.state;
-    return step.weights;
+    return MemoryAlignment(
+        model_.decoder->Advance(forward_, words, {.want_maps = true}, &*state_)
+            .maps);
   }
 
   ParameterStore<double> store_;
-  std::unique_ptr<Seq2SeqModel<double>> model_;
+  EncoderDecoder<double> model_;
   Tape<double> tape_;
   Forward<double> forward_;
-  EncodedSource<double> source_;
-  DecoderState<double> state_;
+  std::optional<DecoderState<double>> state_;
 };
 
 TEST_F(DecoderPositionsTest, AStepIsAPosition) {
@@ -93,15 +95,10 @@ TEST_F(DecoderPositionsTest, AStepIsAPosition) {
 TEST_F(DecoderPositionsTest, BeamsAreAlternativesAtOnePosition) {
   Step({5});
   // Three rows of one source.
-  for (auto& layer : state_.recurrent) {
-    Var<double>& hidden = layer[0];
-    if (!hidden.has_value()) continue;
-    std::vector<double> rows;
-    for (int i = 0; i < 3; ++i) {
-      rows.insert(rows.end(), hidden.span().begin(), hidden.span().end());
-    }
-    hidden = tape_.Constant({3, hidden.cols()}, rows);
-  }
+  Arena arena;
+  DecoderCache<double> cache(*state_, 3, 8, arena);
+  cache.Gather(cache.View(tape_), {0, 0, 0}, 3);
+  state_.emplace(cache.View(tape_));
   const Var<double> weights = Step({4, 5, 6});
   for (int64_t beam = 0; beam < 3; ++beam) {
     EXPECT_GT(weights.data()[beam * 5 + 1], 0.99) << "beam " << beam;

@@ -30,23 +30,24 @@ void ValidateStack(const Config& config, ConfigProblems& problems) {
   }
 }
 
-void ValidateDecoder(const Encoder& encoder, const Decoder& decoder,
+void ValidateDecoder(const RecurrentEncoderConfig& encoder,
+                     const RecurrentDecoderConfig& decoder,
                      ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "decoder");
   ValidateStack(decoder, problems);
   problems.RequireInRange("hidden_dropout", decoder.hidden_dropout(), 0, 0.999);
-  if (decoder.context() == Decoder::CONTEXT_UNSPECIFIED) {
+  if (decoder.context() == RecurrentDecoderConfig::CONTEXT_UNSPECIFIED) {
     problems.Add("context", "must be ATTENTION, LAST_STATE or NO_CONTEXT");
   }
-  if (decoder.query() == Decoder::QUERY_UNSPECIFIED) {
+  if (decoder.query() == RecurrentDecoderConfig::QUERY_UNSPECIFIED) {
     problems.Add("query", "must be PREVIOUS_STATE or CURRENT_STATE");
   }
-  if (decoder.readout() == Decoder::READOUT_UNSPECIFIED) {
+  if (decoder.readout() == RecurrentDecoderConfig::READOUT_UNSPECIFIED) {
     problems.Add("readout",
                  "must be STATE, STATE_CONTEXT_EMBEDDING or ATTENTIONAL");
   }
   switch (decoder.initial_state()) {
-    case Decoder::FINAL_STATE:
+    case RecurrentDecoderConfig::FINAL_STATE:
       if (encoder.layers() != decoder.layers() ||
           encoder.hidden() != decoder.hidden() ||
           encoder.cell() != decoder.cell()) {
@@ -60,40 +61,42 @@ void ValidateDecoder(const Encoder& encoder, const Decoder& decoder,
                 "; PROJECTED fits any"));
       }
       break;
-    case Decoder::INITIAL_STATE_UNSPECIFIED:
+    case RecurrentDecoderConfig::INITIAL_STATE_UNSPECIFIED:
       problems.Add("initial_state", "must be FINAL_STATE, PROJECTED or ZERO");
       break;
     default:
       break;
   }
-  const bool attends = decoder.context() == Decoder::ATTENTION;
-  if (decoder.context() == Decoder::NO_CONTEXT &&
-      decoder.readout() != Decoder::STATE) {
+  if (decoder.context() == RecurrentDecoderConfig::NO_CONTEXT &&
+      decoder.readout() != RecurrentDecoderConfig::STATE) {
     problems.Add("readout", "NO_CONTEXT leaves nothing to read but STATE");
   }
-  if (decoder.context() == Decoder::NO_CONTEXT &&
-      decoder.initial_state() == Decoder::ZERO) {
+  if (decoder.context() == RecurrentDecoderConfig::NO_CONTEXT &&
+      decoder.initial_state() == RecurrentDecoderConfig::ZERO) {
     problems.Add("initial_state",
                  "NO_CONTEXT and ZERO hide the source from the decoder");
   }
-  if (attends && decoder.query() == Decoder::CURRENT_STATE &&
-      decoder.readout() == Decoder::STATE) {
+  if (decoder.context() != RecurrentDecoderConfig::NO_CONTEXT &&
+      decoder.query() == RecurrentDecoderConfig::CURRENT_STATE &&
+      decoder.readout() == RecurrentDecoderConfig::STATE) {
     problems.Add("readout",
                  "with query: CURRENT_STATE the context must be read out: "
                  "ATTENTIONAL or STATE_CONTEXT_EMBEDDING");
   }
-  if (decoder.input_feeding() && decoder.readout() != Decoder::ATTENTIONAL) {
+  if (decoder.input_feeding() &&
+      decoder.readout() != RecurrentDecoderConfig::ATTENTIONAL) {
     problems.Add("input_feeding", "needs readout: ATTENTIONAL");
   }
 }
 
 }  // namespace
 
-int EncoderOutputWidth(const Encoder& encoder) {
+int EncoderOutputWidth(const RecurrentEncoderConfig& encoder) {
   return encoder.hidden() * (encoder.bidirectional() ? 2 : 1);
 }
 
-void ValidateSeq2Seq(const Encoder& encoder, const Decoder& decoder,
+void ValidateSeq2Seq(const RecurrentEncoderConfig& encoder,
+                     const RecurrentDecoderConfig& decoder,
                      const Attention* attention, const ScorerRegistry& scorers,
                      ConfigProblems& problems) {
   {
@@ -101,7 +104,7 @@ void ValidateSeq2Seq(const Encoder& encoder, const Decoder& decoder,
     ValidateStack(encoder, problems);
   }
   ValidateDecoder(encoder, decoder, problems);
-  if (decoder.context() != Decoder::ATTENTION) return;
+  if (decoder.context() != RecurrentDecoderConfig::ATTENTION) return;
   const ConfigProblems::Scope scope(problems, "attention");
   if (attention == nullptr) {
     problems.Add("",

@@ -10,11 +10,12 @@
 namespace regard {
 
 // Width of one output of the encoder.
-int EncoderOutputWidth(const Encoder& encoder);
+int EncoderOutputWidth(const RecurrentEncoderConfig& encoder);
 
 // Paths are relative to the message that holds `encoder`, `decoder` and
 // `attention`; the last may be null.
-void ValidateSeq2Seq(const Encoder& encoder, const Decoder& decoder,
+void ValidateSeq2Seq(const RecurrentEncoderConfig& encoder,
+                     const RecurrentDecoderConfig& decoder,
                      const Attention* attention, const ScorerRegistry& scorers,
                      ConfigProblems& problems);
 

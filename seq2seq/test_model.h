@@ -3,7 +3,6 @@
 #define SEQ2SEQ_TEST_MODEL_H_
 
 #include <cstdint>
-#include <memory>
 
 #include "Eigen/Core"
 #include "absl/strings/string_view.h"
@@ -17,8 +16,8 @@
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
 #include "nn/parameters.h"
+#include "seq2seq/encoder_decoder.h"
 #include "seq2seq/seq2seq.pb.h"
-#include "seq2seq/seq2seq_model.h"
 #include "seq2seq/seq2seq_validation.h"
 
 namespace regard {
@@ -49,18 +48,17 @@ class TestModel {
   explicit TestModel(const Configs& configs) {
     ScorerRegistry scorers;
     RegisterBuiltInScores(scorers);
-    const auto encoder = Parse<Encoder>(configs.encoder);
-    const auto decoder = Parse<Decoder>(configs.decoder);
+    const auto encoder = Parse<RecurrentEncoderConfig>(configs.encoder);
+    const auto decoder = Parse<RecurrentDecoderConfig>(configs.decoder);
     const bool attends = configs.attention != nullptr;
     const auto attention = Parse<Attention>(attends ? configs.attention : "");
     ConfigProblems problems;
     ValidateSeq2Seq(encoder, decoder, attends ? &attention : nullptr, scorers,
                     problems);
     EXPECT_TRUE(problems.problems().empty());
-    model_ = std::make_unique<Seq2SeqModel<T>>(
+    model_ = MakeRecurrentModel<T>(
         encoder, decoder, attention, scorers,
-        typename Seq2SeqModel<T>::Widths{kSourceWords, kTargetWords},
-        store_.Root());
+        {.source = kSourceWords, .target = kTargetWords}, store_.Root());
     store_.Finalize(3);
     const RandomStream random(5, "values");
     for (const ParameterInfo& info : store_.parameters()) {
@@ -71,9 +69,17 @@ class TestModel {
     }
   }
 
-  const Seq2SeqModel<T>& operator*() const { return *model_; }
-  const Seq2SeqModel<T>* operator->() const { return model_.get(); }
+  const EncoderDecoder<T>& operator*() const { return model_; }
+  const EncoderDecoder<T>* operator->() const { return &model_; }
+  const OutputHead<T>& head() const { return model_.decoder->head(); }
   ParameterStore<T>& store() { return store_; }
+
+  // The state before the first word of one source or more.
+  DecoderState<T> Begin(Forward<T>& forward, absl::Span<const int32_t> ids,
+                        absl::Span<const int32_t> lengths) const {
+    return model_.decoder->Begin(forward,
+                                 model_.encoder->Encode(forward, ids, lengths));
+  }
 
   absl::Span<T> value(absl::string_view name) {
     return store_.value(*store_.FindByName(name));
@@ -92,7 +98,7 @@ class TestModel {
 
  private:
   ParameterStore<T> store_;
-  std::unique_ptr<Seq2SeqModel<T>> model_;
+  EncoderDecoder<T> model_;
 };
 
 }  // namespace regard

@@ -7,8 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "autodiff/ops/loss.h"
-#include "seq2seq/metrics/alignment_error_rate.h"
+#include "seq2seq/decoder.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
 #include "seq2seq/metrics/d2l_bleu.h"
@@ -20,12 +19,29 @@ namespace {
 
 constexpr int64_t kEvaluationBatch = 64;
 
+// Calls visit(batch, first) for batches of `pairs`, each a step of `forward`.
+template <typename F>
+void ForEachBatch(Forward<float>& forward, absl::Span<const EncodedPair> pairs,
+                  F visit) {
+  std::vector<int64_t> examples;
+  const auto size = static_cast<int64_t>(pairs.size());
+  for (int64_t first = 0; first < size; first += kEvaluationBatch) {
+    examples.resize(std::min(kEvaluationBatch, size - first));
+    std::iota(examples.begin(), examples.end(), first);
+    forward.BeginStep();
+    visit(MakeBatch(pairs, examples, forward.tape().arena()), first);
+  }
+}
+
 }  // namespace
 
-TranslationModel::TranslationModel(
-    const Encoder& encoder, const Decoder& decoder, const Attention& attention,
-    const ScorerRegistry& scorers, Vocabulary source, Vocabulary target,
-    TranslationData data, const TranslationOptions& options)
+TranslationModel::TranslationModel(const RecurrentEncoderConfig& encoder,
+                                   const RecurrentDecoderConfig& decoder,
+                                   const Attention& attention,
+                                   const ScorerRegistry& scorers,
+                                   Vocabulary source, Vocabulary target,
+                                   TranslationData data,
+                                   const TranslationOptions& options)
     : options_(options),
       translator_(encoder, decoder, attention, scorers, std::move(source),
                   std::move(target), options.num_steps, options.seed),
@@ -85,46 +101,52 @@ void TranslationModel::Loss(Forward<float>& forward,
                             absl::Span<const int64_t> examples,
                             absl::Span<const double>,
                             absl::Span<Var<float>> sums) const {
-  const Seq2SeqModel<float>& model = translator_.model();
+  const EncoderDecoder<float>& model = translator_.model();
   const Batch batch = MakeBatch(train_, examples, forward.tape().arena());
-  const Var<float> readouts =
-      model.TeacherForced(forward, batch, /*weights=*/nullptr);
   sums[0] =
-      LinearCrossEntropy(readouts.WithShape({readouts.rows(), readouts.cols()}),
-                         forward[model.output_weight()],
-                         forward[model.output_bias()], batch.target,
-                         {.label_smoothing = options_.label_smoothing,
-                          .ignore_id = Vocabulary::kPad});
+      model.decoder->head().Loss(forward, model.Run(forward, batch).readout,
+                                 batch.target, options_.label_smoothing);
 }
 
-TranslationModel::Prediction TranslationModel::PredictTokens(
+TokenScores TranslationModel::PredictTokens(
     Forward<float>& forward, absl::Span<const EncodedPair> pairs) const {
-  const Seq2SeqModel<float>& model = translator_.model();
-  double loss = 0;
-  int64_t right = 0;
-  int64_t tokens = 0;
-  std::vector<int64_t> examples;
-  const auto size = static_cast<int64_t>(pairs.size());
-  for (int64_t begin = 0; begin < size; begin += kEvaluationBatch) {
-    examples.resize(std::min(kEvaluationBatch, size - begin));
-    std::iota(examples.begin(), examples.end(), begin);
-    forward.BeginStep();
-    const Batch batch = MakeBatch(pairs, examples, forward.tape().arena());
-    const Var<float> logits = model.Logits(
-        forward, model.TeacherForced(forward, batch, /*weights=*/nullptr));
-    loss += CrossEntropy(logits, batch.target, {.ignore_id = Vocabulary::kPad})
-                .item();
-    for (int64_t row = 0; row < logits.rows(); ++row) {
-      if (batch.target[row] == Vocabulary::kPad) continue;
-      const float* begin_row = logits.data() + row * logits.cols();
-      const auto best =
-          std::max_element(begin_row, begin_row + logits.cols()) - begin_row;
-      right += best == batch.target[row];
-      ++tokens;
+  const EncoderDecoder<float>& model = translator_.model();
+  TokenScores sum;
+  ForEachBatch(forward, pairs, [&](const Batch& batch, int64_t) {
+    const TokenScores scores =
+        ScoreTokens(model.decoder->head(), forward,
+                    model.Run(forward, batch).readout, batch.target);
+    sum.loss += scores.loss;
+    sum.correct += scores.correct;
+    sum.count += scores.count;
+  });
+  return sum;
+}
+
+AlignmentErrorRate TranslationModel::AlignmentOf(
+    Forward<float>& forward, absl::Span<const SentencePair> pairs) const {
+  AlignmentErrorRate rate;
+  const std::vector<EncodedPair> encoded = EncodePairs(pairs);
+  ForEachBatch(forward, encoded, [&](const Batch& batch, int64_t first) {
+    const Var<float> weights = MemoryAlignment(
+        translator_.model().Run(forward, batch, {.want_maps = true}).maps);
+    const int64_t size = batch.target_time * batch.source_time;
+    for (int64_t b = 0; b < batch.size; ++b) {
+      const SentencePair& pair = pairs[static_cast<size_t>(first + b)];
+      if (pair.alignment.empty()) continue;
+      // A config may cut sentences.
+      const EncodedPair& ids = encoded[static_cast<size_t>(first + b)];
+      rate.Add(GreatestLinks(absl::MakeConstSpan(weights.data() + b * size,
+                                                 static_cast<size_t>(size)),
+                             static_cast<int>(batch.source_time),
+                             static_cast<int>(std::min(pair.target.size(),
+                                                       ids.target.size())),
+                             static_cast<int>(std::min(pair.source.size(),
+                                                       ids.source.size()))),
+               pair.alignment);
     }
-  }
-  const auto count = static_cast<double>(tokens);
-  return {loss / count, static_cast<double>(right) / count};
+  });
+  return rate;
 }
 
 void TranslationModel::EvaluateSplit(
@@ -134,22 +156,23 @@ void TranslationModel::EvaluateSplit(
   const auto add = [&](absl::string_view name, double value) {
     measurements->push_back({absl::StrCat(name, suffix), value});
   };
-  const Prediction prediction = PredictTokens(forward, EncodePairs(pairs));
-  add("loss", prediction.loss);
-  add("perplexity", std::exp(prediction.loss));
-  add("token_accuracy", prediction.accuracy);
+  const TokenScores tokens = PredictTokens(forward, EncodePairs(pairs));
+  const auto count = static_cast<double>(tokens.count);
+  add("loss", tokens.loss / count);
+  add("perplexity", std::exp(tokens.loss / count));
+  add("token_accuracy", static_cast<double>(tokens.correct) / count);
   std::vector<std::vector<std::string>> sources;
   for (const SentencePair& pair : pairs) sources.push_back(pair.source);
-  const std::vector<Translation> translations =
-      translator_.Translate(forward, sources, /*beam=*/1);
+  const std::vector<std::vector<Translation>> translations =
+      translator_.Translate(forward, sources, options_.search,
+                            /*want_weights=*/false);
   ExactMatch exact_match;
   double d2l_bleu = 0;
-  AlignmentErrorRate alignment;
-  bool aligned = false;
   std::vector<std::string> predictions;
   std::vector<std::vector<std::string>> references;
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const std::vector<std::string> words = translator_.Words(translations[i]);
+    const std::vector<std::string> words =
+        translator_.Words(translations[i].front());
     exact_match.Add(words, pairs[i].target);
     d2l_bleu += D2lBleu(words, pairs[i].target);
     predictions.push_back(absl::StrJoin(words, " "));
@@ -162,53 +185,24 @@ void TranslationModel::EvaluateSplit(
   const BleuOptions bleu = {.tokenizer = BleuTokenizer::kNone};
   add("bleu", CorpusBleu(predictions, references, bleu).score);
   add("chrf", CorpusChrf(predictions, references));
-  if (!has_attention()) return;
-  // Alignment is asked of the true translation: teacher-forced weights have a
-  // row for each of its words.
-  const std::vector<EncodedPair> encoded = EncodePairs(pairs);
-  for (size_t begin = 0; begin < pairs.size(); begin += kEvaluationBatch) {
-    std::vector<int64_t> examples;
-    const size_t end = std::min(begin + kEvaluationBatch, pairs.size());
-    for (size_t i = begin; i < end; ++i) {
-      examples.push_back(static_cast<int64_t>(i));
-    }
-    forward.BeginStep();
-    const Batch batch = MakeBatch(encoded, examples, forward.tape().arena());
-    std::vector<Var<float>> weights;
-    translator_.model().TeacherForced(forward, batch, &weights);
-    for (size_t i = begin; i < end; ++i) {
-      const SentencePair& pair = pairs[i];
-      if (pair.alignment.empty()) continue;
-      aligned = true;
-      const auto source_ids = static_cast<int>(encoded[i].source.size());
-      const auto target_words = static_cast<int>(
-          std::min(pair.target.size(), encoded[i].target.size()));
-      std::vector<float> matrix;
-      for (int u = 0; u < target_words; ++u) {
-        const float* row = weights[u].data() +
-                           static_cast<int64_t>(i - begin) * batch.source_time;
-        matrix.insert(matrix.end(), row, row + source_ids);
-      }
-      std::vector<AlignmentLink> links =
-          GreatestLinks(matrix, target_words, source_ids);
-      // A row that looks at <eos> above all has no link.
-      std::erase_if(links, [&](const AlignmentLink& link) {
-        return link.source >= static_cast<int>(pair.source.size());
-      });
-      alignment.Add(links, pair.alignment);
-    }
+  const bool aligned = std::any_of(
+      pairs.begin(), pairs.end(),
+      [](const SentencePair& pair) { return !pair.alignment.empty(); });
+  if (aligned && has_attention()) {
+    add("alignment_error_rate", AlignmentOf(forward, pairs).Rate());
   }
-  if (aligned) add("alignment_error_rate", alignment.Rate());
 }
 
 void TranslationModel::Evaluate(Forward<float>& forward, Split split,
                                 std::vector<Measurement>* measurements) const {
   switch (split) {
     case Split::kTrain:
-      if (options_.num_steps == 0) return;
-      measurements->push_back(
-          {"d2l_loss", PredictTokens(forward, train_).loss /
-                           static_cast<double>(options_.num_steps)});
+      if (options_.num_steps > 0) {
+        const TokenScores tokens = PredictTokens(forward, train_);
+        measurements->push_back(
+            {"d2l_loss", tokens.loss / static_cast<double>(tokens.count) /
+                             static_cast<double>(options_.num_steps)});
+      }
       return;
     case Split::kDev:
       EvaluateSplit(forward, data_.dev, "", measurements);

@@ -11,6 +11,9 @@
 #include "attention/scorer_registry.h"
 #include "nn/model.h"
 #include "seq2seq/batch.h"
+#include "seq2seq/metrics/alignment_error_rate.h"
+#include "seq2seq/output_head.h"
+#include "seq2seq/search/search.pb.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/translator.h"
@@ -36,12 +39,15 @@ struct TranslationOptions {
   // reported divided by it, as "d2l_loss".
   int64_t num_steps = 0;
   uint64_t seed = 0;
+  // How Evaluate() translates. Has passed ValidateSearch().
+  SearchConfig search;
 };
 
 class TranslationModel : public Model<float> {
  public:
   // The configs have passed ValidateSeq2Seq().
-  TranslationModel(const Encoder& encoder, const Decoder& decoder,
+  TranslationModel(const RecurrentEncoderConfig& encoder,
+                   const RecurrentDecoderConfig& decoder,
                    const Attention& attention, const ScorerRegistry& scorers,
                    Vocabulary source, Vocabulary target, TranslationData data,
                    const TranslationOptions& options);
@@ -71,17 +77,16 @@ class TranslationModel : public Model<float> {
 
   const TranslationData& data() const { return data_; }
   const Translator& translator() const { return translator_; }
-  bool has_attention() const { return translator_.model().has_attention(); }
+  bool has_attention() const { return translator_.has_attention(); }
 
  private:
-  // How well each target token is predicted from the true ones before it.
-  struct Prediction {
-    double loss;      // nats per token
-    double accuracy;  // share of tokens whose logit is the greatest
-  };
-  // Without dropout and label smoothing.
-  Prediction PredictTokens(Forward<float>& forward,
-                           absl::Span<const EncodedPair> pairs) const;
+  // How well each target token is predicted from the true ones before it,
+  // without dropout and label smoothing.
+  TokenScores PredictTokens(Forward<float>& forward,
+                            absl::Span<const EncodedPair> pairs) const;
+  // Of the true translations: teacher-forced weights have a row for each word.
+  AlignmentErrorRate AlignmentOf(Forward<float>& forward,
+                                 absl::Span<const SentencePair> pairs) const;
   void EvaluateSplit(Forward<float>& forward,
                      absl::Span<const SentencePair> pairs,
                      const std::string& suffix,

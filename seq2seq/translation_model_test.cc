@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
@@ -59,17 +60,17 @@ class SameEverywhere {
   }
 
  private:
-  static Encoder SmallEncoder() {
-    Encoder encoder;
+  static RecurrentEncoderConfig SmallEncoder() {
+    RecurrentEncoderConfig encoder;
     encoder.set_embedding(2);
     encoder.set_hidden(2);
     return encoder;
   }
-  static Decoder SmallDecoder() {
-    Decoder decoder;
+  static RecurrentDecoderConfig SmallDecoder() {
+    RecurrentDecoderConfig decoder;
     decoder.set_embedding(2);
     decoder.set_hidden(2);
-    decoder.set_context(Decoder::NO_CONTEXT);
+    decoder.set_context(RecurrentDecoderConfig::NO_CONTEXT);
     return decoder;
   }
 
@@ -104,6 +105,46 @@ TEST(TranslationModelTest, BatchesOfAnEvaluationAreAddedUp) {
   dev.push_back(Pair("b", "x"));
   SameEverywhere model("x", 1, std::move(dev));
   EXPECT_DOUBLE_EQ(model.Evaluate()["token_accuracy"], 101.0 / 402);
+}
+
+// With dot products of zero everywhere all words get the same attention, so the
+// first has the greatest weight: every target word is linked to source word 0.
+double ErrorRate(int64_t num_steps) {
+  RecurrentEncoderConfig encoder;
+  encoder.set_embedding(2);
+  encoder.set_hidden(2);
+  RecurrentDecoderConfig decoder;
+  decoder.set_embedding(2);
+  decoder.set_hidden(2);
+  Attention attention;
+  attention.mutable_dot();
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  SentencePair pair = Pair("a b", "x y z");
+  pair.alignment = {{0, 0}, {1, 1}, {2, 0}};
+  TranslationOptions options;
+  options.num_steps = num_steps;
+  TranslationModel model(encoder, decoder, attention, scorers,
+                         Words({"a", "b"}), Words({"x", "y", "z"}),
+                         {{pair}, {pair}, {}, {}}, options);
+  ParameterStore<float>& store = model.parameters();
+  std::fill(store.values().begin(), store.values().end(), 0.0F);
+  Tape<float> tape;
+  Forward<float> forward(tape, store, nullptr);
+  std::vector<Measurement> measurements;
+  model.Evaluate(forward, Split::kDev, &measurements);
+  for (const Measurement& measurement : measurements) {
+    if (measurement.name == "alignment_error_rate") return measurement.value;
+  }
+  return -1;
+}
+
+TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
+  // Links (0, 0), (1, 0), (2, 0) against three gold ones, two of them right.
+  EXPECT_DOUBLE_EQ(ErrorRate(/*num_steps=*/0), 1 - 2 * 2.0 / 6);
+  // Cut to one word of each side, both without <eos>: that word is a word, and
+  // its link (0, 0) is right.
+  EXPECT_DOUBLE_EQ(ErrorRate(/*num_steps=*/1), 1 - 2 * 1.0 / 4);
 }
 
 }  // namespace

@@ -1,22 +1,122 @@
 #include "seq2seq/translator.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
+#include "autodiff/random.h"
 #include "seq2seq/batch.h"
 
 namespace regard {
 
-Translator::Translator(const Encoder& encoder, const Decoder& decoder,
+namespace {
+
+// Sources that are searched together: enough for products to be fast, and few
+// enough for the logits of all rows and the weights of all steps.
+constexpr size_t kMostSources = 64;
+constexpr size_t kMostRows = 512;
+constexpr size_t kMostWeights = 16384;  // of a step: rows times ids
+
+int64_t LongestTranslation(const std::vector<int32_t>& source,
+                           const SearchConfig& search) {
+  return static_cast<int64_t>(search.max_length_ratio() *
+                              static_cast<double>(source.size())) +
+         search.max_length();
+}
+
+uint64_t KeyOf(absl::Span<const int32_t> ids) {
+  uint64_t key = kHashSeed;
+  for (const int32_t id : ids) key = Hash(static_cast<uint64_t>(id), key);
+  return key;
+}
+
+// Translates the sources that `order` names together.
+void TranslateBatch(absl::Span<const TranslationMember> members,
+                    absl::Span<const std::vector<int32_t>> sources,
+                    absl::Span<const size_t> order, const SearchConfig& search,
+                    bool want_weights,
+                    std::vector<std::vector<Translation>>* translations) {
+  size_t time = 0;
+  for (const size_t i : order) time = std::max(time, sources[i].size());
+  std::vector<int32_t> ids(order.size() * time, Vocabulary::kPad);
+  std::vector<int32_t> lengths;
+  std::vector<SearchSource> limits;
+  lengths.reserve(order.size());
+  limits.reserve(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    const std::vector<int32_t>& source = sources[order[i]];
+    std::copy(source.begin(), source.end(),
+              ids.begin() + static_cast<int64_t>(i * time));
+    lengths.push_back(static_cast<int32_t>(source.size()));
+    limits.push_back({LongestTranslation(source, search), KeyOf(source)});
+  }
+  std::vector<SearchMember> searched;
+  for (const TranslationMember& member : members) {
+    searched.push_back(
+        {member.model->decoder.get(), member.forward,
+         [&, &encoder = *member.model->encoder](Forward<float>& forward) {
+           return encoder.Encode(forward, ids, lengths);
+         }});
+  }
+  auto found = Search(
+      {.members = searched, .sources = limits, .want_weights = want_weights},
+      search);
+  for (size_t i = 0; i < order.size(); ++i) {
+    (*translations)[order[i]] = std::move(found[i]);
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<Translation>> TranslateIds(
+    absl::Span<const TranslationMember> members,
+    absl::Span<const std::vector<int32_t>> sources, const SearchConfig& search,
+    bool want_weights) {
+  std::vector<std::vector<Translation>> translations(sources.size());
+  // Sources of one length share a batch, which then has little padding.
+  std::vector<size_t> order;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (LongestTranslation(sources[i], search) > 0) {
+      order.push_back(i);
+    } else {
+      translations[i].resize(1);  // without room for an id, an empty one
+    }
+  }
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::make_pair(sources[a].size(), a) <
+           std::make_pair(sources[b].size(), b);
+  });
+  const auto rows_each = static_cast<size_t>(
+      search.has_sampling() ? search.n_best() : search.beam());
+  for (size_t begin = 0; begin < order.size();) {
+    const auto fits = [&](size_t end) {
+      const size_t count = end - begin + 1;
+      const size_t rows = count * rows_each;
+      return count <= kMostSources && rows <= kMostRows &&
+             rows * sources[order[end]].size() <= kMostWeights;
+    };
+    size_t end = begin + 1;
+    while (end < order.size() && fits(end)) ++end;
+    TranslateBatch(members, sources,
+                   absl::MakeConstSpan(order).subspan(begin, end - begin),
+                   search, want_weights, &translations);
+    begin = end;
+  }
+  return translations;
+}
+
+Translator::Translator(const RecurrentEncoderConfig& encoder,
+                       const RecurrentDecoderConfig& decoder,
                        const Attention& attention,
                        const ScorerRegistry& scorers, Vocabulary source,
                        Vocabulary target, int64_t num_steps, uint64_t seed)
     : num_steps_(num_steps),
       source_(std::move(source)),
       target_(std::move(target)),
-      model_(encoder, decoder, attention, scorers,
-             {.source_vocabulary = source_.size(),
-              .target_vocabulary = target_.size()},
-             parameters_.Root()) {
+      model_(MakeRecurrentModel<float>(
+          encoder, decoder, attention, scorers,
+          {.source = source_.size(), .target = target_.size()},
+          parameters_.Root())) {
   parameters_.Finalize(seed);
 }
 
@@ -30,12 +130,13 @@ std::vector<int32_t> Translator::EncodeTarget(
   return EncodeSentence(words, target_, num_steps_);
 }
 
-std::vector<Translation> Translator::Translate(
+std::vector<std::vector<Translation>> Translator::Translate(
     Forward<float>& forward, absl::Span<const std::vector<std::string>> sources,
-    int beam) const {
+    const SearchConfig& search, bool want_weights) const {
   std::vector<std::vector<int32_t>> ids;
+  ids.reserve(sources.size());
   for (const auto& source : sources) ids.push_back(EncodeSource(source));
-  return Search(model_, forward, ids, {.beam = beam});
+  return TranslateIds({{&model_, &forward}}, ids, search, want_weights);
 }
 
 std::vector<std::string> Translator::Words(

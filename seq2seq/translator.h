@@ -13,25 +13,43 @@
 #include "attention/scorer_registry.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/search.h"
+#include "seq2seq/encoder_decoder.h"
+#include "seq2seq/search/search.h"
+#include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
-#include "seq2seq/seq2seq_model.h"
 #include "seq2seq/vocabulary.h"
 
 namespace regard {
+
+using Translation = Hypothesis;
+
+// One model of an ensemble, or the only one. `forward` is this model's alone.
+struct TranslationMember {
+  const EncoderDecoder<float>* model;
+  Forward<float>* forward;
+};
+
+// The best translations of each source, at most search.n_best() and at least
+// one, best first; sources are as EncodeSource() made them. Those of a source
+// do not depend on the other sources, in any bit.
+std::vector<std::vector<Translation>> TranslateIds(
+    absl::Span<const TranslationMember> members,
+    absl::Span<const std::vector<int32_t>> sources, const SearchConfig& search,
+    bool want_weights);
 
 class Translator {
  public:
   // The configs have passed ValidateSeq2Seq(). `num_steps`: sources are cut to
   // this many ids; 0: never. `seed` is that of the parameters' first values.
-  Translator(const Encoder& encoder, const Decoder& decoder,
-             const Attention& attention, const ScorerRegistry& scorers,
-             Vocabulary source, Vocabulary target, int64_t num_steps,
-             uint64_t seed);
+  Translator(const RecurrentEncoderConfig& encoder,
+             const RecurrentDecoderConfig& decoder, const Attention& attention,
+             const ScorerRegistry& scorers, Vocabulary source,
+             Vocabulary target, int64_t num_steps, uint64_t seed);
 
   ParameterStore<float>& parameters() { return parameters_; }
   const ParameterStore<float>& parameters() const { return parameters_; }
-  const Seq2SeqModel<float>& model() const { return model_; }
+  const EncoderDecoder<float>& model() const { return model_; }
+  bool has_attention() const { return model_.decoder->attends_to_memory(); }
   const Vocabulary& source_vocabulary() const { return source_; }
   const Vocabulary& target_vocabulary() const { return target_; }
 
@@ -39,11 +57,11 @@ class Translator {
   std::vector<int32_t> EncodeSource(absl::Span<const std::string> words) const;
   std::vector<int32_t> EncodeTarget(absl::Span<const std::string> words) const;
 
-  // The best translation of each source, with attention weights. Does not
-  // depend on the other sources, in any bit.
-  std::vector<Translation> Translate(
+  // TranslateIds() of sentences, with this model alone.
+  std::vector<std::vector<Translation>> Translate(
       Forward<float>& forward,
-      absl::Span<const std::vector<std::string>> sources, int beam) const;
+      absl::Span<const std::vector<std::string>> sources,
+      const SearchConfig& search, bool want_weights) const;
 
   // Words of a translation.
   std::vector<std::string> Words(const Translation& translation) const;
@@ -53,7 +71,7 @@ class Translator {
   const Vocabulary source_;
   const Vocabulary target_;
   ParameterStore<float> parameters_;
-  Seq2SeqModel<float> model_;
+  EncoderDecoder<float> model_;
 };
 
 }  // namespace regard

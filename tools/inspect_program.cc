@@ -23,6 +23,8 @@
 #include "experiments/run/file.h"
 #include "experiments/trained_translator.h"
 #include "nn/forward.h"
+#include "nn/worker_pool.h"
+#include "seq2seq/search/search.pb.h"
 #include "seq2seq/translator.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -42,7 +44,7 @@ struct Arguments {
   std::string source;
   std::string target;
   std::string out;
-  int beam = 1;
+  int beam = 0;  // 0: not given
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
@@ -52,7 +54,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Text("target", &arguments->target,
             "the translation to explain; without it, the model's own");
   line.Number("beam", &arguments->beam, 1, 64,
-              "hypotheses kept in search of the model's own; 1 is greedy");
+              "hypotheses kept in search of the model's own; 1 is greedy; "
+              "without it, as in the run's config");
   line.Text("out", &arguments->out,
             "the page to write; without it, inspect.html in the run folder");
   return line.Parse(argc, argv);
@@ -66,13 +69,23 @@ absl::Status CheckLength(const char* flag,
                                                  " words, got ", words.size()));
 }
 
-std::vector<std::string> OwnTranslation(const Translator& translator,
+std::vector<std::string> OwnTranslation(const TrainedTranslator& trained,
                                         const std::vector<std::string>& source,
                                         int beam) {
+  const Translator& translator = *trained.translator;
+  SearchConfig search = trained.config.search();
+  search.clear_n_best();
+  if (beam > 0) {
+    search.clear_sampling();
+    search.set_beam(beam);
+  }
   Tape<float> tape;
   Forward<float> forward(tape, translator.parameters(), nullptr);
   return translator.Words(
-      translator.Translate(forward, absl::MakeConstSpan(&source, 1), beam)[0]);
+      translator
+          .Translate(forward, absl::MakeConstSpan(&source, 1), search,
+                     /*want_weights=*/false)[0]
+          .front());
 }
 
 void NameUnknown(const std::vector<std::string>& words,
@@ -87,7 +100,7 @@ void NameUnknown(const std::vector<std::string>& words,
 absl::StatusOr<Inspection> Look(const Arguments& arguments,
                                 TrainedTranslator& trained) {
   const Translator& translator = *trained.translator;
-  if (!translator.model().has_attention()) {
+  if (!translator.has_attention()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", trained.path, ": this run's model does not attend"));
   }
@@ -98,7 +111,7 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
   std::vector<std::string> target =
       TypedWords(arguments.target, translator.target_vocabulary());
   if (arguments.target.empty()) {
-    target = OwnTranslation(translator, source, arguments.beam);
+    target = OwnTranslation(trained, source, arguments.beam);
     // A model that has not learned to end is shown as far as it makes sense.
     if (target.size() > kMostWords) target.resize(kMostWords);
   } else {
@@ -117,6 +130,7 @@ int Complain(const absl::Status& status, int code) {
 }  // namespace
 
 int InspectMain(int argc, char** argv, const ScorerRegistry& scorers) {
+  FlushDenormalsToZero();
   Arguments arguments;
   if (const absl::Status status = ParseArguments(argc, argv, &arguments);
       !status.ok()) {

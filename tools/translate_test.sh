@@ -81,6 +81,30 @@ expect 'an answer without waiting for more' "$(sed -n 5p alone)" "${answer}"
 exec 3>&- 4<&-
 wait
 
+# Options of the search.
+expect 'a beam of the config' "$("${translate}" --run=run --beam=3 \
+  'they are watching .' 2>/dev/null)" "$("${translate}" --run=run --beam=3 \
+  --length_penalty=1 --max_length=20 'they are watching .' 2>/dev/null)"
+printf 'they are watching .\n\nhe sees a girl .\n' |
+  "${translate}" --run=run --beam=4 --n_best=3 >out 2>err
+expect 'n-best lines' '0 0 0 1 2 2 2' "$(cut -d ' ' -f 1 out | xargs)"
+expect 'the best of n' "$(sed -n 1p out | sed 's/^0 ||| \(.*\) ||| .*/\1/')" \
+  "$("${translate}" --run=run --beam=4 'they are watching .' 2>/dev/null)"
+expect 'their scores are sorted' "$(sed -n 1,3p out | sed 's/.*||| //')" \
+  "$(sed -n 1,3p out | sed 's/.*||| //' | sort -rg)"
+expect 'at least seven words' 1 "$(("$("${translate}" --run=run --min_length=7 \
+  'they are watching .' 2>/dev/null | wc -w)" >= 7))"
+expect 'at most two ids' 1 "$(("$("${translate}" --run=run --max_length=2 \
+  'they are watching .' 2>/dev/null | wc -w)" <= 2))"
+sample() { "${translate}" --run=run --sample --temperature=3 "$@" 2>/dev/null; }
+expect 'samples repeat' "$(sample --seed=1 --n_best=4 'they are watching .')" \
+  "$(sample --seed=1 --n_best=4 'they are watching .')"
+expect 'samples of other seeds differ' 2 "$(for seed in 1 2; do
+  sample --seed="${seed}" --n_best=4 'they are watching .' | sort | md5sum
+done | sort -u | wc -l)"
+expect 'a sample of the likeliest word is greedy' "$(sed -n 5p alone)" \
+  "$(sample --top_k=1 'they are watching .')"
+
 # Alignments do not disturb standard output.
 expect 'align in a pipe' "$(sed -n 5p alone)" \
   "$("${translate}" --run=run --align 'they are watching .' 2>err)"
@@ -98,6 +122,12 @@ fails 'no run' '--run=DIR must name' 'hello'
 fails 'a folder that is not there' 'no run there' --run=nowhere
 fails 'a flag that is misspelt' 'no flag --beem' --run=run --beem=3
 fails 'a beam of nothing' '--beam' --run=run --beam=0
+fails 'more than a beam finds' 'a beam of 2 cannot find 3' --run=run --beam=2 \
+  --n_best=3
+fails 'sampling from a beam' 'sampling has no beam' --run=run --beam=2 --sample
+fails 'a temperature of nothing' 'need --sample' --run=run --temperature=2
+fails 'no temperature' '--temperature wants a number from 0.01 to 100' \
+  --run=run --sample --temperature=cold
 rm run/target_vocabulary.txt
 fails 'a vocabulary that is gone' 'target_vocabulary.txt' --run=run
 rm -r run/checkpoints

@@ -46,16 +46,23 @@ double AlignmentErrorRate::Rate() const {
 }
 
 std::vector<AlignmentLink> GreatestLinks(absl::Span<const float> weights,
-                                         int target_length, int source_length) {
-  CheckShape(weights, target_length, source_length);
+                                         int columns, int target_words,
+                                         int source_words) {
+  REGARD_CHECK(
+      target_words >= 0 && source_words >= 0 && source_words <= columns &&
+      static_cast<int64_t>(weights.size()) >= int64_t{target_words} * columns)
+      << weights.size() << " weights in rows of " << columns << " for "
+      << target_words << " target and " << source_words << " source words";
   std::vector<AlignmentLink> links;
-  for (int target = 0; target < target_length; ++target) {
+  for (int target = 0; target < target_words; ++target) {
     const absl::Span<const float> row =
-        weights.subspan(int64_t{target} * source_length, source_length);
+        weights.subspan(int64_t{target} * columns, columns);
     const auto greatest = std::max_element(row.begin(), row.end());
     if (greatest == row.end() || !(*greatest > 0.0f)) continue;
-    links.push_back(
-        {.target = target, .source = static_cast<int>(greatest - row.begin())});
+    const auto source = static_cast<int>(greatest - row.begin());
+    if (source < source_words) {
+      links.push_back({.target = target, .source = source});
+    }
   }
   return links;
 }

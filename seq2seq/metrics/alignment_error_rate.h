@@ -32,12 +32,14 @@ class AlignmentErrorRate {
 };
 
 // One link for each target word, to the source word with the greatest weight
-// (the first of equals). `weights` is [target, source], row by row. A row
-// without a positive weight (nothing to attend to) has no link. Leave out the
-// row of <eos>; its column, where the source has one, may stay: a link to it
-// counts as a wrong one, which it is.
+// (the first of equals). `weights` is [rows, columns]: a row for each target
+// word and a column for each source word first, then maybe those of <eos>. A
+// word whose greatest weight is that of <eos>, or is not positive, has no link.
+// This is the one definition of what attention predicts, also of sentences that
+// were cut and have no <eos>.
 std::vector<AlignmentLink> GreatestLinks(absl::Span<const float> weights,
-                                         int target_length, int source_length);
+                                         int columns, int target_words,
+                                         int source_words);
 
 // A link wherever the weight is at least `threshold`.
 std::vector<AlignmentLink> ThresholdLinks(absl::Span<const float> weights,

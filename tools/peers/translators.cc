@@ -17,11 +17,12 @@
 #include "nn/parameters.h"
 #include "nn/worker_pool.h"
 #include "seq2seq/batch.h"
-#include "seq2seq/search.h"
+#include "seq2seq/encoder_decoder.h"
+#include "seq2seq/search/search.pb.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/seq2seq.pb.h"
-#include "seq2seq/seq2seq_model.h"
 #include "seq2seq/translation_model.h"
+#include "seq2seq/translator.h"
 #include "seq2seq/vocabulary.h"
 #include "third_party/abseil_backport/check.h"
 #include "tools/peers/step_data.h"
@@ -45,14 +46,14 @@ struct Configs {
     decoder.set_hidden(static_cast<int>(options.hidden));
     decoder.set_layers(static_cast<int>(options.layers));
     if (options.bidirectional) {
-      decoder.set_initial_state(Decoder::PROJECTED);
-      decoder.set_readout(Decoder::STATE_CONTEXT_EMBEDDING);
+      decoder.set_initial_state(RecurrentDecoderConfig::PROJECTED);
+      decoder.set_readout(RecurrentDecoderConfig::STATE_CONTEXT_EMBEDDING);
     }
   }
 
   ScorerRegistry scorers;
-  Encoder encoder;
-  Decoder decoder;
+  RecurrentEncoderConfig encoder;
+  RecurrentDecoderConfig decoder;
   Attention attention;
 };
 
@@ -77,19 +78,21 @@ std::vector<std::string> WordsOf(const std::vector<int32_t>& ids) {
 
 class SearchWork : public TimedWork {
  public:
-  explicit SearchWork(const WorkOptions& options)
-      : beam_(static_cast<int>(options.beam)), pool_(options.threads) {
+  explicit SearchWork(const WorkOptions& options) : pool_(options.threads) {
     const Configs configs(options);
-    model_ = std::make_unique<Seq2SeqModel<float>>(
-        configs.encoder, configs.decoder, configs.attention, configs.scorers,
-        Seq2SeqModel<float>::Widths{.source_vocabulary = static_cast<int32_t>(
-                                        options.source_vocabulary),
-                                    .target_vocabulary = static_cast<int32_t>(
-                                        options.target_vocabulary)},
-        parameters_.Root());
+    model_ = MakeRecurrentModel<float>(configs.encoder, configs.decoder,
+                                       configs.attention, configs.scorers,
+                                       {.source = options.source_vocabulary,
+                                        .target = options.target_vocabulary},
+                                       parameters_.Root());
     parameters_.Finalize(kSeed);
+    // A translation has as many ids as its source.
+    search_.set_beam(static_cast<int>(options.beam));
+    search_.set_max_length_ratio(1);
+    search_.set_max_length(0);
     // Translations never end, so that all are of one length.
-    const absl::Span<float> bias = parameters_.value(model_->output_bias());
+    const absl::Span<float> bias =
+        parameters_.value(*parameters_.FindByName("decoder.output.bias"));
     for (const int32_t id :
          {Vocabulary::kPad, Vocabulary::kBegin, Vocabulary::kEnd}) {
       bias[static_cast<size_t>(id)] = -1e4F;
@@ -112,8 +115,8 @@ class SearchWork : public TimedWork {
     pool_.Run(static_cast<int64_t>(parts_.size()), [this](int64_t i) {
       Part& part = *parts_[static_cast<size_t>(i)];
       part.translations =
-          Search(*model_, part.forward, part.sources,
-                 {.beam = beam_, .length_factor = 1, .extra_length = 0});
+          TranslateIds({{&model_, &part.forward}}, part.sources, search_,
+                       /*want_weights=*/true);
     });
   }
 
@@ -122,8 +125,8 @@ class SearchWork : public TimedWork {
     double sum = 0;
     size_t count = 0;
     for (const auto& part : parts_) {
-      for (const Translation& translation : part->translations) {
-        sum += translation.log_probability;
+      for (const auto& translations : part->translations) {
+        sum += translations.front().log_probability;
       }
       count += part->translations.size();
     }
@@ -139,13 +142,13 @@ class SearchWork : public TimedWork {
     Tape<float> tape;
     Forward<float> forward;
     std::vector<std::vector<int32_t>> sources;
-    std::vector<Translation> translations;
+    std::vector<std::vector<Translation>> translations;
   };
 
-  const int beam_;
+  SearchConfig search_;
   WorkerPool pool_;
   ParameterStore<float> parameters_;
-  std::unique_ptr<Seq2SeqModel<float>> model_;
+  EncoderDecoder<float> model_;
   std::vector<std::unique_ptr<Part>> parts_;
 };
 

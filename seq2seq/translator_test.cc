@@ -1,11 +1,12 @@
-// Greedy and beam search against what they claim to find, and batches of
-// sentences; a tiny model that learns its sentences.
-#include "seq2seq/search.h"
+// Greedy and beam search with recurrent models against what they claim to find,
+// and batches of sentences.
+#include "seq2seq/translator.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,6 @@
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
-#include "autodiff/ops/loss.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
@@ -22,14 +22,13 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "nn/optimizer.pb.h"
-#include "nn/optimizer_registry.h"
-#include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
-#include "nn/worker_pool.h"
 #include "seq2seq/batch.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/decoder_state.h"
+#include "seq2seq/encoder_decoder.h"
+#include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
-#include "seq2seq/seq2seq_model.h"
 #include "seq2seq/vocabulary.h"
 
 namespace regard {
@@ -54,22 +53,48 @@ class TestModel {
  public:
   TestModel(const std::string& encoder, const std::string& attention,
             const std::string& decoder, int32_t target_words, float scale)
-      : model_(Parse<Encoder>(encoder), Parse<Decoder>(decoder),
-               Parse<Attention>(attention), Scorers(), {20, target_words},
-               store_.Root()) {
+      : model_(MakeRecurrentModel<float>(
+            Parse<RecurrentEncoderConfig>(encoder),
+            Parse<RecurrentDecoderConfig>(decoder), Parse<Attention>(attention),
+            Scorers(), {.source = 20, .target = target_words}, store_.Root())) {
     store_.Finalize(1);
     for (float& value : store_.values()) value *= scale;
   }
 
   std::vector<Translation> Translate(absl::Span<const Ids> sources,
-                                     const SearchOptions& options) const {
+                                     const SearchConfig& search) const {
     Tape<float> tape;
     Forward<float> forward(tape, store_, nullptr);
-    return Search(model_, forward, sources, options);
+    std::vector<Translation> best;
+    for (auto& found : TranslateIds({{&model_, &forward}}, sources, search,
+                                    /*want_weights=*/true)) {
+      best.push_back(std::move(found.front()));
+    }
+    return best;
   }
 
-  const Seq2SeqModel<float>& model() const { return model_; }
+  const EncoderDecoder<float>& model() const { return model_; }
   ParameterStore<float>& store() { return store_; }
+  // Makes sentences that never end.
+  void ForbidEnd() {
+    store_.value(*store_.FindByName("decoder.output.bias"))[Vocabulary::kEnd] =
+        -1e3f;
+  }
+
+  DecoderState<float> Begin(Forward<float>& forward, const Ids& source,
+                            absl::Span<const int32_t> lengths) const {
+    return model_.decoder->Begin(
+        forward, model_.encoder->Encode(forward, source, lengths));
+  }
+  // Log-probabilities of the next id [1, vocabulary], and the alignment.
+  std::pair<Var<float>, Var<float>> Advance(Forward<float>& forward, int32_t id,
+                                            DecoderState<float>* state) const {
+    const DecoderOutput<float> output = model_.decoder->Advance(
+        forward, absl::MakeConstSpan(&id, 1), {.want_maps = true}, state);
+    return {LogSoftmax(model_.decoder->head().Logits(
+                forward, output.readout.WithShape({1, output.readout.cols()}))),
+            MemoryAlignment(output.maps)};
+  }
 
  private:
   static ScorerRegistry Scorers() {
@@ -79,7 +104,7 @@ class TestModel {
   }
 
   ParameterStore<float> store_;
-  Seq2SeqModel<float> model_;
+  EncoderDecoder<float> model_;
 };
 
 std::vector<Ids> Sources(int count, uint64_t longest) {
@@ -98,9 +123,22 @@ std::vector<Ids> Sources(int count, uint64_t longest) {
   return sources;
 }
 
+SearchConfig Options(int beam) {
+  SearchConfig config;
+  config.set_beam(beam);
+  return config;
+}
+SearchConfig Options(int beam, double ratio, int length) {
+  SearchConfig config = Options(beam);
+  config.set_max_length_ratio(ratio);
+  config.set_max_length(length);
+  return config;
+}
+
+// log p / ((5 + length) / 6)^alpha with alpha 1, <eos> counted.
 double ScoreOf(const Translation& translation) {
-  return translation.log_probability /
-         static_cast<double>(translation.ids.size() + 1);
+  return translation.log_probability * 6 /
+         static_cast<double>(translation.ids.size() + 6);
 }
 
 // The log probability of `ids` and <eos> by teacher forcing.
@@ -113,10 +151,9 @@ double LogProbability(TestModel& model, const Ids& source, const Ids& ids) {
   const int64_t examples[] = {0};
   const Batch batch =
       MakeBatch(absl::MakeConstSpan(&pair, 1), examples, tape.arena());
-  const Var<float> readouts =
-      model.model().TeacherForced(forward, batch, nullptr);
   const Var<float> probabilities =
-      LogSoftmax(model.model().Logits(forward, readouts));
+      LogSoftmax(model.model().decoder->head().Logits(
+          forward, model.model().Run(forward, batch).readout));
   double sum = 0;
   for (size_t t = 0; t < pair.target.size(); ++t) {
     sum += static_cast<double>(
@@ -125,7 +162,7 @@ double LogProbability(TestModel& model, const Ids& source, const Ids& ids) {
   return sum;
 }
 
-TEST(SearchTest, AWideBeamFindsTheBestOfAllTranslations) {
+TEST(TranslateTest, AWideBeamFindsTheBestOfAllTranslations) {
   TestModel model("embedding: 5 hidden: 6", "additive {}",
                   "embedding: 5 hidden: 6", /*target_words=*/6, 3);
   // <unk> and two words: 13 translations of at most two, and then <eos>.
@@ -147,38 +184,31 @@ TEST(SearchTest, AWideBeamFindsTheBestOfAllTranslations) {
         best = candidate;
       }
     }
-    const Translation found = model.Translate(
-        {source}, {.beam = 40, .length_factor = 0, .extra_length = 3})[0];
+    const Translation found = model.Translate({source}, Options(40, 0, 3))[0];
     EXPECT_TRUE(found.finished);
     EXPECT_EQ(found.ids, best.ids);
     EXPECT_NEAR(found.log_probability, best.log_probability, 1e-4);
-    const Translation greedy =
-        model.Translate({source}, {.length_factor = 0, .extra_length = 3})[0];
+    const Translation greedy = model.Translate({source}, Options(1, 0, 3))[0];
     if (greedy.finished) {
       EXPECT_GE(ScoreOf(found), ScoreOf(greedy) - 1e-6);
     }
   }
 }
 
-TEST(SearchTest, ABeamOfOneTakesTheLikeliestWordEachTime) {
+TEST(TranslateTest, ABeamOfOneTakesTheLikeliestWordEachTime) {
   TestModel model("embedding: 5 hidden: 6", "dot {}", "embedding: 5 hidden: 6",
                   /*target_words=*/9, 4);
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);
   for (const Ids& source : Sources(10, 8)) {
-    const Translation found = model.Translate({source}, {})[0];
+    const Translation found = model.Translate({source}, SearchConfig())[0];
     forward.BeginStep();
     const std::vector<int32_t> lengths = {static_cast<int32_t>(source.size())};
-    DecoderState<float> state;
-    const EncodedSource<float> encoded =
-        model.model().Encode(forward, source, lengths, &state);
+    DecoderState<float> state = model.Begin(forward, source, lengths);
     int32_t last = Vocabulary::kBegin;
     Ids expected;
     while (expected.size() < 2 * source.size() + 10) {
-      const auto step = model.model().Advance(
-          forward, encoded, state, model.model().Embed(forward, {last}, {1}));
-      state = step.state;
-      const Var<float> logits = model.model().Logits(forward, step.readout);
+      const Var<float> logits = model.Advance(forward, last, &state).first;
       last = Vocabulary::kUnknown;
       for (int32_t id = Vocabulary::kEnd; id < 9; ++id) {
         if (logits.array()(0, id) > logits.array()(0, last)) last = id;
@@ -191,48 +221,51 @@ TEST(SearchTest, ABeamOfOneTakesTheLikeliestWordEachTime) {
     if (found.finished) {
       EXPECT_NEAR(found.log_probability,
                   LogProbability(model, source, expected), 1e-3);
+      EXPECT_EQ(found.num_choices(), found.ids.size() + 1);
       EXPECT_EQ(found.weights.size(), (found.ids.size() + 1) * source.size());
     }
   }
 }
 
-TEST(SearchTest, ALongerSearchEndsAtItsLimit) {
+TEST(TranslateTest, ALongerSearchEndsAtItsLimit) {
   TestModel model("embedding: 5 hidden: 6", "additive {}",
                   "embedding: 5 hidden: 6", /*target_words=*/9, 1);
-  // A bias that never lets a sentence end.
-  model.store().value(model.model().output_bias())[Vocabulary::kEnd] = -1e3f;
+  model.ForbidEnd();
   for (const int beam : {1, 3}) {
     const std::vector<Translation> found =
-        model.Translate({{4, 3}, {4, 5, 6, 3}},
-                        {.beam = beam, .length_factor = 1, .extra_length = 2});
+        model.Translate({{4, 3}, {4, 5, 6, 3}}, Options(beam, 1, 2));
     ASSERT_EQ(found.size(), 2);
     EXPECT_EQ(found[0].ids.size(), 4);
     EXPECT_EQ(found[1].ids.size(), 6);
     EXPECT_FALSE(found[0].finished);
+    // A row for each choice: without <eos>, as many as ids.
+    EXPECT_EQ(found[1].num_choices(), 6);
     EXPECT_EQ(found[1].weights.size(), 6 * 4);
   }
 }
 
-TEST(SearchTest, NoSentencesHaveNoTranslations) {
+TEST(TranslateTest, NoSentencesHaveNoTranslations) {
   TestModel model("embedding: 5 hidden: 6", "dot {}", "embedding: 5 hidden: 6",
                   /*target_words=*/9, 1);
-  EXPECT_THAT(model.Translate({}, {}), IsEmpty());
+  EXPECT_THAT(model.Translate({}, SearchConfig()), IsEmpty());
 }
 
 void ExpectSame(const Translation& a, const Translation& b) {
   EXPECT_EQ(a.ids, b.ids);
   EXPECT_EQ(a.weights, b.weights);
   EXPECT_EQ(a.log_probability, b.log_probability);
+  EXPECT_EQ(a.score, b.score);
   EXPECT_EQ(a.finished, b.finished);
 }
 
 // Beam search as its definition reads: each hypothesis anew from the first
 // word, all continuations sorted.
 Translation SimpleSearch(TestModel& model, const Ids& source,
-                         const SearchOptions& options) {
-  const Seq2SeqModel<float>& of = model.model();
+                         const SearchConfig& search) {
   const size_t longest =
-      options.length_factor * source.size() + options.extra_length;
+      static_cast<size_t>(search.max_length_ratio()) * source.size() +
+      static_cast<size_t>(search.max_length());
+  const auto width = static_cast<size_t>(search.beam());
   const std::vector<int32_t> lengths = {static_cast<int32_t>(source.size())};
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);
@@ -242,25 +275,20 @@ Translation SimpleSearch(TestModel& model, const Ids& source,
     std::vector<Translation> all;
     for (const Translation& beam : beams) {
       forward.BeginStep();
-      DecoderState<float> state;
-      const EncodedSource<float> encoded =
-          of.Encode(forward, source, lengths, &state);
-      Seq2SeqModel<float>::Step step;
+      DecoderState<float> state = model.Begin(forward, source, lengths);
+      Var<float> words, weights;
       for (size_t t = 0; t <= beam.ids.size(); ++t) {
         const int32_t word = t == 0 ? Vocabulary::kBegin : beam.ids[t - 1];
-        step =
-            of.Advance(forward, encoded, state, of.Embed(forward, {word}, {1}));
-        state = step.state;
+        std::tie(words, weights) = model.Advance(forward, word, &state);
       }
-      const Var<float> words = LogSoftmax(of.Logits(forward, step.readout));
       for (int32_t id = 0; id < words.cols(); ++id) {
         if (id == Vocabulary::kPad || id == Vocabulary::kBegin) continue;
         Translation longer = beam;
         longer.ids.push_back(id);
         longer.log_probability += static_cast<double>(words.array()(0, id));
-        if (step.weights.has_value()) {
-          longer.weights.insert(longer.weights.end(), step.weights.data(),
-                                step.weights.data() + source.size());
+        if (weights.has_value()) {
+          longer.weights.insert(longer.weights.end(), weights.data(),
+                                weights.data() + source.size());
         }
         all.push_back(longer);
       }
@@ -269,16 +297,19 @@ Translation SimpleSearch(TestModel& model, const Ids& source,
                      [](const Translation& a, const Translation& b) {
                        return a.log_probability > b.log_probability;
                      });
-    all.resize(std::min(all.size(), static_cast<size_t>(options.beam)));
+    all.resize(std::min(all.size(), 2 * width));
     beams.clear();
-    for (Translation& translation : all) {
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+      Translation& translation = all[rank];
       translation.finished = translation.ids.back() == Vocabulary::kEnd;
-      if (translation.finished) translation.ids.pop_back();
-      (translation.finished ? ended : beams).push_back(translation);
+      if (translation.finished) {
+        translation.ids.pop_back();
+        if (rank < width) ended.push_back(translation);
+      } else if (beams.size() < width) {
+        beams.push_back(translation);
+      }
     }
-    if (beams.empty() || ended.size() >= static_cast<size_t>(options.beam)) {
-      break;
-    }
+    if (beams.empty() || ended.size() >= width) break;
   }
   if (ended.empty()) return beams[0];
   return *std::max_element(ended.begin(), ended.end(),
@@ -293,7 +324,7 @@ struct Kind {
   const char* decoder;
 };
 
-class BatchedSearchTest : public ::testing::TestWithParam<Kind> {
+class BatchedTranslateTest : public ::testing::TestWithParam<Kind> {
  protected:
   static TestModel Model(int32_t target_words, float scale) {
     return TestModel(GetParam().encoder, GetParam().attention,
@@ -302,7 +333,7 @@ class BatchedSearchTest : public ::testing::TestWithParam<Kind> {
 };
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, BatchedSearchTest,
+    Kinds, BatchedTranslateTest,
     ::testing::Values(
         Kind{"embedding: 7 hidden: 19 bidirectional: true",
              "additive { width: 13 }",
@@ -318,31 +349,30 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"embedding: 7 hidden: 16", "",
              "embedding: 9 hidden: 16 context: NO_CONTEXT"}));
 
-TEST_P(BatchedSearchTest, ASentenceTranslatesTheSameAloneAndInAnyBatch) {
+TEST_P(BatchedTranslateTest, ASentenceTranslatesTheSameAloneAndInAnyBatch) {
   const TestModel model = Model(/*target_words=*/37, 2);
   std::vector<Ids> sources = Sources(150, 12);
   for (const int beam : {1, 3}) {
     const std::vector<Translation> together =
-        model.Translate(sources, {.beam = beam});
+        model.Translate(sources, Options(beam));
     std::vector<Ids> reversed(sources.rbegin(), sources.rend());
     const std::vector<Translation> backwards =
-        model.Translate(reversed, {.beam = beam});
+        model.Translate(reversed, Options(beam));
     for (size_t i = 0; i < sources.size(); ++i) {
       ExpectSame(together[i], backwards[sources.size() - 1 - i]);
-      ExpectSame(together[i], model.Translate({sources[i]}, {.beam = beam})[0]);
+      ExpectSame(together[i], model.Translate({sources[i]}, Options(beam))[0]);
     }
   }
 }
 
-TEST_P(BatchedSearchTest, SentencesThatEndEarlierLeaveTheOthersAsTheyAre) {
+TEST_P(BatchedTranslateTest, SentencesThatEndEarlierLeaveTheOthersAsTheyAre) {
   bool at_different_steps = false;
   // Three words: no sentence ends. Four: <unk> and <eos>, less than a beam.
   for (const int32_t target_words : {3, 4, 6, 71}) {
     TestModel model = Model(target_words, 2);
     const std::vector<Ids> sources = Sources(9, 9);
     for (const int beam : {1, 2, 5}) {
-      const SearchOptions options = {
-          .beam = beam, .length_factor = 1, .extra_length = 4};
+      const SearchConfig options = Options(beam, 1, 4);
       const std::vector<Translation> found = model.Translate(sources, options);
       size_t shortest = 1000;
       size_t longest = 0;
@@ -364,25 +394,25 @@ TEST_P(BatchedSearchTest, SentencesThatEndEarlierLeaveTheOthersAsTheyAre) {
   EXPECT_TRUE(at_different_steps);
 }
 
-TEST_P(BatchedSearchTest, WeightsAreThoseOfTeacherForcingOnTheTranslation) {
+TEST_P(BatchedTranslateTest, WeightsAreThoseOfTeacherForcingOnTheTranslation) {
   TestModel model = Model(/*target_words=*/37, 2);
   const std::vector<Ids> sources = Sources(20, 12);
   for (const int beam : {1, 5}) {
     const std::vector<Translation> found =
-        model.Translate(sources, {.beam = beam});
+        model.Translate(sources, Options(beam));
     for (size_t i = 0; i < sources.size(); ++i) {
       EncodedPair pair = {sources[i], found[i].ids};
       if (found[i].finished) pair.target.push_back(Vocabulary::kEnd);
       Tape<float> tape;
       Forward<float> forward(tape, model.store(), nullptr);
       forward.BeginStep();
-      std::vector<Var<float>> weights;
       const Batch batch =
           MakeBatch(absl::MakeConstSpan(&pair, 1), {0}, tape.arena());
-      model.model().TeacherForced(forward, batch, &weights);
+      const Var<float> weights = MemoryAlignment(
+          model.model().Run(forward, batch, {.want_maps = true}).maps);
       std::vector<float> expected;
-      for (const Var<float>& row : weights) {
-        expected.insert(expected.end(), row.data(), row.data() + row.size());
+      if (weights.has_value()) {
+        expected.assign(weights.data(), weights.data() + weights.size());
       }
       ASSERT_EQ(found[i].weights.size(), expected.size());
       for (size_t j = 0; j < expected.size(); ++j) {
@@ -392,21 +422,20 @@ TEST_P(BatchedSearchTest, WeightsAreThoseOfTeacherForcingOnTheTranslation) {
   }
 }
 
-TEST(SearchTest, NoWordsAllowedMakeAnEmptyTranslation) {
+TEST(TranslateTest, NoWordsAllowedMakeAnEmptyTranslation) {
   TestModel model("embedding: 5 hidden: 6", "dot {}", "embedding: 5 hidden: 6",
                   /*target_words=*/9, 1);
-  const Translation found =
-      model.Translate({{4, 3}}, {.length_factor = 0, .extra_length = 0})[0];
+  const Translation found = model.Translate({{4, 3}}, Options(1, 0, 0))[0];
   EXPECT_THAT(found.ids, IsEmpty());
   EXPECT_THAT(found.weights, IsEmpty());
   EXPECT_FALSE(found.finished);
 }
 
-TEST(SearchTest, AWarmSearchAllocatesAsMuchForFewStepsAsForMany) {
+TEST(TranslateTest, AWarmSearchAllocatesAsMuchForFewStepsAsForMany) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   TestModel model("embedding: 5 hidden: 6", "additive {}",
                   "embedding: 5 hidden: 6", /*target_words=*/9, 1);
-  model.store().value(model.model().output_bias())[Vocabulary::kEnd] = -1e3f;
+  model.ForbidEnd();
   const std::vector<Ids> sources = Sources(10, 6);
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);
@@ -415,73 +444,27 @@ TEST(SearchTest, AWarmSearchAllocatesAsMuchForFewStepsAsForMany) {
     // Twice for warmth.
     for (const int words : {50, 50, 5, 50}) {
       const int64_t before = AllocationCount();
-      Search(model.model(), forward, sources,
-             {.beam = beam, .length_factor = 0, .extra_length = words});
+      TranslateIds({{&model.model(), &forward}}, sources,
+                   Options(beam, 0, words), /*want_weights=*/true);
       allocations.push_back(AllocationCount() - before);
     }
     EXPECT_EQ(allocations[2], allocations[3]);
-    // Ids and weights of each translation, and what is made once.
-    EXPECT_LE(allocations[3], 2 * 10 + 10);
+    // Each source's list of one translation, its ids and its weights, and what
+    // is made once.
+    EXPECT_LE(allocations[3], 4 * 10 + 20);
   }
 }
 
-TEST(SearchTest, RecordsNothing) {
+TEST(TranslateTest, RecordsNothing) {
   TestModel model("embedding: 5 hidden: 6", "additive {}",
                   "embedding: 5 hidden: 6", /*target_words=*/9, 1);
   GradientSlab<float> gradients(model.store());
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), &gradients);
-  Search(model.model(), forward, {{4, 5, 3}}, {});
+  TranslateIds({{&model.model(), &forward}}, {{{4, 5, 3}}}, SearchConfig(),
+               /*want_weights=*/true);
   EXPECT_EQ(tape.records(), 0);
   EXPECT_TRUE(tape.recording());
-}
-
-TEST(OverfitTest, ATinyModelLearnsItsSentences) {
-  TestModel model("embedding: 16 hidden: 24", "additive {}",
-                  "embedding: 16 hidden: 24", /*target_words=*/16, 1);
-  std::vector<EncodedPair> pairs;
-  std::vector<int64_t> examples;
-  std::vector<Ids> sources = Sources(8, 7);
-  for (int32_t i = 0; i < 8; ++i) {
-    // The source backwards, in other words, after a word of its own.
-    sources[i].insert(sources[i].begin(), 4 + i);
-    EncodedPair pair = {sources[i], {}};
-    for (size_t t = sources[i].size() - 1; t-- > 0;) {
-      pair.target.push_back(4 + (sources[i][t] - 4) % 12);
-    }
-    pair.target.push_back(Vocabulary::kEnd);
-    pairs.push_back(pair);
-    examples.push_back(i);
-  }
-  GradientSlab<float> gradients(model.store());
-  WorkerPool pool(1);
-  OptimizerRegistry optimizers;
-  RegisterBuiltInOptimizers(optimizers);
-  const auto optimizer = optimizers.Create(OptimizerConfig(), model.store());
-  Tape<float> tape;
-  Forward<float> forward(tape, model.store(), &gradients);
-  double loss = 0;
-  for (int step = 0; step < 200; ++step) {
-    forward.BeginStep();
-    const Batch batch = MakeBatch(pairs, examples, tape.arena());
-    const Var<float> readouts =
-        model.model().TeacherForced(forward, batch, nullptr);
-    const Var<float> sums[] = {LinearCrossEntropy(
-        readouts.WithShape({readouts.rows(), readouts.cols()}),
-        forward[model.model().output_weight()],
-        forward[model.model().output_bias()], batch.target,
-        {.ignore_id = Vocabulary::kPad})};
-    const double seeds[] = {1.0 / 8};
-    loss = static_cast<double>(sums[0].item()) / 8;
-    forward.Backward(sums, seeds);
-    optimizer->Update({.learning_rate = 0.01, .gradient = gradients.values()},
-                      pool);
-  }
-  EXPECT_LT(loss, 0.05);
-  for (const EncodedPair& pair : pairs) {
-    Ids expected(pair.target.begin(), pair.target.end() - 1);
-    EXPECT_EQ(model.Translate({pair.source}, {})[0].ids, expected);
-  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The best continuations against a sort of all of them.
-#include "seq2seq/continuations.h"
+#include "seq2seq/search/continuations.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +18,7 @@ namespace regard {
 namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+constexpr int32_t kExcluded[] = {Vocabulary::kPad, Vocabulary::kBegin};
 
 // All continuations, sorted.
 std::vector<Continuation> Sorted(const std::vector<double>& so_far,
@@ -30,7 +31,10 @@ std::vector<Continuation> Sorted(const std::vector<double>& so_far,
   std::vector<Continuation> all;
   for (int32_t beam = 0; beam < beams; ++beam) {
     for (int32_t id = 0; id < vocabulary; ++id) {
-      if (id == Vocabulary::kPad || id == Vocabulary::kBegin) continue;
+      if (id == Vocabulary::kPad || id == Vocabulary::kBegin ||
+          log_probabilities.array()(beam, id) == kMinusInfinity) {
+        continue;
+      }
       all.push_back({so_far[beam] + static_cast<double>(
                                         log_probabilities.array()(beam, id)),
                      beam, id});
@@ -49,9 +53,10 @@ void ExpectBest(int most, const std::vector<double>& so_far,
   const size_t vocabulary = logits.size() / so_far.size();
   Arena arena;
   BestContinuations best(most, static_cast<int64_t>(vocabulary), arena);
+  best.Clear(kExcluded);
   for (size_t beam = 0; beam < so_far.size(); ++beam) {
-    best.Add(static_cast<int32_t>(beam), so_far[beam],
-             logits.data() + beam * vocabulary);
+    best.AddLogits(static_cast<int32_t>(beam), so_far[beam],
+                   logits.data() + beam * vocabulary);
   }
   std::vector<Continuation> expected = Sorted(so_far, logits);
   expected.resize(std::min(expected.size(), static_cast<size_t>(most)));
@@ -106,7 +111,7 @@ TEST(BestContinuationsTest, PaddingAndBeginAreNeverChosen) {
   ExpectBest(1, {0}, logits);
 }
 
-TEST(BestContinuationsTest, AnImpossibleWordIsChosenLast) {
+TEST(BestContinuationsTest, AnImpossibleIdIsNotChosen) {
   std::vector<float> logits(70, kMinusInfinity);
   logits[66] = 1;
   logits[5] = 0;
@@ -121,14 +126,43 @@ TEST(BestContinuationsTest, ProbabilitiesAreASoftmax) {
   }
   Arena arena;
   BestContinuations best(2, 5, arena);
-  best.Add(/*beam=*/7, /*so_far=*/-2, logits.data());
+  best.AddLogits(/*beam=*/7, /*so_far=*/-2, logits.data());
   ASSERT_EQ(best.best().size(), 2);
   EXPECT_EQ(best.best()[0].id, 4);
   EXPECT_EQ(best.best()[0].beam, 7);
   EXPECT_NEAR(best.best()[0].log_probability, -2 + std::log(0.5), 1e-6);
   EXPECT_EQ(best.best()[1].id, 3);
-  best.Clear();
+  best.Clear({});
   EXPECT_TRUE(best.best().empty());
+}
+
+TEST(BestContinuationsTest, LogProbabilitiesAreTakenAsTheyAre) {
+  Arena arena;
+  BestContinuations best(2, 3, arena);
+  const float log_probabilities[] = {-3, -1, -2};
+  best.AddLogProbabilities(/*beam=*/1, /*so_far=*/-10, log_probabilities);
+  ASSERT_EQ(best.best().size(), 2);
+  EXPECT_EQ(best.best()[0].id, 1);
+  EXPECT_EQ(best.best()[0].log_probability, -11);
+  EXPECT_EQ(best.best()[1].id, 2);
+}
+
+TEST(BestContinuationsTest, ARowWithoutNumbersHasNone) {
+  Arena arena;
+  BestContinuations best(2, 3, arena);
+  const std::vector<float> nan(3, std::numeric_limits<float>::quiet_NaN());
+  best.AddLogits(0, 0, nan.data());
+  const std::vector<float> impossible(3, kMinusInfinity);
+  best.AddLogits(1, 0, impossible.data());
+  EXPECT_TRUE(best.best().empty());
+}
+
+TEST(LogNormalizerTest, IsTheLogSoftmax) {
+  const float logits[] = {1, 2, 3};
+  const LogNormalizer normalizer = NormalizerOf(logits, 3);
+  const double sum = std::exp(-2) + std::exp(-1) + 1;
+  EXPECT_NEAR(normalizer(1), -2 - std::log(sum), 1e-6);
+  EXPECT_NEAR(normalizer(3), -std::log(sum), 1e-6);
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
 // Greedy search and a beam of 5, many sentences together and each alone; one
 // thread. Sentences do not end before their length.
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
@@ -13,9 +11,10 @@
 #include "benchmark/benchmark.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/search.h"
+#include "seq2seq/encoder_decoder.h"
+#include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
-#include "seq2seq/seq2seq_model.h"
+#include "seq2seq/translator.h"
 #include "seq2seq/vocabulary.h"
 
 namespace regard {
@@ -29,25 +28,26 @@ class RandomModel {
     RegisterBuiltInScores(scorers);
     Attention attention;
     attention.mutable_additive();
-    Encoder encoder;
+    RecurrentEncoderConfig encoder;
     encoder.set_embedding(width);
     encoder.set_hidden(width);
-    Decoder decoder;
+    RecurrentDecoderConfig decoder;
     decoder.set_embedding(width);
     decoder.set_hidden(width);
-    model_ = std::make_unique<Seq2SeqModel<float>>(
+    model_ = MakeRecurrentModel<float>(
         encoder, decoder, attention, scorers,
-        Seq2SeqModel<float>::Widths{vocabulary, vocabulary}, store_.Root());
+        {.source = vocabulary, .target = vocabulary}, store_.Root());
     store_.Finalize(1);
-    store_.value(model_->output_bias())[Vocabulary::kEnd] = -1e4f;
+    store_.value(*store_.FindByName("decoder.output.bias"))[Vocabulary::kEnd] =
+        -1e4f;
   }
 
-  const Seq2SeqModel<float>& operator*() const { return *model_; }
+  const EncoderDecoder<float>& model() const { return model_; }
   const ParameterStore<float>& store() const { return store_; }
 
  private:
   ParameterStore<float> store_;
-  std::unique_ptr<Seq2SeqModel<float>> model_;
+  EncoderDecoder<float> model_;
 };
 
 // Arguments: sentences, beam, width, vocabulary; of 20 ids each.
@@ -65,13 +65,15 @@ void Translations(benchmark::State& state) {
                            at++, vocabulary - Vocabulary::kReserved)));
     }
   }
+  SearchConfig search;
+  search.set_beam(static_cast<int>(state.range(1)));
+  search.set_max_length_ratio(1);
+  search.set_max_length(0);
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), /*gradients=*/nullptr);
   for (auto unused : state) {
-    benchmark::DoNotOptimize(Search(*model, forward, sources,
-                                    {.beam = static_cast<int>(state.range(1)),
-                                     .length_factor = 1,
-                                     .extra_length = 0}));
+    benchmark::DoNotOptimize(TranslateIds({{&model.model(), &forward}}, sources,
+                                          search, /*want_weights=*/true));
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }

@@ -1,0 +1,137 @@
+// The state of a decoder between two calls of Advance(), and the cache that
+// keeps it when the tape is rewound.
+#ifndef SEQ2SEQ_DECODER_STATE_H_
+#define SEQ2SEQ_DECODER_STATE_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/arena.h"
+#include "autodiff/tape.h"
+#include "seq2seq/known_rows.h"
+
+namespace regard {
+
+// A list of slots, each of one kind:
+//
+//   per source  [sources, ..]: prepared keys, a fixed context
+//   per row     [rows, ..]: a recurrent state, attention weights so far
+//   growing     [rows, .., positions, width]: keys and values
+//
+// A decoder numbers its slots; those that it does not use stay empty. A row is
+// a hypothesis: row r belongs to source r / rows_per_source(). There is one row
+// a source at first, and as many as the beam is wide later.
+//
+// The values are on a tape, and gradients pass through them. Movable; the slots
+// are in the tape's arena.
+template <typename T>
+class DecoderState {
+ public:
+  enum class Kind : uint8_t { kSource, kRow, kGrowing };
+  struct Slot {
+    Kind kind = Kind::kRow;
+    Var<T> value;
+  };
+
+  // An empty state, for Begin().
+  DecoderState(Tape<T>& tape, int64_t sources, int num_slots);
+
+  DecoderState(DecoderState&&) = default;
+  DecoderState& operator=(DecoderState&&) = default;
+
+  int64_t sources() const { return sources_; }
+  int64_t rows() const { return sources_ * rows_per_source_; }
+  int64_t rows_per_source() const { return rows_per_source_; }
+  // Ids that Advance() has read so far, the same for all rows.
+  int64_t position() const { return position_; }
+  // Valid positions of each source's memory, [sources]; empty: all.
+  absl::Span<const int32_t> lengths() const { return lengths_; }
+
+  // The value of a slot; empty if it was never set.
+  Var<T> operator[](int slot) const {
+    return slots_[static_cast<size_t>(slot)].value;
+  }
+  absl::Span<const Slot> slots() const { return slots_; }
+
+  // The leading extent of `value` is sources() or rows(). An empty `value` is
+  // ignored.
+  void SetSource(int slot, Var<T> value);
+  void SetRow(int slot, Var<T> value);
+  // Appends `part` [rows, .., positions, width] to a growing slot, along the
+  // last axis but one. Returns the whole. Empty extents are legal.
+  Var<T> Append(int slot, Var<T> part);
+
+  // Called by Advance() when it has read `count` ids of each row.
+  void Move(int64_t count) { position_ += count; }
+
+  void set_lengths(absl::Span<const int32_t> lengths);
+
+  // Rows that depend on an id alone, each computed once. Null unless a search
+  // keeps the state.
+  KnownRows<T>* known_rows() const { return known_rows_; }
+
+ private:
+  template <typename U>
+  friend class DecoderCache;
+
+  void Set(int slot, Kind kind, int64_t leading, Var<T> value);
+
+  int64_t sources_;
+  int64_t rows_per_source_ = 1;
+  int64_t position_ = 0;
+  absl::Span<const int32_t> lengths_;
+  absl::Span<Slot> slots_;
+  KnownRows<T>* known_rows_ = nullptr;
+};
+
+// A decoder's state in storage of its own, so that the tape can be rewound
+// after each step of a search. No gradient passes through it.
+template <typename T>
+class DecoderCache {
+ public:
+  // Copies `state`, whose rows will be at most `max_rows`. `vocabulary` is the
+  // number of ids. The storage is of `arena`.
+  DecoderCache(const DecoderState<T>& state, int64_t max_rows,
+               int64_t vocabulary, Arena& arena);
+
+  // Row i becomes what row rows[i] of `state` is. Each source has
+  // `rows_per_source` rows from now on, which come from one source; sources
+  // that no row comes from are dropped. `state` is a View() that advanced.
+  void Gather(const DecoderState<T>& state, absl::Span<const int32_t> rows,
+              int64_t rows_per_source);
+
+  // The state as constants of `tape`. Valid until the next Gather().
+  DecoderState<T> View(Tape<T>& tape);
+
+ private:
+  struct Slot {
+    typename DecoderState<T>::Kind kind;
+    T* data = nullptr;     // null: the slot is empty
+    int64_t capacity = 0;  // elements
+    // Of one row, or source.
+    Shape shape;
+  };
+
+  void Keep(const typename DecoderState<T>::Slot& from,
+            absl::Span<const int32_t> rows, Slot* slot);
+  void CompactSources(const DecoderState<T>& state,
+                      absl::Span<const int32_t> rows);
+
+  Arena& arena_;
+  int64_t max_rows_;
+  int64_t sources_;
+  int64_t rows_per_source_;
+  int64_t position_;
+  absl::Span<int32_t> lengths_;
+  absl::Span<Slot> slots_;
+  KnownRows<T> known_rows_;
+};
+
+extern template class DecoderState<float>;
+extern template class DecoderState<double>;
+extern template class DecoderCache<float>;
+extern template class DecoderCache<double>;
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_DECODER_STATE_H_

@@ -1,0 +1,172 @@
+// Slots of every kind, and what of them outlives a rewind of the tape.
+#include "seq2seq/decoder_state.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/arena.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/tape.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+enum Slot { kKeys, kValues, kHidden, kUnused, kCache, kNumSlots };
+
+// Three sources of one row; keys and values share their storage.
+DecoderState<float> Begin(Tape<float>& tape,
+                          absl::Span<const int32_t> lengths) {
+  DecoderState<float> state(tape, /*sources=*/3, kNumSlots);
+  const Var<float> keys = tape.Constant({3, 2, 1}, {1, 2, 3, 4, 5, 6});
+  state.SetSource(kKeys, keys);
+  state.SetSource(kValues, keys.WithShape({3, 2}));
+  state.SetRow(kHidden, tape.Constant({3, 2}, {10, 11, 20, 21, 30, 31}));
+  state.set_lengths(lengths);
+  return state;
+}
+
+constexpr int32_t kLengths[] = {2, 1, 2};
+
+TEST(DecoderStateTest, BeginsWithOneRowForEachSource) {
+  Tape<float> tape;
+  const DecoderState<float> state = Begin(tape, kLengths);
+  EXPECT_EQ(state.sources(), 3);
+  EXPECT_EQ(state.rows(), 3);
+  EXPECT_EQ(state.position(), 0);
+  EXPECT_FALSE(state[kUnused].has_value());
+  EXPECT_THAT(state.lengths(), ElementsAre(2, 1, 2));
+  EXPECT_EQ(state.known_rows(), nullptr);
+}
+
+TEST(DecoderStateTest, AppendJoinsPositionsAndPassesGradients) {
+  Tape<double> tape;
+  DecoderState<double> state(tape, /*sources=*/2, /*num_slots=*/1);
+  const std::vector<double> first = {1, 2};
+  const std::vector<double> second = {3, 4, 5, 6};
+  const Var<double> a = tape.Input({2, 1, 1}, first);
+  const Var<double> b = tape.Input({2, 2, 1}, second);
+  EXPECT_EQ(state.Append(0, a).shape(), Shape({2, 1, 1}));
+  const Var<double> whole = state.Append(0, b);
+  EXPECT_EQ(whole.shape(), Shape({2, 3, 1}));
+  EXPECT_THAT(whole.span(), ElementsAre(1, 3, 4, 2, 5, 6));
+  tape.Backward(Sum(whole));
+  EXPECT_EQ(a.grad().sum(), 2);
+  EXPECT_EQ(b.grad().sum(), 4);
+}
+
+TEST(DecoderStateDeathTest, RefusesOtherExtents) {
+  Tape<float> tape;
+  DecoderState<float> state = Begin(tape, {});
+  EXPECT_DEATH(state.SetRow(kHidden, tape.Full({4, 2}, 0)), "\\[4, 2\\]");
+  EXPECT_DEATH(state.SetSource(kKeys, tape.Full({2, 2}, 0)), "3 sources");
+  EXPECT_DEATH(state.set_lengths({1, 2}), "2 lengths of 3 sources");
+}
+
+TEST(DecoderCacheTest, IsTheStateThatItCopied) {
+  Tape<float> tape;
+  Arena arena;
+  const Tape<float>::Mark mark = tape.Save();
+  DecoderCache<float> cache(Begin(tape, kLengths), 6, 10, arena);
+  tape.Rewind(mark);
+  tape.Full({100}, -1);
+  const DecoderState<float> view = cache.View(tape);
+  EXPECT_EQ(view.rows(), 3);
+  EXPECT_THAT(view[kKeys].span(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(view[kHidden].span(), ElementsAre(10, 11, 20, 21, 30, 31));
+  EXPECT_THAT(view.lengths(), ElementsAre(2, 1, 2));
+  EXPECT_FALSE(view[kUnused].has_value());
+  EXPECT_FALSE(view[kCache].has_value());
+  EXPECT_NE(view.known_rows(), nullptr);
+  // Keys and values are still one array.
+  EXPECT_EQ(view[kKeys].data(), view[kValues].data());
+}
+
+TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
+  Tape<float> tape;
+  Arena arena;
+  DecoderCache<float> cache(Begin(tape, kLengths), 4, 10, arena);
+  DecoderState<float> state = cache.View(tape);
+  state.Append(kCache, tape.Constant({3, 1, 2}, {1, 2, 3, 4, 5, 6}));
+  state.Move(1);
+  // The last source takes the place of the first; two rows each.
+  cache.Gather(state, {2, 2, 1, 1}, 2);
+  DecoderState<float> view = cache.View(tape);
+  EXPECT_EQ(view.sources(), 2);
+  EXPECT_EQ(view.rows_per_source(), 2);
+  EXPECT_EQ(view.position(), 1);
+  EXPECT_THAT(view.lengths(), ElementsAre(2, 1));
+  EXPECT_EQ(view[kKeys].shape(), Shape({2, 2, 1}));
+  EXPECT_THAT(view[kKeys].span(), ElementsAre(5, 6, 3, 4));
+  EXPECT_THAT(view[kValues].span(), ElementsAre(5, 6, 3, 4));
+  EXPECT_THAT(view[kHidden].span(),
+              ElementsAre(30, 31, 30, 31, 20, 21, 20, 21));
+  EXPECT_EQ(view[kCache].shape(), Shape({4, 1, 2}));
+  EXPECT_THAT(view[kCache].span(), ElementsAre(5, 6, 5, 6, 3, 4, 3, 4));
+  // A second step: hidden changes, and the history of each row is its own.
+  view.SetRow(kHidden, tape.Constant({4, 1}, {1, 2, 3, 4}));
+  view.Append(kCache, tape.Constant({4, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7}));
+  view.Move(1);
+  cache.Gather(view, {3, 2}, 2);
+  const DecoderState<float> last = cache.View(tape);
+  EXPECT_EQ(last.sources(), 1);
+  EXPECT_EQ(last.position(), 2);
+  EXPECT_THAT(last[kKeys].span(), ElementsAre(3, 4));
+  EXPECT_THAT(last[kHidden].span(), ElementsAre(4, 3));
+  EXPECT_EQ(last[kCache].shape(), Shape({2, 2, 2}));
+  EXPECT_THAT(last[kCache].span(), ElementsAre(3, 4, 6, 7, 3, 4, 4, 5));
+}
+
+TEST(DecoderCacheTest, ASlotThatAStepLeftAloneIsGatheredAllTheSame) {
+  Tape<float> tape;
+  Arena arena;
+  DecoderCache<float> cache(Begin(tape, {}), 6, 10, arena);
+  const DecoderState<float> state = cache.View(tape);
+  cache.Gather(state, {0, 0, 1, 1, 2, 2}, 2);
+  const DecoderState<float> view = cache.View(tape);
+  EXPECT_THAT(view[kHidden].span(),
+              ElementsAre(10, 11, 10, 11, 20, 21, 20, 21, 30, 31, 30, 31));
+  EXPECT_TRUE(view.lengths().empty());
+}
+
+TEST(DecoderCacheTest, GrowsPositionAfterPosition) {
+  Tape<float> tape;
+  Arena arena;
+  DecoderCache<float> cache(DecoderState<float>(tape, 1, kNumSlots), 3, 10,
+                            arena);
+  cache.Gather(cache.View(tape), {0, 0, 0}, 3);
+  const Tape<float>::Mark mark = tape.Save();
+  for (int step = 0; step < 50; ++step) {
+    DecoderState<float> state = cache.View(tape);
+    const auto now = static_cast<float>(step);
+    state.Append(kCache, tape.Constant({3, 1, 1}, {now, 100 + now, 200 + now}));
+    state.Move(1);
+    cache.Gather(state, {1, 0, 2}, 3);
+    tape.Rewind(mark);
+  }
+  const DecoderState<float> view = cache.View(tape);
+  ASSERT_EQ(view[kCache].shape(), Shape({3, 50, 1}));
+  for (int step = 0; step < 50; ++step) {
+    // Rows 0 and 1 change places after each step.
+    const int other = (50 - step) % 2 == 1 ? 100 : 0;
+    EXPECT_EQ(view[kCache].data()[step], static_cast<float>(step + other));
+    EXPECT_EQ(view[kCache].data()[100 + step], static_cast<float>(200 + step));
+  }
+}
+
+TEST(DecoderCacheDeathTest, RefusesWhatItHasNoRoomFor) {
+  Tape<float> tape;
+  Arena arena;
+  DecoderCache<float> cache(Begin(tape, {}), 3, 10, arena);
+  const DecoderState<float> state = cache.View(tape);
+  EXPECT_DEATH(cache.Gather(state, {0, 0, 1, 1}, 2), "4 rows, at most 3");
+  EXPECT_DEATH(cache.Gather(state, {0, 1, 2}, 2), "2 rows a source");
+  EXPECT_DEATH(cache.Gather(state, {0, 0}, 1), "cannot become source 0");
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,60 @@
+// A sequence-to-sequence model: an encoder of ids and a decoder.
+#ifndef SEQ2SEQ_ENCODER_DECODER_H_
+#define SEQ2SEQ_ENCODER_DECODER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "attention/attention.pb.h"
+#include "attention/scorer_registry.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "seq2seq/batch.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/encoder.h"
+#include "seq2seq/seq2seq.pb.h"
+
+namespace regard {
+
+// Sizes of the vocabularies.
+struct VocabularySizes {
+  int64_t source;
+  int64_t target;
+};
+
+template <typename T>
+struct EncoderDecoder {
+  std::unique_ptr<Encoder<T>> encoder;
+  std::unique_ptr<Decoder<T>> decoder;
+
+  // Teacher forcing: reads the whole target input of a batch. The readout is
+  // [batch, target time, width].
+  DecoderOutput<T> Run(Forward<T>& forward, const Batch& batch,
+                       const AdvanceOptions& options = {}) const;
+};
+
+// A recurrent encoder and decoder. The configs have passed ValidateSeq2Seq();
+// `attention` is read if the decoder's context is ATTENTION. Parameters are
+// "encoder.*", "decoder.*" and "attention.*" in `parameters`.
+template <typename T>
+EncoderDecoder<T> MakeRecurrentModel(const RecurrentEncoderConfig& encoder,
+                                     const RecurrentDecoderConfig& decoder,
+                                     const Attention& attention,
+                                     const ScorerRegistry& scorers,
+                                     const VocabularySizes& vocabularies,
+                                     const ParameterScope<T>& parameters);
+
+extern template struct EncoderDecoder<float>;
+extern template struct EncoderDecoder<double>;
+extern template EncoderDecoder<float> MakeRecurrentModel(
+    const RecurrentEncoderConfig&, const RecurrentDecoderConfig&,
+    const Attention&, const ScorerRegistry&, const VocabularySizes&,
+    const ParameterScope<float>&);
+extern template EncoderDecoder<double> MakeRecurrentModel(
+    const RecurrentEncoderConfig&, const RecurrentDecoderConfig&,
+    const Attention&, const ScorerRegistry&, const VocabularySizes&,
+    const ParameterScope<double>&);
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_ENCODER_DECODER_H_

@@ -1,0 +1,103 @@
+#include "seq2seq/output_head.h"
+
+#include <algorithm>
+
+#include "autodiff/ops/linear.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+Var<T> OutputHead<T>::Loss(Forward<T>& forward, Var<T> readout,
+                           absl::Span<const int32_t> targets,
+                           double label_smoothing) const {
+  return CrossEntropy(
+      Logits(forward, readout), targets,
+      {.label_smoothing = label_smoothing, .ignore_id = special_ids().pad});
+}
+
+template <typename T>
+LinearHead<T>::LinearHead(const ParameterScope<T>& scope, int64_t inputs,
+                          int64_t vocabulary, Initialization initialization)
+    : vocabulary_(vocabulary) {
+  const LinearLayer<T> layer(scope, inputs, vocabulary,
+                             {.initialization = initialization});
+  weight_ = layer.weight();
+  bias_ = layer.bias();
+}
+
+template <typename T>
+LinearHead<T>::LinearHead(const ParameterScope<T>& scope,
+                          Parameter<T> embedding)
+    : vocabulary_(scope.store().info(embedding).shape[0]), weight_(embedding) {
+  scope.Alias("weight", embedding);
+}
+
+template <typename T>
+Var<T> LinearHead<T>::Bias(Forward<T>& forward) const {
+  return bias_.has_value() ? forward[bias_] : Var<T>();
+}
+
+template <typename T>
+Var<T> LinearHead<T>::Logits(Forward<T>& forward, Var<T> readout) const {
+  return Linear(readout, forward[weight_], Bias(forward));
+}
+
+template <typename T>
+Var<T> LinearHead<T>::Loss(Forward<T>& forward, Var<T> readout,
+                           absl::Span<const int32_t> targets,
+                           double label_smoothing) const {
+  return LinearCrossEntropy(readout.WithShape({readout.rows(), readout.cols()}),
+                            forward[weight_], Bias(forward), targets,
+                            {.label_smoothing = label_smoothing,
+                             .ignore_id = this->special_ids().pad});
+}
+
+template <typename T>
+TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
+                        Var<T> readout, absl::Span<const int32_t> targets) {
+  // Logits of a block: 4 MB in float, and at least a row.
+  constexpr int64_t kBlockElements = int64_t{1} << 20;
+  Tape<T>& tape = forward.tape();
+  REGARD_CHECK(!readout.needs_grad()) << "the readout is recorded";
+  REGARD_CHECK_EQ(readout.rows(), static_cast<int64_t>(targets.size()));
+  const int32_t pad = head.special_ids().pad;
+  const int64_t rows = readout.rows();
+  const int64_t width = readout.cols();
+  const int64_t block =
+      std::max<int64_t>(1, kBlockElements / head.vocabulary());
+  TokenScores scores;
+  for (int64_t first = 0; first < rows; first += block) {
+    const int64_t count = std::min(block, rows - first);
+    const typename Tape<T>::Mark mark = tape.Save();
+    const auto of_block =
+        targets.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+    const Var<T> logits =
+        head.Logits(forward, tape.Leaf(readout.data() + first * width,
+                                       /*grad=*/nullptr, {count, width}));
+    scores.loss += static_cast<double>(
+        CrossEntropy(logits, of_block, {.ignore_id = pad}).item());
+    for (int64_t row = 0; row < count; ++row) {
+      const int32_t target = of_block[static_cast<size_t>(row)];
+      if (target == pad) continue;
+      const T* const of_row = logits.data() + row * logits.cols();
+      const auto best =
+          std::max_element(of_row, of_row + logits.cols()) - of_row;
+      scores.correct += best == target;
+      ++scores.count;
+    }
+    tape.Rewind(mark);
+  }
+  return scores;
+}
+
+template class OutputHead<float>;
+template class OutputHead<double>;
+template class LinearHead<float>;
+template class LinearHead<double>;
+template TokenScores ScoreTokens(const OutputHead<float>&, Forward<float>&,
+                                 Var<float>, absl::Span<const int32_t>);
+template TokenScores ScoreTokens(const OutputHead<double>&, Forward<double>&,
+                                 Var<double>, absl::Span<const int32_t>);
+
+}  // namespace regard

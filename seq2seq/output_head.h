@@ -1,0 +1,95 @@
+// The output head of a decoder: from readouts to token ids.
+#ifndef SEQ2SEQ_OUTPUT_HEAD_H_
+#define SEQ2SEQ_OUTPUT_HEAD_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/ops/loss.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/linear.h"
+#include "nn/parameters.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+
+// The ids that generation treats apart; -1 where there is none.
+struct SpecialIds {
+  int32_t begin = Vocabulary::kBegin;  // the first id read; never generated
+  int32_t end = Vocabulary::kEnd;      // ends a hypothesis
+  int32_t pad = Vocabulary::kPad;      // never generated, nor counted in a loss
+};
+
+template <typename T>
+class OutputHead {
+ public:
+  virtual ~OutputHead() = default;
+
+  virtual int64_t vocabulary() const = 0;
+  virtual SpecialIds special_ids() const { return {}; }
+
+  // readout [.., width] -> unnormalised log-probabilities [.., vocabulary].
+  virtual Var<T> Logits(Forward<T>& forward, Var<T> readout) const = 0;
+
+  // The cross-entropy of `targets`, one for each readout, in nats; summed over
+  // those that are not special_ids().pad.
+  virtual Var<T> Loss(Forward<T>& forward, Var<T> readout,
+                      absl::Span<const int32_t> targets,
+                      double label_smoothing) const;
+};
+
+// Logits W x + b.
+template <typename T>
+class LinearHead : public OutputHead<T> {
+ public:
+  // Parameters "weight" [vocabulary, inputs] and "bias" [vocabulary].
+  LinearHead(const ParameterScope<T>& scope, int64_t inputs, int64_t vocabulary,
+             Initialization initialization);
+  // Shares the weight [vocabulary, inputs] of an embedding (Press and Wolf,
+  // "Using the output embedding to improve language models", 2017): "weight" is
+  // its second name. There is no bias.
+  LinearHead(const ParameterScope<T>& scope, Parameter<T> embedding);
+
+  int64_t vocabulary() const override { return vocabulary_; }
+  Var<T> Logits(Forward<T>& forward, Var<T> readout) const override;
+  // By blocks of rows: the logits never exist in full.
+  Var<T> Loss(Forward<T>& forward, Var<T> readout,
+              absl::Span<const int32_t> targets,
+              double label_smoothing) const override;
+
+ private:
+  Var<T> Bias(Forward<T>& forward) const;
+
+  int64_t vocabulary_;
+  Parameter<T> weight_;
+  Parameter<T> bias_;  // absent if the weight is shared
+};
+
+// How well targets are predicted.
+struct TokenScores {
+  double loss = 0;      // cross-entropy, summed, in nats
+  int64_t correct = 0;  // targets whose logit is the greatest
+  int64_t count = 0;    // targets that are not padding
+};
+
+// Without label smoothing, by blocks of rows: memory is bounded whatever the
+// number of rows. `readout` is on a tape that records nothing.
+template <typename T>
+TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
+                        Var<T> readout, absl::Span<const int32_t> targets);
+
+extern template class OutputHead<float>;
+extern template class OutputHead<double>;
+extern template class LinearHead<float>;
+extern template class LinearHead<double>;
+extern template TokenScores ScoreTokens(const OutputHead<float>&,
+                                        Forward<float>&, Var<float>,
+                                        absl::Span<const int32_t>);
+extern template TokenScores ScoreTokens(const OutputHead<double>&,
+                                        Forward<double>&, Var<double>,
+                                        absl::Span<const int32_t>);
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_OUTPUT_HEAD_H_

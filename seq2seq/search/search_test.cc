@@ -1,0 +1,499 @@
+// Search with decoders that are no recurrent networks: a bigram table against
+// all its sentences, and a decoder whose keys and values grow.
+#include "seq2seq/search/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/ops/softmax.h"
+#include "autodiff/random.h"
+#include "autodiff/tape.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/decoder_state.h"
+#include "seq2seq/memory.h"
+#include "seq2seq/search/search.pb.h"
+#include "seq2seq/testing/growing_decoder.h"
+#include "seq2seq/testing/n_gram_decoder.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Ids = std::vector<int32_t>;
+using Probabilities = std::vector<std::vector<double>>;
+
+constexpr int32_t kEnd = Vocabulary::kEnd;
+constexpr int32_t kA = 4;
+constexpr int32_t kB = 5;
+
+SearchConfig Parse(const std::string& text) {
+  SearchConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config))
+      << text;
+  return config;
+}
+
+// A decoder without parameters, with its tape.
+class Member {
+ public:
+  explicit Member(const Decoder<float>& decoder) : decoder_(decoder) {
+    none_.Finalize(0);
+    forward_.emplace(tape_, none_, nullptr);
+  }
+
+  SearchMember Of(const std::function<Memory<float>(Forward<float>&)>& encode) {
+    return {&decoder_, &*forward_, encode};
+  }
+  // Of `sources` sources without a memory.
+  SearchMember Of(int64_t sources) {
+    return Of([sources](Forward<float>&) {
+      return Memory<float>{.sources = sources};
+    });
+  }
+  Forward<float>& forward() { return *forward_; }
+
+ private:
+  const Decoder<float>& decoder_;
+  ParameterStore<float> none_;
+  Tape<float> tape_;
+  std::optional<Forward<float>> forward_;
+};
+
+// The table of two words: probabilities of <eos>, a and b after <bos>, a and b.
+Probabilities Table(const std::vector<std::vector<double>>& p) {
+  Probabilities table(6, {0, 0, 0, 1, 0, 0});
+  const int32_t after[] = {Vocabulary::kBegin, kA, kB};
+  for (size_t i = 0; i < 3; ++i) {
+    table[static_cast<size_t>(after[i])] = {0, 0, 0, p[i][0], p[i][1], p[i][2]};
+  }
+  return table;
+}
+
+const Probabilities kFirst =
+    Table({{0.1, 0.5, 0.4}, {0.3, 0.1, 0.6}, {0.23, 0.42, 0.35}});
+const Probabilities kSecond =
+    Table({{0.4, 0.2, 0.4}, {0.1, 0.7, 0.2}, {0.6, 0.1, 0.3}});
+
+std::vector<Hypothesis> SearchIn(
+    const std::vector<const Probabilities*>& tables, int64_t max_length,
+    const std::string& config) {
+  std::vector<std::unique_ptr<NGramDecoder>> decoders;
+  std::vector<std::unique_ptr<Member>> members;
+  std::vector<SearchMember> searched;
+  for (const Probabilities* table : tables) {
+    decoders.push_back(std::make_unique<NGramDecoder>(*table));
+    members.push_back(std::make_unique<Member>(*decoders.back()));
+    searched.push_back(members.back()->Of(1));
+  }
+  const SearchSource source = {.max_length = max_length};
+  return Search({.members = searched, .sources = {source}}, Parse(config))[0];
+}
+
+// The mean log-probability of a sentence in `tables`, <eos> included.
+double LogProbability(const std::vector<const Probabilities*>& tables,
+                      Ids ids) {
+  ids.push_back(kEnd);
+  double sum = 0;
+  for (const Probabilities* table : tables) {
+    int32_t last = Vocabulary::kBegin;
+    for (const int32_t id : ids) {
+      sum += std::log(
+          (*table)[static_cast<size_t>(last)][static_cast<size_t>(id)]);
+      last = id;
+    }
+  }
+  return sum / static_cast<double>(tables.size());
+}
+
+// All sentences of at most `longest` words, the best first.
+std::vector<Hypothesis> All(const std::vector<const Probabilities*>& tables,
+                            size_t longest, double alpha) {
+  std::vector<Ids> sentences = {{}};
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    if (sentences[i].size() == longest) continue;
+    for (const int32_t word : {kA, kB}) {
+      sentences.push_back(sentences[i]);
+      sentences.back().push_back(word);
+    }
+  }
+  std::vector<Hypothesis> all;
+  for (const Ids& ids : sentences) {
+    Hypothesis hypothesis;
+    hypothesis.ids = ids;
+    hypothesis.log_probability = LogProbability(tables, ids);
+    const double length = static_cast<double>(ids.size()) + 1;
+    hypothesis.score =
+        hypothesis.log_probability / std::pow((5 + length) / 6, alpha);
+    all.push_back(hypothesis);
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Hypothesis& a, const Hypothesis& b) {
+              return a.score > b.score;
+            });
+  return all;
+}
+
+void ExpectBest(const std::vector<const Probabilities*>& tables, double alpha) {
+  const std::vector<Hypothesis> expected = All(tables, 4, alpha);
+  // Wide enough for all sentences that live.
+  const std::vector<Hypothesis> found =
+      SearchIn(tables, /*max_length=*/5,
+               "beam: 64 n_best: 7 length_penalty: " + std::to_string(alpha));
+  ASSERT_EQ(found.size(), 7);
+  for (size_t i = 0; i < 7; ++i) {
+    EXPECT_TRUE(found[i].finished);
+    // Sentences of the same bigrams are equally good.
+    EXPECT_NEAR(found[i].score, expected[i].score, 1e-5);
+    EXPECT_NEAR(found[i].log_probability, LogProbability(tables, found[i].ids),
+                1e-5);
+    for (size_t j = 0; j < i; ++j) EXPECT_NE(found[i].ids, found[j].ids);
+    EXPECT_THAT(found[i].weights, IsEmpty());
+  }
+}
+
+TEST(NGramSearchTest, AWideBeamFindsTheBestOfAllSentences) {
+  for (const double alpha : {0.0, 0.6, 1.0, 4.0}) ExpectBest({&kFirst}, alpha);
+}
+
+TEST(NGramSearchTest, AnEnsembleFindsTheBestByItsMean) {
+  for (const double alpha : {0.0, 1.0}) {
+    ExpectBest({&kFirst, &kSecond}, alpha);
+  }
+  EXPECT_NE(All({&kFirst}, 4, 0)[0].ids, All({&kFirst, &kSecond}, 4, 0)[0].ids);
+}
+
+TEST(NGramSearchTest, GreedySearchTakesTheLikeliestIdEachTime) {
+  // a b a b ...: no end is ever the likeliest.
+  const Hypothesis found = SearchIn({&kFirst}, 5, "")[0];
+  EXPECT_THAT(found.ids, ElementsAre(kA, kB, kA, kB, kA));
+  EXPECT_FALSE(found.finished);
+  EXPECT_NEAR(found.log_probability, std::log(0.5 * 0.6 * 0.42 * 0.6 * 0.42),
+              1e-5);
+  EXPECT_EQ(found.num_choices(), 5);
+}
+
+TEST(NGramSearchTest, AsManyHypothesesLiveOnWhenOthersEnd) {
+  // <eos> and a are the best two at first, but b, the third, leads to a better
+  // sentence than a does.
+  const Probabilities table =
+      Table({{0.5, 0.3, 0.2}, {0.1, 0.9, 0}, {1, 0, 0}});
+  const std::vector<Hypothesis> found =
+      SearchIn({&table}, 20, "beam: 2 n_best: 2 length_penalty: 0");
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_THAT(found[0].ids, IsEmpty());
+  EXPECT_THAT(found[1].ids, ElementsAre(kB));
+  EXPECT_NEAR(found[1].log_probability, std::log(0.2), 1e-6);
+}
+
+TEST(NGramSearchTest, LengthsStayInTheirLimits) {
+  const Probabilities table =
+      Table({{0.9, 0.06, 0.04}, {0.8, 0.1, 0.1}, {0.7, 0.2, 0.1}});
+  EXPECT_THAT(SearchIn({&table}, 9, "")[0].ids, IsEmpty());
+  const Hypothesis longer = SearchIn({&table}, 9, "min_length: 3")[0];
+  EXPECT_THAT(longer.ids, ElementsAre(kA, kA, kA));
+  EXPECT_TRUE(longer.finished);
+  const Hypothesis cut = SearchIn({&table}, 2, "min_length: 3 beam: 2")[0];
+  EXPECT_EQ(cut.ids.size(), 2);
+  EXPECT_FALSE(cut.finished);
+}
+
+TEST(NGramSearchTest, WhereNothingIsPossibleAHypothesisStaysUnfinished) {
+  const Probabilities nowhere = Table({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}});
+  const Probabilities one = Table({{0, 1, 0}, {0, 0, 0}, {0, 0, 0}});
+  for (const char* config : {"", "beam: 3", "sampling {}"}) {
+    const std::vector<Hypothesis> none = SearchIn({&nowhere}, 9, config);
+    ASSERT_EQ(none.size(), 1);
+    EXPECT_THAT(none[0].ids, IsEmpty());
+    EXPECT_FALSE(none[0].finished);
+    const std::vector<Hypothesis> first = SearchIn({&one}, 9, config);
+    ASSERT_EQ(first.size(), 1);
+    EXPECT_THAT(first[0].ids, ElementsAre(kA));
+    EXPECT_FALSE(first[0].finished);
+  }
+}
+
+// Samples of sources 0 .. count - 1.
+std::vector<std::vector<Hypothesis>> Samples(int64_t count,
+                                             const std::string& config,
+                                             uint64_t first_key = 0) {
+  const NGramDecoder decoder(kFirst);
+  Member member(decoder);
+  std::vector<SearchSource> sources;
+  for (int64_t i = 0; i < count; ++i) {
+    sources.push_back(
+        {.max_length = 6, .key = first_key + static_cast<uint64_t>(i)});
+  }
+  const SearchMember members[] = {member.Of(count)};
+  return Search({.members = members, .sources = sources}, Parse(config));
+}
+
+TEST(NGramSearchTest, SamplesAreAsFrequentAsTheyAreProbable) {
+  constexpr int64_t kSources = 4000;
+  std::map<Ids, double> shares;
+  for (const auto& samples : Samples(kSources, "n_best: 5 sampling {}")) {
+    ASSERT_EQ(samples.size(), 5);
+    for (const Hypothesis& sample : samples) {
+      if (!sample.finished) continue;
+      EXPECT_NEAR(sample.log_probability, LogProbability({&kFirst}, sample.ids),
+                  1e-5);
+      shares[sample.ids] += 1.0 / (5 * kSources);
+    }
+  }
+  for (const Ids& ids : std::vector<Ids>{{}, {kA}, {kB}, {kA, kB}, {kB, kA}}) {
+    const double p = std::exp(LogProbability({&kFirst}, ids));
+    // Four standard deviations.
+    EXPECT_NEAR(shares[ids], p, 4 * std::sqrt(p / (5 * kSources)));
+  }
+}
+
+TEST(NGramSearchTest, SamplesDependOnSeedAndSourceAlone) {
+  const auto samples = Samples(50, "n_best: 2 sampling { seed: 3 }");
+  const auto part = Samples(10, "n_best: 2 sampling { seed: 3 }", 20);
+  const auto other = Samples(50, "n_best: 2 sampling { seed: 4 }");
+  int different = 0;
+  for (size_t i = 0; i < 10; ++i) {
+    for (size_t n = 0; n < 2; ++n) {
+      EXPECT_EQ(part[i][n].ids, samples[20 + i][n].ids);
+      EXPECT_EQ(part[i][n].log_probability, samples[20 + i][n].log_probability);
+    }
+  }
+  for (size_t i = 0; i < 50; ++i) {
+    different += samples[i][0].ids != other[i][0].ids;
+  }
+  EXPECT_GT(different, 20);
+}
+
+TEST(NGramSearchTest, TopKOfOneIsGreedySearch) {
+  for (const auto& samples : Samples(5, "n_best: 2 sampling { top_k: 1 }")) {
+    for (const Hypothesis& sample : samples) {
+      EXPECT_THAT(sample.ids, ElementsAre(kA, kB, kA, kB, kA, kB));
+    }
+  }
+}
+
+TEST(NGramSearchDeathTest, RefusesMembersThatDoNotFit) {
+  const NGramDecoder decoder(kFirst);
+  const NGramDecoder smaller({{1, 0}, {1, 0}});
+  Member member(decoder);
+  Member other(smaller);
+  const SearchSource sources[] = {{.max_length = 3}};
+  const SearchMember both[] = {member.Of(1), other.Of(1)};
+  EXPECT_DEATH(Search({.members = both, .sources = sources}, SearchConfig()),
+               "vocabularies of an ensemble");
+  const SearchMember two[] = {member.Of(2)};
+  EXPECT_DEATH(Search({.members = two, .sources = sources}, SearchConfig()),
+               "sources of a memory");
+  EXPECT_DEATH(Search({.members = {}, .sources = sources}, SearchConfig()),
+               "no member");
+}
+
+// A decoder with growing keys and values, and sources of different lengths to
+// attend to.
+class GrowingSearchTest : public ::testing::Test {
+ protected:
+  static constexpr int64_t kWidth = GrowingDecoder<float>::kWidth;
+  static constexpr int64_t kVocabulary = 12;
+
+  // The memory of the sources `which`.
+  static Memory<float> Encode(Forward<float>& forward,
+                              absl::Span<const int> which) {
+    Tape<float>& tape = forward.tape();
+    const auto sources = static_cast<int64_t>(which.size());
+    auto* const lengths = tape.arena().New<int32_t>(sources);
+    int64_t time = 0;
+    for (size_t i = 0; i < which.size(); ++i) {
+      lengths[i] = 1 + which[i] % 4;
+      time = std::max<int64_t>(time, lengths[i]);
+    }
+    const Var<float> values = tape.Full({sources, time, kWidth}, 0);
+    for (size_t i = 0; i < which.size(); ++i) {
+      const RandomStream random(static_cast<uint64_t>(which[i]), "memory");
+      for (int64_t j = 0; j < lengths[i] * kWidth; ++j) {
+        values.data()[static_cast<int64_t>(i) * time * kWidth + j] =
+            static_cast<float>(random.NormalAt(static_cast<uint64_t>(j)));
+      }
+    }
+    return {.sources = sources,
+            .values = values,
+            .lengths = {lengths, which.size()}};
+  }
+
+  std::vector<std::vector<Hypothesis>> SearchFor(
+      const std::vector<int>& which, const std::string& config,
+      absl::Span<const int32_t> prompt = {}) {
+    std::vector<SearchSource> sources;
+    for (const int source : which) {
+      sources.push_back(
+          {.max_length = 4 + source % 5, .key = static_cast<uint64_t>(source)});
+    }
+    const SearchMember members[] = {member_.Of(
+        [&](Forward<float>& forward) { return Encode(forward, which); })};
+    return Search({.members = members, .sources = sources, .prompt = prompt},
+                  Parse(config));
+  }
+
+  // Expects that one pass over prompt and hypothesis gives the same numbers.
+  void ExpectOnePass(int source, const Ids& prompt,
+                     const Hypothesis& hypothesis) {
+    Forward<float>& forward = member_.forward();
+    forward.BeginStep();
+    const int which[] = {source};
+    DecoderState<float> state = decoder_.Begin(forward, Encode(forward, which));
+    Ids targets = hypothesis.ids;
+    if (hypothesis.finished) targets.push_back(kEnd);
+    Ids inputs = prompt;
+    inputs.insert(inputs.end(), targets.begin(), targets.end() - 1);
+    const DecoderOutput<float> output =
+        decoder_.Advance(forward, inputs, {.want_maps = true}, &state);
+    const Var<float> words =
+        LogSoftmax(decoder_.Logits(forward, output.readout));
+    const Var<float> alignment = MemoryAlignment(output.maps);
+    double sum = 0;
+    const auto first = static_cast<int64_t>(prompt.size()) - 1;
+    for (size_t u = 0; u < targets.size(); ++u) {
+      const auto row = first + static_cast<int64_t>(u);
+      sum += static_cast<double>(words.array()(row, targets[u]));
+      for (int64_t j = 0; j < alignment.cols(); ++j) {
+        EXPECT_NEAR(
+            hypothesis.weights[u * static_cast<size_t>(alignment.cols()) +
+                               static_cast<size_t>(j)],
+            alignment.array()(row, j), 1e-5);
+      }
+    }
+    EXPECT_NEAR(hypothesis.log_probability, sum, 1e-4);
+    EXPECT_EQ(hypothesis.weights.size(),
+              targets.size() * static_cast<size_t>(alignment.cols()));
+  }
+
+  const GrowingDecoder<float> decoder_{kVocabulary, /*longest=*/40,
+                                       /*seed=*/3};
+  Member member_{decoder_};
+};
+
+const char* const kConfigs[] = {"", "beam: 3 n_best: 3",
+                                "beam: 4 n_best: 2 coverage_penalty: 0.4",
+                                "n_best: 3 sampling { temperature: 1.5 }"};
+
+TEST_F(GrowingSearchTest, OnePassOverAHypothesisGivesItsNumbers) {
+  bool finished = false;
+  for (const char* config : kConfigs) {
+    const std::vector<int> which = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    const auto found = SearchFor(which, config);
+    for (size_t i = 0; i < found.size(); ++i) {
+      for (const Hypothesis& hypothesis : found[i]) {
+        ExpectOnePass(which[i], {Vocabulary::kBegin}, hypothesis);
+        finished |= hypothesis.finished;
+      }
+    }
+  }
+  EXPECT_TRUE(finished);
+}
+
+TEST_F(GrowingSearchTest, ASourceIsTheSameAloneAndInAnyBatch) {
+  for (const char* config : kConfigs) {
+    const std::vector<int> which = {9, 2, 7, 4, 0, 11, 5, 3};
+    const auto together = SearchFor(which, config);
+    for (size_t i = 0; i < which.size(); ++i) {
+      const auto alone = SearchFor({which[i]}, config)[0];
+      ASSERT_EQ(alone.size(), together[i].size());
+      for (size_t n = 0; n < alone.size(); ++n) {
+        EXPECT_EQ(alone[n].ids, together[i][n].ids);
+        EXPECT_EQ(alone[n].weights, together[i][n].weights);
+        EXPECT_EQ(alone[n].score, together[i][n].score);
+      }
+    }
+  }
+}
+
+TEST_F(GrowingSearchTest, APromptIsReadAtOnce) {
+  for (const char* config : kConfigs) {
+    const std::vector<int> which = {1, 6, 3};
+    const std::vector<Ids> prompts = {{2, 4, 5}, {2, 7, 7}, {2, 11, 4}};
+    Ids prompt;
+    for (const Ids& ids : prompts) {
+      prompt.insert(prompt.end(), ids.begin(), ids.end());
+    }
+    const auto found = SearchFor(which, config, prompt);
+    for (size_t i = 0; i < which.size(); ++i) {
+      for (const Hypothesis& hypothesis : found[i]) {
+        ExpectOnePass(which[i], prompts[i], hypothesis);
+      }
+    }
+  }
+}
+
+TEST_F(GrowingSearchTest, TheCoverageTermIsOfTheWholeHypothesis) {
+  const Hypothesis found =
+      SearchFor({7}, "beam: 4 length_penalty: 0 coverage_penalty: 0.4")[0][0];
+  constexpr size_t kKeys = 4;
+  double term = 0;
+  for (size_t j = 0; j < kKeys; ++j) {
+    double received = 0;
+    for (size_t u = 0; u < found.weights.size() / kKeys; ++u) {
+      received += static_cast<double>(found.weights[u * kKeys + j]);
+    }
+    term += std::log(std::min(received, 1.0));
+  }
+  EXPECT_NEAR(found.score, found.log_probability + 0.4 * term, 1e-5);
+}
+
+TEST(GrowingDecoderTest, NothingIsGeneratedPastTheLongestPosition) {
+  const GrowingDecoder<float> decoder(12, /*longest=*/5, 3);
+  Member member(decoder);
+  const SearchMember members[] = {member.Of(2)};
+  const SearchSource sources[] = {{.max_length = 100}, {.max_length = 3}};
+  const int32_t prompt[] = {2, 5, 6, 2, 7, 4};
+  const auto found =
+      Search({.members = members, .sources = sources, .prompt = prompt},
+             Parse("min_length: 50"));
+  // Positions 2, 3 and 4 choose an id each.
+  EXPECT_EQ(found[0][0].ids.size(), 3);
+  EXPECT_FALSE(found[0][0].finished);
+  const auto whole = Search({.members = members, .sources = sources},
+                            Parse("min_length: 50 beam: 2"));
+  EXPECT_EQ(whole[0][0].ids.size(), 5);
+  EXPECT_EQ(whole[1][0].ids.size(), 3);
+}
+
+// The recorded whole target equals single steps, position by position.
+TEST(GrowingDecoderTest, IdsAtOnceAreIdsOneAfterAnother) {
+  const GrowingDecoder<double> decoder(12, 40, 3);
+  ParameterStore<double> none;
+  none.Finalize(0);
+  Tape<double> tape;
+  Forward<double> forward(tape, none, nullptr);
+  forward.BeginStep();
+  const int32_t ids[] = {2, 5, 7, 11, 2, 4, 4, 9};
+  DecoderState<double> whole = decoder.Begin(forward, {.sources = 2});
+  const Var<double> all = decoder.Advance(forward, ids, {}, &whole).readout;
+  DecoderState<double> state = decoder.Begin(forward, {.sources = 2});
+  for (int64_t t = 0; t < 4; ++t) {
+    const int32_t now[] = {ids[t], ids[4 + t]};
+    const Var<double> step = decoder.Advance(forward, now, {}, &state).readout;
+    for (int64_t b = 0; b < 2; ++b) {
+      for (int64_t i = 0; i < step.cols(); ++i) {
+        EXPECT_NEAR(step.array()(b, i), all.array()(4 * b + t, i), 1e-12);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,54 @@
+// What fits together in the config of a search.
+#include "seq2seq/search/search_validation.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "seq2seq/search/search.pb.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+
+// "path: message" of the only problem; "" if there is none.
+std::string ProblemOf(const std::string& text) {
+  SearchConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  ConfigProblems problems;
+  ValidateSearch(config, problems);
+  EXPECT_LE(problems.problems().size(), 1) << text;
+  if (problems.ok()) return "";
+  return problems.problems()[0].path + ": " + problems.problems()[0].message;
+}
+
+TEST(SearchValidationTest, AcceptsTheDefaultAndTheEdges) {
+  EXPECT_EQ(ProblemOf(""), "");
+  EXPECT_EQ(ProblemOf("beam: 64 n_best: 64 length_penalty: 0"), "");
+  EXPECT_EQ(ProblemOf("n_best: 64 sampling { top_p: 0.1 top_k: 5 }"), "");
+}
+
+TEST(SearchValidationTest, NamesTheFieldThatIsOutOfRange) {
+  EXPECT_THAT(ProblemOf("beam: 0"), HasSubstr("beam: "));
+  EXPECT_THAT(ProblemOf("beam: 65"), HasSubstr("beam: "));
+  EXPECT_THAT(ProblemOf("length_penalty: nan"), HasSubstr("length_penalty: "));
+  EXPECT_THAT(ProblemOf("min_length: -1"), HasSubstr("min_length: "));
+  EXPECT_THAT(ProblemOf("max_length: -1"), HasSubstr("max_length: "));
+  EXPECT_THAT(ProblemOf("sampling { temperature: 0 }"),
+              HasSubstr("sampling.temperature: "));
+  EXPECT_THAT(ProblemOf("sampling { top_p: 0 }"),
+              HasSubstr("sampling.top_p: "));
+}
+
+TEST(SearchValidationTest, AskForNoMoreThanABeamFinds) {
+  EXPECT_THAT(ProblemOf("beam: 3 n_best: 4"),
+              HasSubstr("n_best: a beam of 3 cannot find 4"));
+  EXPECT_THAT(ProblemOf("beam: 3 sampling {}"),
+              HasSubstr("beam: sampling has no beam"));
+}
+
+}  // namespace
+}  // namespace regard

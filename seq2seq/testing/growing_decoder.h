@@ -1,0 +1,124 @@
+// A one-head Transformer decoder layer without learned parameters: its keys and
+// values grow with what it reads, and it attends to its memory, too.
+#ifndef SEQ2SEQ_TESTING_GROWING_DECODER_H_
+#define SEQ2SEQ_TESTING_GROWING_DECODER_H_
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/gather.h"
+#include "autodiff/ops/linear.h"
+#include "autodiff/random.h"
+#include "seq2seq/decoder.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+class GrowingDecoder : public Decoder<T>, public OutputHead<T> {
+ public:
+  static constexpr int64_t kWidth = 6;
+
+  GrowingDecoder(int64_t vocabulary, int64_t longest, uint64_t seed)
+      : vocabulary_(vocabulary), longest_(longest) {
+    const RandomStream random(seed, "embedding");
+    for (int64_t i = 0; i < vocabulary * kWidth; ++i) {
+      embedding_.push_back(
+          static_cast<T>(0.7 * random.NormalAt(static_cast<uint64_t>(i))));
+    }
+  }
+
+  enum Slot { kKeys, kValues, kMemory, kNumSlots };
+
+  DecoderState<T> Begin(Forward<T>& forward,
+                        const Memory<T>& memory) const override {
+    DecoderState<T> state(forward.tape(), memory.sources, kNumSlots);
+    state.SetSource(kMemory, memory.values);
+    state.set_lengths(memory.lengths);
+    return state;
+  }
+
+  DecoderOutput<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
+                           const AdvanceOptions& options,
+                           DecoderState<T>* state) const override {
+    Tape<T>& tape = forward.tape();
+    const int64_t rows = state->rows();
+    const int64_t n = static_cast<int64_t>(ids.size()) / rows;
+    const int64_t first = state->position();
+    REGARD_CHECK(first + n <= longest_) << "position " << first + n;
+    const Var<T> x = Gather(Table(tape), ids, {rows, n});
+    const Var<T> keys = state->Append(kKeys, x);
+    const Var<T> values = state->Append(kValues, Tanh(x));
+    state->Move(n);
+    // Causal: position first + i sees itself and those before it.
+    Var<T> self =
+        Weights(x, keys, [&](int64_t, int64_t i) { return first + i + 1; });
+    Var<T> y = x + MatMul(self, values);
+    DecoderOutput<T> output;
+    const Var<T> memory = (*state)[kMemory];
+    AttentionMap<T>* const maps = tape.arena().template New<AttentionMap<T>>(2);
+    maps[0] = {"self", /*over_memory=*/false,
+               self.WithShape({rows, 1, n, self.cols()})};
+    size_t count = 1;
+    if (memory.has_value()) {
+      const int64_t sources = state->sources();
+      const Var<T> queries = y.WithShape({sources, rows / sources * n, kWidth});
+      const Var<T> cross = Weights(queries, memory, [&](int64_t s, int64_t) {
+        return state->lengths().empty()
+                   ? memory.dim(1)
+                   : int64_t{state->lengths()[static_cast<size_t>(s)]};
+      });
+      y = y + MatMul(cross, memory).WithShape({rows, n, kWidth});
+      maps[count++] = {
+          "cross", /*over_memory=*/true,
+          cross.WithShape({sources, 1, rows / sources * n, cross.cols()})};
+    }
+    output.readout = y;
+    if (options.want_maps) output.maps = {maps, count};
+    return output;
+  }
+
+  const OutputHead<T>& head() const override { return *this; }
+  int64_t longest_position() const override { return longest_; }
+  int64_t vocabulary() const override { return vocabulary_; }
+  Var<T> Logits(Forward<T>& forward, Var<T> readout) const override {
+    return MatMul(readout, Table(forward.tape()), {.b = true});
+  }
+
+ private:
+  Var<T> Table(Tape<T>& tape) const {
+    return tape.Constant({vocabulary_, kWidth}, embedding_);
+  }
+
+  // softmax(Q K^T / sqrt(width)) over the keys that visible(b, i) counts; a
+  // constant [batch, queries, keys].
+  template <typename F>
+  static Var<T> Weights(Var<T> queries, Var<T> keys, F visible) {
+    const Var<T> scores = MatMul(queries, keys, {.b = true});
+    const int64_t rows = scores.dim(1);
+    const int64_t cols = scores.dim(2);
+    for (int64_t b = 0; b < scores.dim(0); ++b) {
+      for (int64_t i = 0; i < rows; ++i) {
+        T* const row = scores.data() + (b * rows + i) * cols;
+        T sum = 0;
+        for (int64_t j = 0; j < cols; ++j) {
+          const bool seen = j < visible(b, i);
+          row[j] = seen ? std::exp(row[j] / std::sqrt(T(kWidth))) : T(0);
+          sum += row[j];
+        }
+        for (int64_t j = 0; j < cols; ++j) row[j] /= sum;
+      }
+    }
+    return scores;
+  }
+
+  const int64_t vocabulary_;
+  const int64_t longest_;
+  std::vector<T> embedding_;
+};
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_TESTING_GROWING_DECODER_H_

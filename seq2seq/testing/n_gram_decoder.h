@@ -1,0 +1,61 @@
+// A bigram table as a decoder: no network, no memory, no attention.
+#ifndef SEQ2SEQ_TESTING_N_GRAM_DECODER_H_
+#define SEQ2SEQ_TESTING_N_GRAM_DECODER_H_
+
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "seq2seq/decoder.h"
+
+namespace regard {
+
+class NGramDecoder : public Decoder<float>, public OutputHead<float> {
+ public:
+  // p[i][j] is the probability of id j after id i.
+  explicit NGramDecoder(std::vector<std::vector<double>> p)
+      : p_(std::move(p)) {}
+
+  DecoderState<float> Begin(Forward<float>& forward,
+                            const Memory<float>& memory) const override {
+    return DecoderState<float>(forward.tape(), memory.sources, 0);
+  }
+  // The readout is the id.
+  DecoderOutput<float> Advance(Forward<float>& forward,
+                               absl::Span<const int32_t> ids,
+                               const AdvanceOptions&,
+                               DecoderState<float>* state) const override {
+    const auto n = static_cast<int64_t>(ids.size()) / state->rows();
+    const Var<float> readout = forward.tape().Constant({state->rows(), n, 1});
+    for (size_t i = 0; i < ids.size(); ++i) {
+      readout.data()[i] = static_cast<float>(ids[i]);
+    }
+    state->Move(n);
+    return {.readout = readout, .maps = {}};
+  }
+  const OutputHead<float>& head() const override { return *this; }
+
+  int64_t vocabulary() const override {
+    return static_cast<int64_t>(p_.size());
+  }
+  Var<float> Logits(Forward<float>& forward,
+                    Var<float> readout) const override {
+    const Var<float> out =
+        forward.tape().Constant(readout.shape().With(-1, vocabulary()));
+    float* to = out.data();
+    for (const float id : readout.span()) {
+      for (const double p : p_[static_cast<size_t>(id)]) {
+        *to++ = static_cast<float>(std::log(p));
+      }
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<double>> p_;
+};
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_TESTING_N_GRAM_DECODER_H_
