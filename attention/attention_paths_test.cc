@@ -100,6 +100,9 @@ const Layer<T>& Get(const std::string& config) {
 TEST(AttentionPathsTest, GradientsOfEveryCombination) {
   std::vector<GradientCase> cases;
   for (const std::string& config : Configs()) {
+    // It has no derivative where its support changes, which a stencil may
+    // cross; masked_normalize_test checks it away from there.
+    if (config.find("sparsemax") != std::string::npos) continue;
     std::vector<CheckedInput> inputs = {{{1, kHeads, 3, kWidth}},
                                         {{1, kHeads, 5, kWidth}},
                                         {{1, kHeads, 5, 2}}};

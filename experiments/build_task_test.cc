@@ -39,7 +39,7 @@ TEST(BuildTaskTest, APhrasebookNeedsWordsForItsOtherSplits) {
     if (train < 50) {
       EXPECT_THAT(DataProblems(sizes),
                   ElementsAre(absl::StrCat("data.phrasebook.train: must be in "
-                                           "[50, 1000000], got ",
+                                           "[50, 1e+06], got ",
                                            train)));
     } else {
       EXPECT_THAT(DataProblems(sizes), IsEmpty()) << train;

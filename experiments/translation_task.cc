@@ -217,7 +217,8 @@ class TranslationTask : public Task {
 // A decoder's query t attends from position t of the target to all positions of
 // the source.
 void TranslationTask::Validate(ConfigProblems& problems) const {
-  const int64_t positions = model_.translator().model().decoder().longest_position();
+  const int64_t positions =
+      model_.translator().model().decoder->longest_position();
   if (positions == Decoder<float>::kUnlimited) return;
   const int64_t known = positions - 1;
   const int64_t longest = model_.LongestDistance();

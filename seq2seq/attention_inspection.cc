@@ -1,6 +1,7 @@
 #include "seq2seq/attention_inspection.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/ops/shape_ops.h"

@@ -150,8 +150,8 @@ TEST_P(TranslatorEnsembleTest, AveragesTheLogProbabilities) {
   search.set_length_penalty(0);
   int finished = 0;
   for (const Ids& source : Sources(10)) {
-    const auto found = TranslateIds({first.Of(), second.Of()}, {source},
-                                    search, /*want_weights=*/false);
+    const auto found = TranslateIds({first.Of(), second.Of()}, {source}, search,
+                                    /*want_weights=*/false);
     const Translation& best = found[0][0];
     EXPECT_TRUE(best.weights.empty());
     if (!best.finished) continue;

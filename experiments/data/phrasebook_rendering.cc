@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "experiments/data/phrasebook.pb.h"
 #include "experiments/data/phrasebook_draft.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "experiments/data/phrasebook.pb.h"
 #include "experiments/data/phrasebook_language.h"
 #include "experiments/data/phrasebook_noun_phrase.h"
