@@ -1,0 +1,194 @@
+// A value on a tape, and access to its gradient.
+#ifndef AUTODIFF_VAR_H_
+#define AUTODIFF_VAR_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "Eigen/Core"
+#include "absl/types/span.h"
+#include "autodiff/node.h"
+#include "autodiff/shape.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+// A row-major array seen as [rows, cols].
+template <typename T>
+using ArrayMap = Eigen::Map<
+    Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+
+// Access to the gradient of one operand inside a backward closure. The first
+// contribution is assigned and later ones are added, so that gradients need not
+// be zeroed beforehand.
+template <typename T>
+class GradRef {
+ public:
+  GradRef(Node<T>* node, int64_t rows, int64_t cols)
+      : node_(node->needs_grad ? node : nullptr), rows_(rows), cols_(cols) {}
+  // As a single row; sufficient for AddEach().
+  explicit GradRef(Node<T>* node) : GradRef(node, 1, node->size) {}
+
+  // False if the operand does not require a gradient.
+  explicit operator bool() const { return node_ != nullptr; }
+
+  // Adds an array expression of the operand's [rows, cols].
+  template <typename Expression>
+  void Add(const Eigen::ArrayBase<Expression>& expression) {
+    const bool accumulate = Begin();
+    ArrayMap<T> grad(node_->grad, rows_, cols_);
+    if (accumulate) {
+      grad += expression;
+    } else {
+      grad = expression;
+    }
+  }
+
+  // Adds f(i) to element i, 0 <= i < size, in row-major order.
+  template <typename F>
+  void AddEach(F f) {
+    const bool accumulate = Begin();
+    T* __restrict grad = node_->grad;
+    const int64_t size = node_->size;
+    if (accumulate) {
+      for (int64_t i = 0; i < size; ++i) grad[i] += f(i);
+    } else {
+      for (int64_t i = 0; i < size; ++i) grad[i] = f(i);
+    }
+  }
+
+  // For kernels that write every element. Returns true if the kernel must add
+  // to data() and false if it must assign.
+  bool Begin();
+
+  // For kernels that write only some elements. Returns storage to add to, which
+  // is zeroed before the first contribution.
+  T* BeginPartial() {
+    if (!Begin()) std::fill_n(node_->grad, node_->size, T(0));
+    return node_->grad;
+  }
+
+  // Like BeginPartial(), for kernels that write only to `rows` of the operand.
+  // A sparse gradient stays sparse.
+  T* BeginRows(absl::Span<const int32_t> rows);
+
+  T* data() const { return node_->grad; }
+
+ private:
+  Node<T>* node_;
+  int64_t rows_;
+  int64_t cols_;
+};
+
+// A value on a tape: a node and the shape under which it is viewed. A Var is
+// trivially copyable and consists of two pointers, so that it is passed in
+// registers; shapes live on the tape.
+template <typename T>
+class Var {
+ public:
+  Var() = default;
+  // `shape` must live as long as the node.
+  Var(Node<T>* node, const Shape* shape) : node_(node), shape_(shape) {
+#ifndef NDEBUG
+    tape_ = node->tape;
+    index_ = node->index;
+    serial_ = tape_->NodeSerial(index_);
+#endif
+  }
+
+  // False for a default-constructed Var, which represents an absent operand.
+  bool has_value() const { return node_ != nullptr; }
+
+  Tape<T>& tape() const { return *node()->tape; }
+  const Shape& shape() const {
+    if (has_value()) node();  // checks that the node is still valid
+    return *shape_;
+  }
+  int64_t dim(int axis) const { return shape()[axis]; }
+  int64_t size() const { return node()->size; }
+  int64_t rows() const { return shape().rows(); }
+  int64_t cols() const { return shape().cols(); }
+  bool needs_grad() const { return node()->needs_grad; }
+
+  T* data() const { return node()->value; }
+  absl::Span<T> span() const {
+    return absl::MakeSpan(data(), static_cast<size_t>(size()));
+  }
+  ArrayMap<T> array() const { return {data(), rows(), cols()}; }
+  // The value of a one-element Var.
+  T item() const {
+    REGARD_CHECK_EQ(size(), 1) << "item() of " << shape();
+    return *data();
+  }
+
+  // The gradient. If no contribution has reached it, grad_data() returns null
+  // and grad() fails a check.
+  const T* grad_data() const { return node()->touched ? node_->grad : nullptr; }
+  ArrayMap<T> grad() const {
+    REGARD_CHECK(node()->touched) << "no gradient reached this " << shape();
+    return {node_->grad, rows(), cols()};
+  }
+  GradRef<T> grad_ref() const { return {node(), rows(), cols()}; }
+
+  // A view of the same storage under another shape of equal size.
+  Var WithShape(const Shape& shape) const {
+    REGARD_CHECK_EQ(shape.size(), size()) << shape << " of " << this->shape();
+    Var out = *this;
+    out.shape_ = tape().KeepShape(shape);
+    return out;
+  }
+
+  Node<T>* node() const {
+#ifndef NDEBUG
+    REGARD_CHECK(node_ != nullptr) << "an empty Var";
+    REGARD_CHECK_EQ(serial_, tape_->NodeSerial(index_))
+        << "a Var is used after its tape was reset or rewound past it";
+#endif
+    return node_;
+  }
+
+ private:
+  Node<T>* node_ = nullptr;
+  const Shape* shape_ = &kScalarShape;
+#ifndef NDEBUG
+  // The memory of a node may be reused or freed after Rewind() and Reset(), so
+  // the tape is asked whether node `index_` still has this serial number.
+  const Tape<T>* tape_ = nullptr;
+  uint32_t index_ = 0;
+  uint64_t serial_ = 0;
+#endif
+};
+
+// Implementation of templates.
+
+template <typename T>
+bool GradRef<T>::Begin() {
+  if (node_->is_leaf) {
+    auto* const leaf = static_cast<LeafNode<T>*>(node_);
+    if (leaf->touched_rows != nullptr) {
+      std::fill_n(leaf->touched_rows, leaf->rows, uint8_t{1});
+    }
+  }
+  node_->tape->NoteContribution(node_);
+  if (node_->touched) return true;
+  if (node_->grad == nullptr) node_->tape->AllocateGrad(node_);
+  node_->touched = true;
+  return false;
+}
+
+template <typename T>
+T* GradRef<T>::BeginRows(absl::Span<const int32_t> rows) {
+  if (!node_->is_leaf) return BeginPartial();
+  auto* const leaf = static_cast<LeafNode<T>*>(node_);
+  if (leaf->touched_rows == nullptr || leaf->cols != cols_) {
+    return BeginPartial();
+  }
+  for (const int32_t row : rows) leaf->touched_rows[row] = 1;
+  leaf->touched = true;
+  leaf->tape->NoteContribution(leaf);
+  return leaf->grad;
+}
+
+}  // namespace regard
+
+#endif  // AUTODIFF_VAR_H_
