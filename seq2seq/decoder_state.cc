@@ -9,11 +9,18 @@
 namespace regard {
 
 template <typename T>
-DecoderState<T>::DecoderState(Tape<T>& tape, int64_t sources, int num_slots)
+DecoderState<T>::DecoderState(Tape<T>& tape, int64_t sources,
+                              absl::Span<const int32_t> lengths, int num_slots)
     : sources_(sources),
       slots_(tape.arena().template New<Slot>(num_slots),
              static_cast<size_t>(num_slots)) {
   std::fill(slots_.begin(), slots_.end(), Slot());
+  if (lengths.empty()) return;
+  const auto count = static_cast<int64_t>(lengths.size());
+  REGARD_CHECK_EQ(count, sources) << "lengths of a batch of sources";
+  int32_t* copy = tape.arena().template New<int32_t>(count);
+  std::copy(lengths.begin(), lengths.end(), copy);
+  lengths_ = {copy, lengths.size()};
 }
 
 template <typename T>
@@ -45,14 +52,6 @@ Var<T> DecoderState<T>::Append(int slot, Var<T> part) {
   }
   Set(slot, Kind::kGrowing, rows(), whole);
   return whole;
-}
-
-template <typename T>
-void DecoderState<T>::set_lengths(absl::Span<const int32_t> lengths) {
-  REGARD_CHECK(lengths.empty() ||
-               static_cast<int64_t>(lengths.size()) == sources_)
-      << lengths.size() << " lengths of " << sources_ << " sources";
-  lengths_ = lengths;
 }
 
 template <typename T>
@@ -192,10 +191,10 @@ void DecoderCache<T>::Gather(const DecoderState<T>& state,
 
 template <typename T>
 DecoderState<T> DecoderCache<T>::View(Tape<T>& tape) {
-  DecoderState<T> state(tape, sources_, static_cast<int>(slots_.size()));
+  DecoderState<T> state(tape, sources_, lengths_,
+                        static_cast<int>(slots_.size()));
   state.rows_per_source_ = rows_per_source_;
   state.position_ = position_;
-  state.lengths_ = lengths_;
   state.known_rows_ = &known_rows_;
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];

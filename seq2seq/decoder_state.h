@@ -33,8 +33,10 @@ class DecoderState {
     Var<T> value;
   };
 
-  // An empty state, for Begin().
-  DecoderState(Tape<T>& tape, int64_t sources, int num_slots);
+  // An empty state, for Begin(). Copies `lengths`, the valid positions of each
+  // source's memory, [sources] or empty, so that they need not outlive it.
+  DecoderState(Tape<T>& tape, int64_t sources,
+               absl::Span<const int32_t> lengths, int num_slots);
 
   DecoderState(DecoderState&&) = default;
   DecoderState& operator=(DecoderState&&) = default;
@@ -63,8 +65,6 @@ class DecoderState {
 
   // Called by Advance() when it has read `count` ids of each row.
   void Move(int64_t count) { position_ += count; }
-
-  void set_lengths(absl::Span<const int32_t> lengths);
 
   // Rows that depend on an id alone, each computed once. Null unless a search
   // keeps the state.

@@ -21,12 +21,11 @@ enum Slot { kKeys, kValues, kHidden, kUnused, kCache, kNumSlots };
 // Three sources of one row; keys and values share their storage.
 DecoderState<float> Begin(Tape<float>& tape,
                           absl::Span<const int32_t> lengths) {
-  DecoderState<float> state(tape, /*sources=*/3, kNumSlots);
+  DecoderState<float> state(tape, /*sources=*/3, lengths, kNumSlots);
   const Var<float> keys = tape.Constant({3, 2, 1}, {1, 2, 3, 4, 5, 6});
   state.SetSource(kKeys, keys);
   state.SetSource(kValues, keys.WithShape({3, 2}));
   state.SetRow(kHidden, tape.Constant({3, 2}, {10, 11, 20, 21, 30, 31}));
-  state.set_lengths(lengths);
   return state;
 }
 
@@ -43,9 +42,18 @@ TEST(DecoderStateTest, BeginsWithOneRowForEachSource) {
   EXPECT_EQ(state.known_rows(), nullptr);
 }
 
+TEST(DecoderStateTest, OwnsItsLengths) {
+  Tape<float> tape;
+  std::vector<int32_t> lengths = {2, 1, 2};
+  const DecoderState<float> state = Begin(tape, lengths);
+  lengths = {7, 7, 7};
+  EXPECT_THAT(state.lengths(), ElementsAre(2, 1, 2));
+}
+
 TEST(DecoderStateTest, AppendJoinsPositionsAndPassesGradients) {
   Tape<double> tape;
-  DecoderState<double> state(tape, /*sources=*/2, /*num_slots=*/1);
+  DecoderState<double> state(tape, /*sources=*/2, /*lengths=*/{},
+                             /*num_slots=*/1);
   const std::vector<double> first = {1, 2};
   const std::vector<double> second = {3, 4, 5, 6};
   const Var<double> a = tape.Input({2, 1, 1}, first);
@@ -64,7 +72,7 @@ TEST(DecoderStateDeathTest, RefusesOtherExtents) {
   DecoderState<float> state = Begin(tape, {});
   EXPECT_DEATH(state.SetRow(kHidden, tape.Full({4, 2}, 0)), "\\[4, 2\\]");
   EXPECT_DEATH(state.SetSource(kKeys, tape.Full({2, 2}, 0)), "3 sources");
-  EXPECT_DEATH(state.set_lengths({1, 2}), "2 lengths of 3 sources");
+  EXPECT_DEATH(Begin(tape, {1, 2}), "2 vs. 3");
 }
 
 TEST(DecoderCacheTest, IsTheStateThatItCopied) {
@@ -136,7 +144,7 @@ TEST(DecoderCacheTest, ASlotThatAStepLeftAloneIsGatheredAllTheSame) {
 TEST(DecoderCacheTest, GrowsPositionAfterPosition) {
   Tape<float> tape;
   Arena arena;
-  DecoderCache<float> cache(DecoderState<float>(tape, 1, kNumSlots), 3, 10,
+  DecoderCache<float> cache(DecoderState<float>(tape, 1, {}, kNumSlots), 3, 10,
                             arena);
   cache.Gather(cache.View(tape), {0, 0, 0}, 3);
   const Tape<float>::Mark mark = tape.Save();

@@ -77,8 +77,7 @@ DecoderState<T> RecurrentDecoder<T>::Begin(Forward<T>& forward,
   Tape<T>& tape = forward.tape();
   const NameScope<T> scope(tape, "decoder");
   const int64_t sources = memory.sources;
-  DecoderState<T> state(tape, sources, kNumSlots);
-  state.set_lengths(memory.lengths);
+  DecoderState<T> state(tape, sources, memory.lengths, kNumSlots);
 
   RecurrentState<T> initial = rnn_->ZeroState(forward, sources);
   if (config_.initial_state() == RecurrentDecoderConfig::FINAL_STATE) {

@@ -34,9 +34,9 @@ class GrowingDecoder : public Decoder<T>, public OutputHead<T> {
 
   DecoderState<T> Begin(Forward<T>& forward,
                         const Memory<T>& memory) const override {
-    DecoderState<T> state(forward.tape(), memory.sources, kNumSlots);
+    DecoderState<T> state(forward.tape(), memory.sources, memory.lengths,
+                          kNumSlots);
     state.SetSource(kMemory, memory.values);
-    state.set_lengths(memory.lengths);
     return state;
   }
 

@@ -19,7 +19,7 @@ class NGramDecoder : public Decoder<float>, public OutputHead<float> {
 
   DecoderState<float> Begin(Forward<float>& forward,
                             const Memory<float>& memory) const override {
-    return DecoderState<float>(forward.tape(), memory.sources, 0);
+    return {forward.tape(), memory.sources, memory.lengths, /*num_slots=*/0};
   }
   // The readout is the id.
   DecoderOutput<float> Advance(Forward<float>& forward,
