@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/base/attributes.h"
 #include "absl/types/span.h"
 #include "attention/positions.h"
 #include "autodiff/arena.h"
@@ -72,22 +73,27 @@ class MaskReader {
     REGARD_CHECK(mask.window >= 0) << "a window of " << mask.window;
   }
 
-  VisibleKeys operator()(int64_t example, int64_t query) const {
+  // Inlined into loops over rows as short as a call takes.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE VisibleKeys operator()(int64_t example,
+                                                      int64_t query) const {
     const int64_t row = example * queries_ + query;
     int64_t begin = 0;
     int64_t end = keys_;
     if (!mask_.key_lengths.empty()) {
-      end =
-          std::min<int64_t>(end, mask_.key_lengths[per_query_ ? row : example]);
+      const int32_t length = mask_.key_lengths[per_query_ ? row : example];
+      end = std::clamp<int64_t>(length, 0, keys_);
     }
-    const int64_t offset = positions_.Offset(query);
-    if (mask_.causal) end = std::min(end, offset + 1);
-    if (mask_.window > 0) {
-      begin = std::max(begin, offset - mask_.window + 1);
-      end = std::min(end, offset + mask_.window);
+    if (mask_.causal || mask_.window > 0) {
+      const int64_t position = positions_.Offset(query);
+      if (mask_.window > 0) {
+        begin = std::max(begin, position - mask_.window + 1);
+        end = std::min(end, position + mask_.window);
+      }
+      if (mask_.causal) end = std::min(end, position + 1);
+      end = std::max<int64_t>(end, 0);
+      begin = std::min(begin, end);
     }
-    end = std::max<int64_t>(end, 0);
-    return {std::min(begin, end), end,
+    return {begin, end,
             mask_.dense.empty() ? nullptr : mask_.dense.data() + row * keys_};
   }
 

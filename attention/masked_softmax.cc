@@ -29,16 +29,18 @@ template <typename F>
 void ForEachRow(const Shape& shape, const MaskReader& reader, int64_t begin,
                 int64_t end, F f) {
   if (begin == end) return;
-  int64_t source = begin / shape[2];
-  int64_t query = begin % shape[2];
-  int64_t example = source / shape[1];
-  int64_t head = source % shape[1];
+  const int64_t heads = shape[1];
+  const int64_t queries = shape[2];
+  int64_t source = begin / queries;
+  int64_t query = begin % queries;
+  int64_t example = source / heads;
+  int64_t head = source % heads;
   for (int64_t row = begin; row < end; ++row) {
     f(ScoreRow{row, source, head, query, reader(example, query)});
-    if (++query < shape[2]) continue;
+    if (++query < queries) continue;
     query = 0;
     ++source;
-    if (++head < shape[1]) continue;
+    if (++head < heads) continue;
     head = 0;
     ++example;
   }
@@ -177,17 +179,14 @@ void ContextRowBackward(const T* weights, const T* values,
 
 // Where values are numbers, and the weights have no gradient of their own, a
 // row needs no sum: <weights, d_weights> is d times the context. Adds to the
-// gradients of the values, and adds or assigns those of the scores of all keys;
+// gradients of n visible values, and adds or assigns those of their scores;
 // each is null if it is not needed.
 template <typename T>
-void RegressionRowBackward(const T* weights, const T* values,
-                           const VisibleKeys& visible, int64_t keys, T context,
-                           T d, bool accumulate, T* __restrict d_values,
-                           T* __restrict d_scores) {
-  const int64_t begin = visible.begin;
-  const int64_t end = visible.end;
+void RegressionRowBackward(const T* weights, const T* values, int64_t n,
+                           T context, T d, bool accumulate,
+                           T* __restrict d_values, T* __restrict d_scores) {
   if (d_values != nullptr) {
-    for (int64_t k = begin; k < end; ++k) {
+    for (int64_t k = 0; k < n; ++k) {
       d_values[k] += weights[k] == T(0) ? T(0) : weights[k] * d;
     }
   }
@@ -197,12 +196,10 @@ void RegressionRowBackward(const T* weights, const T* values,
     return weights[k] == T(0) ? T(0) : product;
   };
   if (accumulate) {
-    for (int64_t k = begin; k < end; ++k) d_scores[k] += share(k);
+    for (int64_t k = 0; k < n; ++k) d_scores[k] += share(k);
     return;
   }
-  std::fill(d_scores, d_scores + begin, T(0));
-  for (int64_t k = begin; k < end; ++k) d_scores[k] = share(k);
-  std::fill(d_scores + end, d_scores + keys, T(0));
+  for (int64_t k = 0; k < n; ++k) d_scores[k] = share(k);
 }
 
 }  // namespace
@@ -285,8 +282,10 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   const int64_t queries = shape[2];
   const int64_t keys = shape[3];
   const int64_t width = values.dim(3);
-  // Successive heads share values; their sources are numbered in a row.
+  // Successive heads share values; their sources are numbered in a row. The
+  // flag spares the usual case a division for each row.
   const int64_t group = shape[1] / values.dim(1);
+  const bool grouped = group > 1;
   const bool needs_grad = scores.needs_grad() || values.needs_grad();
   const MaskReader reader(KeepMask(tape.arena(), mask), positions, shape[0],
                           queries, keys);
@@ -294,7 +293,7 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   Var<T> weights = tape.New(shape, scores.needs_grad());
   Var<T> context = tape.New({shape[0], shape[1], queries, width}, needs_grad);
   const auto place = [=](int64_t source) {
-    return (group == 1 ? source : source / group) * keys * width;
+    return (grouped ? source / group : source) * keys * width;
   };
   SoftmaxRows(
       scores, reader, weights.data(), kPlainScores,
@@ -331,12 +330,18 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     const bool accumulate = d_scores && d_scores.Begin();
     if (width == 1 && d_weights == nullptr) {
       ForEachRow(shape, reader, 0, scores.rows(), [&](const ScoreRow& r) {
+        const int64_t begin = r.visible.begin;
+        const int64_t first = r.row * keys;
+        const int64_t value = place(r.source) + begin;
+        T* const d_row = d_scores ? d_scores.data() + first : nullptr;
         RegressionRowBackward(
-            weights.data() + r.row * keys, values.data() + place(r.source),
-            r.visible, keys, context.data()[r.row], d_context[r.row],
-            accumulate,
-            d_value == nullptr ? nullptr : d_value + place(r.source),
-            d_scores ? d_scores.data() + r.row * keys : nullptr);
+            weights.data() + first + begin, values.data() + value,
+            r.visible.size(), context.data()[r.row], d_context[r.row],
+            accumulate, d_value == nullptr ? nullptr : d_value + value,
+            d_row == nullptr ? nullptr : d_row + begin);
+        if (d_row == nullptr || accumulate) return;
+        std::fill(d_row, d_row + begin, T(0));
+        std::fill(d_row + r.visible.end, d_row + keys, T(0));
       });
       return;
     }

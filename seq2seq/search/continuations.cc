@@ -55,6 +55,11 @@ BestContinuations::BestContinuations(int64_t most, int64_t vocabulary,
       best_(arena.New<Continuation>(most)),
       block_maxima_(arena.New<float>((vocabulary + kBlock - 1) / kBlock)) {}
 
+double BestContinuations::Least() const {
+  return full() ? best_[count_ - 1].log_probability
+                : std::numeric_limits<double>::lowest();
+}
+
 void BestContinuations::Insert(const Continuation& continuation) {
   if (!full()) {
     ++count_;
@@ -95,28 +100,26 @@ void BestContinuations::AddLogProbabilities(int32_t beam, double so_far,
 
 void BestContinuations::AddRow(int32_t beam, double so_far, const float* row,
                                const LogNormalizer& normalizer) {
-  constexpr double kImpossible = -std::numeric_limits<double>::infinity();
   const auto extended = [&](float logit) {
     return so_far + static_cast<double>(normalizer(logit));
   };
   const int64_t blocks = (vocabulary_ + kBlock - 1) / kBlock;
+  double least = Least();
   for (int64_t i = 0; i < blocks; ++i) {
     // Rounding keeps order, so no id of a block is better than its largest
     // logit says.
-    if (full() &&
-        extended(block_maxima_[i]) < best_[count_ - 1].log_probability) {
-      continue;
-    }
+    if (extended(block_maxima_[i]) < least) continue;
     const int64_t end = std::min((i + 1) * kBlock, vocabulary_);
     for (int64_t j = i * kBlock; j < end; ++j) {
       const double log_probability = extended(row[j]);
+      if (!(log_probability >= least)) continue;
       const auto id = static_cast<int32_t>(j);
-      if (!(log_probability > kImpossible) ||
-          std::find(excluded_.begin(), excluded_.end(), id) !=
-              excluded_.end()) {
+      if (std::find(excluded_.begin(), excluded_.end(), id) !=
+          excluded_.end()) {
         continue;
       }
       Insert({log_probability, beam, id});
+      least = Least();
     }
   }
 }

@@ -55,6 +55,9 @@ class BestContinuations {
 
  private:
   bool full() const { return count_ == most_; }
+  // A log-probability below it is not kept; finite, so that none of
+  // probability 0 is.
+  double Least() const;
   // Returns the greatest element.
   float FindBlockMaxima(const float* row);
   void AddRow(int32_t beam, double so_far, const float* row,
