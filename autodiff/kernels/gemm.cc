@@ -94,11 +94,12 @@ class Product {
 
  private:
   // Of the `left` columns, how many to finish before the others: what is packed
-  // stays in the second cache, and so does what several pieces are added to. A
-  // small rest is not left for itself.
+  // stays in the second cache, and so do what several pieces are added to and
+  // columns that more than one lot of rows meets. A small rest is not left for
+  // itself.
   int64_t ColumnsAtATime(int64_t left) const {
     const bool packs = b_.transposed && b_.panels == nullptr;
-    if (!packs && a_.cols <= kGemmDepth) return left;
+    if (!packs && a_.cols <= kGemmDepth && c_.rows <= kRowsAtATime) return left;
     const int64_t panels = packs ? kPanelsPacked : kPanelsInPlace;
     const int64_t usual = panels * kGemmPanel<T>;
     return left < usual + usual / 2 ? left : usual;

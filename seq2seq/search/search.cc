@@ -70,11 +70,12 @@ class MemberSearch {
     tape.set_recording(false);
     forward_.BeginStep();
     scratch_.emplace(tape);
+    const Tape<float>::Mark mark = tape.Save();
     const Memory<float> memory = member.encode(forward_);
     REGARD_CHECK_EQ(memory.sources, sources) << "sources of a memory";
-    lengths_ = memory.lengths;
     cache_.emplace(decoder_.Begin(forward_, memory), max_rows,
                    decoder_.head().vocabulary(), tape.scratch());
+    tape.Rewind(mark);
   }
   ~MemberSearch() { forward_.tape().set_recording(recording_); }
 
@@ -104,7 +105,8 @@ class MemberSearch {
 
   const Decoder<float>& decoder() const { return decoder_; }
   Tape<float>& tape() const { return forward_.tape(); }
-  absl::Span<const int32_t> lengths() const { return lengths_; }
+  // Valid positions of the memories of the last step's sources; empty: all.
+  absl::Span<const int32_t> lengths() const { return state_->lengths(); }
   // Of the last step, [sources, rows or positions, time]; may be empty.
   Var<float> alignment() const { return alignment_; }
 
@@ -113,7 +115,6 @@ class MemberSearch {
   Forward<float>& forward_;
   const bool recording_;
   std::optional<ScratchScope<float>> scratch_;
-  absl::Span<const int32_t> lengths_;
   std::optional<DecoderCache<float>> cache_;
   std::optional<DecoderState<float>> state_;
   Var<float> alignment_;
@@ -412,8 +413,7 @@ Hypothesis BatchSearch::HypothesisOf(const Ended& ended,
 
 std::vector<Hypothesis> BatchSearch::Results(SourceSearch* source) {
   for (int64_t b = 0; b < source->num_beams; ++b) {
-    End(source->beams[b], source->last_step,
-        /*finished=*/false, source);
+    End(source->beams[b], source->last_step, /*finished=*/false, source);
   }
   const absl::Span<Ended> ended =
       source->ended.first(static_cast<size_t>(source->num_ended));
