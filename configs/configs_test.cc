@@ -6,16 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "attention/scorer_registry.h"
-#include "attention/scoring/built_in_scores.h"
-#include "experiments/build_task.h"
-#include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/experiment_config.h"
 #include "gtest/gtest.h"
-#include "nn/config_problems.h"
 
 namespace regard {
 namespace {
@@ -45,25 +41,18 @@ TEST(ConfigsTest, SayWhatTheyAre) {
 }
 
 TEST(ConfigsTest, AreValid) {
-  ScorerRegistry scorers;
-  RegisterBuiltInScores(scorers);
+  const Plugins plugins = BuiltInPlugins();
   for (const std::string& path : Configs()) {
-    // A corpus is the user's to give.
     Experiment config;
-    std::vector<std::string> overrides;
-    absl::StatusOr<ConfigOrigins> origins =
-        ReadConfig({path, std::nullopt}, overrides, &config);
+    const auto origins = ReadConfig({path, std::nullopt}, {}, &config);
     ASSERT_TRUE(origins.ok()) << origins.status().message();
+    // A corpus is the user's to give.
+    std::vector<std::string> overrides;
     if (config.data().has_pairs() && !config.data().has_path()) {
       overrides.push_back("data.path=corpus.txt");
-      config.Clear();
-      origins = ReadConfig({path, std::nullopt}, overrides, &config);
-      ASSERT_TRUE(origins.ok()) << origins.status().message();
     }
-    ConfigProblems problems;
-    ValidateExperiment(config, scorers, problems);
-    EXPECT_TRUE(LocateProblems(problems, *origins).ok())
-        << LocateProblems(problems, *origins).message();
+    const auto loaded = LoadConfig({path, std::nullopt}, overrides, plugins);
+    EXPECT_TRUE(loaded.ok()) << loaded.status().message();
     EXPECT_EQ(std::filesystem::path(path).stem(), config.name());
   }
 }

@@ -10,10 +10,15 @@ load(
     "//experiments/ablation:experiment_test.bzl",
     _experiment_test = "experiment_test",
 )
-load("//experiments/ablation:regard_binary.bzl", _regard_binary = "regard_binary")
+load(
+    "//experiments/ablation:regard_binary.bzl",
+    _plugin_binary = "plugin_binary",
+    _regard_binary = "regard_binary",
+)
 
 ablation = _ablation
 claims_report = _claims_report
 experiment = _experiment
 experiment_test = _experiment_test
+plugin_binary = _plugin_binary
 regard_binary = _regard_binary

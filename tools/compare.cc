@@ -6,8 +6,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/ablation/run_comparison.h"
-#include "experiments/command_line.h"
-#include "experiments/run/run_folder.h"
+#include "experiments/config/command_line.h"
+#include "experiments/run/file.h"
 
 namespace regard {
 namespace {
@@ -38,9 +38,8 @@ int Compare(int argc, char** argv) {
     return Complain(absl::InvalidArgumentError("error: want two runs; --help"));
   }
   std::vector<StoredRun> runs;
-  const StartFolders start = StartFolders::FromEnvironment();
   for (const std::string& folder : folders) {
-    absl::StatusOr<StoredRun> run = ReadStoredRun(start.Resolve(folder));
+    absl::StatusOr<StoredRun> run = ReadStoredRun(ResolveUserPath(folder));
     if (!run.ok()) return Complain(run.status());
     runs.push_back(*run);
   }

@@ -13,15 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "autodiff/tape.h"
-#include "experiments/command_line.h"
-#include "experiments/config/config_file.h"
-#include "experiments/gold_alignment.h"
-#include "experiments/inspection.h"
-#include "experiments/inspection_report.h"
+#include "experiments/config/command_line.h"
 #include "experiments/report/alignment_text.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/run/file.h"
-#include "experiments/trained_translator.h"
+#include "experiments/tasks/translation/inspection.h"
+#include "experiments/tasks/translation/trained_translator.h"
 #include "nn/forward.h"
 #include "nn/worker_pool.h"
 #include "seq2seq/search/search.pb.h"
@@ -98,7 +95,8 @@ void NameUnknown(const std::vector<std::string>& words,
 
 // Everything that can be wrong with what the user gave.
 absl::StatusOr<Inspection> Look(const Arguments& arguments,
-                                TrainedTranslator& trained) {
+                                TrainedTranslator& trained,
+                                const Plugins& plugins) {
   const Translator& translator = *trained.translator;
   if (!translator.has_attention()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -119,7 +117,7 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
   }
   NameUnknown(target, translator.target_vocabulary());
   return Inspect(translator, source, target,
-                 GoldAlignment(trained.config, source, target));
+                 GoldAlignment(trained, source, target, plugins));
 }
 
 int Complain(const absl::Status& status, int code) {
@@ -129,7 +127,7 @@ int Complain(const absl::Status& status, int code) {
 
 }  // namespace
 
-int InspectMain(int argc, char** argv, const ScorerRegistry& scorers) {
+int InspectMain(int argc, char** argv, const Plugins& plugins) {
   FlushDenormalsToZero();
   Arguments arguments;
   if (const absl::Status status = ParseArguments(argc, argv, &arguments);
@@ -139,9 +137,10 @@ int InspectMain(int argc, char** argv, const ScorerRegistry& scorers) {
     return 0;
   }
   absl::StatusOr<TrainedTranslator> trained =
-      LoadTranslator(arguments.run, scorers);
+      LoadTranslator(arguments.run, plugins);
   if (!trained.ok()) return Complain(trained.status(), 2);
-  const absl::StatusOr<Inspection> inspection = Look(arguments, *trained);
+  const absl::StatusOr<Inspection> inspection =
+      Look(arguments, *trained, plugins);
   if (!inspection.ok()) return Complain(inspection.status(), 2);
 
   AlignmentTextStyle style;

@@ -3,14 +3,14 @@
 #ifndef TOOLS_INSPECT_PROGRAM_H_
 #define TOOLS_INSPECT_PROGRAM_H_
 
-#include "attention/scorer_registry.h"
+#include "experiments/tasks/plugins.h"
 
 namespace regard {
 
 // Shows what a model attends to for the sentence of the command line. Returns
 // the exit code: 0 done, 1 the page could not be written, 2 wrong input or
 // usage.
-int InspectMain(int argc, char** argv, const ScorerRegistry& scorers);
+int InspectMain(int argc, char** argv, const Plugins& plugins);
 
 }  // namespace regard
 

@@ -1,15 +1,14 @@
-// The planning program, without its main(): a program is this and a registry of
-// the scores it knows.
+// The planning program, without its main(): a program is this and its plug-ins.
 #ifndef TOOLS_PLAN_PROGRAM_H_
 #define TOOLS_PLAN_PROGRAM_H_
 
-#include "attention/scorer_registry.h"
+#include "experiments/tasks/plugins.h"
 
 namespace regard {
 
 // Prints what the experiment of the command line would take. Returns the exit
 // code: 0 done, 2 wrong input or usage.
-int PlanMain(int argc, char** argv, const ScorerRegistry& scorers);
+int PlanMain(int argc, char** argv, const Plugins& plugins);
 
 }  // namespace regard
 

@@ -32,7 +32,7 @@ fails() { # fails WHAT PART ARGUMENT...: exit 2 with PART on standard error.
 
 # Vocabularies of Multi30k. The corpus that the configs name is not there, and
 # is not asked for.
-sizes=(--source_vocabulary=7853 --target_vocabulary=5893)
+sizes=(--set 'data={placeholder {source_vocabulary: 7853 target_vocabulary: 5893}}')
 expect 'published LSTM' 13,898,501 \
   "$(count --config="${published}/published_lstm.textproto" "${sizes[@]}")"
 expect 'published GRU' 14,219,781 \
@@ -60,8 +60,7 @@ fails 'no config' '--config=FILE must name'
 fails 'a config that is not there' 'nowhere' --config=nowhere
 fails 'a field that is misspelt' 'model.encoder.hiden' \
   --config="${phrasebook}" --set model.encoder.hiden=3
-fails 'one size' 'go together' --config="${phrasebook}" --source_vocabulary=9
-fails 'words for a regression' 'reads no words' \
+fails 'words for a regression' 'learns from points of a curve, but' \
   --config="${configs}/nadaraya_watson.textproto" "${sizes[@]}"
 fails 'a corpus that is not there' 'not-read.txt' \
   --config="${published}/published_gru.textproto"

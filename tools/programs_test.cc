@@ -1,7 +1,7 @@
 // The programs set up their thread as training does.
 #include <immintrin.h>
 
-#include "attention/scorer_registry.h"
+#include "experiments/tasks/plugins.h"
 #include "gtest/gtest.h"
 #include "tools/inspect_program.h"
 #include "tools/translate_program.h"
@@ -23,7 +23,7 @@ void ExpectFlushes(Main run) {
   char program[] = "program";
   char flag[] = "--run=there is no such run";
   char* arguments[] = {program, flag};
-  EXPECT_EQ(run(2, arguments, ScorerRegistry()), 2);
+  EXPECT_EQ(run(2, arguments, Plugins()), 2);
   EXPECT_EQ(DenormalProduct(), 0.0F);
 }
 

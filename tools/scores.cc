@@ -7,7 +7,7 @@
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_function.h"
-#include "experiments/command_line.h"
+#include "experiments/config/command_line.h"
 #include "tools/score_list.h"
 
 int main(int argc, char** argv) {

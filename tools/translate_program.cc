@@ -19,10 +19,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "autodiff/tape.h"
-#include "experiments/command_line.h"
+#include "experiments/config/command_line.h"
 #include "experiments/report/alignment_text.h"
 #include "experiments/report/printable_text.h"
-#include "experiments/trained_translator.h"
+#include "experiments/run/line_reader.h"
+#include "experiments/tasks/translation/trained_translator.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/worker_pool.h"
@@ -30,7 +31,6 @@
 #include "seq2seq/search/search_validation.h"
 #include "seq2seq/translator.h"
 #include "third_party/abseil_backport/status_macros.h"
-#include "tools/line_reader.h"
 
 namespace regard {
 
@@ -302,7 +302,7 @@ int Complain(const absl::Status& status, int code) {
 
 }  // namespace
 
-int TranslateMain(int argc, char** argv, const ScorerRegistry& scorers) {
+int TranslateMain(int argc, char** argv, const Plugins& plugins) {
   FlushDenormalsToZero();
   Arguments arguments;
   if (const absl::Status status = ParseArguments(argc, argv, &arguments);
@@ -312,7 +312,7 @@ int TranslateMain(int argc, char** argv, const ScorerRegistry& scorers) {
     return 0;
   }
   const absl::StatusOr<TrainedTranslator> trained =
-      LoadTranslator(arguments.run, scorers);
+      LoadTranslator(arguments.run, plugins);
   if (!trained.ok()) return Complain(trained.status(), 2);
   for (const std::string& note : trained->notes) {
     std::fprintf(stderr, "%s\n", note.c_str());

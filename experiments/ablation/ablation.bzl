@@ -81,6 +81,7 @@ def _report_impl(ctx):
             metrics = cell[ExperimentInfo].metrics.path,
             attention = cell[ExperimentInfo].attention.path,
             resolved = cell[ExperimentInfo].resolved.path,
+            run = cell[ExperimentInfo].run.path,
             failure = cell[ExperimentInfo].failure.path,
         )
         for cell in ctx.attr.cells
@@ -103,6 +104,7 @@ def _report_impl(ctx):
                 run.failure,
                 run.metrics,
                 run.resolved,
+                run.run,
                 run.status,
             ]
         ],

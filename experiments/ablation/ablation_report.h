@@ -3,8 +3,10 @@
 #define EXPERIMENTS_ABLATION_ABLATION_REPORT_H_
 
 #include <string>
+#include <vector>
 
 #include "experiments/ablation/grid.h"
+#include "experiments/report/run_results.h"
 
 namespace regard {
 
@@ -16,6 +18,23 @@ std::string AblationCsv(const Grid& grid);
 
 // One offline page with curves.
 std::string AblationHtml(const Grid& grid);
+
+// What the cells of a grid attended to in the same source.
+
+struct SharedSource {
+  std::string source = {};  // the title that the maps have in their runs
+  std::string seed = {};
+  // Of each cell that has one, called like the cell.
+  std::vector<LabelledMatrix> maps = {};
+  // Cells that have none, and those beyond what a page can hold.
+  std::vector<std::string> without = {};
+  std::vector<std::string> left_out = {};
+};
+
+// Up to two sources that at least two cells show, those of most cells first.
+// All runs are of one seed, the first that has any: seeds may have data of
+// their own.
+std::vector<SharedSource> AttentionSideBySide(const Grid& grid);
 
 }  // namespace regard
 

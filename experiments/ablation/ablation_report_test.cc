@@ -1,9 +1,10 @@
 #include "experiments/ablation/ablation_report.h"
 
 #include <string>
+#include <vector>
 
 #include "experiments/ablation/grid.h"
-#include "experiments/ablation/resolved_fields.h"
+#include "experiments/config/resolved.h"
 #include "experiments/report/run_results.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -61,6 +62,93 @@ TEST(AblationReportTest, SaysWhoseAttentionIsNotThere) {
   EXPECT_THAT(page, HasSubstr("Side by side: the cat</h2>"));
   EXPECT_THAT(page, HasSubstr("<figcaption>width 16</figcaption>"));
   EXPECT_THAT(page, HasSubstr("Without weights for this source: width 32."));
+}
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+LabelledMatrix Map(const std::string& title, double weight, int size = 1) {
+  LabelledMatrix map;
+  map.title = title;
+  map.rows.assign(size, "r");
+  map.columns.assign(size, "c");
+  map.heads.emplace_back(size * size, weight);
+  return map;
+}
+
+// One axis of three scores and two seeds; run i has the maps[i].
+Grid GridOf(const std::vector<std::vector<LabelledMatrix>>& maps) {
+  Grid grid;
+  grid.axes = {{"score", {{"additive", {}}, {"dot", {}}, {"cosine", {}}}, 0}};
+  for (size_t i = 0; i < maps.size(); ++i) {
+    GridRun run;
+    run.coordinates = {i / 2};
+    run.seed = std::to_string(i % 2);
+    run.maps = maps[i];
+    grid.runs.push_back(run);
+  }
+  return grid;
+}
+
+std::vector<std::string> Titles(const SharedSource& source) {
+  std::vector<std::string> titles;
+  for (const LabelledMatrix& map : source.maps) titles.push_back(map.title);
+  return titles;
+}
+
+TEST(AttentionSideBySideTest, TheSameSourceOfOneSeedInEveryCell) {
+  const Grid grid = GridOf({{Map("a cat", 0.1), Map("a dog", 0.2)},
+                            {Map("a cat", 9)},
+                            {Map("a dog", 0.4), Map("a cat", 0.3)},
+                            {Map("a cat", 9)},
+                            {Map("a cat", 0.5), Map("a dog", 0.6)},
+                            {}});
+  const std::vector<SharedSource> sources = AttentionSideBySide(grid);
+  ASSERT_EQ(sources.size(), 2u);
+  EXPECT_EQ(sources[0].source, "a cat");
+  EXPECT_EQ(sources[0].seed, "0");
+  EXPECT_THAT(Titles(sources[0]), ElementsAre("additive", "dot", "cosine"));
+  EXPECT_EQ(sources[0].maps[1].heads[0][0], 0.3);
+  EXPECT_THAT(sources[0].without, IsEmpty());
+  EXPECT_EQ(sources[1].source, "a dog");
+  EXPECT_EQ(sources[1].maps[2].heads[0][0], 0.6);
+}
+
+TEST(AttentionSideBySideTest, WhatMostCellsHaveComesFirst) {
+  const Grid grid = GridOf({{Map("few", 0), Map("all", 0), Map("one", 0)},
+                            {},
+                            {Map("few", 0), Map("all", 0), Map("few", 0)},
+                            {},
+                            {Map("all", 0)},
+                            {}});
+  const std::vector<SharedSource> sources = AttentionSideBySide(grid);
+  ASSERT_EQ(sources.size(), 2u);
+  EXPECT_EQ(sources[0].source, "all");
+  EXPECT_EQ(sources[1].source, "few");
+  EXPECT_THAT(sources[1].without, ElementsAre("cosine"));
+}
+
+TEST(AttentionSideBySideTest, ASeedWithoutMapsIsPassedOver) {
+  const Grid grid =
+      GridOf({{}, {Map("s", 1)}, {}, {Map("s", 2)}, {}, {Map("s", 3)}});
+  const std::vector<SharedSource> sources = AttentionSideBySide(grid);
+  ASSERT_EQ(sources.size(), 1u);
+  EXPECT_EQ(sources[0].seed, "1");
+}
+
+TEST(AttentionSideBySideTest, NothingIsSharedByOneCell) {
+  EXPECT_THAT(AttentionSideBySide(GridOf({{Map("s", 1)}, {Map("s", 1)}})),
+              IsEmpty());
+  EXPECT_THAT(AttentionSideBySide(GridOf({})), IsEmpty());
+}
+
+TEST(AttentionSideBySideTest, APageHoldsSoManySquares) {
+  const Grid grid = GridOf(
+      {{Map("s", 1, 200)}, {}, {Map("s", 1, 200)}, {}, {Map("s", 1, 10)}, {}});
+  const std::vector<SharedSource> sources = AttentionSideBySide(grid);
+  ASSERT_EQ(sources.size(), 1u);
+  EXPECT_THAT(Titles(sources[0]), ElementsAre("additive"));
+  EXPECT_THAT(sources[0].left_out, ElementsAre("dot", "cosine"));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/ablation/bounds.h"
-#include "experiments/ablation/stored_status.h"
+#include "experiments/run/status.h"
 
 namespace regard {
 namespace {
@@ -16,10 +16,10 @@ int Complain(const absl::Status& status) {
 }
 
 int CheckMetrics(int argc, char** argv) {
-  const absl::StatusOr<StoredStatus> status = ReadStatus(argv[1]);
+  const absl::StatusOr<RunStatus> status = ReadStatus(argv[1]);
   if (!status.ok()) return Complain(status.status());
-  std::printf("state: %s\n", status->state.c_str());
-  int broken = status->state == "finished" ? 0 : 1;
+  std::printf("state: %s\n", std::string(StateName(status->state)).c_str());
+  int broken = status->state == RunState::kFinished ? 0 : 1;
   for (int i = 2; i < argc; ++i) {
     const absl::StatusOr<MetricBound> bound = ParseBound(argv[i]);
     if (!bound.ok()) return Complain(bound.status());

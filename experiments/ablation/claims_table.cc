@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "experiments/report/metric_description.h"
+#include "experiments/run/metric.h"
 
 namespace regard {
 namespace {
@@ -16,11 +16,12 @@ struct Measured {
   std::string missing;
 };
 
-Measured Measure(const std::map<std::string, StoredStatus>& runs,
+Measured Measure(const std::map<std::string, RunStatus>& runs,
                  const std::string& experiment, const std::string& metric) {
   const auto run = runs.find(experiment);
   if (run == runs.end()) return {std::nullopt, "not run"};
-  if (run->second.state != "finished") return {std::nullopt, "run failed"};
+  if (run->second.state != RunState::kFinished)
+    return {std::nullopt, "run failed"};
   const auto found = run->second.metrics.find(metric);
   if (found == run->second.metrics.end()) {
     return {std::nullopt, "no such metric"};
@@ -52,7 +53,7 @@ std::string Verdict(bool holds) {
 }
 
 std::string VerdictOf(const Claim& claim, double ours,
-                      const std::map<std::string, StoredStatus>& runs) {
+                      const std::map<std::string, RunStatus>& runs) {
   switch (claim.expectation_case()) {
     case Claim::kNear:
       return Verdict(std::abs(ours - claim.near().value()) <=
@@ -102,7 +103,7 @@ void ValidateClaims(const Claims& claims, ConfigProblems& problems) {
 }
 
 Table ClaimsTable(const Claims& claims,
-                  const std::map<std::string, StoredStatus>& runs) {
+                  const std::map<std::string, RunStatus>& runs) {
   Table table;
   table.header = {"claim", "source",  "theirs",    "expected",
                   "ours",  "verdict", "conditions"};

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "experiments/ablation/claims.pb.h"
-#include "experiments/ablation/stored_status.h"
 #include "experiments/report/run_results.h"
+#include "experiments/run/status.h"
 #include "nn/config_problems.h"
 
 namespace regard {
@@ -19,7 +19,7 @@ void ValidateClaims(const Claims& claims, ConfigProblems& problems);
 // by the label of the experiment. The verdict is "borne out", "not borne out",
 // or why there is none: "not run", "no such metric", "run failed".
 Table ClaimsTable(const Claims& claims,
-                  const std::map<std::string, StoredStatus>& runs);
+                  const std::map<std::string, RunStatus>& runs);
 
 }  // namespace regard
 

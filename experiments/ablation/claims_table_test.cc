@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "experiments/ablation/claims.pb.h"
-#include "experiments/ablation/stored_status.h"
 #include "experiments/report/run_results.h"
+#include "experiments/run/status.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -25,14 +25,14 @@ Claims ParseClaims(const std::string& text) {
   return claims;
 }
 
-StoredStatus Finished(double bleu) {
-  return {.state = "finished", .metrics = {{"dev/bleu", bleu}}};
+RunStatus Finished(double bleu) {
+  return {.state = RunState::kFinished, .metrics = {{"dev/bleu", bleu}}};
 }
 
 // The column `ours` and the verdict of one claim on //configs:a's dev/bleu.
 std::pair<std::string, std::string> Judge(
     const std::string& expectation,
-    const std::map<std::string, StoredStatus>& runs) {
+    const std::map<std::string, RunStatus>& runs) {
   const Table table = ClaimsTable(
       ParseClaims("claims { what: 'w' source: 's' published: '95.4' "
                   "experiment: '//configs:a' metric: 'dev/bleu' " +
@@ -42,8 +42,8 @@ std::pair<std::string, std::string> Judge(
 }
 
 TEST(ClaimsTable, JudgesByItsExpectation) {
-  const std::map<std::string, StoredStatus> runs = {
-      {"//configs:a", Finished(95)}, {"//configs:b", Finished(90)}};
+  const std::map<std::string, RunStatus> runs = {{"//configs:a", Finished(95)},
+                                                 {"//configs:b", Finished(90)}};
   const auto verdict = [&runs](const std::string& expectation) {
     return Judge(expectation, runs).second;
   };
@@ -62,10 +62,12 @@ TEST(ClaimsTable, JudgesByItsExpectation) {
 TEST(ClaimsTable, NeverTakesAMissingNumberForOne) {
   using Result = std::pair<std::string, std::string>;
   EXPECT_EQ(Judge("at_most: 1", {}), Result("-", "not run"));
-  EXPECT_EQ(Judge("at_most: 1", {{"//configs:a", {.state = "failed"}}}),
-            Result("-", "run failed"));
-  EXPECT_EQ(Judge("at_most: 1", {{"//configs:a", {.state = "finished"}}}),
-            Result("-", "no such metric"));
+  EXPECT_EQ(
+      Judge("at_most: 1", {{"//configs:a", {.state = RunState::kFailed}}}),
+      Result("-", "run failed"));
+  EXPECT_EQ(
+      Judge("at_most: 1", {{"//configs:a", {.state = RunState::kFinished}}}),
+      Result("-", "no such metric"));
   EXPECT_EQ(Judge("at_most: 1", {{"//configs:a", Finished(NAN)}}).second,
             "not borne out");
   EXPECT_EQ(Judge("less_than_experiment: '//configs:b'",

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "experiments/ablation/holm.h"
+#include "experiments/ablation/statistics.h"
 
 namespace regard {
 namespace {

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "experiments/ablation/grid.h"
-#include "experiments/ablation/permutation_test.h"
-#include "experiments/ablation/sample_summary.h"
+#include "experiments/ablation/statistics.h"
 
 namespace regard {
 

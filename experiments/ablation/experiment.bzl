@@ -8,6 +8,7 @@ ExperimentInfo = provider(
         "failure": "File: why training failed; empty if it did not.",
         "metrics": "File: metrics.jsonl.",
         "resolved": "File: resolved.textproto.",
+        "run": "File: run.json.",
         "seed": "String: the seed, of a cell.",
         "status": "File: status.json.",
     },
@@ -22,6 +23,7 @@ _FILES = {
     "metrics.jsonl": "metrics",
     "report.html": "report",
     "resolved.textproto": "config",
+    "run.json": "config",
     "status.json": "status",
     "weights.safetensors": "weights",
 }
@@ -118,6 +120,7 @@ def _experiment_impl(ctx):
             failure = outputs["failure.txt"],
             metrics = outputs["metrics.jsonl"],
             resolved = outputs["resolved.textproto"],
+            run = outputs["run.json"],
             seed = ctx.attr.seed,
             status = outputs["status.json"],
         ),

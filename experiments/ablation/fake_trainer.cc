@@ -17,8 +17,8 @@
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/file.h"
-#include "experiments/run/file_operations.h"
 #include "experiments/run/metrics_log.h"
+#include "experiments/run/run_description.h"
 #include "experiments/run/status.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -86,6 +86,9 @@ absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
   REGARD_RETURN_IF_ERROR(write("config.textproto", "# as given\n"));
   REGARD_RETURN_IF_ERROR(write("resolved.textproto", resolved));
   REGARD_RETURN_IF_ERROR(write("environment.json", "{}\n"));
+  REGARD_RETURN_IF_ERROR(
+      write("run.json",
+            RunDescriptionJson({{{"loss", "", "a formula", Better::kLower}}})));
   RunStatus status;
   if (config.rate() < 0) {
     status.state = RunState::kFailed;

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "experiments/ablation/resolved_fields.h"
+#include "absl/status/statusor.h"
+#include "experiments/config/resolved.h"
 #include "experiments/report/run_results.h"
+#include "experiments/run/metric.h"
 #include "experiments/run/metrics_log.h"
 
 namespace regard {
@@ -45,6 +47,8 @@ struct Grid {
   std::string name = {};
   std::string question = {};  // may be empty
   std::vector<std::string> metrics = {};
+  // What the runs declare of their metrics.
+  std::vector<MetricInfo> metric_infos = {};
   std::vector<Axis> axes = {};
   std::vector<GridRun> runs = {};
 };
@@ -69,6 +73,11 @@ std::vector<std::string> MetricsToShow(const Grid& grid);
 
 // The metric in those runs of the cell that have it.
 std::vector<double> ValuesOf(const GridCell& cell, const std::string& metric);
+
+// Reads the description that the build rule `ablation` writes (JSON), and the
+// files that it names. A run that failed, or whose files cannot be read, is in
+// the grid with the reason; only a bad description is an error.
+absl::StatusOr<Grid> ReadGrid(const std::string& path);
 
 }  // namespace regard
 

@@ -1,18 +1,17 @@
-"""`regard_binary`: programs with scores of one's own."""
+"""`regard_binary`: programs with plug-ins of one's own."""
 
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
 
 _MAIN = """// Generated for {label}.
-#include "attention/scorer_registry.h"
-#include "attention/scoring/built_in_scores.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/plugins.h"
 {includes}
 namespace regard {{
 {declarations}
 }}  // namespace regard
 
 int main(int argc, char** argv) {{
-  regard::ScorerRegistry scorers;
-  regard::RegisterBuiltInScores(scorers);
+  regard::Plugins plugins = regard::BuiltInPlugins();
 {calls}  return {call};
 }}
 """
@@ -34,13 +33,29 @@ def _target_name(label):
         return label.rpartition(":")[2]
     return label.rpartition("/")[2]
 
-def _register_function(score):
-    words = _target_name(score).split("_")
+def _register_function(target):
+    words = _target_name(target).split("_")
     return "Register" + "".join([word.capitalize() for word in words])
 
-def _program(name, scores, libraries, call, kwargs):
-    """A program whose main() makes the registry of scores and calls `call`."""
-    functions = [_register_function(score) for score in scores]
+def plugin_binary(name, libraries, call, scores = [], tasks = [], **kwargs):
+    """A program whose main() makes the plug-ins and calls `call`.
+
+    Args:
+      name: of the program.
+      libraries: labels of libraries whose headers, named like them, `call`
+        needs.
+      call: the C++ expression of the exit code.
+      scores: as for `regard_binary`.
+      tasks: as for `regard_binary`.
+      **kwargs: passed to cc_binary.
+    """
+    functions = [
+        (_register_function(score), "ScorerRegistry& scorers", "plugins.scorers")
+        for score in scores
+    ] + [
+        (_register_function(task), "Plugins& plugins", "plugins")
+        for task in tasks
+    ]
     _main(
         name = name + "_main",
         out = name + "_main.cc",
@@ -51,12 +66,12 @@ def _program(name, scores, libraries, call, kwargs):
                 for library in libraries
             ]),
             declarations = "".join([
-                "extern \"C\" void {}(ScorerRegistry& scorers);\n".format(function)
-                for function in functions
+                "extern \"C\" void {}({});\n".format(function, parameter)
+                for function, parameter, _ in functions
             ]),
             calls = "".join([
-                "  regard::{}(scorers);\n".format(function)
-                for function in functions
+                "  regard::{}({});\n".format(function, argument)
+                for function, _, argument in functions
             ]),
             call = call,
         ),
@@ -66,37 +81,41 @@ def _program(name, scores, libraries, call, kwargs):
         name = name,
         srcs = [name + "_main.cc"],
         deps = [
-            str(Label("//attention:scorer_registry")),
-            str(Label("//attention/scoring:built_in_scores")),
-        ] + [str(Label(library)) for library in libraries] + scores,
+            str(Label("//experiments/tasks:built_in_plugins")),
+            str(Label("//experiments/tasks:plugins")),
+        ] + [str(Label(library)) for library in libraries] + scores + tasks,
         **kwargs
     )
 
-def regard_binary(name, scores = [], tools = False, **kwargs):
-    """A program like `//experiments:train` that also knows `scores`.
+def regard_binary(name, scores = [], tasks = [], tools = False, **kwargs):
+    """A program like `//experiments:train` that knows more plug-ins.
 
     Args:
       name: of the program.
       scores: labels of `scoring_function` targets. Target `my_score` provides
         `RegisterMyScore(ScorerRegistry&)`, whatever its namespace.
-      tools: whether to make NAME_translate and NAME_inspect, too: `//tools`'
-        programs for runs of this one.
+      tasks: labels of libraries with tasks and data sources. Target `my_task`
+        provides `RegisterMyTask(Plugins&)`, by REGARD_PLUGINS(MyTask).
+      tools: whether to make NAME_plan, NAME_translate and NAME_inspect, too:
+        `//tools`' programs for runs of this one.
       **kwargs: passed to each cc_binary.
     """
-    _program(
+    plugin_binary(
         name,
+        ["//experiments:default_config", "//experiments/training:train_program"],
+        "regard::TrainMain(argc, argv, plugins, regard::DefaultConfig())",
         scores,
-        ["//experiments:default_config", "//experiments:train_program"],
-        "regard::TrainMain(argc, argv, scorers, regard::DefaultConfig())",
-        kwargs,
+        tasks,
+        **kwargs
     )
     if not tools:
         return
-    for tool in ["translate", "inspect"]:
-        _program(
+    for tool in ["plan", "translate", "inspect"]:
+        plugin_binary(
             name + "_" + tool,
-            scores,
             ["//tools:{}_program".format(tool)],
-            "regard::{}Main(argc, argv, scorers)".format(tool.capitalize()),
-            kwargs,
+            "regard::{}Main(argc, argv, plugins)".format(tool.capitalize()),
+            scores,
+            tasks,
+            **kwargs
         )

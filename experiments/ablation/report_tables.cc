@@ -5,13 +5,15 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "experiments/ablation/sample_summary.h"
-#include "experiments/report/metric_description.h"
+#include "absl/strings/str_replace.h"
+#include "experiments/ablation/statistics.h"
 #include "experiments/run/json_text.h"
+#include "experiments/run/metric.h"
 
 namespace regard {
 namespace {
@@ -96,6 +98,21 @@ Table MissingTable(const Grid& grid) {
   return table;
 }
 
+namespace {
+
+// " (better)" or " (worse)", where the metric says which is.
+absl::string_view Judgement(const Grid& grid, const Comparison& comparison) {
+  const MetricInfo* info = FindMetric(grid.metric_infos, comparison.metric);
+  if (info == nullptr || info->better == Better::kNeither ||
+      comparison.differences.n == 0 || !comparison.Significant()) {
+    return "";
+  }
+  const bool higher = comparison.differences.mean > 0;
+  return higher == (info->better == Better::kHigher) ? " (better)" : " (worse)";
+}
+
+}  // namespace
+
 Table ComparisonsTable(const Grid& grid,
                        const std::vector<Comparison>& comparisons) {
   Table table;
@@ -110,7 +127,7 @@ Table ComparisonsTable(const Grid& grid,
              ? "-"
              : MeanAndDeviation(comparison.differences),
          PValue(comparison.test.p_value), PValue(comparison.corrected_p_value),
-         Verdict(comparison)});
+         absl::StrCat(Verdict(comparison), Judgement(grid, comparison))});
   }
   return table;
 }
@@ -237,6 +254,27 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
     if (changes) plots.push_back(plot);
   }
   return plots;
+}
+
+namespace {
+
+std::string Row(const std::vector<std::string>& cells) {
+  std::string row = "|";
+  for (const std::string& cell : cells) {
+    absl::StrAppend(&row, " ",
+                    absl::StrReplaceAll(cell, {{"|", "\\|"}, {"\n", " "}}),
+                    " |");
+  }
+  return absl::StrCat(row, "\n");
+}
+
+}  // namespace
+
+std::string MarkdownTable(const Table& table) {
+  std::string text = Row(table.header);
+  text += Row(std::vector<std::string>(table.header.size(), "---"));
+  for (const std::vector<std::string>& row : table.rows) text += Row(row);
+  return text;
 }
 
 }  // namespace regard

@@ -36,7 +36,7 @@ update="${1:-}"
 expect_equal "the report of a grid with failed runs" fake_grid.md fake_grid.md
 expect_equal "the runs of the grid as CSV" fake_grid.csv fake_grid.csv
 expect_equal "claims and ours" fake_claims.md fake_claims.md
-expect_text "the page draws curves with bands" '*class="band k0"*' \
+expect_text "the page draws curves with bands" '*"band":\[*' \
   "$(<fake_grid.html)"
 expect_text "and every cell's weights for the same source" \
   '*Side by side: a source*additive, rate 0.5*0.750*dot | unscaled, rate 1*0.125*' \

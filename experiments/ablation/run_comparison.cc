@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/run/file.h"
+#include "experiments/run/run_description.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -42,14 +43,14 @@ std::string Arrow(const std::string& before, const std::string& after) {
   return absl::StrCat(before, " -> ", after);
 }
 
-std::string MetricText(const StoredStatus& status, const std::string& name) {
+std::string MetricText(const RunStatus& status, const std::string& name) {
   const auto metric = status.metrics.find(name);
   if (metric == status.metrics.end()) return std::string(kMissing);
   return absl::StrFormat("%.6g", metric->second);
 }
 
 // " (+0.5, +12.5 %)"; empty where there is no such number.
-std::string Change(const StoredStatus& before, const StoredStatus& after,
+std::string Change(const RunStatus& before, const RunStatus& after,
                    const std::string& name) {
   const auto old_metric = before.metrics.find(name);
   const auto new_metric = after.metrics.find(name);
@@ -72,6 +73,7 @@ std::string WeightsText(const std::string& before, const std::string& after) {
 
 absl::StatusOr<StoredRun> ReadStoredRun(const std::string& folder) {
   StoredRun run;
+  REGARD_RETURN_IF_ERROR(ReadRunDescription(folder).status());
   const std::string path = JoinPath(folder, "resolved.textproto");
   REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
   absl::StatusOr<std::vector<ResolvedField>> config = ParseResolvedFields(text);
@@ -116,8 +118,10 @@ std::string RunComparisonText(const StoredRun& before, const StoredRun& after) {
   }
   std::string text = Listing("config", fields, "no field differs");
   if (before.status.state != after.status.state) {
-    absl::StrAppend(
-        &text, "state: ", Arrow(before.status.state, after.status.state), "\n");
+    absl::StrAppend(&text, "state: ",
+                    Arrow(std::string(StateName(before.status.state)),
+                          std::string(StateName(after.status.state))),
+                    "\n");
   }
   if (before.status.step != after.status.step) {
     absl::StrAppend(&text, "step: ",

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "experiments/ablation/resolved_fields.h"
-#include "experiments/ablation/stored_status.h"
+#include "experiments/config/resolved.h"
+#include "experiments/run/status.h"
 
 namespace regard {
 
 // A run as its folder tells of it.
 struct StoredRun {
   std::vector<ResolvedField> config = {};
-  StoredStatus status = {};
+  RunStatus status = {};
 };
 
 // Reads resolved.textproto and status.json. The error names the file.

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 StoredRun Finished() {
   StoredRun run;
   run.config = {{"seed", "1"}, {"optimizer", "{...}"}, {"optimizer.rate", "2"}};
-  run.status.state = "finished";
+  run.status.state = RunState::kFinished;
   run.status.step = 10;
   run.status.metrics = {{"dev/bleu", 40}, {"dev/loss", 0.5}};
   run.status.weights_digest = "ab";
@@ -56,7 +56,7 @@ TEST(RunComparisonText, ListsWhatDiffersAndWhatMoved) {
 
 TEST(RunComparisonText, HasNoChangeOfWhatIsNotFinite) {
   StoredRun other = Finished();
-  other.status.state = "failed";
+  other.status.state = RunState::kFailed;
   other.status.metrics["dev/loss"] = NAN;
   other.status.weights_digest.clear();
   EXPECT_EQ(RunComparisonText(other, Finished()),
@@ -70,9 +70,10 @@ TEST(RunComparisonText, HasNoChangeOfWhatIsNotFinite) {
 }
 
 TEST(ReadStoredRun, NamesTheFileThatIsMissing) {
-  EXPECT_THAT(ReadStoredRun("no/such/run"),
-              StatusIs(absl::StatusCode::kNotFound,
-                       HasSubstr("no/such/run/resolved.textproto")));
+  EXPECT_THAT(
+      ReadStoredRun("no/such/run"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("no run there: no/such/run/run.json: cannot open")));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ if [[ "${code}" != 0 ]]; then
 fi
 
 for file in attention.json config.textproto environment.json metrics.jsonl \
-  report.html resolved.textproto status.json; do
+  report.html resolved.textproto run.json status.json; do
   if [[ -e "${run}/${file}" ]]; then
     cp "${run}/${file}" "${outputs}/${file}"
   elif [[ "${code}" == 0 ]]; then

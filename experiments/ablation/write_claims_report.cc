@@ -8,11 +8,11 @@
 #include "absl/status/statusor.h"
 #include "experiments/ablation/claims.pb.h"
 #include "experiments/ablation/claims_table.h"
-#include "experiments/ablation/markdown_table.h"
-#include "experiments/ablation/stored_status.h"
+#include "experiments/ablation/report_tables.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/run/file.h"
+#include "experiments/run/status.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -26,7 +26,7 @@ absl::Status WriteClaimsReport(int argc, char** argv) {
   ConfigProblems problems;
   ValidateClaims(claims, problems);
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, origins));
-  std::map<std::string, StoredStatus> runs;
+  std::map<std::string, RunStatus> runs;
   for (int i = 3; i < argc; ++i) {
     const std::string argument = argv[i];
     const size_t equals = argument.find('=');

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/ablation/ablation_report.h"
-#include "experiments/ablation/read_grid.h"
+#include "experiments/ablation/grid.h"
 #include "experiments/run/file.h"
 
 int main(int argc, char** argv) {

@@ -289,16 +289,17 @@ TEST_F(BrokenConfigTest, ControlCharactersAreNotEchoed) {
 
 TEST_F(BrokenConfigTest, MissingFile) {
   EXPECT_EQ(ErrorOf("none.textproto"),
-            "none.textproto: error: cannot be read: No such file or directory");
+            "none.textproto: error: cannot open: No such file or directory");
 }
 
 TEST_F(BrokenConfigTest, MissingBaseIsToldAtItsLine) {
   WriteFile("configs/a.textproto", "seed: 3\nbase: \"none.textproto\"\n");
-  EXPECT_EQ(ErrorOf("configs/a.textproto"),
-            "configs/a.textproto:2:1: error: base 'none.textproto' cannot be "
-            "read: No such file or directory\n"
-            "  base: \"none.textproto\"\n"
-            "  ^~~~");
+  EXPECT_EQ(
+      ErrorOf("configs/a.textproto"),
+      "configs/a.textproto:2:1: error: base 'none.textproto' cannot open: "
+      "No such file or directory\n"
+      "  base: \"none.textproto\"\n"
+      "  ^~~~");
 }
 
 TEST_F(BrokenConfigTest, CyclicBaseIsToldWhereItCloses) {
@@ -335,7 +336,7 @@ TEST_F(BrokenConfigTest, ProblemsOfABaseAreInTheBase) {
 
 TEST_F(BrokenConfigTest, Directory) {
   WriteFile("configs/a.textproto", "");
-  EXPECT_EQ(ErrorOf("configs"), "configs: error: is a directory, not a config");
+  EXPECT_EQ(ErrorOf("configs"), "configs: error: is a directory, not a file");
 }
 
 TEST_F(BrokenConfigTest, UnreadableFile) {
@@ -343,7 +344,7 @@ TEST_F(BrokenConfigTest, UnreadableFile) {
   chmod(Path("a.textproto").c_str(), 0);
   const testing::WithoutFileCapabilities as_anyone;
   EXPECT_EQ(ErrorOf("a.textproto"),
-            "a.textproto: error: cannot be read: Permission denied");
+            "a.textproto: error: cannot open: Permission denied");
 }
 
 TEST_F(BrokenConfigTest, PipeWithoutAWriterDoesNotBlock) {

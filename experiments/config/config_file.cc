@@ -1,90 +1,49 @@
 #include "experiments/config/config_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <utility>
-
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
+#include "experiments/run/file.h"
 #include "seq2seq/utf8.h"
 
 namespace regard {
 namespace {
 
-absl::Status SystemError() {
+std::string TooLarge(size_t size) {
+  return absl::StrCat("has ", size, " bytes; a config has at most ",
+                      kMostConfigBytes);
+}
+
+// The status without the path that its message begins with.
+absl::Status WithoutPath(const absl::Status& status, const std::string& path) {
   return absl::InvalidArgumentError(
-      absl::StrCat("cannot be read: ", std::strerror(errno)));
-}
-
-absl::Status TooLarge(absl::string_view size) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "has ", size, " bytes; a config has at most ", kMostConfigBytes));
-}
-
-// At most one byte more than a config may have.
-absl::StatusOr<std::string> ReadAll(int file) {
-  std::string text(kMostConfigBytes + 1, '\0');
-  size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t count = read(file, text.data() + size, text.size() - size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return SystemError();
-    if (count == 0) break;
-    size += count;
-  }
-  text.resize(size);
-  return text;
+      absl::StripPrefix(status.message(), absl::StrCat(path, ": ")));
 }
 
 }  // namespace
 
-std::string ResolveUserPath(absl::string_view path) {
-  const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
-  if (path.empty() || absl::StartsWith(path, "/") || directory == nullptr ||
-      *directory == '\0') {
-    return std::string(path);
-  }
-  return absl::StrCat(directory, absl::EndsWith(directory, "/") ? "" : "/",
-                      path);
-}
-
 absl::StatusOr<ConfigFile> ReadConfigFile(absl::string_view path) {
-  // A pipe without a writer must not keep us waiting.
-  const int file =
-      open(ResolveUserPath(path).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) return SystemError();
-  const absl::Cleanup close_file = [file] { close(file); };
-  struct stat info;
-  if (fstat(file, &info) != 0) return SystemError();
-  if (S_ISDIR(info.st_mode)) {
-    return absl::InvalidArgumentError("is a directory, not a config");
+  const std::string resolved = ResolveUserPath(path);
+  const absl::StatusOr<FileReader> file = FileReader::Open(resolved);
+  if (!file.ok()) return WithoutPath(file.status(), resolved);
+  if (file->size() > static_cast<int64_t>(kMostConfigBytes)) {
+    return absl::InvalidArgumentError(
+        TooLarge(static_cast<size_t>(file->size())));
   }
-  if (!S_ISREG(info.st_mode)) {
-    return absl::InvalidArgumentError("is not a regular file");
-  }
-  if (info.st_size > static_cast<off_t>(kMostConfigBytes)) {
-    return TooLarge(absl::StrCat(info.st_size));
-  }
-  absl::StatusOr<std::string> text = ReadAll(file);
-  if (!text.ok()) return text.status();
-  if (text->size() > kMostConfigBytes) return TooLarge("more");
-  return ConfigFile{*std::move(text), info.st_dev, info.st_ino};
+  ConfigFile config{std::string(static_cast<size_t>(file->size()), '\0'),
+                    file->identity()};
+  const absl::Status read = file->ReadAt(0, absl::MakeSpan(config.text));
+  if (!read.ok()) return WithoutPath(read, resolved);
+  return config;
 }
 
 std::optional<TextProblem> FindEncodingProblem(absl::string_view text) {
   if (text.empty()) return TextProblem{{0, 1}, "the config is empty"};
   if (text.size() > kMostConfigBytes) {
-    return TextProblem{
-        {0, 1}, std::string(TooLarge(absl::StrCat(text.size())).message())};
+    return TextProblem{{0, 1}, TooLarge(text.size())};
   }
   if (absl::StartsWith(text, "\xEF\xBB\xBF")) {
     return TextProblem{{0, 1},

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -16,15 +17,10 @@ namespace regard {
 // Larger files are refused before they are read.
 inline constexpr size_t kMostConfigBytes = size_t{1} << 20;
 
-// A relative path is one from where the user stands, which under `bazel run`
-// is not the current directory: from BUILD_WORKING_DIRECTORY when that is set.
-std::string ResolveUserPath(absl::string_view path);
-
 struct ConfigFile {
   std::string text;
   // The same for two names of one file.
-  uint64_t device = 0;
-  uint64_t inode = 0;
+  std::pair<uint64_t, uint64_t> identity;
 };
 
 // Reads the regular file at `path` (as the user gave it). The error says why

@@ -2,9 +2,13 @@
 #ifndef EXPERIMENTS_CONFIG_FIELD_NAMES_H_
 #define EXPERIMENTS_CONFIG_FIELD_NAMES_H_
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "experiments/config/config_text.h"
 #include "google/protobuf/descriptor.h"
 
 namespace regard {
@@ -20,6 +24,34 @@ std::string NoSuchField(const google::protobuf::Descriptor& message,
 
 // Joins by a dot; either may be empty.
 std::string JoinFieldPath(absl::string_view parent, absl::string_view name);
+
+// Paths of fields: `model.layers[1].heads`, `outside.[lab.my_score].width`.
+
+// One field on a path.
+struct PathStep {
+  std::string name;          // `layers`, `[lab.my_score]`
+  std::optional<int> index;  // of an element
+  TextRange range;           // of name and index in the path
+};
+
+// The steps of a well-formed `path`; a malformed one ends in a step whose name
+// is no field's (it may be empty). An index beyond 999,999,999 is kept as that.
+std::vector<PathStep> SplitPath(absl::string_view path);
+
+// The path around the last step; "" around the first.
+absl::string_view ParentPath(absl::string_view path);
+
+// Finds what a misspelt name was meant to be.
+
+// Insertions, deletions, substitutions and swaps of neighbours that turn `a`
+// into `b` (optimal string alignment). Costs |a| |b|.
+int EditDistance(absl::string_view a, absl::string_view b);
+
+// "; did you mean 'optimizer'?" for the candidate nearest to `name`, letter
+// case aside, or that ends in _`name`. When none is near, "; it can be ..."
+// with all candidates if they are few, else "".
+std::string SuggestName(absl::string_view name,
+                        absl::Span<const std::string> candidates);
 
 }  // namespace regard
 

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "experiments/config/field_names.h"
-#include "experiments/config/field_path.h"
 #include "google/protobuf/descriptor.h"
 #include "third_party/abseil_backport/check.h"
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "experiments/config/text_checker.h"
 #include "google/protobuf/message.h"
 
@@ -20,6 +21,18 @@ namespace regard {
 // oneof clears the others. After a problem `message` is in between.
 CheckedText ApplyOverride(const std::string& argument,
                           google::protobuf::Message* message);
+
+// Lays one config over another.
+
+// Everything present in `overlay` goes over `message`, of the same type:
+// scalars replace, messages combine field by field, repeated fields replace as
+// a whole, and a member of a oneof clears the others.
+void Combine(const google::protobuf::Message& overlay,
+             google::protobuf::Message* message);
+
+// Empties the repeated field at `path`, whose messages on the way are singular
+// (`model.layers`, `outside.[lab.my_score].widths`), where it is present.
+void ClearList(absl::string_view path, google::protobuf::Message* message);
 
 }  // namespace regard
 

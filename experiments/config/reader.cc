@@ -12,7 +12,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/combine.h"
 #include "experiments/config/config_file.h"
 #include "experiments/config/config_text.h"
 #include "experiments/config/override.h"
@@ -140,7 +139,7 @@ class LayerReader {
           absl::StrCat(Shown(name), ": error: ", file.status().message()));
     }
     for (size_t i = 0; i < identities_.size(); ++i) {
-      if (identities_[i] != std::pair(file->device, file->inode)) continue;
+      if (identities_[i] != file->identity) continue;
       std::vector<std::string> circle;
       for (; i < layers_.size(); ++i) {
         circle.push_back(Shown(layers_[i].text.name()));
@@ -149,7 +148,7 @@ class LayerReader {
       return BaseProblem(
           absl::StrCat("closes a circle: ", absl::StrJoin(circle, " -> ")));
     }
-    identities_.emplace_back(file->device, file->inode);
+    identities_.push_back(file->identity);
     REGARD_ASSIGN_OR_RETURN(
         Layer layer,
         ParseLayer(ConfigText::File(std::move(name), std::move(file->text)),

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "experiments/config/diff.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/config/temporary_files.h"
@@ -89,7 +89,11 @@ TEST_F(ResolvedConfigTest, ReadsBackAsTheSameConfig) {
   ASSERT_THAT(origins, IsOk());
   EXPECT_TRUE(
       google::protobuf::util::MessageDifferencer::Equivalent(config, again));
-  EXPECT_THAT(DiffConfigs(config, again), IsEmpty());
+  // However it came to be so, a config has one resolved form.
+  EXPECT_THAT(
+      DiffResolvedFields(*ParseResolvedFields(text),
+                         *ParseResolvedFields(ResolvedConfig(again, *origins))),
+      IsEmpty());
 }
 
 TEST_F(ResolvedConfigTest, ResolvingTwiceChangesNoValue) {
@@ -104,6 +108,81 @@ TEST_F(ResolvedConfigTest, ResolvingTwiceChangesNoValue) {
                          {}, &third),
               IsOk());
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(again, third));
+}
+
+using ::regard::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::FieldsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kAdditive[] = R"(# proto-file: x.proto
+
+seed: 3  # --set
+# path: ""  # not set
+model {  # a.textproto:4
+  score {  # a.textproto:5
+    additive {  # a.textproto:5
+      width: 32  # default
+    }
+  }
+  name: "a # b \" c"  # default
+  sizes: 4  # a.textproto:6
+  sizes: 8  # a.textproto:6
+}
+)";
+
+std::vector<ResolvedField> Fields(const std::string& text) {
+  const auto fields = ParseResolvedFields(text);
+  EXPECT_TRUE(fields.ok()) << fields.status();
+  return *fields;
+}
+
+TEST(ParseResolvedFields, ReadsPathsAndValues) {
+  EXPECT_THAT(Fields(kAdditive),
+              ElementsAre(FieldsAre("seed", "3"), FieldsAre("model", "{...}"),
+                          FieldsAre("model.score", "{...}"),
+                          FieldsAre("model.score.additive", "{...}"),
+                          FieldsAre("model.score.additive.width", "32"),
+                          FieldsAre("model.name", R"("a # b \" c")"),
+                          FieldsAre("model.sizes", "4"),
+                          FieldsAre("model.sizes", "8")));
+}
+
+TEST(ParseResolvedFields, GivesTheLineOfAnotherText) {
+  for (const char* text : {"seed: 1\nhello\n", "a: 1\n}\n", "\nmodel {"}) {
+    EXPECT_THAT(
+        ParseResolvedFields(text),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 2")))
+        << text;
+  }
+}
+
+TEST(DiffResolvedFields, FindsNoneInEqualConfigs) {
+  EXPECT_THAT(DiffResolvedFields(Fields(kAdditive), Fields(kAdditive)),
+              IsEmpty());
+}
+
+TEST(DiffResolvedFields, ListsValuesThatDiffer) {
+  EXPECT_THAT(DiffResolvedFields(Fields("seed: 1  # a\nrate: 2\n"),
+                                 Fields("rate: 2  # b\nseed: 3\n")),
+              ElementsAre(FieldsAre("seed", "1", "3")));
+}
+
+TEST(DiffResolvedFields, ShowsAMessageOfOneSideAsOne) {
+  EXPECT_THAT(
+      DiffResolvedFields(
+          Fields("score {\n additive {\n width: 8\n}\n}\n"),
+          Fields("score {\n dot {\n scale: true\n bias: false\n}\n}\n")),
+      ElementsAre(
+          FieldsAre("score.additive", "{width: 8}", "not set"),
+          FieldsAre("score.dot", "not set", "{scale: true bias: false}")));
+}
+
+TEST(DiffResolvedFields, ComparesListsAsAWhole) {
+  EXPECT_THAT(
+      DiffResolvedFields(Fields("s: 1\ns: 2\n"), Fields("s: 1\ns: 3\ns: 4\n")),
+      ElementsAre(FieldsAre("s", "1, 2", "1, 3, 4")));
 }
 
 }  // namespace

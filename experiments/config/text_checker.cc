@@ -8,7 +8,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/config/field_names.h"
-#include "experiments/config/lexer.h"
 #include "experiments/config/token_stream.h"
 #include "experiments/config/value_check.h"
 

@@ -1,6 +1,10 @@
 #include "experiments/config/token_stream.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 
 namespace regard {
 
@@ -114,6 +118,182 @@ void TokenStream::SkipLine(const Token& first) {
       Next();
     }
   }
+}
+
+namespace {
+
+constexpr int kQuotedCharacters = 40;
+
+bool StartsIdentifier(char c) { return absl::ascii_isalpha(c) || c == '_'; }
+bool ContinuesIdentifier(char c) { return absl::ascii_isalnum(c) || c == '_'; }
+
+// Reads over one text, from left to right.
+class Lexer {
+ public:
+  Lexer(absl::string_view text, size_t begin,
+        std::vector<TextProblem>* problems)
+      : text_(text), at_(begin), problems_(*problems) {}
+
+  Token Next() {
+    SkipSpaceAndComments();
+    const size_t begin = at_;
+    const Token::Kind kind = Consume();
+    return {kind, {begin, at_ - begin}};
+  }
+
+ private:
+  char Peek(size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
+
+  void SkipSpaceAndComments() {
+    while (at_ < text_.size()) {
+      if (text_[at_] == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (absl::ascii_isspace(text_[at_])) {
+        ++at_;
+      } else {
+        return;
+      }
+    }
+  }
+
+  Token::Kind Bad(size_t begin, std::string message) {
+    if (problems_.size() < kMostProblems) {
+      problems_.push_back({{begin, at_ - begin}, std::move(message)});
+    }
+    return Token::Kind::kBad;
+  }
+
+  Token::Kind Consume() {
+    if (at_ >= text_.size()) return Token::Kind::kEnd;
+    const char c = Peek();
+    if (StartsIdentifier(c)) {
+      while (ContinuesIdentifier(Peek())) ++at_;
+      return Token::Kind::kIdentifier;
+    }
+    if (absl::ascii_isdigit(c) || (c == '.' && absl::ascii_isdigit(Peek(1)))) {
+      return ConsumeNumber();
+    }
+    if (c == '"' || c == '\'') return ConsumeString();
+    const size_t begin = at_++;
+    if (absl::ascii_ispunct(c)) return Token::Kind::kSymbol;
+    // A character outside ASCII is taken whole.
+    while ((static_cast<unsigned char>(Peek()) & 0xC0) == 0x80) ++at_;
+    return Bad(begin, absl::StrCat("unexpected character '",
+                                   Printable(text_.substr(begin, at_ - begin),
+                                             kQuotedCharacters),
+                                   "'"));
+  }
+
+  Token::Kind ConsumeNumber() {
+    const size_t begin = at_;
+    const bool hex = Peek() == '0' && absl::ascii_tolower(Peek(1)) == 'x';
+    while (ContinuesIdentifier(Peek()) || Peek() == '.' ||
+           (!hex && (Peek() == '+' || Peek() == '-') &&
+            absl::ascii_tolower(text_[at_ - 1]) == 'e')) {
+      ++at_;
+    }
+    const absl::string_view number = text_.substr(begin, at_ - begin);
+    if (IsInteger(number)) return Token::Kind::kInteger;
+    if (IsFloat(number)) return Token::Kind::kFloat;
+    return Bad(begin, absl::StrCat("'", Printable(number, kQuotedCharacters),
+                                   "' is not a number"));
+  }
+
+  static size_t SkipDigits(absl::string_view text, size_t at) {
+    while (at < text.size() && absl::ascii_isdigit(text[at])) ++at;
+    return at;
+  }
+
+  static bool IsInteger(absl::string_view number) {
+    if (number.size() > 2 && absl::ascii_tolower(number[1]) == 'x') {
+      return number[0] == '0' &&
+             std::all_of(number.begin() + 2, number.end(),
+                         [](char c) { return absl::ascii_isxdigit(c); });
+    }
+    return SkipDigits(number, 0) == number.size();
+  }
+
+  // digits [. [digits]] [e [sign] digits] [f], digits absent only before .5
+  static bool IsFloat(absl::string_view number) {
+    size_t at = SkipDigits(number, 0);
+    if (at < number.size() && number[at] == '.') {
+      at = SkipDigits(number, at + 1);
+    }
+    if (at < number.size() && absl::ascii_tolower(number[at]) == 'e') {
+      ++at;
+      if (at < number.size() && (number[at] == '+' || number[at] == '-')) ++at;
+      const size_t digits = at;
+      at = SkipDigits(number, at);
+      if (at == digits) return false;
+    }
+    if (at < number.size() && absl::ascii_tolower(number[at]) == 'f') ++at;
+    return at == number.size();
+  }
+
+  Token::Kind ConsumeString() {
+    const size_t begin = at_;
+    const char quote = text_[at_++];
+    bool good = true;
+    while (at_ < text_.size() && Peek() != quote && Peek() != '\n') {
+      if (Peek() == '\\') {
+        good &= ConsumeEscape();
+      } else {
+        ++at_;
+      }
+    }
+    if (Peek() != quote) return Bad(begin, "the string is never closed");
+    ++at_;
+    return good ? Token::Kind::kString : Token::Kind::kBad;
+  }
+
+  bool ConsumeEscape() {
+    const size_t begin = at_++;
+    const char c = Peek();
+    if (c == '\n' || c == '\0') return true;  // reported as never closed
+    ++at_;
+    if (absl::string_view("abfnrtv\\?'\"01234567").find(c) !=
+        absl::string_view::npos) {
+      return true;
+    }
+    if ((c == 'x' || c == 'X') && absl::ascii_isxdigit(Peek())) return true;
+    if (c == 'u' && ConsumeHexDigits(4)) return true;
+    // Up to U+10FFFF, the last character.
+    if (c == 'U' && Peek() == '0' && Peek(1) == '0' &&
+        (Peek(2) == '0' || (Peek(2) == '1' && Peek(3) == '0')) &&
+        ConsumeHexDigits(8)) {
+      return true;
+    }
+    Bad(begin, absl::StrCat("unknown escape '\\",
+                            Printable(text_.substr(begin + 1, 1), 1),
+                            "' in a string; a backslash itself is '\\\\'"));
+    return false;
+  }
+
+  bool ConsumeHexDigits(int count) {
+    for (; count > 0; --count) {
+      if (!absl::ascii_isxdigit(Peek())) return false;
+      ++at_;
+    }
+    return true;
+  }
+
+  absl::string_view text_;
+  size_t at_;
+  std::vector<TextProblem>& problems_;
+};
+
+}  // namespace
+
+std::vector<Token> Tokenize(absl::string_view text, size_t begin,
+                            std::vector<TextProblem>* problems) {
+  Lexer lexer(text, begin, problems);
+  std::vector<Token> tokens;
+  do {
+    tokens.push_back(lexer.Next());
+  } while (tokens.back().kind != Token::Kind::kEnd);
+  return tokens;
 }
 
 }  // namespace regard

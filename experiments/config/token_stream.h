@@ -4,13 +4,33 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "experiments/config/config_text.h"
-#include "experiments/config/lexer.h"
 
 namespace regard {
+
+struct Token {
+  enum class Kind {
+    kIdentifier,
+    kInteger,  // decimal, octal with a leading 0, or hexadecimal
+    kFloat,
+    kString,  // with its quotes
+    kSymbol,  // one character
+    kBad,     // already reported
+    kEnd,
+  };
+  Kind kind = Kind::kEnd;
+  TextRange range;
+};
+
+// All tokens of `text` from byte `begin` on, closed by one kEnd. Comments run
+// from # to the end of the line; a string ends on its line. What is no token
+// is added to `problems`, up to kMostProblems.
+std::vector<Token> Tokenize(absl::string_view text, size_t begin,
+                            std::vector<TextProblem>* problems);
 
 // Stops at the kEnd token: it can be read any number of times. `text` must
 // outlive the stream.

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "experiments/config/config_text.h"
-#include "experiments/config/nearest_name.h"
+#include "experiments/config/field_names.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "seq2seq/utf8.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "experiments/config/lexer.h"
+#include "experiments/config/token_stream.h"
 #include "google/protobuf/descriptor.h"
 
 namespace regard {

@@ -2,7 +2,10 @@
 #ifndef EXPERIMENTS_REPORT_HEAT_MAP_H_
 #define EXPERIMENTS_REPORT_HEAT_MAP_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "experiments/report/run_results.h"
@@ -26,6 +29,20 @@ std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id);
 // pages, each of steadily changing lightness, so that it can be read with
 // any kind of colour vision.
 std::string HeatMapStyle();
+
+// A matrix as pixels, for viewers of images.
+struct HeatMapImage {
+  int height = 0;
+  int width = 0;
+  std::vector<uint8_t> rgb = {};  // [height, width, 3], row-major
+};
+
+// Squares of one colour, rows from the top, of a side that keeps the image
+// below about 256 pixels where that is possible; without labels. Colours are
+// those of light pages; what is not finite is grey, gold cells have a border
+// where there is room for one. `map` has a cell, and the head has
+// rows x columns.
+HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head);
 
 }  // namespace regard
 

@@ -1,10 +1,13 @@
 #include "experiments/report/heat_map.h"
 
+#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "experiments/report/run_results.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -117,6 +120,70 @@ TEST(HeatMapStyleTest, HasARampForLightAndForDarkPages) {
   EXPECT_EQ(Count(style, "{--negative-ramp"), 2);
   EXPECT_EQ(Count(style, ".hm .a{"), 2);
   EXPECT_EQ(Count(style, ".hm .u{"), 2);
+}
+
+using ::testing::ElementsAre;
+
+std::array<int, 3> Pixel(const HeatMapImage& image, int y, int x) {
+  const uint8_t* const pixel = &image.rgb[(y * image.width + x) * 3];
+  return {pixel[0], pixel[1], pixel[2]};
+}
+
+LabelledMatrix Matrix(int rows, int columns, std::vector<double> weights) {
+  LabelledMatrix map;
+  map.rows.assign(rows, "r");
+  map.columns.assign(columns, "c");
+  map.heads.push_back(std::move(weights));
+  return map;
+}
+
+TEST(DrawHeatMapTest, ColorsRunFromZeroToOne) {
+  const HeatMapImage image = DrawHeatMap(Matrix(1, 3, {0, 1, 0.25}), 0);
+  EXPECT_EQ(image.height, 8);
+  EXPECT_EQ(image.width, 24);
+  EXPECT_THAT(Pixel(image, 0, 0), ElementsAre(243, 246, 246));
+  EXPECT_THAT(Pixel(image, 7, 8), ElementsAre(8, 24, 84));
+  EXPECT_THAT(Pixel(image, 7, 15), ElementsAre(8, 24, 84));
+  EXPECT_THAT(Pixel(image, 3, 16), ElementsAre(188, 224, 212));
+}
+
+TEST(DrawHeatMapTest, RowsGoDown) {
+  const HeatMapImage image = DrawHeatMap(Matrix(2, 1, {0, 1}), 0);
+  EXPECT_EQ(image.height, 16);
+  EXPECT_EQ(image.width, 8);
+  EXPECT_THAT(Pixel(image, 0, 0), ElementsAre(243, 246, 246));
+  EXPECT_THAT(Pixel(image, 15, 0), ElementsAre(8, 24, 84));
+}
+
+TEST(DrawHeatMapTest, NegativeAndInfiniteWeightsHaveColorsOfTheirOwn) {
+  const HeatMapImage image = DrawHeatMap(Matrix(1, 2, {-2, INFINITY}), 0);
+  EXPECT_THAT(Pixel(image, 0, 0), ElementsAre(92, 24, 8));
+  EXPECT_THAT(Pixel(image, 0, 8), ElementsAre(95, 103, 116));
+}
+
+TEST(DrawHeatMapTest, AGoldCellHasABorder) {
+  LabelledMatrix map = Matrix(1, 2, {1, 1});
+  map.gold = {{0, 1}};
+  const HeatMapImage image = DrawHeatMap(map, 0);
+  for (const int edge : {8, 15}) {
+    EXPECT_THAT(Pixel(image, 3, edge), ElementsAre(224, 123, 0));
+  }
+  for (const int edge : {0, 7}) {
+    EXPECT_THAT(Pixel(image, edge, 12), ElementsAre(224, 123, 0));
+  }
+  EXPECT_THAT(Pixel(image, 3, 12), ElementsAre(8, 24, 84));
+  EXPECT_THAT(Pixel(image, 3, 7), ElementsAre(8, 24, 84));
+}
+
+TEST(DrawHeatMapTest, AWideMatrixHasSmallCells) {
+  const HeatMapImage image =
+      DrawHeatMap(Matrix(2, 400, std::vector<double>(800, 0.0)), 0);
+  EXPECT_EQ(image.height, 2);
+  EXPECT_EQ(image.width, 400);
+}
+
+TEST(DrawHeatMapDeathTest, WantsACell) {
+  EXPECT_DEATH(DrawHeatMap(Matrix(1, 0, {}), 0), "0 vs. 0");
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include "absl/strings/str_replace.h"
 #include "experiments/report/chart_script.h"
 #include "experiments/report/heat_map.h"
-#include "experiments/report/metric_description.h"
 #include "experiments/report/page_script.h"
 #include "experiments/report/page_style.h"
 #include "experiments/report/plot.h"
 #include "experiments/report/printable_text.h"
+#include "experiments/run/metric.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -84,14 +84,14 @@ void HtmlReport::AddSection(absl::string_view title, std::string html) {
   sections_.push_back({std::string(title), std::move(html)});
 }
 
-void HtmlReport::AddMetrics(absl::Span<const Metric> metrics) {
-  for (const Metric& metric : metrics) {
+void HtmlReport::AddMetrics(absl::Span<const ShownMetric> metrics) {
+  for (const ShownMetric& metric : metrics) {
     absl::StrAppend(&cards_, "<div class=\"card\"><dt>",
                     EscapeHtml(metric.name), "</dt><dd class=\"value\">",
                     FormatMetric(metric.value), "</dd>");
-    const absl::string_view what = MetricDescription(metric.name);
-    if (!what.empty()) {
-      absl::StrAppend(&cards_, "<dd class=\"what\">", what, "</dd>");
+    if (!metric.meaning.empty()) {
+      absl::StrAppend(&cards_, "<dd class=\"what\">",
+                      EscapeHtml(metric.meaning), "</dd>");
     }
     if (!metric.note.empty()) {
       absl::StrAppend(&cards_, "<dd class=\"note\">", EscapeHtml(metric.note),
@@ -159,22 +159,22 @@ void HtmlReport::AddExplanations(absl::string_view title,
   AddSection(title, std::move(html));
 }
 
-void HtmlReport::AddSamples(absl::string_view title,
-                            absl::Span<const TranslationSample> samples) {
-  std::string html =
-      "<div class=\"scroll\"><table>\n<thead><tr><th>source</th>"
-      "<th>model</th><th>reference</th><th></th></tr></thead><tbody>\n";
-  for (const TranslationSample& sample : samples) {
+void HtmlReport::AddSamples(const Samples& samples) {
+  std::string html = absl::StrCat(
+      "<div class=\"scroll\"><table>\n<thead><tr><th>",
+      EscapeHtml(samples.input),
+      "</th><th>model</th><th>reference</th><th></th></tr></thead><tbody>\n");
+  for (const Sample& sample : samples.rows) {
     const absl::string_view verdict =
         sample.reference.empty() ? "<td></td>"
         : sample.correct         ? "<td class=\"verdict yes\">✓ same</td>"
                                  : "<td class=\"verdict no\">✗ differs</td>";
-    absl::StrAppend(&html, "<tr><td>", EscapeHtml(sample.source), "</td><td>",
-                    EscapeHtml(sample.hypothesis), "</td><td>",
+    absl::StrAppend(&html, "<tr><td>", EscapeHtml(sample.input), "</td><td>",
+                    EscapeHtml(sample.output), "</td><td>",
                     EscapeHtml(sample.reference), "</td>", verdict, "</tr>\n");
   }
   absl::StrAppend(&html, "</tbody></table></div>\n");
-  AddSection(title, std::move(html));
+  AddSection(samples.title, std::move(html));
 }
 
 void HtmlReport::AddConfig(absl::string_view title, absl::string_view text) {

@@ -1,5 +1,5 @@
 // Builds the report of a run: one HTML file that opens from disk with the
-// network off, asks no host for anything, and reads well without JavaScript.
+// network off and asks no host for anything. Its curves need JavaScript.
 #ifndef EXPERIMENTS_REPORT_HTML_REPORT_H_
 #define EXPERIMENTS_REPORT_HTML_REPORT_H_
 
@@ -20,17 +20,16 @@ class HtmlReport {
   // `summary` is one sentence under the title; may be empty.
   HtmlReport(absl::string_view title, absl::string_view summary);
 
-  // Shown as cards at the top of the page, wherever in the order it is called;
-  // each name is explained as MetricDescription does.
-  void AddMetrics(absl::Span<const Metric> metrics);
+  // Shown as cards at the top of the page, wherever in the order it is called.
+  void AddMetrics(absl::Span<const ShownMetric> metrics);
 
   void AddText(absl::string_view title,
                absl::Span<const std::string> paragraphs);
   // Every row has as many cells as the header; a cell that is a number is set
   // to the right.
   void AddTable(absl::string_view title, const Table& table);
-  // One section with a figure per plot: a drawing, which a script makes
-  // interactive. Long series are thinned to their extremes.
+  // One section with a figure per plot, drawn by a script in the page. Long
+  // series are thinned to their extremes.
   void AddPlots(absl::string_view title, absl::Span<const Plot> plots);
   // One section with a heat map per matrix, and a warning against reading too
   // much into attention.
@@ -44,8 +43,7 @@ class HtmlReport {
   // that is folded away but for the first.
   void AddExplanations(absl::string_view title,
                        absl::Span<const Explanation> explanations);
-  void AddSamples(absl::string_view title,
-                  absl::Span<const TranslationSample> samples);
+  void AddSamples(const Samples& samples);
   // Text shown as it is, folded away until asked for.
   void AddConfig(absl::string_view title, absl::string_view text);
 

@@ -19,7 +19,7 @@ constexpr char kHostile[] = "</pre></script><img src=x onerror=alert(1)>\"'&";
 // One of every part, every text hostile.
 std::string HostileReport() {
   HtmlReport report(kHostile, kHostile);
-  report.AddMetrics({{kHostile, 1, kHostile}});
+  report.AddMetrics({{kHostile, 1, kHostile, kHostile}});
   const std::vector<std::string> paragraphs = {kHostile};
   report.AddText(kHostile, paragraphs);
   report.AddTable(kHostile, {{kHostile}, {{kHostile}}});
@@ -33,9 +33,7 @@ std::string HostileReport() {
   const std::vector<Explanation> explanations = {
       {kHostile, kHostile, maps, {{kHostile}, {{kHostile}}}}};
   report.AddExplanations(kHostile, explanations);
-  const std::vector<TranslationSample> samples = {
-      {kHostile, kHostile, kHostile}};
-  report.AddSamples(kHostile, samples);
+  report.AddSamples({kHostile, kHostile, {{kHostile, kHostile, kHostile}}});
   report.AddConfig(kHostile, kHostile);
   return report.Build();
 }
@@ -67,7 +65,8 @@ TEST(HtmlReportTest, IsTheSameForTheSameInput) {
 TEST(HtmlReportTest, ExplainsMetricsAtTheTop) {
   HtmlReport report("Run", "");
   report.AddConfig("Config", "seed: 1");
-  report.AddMetrics({{"test/exact_match", 0.98712, "without attention: 0.4"}});
+  report.AddMetrics({{"test/exact_match", 0.98712, "without attention: 0.4",
+                      "share of sentences translated word for word"}});
   const std::string page = report.Build();
   EXPECT_THAT(page, HasSubstr(">0.9871<"));
   EXPECT_THAT(page, HasSubstr("share of sentences translated word for word"));
@@ -128,7 +127,8 @@ TEST(HtmlReportTest, SetsColumnsOfNumbersToTheRight) {
 
 TEST(HtmlReportTest, JudgesSamplesOnlyWithAReference) {
   HtmlReport report("Run", "");
-  report.AddSamples("S", {{"a", "b", "b", true}, {"c", "", "d", false}});
+  report.AddSamples(
+      {"S", "input", {{"a", "b", "b", true}, {"c", "", "d", false}}});
   const std::string page = report.Build();
   EXPECT_THAT(page, HasSubstr("✓ same"));
   EXPECT_THAT(page, Not(HasSubstr("✗ differs")));

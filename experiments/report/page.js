@@ -1,4 +1,4 @@
-// Replaces each still drawing by an interactive chart of the same numbers.
+// Draws each plot from the numbers beside it.
 (function () {
   'use strict';
   if (typeof Chart === 'undefined') return;
@@ -6,6 +6,12 @@
   function color(name) {
     return getComputedStyle(document.documentElement)
         .getPropertyValue(name).trim();
+  }
+
+  // Beyond seven series colours begin again; dots and dashes tell them apart.
+  function dash(series, index) {
+    if (series.style === 'dashed') return [7, 5];
+    return [[], [2, 3], [10, 3, 2, 3]][Math.floor(index / 7) % 3];
   }
 
   function dataset(series, index, log) {
@@ -21,11 +27,11 @@
       borderColor: shade,
       backgroundColor: shade,
       borderWidth: points ? 0 : 2,
-      borderDash: series.style === 'dashed' ? [7, 5] : [],
+      borderDash: dash(series, index),
       pointStyle: points || series.xs.length === 1 ? 'circle' : 'line',
       pointRadius: points || series.xs.length === 1 ? 3 : 0,
       pointHitRadius: 8,
-      order: -index,  // later series lie on top, as in the still drawing
+      order: -index,  // later series lie on top
     };
   }
 
@@ -62,8 +68,8 @@
     };
   }
 
-  // Room about a value that never changes, as in the still drawing: Chart.js
-  // gives it 1 on both sides, however small it is.
+  // Room about a value that never changes: Chart.js gives it 1 on both sides,
+  // however small it is.
   function roomAboutConstant(plot) {
     const values = plot.series.flatMap(function (series) {
       return series.ys.flatMap(function (y, i) {
@@ -108,16 +114,7 @@
     const plot =
         JSON.parse(figure.querySelector('script[type="application/json"]')
                        .textContent);
-    const drawing = figure.querySelector('.drawing');
-    const box = document.createElement('div');
-    box.className = 'canvas';
-    const canvas = document.createElement('canvas');
-    canvas.setAttribute('role', 'img');
-    canvas.setAttribute('aria-label', drawing.querySelector('svg')
-                                          .getAttribute('aria-label'));
-    box.appendChild(canvas);
-    drawing.hidden = true;
-    figure.insertBefore(box, drawing);
+    const canvas = figure.querySelector('canvas');
     const chart = new Chart(canvas, {
       type: 'scatter',
       data: {
@@ -152,8 +149,6 @@
     return function () {
       forget.abort();
       chart.destroy();
-      box.remove();
-      drawing.hidden = false;
     };
   }
 

@@ -1,5 +1,4 @@
-// Draws curves and points: a still picture for every reader, and the numbers
-// for the script that makes it interactive.
+// Curves and points for a page: the numbers, which the page's script draws.
 #ifndef EXPERIMENTS_REPORT_PLOT_H_
 #define EXPERIMENTS_REPORT_PLOT_H_
 
@@ -9,10 +8,10 @@
 
 namespace regard {
 
-// A <figure> with an SVG drawing and the same data as JSON, which page.js
-// replaces by a Chart.js canvas. A line of many points is thinned to the
-// smallest and largest value of each stretch, so spikes survive. CHECK-fails
-// when a series has not as many ys as xs.
+// A <figure> with a canvas, a legend and the numbers as JSON, which page.js
+// draws by Chart.js. A line of many points is thinned to the smallest and
+// largest value of each stretch, so spikes survive. CHECK-fails when a series
+// has not as many ys as xs.
 std::string PlotFigure(const Plot& plot);
 
 }  // namespace regard

@@ -3,24 +3,33 @@
 #ifndef EXPERIMENTS_REPORT_RUN_RESULTS_H_
 #define EXPERIMENTS_REPORT_RUN_RESULTS_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace regard {
 
-struct Metric {
+// A number to show, with what to read it by.
+struct ShownMetric {
   std::string name = {};  // as in metrics.jsonl, such as "test/exact_match"
   double value = 0;
   // What to compare the value with, such as "without attention: 0.41"; may be
   // empty.
   std::string note = {};
+  std::string meaning = {};  // may be empty
 };
 
-struct TranslationSample {
-  std::string source = {};
+struct Sample {
+  std::string input = {};
   std::string reference = {};  // empty where there is none
-  std::string hypothesis = {};
-  bool correct = false;  // read only where there is a reference
+  std::string output = {};     // of the model
+  bool correct = false;        // read only where there is a reference
+};
+
+struct Samples {
+  std::string title = "Samples";
+  std::string input = "input";  // what the inputs are called: "source"
+  std::vector<Sample> rows = {};
 };
 
 struct Table {
@@ -73,6 +82,22 @@ struct Plot {
   std::string y_label = {};
   std::vector<Series> series = {};
   bool logarithmic_y = false;  // values that are not positive become gaps
+};
+
+// What a run shows of its result besides numbers. Empty parts are left out.
+struct Showcase {
+  std::string summary = {};      // one sentence on what the task is
+  std::vector<Plot> plots = {};  // such as a fitted curve
+  Samples samples = {};
+  // Weights by sample; they also go to attention.json and TensorBoard.
+  std::vector<LabelledMatrix> heat_maps = {};
+  // Above the first heat map in the terminal; without it, the terminal shows
+  // none.
+  std::string heat_map_caption = {};
+  // Take the place of the heat maps on the page.
+  std::vector<Explanation> explanations = {};
+  // What to compare a metric with, by its prefixed name: "diagonal: 0.41".
+  std::map<std::string, std::string> notes = {};
 };
 
 }  // namespace regard

@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "experiments/run/checkpoint_manifest.h"
+#include "absl/types/span.h"
 #include "experiments/run/file.h"
 #include "experiments/run/safetensors.h"
 #include "experiments/run/sha256.h"
@@ -18,6 +23,23 @@
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
+std::string ManifestText(int64_t step,
+                         const std::map<std::string, FileFacts>& files) {
+  std::string text = absl::StrCat(
+      "{\n  \"format\": \"regard.checkpoint\",\n  \"version\": 1,\n  "
+      "\"step\": ",
+      step, ",\n  \"files\": {");
+  const char* separator = "\n";
+  for (const auto& [name, facts] : files) {
+    absl::StrAppend(&text, separator, "    \"", name,
+                    "\": {\"bytes\": ", facts.bytes, ", \"sha256\": \"",
+                    facts.sha256, "\"}");
+    separator = ",\n";
+  }
+  absl::StrAppend(&text, "\n  }\n}\n");
+  return text;
+}
+
 namespace {
 
 constexpr char kFolder[] = "checkpoints";
@@ -27,6 +49,60 @@ constexpr char kTemporary[] = ".tmp-";
 // Follows the name of one while another takes its place.
 constexpr char kReplaced[] = ".old";
 constexpr int64_t kMaxStateBytes = int64_t{64} << 20;
+constexpr int64_t kMaxManifestBytes = 4096;
+constexpr int64_t kBlockBytes = int64_t{1} << 20;
+
+absl::StatusOr<FileFacts> FactsOf(const std::string& path) {
+  REGARD_ASSIGN_OR_RETURN(const FileReader file, FileReader::Open(path));
+  Sha256 sha256;
+  std::string block;
+  for (int64_t offset = 0; offset < file.size(); offset += kBlockBytes) {
+    block.resize(std::min(kBlockBytes, file.size() - offset));
+    REGARD_RETURN_IF_ERROR(file.ReadAt(offset, absl::MakeSpan(block)));
+    sha256.Update(block);
+  }
+  return FileFacts{.bytes = file.size(), .sha256 = sha256.HexDigest()};
+}
+
+// The first line in which two texts differ, as "GOT, WANTED".
+std::string Difference(absl::string_view got, absl::string_view wanted) {
+  const std::vector<absl::string_view> got_lines = absl::StrSplit(got, '\n');
+  const std::vector<absl::string_view> wanted_lines =
+      absl::StrSplit(wanted, '\n');
+  size_t line = 0;
+  while (line < got_lines.size() && line < wanted_lines.size() &&
+         got_lines[line] == wanted_lines[line]) {
+    ++line;
+  }
+  const auto quoted = [line](const std::vector<absl::string_view>& lines) {
+    if (line >= lines.size()) return std::string("no more");
+    absl::string_view text = absl::StripAsciiWhitespace(lines[line]);
+    absl::ConsumeSuffix(&text, ",");
+    return absl::CHexEscape(
+        absl::StrReplaceAll(text.substr(0, 160), {{"\"", ""}}));
+  };
+  return absl::StrCat("line ", line + 1, " of ", kManifestFile, " says ",
+                      quoted(got_lines), ", but the files say ",
+                      quoted(wanted_lines));
+}
+
+// Whether the folder holds the whole checkpoint of `step`, unharmed; otherwise
+// a DataLoss, or the error of a file that cannot be read. Reads every byte.
+absl::Status VerifyCheckpointFolder(const std::string& path, int64_t step) {
+  REGARD_ASSIGN_OR_RETURN(
+      const std::string manifest,
+      ReadFile(JoinPath(path, kManifestFile), kMaxManifestBytes));
+  std::map<std::string, FileFacts> files;
+  for (const char* name : {kOptimizerFile, kStateFile, kWeightsFile}) {
+    REGARD_ASSIGN_OR_RETURN(files[name], FactsOf(JoinPath(path, name)));
+  }
+  const std::string expected = ManifestText(step, files);
+  if (manifest != expected) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": ", Difference(manifest, expected)));
+  }
+  return absl::OkStatus();
+}
 
 // An entry of the checkpoints folder that bears a step's name.
 struct Entry {

@@ -17,8 +17,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "experiments/run/file_operations.h"
-#include "experiments/run/tensor_view.h"
+#include "experiments/run/file.h"
+#include "experiments/run/safetensors.h"
 
 namespace regard {
 
@@ -71,6 +71,22 @@ absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint);
 // before the first save of a process.
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files);
+
+inline constexpr char kManifestFile[] = "manifest.json";
+inline constexpr char kOptimizerFile[] = "optimizer.safetensors";
+inline constexpr char kStateFile[] = "state.textproto";
+inline constexpr char kWeightsFile[] = "weights.safetensors";
+
+struct FileFacts {
+  int64_t bytes = 0;
+  std::string sha256;
+};
+
+// The text of manifest.json; `files` by name. A manifest is never parsed: the
+// one that the files on the disk imply is made again and compared byte by byte,
+// so that no flipped bit passes and no name in it is ever used.
+std::string ManifestText(int64_t step,
+                         const std::map<std::string, FileFacts>& files);
 
 }  // namespace regard
 

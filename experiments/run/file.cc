@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -38,7 +40,8 @@ FileReader::FileReader(std::string path, int descriptor)
 FileReader::FileReader(FileReader&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      size_(other.size_) {}
+      size_(other.size_),
+      identity_(other.identity_) {}
 
 FileReader::~FileReader() {
   if (descriptor_ >= 0) close(descriptor_);
@@ -55,13 +58,14 @@ absl::StatusOr<FileReader> FileReader::Open(const std::string& path) {
   }
   if (S_ISDIR(info.st_mode)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is a folder, not a file"));
+        absl::StrCat(path, ": is a directory, not a file"));
   }
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is not a regular file"));
   }
   reader.size_ = info.st_size;
+  reader.identity_ = {info.st_dev, info.st_ino};
   return reader;
 }
 
@@ -243,9 +247,49 @@ bool PathExists(const std::string& path) {
   return lstat(path.c_str(), &info) == 0;
 }
 
+std::string ResolveUserPath(absl::string_view path) {
+  const char* working = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (path.empty() || path.front() == '/' || working == nullptr ||
+      *working == '\0') {
+    return std::string(path);
+  }
+  return JoinPath(working, path);
+}
+
 std::string JoinPath(absl::string_view folder, absl::string_view name) {
   if (folder.empty() || folder.back() == '/') return absl::StrCat(folder, name);
   return absl::StrCat(folder, "/", name);
+}
+
+// The modes leave the choice to the user's umask.
+
+int FileOperations::Create(const std::string& path) {
+  return open(path.c_str(),
+              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+int FileOperations::OpenDirectory(const std::string& path) {
+  return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+ssize_t FileOperations::Write(int descriptor, const char* bytes, size_t count) {
+  return write(descriptor, bytes, count);
+}
+
+int FileOperations::Sync(int descriptor) { return fsync(descriptor); }
+
+int FileOperations::Close(int descriptor) { return close(descriptor); }
+
+int FileOperations::Rename(const std::string& from, const std::string& to) {
+  return rename(from.c_str(), to.c_str());
+}
+
+int FileOperations::MakeDirectory(const std::string& path) {
+  return mkdir(path.c_str(), 0777);
+}
+
+int FileOperations::Remove(const std::string& path) {
+  return remove(path.c_str());
 }
 
 }  // namespace regard

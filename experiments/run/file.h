@@ -5,8 +5,12 @@
 #ifndef EXPERIMENTS_RUN_FILE_H_
 #define EXPERIMENTS_RUN_FILE_H_
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -14,9 +18,28 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/run/file_operations.h"
 
 namespace regard {
+
+// The calls by which a run changes the disk, as one object, so that a test can
+// make the k-th of them fail. Each is the POSIX call of that name: it returns
+// what the call returns and sets errno.
+// Stateless; safe to share between threads.
+class FileOperations {
+ public:
+  virtual ~FileOperations() = default;
+
+  // Opens a file for writing, made anew or emptied, never through a link.
+  virtual int Create(const std::string& path);
+  virtual int OpenDirectory(const std::string& path);
+  virtual ssize_t Write(int descriptor, const char* bytes, size_t count);
+  virtual int Sync(int descriptor);
+  virtual int Close(int descriptor);
+  virtual int Rename(const std::string& from, const std::string& to);
+  virtual int MakeDirectory(const std::string& path);
+  // Removes a file or an empty folder.
+  virtual int Remove(const std::string& path);
+};
 
 // The status of a call that failed with `error` (an errno), located: "PATH:
 // cannot DO: REASON". NotFound, PermissionDenied, ResourceExhausted (a full
@@ -39,6 +62,12 @@ class FileReader {
   // Bytes at the time of opening.
   int64_t size() const { return size_; }
 
+  // The same for two names of one file: device and inode.
+  std::pair<uint64_t, uint64_t> identity() const { return identity_; }
+
+  // For reading it as a stream.
+  int descriptor() const { return descriptor_; }
+
   // Fills `bytes` from the file's byte `offset` on; a file that ends before
   // that has been cut short and is a DataLoss.
   absl::Status ReadAt(int64_t offset, absl::Span<char> bytes) const;
@@ -49,6 +78,7 @@ class FileReader {
   std::string path_;
   int descriptor_;  // -1 once moved from
   int64_t size_ = 0;
+  std::pair<uint64_t, uint64_t> identity_;
 };
 
 // The bytes of a regular file of at most `limit` bytes; a longer one is
@@ -116,6 +146,10 @@ bool IsDirectory(const std::string& path);
 
 // True for anything of that name, a dangling link included.
 bool PathExists(const std::string& path);
+
+// A path that the user gave: a relative one counts from where the command was
+// typed, which under `bazel run` is BUILD_WORKING_DIRECTORY.
+std::string ResolveUserPath(absl::string_view path);
 
 // `folder/name`, without doubling a slash.
 std::string JoinPath(absl::string_view folder, absl::string_view name);

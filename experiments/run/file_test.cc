@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/run/file_operations.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -64,7 +64,7 @@ TEST_F(FileTest, ErrorsNameTheFileAndTheReason) {
                        HasSubstr("/none: cannot open: No such file")));
   EXPECT_THAT(ReadFile(folder_, 9),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("is a folder, not a file")));
+                       HasSubstr("is a directory, not a file")));
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
   EXPECT_THAT(ReadFile(Path("pipe"), 9),
               StatusIs(absl::StatusCode::kInvalidArgument,
@@ -152,6 +152,17 @@ TEST_F(FileTest, AFullDiskLeavesTheOldFileAndNothingElse) {
                        HasSubstr("cannot write: No space left on device")));
   EXPECT_EQ(ReadFile(Path("x"), 9).value(), "old");
   EXPECT_THAT(ListDirectory(folder_).value(), ElementsAre("x"));
+}
+
+TEST(ResolveUserPathTest, ARelativePathCountsFromWhereTheCommandWasTyped) {
+  setenv("BUILD_WORKING_DIRECTORY", "/home/lab", 1);
+  EXPECT_EQ(ResolveUserPath("a/b"), "/home/lab/a/b");
+  EXPECT_EQ(ResolveUserPath("/a/b"), "/a/b");
+  EXPECT_EQ(ResolveUserPath(""), "");
+  setenv("BUILD_WORKING_DIRECTORY", "/", 1);
+  EXPECT_EQ(ResolveUserPath("a"), "/a");
+  unsetenv("BUILD_WORKING_DIRECTORY");
+  EXPECT_EQ(ResolveUserPath("a/b"), "a/b");
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/run/file.h"
-#include "experiments/run/file_operations.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -19,11 +18,6 @@ namespace {
 
 // Stays in the folder: removing it would let two processes hold two locks.
 constexpr char kLockFile[] = ".lock";
-
-std::string Variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 std::string FolderName(absl::string_view name, absl::Time now) {
   std::string safe(name);
@@ -36,12 +30,12 @@ std::string FolderName(absl::string_view name, absl::Time now) {
 }
 
 // Makes a folder that nobody else has made.
-absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options,
-                                          const StartFolders& start) {
+absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options) {
   FileOperations files;
-  const std::string& root =
-      start.workspace.empty() ? start.working : start.workspace;
-  const std::string runs = root.empty() ? "runs" : JoinPath(root, "runs");
+  const char* const workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
+  const std::string runs = workspace == nullptr || *workspace == '\0'
+                               ? ResolveUserPath("runs")
+                               : JoinPath(workspace, "runs");
   REGARD_RETURN_IF_ERROR(MakeDirectories(runs, files));
   const std::string base =
       JoinPath(runs, FolderName(options.name, options.now));
@@ -55,7 +49,7 @@ absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options,
 
 // A folder with other things in it is not one that holds a run.
 bool HoldsRun(const std::string& path) {
-  for (const char* name : {"config.textproto", "resolved.textproto",
+  for (const char* name : {"config.textproto", "resolved.textproto", "run.json",
                            "metrics.jsonl", "checkpoints", "status.json"}) {
     if (PathExists(JoinPath(path, name))) return true;
   }
@@ -63,18 +57,6 @@ bool HoldsRun(const std::string& path) {
 }
 
 }  // namespace
-
-StartFolders StartFolders::FromEnvironment() {
-  return {.workspace = Variable("BUILD_WORKSPACE_DIRECTORY"),
-          .working = Variable("BUILD_WORKING_DIRECTORY")};
-}
-
-std::string StartFolders::Resolve(absl::string_view path) const {
-  if (working.empty() || path.empty() || path.front() == '/') {
-    return std::string(path);
-  }
-  return JoinPath(working, path);
-}
 
 RunFolder::RunFolder(std::string path, int lock)
     : path_(std::move(path)), lock_(lock) {}
@@ -88,11 +70,10 @@ RunFolder::~RunFolder() {
   if (lock_ >= 0) close(lock_);
 }
 
-absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options,
-                                          const StartFolders& start) {
-  std::string path = start.Resolve(options.path);
+absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
+  std::string path = options.path;
   if (path.empty()) {
-    REGARD_ASSIGN_OR_RETURN(path, MakeNewFolder(options, start));
+    REGARD_ASSIGN_OR_RETURN(path, MakeNewFolder(options));
   } else {
     FileOperations files;
     REGARD_RETURN_IF_ERROR(MakeDirectories(path, files));

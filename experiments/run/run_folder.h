@@ -13,24 +13,11 @@
 
 namespace regard {
 
-// The folders that a program is started from; empty where unknown. `bazel run`
-// tells them by variables, since it changes the working folder.
-struct StartFolders {
-  // Root of the source tree: BUILD_WORKSPACE_DIRECTORY.
-  std::string workspace = {};
-  // Where the user typed the command: BUILD_WORKING_DIRECTORY.
-  std::string working = {};
-
-  static StartFolders FromEnvironment();
-
-  // A path that the user gave: a relative one counts from `working`.
-  std::string Resolve(absl::string_view path) const;
-};
-
 struct RunFolderOptions {
-  // As given by the user; empty for a new folder
-  // `runs/NAME-YYYYMMDD-HHMMSS` (UTC) in the workspace, else in the working
-  // folder, with `-2` and so on appended where that exists.
+  // Empty for a new folder `runs/NAME-YYYYMMDD-HHMMSS` (UTC), with `-2` and so
+  // on appended where that exists. It is made in the root of the source tree
+  // (BUILD_WORKSPACE_DIRECTORY, which `bazel run` sets), else where the command
+  // was typed.
   std::string path = {};
   // For a new folder; characters other than letters, digits, `.`, `_` and `-`
   // become `-`.
@@ -46,8 +33,7 @@ class RunFolder {
   // Makes the folder if need be, and locks it. A FailedPrecondition if it holds
   // a run and `resume` is not set, or if another process writes there; nothing
   // in it is then changed.
-  static absl::StatusOr<RunFolder> Open(const RunFolderOptions& options,
-                                        const StartFolders& start);
+  static absl::StatusOr<RunFolder> Open(const RunFolderOptions& options);
 
   RunFolder(RunFolder&& other) noexcept;
   RunFolder& operator=(RunFolder&&) = delete;

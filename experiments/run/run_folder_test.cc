@@ -6,7 +6,6 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "experiments/run/file.h"
-#include "experiments/run/file_operations.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -24,11 +23,10 @@ class RunFolderTest : public ::testing::Test {
     FileOperations files;
     EXPECT_THAT(RemoveTree(root_, files), IsOk());
     EXPECT_THAT(MakeDirectories(root_, files), IsOk());
+    setenv("BUILD_WORKSPACE_DIRECTORY", root_.c_str(), 1);
   }
 
   const std::string root_ = JoinPath(::testing::TempDir(), "run_folder");
-  const StartFolders start_ = {.workspace = root_,
-                               .working = JoinPath(root_, "below")};
 };
 
 TEST_F(RunFolderTest, WithoutAPathANewFolderIsMadeInTheWorkspace) {
@@ -36,8 +34,8 @@ TEST_F(RunFolderTest, WithoutAPathANewFolderIsMadeInTheWorkspace) {
       .name = "a b/c",
       .now = absl::FromCivil(absl::CivilSecond(2024, 2, 29, 13, 5, 9),
                              absl::UTCTimeZone())};
-  const auto first = RunFolder::Open(options, start_);
-  const auto second = RunFolder::Open(options, start_);
+  const auto first = RunFolder::Open(options);
+  const auto second = RunFolder::Open(options);
   ASSERT_THAT(first, IsOk());
   ASSERT_THAT(second, IsOk());
   EXPECT_EQ(first->path(), root_ + "/runs/a-b-c-20240229-130509");
@@ -46,39 +44,23 @@ TEST_F(RunFolderTest, WithoutAPathANewFolderIsMadeInTheWorkspace) {
 }
 
 TEST_F(RunFolderTest, ANameCannotLeaveTheFolder) {
-  const auto folder = RunFolder::Open({.name = ".."}, start_);
+  const auto folder = RunFolder::Open({.name = ".."});
   ASSERT_THAT(folder, IsOk());
   EXPECT_EQ(folder->path(), root_ + "/runs/run..-19700101-000000");
 }
 
-TEST_F(RunFolderTest, ARelativePathCountsFromWhereTheUserIs) {
-  const auto folder = RunFolder::Open({.path = "x/y"}, start_);
-  ASSERT_THAT(folder, IsOk());
-  EXPECT_EQ(folder->path(), root_ + "/below/x/y");
-  EXPECT_EQ(start_.Resolve("/x"), "/x");
-  EXPECT_EQ(StartFolders{}.Resolve("x"), "x");
-}
-
-TEST_F(RunFolderTest, BazelsVariablesTellWhereTheUserIs) {
-  setenv("BUILD_WORKSPACE_DIRECTORY", "/a", 1);
-  unsetenv("BUILD_WORKING_DIRECTORY");
-  const StartFolders start = StartFolders::FromEnvironment();
-  EXPECT_EQ(start.workspace, "/a");
-  EXPECT_EQ(start.working, "");
-}
-
 TEST_F(RunFolderTest, AFolderThatHoldsARunIsRefusedUnlessResumed) {
-  for (const char* file : {"config.textproto", "status.json"}) {
+  for (const char* file : {"config.textproto", "run.json", "status.json"}) {
     {
-      const auto first = RunFolder::Open({.path = file}, start_);
+      const auto first = RunFolder::Open({.path = JoinPath(root_, file)});
       ASSERT_THAT(first, IsOk());
       ASSERT_THAT(first->Write(file, "text"), IsOk());
     }
     EXPECT_THAT(
-        RunFolder::Open({.path = file}, start_).status(),
+        RunFolder::Open({.path = JoinPath(root_, file)}).status(),
         StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--resume")));
     const auto resumed =
-        RunFolder::Open({.path = file, .resume = true}, start_);
+        RunFolder::Open({.path = JoinPath(root_, file), .resume = true});
     ASSERT_THAT(resumed, IsOk());
     EXPECT_TRUE(resumed->holds_run());
     EXPECT_EQ(resumed->Read(file, 10).value(), "text");
@@ -87,26 +69,27 @@ TEST_F(RunFolderTest, AFolderThatHoldsARunIsRefusedUnlessResumed) {
 
 TEST_F(RunFolderTest, OtherFilesAreNoRun) {
   FileOperations files;
-  ASSERT_THAT(MakeDirectories(start_.Resolve("x"), files), IsOk());
-  ASSERT_THAT(WriteFileAtomically(start_.Resolve("x/notes.txt"), ""), IsOk());
-  EXPECT_THAT(RunFolder::Open({.path = "x"}, start_), IsOk());
+  ASSERT_THAT(MakeDirectories(JoinPath(root_, "x"), files), IsOk());
+  ASSERT_THAT(WriteFileAtomically(JoinPath(root_, "x/notes.txt"), ""), IsOk());
+  EXPECT_THAT(RunFolder::Open({.path = JoinPath(root_, "x")}), IsOk());
 }
 
 TEST_F(RunFolderTest, ASecondWriterIsRefusedUntilTheFirstIsGone) {
   {
-    const auto first = RunFolder::Open({.path = "x"}, start_);
+    const auto first = RunFolder::Open({.path = JoinPath(root_, "x")});
     ASSERT_THAT(first, IsOk());
-    EXPECT_THAT(RunFolder::Open({.path = "x", .resume = true}, start_).status(),
+    EXPECT_THAT(RunFolder::Open({.path = JoinPath(root_, "x"), .resume = true})
+                    .status(),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
                          HasSubstr("another process")));
   }
-  EXPECT_THAT(RunFolder::Open({.path = "x"}, start_), IsOk());
+  EXPECT_THAT(RunFolder::Open({.path = JoinPath(root_, "x")}), IsOk());
 }
 
 TEST_F(RunFolderTest, AFileInTheWayIsAnError) {
   ASSERT_THAT(WriteFileAtomically(JoinPath(root_, "file"), ""), IsOk());
   EXPECT_THAT(
-      RunFolder::Open({.path = JoinPath(root_, "file")}, start_).status(),
+      RunFolder::Open({.path = JoinPath(root_, "file")}).status(),
       StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("/file: ")));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -13,11 +14,16 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "experiments/run/file.h"
-#include "experiments/run/file_operations.h"
 #include "experiments/run/safetensors_header.h"
-#include "experiments/run/tensor_view.h"
 
 namespace regard {
+
+// A non-owning view of a named tensor, for writing.
+struct TensorView {
+  std::string name;
+  std::vector<int64_t> shape;      // empty for a scalar, which holds one value
+  absl::Span<const float> values;  // row-major, as many as the shape says
+};
 
 // Hands the file's bytes to `sink` piece by piece: the same for the same
 // tensors in any order. The entry "format": "pt", without which other

@@ -1,12 +1,23 @@
 #include "experiments/run/status.h"
 
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "experiments/run/file.h"
 #include "experiments/run/json_text.h"
+#include "nlohmann/json.hpp"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 24;
+
+}  // namespace
 
 absl::string_view StateName(RunState state) {
   switch (state) {
@@ -22,8 +33,6 @@ absl::string_view StateName(RunState state) {
   return "failed";
 }
 
-}  // namespace
-
 std::string StatusJson(const RunStatus& status) {
   return absl::StrCat(
       "{\"state\":", JsonString(StateName(status.state)),
@@ -35,6 +44,55 @@ absl::Status WriteStatus(const std::string& run_folder,
                          const RunStatus& status) {
   return WriteFileAtomically(JoinPath(run_folder, "status.json"),
                              StatusJson(status));
+}
+
+absl::StatusOr<RunStatus> ParseStatus(absl::string_view text) {
+  const nlohmann::json json = nlohmann::json::parse(
+      text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
+  const auto has = [&json](const char* key, auto is) {
+    return json.contains(key) && (json[key].*is)();
+  };
+  using Json = nlohmann::json;
+  if (!json.is_object() || !has("state", &Json::is_string) ||
+      !has("step", &Json::is_number_integer) ||
+      !has("metrics", &Json::is_object) ||
+      !has("weights_digest", &Json::is_string)) {
+    return absl::InvalidArgumentError("is not the status of a run");
+  }
+  RunStatus status;
+  const std::string state = json["state"].get<std::string>();
+  const RunState states[] = {RunState::kRunning, RunState::kFinished,
+                             RunState::kInterrupted, RunState::kFailed};
+  const auto* found =
+      std::find_if(std::begin(states), std::end(states),
+                   [&](RunState known) { return StateName(known) == state; });
+  if (found == std::end(states)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", state, "' is not the state of a run"));
+  }
+  status.state = *found;
+  status.step = json["step"].get<int64_t>();
+  status.weights_digest = json["weights_digest"].get<std::string>();
+  for (const auto& [name, value] : json["metrics"].items()) {
+    if (!value.is_number() && !value.is_null()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("metric ", name, " is not a number"));
+    }
+    status.metrics[name] = value.is_null()
+                               ? std::numeric_limits<double>::quiet_NaN()
+                               : value.get<double>();
+  }
+  return status;
+}
+
+absl::StatusOr<RunStatus> ReadStatus(const std::string& path) {
+  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
+  absl::StatusOr<RunStatus> status = ParseStatus(text);
+  if (!status.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": ", status.status().message()));
+  }
+  return status;
 }
 
 }  // namespace regard

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace regard {
 
@@ -29,6 +31,16 @@ std::string StatusJson(const RunStatus& status);
 // Replaces `run_folder/status.json` atomically.
 absl::Status WriteStatus(const std::string& run_folder,
                          const RunStatus& status);
+
+// "running", "finished", "interrupted" or "failed".
+absl::string_view StateName(RunState state);
+
+// The status in a file's text, NaN for a metric that is not finite.
+// InvalidArgument for a text that is no status.
+absl::StatusOr<RunStatus> ParseStatus(absl::string_view text);
+
+// The same from a file; the error begins with the path.
+absl::StatusOr<RunStatus> ReadStatus(const std::string& path);
 
 }  // namespace regard
 

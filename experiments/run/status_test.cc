@@ -3,7 +3,10 @@
 #include <cmath>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "experiments/run/file.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
@@ -39,6 +42,43 @@ TEST(StatusTest, AnEarlierStatusIsReplaced) {
   ASSERT_THAT(WriteStatus(folder, {.step = 2}), IsOk());
   EXPECT_EQ(ReadFile(JoinPath(folder, "status.json"), 1000).value(),
             StatusJson({.step = 2}));
+}
+
+using ::regard::testing::StatusIs;
+using ::testing::HasSubstr;
+
+TEST(ParseStatus, ReadsWhatARunWrites) {
+  RunStatus written;
+  written.state = RunState::kFinished;
+  written.step = 12;
+  written.metrics = {{"dev/loss", 0.125}, {"train/loss", NAN}};
+  written.weights_digest = "ab12";
+  const absl::StatusOr<RunStatus> read = ParseStatus(StatusJson(written));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->state, RunState::kFinished);
+  EXPECT_EQ(read->step, 12);
+  EXPECT_EQ(read->metrics.at("dev/loss"), 0.125);
+  EXPECT_TRUE(std::isnan(read->metrics.at("train/loss")));
+  EXPECT_EQ(read->weights_digest, "ab12");
+}
+
+TEST(ParseStatus, RefusesOtherTexts) {
+  for (const char* text :
+       {"", "[]", "{}", "{\"state\":1}",
+        R"({"state":"odd","step":1,"metrics":{},"weights_digest":""})"}) {
+    EXPECT_FALSE(ParseStatus(text).ok()) << text;
+  }
+  EXPECT_THAT(
+      ParseStatus(R"({"state":"finished","step":1,
+                              "metrics":{"dev/loss":"low"},
+                              "weights_digest":""})"),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("dev/loss")));
+}
+
+TEST(ReadStatus, NamesAFileThatIsNotThere) {
+  EXPECT_THAT(
+      ReadStatus("no/such/status.json"),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("no/such/status.json")));
 }
 
 }  // namespace

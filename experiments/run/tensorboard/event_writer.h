@@ -17,7 +17,6 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "experiments/run/file.h"
-#include "experiments/run/file_operations.h"
 #include "experiments/run/tensorboard/event.pb.h"
 
 namespace regard::tensorboard {

@@ -10,7 +10,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "experiments/run/file.h"
-#include "experiments/run/file_operations.h"
 #include "experiments/run/tensorboard/event.pb.h"
 #include "experiments/run/tensorboard/record.h"
 #include "experiments/run/tensorboard/summary.h"

@@ -82,8 +82,13 @@ Summary::Value HParamsValue(absl::string_view tag, HParamsPluginData data) {
 
 }  // namespace
 
-Summary::Value ScalarValue(absl::string_view tag, float value) {
+Summary::Value ScalarValue(absl::string_view tag, float value,
+                           absl::string_view description) {
   Summary::Value summary = ValueFor(tag, "scalars");
+  if (!description.empty()) {
+    summary.mutable_metadata()->set_summary_description(
+        std::string(description));
+  }
   TensorProto* const tensor = summary.mutable_tensor();
   tensor->set_dtype(DT_FLOAT);
   tensor->mutable_tensor_shape();

@@ -13,7 +13,9 @@
 
 namespace regard::tensorboard {
 
-Summary::Value ScalarValue(absl::string_view tag, float value);
+// `description` is Markdown; may be empty.
+Summary::Value ScalarValue(absl::string_view tag, float value,
+                           absl::string_view description = "");
 
 // How the finite ones of `values` spread over 30 equal buckets between their
 // extremes; NaN and the infinities are left out.

@@ -1,0 +1,165 @@
+#include "experiments/config/command_line.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "experiments/config/field_names.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+void CommandLine::Text(absl::string_view name, std::string* value,
+                       absl::string_view help) {
+  Flag flag;
+  flag.name = std::string(name);
+  flag.help = std::string(help);
+  flag.text = value;
+  flags_.push_back(flag);
+}
+
+void CommandLine::Repeated(absl::string_view name,
+                           std::vector<std::string>* values,
+                           absl::string_view help) {
+  Flag flag;
+  flag.name = std::string(name);
+  flag.help = std::string(help);
+  flag.repeated = values;
+  flags_.push_back(flag);
+}
+
+void CommandLine::Number(absl::string_view name, int* value, int min, int max,
+                         absl::string_view help) {
+  Flag flag;
+  flag.name = std::string(name);
+  flag.help = std::string(help);
+  flag.number = value;
+  flag.min = min;
+  flag.max = max;
+  flags_.push_back(flag);
+}
+
+void CommandLine::Real(absl::string_view name, double* value, double min,
+                       double max, absl::string_view help) {
+  Flag flag;
+  flag.name = std::string(name);
+  flag.help = std::string(help);
+  flag.real = value;
+  flag.min = min;
+  flag.max = max;
+  flags_.push_back(flag);
+}
+
+void CommandLine::Switch(absl::string_view name, bool* value,
+                         absl::string_view help) {
+  Flag flag;
+  flag.name = std::string(name);
+  flag.help = std::string(help);
+  flag.on = value;
+  flags_.push_back(flag);
+}
+
+void CommandLine::Positional(std::vector<std::string>* values,
+                             absl::string_view name) {
+  positional_ = values;
+  positional_name_ = std::string(name);
+}
+
+std::string CommandLine::Help() const {
+  std::string text = absl::StrCat(usage_, "\n\n");
+  for (const Flag& flag : flags_) {
+    std::string form = absl::StrCat("  --", flag.name);
+    if (flag.text != nullptr) absl::StrAppend(&form, "=TEXT");
+    if (flag.number != nullptr) absl::StrAppend(&form, "=N");
+    if (flag.real != nullptr) absl::StrAppend(&form, "=X");
+    if (flag.repeated != nullptr) absl::StrAppend(&form, " PATH=VALUE");
+    form.resize(std::max<size_t>(form.size() + 2, 24), ' ');
+    absl::StrAppend(&text, form, flag.help, "\n");
+  }
+  return text;
+}
+
+absl::Status CommandLine::Set(const Flag& flag,
+                              const std::string& value) const {
+  if (flag.text != nullptr) {
+    *flag.text = value;
+  } else if (flag.repeated != nullptr) {
+    flag.repeated->push_back(value);
+  } else if (flag.real != nullptr) {
+    double real;
+    // Not a number is out of range, too.
+    if (!absl::SimpleAtod(value, &real) ||
+        !(real >= flag.min && real <= flag.max)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: --", flag.name, " wants a number from ",
+                       flag.min, " to ", flag.max, ", got '", value, "'"));
+    }
+    *flag.real = real;
+  } else {
+    int number;
+    if (!absl::SimpleAtoi(value, &number) || number < flag.min ||
+        number > flag.max) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: --", flag.name, " wants a whole number from ",
+                       flag.min, " to ", flag.max, ", got '", value, "'"));
+    }
+    *flag.number = number;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CommandLine::Parse(int argc, char** argv) const {
+  const auto error = [](const auto&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat("error: ", parts...));
+  };
+  std::set<std::string> seen;
+  bool only_positional = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (only_positional || argument.size() < 3 ||
+        argument.compare(0, 2, "--") != 0) {
+      if (argument == "--" && !only_positional) {
+        only_positional = true;
+        continue;
+      }
+      if (positional_ == nullptr) {
+        return error("'", argument, "' is not a flag; see --help");
+      }
+      positional_->push_back(argument);
+      continue;
+    }
+    const size_t equals = argument.find('=');
+    const bool has_value = equals != std::string::npos;
+    const std::string name =
+        argument.substr(2, has_value ? equals - 2 : std::string::npos);
+    if (name == "help") return absl::CancelledError(Help());
+    const auto flag =
+        std::find_if(flags_.begin(), flags_.end(),
+                     [&](const Flag& known) { return known.name == name; });
+    if (flag == flags_.end()) {
+      std::vector<std::string> names;
+      for (const Flag& known : flags_) names.push_back(known.name);
+      return error("there is no flag --", name, SuggestName(name, names));
+    }
+    if (flag->repeated == nullptr && !seen.insert(name).second) {
+      return error("--", name, " is given twice");
+    }
+    if (flag->on != nullptr) {
+      if (has_value) return error("--", name, " takes no value");
+      *flag->on = true;
+      continue;
+    }
+    if (!has_value && i + 1 == argc) {
+      return error("--", name, " wants a value");
+    }
+    REGARD_RETURN_IF_ERROR(
+        Set(*flag, has_value ? argument.substr(equals + 1) : argv[++i]));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace regard

@@ -1,0 +1,88 @@
+#include "experiments/config/field_names.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+TEST(SplitPathTest, SplitsAtDotsOutsideBrackets) {
+  const std::vector<PathStep> steps =
+      SplitPath("model.layers[1].outside.[lab.my_score].width");
+  ASSERT_EQ(steps.size(), 5u);
+  EXPECT_EQ(steps[0].name, "model");
+  EXPECT_EQ(steps[0].index, std::nullopt);
+  EXPECT_EQ(steps[1].name, "layers");
+  EXPECT_EQ(steps[1].index, 1);
+  EXPECT_EQ(steps[1].range.begin, 6u);
+  EXPECT_EQ(steps[1].range.length, 9u);
+  EXPECT_EQ(steps[3].name, "[lab.my_score]");
+  EXPECT_EQ(steps[3].index, std::nullopt);
+  EXPECT_EQ(steps[4].name, "width");
+}
+
+TEST(SplitPathTest, ElementOfAnExtension) {
+  const PathStep step = SplitPath("[lab.lags][2]").back();
+  EXPECT_EQ(step.name, "[lab.lags]");
+  EXPECT_EQ(step.index, 2);
+}
+
+TEST(SplitPathTest, MalformedStepsAreNoFieldsName) {
+  EXPECT_EQ(SplitPath("").back().name, "");
+  EXPECT_EQ(SplitPath("a.").back().name, "");
+  EXPECT_EQ(SplitPath("a[x]").back().name, "a[x]");
+  EXPECT_EQ(SplitPath("a[]").back().name, "a[]");
+  EXPECT_EQ(SplitPath("a[-1]").back().name, "a[-1]");
+  EXPECT_EQ(SplitPath("a[1").back().name, "a[1");
+}
+
+TEST(SplitPathTest, HugeIndexIsKeptFinite) {
+  EXPECT_EQ(SplitPath("a[99999999999999]").back().index, 999'999'999);
+}
+
+TEST(ParentPathTest, DropsTheLastStep) {
+  EXPECT_EQ(ParentPath("a"), "");
+  EXPECT_EQ(ParentPath("a.b"), "a");
+  EXPECT_EQ(ParentPath("a.[lab.my_score]"), "a");
+  EXPECT_EQ(ParentPath("a.[lab.my_score].b"), "a.[lab.my_score]");
+}
+
+TEST(EditDistanceTest, CountsEdits) {
+  EXPECT_EQ(EditDistance("", ""), 0);
+  EXPECT_EQ(EditDistance("abc", ""), 3);
+  EXPECT_EQ(EditDistance("", "abc"), 3);
+  EXPECT_EQ(EditDistance("kitten", "sitting"), 3);
+  EXPECT_EQ(EditDistance("optimzer", "optimizer"), 1);
+}
+
+TEST(EditDistanceTest, NeighboursSwapInOneEdit) {
+  EXPECT_EQ(EditDistance("modle", "model"), 1);
+  EXPECT_EQ(EditDistance("ab", "ba"), 1);
+}
+
+TEST(SuggestNameTest, NamesTheNearest) {
+  EXPECT_EQ(SuggestName("optimzer", {"model", "optimizer", "seed"}),
+            "; did you mean 'optimizer'?");
+}
+
+TEST(SuggestNameTest, LetterCaseAndAMissingPrefixDoNotCount) {
+  EXPECT_EQ(SuggestName("adam", {"SGD", "ADAM"}), "; did you mean 'ADAM'?");
+  EXPECT_EQ(SuggestName("additive", {"SCORE_DOT", "SCORE_ADDITIVE"}),
+            "; did you mean 'SCORE_ADDITIVE'?");
+}
+
+TEST(SuggestNameTest, ListsAFewNamesWhenNoneIsNear) {
+  EXPECT_EQ(SuggestName("xyzzy", {"model", "seed"}), "; it can be model, seed");
+  EXPECT_EQ(SuggestName("xyzzy", {}), "");
+  EXPECT_EQ(SuggestName("xyzzy", std::vector<std::string>(13, "model")), "");
+}
+
+TEST(SuggestNameTest, EndlessNamesAreNotCompared) {
+  EXPECT_EQ(SuggestName(std::string(100'000, 'x'), {"model"}), "");
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,195 @@
+#include "experiments/report/run_report.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "experiments/report/html_report.h"
+#include "experiments/report/printable_text.h"
+
+namespace regard {
+
+namespace {
+
+// Samples that a terminal shows.
+constexpr size_t kMostTextSamples = 5;
+// Curves of one number over the steps: "loss" of train and dev together.
+Plot CurvesOf(absl::Span<const MetricsRecord> records,
+              const MetricInfo& metric) {
+  Plot plot;
+  plot.title = metric.name;
+  plot.x_label = "step";
+  plot.y_label = metric.unit.empty() ? metric.name : metric.unit;
+  plot.logarithmic_y = metric.logarithmic;
+  for (const char* split : {"train", "dev"}) {
+    Series series;
+    series.name = absl::StrCat(split, "/", metric.name);
+    for (const MetricsRecord& record : records) {
+      const auto value = record.metrics.find(series.name);
+      if (value == record.metrics.end()) continue;
+      series.xs.push_back(static_cast<double>(record.step));
+      series.ys.push_back(value->second);
+    }
+    if (series.xs.size() > 1) plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
+std::vector<Plot> TrainingCurves(const RunReport& report) {
+  std::vector<Plot> plots;
+  for (const MetricInfo& metric : report.metric_infos) {
+    Plot plot = CurvesOf(report.records, metric);
+    if (!plot.series.empty()) plots.push_back(std::move(plot));
+  }
+  return plots;
+}
+
+// Test metrics first: they are what the run was for. Each with what to compare
+// it with.
+std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
+  std::vector<ShownMetric> metrics;
+  for (const char* prefix : {"test/", "dev/", "train/"}) {
+    for (const auto& [name, value] : report.metrics) {
+      if (!absl::StartsWith(name, prefix)) continue;
+      std::vector<std::string> notes;
+      const auto baseline = report.baseline_metrics.find(name);
+      if (baseline != report.baseline_metrics.end()) {
+        notes.push_back(absl::StrCat(report.baseline_name, ": ",
+                                     FormatMetric(baseline->second)));
+      }
+      const auto note = report.showcase.notes.find(name);
+      if (note != report.showcase.notes.end()) notes.push_back(note->second);
+      const MetricInfo* info = FindMetric(report.metric_infos, name);
+      metrics.push_back(
+          {.name = name,
+           .value = value,
+           .note = absl::StrJoin(notes, "; "),
+           .meaning = info == nullptr ? "" : MetricDescription(*info)});
+    }
+  }
+  return metrics;
+}
+
+constexpr int kNarrowestText = 24;  // beside a metric
+
+std::string Padded(absl::string_view text, int width) {
+  const int missing = std::max(width - DisplayWidth(text), 0);
+  return absl::StrCat(text, std::string(missing, ' '));
+}
+
+// `text` in lines of at most `width` columns where its words allow.
+std::vector<std::string> Wrapped(absl::string_view text, int width) {
+  std::vector<std::string> lines;
+  for (const absl::string_view word :
+       absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    if (lines.empty() ||
+        DisplayWidth(lines.back()) + 1 + DisplayWidth(word) > width) {
+      lines.emplace_back(word);
+    } else {
+      absl::StrAppend(&lines.back(), " ", word);
+    }
+  }
+  return lines;
+}
+
+// Name, value, and beside them what the metric means and its note.
+void AppendMetrics(const std::vector<ShownMetric>& metrics, int width,
+                   std::string* text) {
+  int name_width = 0;
+  int value_width = 0;
+  for (const ShownMetric& metric : metrics) {
+    name_width = std::max(name_width, DisplayWidth(PrintableText(metric.name)));
+    value_width =
+        std::max(value_width, DisplayWidth(FormatMetric(metric.value)));
+  }
+  for (const ShownMetric& metric : metrics) {
+    const std::string value = FormatMetric(metric.value);
+    const std::string start = absl::StrCat(
+        "  ", Padded(PrintableText(metric.name), name_width), "  ",
+        std::string(value_width - DisplayWidth(value), ' '), value);
+    const int indent = DisplayWidth(start) + 2;
+    const int rest = std::max(width - indent, kNarrowestText);
+    std::vector<std::string> beside =
+        Wrapped(PrintableText(metric.meaning), rest);
+    for (std::string& line : Wrapped(PrintableText(metric.note), rest)) {
+      beside.push_back(std::move(line));
+    }
+    absl::StrAppend(text, start);
+    for (size_t line = 0; line < beside.size(); ++line) {
+      absl::StrAppend(text, line == 0 ? "  " : std::string(indent, ' '),
+                      beside[line], line + 1 < beside.size() ? "\n" : "");
+    }
+    absl::StrAppend(text, "\n");
+  }
+}
+
+void AppendSamples(const Samples& samples, std::string* text) {
+  for (size_t i = 0; i < samples.rows.size() && i < kMostTextSamples; ++i) {
+    const Sample& sample = samples.rows[i];
+    absl::StrAppend(text, "  ", PrintableText(sample.input), "\n");
+    absl::StrAppend(text, "    model      ", PrintableText(sample.output),
+                    "\n");
+    if (!sample.reference.empty() && !sample.correct) {
+      absl::StrAppend(text, "    reference  ", PrintableText(sample.reference),
+                      "\n");
+    }
+  }
+}
+
+}  // namespace
+
+std::string RunReportHtml(const RunReport& report) {
+  const Showcase& showcase = report.showcase;
+  HtmlReport page(report.name, showcase.summary);
+  page.AddMetrics(OrderedMetrics(report));
+  if (!showcase.plots.empty()) page.AddPlots("Result", showcase.plots);
+  if (!showcase.samples.rows.empty()) page.AddSamples(showcase.samples);
+  if (!showcase.explanations.empty()) {
+    page.AddExplanations("Attention", showcase.explanations);
+  } else if (!showcase.heat_maps.empty()) {
+    page.AddHeatMaps("Attention", showcase.heat_maps);
+  }
+  const std::vector<Plot> curves = TrainingCurves(report);
+  if (!curves.empty()) page.AddPlots("Training", curves);
+  page.AddConfig("Config", report.resolved_config);
+  return page.Build();
+}
+
+std::string RunReportText(const RunReport& report,
+                          const AlignmentTextStyle& style) {
+  const Showcase& showcase = report.showcase;
+  std::string text;
+  // A blank line between parts, none before the first.
+  const auto begin_part = [&text](absl::string_view title) {
+    if (!text.empty()) absl::StrAppend(&text, "\n");
+    if (!title.empty()) absl::StrAppend(&text, PrintableText(title), "\n");
+  };
+  const std::vector<ShownMetric> metrics = OrderedMetrics(report);
+  if (!metrics.empty()) {
+    begin_part("Final numbers");
+    AppendMetrics(metrics, style.width, &text);
+  }
+  if (!showcase.samples.rows.empty()) {
+    begin_part(showcase.samples.title);
+    AppendSamples(showcase.samples, &text);
+  }
+  if (!showcase.heat_maps.empty() && !showcase.heat_map_caption.empty()) {
+    begin_part(showcase.heat_map_caption);
+    absl::StrAppend(&text, AlignmentText(showcase.heat_maps[0], style));
+  }
+  if (!report.run_path.empty() || !report.report_path.empty()) begin_part("");
+  if (!report.run_path.empty()) {
+    absl::StrAppend(&text, "Run     ", PrintableText(report.run_path), "\n");
+  }
+  if (!report.report_path.empty()) {
+    absl::StrAppend(&text, "Report  ", PrintableText(report.report_path), "\n");
+  }
+  return text;
+}
+
+}  // namespace regard

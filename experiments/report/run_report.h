@@ -1,0 +1,42 @@
+// What a run leaves and prints at its end: the page and the text.
+#ifndef EXPERIMENTS_REPORT_RUN_REPORT_H_
+#define EXPERIMENTS_REPORT_RUN_REPORT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "experiments/report/alignment_text.h"
+#include "experiments/report/run_results.h"
+#include "experiments/run/metric.h"
+#include "experiments/run/metrics_log.h"
+
+namespace regard {
+
+struct RunReport {
+  std::string name = {};
+  Showcase showcase = {};
+  // What the metrics below are.
+  std::vector<MetricInfo> metric_infos = {};
+  // Last value of each metric.
+  std::map<std::string, double> metrics = {};
+  // Of the baseline, by the same names; may be empty.
+  std::string baseline_name = {};
+  std::map<std::string, double> baseline_metrics = {};
+  std::vector<MetricsRecord> records = {};
+  std::string resolved_config = {};
+  std::string run_path = {};
+  std::string report_path = {};  // empty where no report was written
+};
+
+// One offline page.
+std::string RunReportHtml(const RunReport& report);
+
+// For a terminal. Ends with a newline; parts that are empty are left out. Fits
+// into `style`'s width as far as words allow.
+std::string RunReportText(const RunReport& report,
+                          const AlignmentTextStyle& style);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_REPORT_RUN_REPORT_H_

@@ -1,0 +1,109 @@
+#include "experiments/report/run_report.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+RunReport SampleReport() {
+  RunReport report;
+  report.name = "phrasebook";
+  report.metric_infos = {{.name = "exact_match",
+                          .unit = "",
+                          .meaning = "share of outputs that are right",
+                          .better = Better::kHigher},
+                         {.name = "loss",
+                          .unit = "nats per token",
+                          .meaning = "cross-entropy",
+                          .better = Better::kLower,
+                          .logarithmic = true}};
+  report.metrics = {{"test/charm", 12}, {"test/exact_match", 0.9871}};
+  report.baseline_name = "without attention";
+  report.baseline_metrics = {{"test/exact_match", 0.412}};
+  report.showcase.samples = {
+      .title = "Translations",
+      .input = "source",
+      .rows = {
+          {"they are watching .", "ils regardent .", "ils regardent .", true},
+          {"a cat .", "un chat .", "le chat .", false}}};
+  report.showcase.heat_maps = {{.rows = {"un", "chat"},
+                                .columns = {"a", "cat"},
+                                .heads = {{0.9, 0.1, 0.0, 1.0}}}};
+  report.showcase.heat_map_caption = "Attention: rows look at columns";
+  report.run_path = "runs/1";
+  report.report_path = "runs/1/report.html";
+  return report;
+}
+
+TEST(RunReportTextTest, LooksAsDocumented) {
+  EXPECT_EQ(RunReportText(SampleReport(), {.width = 80, .unicode = false}),
+            "Final numbers\n"
+            "  test/charm            12\n"
+            "  test/exact_match  0.9871  share of outputs that are right; "
+            "higher is better\n"
+            "                            without attention: 0.412\n"
+            "\n"
+            "Translations\n"
+            "  they are watching .\n"
+            "    model      ils regardent .\n"
+            "  a cat .\n"
+            "    model      le chat .\n"
+            "    reference  un chat .\n"
+            "\n"
+            "Attention: rows look at columns\n"
+            "     a cat\n"
+            "  un # ...\n"
+            "chat   ###\n"
+            "\n"
+            "Run     runs/1\n"
+            "Report  runs/1/report.html\n");
+}
+
+TEST(RunReportTextTest, LeavesOutWhatIsEmpty) {
+  EXPECT_EQ(RunReportText({}, {}), "");
+  EXPECT_EQ(RunReportText({.run_path = "runs/1"}, {}), "Run     runs/1\n");
+}
+
+TEST(RunReportTextTest, ShowsAHeatMapOnlyWithACaption) {
+  RunReport report = SampleReport();
+  report.showcase.heat_map_caption.clear();
+  EXPECT_THAT(RunReportText(report, {}), Not(HasSubstr("cat\n  un")));
+}
+
+TEST(RunReportTextTest, WrapsMeaningsBesideTheNumber) {
+  RunReport report;
+  report.metric_infos = SampleReport().metric_infos;
+  report.metrics = {{"test/exact_match", 0.5}};
+  EXPECT_EQ(RunReportText(report, {.width = 52}),
+            "Final numbers\n"
+            "  test/exact_match  0.5  share of outputs that are\n"
+            "                         right; higher is better\n");
+}
+
+TEST(RunReportTextTest, NeverObeysText) {
+  RunReport report;
+  report.metrics = {{"test/a\x1b[2J", 1}};
+  report.showcase.notes = {{"test/a\x1b[2J", "b\x1b[2J"}};
+  report.showcase.samples = {"t\x1b", "i", {{"c\x1b]0;", "d\x1b", "e\x1b"}}};
+  report.run_path = "f\x1b";
+  EXPECT_THAT(RunReportText(report, {}), Not(HasSubstr("\x1b")));
+}
+
+TEST(RunReportHtmlTest, ReadsWhatIsDeclaredOfEachMetric) {
+  RunReport report = SampleReport();
+  report.records = {{.step = 1, .metrics = {{"train/loss", 2.0}}},
+                    {.step = 2, .metrics = {{"train/loss", 1.0}}}};
+  const std::string page = RunReportHtml(report);
+  EXPECT_THAT(page, HasSubstr("share of outputs that are right"));
+  EXPECT_THAT(page, HasSubstr("\"y\":\"nats per token\",\"log\":true"));
+  EXPECT_THAT(page, HasSubstr("<th>source</th>"));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,55 @@
+#include "experiments/run/line_reader.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace regard {
+
+bool LineReader::Fill() {
+  constexpr size_t kBytes = size_t{1} << 16;
+  buffer_.resize(kBytes);
+  ssize_t count;
+  do {
+    count = read(file_descriptor_, buffer_.data(), kBytes);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) error_ = errno;
+  buffer_.resize(count > 0 ? static_cast<size_t>(count) : 0);
+  position_ = 0;
+  if (count > 0 && on_bytes_ != nullptr) on_bytes_(buffer_);
+  return count > 0;
+}
+
+bool LineReader::Next(std::string* line, bool* cut) {
+  line->clear();
+  *cut = false;
+  bool any = false;
+  while (true) {
+    if (position_ == buffer_.size() && !Fill()) return any;
+    any = true;
+    const size_t newline = buffer_.find('\n', position_);
+    const size_t end = newline == std::string::npos ? buffer_.size() : newline;
+    const size_t room = limit_ - line->size();
+    *cut |= end - position_ > room;
+    line->append(buffer_, position_, std::min(end - position_, room));
+    position_ = newline == std::string::npos ? end : end + 1;
+    if (newline != std::string::npos) return true;
+  }
+}
+
+void LineReader::SkipRest() {
+  while (Fill()) {
+  }
+}
+
+bool LineReader::Ready() {
+  if (position_ < buffer_.size()) {
+    return buffer_.find('\n', position_) != std::string::npos;
+  }
+  pollfd waiting = {file_descriptor_, POLLIN, 0};
+  return poll(&waiting, 1, 0) > 0;
+}
+
+}  // namespace regard

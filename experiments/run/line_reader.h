@@ -1,0 +1,52 @@
+// Reads lines as they arrive, from a file or a pipe.
+#ifndef EXPERIMENTS_RUN_LINE_READER_H_
+#define EXPERIMENTS_RUN_LINE_READER_H_
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+
+namespace regard {
+
+class LineReader {
+ public:
+  // Keeps `limit` bytes of a line and drops the rest of it. `on_bytes`, if
+  // given, receives all bytes that are read, in order: to hash them.
+  LineReader(int file_descriptor, size_t limit,
+             std::function<void(absl::string_view)> on_bytes = nullptr)
+      : file_descriptor_(file_descriptor),
+        limit_(limit),
+        on_bytes_(std::move(on_bytes)) {}
+
+  // Waits for the next line. False at the end. A last line needs no newline.
+  // `cut` says whether the line was longer than the limit.
+  bool Next(std::string* line, bool* cut);
+
+  // Whether Next() would return at once, though maybe with the middle of a line
+  // still to come.
+  bool Ready();
+
+  // Reads to the end, for `on_bytes` alone.
+  void SkipRest();
+
+  // Why reading ended early, as an errno; 0 at a true end.
+  int error() const { return error_; }
+
+ private:
+  // Reads more into the buffer; false at the end.
+  bool Fill();
+
+  const int file_descriptor_;
+  const size_t limit_;
+  const std::function<void(absl::string_view)> on_bytes_;
+  std::string buffer_;
+  size_t position_ = 0;
+  int error_ = 0;
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_RUN_LINE_READER_H_

@@ -1,0 +1,88 @@
+#include "experiments/run/weights.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "experiments/run/sha256.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+std::vector<int64_t> Extents(const Shape& shape) {
+  std::vector<int64_t> extents;
+  for (int i = 0; i < shape.rank(); ++i) extents.push_back(shape[i]);
+  return extents;
+}
+
+}  // namespace
+
+std::vector<TensorView> SlabViews(const ParameterStore<float>& parameters,
+                                  absl::Span<const float> slab,
+                                  absl::string_view prefix) {
+  std::vector<TensorView> views;
+  for (const ParameterInfo& info : parameters.parameters()) {
+    views.push_back({absl::StrCat(prefix, info.name), Extents(info.shape),
+                     slab.subspan(static_cast<size_t>(info.offset),
+                                  static_cast<size_t>(info.size()))});
+  }
+  return views;
+}
+
+absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
+                      const ParameterStore<float>& parameters,
+                      absl::Span<float> slab) {
+  for (const ParameterInfo& info : parameters.parameters()) {
+    REGARD_RETURN_IF_ERROR(
+        reader.Read(absl::StrCat(prefix, info.name), Extents(info.shape),
+                    slab.subspan(static_cast<size_t>(info.offset),
+                                 static_cast<size_t>(info.size()))));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadWeights(const std::string& path,
+                         ParameterStore<float>& parameters) {
+  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
+                          SafetensorsReader::Open(path));
+  return ReadSlab(reader, "", parameters, parameters.values());
+}
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+void UpdateInteger(Sha256& sha256, uint64_t value) {
+  const auto bytes = std::bit_cast<std::array<char, sizeof(value)>>(value);
+  sha256.Update(absl::string_view(bytes.data(), bytes.size()));
+}
+
+}  // namespace
+
+std::string WeightsDigest(absl::Span<const TensorView> tensors) {
+  std::vector<const TensorView*> order;
+  for (const TensorView& tensor : tensors) order.push_back(&tensor);
+  std::sort(order.begin(), order.end(),
+            [](const TensorView* a, const TensorView* b) {
+              return a->name < b->name;
+            });
+  Sha256 sha256;
+  for (const TensorView* tensor : order) {
+    UpdateInteger(sha256, tensor->name.size());
+    sha256.Update(tensor->name);
+    UpdateInteger(sha256, tensor->shape.size());
+    for (const int64_t size : tensor->shape) UpdateInteger(sha256, size);
+    sha256.Update(
+        absl::string_view(reinterpret_cast<const char*>(tensor->values.data()),
+                          tensor->values.size() * sizeof(float)));
+  }
+  return sha256.HexDigest();
+}
+
+}  // namespace regard

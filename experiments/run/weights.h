@@ -1,0 +1,43 @@
+// A model's parameters, and slabs laid out like them, as tensors in files.
+#ifndef EXPERIMENTS_RUN_WEIGHTS_H_
+#define EXPERIMENTS_RUN_WEIGHTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "experiments/run/safetensors.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// One view per parameter of a slab laid out as `parameters`; names get `prefix`
+// in front.
+std::vector<TensorView> SlabViews(const ParameterStore<float>& parameters,
+                                  absl::Span<const float> slab,
+                                  absl::string_view prefix);
+
+// Fills a slab from tensors of those names. A missing tensor, or one of another
+// shape, is an error that names it.
+absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
+                      const ParameterStore<float>& parameters,
+                      absl::Span<float> slab);
+
+// Fills the parameters from a weights file.
+absl::Status LoadWeights(const std::string& path,
+                         ParameterStore<float>& parameters);
+
+// Says whether two models are bitwise equal.
+//
+// SHA-256, as hexadecimal digits, over the tensors sorted by the bytes of their
+// names. Each contributes, with all integers as 64-bit little-endian: the
+// length of its name, the name, its rank, its sizes, and its values as 32-bit
+// little-endian floats. The lengths keep two different lists of tensors from
+// giving one sequence of bytes.
+std::string WeightsDigest(absl::Span<const TensorView> tensors);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_RUN_WEIGHTS_H_

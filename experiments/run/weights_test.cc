@@ -1,0 +1,42 @@
+#include "experiments/run/weights.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "experiments/run/sha256.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+TEST(WeightsDigestTest, IsTheDigestOfTheDocumentedBytes) {
+  const std::vector<float> values = {1.0f, -2.0f};
+  const std::string bytes(
+      "\x01\0\0\0\0\0\0\0"  // length of the name
+      "w"
+      "\x02\0\0\0\0\0\0\0"  // rank
+      "\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0"
+      "\0\0\x80\x3f\0\0\0\xc0",
+      41);
+  EXPECT_EQ(WeightsDigest({{"w", {1, 2}, values}}), Sha256Hex(bytes));
+}
+
+TEST(WeightsDigestTest, OrderDoesNotMatter) {
+  const std::vector<float> a = {1.0f};
+  const std::vector<float> b = {2.0f};
+  EXPECT_EQ(WeightsDigest({{"a", {1}, a}, {"b", {1}, b}}),
+            WeightsDigest({{"b", {1}, b}, {"a", {1}, a}}));
+}
+
+TEST(WeightsDigestTest, NameShapeAndEveryBitMatter) {
+  const std::vector<float> zeros = {0.0f, 0.0f};
+  const std::vector<float> negative_zero = {0.0f, -0.0f};
+  const std::string digest = WeightsDigest({{"w", {2}, zeros}});
+  EXPECT_NE(WeightsDigest({{"v", {2}, zeros}}), digest);
+  EXPECT_NE(WeightsDigest({{"w", {1, 2}, zeros}}), digest);
+  EXPECT_NE(WeightsDigest({{"w", {2}, negative_zero}}), digest);
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,148 @@
+#include "experiments/tasks/experiment_config.h"
+
+#include <algorithm>
+#include <any>
+#include <cctype>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "experiments/config/origins.h"
+#include "experiments/config/resolved.h"
+#include "nn/optimizer_validation.h"
+#include "seq2seq/search/search_validation.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+using FieldScope = ConfigProblems::Scope;
+
+void ValidateName(const Experiment& config, ConfigProblems& problems) {
+  const std::string& name = config.name();
+  const bool plain = !name.empty() && name.size() <= 100 &&
+                     std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                       return std::isalnum(c) != 0 || c == '-' || c == '_';
+                     });
+  if (!plain) {
+    problems.Add("name",
+                 "must be 1 to 100 letters, digits, '-' and '_': it names the "
+                 "run folder");
+  }
+}
+
+// A schedule that watches a metric needs one that the task measures on dev.
+void ValidateWatchedMetric(const Experiment& config, const Plugins& plugins,
+                           ConfigProblems& problems) {
+  const TaskInfo* task = plugins.tasks.Find(config.model());
+  if (task == nullptr) return;
+  const ScheduleConfig& schedule = config.optimizer().schedule();
+  const std::string name = plugins.schedules.Create(schedule, {})->metric();
+  if (name.empty()) return;
+  const FieldScope scope(problems, "schedule");
+  const MetricInfo* metric = FindMetric(task->metrics, name);
+  if (metric == nullptr || !absl::StartsWith(name, "dev/")) {
+    std::string known;
+    for (const MetricInfo& info : task->metrics) {
+      absl::StrAppend(&known, known.empty() ? "dev/" : ", dev/", info.name);
+    }
+    problems.Add(
+        "", absl::StrCat("watches ", name,
+                         ", which is none of the metrics on dev: ", known));
+    return;
+  }
+  const bool higher = metric->better == Better::kHigher;
+  if (schedule.has_reduce_on_plateau() &&
+      schedule.reduce_on_plateau().higher_is_better() != higher) {
+    problems.Add("reduce_on_plateau.higher_is_better",
+                 absl::StrCat("of ", name, " ", higher ? "higher" : "lower",
+                              " is better"));
+  }
+}
+
+}  // namespace
+
+void ValidateExperiment(const Experiment& config, const Plugins& plugins,
+                        ConfigProblems& problems) {
+  ValidateName(config, problems);
+  {
+    const FieldScope scope(problems, "search");
+    ValidateSearch(config.search(), problems);
+  }
+  problems.RequireInRange("num_shards", config.num_shards(), 1, 64);
+  ValidateDataAndModel(config, plugins, problems);
+  {
+    const FieldScope scope(problems, "loss");
+    if (config.loss().normalizer() == Loss::NORMALIZER_UNSPECIFIED) {
+      problems.Add("normalizer", "must be PER_TOKEN, PER_SEQUENCE or SUM");
+    }
+    problems.RequirePositive("scale", config.loss().scale());
+    problems.RequireInRange("label_smoothing", config.loss().label_smoothing(),
+                            0, 0.999);
+  }
+  {
+    const FieldScope scope(problems, "optimizer");
+    ConfigProblems own;
+    ValidateOptimizer(config.optimizer(), plugins.optimizers, plugins.schedules,
+                      own);
+    for (const auto& problem : own.problems()) {
+      problems.Add(problem.path, problem.message);
+    }
+    // A schedule of invalid options cannot be made.
+    if (own.ok()) ValidateWatchedMetric(config, plugins, problems);
+  }
+  if (config.has_baseline()) {
+    const FieldScope scope(problems, "baseline");
+    if (config.baseline().override_size() == 0) {
+      problems.Add("",
+                   "change something: override { path: \"...\" value: "
+                   "\"...\" }");
+    }
+  }
+  const FieldScope scope(problems, "training");
+  const Training& training = config.training();
+  problems.RequireInRange("epochs", training.epochs(), 0, 1e6);
+  problems.RequireInRange("batch_size", training.batch_size(), 1, 1e6);
+  problems.RequireInRange("examples_per_epoch",
+                          static_cast<double>(training.examples_per_epoch()), 0,
+                          1e12);
+  problems.RequireInRange("log_every",
+                          static_cast<double>(training.log_every()), 0, 1e12);
+  problems.RequireInRange("evaluate_every", training.evaluate_every(), 0, 1e6);
+  problems.RequireInRange("checkpoint_every",
+                          static_cast<double>(training.checkpoint_every()), 0,
+                          1e12);
+  problems.RequireInRange("keep_checkpoints", training.keep_checkpoints(), 1,
+                          1000);
+}
+
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
+                                        absl::Span<const std::string> overrides,
+                                        const Plugins& plugins) {
+  LoadedConfig loaded;
+  REGARD_ASSIGN_OR_RETURN(loaded.origins,
+                          ReadConfig(source, overrides, &loaded.config));
+  ConfigProblems problems;
+  ValidateExperiment(loaded.config, plugins, problems);
+  REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
+  for (const ConfigText& text : loaded.origins.texts()) {
+    if (!text.is_override()) loaded.given = text.text();
+  }
+  loaded.resolved = ResolvedConfig(loaded.config, loaded.origins);
+  return loaded;
+}
+
+absl::StatusOr<std::unique_ptr<Task>> BuildTask(const Experiment& config,
+                                                const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(
+      std::any data,
+      plugins.data.Create(config.data())
+          ->LoadAny({.path = config.data().path(), .seed = config.seed()}));
+  return plugins.tasks.Find(config.model())
+      ->create(*plugins.tasks.ChosenOptions(config.model()), std::move(data),
+               {config, plugins.scorers});
+}
+
+}  // namespace regard

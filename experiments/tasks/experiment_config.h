@@ -1,0 +1,41 @@
+// From a config to what it describes.
+#ifndef EXPERIMENTS_TASKS_EXPERIMENT_CONFIG_H_
+#define EXPERIMENTS_TASKS_EXPERIMENT_CONFIG_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "experiments/config/origins.h"
+#include "experiments/config/reader.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/tasks/plugins.h"
+#include "experiments/tasks/task.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+
+// Adds everything that is wrong with `config`, short of its data files.
+void ValidateExperiment(const Experiment& config, const Plugins& plugins,
+                        ConfigProblems& problems);
+
+struct LoadedConfig {
+  Experiment config;
+  std::string given;     // text of the file that was named
+  std::string resolved;  // in full, with where each value came from
+  ConfigOrigins origins;
+};
+
+// Reads and validates; the error is complete to print.
+absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
+                                        absl::Span<const std::string> overrides,
+                                        const Plugins& plugins);
+
+// `config` is valid. An error is about data files, and says where in them.
+absl::StatusOr<std::unique_ptr<Task>> BuildTask(const Experiment& config,
+                                                const Plugins& plugins);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_EXPERIMENT_CONFIG_H_

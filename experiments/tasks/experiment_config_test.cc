@@ -1,0 +1,132 @@
+#include "experiments/tasks/experiment_config.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "experiments/data/phrasebook.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+// What is wrong with the data of an experiment, as `path: text`.
+std::vector<std::string> DataProblems(const PhrasebookConfig& phrasebook) {
+  Experiment config;
+  *config.mutable_data()->mutable_phrasebook() = phrasebook;
+  ConfigProblems problems;
+  ValidateExperiment(config, BuiltInPlugins(), problems);
+  std::vector<std::string> found;
+  for (const auto& problem : problems.problems()) {
+    if (problem.path.rfind("data", 0) == 0) {
+      found.push_back(absl::StrCat(problem.path, ": ", problem.message));
+    }
+  }
+  return found;
+}
+
+TEST(ExperimentConfigTest, APhrasebookNeedsWordsForItsOtherSplits) {
+  for (int train = 0; train <= 60; ++train) {
+    PhrasebookConfig sizes;
+    sizes.set_train(train);
+    if (train < 50) {
+      EXPECT_THAT(DataProblems(sizes),
+                  ElementsAre(AllOf(
+                      StartsWith("data.phrasebook.train: must be in [50, "),
+                      EndsWith(absl::StrCat(", got ", train)))));
+    } else {
+      EXPECT_THAT(DataProblems(sizes), IsEmpty()) << train;
+    }
+  }
+}
+
+TEST(ExperimentConfigTest,
+     TheOtherSplitsOfAPhrasebookAreAtMostTenTimesAsLarge) {
+  PhrasebookConfig sizes;
+  sizes.set_train(80);
+  sizes.set_dev(800);
+  sizes.set_test(800);
+  sizes.set_test_apart(800);
+  EXPECT_THAT(DataProblems(sizes), IsEmpty());
+  sizes.set_dev(801);
+  sizes.set_test(801);
+  sizes.set_test_apart(0);
+  EXPECT_THAT(
+      DataProblems(sizes),
+      ElementsAre("data.phrasebook.dev: must be in [0, 800], got 801",
+                  "data.phrasebook.test: must be in [1, 800], got 801",
+                  "data.phrasebook.test_apart: must be in [1, 800], got 0"));
+}
+
+TEST(ExperimentConfigTest, TheSizesOfAPhrasebookHaveTheSameDefaultsEverywhere) {
+  const PhrasebookConfig config;
+  const PhrasebookOptions options;
+  EXPECT_EQ(config.train(), options.train);
+  EXPECT_EQ(config.dev(), options.dev);
+  EXPECT_EQ(config.test(), options.test_unseen);
+  EXPECT_EQ(config.test_apart(), options.test_apart);
+}
+
+// The problems of a config, as `path: text`.
+std::vector<std::string> ProblemsOf(const std::string& text) {
+  Experiment config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  ConfigProblems problems;
+  ValidateExperiment(config, BuiltInPlugins(), problems);
+  std::vector<std::string> found;
+  for (const auto& problem : problems.problems()) {
+    found.push_back(absl::StrCat(problem.path, ": ", problem.message));
+  }
+  return found;
+}
+
+TEST(ExperimentConfigTest, ATaskThatDoesNotFitTheDataSaysWhatDoes) {
+  EXPECT_THAT(
+      ProblemsOf("data { reverse {} } model { nadaraya_watson {} "
+                 "           attention { gaussian {} } }"),
+      ElementsAre("model.nadaraya_watson: learns from points of a curve, but "
+                  "data.reverse gives sentence pairs; data that fits it: "
+                  "nadaraya_watson; models that fit reverse: decoder"));
+}
+
+TEST(ExperimentConfigTest, APartThatTheModelDoesNotReadIsRefused) {
+  EXPECT_THAT(ProblemsOf("data { nadaraya_watson {} } model { encoder {} "
+                         "  nadaraya_watson {} attention { gaussian {} } }"),
+              ElementsAre("model.encoder: `nadaraya_watson` has no encoder"));
+}
+
+TEST(ExperimentConfigTest, DataAndModelMustBeChosen) {
+  EXPECT_THAT(ProblemsOf(""),
+              ElementsAre("data: no data source is chosen; give one, as in "
+                          "phrasebook {}",
+                          "model: no model is chosen; give one, as in decoder "
+                          "{}, or nadaraya_watson {}"));
+}
+
+TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
+  const std::string start =
+      "data { nadaraya_watson {} } model { nadaraya_watson {} attention { "
+      "gaussian {} } } optimizer { schedule { reduce_on_plateau { ";
+  EXPECT_THAT(ProblemsOf(start + "metric: \"dev/mse\" } } }"), IsEmpty());
+  EXPECT_THAT(ProblemsOf(start + "metric: \"dev/bleu\" } } }"),
+              ElementsAre("optimizer.schedule: watches dev/bleu, which is none "
+                          "of the metrics on dev: dev/mse"));
+  EXPECT_THAT(
+      ProblemsOf(start + "metric: \"dev/mse\" higher_is_better: true } } }"),
+      ElementsAre("optimizer.schedule.reduce_on_plateau.higher_is_better: of "
+                  "dev/mse lower is better"));
+}
+
+}  // namespace
+}  // namespace regard

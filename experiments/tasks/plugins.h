@@ -1,0 +1,131 @@
+// The plug-ins that a program knows.
+//
+//   REGARD_PLUGINS(Sorting) {
+//     plugins.data.Add<RandomNumbers>("numbers and the same in order");
+//     plugins.tasks.Add<SortingTask>("sorts by attention");
+//   }
+#ifndef EXPERIMENTS_TASKS_PLUGINS_H_
+#define EXPERIMENTS_TASKS_PLUGINS_H_
+
+#include <any>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "attention/scorer_registry.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/run/metric.h"
+#include "experiments/tasks/task.h"
+#include "google/protobuf/message.h"
+#include "nn/config_problems.h"
+#include "nn/optimizer_registry.h"
+#include "nn/option_registry.h"
+#include "nn/parameters.h"
+#include "nn/schedule_registry.h"
+
+namespace regard {
+
+struct DataSourceInfo : OptionInfo<> {
+  std::string data;  // the name of its type: "sentence pairs"
+  DataPath path;
+  OptionFactory<AnyDataSource> create;
+};
+
+class DataSourceRegistry : public OptionRegistry<DataSourceInfo> {
+ public:
+  DataSourceRegistry();
+
+  template <typename Source>
+  void Add(absl::string_view description) {
+    Insert({DescribePlugin<Source>(description), Source::DataType::kName,
+            Source::kPath, &CreatePlugin<Source, AnyDataSource>});
+  }
+
+  // The source that a valid config chose.
+  std::unique_ptr<AnyDataSource> Create(const Data& config) const {
+    return CreateBy(&DataSourceInfo::create, config);
+  }
+};
+
+struct TaskInfo : OptionInfo<TaskContext> {
+  std::string data;                // the name of the type that it learns from
+  std::vector<std::string> parts;  // members of ModelConfig
+  bool searches;                   // whether it reads Experiment.search
+  std::vector<MetricInfo> metrics;
+  void (*validate_parts)(const TaskContext& context, ConfigProblems& problems);
+  std::unique_ptr<Task> (*create)(const google::protobuf::Message& options,
+                                  std::any data, const TaskContext& context);
+  // Adds the model's parameters to a store that is not finalized, so that a
+  // model of any size can be counted. Null where a task does not offer
+  // `static void AddParameters(const Options&, const Data&, const TaskContext&,
+  // ParameterStore<float>&)`.
+  void (*add_parameters)(const google::protobuf::Message& options,
+                         const std::any& data, const TaskContext& context,
+                         ParameterStore<float>& store);
+};
+
+class TaskRegistry : public OptionRegistry<TaskInfo> {
+ public:
+  TaskRegistry();
+
+  template <typename Plugin>
+  void Add(absl::string_view description) {
+    using Options = typename Plugin::Options;
+    using Data = typename Plugin::Data;
+    TaskInfo info = {};
+    static_cast<OptionInfo<TaskContext>&>(info) =
+        DescribePlugin<Plugin, TaskContext>(description);
+    info.data = Data::kName;
+    info.parts.assign(std::begin(Plugin::kParts), std::end(Plugin::kParts));
+    info.searches = Plugin::kSearches;
+    info.metrics = Plugin::Metrics();
+    info.validate_parts = &Plugin::ValidateParts;
+    info.create = [](const google::protobuf::Message& options, std::any data,
+                     const TaskContext& context) -> std::unique_ptr<Task> {
+      return std::make_unique<Plugin>(static_cast<const Options&>(options),
+                                      std::any_cast<Data&&>(std::move(data)),
+                                      context);
+    };
+    info.add_parameters = nullptr;
+    if constexpr (requires(const Options& options, const Data& data,
+                           const TaskContext& context,
+                           ParameterStore<float>& store) {
+                    Plugin::AddParameters(options, data, context, store);
+                  }) {
+      info.add_parameters = [](const google::protobuf::Message& options,
+                               const std::any& data, const TaskContext& context,
+                               ParameterStore<float>& store) {
+        Plugin::AddParameters(static_cast<const Options&>(options),
+                              std::any_cast<const Data&>(data), context, store);
+      };
+    }
+    Insert(std::move(info));
+  }
+};
+
+struct Plugins {
+  ScorerRegistry scorers;
+  OptimizerRegistry optimizers;
+  ScheduleRegistry schedules;
+  DataSourceRegistry data;
+  TaskRegistry tasks;
+};
+
+// Begins the definition of `void RegisterNAME(regard::Plugins& plugins)`, in
+// any namespace, which regard_binary(tasks = [...]) finds by the name of its
+// target.
+#define REGARD_PLUGINS(name)                          \
+  extern "C" void Register##name(::regard::Plugins&); \
+  void Register##name(::regard::Plugins& plugins)
+
+// Adds what is wrong with `config.data`, with `config.model`, and with the two
+// together: a task that does not fit the data, with what fits either.
+void ValidateDataAndModel(const Experiment& config, const Plugins& plugins,
+                          ConfigProblems& problems);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_PLUGINS_H_

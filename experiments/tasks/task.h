@@ -1,0 +1,122 @@
+// What a new task is written with: data sources, tasks and their metrics.
+//
+// A data source gives examples; a task is a model with its metrics and what it
+// shows of itself. Both are plug-ins: an options message, a class, and one line
+// of registration (see nn/option_registry.h). docs/add_a_task.md is the guide.
+#ifndef EXPERIMENTS_TASKS_TASK_H_
+#define EXPERIMENTS_TASKS_TASK_H_
+
+#include <any>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/report/run_results.h"
+#include "experiments/run/metric.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+// What data is made from besides a source's options.
+struct DataRequest {
+  std::string path;  // data.path as the user gave it
+  uint64_t seed = 0;
+};
+
+// What a data source does with data.path.
+enum class DataPath { kNone, kRequired, kIgnored };
+
+// The interface that the framework sees; sources derive from DataSource.
+class AnyDataSource {
+ public:
+  static constexpr DataPath kPath = DataPath::kNone;
+  // Adds what is wrong with the options, under paths relative to them. A source
+  // with limits declares its own, with its options' type.
+  static void Validate(const auto& /*options*/, ConfigProblems&) {}
+
+  virtual ~AnyDataSource() = default;
+  virtual absl::StatusOr<std::any> LoadAny(
+      const DataRequest& request) const = 0;
+};
+
+// A source of `Data`, a copyable type of which `Data::kName` ("sentence pairs")
+// names what it holds. A task learns from every source of its type. The plug-in
+// has `Options` and a constructor from them.
+template <typename Data>
+class DataSource : public AnyDataSource {
+ public:
+  using DataType = Data;
+
+  // A function of the options and the request alone. An error is about the
+  // file, and complete to print.
+  virtual absl::StatusOr<Data> Load(const DataRequest& request) const = 0;
+
+  absl::StatusOr<std::any> LoadAny(const DataRequest& request) const final {
+    REGARD_ASSIGN_OR_RETURN(Data data, Load(request));
+    return std::any(std::move(data));
+  }
+};
+
+// What a task is made from besides its options and data.
+struct TaskContext {
+  const Experiment& config;
+  const ScorerRegistry& scorers;
+};
+
+// A task that is a plug-in has `Options`, `Data` (the type of a DataSource), a
+// constructor from (const Options&, Data, const TaskContext&), and
+// `static std::vector<MetricInfo> Metrics()`.
+class Task {
+ public:
+  // The members of ModelConfig, besides its options, that the task reads; a
+  // task declares its own as an array.
+  static constexpr absl::Span<const char* const> kParts = {};
+  // Whether the task reads Experiment.search.
+  static constexpr bool kSearches = false;
+  // Adds what is wrong with the options, under paths relative to them.
+  static void Validate(const auto& /*options*/, const TaskContext&,
+                       ConfigProblems&) {}
+  // Adds what is wrong with the parts, under paths relative to ModelConfig.
+  static void ValidateParts(const TaskContext&, ConfigProblems&) {}
+
+  // Every metric that the model reports, loss terms included.
+  explicit Task(std::vector<MetricInfo> metrics)
+      : metrics_(std::move(metrics)) {}
+  virtual ~Task() = default;
+
+  const std::vector<MetricInfo>& metrics() const { return metrics_; }
+
+  virtual Model<float>& model() = 0;
+
+  // Adds what in the config does not fit the data that was read, under paths
+  // relative to the experiment.
+  virtual void ValidateData(ConfigProblems& /*problems*/) const {}
+
+  // `forward` has no gradients. `final` is false for a glance during training,
+  // which leaves out what takes long.
+  virtual Showcase Show(Forward<float>& forward, bool final) const = 0;
+
+  // Texts that using the model later needs, by their name in the run folder:
+  // vocabularies.
+  virtual std::map<std::string, std::string> Files() const { return {}; }
+
+  // SHA-256 of each data file, by the field that names it.
+  virtual std::map<std::string, std::string> DataDigests() const { return {}; }
+
+ private:
+  const std::vector<MetricInfo> metrics_;
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_TASK_H_

@@ -1,0 +1,238 @@
+#include "experiments/tasks/translation/inspection.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "autodiff/tape.h"
+#include "experiments/report/html_report.h"
+#include "experiments/report/printable_text.h"
+#include "experiments/report/run_results.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "seq2seq/metrics/alignment_error_rate.h"
+
+namespace regard {
+
+namespace {
+
+// Of the words that the model read, <eos> apart.
+std::vector<AlignmentLink> PredictedLinks(const Inspection& inspection,
+                                          size_t target_words,
+                                          size_t source_words) {
+  std::vector<float> weights;
+  for (const InspectedStep& step : inspection.steps) {
+    for (const double weight : step.alignment) {
+      weights.push_back(static_cast<float>(weight));
+    }
+  }
+  const size_t columns = inspection.source.size();
+  return GreatestLinks(
+      weights, static_cast<int>(columns),
+      static_cast<int>(std::min(target_words, inspection.target.size())),
+      static_cast<int>(std::min(source_words, columns)));
+}
+
+// A head for each map over the source.
+LabelledMatrix MatrixOf(const Inspection& inspection, const char* title,
+                        std::vector<double> InspectedMap::*numbers) {
+  LabelledMatrix matrix;
+  matrix.title = title;
+  matrix.rows = inspection.target;
+  matrix.columns = inspection.source;
+  for (const InspectedStep& step : inspection.steps) {
+    size_t head = 0;
+    for (const InspectedMap& map : step.maps) {
+      const std::vector<double>& row = map.*numbers;
+      if (!map.over_memory || row.empty()) continue;
+      if (head == matrix.heads.size()) matrix.heads.emplace_back();
+      std::vector<double>& of_head = matrix.heads[head++];
+      of_head.insert(of_head.end(), row.begin(), row.end());
+    }
+  }
+  for (const AlignmentLink& link : inspection.gold) {
+    matrix.gold.push_back({link.target, link.source});
+  }
+  return matrix;
+}
+
+// The word with the greatest of `numbers` times `sign`; "" if there are none.
+std::string Greatest(const Inspection& inspection,
+                     const std::vector<double>& numbers, double sign) {
+  if (numbers.empty()) return "";
+  const auto chosen = std::max_element(
+      numbers.begin(), numbers.end(),
+      [sign](double a, double b) { return sign * a < sign * b; });
+  return absl::StrFormat("%s %.3g", inspection.source[chosen - numbers.begin()],
+                         *chosen);
+}
+
+// The gradient by the weights of all maps over the source together.
+std::vector<double> GradientsOf(const InspectedStep& step) {
+  std::vector<double> sum;
+  for (const InspectedMap& map : step.maps) {
+    if (!map.over_memory || map.gradients.empty()) continue;
+    sum.resize(map.gradients.size());
+    for (size_t j = 0; j < sum.size(); ++j) sum[j] += map.gradients[j];
+  }
+  return sum;
+}
+
+}  // namespace
+
+Inspection Inspect(const Translator& translator,
+                   const std::vector<std::string>& source,
+                   const std::vector<std::string>& target,
+                   const std::vector<AlignmentLink>& gold) {
+  const std::vector<int32_t> source_ids = translator.EncodeSource(source);
+  const std::vector<int32_t> target_ids = translator.EncodeTarget(target);
+  Inspection inspection;
+  inspection.source = source;
+  inspection.source.push_back("<eos>");
+  inspection.target = target;
+  inspection.target.push_back("<eos>");
+  // A config may cut sentences.
+  inspection.source.resize(source_ids.size());
+  inspection.target.resize(target_ids.size());
+
+  Tape<float> tape;
+  GradientSlab<float> gradients(translator.parameters());
+  Forward<float> forward(tape, translator.parameters(), &gradients);
+  const EncoderDecoder<float>& model = translator.model();
+  const int32_t lengths[] = {static_cast<int32_t>(source_ids.size())};
+  inspection.steps = InspectAttention<float>(
+      *model.decoder, forward,
+      [&](Forward<float>& step) {
+        return model.encoder->Encode(step, source_ids, lengths);
+      },
+      target_ids);
+  inspection.gold = gold;
+  if (!gold.empty()) {
+    AlignmentErrorRate rate;
+    rate.Add(PredictedLinks(inspection, target.size(), source.size()), gold);
+    inspection.alignment_error_rate = rate.Rate();
+  }
+  return inspection;
+}
+
+LabelledMatrix WeightsMap(const Inspection& inspection) {
+  return MatrixOf(inspection, "weights of each step", &InspectedMap::weights);
+}
+
+LabelledMatrix GradientsMap(const Inspection& inspection) {
+  return MatrixOf(inspection, "gradient of each word's log p by them",
+                  &InspectedMap::gradients);
+}
+
+Table StepsTable(const Inspection& inspection) {
+  Table table;
+  table.header = {"word",          "log p",         "entropy",
+                  "looks most at", "steepest gain", "steepest loss"};
+  for (size_t u = 0; u < inspection.steps.size(); ++u) {
+    const InspectedStep& step = inspection.steps[u];
+    const std::vector<double> gradients = GradientsOf(step);
+    table.rows.push_back({inspection.target[u],
+                          absl::StrFormat("%.3f", step.log_probability),
+                          absl::StrFormat("%.3f", Entropy(step.alignment)),
+                          Greatest(inspection, step.alignment, 1),
+                          Greatest(inspection, gradients, 1),
+                          Greatest(inspection, gradients, -1)});
+  }
+  return table;
+}
+
+double LogProbability(const Inspection& inspection) {
+  double sum = 0;
+  for (const InspectedStep& step : inspection.steps) {
+    sum += step.log_probability;
+  }
+  return sum;
+}
+
+std::string ErrorRateText(const Inspection& inspection) {
+  return inspection.alignment_error_rate.has_value()
+             ? absl::StrFormat(
+                   "alignment error rate %.3f against %d gold links",
+                   *inspection.alignment_error_rate, inspection.gold.size())
+             : "no gold alignment is known for this pair";
+}
+
+Explanation ExplanationOf(const Inspection& inspection) {
+  double entropy = 0;
+  for (const InspectedStep& step : inspection.steps) {
+    entropy += Entropy(step.alignment);
+  }
+  Explanation explanation;
+  explanation.title =
+      absl::StrCat(absl::StrJoin(inspection.source, " "), " \u2192 ",
+                   absl::StrJoin(inspection.target, " "));
+  explanation.summary = absl::StrFormat(
+      "Log probability of the whole %.3f; mean entropy of a step %.3f nats; "
+      "%s.",
+      LogProbability(inspection),
+      entropy / static_cast<double>(inspection.steps.size()),
+      ErrorRateText(inspection));
+  explanation.maps = {WeightsMap(inspection), GradientsMap(inspection)};
+  explanation.steps = StepsTable(inspection);
+  return explanation;
+}
+
+std::string InspectionText(const Inspection& inspection,
+                           const AlignmentTextStyle& style) {
+  LabelledMatrix weights = WeightsMap(inspection);
+  weights.title.clear();
+  std::string text = AlignmentText(weights, style);
+  const Table table = StepsTable(inspection);
+  std::vector<int> widths(table.header.size(), 0);
+  std::vector<std::vector<std::string>> rows = table.rows;
+  rows.insert(rows.begin(), table.header);
+  for (auto& row : rows) {
+    for (size_t c = 0; c < row.size(); ++c) {
+      row[c] = CutToWidth(PrintableText(row[c]), /*width=*/20, "~");
+      widths[c] = std::max(widths[c], DisplayWidth(row[c]));
+    }
+  }
+  absl::StrAppend(&text, "\n");
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t c = 0; c < row.size(); ++c) {
+      const int spaces = widths[c] - DisplayWidth(row[c]);
+      absl::StrAppend(&line, row[c],
+                      std::string(static_cast<size_t>(spaces) + 2, ' '));
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    absl::StrAppend(&text, line, "\n");
+  }
+  absl::StrAppendFormat(
+      &text,
+      "\nlog p of the whole %.3f; %s\n"
+      "entropy in nats; gains and losses are d log p / d weight\n",
+      LogProbability(inspection), ErrorRateText(inspection));
+  return text;
+}
+
+std::string InspectionHtml(const Inspection& inspection,
+                           const std::string& name) {
+  HtmlReport page(
+      absl::StrCat(name, ": attention"),
+      absl::StrCat(absl::StrJoin(inspection.source, " "), " \u2192 ",
+                   absl::StrJoin(inspection.target, " ")));
+  const LabelledMatrix maps[] = {WeightsMap(inspection),
+                                 GradientsMap(inspection)};
+  page.AddHeatMaps("Attention", maps);
+  page.AddTable("Steps", StepsTable(inspection));
+  page.AddText(
+      "Reading this",
+      {absl::StrFormat("Log probability of the whole: %.3f; %s.",
+                       LogProbability(inspection), ErrorRateText(inspection)),
+       "The entropy of a step's weights is in nats: 0 when one word has all of "
+       "the attention. A gradient above 0 says that more weight there, the "
+       "others held, would have made the word likelier. Gold links are "
+       "outlined."});
+  return page.Build();
+}
+
+}  // namespace regard

@@ -1,0 +1,68 @@
+// A sentence and what a model looked at to translate it, as numbers, and as
+// what pages and terminals draw.
+#ifndef EXPERIMENTS_TASKS_TRANSLATION_INSPECTION_H_
+#define EXPERIMENTS_TASKS_TRANSLATION_INSPECTION_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/report/alignment_text.h"
+#include "experiments/report/run_results.h"
+#include "experiments/tasks/translation/inspection.h"
+#include "seq2seq/attention_inspection.h"
+#include "seq2seq/sentence_pair.h"
+#include "seq2seq/translator.h"
+
+namespace regard {
+
+struct Inspection {
+  // As the model reads them, <eos> included; a word that it does not know is
+  // here as it was given.
+  std::vector<std::string> source;
+  std::vector<std::string> target;
+  std::vector<InspectedStep> steps;  // of each target word
+  // Gold links, and the alignment error rate against them, where they are
+  // known.
+  std::vector<AlignmentLink> gold;
+  std::optional<double> alignment_error_rate;
+};
+
+// `source` and `target` are not empty, and the model attends. `gold`, in words
+// without <eos>, is empty where it is not known. One pass, forwards and
+// backwards, for each target word, over all words before it.
+Inspection Inspect(const Translator& translator,
+                   const std::vector<std::string>& source,
+                   const std::vector<std::string>& target,
+                   const std::vector<AlignmentLink>& gold);
+
+// [target, source], gold links outlined.
+LabelledMatrix WeightsMap(const Inspection& inspection);
+// Of each target word's log probability with respect to the weights of its
+// step.
+LabelledMatrix GradientsMap(const Inspection& inspection);
+
+// A row for each target word: log probability, entropy, where the weight is
+// greatest, and where more of it would gain and lose most.
+Table StepsTable(const Inspection& inspection);
+
+// "alignment error rate 0.125 against 8 gold links"
+std::string ErrorRateText(const Inspection& inspection);
+
+// Sum over the target words, in nats.
+double LogProbability(const Inspection& inspection);
+
+// All of the above, for the report of a run.
+Explanation ExplanationOf(const Inspection& inspection);
+
+// For a terminal, each line ended.
+std::string InspectionText(const Inspection& inspection,
+                           const AlignmentTextStyle& style);
+
+// One offline page; `name` is the experiment's.
+std::string InspectionHtml(const Inspection& inspection,
+                           const std::string& name);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_TRANSLATION_INSPECTION_H_

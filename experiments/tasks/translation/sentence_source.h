@@ -1,0 +1,57 @@
+// Where the sentence pairs of a translation come from.
+#ifndef EXPERIMENTS_TASKS_TRANSLATION_SENTENCE_SOURCE_H_
+#define EXPERIMENTS_TASKS_TRANSLATION_SENTENCE_SOURCE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "experiments/tasks/plugins.h"
+#include "experiments/tasks/task.h"
+#include "seq2seq/sentence_pair.h"
+#include "seq2seq/translation_model.h"
+
+namespace regard {
+
+struct SentenceData {
+  static constexpr char kName[] = "sentence pairs";
+
+  TranslationData splits;
+  // Shown, and translated, at the end, before those of the test split.
+  std::vector<SentencePair> samples;
+  // Longer sides are cut to this many ids, <eos> included; 0: never.
+  int64_t num_steps = 0;
+  // Words seen less often in training become <unk>.
+  int64_t min_frequency = 1;
+  // Belongs to both vocabularies, but to no split.
+  SentencePair further_words;
+  // SHA-256 of each file, by the field that names it.
+  std::map<std::string, std::string> digests;
+};
+
+// The base of all sources of sentence pairs.
+class SentenceSource : public DataSource<SentenceData> {
+ public:
+  // That of the data, known without loading it.
+  virtual int64_t num_steps() const { return 0; }
+
+  // Gold links of a pair, in words without <eos>; empty where they are not
+  // known. The default looks for the pair in all splits.
+  virtual std::vector<AlignmentLink> GoldLinks(
+      const DataRequest& request, const std::vector<std::string>& source,
+      const std::vector<std::string>& target) const;
+};
+
+// The source that a valid config chose; null if it gives other data.
+std::unique_ptr<SentenceSource> SentenceSourceOf(const Experiment& config,
+                                                 const Plugins& plugins);
+
+// Adds phrasebook, pairs, reverse, copy and placeholder.
+void RegisterSentenceSources(DataSourceRegistry& sources);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_TRANSLATION_SENTENCE_SOURCE_H_

@@ -1,0 +1,80 @@
+#include "experiments/tasks/translation/synthetic.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "autodiff/random.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+namespace {
+
+SentencePair MakePair(const SequenceTask& task, const SequenceSplit& split,
+                      const RandomStream& random, int64_t position) {
+  // Every pair owns as many numbers as the longest needs, and one more for its
+  // length.
+  uint64_t index = static_cast<uint64_t>(position) * (split.max_length + 1);
+  const auto length = static_cast<int64_t>(
+      split.min_length +
+      random.BelowAt(index++, split.max_length - split.min_length + 1));
+  SentencePair pair;
+  pair.source.reserve(length);
+  for (int64_t i = 0; i < length; ++i) {
+    pair.source.push_back(absl::StrCat(random.BelowAt(index++, task.symbols)));
+  }
+  pair.target = pair.source;
+  const bool reverse = task.order == SequenceOrder::kReverse;
+  if (reverse) std::reverse(pair.target.begin(), pair.target.end());
+  pair.alignment.reserve(length);
+  for (int64_t i = 0; i < length; ++i) {
+    const int64_t source = reverse ? length - 1 - i : i;
+    pair.alignment.push_back(
+        {.target = static_cast<int>(i), .source = static_cast<int>(source)});
+  }
+  return pair;
+}
+
+std::vector<SentencePair> MakeSplit(const SequenceTask& task,
+                                    const SequenceSplit& split, uint64_t seed,
+                                    absl::string_view name) {
+  REGARD_CHECK_GE(split.pairs, 0);
+  REGARD_CHECK_GE(split.min_length, 1);
+  REGARD_CHECK_GE(split.max_length, split.min_length);
+  const RandomStream random(seed, absl::StrCat("data/sequences/", name));
+  std::vector<SentencePair> pairs;
+  pairs.reserve(split.pairs);
+  for (int64_t i = 0; i < split.pairs; ++i) {
+    pairs.push_back(MakePair(task, split, random, i));
+  }
+  return pairs;
+}
+
+}  // namespace
+
+SequenceTask ReverseTask() {
+  return {.order = SequenceOrder::kReverse,
+          .symbols = 50,
+          .train = {.pairs = 50000, .min_length = 1, .max_length = 25},
+          .dev = {.pairs = 1000, .min_length = 1, .max_length = 30},
+          .test = {.pairs = 1000, .min_length = 1, .max_length = 30}};
+}
+
+SequenceTask CopyTask() {
+  return {.order = SequenceOrder::kCopy,
+          .symbols = 11,
+          .train = {.pairs = 100000, .min_length = 10, .max_length = 30},
+          .dev = {.pairs = 1000, .min_length = 10, .max_length = 30},
+          .test = {}};
+}
+
+SequenceData MakeSequences(const SequenceTask& task, uint64_t seed) {
+  REGARD_CHECK_GE(task.symbols, 1);
+  return {.train = MakeSplit(task, task.train, seed, "train"),
+          .dev = MakeSplit(task, task.dev, seed, "dev"),
+          .test = MakeSplit(task, task.test, seed, "test")};
+}
+
+}  // namespace regard

@@ -1,0 +1,48 @@
+// Sequences of numbers to copy or to reverse: translation whose alignment is
+// known, and whose difficulty is set by its lengths.
+#ifndef EXPERIMENTS_TASKS_TRANSLATION_SYNTHETIC_H_
+#define EXPERIMENTS_TASKS_TRANSLATION_SYNTHETIC_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "seq2seq/sentence_pair.h"
+
+namespace regard {
+
+enum class SequenceOrder { kCopy, kReverse };
+
+struct SequenceSplit {
+  int64_t pairs = 0;
+  int64_t min_length = 1;  // tokens a side; lengths are uniform
+  int64_t max_length = 1;  // included
+};
+
+struct SequenceTask {
+  SequenceOrder order = SequenceOrder::kCopy;
+  int64_t symbols = 10;  // tokens are "0" to "symbols - 1", uniform
+  SequenceSplit train;
+  SequenceSplit dev;
+  SequenceSplit test;
+};
+
+// JoeyNMT's reverse task. A sixth of dev and test is longer than anything in
+// training.
+SequenceTask ReverseTask();
+
+// Sockeye's copy task; it has no test split.
+SequenceTask CopyTask();
+
+struct SequenceData {
+  std::vector<SentencePair> train;
+  std::vector<SentencePair> dev;
+  std::vector<SentencePair> test;
+};
+
+// Pairs with gold alignments. A pair depends on (seed, split, position, symbols
+// and lengths of its split), so asking for more pairs keeps the earlier ones.
+SequenceData MakeSequences(const SequenceTask& task, uint64_t seed);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_TRANSLATION_SYNTHETIC_H_

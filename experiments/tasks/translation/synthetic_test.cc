@@ -1,0 +1,110 @@
+#include "experiments/tasks/translation/synthetic.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "seq2seq/sentence_pair.h"
+
+namespace regard {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+SequenceTask SmallTask(SequenceOrder order) {
+  return {.order = order,
+          .symbols = 5,
+          .train = {.pairs = 300, .min_length = 1, .max_length = 4},
+          .dev = {.pairs = 20, .min_length = 3, .max_length = 3},
+          .test = {}};
+}
+
+// Target and alignment say the same: a target token is the source token that it
+// is linked to.
+void ExpectLinksJoinEqualTokens(const SentencePair& pair) {
+  ASSERT_EQ(pair.source.size(), pair.target.size());
+  ASSERT_EQ(pair.alignment.size(), pair.target.size());
+  EXPECT_TRUE(std::is_sorted(pair.alignment.begin(), pair.alignment.end()));
+  for (const AlignmentLink& link : pair.alignment) {
+    EXPECT_EQ(pair.target[link.target], pair.source[link.source]);
+  }
+}
+
+TEST(SequencesTest, CopiesInOrder) {
+  for (const SentencePair& pair :
+       MakeSequences(SmallTask(SequenceOrder::kCopy), 1).train) {
+    EXPECT_EQ(pair.source, pair.target);
+    ExpectLinksJoinEqualTokens(pair);
+    EXPECT_EQ(pair.alignment.back().source, pair.alignment.back().target);
+  }
+}
+
+TEST(SequencesTest, ReversesWithAMirroredAlignment) {
+  for (const SentencePair& pair :
+       MakeSequences(SmallTask(SequenceOrder::kReverse), 1).train) {
+    std::vector<std::string> mirrored(pair.source.rbegin(), pair.source.rend());
+    EXPECT_EQ(pair.target, mirrored);
+    ExpectLinksJoinEqualTokens(pair);
+    EXPECT_EQ(pair.alignment.back().source, 0);
+  }
+}
+
+TEST(SequencesTest, UsesEveryLengthAndEverySymbol) {
+  std::set<size_t> lengths;
+  std::set<std::string> symbols;
+  for (const SentencePair& pair :
+       MakeSequences(SmallTask(SequenceOrder::kCopy), 2).train) {
+    lengths.insert(pair.source.size());
+    symbols.insert(pair.source.begin(), pair.source.end());
+  }
+  EXPECT_EQ(lengths, (std::set<size_t>{1, 2, 3, 4}));
+  EXPECT_EQ(symbols, (std::set<std::string>{"0", "1", "2", "3", "4"}));
+}
+
+TEST(SequencesTest, SplitsHaveTheirOwnSizesAndContents) {
+  SequenceTask task = SmallTask(SequenceOrder::kCopy);
+  task.train = task.test = task.dev;
+  const SequenceData data = MakeSequences(task, 3);
+  EXPECT_THAT(data.dev, SizeIs(20));
+  for (const SentencePair& pair : data.dev) EXPECT_THAT(pair.source, SizeIs(3));
+  const auto source = [](const SentencePair& pair) { return pair.source; };
+  EXPECT_FALSE(std::ranges::equal(data.dev, data.test, {}, source, source));
+  EXPECT_FALSE(std::ranges::equal(data.train, data.test, {}, source, source));
+  EXPECT_THAT(MakeSequences(SmallTask(SequenceOrder::kCopy), 3).test,
+              IsEmpty());
+}
+
+TEST(SequencesTest, MorePairsKeepTheEarlierOnes) {
+  SequenceTask task = SmallTask(SequenceOrder::kReverse);
+  const SequenceData few = MakeSequences(task, 4);
+  task.train.pairs = 400;
+  const SequenceData many = MakeSequences(task, 4);
+  for (size_t i = 0; i < few.train.size(); ++i) {
+    EXPECT_EQ(few.train[i].source, many.train[i].source);
+  }
+  EXPECT_NE(MakeSequences(task, 5).train[0].source, many.train[0].source);
+}
+
+TEST(SequencesTest, PublishedTasksHaveTheirPublishedSizes) {
+  SequenceTask task = ReverseTask();
+  EXPECT_EQ(task.train.pairs, 50000);
+  task.train.pairs = 2000;
+  const SequenceData data = MakeSequences(task, 42);
+  const auto longest = [](const std::vector<SentencePair>& pairs) {
+    size_t length = 0;
+    for (const SentencePair& pair : pairs) {
+      length = std::max(length, pair.source.size());
+    }
+    return length;
+  };
+  EXPECT_EQ(longest(data.train), 25u);
+  EXPECT_EQ(longest(data.test), 30u);
+  EXPECT_THAT(data.dev, SizeIs(1000));
+  EXPECT_EQ(CopyTask().symbols, 11);
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,50 @@
+// The translator that a run folder holds, ready for use. Reads the folder
+// alone: neither the corpus nor the lock of a run that may still go on.
+#ifndef EXPERIMENTS_TASKS_TRANSLATION_TRAINED_TRANSLATOR_H_
+#define EXPERIMENTS_TASKS_TRANSLATION_TRAINED_TRANSLATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/tasks/plugins.h"
+#include "seq2seq/sentence_pair.h"
+#include "seq2seq/translator.h"
+
+namespace regard {
+
+struct TrainedTranslator {
+  std::string path;  // of the run folder
+  Experiment config;
+  std::unique_ptr<Translator> translator;
+  int64_t step = 0;                // of the weights
+  std::vector<std::string> notes;  // damaged checkpoints that were passed over
+};
+
+// From the resolved config, the vocabularies and the newest whole checkpoint of
+// `run`, a path as the user gave it. The error is complete to print; it is
+// InvalidArgument or what reading a file gave.
+absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
+                                                 const Plugins& plugins);
+
+// The gold links of a pair, in words without <eos>; empty where the data of the
+// run does not know them.
+std::vector<AlignmentLink> GoldAlignment(const TrainedTranslator& trained,
+                                         const std::vector<std::string>& source,
+                                         const std::vector<std::string>& target,
+                                         const Plugins& plugins);
+
+// The words of a typed sentence: prepared as a corpus is, without
+// control characters, U+FFFD for bytes that are not UTF-8. A word that the
+// vocabulary lacks is parted behind an apostrophe where it knows the first
+// part, as French elides: `j'aime` becomes `j' aime`.
+std::vector<std::string> TypedWords(absl::string_view text,
+                                    const Vocabulary& vocabulary);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_TRANSLATION_TRAINED_TRANSLATOR_H_

@@ -1,0 +1,335 @@
+// The trainer's promises: the same bits for any number of threads and however
+// often it was stopped, and warm steps that allocate nothing.
+#include <signal.h>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "autodiff/testing/allocation_counter.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/report/progress.h"
+#include "experiments/run/checkpoint.h"
+#include "experiments/run/metrics_log.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/task.h"
+#include "experiments/training/observers.h"
+#include "experiments/training/trainer.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+constexpr char kRegression[] = R"(
+num_shards: 8
+data { nadaraya_watson { points: 40 } }
+model { nadaraya_watson {} attention { parametric_gaussian {} } }
+optimizer { sgd { momentum: 0.9 } learning_rate: 0.05 }
+training { epochs: 3 batch_size: 12 log_every: 2 checkpoint_every: 3 }
+)";
+
+constexpr char kGru[] = R"(
+num_shards: 8
+data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
+model {
+  encoder { embedding: 7 hidden: 9 bidirectional: true embedding_dropout: 0.2 }
+  attention { additive { width: 8 } dropout: 0.1 }
+  decoder {
+    embedding: 7
+    hidden: 10
+    initial_state: PROJECTED
+    readout: STATE_CONTEXT_EMBEDDING
+    hidden_dropout: 0.2
+  }
+}
+optimizer { adam {} learning_rate: 0.01 clip_norm: 0.5 accumulate_batches: 2 }
+training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
+)";
+
+constexpr char kLstm[] = R"(
+num_shards: 8
+data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
+model {
+  encoder { embedding: 7 hidden: 9 layers: 2 cell: LSTM dropout: 0.3 }
+  attention { dot {} }
+  decoder {
+    embedding: 7
+    hidden: 9
+    layers: 2
+    cell: LSTM
+    dropout: 0.3
+    query: CURRENT_STATE
+    readout: ATTENTIONAL
+    input_feeding: true
+  }
+}
+loss { label_smoothing: 0.1 }
+optimizer {
+  adamw {}
+  learning_rate: 0.01
+  schedule { reduce_on_plateau { patience: 0 } }
+}
+training { epochs: 4 batch_size: 21 log_every: 2 checkpoint_every: 3 }
+)";
+
+Experiment Parse(const std::string& text) {
+  Experiment config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  config.mutable_training()->set_keep_checkpoints(1000);
+  return config;
+}
+
+std::unique_ptr<Task> TaskOf(const Experiment& config) {
+  return *BuildTask(config, BuiltInPlugins());
+}
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  TrainerTest() {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = absl::StrCat(::testing::TempDir(), "/", test->test_suite_name(),
+                           ".", test->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  ~TrainerTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const {
+    return absl::StrCat(folder_, "/", name);
+  }
+
+  // Trains in `run`, from its last checkpoint of at most `from` steps if that
+  // is not negative, and is stopped after `stop` steps if that is not 0.
+  // Returns the signal that stopped it.
+  int Train(const Experiment& config, int threads, const std::string& run,
+            int64_t from = -1, int64_t stop = 0) const {
+    std::filesystem::create_directories(Path(run));
+    const std::string log_path = Path(run) + "/metrics.jsonl";
+    absl::StatusOr<MetricsLog> log = from >= 0
+                                         ? MetricsLog::Resume(log_path, from)
+                                         : MetricsLog::Create(log_path);
+    EXPECT_TRUE(log.ok());
+    std::atomic<int> signal = 0;
+    const std::string last = absl::StrCat("step ", stop, "/");
+    ProgressOutput output;
+    output.write = [&](absl::string_view line) {
+      if (absl::StartsWith(line, last)) signal = SIGINT;
+    };
+    output.now = [] { return absl::UnixEpoch(); };
+    output.width = [] { return 0; };
+    const std::unique_ptr<Task> task = TaskOf(config);
+    Progress progress(Trainer::TotalSteps(config, task->model().num_examples()),
+                      /*plain_interval=*/1, output);
+    LogObserver log_observer(*log);
+    ProgressObserver progress_observer(progress);
+    CheckpointObserver checkpoints(Path(run),
+                                   config.training().keep_checkpoints());
+    Trainer trainer(
+        config, *task, BuiltInPlugins(),
+        {&log_observer, &progress_observer, &checkpoints},
+        {.threads = threads, .record_times = false, .stop_signal = &signal});
+    if (from >= 0) {
+      const absl::StatusOr<LatestCheckpoint> latest =
+          FindLatestCheckpoint(Path(run));
+      EXPECT_TRUE(latest.ok() && latest->checkpoint.has_value());
+      EXPECT_TRUE(trainer.Restore(*latest->checkpoint).ok());
+      EXPECT_EQ(trainer.step(), from);
+    }
+    const absl::StatusOr<TrainerResult> result = trainer.Run();
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result->stopped_by;
+  }
+
+  // All files of a run by name; of the checkpoints, those that every run of
+  // the config leaves.
+  std::map<std::string, std::string> FilesOf(const std::string& run) const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(Path(run))) {
+      if (!entry.is_regular_file()) continue;
+      std::ostringstream bytes;
+      bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
+      files[std::filesystem::relative(entry.path(), Path(run)).string()] =
+          bytes.str();
+    }
+    return files;
+  }
+
+ private:
+  std::string folder_;
+};
+
+class BitsTest : public TrainerTest,
+                 public ::testing::WithParamInterface<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Models, BitsTest,
+                         ::testing::Values(kRegression, kGru, kLstm));
+
+TEST_P(BitsTest, DoNotDependOnThreads) {
+  const Experiment config = Parse(GetParam());
+  Train(config, 1, "1");
+  const auto expected = FilesOf("1");
+  EXPECT_GT(expected.size(), 8);
+  for (const int threads : {1, 2, 3, 4, 8}) {
+    const std::string run = absl::StrCat("with", threads);
+    Train(config, threads, run);
+    EXPECT_TRUE(FilesOf(run) == expected) << threads << " threads";
+  }
+}
+
+TEST_P(BitsTest, DoNotDependOnStops) {
+  const Experiment config = Parse(GetParam());
+  Train(config, 2, "peace");
+  auto expected = FilesOf("peace");
+  // Stops between checkpoints, at one, and before an evaluation.
+  for (const int64_t stop : {1, 3, 4, 7}) {
+    const std::string run = absl::StrCat("stopped", stop);
+    ASSERT_EQ(Train(config, 2, run, -1, stop), SIGINT);
+    EXPECT_EQ(Train(config, 3, run, stop), 0);
+    auto files = FilesOf(run);
+    // The stop has left a checkpoint of its own.
+    const std::string own = absl::StrCat("checkpoints/step-", stop, "/");
+    for (const char* name : {"manifest.json", "optimizer.safetensors",
+                             "state.textproto", "weights.safetensors"}) {
+      if (expected.count(own + name) == 0) {
+        EXPECT_EQ(files.erase(own + name), 1);
+      }
+    }
+    EXPECT_TRUE(files == expected) << "stopped after " << stop;
+  }
+}
+
+TEST_P(BitsTest, AreFoundAgainFromAnyCheckpoint) {
+  const Experiment config = Parse(GetParam());
+  Train(config, 2, "peace");
+  const auto expected = FilesOf("peace");
+  for (const int64_t from : {3, 6}) {
+    // As a crash leaves it: a log that is ahead of the last checkpoint.
+    const std::string run = absl::StrCat("from", from);
+    std::filesystem::copy(Path("peace"), Path(run),
+                          std::filesystem::copy_options::recursive);
+    for (const auto& entry :
+         std::filesystem::directory_iterator(Path(run) + "/checkpoints")) {
+      const std::string name = entry.path().filename().string();
+      if (std::stoll(name.substr(name.find('-') + 1)) > from) {
+        std::filesystem::remove_all(entry.path());
+      }
+    }
+    EXPECT_EQ(Train(config, 4, run, from), 0);
+    EXPECT_TRUE(FilesOf(run) == expected) << "from step " << from;
+  }
+}
+
+TEST_F(TrainerTest, AFinishedRunStaysAsItIs) {
+  const Experiment config = Parse(kGru);
+  Train(config, 2, "run");
+  const auto expected = FilesOf("run");
+  const std::unique_ptr<Task> task = TaskOf(config);
+  const int64_t steps =
+      Trainer::TotalSteps(config, task->model().num_examples());
+  EXPECT_EQ(Train(config, 2, "run", steps), 0);
+  EXPECT_TRUE(FilesOf("run") == expected);
+}
+
+// Notes how many allocations there were whenever an update begins.
+class CountingTask : public Task, public Model<float> {
+ public:
+  CountingTask(std::unique_ptr<Task> task, size_t updates)
+      : Task(task->metrics()), task_(std::move(task)) {
+    counts_.reserve(updates);
+  }
+
+  const std::vector<int64_t>& counts() const { return counts_; }
+
+  Model<float>& model() override { return *this; }
+  Showcase Show(Forward<float>& forward, bool final) const override {
+    return task_->Show(forward, final);
+  }
+
+  ParameterStore<float>& parameters() override {
+    return task_->model().parameters();
+  }
+  int64_t num_examples() const override {
+    return task_->model().num_examples();
+  }
+  int64_t CountWork(absl::Span<const int64_t> examples) const override {
+    return task_->model().CountWork(examples);
+  }
+  absl::Span<const LossTerm> loss_terms() const override {
+    return task_->model().loss_terms();
+  }
+  void Denominators(absl::Span<const int64_t> examples,
+                    absl::Span<double> denominators) const override {
+    counts_.push_back(AllocationCount());
+    task_->model().Denominators(examples, denominators);
+  }
+  void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
+            absl::Span<const double> denominators,
+            absl::Span<Var<float>> sums) const override {
+    task_->model().Loss(forward, examples, denominators, sums);
+  }
+  void Evaluate(Forward<float>&, Split,
+                std::vector<Measurement>*) const override {}
+
+ private:
+  const std::unique_ptr<Task> task_;
+  mutable std::vector<int64_t> counts_;
+};
+
+TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
+  if (!CountsAllocations()) GTEST_SKIP() << "not in this build";
+  for (const char* text : {kRegression, kGru, kLstm}) {
+    Experiment config = Parse(text);
+    config.set_num_shards(2);
+    config.mutable_optimizer()->clear_accumulate_batches();
+    Training& training = *config.mutable_training();
+    training.set_epochs(12);
+    training.set_batch_size(6);
+    training.clear_log_every();
+    training.clear_checkpoint_every();
+    training.set_keep_checkpoints(1);
+    std::unique_ptr<Task> inner = TaskOf(config);
+    const int64_t total =
+        Trainer::TotalSteps(config, inner->model().num_examples());
+    const auto per_epoch = static_cast<size_t>(total / training.epochs());
+    ASSERT_GT(per_epoch, 4);
+    CountingTask task(std::move(inner), static_cast<size_t>(total));
+    ProgressOutput output;
+    output.write = [](absl::string_view) {};
+    output.now = [] { return absl::UnixEpoch(); };
+    output.width = [] { return 0; };
+    Progress progress(total, /*plain_interval=*/total, output);
+    absl::StatusOr<MetricsLog> log = MetricsLog::Create(Path("metrics.jsonl"));
+    ASSERT_TRUE(log.ok());
+    LogObserver log_observer(*log);
+    ProgressObserver progress_observer(progress);
+    Trainer trainer(config, task, BuiltInPlugins(),
+                    {&log_observer, &progress_observer}, {.threads = 2});
+    ASSERT_TRUE(trainer.Run().ok());
+    // From the first update of the last epoch to its last.
+    const std::vector<int64_t>& counts = task.counts();
+    ASSERT_EQ(counts.size(), total);
+    EXPECT_EQ(counts.back() - counts[counts.size() - per_epoch], 0) << text;
+  }
+}
+
+}  // namespace
+}  // namespace regard

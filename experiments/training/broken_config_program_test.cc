@@ -1,0 +1,212 @@
+// What the training program says of a wrong config, wrong flags and missing
+// files: the place, exit code 2, and no run folder.
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "experiments/config/temporary_files.h"
+#include "experiments/training/child_program.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kGood[] = R"(name: "good"
+data {
+  reverse { train: 20 dev: 2 test: 2 }
+}
+model {
+  encoder { hidden: 16 }
+  attention { additive {} }
+  decoder { hidden: 16 }
+}
+training { epochs: 1 }
+)";
+
+class BrokenConfigProgramTest : public testing::TemporaryFiles {
+ protected:
+  BrokenConfigProgramTest() { WriteFile("good.textproto", kGood); }
+
+  // What the program prints to standard error. Expects that it refuses, in two
+  // seconds, and leaves no folder behind.
+  std::string RefusalOf(std::vector<std::string> arguments,
+                        bool unprivileged = false) {
+    arguments.insert(arguments.begin(), "experiments/train");
+    arguments.push_back("--run=" + Path("run"));
+    ChildProgram child(arguments, Path("output"), unprivileged);
+    EXPECT_EQ(child.Wait(), 2) << child.Errors();
+    EXPECT_LT(child.Elapsed(), absl::Seconds(2));
+    EXPECT_EQ(child.Output(), "");
+    EXPECT_FALSE(std::filesystem::exists(Path("run")));
+    return child.Errors();
+  }
+
+  std::string RefusalOfText(absl::string_view text) {
+    WriteFile("a.textproto", text);
+    return RefusalOf({"--config=a.textproto"});
+  }
+
+  // The same for a config that extends the good one, from its second line on.
+  std::string RefusalOfChange(absl::string_view text) {
+    return RefusalOfText(absl::StrCat("base: \"good.textproto\"\n", text));
+  }
+};
+
+TEST_F(BrokenConfigProgramTest, TheConfigThatTheOthersBreakIsGood) {
+  ChildProgram child(
+      {"experiments/train", "--config=good.textproto", "--run=" + Path("run")},
+      Path("output"));
+  EXPECT_EQ(child.Wait(), 0) << child.Errors();
+}
+
+TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
+  const struct {
+    const char* change;
+    const char* refusal;
+  } kCases[] = {
+      {"sead: 3", "a.textproto:2:1: error: no field 'sead'"},
+      {"loss { normalizer: PER_TOKN }",
+       "a.textproto:2:20: error: 'PER_TOKN' is no value of Normalizer; did you "
+       "mean 'PER_TOKEN'?"},
+      {"seed: \"x\"", "a.textproto:2:7: error: 'seed' takes an integer"},
+      {"training {\n  batch_size: 0\n}",
+       "a.textproto:3:3: error: training.batch_size: must be in"},
+      {"seed: 1\nseed: 2", "a.textproto:3:1: error: 'seed' is set twice"},
+      {"num_shards: 99999999999",
+       "a.textproto:2:13: error: '99999999999' is outside int32"},
+      {"seed: 99999999999999999999999", "a.textproto:2:7: error: "},
+      {"loss { scale: nan }", "a.textproto:2:15: error: 'scale' must be a "},
+      {"name: \"a b\"", "a.textproto:2:1: error: name: must be 1 to 100"},
+      {"model {\n  encoder {\n", "a.textproto:2:7: error: this '{' is never"},
+      // Widths that do not fit one another.
+      {"model {\n  attention { dot {} }\n  encoder { hidden: 8 }\n"
+       "  decoder { initial_state: ZERO }\n}",
+       "a.textproto:3:15: error: model.attention.dot: this score needs query "
+       "and key of one width; the query has 16, the key 8"},
+      {"model { decoder { layers: 2 } }",
+       "a.textproto:2:9: error: model.decoder.initial_state: FINAL_STATE "},
+      {"model { decoder { context: NO_CONTEXT initial_state: ZERO } }",
+       "a.textproto:2:39: error: model.decoder.initial_state: "},
+      {"model { nadaraya_watson {} }", "good.textproto:6:3: error: model."},
+      {"base: \"x\"", "a.textproto:2:1: error: 'base' is set twice"},
+      // Data.
+      {"data { path: \"x\" }",
+       "a.textproto:2:8: error: data.path: this data is generated"},
+      {"data { pairs {} }", "a.textproto:2:1: error: data: `pairs` reads a "},
+  };
+  for (const auto& [change, refusal] : kCases) {
+    EXPECT_THAT(RefusalOfChange(change), StartsWith(refusal)) << change;
+  }
+}
+
+// Sequences of up to 10 and 15 symbols, each with an <eos>.
+TEST_F(BrokenConfigProgramTest, ScoresMustKnowTheDistancesOfTheData) {
+  EXPECT_THAT(
+      RefusalOfChange(
+          "data { reverse { max_length: 10 max_test_length: 15 } }\n"
+          "model {\n  attention {\n"
+          "    relative_dot { max_position: 8 }\n  }\n}"),
+      StartsWith("a.textproto:5:5: error: model.attention.relative_dot: knows "
+                 "distances between target and source positions up to 7; the "
+                 "longest sentences of the data, <eos> included, need "));
+}
+
+TEST_F(BrokenConfigProgramTest, SaysWhereToGetACorpus) {
+  const std::string refusal =
+      RefusalOfChange("data { path: \"gone.txt\" pairs {} }");
+  EXPECT_THAT(refusal, StartsWith("error: corpus "));
+  EXPECT_THAT(refusal, HasSubstr("gone.txt: cannot open: No such file"));
+  EXPECT_THAT(refusal, HasSubstr("--set data.path=fra.txt"));
+}
+
+TEST_F(BrokenConfigProgramTest, ShowsTheLineAndAllProblemsOfAFile) {
+  EXPECT_EQ(RefusalOfChange("sead: 3\nnaem: \"x\"\n"),
+            "a.textproto:2:1: error: no field 'sead' in Experiment; did you "
+            "mean 'seed'?\n"
+            "  sead: 3\n"
+            "  ^~~~\n"
+            "a.textproto:3:1: error: no field 'naem' in Experiment; did you "
+            "mean 'name'?\n"
+            "  naem: \"x\"\n"
+            "  ^~~~\n");
+}
+
+TEST_F(BrokenConfigProgramTest, BasesMustExistAndEnd) {
+  EXPECT_THAT(RefusalOfText("base: \"gone.textproto\"\n"),
+              StartsWith("a.textproto:1:1: error: base 'gone.textproto' cannot "
+                         "open: No such file or directory"));
+  WriteFile("b.textproto", "seed: 1\nbase: \"a.textproto\"\n");
+  EXPECT_THAT(RefusalOfText("base: \"b.textproto\"\n"),
+              StartsWith("b.textproto:2:1: error: base 'a.textproto' closes a "
+                         "circle"));
+}
+
+TEST_F(BrokenConfigProgramTest, HostileFilesAreRefused) {
+  std::mt19937 random(5);
+  std::string noise;
+  for (int i = 0; i < 5000; ++i) noise += static_cast<char>(random());
+  std::string nested;
+  for (int i = 0; i < 100000; ++i) nested += "model {";
+  const std::string texts[] = {"",
+                               "\n",
+                               noise,
+                               std::string("seed: \0 1\n", 10),
+                               nested,
+                               nested + std::string(100000, '}'),
+                               std::string(2 << 20, ' ')};
+  for (const std::string& text : texts) {
+    EXPECT_THAT(RefusalOfText(text), HasSubstr("error: "));
+  }
+}
+
+TEST_F(BrokenConfigProgramTest, WhatIsNoReadableFileIsRefused) {
+  EXPECT_THAT(RefusalOf({"--config=."}), HasSubstr("is a directory"));
+  EXPECT_THAT(RefusalOf({"--config=gone.textproto"}),
+              HasSubstr("gone.textproto: error: cannot open"));
+  EXPECT_THAT(RefusalOf({"--config=good.textproto/a"}),
+              HasSubstr("cannot open: Not a directory"));
+  EXPECT_THAT(RefusalOf({"--config=/dev/zero"}), HasSubstr("error: "));
+}
+
+TEST_F(BrokenConfigProgramTest, AFileWithoutPermissionIsRefused) {
+  WriteFile("a.textproto", kGood);
+  std::filesystem::permissions(Path("a.textproto"),
+                               std::filesystem::perms::none);
+  EXPECT_THAT(RefusalOf({"--config=a.textproto"}, /*unprivileged=*/true),
+              HasSubstr("cannot open: Permission denied"));
+}
+
+TEST_F(BrokenConfigProgramTest, WrongFlagsAreRefused) {
+  EXPECT_THAT(RefusalOf({"--cofnig=a"}),
+              HasSubstr("no flag --cofnig; did you mean 'config'?"));
+  EXPECT_THAT(RefusalOf({"--threads=0"}), HasSubstr("from 1 to 1024, got '0'"));
+  EXPECT_THAT(RefusalOf({"--threads", "two"}), HasSubstr("got 'two'"));
+  EXPECT_THAT(RefusalOf({"--resume=yes"}), HasSubstr("takes no value"));
+  EXPECT_THAT(RefusalOf({"--resume", "--resume"}), HasSubstr("given twice"));
+  EXPECT_THAT(RefusalOf({"phrasebook"}), HasSubstr("is not a flag"));
+  EXPECT_THAT(RefusalOf({"--set", "data.phrasebook.tain=3"}),
+              HasSubstr("did you mean 'train'?"));
+}
+
+TEST_F(BrokenConfigProgramTest, AWrongConfigToResumeLeavesNoFolder) {
+  EXPECT_THAT(RefusalOf({"--resume", "--set", "sead=3"}),
+              HasSubstr("did you mean 'seed'?"));
+}
+
+TEST_F(BrokenConfigProgramTest, ResumeWithoutAFolderReadsNone) {
+  ChildProgram child({"experiments/train", "--resume", "--set", "sead=3"},
+                     Path("output"));
+  EXPECT_EQ(child.Wait(), 2);
+  EXPECT_THAT(child.Errors(), HasSubstr("did you mean 'seed'?"));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,173 @@
+#include "experiments/training/event_log.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "experiments/config/config_fields.h"
+#include "experiments/report/heat_map.h"
+#include "experiments/report/printable_text.h"
+#include "experiments/run/sha256.h"
+#include "experiments/run/tensorboard/summary.h"
+#include "nn/parameters.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+using tensorboard::EscapeMarkdown;
+
+// An image of more would be of no use, and large.
+constexpr size_t kMostCells = size_t{1} << 18;
+
+double Seconds(absl::Time time) {
+  return absl::ToDoubleSeconds(time - absl::UnixEpoch());
+}
+
+std::map<std::string, tensorboard::HParamSetting> SettingsOf(
+    const Experiment& config) {
+  std::map<std::string, tensorboard::HParamSetting> settings;
+  for (ConfigLeaf& leaf : ConfigLeaves(config)) {
+    settings[leaf.path] = std::move(leaf.value);
+  }
+  return settings;
+}
+
+// The same for all seeds of a config.
+std::string GroupOf(Experiment config) {
+  config.clear_seed();
+  return Sha256Hex(config.DebugString());
+}
+
+std::string Words(const std::string& text) {
+  return EscapeMarkdown(PrintableText(text));
+}
+
+std::string SamplesTable(const Samples& samples) {
+  std::string table =
+      absl::StrCat("| ", Words(samples.input),
+                   " | model | reference |\n| --- | --- | --- |\n");
+  for (const Sample& sample : samples.rows) {
+    absl::StrAppend(&table, "| ", Words(sample.input), " | ",
+                    Words(sample.output), " | ", Words(sample.reference),
+                    " |\n");
+  }
+  return table;
+}
+
+// An image has no labels.
+std::string ImageDescription(const LabelledMatrix& map) {
+  constexpr size_t kMostNamed = 60;
+  std::string text = Words(map.title);
+  if (map.rows.size() <= kMostNamed && map.columns.size() <= kMostNamed) {
+    absl::StrAppend(&text, "\n\nrows: ", Words(absl::StrJoin(map.rows, " ")),
+                    "\n\ncolumns: ", Words(absl::StrJoin(map.columns, " ")));
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Open(
+    const EventLogOptions& options, const Experiment& config,
+    const Task& task) {
+  std::unique_ptr<EventLog> log(new EventLog(options, task));
+  REGARD_ASSIGN_OR_RETURN(
+      tensorboard::EventWriter writer,
+      tensorboard::EventWriter::Create({.folder = options.folder,
+                                        .resumed_step = options.resumed_step,
+                                        .clock = options.clock},
+                                       log->files_));
+  log->writer_.emplace(std::move(writer));
+  const int64_t step = options.resumed_step.value_or(0);
+  log->last_picture_ = log->PictureOf(step);
+  REGARD_RETURN_IF_ERROR(log->writer_->Add(
+      step, tensorboard::SessionStartValue(SettingsOf(config), GroupOf(config),
+                                           Seconds(options.clock()))));
+  REGARD_RETURN_IF_ERROR(log->writer_->Flush());
+  return log;
+}
+
+absl::Status EventLog::Recorded(const MetricsRecord& record) {
+  for (const auto& [name, value] : record.metrics) {
+    // TensorBoard keeps what a tag's first value says of it.
+    std::string description;
+    if (described_.insert(name).second) {
+      const MetricInfo* info = FindMetric(task_.metrics(), name);
+      if (info != nullptr) description = MetricDescription(*info);
+    }
+    REGARD_RETURN_IF_ERROR(writer_->Add(
+        record.step, tensorboard::ScalarValue(name, static_cast<float>(value),
+                                              EscapeMarkdown(description))));
+  }
+  return writer_->Flush();
+}
+
+// Of a run's equal stretches, that which a step belongs to.
+int64_t EventLog::PictureOf(int64_t step) const {
+  return step * kMostPictures / std::max<int64_t>(options_.total_steps, 1);
+}
+
+absl::Status EventLog::Evaluated(const EvaluatedModel& evaluated) {
+  const int64_t picture = PictureOf(evaluated.step);
+  if (picture == last_picture_ && !evaluated.final) return absl::OkStatus();
+  last_picture_ = picture;
+  REGARD_RETURN_IF_ERROR(AddHistograms(evaluated));
+  REGARD_RETURN_IF_ERROR(AddShowcase(
+      evaluated.step, task_.Show(evaluated.forward, /*final=*/false)));
+  return writer_->Flush();
+}
+
+absl::Status EventLog::AddHistograms(const EvaluatedModel& evaluated) {
+  const ParameterStore<float>& parameters = evaluated.forward.parameters();
+  const auto add = [&](absl::string_view what, absl::Span<const float> slab,
+                       const ParameterInfo& info) {
+    return writer_->Add(evaluated.step,
+                        tensorboard::HistogramValue(
+                            absl::StrCat(what, "/", info.name),
+                            slab.subspan(static_cast<size_t>(info.offset),
+                                         static_cast<size_t>(info.size()))));
+  };
+  for (const ParameterInfo& info : parameters.parameters()) {
+    REGARD_RETURN_IF_ERROR(add("weights", parameters.values(), info));
+    if (evaluated.gradient.empty() || !info.options.trainable) continue;
+    REGARD_RETURN_IF_ERROR(add("gradients", evaluated.gradient, info));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EventLog::AddShowcase(int64_t step, const Showcase& showcase) {
+  if (!showcase.samples.rows.empty()) {
+    REGARD_RETURN_IF_ERROR(writer_->Add(
+        step,
+        tensorboard::TextValue("samples", SamplesTable(showcase.samples))));
+  }
+  for (size_t m = 0; m < showcase.heat_maps.size(); ++m) {
+    const LabelledMatrix& map = showcase.heat_maps[m];
+    const size_t cells = map.rows.size() * map.columns.size();
+    if (cells == 0 || cells > kMostCells) continue;
+    for (size_t head = 0; head < map.heads.size(); ++head) {
+      const HeatMapImage image = DrawHeatMap(map, head);
+      std::string tag = absl::StrCat("attention/sample_", m + 1);
+      if (map.heads.size() > 1) absl::StrAppend(&tag, "_head_", head + 1);
+      REGARD_RETURN_IF_ERROR(writer_->Add(
+          step, tensorboard::ImageValue(tag, ImageDescription(map),
+                                        image.height, image.width, image.rgb)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EventLog::End(bool success, int64_t step) {
+  REGARD_RETURN_IF_ERROR(writer_->Add(
+      step, tensorboard::SessionEndValue(success, Seconds(options_.clock()))));
+  return writer_->Close();
+}
+
+}  // namespace regard

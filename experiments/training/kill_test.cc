@@ -1,0 +1,238 @@
+// The training program is killed, interrupted and started twice: a run always
+// ends with the bits of one that was left in peace.
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "autodiff/random.h"
+#include "experiments/training/child_program.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kConfig[] = R"(
+name: "kill"
+data { phrasebook { train: 240 dev: 4 test: 4 test_apart: 4 } }
+model {
+  encoder { embedding: 16 hidden: 16 bidirectional: true }
+  attention { additive { width: 16 } dropout: 0.1 }
+  decoder {
+    embedding: 16
+    hidden: 16
+    initial_state: PROJECTED
+    embedding_dropout: 0.2
+  }
+}
+optimizer { adam {} clip_norm: 1 learning_rate: 0.004 }
+training {
+  epochs: 12
+  batch_size: 16
+  log_every: 4
+  evaluate_every: 3
+  checkpoint_every: 5
+}
+)";
+
+std::string ReadText(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+nlohmann::json StatusOf(const std::string& run) {
+  return nlohmann::json::parse(ReadText(run + "/status.json"), nullptr,
+                               /*allow_exceptions=*/false);
+}
+
+// Every file under a folder.
+std::map<std::string, std::string> Contents(const std::string& folder) {
+  std::map<std::string, std::string> contents;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) {
+      contents[entry.path().string()] = ReadText(entry.path().string());
+    }
+  }
+  return contents;
+}
+
+class KillTest : public ::testing::Test {
+ protected:
+  KillTest() {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = absl::StrCat(::testing::TempDir(), "/kill_test.", test->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    std::ofstream(Path("kill.textproto")) << kConfig;
+  }
+  ~KillTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const {
+    return absl::StrCat(folder_, "/", name);
+  }
+
+  std::unique_ptr<ChildProgram> Start(
+      const std::string& run, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> command = {
+        "experiments/train", "--config=" + Path("kill.textproto"),
+        "--run=" + Path(run), "--threads=2", "--omit_times"};
+    command.insert(command.end(), more.begin(), more.end());
+    return std::make_unique<ChildProgram>(
+        command, Path(absl::StrCat("output", ++started_)));
+  }
+
+  // A run that nobody disturbs; returns its digest.
+  std::string RunInPeace(const std::string& run) {
+    const auto child = Start(run);
+    EXPECT_EQ(child->Wait(), 0) << child->Errors();
+    EXPECT_EQ(StatusOf(Path(run))["state"], "finished");
+    return StatusOf(Path(run))["weights_digest"];
+  }
+
+  // Waits until the run has a checkpoint.
+  void AwaitCheckpoint(const std::string& run) const {
+    const absl::Time limit = absl::Now() + absl::Seconds(60);
+    while (!std::filesystem::exists(Path(run) + "/checkpoints/step-5") &&
+           absl::Now() < limit) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
+
+ private:
+  std::string folder_;
+  int started_ = 0;
+};
+
+TEST_F(KillTest, AKilledRunEndsWithTheSameBits) {
+  const absl::Time start = absl::Now();
+  const std::string digest = RunInPeace("peace");
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  const RandomStream random(7, "kill");
+  int kills = 0;
+  int code = -1;
+  for (uint64_t i = 0; i < 60 && code != 0; ++i) {
+    const auto child = Start("killed", {"--resume"});
+    if (kills < 10) {
+      // Mostly inside training, at times before it has begun.
+      absl::SleepFor(absl::Seconds(
+          seconds * 0.4 * static_cast<double>(random.BelowAt(i, 1000)) / 1000));
+      child->Signal(SIGKILL);
+    }
+    code = child->Wait();
+    if (code == 128 + SIGKILL) {
+      ++kills;
+    } else {
+      ASSERT_EQ(code, 0) << child->Errors();
+    }
+  }
+  EXPECT_GT(kills, 0);
+  EXPECT_EQ(StatusOf(Path("killed"))["state"], "finished");
+  EXPECT_EQ(StatusOf(Path("killed"))["weights_digest"], digest);
+  EXPECT_EQ(StatusOf(Path("killed")), StatusOf(Path("peace")));
+  EXPECT_EQ(ReadText(Path("killed/metrics.jsonl")),
+            ReadText(Path("peace/metrics.jsonl")));
+}
+
+TEST_F(KillTest, AnInterruptedRunIsSavedAndGoesOn) {
+  const std::string digest = RunInPeace("peace");
+  for (const auto& [number, code] :
+       {std::pair<int, int>{SIGINT, 130}, {SIGTERM, 143}}) {
+    const std::string run = absl::StrCat("stopped", code);
+    const auto child = Start(run);
+    AwaitCheckpoint(run);
+    child->Signal(number);
+    ASSERT_EQ(child->Wait(), code) << child->Errors();
+    EXPECT_THAT(child->Errors(), HasSubstr("everything saved"));
+    const nlohmann::json status = StatusOf(Path(run));
+    EXPECT_EQ(status["state"], "interrupted");
+    EXPECT_TRUE(std::filesystem::exists(absl::StrCat(
+        Path(run), "/checkpoints/step-", status["step"].get<int64_t>())));
+    const auto resumed = Start(run, {"--resume"});
+    EXPECT_EQ(resumed->Wait(), 0) << resumed->Errors();
+    EXPECT_THAT(resumed->Errors(),
+                HasSubstr(absl::StrCat("resuming at step ",
+                                       status["step"].get<int64_t>())));
+    EXPECT_EQ(StatusOf(Path(run))["weights_digest"], digest);
+    EXPECT_EQ(ReadText(Path(run) + "/metrics.jsonl"),
+              ReadText(Path("peace/metrics.jsonl")));
+  }
+}
+
+TEST_F(KillTest, ASecondWriterIsRefused) {
+  const auto first = Start("run");
+  AwaitCheckpoint("run");
+  first->Signal(SIGSTOP);
+  const auto second = Start("run", {"--resume"});
+  EXPECT_EQ(second->Wait(), 2);
+  EXPECT_THAT(second->Errors(), HasSubstr("another process is writing"));
+  first->Signal(SIGCONT);
+  EXPECT_EQ(first->Wait(), 0);
+  EXPECT_EQ(StatusOf(Path("run"))["state"], "finished");
+}
+
+TEST_F(KillTest, AFolderThatHoldsARunStaysAsItIs) {
+  RunInPeace("run");
+  const std::map<std::string, std::string> before = Contents(Path("run"));
+  const auto again = Start("run");
+  EXPECT_EQ(again->Wait(), 2);
+  EXPECT_THAT(again->Errors(), HasSubstr("holds a run already"));
+  EXPECT_EQ(Contents(Path("run")), before);
+}
+
+TEST_F(KillTest, ResumingAFinishedRunChangesNothing) {
+  RunInPeace("run");
+  const std::map<std::string, std::string> before = Contents(Path("run"));
+  const auto again = Start("run", {"--resume"});
+  EXPECT_EQ(again->Wait(), 0) << again->Errors();
+  EXPECT_EQ(Contents(Path("run")), before);
+}
+
+TEST_F(KillTest, AConfigThatDiffersIsRefusedSayingWhere) {
+  RunInPeace("run");
+  const std::map<std::string, std::string> before = Contents(Path("run"));
+  const auto other =
+      Start("run", {"--resume", "--set", "optimizer.learning_rate=0.01"});
+  EXPECT_EQ(other->Wait(), 2);
+  EXPECT_THAT(other->Errors(), HasSubstr("optimizer.learning_rate: 0.004"));
+  EXPECT_THAT(other->Errors(), HasSubstr("0.01 now"));
+  EXPECT_EQ(Contents(Path("run")), before);
+}
+
+TEST_F(KillTest, ResumeOfNothingStartsAtStepZeroAndSaysSo) {
+  const std::string digest = RunInPeace("peace");
+  std::filesystem::create_directories(Path("empty"));
+  for (const char* run : {"empty", "missing"}) {
+    const auto child = Start(run, {"--resume"});
+    EXPECT_EQ(child->Wait(), 0) << child->Errors();
+    EXPECT_THAT(child->Errors(), HasSubstr("starting at step 0"));
+    EXPECT_EQ(StatusOf(Path(run))["weights_digest"], digest);
+  }
+}
+
+TEST_F(KillTest, ARunKilledBeforeItBeganStartsAgain) {
+  std::filesystem::create_directories(Path("torn"));
+  std::ofstream(Path("torn/config.textproto")) << kConfig;
+  const auto child = Start("torn", {"--resume"});
+  EXPECT_EQ(child->Wait(), 0) << child->Errors();
+  EXPECT_THAT(child->Errors(), HasSubstr("starting at step 0"));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,105 @@
+#include "experiments/training/profile.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "autodiff/kernels/gemm.h"
+
+namespace regard {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// "decoder/step/attention": the path without the places in series.
+std::string Path(const ScopeName* scope) {
+  if (scope == nullptr) return "";
+  return absl::StrCat(Path(scope->parent), scope->name, "/");
+}
+
+}  // namespace
+
+void TapeProfile::Start() {
+  last_ = Clock::now();
+  last_flops_ = GemmFlops();
+}
+
+void TapeProfile::OnReset() { Start(); }
+
+void TapeProfile::OnRecord(const char* name, const ScopeName* scope,
+                           bool forward) {
+  const auto now = Clock::now();
+  Entry& entry = entries_[absl::StrCat(Path(scope), name,
+                                       forward ? " forward" : " backward")];
+  ++entry.calls;
+  entry.nanoseconds +=
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now - last_).count();
+  entry.flops += GemmFlops() - last_flops_;
+  // Looking the entry up is not the next operation's work.
+  Start();
+}
+
+double MeasuredPeakFlops() {
+  constexpr int64_t kSize = 384;
+  const std::vector<float> a(kSize * kSize, 1.0f);
+  std::vector<float> c(kSize * kSize);
+  double best = 0;
+  for (int i = 0; i < 8; ++i) {
+    const auto start = Clock::now();
+    Gemm<float>({a.data(), kSize, kSize}, {a.data(), kSize, kSize},
+                {c.data(), kSize, kSize});
+    const double seconds =
+        std::chrono::duration<double>(Clock::now() - start).count();
+    best = std::max(best, 2.0 * kSize * kSize * kSize / seconds);
+  }
+  return best;
+}
+
+std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
+                        double seconds, int threads) {
+  std::map<std::string, TapeProfile::Entry> sums;
+  TapeProfile::Entry total;
+  for (const TapeProfile* profile : profiles) {
+    for (const auto& [name, entry] : profile->entries()) {
+      for (TapeProfile::Entry* sum : {&sums[name], &total}) {
+        sum->calls += entry.calls;
+        sum->nanoseconds += entry.nanoseconds;
+        sum->flops += entry.flops;
+      }
+    }
+  }
+  std::vector<std::pair<std::string, TapeProfile::Entry>> rows(sums.begin(),
+                                                               sums.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.second.nanoseconds > b.second.nanoseconds;
+  });
+  rows.emplace_back("all operations", total);
+  const double peak = MeasuredPeakFlops();
+  std::string text =
+      absl::StrFormat("%-56s %10s %9s %7s %8s %6s\n", "operation", "calls",
+                      "ms", "share", "GFLOP/s", "peak");
+  for (const auto& [name, entry] : rows) {
+    const double rate =
+        static_cast<double>(entry.flops) /
+        static_cast<double>(std::max<int64_t>(entry.nanoseconds, 1));
+    absl::StrAppendFormat(
+        &text, "%-56s %10d %9.1f %6.1f%% %8.1f %5.0f%%\n", name, entry.calls,
+        static_cast<double>(entry.nanoseconds) * 1e-6,
+        100.0 * static_cast<double>(entry.nanoseconds) /
+            static_cast<double>(std::max<int64_t>(total.nanoseconds, 1)),
+        rate, 100 * rate * 1e9 / peak);
+  }
+  absl::StrAppendFormat(
+      &text,
+      "steps took %.3f s on %d threads, %.1f GFLOP/s in products; the peak of "
+      "a "
+      "core, measured now, is %.1f GFLOP/s\n",
+      seconds, threads,
+      static_cast<double>(total.flops) * 1e-9 / std::max(seconds, 1e-9),
+      peak * 1e-9);
+  return text;
+}
+
+}  // namespace regard

@@ -1,0 +1,55 @@
+// Where the time of training goes: per operation and scope, forward and
+// backward, with floating-point operations of matrix products.
+#ifndef EXPERIMENTS_TRAINING_PROFILE_H_
+#define EXPERIMENTS_TRAINING_PROFILE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// Watches one tape. Operations run one after another, so the time between two
+// records is the second one's.
+class TapeProfile : public TapeObserver {
+ public:
+  struct Entry {
+    int64_t calls = 0;
+    int64_t nanoseconds = 0;
+    int64_t flops = 0;
+  };
+
+  void OnReset() override;
+  void OnRecord(const char* name, const ScopeName* scope,
+                bool forward) override;
+
+  // By "decoder/attention/AdditiveScores forward"; members of a series of
+  // scopes count as one.
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+
+ private:
+  void Start();
+
+  std::map<std::string, Entry> entries_;
+  std::chrono::steady_clock::time_point last_;
+  int64_t last_flops_ = 0;
+};
+
+// A table of the profiles added up, longest first. `seconds` is the wall time
+// of all steps; `threads` ran them.
+std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
+                        double seconds, int threads);
+
+// Floating-point operations a second of the product of large matrices on this
+// core, measured now in a few milliseconds: the peak that profiles compare
+// with.
+double MeasuredPeakFlops();
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TRAINING_PROFILE_H_

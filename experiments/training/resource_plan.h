@@ -1,0 +1,59 @@
+// What an experiment will take, found without training it: parameters, memory
+// and work.
+#ifndef EXPERIMENTS_TRAINING_RESOURCE_PLAN_H_
+#define EXPERIMENTS_TRAINING_RESOURCE_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "autodiff/shape.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/tasks/plugins.h"
+
+namespace regard {
+
+struct PlannedParameter {
+  std::string name;
+  Shape shape;
+};
+
+// The largest model, in elements, that is measured: values and gradients then
+// take 2 GiB.
+inline constexpr int64_t kMostMeasuredElements = int64_t{1} << 28;
+
+struct ResourcePlan {
+  std::vector<PlannedParameter> parameters;  // in order of registration
+  int64_t elements = 0;                      // of all of them
+  // Bytes while training.
+  int64_t value_bytes = 0;
+  int threads = 0;  // that compute shards
+  int gradient_slabs = 0;
+  int64_t gradient_bytes = 0;   // of all slabs
+  int64_t optimizer_bytes = 0;  // state of the optimizer
+  // Of forward and backward of one shard a thread; in proportion from the
+  // examples that were measured. Absent for a model that is too large.
+  std::optional<int64_t> activation_bytes;
+  // Floating-point operations in matrix products of one update, likewise.
+  std::optional<double> update_flops;
+  int64_t measured_examples = 0;
+  // Absent for a model that is too large.
+  std::optional<int64_t> updates;
+};
+
+// `config` is valid; training would run on `threads`, at least 1. An error is
+// about data files. A task that offers AddParameters() is counted without
+// making its model.
+absl::StatusOr<ResourcePlan> MakeResourcePlan(const Experiment& config,
+                                              int threads,
+                                              const Plugins& plugins);
+
+// The plan as text for people, each line ended.
+std::string ResourcePlanText(const ResourcePlan& plan,
+                             const Experiment& config);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TRAINING_RESOURCE_PLAN_H_

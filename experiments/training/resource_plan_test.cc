@@ -1,0 +1,151 @@
+#include "experiments/training/resource_plan.h"
+
+#include <string>
+
+#include "experiments/experiment.pb.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+
+Experiment Parse(const std::string& text) {
+  Experiment config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  return config;
+}
+
+ResourcePlan Plan(const Experiment& config, int threads = 2) {
+  return MakeResourcePlan(config, threads, BuiltInPlugins()).value();
+}
+
+// A GRU of 3 units on either side, without attention, and words of width 2.
+Experiment SmallTranslation() {
+  return Parse(R"pb(
+    num_shards: 2
+    data {
+      placeholder {
+        source_vocabulary: 10
+        target_vocabulary: 20
+        source_words: 4
+        target_words: 5
+        pairs: 16
+      }
+    }
+    model {
+      encoder { embedding: 2 hidden: 3 }
+      decoder { embedding: 2 hidden: 3 context: NO_CONTEXT }
+    }
+    training { batch_size: 8 epochs: 3 }
+  )pb");
+}
+
+TEST(ResourcePlan, CountsParametersByHand) {
+  const ResourcePlan plan = Plan(SmallTranslation());
+  const int64_t gru = 3 * 3 * (2 + 3) + 2 * 3 * 3;
+  EXPECT_EQ(plan.elements, 10 * 2 + gru + 20 * 2 + gru + 20 * 3 + 20);
+  EXPECT_EQ(plan.value_bytes, 4 * plan.elements);
+  EXPECT_EQ(plan.gradient_bytes, 2 * 4 * plan.elements);
+  EXPECT_EQ(plan.updates, 6);
+}
+
+TEST(ResourcePlan, CountsTheSumOfSeveralBatches) {
+  Experiment config = SmallTranslation();
+  config.mutable_optimizer()->set_accumulate_batches(4);
+  const ResourcePlan plan = Plan(config);
+  EXPECT_EQ(plan.gradient_bytes, 3 * 4 * plan.elements);
+}
+
+TEST(ResourcePlan, CountsOneTapePerThreadAndTheSlabsOfTheReducer) {
+  Experiment config = SmallTranslation();
+  config.set_num_shards(8);
+  const ResourcePlan two = Plan(config, 2);
+  EXPECT_EQ(two.gradient_slabs, 4);
+  EXPECT_EQ(two.gradient_bytes, 4 * 4 * two.elements);
+  EXPECT_THAT(ResourcePlanText(two, config),
+              HasSubstr("4 times, for num_shards: 8 on 2 threads"));
+  const ResourcePlan eight = Plan(config, 8);
+  EXPECT_EQ(eight.gradient_slabs, 8);
+  EXPECT_EQ(*eight.activation_bytes / *two.activation_bytes, 4);
+}
+
+TEST(ResourcePlan, CountsTheMomentsOfEachOptimizer) {
+  Experiment config = SmallTranslation();
+  const auto moments = [&] {
+    const ResourcePlan plan = Plan(config);
+    return plan.optimizer_bytes / plan.value_bytes;
+  };
+  EXPECT_EQ(moments(), 2);
+  config.mutable_optimizer()->mutable_adamw();
+  EXPECT_EQ(moments(), 2);
+  config.mutable_optimizer()->mutable_sgd();
+  EXPECT_EQ(moments(), 0);
+  config.mutable_optimizer()->mutable_sgd()->set_momentum(0.9);
+  EXPECT_EQ(moments(), 1);
+}
+
+TEST(ResourcePlan, MeasuresWorkAndMemoryInProportionToTheBatch) {
+  Experiment config = SmallTranslation();
+  config.mutable_data()->mutable_placeholder()->set_pairs(32);
+  const ResourcePlan small = Plan(config);
+  config.mutable_training()->set_batch_size(16);
+  config.mutable_optimizer()->set_accumulate_batches(3);
+  const ResourcePlan large = Plan(config);
+  config.mutable_training()->set_batch_size(32);
+  const ResourcePlan largest = Plan(config);
+  EXPECT_EQ(small.measured_examples, 8);
+  EXPECT_EQ(large.measured_examples, 16);
+  EXPECT_EQ(largest.measured_examples, 32);
+  EXPECT_NEAR(*large.update_flops / *small.update_flops, 6, 0.1);
+  // Forward and backward at least of the output: 2 operations, 3 products, for
+  // each of 6 ids of 8 sentences.
+  EXPECT_GT(*small.update_flops, 2 * 3 * 20 * 3 * 6 * 8);
+  // Layouts of weights and queues of their gradients have a constant size; the
+  // rest is in proportion to the batch.
+  const auto growth =
+      static_cast<double>(*large.activation_bytes - *small.activation_bytes);
+  EXPECT_GT(growth, 0);
+  EXPECT_NEAR(
+      static_cast<double>(*largest.activation_bytes - *large.activation_bytes),
+      2 * growth, 0.2 * growth);
+}
+
+TEST(ResourcePlan, DoesNotMakeAModelThatIsTooLargeToMeasure) {
+  Experiment config = SmallTranslation();
+  config.mutable_model()->mutable_encoder()->set_hidden(65536);
+  config.mutable_model()->mutable_decoder()->set_hidden(65536);
+  const ResourcePlan plan = Plan(config);
+  EXPECT_GT(plan.elements, int64_t{6} * 65536 * 65536);
+  EXPECT_FALSE(plan.update_flops.has_value());
+  EXPECT_THAT(ResourcePlanText(plan, config), HasSubstr("too large"));
+}
+
+TEST(ResourcePlan, CountsTheUpdatesOfDataThatItReads) {
+  const Experiment config = Parse(R"pb(
+    data { reverse { train: 10 dev: 1 test: 1 symbols: 4 } }
+    model {
+      encoder { embedding: 2 hidden: 3 }
+      decoder { embedding: 2 hidden: 3 context: NO_CONTEXT }
+    }
+    training { batch_size: 4 epochs: 5 }
+  )pb");
+  EXPECT_EQ(Plan(config).updates, 15);
+}
+
+TEST(ResourcePlan, ReportsACorpusThatIsNotThere) {
+  Experiment config = SmallTranslation();
+  config.mutable_data()->mutable_pairs();
+  config.mutable_data()->set_path("not-there.txt");
+  EXPECT_THAT(
+      std::string(MakeResourcePlan(config, /*threads=*/1, BuiltInPlugins())
+                      .status()
+                      .message()),
+      HasSubstr("not-there.txt"));
+}
+
+}  // namespace
+}  // namespace regard

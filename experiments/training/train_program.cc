@@ -1,0 +1,292 @@
+#include "experiments/training/train_program.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "autodiff/tape.h"
+#include "experiments/config/command_line.h"
+#include "experiments/config/origins.h"
+#include "experiments/report/attention_file.h"
+#include "experiments/report/run_report.h"
+#include "experiments/run/file.h"
+#include "experiments/run/metrics_log.h"
+#include "experiments/run/run_folder.h"
+#include "experiments/tasks/experiment_config.h"
+#include "experiments/training/stop_signal.h"
+#include "experiments/training/training_run.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kUsage[] =
+    "Trains an experiment and writes a run folder.\n\n"
+    "  train [--config=FILE] [--run=DIR] [--set PATH=VALUE]... [--threads=N]\n"
+    "        [--resume] [--check] [--profile]";
+constexpr int64_t kMostConfigTextBytes = int64_t{1} << 26;
+
+struct Arguments {
+  std::string config;
+  std::string run;
+  std::vector<std::string> overrides;
+  int threads = 0;
+  bool resume = false;
+  bool omit_times = false;
+  bool check = false;
+  bool profile = false;
+};
+
+absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
+  CommandLine line(kUsage);
+  line.Text("config", &arguments->config,
+            "the experiment; without it the built-in one is trained");
+  line.Text("run", &arguments->run,
+            "the run folder; without it a new one under runs/");
+  line.Repeated("set", &arguments->overrides,
+                "changes a field of the config; may be repeated");
+  line.Number("threads", &arguments->threads, 1, 1024,
+              "threads, one per shard at most; without it, one per core");
+  line.Switch("resume", &arguments->resume,
+              "goes on from the last checkpoint in --run");
+  line.Switch("check", &arguments->check,
+              "says what is wrong with the config, and trains nothing");
+  line.Switch("profile", &arguments->profile,
+              "prints the time and FLOP/s of each operation");
+  line.Switch("omit_times", &arguments->omit_times,
+              "leaves times out of all files, so that they repeat");
+  return line.Parse(argc, argv);
+}
+
+absl::StatusOr<RunFolder> OpenFolder(const std::string& path,
+                                     const std::string& name, bool resume) {
+  RunFolderOptions options;
+  options.path = ResolveUserPath(path);
+  options.name = name;
+  options.now = absl::Now();
+  options.resume = resume;
+  return RunFolder::Open(options);
+}
+
+// What to train. A run to resume knows its own config.
+absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
+                                      absl::string_view default_config,
+                                      const std::optional<RunFolder>& folder) {
+  if (!arguments.config.empty()) {
+    return ConfigSource{arguments.config, std::nullopt};
+  }
+  if (folder.has_value() && folder->holds_run()) {
+    absl::StatusOr<std::string> text =
+        folder->Read("resolved.textproto", kMostConfigTextBytes);
+    if (text.ok()) {
+      return ConfigSource{folder->File("resolved.textproto"), *std::move(text)};
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", text.status().message(),
+        ": the run stopped before it had begun; give its --config again"));
+  }
+  return ConfigSource{"built-in config", std::string(default_config)};
+}
+
+// The task of a config that fits the data.
+absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
+    const LoadedConfig& loaded, const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
+                          BuildTask(loaded.config, plugins));
+  ConfigProblems problems;
+  task->ValidateData(problems);
+  REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
+  return task;
+}
+
+// What is wrong with the config and its data alone.
+absl::Status Check(const Arguments& arguments, const Plugins& plugins,
+                   absl::string_view default_config) {
+  REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
+                          SourceOf(arguments, default_config, std::nullopt));
+  REGARD_ASSIGN_OR_RETURN(const LoadedConfig loaded,
+                          LoadConfig(source, arguments.overrides, plugins));
+  return BuildFittingTask(loaded, plugins).status();
+}
+
+// Everything that can be wrong with what the user gave. A folder to resume is
+// opened first, for its config; a new one is made last, so that a wrong config
+// leaves nothing behind.
+absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
+    const Arguments& arguments, const Plugins& plugins,
+    absl::string_view default_config) {
+  std::optional<RunFolder> folder;
+  if (arguments.resume && !arguments.run.empty() &&
+      PathExists(ResolveUserPath(arguments.run))) {
+    REGARD_ASSIGN_OR_RETURN(RunFolder opened,
+                            OpenFolder(arguments.run, "", /*resume=*/true));
+    folder.emplace(std::move(opened));
+  }
+  REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
+                          SourceOf(arguments, default_config, folder));
+  REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
+                          LoadConfig(source, arguments.overrides, plugins));
+  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
+                          BuildFittingTask(loaded, plugins));
+  if (!folder.has_value()) {
+    REGARD_ASSIGN_OR_RETURN(
+        RunFolder opened,
+        OpenFolder(arguments.run, loaded.config.name(), arguments.resume));
+    folder.emplace(std::move(opened));
+  }
+  auto run = std::make_unique<TrainingRun>(std::move(loaded),
+                                           *std::move(folder), std::move(task));
+  REGARD_RETURN_IF_ERROR(run->Prepare(arguments.resume));
+  return run;
+}
+
+// The baseline of a finished run, in a folder inside the run's.
+absl::StatusOr<std::unique_ptr<TrainingRun>> PrepareBaseline(
+    const TrainingRun& run, const Plugins& plugins) {
+  Experiment config = run.loaded().config;
+  std::vector<std::string> overrides;
+  for (const Override& change : config.baseline().override()) {
+    overrides.push_back(absl::StrCat(change.path(), "=", change.value()));
+  }
+  REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
+                          LoadConfig({run.folder().File("resolved.textproto"),
+                                      run.loaded().resolved},
+                                     overrides, plugins));
+  loaded.config.clear_baseline();
+  loaded.resolved = loaded.config.DebugString();
+  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
+                          BuildTask(loaded.config, plugins));
+  REGARD_ASSIGN_OR_RETURN(RunFolder folder,
+                          OpenFolder(run.folder().File("baseline"), "",
+                                     /*resume=*/true));
+  auto baseline = std::make_unique<TrainingRun>(
+      std::move(loaded), std::move(folder), std::move(task));
+  REGARD_RETURN_IF_ERROR(baseline->Prepare(/*resume=*/false));
+  return baseline;
+}
+
+int TerminalWidth() {
+  winsize window;
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0;
+  return known && window.ws_col > 0 ? window.ws_col
+                                    : AlignmentTextStyle().width;
+}
+
+// Writes report.html and attention.json, and prints the end of the run.
+absl::Status Report(const TrainingRun& run, const TrainerResult& result,
+                    const std::string& baseline_name,
+                    const TrainerResult& baseline) {
+  Tape<float> tape;
+  Forward<float> forward(tape, run.task().model().parameters(), nullptr);
+  const RunFolder& folder = run.folder();
+  RunReport report;
+  report.name = run.loaded().config.name();
+  report.showcase = run.task().Show(forward, /*final=*/true);
+  report.metric_infos = run.metrics();
+  report.metrics = result.metrics;
+  report.baseline_name = baseline_name;
+  report.baseline_metrics = baseline.metrics;
+  REGARD_ASSIGN_OR_RETURN(report.records,
+                          ReadMetricsLog(folder.File("metrics.jsonl")));
+  report.resolved_config = run.loaded().resolved;
+  REGARD_RETURN_IF_ERROR(
+      folder.Write("attention.json", AttentionJson(report.showcase.heat_maps)));
+  REGARD_RETURN_IF_ERROR(folder.Write("report.html", RunReportHtml(report)));
+  AlignmentTextStyle style;
+  style.unicode = TerminalTakesUnicode();
+  style.width = TerminalWidth();
+  report.run_path = folder.path();
+  report.report_path = folder.File("report.html");
+  std::fputs(RunReportText(report, style).c_str(), stdout);
+  return absl::OkStatus();
+}
+
+int Interrupted(const TrainingRun& run, const TrainerResult& result) {
+  std::fprintf(stderr,
+               "stopped after step %s, with everything saved; go on with "
+               "--resume --run=%s\n",
+               absl::StrCat(result.step).c_str(), run.folder().path().c_str());
+  return 128 + result.stopped_by;
+}
+
+// The exit code.
+absl::StatusOr<int> TrainAndReport(TrainingRun& run,
+                                   const TrainingRun::Options& options,
+                                   const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(const TrainerResult result,
+                          run.Train(options, plugins));
+  if (result.stopped_by != 0) return Interrupted(run, result);
+  const Baseline& config = run.loaded().config.baseline();
+  TrainerResult baseline_result;
+  if (config.override_size() > 0) {
+    std::fprintf(stderr, "now %s, to compare with\n", config.name().c_str());
+    REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> baseline,
+                            PrepareBaseline(run, plugins));
+    REGARD_ASSIGN_OR_RETURN(baseline_result, baseline->Train(options, plugins));
+    if (baseline_result.stopped_by != 0) {
+      REGARD_RETURN_IF_ERROR(run.Interrupt(result));
+      return Interrupted(run, baseline_result);
+    }
+    REGARD_RETURN_IF_ERROR(baseline->Finish(baseline_result));
+  }
+  REGARD_RETURN_IF_ERROR(Report(run, result, config.name(), baseline_result));
+  REGARD_RETURN_IF_ERROR(run.Finish(result));
+  return 0;
+}
+
+int Complain(const absl::Status& status, int code) {
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return code;
+}
+
+}  // namespace
+
+int TrainMain(int argc, char** argv, const Plugins& plugins,
+              absl::string_view default_config) {
+  Arguments arguments;
+  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
+      !status.ok()) {
+    if (!absl::IsCancelled(status)) return Complain(status, 2);
+    std::fputs(std::string(status.message()).c_str(), stdout);
+    return 0;
+  }
+  if (arguments.check) {
+    const absl::Status status = Check(arguments, plugins, default_config);
+    return status.ok() ? 0 : Complain(status, 2);
+  }
+  const absl::StatusOr<std::unique_ptr<TrainingRun>> run =
+      Prepare(arguments, plugins, default_config);
+  if (!run.ok()) return Complain(run.status(), 2);
+  TrainingRun::Options options;
+  const int shards = (*run)->loaded().config.num_shards();
+  options.threads = arguments.threads;
+  if (arguments.threads == 0) {
+    options.threads =
+        std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  } else if (arguments.threads > shards) {
+    std::fprintf(stderr, "num_shards is %d: %d of %d threads have work\n",
+                 shards, shards, arguments.threads);
+  }
+  options.record_times = !arguments.omit_times;
+  options.profile = arguments.profile;
+  options.stop_signal = CatchStopSignals();
+  const absl::StatusOr<int> code = TrainAndReport(**run, options, plugins);
+  return code.ok() ? *code : Complain(code.status(), 1);
+}
+
+}  // namespace regard

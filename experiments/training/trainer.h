@@ -1,0 +1,139 @@
+// The one training loop, for every task:
+//
+//   examples -> shards -> loss -> reduce -> clip -> update -> log -> evaluate
+//   -> checkpoint
+//
+// A thread has one tape; the gradients of its shards go to slabs of the
+// GradientReducer.
+//
+// The same config gives the same bits for any number of threads, and for a run
+// that was killed and resumed.
+#ifndef EXPERIMENTS_TRAINING_TRAINER_H_
+#define EXPERIMENTS_TRAINING_TRAINER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/run/checkpoint.h"
+#include "experiments/run/metric.h"
+#include "experiments/tasks/plugins.h"
+#include "experiments/tasks/task.h"
+#include "experiments/training/training_observer.h"
+#include "nn/gradient_reducer.h"
+#include "nn/optimizer.h"
+#include "nn/schedule.h"
+#include "nn/worker_pool.h"
+
+namespace regard {
+
+struct TrainerOptions {
+  int threads = 1;
+  // Whether records say how many seconds have passed.
+  bool record_times = true;
+  // Whether to measure where the time goes; see Trainer::Profile().
+  bool profile = false;
+  // Asked after every update: a signal number to save and stop for, or 0.
+  const std::atomic<int>* stop_signal = nullptr;
+};
+
+struct TrainerResult {
+  int64_t step = 0;
+  // Last value of each metric, by prefixed name.
+  std::map<std::string, double> metrics;
+  // The signal that ended training early; 0 if it finished.
+  int stopped_by = 0;
+};
+
+// What the trainer itself measures, beside the metrics of the task.
+std::vector<MetricInfo> TrainerMetrics();
+
+class Trainer {
+ public:
+  // `config`, `task` and `observers` outlive the trainer; `config` is valid.
+  Trainer(const Experiment& config, Task& task, const Plugins& plugins,
+          std::vector<TrainingObserver*> observers,
+          const TrainerOptions& options);
+  ~Trainer();
+
+  // Updates of the whole run.
+  static int64_t TotalSteps(const Experiment& config, int64_t num_examples);
+
+  // Goes on from a checkpoint of the same config.
+  absl::Status Restore(const Checkpoint& checkpoint);
+
+  // Trains to the end, or until stopped; saves a checkpoint at either. An
+  // error that names the operation if a loss or gradient is not finite.
+  absl::StatusOr<TrainerResult> Run();
+
+  // Adds an observer at the end of the list; it outlives the trainer.
+  void AddObserver(TrainingObserver* observer) {
+    observers_.push_back(observer);
+  }
+
+  int64_t step() const { return step_; }
+
+  // Whether the checkpoint that it goes on from was that of the end.
+  bool finished() const { return finished_; }
+
+  // What the steps so far were spent on; empty unless asked for.
+  std::string Profile() const;
+
+ private:
+  struct Worker;
+
+  absl::Status Update();
+  absl::Span<const int64_t> Part(absl::Span<const int64_t> examples,
+                                 int64_t part) const;
+  void ComputeShard(absl::Span<const int64_t> batch, int shard, Worker& worker,
+                    GradientSlab<float>& gradients);
+  absl::Status ExplainFault(absl::Span<const int64_t> examples);
+  absl::Span<const int64_t> BatchOfStep(int64_t batch);
+  absl::Status Log(std::map<std::string, double> metrics);
+  absl::Status LogTraining();
+  absl::Status Evaluate(bool final);
+  absl::Status Save();
+  int64_t EpochOfStep() const;
+
+  const Experiment& config_;
+  Task& task_;
+  Model<float>& model_;
+  std::vector<TrainingObserver*> observers_;
+  const TrainerOptions options_;
+  const int64_t steps_per_epoch_;
+  const int64_t total_steps_;
+
+  WorkerPool pool_;
+  GradientReducer<float> reducer_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<Optimizer<float>> optimizer_;
+  std::unique_ptr<Schedule> schedule_;
+
+  int64_t step_ = 0;
+  bool finished_ = false;  // when restored
+  int64_t order_epoch_ = -1;
+  std::vector<int64_t> order_;  // of order_epoch_
+  // Of the update at work.
+  std::vector<double> denominators_;  // of each loss term
+  std::vector<double> shard_sums_;    // [shards, loss terms], of one batch
+  // Since the last record.
+  std::vector<double> term_sums_;
+  int64_t work_ = 0;
+  double gradient_norm_ = 0;
+  double learning_rate_ = 0;
+  std::map<std::string, double> last_metrics_;
+  double start_seconds_ = 0;
+  double update_seconds_ = 0;
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TRAINING_TRAINER_H_

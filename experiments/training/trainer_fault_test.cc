@@ -1,0 +1,115 @@
+// The trainer names what made a loss or a gradient that is not finite.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/tape.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/task.h"
+#include "experiments/training/trainer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/initializers.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+enum class Fault { kValue, kGradient };
+
+// One weight that is 0; example 0 takes its root, whose slope is infinite
+// there, or its logarithm. All others are harmless.
+class FaultyTask : public Task, public Model<float> {
+ public:
+  explicit FaultyTask(Fault fault) : Task({}), fault_(fault) {
+    weight_ = store_.Root().Add("weight", {}, Constant(0));
+    store_.Finalize(0);
+  }
+
+  Model<float>& model() override { return *this; }
+  Showcase Show(Forward<float>&, bool) const override { return {}; }
+
+  ParameterStore<float>& parameters() override { return store_; }
+  int64_t num_examples() const override { return 8; }
+  int64_t CountWork(absl::Span<const int64_t> examples) const override {
+    return static_cast<int64_t>(examples.size());
+  }
+  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
+  void Denominators(absl::Span<const int64_t>,
+                    absl::Span<double> denominators) const override {
+    denominators[0] = 1;
+  }
+  void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
+            absl::Span<const double>,
+            absl::Span<Var<float>> sums) const override {
+    const Var<float> weight = forward[weight_];
+    if (std::count(examples.begin(), examples.end(), 0) == 0) {
+      sums[0] = weight * 2.0f;
+    } else if (fault_ == Fault::kGradient) {
+      sums[0] = Sqrt(weight);
+    } else {
+      sums[0] = Log(weight);
+    }
+  }
+  void Evaluate(Forward<float>&, Split,
+                std::vector<Measurement>*) const override {}
+
+ private:
+  const Fault fault_;
+  ParameterStore<float> store_;
+  Parameter<float> weight_;
+  const LossTerm terms_[1] = {{"loss", 1}};
+};
+
+// What training ends with, its examples in the order of `seed`.
+std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed) {
+  Experiment config;
+  config.set_seed(seed);
+  config.mutable_optimizer()->mutable_sgd();
+  config.mutable_optimizer()->set_accumulate_batches(accumulate_batches);
+  config.mutable_training()->set_batch_size(8 / accumulate_batches);
+  config.mutable_training()->set_epochs(1);
+  FaultyTask task(fault);
+  Trainer trainer(config, task, BuiltInPlugins(), {}, {.threads = 1});
+  const absl::StatusOr<TrainerResult> result = trainer.Run();
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kInternal);
+  return std::string(result.status().message());
+}
+
+TEST(TrainerFaultTest, NamesTheOperation) {
+  EXPECT_THAT(MessageOf(Fault::kValue, 1, 0),
+              AllOf(HasSubstr("step 1, shard"), HasSubstr("value of Log")));
+  EXPECT_THAT(
+      MessageOf(Fault::kGradient, 1, 0),
+      AllOf(HasSubstr("step 1, shard"), HasSubstr("gradient made by Sqrt")));
+}
+
+// Example 0 is in the first batch for some of the seeds, in a later one for
+// others.
+TEST(TrainerFaultTest, NamesTheOperationInWhicheverBatchOfAnUpdateItIs) {
+  for (const int batches : {2, 4}) {
+    for (uint64_t seed = 0; seed < 12; ++seed) {
+      EXPECT_THAT(
+          MessageOf(Fault::kGradient, batches, seed),
+          AllOf(HasSubstr("step 1, batch"), HasSubstr("gradient made by Sqrt")))
+          << "seed " << seed;
+      EXPECT_THAT(MessageOf(Fault::kValue, batches, seed),
+                  HasSubstr("value of Log"))
+          << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regard

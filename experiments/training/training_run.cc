@@ -1,0 +1,206 @@
+#include "experiments/training/training_run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "experiments/config/origins.h"
+#include "experiments/config/reader.h"
+#include "experiments/config/resolved.h"
+#include "experiments/report/progress.h"
+#include "experiments/run/environment.h"
+#include "experiments/run/file.h"
+#include "experiments/run/metrics_log.h"
+#include "experiments/run/run_description.h"
+#include "experiments/run/weights.h"
+#include "experiments/training/observers.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kMostConfigTextBytes = int64_t{1} << 26;
+// Off a terminal, a run writes about this many lines of progress.
+constexpr int64_t kPlainLines = 20;
+
+}  // namespace
+
+TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
+                         std::unique_ptr<Task> task)
+    : loaded_(std::move(loaded)),
+      folder_(std::move(folder)),
+      task_(std::move(task)) {}
+
+// A run to go on with must be a run of this very config.
+absl::Status TrainingRun::CheckSameConfig() const {
+  REGARD_ASSIGN_OR_RETURN(
+      const std::string text,
+      folder_.Read("resolved.textproto", kMostConfigTextBytes));
+  Experiment stored;
+  REGARD_ASSIGN_OR_RETURN(
+      const ConfigOrigins origins,
+      ReadConfig({folder_.File("resolved.textproto"), text}, {}, &stored));
+  // Both in full, by this program's defaults.
+  REGARD_ASSIGN_OR_RETURN(const std::vector<ResolvedField> before,
+                          ParseResolvedFields(ResolvedConfig(stored, origins)));
+  REGARD_ASSIGN_OR_RETURN(const std::vector<ResolvedField> after,
+                          ParseResolvedFields(loaded_.resolved));
+  std::string differences;
+  for (const FieldDifference& difference : DiffResolvedFields(before, after)) {
+    absl::StrAppend(&differences, "\n  ", difference.path, ": ",
+                    difference.before, " in the run, ", difference.after,
+                    " now");
+  }
+  if (differences.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      folder_.path(),
+      ": error: the config differs from that of the run to resume:",
+      differences));
+}
+
+absl::Status TrainingRun::WriteFiles() const {
+  REGARD_RETURN_IF_ERROR(folder_.Write("config.textproto", loaded_.given));
+  for (const auto& [name, text] : task_->Files()) {
+    REGARD_RETURN_IF_ERROR(folder_.Write(name, text));
+  }
+  Environment environment = BuildEnvironment();
+  environment.data = task_->DataDigests();
+  REGARD_RETURN_IF_ERROR(
+      folder_.Write("environment.json", EnvironmentJson(environment)));
+  REGARD_RETURN_IF_ERROR(
+      folder_.Write("run.json", RunDescriptionJson(metrics())));
+  return folder_.Write("resolved.textproto", loaded_.resolved);
+}
+
+absl::Status TrainingRun::Prepare(bool resume) {
+  if (!folder_.holds_run()) {
+    if (resume) {
+      std::fprintf(stderr, "%s holds no run to resume: starting at step 0\n",
+                   folder_.path().c_str());
+    }
+    return WriteFiles();
+  }
+  // It is the last file written before training, so a run that was killed
+  // earlier has none.
+  if (!PathExists(folder_.File("resolved.textproto"))) {
+    std::fprintf(stderr, "%s stopped before it had begun: starting at step 0\n",
+                 folder_.path().c_str());
+    return WriteFiles();
+  }
+  REGARD_RETURN_IF_ERROR(ReadRunDescription(folder_.path()).status());
+  REGARD_RETURN_IF_ERROR(CheckSameConfig());
+  FileOperations files;
+  REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), files));
+  REGARD_ASSIGN_OR_RETURN(const LatestCheckpoint latest,
+                          FindLatestCheckpoint(folder_.path()));
+  for (const std::string& note : latest.notes) {
+    std::fprintf(stderr, "%s\n", note.c_str());
+  }
+  checkpoint_ = latest.checkpoint;
+  if (!checkpoint_.has_value()) {
+    std::fprintf(stderr, "%s has no whole checkpoint: starting at step 0\n",
+                 folder_.path().c_str());
+    return WriteFiles();
+  }
+  std::fprintf(stderr, "resuming at step %s\n",
+               absl::StrCat(checkpoint_->step).c_str());
+  return absl::OkStatus();
+}
+
+std::vector<MetricInfo> TrainingRun::metrics() const {
+  std::vector<MetricInfo> metrics = task_->metrics();
+  for (MetricInfo& metric : TrainerMetrics()) {
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
+}
+
+RunStatus TrainingRun::StatusOf(RunState state,
+                                const TrainerResult& result) const {
+  const ParameterStore<float>& parameters = task_->model().parameters();
+  RunStatus status;
+  status.state = state;
+  status.step = result.step;
+  status.metrics = result.metrics;
+  status.weights_digest =
+      WeightsDigest(SlabViews(parameters, parameters.values(), ""));
+  return status;
+}
+
+absl::StatusOr<std::unique_ptr<EventLog>> TrainingRun::OpenEvents(
+    int64_t total_steps) const {
+  EventLogOptions options;
+  options.folder = folder_.File("tensorboard");
+  if (checkpoint_.has_value()) options.resumed_step = checkpoint_->step;
+  options.total_steps = total_steps;
+  return EventLog::Open(options, loaded_.config, *task_);
+}
+
+absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options,
+                                                 const Plugins& plugins) {
+  const std::string log_path = folder_.File("metrics.jsonl");
+  REGARD_ASSIGN_OR_RETURN(MetricsLog log,
+                          checkpoint_.has_value()
+                              ? MetricsLog::Resume(log_path, checkpoint_->step)
+                              : MetricsLog::Create(log_path));
+  RunStatus running;
+  running.step = checkpoint_.has_value() ? checkpoint_->step : 0;
+  REGARD_RETURN_IF_ERROR(WriteStatus(folder_.path(), running));
+
+  const int64_t total =
+      Trainer::TotalSteps(loaded_.config, task_->model().num_examples());
+  Progress progress(total, std::max<int64_t>(total / kPlainLines, 1),
+                    ProgressToStandardError());
+  LogObserver log_observer(log);
+  ProgressObserver progress_observer(progress);
+  CheckpointObserver checkpoint_observer(
+      folder_.path(), loaded_.config.training().keep_checkpoints());
+  Trainer trainer(loaded_.config, *task_, plugins,
+                  {&log_observer, &progress_observer, &checkpoint_observer},
+                  {.threads = options.threads,
+                   .record_times = options.record_times,
+                   .profile = options.profile,
+                   .stop_signal = options.stop_signal});
+  if (checkpoint_.has_value()) {
+    REGARD_RETURN_IF_ERROR(trainer.Restore(*checkpoint_));
+  }
+  std::unique_ptr<EventLog> events;
+  // Events have times; and of a run that is over nothing more is to be told.
+  if (options.record_times && !trainer.finished()) {
+    REGARD_ASSIGN_OR_RETURN(events, OpenEvents(total));
+    trainer.AddObserver(events.get());
+  }
+  absl::StatusOr<TrainerResult> result = trainer.Run();
+  progress.Finish();
+  std::fputs(trainer.Profile().c_str(), stderr);
+  const bool interrupted = result.ok() && result->stopped_by != 0;
+  if (events != nullptr && !interrupted) {
+    const absl::Status ended = events->End(result.ok(), trainer.step());
+    if (result.ok() && !ended.ok()) result = ended;
+  }
+  if (!result.ok()) {
+    RunStatus failed;
+    failed.state = RunState::kFailed;
+    failed.step = trainer.step();
+    // The failure itself is what the caller wants to hear of.
+    WriteStatus(folder_.path(), failed).IgnoreError();
+    return result;
+  }
+  if (interrupted) {
+    REGARD_RETURN_IF_ERROR(Interrupt(*result));
+  }
+  return result;
+}
+
+absl::Status TrainingRun::Interrupt(const TrainerResult& result) const {
+  return WriteStatus(folder_.path(), StatusOf(RunState::kInterrupted, result));
+}
+
+absl::Status TrainingRun::Finish(const TrainerResult& result) const {
+  return WriteStatus(folder_.path(), StatusOf(RunState::kFinished, result));
+}
+
+}  // namespace regard

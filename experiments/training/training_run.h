@@ -1,0 +1,77 @@
+// One training run and its folder: what a fresh start writes, what a resumed
+// one checks, and how it ends.
+#ifndef EXPERIMENTS_TRAINING_TRAINING_RUN_H_
+#define EXPERIMENTS_TRAINING_TRAINING_RUN_H_
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "experiments/run/checkpoint.h"
+#include "experiments/run/metric.h"
+#include "experiments/run/run_folder.h"
+#include "experiments/run/status.h"
+#include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/plugins.h"
+#include "experiments/tasks/task.h"
+#include "experiments/training/event_log.h"
+#include "experiments/training/trainer.h"
+
+namespace regard {
+
+class TrainingRun {
+ public:
+  // `folder` is open, for a fresh run or for one to resume.
+  TrainingRun(LoadedConfig loaded, RunFolder folder,
+              std::unique_ptr<Task> task);
+
+  // Writes the folder of a fresh run, or finds where to go on. An error is
+  // wrong input: a config that differs from that of the run.
+  absl::Status Prepare(bool resume);
+
+  struct Options {
+    int threads = 1;
+    // Whether files may say when things were; without it, there are no
+    // TensorBoard events.
+    bool record_times = true;
+    // Whether to print where the time went.
+    bool profile = false;
+    const std::atomic<int>* stop_signal = nullptr;
+  };
+  // Trains to the end or until stopped, and says which in status.json.
+  absl::StatusOr<TrainerResult> Train(const Options& options,
+                                      const Plugins& plugins);
+
+  // Leaves a status.json that says so, for a baseline that was stopped.
+  absl::Status Interrupt(const TrainerResult& result) const;
+
+  // Leaves the final status.json: the last thing that a run does.
+  absl::Status Finish(const TrainerResult& result) const;
+
+  // Those of the task and of the trainer.
+  std::vector<MetricInfo> metrics() const;
+
+  Task& task() const { return *task_; }
+  const RunFolder& folder() const { return folder_; }
+  const LoadedConfig& loaded() const { return loaded_; }
+
+ private:
+  absl::Status WriteFiles() const;
+  absl::Status CheckSameConfig() const;
+  absl::StatusOr<std::unique_ptr<EventLog>> OpenEvents(
+      int64_t total_steps) const;
+  RunStatus StatusOf(RunState state, const TrainerResult& result) const;
+
+  const LoadedConfig loaded_;
+  const RunFolder folder_;
+  const std::unique_ptr<Task> task_;
+  std::optional<Checkpoint> checkpoint_;
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TRAINING_TRAINING_RUN_H_
