@@ -1,0 +1,53 @@
+#!/bin/bash
+# Trains the task for a moment: its metric, its picture, its errors, its plan, and
+# the ablation over it.
+
+set -euo pipefail
+
+train="${PWD}/$1"
+plan="${PWD}/$2"
+config="${PWD}/$3"
+ablation="$(dirname "${config}")/scores.md"
+cd "${TEST_TMPDIR}"
+unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
+
+wants() { # wants FILE TEXT
+  grep -qF -- "$2" "$1" || {
+    echo "FAILED: no '$2' in $1:"
+    cat "$1"
+    exit 1
+  }
+}
+
+"${train}" --config="${config}" --run=run >out
+wants out 'ranks that find their number; higher is better'
+wants run/report.html 'Ranks (rows) look at numbers (columns)'
+wants run/report.html 'accuracy'
+wants run/report.html 'rank 5'
+wants run/run.json '"name":"accuracy"'
+# A guess is right for a fifth of the ranks.
+accuracy="$(sed 's/.*"test\/accuracy":\([0-9.]*\).*/\1/' run/status.json)"
+awk -v accuracy="${accuracy}" 'BEGIN { exit !(accuracy > 0.4) }' || {
+  echo "FAILED: accuracy ${accuracy}"
+  exit 1
+}
+
+refuses() { # refuses TEXT ARGUMENT...
+  local code=0
+  "${train}" --config="${config}" --check "${@:2}" 2>err || code=$?
+  [[ "${code}" == 2 ]] || { echo "FAILED: exit code ${code}"; exit 1; }
+  wants err "$1"
+}
+refuses 'model.outside.[lab.sorting].width: must be in' \
+  --set 'model.outside.[lab.sorting].width=0'
+refuses 'data that fits it: outside.[lab.random_numbers]' \
+  --set 'data={reverse {}}'
+refuses 'models that fit outside.[lab.random_numbers]: outside.[lab.sorting]' \
+  --set 'model={nadaraya_watson {}}'
+refuses '`outside.[lab.sorting]` has no encoder' --set 'model={encoder {}}'
+
+"${plan}" --config="${config}" >planned
+wants planned 'w_q'
+
+wants "${ablation}" 'test/accuracy'
+wants "${ablation}" 'scaled dot'
