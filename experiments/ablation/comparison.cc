@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -39,11 +40,16 @@ std::vector<Pair> PairsOf(const Grid& grid, size_t axis, size_t value) {
 
 Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
                    size_t value) {
+  Comparison comparison;
   std::map<std::string, std::vector<double>> by_seed;
   for (const auto& [run, baseline] : PairsOf(grid, axis, value)) {
     const auto ours = run->metrics.find(metric);
     const auto theirs = baseline->metrics.find(metric);
-    if (ours == run->metrics.end() || theirs == baseline->metrics.end()) {
+    const bool has_ours = ours != run->metrics.end();
+    const bool has_theirs = theirs != baseline->metrics.end();
+    if (!has_ours || !has_theirs) {
+      const bool failed = !run->missing.empty() || !baseline->missing.empty();
+      if (failed || has_ours != has_theirs) ++comparison.missing_pairs;
       continue;
     }
     by_seed[run->seed].push_back(ours->second - theirs->second);
@@ -52,12 +58,15 @@ Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
   for (const auto& [seed, of_seed] : by_seed) {
     differences.push_back(Summarize(of_seed).mean);
   }
-  Comparison comparison;
   comparison.metric = metric;
   comparison.axis = axis;
   comparison.value = value;
   comparison.differences = Summarize(differences);
   comparison.test = PairedPermutationTest(differences);
+  // The survivors of a cell are no random sample of it.
+  if (comparison.missing_pairs > 0) {
+    comparison.test.p_value = std::numeric_limits<double>::quiet_NaN();
+  }
   return comparison;
 }
 
@@ -131,23 +140,31 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   std::vector<Comparison> all;
   for (const std::string& metric : MetricsToShow(grid)) {
     std::vector<double> p_values;
-    const size_t first = all.size();
+    std::vector<size_t> family;  // without values that do not measure it
     for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
       for (size_t v = 0; v < grid.axes[axis].values.size(); ++v) {
         if (v == grid.axes[axis].baseline) continue;
         all.push_back(Compare(grid, metric, axis, v));
+        all.back().corrected_p_value = all.back().test.p_value;
+        if (!all.back().Measured()) continue;
+        family.push_back(all.size() - 1);
         p_values.push_back(all.back().test.p_value);
       }
     }
     const std::vector<double> corrected = HolmAdjusted(p_values);
     for (size_t i = 0; i < corrected.size(); ++i) {
-      all[first + i].corrected_p_value = corrected[i];
+      all[family[i]].corrected_p_value = corrected[i];
     }
   }
   return all;
 }
 
 std::string Verdict(const Comparison& comparison) {
+  if (comparison.missing_pairs > 0) {
+    return absl::StrCat(comparison.missing_pairs,
+                        comparison.missing_pairs == 1 ? " pair" : " pairs",
+                        " missing");
+  }
   if (comparison.differences.n == 0) return "no pairs";
   if (std::isnan(comparison.corrected_p_value)) return "not finite";
   if (!comparison.Significant()) return "not significant";

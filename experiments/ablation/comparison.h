@@ -21,20 +21,26 @@ struct Comparison {
   size_t value = 0;  // compared with the axis's baseline
   // One difference for each seed: value minus baseline, averaged over the pairs
   // of runs that agree on all other axes. Runs that share a seed share data and
-  // luck, so they count as one. A pair of which either run has no metric is
-  // left out.
+  // luck, so they count as one.
   SampleSummary differences = {};
+  // Pairs of which a run failed or lacks the metric that its partner has. The
+  // differences are of the others; where there are any, they are not tested.
+  int missing_pairs = 0;
   PermutationTest test = {};
   double corrected_p_value = 1;
 
+  // Whether runs of the value have the metric, or would have if they had not
+  // failed.
+  bool Measured() const { return differences.n > 0 || missing_pairs > 0; }
   bool Significant() const { return corrected_p_value <= kSignificanceLevel; }
 };
 
 // For each of MetricsToShow, every value of every axis against the axis's
-// baseline; p-values are corrected over all comparisons of one metric.
+// baseline; p-values are corrected over all comparisons of one metric, those
+// that a missing run or a number that is not finite left without one included.
 std::vector<Comparison> CompareWithBaselines(const Grid& grid);
 
-// "significantly higher", "not significant", "no pairs", ...
+// "significantly higher", "not significant", "2 pairs missing", ...
 std::string Verdict(const Comparison& comparison);
 
 // How runs of one seed that should differ in their axis alone differ besides,

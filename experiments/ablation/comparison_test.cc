@@ -51,14 +51,34 @@ TEST(CompareWithBaselines, PairsRunsBySeed) {
   EXPECT_EQ(all[0].test.p_value, 0.25);
 }
 
-TEST(CompareWithBaselines, LeavesOutPairsWithAMissingRun) {
+TEST(CompareWithBaselines, ClaimsNothingOfPairsWithAMissingRun) {
   const Grid grid = GridOf({{1, -1, 3}, {2, 4, -1}});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
   EXPECT_EQ(all[0].differences.n, 1);
   EXPECT_DOUBLE_EQ(all[0].differences.mean, 1);
-  EXPECT_EQ(Verdict(all[0]), "not significant");
+  EXPECT_EQ(all[0].missing_pairs, 2);
+  EXPECT_EQ(Verdict(all[0]), "2 pairs missing");
   EXPECT_EQ(all[1].differences.n, 0);
   EXPECT_EQ(Verdict(all[1]), "no pairs");
+}
+
+TEST(CompareWithBaselines, DoesNotTestTheSurvivors) {
+  // Seven of eight pairs would be significant.
+  const std::vector<double> zeros(8, 0.0);
+  const Grid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7, -1}});
+  const std::vector<Comparison> all = CompareWithBaselines(grid);
+  EXPECT_EQ(all[0].differences.n, 7);
+  EXPECT_EQ(Verdict(all[0]), "1 pair missing");
+  EXPECT_FALSE(all[0].Significant());
+}
+
+TEST(CompareWithBaselines, AMissingRunLeavesTheFamilyAsLargeAsItWas) {
+  const std::vector<double> zeros(7, 0.0);
+  const Grid grid =
+      GridOf({zeros, {1, 2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5, 6, -1}});
+  const std::vector<Comparison> all = CompareWithBaselines(grid);
+  EXPECT_DOUBLE_EQ(all[0].test.p_value, 0.015625);
+  EXPECT_DOUBLE_EQ(all[0].corrected_p_value, 0.03125);
 }
 
 TEST(CompareWithBaselines, CorrectsForTheNumberOfComparisons) {

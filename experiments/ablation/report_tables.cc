@@ -138,9 +138,13 @@ std::vector<std::string> ComparisonNotes(
   bool exact = true;
   double smallest = 1;
   int seeds = 0;
+  int missing = 0;
+  bool tested = false;
   for (const Comparison& comparison : comparisons) {
+    if (comparison.Measured()) ++tests[comparison.metric];
+    if (comparison.missing_pairs > 0) ++missing;
     if (std::isnan(comparison.test.p_value)) continue;
-    ++tests[comparison.metric];
+    tested = true;
     exact = exact && comparison.test.exact;
     smallest = std::min(smallest, comparison.test.smallest_p_value);
     seeds = std::max(seeds, comparison.differences.n);
@@ -149,8 +153,15 @@ std::vector<std::string> ComparisonNotes(
   for (const auto& [metric, of_metric] : tests) {
     count = std::max(count, of_metric);
   }
-  if (count == 0) return {};
-  std::vector<std::string> notes = {absl::StrCat(
+  std::vector<std::string> notes;
+  if (missing > 0) {
+    notes.push_back(
+        "Where a pair of runs is missing, the difference is that of the pairs "
+        "that are left, and nothing is claimed: runs that fail are no random "
+        "choice.");
+  }
+  if (!tested) return notes;
+  notes.push_back(absl::StrCat(
       "A difference is value minus baseline, averaged over the values of all "
       "other axes; shown are mean ± standard deviation over seeds. p is that "
       "of a two-sided permutation test, paired by seed (",
@@ -160,7 +171,7 @@ std::vector<std::string> ComparisonNotes(
       " of a metric; metrics are not corrected for one another. At ",
       kSignificanceLevel,
       " or below a difference is called significant. \"Not significant\" says "
-      "that these runs do not show a difference, not that there is none.")};
+      "that these runs do not show a difference, not that there is none."));
   const double reachable = std::min(1.0, smallest * count);
   if (smallest > kSignificanceLevel) {
     notes.push_back(absl::StrFormat(

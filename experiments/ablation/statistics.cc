@@ -82,7 +82,7 @@ std::vector<double> HolmAdjusted(absl::Span<const double> p_values) {
   std::vector<double> adjusted(p_values.begin(), p_values.end());
   double largest = 0;
   for (size_t k = 0; k < order.size(); ++k) {
-    const double factor = static_cast<double>(order.size() - k);
+    const double factor = static_cast<double>(p_values.size() - k);
     largest = std::max(largest, factor * p_values[order[k]]);
     adjusted[order[k]] = std::min(1.0, largest);
   }

@@ -91,10 +91,10 @@ TEST(HolmAdjusted, StopsAtOne) {
   EXPECT_THAT(HolmAdjusted({0.5, 0.9}), ElementsAre(1, 1));
 }
 
-TEST(HolmAdjusted, DoesNotCountWhatWasNotTested) {
+TEST(HolmAdjusted, CountsWhatCouldNotBeTested) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(HolmAdjusted({nan, 0.25, 0.125}),
-              ElementsAre(IsNan(), 0.25, 0.25));
+              ElementsAre(IsNan(), 0.5, 0.375));
 }
 
 TEST(HolmAdjusted, TakesNoPValues) { EXPECT_THAT(HolmAdjusted({}), IsEmpty()); }
