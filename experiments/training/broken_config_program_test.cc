@@ -139,6 +139,24 @@ TEST_F(BrokenConfigProgramTest, ShowsTheLineAndAllProblemsOfAFile) {
             "  ^~~~\n");
 }
 
+TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
+  const std::string typo =
+      "baseline {\n"
+      "  name: \"b\"\n"
+      "  override { path: \"training.epohcs\" value: \"2\" }\n"
+      "}\n";
+  const std::string text = RefusalOfChange(typo);
+  EXPECT_THAT(
+      text,
+      StartsWith("a.textproto:2:1: error: baseline: with its overrides the "
+                 "config is wrong:\n--set: error: no field "
+                 "'epohcs'"));
+  EXPECT_EQ(RefusalOf({"--config=a.textproto", "--check"}), text);
+  EXPECT_THAT(RefusalOfChange("baseline { name: \"b\" override { path: "
+                              "\"training.batch_size\" value: \"0\" } }\n"),
+              HasSubstr("batch_size: must be in [1, "));
+}
+
 TEST_F(BrokenConfigProgramTest, BasesMustExistAndEnd) {
   EXPECT_THAT(RefusalOfText("base: \"gone.textproto\"\n"),
               StartsWith("a.textproto:1:1: error: base 'gone.textproto' cannot "

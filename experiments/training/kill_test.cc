@@ -226,6 +226,21 @@ TEST_F(KillTest, ResumeOfNothingStartsAtStepZeroAndSaysSo) {
   }
 }
 
+// Without --config, the folder's own config is read.
+TEST_F(KillTest, ARunKilledBeforeItsFirstCheckpointKeepsItsConfig) {
+  const std::string digest = RunInPeace("run");
+  const std::string given = ReadText(Path("run/config.textproto"));
+  const std::string resolved = ReadText(Path("run/resolved.textproto"));
+  std::filesystem::remove_all(Path("run/checkpoints"));
+  ChildProgram again({"experiments/train", "--resume", "--run=" + Path("run")},
+                     Path("again"));
+  EXPECT_EQ(again.Wait(), 0) << again.Errors();
+  EXPECT_THAT(again.Errors(), HasSubstr("starting at step 0"));
+  EXPECT_EQ(StatusOf(Path("run"))["weights_digest"], digest);
+  EXPECT_EQ(ReadText(Path("run/config.textproto")), given);
+  EXPECT_EQ(ReadText(Path("run/resolved.textproto")), resolved);
+}
+
 TEST_F(KillTest, ARunKilledBeforeItBeganStartsAgain) {
   std::filesystem::create_directories(Path("torn"));
   std::ofstream(Path("torn/config.textproto")) << kConfig;

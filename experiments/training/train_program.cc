@@ -114,13 +114,42 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
   return task;
 }
 
+// The config of the baseline, which lays its overrides over that of the run.
+// `name` is that of the text which the run's config has in full.
+absl::StatusOr<LoadedConfig> LoadBaseline(const LoadedConfig& run,
+                                          const std::string& name,
+                                          const Plugins& plugins) {
+  std::vector<std::string> overrides;
+  for (const Override& change : run.config.baseline().override()) {
+    overrides.push_back(absl::StrCat(change.path(), "=", change.value()));
+  }
+  return LoadConfig({name, run.resolved}, overrides, plugins);
+}
+
+// The config, with that of its baseline found good.
+absl::StatusOr<LoadedConfig> LoadWithBaseline(const ConfigSource& source,
+                                              const Arguments& arguments,
+                                              const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
+                          LoadConfig(source, arguments.overrides, plugins));
+  if (loaded.config.baseline().override_size() == 0) return loaded;
+  const absl::Status baseline =
+      LoadBaseline(loaded, "resolved.textproto", plugins).status();
+  if (baseline.ok()) return loaded;
+  ConfigProblems problems;
+  problems.Add("baseline", absl::StrCat("with its overrides the config is "
+                                        "wrong:\n",
+                                        baseline.message()));
+  return LocateProblems(problems, loaded.origins);
+}
+
 // What is wrong with the config and its data alone.
 absl::Status Check(const Arguments& arguments, const Plugins& plugins,
                    absl::string_view default_config) {
   REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
                           SourceOf(arguments, default_config, std::nullopt));
   REGARD_ASSIGN_OR_RETURN(const LoadedConfig loaded,
-                          LoadConfig(source, arguments.overrides, plugins));
+                          LoadWithBaseline(source, arguments, plugins));
   return BuildFittingTask(loaded, plugins).status();
 }
 
@@ -140,7 +169,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
   REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
                           SourceOf(arguments, default_config, folder));
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
-                          LoadConfig(source, arguments.overrides, plugins));
+                          LoadWithBaseline(source, arguments, plugins));
   REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
                           BuildFittingTask(loaded, plugins));
   if (!folder.has_value()) {
@@ -158,19 +187,14 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
 // The baseline of a finished run, in a folder inside the run's.
 absl::StatusOr<std::unique_ptr<TrainingRun>> PrepareBaseline(
     const TrainingRun& run, const Plugins& plugins) {
-  Experiment config = run.loaded().config;
-  std::vector<std::string> overrides;
-  for (const Override& change : config.baseline().override()) {
-    overrides.push_back(absl::StrCat(change.path(), "=", change.value()));
-  }
-  REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
-                          LoadConfig({run.folder().File("resolved.textproto"),
-                                      run.loaded().resolved},
-                                     overrides, plugins));
+  REGARD_ASSIGN_OR_RETURN(
+      LoadedConfig loaded,
+      LoadBaseline(run.loaded(), run.folder().File("resolved.textproto"),
+                   plugins));
   loaded.config.clear_baseline();
   loaded.resolved = loaded.config.DebugString();
   REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
-                          BuildTask(loaded.config, plugins));
+                          BuildFittingTask(loaded, plugins));
   REGARD_ASSIGN_OR_RETURN(RunFolder folder,
                           OpenFolder(run.folder().File("baseline"), "",
                                      /*resume=*/true));
@@ -224,6 +248,19 @@ int Interrupted(const TrainingRun& run, const TrainerResult& result) {
   return 128 + result.stopped_by;
 }
 
+absl::StatusOr<TrainerResult> TrainBaseline(const TrainingRun& run,
+                                            const TrainingRun::Options& options,
+                                            const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> baseline,
+                          PrepareBaseline(run, plugins));
+  REGARD_ASSIGN_OR_RETURN(TrainerResult result,
+                          baseline->Train(options, plugins));
+  if (result.stopped_by == 0) {
+    REGARD_RETURN_IF_ERROR(baseline->Finish(result));
+  }
+  return result;
+}
+
 // The exit code.
 absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                                    const TrainingRun::Options& options,
@@ -235,16 +272,26 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
   TrainerResult baseline_result;
   if (config.override_size() > 0) {
     std::fprintf(stderr, "now %s, to compare with\n", config.name().c_str());
-    REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> baseline,
-                            PrepareBaseline(run, plugins));
-    REGARD_ASSIGN_OR_RETURN(baseline_result, baseline->Train(options, plugins));
+    absl::StatusOr<TrainerResult> baseline =
+        TrainBaseline(run, options, plugins);
+    if (!baseline.ok()) {
+      // The run itself is good: its report is worth having.
+      Report(run, result, "", {}).IgnoreError();
+      REGARD_RETURN_IF_ERROR(run.Fail(result));
+      return baseline.status();
+    }
+    baseline_result = *std::move(baseline);
     if (baseline_result.stopped_by != 0) {
       REGARD_RETURN_IF_ERROR(run.Interrupt(result));
       return Interrupted(run, baseline_result);
     }
-    REGARD_RETURN_IF_ERROR(baseline->Finish(baseline_result));
   }
-  REGARD_RETURN_IF_ERROR(Report(run, result, config.name(), baseline_result));
+  const absl::Status reported =
+      Report(run, result, config.name(), baseline_result);
+  if (!reported.ok()) {
+    REGARD_RETURN_IF_ERROR(run.Fail(result));
+    return reported;
+  }
   REGARD_RETURN_IF_ERROR(run.Finish(result));
   return 0;
 }

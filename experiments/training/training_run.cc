@@ -61,8 +61,7 @@ absl::Status TrainingRun::CheckSameConfig() const {
       differences));
 }
 
-absl::Status TrainingRun::WriteFiles() const {
-  REGARD_RETURN_IF_ERROR(folder_.Write("config.textproto", loaded_.given));
+absl::Status TrainingRun::WriteTaskFiles() const {
   for (const auto& [name, text] : task_->Files()) {
     REGARD_RETURN_IF_ERROR(folder_.Write(name, text));
   }
@@ -70,8 +69,12 @@ absl::Status TrainingRun::WriteFiles() const {
   environment.data = task_->DataDigests();
   REGARD_RETURN_IF_ERROR(
       folder_.Write("environment.json", EnvironmentJson(environment)));
-  REGARD_RETURN_IF_ERROR(
-      folder_.Write("run.json", RunDescriptionJson(metrics())));
+  return folder_.Write("run.json", RunDescriptionJson(metrics()));
+}
+
+absl::Status TrainingRun::WriteFiles() const {
+  REGARD_RETURN_IF_ERROR(folder_.Write("config.textproto", loaded_.given));
+  REGARD_RETURN_IF_ERROR(WriteTaskFiles());
   return folder_.Write("resolved.textproto", loaded_.resolved);
 }
 
@@ -103,7 +106,8 @@ absl::Status TrainingRun::Prepare(bool resume) {
   if (!checkpoint_.has_value()) {
     std::fprintf(stderr, "%s has no whole checkpoint: starting at step 0\n",
                  folder_.path().c_str());
-    return WriteFiles();
+    // The config may have been read from the folder: its text stays as given.
+    return WriteTaskFiles();
   }
   std::fprintf(stderr, "resuming at step %s\n",
                absl::StrCat(checkpoint_->step).c_str());
@@ -197,6 +201,10 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options,
 
 absl::Status TrainingRun::Interrupt(const TrainerResult& result) const {
   return WriteStatus(folder_.path(), StatusOf(RunState::kInterrupted, result));
+}
+
+absl::Status TrainingRun::Fail(const TrainerResult& result) const {
+  return WriteStatus(folder_.path(), StatusOf(RunState::kFailed, result));
 }
 
 absl::Status TrainingRun::Finish(const TrainerResult& result) const {

@@ -49,6 +49,9 @@ class TrainingRun {
   // Leaves a status.json that says so, for a baseline that was stopped.
   absl::Status Interrupt(const TrainerResult& result) const;
 
+  // Leaves a status.json that says so, for what fails after training.
+  absl::Status Fail(const TrainerResult& result) const;
+
   // Leaves the final status.json: the last thing that a run does.
   absl::Status Finish(const TrainerResult& result) const;
 
@@ -60,7 +63,10 @@ class TrainingRun {
   const LoadedConfig& loaded() const { return loaded_; }
 
  private:
+  // The folder of a run that begins.
   absl::Status WriteFiles() const;
+  // All of it but the config, as given and in full.
+  absl::Status WriteTaskFiles() const;
   absl::Status CheckSameConfig() const;
   absl::StatusOr<std::unique_ptr<EventLog>> OpenEvents(
       int64_t total_steps) const;
