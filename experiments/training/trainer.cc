@@ -254,7 +254,7 @@ absl::Status Trainer::Log(std::map<std::string, double> metrics) {
   return absl::OkStatus();
 }
 
-absl::Status Trainer::LogTraining() {
+std::map<std::string, double> Trainer::TakeTrainingMetrics() {
   std::map<std::string, double> metrics = {
       {"train/learning_rate", learning_rate_},
       {"train/gradient_norm", gradient_norm_}};
@@ -264,13 +264,16 @@ absl::Status Trainer::LogTraining() {
   }
   std::fill(term_sums_.begin(), term_sums_.end(), 0);
   work_ = 0;
-  return Log(std::move(metrics));
+  return metrics;
 }
 
 absl::Status Trainer::Evaluate(bool final) {
   Tape<float> tape;
   Forward<float> forward(tape, model_.parameters(), nullptr);
+  // One record of the last step: what an evaluation of the training split
+  // measures takes the place of the mean since the last record.
   std::map<std::string, double> metrics;
+  if (final && total_steps_ > 0) metrics = TakeTrainingMetrics();
   const std::pair<Split, const char*> splits[] = {{Split::kTrain, "train/"},
                                                   {Split::kDev, "dev/"},
                                                   {Split::kTest, "test/"}};
@@ -396,10 +399,10 @@ absl::StatusOr<TrainerResult> Trainer::Run() {
     const absl::Time before = absl::Now();
     REGARD_RETURN_IF_ERROR(Update());
     update_seconds_ += absl::ToDoubleSeconds(absl::Now() - before);
-    if (due(training.log_every()) || step_ == total_steps_) {
-      REGARD_RETURN_IF_ERROR(LogTraining());
-    }
     if (step_ == total_steps_) break;
+    if (due(training.log_every())) {
+      REGARD_RETURN_IF_ERROR(Log(TakeTrainingMetrics()));
+    }
     if (training.evaluate_every() > 0 &&
         due(training.evaluate_every() * steps_per_epoch_)) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));

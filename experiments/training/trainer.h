@@ -98,7 +98,8 @@ class Trainer {
   absl::Status ExplainFault(absl::Span<const int64_t> examples);
   absl::Span<const int64_t> BatchOfStep(int64_t batch);
   absl::Status Log(std::map<std::string, double> metrics);
-  absl::Status LogTraining();
+  // Of the updates since it was last called.
+  std::map<std::string, double> TakeTrainingMetrics();
   absl::Status Evaluate(bool final);
   absl::Status Save();
   int64_t EpochOfStep() const;
