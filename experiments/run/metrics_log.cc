@@ -140,12 +140,15 @@ absl::StatusOr<MetricsLog> MetricsLog::Resume(const std::string& path,
   if (!PathExists(path)) return Create(path);
   REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxLogBytes));
   int64_t kept = 0;
-  REGARD_RETURN_IF_ERROR(
-      At(path, ForEachRecord(text, [&](MetricsRecord&& record, int64_t end) {
-           if (record.step > step) return false;
-           kept = end;
-           return true;
-         })));
+  const absl::Status read =
+      ForEachRecord(text, [&](MetricsRecord&& record, int64_t end) {
+        if (record.step > step) return false;
+        kept = end;
+        return true;
+      });
+  // A last line that is damaged is cut off, as a torn one is.
+  const bool last = text.find('\n', kept) == text.size() - 1;
+  if (!read.ok() && !last) return At(path, read);
   const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) return FileError(path, "open", errno);
   MetricsLog log(path, descriptor, kept);

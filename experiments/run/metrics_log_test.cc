@@ -108,6 +108,19 @@ TEST_F(MetricsLogTest, AResumedLogEqualsTheUninterruptedOne) {
   }
 }
 
+TEST_F(MetricsLogTest, ADamagedLastLineIsCutOff) {
+  const std::string good = MetricsLine({.step = 1});
+  for (const std::string& bad : {std::string(40, '\0'), std::string("what")}) {
+    std::ofstream(path_, std::ios::binary) << good << bad << "\n";
+    ASSERT_THAT(MetricsLog::Resume(path_, 2), IsOk());
+    EXPECT_EQ(Text(), good);
+    std::ofstream(path_, std::ios::binary) << bad << "\n" << good;
+    EXPECT_THAT(MetricsLog::Resume(path_, 2).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("line 1: not a record")));
+  }
+}
+
 TEST_F(MetricsLogTest, ResumingAtStepZeroKeepsNothingLater) {
   {
     auto log = MetricsLog::Create(path_);
@@ -152,7 +165,7 @@ TEST_F(MetricsLogTest, AFullDiskIsAnError) {
 }
 
 TEST_F(MetricsLogTest, ErrorsNameTheFile) {
-  std::ofstream(path_) << "what\n";
+  std::ofstream(path_) << "what\nwhat\n";
   EXPECT_THAT(ReadMetricsLog(path_),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("metrics.jsonl: line 1")));

@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "experiments/config/config_file.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/resolved.h"
 #include "nn/optimizer_validation.h"
@@ -131,6 +133,14 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
     if (!text.is_override()) loaded.given = text.text();
   }
   loaded.resolved = ResolvedConfig(loaded.config, loaded.origins);
+  if (loaded.resolved.size() > kMostConfigBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(source.name,
+                     ": error: in full, with every default, the "
+                     "config has ",
+                     loaded.resolved.size(), " bytes; a config has at most ",
+                     kMostConfigBytes));
+  }
   return loaded;
 }
 

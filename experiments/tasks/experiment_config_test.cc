@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "experiments/config/config_file.h"
 #include "experiments/data/phrasebook.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
@@ -11,10 +13,13 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
+#include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
 namespace {
 
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
@@ -104,6 +109,25 @@ TEST(ExperimentConfigTest, APartThatTheModelDoesNotReadIsRefused) {
   EXPECT_THAT(ProblemsOf("data { nadaraya_watson {} } model { encoder {} "
                          "  nadaraya_watson {} attention { gaussian {} } }"),
               ElementsAre("model.encoder: `nadaraya_watson` has no encoder"));
+}
+
+// A run folder holds the config in full, and a run that is resumed reads it.
+TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
+  const auto load = [](int samples) {
+    std::string text = "data { path: \"x\" pairs {";
+    for (int i = 0; i < samples; ++i) {
+      absl::StrAppend(&text, " samples { source: \"a\" }");
+    }
+    absl::StrAppend(&text, " } } model { encoder {} decoder { ",
+                    "context: NO_CONTEXT } }");
+    EXPECT_LT(text.size(), kMostConfigBytes);
+    return LoadConfig({"a.textproto", text}, {}, BuiltInPlugins());
+  };
+  EXPECT_THAT(load(100), IsOk());
+  EXPECT_THAT(load(30000),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       StartsWith("a.textproto: error: in full, with every "
+                                  "default, the config has ")));
 }
 
 TEST(ExperimentConfigTest, DataAndModelMustBeChosen) {

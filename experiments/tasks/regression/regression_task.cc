@@ -1,9 +1,12 @@
 #include "experiments/tasks/regression/regression_task.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "attention/nadaraya_watson.h"
 #include "experiments/tasks/regression/nadaraya_watson_data.h"
@@ -12,6 +15,11 @@
 namespace regard {
 
 namespace {
+
+// Columns of the heat map, so that the page stays small.
+constexpr size_t kMostColumns = 200;
+// Weights of one batch: points of the batch times training points.
+constexpr int64_t kMostWeights = int64_t{1} << 27;
 
 class NadarayaWatsonSource : public DataSource<NadarayaWatsonData> {
  public:
@@ -62,6 +70,7 @@ class RegressionTask : public Task {
 
   RegressionTask(const Options& options, Data data, const TaskContext& context)
       : Task(Metrics()),
+        batch_size_(context.config.training().batch_size()),
         model_(context.scorers, context.config.model().attention(), options,
                {std::move(data.training.x), std::move(data.training.y)},
                {std::move(data.test.x), std::move(data.test.y)},
@@ -69,6 +78,16 @@ class RegressionTask : public Task {
                context.config.loss().scale(), context.config.seed()) {}
 
   Model<float>& model() override { return model_; }
+
+  void ValidateData(ConfigProblems& problems) const override {
+    const int64_t points = model_.num_examples();
+    const int64_t most = kMostWeights / points;
+    if (std::min(batch_size_, points) <= most) return;
+    problems.Add("training.batch_size",
+                 absl::StrCat("must be at most ", most, " for ", points,
+                              " training points: each point of a batch attends "
+                              "to all of them"));
+  }
 
   Showcase Show(Forward<float>& forward, bool /*final*/) const override {
     const CurvePoints& train = model_.train();
@@ -87,18 +106,29 @@ class RegressionTask : public Task {
                     {"model", test.x, model_.Predict(forward, test.x),
                      SeriesStyle::kLine}}});
     LabelledMatrix map;
-    map.title = "Attention of test points (rows) to training points (columns)";
+    const size_t stride = (train.x.size() + kMostColumns - 1) / kMostColumns;
+    map.title = absl::StrCat(
+        "Attention of test points (rows) to ",
+        stride > 1 ? absl::StrCat("one in ", stride, " of the ") : "",
+        "training points (columns)");
     for (const double x : test.x)
       map.rows.push_back(absl::StrFormat("%.2f", x));
-    for (const double x : train.x) {
-      map.columns.push_back(absl::StrFormat("%.2f", x));
+    for (size_t i = 0; i < train.x.size(); i += stride) {
+      map.columns.push_back(absl::StrFormat("%.2f", train.x[i]));
     }
-    map.heads.push_back(model_.Weights(forward, test.x));
+    const std::vector<double> weights = model_.Weights(forward, test.x);
+    std::vector<double>& shown = map.heads.emplace_back();
+    for (size_t row = 0; row < test.x.size(); ++row) {
+      for (size_t i = 0; i < train.x.size(); i += stride) {
+        shown.push_back(weights[row * train.x.size() + i]);
+      }
+    }
     showcase.heat_maps.push_back(std::move(map));
     return showcase;
   }
 
  private:
+  const int64_t batch_size_;
   NadarayaWatsonModel<float> model_;
 };
 

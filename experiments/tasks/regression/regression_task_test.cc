@@ -1,0 +1,68 @@
+#include "experiments/tasks/regression/regression_task.h"
+
+#include <memory>
+#include <string>
+
+#include "autodiff/tape.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/task.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+
+namespace regard {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Experiment ConfigOf(int points) {
+  Experiment config;
+  config.mutable_data()->mutable_nadaraya_watson()->set_points(points);
+  config.mutable_model()->mutable_nadaraya_watson();
+  config.mutable_model()->mutable_attention()->mutable_gaussian();
+  return config;
+}
+
+LabelledMatrix MapOf(int points) {
+  const std::unique_ptr<Task> task =
+      BuildTask(ConfigOf(points), BuiltInPlugins()).value();
+  Tape<float> tape;
+  Forward<float> no_gradients(tape, task->model().parameters(), nullptr);
+  return task->Show(no_gradients, /*final=*/true).heat_maps.front();
+}
+
+TEST(RegressionTask, ShowsEveryTrainingPoint) {
+  const LabelledMatrix map = MapOf(200);
+  EXPECT_THAT(map.columns, SizeIs(200));
+  EXPECT_THAT(map.heads[0], SizeIs(map.rows.size() * 200));
+  EXPECT_THAT(map.title, EndsWith("to training points (columns)"));
+}
+
+TEST(RegressionTask, ShowsSomeOfManyTrainingPoints) {
+  const LabelledMatrix map = MapOf(50000);
+  EXPECT_THAT(map.columns, SizeIs(200));
+  EXPECT_THAT(map.heads[0], SizeIs(map.rows.size() * 200));
+  EXPECT_THAT(map.title, HasSubstr("one in 250 of the training points"));
+}
+
+TEST(RegressionTask, ABatchHasSoManyWeights) {
+  Experiment config = ConfigOf(50000);
+  const auto problem = [&] {
+    ConfigProblems problems;
+    BuildTask(config, BuiltInPlugins()).value()->ValidateData(problems);
+    return problems.ok() ? "" : problems.problems()[0].path;
+  };
+  config.mutable_training()->set_batch_size(2684);
+  EXPECT_THAT(problem(), IsEmpty());
+  config.mutable_training()->set_batch_size(2685);
+  EXPECT_EQ(problem(), "training.batch_size");
+}
+
+}  // namespace
+}  // namespace regard
