@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""No room but tasks/ depends on a task, or names its config or its data.
+
+The arguments are the labels that the rooms need, experiment.proto, the protos
+of the tasks, and the sources of the rooms.
+"""
+
+import pathlib
+import re
+import sys
+
+_ONEOF = re.compile(r"oneof (?:data_source|model) \{(.*?)\n  \}", re.DOTALL)
+_MEMBER = re.compile(r"^\s*(\w+) (\w+) = \d+;", re.MULTILINE)
+_MESSAGE = re.compile(r"^message (\w+)", re.MULTILINE)
+_COMMENT = re.compile(r"//.*")
+
+
+def tasks_among(labels):
+    """The libraries of tasks and their data; protos are parts of the config."""
+    return [label for label in labels
+            if re.match(r"//experiments/(tasks/[^:]|data)", label)
+            and not label.endswith("_proto")]
+
+
+def names_of(experiment, protos):
+    """What C++ calls the options of the tasks: types, and members' accessors."""
+    types = {name for text in protos for name in _MESSAGE.findall(text)}
+    members = set()
+    for body in _ONEOF.findall(experiment):
+        for message, member in _MEMBER.findall(body):
+            if member != "outside":
+                types.add(message)
+                members.add(member)
+    return types, members
+
+
+def mentions(source, types, members):
+    """The lines of code that name one of them."""
+    wanted = re.compile(
+        rf"\b(?:{'|'.join(sorted(types))})\b"
+        rf"|(?:\.|->)(?:has_|mutable_|clear_)?(?:{'|'.join(sorted(members))})\("
+        r"|\bexperiments/(?:tasks/\w+/|data/)")
+    return [f"{number}: {line.strip()}"
+            for number, line in enumerate(source.splitlines(), 1)
+            if wanted.search(_COMMENT.sub("", line))]
+
+
+def check_itself(types, members):
+    """A test that finds nothing must be able to find something."""
+    assert {"PhrasebookConfig", "RecurrentDecoderConfig"} <= types, types
+    assert {"phrasebook", "decoder", "nadaraya_watson"} <= members, members
+    found = mentions(
+        "// config.decoder()\nif (model.has_decoder()) return;\n"
+        "const PairsConfig pairs;\nOutsideData data;\n"
+        '#include "experiments/tasks/translation/corpus.h"\n', types, members)
+    assert [line.split(":")[0] for line in found] == ["2", "3", "5"], found
+    assert tasks_among(["//experiments/tasks:task", "//experiments/data:x",
+                        "//experiments/tasks/regression:regression",
+                        "//experiments/tasks/regression:regression_proto"]) == [
+                            "//experiments/data:x",
+                            "//experiments/tasks/regression:regression"]
+
+
+def main(paths):
+    texts = {path: pathlib.Path(path).read_text(encoding="utf-8")
+             for path in paths}
+    deps = texts.pop(paths[0])
+    protos = [texts.pop(path) for path in paths if path.endswith(".proto")]
+    types, members = names_of(protos[0], protos[1:])
+    check_itself(types, members)
+    problems = [f"a room needs {label}" for label in tasks_among(deps.split())]
+    for path, source in sorted(texts.items()):
+        problems += [f"{path}:{line}"
+                     for line in mentions(source, types, members)]
+    print("\n".join(problems))
+    assert "//experiments/training:training" in deps and len(texts) > 50, texts
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
