@@ -1,6 +1,7 @@
 #include "experiments/report/run_report.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -18,6 +19,7 @@ namespace {
 
 // Samples that a terminal shows.
 constexpr size_t kMostTextSamples = 5;
+constexpr int kMostCards = 6;
 // Curves of one number over the steps: "loss" of train and dev together.
 Plot CurvesOf(absl::Span<const MetricsRecord> records,
               const MetricInfo& metric) {
@@ -73,6 +75,26 @@ std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
     }
   }
   return metrics;
+}
+
+// Moves those that the first screen shows as cards to the front, and returns
+// how many: test metrics in the order in which they are declared, or, where
+// there are few metrics, all.
+size_t MoveForemostFirst(const RunReport& report,
+                         std::vector<ShownMetric>& metrics) {
+  if (std::ssize(metrics) <= kMostCards) return metrics.size();
+  auto end = metrics.begin();
+  for (const MetricInfo& info : report.metric_infos) {
+    if (end - metrics.begin() == kMostCards) break;
+    const auto found =
+        std::find_if(end, metrics.end(), [&](const ShownMetric& metric) {
+          return metric.name == absl::StrCat("test/", info.name);
+        });
+    if (found == metrics.end()) continue;
+    std::rotate(end, found, found + 1);
+    ++end;
+  }
+  return end - metrics.begin();
 }
 
 constexpr int kNarrowestText = 24;  // beside a metric
@@ -146,7 +168,9 @@ void AppendSamples(const Samples& samples, std::string* text) {
 std::string RunReportHtml(const RunReport& report) {
   const Showcase& showcase = report.showcase;
   HtmlReport page(report.name, showcase.summary);
-  page.AddMetrics(OrderedMetrics(report));
+  std::vector<ShownMetric> metrics = OrderedMetrics(report);
+  const size_t cards = MoveForemostFirst(report, metrics);
+  page.AddMetrics(absl::MakeConstSpan(metrics).first(cards));
   if (!showcase.plots.empty()) page.AddPlots("Result", showcase.plots);
   if (!showcase.samples.rows.empty()) page.AddSamples(showcase.samples);
   if (!showcase.explanations.empty()) {
@@ -156,6 +180,14 @@ std::string RunReportHtml(const RunReport& report) {
   }
   const std::vector<Plot> curves = TrainingCurves(report);
   if (!curves.empty()) page.AddPlots("Training", curves);
+  Table numbers;
+  numbers.header = {"metric", "value", "", ""};
+  for (const ShownMetric& metric :
+       absl::MakeConstSpan(metrics).subspan(cards)) {
+    numbers.rows.push_back(
+        {metric.name, FormatMetric(metric.value), metric.note, metric.meaning});
+  }
+  if (!numbers.rows.empty()) page.AddTable("Further numbers", numbers);
   page.AddConfig("Config", report.resolved_config);
   return page.Build();
 }

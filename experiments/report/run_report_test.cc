@@ -1,7 +1,10 @@
 #include "experiments/report/run_report.h"
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -10,6 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 RunReport SampleReport() {
   RunReport report;
@@ -103,6 +108,30 @@ TEST(RunReportHtmlTest, ReadsWhatIsDeclaredOfEachMetric) {
   EXPECT_THAT(page, HasSubstr("share of outputs that are right"));
   EXPECT_THAT(page, HasSubstr("\"y\":\"nats per token\",\"log\":true"));
   EXPECT_THAT(page, HasSubstr("<th>source</th>"));
+}
+
+TEST(RunReportHtml, TheFirstScreenHasSixNumbers) {
+  RunReport report;
+  report.name = "many";
+  report.baseline_name = "base";
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = absl::StrCat("m", 8 - i);
+    report.metric_infos.push_back({name, "", absl::StrCat("of ", name)});
+    report.metrics[absl::StrCat("dev/", name)] = i;
+    report.metrics[absl::StrCat("test/", name)] = i;
+    report.baseline_metrics[absl::StrCat("test/", name)] = 100 + i;
+  }
+  const std::string page = RunReportHtml(report);
+  const std::vector<std::string> parts = absl::StrSplit(page, "<dt>");
+  ASSERT_THAT(parts, SizeIs(7));
+  // As declared, not by name.
+  EXPECT_THAT(parts[1], StartsWith("test/m8<"));
+  EXPECT_THAT(parts[1], HasSubstr("base: 100"));
+  EXPECT_THAT(parts[6], StartsWith("test/m3<"));
+  EXPECT_THAT(parts[6], HasSubstr("Further numbers"));
+  EXPECT_THAT(parts[6], HasSubstr("test/m2<"));
+  EXPECT_THAT(parts[6], HasSubstr("base: 107"));
+  EXPECT_THAT(parts[6], HasSubstr("dev/m8<"));
 }
 
 }  // namespace

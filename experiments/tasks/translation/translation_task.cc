@@ -159,15 +159,8 @@ void TranslationTask::ValidateData(ConfigProblems& problems) const {
 }
 
 std::vector<MetricInfo> TranslationTask::Metrics() {
+  // The first ones are on the first screen of a report.
   std::vector<MetricInfo> metrics = {
-      {"loss", "nats per token", "cross-entropy", Better::kLower,
-       /*logarithmic=*/true},
-      {"perplexity", "words",
-       "how many the model hesitates between, on average", Better::kLower,
-       /*logarithmic=*/true},
-      {"token_accuracy", "",
-       "share of tokens predicted right when given the true tokens before",
-       Better::kHigher},
       {"exact_match", "", "share of sentences translated word for word",
        Better::kHigher},
       {"bleu", "0 to 100", "overlap of word sequences with the reference",
@@ -177,6 +170,14 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
       {"alignment_error_rate", "",
        "share of gold word links that attention misses or adds",
        Better::kLower},
+      {"loss", "nats per token", "cross-entropy", Better::kLower,
+       /*logarithmic=*/true},
+      {"perplexity", "words",
+       "how many the model hesitates between, on average", Better::kLower,
+       /*logarithmic=*/true},
+      {"token_accuracy", "",
+       "share of tokens predicted right when given the true tokens before",
+       Better::kHigher},
       {"d2l_bleu_k2", "0 to 1",
        "overlap of words and word pairs as Dive into Deep Learning counts it",
        Better::kHigher}};
