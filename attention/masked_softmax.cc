@@ -238,7 +238,6 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
   } else {
     SoftmaxRows(scores, reader, weights.data(), kPlainScores, normalize);
   }
-  if (!needs_grad) return weights;
   tape->Record("MaskedSoftmax", weights, [=] {
     auto d = scores.grad_ref();
     const bool accumulate = d && d.Begin();
@@ -318,7 +317,6 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
                             width));
     });
   }
-  if (!needs_grad) return {weights, context};
   Tape<T>* const tape_pointer = &tape;
   tape.RecordOutputs("MaskedSoftmaxContext", {weights, context}, [=] {
     const T* d_weights = weights.grad_data();

@@ -23,6 +23,7 @@ namespace {
 using ::testing::DoubleNear;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -356,6 +357,24 @@ TEST(MaskedSoftmaxTest, PaddingChangesNoBitOfARow) {
       ASSERT_EQ(alone.data()[i], cut.data()[i]) << size << ", " << i;
     }
   }
+}
+
+// Without gradients, too, as in a translation. What is hidden may be NaN.
+TEST(MaskedSoftmaxTest, CheckedModeNamesAFaultWithoutGradients) {
+  constexpr int32_t kOne[] = {1};
+  Tape<double> tape;
+  tape.set_checked(true);
+  const Var<double> scores = tape.Constant({1, 1, 1, 2}, {0, NAN});
+  const Var<double> values = tape.Constant({1, 1, 2, 2}, {1, 2, 3, 4});
+  MaskedSoftmax(scores, {.key_lengths = kOne});
+  MaskedSoftmaxContext(scores, {.key_lengths = kOne}, values);
+  EXPECT_EQ(tape.fault(), "");
+  MaskedSoftmax(scores, {});
+  EXPECT_THAT(tape.fault(), HasSubstr("NaN in the value of MaskedSoftmax ("));
+  tape.clear_fault();
+  MaskedSoftmaxContext(scores, {}, values);
+  EXPECT_THAT(tape.fault(),
+              HasSubstr("NaN in the value of MaskedSoftmaxContext"));
 }
 
 TEST(MaskedSoftmaxDeathTest, RefusesShapesThatDoNotFit) {

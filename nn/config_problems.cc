@@ -9,15 +9,22 @@
 namespace regard {
 namespace {
 
-// The shortest text that reads back as `value`, taken as a float if it is one:
-// 0.3 of a float field prints as 0.3.
+// Whole numbers by their digits, others by the shortest text that reads back as
+// `value`, taken as a float if it is one: 0.3 of a float field prints as 0.3.
 std::string Shortest(double value) {
+  constexpr double kLargestWhole = 1e15;
   char text[32];
+  char* const end = text + sizeof(text);
   const float narrow = static_cast<float>(value);
-  const std::to_chars_result end =
-      narrow == value ? std::to_chars(text, text + sizeof(text), narrow)
-                      : std::to_chars(text, text + sizeof(text), value);
-  return std::string(text, end.ptr);
+  std::to_chars_result result;
+  if (std::trunc(value) == value && std::abs(value) <= kLargestWhole) {
+    result = std::to_chars(text, end, value, std::chars_format::fixed);
+  } else if (narrow == value) {
+    result = std::to_chars(text, end, narrow);
+  } else {
+    result = std::to_chars(text, end, value);
+  }
+  return std::string(text, result.ptr);
 }
 
 }  // namespace

@@ -72,10 +72,15 @@ TEST(ConfigProblemsTest, ValuesPrintAsTheyWereWritten) {
   ConfigProblems problems;
   problems.RequireInRange("rate", 0.3f, 0, 0.1);
   problems.RequireInRange("rate", 1.0000000001, 0, 1);
+  problems.RequireInRange("points", 1000001, 2, 1000000);
+  problems.RequireInRange("decay", 1e30, 1e-30, 123456789.5);
   EXPECT_THAT(
       problems.problems(),
-      ElementsAre(ProblemIs("rate", "must be in [0, 0.1], got 0.3"),
-                  ProblemIs("rate", "must be in [0, 1], got 1.0000000001")));
+      ElementsAre(
+          ProblemIs("rate", "must be in [0, 0.1], got 0.3"),
+          ProblemIs("rate", "must be in [0, 1], got 1.0000000001"),
+          ProblemIs("points", "must be in [2, 1000000], got 1000001"),
+          ProblemIs("decay", "must be in [1e-30, 123456789.5], got 1e+30")));
 }
 
 TEST(ConfigProblemsTest, PositiveIsAboveZeroAndFinite) {

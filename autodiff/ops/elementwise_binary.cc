@@ -11,9 +11,10 @@ namespace regard {
 namespace {
 
 // A rule gives the value y of (a, b) and, for the gradient g of y, those of a
-// and b.
+// and b. With kKeepsInfinity, infinities that are legal in a or b are so in y.
 struct AddRule {
   static constexpr const char* kName = "Add";
+  static constexpr bool kKeepsInfinity = true;
   template <typename T>
   static T Value(T a, T b) {
     return a + b;
@@ -30,6 +31,7 @@ struct AddRule {
 
 struct SubtractRule {
   static constexpr const char* kName = "Subtract";
+  static constexpr bool kKeepsInfinity = true;
   template <typename T>
   static T Value(T a, T b) {
     return a - b;
@@ -46,6 +48,7 @@ struct SubtractRule {
 
 struct MultiplyRule {
   static constexpr const char* kName = "Multiply";
+  static constexpr bool kKeepsInfinity = false;
   template <typename T>
   static T Value(T a, T b) {
     return a * b;
@@ -62,6 +65,7 @@ struct MultiplyRule {
 
 struct DivideRule {
   static constexpr const char* kName = "Divide";
+  static constexpr bool kKeepsInfinity = false;
   template <typename T>
   static T Value(T a, T b) {
     return a / b;
@@ -77,9 +81,18 @@ struct DivideRule {
 };
 
 template <typename Rule, typename T>
+void SetLegalInfinity(Var<T> a, Var<T> b, Var<T> y) {
+  if constexpr (Rule::kKeepsInfinity) {
+    y.node()->infinity_is_legal =
+        a.node()->infinity_is_legal || b.node()->infinity_is_legal;
+  }
+}
+
+template <typename Rule, typename T>
 Var<T> SameShape(Var<T> a, Var<T> b) {
   Tape<T>& tape = a.tape();
   Var<T> y = tape.NewLike(a, a.needs_grad() || b.needs_grad());
+  SetLegalInfinity<Rule>(a, b, y);
   const T* a_data = a.data();
   const T* b_data = b.data();
   T* __restrict y_data = y.data();
@@ -171,6 +184,7 @@ Var<T> Broadcast(Var<T> a, Var<T> b) {
   Tape<T>& tape = a.tape();
   Var<T> y = tape.New(BroadcastShape(Rule::kName, a.shape(), b.shape()),
                       a.needs_grad() || b.needs_grad());
+  SetLegalInfinity<Rule>(a, b, y);
   const BroadcastLoop<2> loop(Rule::kName, y.shape(), {a.shape(), b.shape()});
   const int64_t inner = loop.inner();
   {

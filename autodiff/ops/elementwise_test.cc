@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
+using ::testing::HasSubstr;
 
 // Far enough from 0 to divide by.
 CheckedInput Positive(const Shape& shape) { return {shape, 0.5, 2}; }
@@ -186,6 +187,24 @@ TEST_F(ElementwiseValueTest, SoftplusIsPreciseAtBothEnds) {
   Tape<float> tape;
   EXPECT_THAT(Softplus(tape.Input({}, {-20.f})).item() / std::exp(-20.f),
               FloatNear(1, 1e-6));
+}
+
+// A score of -inf is legal, and so is its sum with anything finite.
+TEST(ElementwiseTest, SumsKeepLegalInfinities) {
+  Tape<double> tape;
+  tape.set_checked(true);
+  const Var<double> score = tape.Input({2}, {1, -INFINITY});
+  score.node()->infinity_is_legal = true;
+  const Var<double> bias = tape.Input({2}, {3, 4});
+  const Var<double> table = tape.Input({3, 1}, {5, 6, 7});
+  const Var<double> sum = 1 - ((score + bias) - table + 2);
+  EXPECT_EQ(tape.fault(), "");
+  EXPECT_EQ(sum.data()[1], INFINITY);
+  Subtract(score, score);
+  EXPECT_THAT(tape.fault(), HasSubstr("NaN in the value of Subtract"));
+  tape.clear_fault();
+  Multiply(score, bias);
+  EXPECT_THAT(tape.fault(), HasSubstr("Inf in the value of Multiply"));
 }
 
 TEST(ElementwiseDeathTest, ShapesThatDoNotBroadcast) {

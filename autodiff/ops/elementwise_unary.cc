@@ -25,10 +25,13 @@ void RecordUnary(const char* name, Var<T> x, Var<T> y, G grad) {
   });
 }
 
-// y = value(x), element by element.
+// y = value(x), element by element. `keeps_infinity`: infinities that are legal
+// in x are legal in y.
 template <typename T, typename F, typename G>
-Var<T> Unary(const char* name, Var<T> x, F value, G grad) {
+Var<T> Unary(const char* name, Var<T> x, F value, G grad,
+             bool keeps_infinity = false) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
+  y.node()->infinity_is_legal = keeps_infinity && x.node()->infinity_is_legal;
   const T* x_data = x.data();
   T* __restrict y_data = y.data();
   const int64_t size = x.size();
@@ -65,7 +68,7 @@ template <typename T>
 Var<T> operator+(Var<T> x, std::type_identity_t<T> number) {
   return Unary(
       "Add", x, [=](T x) { return x + number; },
-      [](T g, T /*x*/, T /*y*/) { return g; });
+      [](T g, T /*x*/, T /*y*/) { return g; }, /*keeps_infinity=*/true);
 }
 
 template <typename T>
@@ -96,7 +99,7 @@ template <typename T>
 Var<T> operator-(std::type_identity_t<T> number, Var<T> x) {
   return Unary(
       "Subtract", x, [=](T x) { return number - x; },
-      [](T g, T /*x*/, T /*y*/) { return -g; });
+      [](T g, T /*x*/, T /*y*/) { return -g; }, /*keeps_infinity=*/true);
 }
 
 template <typename T>
