@@ -36,7 +36,8 @@ void FillRow(std::array<uint32_t, 3> counter, uint64_t key, uint32_t threshold,
 }  // namespace
 
 template <typename T>
-Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site) {
+Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
+               int64_t first_row) {
   REGARD_CHECK(rate >= 0 && rate < 1) << "dropout rate " << rate;
   Tape<T>& tape = x.tape();
   if (!tape.training() || rate == 0 || x.size() == 0) return x;
@@ -68,9 +69,10 @@ Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site) {
       if (rank > 4) key = Hash(static_cast<uint64_t>(index / inner), key);
       if (rank > 3) key = Hash(static_cast<uint64_t>(index % inner), key);
       for (int64_t row = 0; row < rows; ++row, row_keep += cols) {
-        FillRow({static_cast<uint32_t>(random.step),
-                 static_cast<uint32_t>(example), static_cast<uint32_t>(row)},
-                key, threshold, cols, row_keep);
+        FillRow(
+            {static_cast<uint32_t>(random.step), static_cast<uint32_t>(example),
+             static_cast<uint32_t>(first_row + row)},
+            key, threshold, cols, row_keep);
       }
     }
   }
@@ -91,7 +93,7 @@ Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site) {
   return y;
 }
 
-template Var<float> Dropout(Var<float>, float, const char*);
-template Var<double> Dropout(Var<double>, double, const char*);
+template Var<float> Dropout(Var<float>, float, const char*, int64_t);
+template Var<double> Dropout(Var<double>, double, const char*, int64_t);
 
 }  // namespace regard

@@ -2,6 +2,7 @@
 #ifndef AUTODIFF_OPS_DROPOUT_H_
 #define AUTODIFF_OPS_DROPOUT_H_
 
+#include <cstdint>
 #include <type_traits>
 
 #include "autodiff/tape.h"
@@ -19,10 +20,14 @@ namespace regard {
 // mask of a smaller array is the corner of that of a larger one. Attention
 // weights [batch, heads, queries, keys] are an example.
 //
+// Axis -2 of x may be a part of a longer one that begins at `first_row`: the
+// mask is that part of the mask of the whole.
+//
 // Two calls in one scope need different sites. Steps and example numbers count
 // modulo 2^32.
 template <typename T>
-Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site);
+Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
+               int64_t first_row = 0);
 
 }  // namespace regard
 

@@ -83,6 +83,19 @@ TEST_F(DropoutMaskTest, IsPhiloxOfStepExampleRowAndColumn) {
   }
 }
 
+TEST_F(DropoutMaskTest, OfAPartIsThePartOfTheMaskOfTheWhole) {
+  const std::vector<float> whole = Mask({2, 5, 33});
+  const Var<float> part =
+      Dropout(tape_.Full({2, 2, 33}, 1), 0.5, "site", /*first_row=*/3);
+  for (int64_t example = 0; example < 2; ++example) {
+    for (int64_t i = 0; i < 2 * 33; ++i) {
+      EXPECT_EQ(part.data()[example * 2 * 33 + i],
+                whole[(example * 5 + 3) * 33 + i])
+          << "example " << example << ", element " << i;
+    }
+  }
+}
+
 TEST_F(DropoutMaskTest, FollowsTheExampleIntoAnotherShard) {
   const std::vector<int64_t> all = {7, 8, 9};
   tape_.set_random({.seed = 3, .step = 5, .examples = all});

@@ -15,20 +15,21 @@ Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
                  std::type_identity_t<T> epsilon) {
   const int64_t rows = x.rows();
   const int64_t cols = x.cols();
+  const bool biased = bias.has_value();
   REGARD_CHECK(x.shape().rank() >= 1 && gain.shape() == Shape({cols}) &&
-               bias.shape() == Shape({cols}))
+               (!biased || bias.shape() == Shape({cols})))
       << "LayerNorm of " << x.shape() << " with gain " << gain.shape()
-      << " and bias " << bias.shape();
+      << " and bias " << (biased ? bias.shape() : Shape({cols}));
   Tape<T>& tape = x.tape();
-  Var<T> y = tape.New(x.shape(),
-                      x.needs_grad() || gain.needs_grad() || bias.needs_grad());
+  Var<T> y = tape.New(x.shape(), x.needs_grad() || gain.needs_grad() ||
+                                     (biased && bias.needs_grad()));
   // Of each row, kept for the gradient.
   T* const means = tape.arena().template New<T>(rows);
   T* const inverse_deviations = tape.arena().template New<T>(rows);
   for (int64_t i = 0; i < rows; ++i) {
     const T* x_row = x.data() + i * cols;
     const T* gain_row = gain.data();
-    const T* bias_row = bias.data();
+    const T* bias_row = biased ? bias.data() : nullptr;
     T* __restrict y_row = y.data() + i * cols;
     const T mean = SumRow(x_row, cols) / static_cast<T>(cols);
     const T variance = SumEach<T>(cols,
@@ -38,8 +39,13 @@ Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
                                   }) /
                        static_cast<T>(cols);
     const T scale = T(1) / std::sqrt(variance + epsilon);
-    for (int64_t j = 0; j < cols; ++j) {
-      y_row[j] = (x_row[j] - mean) * scale * gain_row[j] + bias_row[j];
+    const auto scaled = [=](int64_t j) {
+      return (x_row[j] - mean) * scale * gain_row[j];
+    };
+    if (biased) {
+      for (int64_t j = 0; j < cols; ++j) y_row[j] = scaled(j) + bias_row[j];
+    } else {
+      for (int64_t j = 0; j < cols; ++j) y_row[j] = scaled(j);
     }
     means[i] = mean;
     inverse_deviations[i] = scale;
@@ -84,6 +90,7 @@ Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
         }
       }
     }
+    if (!biased) return;
     if (auto d = bias.grad_ref()) {
       T* __restrict d_bias = d.BeginPartial();
       for (int64_t i = 0; i < rows; ++i) {

@@ -9,7 +9,8 @@
 namespace regard {
 
 // (x - mean) / sqrt(variance + epsilon) * gain + bias, over the last axis of
-// x [.., cols], gain and bias [cols]; the variance is divided by cols.
+// x [.., cols], gain and bias [cols]; the variance is divided by cols. An empty
+// bias is 0.
 // Ba, Kiros and Hinton, "Layer normalization", 2016.
 template <typename T>
 Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,

@@ -26,6 +26,9 @@ std::vector<GradientCase> Cases() {
     cases.push_back(MakeCase(
         "LayerNorm", shape.ToString(), {{shape}, {row}, {row}},
         [](auto&, auto in) { return LayerNorm(in[0], in[1], in[2], 0.1); }));
+    cases.push_back(MakeCase(
+        "LayerNorm", "without bias: " + shape.ToString(), {{shape}, {row}},
+        [](auto&, auto in) { return LayerNorm(in[0], in[1], {}, 0.1); }));
   }
   return cases;
 }
@@ -55,6 +58,7 @@ TEST(LayerNormTest, HasMeanZeroAndVarianceOneBeforeGainAndBias) {
   Var<double> gain = tape.Input({2}, {3, 2});
   Var<double> bias = tape.Input({2}, {10, 20});
   EXPECT_THAT(LayerNorm(x, gain, bias, 0).span(), ElementsAre(7, 22));
+  EXPECT_THAT(LayerNorm(x, gain, {}, 0).span(), ElementsAre(-3, 2));
   const double scale = 1 / std::sqrt(5.);
   EXPECT_THAT(LayerNorm(x, gain, bias, 1).span(),
               ElementsAre(DoubleNear(10 - 6 * scale, 1e-14),

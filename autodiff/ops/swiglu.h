@@ -1,0 +1,16 @@
+// The gated activation of feed-forward layers.
+#ifndef AUTODIFF_OPS_SWIGLU_H_
+#define AUTODIFF_OPS_SWIGLU_H_
+
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// gate * sigmoid(gate) * x, element by element; both have one shape.
+// Shazeer, "GLU variants improve Transformer", 2020.
+template <typename T>
+Var<T> SwiGlu(Var<T> gate, Var<T> x);
+
+}  // namespace regard
+
+#endif  // AUTODIFF_OPS_SWIGLU_H_
