@@ -3,19 +3,22 @@
 #include <cstdint>
 
 #include "autodiff/ops/gather.h"
-#include "nn/initializers.h"
 
 namespace regard {
 
 template <typename T>
 EmbeddingLayer<T>::EmbeddingLayer(const ParameterScope<T>& scope,
                                   int64_t vocabulary, int64_t width,
-                                  Initialization initialization)
-    : weight_(scope.Add("weight", {vocabulary, width},
-                        initialization == XAVIER_UNIFORM
-                            ? XavierUniform(vocabulary, width)
-                            : EmbeddingDefault(),
+                                  const Initializer& initializer)
+    : weight_(scope.Add("weight", {vocabulary, width}, initializer,
                         {.sparse_gradient = true})) {}
+
+template <typename T>
+EmbeddingLayer<T>::EmbeddingLayer(const ParameterScope<T>& scope,
+                                  Parameter<T> shared)
+    : weight_(shared) {
+  scope.Alias("weight", shared);
+}
 
 template <typename T>
 Var<T> EmbeddingLayer<T>::operator()(Forward<T>& forward,

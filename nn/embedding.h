@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/initialization.pb.h"
+#include "nn/initializers.h"
 #include "nn/parameters.h"
 
 namespace regard {
@@ -16,7 +16,10 @@ template <typename T>
 class EmbeddingLayer {
  public:
   EmbeddingLayer(const ParameterScope<T>& scope, int64_t vocabulary,
-                 int64_t width, Initialization initialization = PYTORCH);
+                 int64_t width,
+                 const Initializer& initializer = EmbeddingDefault());
+  // Shares the weight of another: "weight" is its second name.
+  EmbeddingLayer(const ParameterScope<T>& scope, Parameter<T> shared);
 
   // ids, as many as `leading` has elements, each 0 .. vocabulary - 1
   // -> [leading.., width]. `ids` need not outlive the call.

@@ -26,6 +26,19 @@ Initializer Normal(double standard_deviation) {
   };
 }
 
+Initializer TruncatedNormal(double standard_deviation) {
+  return [standard_deviation](const RandomStream& stream, int64_t index) {
+    // Draws of one element are 2^40 apart, beyond the size of any parameter.
+    double draw = 0;
+    uint64_t at = static_cast<uint64_t>(index);
+    do {
+      draw = stream.NormalAt(at);
+      at += uint64_t{1} << 40;
+    } while (std::abs(draw) > 2);
+    return standard_deviation * draw;
+  };
+}
+
 Initializer XavierUniform(int64_t fan_out, int64_t fan_in) {
   REGARD_CHECK_GT(fan_out + fan_in, 0);
   return Uniform(std::sqrt(6.0 / static_cast<double>(fan_out + fan_in)));

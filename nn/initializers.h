@@ -25,6 +25,9 @@ Initializer Uniform(double bound);
 // N(0, standard_deviation^2).
 Initializer Normal(double standard_deviation);
 
+// The same, drawn again until it is within two standard deviations.
+Initializer TruncatedNormal(double standard_deviation);
+
 // Glorot & Bengio 2010: bound sqrt(6 / (fan_out + fan_in)). Stacked matrices,
 // such as the gates of a GRU [3 width, input], count as one: fan_out 3 width.
 Initializer XavierUniform(int64_t fan_out, int64_t fan_in);

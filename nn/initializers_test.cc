@@ -52,6 +52,18 @@ TEST(InitializersTest, NormalHasItsStandardDeviation) {
   EXPECT_NEAR(std::sqrt(MeanSquare(Draw(Normal(0.01), 10000))), 0.01, 3e-4);
 }
 
+// Of a normal distribution cut at two deviations, the variance is .7737.
+TEST(InitializersTest, TruncatedNormalStaysWithinTwoDeviations) {
+  const std::vector<double> values = Draw(TruncatedNormal(0.1), 10000);
+  const auto [least, greatest] =
+      std::minmax_element(values.begin(), values.end());
+  EXPECT_LE(*greatest, 0.2);
+  EXPECT_GT(*greatest, 0.19);
+  EXPECT_GE(*least, -0.2);
+  EXPECT_LT(*least, -0.19);
+  EXPECT_NEAR(MeanSquare(values), 0.007737, 3e-4);
+}
+
 TEST(InitializersTest, ConstantsAreConstant) {
   EXPECT_EQ(Draw(Zeros(), 2), std::vector<double>({0, 0}));
   EXPECT_EQ(Draw(Constant(1.5), 2), std::vector<double>({1.5, 1.5}));

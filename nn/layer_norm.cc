@@ -9,15 +9,19 @@ namespace regard {
 
 template <typename T>
 LayerNormLayer<T>::LayerNormLayer(const ParameterScope<T>& scope, int64_t width,
-                                  double epsilon)
+                                  double epsilon, bool bias)
     : weight_(
           scope.Add("weight", {width}, Constant(1), {.weight_decay = false})),
-      bias_(scope.Add("bias", {width}, Zeros(), {.weight_decay = false})),
-      epsilon_(epsilon) {}
+      epsilon_(epsilon) {
+  if (bias) {
+    bias_ = scope.Add("bias", {width}, Zeros(), {.weight_decay = false});
+  }
+}
 
 template <typename T>
 Var<T> LayerNormLayer<T>::operator()(Forward<T>& forward, Var<T> x) const {
-  return LayerNorm(x, forward[weight_], forward[bias_],
+  return LayerNorm(x, forward[weight_],
+                   bias_.has_value() ? forward[bias_] : Var<T>(),
                    static_cast<T>(epsilon_));
 }
 

@@ -19,6 +19,7 @@
 #include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
+#include "nn/rms_norm.h"
 #include "nn/worker_pool.h"
 
 namespace regard {
@@ -56,10 +57,40 @@ TEST(EmbeddingTest, CountsItsParameters) {
   EXPECT_EQ(store.num_elements(), 9 * 4);
 }
 
-TEST(LayerNormLayerTest, CountsItsParametersAndSparesThemDecay) {
+TEST(LinearLayerTest, StartsFromANormalDistributionAndZeroBiases) {
+  ParameterStore<double> store;
+  const LinearLayer<double> normal(
+      store.Root().Sub("normal"), 100, 50,
+      {.initialization = NORMAL, .standard_deviation = 0.5, .zero_bias = true});
+  const LinearLayer<double> cut(store.Root().Sub("cut"), 100, 50,
+                                {.initialization = TRUNCATED_NORMAL});
+  store.Finalize(0);
+  double sum = 0;
+  for (const double w : store.value(normal.weight())) sum += w * w;
+  EXPECT_NEAR(std::sqrt(sum / 5000), 0.5, 0.02);
+  EXPECT_THAT(store.value(normal.bias()), Each(0));
+  for (const double w : store.value(cut.weight())) {
+    EXPECT_LE(std::abs(w), 0.04);
+  }
+}
+
+TEST(EmbeddingTest, SharesTheWeightOfAnother) {
   ParameterStore<float> store;
-  const LayerNormLayer<float> layer(store.Root(), 6);
+  const EmbeddingLayer<float> first(store.Root().Sub("first"), 9, 4);
+  const EmbeddingLayer<float> second(store.Root().Sub("second"),
+                                     first.weight());
+  EXPECT_EQ(store.num_elements(), 9 * 4);
+  EXPECT_EQ(*store.FindByName("second.weight"), first.weight());
+}
+
+TEST(NormLayerTest, CountTheirParametersAndSpareThemDecay) {
+  ParameterStore<float> store;
+  const LayerNormLayer<float> layer(store.Root().Sub("a"), 6);
   EXPECT_EQ(store.num_elements(), 6 + 6);
+  const LayerNormLayer<float> unbiased(store.Root().Sub("b"), 6, 1e-5,
+                                       /*bias=*/false);
+  const RmsNormLayer<float> rms(store.Root().Sub("c"), 6);
+  EXPECT_EQ(store.num_elements(), 6 + 6 + 6 + 6);
   for (const ParameterInfo& info : store.parameters()) {
     EXPECT_FALSE(info.options.weight_decay) << info.name;
   }

@@ -7,15 +7,32 @@
 
 namespace regard {
 
+namespace {
+
+Initializer WeightInitializer(int64_t inputs, int64_t outputs,
+                              const LinearOptions& options) {
+  switch (options.initialization) {
+    case XAVIER_UNIFORM:
+      return XavierUniform(outputs, inputs);
+    case NORMAL:
+      return Normal(options.standard_deviation);
+    case TRUNCATED_NORMAL:
+      return TruncatedNormal(options.standard_deviation);
+    default:
+      return LinearDefault(inputs);
+  }
+}
+
+}  // namespace
+
 template <typename T>
 LinearLayer<T>::LinearLayer(const ParameterScope<T>& scope, int64_t inputs,
                             int64_t outputs, const LinearOptions& options) {
-  const Initializer plain = LinearDefault(inputs);
   weight_ = scope.Add("weight", {outputs, inputs},
-                      options.initialization == XAVIER_UNIFORM
-                          ? XavierUniform(outputs, inputs)
-                          : plain);
-  if (options.bias) bias_ = scope.Add("bias", {outputs}, plain);
+                      WeightInitializer(inputs, outputs, options));
+  if (!options.bias) return;
+  bias_ = scope.Add("bias", {outputs},
+                    options.zero_bias ? Zeros() : LinearDefault(inputs));
 }
 
 template <typename T>

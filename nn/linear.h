@@ -15,6 +15,10 @@ namespace regard {
 struct LinearOptions {
   bool bias = true;
   Initialization initialization = PYTORCH;
+  // Of NORMAL and TRUNCATED_NORMAL.
+  double standard_deviation = 0.02;
+  // Whether biases start at 0 instead of PyTorch's default.
+  bool zero_bias = false;
 };
 
 template <typename T>

@@ -25,7 +25,8 @@ void Validate(const RecurrentConfig& config, ConfigProblems& problems) {
   if (config.has_reset_gate() && config.cell() == RecurrentConfig::LSTM) {
     problems.Add("reset_gate", "an LSTM has none");
   }
-  if (config.initialization() == INITIALIZATION_UNSPECIFIED) {
+  if (config.initialization() != PYTORCH &&
+      config.initialization() != XAVIER_UNIFORM) {
     problems.Add("initialization", "must be PYTORCH or XAVIER_UNIFORM");
   }
   problems.RequirePositive("width", config.width());
