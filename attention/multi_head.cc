@@ -3,7 +3,6 @@
 #include "absl/strings/str_cat.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/shape_ops.h"
-#include "nn/initialization.pb.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -25,8 +24,9 @@ int64_t OutputWidth(const MultiHead& config, const MultiHeadWidths& widths) {
   return config.output_width() > 0 ? config.output_width() : widths.query;
 }
 
-LinearOptions Projection(const MultiHead& config) {
-  return {.bias = config.bias(), .initialization = XAVIER_UNIFORM};
+LinearOptions Projection(LinearOptions options, bool bias) {
+  options.bias = bias;
+  return options;
 }
 
 }  // namespace
@@ -84,21 +84,24 @@ void ValidateMultiHead(const ScorerRegistry& scorers, const MultiHead& config,
 }
 
 template <typename T>
-MultiHeadAttention<T>::MultiHeadAttention(const ScorerRegistry& scorers,
-                                          const MultiHead& config,
-                                          const ParameterScope<T>& scope,
-                                          const MultiHeadWidths& widths)
+MultiHeadAttention<T>::MultiHeadAttention(
+    const ScorerRegistry& scorers, const MultiHead& config,
+    const ParameterScope<T>& scope, const MultiHeadWidths& widths,
+    const MultiHeadInitialization& initialization)
     : heads_(config.heads()),
       key_heads_(HeadWidths(config, widths).key_heads),
       head_width_(HeadWidths(config, widths).query),
       query_(scope.Sub("query"), widths.query, heads_ * head_width_,
-             Projection(config)),
+             Projection(initialization.inputs, config.bias())),
       key_(scope.Sub("key"), widths.key, key_heads_ * head_width_,
-           Projection(config)),
+           Projection(initialization.inputs, config.bias())),
       value_(scope.Sub("value"), widths.value, key_heads_ * head_width_,
-             Projection(config)),
+             Projection(initialization.inputs, config.bias())),
       output_(scope.Sub("output"), heads_ * head_width_,
-              OutputWidth(config, widths), Projection(config)),
+              OutputWidth(config, widths),
+              Projection(initialization.output, config.has_output_bias()
+                                                    ? config.output_bias()
+                                                    : config.bias())),
       attender_(scorers, config.attention(), scope.Sub("score"),
                 HeadWidths(config, widths)) {}
 

@@ -17,6 +17,7 @@
 #include "autodiff/tape.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
+#include "nn/initialization.pb.h"
 #include "nn/linear.h"
 #include "nn/parameters.h"
 
@@ -46,6 +47,13 @@ struct PreparedSource {
   // groups, [batch, heads, ..].
   Var<T> keys;
   Var<T> values;  // [batch, key heads, keys, head width]
+};
+
+// First values of the projections. Whether there are biases, the config says.
+struct MultiHeadInitialization {
+  LinearOptions inputs = {.initialization =
+                              XAVIER_UNIFORM};  // query, key, value
+  LinearOptions output = {.initialization = XAVIER_UNIFORM};
 };
 
 template <typename T>
@@ -78,7 +86,8 @@ class MultiHeadAttention {
   // `config` has passed ValidateMultiHead().
   MultiHeadAttention(const ScorerRegistry& scorers, const MultiHead& config,
                      const ParameterScope<T>& scope,
-                     const MultiHeadWidths& widths);
+                     const MultiHeadWidths& widths,
+                     const MultiHeadInitialization& initialization = {});
 
   // keys [batch, keys, key width], values [batch, keys, value width]; the first
   // is at key_position. Row-wise: sources prepared in parts may be joined along

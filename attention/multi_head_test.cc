@@ -241,6 +241,13 @@ TEST(MultiHeadTest, WidthsOfHeadsAndOutputAreIndependentOfTheQueries) {
             Shape({1, 2, 4}));
 }
 
+TEST(MultiHeadTest, TheOutputMayAloneHaveABias) {
+  const Model<float> model(
+      "heads: 2 bias: false output_bias: true attention { dot {} }", {4, 4, 4});
+  EXPECT_EQ(model.store.num_elements(), 4 * 4 * 4 + 4);
+  EXPECT_TRUE(model.store.FindByName("output.bias").has_value());
+}
+
 // Fewer key heads are as many with equal parameters, on all paths and for a
 // score that knows no groups.
 TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {

@@ -1,0 +1,90 @@
+#include "attention/transformer/feed_forward.h"
+
+#include <algorithm>
+
+#include "absl/types/span.h"
+#include "attention/transformer/initialization.h"
+#include "autodiff/ops/dropout.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/shape_ops.h"
+#include "autodiff/ops/swiglu.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+FeedForward<T>::FeedForward(const FeedForwardConfig& config,
+                            const TransformerInitialization& initialization,
+                            int64_t width, int64_t branches,
+                            const ParameterScope<T>& scope)
+    : config_(config),
+      input_(scope.Sub("input"), width, config.hidden(),
+             LinearInitialization(initialization, config.bias())),
+      output_(scope.Sub("output"), config.hidden(), width,
+              BranchInitialization(initialization, config.bias(), branches)) {
+  if (config.activation() == FeedForwardConfig::SWIGLU) {
+    gate_.emplace(scope.Sub("gate"), width, config.hidden(),
+                  LinearInitialization(initialization, config.bias()));
+  }
+}
+
+template <typename T>
+Var<T> FeedForward<T>::Compute(Forward<T>& forward, Var<T> x,
+                               int64_t first) const {
+  Var<T> hidden = input_(forward, x);
+  switch (config_.activation()) {
+    case FeedForwardConfig::GELU:
+      hidden = Gelu(hidden);
+      break;
+    case FeedForwardConfig::GELU_TANH:
+      hidden = GeluTanh(hidden);
+      break;
+    case FeedForwardConfig::SWIGLU:
+      hidden = SwiGlu((*gate_)(forward, x), hidden);
+      break;
+    default:
+      hidden = Relu(hidden);
+  }
+  return output_(forward, Dropout(hidden, static_cast<T>(config_.dropout()),
+                                  "activation", first));
+}
+
+template <typename T>
+Var<T> FeedForward<T>::operator()(Forward<T>& forward, Var<T> x) const {
+  REGARD_CHECK_EQ(x.shape().rank(), 3) << "feed-forward of " << x.shape();
+  const int64_t time = x.dim(1);
+  const int64_t chunk = config_.chunk();
+  if (chunk == 0 || time <= chunk) return Compute(forward, x, 0);
+  Tape<T>& tape = forward.tape();
+  const int64_t count = (time + chunk - 1) / chunk;
+  const auto length = [&](int64_t i) {
+    return std::min(chunk, time - i * chunk);
+  };
+  if (x.needs_grad() || tape.recording()) {
+    auto* const parts = tape.arena().template New<Var<T>>(count);
+    for (int64_t i = 0; i < count; ++i) {
+      parts[i] = Compute(forward, Slice(x, 1, i * chunk, length(i)), i * chunk);
+    }
+    return Concat(absl::MakeConstSpan(parts, static_cast<size_t>(count)),
+                  /*axis=*/1);
+  }
+  const Var<T> y = tape.Constant(x.shape());
+  const int64_t row = x.dim(2);
+  for (int64_t i = 0; i < count; ++i) {
+    const typename Tape<T>::Mark mark = tape.Save();
+    const Var<T> part =
+        Compute(forward, Slice(x, 1, i * chunk, length(i)), i * chunk);
+    const int64_t size = length(i) * row;
+    for (int64_t b = 0; b < x.dim(0); ++b) {
+      std::copy_n(part.data() + b * size, size,
+                  y.data() + (b * time + i * chunk) * row);
+    }
+    tape.Rewind(mark);
+  }
+  return y;
+}
+
+template class FeedForward<float>;
+template class FeedForward<double>;
+
+}  // namespace regard

@@ -1,0 +1,49 @@
+// The feed-forward network of a Transformer layer, applied to each position:
+//
+//   W_output f(W_input x + b_input) + b_output,
+//
+// where f is ReLU or GELU; with SwiGLU, f of W_input x is
+// silu(W_gate x + b_gate) * (W_input x + b_input).
+#ifndef ATTENTION_TRANSFORMER_FEED_FORWARD_H_
+#define ATTENTION_TRANSFORMER_FEED_FORWARD_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "attention/transformer/transformer.pb.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/linear.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// Parameters: {input,output}.{weight,bias}, and those of "gate" with SwiGLU.
+template <typename T>
+class FeedForward {
+ public:
+  // `config` is that of LayerConfig(): hidden is not 0. `branches` are the
+  // residual branches of the stack, for first values.
+  FeedForward(const FeedForwardConfig& config,
+              const TransformerInitialization& initialization, int64_t width,
+              int64_t branches, const ParameterScope<T>& scope);
+
+  // x [batch, time, width] -> the same shape.
+  Var<T> operator()(Forward<T>& forward, Var<T> x) const;
+
+ private:
+  // Of positions `first` .. of a longer x.
+  Var<T> Compute(Forward<T>& forward, Var<T> x, int64_t first) const;
+
+  const FeedForwardConfig config_;
+  LinearLayer<T> input_;
+  std::optional<LinearLayer<T>> gate_;
+  LinearLayer<T> output_;
+};
+
+extern template class FeedForward<float>;
+extern template class FeedForward<double>;
+
+}  // namespace regard
+
+#endif  // ATTENTION_TRANSFORMER_FEED_FORWARD_H_

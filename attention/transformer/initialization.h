@@ -1,0 +1,26 @@
+// First values of a Transformer's parameters.
+#ifndef ATTENTION_TRANSFORMER_INITIALIZATION_H_
+#define ATTENTION_TRANSFORMER_INITIALIZATION_H_
+
+#include <cstdint>
+
+#include "attention/transformer/transformer.pb.h"
+#include "nn/initializers.h"
+#include "nn/linear.h"
+
+namespace regard {
+
+// Of a linear map.
+LinearOptions LinearInitialization(const TransformerInitialization& config,
+                                   bool bias);
+
+// Of the map that ends each of `branches` residual branches.
+LinearOptions BranchInitialization(const TransformerInitialization& config,
+                                   bool bias, int64_t branches);
+
+// Of embeddings of tokens and positions.
+Initializer EmbeddingInitializer(const TransformerInitialization& config);
+
+}  // namespace regard
+
+#endif  // ATTENTION_TRANSFORMER_INITIALIZATION_H_

@@ -1,0 +1,123 @@
+#include "attention/transformer/layer.h"
+
+#include <algorithm>
+
+#include "attention/transformer/initialization.h"
+#include "attention/transformer/validation.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+int64_t Branches(const TransformerConfig& config, int64_t memory_width) {
+  return config.layers() * (memory_width > 0 ? 3 : 2);
+}
+
+MultiHeadInitialization AttentionInitialization(const TransformerConfig& config,
+                                                int64_t memory_width) {
+  // Which projections have biases, the config of the attention says.
+  const TransformerInitialization& values = config.initialization();
+  return {.inputs = LinearInitialization(values, /*bias=*/true),
+          .output = BranchInitialization(values, /*bias=*/true,
+                                         Branches(config, memory_width))};
+}
+
+}  // namespace
+
+template <typename T>
+TransformerLayer<T>::TransformerLayer(const ScorerRegistry& scorers,
+                                      const TransformerConfig& config,
+                                      int64_t index, int64_t memory_width,
+                                      const ParameterScope<T>& scope)
+    : index_(index),
+      attention_(scorers, LayerConfig(config, index).attention(),
+                 scope.Sub("attention"),
+                 {config.width(), config.width(), config.width()},
+                 AttentionInitialization(config, memory_width)),
+      attention_branch_(config, index, scope.Sub("attention_norm")),
+      feed_forward_(LayerConfig(config, index).feed_forward(),
+                    config.initialization(), config.width(),
+                    Branches(config, memory_width), scope.Sub("feed_forward")),
+      feed_forward_branch_(config, index, scope.Sub("feed_forward_norm")) {
+  if (memory_width == 0) return;
+  cross_attention_.emplace(
+      scorers, LayerConfig(config, index).cross_attention(),
+      scope.Sub("cross_attention"),
+      MultiHeadWidths{config.width(), memory_width, memory_width},
+      AttentionInitialization(config, memory_width));
+  cross_branch_.emplace(config, index, scope.Sub("cross_attention_norm"));
+}
+
+template <typename T>
+PreparedSource<T> TransformerLayer<T>::PrepareMemory(Forward<T>& forward,
+                                                     Var<T> memory) const {
+  REGARD_CHECK(has_cross_attention()) << "a memory without cross-attention";
+  return cross_attention_->Prepare(forward, memory, memory);
+}
+
+template <typename T>
+Var<T> TransformerLayer<T>::AttendToMemory(Forward<T>& forward, Var<T> x,
+                                           const LayerInputs<T>& inputs,
+                                           LayerWeights<T>* weights) const {
+  REGARD_CHECK(inputs.memory.keys.has_value()) << "there is no memory";
+  // The rows of a source are queries of one source.
+  const int64_t sources = inputs.memory.keys.dim(0);
+  REGARD_CHECK(sources > 0 && x.dim(0) % sources == 0)
+      << x.dim(0) << " rows of " << sources << " sources";
+  const Var<T> queries =
+      x.WithShape({sources, x.dim(0) / sources * x.dim(1), x.dim(2)});
+  const MultiHeadOutput<T> attended = (*cross_attention_)(
+      forward, queries, inputs.memory,
+      {.mask = inputs.memory_mask,
+       .positions = inputs.memory_positions,
+       .want_weights = inputs.want_weights,
+       .want_weight_gradients = inputs.want_weight_gradients});
+  if (weights != nullptr) weights->cross = attended.weights;
+  return attended.output.WithShape(x.shape());
+}
+
+template <typename T>
+Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
+                                       const LayerInputs<T>& inputs,
+                                       LayerWeights<T>* weights) const {
+  Tape<T>& tape = forward.tape();
+  const auto in_scope = [&](const char* name, const Residual<T>& residual,
+                            Var<T> of, auto branch) {
+    const NameScope<T> scope(tape, name);
+    return residual(forward, of, branch);
+  };
+  Var<T> y = in_scope("self", attention_branch_, x, [&](Var<T> in) {
+    PreparedSource<T> source =
+        attention_.Prepare(forward, in, in, inputs.positions.first_query);
+    if (inputs.grow != nullptr) source = (*inputs.grow)(index_, source);
+    const MultiHeadOutput<T> attended =
+        attention_(forward, in, source,
+                   {.mask = inputs.mask,
+                    .positions = inputs.positions,
+                    .want_weights = inputs.want_weights,
+                    .want_weight_gradients = inputs.want_weight_gradients});
+    if (weights != nullptr) weights->self = attended.weights;
+    return attended.output;
+  });
+  if (has_cross_attention()) {
+    y = in_scope("cross", *cross_branch_, y, [&](Var<T> in) {
+      return AttendToMemory(forward, in, inputs, weights);
+    });
+  }
+  return in_scope("feed_forward", feed_forward_branch_, y,
+                  [&](Var<T> in) { return feed_forward_(forward, in); });
+}
+
+template <typename T>
+int64_t TransformerLayer<T>::LongestDistance() const {
+  const int64_t self = attention_.LongestDistance();
+  return has_cross_attention()
+             ? std::min(self, cross_attention_->LongestDistance())
+             : self;
+}
+
+template class TransformerLayer<float>;
+template class TransformerLayer<double>;
+
+}  // namespace regard

@@ -1,0 +1,96 @@
+// A layer of a Transformer: self-attention, in decoders attention to a memory,
+// and a feed-forward network, each a residual branch. Vaswani et al.,
+// "Attention is all you need", 2017, section 3.1.
+#ifndef ATTENTION_TRANSFORMER_LAYER_H_
+#define ATTENTION_TRANSFORMER_LAYER_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/functional/function_ref.h"
+#include "attention/mask.h"
+#include "attention/multi_head.h"
+#include "attention/positions.h"
+#include "attention/scorer_registry.h"
+#include "attention/transformer/feed_forward.h"
+#include "attention/transformer/residual.h"
+#include "attention/transformer/transformer.pb.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// Attention weights before dropout; empty where they are not wanted.
+template <typename T>
+struct LayerWeights {
+  Var<T> self;   // [batch, heads, time, keys]
+  Var<T> cross;  // [sources, heads, batch / sources * time, memory time]
+};
+
+template <typename T>
+struct LayerInputs {
+  // Of self-attention. With keys of earlier positions, first_query is their
+  // number. The mask lives until the backward pass.
+  Mask mask = {};
+  Positions positions = {};
+  // Adds the prepared keys and values of x to those of earlier positions, and
+  // returns all; null: x attends to itself alone. Called once, with the index
+  // of the layer.
+  const absl::FunctionRef<PreparedSource<T>(
+      int64_t layer, const PreparedSource<T>& part)>* grow = nullptr;
+  // Of cross-attention: PrepareMemory() of each source. A batch of `sources`
+  // times n rows has n rows for each source, which are alternatives at one
+  // position if memory_positions.query_step is 0.
+  PreparedSource<T> memory = {};
+  Mask memory_mask = {};
+  Positions memory_positions = {};
+  // Whether LayerWeights are read, and their gradients after backward.
+  bool want_weights = false;
+  bool want_weight_gradients = false;
+};
+
+// Parameters: attention.* (as MultiHeadAttention's), cross_attention.*,
+// feed_forward.*, and of their norms attention_norm.*, cross_attention_norm.*,
+// feed_forward_norm.*.
+template <typename T>
+class TransformerLayer {
+ public:
+  // Layer `index` of a valid config. memory_width 0: no cross-attention.
+  TransformerLayer(const ScorerRegistry& scorers,
+                   const TransformerConfig& config, int64_t index,
+                   int64_t memory_width, const ParameterScope<T>& scope);
+
+  // memory [sources, time, memory width], once for all positions. Only with
+  // cross-attention.
+  PreparedSource<T> PrepareMemory(Forward<T>& forward, Var<T> memory) const;
+
+  // x [batch, time, width] -> the same shape. `weights` may be null.
+  Var<T> operator()(Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
+                    LayerWeights<T>* weights) const;
+
+  bool has_cross_attention() const { return cross_attention_.has_value(); }
+  // The largest distance of positions in self-attention and, if any,
+  // cross-attention; kAnyDistance if there is no limit.
+  int64_t LongestDistance() const;
+
+ private:
+  Var<T> AttendToMemory(Forward<T>& forward, Var<T> x,
+                        const LayerInputs<T>& inputs,
+                        LayerWeights<T>* weights) const;
+
+  const int64_t index_;
+  MultiHeadAttention<T> attention_;
+  Residual<T> attention_branch_;
+  std::optional<MultiHeadAttention<T>> cross_attention_;
+  std::optional<Residual<T>> cross_branch_;
+  FeedForward<T> feed_forward_;
+  Residual<T> feed_forward_branch_;
+};
+
+extern template class TransformerLayer<float>;
+extern template class TransformerLayer<double>;
+
+}  // namespace regard
+
+#endif  // ATTENTION_TRANSFORMER_LAYER_H_

@@ -1,0 +1,118 @@
+// Values and gradients of layers agree with those of PyTorch's
+// TransformerEncoderLayer and TransformerDecoderLayer, and of a block of GPT-2
+// of the transformers library, to 1e-5, in float.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attention/transformer/layer.h"
+#include "attention/transformer/testing/layer_check.h"
+#include "attention/transformer/transformer.pb.h"
+#include "autodiff/tape.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "nn/testing/fixture.h"
+
+namespace regard {
+namespace {
+
+template <typename Values>
+void ExpectParity(const Values& got, const Fixture::Array& expected,
+                  const std::string& what) {
+  ASSERT_EQ(got.size(), expected.values.size()) << what;
+  for (size_t i = 0; i < expected.values.size(); ++i) {
+    const double want = expected.values[i];
+    ASSERT_NEAR(got[i], want, 1e-5 * (1 + std::abs(want)))
+        << what << ", element " << i;
+  }
+}
+
+std::vector<float> Grad(Var<float> x) {
+  return {x.grad_data(), x.grad_data() + x.size()};
+}
+
+// One layer of width 6, two heads and five hidden units; a decoder if the
+// fixture has a memory.
+void CheckLayer(const std::string& name, const std::string& fields, bool causal,
+                bool decoder) {
+  SCOPED_TRACE(name);
+  const Fixture fixture(name, "attention/transformer/testdata");
+  const TransformerConfig config = Parse<TransformerConfig>(
+      "width: 6 layers: 1 attention { heads: 2 } " + fields);
+  ParameterStore<float> store;
+  const TransformerLayer<float> layer(BuiltInScorers(), config, /*index=*/0,
+                                      /*memory_width=*/decoder ? 6 : 0,
+                                      store.Root());
+  store.Finalize(/*seed=*/0);
+  for (const ParameterInfo& info : store.parameters()) {
+    const Fixture::Array& value = fixture["value." + info.name];
+    ASSERT_EQ(value.shape, info.shape) << info.name;
+    std::copy(value.values.begin(), value.values.end(),
+              store.value(*store.FindByName(info.name)).begin());
+  }
+  GradientSlab<float> gradients(store);
+  Tape<float> tape;
+  Forward<float> forward(tape, store, &gradients);
+  forward.BeginStep();
+  const auto input = [&](const std::string& part) {
+    return tape.Input(fixture[part].shape, fixture.Floats(part));
+  };
+  const Var<float> x = input("x");
+  LayerInputs<float> inputs;
+  inputs.mask.causal = causal;
+  std::vector<int32_t> lengths;
+  Var<float> memory;
+  if (decoder) {
+    lengths = fixture.Integers("lengths");
+    memory = input("memory");
+    inputs.memory = layer.PrepareMemory(forward, memory);
+    inputs.memory_mask.key_lengths = lengths;
+  } else if (!causal) {
+    lengths = fixture.Integers("lengths");
+    inputs.mask.key_lengths = lengths;
+  }
+  const Var<float> y = layer(forward, x, inputs, /*weights=*/nullptr);
+  ExpectParity(y.span(), fixture["y"], "y");
+  const std::vector<float> weights = fixture.Floats("y.weights");
+  y.grad_ref().AddEach([&](int64_t i) { return weights[i]; });
+  forward.Backward({}, {});
+  for (const ParameterInfo& info : store.parameters()) {
+    ExpectParity(
+        store.Segment(gradients.values(), *store.FindByName(info.name)),
+        fixture["grad." + info.name], info.name);
+  }
+  ExpectParity(Grad(x), fixture["grad.x"], "grad.x");
+  if (decoder) {
+    ExpectParity(Grad(memory), fixture["grad.memory"], "grad.memory");
+  }
+}
+
+TEST(TransformerParityTest, EncoderLayer) {
+  CheckLayer("encoder_layer_post",
+             "norm_order: POST feed_forward { hidden: 5 }", /*causal=*/false,
+             /*decoder=*/false);
+  CheckLayer("encoder_layer_pre",
+             "norm_order: PRE feed_forward { hidden: 5 activation: GELU }",
+             /*causal=*/false, /*decoder=*/false);
+}
+
+TEST(TransformerParityTest, DecoderLayer) {
+  CheckLayer("decoder_layer_post",
+             "norm_order: POST feed_forward { hidden: 5 activation: GELU }",
+             /*causal=*/true, /*decoder=*/true);
+  CheckLayer("decoder_layer_pre", "norm_order: PRE feed_forward { hidden: 5 }",
+             /*causal=*/true,
+             /*decoder=*/true);
+}
+
+TEST(TransformerParityTest, BlockOfGpt2) {
+  CheckLayer("gpt2_block",
+             "norm_order: PRE feed_forward { hidden: 5 activation: GELU_TANH }",
+             /*causal=*/true, /*decoder=*/false);
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,47 @@
+// What tells positions apart at the input of a Transformer: a vector for each
+// position, added to the embedding there.
+#ifndef ATTENTION_TRANSFORMER_POSITION_EMBEDDING_H_
+#define ATTENTION_TRANSFORMER_POSITION_EMBEDDING_H_
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "attention/transformer/transformer.pb.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// Parameters: "weight" [longest, width] if they are learned.
+template <typename T>
+class PositionEmbedding {
+ public:
+  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
+  PositionEmbedding(const PositionEmbeddingConfig& config,
+                    const TransformerInitialization& initialization,
+                    int64_t width, const ParameterScope<T>& scope);
+
+  // x [batch, time, width], whose first position is `first`, plus the vectors
+  // of its positions. A position from longest_position() on fails a check.
+  Var<T> operator()(Forward<T>& forward, Var<T> x, int64_t first) const;
+
+  // How many positions are known.
+  int64_t longest_position() const { return longest_; }
+
+ private:
+  Var<T> Sinusoids(Tape<T>& tape, int64_t first, int64_t count) const;
+
+  int64_t longest_ = kUnlimited;
+  Parameter<T> weight_;              // if learned
+  std::vector<double> frequencies_;  // of each pair of columns, if sinusoidal
+};
+
+extern template class PositionEmbedding<float>;
+extern template class PositionEmbedding<double>;
+
+}  // namespace regard
+
+#endif  // ATTENTION_TRANSFORMER_POSITION_EMBEDDING_H_

@@ -1,0 +1,63 @@
+#include "attention/transformer/residual.h"
+
+#include <algorithm>
+
+#include "autodiff/ops/dropout.h"
+#include "autodiff/ops/elementwise.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+// The rate of a layer: 0 in the first, config.drop_path() in the last.
+double DropPathRate(const TransformerConfig& config, int64_t layer) {
+  if (config.layers() == 1) return config.drop_path();
+  return config.drop_path() * static_cast<double>(layer) /
+         static_cast<double>(config.layers() - 1);
+}
+
+}  // namespace
+
+template <typename T>
+Var<T> DropPath(Var<T> x, std::type_identity_t<T> rate, const char* site) {
+  REGARD_CHECK(x.shape().rank() > 0) << "DropPath of a scalar";
+  if (!x.tape().training() || rate == 0) return x;
+  const Var<T> kept = Dropout(x.tape().Full({x.dim(0)}, T(1)), rate, site);
+  Shape shape = x.shape();
+  for (int axis = 1; axis < shape.rank(); ++axis) shape = shape.With(axis, 1);
+  return x * kept.WithShape(shape);
+}
+
+template <typename T>
+Norm<T>::Norm(const NormConfig& config, int64_t width,
+              const ParameterScope<T>& scope) {
+  if (config.kind() == NormConfig::RMS_NORM) {
+    rms_norm_.emplace(scope, width, config.epsilon());
+  } else {
+    layer_norm_.emplace(scope, width, config.epsilon(), config.bias());
+  }
+}
+
+template <typename T>
+Residual<T>::Residual(const TransformerConfig& config, int64_t layer,
+                      const ParameterScope<T>& scope)
+    : pre_(config.norm_order() == TransformerConfig::PRE),
+      dropout_(static_cast<T>(config.dropout())),
+      drop_path_(static_cast<T>(DropPathRate(config, layer))),
+      norm_(config.norm(), config.width(), scope) {}
+
+template <typename T>
+Var<T> Residual<T>::AddBranch(Var<T> x, Var<T> branch) const {
+  return x +
+         DropPath(Dropout(branch, dropout_, "branch"), drop_path_, "drop_path");
+}
+
+template Var<float> DropPath(Var<float>, float, const char*);
+template Var<double> DropPath(Var<double>, double, const char*);
+template class Norm<float>;
+template class Norm<double>;
+template class Residual<float>;
+template class Residual<double>;
+
+}  // namespace regard

@@ -1,0 +1,79 @@
+// A residual branch of a Transformer layer, and the norm before or after it:
+//
+//   PRE:   x + drop(f(norm(x)))
+//   POST:  norm(x + drop(f(x)))
+//
+// where drop is dropout of elements, then DropPath.
+#ifndef ATTENTION_TRANSFORMER_RESIDUAL_H_
+#define ATTENTION_TRANSFORMER_RESIDUAL_H_
+
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "attention/transformer/transformer.pb.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/layer_norm.h"
+#include "nn/parameters.h"
+#include "nn/rms_norm.h"
+
+namespace regard {
+
+// While the tape trains, sets each example of x [batch, ..] to zero with
+// probability `rate` and divides the others by 1 - rate; otherwise returns x
+// (stochastic depth, Huang et al., 2016). What is dropped depends on the
+// example, as in Dropout().
+template <typename T>
+Var<T> DropPath(Var<T> x, std::type_identity_t<T> rate, const char* site);
+
+// A layer norm or an RMS norm. Parameters: "weight", "bias".
+template <typename T>
+class Norm {
+ public:
+  Norm(const NormConfig& config, int64_t width, const ParameterScope<T>& scope);
+
+  // x [.., width].
+  Var<T> operator()(Forward<T>& forward, Var<T> x) const {
+    return rms_norm_.has_value() ? (*rms_norm_)(forward, x)
+                                 : (*layer_norm_)(forward, x);
+  }
+
+ private:
+  std::optional<LayerNormLayer<T>> layer_norm_;
+  std::optional<RmsNormLayer<T>> rms_norm_;
+};
+
+template <typename T>
+class Residual {
+ public:
+  // Of layer `layer` of the stack. Parameters: those of the norm.
+  Residual(const TransformerConfig& config, int64_t layer,
+           const ParameterScope<T>& scope);
+
+  // x [batch, time, width]; branch(Var<T>) -> Var<T> of the same shape.
+  template <typename F>
+  Var<T> operator()(Forward<T>& forward, Var<T> x, F branch) const {
+    if (pre_) return AddBranch(x, branch(norm_(forward, x)));
+    return norm_(forward, AddBranch(x, branch(x)));
+  }
+
+ private:
+  Var<T> AddBranch(Var<T> x, Var<T> branch) const;
+
+  bool pre_;
+  T dropout_;
+  T drop_path_;
+  Norm<T> norm_;
+};
+
+extern template Var<float> DropPath(Var<float>, float, const char*);
+extern template Var<double> DropPath(Var<double>, double, const char*);
+extern template class Norm<float>;
+extern template class Norm<double>;
+extern template class Residual<float>;
+extern template class Residual<double>;
+
+}  // namespace regard
+
+#endif  // ATTENTION_TRANSFORMER_RESIDUAL_H_

@@ -1,0 +1,93 @@
+#include "attention/transformer/stack.h"
+
+#include <algorithm>
+
+#include "attention/mask.h"
+#include "attention/scoring_function.h"
+#include "autodiff/ops/recompute.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+// A layer whose inner values are computed again in the backward pass.
+template <typename T>
+Var<T> RecomputeLayer(Forward<T>& forward, const TransformerLayer<T>& layer,
+                      Var<T> x, const LayerInputs<T>& inputs) {
+  Tape<T>& tape = forward.tape();
+  LayerInputs<T> kept = inputs;
+  kept.mask = KeepMask(tape.arena(), inputs.mask);
+  kept.memory_mask = KeepMask(tape.arena(), inputs.memory_mask);
+  Forward<T>* const of = &forward;
+  const TransformerLayer<T>* const block = &layer;
+  const auto compute = [=](absl::Span<const Var<T>> in) {
+    LayerInputs<T> now = kept;
+    if (in.size() > 1) now.memory = {in[1], in[2]};
+    return (*block)(*of, in[0], now, /*weights=*/nullptr);
+  };
+  const Var<T> all[] = {x, inputs.memory.keys, inputs.memory.values};
+  const bool attends = inputs.memory.keys.has_value();
+  return Recompute(tape, absl::MakeConstSpan(all, attends ? 3 : 1), compute);
+}
+
+}  // namespace
+
+template <typename T>
+TransformerStack<T>::TransformerStack(const ScorerRegistry& scorers,
+                                      const TransformerConfig& config,
+                                      int64_t memory_width,
+                                      const ParameterScope<T>& scope)
+    : recompute_(config.recompute()) {
+  for (int64_t i = 0; i < config.layers(); ++i) {
+    layers_.push_back(std::make_unique<TransformerLayer<T>>(
+        scorers, config, i, memory_width, scope.Sub("layers", i)));
+  }
+  const bool pre = config.norm_order() == TransformerConfig::PRE;
+  if (config.has_final_norm() ? config.final_norm() : pre) {
+    norm_.emplace(config.norm(), config.width(), scope.Sub("norm"));
+  }
+}
+
+template <typename T>
+PreparedSource<T> TransformerStack<T>::PrepareMemory(Forward<T>& forward,
+                                                     int64_t layer,
+                                                     Var<T> memory) const {
+  const NameScope<T> scope(forward.tape(), "layers", layer);
+  return layers_[static_cast<size_t>(layer)]->PrepareMemory(forward, memory);
+}
+
+template <typename T>
+Var<T> TransformerStack<T>::operator()(
+    Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
+    absl::Span<const PreparedSource<T>> memories,
+    absl::Span<LayerWeights<T>> weights) const {
+  REGARD_CHECK(memories.empty() || memories.size() == layers_.size())
+      << memories.size() << " memories of " << layers_.size() << " layers";
+  const bool recompute =
+      recompute_ && x.needs_grad() && inputs.grow == nullptr && weights.empty();
+  LayerInputs<T> of_layer = inputs;
+  of_layer.want_weights = !weights.empty();
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const NameScope<T> scope(forward.tape(), "layers", static_cast<int64_t>(i));
+    if (!memories.empty()) of_layer.memory = memories[i];
+    x = recompute ? RecomputeLayer(forward, *layers_[i], x, of_layer)
+                  : (*layers_[i])(forward, x, of_layer,
+                                  weights.empty() ? nullptr : &weights[i]);
+  }
+  return norm_.has_value() ? (*norm_)(forward, x) : x;
+}
+
+template <typename T>
+int64_t TransformerStack<T>::LongestDistance() const {
+  int64_t longest = kAnyDistance;
+  for (const auto& layer : layers_) {
+    longest = std::min(longest, layer->LongestDistance());
+  }
+  return longest;
+}
+
+template class TransformerStack<float>;
+template class TransformerStack<double>;
+
+}  // namespace regard

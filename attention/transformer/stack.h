@@ -1,0 +1,64 @@
+// The layers of a Transformer, one after another, and the norm of the last
+// one's output.
+#ifndef ATTENTION_TRANSFORMER_STACK_H_
+#define ATTENTION_TRANSFORMER_STACK_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "attention/transformer/layer.h"
+#include "attention/transformer/residual.h"
+#include "attention/transformer/transformer.pb.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// Parameters: those of layer i under "layers.i", and of the final norm under
+// "norm".
+template <typename T>
+class TransformerStack {
+ public:
+  // `config` has passed ValidateTransformer() with `memory_width`.
+  TransformerStack(const ScorerRegistry& scorers,
+                   const TransformerConfig& config, int64_t memory_width,
+                   const ParameterScope<T>& scope);
+
+  // The memory as each layer reads it; see TransformerLayer.
+  PreparedSource<T> PrepareMemory(Forward<T>& forward, int64_t layer,
+                                  Var<T> memory) const;
+
+  // x [batch, time, width] -> the same shape. inputs.memory is that of no
+  // layer: memories[i] is that of layer i, or there are none. `weights` has an
+  // element for each layer, or none.
+  //
+  // With config.recompute(), a layer is computed again in the backward pass,
+  // unless keys grow or weights are wanted.
+  Var<T> operator()(Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
+                    absl::Span<const PreparedSource<T>> memories,
+                    absl::Span<LayerWeights<T>> weights) const;
+
+  int64_t layers() const { return static_cast<int64_t>(layers_.size()); }
+  bool has_cross_attention() const {
+    return layers_.front()->has_cross_attention();
+  }
+  // The least of all layers.
+  int64_t LongestDistance() const;
+
+ private:
+  const bool recompute_;
+  std::vector<std::unique_ptr<TransformerLayer<T>>> layers_;
+  std::optional<Norm<T>> norm_;
+};
+
+extern template class TransformerStack<float>;
+extern template class TransformerStack<double>;
+
+}  // namespace regard
+
+#endif  // ATTENTION_TRANSFORMER_STACK_H_

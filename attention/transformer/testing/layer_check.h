@@ -1,0 +1,192 @@
+// A layer with its parameters, ready to run, and a check of its gradients.
+#ifndef ATTENTION_TRANSFORMER_TESTING_LAYER_CHECK_H_
+#define ATTENTION_TRANSFORMER_TESTING_LAYER_CHECK_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "autodiff/random.h"
+#include "autodiff/shape.h"
+#include "autodiff/tape.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message))
+      << text;
+  return message;
+}
+
+inline ScorerRegistry BuiltInScorers() {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  return scorers;
+}
+
+// Uniform in -bound .. bound.
+template <typename T>
+std::vector<T> RandomValues(int64_t count, uint64_t seed, double bound = 1) {
+  const RandomStream random(seed, "values");
+  std::vector<T> values;
+  for (int64_t i = 0; i < count; ++i) {
+    const double uniform = random.UniformAt(static_cast<uint64_t>(i));
+    values.push_back(static_cast<T>(bound * (2 * uniform - 1)));
+  }
+  return values;
+}
+
+template <typename T>
+std::vector<T> ValuesOf(Var<T> x) {
+  return {x.span().begin(), x.span().end()};
+}
+
+// A store, and steps on a tape of its own. Register the layer in store() first.
+template <typename T>
+class LayerRun {
+ public:
+  ParameterStore<T>& store() { return store_; }
+  Tape<T>& tape() { return tape_; }
+
+  // The first call finalizes the store and gives parameters values that are
+  // spread wide enough to make a difference.
+  Forward<T>& Begin() {
+    if (!forward_.has_value()) {
+      if (!store_.finalized()) {
+        store_.Finalize(3);
+        const std::vector<T> values =
+            RandomValues<T>(store_.slab_size(), 5, 0.8);
+        for (const ParameterInfo& info : store_.parameters()) {
+          std::copy_n(values.begin() + info.offset, info.size(),
+                      store_.values().begin() + info.offset);
+        }
+      }
+      gradients_.emplace(store_);
+      forward_.emplace(tape_, store_, &*gradients_);
+    }
+    forward_->BeginStep();
+    return *forward_;
+  }
+
+  // Input `i` of a shape, the same whenever it is asked for; its gradient is
+  // kept in the tape.
+  Var<T> Input(const Shape& shape, uint64_t i = 0) {
+    return tape_.Input(shape, RandomValues<T>(shape.size(), 100 + i));
+  }
+
+  // Runs the tape backwards from sum(random * y).
+  void BackwardFrom(Var<T> y) {
+    const std::vector<T> random = RandomValues<T>(y.size(), 9);
+    y.grad_ref().AddEach([&](int64_t i) { return random[i]; });
+    forward_->Backward({}, {});
+  }
+
+  absl::Span<const T> gradients() const { return gradients_->values(); }
+  absl::Span<T> value(const std::string& name) {
+    return store_.value(*store_.FindByName(name));
+  }
+  absl::Span<const T> gradient(const std::string& name) const {
+    return store_.Segment(gradients(), *store_.FindByName(name));
+  }
+
+ private:
+  ParameterStore<T> store_;
+  Tape<T> tape_;
+  std::optional<GradientSlab<T>> gradients_;
+  std::optional<Forward<T>> forward_;
+};
+
+// Compares the gradients of sum(random * f(forward, inputs)) with respect to
+// each parameter, each input, and all of them together, along a random
+// direction, with four-point differences.
+template <typename F>
+void CheckLayerGradients(LayerRun<double>& run,
+                         const std::vector<Shape>& shapes, F f) {
+  run.Begin();
+  std::vector<std::vector<double>> values;
+  std::vector<std::vector<double>> gradients;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    values.push_back(RandomValues<double>(shapes[i].size(), 100 + i));
+    gradients.emplace_back(values[i].size(), 0);
+  }
+  const auto compute = [&] {
+    Forward<double>& forward = run.Begin();
+    std::vector<Var<double>> inputs;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      inputs.push_back(forward.tape().Leaf(values[i].data(),
+                                           gradients[i].data(), shapes[i]));
+    }
+    return f(forward, absl::MakeConstSpan(inputs));
+  };
+  const auto project = [&] {
+    const Var<double> y = compute();
+    const std::vector<double> random = RandomValues<double>(y.size(), 9);
+    double sum = 0;
+    for (int64_t i = 0; i < y.size(); ++i) sum += random[i] * y.data()[i];
+    return sum;
+  };
+  run.BackwardFrom(compute());
+  // What moves: the segments of all parameters, then the inputs.
+  struct Part {
+    std::string name;
+    absl::Span<double> value;
+    std::vector<double> gradient;
+  };
+  std::vector<Part> parts;
+  for (const ParameterInfo& info : run.store().parameters()) {
+    const auto gradient = run.gradient(info.name);
+    parts.push_back(
+        {info.name, run.value(info.name), {gradient.begin(), gradient.end()}});
+  }
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    parts.push_back({"input " + std::to_string(i), absl::MakeSpan(values[i]),
+                     gradients[i]});
+  }
+  for (size_t only = 0; only <= parts.size(); ++only) {
+    std::vector<std::vector<double>> start;
+    std::vector<std::vector<double>> directions;
+    double expected = 0;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      const Part& part = parts[p];
+      const auto size = static_cast<int64_t>(part.value.size());
+      start.emplace_back(part.value.begin(), part.value.end());
+      directions.push_back(only == p || only == parts.size()
+                               ? RandomValues<double>(size, 1000 + p)
+                               : std::vector<double>(part.value.size(), 0));
+      for (size_t i = 0; i < part.value.size(); ++i) {
+        expected += directions[p][i] * part.gradient[i];
+      }
+    }
+    const auto at = [&](double step) {
+      for (size_t p = 0; p < parts.size(); ++p) {
+        for (size_t i = 0; i < start[p].size(); ++i) {
+          parts[p].value[i] = start[p][i] + step * directions[p][i];
+        }
+      }
+      return project();
+    };
+    constexpr double kStep = 1e-4;
+    const double difference =
+        (8 * (at(kStep) - at(-kStep)) - (at(2 * kStep) - at(-2 * kStep))) /
+        (12 * kStep);
+    at(0);
+    EXPECT_NEAR(expected, difference, 1e-8 * (1 + std::abs(difference)))
+        << (only < parts.size() ? parts[only].name : "all");
+  }
+}
+
+}  // namespace regard
+
+#endif  // ATTENTION_TRANSFORMER_TESTING_LAYER_CHECK_H_

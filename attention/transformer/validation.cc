@@ -1,0 +1,166 @@
+#include "attention/transformer/validation.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "attention/multi_head.h"
+
+namespace regard {
+
+namespace {
+
+// The parts of a layer before the pattern.
+TransformerLayerConfig Parts(const TransformerConfig& config) {
+  TransformerLayerConfig layer;
+  *layer.mutable_attention() = config.attention();
+  if (config.has_cross_attention()) {
+    *layer.mutable_cross_attention() = config.cross_attention();
+  }
+  *layer.mutable_feed_forward() = config.feed_forward();
+  return layer;
+}
+
+// Fills in what depends on other fields.
+TransformerLayerConfig Complete(TransformerLayerConfig layer, int width) {
+  MultiHead& self = *layer.mutable_attention();
+  if (self.attention().score_case() == Attention::SCORE_NOT_SET) {
+    self.mutable_attention()->mutable_scaled_dot();
+  }
+  MultiHead cross = self;
+  cross.mutable_attention()->clear_position_encoding();
+  cross.mutable_attention()->clear_window();
+  cross.MergeFrom(layer.cross_attention());
+  *layer.mutable_cross_attention() = cross;
+  FeedForwardConfig& feed_forward = *layer.mutable_feed_forward();
+  if (feed_forward.hidden() == 0) feed_forward.set_hidden(4 * width);
+  return layer;
+}
+
+void ValidateAttention(const ScorerRegistry& scorers, const MultiHead& config,
+                       int64_t width, int64_t key_width,
+                       ConfigProblems& problems) {
+  ValidateMultiHead(scorers, config, {width, key_width, key_width}, problems);
+  if (config.output_width() != 0 && config.output_width() != width) {
+    problems.Add("output_width",
+                 absl::StrCat("must be 0 or the width of the layer, ", width));
+  }
+}
+
+// Of a complete layer.
+void ValidateLayer(const ScorerRegistry& scorers,
+                   const TransformerLayerConfig& layer, int64_t width,
+                   int64_t memory_width, ConfigProblems& problems) {
+  const size_t before = problems.problems().size();
+  {
+    const ConfigProblems::Scope scope(problems, "attention");
+    ValidateAttention(scorers, layer.attention(), width, width, problems);
+  }
+  // What self-attention has wrong is not said twice.
+  if (memory_width > 0 && problems.problems().size() == before) {
+    const ConfigProblems::Scope scope(problems, "cross_attention");
+    ValidateAttention(scorers, layer.cross_attention(), width, memory_width,
+                      problems);
+  }
+  const ConfigProblems::Scope scope(problems, "feed_forward");
+  const FeedForwardConfig& feed_forward = layer.feed_forward();
+  problems.RequireInRange("hidden", feed_forward.hidden(), 0, 1 << 20);
+  problems.RequireInRange("dropout", feed_forward.dropout(), 0, 0.999);
+  problems.RequireInRange("chunk", feed_forward.chunk(), 0, 1 << 20);
+  if (feed_forward.activation() == FeedForwardConfig::ACTIVATION_UNSPECIFIED) {
+    problems.Add("activation", "must be RELU, GELU, GELU_TANH or SWIGLU");
+  }
+}
+
+void ValidateNorm(const NormConfig& norm, ConfigProblems& problems) {
+  const ConfigProblems::Scope scope(problems, "norm");
+  problems.RequireInRange("epsilon", norm.epsilon(), 1e-30, 1);
+  if (norm.kind() == NormConfig::KIND_UNSPECIFIED) {
+    problems.Add("kind", "must be LAYER_NORM or RMS_NORM");
+  }
+  if (norm.kind() == NormConfig::RMS_NORM && norm.has_bias() && norm.bias()) {
+    problems.Add("bias", "an RMS_NORM has no bias");
+  }
+}
+
+void ValidateInitialization(const TransformerInitialization& config,
+                            ConfigProblems& problems) {
+  const ConfigProblems::Scope scope(problems, "initialization");
+  problems.RequireInRange("standard_deviation", config.standard_deviation(), 0,
+                          100);
+  if (config.has_embedding_deviation()) {
+    problems.RequireInRange("embedding_deviation", config.embedding_deviation(),
+                            0, 100);
+  }
+  const bool normal =
+      config.weights() == NORMAL || config.weights() == TRUNCATED_NORMAL;
+  if (config.weights() == INITIALIZATION_UNSPECIFIED) {
+    problems.Add("weights",
+                 "must be PYTORCH, XAVIER_UNIFORM, NORMAL or TRUNCATED_NORMAL");
+  } else if (config.scale_residual() && !normal) {
+    problems.Add("scale_residual", "needs weights: NORMAL or TRUNCATED_NORMAL");
+  }
+}
+
+}  // namespace
+
+TransformerLayerConfig LayerConfig(const TransformerConfig& config,
+                                   int64_t index) {
+  TransformerLayerConfig layer = Parts(config);
+  if (config.pattern_size() > 0) {
+    layer.MergeFrom(
+        config.pattern(static_cast<int>(index % config.pattern_size())));
+  }
+  return Complete(std::move(layer), config.width());
+}
+
+void ValidateTransformer(const ScorerRegistry& scorers,
+                         const TransformerConfig& config, int64_t memory_width,
+                         ConfigProblems& problems) {
+  const size_t before = problems.problems().size();
+  const auto ok = [&] { return problems.problems().size() == before; };
+  problems.RequireInRange("width", config.width(), 1, 65536);
+  problems.RequireInRange("layers", config.layers(), 1, 256);
+  problems.RequireInRange("dropout", config.dropout(), 0, 0.999);
+  problems.RequireInRange("embedding_dropout", config.embedding_dropout(), 0,
+                          0.999);
+  problems.RequireInRange("drop_path", config.drop_path(), 0, 0.999);
+  ValidateNorm(config.norm(), problems);
+  if (config.norm_order() == TransformerConfig::NORM_ORDER_UNSPECIFIED) {
+    problems.Add("norm_order", "must be PRE or POST");
+  }
+  if (config.tied_embeddings() ==
+      TransformerConfig::TIED_EMBEDDINGS_UNSPECIFIED) {
+    problems.Add("tied_embeddings",
+                 "must be SEPARATE, TARGET_OUTPUT or SOURCE_TARGET_OUTPUT");
+  }
+  if (config.has_output_bias() && config.output_bias() &&
+      config.tied_embeddings() != TransformerConfig::SEPARATE) {
+    problems.Add("output_bias", "an output with a tied weight has no bias");
+  }
+  {
+    const ConfigProblems::Scope scope(problems, "position_embedding");
+    const PositionEmbeddingConfig& positions = config.position_embedding();
+    problems.RequireInRange("longest", positions.longest(), 1, 1 << 24);
+    if (positions.kind() == PositionEmbeddingConfig::KIND_UNSPECIFIED) {
+      problems.Add("kind", "must be NONE, SINUSOIDAL or LEARNED");
+    }
+  }
+  ValidateInitialization(config.initialization(), problems);
+  if (config.pattern_size() > config.layers()) {
+    problems.Add("pattern", absl::StrCat("there are ", config.pattern_size(),
+                                         " for ", config.layers(), " layers"));
+  }
+  if (!ok()) return;
+  ValidateLayer(scorers, Complete(Parts(config), config.width()),
+                config.width(), memory_width, problems);
+  if (!ok()) return;
+  for (int i = 0; i < config.pattern_size(); ++i) {
+    const ConfigProblems::Scope scope(problems,
+                                      absl::StrCat("pattern[", i, "]"));
+    ValidateLayer(scorers, LayerConfig(config, i), config.width(), memory_width,
+                  problems);
+  }
+}
+
+}  // namespace regard

@@ -1,0 +1,133 @@
+#include "attention/transformer/validation.h"
+
+#include <string>
+#include <vector>
+
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "attention/transformer/transformer.pb.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+TransformerConfig Parse(const std::string& text) {
+  TransformerConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config))
+      << text;
+  return config;
+}
+
+// "path: message" of each problem.
+std::vector<std::string> ProblemsOf(const std::string& text,
+                                    int64_t memory_width = 8) {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  ConfigProblems problems;
+  ValidateTransformer(scorers, Parse(text), memory_width, problems);
+  std::vector<std::string> found;
+  for (const ConfigProblems::Problem& problem : problems.problems()) {
+    found.push_back(problem.path + ": " + problem.message);
+  }
+  return found;
+}
+
+TEST(ValidateTransformerTest, DefaultsAreValid) {
+  EXPECT_THAT(ProblemsOf(""), IsEmpty());
+}
+
+TEST(ValidateTransformerTest, HeadsDivideTheWidth) {
+  EXPECT_THAT(ProblemsOf("width: 12 attention { heads: 5 }"),
+              ElementsAre(StartsWith("attention.heads: must divide")));
+}
+
+TEST(ValidateTransformerTest, PointsAtAScoreThatReadsEarlierWeights) {
+  EXPECT_THAT(
+      ProblemsOf("attention { attention { coverage {} } }"),
+      ElementsAre(AllOf(StartsWith("attention.attention: "),
+                        HasSubstr("reads the weights of earlier queries"))));
+  EXPECT_THAT(ProblemsOf("cross_attention { attention { coverage {} } }"),
+              ElementsAre(StartsWith("cross_attention.attention: ")));
+  EXPECT_THAT(ProblemsOf("layers: 2 pattern {} pattern { attention { attention "
+                         "{ location_aware {} } } }"),
+              ElementsAre(StartsWith("pattern[1].attention.attention: ")));
+}
+
+TEST(ValidateTransformerTest, PointsAtEachField) {
+  EXPECT_THAT(ProblemsOf("width: 0"), ElementsAre(StartsWith("width: ")));
+  EXPECT_THAT(ProblemsOf("layers: 300"), ElementsAre(StartsWith("layers: ")));
+  EXPECT_THAT(ProblemsOf("dropout: 1 drop_path: -1"),
+              ElementsAre(StartsWith("dropout: "), StartsWith("drop_path: ")));
+  EXPECT_THAT(ProblemsOf("feed_forward { hidden: -1 dropout: 1 }"),
+              ElementsAre(StartsWith("feed_forward.hidden: "),
+                          StartsWith("feed_forward.dropout: ")));
+  EXPECT_THAT(ProblemsOf("norm { epsilon: 0 }"),
+              ElementsAre(StartsWith("norm.epsilon: ")));
+  EXPECT_THAT(ProblemsOf("norm { kind: RMS_NORM bias: true }"),
+              ElementsAre(StartsWith("norm.bias: ")));
+  EXPECT_THAT(ProblemsOf("position_embedding { longest: 0 }"),
+              ElementsAre(StartsWith("position_embedding.longest: ")));
+  EXPECT_THAT(ProblemsOf("initialization { scale_residual: true }"),
+              ElementsAre(StartsWith("initialization.scale_residual: ")));
+  EXPECT_THAT(ProblemsOf("attention { output_width: 7 }"),
+              ElementsAre(StartsWith("attention.output_width: ")));
+  EXPECT_THAT(ProblemsOf("tied_embeddings: TARGET_OUTPUT output_bias: true"),
+              ElementsAre(StartsWith("output_bias: ")));
+  EXPECT_THAT(ProblemsOf("layers: 1 pattern {} pattern {}"),
+              ElementsAre("pattern: there are 2 for 1 layers"));
+}
+
+// A memory that is not as wide as the layer is no problem for a score that
+// compares heads.
+TEST(ValidateTransformerTest, TheMemoryMayHaveAnotherWidth) {
+  EXPECT_THAT(ProblemsOf("width: 16 attention { heads: 4 }", 7), IsEmpty());
+}
+
+TEST(LayerConfigTest, FillsInTheScoreAndTheHiddenWidth) {
+  const TransformerLayerConfig layer = LayerConfig(
+      Parse("width: 16 attention { heads: 2 attention { dropout: 0.1 } }"), 0);
+  EXPECT_TRUE(layer.attention().attention().has_scaled_dot());
+  EXPECT_EQ(layer.attention().attention().dropout(), 0.1);
+  EXPECT_EQ(layer.feed_forward().hidden(), 64);
+}
+
+TEST(LayerConfigTest, CrossAttentionIsSelfAttentionWithoutPositions) {
+  const TransformerLayerConfig layer = LayerConfig(
+      Parse("attention { heads: 2 bias: false attention { additive {} window: "
+            "5 position_encoding { rotary {} } } } cross_attention { heads: 4 "
+            "attention { dot {} } }"),
+      0);
+  const MultiHead& cross = layer.cross_attention();
+  EXPECT_EQ(cross.heads(), 4);
+  EXPECT_FALSE(cross.bias());
+  EXPECT_TRUE(cross.attention().has_dot());
+  EXPECT_FALSE(cross.attention().has_window());
+  EXPECT_FALSE(cross.attention().has_position_encoding());
+  EXPECT_TRUE(layer.attention().attention().has_position_encoding());
+}
+
+TEST(LayerConfigTest, APatternRepeats) {
+  const TransformerConfig config = Parse(
+      "layers: 5 attention { heads: 2 attention { window: 3 } } pattern "
+      "{} pattern { attention { attention { window: 9 additive {} } } "
+      "feed_forward { hidden: 7 } }");
+  for (int i = 0; i < 5; ++i) {
+    const TransformerLayerConfig layer = LayerConfig(config, i);
+    const bool second = i % 2 == 1;
+    EXPECT_EQ(layer.attention().heads(), 2);
+    EXPECT_EQ(layer.attention().attention().window(), second ? 9 : 3);
+    EXPECT_EQ(layer.attention().attention().has_additive(), second);
+    EXPECT_EQ(layer.feed_forward().hidden(), second ? 7 : 2048);
+  }
+}
+
+}  // namespace
+}  // namespace regard
