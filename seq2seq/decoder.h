@@ -22,8 +22,9 @@ struct AttentionMap {
   const char* name;  // "attention"; lives as long as the decoder
   // Whether the keys are positions of the memory; else ids read so far.
   bool over_memory;
-  // [sources, heads, queries, keys], where queries are the positions of one
-  // row, or the rows of a source at one position.
+  // Over the memory [sources, heads, queries, keys], where queries are the
+  // positions of one row, or the rows of a source at one position; over ids
+  // [rows, heads, positions, keys].
   Var<T> weights;
 };
 

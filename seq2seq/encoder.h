@@ -3,6 +3,7 @@
 #define SEQ2SEQ_ENCODER_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "absl/types/span.h"
 #include "nn/forward.h"
@@ -13,6 +14,8 @@ namespace regard {
 template <typename T>
 class Encoder {
  public:
+  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
   virtual ~Encoder() = default;
 
   // `ids` [sources, time], of which the first lengths[i] of source i are valid.
@@ -20,6 +23,9 @@ class Encoder {
   // alone.
   virtual Memory<T> Encode(Forward<T>& forward, absl::Span<const int32_t> ids,
                            absl::Span<const int32_t> lengths) const = 0;
+
+  // Ids that a source can have at most; more fail a check in Encode().
+  virtual int64_t longest_position() const { return kUnlimited; }
 };
 
 }  // namespace regard

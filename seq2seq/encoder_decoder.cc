@@ -1,8 +1,12 @@
 #include "seq2seq/encoder_decoder.h"
 
+#include <utility>
+
 #include "seq2seq/recurrent_decoder.h"
 #include "seq2seq/recurrent_encoder.h"
 #include "seq2seq/seq2seq_validation.h"
+#include "seq2seq/transformer_decoder.h"
+#include "seq2seq/transformer_encoder.h"
 
 namespace regard {
 
@@ -15,26 +19,65 @@ DecoderOutput<T> EncoderDecoder<T>::Run(Forward<T>& forward, const Batch& batch,
 }
 
 template <typename T>
+EncoderDecoder<T> MakeModel(const EncoderDecoderConfig& config,
+                            const ScorerRegistry& scorers,
+                            const VocabularySizes& vocabularies,
+                            const ParameterScope<T>& parameters) {
+  EncoderDecoder<T> model;
+  const ParameterScope<T> scope = parameters.Sub("encoder");
+  Parameter<T> source_embedding;
+  if (HasTransformerEncoder(config)) {
+    auto encoder = std::make_unique<TransformerEncoder<T>>(
+        TransformerOfEncoder(config), scorers, vocabularies.source, scope);
+    source_embedding = encoder->embedding();
+    model.encoder = std::move(encoder);
+  } else {
+    model.encoder = std::make_unique<RecurrentEncoder<T>>(
+        config.encoder(), vocabularies.source, scope);
+  }
+  if (!HasTransformerDecoder(config)) {
+    model.decoder = std::make_unique<RecurrentDecoder<T>>(
+        config.decoder(), config.attention(), scorers,
+        typename RecurrentDecoder<T>::Widths{.memory = MemoryWidth(config),
+                                             .vocabulary = vocabularies.target},
+        parameters);
+    return model;
+  }
+  const TransformerConfig decoder = TransformerOfDecoder(config);
+  typename TransformerDecoder<T>::Options options = {
+      .memory_width = MemoryWidth(config), .vocabulary = vocabularies.target};
+  if (decoder.tied_embeddings() == TransformerConfig::SOURCE_TARGET_OUTPUT) {
+    options.source_embedding = source_embedding;
+  }
+  model.decoder = std::make_unique<TransformerDecoder<T>>(
+      decoder, scorers, options, parameters.Sub("decoder"));
+  return model;
+}
+
+template <typename T>
 EncoderDecoder<T> MakeRecurrentModel(const RecurrentEncoderConfig& encoder,
                                      const RecurrentDecoderConfig& decoder,
                                      const Attention& attention,
                                      const ScorerRegistry& scorers,
                                      const VocabularySizes& vocabularies,
                                      const ParameterScope<T>& parameters) {
-  EncoderDecoder<T> model;
-  model.encoder = std::make_unique<RecurrentEncoder<T>>(
-      encoder, vocabularies.source, parameters.Sub("encoder"));
-  model.decoder = std::make_unique<RecurrentDecoder<T>>(
-      decoder, attention, scorers,
-      typename RecurrentDecoder<T>::Widths{
-          .memory = EncoderOutputWidth(encoder),
-          .vocabulary = vocabularies.target},
-      parameters);
-  return model;
+  EncoderDecoderConfig config;
+  *config.mutable_encoder() = encoder;
+  *config.mutable_decoder() = decoder;
+  *config.mutable_attention() = attention;
+  return MakeModel(config, scorers, vocabularies, parameters);
 }
 
 template struct EncoderDecoder<float>;
 template struct EncoderDecoder<double>;
+template EncoderDecoder<float> MakeModel(const EncoderDecoderConfig&,
+                                         const ScorerRegistry&,
+                                         const VocabularySizes&,
+                                         const ParameterScope<float>&);
+template EncoderDecoder<double> MakeModel(const EncoderDecoderConfig&,
+                                          const ScorerRegistry&,
+                                          const VocabularySizes&,
+                                          const ParameterScope<double>&);
 template EncoderDecoder<float> MakeRecurrentModel(const RecurrentEncoderConfig&,
                                                   const RecurrentDecoderConfig&,
                                                   const Attention&,

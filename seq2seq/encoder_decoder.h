@@ -33,6 +33,16 @@ struct EncoderDecoder {
                        const AdvanceOptions& options = {}) const;
 };
 
+// The encoder and decoder that a config chooses, which has passed
+// ValidateEncoderDecoder(). Parameters are "encoder.*", "decoder.*" and, of a
+// recurrent decoder, "attention.*" in `parameters`. With tied_embeddings:
+// SOURCE_TARGET_OUTPUT both vocabularies are one.
+template <typename T>
+EncoderDecoder<T> MakeModel(const EncoderDecoderConfig& config,
+                            const ScorerRegistry& scorers,
+                            const VocabularySizes& vocabularies,
+                            const ParameterScope<T>& parameters);
+
 // A recurrent encoder and decoder. The configs have passed ValidateSeq2Seq();
 // `attention` is read if the decoder's context is ATTENTION. Parameters are
 // "encoder.*", "decoder.*" and "attention.*" in `parameters`.
@@ -46,6 +56,14 @@ EncoderDecoder<T> MakeRecurrentModel(const RecurrentEncoderConfig& encoder,
 
 extern template struct EncoderDecoder<float>;
 extern template struct EncoderDecoder<double>;
+extern template EncoderDecoder<float> MakeModel(const EncoderDecoderConfig&,
+                                                const ScorerRegistry&,
+                                                const VocabularySizes&,
+                                                const ParameterScope<float>&);
+extern template EncoderDecoder<double> MakeModel(const EncoderDecoderConfig&,
+                                                 const ScorerRegistry&,
+                                                 const VocabularySizes&,
+                                                 const ParameterScope<double>&);
 extern template EncoderDecoder<float> MakeRecurrentModel(
     const RecurrentEncoderConfig&, const RecurrentDecoderConfig&,
     const Attention&, const ScorerRegistry&, const VocabularySizes&,

@@ -18,18 +18,20 @@ Var<T> OutputHead<T>::Loss(Forward<T>& forward, Var<T> readout,
 
 template <typename T>
 LinearHead<T>::LinearHead(const ParameterScope<T>& scope, int64_t inputs,
-                          int64_t vocabulary, Initialization initialization)
-    : vocabulary_(vocabulary) {
-  const LinearLayer<T> layer(scope, inputs, vocabulary,
-                             {.initialization = initialization});
+                          int64_t vocabulary, const LinearOptions& options,
+                          const SpecialIds& special_ids)
+    : vocabulary_(vocabulary), special_ids_(special_ids) {
+  const LinearLayer<T> layer(scope, inputs, vocabulary, options);
   weight_ = layer.weight();
   bias_ = layer.bias();
 }
 
 template <typename T>
 LinearHead<T>::LinearHead(const ParameterScope<T>& scope,
-                          Parameter<T> embedding)
-    : vocabulary_(scope.store().info(embedding).shape[0]), weight_(embedding) {
+                          Parameter<T> embedding, const SpecialIds& special_ids)
+    : vocabulary_(scope.store().info(embedding).shape[0]),
+      weight_(embedding),
+      special_ids_(special_ids) {
   scope.Alias("weight", embedding);
 }
 
@@ -47,10 +49,10 @@ template <typename T>
 Var<T> LinearHead<T>::Loss(Forward<T>& forward, Var<T> readout,
                            absl::Span<const int32_t> targets,
                            double label_smoothing) const {
-  return LinearCrossEntropy(readout.WithShape({readout.rows(), readout.cols()}),
-                            forward[weight_], Bias(forward), targets,
-                            {.label_smoothing = label_smoothing,
-                             .ignore_id = this->special_ids().pad});
+  return LinearCrossEntropy(
+      readout.WithShape({readout.rows(), readout.cols()}), forward[weight_],
+      Bias(forward), targets,
+      {.label_smoothing = label_smoothing, .ignore_id = special_ids_.pad});
 }
 
 template <typename T>

@@ -45,13 +45,15 @@ class LinearHead : public OutputHead<T> {
  public:
   // Parameters "weight" [vocabulary, inputs] and "bias" [vocabulary].
   LinearHead(const ParameterScope<T>& scope, int64_t inputs, int64_t vocabulary,
-             Initialization initialization);
+             const LinearOptions& options, const SpecialIds& special_ids = {});
   // Shares the weight [vocabulary, inputs] of an embedding (Press and Wolf,
   // "Using the output embedding to improve language models", 2017): "weight" is
   // its second name. There is no bias.
-  LinearHead(const ParameterScope<T>& scope, Parameter<T> embedding);
+  LinearHead(const ParameterScope<T>& scope, Parameter<T> embedding,
+             const SpecialIds& special_ids = {});
 
   int64_t vocabulary() const override { return vocabulary_; }
+  SpecialIds special_ids() const override { return special_ids_; }
   Var<T> Logits(Forward<T>& forward, Var<T> readout) const override;
   // By blocks of rows: the logits never exist in full.
   Var<T> Loss(Forward<T>& forward, Var<T> readout,
@@ -63,7 +65,8 @@ class LinearHead : public OutputHead<T> {
 
   int64_t vocabulary_;
   Parameter<T> weight_;
-  Parameter<T> bias_;  // absent if the weight is shared
+  Parameter<T> bias_;  // may be absent
+  SpecialIds special_ids_;
 };
 
 // How well targets are predicted.

@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "nn/embedding.h"
 #include "nn/forward.h"
+#include "nn/linear.h"
 #include "nn/parameters.h"
 #include "seq2seq/vocabulary.h"
 
@@ -31,7 +32,8 @@ void Spread(ParameterStore<T>& store) {
 
 TEST(LinearHeadTest, LogitsAreTheAffineMap) {
   ParameterStore<double> store;
-  const LinearHead<double> head(store.Root().Sub("output"), 2, 3, PYTORCH);
+  const LinearHead<double> head(store.Root().Sub("output"), 2, 3,
+                                LinearOptions());
   store.Finalize(1);
   const std::vector<double> weight = {1, 2, 3, 4, 5, 6};
   const std::vector<double> bias = {10, 20, 30};
@@ -105,7 +107,8 @@ TEST(LinearHeadTest, ASharedWeightGetsTheGradientsOfBothUses) {
 
 class ScoreTokensTest : public ::testing::Test {
  protected:
-  ScoreTokensTest() : head_(store_.Root(), 3, /*vocabulary=*/700, PYTORCH) {
+  ScoreTokensTest()
+      : head_(store_.Root(), 3, /*vocabulary=*/700, LinearOptions()) {
     store_.Finalize(1);
     Spread(store_);
     forward_.emplace(tape_, store_, nullptr);

@@ -45,8 +45,9 @@ RecurrentDecoder<T>::RecurrentDecoder(const RecurrentDecoderConfig& config,
         scope.Sub("attentional"), hidden + context_width_, hidden,
         LinearOptions{.bias = false, .initialization = initialization});
   }
-  head_ = std::make_unique<LinearHead<T>>(scope.Sub("output"), readout,
-                                          widths.vocabulary, initialization);
+  head_ = std::make_unique<LinearHead<T>>(
+      scope.Sub("output"), readout, widths.vocabulary,
+      LinearOptions{.initialization = initialization});
 }
 
 template <typename T>

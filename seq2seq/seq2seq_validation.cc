@@ -1,6 +1,9 @@
 #include "seq2seq/seq2seq_validation.h"
 
+#include <cstddef>
+
 #include "absl/strings/str_cat.h"
+#include "attention/transformer/validation.h"
 #include "nn/recurrent.h"
 
 namespace regard {
@@ -25,12 +28,14 @@ void ValidateStack(const Config& config, ConfigProblems& problems) {
   if (config.cell() == RecurrentConfig::LSTM && config.has_reset_gate()) {
     problems.Add("reset_gate", "an LSTM has no reset gate; this is for GRU");
   }
-  if (config.initialization() == INITIALIZATION_UNSPECIFIED) {
+  if (config.initialization() != PYTORCH &&
+      config.initialization() != XAVIER_UNIFORM) {
     problems.Add("initialization", "must be PYTORCH or XAVIER_UNIFORM");
   }
 }
 
-void ValidateDecoder(const RecurrentEncoderConfig& encoder,
+// `encoder` is null if it is a Transformer.
+void ValidateDecoder(const RecurrentEncoderConfig* encoder,
                      const RecurrentDecoderConfig& decoder,
                      ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "decoder");
@@ -48,15 +53,19 @@ void ValidateDecoder(const RecurrentEncoderConfig& encoder,
   }
   switch (decoder.initial_state()) {
     case RecurrentDecoderConfig::FINAL_STATE:
-      if (encoder.layers() != decoder.layers() ||
-          encoder.hidden() != decoder.hidden() ||
-          encoder.cell() != decoder.cell()) {
+      if (encoder == nullptr) {
+        problems.Add("initial_state",
+                     "FINAL_STATE needs a recurrent encoder; of a Transformer, "
+                     "PROJECTED reads the mean of its outputs");
+      } else if (encoder->layers() != decoder.layers() ||
+                 encoder->hidden() != decoder.hidden() ||
+                 encoder->cell() != decoder.cell()) {
         problems.Add(
             "initial_state",
             absl::StrCat(
                 "FINAL_STATE needs an encoder and a decoder of one cell, width "
                 "and number of layers; the encoder has ",
-                encoder.layers(), " of ", encoder.hidden(), ", the decoder ",
+                encoder->layers(), " of ", encoder->hidden(), ", the decoder ",
                 decoder.layers(), " of ", decoder.hidden(),
                 "; PROJECTED fits any"));
       }
@@ -89,10 +98,142 @@ void ValidateDecoder(const RecurrentEncoderConfig& encoder,
   }
 }
 
+void ValidateDecoderAttention(const RecurrentDecoderConfig& decoder,
+                              const Attention* attention, int64_t memory_width,
+                              const ScorerRegistry& scorers,
+                              ConfigProblems& problems) {
+  if (decoder.context() != RecurrentDecoderConfig::ATTENTION) return;
+  const ConfigProblems::Scope scope(problems, "attention");
+  if (attention == nullptr) {
+    problems.Add("",
+                 "the decoder attends, but no score is chosen; give one, as in "
+                 "attention { additive {} }");
+    return;
+  }
+  scorers.Validate(*attention,
+                   {.heads = 1, .query = decoder.hidden(), .key = memory_width},
+                   problems);
+}
+
+// `part` over `whole`, either of which may be absent; repeated fields replace.
+TransformerConfig Merged(const TransformerConfig& whole,
+                         const TransformerConfig& part) {
+  TransformerConfig merged = whole;
+  if (part.pattern_size() > 0) merged.clear_pattern();
+  merged.MergeFrom(part);
+  return merged;
+}
+
+// Where the config of a part is: under its own name if it has fields there.
+const char* PathOf(bool own, const char* name) {
+  return own ? name : "transformer";
+}
+
+// What is given of a part that is a Transformer is not recurrent.
+void ValidateKinds(const EncoderDecoderConfig& config,
+                   ConfigProblems& problems) {
+  if (config.has_encoder() && HasTransformerEncoder(config)) {
+    problems.Add("encoder",
+                 "the encoder is a Transformer; for a Transformer decoder "
+                 "alone give transformer_decoder, not transformer");
+  }
+  if (!HasTransformerDecoder(config)) return;
+  if (config.has_decoder()) {
+    problems.Add("decoder",
+                 "the decoder is a Transformer; for a Transformer encoder "
+                 "alone give transformer_encoder, not transformer");
+  }
+  if (config.has_attention()) {
+    problems.Add("attention",
+                 "is of a recurrent decoder; that of a Transformer is "
+                 "transformer.attention.attention");
+  }
+}
+
+void ValidateTransformerEncoder(const EncoderDecoderConfig& config,
+                                const ScorerRegistry& scorers,
+                                ConfigProblems& problems) {
+  const ConfigProblems::Scope scope(
+      problems,
+      PathOf(config.has_transformer_encoder(), "transformer_encoder"));
+  ValidateTransformer(scorers, TransformerOfEncoder(config),
+                      /*memory_width=*/0, problems);
+}
+
+void ValidateTransformerDecoder(const EncoderDecoderConfig& config,
+                                const ScorerRegistry& scorers,
+                                ConfigProblems& problems) {
+  const ConfigProblems::Scope scope(
+      problems,
+      PathOf(config.has_transformer_decoder(), "transformer_decoder"));
+  const TransformerConfig decoder = TransformerOfDecoder(config);
+  ValidateTransformer(scorers, decoder, MemoryWidth(config), problems);
+  if (decoder.tied_embeddings() != TransformerConfig::SOURCE_TARGET_OUTPUT) {
+    return;
+  }
+  if (!HasTransformerEncoder(config)) {
+    problems.Add("tied_embeddings",
+                 "the embedding of a recurrent encoder cannot be shared");
+  } else if (MemoryWidth(config) != decoder.width()) {
+    problems.Add("tied_embeddings",
+                 absl::StrCat("the widths of encoder and decoder differ: ",
+                              MemoryWidth(config), " and ", decoder.width()));
+  }
+}
+
 }  // namespace
 
 int EncoderOutputWidth(const RecurrentEncoderConfig& encoder) {
   return encoder.hidden() * (encoder.bidirectional() ? 2 : 1);
+}
+
+bool HasTransformerEncoder(const EncoderDecoderConfig& config) {
+  return config.has_transformer() || config.has_transformer_encoder();
+}
+
+bool HasTransformerDecoder(const EncoderDecoderConfig& config) {
+  return config.has_transformer() || config.has_transformer_decoder();
+}
+
+TransformerConfig TransformerOfEncoder(const EncoderDecoderConfig& config) {
+  return Merged(config.transformer(), config.transformer_encoder());
+}
+
+TransformerConfig TransformerOfDecoder(const EncoderDecoderConfig& config) {
+  return Merged(config.transformer(), config.transformer_decoder());
+}
+
+int64_t MemoryWidth(const EncoderDecoderConfig& config) {
+  return HasTransformerEncoder(config) ? TransformerOfEncoder(config).width()
+                                       : EncoderOutputWidth(config.encoder());
+}
+
+void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
+                            const ScorerRegistry& scorers,
+                            ConfigProblems& problems) {
+  ValidateKinds(config, problems);
+  const size_t before = problems.problems().size();
+  const bool recurrent = !HasTransformerEncoder(config);
+  if (recurrent) {
+    const ConfigProblems::Scope scope(problems, "encoder");
+    ValidateStack(config.encoder(), problems);
+  } else {
+    ValidateTransformerEncoder(config, scorers, problems);
+    // What both have wrong is said once.
+    if (problems.problems().size() > before && HasTransformerDecoder(config) &&
+        !config.has_transformer_decoder()) {
+      return;
+    }
+  }
+  if (HasTransformerDecoder(config)) {
+    ValidateTransformerDecoder(config, scorers, problems);
+    return;
+  }
+  ValidateDecoder(recurrent ? &config.encoder() : nullptr, config.decoder(),
+                  problems);
+  ValidateDecoderAttention(
+      config.decoder(), config.has_attention() ? &config.attention() : nullptr,
+      MemoryWidth(config), scorers, problems);
 }
 
 void ValidateSeq2Seq(const RecurrentEncoderConfig& encoder,
@@ -103,20 +244,9 @@ void ValidateSeq2Seq(const RecurrentEncoderConfig& encoder,
     const ConfigProblems::Scope scope(problems, "encoder");
     ValidateStack(encoder, problems);
   }
-  ValidateDecoder(encoder, decoder, problems);
-  if (decoder.context() != RecurrentDecoderConfig::ATTENTION) return;
-  const ConfigProblems::Scope scope(problems, "attention");
-  if (attention == nullptr) {
-    problems.Add("",
-                 "the decoder attends, but no score is chosen; give one, as in "
-                 "attention { additive {} }");
-    return;
-  }
-  scorers.Validate(*attention,
-                   {.heads = 1,
-                    .query = decoder.hidden(),
-                    .key = EncoderOutputWidth(encoder)},
-                   problems);
+  ValidateDecoder(&encoder, decoder, problems);
+  ValidateDecoderAttention(decoder, attention, EncoderOutputWidth(encoder),
+                           scorers, problems);
 }
 
 }  // namespace regard

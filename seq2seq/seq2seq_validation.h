@@ -2,8 +2,11 @@
 #ifndef SEQ2SEQ_SEQ2SEQ_VALIDATION_H_
 #define SEQ2SEQ_SEQ2SEQ_VALIDATION_H_
 
+#include <cstdint>
+
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
+#include "attention/transformer/transformer.pb.h"
 #include "nn/config_problems.h"
 #include "seq2seq/seq2seq.pb.h"
 
@@ -12,8 +15,22 @@ namespace regard {
 // Width of one output of the encoder.
 int EncoderOutputWidth(const RecurrentEncoderConfig& encoder);
 
-// Paths are relative to the message that holds `encoder`, `decoder` and
-// `attention`; the last may be null.
+// Which parts of a model are Transformers, and their configs.
+bool HasTransformerEncoder(const EncoderDecoderConfig& config);
+bool HasTransformerDecoder(const EncoderDecoderConfig& config);
+TransformerConfig TransformerOfEncoder(const EncoderDecoderConfig& config);
+TransformerConfig TransformerOfDecoder(const EncoderDecoderConfig& config);
+
+// Width of one output of the encoder.
+int64_t MemoryWidth(const EncoderDecoderConfig& config);
+
+// Paths are relative to `config`.
+void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
+                            const ScorerRegistry& scorers,
+                            ConfigProblems& problems);
+
+// Of a model whose parts are both recurrent. Paths are relative to the message
+// that holds `encoder`, `decoder` and `attention`; the last may be null.
 void ValidateSeq2Seq(const RecurrentEncoderConfig& encoder,
                      const RecurrentDecoderConfig& decoder,
                      const Attention* attention, const ScorerRegistry& scorers,

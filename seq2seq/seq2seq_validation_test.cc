@@ -2,9 +2,12 @@
 #include "seq2seq/seq2seq_validation.h"
 
 #include <string>
+#include <vector>
 
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "attention/transformer/transformer.pb.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -14,7 +17,10 @@
 namespace regard {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 // "path: message" of the first problem of a decoder without attention.
 std::string ProblemOf(const std::string& decoder_text) {
@@ -46,6 +52,78 @@ TEST(Seq2SeqValidationTest, AFixedContextEntersTheRecurrenceOrTheReadout) {
 TEST(Seq2SeqValidationTest, AttentionNeedsAScore) {
   EXPECT_THAT(ProblemOf(""), HasSubstr("attention: the decoder attends, but no "
                                        "score is chosen"));
+}
+
+// "path: message" of each problem of a whole model.
+std::vector<std::string> ProblemsOfModel(const std::string& text) {
+  EncoderDecoderConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  ConfigProblems problems;
+  ValidateEncoderDecoder(config, scorers, problems);
+  std::vector<std::string> found;
+  for (const ConfigProblems::Problem& problem : problems.problems()) {
+    found.push_back(problem.path + ": " + problem.message);
+  }
+  return found;
+}
+
+TEST(ValidateEncoderDecoderTest, EachPartIsRecurrentOrATransformer) {
+  EXPECT_THAT(ProblemsOfModel("transformer {}"), IsEmpty());
+  EXPECT_THAT(ProblemsOfModel("encoder {} transformer_decoder {}"), IsEmpty());
+  EXPECT_THAT(ProblemsOfModel("transformer_encoder {} decoder { "
+                              "initial_state: PROJECTED } attention { "
+                              "additive {} }"),
+              IsEmpty());
+  EXPECT_THAT(ProblemsOfModel("decoder { context: LAST_STATE }"), IsEmpty());
+  EXPECT_THAT(ProblemsOfModel("encoder {} decoder {} transformer {}"),
+              ElementsAre(StartsWith("encoder: the encoder is a Transformer"),
+                          StartsWith("decoder: the decoder is a Transformer")));
+  EXPECT_THAT(ProblemsOfModel("transformer {} attention { additive {} }"),
+              ElementsAre(StartsWith("attention: ")));
+}
+
+TEST(ValidateEncoderDecoderTest, ATransformerHasNoFinalState) {
+  EXPECT_THAT(ProblemsOfModel("transformer_encoder {} decoder { context: "
+                              "LAST_STATE }"),
+              ElementsAre(StartsWith("decoder.initial_state: FINAL_STATE needs "
+                                     "a recurrent encoder")));
+}
+
+TEST(ValidateEncoderDecoderTest, PointsIntoTheTransformer) {
+  EXPECT_THAT(ProblemsOfModel("transformer { attention { heads: 7 } }"),
+              ElementsAre(StartsWith("transformer.attention.heads: ")));
+  EXPECT_THAT(ProblemsOfModel(
+                  "transformer { attention { attention { coverage {} } } }"),
+              ElementsAre(StartsWith("transformer.attention.attention: ")));
+  EXPECT_THAT(
+      ProblemsOfModel("transformer {} transformer_decoder { dropout: 2 }"),
+      ElementsAre(StartsWith("transformer_decoder.dropout: ")));
+}
+
+TEST(ValidateEncoderDecoderTest,
+     OneWeightForAllNeedsTwoTransformersOfOneWidth) {
+  EXPECT_THAT(ProblemsOfModel("encoder {} transformer_decoder { "
+                              "tied_embeddings: SOURCE_TARGET_OUTPUT }"),
+              ElementsAre(StartsWith("transformer_decoder.tied_embeddings: ")));
+  EXPECT_THAT(
+      ProblemsOfModel("transformer { tied_embeddings: SOURCE_TARGET_OUTPUT } "
+                      "transformer_encoder { width: 64 }"),
+      ElementsAre(HasSubstr("the widths of encoder and decoder differ: 64")));
+}
+
+TEST(TransformerOfTest, APatternOfAPartReplacesThatOfBoth) {
+  EncoderDecoderConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "transformer { width: 8 pattern {} pattern {} } transformer_encoder { "
+      "layers: 3 pattern { feed_forward { hidden: 5 } } }",
+      &config));
+  const TransformerConfig encoder = TransformerOfEncoder(config);
+  EXPECT_EQ(encoder.width(), 8);
+  EXPECT_EQ(encoder.layers(), 3);
+  EXPECT_EQ(encoder.pattern_size(), 1);
+  EXPECT_EQ(TransformerOfDecoder(config).pattern_size(), 2);
 }
 
 }  // namespace

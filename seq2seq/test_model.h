@@ -22,7 +22,7 @@
 
 namespace regard {
 
-// The configs of one model, as text.
+// The configs of a model whose parts are recurrent, as text.
 struct Configs {
   const char* encoder;
   const char* attention;  // null: none
@@ -45,20 +45,22 @@ Message Parse(const char* text) {
 template <typename T>
 class TestModel {
  public:
-  explicit TestModel(const Configs& configs) {
+  explicit TestModel(const Configs& configs) : TestModel(ConfigOf(configs)) {}
+  // `config` is the text of an EncoderDecoderConfig.
+  explicit TestModel(const char* config, int32_t target_words = kTargetWords)
+      : TestModel(Parse<EncoderDecoderConfig>(config), target_words) {}
+  explicit TestModel(const EncoderDecoderConfig& config,
+                     int32_t target_words = kTargetWords) {
     ScorerRegistry scorers;
     RegisterBuiltInScores(scorers);
-    const auto encoder = Parse<RecurrentEncoderConfig>(configs.encoder);
-    const auto decoder = Parse<RecurrentDecoderConfig>(configs.decoder);
-    const bool attends = configs.attention != nullptr;
-    const auto attention = Parse<Attention>(attends ? configs.attention : "");
     ConfigProblems problems;
-    ValidateSeq2Seq(encoder, decoder, attends ? &attention : nullptr, scorers,
-                    problems);
-    EXPECT_TRUE(problems.problems().empty());
-    model_ = MakeRecurrentModel<T>(
-        encoder, decoder, attention, scorers,
-        {.source = kSourceWords, .target = kTargetWords}, store_.Root());
+    ValidateEncoderDecoder(config, scorers, problems);
+    for (const ConfigProblems::Problem& problem : problems.problems()) {
+      ADD_FAILURE() << problem.path << ": " << problem.message;
+    }
+    model_ = MakeModel<T>(config, scorers,
+                          {.source = kSourceWords, .target = target_words},
+                          store_.Root());
     store_.Finalize(3);
     const RandomStream random(5, "values");
     for (const ParameterInfo& info : store_.parameters()) {
@@ -73,6 +75,7 @@ class TestModel {
   const EncoderDecoder<T>* operator->() const { return &model_; }
   const OutputHead<T>& head() const { return model_.decoder->head(); }
   ParameterStore<T>& store() { return store_; }
+  const ParameterStore<T>& store() const { return store_; }
 
   // The state before the first word of one source or more.
   DecoderState<T> Begin(Forward<T>& forward, absl::Span<const int32_t> ids,
@@ -97,6 +100,16 @@ class TestModel {
   }
 
  private:
+  static EncoderDecoderConfig ConfigOf(const Configs& configs) {
+    EncoderDecoderConfig config;
+    *config.mutable_encoder() = Parse<RecurrentEncoderConfig>(configs.encoder);
+    *config.mutable_decoder() = Parse<RecurrentDecoderConfig>(configs.decoder);
+    if (configs.attention != nullptr) {
+      *config.mutable_attention() = Parse<Attention>(configs.attention);
+    }
+    return config;
+  }
+
   ParameterStore<T> store_;
   EncoderDecoder<T> model_;
 };

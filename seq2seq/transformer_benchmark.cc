@@ -1,0 +1,142 @@
+// A training step of a Transformer (forward and backward, without the
+// optimizer) and greedy search with its cache; one thread.
+#include <cstdint>
+#include <vector>
+
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "attention/transformer/transformer.pb.h"
+#include "autodiff/random.h"
+#include "autodiff/tape.h"
+#include "benchmark/benchmark.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "seq2seq/batch.h"
+#include "seq2seq/encoder_decoder.h"
+#include "seq2seq/search/search.pb.h"
+#include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/translator.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+namespace {
+
+// Pairs of `length` ids each, of which the last is <eos>.
+std::vector<EncodedPair> RandomPairs(int64_t count, int64_t length,
+                                     int32_t vocabulary) {
+  const RandomStream random(2, "sentences");
+  std::vector<EncodedPair> pairs(static_cast<size_t>(count));
+  uint64_t at = 0;
+  for (EncodedPair& pair : pairs) {
+    for (auto* const ids : {&pair.source, &pair.target}) {
+      for (int64_t i = 0; i + 1 < length; ++i) {
+        ids->push_back(Vocabulary::kReserved +
+                       static_cast<int32_t>(random.BelowAt(
+                           at++, vocabulary - Vocabulary::kReserved)));
+      }
+      ids->push_back(Vocabulary::kEnd);
+    }
+  }
+  return pairs;
+}
+
+// As many layers in encoder and decoder, with random weights.
+class RandomModel {
+ public:
+  RandomModel(int width, int layers, int heads, int32_t vocabulary,
+              double dropout) {
+    ScorerRegistry scorers;
+    RegisterBuiltInScores(scorers);
+    EncoderDecoderConfig config;
+    TransformerConfig& transformer = *config.mutable_transformer();
+    transformer.set_width(width);
+    transformer.set_layers(layers);
+    transformer.mutable_attention()->set_heads(heads);
+    transformer.mutable_feed_forward()->set_hidden(2 * width);
+    transformer.set_norm_order(TransformerConfig::POST);
+    transformer.set_dropout(dropout);
+    model_ = MakeModel<float>(config, scorers,
+                              {.source = vocabulary, .target = vocabulary},
+                              store_.Root());
+    store_.Finalize(1);
+    store_.value(*store_.FindByName("decoder.output.bias"))[Vocabulary::kEnd] =
+        -1e4f;
+  }
+
+  const EncoderDecoder<float>& model() const { return model_; }
+  const ParameterStore<float>& store() const { return store_; }
+
+ private:
+  ParameterStore<float> store_;
+  EncoderDecoder<float> model_;
+};
+
+void Step(benchmark::State& state) {
+  const int64_t batch_size = state.range(3);
+  const auto vocabulary = static_cast<int32_t>(state.range(5));
+  const RandomModel model(static_cast<int>(state.range(0)),
+                          static_cast<int>(state.range(1)),
+                          static_cast<int>(state.range(2)), vocabulary,
+                          static_cast<double>(state.range(6)) / 100);
+  const std::vector<EncodedPair> pairs =
+      RandomPairs(batch_size, state.range(4), vocabulary);
+  std::vector<int64_t> examples;
+  for (int64_t i = 0; i < batch_size; ++i) examples.push_back(i);
+  GradientSlab<float> gradients(model.store());
+  Tape<float> tape;
+  tape.set_training(true);
+  Forward<float> forward(tape, model.store(), &gradients);
+  for (auto unused : state) {
+    forward.BeginStep();
+    const Batch batch = MakeBatch(pairs, examples, tape.arena());
+    const Var<float> sums[] = {model.model().decoder->head().Loss(
+        forward, model.model().Run(forward, batch).readout, batch.target,
+        /*label_smoothing=*/0)};
+    const double seeds[] = {1.0 / static_cast<double>(batch_size)};
+    forward.Backward(sums, seeds);
+  }
+  state.SetItemsProcessed(state.iterations() * batch_size * state.range(4));
+}
+
+BENCHMARK(Step)
+    ->ArgNames({"width", "layers", "heads", "batch", "time", "vocabulary",
+                "dropout"})
+    ->Args({256, 3, 8, 64, 20, 8000, 0})
+    ->Args({256, 3, 8, 64, 20, 8000, 10})
+    ->Args({32, 2, 4, 64, 10, 200, 0})
+    ->Args({32, 2, 4, 64, 10, 200, 10})
+    ->Unit(benchmark::kMillisecond);
+
+void GreedySearch(benchmark::State& state) {
+  const auto vocabulary = static_cast<int32_t>(state.range(4));
+  const RandomModel model(static_cast<int>(state.range(0)),
+                          static_cast<int>(state.range(1)),
+                          static_cast<int>(state.range(2)), vocabulary,
+                          /*dropout=*/0);
+  std::vector<std::vector<int32_t>> sources;
+  for (const EncodedPair& pair : RandomPairs(state.range(3), 20, vocabulary)) {
+    sources.push_back(pair.source);
+  }
+  SearchConfig search;
+  search.set_max_length_ratio(1);
+  search.set_max_length(0);
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), /*gradients=*/nullptr);
+  for (auto unused : state) {
+    benchmark::DoNotOptimize(TranslateIds({{&model.model(), &forward}}, sources,
+                                          search, /*want_weights=*/false));
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(3));
+}
+
+BENCHMARK(GreedySearch)
+    ->ArgNames({"width", "layers", "heads", "sentences", "vocabulary"})
+    ->Args({256, 3, 8, 64, 8000})
+    ->Args({256, 3, 8, 1, 8000})
+    ->Args({32, 2, 4, 1, 200})
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace regard
+
+BENCHMARK_MAIN();

@@ -1,0 +1,142 @@
+#include "seq2seq/transformer_decoder.h"
+
+#include <algorithm>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "attention/multi_head.h"
+#include "attention/scoring_function.h"
+#include "attention/transformer/initialization.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+TransformerDecoder<T>::TransformerDecoder(const TransformerConfig& config,
+                                          const ScorerRegistry& scorers,
+                                          const Options& options,
+                                          const ParameterScope<T>& scope)
+    : recompute_(config.recompute()),
+      embedding_(config, options.vocabulary, scope, options.source_embedding),
+      stack_(scorers, config, options.memory_width, scope) {
+  if (config.tied_embeddings() == TransformerConfig::SEPARATE) {
+    head_ = std::make_unique<LinearHead<T>>(
+        scope.Sub("output"), config.width(), options.vocabulary,
+        LinearInitialization(config.initialization(), config.output_bias()),
+        options.special_ids);
+  } else {
+    head_ = std::make_unique<LinearHead<T>>(
+        scope.Sub("output"), embedding_.weight(), options.special_ids);
+  }
+  for (int64_t i = 0; i < stack_.layers(); ++i) {
+    self_names_.push_back(absl::StrCat("decoder.", i, ".self"));
+    cross_names_.push_back(absl::StrCat("decoder.", i, ".cross"));
+  }
+}
+
+template <typename T>
+DecoderState<T> TransformerDecoder<T>::Begin(Forward<T>& forward,
+                                             const Memory<T>& memory) const {
+  const NameScope<T> scope(forward.tape(), "decoder");
+  DecoderState<T> state(forward.tape(), memory.sources, memory.lengths,
+                        SlotOf(stack_.layers(), kMemoryKeys));
+  if (!stack_.has_cross_attention()) return state;
+  REGARD_CHECK(memory.values.has_value()) << "a memory without values";
+  for (int64_t i = 0; i < stack_.layers(); ++i) {
+    const PreparedSource<T> prepared =
+        stack_.PrepareMemory(forward, i, memory.values);
+    state.SetSource(SlotOf(i, kMemoryKeys), prepared.keys);
+    state.SetSource(SlotOf(i, kMemoryValues), prepared.values);
+  }
+  return state;
+}
+
+template <typename T>
+absl::Span<const AttentionMap<T>> TransformerDecoder<T>::MapsOf(
+    Tape<T>& tape, absl::Span<const LayerWeights<T>> weights) const {
+  auto* const maps = tape.arena().template New<AttentionMap<T>>(
+      2 * static_cast<int64_t>(weights.size()));
+  size_t count = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    maps[count++] = {self_names_[i].c_str(), /*over_memory=*/false,
+                     weights[i].self};
+    if (!stack_.has_cross_attention()) continue;
+    maps[count++] = {cross_names_[i].c_str(), /*over_memory=*/true,
+                     weights[i].cross};
+  }
+  return {maps, count};
+}
+
+template <typename T>
+DecoderOutput<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
+                                                absl::Span<const int32_t> ids,
+                                                const AdvanceOptions& options,
+                                                DecoderState<T>* state) const {
+  Tape<T>& tape = forward.tape();
+  const NameScope<T> scope(tape, "decoder");
+  const int64_t rows = state->rows();
+  const int64_t time = static_cast<int64_t>(ids.size()) / rows;
+  const int64_t first = state->position();
+  REGARD_CHECK(time > 0 && time * rows == static_cast<int64_t>(ids.size()))
+      << ids.size() << " ids for " << rows << " rows";
+  REGARD_CHECK(time == 1 || state->rows_per_source() == 1)
+      << time << " ids at once for " << state->rows_per_source()
+      << " rows a source";
+  REGARD_CHECK(first == 0 || (*state)[SlotOf(0, kKeys)].has_value())
+      << "the keys of the positions before " << first << " were not kept";
+  const Var<T> x = embedding_(forward, ids, rows, first);
+
+  const auto grow = [&](int64_t layer, const PreparedSource<T>& part) {
+    return PreparedSource<T>{
+        state->Append(SlotOf(layer, kKeys), part.keys),
+        state->Append(SlotOf(layer, kValues), part.values)};
+  };
+  const absl::FunctionRef<PreparedSource<T>(int64_t, const PreparedSource<T>&)>
+      grow_ref = grow;
+  LayerInputs<T> inputs;
+  inputs.mask.causal = true;
+  inputs.positions.first_query = first;
+  inputs.memory_mask.key_lengths = state->lengths();
+  // The rows of a source are alternatives at one position.
+  inputs.memory_positions = {.first_query = first,
+                             .query_step = time == 1 ? 0 : 1};
+  inputs.want_weight_gradients = options.want_map_gradients;
+  const bool recomputes = recompute_ && x.needs_grad() && first == 0 &&
+                          time > 1 && !options.want_maps;
+  if (!recomputes) inputs.grow = &grow_ref;
+
+  const int64_t layers = stack_.layers();
+  absl::Span<PreparedSource<T>> memories;
+  if (stack_.has_cross_attention()) {
+    memories = {tape.arena().template New<PreparedSource<T>>(layers),
+                static_cast<size_t>(layers)};
+    for (int64_t i = 0; i < layers; ++i) {
+      memories[static_cast<size_t>(i)] = {(*state)[SlotOf(i, kMemoryKeys)],
+                                          (*state)[SlotOf(i, kMemoryValues)]};
+    }
+  }
+  absl::Span<LayerWeights<T>> weights;
+  if (options.want_maps) {
+    weights = {tape.arena().template New<LayerWeights<T>>(layers),
+               static_cast<size_t>(layers)};
+    std::fill(weights.begin(), weights.end(), LayerWeights<T>());
+  }
+  DecoderOutput<T> output;
+  output.readout = stack_(forward, x, inputs, memories, weights);
+  if (options.want_maps) output.maps = MapsOf(tape, weights);
+  state->Move(time);
+  return output;
+}
+
+template <typename T>
+int64_t TransformerDecoder<T>::longest_position() const {
+  const int64_t distance = stack_.LongestDistance();
+  return std::min(embedding_.longest_position(), distance == kAnyDistance
+                                                     ? Decoder<T>::kUnlimited
+                                                     : distance + 1);
+}
+
+template class TransformerDecoder<float>;
+template class TransformerDecoder<double>;
+
+}  // namespace regard

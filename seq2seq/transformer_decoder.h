@@ -1,0 +1,89 @@
+// The Transformer decoder: causal self-attention and, if there is a memory,
+// attention to it. Without a memory it is a language model. Vaswani et al.,
+// "Attention is all you need", 2017.
+#ifndef SEQ2SEQ_TRANSFORMER_DECODER_H_
+#define SEQ2SEQ_TRANSFORMER_DECODER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "attention/transformer/stack.h"
+#include "attention/transformer/token_embedding.h"
+#include "attention/transformer/transformer.pb.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/decoder_state.h"
+#include "seq2seq/memory.h"
+#include "seq2seq/output_head.h"
+
+namespace regard {
+
+// The maps of layer i are "decoder.i.self", over the ids read so far, [rows,
+// heads, n, positions], and "decoder.i.cross", over the memory.
+template <typename T>
+class TransformerDecoder : public Decoder<T> {
+ public:
+  struct Options {
+    // Width of the memory's values; 0: there is no cross-attention.
+    int64_t memory_width = 0;
+    int64_t vocabulary = 0;
+    SpecialIds special_ids = {};
+    // With tied_embeddings: SOURCE_TARGET_OUTPUT, the weight of the source's
+    // embedding.
+    Parameter<T> source_embedding = {};
+  };
+
+  // `config` has passed ValidateTransformer(). Parameters are "embedding.*",
+  // "position_embedding.*", "layers.*", "norm.*" and "output.*" in `scope`.
+  TransformerDecoder(const TransformerConfig& config,
+                     const ScorerRegistry& scorers, const Options& options,
+                     const ParameterScope<T>& scope);
+
+  // Slots of layer i of the state.
+  enum Slot {
+    kMemoryKeys,    // prepared [sources, key heads, time, prepared width]
+    kMemoryValues,  // [sources, key heads, time, head width]
+    kKeys,          // growing, prepared [rows, key heads, positions, ..]
+    kValues,
+    kSlotsOfALayer
+  };
+  static constexpr int SlotOf(int64_t layer, Slot slot) {
+    return static_cast<int>(layer) * kSlotsOfALayer + slot;
+  }
+
+  DecoderState<T> Begin(Forward<T>& forward,
+                        const Memory<T>& memory) const override;
+  // With config.recompute(), a whole target that is read at once with gradients
+  // and without maps leaves no keys in the state: a further call fails a check.
+  DecoderOutput<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
+                           const AdvanceOptions& options,
+                           DecoderState<T>* state) const override;
+  const OutputHead<T>& head() const override { return *head_; }
+  int64_t longest_position() const override;
+  bool attends_to_memory() const override {
+    return stack_.has_cross_attention();
+  }
+
+ private:
+  absl::Span<const AttentionMap<T>> MapsOf(
+      Tape<T>& tape, absl::Span<const LayerWeights<T>> weights) const;
+
+  const bool recompute_;
+  TokenEmbedding<T> embedding_;
+  TransformerStack<T> stack_;
+  std::unique_ptr<OutputHead<T>> head_;
+  std::vector<std::string> self_names_;
+  std::vector<std::string> cross_names_;
+};
+
+extern template class TransformerDecoder<float>;
+extern template class TransformerDecoder<double>;
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_TRANSFORMER_DECODER_H_

@@ -1,0 +1,199 @@
+// Searches with Transformers, and inspection: with a memory, and as a language
+// model.
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "attention/transformer/transformer.pb.h"
+#include "autodiff/ops/softmax.h"
+#include "autodiff/tape.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "seq2seq/attention_inspection.h"
+#include "seq2seq/batch.h"
+#include "seq2seq/decoder_state.h"
+#include "seq2seq/memory.h"
+#include "seq2seq/search/search.h"
+#include "seq2seq/search/search.pb.h"
+#include "seq2seq/test_model.h"
+#include "seq2seq/transformer_decoder.h"
+#include "seq2seq/translator.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+constexpr const char* kEveryKind[] = {
+    "transformer { width: 8 layers: 2 attention { heads: 2 } }",
+    "transformer { width: 8 layers: 2 attention { heads: 2 key_heads: 1 "
+    "attention { position_encoding { rotary {} } window: 3 } } norm_order: "
+    "POST tied_embeddings: TARGET_OUTPUT }",
+    "encoder { embedding: 4 hidden: 5 } transformer_decoder { width: 8 layers: "
+    "2 attention { heads: 2 attention { additive { width: 3 } } } }",
+};
+
+const std::vector<Ids> kSources = {
+    {4, 5, 6, 3}, {8, 3}, {7, 4, 7, 4, 5, 3}, {3}, {5, 5, 8, 3}};
+
+// The log-probability of `ids` and, if it is finished, <eos>, by one pass over
+// all words.
+double LogProbability(const TestModel<float>& model, Forward<float>& forward,
+                      const Ids& source, const Translation& translation) {
+  EncodedPair pair = {source, translation.ids};
+  if (translation.finished) pair.target.push_back(Vocabulary::kEnd);
+  forward.BeginStep();
+  const Batch batch =
+      MakeBatch(absl::MakeConstSpan(&pair, 1), {0}, forward.tape().arena());
+  const Var<float> probabilities = LogSoftmax(
+      model.head().Logits(forward, model->Run(forward, batch).readout));
+  double sum = 0;
+  for (size_t t = 0; t < pair.target.size(); ++t) {
+    sum += static_cast<double>(
+        probabilities.array()(static_cast<int64_t>(t), pair.target[t]));
+  }
+  return sum;
+}
+
+class TransformerSearchTest : public ::testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(EveryKind, TransformerSearchTest,
+                         ::testing::ValuesIn(kEveryKind));
+
+TEST_P(TransformerSearchTest, BeamsHaveTheScoresOfAPassWithoutACache) {
+  TestModel<float> model(GetParam());
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), nullptr);
+  for (const bool want_weights : {false, true}) {
+    SearchConfig config;
+    config.set_beam(4);
+    config.set_n_best(3);
+    config.set_max_length(9);
+    const auto found =
+        TranslateIds({{&*model, &forward}}, kSources, config, want_weights);
+    for (size_t i = 0; i < kSources.size(); ++i) {
+      for (const Translation& translation : found[i]) {
+        const double want =
+            LogProbability(model, forward, kSources[i], translation);
+        EXPECT_NEAR(translation.log_probability, want,
+                    1e-5 * (1 + std::abs(want)));
+        EXPECT_EQ(translation.weights.size(),
+                  want_weights
+                      ? kSources[i].size() *
+                            static_cast<size_t>(translation.num_choices())
+                      : 0);
+      }
+    }
+  }
+}
+
+TEST_P(TransformerSearchTest, ASourceDoesNotDependOnTheOthers) {
+  TestModel<float> model(GetParam());
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), nullptr);
+  for (const int beam : {1, 3}) {
+    SearchConfig config;
+    config.set_beam(beam);
+    const auto together =
+        TranslateIds({{&*model, &forward}}, kSources, config, true);
+    for (size_t i = 0; i < kSources.size(); ++i) {
+      const auto alone =
+          TranslateIds({{&*model, &forward}}, {kSources[i]}, config, true);
+      EXPECT_EQ(alone[0][0].ids, together[i][0].ids);
+      EXPECT_EQ(alone[0][0].log_probability, together[i][0].log_probability);
+      EXPECT_EQ(alone[0][0].weights, together[i][0].weights);
+    }
+  }
+}
+
+TEST_P(TransformerSearchTest, EveryLayerAndHeadCanBeInspected) {
+  TestModel<float> model(GetParam());
+  GradientSlab<float> gradients(model.store());
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), &gradients);
+  const std::vector<int32_t> source = {4, 5, 6, 3};
+  const std::vector<int32_t> lengths = {4};
+  const std::vector<InspectedStep> steps = InspectAttention<float>(
+      *model->decoder, forward,
+      [&](Forward<float>& of) {
+        return model->encoder->Encode(of, source, lengths);
+      },
+      {5, 6, 3});
+  ASSERT_EQ(steps.size(), 3);
+  for (size_t u = 0; u < 3; ++u) {
+    ASSERT_EQ(steps[u].maps.size(), 2 * 2 * 2);
+    EXPECT_EQ(steps[u].alignment.size(), 4);
+    for (size_t m = 0; m < 8; ++m) {
+      const InspectedMap& map = steps[u].maps[m];
+      const bool cross = m / 2 % 2 == 1;
+      EXPECT_EQ(map.name, "decoder." + std::to_string(m / 4) +
+                              (cross ? ".cross" : ".self") + " head " +
+                              std::to_string(m % 2));
+      EXPECT_EQ(map.over_memory, cross);
+      ASSERT_EQ(map.weights.size(), cross ? 4 : u + 1);
+      EXPECT_EQ(map.gradients.size(), map.weights.size());
+      double sum = 0;
+      for (const double weight : map.weights) sum += weight;
+      EXPECT_NEAR(sum, 1, 1e-5);
+    }
+  }
+}
+
+// A decoder without a memory: prompts, and a vocabulary without special ids.
+TEST(TransformerLanguageModelTest, ContinuesAPrompt) {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  ParameterStore<float> store;
+  const TransformerDecoder<float> decoder(
+      Parse<TransformerConfig>(
+          "width: 8 layers: 2 attention { heads: 2 } position_embedding { "
+          "kind: LEARNED longest: 12 } tied_embeddings: TARGET_OUTPUT"),
+      scorers,
+      {.vocabulary = 6, .special_ids = {.begin = -1, .end = -1, .pad = -1}},
+      store.Root());
+  store.Finalize(1);
+  for (float& value : store.values()) value *= 20;
+  EXPECT_FALSE(decoder.attends_to_memory());
+  EXPECT_EQ(decoder.longest_position(), 12);
+  Tape<float> tape;
+  Forward<float> forward(tape, store, nullptr);
+  const std::vector<SearchMember> members = {
+      {&decoder, &forward,
+       [](Forward<float>&) { return Memory<float>{.sources = 2}; }}};
+  const std::vector<int32_t> prompts = {0, 1, 2, 5, 4, 3};
+  const std::vector<SearchSource> sources = {{.max_length = 20},
+                                             {.max_length = 4}};
+  SearchConfig config;
+  const auto found = Search(
+      {.members = members, .sources = sources, .prompt = prompts}, config);
+  // Up to the last position; nothing is read after the last choice.
+  EXPECT_EQ(found[0][0].ids.size(), 10);
+  EXPECT_EQ(found[1][0].ids.size(), 4);
+  // Each id is the likeliest after those before it, by a pass over all.
+  forward.BeginStep();
+  Ids text = {0, 1, 2};
+  text.insert(text.end(), found[0][0].ids.begin(), found[0][0].ids.end() - 1);
+  DecoderState<float> state = decoder.Begin(forward, {.sources = 1});
+  const Var<float> logits = decoder.head().Logits(
+      forward, decoder.Advance(forward, text, {}, &state).readout);
+  double sum = 0;
+  const Var<float> probabilities = LogSoftmax(logits);
+  for (size_t t = 0; t < found[0][0].ids.size(); ++t) {
+    const int32_t id = found[0][0].ids[t];
+    const auto row = static_cast<int64_t>(t) + 2;
+    int64_t best = 0;
+    logits.array().row(row).maxCoeff(&best);
+    EXPECT_EQ(best, id) << "choice " << t;
+    sum += static_cast<double>(probabilities.array()(row, id));
+  }
+  EXPECT_NEAR(found[0][0].log_probability, sum, 1e-5 * (1 - sum));
+}
+
+}  // namespace
+}  // namespace regard
