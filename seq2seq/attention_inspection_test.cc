@@ -46,17 +46,17 @@ class Table : public ScoringFunction<T> {
 struct Inspected {
   explicit Inspected(const ScorerRegistry& scorers, const Attention& attention,
                      RecurrentDecoderConfig::Query query) {
-    RecurrentEncoderConfig encoder;
-    encoder.set_embedding(3);
-    encoder.set_hidden(4);
-    RecurrentDecoderConfig decoder;
+    EncoderDecoderConfig config;
+    config.mutable_encoder()->set_embedding(3);
+    config.mutable_encoder()->set_hidden(4);
+    RecurrentDecoderConfig& decoder = *config.mutable_decoder();
     decoder.set_embedding(3);
     decoder.set_hidden(4);
     decoder.set_query(query);
     decoder.set_readout(RecurrentDecoderConfig::STATE_CONTEXT_EMBEDDING);
-    model = MakeRecurrentModel<double>(encoder, decoder, attention, scorers,
-                                       {.source = 7, .target = 8},
-                                       parameters.Root());
+    *config.mutable_attention() = attention;
+    model = MakeModel<double>(config, scorers, {.source = 7, .target = 8},
+                              parameters.Root());
     parameters.Finalize(/*seed=*/3);
     gradients = std::make_unique<GradientSlab<double>>(parameters);
     forward =

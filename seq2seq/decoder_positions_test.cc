@@ -62,11 +62,11 @@ class DecoderPositionsTest : public ::testing::Test {
   ParameterStore<double>& Finalize() {
     ScorerRegistry scorers;
     scorers.Add<Near>("near");
-    model_ = MakeRecurrentModel<double>(
-        Parse<RecurrentEncoderConfig>("embedding: 3 hidden: 4"),
-        Parse<RecurrentDecoderConfig>("embedding: 3 hidden: 4"),
-        Parse<Attention>("dot {}"), scorers, {.source = 8, .target = 8},
-        store_.Root());
+    model_ = MakeModel<double>(
+        Parse<EncoderDecoderConfig>("encoder { embedding: 3 hidden: 4 } "
+                                    "decoder { embedding: 3 hidden: 4 } "
+                                    "attention { dot {} }"),
+        scorers, {.source = 8, .target = 8}, store_.Root());
     store_.Finalize(/*seed=*/1);
     return store_;
   }

@@ -54,20 +54,6 @@ EncoderDecoder<T> MakeModel(const EncoderDecoderConfig& config,
   return model;
 }
 
-template <typename T>
-EncoderDecoder<T> MakeRecurrentModel(const RecurrentEncoderConfig& encoder,
-                                     const RecurrentDecoderConfig& decoder,
-                                     const Attention& attention,
-                                     const ScorerRegistry& scorers,
-                                     const VocabularySizes& vocabularies,
-                                     const ParameterScope<T>& parameters) {
-  EncoderDecoderConfig config;
-  *config.mutable_encoder() = encoder;
-  *config.mutable_decoder() = decoder;
-  *config.mutable_attention() = attention;
-  return MakeModel(config, scorers, vocabularies, parameters);
-}
-
 template struct EncoderDecoder<float>;
 template struct EncoderDecoder<double>;
 template EncoderDecoder<float> MakeModel(const EncoderDecoderConfig&,
@@ -78,15 +64,4 @@ template EncoderDecoder<double> MakeModel(const EncoderDecoderConfig&,
                                           const ScorerRegistry&,
                                           const VocabularySizes&,
                                           const ParameterScope<double>&);
-template EncoderDecoder<float> MakeRecurrentModel(const RecurrentEncoderConfig&,
-                                                  const RecurrentDecoderConfig&,
-                                                  const Attention&,
-                                                  const ScorerRegistry&,
-                                                  const VocabularySizes&,
-                                                  const ParameterScope<float>&);
-template EncoderDecoder<double> MakeRecurrentModel(
-    const RecurrentEncoderConfig&, const RecurrentDecoderConfig&,
-    const Attention&, const ScorerRegistry&, const VocabularySizes&,
-    const ParameterScope<double>&);
-
 }  // namespace regard

@@ -43,17 +43,6 @@ EncoderDecoder<T> MakeModel(const EncoderDecoderConfig& config,
                             const VocabularySizes& vocabularies,
                             const ParameterScope<T>& parameters);
 
-// A recurrent encoder and decoder. The configs have passed ValidateSeq2Seq();
-// `attention` is read if the decoder's context is ATTENTION. Parameters are
-// "encoder.*", "decoder.*" and "attention.*" in `parameters`.
-template <typename T>
-EncoderDecoder<T> MakeRecurrentModel(const RecurrentEncoderConfig& encoder,
-                                     const RecurrentDecoderConfig& decoder,
-                                     const Attention& attention,
-                                     const ScorerRegistry& scorers,
-                                     const VocabularySizes& vocabularies,
-                                     const ParameterScope<T>& parameters);
-
 extern template struct EncoderDecoder<float>;
 extern template struct EncoderDecoder<double>;
 extern template EncoderDecoder<float> MakeModel(const EncoderDecoderConfig&,
@@ -64,15 +53,6 @@ extern template EncoderDecoder<double> MakeModel(const EncoderDecoderConfig&,
                                                  const ScorerRegistry&,
                                                  const VocabularySizes&,
                                                  const ParameterScope<double>&);
-extern template EncoderDecoder<float> MakeRecurrentModel(
-    const RecurrentEncoderConfig&, const RecurrentDecoderConfig&,
-    const Attention&, const ScorerRegistry&, const VocabularySizes&,
-    const ParameterScope<float>&);
-extern template EncoderDecoder<double> MakeRecurrentModel(
-    const RecurrentEncoderConfig&, const RecurrentDecoderConfig&,
-    const Attention&, const ScorerRegistry&, const VocabularySizes&,
-    const ParameterScope<double>&);
-
 }  // namespace regard
 
 #endif  // SEQ2SEQ_ENCODER_DECODER_H_

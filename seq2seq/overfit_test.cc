@@ -50,18 +50,15 @@ std::vector<EncodedPair> Pairs() {
 TEST(OverfitTest, ATinyModelLearnsItsSentences) {
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
-  Attention attention;
-  attention.mutable_additive();
-  RecurrentEncoderConfig encoder;
-  encoder.set_embedding(16);
-  encoder.set_hidden(24);
-  RecurrentDecoderConfig decoder;
-  decoder.set_embedding(16);
-  decoder.set_hidden(24);
+  EncoderDecoderConfig config;
+  config.mutable_attention()->mutable_additive();
+  config.mutable_encoder()->set_embedding(16);
+  config.mutable_encoder()->set_hidden(24);
+  config.mutable_decoder()->set_embedding(16);
+  config.mutable_decoder()->set_hidden(24);
   ParameterStore<float> store;
-  const EncoderDecoder<float> model =
-      MakeRecurrentModel<float>(encoder, decoder, attention, scorers,
-                                {.source = 20, .target = 16}, store.Root());
+  const EncoderDecoder<float> model = MakeModel<float>(
+      config, scorers, {.source = 20, .target = 16}, store.Root());
   store.Finalize(1);
   GradientSlab<float> gradients(store);
   WorkerPool pool(1);

@@ -37,7 +37,8 @@ class RecurrentDecoder : public Decoder<T> {
     int64_t vocabulary;  // of the target
   };
 
-  // The configs have passed ValidateSeq2Seq(); `attention` is read if the
+  // The configs have passed ValidateEncoderDecoder(); `attention` is read if
+  // the
   // context is ATTENTION. Parameters are "decoder.*" and "attention.*" in
   // `parameters`.
   RecurrentDecoder(const RecurrentDecoderConfig& config,

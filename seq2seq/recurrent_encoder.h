@@ -23,8 +23,8 @@ namespace regard {
 template <typename T>
 class RecurrentEncoder : public Encoder<T> {
  public:
-  // `config` has passed ValidateSeq2Seq(). Parameters are "embedding.*" and
-  // "rnn.*" in `scope`.
+  // `config` has passed ValidateEncoderDecoder(). Parameters are "embedding.*"
+  // and "rnn.*" in `scope`.
   RecurrentEncoder(const RecurrentEncoderConfig& config, int64_t vocabulary,
                    const ParameterScope<T>& scope);
 

@@ -132,10 +132,8 @@ const char* PathOf(bool own, const char* name) {
 // What is given of a part that is a Transformer is not recurrent.
 void ValidateKinds(const EncoderDecoderConfig& config,
                    ConfigProblems& problems) {
-  if (config.has_encoder() && HasTransformerEncoder(config)) {
-    problems.Add("encoder",
-                 "the encoder is a Transformer; for a Transformer decoder "
-                 "alone give transformer_decoder, not transformer");
+  if (config.has_encoder() && config.has_transformer_encoder()) {
+    problems.Add("encoder", "there is transformer_encoder already: give one");
   }
   if (!HasTransformerDecoder(config)) return;
   if (config.has_decoder()) {
@@ -183,12 +181,9 @@ void ValidateTransformerDecoder(const EncoderDecoderConfig& config,
 
 }  // namespace
 
-int EncoderOutputWidth(const RecurrentEncoderConfig& encoder) {
-  return encoder.hidden() * (encoder.bidirectional() ? 2 : 1);
-}
-
 bool HasTransformerEncoder(const EncoderDecoderConfig& config) {
-  return config.has_transformer() || config.has_transformer_encoder();
+  return config.has_transformer_encoder() ||
+         (config.has_transformer() && !config.has_encoder());
 }
 
 bool HasTransformerDecoder(const EncoderDecoderConfig& config) {
@@ -204,8 +199,9 @@ TransformerConfig TransformerOfDecoder(const EncoderDecoderConfig& config) {
 }
 
 int64_t MemoryWidth(const EncoderDecoderConfig& config) {
-  return HasTransformerEncoder(config) ? TransformerOfEncoder(config).width()
-                                       : EncoderOutputWidth(config.encoder());
+  if (HasTransformerEncoder(config))
+    return TransformerOfEncoder(config).width();
+  return config.encoder().hidden() * (config.encoder().bidirectional() ? 2 : 1);
 }
 
 void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
@@ -234,19 +230,6 @@ void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
   ValidateDecoderAttention(
       config.decoder(), config.has_attention() ? &config.attention() : nullptr,
       MemoryWidth(config), scorers, problems);
-}
-
-void ValidateSeq2Seq(const RecurrentEncoderConfig& encoder,
-                     const RecurrentDecoderConfig& decoder,
-                     const Attention* attention, const ScorerRegistry& scorers,
-                     ConfigProblems& problems) {
-  {
-    const ConfigProblems::Scope scope(problems, "encoder");
-    ValidateStack(encoder, problems);
-  }
-  ValidateDecoder(&encoder, decoder, problems);
-  ValidateDecoderAttention(decoder, attention, EncoderOutputWidth(encoder),
-                           scorers, problems);
 }
 
 }  // namespace regard

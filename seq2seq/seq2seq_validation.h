@@ -12,10 +12,8 @@
 
 namespace regard {
 
-// Width of one output of the encoder.
-int EncoderOutputWidth(const RecurrentEncoderConfig& encoder);
-
-// Which parts of a model are Transformers, and their configs.
+// Which parts of a model are Transformers, and their configs. With `encoder`,
+// `transformer` is the decoder alone.
 bool HasTransformerEncoder(const EncoderDecoderConfig& config);
 bool HasTransformerDecoder(const EncoderDecoderConfig& config);
 TransformerConfig TransformerOfEncoder(const EncoderDecoderConfig& config);
@@ -28,13 +26,6 @@ int64_t MemoryWidth(const EncoderDecoderConfig& config);
 void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
                             const ScorerRegistry& scorers,
                             ConfigProblems& problems);
-
-// Of a model whose parts are both recurrent. Paths are relative to the message
-// that holds `encoder`, `decoder` and `attention`; the last may be null.
-void ValidateSeq2Seq(const RecurrentEncoderConfig& encoder,
-                     const RecurrentDecoderConfig& decoder,
-                     const Attention* attention, const ScorerRegistry& scorers,
-                     ConfigProblems& problems);
 
 }  // namespace regard
 

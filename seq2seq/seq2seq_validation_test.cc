@@ -24,12 +24,11 @@ using ::testing::StartsWith;
 
 // "path: message" of the first problem of a decoder without attention.
 std::string ProblemOf(const std::string& decoder_text) {
-  RecurrentDecoderConfig decoder;
-  EXPECT_TRUE(
-      google::protobuf::TextFormat::ParseFromString(decoder_text, &decoder));
+  EncoderDecoderConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      decoder_text, config.mutable_decoder()));
   ConfigProblems problems;
-  ValidateSeq2Seq(RecurrentEncoderConfig(), decoder, /*attention=*/nullptr,
-                  ScorerRegistry(), problems);
+  ValidateEncoderDecoder(config, ScorerRegistry(), problems);
   if (problems.ok()) return "";
   return problems.problems()[0].path + ": " + problems.problems()[0].message;
 }

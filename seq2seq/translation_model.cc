@@ -35,16 +35,14 @@ void ForEachBatch(Forward<float>& forward, absl::Span<const EncodedPair> pairs,
 
 }  // namespace
 
-TranslationModel::TranslationModel(const RecurrentEncoderConfig& encoder,
-                                   const RecurrentDecoderConfig& decoder,
-                                   const Attention& attention,
+TranslationModel::TranslationModel(const EncoderDecoderConfig& config,
                                    const ScorerRegistry& scorers,
                                    Vocabulary source, Vocabulary target,
                                    TranslationData data,
                                    const TranslationOptions& options)
     : options_(options),
-      translator_(encoder, decoder, attention, scorers, std::move(source),
-                  std::move(target), options.num_steps, options.seed),
+      translator_(config, scorers, std::move(source), std::move(target),
+                  options.num_steps, options.seed),
       data_(std::move(data)),
       train_(EncodePairs(data_.train)),
       terms_{{"loss", options.scale}} {}

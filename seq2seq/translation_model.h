@@ -45,11 +45,10 @@ struct TranslationOptions {
 
 class TranslationModel : public Model<float> {
  public:
-  // The configs have passed ValidateSeq2Seq().
-  TranslationModel(const RecurrentEncoderConfig& encoder,
-                   const RecurrentDecoderConfig& decoder,
-                   const Attention& attention, const ScorerRegistry& scorers,
-                   Vocabulary source, Vocabulary target, TranslationData data,
+  // `config` has passed ValidateEncoderDecoder().
+  TranslationModel(const EncoderDecoderConfig& config,
+                   const ScorerRegistry& scorers, Vocabulary source,
+                   Vocabulary target, TranslationData data,
                    const TranslationOptions& options);
 
   ParameterStore<float>& parameters() override {

@@ -38,9 +38,8 @@ Vocabulary Words(const std::vector<std::string>& words) {
 class SameEverywhere {
  public:
   SameEverywhere(const char* word, float bias, std::vector<SentencePair> dev)
-      : model_(SmallEncoder(), SmallDecoder(), Attention(), ScorerRegistry(),
-               Words({"a", "b"}), Words({"x", "y", "z"}), {dev, dev, {}, {}},
-               {}) {
+      : model_(SmallModel(), ScorerRegistry(), Words({"a", "b"}),
+               Words({"x", "y", "z"}), {dev, dev, {}, {}}, {}) {
     ParameterStore<float>& store = model_.parameters();
     std::fill(store.values().begin(), store.values().end(), 0.0F);
     store.value(*store.FindByName("decoder.output.bias"))
@@ -60,18 +59,14 @@ class SameEverywhere {
   }
 
  private:
-  static RecurrentEncoderConfig SmallEncoder() {
-    RecurrentEncoderConfig encoder;
-    encoder.set_embedding(2);
-    encoder.set_hidden(2);
-    return encoder;
-  }
-  static RecurrentDecoderConfig SmallDecoder() {
-    RecurrentDecoderConfig decoder;
-    decoder.set_embedding(2);
-    decoder.set_hidden(2);
-    decoder.set_context(RecurrentDecoderConfig::NO_CONTEXT);
-    return decoder;
+  static EncoderDecoderConfig SmallModel() {
+    EncoderDecoderConfig config;
+    config.mutable_encoder()->set_embedding(2);
+    config.mutable_encoder()->set_hidden(2);
+    config.mutable_decoder()->set_embedding(2);
+    config.mutable_decoder()->set_hidden(2);
+    config.mutable_decoder()->set_context(RecurrentDecoderConfig::NO_CONTEXT);
+    return config;
   }
 
   TranslationModel model_;
@@ -110,23 +105,21 @@ TEST(TranslationModelTest, BatchesOfAnEvaluationAreAddedUp) {
 // With dot products of zero everywhere all words get the same attention, so the
 // first has the greatest weight: every target word is linked to source word 0.
 double ErrorRate(int64_t num_steps) {
-  RecurrentEncoderConfig encoder;
-  encoder.set_embedding(2);
-  encoder.set_hidden(2);
-  RecurrentDecoderConfig decoder;
-  decoder.set_embedding(2);
-  decoder.set_hidden(2);
-  Attention attention;
-  attention.mutable_dot();
+  EncoderDecoderConfig config;
+  config.mutable_encoder()->set_embedding(2);
+  config.mutable_encoder()->set_hidden(2);
+  config.mutable_decoder()->set_embedding(2);
+  config.mutable_decoder()->set_hidden(2);
+  config.mutable_attention()->mutable_dot();
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
   SentencePair pair = Pair("a b", "x y z");
   pair.alignment = {{0, 0}, {1, 1}, {2, 0}};
   TranslationOptions options;
   options.num_steps = num_steps;
-  TranslationModel model(encoder, decoder, attention, scorers,
-                         Words({"a", "b"}), Words({"x", "y", "z"}),
-                         {{pair}, {pair}, {}, {}}, options);
+  TranslationModel model(config, scorers, Words({"a", "b"}),
+                         Words({"x", "y", "z"}), {{pair}, {pair}, {}, {}},
+                         options);
   ParameterStore<float>& store = model.parameters();
   std::fill(store.values().begin(), store.values().end(), 0.0F);
   Tape<float> tape;

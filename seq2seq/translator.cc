@@ -105,17 +105,14 @@ std::vector<std::vector<Translation>> TranslateIds(
   return translations;
 }
 
-Translator::Translator(const RecurrentEncoderConfig& encoder,
-                       const RecurrentDecoderConfig& decoder,
-                       const Attention& attention,
+Translator::Translator(const EncoderDecoderConfig& config,
                        const ScorerRegistry& scorers, Vocabulary source,
                        Vocabulary target, int64_t num_steps, uint64_t seed)
     : num_steps_(num_steps),
       source_(std::move(source)),
       target_(std::move(target)),
-      model_(MakeRecurrentModel<float>(
-          encoder, decoder, attention, scorers,
-          {.source = source_.size(), .target = target_.size()},
+      model_(MakeModel<float>(
+          config, scorers, {.source = source_.size(), .target = target_.size()},
           parameters_.Root())) {
   parameters_.Finalize(seed);
 }

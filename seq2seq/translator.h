@@ -39,12 +39,11 @@ std::vector<std::vector<Translation>> TranslateIds(
 
 class Translator {
  public:
-  // The configs have passed ValidateSeq2Seq(). `num_steps`: sources are cut to
-  // this many ids; 0: never. `seed` is that of the parameters' first values.
-  Translator(const RecurrentEncoderConfig& encoder,
-             const RecurrentDecoderConfig& decoder, const Attention& attention,
-             const ScorerRegistry& scorers, Vocabulary source,
-             Vocabulary target, int64_t num_steps, uint64_t seed);
+  // `config` has passed ValidateEncoderDecoder(). `num_steps`: sources are cut
+  // to this many ids; 0: never. `seed` is that of the parameters' first values.
+  Translator(const EncoderDecoderConfig& config, const ScorerRegistry& scorers,
+             Vocabulary source, Vocabulary target, int64_t num_steps,
+             uint64_t seed);
 
   ParameterStore<float>& parameters() { return parameters_; }
   const ParameterStore<float>& parameters() const { return parameters_; }

@@ -53,9 +53,10 @@ class TestModel {
  public:
   TestModel(const std::string& encoder, const std::string& attention,
             const std::string& decoder, int32_t target_words, float scale)
-      : model_(MakeRecurrentModel<float>(
-            Parse<RecurrentEncoderConfig>(encoder),
-            Parse<RecurrentDecoderConfig>(decoder), Parse<Attention>(attention),
+      : model_(MakeModel<float>(
+            Parse<EncoderDecoderConfig>(
+                absl::StrCat("encoder {", encoder, "} attention {", attention,
+                             "} decoder {", decoder, "}")),
             Scorers(), {.source = 20, .target = target_words}, store_.Root())) {
     store_.Finalize(1);
     for (float& value : store_.values()) value *= scale;

@@ -102,13 +102,36 @@ TEST(ExperimentConfigTest, ATaskThatDoesNotFitTheDataSaysWhatDoes) {
                  "           attention { gaussian {} } }"),
       ElementsAre("model.nadaraya_watson: learns from points of a curve, but "
                   "data.reverse gives sentence pairs; data that fits it: "
-                  "nadaraya_watson; models that fit reverse: decoder"));
+                  "nadaraya_watson; models that fit reverse: decoder, "
+                  "transformer"));
 }
 
 TEST(ExperimentConfigTest, APartThatTheModelDoesNotReadIsRefused) {
   EXPECT_THAT(ProblemsOf("data { nadaraya_watson {} } model { encoder {} "
                          "  nadaraya_watson {} attention { gaussian {} } }"),
               ElementsAre("model.encoder: `nadaraya_watson` has no encoder"));
+}
+
+TEST(ExperimentConfigTest, PartsOfATranslationModelMustFit) {
+  const auto problems = [](const std::string& model) {
+    return ProblemsOf(absl::StrCat("data { reverse {} } model {", model, "}"));
+  };
+  EXPECT_THAT(problems("transformer {}"), IsEmpty());
+  EXPECT_THAT(problems("transformer {} encoder {}"), IsEmpty());
+  EXPECT_THAT(problems("transformer_encoder {} attention { dot {} } "
+                       "decoder { initial_state: PROJECTED hidden: 512 }"),
+              IsEmpty());
+  EXPECT_THAT(problems("transformer {} attention { dot {} }"),
+              ElementsAre(StartsWith(
+                  "model.attention: is of a recurrent decoder; that of")));
+  EXPECT_THAT(problems("decoder { context: NO_CONTEXT }"),
+              ElementsAre("model: the decoder reads an encoder: give one, as "
+                          "in encoder {} or transformer_encoder {}"));
+  EXPECT_THAT(
+      problems("transformer { attention { attention { coverage {} } } }"),
+      ElementsAre(StartsWith("model.transformer.attention.attention")));
+  EXPECT_THAT(problems("transformer { width: 30 attention { heads: 4 } }"),
+              ElementsAre(StartsWith("model.transformer.attention.heads")));
 }
 
 // A run folder holds the config in full, and a run that is resumed reads it.
@@ -135,7 +158,7 @@ TEST(ExperimentConfigTest, DataAndModelMustBeChosen) {
               ElementsAre("data: no data source is chosen; give one, as in "
                           "phrasebook {}",
                           "model: no model is chosen; give one, as in decoder "
-                          "{}, or nadaraya_watson {}"));
+                          "{}, transformer {} or nadaraya_watson {}"));
 }
 
 TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {

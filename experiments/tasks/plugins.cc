@@ -116,7 +116,8 @@ DataSourceRegistry::DataSourceRegistry()
     : OptionRegistry(DataChoice(), "phrasebook {}") {}
 
 TaskRegistry::TaskRegistry()
-    : OptionRegistry(TaskChoice(), "decoder {}, or nadaraya_watson {}") {}
+    : OptionRegistry(TaskChoice(),
+                     "decoder {}, transformer {} or nadaraya_watson {}") {}
 
 void ValidateDataAndModel(const Experiment& config, const Plugins& plugins,
                           ConfigProblems& problems) {

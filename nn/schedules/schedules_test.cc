@@ -17,8 +17,9 @@ std::unique_ptr<Schedule> Make(const std::string& text) {
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
   ScheduleRegistry schedules;
   RegisterBuiltInSchedules(schedules);
-  return schedules.Create(config.schedule(),
-                          {.learning_rate = config.learning_rate()});
+  return schedules.Create(
+      config.schedule(),
+      {.learning_rate = config.learning_rate(), .total_updates = 210});
 }
 
 TEST(ScheduleTest, ConstantIsTheDefault) {
@@ -44,6 +45,37 @@ TEST(ScheduleTest, InverseSquareRootWarmsUpThenFalls) {
   EXPECT_DOUBLE_EQ(schedule->LearningRate(50), 1);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(100), 2);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(400), 1);
+}
+
+TEST(ScheduleTest, CosineWarmsUpThenFallsToItsFloor) {
+  const std::unique_ptr<Schedule> schedule =
+      Make("learning_rate: 2 schedule { cosine { warmup: 10 floor: 0.1 } }");
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(1), 0.2);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(10), 2);
+  // Of 200 updates that are left, a half and all.
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(110), 1.1);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(210), 0.2);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(1000), 0.2);
+}
+
+TEST(ScheduleTest, PolynomialOfPowerOneIsALine) {
+  const std::unique_ptr<Schedule> line =
+      Make("learning_rate: 8 schedule { polynomial { updates: 100 } }");
+  EXPECT_DOUBLE_EQ(line->LearningRate(1), 7.92);
+  EXPECT_DOUBLE_EQ(line->LearningRate(75), 2);
+  EXPECT_EQ(line->LearningRate(100), 0);
+  const std::unique_ptr<Schedule> square = Make(
+      "learning_rate: 8 schedule { polynomial { updates: 100 power: 2 } }");
+  EXPECT_DOUBLE_EQ(square->LearningRate(75), 0.5);
+}
+
+// The warm-up may be as long as the run, or longer.
+TEST(ScheduleTest, AWarmUpMayNeverEnd) {
+  const std::unique_ptr<Schedule> schedule = Make(
+      "learning_rate: 8 schedule { polynomial { warmup: 400 floor: 0.5 } }");
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(210), 4.2);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(400), 8);
+  EXPECT_DOUBLE_EQ(schedule->LearningRate(401), 4);
 }
 
 TEST(ScheduleTest, PlateauWaitsThenReduces) {

@@ -26,17 +26,15 @@ class RandomModel {
   RandomModel(int width, int32_t vocabulary) {
     ScorerRegistry scorers;
     RegisterBuiltInScores(scorers);
-    Attention attention;
-    attention.mutable_additive();
-    RecurrentEncoderConfig encoder;
-    encoder.set_embedding(width);
-    encoder.set_hidden(width);
-    RecurrentDecoderConfig decoder;
-    decoder.set_embedding(width);
-    decoder.set_hidden(width);
-    model_ = MakeRecurrentModel<float>(
-        encoder, decoder, attention, scorers,
-        {.source = vocabulary, .target = vocabulary}, store_.Root());
+    EncoderDecoderConfig config;
+    config.mutable_attention()->mutable_additive();
+    config.mutable_encoder()->set_embedding(width);
+    config.mutable_encoder()->set_hidden(width);
+    config.mutable_decoder()->set_embedding(width);
+    config.mutable_decoder()->set_hidden(width);
+    model_ = MakeModel<float>(config, scorers,
+                              {.source = vocabulary, .target = vocabulary},
+                              store_.Root());
     store_.Finalize(1);
     store_.value(*store_.FindByName("decoder.output.bias"))[Vocabulary::kEnd] =
         -1e4f;

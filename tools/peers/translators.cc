@@ -33,29 +33,31 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 
-// The configs of a work's model.
-struct Configs {
-  explicit Configs(const WorkOptions& options) {
-    RegisterBuiltInScores(scorers);
-    attention.mutable_additive();
-    encoder.set_embedding(static_cast<int>(options.embedding));
-    encoder.set_hidden(static_cast<int>(options.hidden));
-    encoder.set_layers(static_cast<int>(options.layers));
-    encoder.set_bidirectional(options.bidirectional);
-    decoder.set_embedding(static_cast<int>(options.embedding));
-    decoder.set_hidden(static_cast<int>(options.hidden));
-    decoder.set_layers(static_cast<int>(options.layers));
-    if (options.bidirectional) {
-      decoder.set_initial_state(RecurrentDecoderConfig::PROJECTED);
-      decoder.set_readout(RecurrentDecoderConfig::STATE_CONTEXT_EMBEDDING);
-    }
+// The model of a work.
+EncoderDecoderConfig ModelOf(const WorkOptions& options) {
+  EncoderDecoderConfig config;
+  config.mutable_attention()->mutable_additive();
+  RecurrentEncoderConfig& encoder = *config.mutable_encoder();
+  encoder.set_embedding(static_cast<int>(options.embedding));
+  encoder.set_hidden(static_cast<int>(options.hidden));
+  encoder.set_layers(static_cast<int>(options.layers));
+  encoder.set_bidirectional(options.bidirectional);
+  RecurrentDecoderConfig& decoder = *config.mutable_decoder();
+  decoder.set_embedding(static_cast<int>(options.embedding));
+  decoder.set_hidden(static_cast<int>(options.hidden));
+  decoder.set_layers(static_cast<int>(options.layers));
+  if (options.bidirectional) {
+    decoder.set_initial_state(RecurrentDecoderConfig::PROJECTED);
+    decoder.set_readout(RecurrentDecoderConfig::STATE_CONTEXT_EMBEDDING);
   }
+  return config;
+}
 
+ScorerRegistry Scorers() {
   ScorerRegistry scorers;
-  RecurrentEncoderConfig encoder;
-  RecurrentDecoderConfig decoder;
-  Attention attention;
-};
+  RegisterBuiltInScores(scorers);
+  return scorers;
+}
 
 std::string WordOf(int32_t id) { return absl::StrCat("w", id); }
 
@@ -79,12 +81,10 @@ std::vector<std::string> WordsOf(const std::vector<int32_t>& ids) {
 class SearchWork : public TimedWork {
  public:
   explicit SearchWork(const WorkOptions& options) : pool_(options.threads) {
-    const Configs configs(options);
-    model_ = MakeRecurrentModel<float>(configs.encoder, configs.decoder,
-                                       configs.attention, configs.scorers,
-                                       {.source = options.source_vocabulary,
-                                        .target = options.target_vocabulary},
-                                       parameters_.Root());
+    model_ = MakeModel<float>(ModelOf(options), Scorers(),
+                              {.source = options.source_vocabulary,
+                               .target = options.target_vocabulary},
+                              parameters_.Root());
     parameters_.Finalize(kSeed);
     // A translation has as many ids as its source.
     search_.set_beam(static_cast<int>(options.beam));
@@ -155,7 +155,6 @@ class SearchWork : public TimedWork {
 }  // namespace
 
 std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options) {
-  const Configs configs(options);
   TranslationData data;
   for (const EncodedPair& pair : SentenceData(options)) {
     data.train.push_back({WordsOf(pair.source), WordsOf(pair.target), {}});
@@ -163,8 +162,7 @@ std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options) {
   TranslationOptions training;
   training.seed = kSeed;
   return std::make_unique<TranslationModel>(
-      configs.encoder, configs.decoder, configs.attention, configs.scorers,
-      MakeVocabulary(options.source_vocabulary),
+      ModelOf(options), Scorers(), MakeVocabulary(options.source_vocabulary),
       MakeVocabulary(options.target_vocabulary), std::move(data), training);
 }
 

@@ -48,6 +48,23 @@ void SplitElided(std::string word, const Vocabulary& vocabulary,
 
 }  // namespace
 
+EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
+  EncoderDecoderConfig config;
+  if (model.has_encoder()) *config.mutable_encoder() = model.encoder();
+  if (model.has_decoder()) *config.mutable_decoder() = model.decoder();
+  if (model.has_attention()) *config.mutable_attention() = model.attention();
+  if (model.has_transformer()) {
+    *config.mutable_transformer() = model.transformer();
+  }
+  if (model.has_transformer_encoder()) {
+    *config.mutable_transformer_encoder() = model.transformer_encoder();
+  }
+  if (model.has_transformer_decoder()) {
+    *config.mutable_transformer_decoder() = model.transformer_decoder();
+  }
+  return config;
+}
+
 absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
                                                  const Plugins& plugins) {
   if (run.empty()) {
@@ -66,10 +83,11 @@ absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
       LoadedConfig stored,
       LoadConfig({folder + "resolved.textproto", resolved}, {}, plugins));
   trained.config = std::move(stored.config);
-  const ModelConfig& model = trained.config.model();
   const std::unique_ptr<SentenceSource> source_of_data =
       SentenceSourceOf(trained.config, plugins);
-  if (!model.has_decoder() || source_of_data == nullptr) {
+  const ModelConfig& model = trained.config.model();
+  if (source_of_data == nullptr ||
+      (!model.has_decoder() && !model.has_transformer())) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", trained.path, ": this run's model does not translate"));
   }
@@ -86,9 +104,8 @@ absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
   }
   trained.step = latest->checkpoint->step;
   trained.translator = std::make_unique<Translator>(
-      model.encoder(), model.decoder(), model.attention(), plugins.scorers,
-      std::move(source), std::move(target), source_of_data->num_steps(),
-      trained.config.seed());
+      EncoderDecoderOf(model), plugins.scorers, std::move(source),
+      std::move(target), source_of_data->num_steps(), trained.config.seed());
   const absl::Status loaded = LoadWeights(latest->checkpoint->WeightsPath(),
                                           trained.translator->parameters());
   if (!loaded.ok()) return Complete(loaded);

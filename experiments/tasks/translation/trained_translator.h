@@ -13,9 +13,13 @@
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
 #include "seq2seq/sentence_pair.h"
+#include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/translator.h"
 
 namespace regard {
+
+// The part of a config that describes a model of sentence pairs.
+EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model);
 
 struct TrainedTranslator {
   std::string path;  // of the run folder

@@ -14,6 +14,8 @@
 #include "autodiff/tape.h"
 #include "experiments/tasks/translation/inspection.h"
 #include "experiments/tasks/translation/sentence_source.h"
+#include "experiments/tasks/translation/trained_translator.h"
+#include "google/protobuf/message.h"
 #include "nn/config_problems.h"
 #include "nn/option_registry.h"
 #include "seq2seq/encoder_decoder.h"
@@ -50,17 +52,22 @@ TranslationOptions OptionsOf(const Experiment& config, int64_t num_steps) {
   return options;
 }
 
-// Of source and target.
-std::pair<Vocabulary, Vocabulary> VocabulariesOf(const SentenceData& data) {
+// Of source and target, which are one where they share an embedding.
+std::pair<Vocabulary, Vocabulary> VocabulariesOf(const SentenceData& data,
+                                                 const ModelConfig& model) {
+  const bool shared =
+      TransformerOfDecoder(EncoderDecoderOf(model)).tied_embeddings() ==
+      TransformerConfig::SOURCE_TARGET_OUTPUT;
   VocabularyBuilder source;
   VocabularyBuilder target;
   const auto add = [&](const SentencePair& pair) {
     source.Add(pair.source);
-    target.Add(pair.target);
+    (shared ? source : target).Add(pair.target);
   };
   for (const SentencePair& pair : data.splits.train) add(pair);
   add(data.further_words);
-  return {source.Build(data.min_frequency), target.Build(data.min_frequency)};
+  return {source.Build(data.min_frequency),
+          (shared ? source : target).Build(data.min_frequency)};
 }
 
 // The alignment error of a diagonal: what knowing nothing of words gives.
@@ -74,25 +81,23 @@ double DiagonalErrorRate(absl::Span<const SentencePair> pairs) {
   return rate.Rate();
 }
 
+// The task of every model; its config is that of the whole experiment.
 class TranslationTask : public Task {
  public:
-  using Options = RecurrentDecoderConfig;
   using Data = SentenceData;
-
-  static constexpr const char* kParts[] = {"attention", "encoder"};
 
   static constexpr bool kSearches = true;
 
   static std::vector<MetricInfo> Metrics();
   static void ValidateParts(const TaskContext& context,
                             ConfigProblems& problems);
-  static void AddParameters(const Options& decoder, const Data& data,
-                            const TaskContext& context,
+  static void AddParameters(const google::protobuf::Message& options,
+                            const Data& data, const TaskContext& context,
                             ParameterStore<float>& store);
 
-  TranslationTask(const Options& decoder, Data data, const TaskContext& context)
-      : TranslationTask(decoder, VocabulariesOf(data), std::move(data),
-                        context) {}
+  TranslationTask(Data data, const TaskContext& context)
+      : TranslationTask(VocabulariesOf(data, context.config.model()),
+                        std::move(data), context) {}
 
   Model<float>& model() override { return model_; }
   void ValidateData(ConfigProblems& problems) const override;
@@ -109,16 +114,14 @@ class TranslationTask : public Task {
   }
 
  private:
-  TranslationTask(const Options& decoder,
-                  std::pair<Vocabulary, Vocabulary> vocabularies, Data&& data,
+  TranslationTask(std::pair<Vocabulary, Vocabulary> vocabularies, Data&& data,
                   const TaskContext& context)
       : Task(Metrics()),
         search_(context.config.search()),
-        attention_(context.config.model().attention()),
+        config_(context.config.model()),
         digests_(std::move(data.digests)),
         samples_(std::move(data.samples)),
-        model_(context.config.model().encoder(), decoder,
-               context.config.model().attention(), context.scorers,
+        model_(EncoderDecoderOf(config_), context.scorers,
                std::move(vocabularies.first), std::move(vocabularies.second),
                std::move(data.splits),
                OptionsOf(context.config, data.num_steps)) {}
@@ -131,31 +134,63 @@ class TranslationTask : public Task {
   std::vector<Explanation> Explain() const;
 
   const SearchConfig search_;
-  const Attention attention_;
+  const ModelConfig config_;
   std::map<std::string, std::string> digests_;
   std::vector<SentencePair> samples_;
   TranslationModel model_;
 };
 
+// A recurrent encoder and decoder.
+class RecurrentTranslation : public TranslationTask {
+ public:
+  using Options = RecurrentDecoderConfig;
+  static constexpr const char* kParts[] = {"attention", "encoder",
+                                           "transformer_encoder"};
+
+  RecurrentTranslation(const Options&, Data data, const TaskContext& context)
+      : TranslationTask(std::move(data), context) {}
+};
+
+class TransformerTranslation : public TranslationTask {
+ public:
+  using Options = TransformerConfig;
+  // `attention` is there for the message that says where it belongs.
+  static constexpr const char* kParts[] = {
+      "attention", "encoder", "transformer_encoder", "transformer_decoder"};
+
+  TransformerTranslation(const Options&, Data data, const TaskContext& context)
+      : TranslationTask(std::move(data), context) {}
+};
+
+// Where the config says how the decoder attends.
+std::string PathOfDecoder(const ModelConfig& model) {
+  if (model.has_transformer_decoder()) return "transformer_decoder";
+  if (model.has_transformer()) return "transformer";
+  return absl::StrCat(
+      "attention.",
+      ChooseOption(model.attention(),
+                   *Attention::descriptor()->FindOneofByName("score"))
+          .path);
+}
+
 // A decoder's query t attends from position t of the target to all positions of
 // the source.
 void TranslationTask::ValidateData(ConfigProblems& problems) const {
-  const int64_t positions =
-      model_.translator().model().decoder->longest_position();
-  if (positions == Decoder<float>::kUnlimited) return;
-  const int64_t known = positions - 1;
-  const int64_t longest = model_.LongestDistance();
-  if (longest <= known) return;
-  const ConfigProblems::Scope scope(problems, "model.attention");
-  problems.Add(
-      ChooseOption(attention_,
-                   *Attention::descriptor()->FindOneofByName("score"))
-          .path,
-      absl::StrCat("knows distances between target and source positions up to ",
-                   known,
-                   "; the longest sentences of the data, <eos> included, "
-                   "need ",
-                   longest));
+  const EncoderDecoder<float>& model = model_.translator().model();
+  const int64_t needed = model_.LongestDistance() + 1;
+  const ConfigProblems::Scope scope(problems, "model");
+  const auto check = [&](int64_t known, const std::string& path) {
+    if (needed <= known) return;
+    problems.Add(path,
+                 absl::StrCat("knows positions up to ", known - 1,
+                              "; the longest sentences of the data, <eos> "
+                              "included, have positions up to ",
+                              needed - 1));
+  };
+  check(model.encoder->longest_position(), config_.has_transformer_encoder()
+                                               ? "transformer_encoder"
+                                               : "transformer");
+  check(model.decoder->longest_position(), PathOfDecoder(config_));
 }
 
 std::vector<MetricInfo> TranslationTask::Metrics() {
@@ -198,25 +233,25 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
 
 void TranslationTask::ValidateParts(const TaskContext& context,
                                     ConfigProblems& problems) {
-  const ModelConfig& model = context.config.model();
-  if (!model.has_encoder()) {
+  const EncoderDecoderConfig config = EncoderDecoderOf(context.config.model());
+  if (!config.has_encoder() && !HasTransformerEncoder(config)) {
     problems.Add("",
-                 "the decoder reads an encoder: give one, as in encoder {}");
+                 "the decoder reads an encoder: give one, as in encoder {} or "
+                 "transformer_encoder {}");
     return;
   }
-  ValidateSeq2Seq(model.encoder(), model.decoder(),
-                  model.has_attention() ? &model.attention() : nullptr,
-                  context.scorers, problems);
+  ValidateEncoderDecoder(config, context.scorers, problems);
 }
 
-void TranslationTask::AddParameters(const Options& decoder, const Data& data,
+void TranslationTask::AddParameters(const google::protobuf::Message&,
+                                    const Data& data,
                                     const TaskContext& context,
                                     ParameterStore<float>& store) {
-  const auto [source, target] = VocabulariesOf(data);
   const ModelConfig& model = context.config.model();
-  MakeRecurrentModel<float>(
-      model.encoder(), decoder, model.attention(), context.scorers,
-      {.source = source.size(), .target = target.size()}, store.Root());
+  const auto [source, target] = VocabulariesOf(data, model);
+  MakeModel<float>(EncoderDecoderOf(model), context.scorers,
+                   {.source = source.size(), .target = target.size()},
+                   store.Root());
 }
 
 LabelledMatrix TranslationTask::HeatMap(const SentencePair& pair,
@@ -330,8 +365,8 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
 
 void RegisterTranslation(Plugins& plugins) {
   RegisterSentenceSources(plugins.data);
-  plugins.tasks.Add<TranslationTask>(
-      "translation by a recurrent encoder and decoder");
+  plugins.tasks.Add<RecurrentTranslation>("translation by a recurrent decoder");
+  plugins.tasks.Add<TransformerTranslation>("translation by a Transformer");
 }
 
 }  // namespace regard

@@ -1,5 +1,5 @@
-// Translation by a recurrent decoder: phrasebook, corpus files, and sequences
-// to reverse or copy.
+// Translation by a recurrent decoder or a Transformer: phrasebook, corpus
+// files, and sequences to reverse or copy.
 #ifndef EXPERIMENTS_TASKS_TRANSLATION_TRANSLATION_TASK_H_
 #define EXPERIMENTS_TASKS_TRANSLATION_TRANSLATION_TASK_H_
 

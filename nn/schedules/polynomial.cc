@@ -1,0 +1,26 @@
+#include <cmath>
+
+#include "nn/schedule_registry.h"
+#include "nn/schedules/decay.h"
+#include "nn/schedules/polynomial.pb.h"
+
+namespace regard {
+
+class PolynomialSchedule : public DecaySchedule<PolynomialScheduleConfig> {
+ public:
+  using DecaySchedule::DecaySchedule;
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    DecaySchedule::Validate(options, problems);
+    problems.RequireInRange("power", options.power(), 0.01, 100);
+  }
+
+ protected:
+  double Remaining(double progress) const override {
+    return std::pow(1 - progress, options().power());
+  }
+};
+
+REGARD_SCHEDULE(PolynomialSchedule, "rate (1 - progress)^power")
+
+}  // namespace regard
