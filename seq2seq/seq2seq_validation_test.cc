@@ -76,9 +76,12 @@ TEST(ValidateEncoderDecoderTest, EachPartIsRecurrentOrATransformer) {
                               "additive {} }"),
               IsEmpty());
   EXPECT_THAT(ProblemsOfModel("decoder { context: LAST_STATE }"), IsEmpty());
+  EXPECT_THAT(ProblemsOfModel("encoder {} transformer {}"), IsEmpty());
   EXPECT_THAT(ProblemsOfModel("encoder {} decoder {} transformer {}"),
-              ElementsAre(StartsWith("encoder: the encoder is a Transformer"),
-                          StartsWith("decoder: the decoder is a Transformer")));
+              ElementsAre(StartsWith("decoder: the decoder is a Transformer")));
+  EXPECT_THAT(ProblemsOfModel("encoder {} transformer {} "
+                              "transformer_encoder {}"),
+              ElementsAre(StartsWith("encoder: there is transformer_encoder")));
   EXPECT_THAT(ProblemsOfModel("transformer {} attention { additive {} }"),
               ElementsAre(StartsWith("attention: ")));
 }
