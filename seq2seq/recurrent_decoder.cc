@@ -153,9 +153,7 @@ Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
   inputs.score.previous_weights = by_source(state[kPreviousWeights]);
   inputs.score.cumulative_weights = by_source(state[kCumulativeWeights]);
   inputs.values = state[kValues];
-  if (options.want_map_gradients) {
-    inputs.head_mask = forward.tape().Full({1}, T(1));
-  }
+  inputs.want_weight_gradients = options.want_map_gradients;
   Attended<T> attended = attender_->Attend(forward, inputs);
   attended.context = attended.context.WithShape({query.rows(), context_width_});
   return attended;
