@@ -12,7 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "attention/masked_softmax.h"
+#include "attention/testing/expect_answers.h"
 #include "attention/testing/scoring_problem.h"
 #include "autodiff/testing/gradient_check.h"
 #include "google/protobuf/text_format.h"
@@ -57,61 +57,6 @@ namespace {
 
 constexpr double kRounding = 1e-12;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-void ExpectNear(const TestArray& got, const TestArray& expected,
-                double tolerance, const std::string& what) {
-  ASSERT_EQ(got.shape, expected.shape) << what;
-  double largest = 1;
-  for (const double x : expected.values)
-    largest = std::max(largest, std::abs(x));
-  for (size_t i = 0; i < got.values.size(); ++i) {
-    // Infinities of one sign are equal.
-    if (got.values[i] == expected.values[i]) continue;
-    ASSERT_NEAR(got.values[i], expected.values[i], tolerance * largest)
-        << what << ", element " << i;
-  }
-}
-
-void ExpectSameAnswer(const ScoringAnswer& got, const ScoringAnswer& expected,
-                      double tolerance, const std::string& what) {
-  ExpectNear(got.context, expected.context, tolerance, what + ": context");
-  ExpectNear(got.weights, expected.weights, tolerance, what + ": weights");
-  ExpectNear(got.d_queries, expected.d_queries, tolerance,
-             what + ": gradient of the queries");
-  ExpectNear(got.d_keys, expected.d_keys, tolerance,
-             what + ": gradient of the keys");
-  ExpectNear(got.d_values, expected.d_values, tolerance,
-             what + ": gradient of the values");
-}
-
-void ExpectSameParameterGradients(const ScoringAnswer& got,
-                                  const ScoringAnswer& expected,
-                                  double tolerance) {
-  for (const auto& [name, gradient] : expected.d_parameters) {
-    ExpectNear(got.d_parameters.at(name), gradient, tolerance,
-               "gradient of " + name);
-  }
-}
-
-void ExpectZero(const TestArray& array, const std::string& what) {
-  for (size_t i = 0; i < array.values.size(); ++i) {
-    ASSERT_EQ(array.values[i], 0) << what << ", element " << i;
-  }
-}
-
-void ExpectFinite(const ScoringAnswer& answer) {
-  const auto expect = [](const TestArray& array, const std::string& what) {
-    for (const double x : array.values) ASSERT_TRUE(std::isfinite(x)) << what;
-  };
-  expect(answer.weights, "weights");
-  expect(answer.context, "context");
-  expect(answer.d_queries, "gradient of the queries");
-  expect(answer.d_keys, "gradient of the keys");
-  expect(answer.d_values, "gradient of the values");
-  for (const auto& [name, gradient] : answer.d_parameters) {
-    expect(gradient, "gradient of " + name);
-  }
-}
 
 double LargestDifference(const TestArray& a, const TestArray& b) {
   double largest = 0;
@@ -211,16 +156,7 @@ TEST_P(ScoringFunctionTest, GradientsAgreeWithDifferences) {
     }
     return tested->scorer().Score(forward, score);
   };  // NOLINT(readability/braces)
-  const auto context = [&]<typename T>(Tape<T>& tape,
-                                       absl::Span<const Var<T>> in) {
-    const std::vector<T> values(problem.values.values.begin(),
-                                problem.values.values.end());
-    return MaskedSoftmaxContext(scores(tape, in), Mask(),
-                                tape.Constant(problem.values.shape, values))
-        .context;
-  };  // NOLINT(readability/braces)
-  std::vector<GradientCase> cases = {
-      MakeCase(info().name, "context", inputs, context)};
+  std::vector<GradientCase> cases;
   // -inf has no differences.
   const std::vector<double> raw = in_double.Scores(problem).values;
   if (std::all_of(raw.begin(), raw.end(),
@@ -341,27 +277,6 @@ TEST_P(ScoringFunctionTest, OrderOfPairsMattersOnlyIfPositionAware) {
   }
 }
 
-TEST_P(ScoringFunctionTest, OtherExamplesChangeNoBit) {
-  ScorerUnderTest<float> scorer(registry_, options(), widths_);
-  ScoringProblem problem = ScoringProblem::Random(3, 2, 5, widths_);
-  const std::vector<int32_t> lengths = {5, 2, 4};
-  problem.key_lengths = lengths;
-  const ScoringAnswer together = scorer.Answer(problem);
-  for (int64_t i = 0; i < 3; ++i) {
-    const int64_t one[] = {i};
-    ScoringProblem alone = problem.TakeExamples(one);
-    alone.key_lengths = {lengths[i]};
-    const ScoringAnswer expected = scorer.Answer(alone);
-    ScoringAnswer got;
-    got.weights = Take(together.weights, 0, one);
-    got.context = Take(together.context, 0, one);
-    got.d_queries = Take(together.d_queries, 0, one);
-    got.d_keys = Take(together.d_keys, 0, one);
-    got.d_values = Take(together.d_values, 0, one);
-    ExpectSameAnswer(got, expected, 0, absl::StrCat("example ", i));
-  }
-}
-
 TEST_P(ScoringFunctionTest, PositionsMatterOnlyIfPositionAware) {
   if (info().position_aware) GTEST_SKIP() << "it reads them";
   ScorerUnderTest<double> scorer(registry_, options(), widths_);
@@ -402,19 +317,6 @@ TEST_P(ScoringFunctionTest, PrepareIsRowWise) {
     const int64_t one[] = {i};
     ExpectNear(scorer.Prepared(Take(keys, 2, one), 2 + i), Take(whole, 2, one),
                kRounding, absl::StrCat("key ", i));
-  }
-}
-
-TEST_P(ScoringFunctionTest, StepByStepEqualsAtOnce) {
-  if (info().uses_history) GTEST_SKIP() << "it sees one step at a time";
-  ScorerUnderTest<double> scorer(registry_, options(), widths_);
-  for (const int64_t window : {0, 2}) {
-    ScoringProblem problem = ScoringProblem::Random(2, 5, 5, widths_);
-    problem.causal = true;
-    problem.window = window;
-    const TestArray expected = scorer.Answer(problem).context;
-    ExpectNear(scorer.AnswerStepwise(problem).context, expected, kRounding,
-               absl::StrCat("context, window ", window));
   }
 }
 

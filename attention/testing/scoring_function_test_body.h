@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring_function.h"
 #include "google/protobuf/message.h"
@@ -30,6 +31,8 @@ class ScoringFunctionTest
 
   const ScorerInfo& info() const { return registry_.plugins()[0]; }
   const google::protobuf::Message& options() const { return *options_; }
+  // The score with fields of regard.Attention, as a text proto.
+  Attention ConfigWith(const char* positions) const;
 
   ScorerRegistry registry_;
   ScoreWidths widths_;  // two heads; query and key differ where they may

@@ -162,9 +162,8 @@ void Project(Var<T> x, const std::string& purpose) {
 
 template <typename T>
 ScorerUnderTest<T>::ScorerUnderTest(const ScorerRegistry& registry,
-                                    const Message& options,
+                                    const Attention& config,
                                     const ScoreWidths& widths, uint64_t seed) {
-  const Attention config = ConfigFor(options);
   attender_ =
       std::make_unique<Attender<T>>(registry, config, store_.Root(), widths);
   store_.Finalize(seed);
@@ -259,8 +258,8 @@ TestArray ScorerUnderTest<T>::Prepared(const TestArray& keys,
 }
 
 template <typename T>
-ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(
-    const ScoringProblem& problem) {
+ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(const ScoringProblem& problem,
+                                                 bool want_weights) {
   forward_->BeginStep();
   const int64_t steps = problem.queries.shape[2];
   std::vector<Var<T>> prepared;
@@ -276,7 +275,7 @@ ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(
     inputs.score.keys = Concat<T>(prepared, /*axis=*/2);
     inputs.score.positions.first_query = i;
     inputs.score.mask.causal = true;
-    inputs.score.mask.window = problem.window;
+    inputs.want_weights = want_weights;
     inputs.values = Input(step.values);
     const Attended<T> attended = attender_->Attend(*forward_, inputs);
     contexts.push_back(attended.context);

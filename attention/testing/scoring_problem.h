@@ -87,12 +87,16 @@ Attention ConfigFor(const google::protobuf::Message& options);
 template <typename T>
 class ScorerUnderTest {
  public:
+  ScorerUnderTest(const ScorerRegistry& registry, const Attention& config,
+                  const ScoreWidths& widths, uint64_t seed = 1);
   ScorerUnderTest(const ScorerRegistry& registry,
                   const google::protobuf::Message& options,
-                  const ScoreWidths& widths, uint64_t seed = 1);
+                  const ScoreWidths& widths, uint64_t seed = 1)
+      : ScorerUnderTest(registry, ConfigFor(options), widths, seed) {}
 
   ParameterStore<T>& store() { return store_; }
   const ScoringFunction<T>& scorer() const { return *scorer_; }
+  const Attender<T>& attender() const { return *attender_; }
 
   // With gradients of weights and context.
   ScoringAnswer Answer(const ScoringProblem& problem) {
@@ -112,9 +116,10 @@ class ScorerUnderTest {
   TestArray Scores(const ScoringProblem& problem);
   // Of keys at positions first_key, first_key + 1, ...
   TestArray Prepared(const TestArray& keys, int64_t first_key);
-  // Query i at position i sees keys 0 .. i within the window of `problem`; keys
-  // are prepared one by one.
-  ScoringAnswer AnswerStepwise(const ScoringProblem& problem);
+  // Query i at position i sees keys 0 .. i; keys are prepared one by one. The
+  // answer is a context, computed with or without its weights.
+  ScoringAnswer AnswerStepwise(const ScoringProblem& problem,
+                               bool want_weights);
 
  private:
   struct Wanted {
