@@ -96,7 +96,7 @@ TEST_F(DecoderPositionsTest, BeamsAreAlternativesAtOnePosition) {
   Step({5});
   // Three rows of one source.
   Arena arena;
-  DecoderCache<double> cache(*state_, 3, 8, arena);
+  DecoderCache<double> cache(*state_, {.rows = 3, .vocabulary = 8}, arena);
   cache.Gather(cache.View(tape_), {0, 0, 0}, 3);
   state_.emplace(cache.View(tape_));
   const Var<double> weights = Step({4, 5, 6});

@@ -1,6 +1,7 @@
 #include "seq2seq/decoder_state.h"
 
 #include <algorithm>
+#include <new>
 #include <numeric>
 
 #include "autodiff/ops/shape_ops.h"
@@ -24,45 +25,55 @@ DecoderState<T>::DecoderState(Tape<T>& tape, int64_t sources,
 }
 
 template <typename T>
-void DecoderState<T>::Set(int slot, Kind kind, int64_t leading, Var<T> value) {
-  if (!value.has_value()) return;
-  REGARD_CHECK_EQ(value.dim(0), leading)
-      << "slot " << slot << ": " << value.shape() << " for " << sources_
+void DecoderState<T>::Set(int slot, Slot value, int64_t leading) {
+  if (!value.value.has_value()) return;
+  REGARD_CHECK_EQ(value.value.dim(0), leading)
+      << "slot " << slot << ": " << value.value.shape() << " for " << sources_
       << " sources of " << rows_per_source_ << " rows";
-  slots_[static_cast<size_t>(slot)] = {kind, value};
+  slots_[static_cast<size_t>(slot)] = value;
 }
 
 template <typename T>
 void DecoderState<T>::SetSource(int slot, Var<T> value) {
-  Set(slot, Kind::kSource, sources(), value);
+  Set(slot, {Kind::kSource, value}, sources());
 }
 
 template <typename T>
 void DecoderState<T>::SetRow(int slot, Var<T> value) {
-  Set(slot, Kind::kRow, rows(), value);
+  Set(slot, {Kind::kRow, value}, rows());
 }
 
 template <typename T>
 Var<T> DecoderState<T>::Append(int slot, Var<T> part) {
-  const Var<T> before = (*this)[slot];
+  const Slot& before = slots_[static_cast<size_t>(slot)];
+  const int64_t positions = before.positions;
   Var<T> whole = part;
-  if (before.has_value()) {
-    const Var<T> parts[] = {before, part};
+  if (cache_ != nullptr) {
+    REGARD_CHECK(!part.needs_grad()) << "no gradient passes through a cache";
+    whole = cache_->Append(slot, positions, part);
+  } else if (before.value.has_value()) {
+    const Var<T> parts[] = {before.value, part};
     whole = Concat<T>(parts, /*axis=*/-2);
   }
-  Set(slot, Kind::kGrowing, rows(), whole);
+  Set(slot, {Kind::kGrowing, whole, positions + part.dim(-2)}, rows());
   return whole;
 }
 
 template <typename T>
-DecoderCache<T>::DecoderCache(const DecoderState<T>& state, int64_t max_rows,
-                              int64_t vocabulary, Arena& arena)
+KnownRows<T>* DecoderState<T>::known_rows() const {
+  return cache_ == nullptr ? nullptr : &cache_->known_rows_;
+}
+
+template <typename T>
+DecoderCache<T>::DecoderCache(const DecoderState<T>& state,
+                              const Limits& limits, Arena& arena)
     : arena_(arena),
-      max_rows_(max_rows),
+      limits_(limits),
       sources_(state.sources()),
       rows_per_source_(state.rows_per_source()),
       position_(state.position()),
-      known_rows_(vocabulary, arena) {
+      known_rows_(limits.vocabulary, arena),
+      copies_(limits.rows, arena) {
   using Kind = typename DecoderState<T>::Kind;
   const absl::Span<const int32_t> lengths = state.lengths();
   lengths_ = {arena.New<int32_t>(static_cast<int64_t>(lengths.size())),
@@ -78,11 +89,16 @@ DecoderCache<T>::DecoderCache(const DecoderState<T>& state, int64_t max_rows,
     const auto& from = state.slots()[i];
     Slot& slot = slots_[i];
     if (!from.value.has_value()) continue;
-    if (from.kind != Kind::kSource) {
-      Keep(from, all, &slot);
+    slot.kind = from.kind;
+    if (from.kind == Kind::kRow) {
+      KeepRows(from.value, all, &slot);
       continue;
     }
-    slot.kind = Kind::kSource;
+    if (from.kind == Kind::kGrowing) {
+      Append(static_cast<int>(i), /*positions=*/0, from.value);
+      slot.positions = from.positions;
+      continue;
+    }
     slot.shape = from.value.shape();
     // Slots that share their values, as keys and values may, still do so.
     for (size_t j = 0; j < i && slot.data == nullptr; ++j) {
@@ -99,28 +115,31 @@ DecoderCache<T>::DecoderCache(const DecoderState<T>& state, int64_t max_rows,
 }
 
 template <typename T>
-void DecoderCache<T>::Keep(const typename DecoderState<T>::Slot& from,
-                           absl::Span<const int32_t> rows, Slot* slot) {
-  using Kind = typename DecoderState<T>::Kind;
-  const auto count = static_cast<int64_t>(rows.size());
-  REGARD_CHECK(count <= max_rows_) << count << " rows, at most " << max_rows_;
-  const Var<T> value = from.value;
-  const int64_t size = value.size() / std::max<int64_t>(value.dim(0), 1);
-  const T* data = value.data();
+Var<T> DecoderCache<T>::Append(int slot, int64_t positions, Var<T> part) {
+  GrowingRows<T>*& growing = slots_[static_cast<size_t>(slot)].growing;
+  if (growing == nullptr) {
+    growing = new (arena_.New<GrowingRows<T>>(1))
+        GrowingRows<T>(limits_.rows, limits_.positions, arena_);
+  }
+  growing->Append(positions, part);
+  return growing->View(part.tape());
+}
+
+template <typename T>
+void DecoderCache<T>::KeepRows(Var<T> from, absl::Span<const int32_t> rows,
+                               Slot* slot) {
+  const int64_t size = from.size() / std::max<int64_t>(from.dim(0), 1);
+  const T* data = from.data();
   if (data == slot->data) {
     // The step left it as it was.
-    T* const copy = value.tape().arena().template New<T>(value.size());
-    data = std::copy_n(data, value.size(), copy) - value.size();
+    T* const copy = from.tape().arena().template New<T>(from.size());
+    data = std::copy_n(data, from.size(), copy) - from.size();
   }
-  const int64_t needed = max_rows_ * size;
-  if (needed > slot->capacity) {
-    slot->capacity = from.kind == Kind::kGrowing
-                         ? std::max(needed, 2 * slot->capacity)
-                         : needed;
-    slot->data = arena_.New<T>(slot->capacity);
+  if (slot->data == nullptr || slot->shape.Stride(0) != size) {
+    slot->data = arena_.New<T>(limits_.rows * size);
   }
-  slot->kind = from.kind;
-  slot->shape = value.shape().With(0, count);
+  slot->kind = DecoderState<T>::Kind::kRow;
+  slot->shape = from.shape().With(0, static_cast<int64_t>(rows.size()));
   T* to = slot->data;
   for (const int32_t row : rows) {
     to = std::copy_n(data + row * size, size, to);
@@ -171,6 +190,7 @@ void DecoderCache<T>::Gather(const DecoderState<T>& state,
                              int64_t rows_per_source) {
   using Kind = typename DecoderState<T>::Kind;
   const auto count = static_cast<int64_t>(rows.size());
+  const absl::Span<const RowCopies::Copy> copies = copies_.Plan(rows);
   REGARD_CHECK_EQ(count % rows_per_source, 0)
       << rows_per_source << " rows a source";
   sources_ = count / rows_per_source;
@@ -179,11 +199,16 @@ void DecoderCache<T>::Gather(const DecoderState<T>& state,
   for (size_t i = 0; i < slots_.size(); ++i) {
     const auto& from = state.slots()[i];
     if (!from.value.has_value()) continue;
-    if (from.kind == Kind::kSource) {
-      REGARD_CHECK(from.value.data() == slots_[i].data)
-          << "slot " << i << " of the sources changed after Begin()";
+    Slot& slot = slots_[i];
+    if (from.kind == Kind::kRow) {
+      KeepRows(from.value, rows, &slot);
+    } else if (from.kind == Kind::kGrowing) {
+      slot.kind = from.kind;
+      slot.positions = from.positions;
+      slot.growing->Gather(copies, count);
     } else {
-      Keep(from, rows, &slots_[i]);
+      REGARD_CHECK(from.value.data() == slot.data)
+          << "slot " << i << " of the sources changed after Begin()";
     }
   }
   CompactSources(state, rows);
@@ -195,12 +220,15 @@ DecoderState<T> DecoderCache<T>::View(Tape<T>& tape) {
                         static_cast<int>(slots_.size()));
   state.rows_per_source_ = rows_per_source_;
   state.position_ = position_;
-  state.known_rows_ = &known_rows_;
+  state.cache_ = this;
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
-    if (slot.data == nullptr) continue;
-    state.slots_[i] = {slot.kind,
-                       tape.Leaf(slot.data, /*grad=*/nullptr, slot.shape)};
+    if (slot.growing != nullptr && slot.positions > 0) {
+      state.slots_[i] = {slot.kind, slot.growing->View(tape), slot.positions};
+    } else if (slot.data != nullptr) {
+      state.slots_[i] = {slot.kind,
+                         tape.Leaf(slot.data, /*grad=*/nullptr, slot.shape)};
+    }
   }
   return state;
 }

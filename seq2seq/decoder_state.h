@@ -4,19 +4,25 @@
 #define SEQ2SEQ_DECODER_STATE_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
 #include "autodiff/tape.h"
+#include "seq2seq/growing_rows.h"
 #include "seq2seq/known_rows.h"
 
 namespace regard {
+
+template <typename T>
+class DecoderCache;
 
 // A list of slots, each of one kind:
 //
 //   per source  [sources, ..]: prepared keys, a fixed context
 //   per row     [rows, ..]: a recurrent state, attention weights so far
-//   growing     [rows, .., positions, width]: keys and values
+//   growing     [rows, .., extent, width]: keys and values of the positions
+//               that were read
 //
 // A decoder numbers its slots; those that it does not use stay empty. A row is
 // a hypothesis: row r belongs to source r / rows_per_source(). There is one row
@@ -31,6 +37,7 @@ class DecoderState {
   struct Slot {
     Kind kind = Kind::kRow;
     Var<T> value;
+    int64_t positions = 0;  // valid ones of a growing slot
   };
 
   // An empty state, for Begin(). Copies `lengths`, the valid positions of each
@@ -59,8 +66,11 @@ class DecoderState {
   // ignored.
   void SetSource(int slot, Var<T> value);
   void SetRow(int slot, Var<T> value);
-  // Appends `part` [rows, .., positions, width] to a growing slot, along the
-  // last axis but one. Returns the whole. Empty extents are legal.
+  // Appends `part` [rows, .., n, width] to a growing slot. Returns the whole,
+  // [rows, .., extent, width], whose first positions are those appended so far.
+  // On a tape that records, these are all. In a search the extent may be
+  // larger, so that a step copies nothing but its own positions: a mask has to
+  // hide the others, as a causal one does. They hold finite numbers.
   Var<T> Append(int slot, Var<T> part);
 
   // Called by Advance() when it has read `count` ids of each row.
@@ -68,20 +78,19 @@ class DecoderState {
 
   // Rows that depend on an id alone, each computed once. Null unless a search
   // keeps the state.
-  KnownRows<T>* known_rows() const { return known_rows_; }
+  KnownRows<T>* known_rows() const;
 
  private:
-  template <typename U>
-  friend class DecoderCache;
+  friend class DecoderCache<T>;
 
-  void Set(int slot, Kind kind, int64_t leading, Var<T> value);
+  void Set(int slot, Slot value, int64_t leading);
 
   int64_t sources_;
   int64_t rows_per_source_ = 1;
   int64_t position_ = 0;
   absl::Span<const int32_t> lengths_;
   absl::Span<Slot> slots_;
-  KnownRows<T>* known_rows_ = nullptr;
+  DecoderCache<T>* cache_ = nullptr;  // that this is a View() of
 };
 
 // A decoder's state in storage of its own, so that the tape can be rewound
@@ -89,10 +98,18 @@ class DecoderState {
 template <typename T>
 class DecoderCache {
  public:
-  // Copies `state`, whose rows will be at most `max_rows`. `vocabulary` is the
-  // number of ids. The storage is of `arena`.
-  DecoderCache(const DecoderState<T>& state, int64_t max_rows,
-               int64_t vocabulary, Arena& arena);
+  struct Limits {
+    int64_t rows;        // of the state, at most
+    int64_t vocabulary;  // number of ids
+    // Ids that a row reads, at most.
+    int64_t positions = std::numeric_limits<int64_t>::max();
+  };
+
+  // Copies `state`. The storage is of `arena`.
+  DecoderCache(const DecoderState<T>& state, const Limits& limits,
+               Arena& arena);
+  DecoderCache(const DecoderCache&) = delete;
+  DecoderCache& operator=(const DecoderCache&) = delete;
 
   // Row i becomes what row rows[i] of `state` is. Each source has
   // `rows_per_source` rows from now on, which come from one source; sources
@@ -100,31 +117,35 @@ class DecoderCache {
   void Gather(const DecoderState<T>& state, absl::Span<const int32_t> rows,
               int64_t rows_per_source);
 
-  // The state as constants of `tape`. Valid until the next Gather().
+  // The state as constants of `tape`. Valid until the next Gather(). What is
+  // appended to it is forgotten unless Gather() takes it.
   DecoderState<T> View(Tape<T>& tape);
 
  private:
+  friend class DecoderState<T>;
+
   struct Slot {
     typename DecoderState<T>::Kind kind;
-    T* data = nullptr;     // null: the slot is empty
-    int64_t capacity = 0;  // elements
-    // Of one row, or source.
-    Shape shape;
+    T* data = nullptr;      // of a source or row; null: the slot is empty
+    Shape shape;            // of `data`
+    int64_t positions = 0;  // of a growing slot
+    GrowingRows<T>* growing = nullptr;  // its storage; null: the slot is empty
   };
 
-  void Keep(const typename DecoderState<T>::Slot& from,
-            absl::Span<const int32_t> rows, Slot* slot);
+  Var<T> Append(int slot, int64_t positions, Var<T> part);
+  void KeepRows(Var<T> from, absl::Span<const int32_t> rows, Slot* slot);
   void CompactSources(const DecoderState<T>& state,
                       absl::Span<const int32_t> rows);
 
   Arena& arena_;
-  int64_t max_rows_;
+  const Limits limits_;
   int64_t sources_;
   int64_t rows_per_source_;
   int64_t position_;
   absl::Span<int32_t> lengths_;
   absl::Span<Slot> slots_;
   KnownRows<T> known_rows_;
+  RowCopies copies_;
 };
 
 extern template class DecoderState<float>;

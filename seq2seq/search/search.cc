@@ -37,8 +37,7 @@ struct Ended {
   bool finished;
 };
 
-// What a step leaves behind: following rows back from step to step gives the
-// ids of a hypothesis, and the alignment of each.
+// What a step leaves: its rows, followed back, give the ids of a hypothesis.
 struct StepTrace {
   const float* weights;  // [rows, time]; null without
   // Of each row of the next step: the row that it continues, by which id.
@@ -58,8 +57,7 @@ struct SourceSearch {
   int64_t last_step;
 };
 
-// A member while it is searched with: what outlives a step is in its tape's
-// scratch arena, so that the tape can be rewound.
+// A member of a search. What outlives a step is in its tape's scratch arena.
 class MemberSearch {
  public:
   MemberSearch(const SearchMember& member, int64_t sources, int64_t max_rows)
@@ -73,8 +71,11 @@ class MemberSearch {
     const Tape<float>::Mark mark = tape.Save();
     const Memory<float> memory = member.encode(forward_);
     REGARD_CHECK_EQ(memory.sources, sources) << "sources of a memory";
-    cache_.emplace(decoder_.Begin(forward_, memory), max_rows,
-                   decoder_.head().vocabulary(), tape.scratch());
+    using Limits = DecoderCache<float>::Limits;
+    cache_.emplace(decoder_.Begin(forward_, memory),
+                   Limits{max_rows, decoder_.head().vocabulary(),
+                          decoder_.longest_position()},
+                   tape.scratch());
     tape.Rewind(mark);
   }
   ~MemberSearch() { forward_.tape().set_recording(recording_); }
@@ -103,7 +104,6 @@ class MemberSearch {
     forward_.tape().Rewind(mark_);
   }
 
-  const Decoder<float>& decoder() const { return decoder_; }
   Tape<float>& tape() const { return forward_.tape(); }
   // Valid positions of the memories of the last step's sources; empty: all.
   absl::Span<const int32_t> lengths() const { return state_->lengths(); }
