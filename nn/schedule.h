@@ -27,6 +27,7 @@
 #include <map>
 #include <string>
 
+#include "absl/status/status.h"
 #include "nn/config_problems.h"
 
 namespace regard {
@@ -48,13 +49,18 @@ class Schedule {
   virtual double LearningRate(int64_t update) const = 0;
 
   // The metric that Observe() takes, such as "dev/loss"; empty for none.
+  // Whoever runs the schedule checks that there is such a metric: without it,
+  // the schedule would never act.
   virtual std::string metric() const { return ""; }
   virtual void Observe(double /*metric*/) {}
 
   // Empty for a schedule that observes nothing: the update is its whole state.
-  // Numbers that `state` lacks keep their first values.
   virtual ScheduleState state() const { return {}; }
-  virtual void set_state(const ScheduleState& /*state*/) {}
+  // An error if `state` is not one that state() gives; this is then unchanged.
+  // A schedule without a state ignores it.
+  virtual absl::Status set_state(const ScheduleState& /*state*/) {
+    return absl::OkStatus();
+  }
 
   // A schedule with limits on its options declares its own.
   static void Validate(const auto& /*options*/, ConfigProblems&) {}

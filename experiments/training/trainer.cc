@@ -361,7 +361,7 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
   std::copy(state.term_sums().begin(), state.term_sums().end(),
             term_sums_.begin());
   work_ = state.work();
-  schedule_->set_state(ReadScheduleState(state));
+  REGARD_RETURN_IF_ERROR(schedule_->set_state(ReadScheduleState(state)));
   for (const TrainerMetric& metric : state.metrics()) {
     last_metrics_[metric.name()] = metric.value();
   }

@@ -5,6 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "nn/schedule_registry.h"
 #include "nn/schedules/reduce_on_plateau.pb.h"
 
@@ -53,17 +56,29 @@ class ReduceOnPlateauSchedule : public Schedule {
     return state;
   }
 
-  void set_state(const ScheduleState& state) override {
-    for (const auto& [name, value] : state) {
-      if (name == "factor") factor_ = value;
-      if (name == "best") best_ = value;
-      if (name == "bad_evaluations") {
-        bad_evaluations_ = static_cast<int64_t>(value);
-      }
+  absl::Status set_state(const ScheduleState& state) override {
+    for (const char* name : {"factor", "bad_evaluations"}) {
+      if (!state.contains(name)) return Wrong("lacks", name);
     }
+    for (const auto& [name, value] : state) {
+      if (name != "factor" && name != "bad_evaluations" && name != "best") {
+        return Wrong("has an unknown", name);
+      }
+      if (!std::isfinite(value)) return Wrong("has no finite", name);
+    }
+    factor_ = state.at("factor");
+    bad_evaluations_ = static_cast<int64_t>(state.at("bad_evaluations"));
+    best_.reset();
+    if (state.contains("best")) best_ = state.at("best");
+    return absl::OkStatus();
   }
 
  private:
+  static absl::Status Wrong(absl::string_view problem, absl::string_view name) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "state of reduce_on_plateau: ", problem, " number '", name, "'"));
+  }
+
   // An infinite best value would have an undefined margin.
   bool Improves(double metric) const {
     if (!std::isfinite(metric)) return false;

@@ -115,7 +115,7 @@ TEST(ScheduleTest, StateContinuesWhereItStopped) {
     first->Observe(metric);
   }
   const std::unique_ptr<Schedule> second = Make(text);
-  second->set_state(first->state());
+  ASSERT_TRUE(second->set_state(first->state()).ok());
   whole->Observe(3);
   second->Observe(3);
   EXPECT_EQ(whole->LearningRate(1), 0.5);
@@ -150,6 +150,26 @@ TEST(ScheduleTest, StateHasNamedNumbers) {
   EXPECT_EQ(
       schedule->state(),
       (ScheduleState{{"factor", 0.5}, {"bad_evaluations", 0}, {"best", 3}}));
+}
+
+TEST(ScheduleTest, AStateOfAnotherFormatIsAnError) {
+  const std::unique_ptr<Schedule> schedule =
+      Make("schedule { reduce_on_plateau {} }");
+  const auto message = [&](const ScheduleState& state) {
+    return std::string(schedule->set_state(state).message());
+  };
+  EXPECT_EQ(message({{"factor", 0.5}, {"bad_evaluations", 1}}), "");
+  EXPECT_EQ(message({{"factor", 0.25}}),
+            "state of reduce_on_plateau: lacks number 'bad_evaluations'");
+  EXPECT_EQ(
+      message({{"factor", 0.25}, {"bad_evaluations", 0}, {"patience", 1}}),
+      "state of reduce_on_plateau: has an unknown number 'patience'");
+  EXPECT_EQ(message({{"factor", 0.25}, {"bad_evaluations", NAN}}),
+            "state of reduce_on_plateau: has no finite number "
+            "'bad_evaluations'");
+  EXPECT_EQ(schedule->state(),
+            (ScheduleState{{"factor", 0.5}, {"bad_evaluations", 1}}));
+  EXPECT_TRUE(Make("")->set_state({{"factor", 1}}).ok());
 }
 
 }  // namespace
