@@ -6,6 +6,7 @@
 #include "attention/scoring/scale.pb.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
+#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
@@ -20,6 +21,10 @@ class ScoreScaleParameter {
   ScoreScaleParameter(const ScoreScale& options, ParameterScope<T> scope,
                       absl::string_view name, const ScoreWidths& widths,
                       const Initializer& initializer);
+
+  static void Validate(const ScoreScale& options, ConfigProblems& problems) {
+    problems.RequireInRange("value", options.value(), -1e15, 1e15);
+  }
 
   // [heads, width], or [1] if it is fixed.
   Var<T> Values(Forward<T>& forward) const;

@@ -15,7 +15,7 @@ ScorerRegistry::ScorerRegistry()
 void ScorerRegistry::Validate(const Attention& config,
                               const ScoreWidths& widths,
                               ConfigProblems& problems) const {
-  problems.RequireInRange("dropout", config.dropout(), 0, 0.999);
+  problems.RequireDropout("dropout", config.dropout());
   problems.RequireInRange("window", config.window(), 0, 1 << 30);
   ValidateChoice(config, problems, widths);
   {

@@ -47,6 +47,11 @@ void ConfigProblems::RequireInRange(absl::string_view path, double value,
                          "], got ", Shortest(value)));
 }
 
+void ConfigProblems::RequireDropout(absl::string_view path, double rate) {
+  if (rate >= 0 && static_cast<float>(rate) < 1) return;
+  Add(path, absl::StrCat("must be in [0, 1), got ", Shortest(rate)));
+}
+
 void ConfigProblems::RequirePositive(absl::string_view path, double value) {
   if (value > 0 && std::isfinite(value)) return;
   Add(path, absl::StrCat("must be positive, got ", Shortest(value)));

@@ -50,6 +50,10 @@ class ConfigProblems {
   void RequireInRange(absl::string_view path, double value, double min,
                       double max);
 
+  // Adds a problem unless 0 <= rate < 1 as a float: a rate that rounds to 1
+  // leaves nothing to scale up.
+  void RequireDropout(absl::string_view path, double rate);
+
   // Adds a problem unless 0 < value < infinity.
   void RequirePositive(absl::string_view path, double value);
 

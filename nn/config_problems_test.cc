@@ -83,6 +83,23 @@ TEST(ConfigProblemsTest, ValuesPrintAsTheyWereWritten) {
           ProblemIs("decay", "must be in [1e-30, 123456789.5], got 1e+30")));
 }
 
+TEST(ConfigProblemsTest, DropoutIsBelowOneAsAFloat) {
+  ConfigProblems problems;
+  problems.RequireDropout("dropout", 0);
+  problems.RequireDropout("dropout", 0.9999);
+  EXPECT_TRUE(problems.ok());
+  problems.RequireDropout("dropout", 1);
+  problems.RequireDropout("dropout", 0.9999999999);
+  problems.RequireDropout("dropout", -1e-9);
+  problems.RequireDropout("dropout", std::nan(""));
+  EXPECT_THAT(
+      problems.problems(),
+      ElementsAre(ProblemIs("dropout", "must be in [0, 1), got 1"),
+                  ProblemIs("dropout", "must be in [0, 1), got 0.9999999999"),
+                  ProblemIs("dropout", "must be in [0, 1), got -1e-09"),
+                  ProblemIs("dropout", "must be in [0, 1), got nan")));
+}
+
 TEST(ConfigProblemsTest, PositiveIsAboveZeroAndFinite) {
   ConfigProblems problems;
   problems.RequirePositive("width", 1e-30);

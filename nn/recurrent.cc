@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cfloat>
 #include <cstdint>
 
 #include "autodiff/ops/dropout.h"
@@ -14,28 +13,6 @@
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
-
-void Validate(const RecurrentConfig& config, ConfigProblems& problems) {
-  if (config.cell() == RecurrentConfig::CELL_UNSPECIFIED) {
-    problems.Add("cell", "must be GRU or LSTM");
-  }
-  if (config.reset_gate() == RecurrentConfig::RESET_GATE_UNSPECIFIED) {
-    problems.Add("reset_gate", "must be RESET_BEFORE or RESET_AFTER");
-  }
-  if (config.has_reset_gate() && config.cell() == RecurrentConfig::LSTM) {
-    problems.Add("reset_gate", "an LSTM has none");
-  }
-  if (config.initialization() != PYTORCH &&
-      config.initialization() != XAVIER_UNIFORM) {
-    problems.Add("initialization", "must be PYTORCH or XAVIER_UNIFORM");
-  }
-  problems.RequirePositive("width", config.width());
-  problems.RequireInRange("layers", config.layers(), 1, kMaxRecurrentLayers);
-  problems.RequireInRange("dropout", config.dropout(), 0, 1 - DBL_EPSILON / 2);
-  if (config.dropout() > 0 && config.layers() == 1) {
-    problems.Add("dropout", "acts between layers: with one it has no effect");
-  }
-}
 
 // The list of cells.
 template <typename T>

@@ -37,7 +37,26 @@ struct RecurrentOutputs {
   RecurrentState<T> reverse_final_state;  // empty unless bidirectional
 };
 
-void Validate(const RecurrentConfig& config, ConfigProblems& problems);
+// Adds what is wrong with the fields of RecurrentConfig that `config`, which
+// may be another message, has under the same names.
+template <typename Config>
+void ValidateRecurrent(const Config& config, ConfigProblems& problems) {
+  problems.RequireInRange("layers", config.layers(), 1, kMaxRecurrentLayers);
+  problems.RequireDropout("dropout", config.dropout());
+  if (config.cell() == RecurrentConfig::CELL_UNSPECIFIED) {
+    problems.Add("cell", "must be GRU or LSTM");
+  }
+  if (config.reset_gate() == RecurrentConfig::RESET_GATE_UNSPECIFIED) {
+    problems.Add("reset_gate", "must be RESET_BEFORE or RESET_AFTER");
+  }
+  if (config.cell() == RecurrentConfig::LSTM && config.has_reset_gate()) {
+    problems.Add("reset_gate", "an LSTM has no reset gate; this is for GRU");
+  }
+  if (config.initialization() != PYTORCH &&
+      config.initialization() != XAVIER_UNIFORM) {
+    problems.Add("initialization", "must be PYTORCH or XAVIER_UNIFORM");
+  }
+}
 
 template <typename T>
 class Recurrent {

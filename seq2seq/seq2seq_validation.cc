@@ -15,23 +15,8 @@ template <typename Config>
 void ValidateStack(const Config& config, ConfigProblems& problems) {
   problems.RequireInRange("embedding", config.embedding(), 1, 65536);
   problems.RequireInRange("hidden", config.hidden(), 1, 65536);
-  problems.RequireInRange("layers", config.layers(), 1, kMaxRecurrentLayers);
-  problems.RequireInRange("dropout", config.dropout(), 0, 0.999);
-  problems.RequireInRange("embedding_dropout", config.embedding_dropout(), 0,
-                          0.999);
-  if (config.cell() == RecurrentConfig::CELL_UNSPECIFIED) {
-    problems.Add("cell", "must be GRU or LSTM");
-  }
-  if (config.reset_gate() == RecurrentConfig::RESET_GATE_UNSPECIFIED) {
-    problems.Add("reset_gate", "must be RESET_BEFORE or RESET_AFTER");
-  }
-  if (config.cell() == RecurrentConfig::LSTM && config.has_reset_gate()) {
-    problems.Add("reset_gate", "an LSTM has no reset gate; this is for GRU");
-  }
-  if (config.initialization() != PYTORCH &&
-      config.initialization() != XAVIER_UNIFORM) {
-    problems.Add("initialization", "must be PYTORCH or XAVIER_UNIFORM");
-  }
+  problems.RequireDropout("embedding_dropout", config.embedding_dropout());
+  ValidateRecurrent(config, problems);
 }
 
 // `encoder` is null if it is a Transformer.
@@ -40,7 +25,7 @@ void ValidateDecoder(const RecurrentEncoderConfig* encoder,
                      ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "decoder");
   ValidateStack(decoder, problems);
-  problems.RequireInRange("hidden_dropout", decoder.hidden_dropout(), 0, 0.999);
+  problems.RequireDropout("hidden_dropout", decoder.hidden_dropout());
   if (decoder.context() == RecurrentDecoderConfig::CONTEXT_UNSPECIFIED) {
     problems.Add("context", "must be ATTENTION, LAST_STATE or NO_CONTEXT");
   }

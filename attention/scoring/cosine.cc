@@ -15,9 +15,11 @@ class Cosine : public ScoringFunction<T> {
          const ScoreWidths& widths)
       : scale_(options.scale(), scope, "scale", widths, Constant(10)) {}
 
-  static void Validate(const Options&, const ScoreWidths& widths,
+  static void Validate(const Options& options, const ScoreWidths& widths,
                        ConfigProblems& problems) {
     RequireEqualWidths(widths, problems);
+    const ConfigProblems::Scope scope(problems, "scale");
+    ScoreScaleParameter<T>::Validate(options.scale(), problems);
   }
 
   Var<T> Prepare(Forward<T>&, Var<T> keys,

@@ -18,9 +18,11 @@ class ParametricGaussian : public ScoringFunction<T> {
              return stream.UniformAt(static_cast<uint64_t>(i));
            }) {}
 
-  static void Validate(const Options&, const ScoreWidths& widths,
+  static void Validate(const Options& options, const ScoreWidths& widths,
                        ConfigProblems& problems) {
     RequireEqualWidths(widths, problems);
+    const ConfigProblems::Scope scope(problems, "scale");
+    ScoreScaleParameter<T>::Validate(options.scale(), problems);
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {

@@ -472,6 +472,23 @@ TEST(OptionsTest, InnerProductsRefuseUnequalWidths) {
   }
 }
 
+// As a float, 1e300 is infinite.
+TEST(OptionsTest, AScaleIsAFiniteFloat) {
+  ScorerRegistry registry;
+  RegisterBuiltInScores(registry);
+  for (const std::string score : {"cosine", "parametric_gaussian"}) {
+    for (const char* value : {"1e300", "nan"}) {
+      Attention attention;
+      ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+          score + " { scale { value: " + value + " } }", &attention));
+      ConfigProblems problems;
+      registry.Validate(attention, kTwo, problems);
+      ASSERT_EQ(problems.problems().size(), 1u) << score << value;
+      EXPECT_EQ(problems.problems()[0].path, score + ".scale.value");
+    }
+  }
+}
+
 TEST(OptionsTest, EveryMemberOfTheOneofIsRegistered) {
   ScorerRegistry registry;
   RegisterBuiltInScores(registry);
