@@ -68,6 +68,9 @@ class Decoder {
   // Ids that a row can have at most; more fail a check in Advance().
   virtual int64_t longest_position() const { return kUnlimited; }
 
+  // Positions that a memory can have at most; more fail a check in Begin().
+  virtual int64_t longest_memory() const { return kUnlimited; }
+
   // Whether there are maps over the memory.
   virtual bool attends_to_memory() const { return false; }
 };

@@ -96,6 +96,9 @@ DecoderState<T> RecurrentDecoder<T>::Begin(Forward<T>& forward,
 
   if (attender_ != nullptr) {
     const int64_t time = memory.values.dim(1);
+    REGARD_CHECK(time <= longest_memory())
+        << "a memory of " << time << " positions; the attention knows "
+        << longest_memory();
     const Var<T> values =
         memory.values.WithShape({sources, 1, time, context_width_});
     state.SetSource(kValues, values);

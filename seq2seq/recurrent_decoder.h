@@ -67,8 +67,10 @@ class RecurrentDecoder : public Decoder<T> {
                            const AdvanceOptions& options,
                            DecoderState<T>* state) const override;
   const OutputHead<T>& head() const override { return *head_; }
-  // As far as the attention knows the distance to the first source position.
+  // As far as the attention knows the distance to the first source position,
+  // and that of the last one to the first target position.
   int64_t longest_position() const override;
+  int64_t longest_memory() const override { return longest_position(); }
   bool attends_to_memory() const override { return attender_ != nullptr; }
 
  private:

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "autodiff/random.h"
 #include "seq2seq/batch.h"
 
@@ -28,6 +30,15 @@ uint64_t KeyOf(absl::Span<const int32_t> ids) {
   uint64_t key = kHashSeed;
   for (const int32_t id : ids) key = Hash(static_cast<uint64_t>(id), key);
   return key;
+}
+
+absl::Status CheckLength(absl::string_view side, absl::Span<const int32_t> ids,
+                         int64_t longest) {
+  const auto length = static_cast<int64_t>(ids.size());
+  if (length <= longest) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a ", side, " of ", length, " tokens, <eos> included; the model knows ",
+      side, "s of at most ", longest));
 }
 
 // Translates the sources that `order` names together.
@@ -125,6 +136,18 @@ std::vector<int32_t> Translator::EncodeSource(
 std::vector<int32_t> Translator::EncodeTarget(
     absl::Span<const std::string> words) const {
   return EncodeSentence(words, target_, num_steps_);
+}
+
+absl::Status Translator::CheckSource(
+    absl::Span<const std::string> words) const {
+  return CheckLength("source", EncodeSource(words),
+                     model_.decoder->longest_memory());
+}
+
+absl::Status Translator::CheckTarget(
+    absl::Span<const std::string> words) const {
+  return CheckLength("target", EncodeTarget(words),
+                     model_.decoder->longest_position());
 }
 
 std::vector<std::vector<Translation>> Translator::Translate(

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
@@ -30,8 +31,9 @@ struct TranslationMember {
 };
 
 // The best translations of each source, at most search.n_best() and at least
-// one, best first; sources are as EncodeSource() made them. Those of a source
-// do not depend on the other sources, in any bit.
+// one, best first; sources are as EncodeSource() made them, and no longer than
+// a memory that each decoder knows. Those of a source do not depend on the
+// other sources, in any bit.
 std::vector<std::vector<Translation>> TranslateIds(
     absl::Span<const TranslationMember> members,
     absl::Span<const std::vector<int32_t>> sources, const SearchConfig& search,
@@ -56,7 +58,11 @@ class Translator {
   std::vector<int32_t> EncodeSource(absl::Span<const std::string> words) const;
   std::vector<int32_t> EncodeTarget(absl::Span<const std::string> words) const;
 
-  // TranslateIds() of sentences, with this model alone.
+  // Errors if the model does not know sources, or targets, of this length.
+  absl::Status CheckSource(absl::Span<const std::string> words) const;
+  absl::Status CheckTarget(absl::Span<const std::string> words) const;
+
+  // TranslateIds() of sentences that pass CheckSource(), with this model alone.
   std::vector<std::vector<Translation>> Translate(
       Forward<float>& forward,
       absl::Span<const std::vector<std::string>> sources,

@@ -66,6 +66,12 @@ absl::Status CheckLength(const char* flag,
                                                  " words, got ", words.size()));
 }
 
+absl::Status Located(const char* flag, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("error: ", flag, ": ", status.message()));
+}
+
 std::vector<std::string> OwnTranslation(const TrainedTranslator& trained,
                                         const std::vector<std::string>& source,
                                         int beam) {
@@ -105,6 +111,7 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
   const std::vector<std::string> source =
       TypedWords(arguments.source, translator.source_vocabulary());
   REGARD_RETURN_IF_ERROR(CheckLength("--source", source));
+  REGARD_RETURN_IF_ERROR(Located("--source", translator.CheckSource(source)));
   NameUnknown(source, translator.source_vocabulary());
   std::vector<std::string> target =
       TypedWords(arguments.target, translator.target_vocabulary());
@@ -115,6 +122,7 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
   } else {
     REGARD_RETURN_IF_ERROR(CheckLength("--target", target));
   }
+  REGARD_RETURN_IF_ERROR(Located("--target", translator.CheckTarget(target)));
   NameUnknown(target, translator.target_vocabulary());
   return Inspect(translator, source, target,
                  GoldAlignment(trained, source, target, plugins));

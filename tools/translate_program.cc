@@ -163,8 +163,9 @@ class Session {
     }
   }
 
-  // Takes a sentence; it is answered now or by a later call.
-  void Add(absl::string_view text, bool cut);
+  // Takes a sentence; it is answered now or by a later call. An error if it is
+  // longer than what the model knows.
+  absl::Status Add(absl::string_view text, bool cut);
   // Answers what is waiting. False when it cannot be written.
   bool Flush();
 
@@ -206,7 +207,7 @@ void Session::NameUnknown(const std::vector<std::string>& words) {
   }
 }
 
-void Session::Add(absl::string_view text, bool cut) {
+absl::Status Session::Add(absl::string_view text, bool cut) {
   ++sentences_;
   std::vector<std::string> words =
       TypedWords(text, translator_.source_vocabulary());
@@ -218,6 +219,10 @@ void Session::Add(absl::string_view text, bool cut) {
                  absl::StrCat(sentences_).c_str(),
                  absl::StrCat(words.size()).c_str());
   }
+  if (const absl::Status fits = translator_.CheckSource(words); !fits.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: sentence ", sentences_, ": ", fits.message()));
+  }
   NameUnknown(words);
   if (waiting_.size() == kMostWaiting ||
       waiting_words_ + words.size() > kMostWaitingWords) {
@@ -225,6 +230,7 @@ void Session::Add(absl::string_view text, bool cut) {
   }
   waiting_words_ += words.size();
   waiting_.push_back(std::move(words));
+  return absl::OkStatus();
 }
 
 bool Session::Flush() {
@@ -284,12 +290,14 @@ absl::Status TranslateInput(Session& session, bool* written) {
   LineReader reader(STDIN_FILENO, kMostLineBytes);
   std::string line;
   bool cut;
-  while (*written && reader.Next(&line, &cut)) {
-    session.Add(line, cut);
+  absl::Status added;
+  while (*written && added.ok() && reader.Next(&line, &cut)) {
+    added = session.Add(line, cut);
     // Whoever waits for an answer before the next sentence gets it.
     if (!reader.Ready()) *written = session.Flush();
   }
   *written = session.Flush() && *written;
+  if (!added.ok()) return added;
   if (reader.error() == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "error: cannot read standard input: ", std::strerror(reader.error())));
@@ -329,7 +337,7 @@ int TranslateMain(int argc, char** argv, const Plugins& plugins) {
     status = TranslateInput(session, &written);
   } else {
     for (const std::string& sentence : arguments.sentences) {
-      session.Add(sentence, /*cut=*/false);
+      status.Update(session.Add(sentence, /*cut=*/false));
     }
     written = session.Flush();
   }
