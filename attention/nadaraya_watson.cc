@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/recompute.h"
 #include "autodiff/ops/reductions.h"
 
 namespace regard {
@@ -61,10 +62,8 @@ Attended<T> NadarayaWatsonModel<T>::Regress(
 }
 
 template <typename T>
-void NadarayaWatsonModel<T>::Loss(Forward<T>& forward,
-                                  absl::Span<const int64_t> examples,
-                                  absl::Span<const double>,
-                                  absl::Span<Var<T>> sums) const {
+Var<T> NadarayaWatsonModel<T>::SquaredErrors(
+    Forward<T>& forward, absl::Span<const int64_t> examples) const {
   Tape<T>& tape = forward.tape();
   const int64_t n = static_cast<int64_t>(examples.size());
   Var<T> queries = tape.Constant({1, 1, n, 1});
@@ -76,7 +75,34 @@ void NadarayaWatsonModel<T>::Loss(Forward<T>& forward,
   const Attended<T> attended =
       Regress(forward, queries,
               leave_one_out_ ? examples : absl::Span<const int64_t>());
-  sums[0] = Sum(Square(attended.context - targets));
+  return Sum(Square(attended.context - targets));
+}
+
+template <typename T>
+void NadarayaWatsonModel<T>::Loss(Forward<T>& forward,
+                                  absl::Span<const int64_t> examples,
+                                  absl::Span<const double>,
+                                  absl::Span<Var<T>> sums) const {
+  const size_t block = QueriesPerBlock();
+  if (examples.size() <= block) {
+    sums[0] = SquaredErrors(forward, examples);
+    return;
+  }
+  Tape<T>& tape = forward.tape();
+  auto* const kept =
+      tape.arena().template New<int64_t>(static_cast<int64_t>(examples.size()));
+  std::copy(examples.begin(), examples.end(), kept);
+  for (size_t begin = 0; begin < examples.size(); begin += block) {
+    const NameScope<T> scope(tape, "block",
+                             static_cast<int64_t>(begin / block));
+    const absl::Span<const int64_t> part(
+        kept + begin, std::min(block, examples.size() - begin));
+    const Var<T> errors =
+        Recompute<T>(tape, {}, [this, part, forward = &forward](auto) {
+          return SquaredErrors(*forward, part);
+        });
+    sums[0] = begin == 0 ? errors : sums[0] + errors;
+  }
 }
 
 template <typename T>

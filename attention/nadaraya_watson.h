@@ -17,7 +17,7 @@
 
 namespace regard {
 
-// CurvePoints of a curve, in order of x.
+// Points of a curve, in order of x.
 struct CurvePoints {
   std::vector<double> x;
   std::vector<double> y;
@@ -44,7 +44,8 @@ class NadarayaWatsonModel : public Model<T> {
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t> examples,
                     absl::Span<double> denominators) const override;
-  // The squared errors of the examples as queries.
+  // The squared errors of the examples as queries. Large batches are computed
+  // in blocks, and again in the backward pass, so that memory stays bounded.
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;
@@ -71,6 +72,9 @@ class NadarayaWatsonModel : public Model<T> {
                       absl::Span<const int64_t> hidden) const;
   // f at each of `x` in one step, with its weights.
   Attended<T> RegressAt(Forward<T>& forward, absl::Span<const double> x) const;
+  // Their sum, of training points.
+  Var<T> SquaredErrors(Forward<T>& forward,
+                       absl::Span<const int64_t> examples) const;
   // Queries whose scores with all known pairs are computed at once.
   size_t QueriesPerBlock() const;
 

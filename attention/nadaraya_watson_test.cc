@@ -183,5 +183,52 @@ TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
   EXPECT_LT(tape.high_water_bytes(), size_t{50} << 20);
 }
 
+// One batch of all of 4,000 points has the loss and the gradient of small
+// batches. All of its scores at once would take 128 MB, and so would their
+// weights and their gradients.
+TEST(NadarayaWatsonTest, TrainsInBlocksOfQueries) {
+  constexpr int64_t kPoints = 4000;
+  constexpr size_t kSmall = 250;
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  Attention score;
+  score.mutable_parametric_gaussian();
+  CurvePoints points;
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < kPoints; ++i) {
+    points.x.push_back(0.01 * static_cast<double>(i));
+    points.y.push_back(std::sin(points.x.back()));
+    all.push_back(i);
+  }
+  NadarayaWatsonModel<double> model(scorers, score, NadarayaWatson(), points,
+                                    points, /*per_example=*/false, /*scale=*/1,
+                                    /*seed=*/0);
+  Tape<double> tape;
+  GradientSlab<double> gradients(model.parameters());
+  Forward<double> forward(tape, model.parameters(), &gradients);
+  // The loss and its derivative with respect to the width.
+  const auto differentiate = [&](absl::Span<const int64_t> examples) {
+    forward.BeginStep();
+    Var<double> sum;
+    model.Loss(forward, examples, {1.0}, absl::MakeSpan(&sum, 1));
+    const double loss = sum.item();
+    forward.Backward({sum}, {1.0});
+    return std::pair(loss, gradients.values()[0]);
+  };
+  double loss = 0;
+  double gradient = 0;
+  for (size_t begin = 0; begin < all.size(); begin += kSmall) {
+    const auto part =
+        differentiate(absl::MakeConstSpan(all).subspan(begin, kSmall));
+    loss += part.first;
+    gradient += part.second;
+  }
+  const auto whole = differentiate(all);
+  EXPECT_GT(loss, 1e-3);
+  EXPECT_NEAR(whole.first, loss, 1e-12 * loss);
+  EXPECT_NEAR(whole.second, gradient, 1e-11 * std::abs(gradient));
+  EXPECT_LT(tape.high_water_bytes(), size_t{100} << 20);
+}
+
 }  // namespace
 }  // namespace regard
