@@ -17,6 +17,10 @@
 
 namespace regard {
 
+// What the mask hides from a query reaches neither its weights nor its context,
+// even if it is NaN. NaN in a hidden value reaches no gradient, either. NaN in
+// a hidden key reaches no gradient of the values, but may reach those of
+// queries, keys and parameters: docs/decisions/0010-hidden-numbers.md.
 template <typename T>
 struct AttendInputs {
   // The keys are those of Prepare(). The mask's window is set from the config.

@@ -97,6 +97,15 @@ class MaskReader {
             mask_.dense.empty() ? nullptr : mask_.dense.data() + row * keys_};
   }
 
+  // One past the last key that any query of an example sees.
+  int64_t Reach(int64_t example) const {
+    int64_t reach = 0;
+    for (int64_t q = 0; q < queries_; ++q) {
+      reach = std::max(reach, (*this)(example, q).end);
+    }
+    return reach;
+  }
+
   // Whether all queries of an example see the same keys.
   bool SameForAllQueries() const {
     return !mask_.causal && mask_.window == 0 && mask_.dense.empty() &&

@@ -83,11 +83,7 @@ void SoftmaxRows(Var<T> scores, const MaskReader& reader, T* weights,
 template <typename F>
 void ForEachSource(const Shape& shape, const MaskReader& reader, F f) {
   for (int64_t source = 0; source < shape[0] * shape[1]; ++source) {
-    int64_t reach = 0;
-    for (int64_t q = 0; q < shape[2]; ++q) {
-      reach = std::max(reach, reader(source / shape[1], q).end);
-    }
-    f(source, reach);
+    f(source, reader.Reach(source / shape[1]));
   }
 }
 

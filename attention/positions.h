@@ -2,7 +2,6 @@
 #ifndef ATTENTION_POSITIONS_H_
 #define ATTENTION_POSITIONS_H_
 
-#include <algorithm>
 #include <cstdint>
 
 namespace regard {
@@ -20,13 +19,6 @@ struct Positions {
   // behind the query by Offset(query) - j.
   int64_t Offset(int64_t query) const {
     return first_query + query * query_step - first_key;
-  }
-
-  // The largest |distance| between any of the query and key rows; there is at
-  // least one of each.
-  int64_t LongestDistance(int64_t queries, int64_t keys) const {
-    return std::max(Offset(query_step > 0 ? queries - 1 : 0),
-                    keys - 1 - Offset(0));
   }
 };
 

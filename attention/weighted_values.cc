@@ -1,6 +1,5 @@
 #include "attention/weighted_values.h"
 
-#include <algorithm>
 #include <cstdint>
 
 #include "attention/finite_values.h"
@@ -27,11 +26,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   // Calls f(example * heads + head, keys that some of its queries see).
   const auto for_each_source = [=](auto f) {
     for (int64_t source = 0; source < w[0] * heads; ++source) {
-      int64_t reach = 0;
-      for (int64_t q = 0; q < queries; ++q) {
-        reach = std::max(reach, reader(source / heads, q).end);
-      }
-      f(source, reach);
+      f(source, reader.Reach(source / heads));
     }
   };
   Var<T> context = tape->New({w[0], heads, queries, width},

@@ -3,6 +3,7 @@
 #include "seq2seq/decoder.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"

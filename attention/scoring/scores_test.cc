@@ -477,15 +477,13 @@ TEST(OptionsTest, AScaleIsAFiniteFloat) {
   ScorerRegistry registry;
   RegisterBuiltInScores(registry);
   for (const std::string score : {"cosine", "parametric_gaussian"}) {
-    for (const char* value : {"1e300", "nan"}) {
-      Attention attention;
-      ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-          score + " { scale { value: " + value + " } }", &attention));
-      ConfigProblems problems;
-      registry.Validate(attention, kTwo, problems);
-      ASSERT_EQ(problems.problems().size(), 1u) << score << value;
-      EXPECT_EQ(problems.problems()[0].path, score + ".scale.value");
-    }
+    Attention attention;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        score + " { scale { value: 1e300 } }", &attention));
+    ConfigProblems problems;
+    registry.Validate(attention, kTwo, problems);
+    ASSERT_EQ(problems.problems().size(), 1u) << score;
+    EXPECT_EQ(problems.problems()[0].path, score + ".scale.value");
   }
 }
 
