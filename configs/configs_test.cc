@@ -46,9 +46,10 @@ TEST(ConfigsTest, AreValid) {
     Experiment config;
     const auto origins = ReadConfig({path, std::nullopt}, {}, &config);
     ASSERT_TRUE(origins.ok()) << origins.status().message();
-    // A corpus is the user's to give.
+    // A corpus or a text is the user's to give.
     std::vector<std::string> overrides;
-    if (config.data().has_pairs() && !config.data().has_path()) {
+    const bool reads = config.data().has_pairs() || config.data().has_text();
+    if (reads && !config.data().has_path()) {
       overrides.push_back("data.path=corpus.txt");
     }
     const auto loaded = LoadConfig({path, std::nullopt}, overrides, plugins);

@@ -13,6 +13,8 @@ _ONEOF = re.compile(r"oneof (?:data_source|model) \{(.*?)\n  \}", re.DOTALL)
 _MEMBER = re.compile(r"^\s*(\w+) (\w+) = \d+;", re.MULTILINE)
 _MESSAGE = re.compile(r"^message (\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"//.*")
+# Members that are common names of accessors: known by has_ and the like alone.
+_COMMON = {"text"}
 
 
 def tasks_among(labels):
@@ -38,7 +40,8 @@ def mentions(source, types, members):
     """The lines of code that name one of them."""
     wanted = re.compile(
         rf"\b(?:{'|'.join(sorted(types))})\b"
-        rf"|(?:\.|->)(?:has_|mutable_|clear_)?(?:{'|'.join(sorted(members))})\("
+        rf"|(?:\.|->)(?:has_|mutable_|clear_)(?:{'|'.join(sorted(members))})\("
+        rf"|(?:\.|->)(?:{'|'.join(sorted(members - _COMMON))})\("
         r"|\bexperiments/(?:tasks/\w+/|data/)")
     return [f"{number}: {line.strip()}"
             for number, line in enumerate(source.splitlines(), 1)

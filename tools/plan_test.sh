@@ -40,6 +40,16 @@ expect 'published GRU' 14,219,781 \
 expect 'published attention' 20,518,405 \
   "$(count --config="${published}/published_attention.textproto" "${sizes[@]}")"
 
+shakespeare="${configs}/tiny_shakespeare.textproto"
+gpt=model.language_model.transformer
+expect 'nanoGPT on a CPU' 804,096 "$(count --config="${shakespeare}" \
+  --set 'data={placeholder_text {vocabulary: 65 characters: 10000}}')"
+expect 'GPT-2 small' 124,439,808 "$(count --config="${shakespeare}" \
+  --set 'data={placeholder_text {vocabulary: 50257 characters: 100000}}' \
+  --set "${gpt}={width: 768 layers: 12 norm {bias: true}}" \
+  --set "${gpt}={attention {heads: 12 bias: true} feed_forward {bias: true}}" \
+  --set "${gpt}.position_embedding.longest=1024")"
+
 expect 'the width of a parametric Gaussian' 1 \
   "$(count --config="${configs}/nadaraya_watson.textproto")"
 phrasebook="${configs}/phrasebook.textproto"

@@ -2,6 +2,7 @@
 
 #include "attention/scoring/built_in_scores.h"
 #include "experiments/tasks/regression/regression_task.h"
+#include "experiments/tasks/text/language_model_task.h"
 #include "experiments/tasks/translation/translation_task.h"
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/schedules/built_in_schedules.h"
@@ -14,6 +15,7 @@ void RegisterBuiltInPlugins(Plugins& plugins) {
   RegisterBuiltInOptimizers(plugins.optimizers);
   RegisterBuiltInSchedules(plugins.schedules);
   RegisterRegression(plugins);
+  RegisterText(plugins);
   RegisterTranslation(plugins);
 }
 

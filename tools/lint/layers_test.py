@@ -19,6 +19,13 @@ class LayersTest(unittest.TestCase):
             ["autodiff: depends on //nn:linear, which is not below autodiff"],
             list(layers.check("autodiff", ["//autodiff:a", "//nn:linear"])))
 
+    def test_language_is_between_seq2seq_and_experiments(self):
+        self.assertEqual([], list(layers.check("language", [
+            "//seq2seq:decoder", "//language:generator"])))
+        self.assertEqual(2, len(
+            list(layers.check("seq2seq", ["//language:generator"])) +
+            list(layers.check("language", ["//experiments:train"]))))
+
     def test_nobody_below_depends_on_tools_or_on_the_root(self):
         self.assertEqual(2, len(list(layers.check(
             "experiments", ["//tools/plan:plan", "//:version"]))))

@@ -5,11 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "experiments/report/printable_text.h"
-#include "experiments/run/checkpoint.h"
 #include "experiments/run/file.h"
-#include "experiments/run/run_description.h"
-#include "experiments/run/weights.h"
-#include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/trained_run.h"
 #include "experiments/tasks/translation/corpus.h"
 #include "experiments/tasks/translation/sentence_source.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -18,19 +15,14 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostTextBytes = int64_t{1} << 26;
-
-// The same status with a message that is complete to print.
-absl::Status Complete(const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat("error: ", status.message()));
-}
-
-absl::StatusOr<Vocabulary> ReadVocabulary(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadFile(path, kMostTextBytes);
-  if (!text.ok()) return Complete(text.status());
-  absl::StatusOr<Vocabulary> vocabulary = Vocabulary::FromText(*text, path);
-  if (!vocabulary.ok()) return Complete(vocabulary.status());
-  return vocabulary;
+absl::StatusOr<Vocabulary> ReadVocabulary(const TrainedRun& run,
+                                          absl::string_view name) {
+  REGARD_ASSIGN_OR_RETURN(const std::string text, run.ReadText(name));
+  absl::StatusOr<Vocabulary> vocabulary =
+      Vocabulary::FromText(text, JoinPath(run.path, name));
+  if (vocabulary.ok()) return vocabulary;
+  return absl::Status(vocabulary.status().code(),
+                      absl::StrCat("error: ", vocabulary.status().message()));
 }
 
 void SplitElided(std::string word, const Vocabulary& vocabulary,
@@ -67,22 +59,9 @@ EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
 
 absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
                                                  const Plugins& plugins) {
-  if (run.empty()) {
-    return absl::InvalidArgumentError(
-        "error: --run=DIR must name the folder of a run; "
-        "//experiments:train makes one");
-  }
+  REGARD_ASSIGN_OR_RETURN(TrainedRun opened, OpenTrainedRun(run, plugins));
   TrainedTranslator trained;
-  trained.path = ResolveUserPath(run);
-  const std::string folder = absl::StrCat(trained.path, "/");
-  REGARD_RETURN_IF_ERROR(ReadRunDescription(trained.path).status());
-  REGARD_ASSIGN_OR_RETURN(
-      const std::string resolved,
-      ReadFile(folder + "resolved.textproto", kMostTextBytes));
-  REGARD_ASSIGN_OR_RETURN(
-      LoadedConfig stored,
-      LoadConfig({folder + "resolved.textproto", resolved}, {}, plugins));
-  trained.config = std::move(stored.config);
+  static_cast<TrainedRun&>(trained) = std::move(opened);
   const std::unique_ptr<SentenceSource> source_of_data =
       SentenceSourceOf(trained.config, plugins);
   const ModelConfig& model = trained.config.model();
@@ -92,23 +71,14 @@ absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
         "error: ", trained.path, ": this run's model does not translate"));
   }
   REGARD_ASSIGN_OR_RETURN(Vocabulary source,
-                          ReadVocabulary(folder + "source_vocabulary.txt"));
+                          ReadVocabulary(trained, "source_vocabulary.txt"));
   REGARD_ASSIGN_OR_RETURN(Vocabulary target,
-                          ReadVocabulary(folder + "target_vocabulary.txt"));
-  absl::StatusOr<LatestCheckpoint> latest = FindLatestCheckpoint(trained.path);
-  if (!latest.ok()) return Complete(latest.status());
-  trained.notes = std::move(latest->notes);
-  if (!latest->checkpoint.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: ", trained.path, " has no whole checkpoint"));
-  }
-  trained.step = latest->checkpoint->step;
+                          ReadVocabulary(trained, "target_vocabulary.txt"));
   trained.translator = std::make_unique<Translator>(
       EncoderDecoderOf(model), plugins.scorers, std::move(source),
       std::move(target), source_of_data->num_steps(), trained.config.seed());
-  const absl::Status loaded = LoadWeights(latest->checkpoint->WeightsPath(),
-                                          trained.translator->parameters());
-  if (!loaded.ok()) return Complete(loaded);
+  REGARD_RETURN_IF_ERROR(
+      trained.LoadWeightsInto(trained.translator->parameters()));
   return trained;
 }
 

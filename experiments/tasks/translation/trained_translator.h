@@ -3,7 +3,6 @@
 #ifndef EXPERIMENTS_TASKS_TRANSLATION_TRAINED_TRANSLATOR_H_
 #define EXPERIMENTS_TASKS_TRANSLATION_TRAINED_TRANSLATOR_H_
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
+#include "experiments/tasks/trained_run.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/translator.h"
@@ -21,12 +21,8 @@ namespace regard {
 // The part of a config that describes a model of sentence pairs.
 EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model);
 
-struct TrainedTranslator {
-  std::string path;  // of the run folder
-  Experiment config;
+struct TrainedTranslator : TrainedRun {
   std::unique_ptr<Translator> translator;
-  int64_t step = 0;                // of the weights
-  std::vector<std::string> notes;  // damaged checkpoints that were passed over
 };
 
 // From the resolved config, the vocabularies and the newest whole checkpoint of

@@ -1,0 +1,229 @@
+#include "experiments/tasks/text/language_model_task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+#include "experiments/tasks/task.h"
+#include "experiments/tasks/text/text_source.h"
+#include "language/generator.h"
+#include "language/language_model.h"
+#include "language/text_batch.h"
+#include "language/text_model.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kSamples = 5;
+constexpr int64_t kSampleIds = 120;
+constexpr double kSampleTemperature = 0.8;
+// Ids of the heat maps.
+constexpr int64_t kMapIds = 32;
+
+TextModelOptions OptionsOf(const Experiment& config) {
+  using Normalizer = TextModelOptions::Normalizer;
+  TextModelOptions options;
+  options.normalizer = config.loss().normalizer() == Loss::SUM
+                           ? Normalizer::kSum
+                       : config.loss().normalizer() == Loss::PER_SEQUENCE
+                           ? Normalizer::kPerSequence
+                           : Normalizer::kPerToken;
+  options.scale = config.loss().scale();
+  options.label_smoothing = config.loss().label_smoothing();
+  options.seed = config.seed();
+  return options;
+}
+
+class LanguageModelTask : public Task {
+ public:
+  using Options = LanguageModelConfig;
+  using Data = TextData;
+
+  static std::vector<MetricInfo> Metrics() {
+    return {{"loss", "nats per token", "cross-entropy", Better::kLower,
+             /*logarithmic=*/true},
+            {"perplexity", "tokens",
+             "how many the model hesitates between, on average", Better::kLower,
+             /*logarithmic=*/true},
+            {"token_accuracy", "",
+             "share of tokens predicted right when given those before",
+             Better::kHigher},
+            {"bits_per_character", "bits",
+             "what coding a character by the model takes", Better::kLower}};
+  }
+
+  static void Validate(const Options& options, const TaskContext& context,
+                       ConfigProblems& problems) {
+    ValidateLanguageModel(options, context.scorers, problems);
+  }
+
+  static void AddParameters(const Options& options, const Data& data,
+                            const TaskContext& context,
+                            ParameterStore<float>& store) {
+    MakeLanguageDecoder(options, context.scorers,
+                        VocabularyOf(data.splits, options), store.Root());
+  }
+
+  LanguageModelTask(const Options& options, Data data,
+                    const TaskContext& context)
+      : Task(Metrics()),
+        seed_(context.config.seed()),
+        entropy_(options.unit() == Options::CHARACTERS ? data.entropy : 0),
+        digests_(std::move(data.digests)),
+        model_(options, context.scorers, data.splits,
+               OptionsOf(context.config)) {}
+
+  Model<float>& model() override { return model_; }
+
+  void ValidateData(ConfigProblems& problems) const override {
+    const std::string problem = model_.Problem();
+    if (!problem.empty()) problems.Add("model.language_model.block", problem);
+  }
+
+  Showcase Show(Forward<float>& forward, bool final) const override;
+
+  std::map<std::string, std::string> Files() const override {
+    return {{"vocabulary.txt", model().vocabulary().ToText()}};
+  }
+  std::map<std::string, std::string> DataDigests() const override {
+    return digests_;
+  }
+
+ private:
+  const LanguageModel<float>& model() const { return model_.language_model(); }
+  // The ids [first, end) as text; newlines and spaces are to be seen.
+  std::string TextOf(absl::Span<const int32_t> ids) const;
+  std::string Label(int32_t id) const;
+  std::vector<std::vector<int32_t>> Prompts() const;
+  void AddHeatMaps(Forward<float>& forward, absl::Span<const int32_t> ids,
+                   Showcase* showcase) const;
+
+  const uint64_t seed_;
+  const double entropy_;  // nats per character; 0: not known
+  const std::map<std::string, std::string> digests_;
+  TextModel<float> model_;
+};
+
+std::string LanguageModelTask::TextOf(absl::Span<const int32_t> ids) const {
+  std::string text;
+  int32_t before = -1;
+  for (const int32_t id : ids) {
+    absl::StrAppend(&text, model().vocabulary().Piece(before, id));
+    before = id;
+  }
+  return absl::StrReplaceAll(text, {{"\n", "\u21b5"}});
+}
+
+std::string LanguageModelTask::Label(int32_t id) const {
+  const std::string& token = model().vocabulary().Token(id);
+  return token == "\n" ? "\u21b5" : token == " " ? "\u2423" : token;
+}
+
+// Beginnings of dev, or of the training text if there is no dev: half a line,
+// or half a block, at places that are evenly spaced.
+std::vector<std::vector<int32_t>> LanguageModelTask::Prompts() const {
+  const EncodedText& text =
+      model_.dev().ids.empty() ? model_.train() : model_.dev();
+  const auto size = static_cast<int64_t>(text.ids.size());
+  const auto lines = static_cast<int64_t>(text.lines.size()) - 1;
+  std::vector<std::vector<int32_t>> prompts;
+  for (int64_t i = 0; i < kSamples; ++i) {
+    int64_t first = size * i / kSamples;
+    int64_t length = std::max<int64_t>(
+        1, std::min({model().block() / 2, kMapIds, size - first}));
+    if (lines > 0) {
+      if (i >= lines) break;
+      const int64_t line = lines * i / kSamples;
+      first = text.lines[line];
+      length = (text.lines[line + 1] - first) / 2;
+    }
+    const auto begin = text.ids.begin() + first;
+    prompts.emplace_back(begin, begin + length);
+  }
+  return prompts;
+}
+
+// The self-attention of each layer.
+void LanguageModelTask::AddHeatMaps(Forward<float>& forward,
+                                    absl::Span<const int32_t> ids,
+                                    Showcase* showcase) const {
+  const auto count = static_cast<int64_t>(ids.size());
+  forward.BeginStep();
+  TextBatch batch;
+  batch.size = 1;
+  batch.time = count;
+  batch.input = ids;
+  const DecoderOutput<float> output =
+      model().Run(forward, batch, {.want_maps = true});
+  for (const AttentionMap<float>& map : output.maps) {
+    LabelledMatrix matrix;
+    matrix.title = absl::StrCat(map.name, ": ", TextOf(ids));
+    for (const int32_t id : ids) matrix.rows.push_back(Label(id));
+    matrix.columns = matrix.rows;
+    const int64_t size = count * count;
+    for (int64_t head = 0; head < map.weights.dim(1); ++head) {
+      const float* const weights = map.weights.data() + head * size;
+      matrix.heads.emplace_back(weights, weights + size);
+    }
+    showcase->heat_maps.push_back(std::move(matrix));
+  }
+}
+
+Showcase LanguageModelTask::Show(Forward<float>& forward,
+                                 bool /*final*/) const {
+  const TextVocabulary& vocabulary = model().vocabulary();
+  Showcase showcase;
+  showcase.summary =
+      absl::StrFormat("Language model: %d ids to learn from, %d different %s.",
+                      model_.train().ids.size(), vocabulary.size(),
+                      vocabulary.words() ? "words" : "characters");
+  showcase.samples.title =
+      absl::StrFormat("Continuations, at temperature %g", kSampleTemperature);
+  showcase.samples.input = "beginning";
+  GenerationOptions options;
+  options.length = kSampleIds;
+  options.sampling.set_temperature(kSampleTemperature);
+  options.sampling.set_seed(seed_);
+  const std::vector<std::vector<int32_t>> prompts = Prompts();
+  for (const std::vector<int32_t>& prompt : prompts) {
+    std::vector<int32_t> made;
+    Generate(model(), forward, prompt, options, [&](int32_t id) {
+      made.push_back(id);
+      return true;
+    });
+    showcase.samples.rows.push_back(
+        {.input = TextOf(prompt), .output = TextOf(made)});
+  }
+  AddHeatMaps(forward, prompts.front(), &showcase);
+  if (entropy_ > 0) {
+    for (const char* split : {"dev", "test"}) {
+      showcase.notes[absl::StrCat(split, "/loss")] =
+          absl::StrFormat("entropy of the grammar: %.4f", entropy_);
+      showcase.notes[absl::StrCat(split, "/bits_per_character")] =
+          absl::StrFormat("entropy of the grammar: %.4f",
+                          entropy_ / std::log(2.0));
+    }
+  }
+  return showcase;
+}
+
+}  // namespace
+
+void RegisterText(Plugins& plugins) {
+  RegisterTextSources(plugins.data);
+  plugins.tasks.Add<LanguageModelTask>(
+      "predicts the next character or word of a text");
+}
+
+}  // namespace regard

@@ -1,0 +1,143 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "autodiff/tape.h"
+#include "experiments/config/reader.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/report/run_results.h"
+#include "experiments/run/metric.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/task.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr char kTransformer[] =
+    " transformer { width: 8 layers: 2 attention { heads: 2 } } ";
+
+std::unique_ptr<Task> TaskOf(const std::string& data,
+                             const std::string& model) {
+  Experiment config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      absl::StrCat("data { ", data, " } model { language_model { ", model,
+                   kTransformer, " } }"),
+      &config));
+  auto task = BuildTask(config, BuiltInPlugins());
+  EXPECT_TRUE(task.ok()) << task.status().message();
+  return *std::move(task);
+}
+
+TEST(LanguageModelTaskTest, ShowsContinuationsMapsAndTheEntropy) {
+  for (const char* model :
+       {"block: 300 examples: LINES", "block: 16", "block: 16 unit: WORDS"}) {
+    const std::unique_ptr<Task> task =
+        TaskOf("grammar { train: 30 dev: 10 test: 0 }", model);
+    Tape<float> tape;
+    Forward<float> forward(tape, task->model().parameters(), nullptr);
+    const Showcase showcase = task->Show(forward, /*final=*/true);
+    ASSERT_THAT(showcase.samples.rows, SizeIs(5)) << model;
+    for (const Sample& sample : showcase.samples.rows) {
+      EXPECT_EQ(sample.output.find('\n'), std::string::npos);
+    }
+    // A map for each layer, of two heads.
+    ASSERT_THAT(showcase.heat_maps, SizeIs(2));
+    const LabelledMatrix& map = showcase.heat_maps[0];
+    ASSERT_THAT(map.heads, SizeIs(2));
+    const size_t ids = map.rows.size();
+    ASSERT_THAT(map.heads[0], SizeIs(ids * ids));
+    for (size_t row = 0; row < ids; ++row) {
+      double sum = 0;
+      for (size_t i = 0; i < ids; ++i) sum += map.heads[1][row * ids + i];
+      EXPECT_NEAR(sum, 1, 1e-5);
+      if (row + 1 < ids) {
+        EXPECT_EQ(map.heads[1][row * ids + row + 1], 0);
+      }
+    }
+    EXPECT_EQ(showcase.notes.count("dev/loss"),
+              absl::StrContains(model, "WORDS") ? 0 : 1);
+    EXPECT_THAT(task->Files(), SizeIs(1));
+  }
+}
+
+TEST(LanguageModelTaskTest, DeclaresWhatItMeasures) {
+  const std::unique_ptr<Task> task =
+      TaskOf("grammar { train: 30 dev: 10 test: 10 }", "block: 16");
+  Tape<float> tape;
+  Forward<float> forward(tape, task->model().parameters(), nullptr);
+  std::vector<Measurement> measurements;
+  task->model().Evaluate(forward, Split::kDev, &measurements);
+  EXPECT_THAT(measurements, SizeIs(4));
+  for (const Measurement& measurement : measurements) {
+    EXPECT_NE(FindMetric(task->metrics(), measurement.name), nullptr)
+        << measurement.name;
+  }
+}
+
+TEST(LanguageModelTaskTest, SaysWhatOfTheDataDoesNotFit) {
+  const auto problems_of = [](const std::string& data,
+                              const std::string& model) {
+    ConfigProblems problems;
+    TaskOf(data, model)->ValidateData(problems);
+    std::string text;
+    for (const ConfigProblems::Problem& problem : problems.problems()) {
+      absl::StrAppend(&text, problem.path, ": ", problem.message, "\n");
+    }
+    return text;
+  };
+  EXPECT_EQ(problems_of("grammar { train: 30 }", "block: 32"), "");
+  EXPECT_THAT(problems_of("grammar { train: 30 }", "block: 9 examples: LINES"),
+              HasSubstr("model.language_model.block: must be at least "));
+  EXPECT_EQ(problems_of("placeholder_text { vocabulary: 3 characters: 9 }",
+                        "block: 9"),
+            "model.language_model.block: needs 10 ids to train on; the text "
+            "has 9\n");
+}
+
+// The whole error of a config.
+std::string ErrorOf(const std::string& text) {
+  const auto loaded = LoadConfig({"a.textproto", text}, {}, BuiltInPlugins());
+  return loaded.ok() ? "" : std::string(loaded.status().message());
+}
+
+TEST(LanguageModelTaskTest, UnfitFieldsAreErrorsAtTheirLines) {
+  EXPECT_EQ(ErrorOf("data { grammar {} }\n"
+                    "model { language_model { block: 8 } }\n"),
+            "");
+  EXPECT_THAT(ErrorOf("data { grammar {} }\n"
+                      "model { language_model { block: 0 } }\n"),
+              HasSubstr("a.textproto:2:26: error: "));
+  EXPECT_THAT(
+      ErrorOf("data { grammar {} }\n"
+              "model {\n"
+              "  language_model { transformer { attention { heads: 7 } } }\n"
+              "}\n"),
+      HasSubstr("a.textproto:3:"));
+  EXPECT_THAT(ErrorOf("data { text {} }\nmodel { language_model {} }\n"),
+              HasSubstr("path"));
+  EXPECT_THAT(
+      ErrorOf("data { path: \"a\" text { dev_fraction: 0.6\n"
+              "  test_fraction: 0.5 } }\n"
+              "model { language_model {} }\n"),
+      HasSubstr("a.textproto:2:3: error: data.text.test_fraction: leaves"));
+  EXPECT_THAT(ErrorOf("data { reverse {} }\nmodel { language_model {} }\n"),
+              HasSubstr("learns from text, but"));
+  EXPECT_THAT(ErrorOf("data { grammar {} }\n"
+                      "model { language_model {} encoder {} }\n"),
+              HasSubstr("a.textproto:2:27: error: "));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,195 @@
+#include "experiments/tasks/text/text_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "experiments/run/file.h"
+#include "experiments/run/sha256.h"
+#include "experiments/tasks/task.h"
+#include "experiments/tasks/text/grammar.h"
+#include "nn/config_problems.h"
+#include "seq2seq/utf8.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kMostTextBytes = int64_t{256} << 20;
+constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+bool BeginsCharacter(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
+
+// The bytes of the first `count` characters.
+size_t BytesOf(absl::string_view text, int64_t count) {
+  size_t at = 0;
+  for (; at < text.size(); ++at) {
+    if (BeginsCharacter(text[at]) && count-- == 0) break;
+  }
+  return at;
+}
+
+absl::Status ErrorAt(const std::string& path, absl::string_view before,
+                     absl::string_view problem) {
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const size_t newline = before.rfind('\n');
+  const size_t column =
+      before.size() - (newline == absl::string_view::npos ? 0 : newline + 1);
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ":", line, ":", column + 1, ": error: ", problem));
+}
+
+class TextSource : public DataSource<TextData> {
+ public:
+  using Options = TextConfig;
+  static constexpr DataPath kPath = DataPath::kRequired;
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    problems.RequireInRange("dev_fraction", options.dev_fraction(), 0, 0.9);
+    problems.RequireInRange("test_fraction", options.test_fraction(), 0, 0.9);
+    if (options.dev_fraction() + options.test_fraction() >= 1) {
+      problems.Add("test_fraction", "leaves nothing to train on beside dev");
+    }
+  }
+
+  explicit TextSource(const Options& options) : options_(options) {}
+
+  absl::StatusOr<TextData> Load(const DataRequest& request) const override {
+    return ReadTextFile(ResolveUserPath(request.path), options_);
+  }
+
+ private:
+  const Options options_;
+};
+
+class GrammarSource : public DataSource<TextData> {
+ public:
+  using Options = GrammarConfig;
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    problems.RequireInRange("train", options.train(), 1, 1e6);
+    problems.RequireInRange("dev", options.dev(), 0, 1e6);
+    problems.RequireInRange("test", options.test(), 0, 1e6);
+  }
+
+  explicit GrammarSource(const Options& options) : options_(options) {}
+
+  absl::StatusOr<TextData> Load(const DataRequest& request) const override {
+    const Grammar grammar(EnglishRules());
+    const auto sentences = [&](int64_t count, const char* split) {
+      return grammar.Sentences(count, request.seed, split);
+    };
+    TextData data;
+    data.splits = {sentences(options_.train(), "train"),
+                   sentences(options_.dev(), "dev"),
+                   sentences(options_.test(), "test")};
+    data.entropy = grammar.SentenceEntropy() / grammar.LineLength();
+    return data;
+  }
+
+ private:
+  const Options options_;
+};
+
+class PlaceholderTextSource : public DataSource<TextData> {
+ public:
+  using Options = PlaceholderTextConfig;
+  static constexpr DataPath kPath = DataPath::kIgnored;
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    problems.RequireInRange("vocabulary", options.vocabulary(), 1, 1e6);
+    problems.RequireInRange("characters", options.characters(),
+                            options.vocabulary(), 1e8);
+  }
+
+  explicit PlaceholderTextSource(const Options& options) : options_(options) {}
+
+  absl::StatusOr<TextData> Load(const DataRequest&) const override {
+    TextData data;
+    for (int i = 0; i < options_.characters(); ++i) {
+      Append(i % options_.vocabulary(), &data.splits.train);
+    }
+    return data;
+  }
+
+ private:
+  // Character `index` of the planes behind the first, in UTF-8.
+  static void Append(int index, std::string* text) {
+    const uint32_t code = 0x10000 + static_cast<uint32_t>(index);
+    text->push_back(static_cast<char>(0xF0 | (code >> 18)));
+    text->push_back(static_cast<char>(0x80 | ((code >> 12) & 0x3F)));
+    text->push_back(static_cast<char>(0x80 | ((code >> 6) & 0x3F)));
+    text->push_back(static_cast<char>(0x80 | (code & 0x3F)));
+  }
+
+  const Options options_;
+};
+
+}  // namespace
+
+TextSplits SplitText(absl::string_view text, const TextConfig& config) {
+  const auto characters = static_cast<double>(
+      std::count_if(text.begin(), text.end(), BeginsCharacter));
+  const auto offset = [&](double share) {
+    size_t at =
+        BytesOf(text, static_cast<int64_t>(std::floor(share * characters)));
+    if (config.whole_lines() && at > 0 && text[at - 1] != '\n') {
+      const size_t newline = text.find('\n', at);
+      at = newline == absl::string_view::npos ? text.size() : newline + 1;
+    }
+    return at;
+  };
+  const size_t dev =
+      offset(1 - (config.dev_fraction() + config.test_fraction()));
+  const size_t test = config.test_fraction() > 0
+                          ? offset(1 - config.test_fraction())
+                          : text.size();
+  return {std::string(text.substr(0, dev)),
+          std::string(text.substr(dev, test - dev)),
+          std::string(text.substr(test))};
+}
+
+absl::StatusOr<TextData> ReadTextFile(const std::string& path,
+                                      const TextConfig& config) {
+  const absl::StatusOr<std::string> bytes = ReadFile(path, kMostTextBytes);
+  if (!bytes.ok()) {
+    return absl::Status(
+        bytes.status().code(),
+        absl::StrCat("error: text ", bytes.status().message(),
+                     "\n  A text is any file in UTF-8. Name it in the config, "
+                     "`data { path: \"input.txt\" }`,\n  or with --set "
+                     "data.path=input.txt"));
+  }
+  absl::string_view text = *bytes;
+  absl::ConsumePrefix(&text, kByteOrderMark);
+  if (const size_t nul = text.find('\0'); nul != absl::string_view::npos) {
+    return ErrorAt(path, text.substr(0, nul), "NUL byte: is this a text file?");
+  }
+  if (const std::optional<int64_t> bad = FindInvalidUtf8(text)) {
+    return ErrorAt(path, text.substr(0, static_cast<size_t>(*bad)),
+                   "bytes that are not UTF-8");
+  }
+  TextData data;
+  data.splits = SplitText(text, config);
+  if (data.splits.train.empty()) {
+    return ErrorAt(path, "", "the file is too short: it has no training text");
+  }
+  data.digests["data.path"] = Sha256Hex(*bytes);
+  return data;
+}
+
+void RegisterTextSources(DataSourceRegistry& sources) {
+  sources.Add<TextSource>("a text file");
+  sources.Add<GrammarSource>("sentences of a grammar whose entropy is known");
+  sources.Add<PlaceholderTextSource>("text of a given size, for //tools:plan");
+}
+
+}  // namespace regard

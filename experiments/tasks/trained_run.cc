@@ -1,0 +1,67 @@
+#include "experiments/tasks/trained_run.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "experiments/run/checkpoint.h"
+#include "experiments/run/file.h"
+#include "experiments/run/run_description.h"
+#include "experiments/run/weights.h"
+#include "experiments/tasks/experiment_config.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kMostTextBytes = int64_t{1} << 26;
+
+// The same status with a message that is complete to print.
+absl::Status Complete(const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("error: ", status.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> TrainedRun::ReadText(absl::string_view name) const {
+  absl::StatusOr<std::string> text =
+      ReadFile(JoinPath(path, name), kMostTextBytes);
+  if (!text.ok()) return Complete(text.status());
+  return text;
+}
+
+absl::Status TrainedRun::LoadWeightsInto(
+    ParameterStore<float>& parameters) const {
+  return Complete(LoadWeights(weights, parameters));
+}
+
+absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
+                                          const Plugins& plugins) {
+  if (run.empty()) {
+    return absl::InvalidArgumentError(
+        "error: --run=DIR must name the folder of a run; "
+        "//experiments:train makes one");
+  }
+  TrainedRun trained;
+  trained.path = ResolveUserPath(run);
+  REGARD_RETURN_IF_ERROR(ReadRunDescription(trained.path).status());
+  const std::string config = JoinPath(trained.path, "resolved.textproto");
+  REGARD_ASSIGN_OR_RETURN(const std::string resolved,
+                          ReadFile(config, kMostTextBytes));
+  REGARD_ASSIGN_OR_RETURN(LoadedConfig stored,
+                          LoadConfig({config, resolved}, {}, plugins));
+  trained.config = std::move(stored.config);
+  absl::StatusOr<LatestCheckpoint> latest = FindLatestCheckpoint(trained.path);
+  if (!latest.ok()) return Complete(latest.status());
+  trained.notes = std::move(latest->notes);
+  if (!latest->checkpoint.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: ", trained.path, " has no whole checkpoint"));
+  }
+  trained.step = latest->checkpoint->step;
+  trained.weights = latest->checkpoint->WeightsPath();
+  return trained;
+}
+
+}  // namespace regard

@@ -1,0 +1,89 @@
+#include "language/language_model.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "attention/transformer/transformer.pb.h"
+#include "attention/transformer/validation.h"
+
+namespace regard {
+
+namespace {
+
+void ValidateTransformerPart(const LanguageModelConfig& config,
+                             const ScorerRegistry& scorers,
+                             ConfigProblems& problems) {
+  const ConfigProblems::Scope scope(problems, "transformer");
+  const TransformerConfig& transformer = config.transformer();
+  ValidateTransformer(scorers, transformer, /*memory_width=*/0, problems);
+  if (transformer.has_cross_attention()) {
+    problems.Add("cross_attention",
+                 "a language model has no memory to attend to");
+  }
+  if (transformer.tied_embeddings() ==
+      TransformerConfig::SOURCE_TARGET_OUTPUT) {
+    problems.Add("tied_embeddings",
+                 "a language model has no source: use TARGET_OUTPUT");
+  }
+  const PositionEmbeddingConfig& positions = transformer.position_embedding();
+  if (positions.kind() == PositionEmbeddingConfig::LEARNED &&
+      positions.longest() < config.block()) {
+    problems.Add("position_embedding.longest",
+                 absl::StrCat("must be at least the block, ", config.block()));
+  }
+}
+
+}  // namespace
+
+void ValidateLanguageModel(const LanguageModelConfig& config,
+                           const ScorerRegistry& scorers,
+                           ConfigProblems& problems) {
+  const bool words = config.unit() == LanguageModelConfig::WORDS;
+  if (config.unit() == LanguageModelConfig::UNIT_UNSPECIFIED) {
+    problems.Add("unit", "must be CHARACTERS or WORDS");
+  }
+  problems.RequireInRange("min_frequency", config.min_frequency(), 1, 1e6);
+  if (!words && config.min_frequency() > 1) {
+    problems.Add("min_frequency", "needs unit: WORDS; no character is unknown");
+  }
+  if (config.examples() == LanguageModelConfig::EXAMPLES_UNSPECIFIED) {
+    problems.Add("examples", "must be BLOCKS or LINES");
+  }
+  problems.RequireInRange("block", config.block(), 1, 1 << 20);
+  problems.RequireInRange("stride", config.stride(), 0, 1 << 20);
+  problems.RequireInRange("evaluation_stride", config.evaluation_stride(), 0,
+                          config.block());
+  if (config.examples() == LanguageModelConfig::LINES) {
+    if (config.stride() > 0) problems.Add("stride", "needs examples: BLOCKS");
+    if (config.evaluation_stride() > 0) {
+      problems.Add("evaluation_stride", "needs examples: BLOCKS");
+    }
+  }
+  ValidateTransformerPart(config, scorers, problems);
+}
+
+template <typename T>
+LanguageModel<T>::LanguageModel(const LanguageModelConfig& config,
+                                const ScorerRegistry& scorers,
+                                TextVocabulary vocabulary, uint64_t seed)
+    : block_(config.block()),
+      vocabulary_(std::move(vocabulary)),
+      decoder_(MakeLanguageDecoder(config, scorers, vocabulary_,
+                                   parameters_.Root())) {
+  parameters_.Finalize(seed);
+}
+
+template <typename T>
+DecoderOutput<T> LanguageModel<T>::Run(Forward<T>& forward,
+                                       const TextBatch& batch,
+                                       const AdvanceOptions& options) const {
+  Memory<T> memory;
+  memory.sources = batch.size;
+  DecoderState<T> state = decoder_.Begin(forward, memory);
+  return decoder_.Advance(forward, batch.input, options, &state);
+}
+
+template class LanguageModel<float>;
+template class LanguageModel<double>;
+
+}  // namespace regard

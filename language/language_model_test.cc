@@ -1,0 +1,118 @@
+#include "language/language_model.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "language/language_model.pb.h"
+#include "language/text_vocabulary.h"
+#include "nn/config_problems.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+LanguageModelConfig Parse(const std::string& text) {
+  LanguageModelConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  return config;
+}
+
+// Its problems, as "path: message".
+std::vector<std::string> ProblemsOf(const std::string& text) {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  ConfigProblems problems;
+  ValidateLanguageModel(Parse(text), scorers, problems);
+  std::vector<std::string> found;
+  for (const ConfigProblems::Problem& problem : problems.problems()) {
+    found.push_back(problem.path + ": " + problem.message);
+  }
+  return found;
+}
+
+TEST(ValidateLanguageModelTest, TakesWhatFits) {
+  EXPECT_THAT(ProblemsOf(""), IsEmpty());
+  EXPECT_THAT(ProblemsOf("unit: WORDS min_frequency: 3 stride: 1 "
+                         "evaluation_stride: 64 block: 64 "
+                         "transformer { position_embedding { kind: LEARNED "
+                         "longest: 64 } tied_embeddings: TARGET_OUTPUT }"),
+              IsEmpty());
+}
+
+TEST(ValidateLanguageModelTest, NamesWhatDoesNotFit) {
+  EXPECT_THAT(ProblemsOf("unit: UNIT_UNSPECIFIED"),
+              ElementsAre("unit: must be CHARACTERS or WORDS"));
+  EXPECT_THAT(
+      ProblemsOf("min_frequency: 2"),
+      ElementsAre("min_frequency: needs unit: WORDS; no character is unknown"));
+  EXPECT_THAT(ProblemsOf("examples: LINES stride: 4 evaluation_stride: 2"),
+              ElementsAre("stride: needs examples: BLOCKS",
+                          "evaluation_stride: needs examples: BLOCKS"));
+  EXPECT_THAT(ProblemsOf("block: 8 evaluation_stride: 9").size(), 1);
+  EXPECT_THAT(ProblemsOf("block: 8 transformer { position_embedding { kind: "
+                         "LEARNED longest: 7 } }"),
+              ElementsAre("transformer.position_embedding.longest: must be at "
+                          "least the block, 8"));
+  EXPECT_THAT(ProblemsOf("transformer { cross_attention {} }"),
+              ElementsAre("transformer.cross_attention: a language model has "
+                          "no memory to attend to"));
+  EXPECT_THAT(
+      ProblemsOf("transformer { tied_embeddings: SOURCE_TARGET_OUTPUT }"),
+      ElementsAre("transformer.tied_embeddings: a language model has no "
+                  "source: use TARGET_OUTPUT"));
+  EXPECT_THAT(
+      ProblemsOf("transformer { width: 10 attention { heads: 3 } }").size(), 1);
+}
+
+// Characters that stand for a vocabulary of a size.
+TextVocabulary VocabularyOfSize(int size, const LanguageModelConfig& config) {
+  std::string text;
+  for (int i = 0; i < size; ++i) {
+    const int code = 0x10000 + i;
+    text.push_back(static_cast<char>(0xF0 | (code >> 18)));
+    text.push_back(static_cast<char>(0x80 | ((code >> 12) & 0x3F)));
+    text.push_back(static_cast<char>(0x80 | ((code >> 6) & 0x3F)));
+    text.push_back(static_cast<char>(0x80 | (code & 0x3F)));
+  }
+  return TextVocabulary::Of(text, config);
+}
+
+int64_t CountParameters(const std::string& text, int vocabulary) {
+  const LanguageModelConfig config = Parse(text);
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  ParameterStore<float> store;
+  MakeLanguageDecoder(config, scorers, VocabularyOfSize(vocabulary, config),
+                      store.Root());
+  return store.num_elements();
+}
+
+TEST(LanguageModelTest, HasThePublishedNumberOfParameters) {
+  // GPT-2 small: 12 layers of 7,087,872, positions, ids and a norm.
+  EXPECT_EQ(CountParameters(
+                "transformer { width: 768 layers: 12 attention { heads: 12 } "
+                "position_embedding { kind: LEARNED longest: 1024 } "
+                "tied_embeddings: TARGET_OUTPUT }",
+                50257),
+            124439808);
+  // nanoGPT on Tiny Shakespeare, as on a CPU.
+  EXPECT_EQ(CountParameters("transformer { width: 128 layers: 4 "
+                            "attention { heads: 4 bias: false } "
+                            "feed_forward { bias: false } norm { bias: false } "
+                            "position_embedding { kind: LEARNED longest: 64 } "
+                            "tied_embeddings: TARGET_OUTPUT }",
+                            65),
+            804096);
+}
+
+}  // namespace
+}  // namespace regard

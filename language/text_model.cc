@@ -1,0 +1,198 @@
+#include "language/text_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+namespace {
+
+// Ids that an evaluation reads at once, and at least a window.
+constexpr int64_t kEvaluationIds = 4096;
+
+}  // namespace
+
+TextVocabulary VocabularyOf(const TextSplits& text,
+                            const LanguageModelConfig& config) {
+  if (config.unit() == LanguageModelConfig::WORDS) {
+    return TextVocabulary::Of(text.train, config);
+  }
+  return TextVocabulary::Of(absl::StrCat(text.train, text.dev, text.test),
+                            config);
+}
+
+template <typename T>
+TextModel<T>::TextModel(const LanguageModelConfig& config,
+                        const ScorerRegistry& scorers, const TextSplits& text,
+                        const TextModelOptions& options)
+    : config_(config),
+      options_(options),
+      stride_(config.stride() > 0 ? config.stride() : config.block()),
+      model_(config, scorers, VocabularyOf(text, config), options.seed),
+      train_(model_.vocabulary().Encode(text.train)),
+      dev_(model_.vocabulary().Encode(text.dev)),
+      test_(model_.vocabulary().Encode(text.test)),
+      terms_{{"loss", options.scale}} {}
+
+template <typename T>
+int64_t TextModel<T>::LongestLine(const EncodedText& text) {
+  int64_t longest = 0;
+  for (size_t i = 1; i < text.lines.size(); ++i) {
+    longest = std::max(longest, text.lines[i] - text.lines[i - 1] - 1);
+  }
+  return longest;
+}
+
+template <typename T>
+std::string TextModel<T>::Problem() const {
+  const int64_t block = model_.block();
+  const int64_t positions = model_.decoder().longest_position();
+  if (positions < block) {
+    return absl::StrCat("is longer than the ", positions,
+                        " positions that the attention's score knows");
+  }
+  if (num_examples() <= 0) {
+    return model_.vocabulary().lines()
+               ? "the text has no line to train on"
+               : absl::StrCat("needs ", block + 1,
+                              " ids to train on; the text has ",
+                              train_.ids.size());
+  }
+  const int64_t longest =
+      std::max({LongestLine(train_), LongestLine(dev_), LongestLine(test_)});
+  if (longest > block) {
+    return absl::StrCat("must be at least ", longest,
+                        ", the longest line of the text and its <bos>");
+  }
+  return "";
+}
+
+template <typename T>
+int64_t TextModel<T>::num_examples() const {
+  if (model_.vocabulary().lines()) {
+    return static_cast<int64_t>(train_.lines.size()) - 1;
+  }
+  // The last id is predicted alone.
+  const auto last =
+      static_cast<int64_t>(train_.ids.size()) - 1 - model_.block();
+  return last < 0 ? 0 : last / stride_ + 1;
+}
+
+template <typename T>
+TextWindow TextModel<T>::WindowOf(int64_t example) const {
+  if (!model_.vocabulary().lines()) return {example * stride_, model_.block()};
+  const int64_t first = train_.lines[static_cast<size_t>(example)];
+  return {first, train_.lines[static_cast<size_t>(example) + 1] - first - 1};
+}
+
+template <typename T>
+int64_t TextModel<T>::CountWork(absl::Span<const int64_t> examples) const {
+  int64_t ids = 0;
+  for (const int64_t example : examples) ids += WindowOf(example).length;
+  return ids;
+}
+
+template <typename T>
+void TextModel<T>::Denominators(absl::Span<const int64_t> examples,
+                                absl::Span<double> denominators) const {
+  using Normalizer = TextModelOptions::Normalizer;
+  switch (options_.normalizer) {
+    case Normalizer::kPerToken:
+      denominators[0] = static_cast<double>(CountWork(examples));
+      break;
+    case Normalizer::kPerSequence:
+      denominators[0] = static_cast<double>(examples.size());
+      break;
+    case Normalizer::kSum:
+      denominators[0] = 1;
+      break;
+  }
+}
+
+template <typename T>
+void TextModel<T>::Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
+                        absl::Span<const double>,
+                        absl::Span<Var<T>> sums) const {
+  Arena& arena = forward.tape().arena();
+  const absl::Span<TextWindow> windows(
+      arena.New<TextWindow>(static_cast<int64_t>(examples.size())),
+      examples.size());
+  for (size_t i = 0; i < examples.size(); ++i) {
+    windows[i] = WindowOf(examples[i]);
+  }
+  const TextBatch batch = MakeTextBatch(train_.ids, windows, arena);
+  sums[0] =
+      model_.decoder().head().Loss(forward, model_.Run(forward, batch).readout,
+                                   batch.target, options_.label_smoothing);
+}
+
+template <typename T>
+std::vector<TextWindow> TextModel<T>::EvaluationWindows(
+    const EncodedText& text) const {
+  std::vector<TextWindow> windows;
+  for (size_t i = 1; i < text.lines.size(); ++i) {
+    const int64_t first = text.lines[i - 1];
+    windows.push_back({first, text.lines[i] - first - 1});
+  }
+  if (model_.vocabulary().lines()) return windows;
+  const int64_t block = model_.block();
+  const int64_t stride =
+      config_.evaluation_stride() > 0 ? config_.evaluation_stride() : block;
+  const auto end = static_cast<int64_t>(text.ids.size()) - 1;
+  // Ids before `done` have predicted theirs.
+  int64_t done = 0;
+  for (int64_t first = 0; done < end; first += stride) {
+    const int64_t length = std::min(block, end - first);
+    windows.push_back({first, length, done - first});
+    done = first + length;
+  }
+  return windows;
+}
+
+template <typename T>
+void TextModel<T>::Evaluate(Forward<T>& forward, Split split,
+                            std::vector<Measurement>* measurements) const {
+  if (split == Split::kTrain) return;
+  const EncodedText& text = split == Split::kDev ? dev_ : test_;
+  const std::vector<TextWindow> windows = EvaluationWindows(text);
+  if (windows.empty()) return;
+  TokenScores sum;
+  for (size_t begin = 0; begin < windows.size();) {
+    size_t end = begin + 1;
+    int64_t longest = windows[begin].length;
+    while (end < windows.size()) {
+      longest = std::max(longest, windows[end].length);
+      const auto count = static_cast<int64_t>(end - begin) + 1;
+      if (count * longest > kEvaluationIds) break;
+      ++end;
+    }
+    forward.BeginStep();
+    const TextBatch batch = MakeTextBatch(
+        text.ids, absl::MakeConstSpan(windows).subspan(begin, end - begin),
+        forward.tape().arena());
+    const TokenScores scores =
+        ScoreTokens(model_.decoder().head(), forward,
+                    model_.Run(forward, batch).readout, batch.target);
+    sum.loss += scores.loss;
+    sum.correct += scores.correct;
+    sum.count += scores.count;
+    begin = end;
+  }
+  const auto count = static_cast<double>(sum.count);
+  const double loss = sum.loss / count;
+  measurements->push_back({"loss", loss});
+  measurements->push_back({"perplexity", std::exp(loss)});
+  measurements->push_back(
+      {"token_accuracy", static_cast<double>(sum.correct) / count});
+  if (!model_.vocabulary().words()) {
+    measurements->push_back({"bits_per_character", loss / std::log(2.0)});
+  }
+}
+
+template class TextModel<float>;
+template class TextModel<double>;
+
+}  // namespace regard

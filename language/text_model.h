@@ -1,0 +1,96 @@
+// A language model and its text, as a trainer sees them.
+#ifndef LANGUAGE_TEXT_MODEL_H_
+#define LANGUAGE_TEXT_MODEL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "language/language_model.h"
+#include "language/language_model.pb.h"
+#include "language/text_batch.h"
+#include "language/text_vocabulary.h"
+#include "nn/model.h"
+#include "seq2seq/output_head.h"
+
+namespace regard {
+
+// UTF-8.
+struct TextSplits {
+  std::string train;
+  std::string dev;   // may be empty
+  std::string test;  // may be empty
+};
+
+// The vocabulary of a config: the characters of all splits, or the words of
+// training.
+TextVocabulary VocabularyOf(const TextSplits& text,
+                            const LanguageModelConfig& config);
+
+struct TextModelOptions {
+  enum class Normalizer { kPerToken, kPerSequence, kSum };
+  Normalizer normalizer = Normalizer::kPerToken;
+  double scale = 1;
+  double label_smoothing = 0;
+  uint64_t seed = 0;
+};
+
+// Example i of BLOCKS begins at id i * stride; the last is the last that has
+// `block` ids and one to predict. Of LINES, it is line i. Which are drawn, and
+// in which order, is the trainer's: a permutation of all that is a function of
+// (seed, epoch). With stride 1 the blocks of an epoch have the distribution of
+// nanoGPT's random offsets, but for these being drawn with repetition.
+template <typename T>
+class TextModel : public Model<T> {
+ public:
+  // `config` has passed ValidateLanguageModel(); see also Problem().
+  TextModel(const LanguageModelConfig& config, const ScorerRegistry& scorers,
+            const TextSplits& text, const TextModelOptions& options);
+
+  // Why the text does not fit the config's block; empty if it does. Nothing
+  // else may be called if it does not.
+  std::string Problem() const;
+
+  ParameterStore<T>& parameters() override { return model_.parameters(); }
+  int64_t num_examples() const override;
+  int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
+  void Denominators(absl::Span<const int64_t> examples,
+                    absl::Span<double> denominators) const override;
+  void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
+            absl::Span<const double> denominators,
+            absl::Span<Var<T>> sums) const override;
+  // On the whole of dev and test, but for the first id of BLOCKS, which nothing
+  // predicts: loss, perplexity, token_accuracy and, of characters,
+  // bits_per_character. The <eos> of a line counts as its newline.
+  void Evaluate(Forward<T>& forward, Split split,
+                std::vector<Measurement>* measurements) const override;
+
+  const LanguageModel<T>& language_model() const { return model_; }
+  const EncodedText& train() const { return train_; }
+  const EncodedText& dev() const { return dev_; }
+
+ private:
+  TextWindow WindowOf(int64_t example) const;
+  std::vector<TextWindow> EvaluationWindows(const EncodedText& text) const;
+  // The longest line of `text`, in the ids that are read.
+  static int64_t LongestLine(const EncodedText& text);
+
+  const LanguageModelConfig config_;
+  const TextModelOptions options_;
+  const int64_t stride_;
+  LanguageModel<T> model_;
+  const EncodedText train_;
+  const EncodedText dev_;
+  const EncodedText test_;
+  LossTerm terms_[1];
+};
+
+extern template class TextModel<float>;
+extern template class TextModel<double>;
+
+}  // namespace regard
+
+#endif  // LANGUAGE_TEXT_MODEL_H_

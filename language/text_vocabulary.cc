@@ -1,0 +1,237 @@
+#include "language/text_vocabulary.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "seq2seq/utf8.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+constexpr absl::string_view kUnknownToken = "<unk>";
+constexpr absl::string_view kBeginToken = "<bos>";
+constexpr absl::string_view kEndToken = "<eos>";
+constexpr absl::string_view kNewline = "\n";
+
+// Calls visit(line, ends): each line without its newline, and whether it has
+// one.
+void ForEachLine(absl::string_view text,
+                 absl::FunctionRef<void(absl::string_view, bool)> visit) {
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    visit(text.substr(0, end), end != absl::string_view::npos);
+    text.remove_prefix(end == absl::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+// The tokens of a text without newlines.
+std::vector<absl::string_view> TokensOf(absl::string_view line, bool words) {
+  if (words) return SplitOnWhitespace(line);
+  std::vector<absl::string_view> tokens;
+  for (const Character& character : Characters(line)) {
+    tokens.push_back(character.bytes);
+  }
+  return tokens;
+}
+
+// A token for an error: 'é' (U+00E9), or '\n' (U+000A).
+std::string Shown(absl::string_view token, bool word) {
+  const std::string quoted =
+      absl::StrCat("'", absl::Utf8SafeCHexEscape(token), "'");
+  if (word) return quoted;
+  return absl::StrFormat("%s (U+%04X)", quoted,
+                         uint32_t{Characters(token).front().code_point});
+}
+
+}  // namespace
+
+TextVocabulary::TextVocabulary(const LanguageModelConfig& config)
+    : words_(config.unit() == LanguageModelConfig::WORDS),
+      lines_(config.examples() == LanguageModelConfig::LINES) {
+  if (words_) Append(kUnknownToken);
+  if (lines_) {
+    Append(kBeginToken);
+    Append(kEndToken);
+  }
+  reserved_ = size();
+}
+
+TextVocabulary TextVocabulary::Of(absl::string_view text,
+                                  const LanguageModelConfig& config) {
+  TextVocabulary vocabulary(config);
+  struct Count {
+    std::string token;
+    int64_t times;
+  };
+  std::vector<Count> counts;  // in order of first sight
+  absl::flat_hash_map<std::string, size_t> positions;
+  const auto count = [&](absl::string_view token) {
+    const auto [entry, is_new] = positions.try_emplace(token, counts.size());
+    if (is_new) counts.push_back({std::string(token), 0});
+    ++counts[entry->second].times;
+  };
+  ForEachLine(text, [&](absl::string_view line, bool ends) {
+    for (const absl::string_view token : TokensOf(line, vocabulary.words_)) {
+      count(token);
+    }
+    if (ends && !vocabulary.lines_) count(kNewline);
+  });
+  if (vocabulary.words_) {
+    std::stable_sort(
+        counts.begin(), counts.end(),
+        [](const Count& a, const Count& b) { return a.times > b.times; });
+  } else {
+    // The order of UTF-8 bytes is that of code points.
+    std::sort(counts.begin(), counts.end(),
+              [](const Count& a, const Count& b) { return a.token < b.token; });
+  }
+  const int64_t least = vocabulary.words_ ? config.min_frequency() : 1;
+  for (const Count& counted : counts) {
+    if (counted.times >= least) vocabulary.Append(counted.token);
+  }
+  return vocabulary;
+}
+
+absl::StatusOr<TextVocabulary> TextVocabulary::FromText(
+    absl::string_view text, absl::string_view path,
+    const LanguageModelConfig& config) {
+  TextVocabulary vocabulary(config);
+  int32_t line = 0;
+  std::string problem;
+  ForEachLine(text, [&](absl::string_view escaped, bool ends) {
+    if (!problem.empty()) return;
+    ++line;
+    std::string token;
+    if (!ends) {
+      problem = "the last line does not end: the file was cut short";
+    } else if (!absl::CUnescape(escaped, &token) || token.empty() ||
+               FindInvalidUtf8(token).has_value()) {
+      problem = "no token";
+    } else if (line <= vocabulary.reserved_) {
+      const std::string& wanted = vocabulary.Token(line - 1);
+      if (token != wanted) {
+        problem = absl::StrCat("got token '", escaped, "', want '", wanted,
+                               "': the reserved tokens come first");
+      }
+    } else if (!vocabulary.Append(token)) {
+      problem = absl::StrCat("token '", escaped, "' is here twice");
+    }
+  });
+  if (problem.empty() && line < vocabulary.reserved_) {
+    problem = "the file ends before the reserved tokens do";
+  }
+  if (problem.empty()) return vocabulary;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ":", line, ": error: ", problem));
+}
+
+std::string TextVocabulary::ToText() const {
+  std::string text;
+  for (const std::string& token : tokens_) {
+    absl::StrAppend(&text, absl::Utf8SafeCEscape(token), "\n");
+  }
+  return text;
+}
+
+const std::string& TextVocabulary::Token(int32_t id) const {
+  REGARD_CHECK(id >= 0 && id < size()) << "id " << id << " of " << size();
+  return tokens_[static_cast<size_t>(id)];
+}
+
+SpecialIds TextVocabulary::special_ids() const {
+  const int32_t begin = reserved_ - 2;
+  return lines_ ? SpecialIds{.begin = begin, .end = begin + 1, .pad = -1}
+                : SpecialIds{.begin = -1, .end = -1, .pad = -1};
+}
+
+bool TextVocabulary::Append(absl::string_view token) {
+  if (!ids_.try_emplace(std::string(token), size()).second) return false;
+  tokens_.emplace_back(token);
+  return true;
+}
+
+int32_t TextVocabulary::Find(absl::string_view token) const {
+  const auto found = ids_.find(token);
+  if (found == ids_.end()) return -1;
+  const SpecialIds special = special_ids();
+  const bool spelled =
+      found->second == special.begin || found->second == special.end;
+  return spelled ? -1 : found->second;
+}
+
+EncodedText TextVocabulary::Encode(absl::string_view text) const {
+  EncodedText encoded;
+  const auto add = [&](absl::string_view token) {
+    const int32_t id = Find(token);
+    REGARD_CHECK(id >= 0 || words_) << "unknown " << Shown(token, words_);
+    encoded.ids.push_back(id >= 0 ? id : 0);
+  };
+  if (lines_) encoded.lines.push_back(0);
+  ForEachLine(text, [&](absl::string_view line, bool ends) {
+    const std::vector<absl::string_view> tokens = TokensOf(line, words_);
+    if (!lines_) {
+      for (const absl::string_view token : tokens) add(token);
+      if (ends) add(kNewline);
+      return;
+    }
+    if (tokens.empty()) return;
+    encoded.ids.push_back(special_ids().begin);
+    for (const absl::string_view token : tokens) add(token);
+    encoded.ids.push_back(special_ids().end);
+    encoded.lines.push_back(static_cast<int64_t>(encoded.ids.size()));
+  });
+  return encoded;
+}
+
+absl::StatusOr<std::vector<int32_t>> TextVocabulary::EncodePrompt(
+    absl::string_view prompt) const {
+  if (const std::optional<int64_t> bad = FindInvalidUtf8(prompt)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("byte ", *bad + 1, ": the prompt is not UTF-8 there"));
+  }
+  std::vector<int32_t> ids;
+  if (lines_) ids.push_back(special_ids().begin);
+  int64_t position = 0;
+  std::string problem;
+  const auto add = [&](absl::string_view token) {
+    ++position;
+    const int32_t id = Find(token);
+    if (id < 0 && problem.empty()) {
+      problem =
+          absl::StrCat(words_ ? "word " : "character ", position,
+                       ": the model does not know ", Shown(token, words_));
+    }
+    ids.push_back(id);
+  };
+  ForEachLine(prompt, [&](absl::string_view line, bool ends) {
+    for (const absl::string_view token : TokensOf(line, words_)) add(token);
+    if (ends) add(kNewline);
+  });
+  if (!problem.empty()) return absl::InvalidArgumentError(problem);
+  if (!ids.empty()) return ids;
+  const int32_t newline = Find(kNewline);
+  if (newline < 0) {
+    return absl::InvalidArgumentError(
+        "the prompt is empty, and the model knows no newline to begin after");
+  }
+  return std::vector<int32_t>{newline};
+}
+
+std::string TextVocabulary::Piece(int32_t before, int32_t id) const {
+  const SpecialIds special = special_ids();
+  if (id == special.begin || id == special.end) return "";
+  const std::string& token = Token(id);
+  const bool first =
+      before < 0 || before == special.begin || Token(before) == kNewline;
+  return words_ && !first && token != kNewline ? absl::StrCat(" ", token)
+                                               : token;
+}
+
+}  // namespace regard
