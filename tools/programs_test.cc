@@ -3,6 +3,7 @@
 
 #include "experiments/tasks/plugins.h"
 #include "gtest/gtest.h"
+#include "tools/generate_program.h"
 #include "tools/inspect_program.h"
 #include "tools/translate_program.h"
 
@@ -29,6 +30,10 @@ void ExpectFlushes(Main run) {
 
 TEST(TranslateProgramTest, FlushesDenormalNumbers) {
   ExpectFlushes(TranslateMain);
+}
+
+TEST(GenerateProgramTest, FlushesDenormalNumbers) {
+  ExpectFlushes(GenerateMain);
 }
 
 TEST(InspectProgramTest, FlushesDenormalNumbers) { ExpectFlushes(InspectMain); }

@@ -96,7 +96,7 @@ def regard_binary(name, scores = [], tasks = [], tools = False, **kwargs):
         `RegisterMyScore(ScorerRegistry&)`, whatever its namespace.
       tasks: labels of libraries with tasks and data sources. Target `my_task`
         provides `RegisterMyTask(Plugins&)`, by REGARD_PLUGINS(MyTask).
-      tools: whether to make NAME_plan, NAME_translate and NAME_inspect, too:
+      tools: whether to make NAME_plan, NAME_translate, NAME_inspect and NAME_generate, too:
         `//tools`' programs for runs of this one.
       **kwargs: passed to each cc_binary.
     """
@@ -110,7 +110,7 @@ def regard_binary(name, scores = [], tasks = [], tools = False, **kwargs):
     )
     if not tools:
         return
-    for tool in ["plan", "translate", "inspect"]:
+    for tool in ["plan", "translate", "inspect", "generate"]:
         plugin_binary(
             name + "_" + tool,
             ["//tools:{}_program".format(tool)],

@@ -1,0 +1,208 @@
+#include "tools/generate_program.h"
+
+#include <unistd.h>
+
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "autodiff/tape.h"
+#include "experiments/config/command_line.h"
+#include "experiments/report/printable_text.h"
+#include "experiments/run/line_reader.h"
+#include "experiments/tasks/text/trained_language_model.h"
+#include "language/generator.h"
+#include "language/language_model.h"
+#include "language/text_vocabulary.h"
+#include "nn/forward.h"
+#include "nn/worker_pool.h"
+#include "seq2seq/search/search.pb.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kUsage[] =
+    "Continues texts with the language model of a run.\n\n"
+    "  generate --run=DIR [--temperature=T] [--top_k=K] [--top_p=P]\n"
+    "      [--seed=S] [--length=N] [PROMPT...]\n\n"
+    "Without prompts, they are read from standard input, one a line. Each "
+    "text\n"
+    "begins with its prompt and ends with a newline; it is written line by\n"
+    "line as it is made. --top_k=1 takes the likeliest each time.";
+constexpr size_t kMostLineBytes = size_t{1} << 16;
+
+struct Arguments {
+  std::string run;
+  double temperature = 1;
+  int top_k = 0;
+  double top_p = 1;
+  int seed = 0;
+  int length = 500;
+  std::vector<std::string> prompts;
+};
+
+absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
+  CommandLine line(kUsage);
+  line.Text("run", &arguments->run, "the run folder");
+  line.Real("temperature", &arguments->temperature, 0.01, 100,
+            "below 1 what is likely becomes likelier");
+  line.Number("top_k", &arguments->top_k, 0, 10000000,
+              "draws from so many of the likeliest only; 0: all");
+  line.Real("top_p", &arguments->top_p, 1e-6, 1,
+            "draws from the likeliest of this probability only");
+  line.Number("seed", &arguments->seed, 0, INT_MAX, "of the draws");
+  line.Number("length", &arguments->length, 0, INT_MAX,
+              "characters or words that are generated at most");
+  line.Positional(&arguments->prompts, "PROMPT");
+  return line.Parse(argc, argv);
+}
+
+GenerationOptions OptionsOf(const Arguments& arguments) {
+  GenerationOptions options;
+  options.length = arguments.length;
+  options.sampling.set_temperature(arguments.temperature);
+  options.sampling.set_top_k(arguments.top_k);
+  options.sampling.set_top_p(arguments.top_p);
+  options.sampling.set_seed(static_cast<uint64_t>(arguments.seed));
+  return options;
+}
+
+// Writes text after text to standard output.
+class Session {
+ public:
+  Session(const LanguageModel<float>& model, const GenerationOptions& options)
+      : model_(model),
+        options_(options),
+        terminal_(isatty(STDOUT_FILENO) != 0),
+        forward_(tape_, model.parameters(), nullptr) {}
+
+  // `prompt` and its ids. False when a text cannot be written.
+  bool Continue(const std::string& prompt, const std::vector<int32_t>& ids);
+
+ private:
+  // Flushes where a line ends.
+  bool Write(absl::string_view text);
+
+  const LanguageModel<float>& model_;
+  const GenerationOptions options_;
+  const bool terminal_;
+  Tape<float> tape_;
+  Forward<float> forward_;
+  bool in_line_ = false;  // whether the output does not end with a newline
+};
+
+bool Session::Write(absl::string_view text) {
+  if (text.empty()) return true;
+  in_line_ = text.back() != '\n';
+  // A terminal would obey control characters.
+  const std::string shown =
+      terminal_ && text != "\n" ? PrintableText(text) : std::string(text);
+  const bool written =
+      std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size();
+  return written && (in_line_ || std::fflush(stdout) == 0);
+}
+
+bool Session::Continue(const std::string& prompt,
+                       const std::vector<int32_t>& ids) {
+  bool written = Write(prompt);
+  int32_t before = ids.back();
+  Generate(model_, forward_, ids, options_, [&](int32_t id) {
+    written = written && Write(model_.vocabulary().Piece(before, id));
+    before = id;
+    return written;
+  });
+  if (in_line_ || (prompt.empty() && options_.length == 0)) {
+    written = written && Write("\n");
+  }
+  return written;
+}
+
+absl::Status ContinueInput(const LanguageModel<float>& model, Session& session,
+                           bool* written) {
+  if (isatty(STDIN_FILENO) != 0) {
+    std::fputs("one prompt a line; Ctrl-D ends\n", stderr);
+  }
+  LineReader reader(STDIN_FILENO, kMostLineBytes);
+  std::string line;
+  bool cut;
+  for (int64_t number = 1; *written && reader.Next(&line, &cut); ++number) {
+    if (cut) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: line ", number, " is longer than 64 KiB"));
+    }
+    const auto ids = model.vocabulary().EncodePrompt(line);
+    if (!ids.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: line ", number, ", ", ids.status().message()));
+    }
+    *written = session.Continue(line, *ids);
+  }
+  if (reader.error() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "error: cannot read standard input: ", std::strerror(reader.error())));
+}
+
+absl::Status ContinueAll(const std::vector<std::string>& prompts,
+                         const LanguageModel<float>& model, Session& session,
+                         bool* written) {
+  std::vector<std::vector<int32_t>> ids;
+  for (const std::string& prompt : prompts) {
+    auto encoded = model.vocabulary().EncodePrompt(prompt);
+    if (!encoded.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "error: prompt ", ids.size() + 1, ", ", encoded.status().message()));
+    }
+    ids.push_back(*std::move(encoded));
+  }
+  for (size_t i = 0; *written && i < prompts.size(); ++i) {
+    *written = session.Continue(prompts[i], ids[i]);
+  }
+  return absl::OkStatus();
+}
+
+int Complain(const absl::Status& status, int code) {
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return code;
+}
+
+}  // namespace
+
+int GenerateMain(int argc, char** argv, const Plugins& plugins) {
+  FlushDenormalsToZero();
+  Arguments arguments;
+  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
+      !status.ok()) {
+    if (!absl::IsCancelled(status)) return Complain(status, 2);
+    std::fputs(std::string(status.message()).c_str(), stdout);
+    return 0;
+  }
+  const absl::StatusOr<TrainedLanguageModel> trained =
+      LoadLanguageModel(arguments.run, plugins);
+  if (!trained.ok()) return Complain(trained.status(), 2);
+  for (const std::string& note : trained->notes) {
+    std::fprintf(stderr, "%s\n", note.c_str());
+  }
+  const LanguageModel<float>& model = *trained->model;
+  Session session(model, OptionsOf(arguments));
+  bool written = true;
+  const absl::Status status =
+      arguments.prompts.empty()
+          ? ContinueInput(model, session, &written)
+          : ContinueAll(arguments.prompts, model, session, &written);
+  if (!status.ok()) return Complain(status, 2);
+  if (written && std::fflush(stdout) == 0) return 0;
+  std::fputs("error: cannot write the texts\n", stderr);
+  return 1;
+}
+
+}  // namespace regard
