@@ -106,7 +106,7 @@ TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
     text.push_back(id);
   }
   // Not one id all along, which a model that reads nothing could give, too.
-  EXPECT_GT(std::set<int32_t>(made.begin(), made.end()).size(), 2);
+  EXPECT_GT(std::set<int32_t>(made.begin(), made.end()).size(), 1);
 }
 
 TEST_F(GeneratorTest, OfALongPromptTheLastHalfBlockIsRead) {

@@ -50,8 +50,6 @@ characters="$(text 'Line 1' | wc -c)"
 expect 'prompt and length' 1 "$((characters == 206 || characters == 207))"
 expect 'the likeliest has no seed' "$(text --top_k=1 --seed=1 'Line')" \
   "$(text --top_k=1 --seed=2 'Line')"
-expect 'a little temperature takes the likeliest' "$(text --top_k=1 'Line')" \
-  "$(text --temperature=0.01 'Line')"
 expect 'a little probability is the likeliest' "$(text --top_k=1 'Line')" \
   "$(text --top_p=0.000001 'Line')"
 expect 'an empty prompt' 0 "$(text '' >/dev/null; echo $?)"
