@@ -90,6 +90,51 @@ optimizer {
 training { epochs: 4 batch_size: 21 log_every: 2 checkpoint_every: 3 }
 )";
 
+constexpr char kLanguageModel[] = R"(
+num_shards: 8
+data { grammar { train: 60 dev: 5 test: 5 } }
+model {
+  language_model {
+    block: 16
+    stride: 5
+    transformer {
+      width: 12
+      layers: 3
+      attention { heads: 3 attention { scaled_dot {} dropout: 0.1 } }
+      dropout: 0.2
+      drop_path: 0.2
+      tied_embeddings: TARGET_OUTPUT
+    }
+  }
+}
+optimizer {
+  adamw {}
+  learning_rate: 0.01
+  clip_norm: 1
+  schedule { cosine { warmup: 3 floor: 0.1 } }
+}
+training {
+  epochs: 3
+  batch_size: 11
+  examples_per_epoch: 60
+  log_every: 2
+  checkpoint_every: 3
+}
+)";
+
+constexpr char kLines[] = R"(
+num_shards: 8
+data { grammar { train: 60 dev: 5 test: 5 } }
+model {
+  language_model {
+    examples: LINES
+    block: 300
+    transformer { width: 12 layers: 2 attention { heads: 3 } dropout: 0.2 }
+  }
+}
+training { epochs: 2 batch_size: 11 log_every: 2 checkpoint_every: 3 }
+)";
+
 Experiment Parse(const std::string& text) {
   Experiment config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
@@ -181,7 +226,8 @@ class BitsTest : public TrainerTest,
                  public ::testing::WithParamInterface<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(Models, BitsTest,
-                         ::testing::Values(kRegression, kGru, kLstm));
+                         ::testing::Values(kRegression, kGru, kLstm,
+                                           kLanguageModel, kLines));
 
 TEST_P(BitsTest, DoNotDependOnThreads) {
   const Experiment config = Parse(GetParam());
@@ -296,7 +342,7 @@ class CountingTask : public Task, public Model<float> {
 
 TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "not in this build";
-  for (const char* text : {kRegression, kGru, kLstm}) {
+  for (const char* text : {kRegression, kGru, kLstm, kLanguageModel, kLines}) {
     Experiment config = Parse(text);
     config.set_num_shards(2);
     config.mutable_optimizer()->clear_accumulate_batches();
