@@ -53,7 +53,10 @@ TEST(ConfigsTest, AreValid) {
       overrides.push_back("data.path=corpus.txt");
     }
     const auto loaded = LoadConfig({path, std::nullopt}, overrides, plugins);
-    EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    // In full, as a run folder keeps it, it can be read again.
+    const auto again = LoadConfig({path, loaded->resolved}, {}, plugins);
+    EXPECT_TRUE(again.ok()) << again.status().message();
     EXPECT_EQ(std::filesystem::path(path).stem(), config.name());
   }
 }

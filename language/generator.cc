@@ -28,8 +28,11 @@ class Context {
     const Tape<float>::Mark mark = tape.Save();
     Memory<float> nothing;
     nothing.sources = 1;
-    cache_.emplace(decoder_.Begin(forward_, nothing), /*max_rows=*/1,
-                   decoder_.head().vocabulary(), tape.scratch());
+    using Limits = DecoderCache<float>::Limits;
+    cache_.emplace(decoder_.Begin(forward_, nothing),
+                   Limits{/*rows=*/1, decoder_.head().vocabulary(),
+                          decoder_.longest_position()},
+                   tape.scratch());
     tape.Rewind(mark);
   }
 

@@ -223,8 +223,8 @@ TEST_P(TransformerTest, TeacherForcingHasTheBitsOfASearch) {
   const Var<float> all = model->Run(forward, batch).readout;
   const ScratchScope<float> scratch(tape);
   DecoderCache<float> cache(
-      model.Begin(forward, batch.source, batch.source_lengths), batch.size,
-      kTargetWords, tape.scratch());
+      model.Begin(forward, batch.source, batch.source_lengths),
+      {.rows = batch.size, .vocabulary = kTargetWords}, tape.scratch());
   for (int64_t t = 0; t < batch.target_time; ++t) {
     const Tape<float>::Mark mark = tape.Save();
     std::vector<int32_t> ids;

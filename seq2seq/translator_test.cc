@@ -439,10 +439,11 @@ TEST(TranslatorTest, ALongSourceIsAnError) {
   VocabularyBuilder words;
   words.Add({"a", "b"});
   const Translator translator(
-      Parse<RecurrentEncoderConfig>("embedding: 4 hidden: 6"),
-      Parse<RecurrentDecoderConfig>("embedding: 4 hidden: 6"),
-      Parse<Attention>("relative_dot { max_position: 5 }"), scorers,
-      words.Build(), words.Build(), /*num_steps=*/0, /*seed=*/1);
+      Parse<EncoderDecoderConfig>(
+          "encoder { embedding: 4 hidden: 6 } "
+          "decoder { embedding: 4 hidden: 6 } "
+          "attention { relative_dot { max_position: 5 } }"),
+      scorers, words.Build(), words.Build(), /*num_steps=*/0, /*seed=*/1);
   const std::vector<std::string> four(4, "a"), five(5, "a");
   ASSERT_TRUE(translator.CheckSource(four).ok());
   ASSERT_TRUE(translator.CheckTarget(four).ok());

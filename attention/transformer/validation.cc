@@ -65,7 +65,7 @@ void ValidateLayer(const ScorerRegistry& scorers,
   const ConfigProblems::Scope scope(problems, "feed_forward");
   const FeedForwardConfig& feed_forward = layer.feed_forward();
   problems.RequireInRange("hidden", feed_forward.hidden(), 0, 1 << 20);
-  problems.RequireInRange("dropout", feed_forward.dropout(), 0, 0.999);
+  problems.RequireDropout("dropout", feed_forward.dropout());
   problems.RequireInRange("chunk", feed_forward.chunk(), 0, 1 << 20);
   if (feed_forward.activation() == FeedForwardConfig::ACTIVATION_UNSPECIFIED) {
     problems.Add("activation", "must be RELU, GELU, GELU_TANH or SWIGLU");
@@ -77,9 +77,6 @@ void ValidateNorm(const NormConfig& norm, ConfigProblems& problems) {
   problems.RequireInRange("epsilon", norm.epsilon(), 1e-30, 1);
   if (norm.kind() == NormConfig::KIND_UNSPECIFIED) {
     problems.Add("kind", "must be LAYER_NORM or RMS_NORM");
-  }
-  if (norm.kind() == NormConfig::RMS_NORM && norm.has_bias() && norm.bias()) {
-    problems.Add("bias", "an RMS_NORM has no bias");
   }
 }
 
@@ -121,10 +118,9 @@ void ValidateTransformer(const ScorerRegistry& scorers,
   const auto ok = [&] { return problems.problems().size() == before; };
   problems.RequireInRange("width", config.width(), 1, 65536);
   problems.RequireInRange("layers", config.layers(), 1, 256);
-  problems.RequireInRange("dropout", config.dropout(), 0, 0.999);
-  problems.RequireInRange("embedding_dropout", config.embedding_dropout(), 0,
-                          0.999);
-  problems.RequireInRange("drop_path", config.drop_path(), 0, 0.999);
+  problems.RequireDropout("dropout", config.dropout());
+  problems.RequireDropout("embedding_dropout", config.embedding_dropout());
+  problems.RequireDropout("drop_path", config.drop_path());
   ValidateNorm(config.norm(), problems);
   if (config.norm_order() == TransformerConfig::NORM_ORDER_UNSPECIFIED) {
     problems.Add("norm_order", "must be PRE or POST");
@@ -133,10 +129,6 @@ void ValidateTransformer(const ScorerRegistry& scorers,
       TransformerConfig::TIED_EMBEDDINGS_UNSPECIFIED) {
     problems.Add("tied_embeddings",
                  "must be SEPARATE, TARGET_OUTPUT or SOURCE_TARGET_OUTPUT");
-  }
-  if (config.has_output_bias() && config.output_bias() &&
-      config.tied_embeddings() != TransformerConfig::SEPARATE) {
-    problems.Add("output_bias", "an output with a tied weight has no bias");
   }
   {
     const ConfigProblems::Scope scope(problems, "position_embedding");
