@@ -2,6 +2,8 @@
 
 #include <utf8proc.h>
 
+#include <string>
+
 namespace regard {
 namespace {
 
@@ -17,7 +19,74 @@ Character FirstCharacter(absl::string_view text) {
           .bytes = text.substr(0, length)};
 }
 
+utf8proc_category_t CategoryOf(const Character& c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c.code_point));
+}
+
+bool IsCased(const Character& c) {
+  const utf8proc_category_t category = CategoryOf(c);
+  return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL ||
+         category == UTF8PROC_CATEGORY_LT;
+}
+
+// Unicode's Case_Ignorable: marks, modifiers, and punctuation inside words.
+bool IsCaseIgnorable(const Character& c) {
+  switch (CategoryOf(c)) {
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_SK:
+      return true;
+    default:
+      break;
+  }
+  const char32_t p = c.code_point;
+  return p == U'\'' || p == U'.' || p == U':' || p == 0xB7 || p == 0x387 ||
+         p == 0x55F || p == 0x5F4 || p == 0x2018 || p == 0x2019 ||
+         p == 0x2024 || p == 0x2027 || p == 0xFE13 || p == 0xFE52 ||
+         p == 0xFE55 || p == 0xFF07 || p == 0xFF0E || p == 0xFF1A;
+}
+
+// Whether the sigma at `position` follows a letter and none follows it.
+bool EndsWord(const std::vector<Character>& characters, size_t position) {
+  size_t before = position;
+  while (before > 0 && IsCaseIgnorable(characters[before - 1])) --before;
+  if (before == 0 || !IsCased(characters[before - 1])) return false;
+  size_t after = position + 1;
+  while (after < characters.size() && IsCaseIgnorable(characters[after])) {
+    ++after;
+  }
+  return after == characters.size() || !IsCased(characters[after]);
+}
+
+void AppendUtf8(char32_t code_point, std::string& text) {
+  utf8proc_uint8_t bytes[4];
+  const utf8proc_ssize_t length =
+      utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), bytes);
+  text.append(reinterpret_cast<const char*>(bytes), length);
+}
+
 }  // namespace
+
+std::string LowerCase(absl::string_view text) {
+  std::string lower;
+  lower.reserve(text.size());
+  const std::vector<Character> characters = Characters(text);
+  for (size_t i = 0; i < characters.size(); ++i) {
+    const char32_t c = characters[i].code_point;
+    if (c == U'\u0130') {
+      lower += "i\u0307";
+    } else if (c == U'\u03A3' && EndsWord(characters, i)) {
+      lower += "\u03C2";
+    } else {
+      AppendUtf8(static_cast<char32_t>(
+                     utf8proc_tolower(static_cast<utf8proc_int32_t>(c))),
+                 lower);
+    }
+  }
+  return lower;
+}
 
 std::optional<int64_t> FindInvalidUtf8(absl::string_view text) {
   size_t offset = 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -29,6 +30,10 @@ bool IsWhitespace(char32_t code_point);
 
 // The pieces of `text` between runs of white space; none is empty.
 std::vector<absl::string_view> SplitOnWhitespace(absl::string_view text);
+
+// In lower case, as Python's str.lower() has it: U+0130 becomes an i with a dot
+// above, and a capital sigma that ends a word the final one.
+std::string LowerCase(absl::string_view text);
 
 }  // namespace regard
 

@@ -44,5 +44,16 @@ TEST(SplitOnWhitespaceTest, KnowsWideAndNarrowSpaces) {
   EXPECT_THAT(SplitOnWhitespace(" \n"), IsEmpty());
 }
 
+TEST(LowerCaseTest, EqualsPythons) {
+  EXPECT_EQ(LowerCase(""), "");
+  EXPECT_EQ(LowerCase("STRA\u00dfE \u00c9T\u00c9"),
+            "stra\u00dfe \u00e9t\u00e9");
+  EXPECT_EQ(LowerCase("\u0130"), "i\u0307");
+  // A sigma that ends a word.
+  EXPECT_EQ(LowerCase("\u039f\u0394\u039f\u03a3 \u03a3."),
+            "\u03bf\u03b4\u03bf\u03c2 \u03c3.");
+  EXPECT_EQ(LowerCase("\u0391\u03a3'\u0391"), "\u03b1\u03c3'\u03b1");
+}
+
 }  // namespace
 }  // namespace regard

@@ -3,14 +3,18 @@
 #include <array>
 #include <cstdint>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "seq2seq/metrics/ngrams.h"
+#include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 namespace {
 
-constexpr int kOrders = 6;
+constexpr int kCharacterOrders = 6;
+constexpr int kMostWordOrders = 4;
 constexpr double kBetaSquared = 4.0;
 
 struct OrderCounts {
@@ -19,21 +23,56 @@ struct OrderCounts {
   int64_t shared = 0;
 };
 
-using Counts = std::array<OrderCounts, kOrders>;
+// Of the orders of characters, then of words; unused ones stay 0.
+using Counts = std::array<OrderCounts, kCharacterOrders + kMostWordOrders>;
 
-Counts CountShared(const std::string& prediction,
-                   const std::string& reference) {
+OrderCounts CountOrder(const UnitSequence& predicted,
+                       const UnitSequence& wanted, int order) {
+  OrderCounts count;
+  count.wanted = NumNgrams(wanted, order);
+  // A reference that is too short for an order does not count for it.
+  if (count.wanted == 0) return count;
+  count.predicted = NumNgrams(predicted, order);
+  count.shared =
+      SharedNgrams(CountNgrams(predicted, order), CountNgrams(wanted, order));
+  return count;
+}
+
+// Words, of which one mark of ASCII punctuation is split off: that at the end,
+// else that at the beginning.
+UnitSequence WordsAndMarks(const std::string& text) {
+  std::vector<std::string> words;
+  for (const absl::string_view word : SplitOnWhitespace(text)) {
+    const auto add = [&](absl::string_view part) { words.emplace_back(part); };
+    if (Characters(word).size() == 1) {
+      add(word);
+    } else if (absl::ascii_ispunct(word.back())) {
+      add(word.substr(0, word.size() - 1));
+      add(word.substr(word.size() - 1));
+    } else if (absl::ascii_ispunct(word.front())) {
+      add(word.substr(0, 1));
+      add(word.substr(1));
+    } else {
+      add(word);
+    }
+  }
+  return UnitSequence::Words(words);
+}
+
+Counts CountShared(const std::string& prediction, const std::string& reference,
+                   int word_orders) {
+  Counts counts;
   const UnitSequence predicted = UnitSequence::Characters(prediction);
   const UnitSequence wanted = UnitSequence::Characters(reference);
-  Counts counts;
-  for (int order = 1; order <= kOrders; ++order) {
-    OrderCounts& count = counts[order - 1];
-    count.wanted = NumNgrams(wanted, order);
-    // A reference too short for this order has no say in it.
-    if (count.wanted == 0) continue;
-    count.predicted = NumNgrams(predicted, order);
-    count.shared =
-        SharedNgrams(CountNgrams(predicted, order), CountNgrams(wanted, order));
+  for (int order = 1; order <= kCharacterOrders; ++order) {
+    counts[order - 1] = CountOrder(predicted, wanted, order);
+  }
+  if (word_orders == 0) return counts;
+  const UnitSequence predicted_words = WordsAndMarks(prediction);
+  const UnitSequence wanted_words = WordsAndMarks(reference);
+  for (int order = 1; order <= word_orders; ++order) {
+    counts[kCharacterOrders + order - 1] =
+        CountOrder(predicted_words, wanted_words, order);
   }
   return counts;
 }
@@ -59,12 +98,12 @@ double Score(const Counts& counts) {
 }
 
 Counts BestCounts(const std::string& prediction,
-                  const std::vector<std::string>& references) {
+                  const std::vector<std::string>& references, int word_orders) {
   REGARD_CHECK(!references.empty()) << "a prediction without a reference";
   Counts best;
   double best_score = -1.0;
   for (const std::string& reference : references) {
-    const Counts counts = CountShared(prediction, reference);
+    const Counts counts = CountShared(prediction, reference, word_orders);
     const double score = Score(counts);
     if (score > best_score) {
       best_score = score;
@@ -77,12 +116,16 @@ Counts BestCounts(const std::string& prediction,
 }  // namespace
 
 double CorpusChrf(absl::Span<const std::string> predictions,
-                  absl::Span<const std::vector<std::string>> references) {
+                  absl::Span<const std::vector<std::string>> references,
+                  const ChrfOptions& options) {
   REGARD_CHECK_EQ(predictions.size(), references.size());
+  REGARD_CHECK(options.word_order >= 0 && options.word_order <= kMostWordOrders)
+      << options.word_order;
   Counts sums;
   for (size_t i = 0; i < predictions.size(); ++i) {
-    const Counts counts = BestCounts(predictions[i], references[i]);
-    for (int order = 0; order < kOrders; ++order) {
+    const Counts counts =
+        BestCounts(predictions[i], references[i], options.word_order);
+    for (size_t order = 0; order < sums.size(); ++order) {
       sums[order].predicted += counts[order].predicted;
       sums[order].wanted += counts[order].wanted;
       sums[order].shared += counts[order].shared;
@@ -91,11 +134,12 @@ double CorpusChrf(absl::Span<const std::string> predictions,
   return Score(sums);
 }
 
-std::string ChrfSignature(int references_each) {
+std::string ChrfSignature(const ChrfOptions& options, int references_each) {
   return absl::StrCat(
       "nrefs:",
       references_each > 0 ? absl::StrCat(references_each) : std::string("var"),
-      "|case:mixed|eff:yes|nc:6|nw:0|space:no|version:regard-1");
+      "|case:mixed|eff:yes|nc:", kCharacterOrders, "|nw:", options.word_order,
+      "|space:no|version:regard-1");
 }
 
 }  // namespace regard

@@ -1,7 +1,7 @@
 // chrF: Popovic, "chrF: character n-gram F-score for automatic MT evaluation",
-// WMT 2015. Scores equal sacreBLEU's defaults (chrF2): n-grams of 1 to 6
-// characters without white space, no words, recall weighing twice as much as
-// precision.
+// WMT 2015; and chrF++: Popovic, "chrF++: words helping character n-grams",
+// WMT 2017. Scores equal sacreBLEU's: n-grams of 1 to 6 characters without
+// white space, recall weighs twice as much as precision.
 #ifndef SEQ2SEQ_METRICS_CHRF_H_
 #define SEQ2SEQ_METRICS_CHRF_H_
 
@@ -12,14 +12,22 @@
 
 namespace regard {
 
+struct ChrfOptions {
+  // N-grams of up to this many words count too, punctuation split off: 0 is
+  // chrF, 2 is chrF++. Range [0, 4].
+  int word_order = 0;
+};
+
 // In 0 to 100. `references[i]`, at least one, are the references of
 // `predictions[i]`; of several, the one that scores best counts.
 double CorpusChrf(absl::Span<const std::string> predictions,
-                  absl::Span<const std::vector<std::string>> references);
+                  absl::Span<const std::vector<std::string>> references,
+                  const ChrfOptions& options = {});
 
 // "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:regard-1";
-// `references_each` 0 stands for numbers that vary.
-std::string ChrfSignature(int references_each = 1);
+// `references_each` 0 means that the numbers vary.
+std::string ChrfSignature(const ChrfOptions& options = {},
+                          int references_each = 1);
 
 }  // namespace regard
 

@@ -56,7 +56,7 @@ TEST(CorpusChrfTest, OfNothingIsZero) { EXPECT_EQ(CorpusChrf({}, {}), 0.0); }
 TEST(ChrfSignatureTest, SaysHowTheScoreWasComputed) {
   EXPECT_EQ(ChrfSignature(),
             "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:regard-1");
-  EXPECT_EQ(ChrfSignature(0),
+  EXPECT_EQ(ChrfSignature({}, 0),
             "nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|version:regard-1");
 }
 

@@ -1,0 +1,62 @@
+#include "seq2seq/metrics/ter.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+int64_t Edits(const char* prediction, const char* reference) {
+  const std::vector<std::string> predicted =
+      absl::StrSplit(prediction, ' ', absl::SkipEmpty());
+  const std::vector<std::string> wanted =
+      absl::StrSplit(reference, ' ', absl::SkipEmpty());
+  return TranslationEdits(predicted, wanted);
+}
+
+TEST(TranslationEditsTest, CountsEachKindOfEdit) {
+  EXPECT_EQ(Edits("a b c", "a b c"), 0);
+  EXPECT_EQ(Edits("a b c", "a x c"), 1);
+  EXPECT_EQ(Edits("a b c d", "a b c"), 1);
+  EXPECT_EQ(Edits("a b", "a b c d"), 2);
+  EXPECT_EQ(Edits("", "a b"), 2);
+  EXPECT_EQ(Edits("a b", ""), 2);
+  EXPECT_EQ(Edits("", ""), 0);
+}
+
+TEST(TranslationEditsTest, AShiftOfAPhraseIsOneEdit) {
+  // As insertions and deletions it would be four.
+  EXPECT_EQ(Edits("d e a b c", "a b c d e"), 1);
+  EXPECT_EQ(Edits("a c d b", "a b c d"), 1);
+}
+
+TEST(TranslationEditsTest, StaysNearTheDiagonalOfLongSentences) {
+  std::string prediction;
+  std::string reference;
+  for (int i = 0; i < 200; ++i) {
+    absl::StrAppend(&prediction, "p", i, " ");
+    absl::StrAppend(&reference, "p", i + 1, " ");
+  }
+  EXPECT_EQ(Edits(prediction.c_str(), reference.c_str()), 2);
+  EXPECT_EQ(Edits("p", reference.c_str()), 200);
+}
+
+TEST(CorpusTerTest, DividesByTheMeanLengthOfTheReferences) {
+  EXPECT_DOUBLE_EQ(CorpusTer({"the cat"}, {{"The cat sat"}}), 100.0 / 3);
+  EXPECT_DOUBLE_EQ(CorpusTer({"a b"}, {{"a b", "a b c d"}}), 0);
+  EXPECT_DOUBLE_EQ(CorpusTer({"a x"}, {{"a b", "a b c d"}}), 100.0 / 3);
+}
+
+TEST(CorpusTerTest, OfEmptyTexts) {
+  EXPECT_EQ(CorpusTer({}, {}), 0);
+  EXPECT_EQ(CorpusTer({""}, {{""}}), 0);
+  EXPECT_EQ(CorpusTer({"a"}, {{""}}), 100);
+}
+
+TEST(CorpusTerDeathTest, NeedsAReference) {
+  EXPECT_DEATH(CorpusTer({"a"}, {{}}), "without a reference");
+}
+
+}  // namespace
+}  // namespace regard
