@@ -1,9 +1,11 @@
 #include "attention/weighted_values.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "attention/finite_values.h"
 #include "autodiff/kernels/gemm.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
@@ -86,9 +88,29 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   return context;
 }
 
+template <typename T>
+Var<T> MeanOfLengths(Var<T> x, absl::Span<const int32_t> lengths) {
+  const int64_t batch = x.dim(0);
+  const int64_t time = x.dim(1);
+  const int64_t width = x.dim(2);
+  REGARD_CHECK_EQ(static_cast<int64_t>(lengths.size()), batch);
+  const Var<T> weights = x.tape().Full({batch, 1, 1, time}, T(0));
+  for (int64_t i = 0; i < batch; ++i) {
+    const int32_t length = lengths[static_cast<size_t>(i)];
+    REGARD_CHECK(length >= 0 && length <= time) << length << " of " << time;
+    std::fill_n(weights.data() + i * time, length,
+                T(1) / static_cast<T>(std::max(length, 1)));
+  }
+  return WeightedValues(weights, {.key_lengths = lengths},
+                        x.WithShape({batch, 1, time, width}))
+      .WithShape({batch, width});
+}
+
 template Var<float> WeightedValues(Var<float>, const Mask&, Var<float>,
                                    const Positions&);
 template Var<double> WeightedValues(Var<double>, const Mask&, Var<double>,
                                     const Positions&);
+template Var<float> MeanOfLengths(Var<float>, absl::Span<const int32_t>);
+template Var<double> MeanOfLengths(Var<double>, absl::Span<const int32_t>);
 
 }  // namespace regard

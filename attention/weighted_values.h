@@ -5,6 +5,9 @@
 #ifndef ATTENTION_WEIGHTED_VALUES_H_
 #define ATTENTION_WEIGHTED_VALUES_H_
 
+#include <cstdint>
+
+#include "absl/types/span.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
@@ -19,6 +22,11 @@ namespace regard {
 template <typename T>
 Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
                       const Positions& positions = {});
+
+// The mean of the first lengths[i] rows of each x[i], x [batch, time, width] ->
+// [batch, width]; 0 if there is none.
+template <typename T>
+Var<T> MeanOfLengths(Var<T> x, absl::Span<const int32_t> lengths);
 
 }  // namespace regard
 

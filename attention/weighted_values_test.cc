@@ -18,6 +18,8 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
+constexpr int32_t kLengths[] = {0, 3, 1};
+
 std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
   for (const int64_t queries : {1, 3}) {
@@ -29,6 +31,9 @@ std::vector<GradientCase> Cases() {
         {{{2, 4, queries, 5}}, {{2, 2, 5, 2}}},
         [](auto&, auto in) { return WeightedValues(in[0], {}, in[1]); }));
   }
+  cases.push_back(
+      MakeCase("MeanOfLengths", "ragged", {{{3, 3, 2}}},
+               [](auto&, auto in) { return MeanOfLengths(in[0], kLengths); }));
   return cases;
 }
 
@@ -45,6 +50,18 @@ TEST(WeightedValuesTest, AgreesWithMatMul) {
         [](auto&, auto in) { return WeightedValues(in[0], {}, in[1]); },
         [](auto&, auto in) { return MatMul(in[0], in[1]); }));
   }
+}
+
+TEST(MeanOfLengthsTest, IsTheMeanOfWhatIsValid) {
+  Tape<float> tape;
+  const Var<float> x = tape.Input(
+      {3, 2, 2}, {1, 2, 3, 4, 5, 6, std::nanf(""), 8, 9, 10, 11, 12});
+  const int32_t lengths[] = {2, 1, 0};
+  EXPECT_THAT(MeanOfLengths(x, lengths).span(), ElementsAre(2, 3, 5, 6, 0, 0));
+  EXPECT_THAT(MeanOfLengths(tape.Input({0, 1, 2}, {}), {}).span(),
+              ElementsAre());
+  const int32_t long_lengths[] = {3, 0, 0};
+  EXPECT_DEATH(MeanOfLengths(x, long_lengths), "3 of 2");
 }
 
 TEST(WeightedValuesTest, HeadsShareValues) {

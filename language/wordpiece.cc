@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -28,11 +29,9 @@ struct CodePoints {
 };
 
 constexpr bool InRanges(absl::Span<const CodePoints> ranges, char32_t c) {
-  const auto* const range =
-      std::upper_bound(ranges.begin(), ranges.end(), c,
-                       [](char32_t a, const CodePoints& b) {
-                         return a < b.first;
-                       });
+  const auto* const range = std::upper_bound(
+      ranges.begin(), ranges.end(), c,
+      [](char32_t a, const CodePoints& b) { return a < b.first; });
   return range != ranges.begin() && c <= (range - 1)->last;
 }
 
@@ -139,8 +138,7 @@ class WordPiece::Words {
 
   void Add(char32_t c) {
     if (IsUnicodeSpace(c)) return End();
-    const bool alone =
-        pieces_.options_.split_punctuation && IsPunctuation(c);
+    const bool alone = pieces_.options_.split_punctuation && IsPunctuation(c);
     if (alone) End();
     if (c < 0x80) {
       word_.push_back(static_cast<char>(c));

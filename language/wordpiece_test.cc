@@ -83,7 +83,9 @@ TEST(WordPieceTest, ReadsAnyBytes) {
   const WordPiece pieces = Of({"a", "##b"});
   EXPECT_THAT(pieces.Tokenize("a\xff\xc3"), ElementsAre(5));
   EXPECT_THAT(pieces.Tokenize("\xff"), IsEmpty());
-  EXPECT_THAT(pieces.Tokenize("a\xe4\xb8" "b"), ElementsAre(5, 6));
+  EXPECT_THAT(pieces.Tokenize("a\xe4\xb8"
+                              "b"),
+              ElementsAre(5, 6));
 }
 
 TEST(WordPieceTest, WordsMayKeepTheirPunctuation) {

@@ -7,28 +7,6 @@
 
 namespace regard {
 
-namespace {
-
-// The mean of the first lengths[i] rows of each source of x [sources, time,
-// width]; 0 if there is none.
-template <typename T>
-Var<T> MeanOfValid(Var<T> x, absl::Span<const int32_t> lengths) {
-  const int64_t sources = x.dim(0);
-  const int64_t time = x.dim(1);
-  const int64_t width = x.dim(2);
-  const Var<T> weights = x.tape().Full({sources, 1, 1, time}, T(0));
-  for (int64_t i = 0; i < sources; ++i) {
-    const int32_t length = lengths[static_cast<size_t>(i)];
-    std::fill_n(weights.data() + i * time, length,
-                T(1) / static_cast<T>(std::max(length, 1)));
-  }
-  return WeightedValues(weights, {.key_lengths = lengths},
-                        x.WithShape({sources, 1, time, width}))
-      .WithShape({sources, width});
-}
-
-}  // namespace
-
 template <typename T>
 TransformerEncoder<T>::TransformerEncoder(const TransformerConfig& config,
                                           const ScorerRegistry& scorers,
@@ -49,7 +27,7 @@ Memory<T> TransformerEncoder<T>::Encode(
   return {.sources = sources,
           .values = values,
           .lengths = lengths,
-          .summary = MeanOfValid(values, lengths)};
+          .summary = MeanOfLengths(values, lengths)};
 }
 
 template <typename T>

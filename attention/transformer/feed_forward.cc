@@ -13,6 +13,19 @@
 namespace regard {
 
 template <typename T>
+Var<T> Activate(FeedForwardConfig::Activation activation, Var<T> x) {
+  REGARD_CHECK(activation != FeedForwardConfig::SWIGLU) << "of one operand";
+  switch (activation) {
+    case FeedForwardConfig::GELU:
+      return Gelu(x);
+    case FeedForwardConfig::GELU_TANH:
+      return GeluTanh(x);
+    default:
+      return Relu(x);
+  }
+}
+
+template <typename T>
 FeedForward<T>::FeedForward(const FeedForwardConfig& config,
                             const TransformerInitialization& initialization,
                             int64_t width, int64_t branches,
@@ -31,20 +44,10 @@ FeedForward<T>::FeedForward(const FeedForwardConfig& config,
 template <typename T>
 Var<T> FeedForward<T>::Compute(Forward<T>& forward, Var<T> x,
                                int64_t first) const {
-  Var<T> hidden = input_(forward, x);
-  switch (config_.activation()) {
-    case FeedForwardConfig::GELU:
-      hidden = Gelu(hidden);
-      break;
-    case FeedForwardConfig::GELU_TANH:
-      hidden = GeluTanh(hidden);
-      break;
-    case FeedForwardConfig::SWIGLU:
-      hidden = SwiGlu((*gate_)(forward, x), hidden);
-      break;
-    default:
-      hidden = Relu(hidden);
-  }
+  const Var<T> input = input_(forward, x);
+  const Var<T> hidden = gate_.has_value()
+                            ? SwiGlu((*gate_)(forward, x), input)
+                            : Activate(config_.activation(), input);
   return output_(forward, Dropout(hidden, static_cast<T>(config_.dropout()),
                                   "activation", first));
 }
@@ -84,6 +87,8 @@ Var<T> FeedForward<T>::operator()(Forward<T>& forward, Var<T> x) const {
   return y;
 }
 
+template Var<float> Activate(FeedForwardConfig::Activation, Var<float>);
+template Var<double> Activate(FeedForwardConfig::Activation, Var<double>);
 template class FeedForward<float>;
 template class FeedForward<double>;
 

@@ -18,6 +18,10 @@
 
 namespace regard {
 
+// Of any kind but SWIGLU, which has two operands.
+template <typename T>
+Var<T> Activate(FeedForwardConfig::Activation activation, Var<T> x);
+
 // Parameters: {input,output}.{weight,bias}, and those of "gate" with SwiGLU.
 template <typename T>
 class FeedForward {
@@ -41,6 +45,9 @@ class FeedForward {
   LinearLayer<T> output_;
 };
 
+extern template Var<float> Activate(FeedForwardConfig::Activation, Var<float>);
+extern template Var<double> Activate(FeedForwardConfig::Activation,
+                                     Var<double>);
 extern template class FeedForward<float>;
 extern template class FeedForward<double>;
 

@@ -4,6 +4,7 @@
 
 #include "attention/transformer/initialization.h"
 #include "attention/transformer/validation.h"
+#include "autodiff/ops/shape_ops.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -57,6 +58,13 @@ PreparedSource<T> TransformerLayer<T>::PrepareMemory(Forward<T>& forward,
 }
 
 template <typename T>
+Var<T> TransformerLayer<T>::HeadMask(const LayerInputs<T>& inputs) const {
+  if (!inputs.head_mask.has_value()) return {};
+  return Slice(inputs.head_mask, /*axis=*/0, index_, 1)
+      .WithShape({attention_.heads()});
+}
+
+template <typename T>
 Var<T> TransformerLayer<T>::AttendToMemory(Forward<T>& forward, Var<T> x,
                                            const LayerInputs<T>& inputs,
                                            LayerWeights<T>* weights) const {
@@ -71,6 +79,7 @@ Var<T> TransformerLayer<T>::AttendToMemory(Forward<T>& forward, Var<T> x,
       forward, queries, inputs.memory,
       {.mask = inputs.memory_mask,
        .positions = inputs.memory_positions,
+       .head_mask = HeadMask(inputs),
        .want_weights = inputs.want_weights,
        .want_weight_gradients = inputs.want_weight_gradients});
   if (weights != nullptr) weights->cross = attended.weights;
@@ -95,6 +104,7 @@ Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
         attention_(forward, in, source,
                    {.mask = inputs.mask,
                     .positions = inputs.positions,
+                    .head_mask = HeadMask(inputs),
                     .want_weights = inputs.want_weights,
                     .want_weight_gradients = inputs.want_weight_gradients});
     if (weights != nullptr) weights->self = attended.weights;

@@ -45,6 +45,9 @@ struct LayerInputs {
   PreparedSource<T> memory = {};
   Mask memory_mask = {};
   Positions memory_positions = {};
+  // [layers of the stack, heads], multiplies the dropped-out weights of both
+  // attentions; may be empty.
+  Var<T> head_mask = {};
   // Whether LayerWeights are read, and their gradients after backward.
   bool want_weights = false;
   bool want_weight_gradients = false;
@@ -75,6 +78,8 @@ class TransformerLayer {
   int64_t LongestDistance() const;
 
  private:
+  // The row of this layer.
+  Var<T> HeadMask(const LayerInputs<T>& inputs) const;
   Var<T> AttendToMemory(Forward<T>& forward, Var<T> x,
                         const LayerInputs<T>& inputs,
                         LayerWeights<T>* weights) const;

@@ -64,8 +64,9 @@ Var<T> TransformerStack<T>::operator()(
     absl::Span<LayerWeights<T>> weights) const {
   REGARD_CHECK(memories.empty() || memories.size() == layers_.size())
       << memories.size() << " memories of " << layers_.size() << " layers";
-  const bool recompute =
-      recompute_ && x.needs_grad() && inputs.grow == nullptr && weights.empty();
+  const bool recompute = recompute_ && x.needs_grad() &&
+                         inputs.grow == nullptr && weights.empty() &&
+                         !inputs.head_mask.has_value();
   LayerInputs<T> of_layer = inputs;
   of_layer.want_weights = !weights.empty();
   for (size_t i = 0; i < layers_.size(); ++i) {

@@ -38,7 +38,7 @@ class TransformerStack {
   // element for each layer, or none.
   //
   // With config.recompute(), a layer is computed again in the backward pass,
-  // unless keys grow or weights are wanted.
+  // unless keys grow, weights are wanted or there is a head mask.
   Var<T> operator()(Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
                     absl::Span<const PreparedSource<T>> memories,
                     absl::Span<LayerWeights<T>> weights) const;
