@@ -9,13 +9,15 @@ transformers 5 has neither head masks nor relative positions: layers are written
 out here, and checked against transformers where both can do the same.
 """
 
+import json
 import pathlib
 import sys
 
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import BertConfig, BertForPreTraining, BertModel
+from transformers import (
+    AutoTokenizer, BertConfig, BertForPreTraining, BertModel)
 from transformers.models.bert.modeling_bert import BertLayer
 
 from write_fixtures import Fixture, project
@@ -281,6 +283,51 @@ def pretraining():
     return fixture
 
 
+TOKENS = """[PAD] [UNK] [CLS] [SEP] [MASK] the a cat dog bird s ##s sing ##ing
+sleep see ##n old small . , ! ' caf ##e \u00e9 \u4e2d 1 2 ##2 who that"""
+SENTENCES = [
+    "The cats sing.", "the old dog's seen", "", "Caf\u00e9 \u4e2d 12!",
+    "a bird that sleeps", "unknown words", "the cat [MASK]",
+    " ".join(["the small bird"] * 12), "who sings?", "the cats sing."]
+
+
+def pretrained(folder):
+    """A small model in a folder, and the vectors of sentences, as
+    sentence-transformers computes them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    vocabulary = TOKENS.split()
+    module = BertModel(BertConfig(
+        vocab_size=len(vocabulary), hidden_size=8, num_hidden_layers=2,
+        num_attention_heads=2, intermediate_size=12,
+        max_position_embeddings=32))
+    spread(module)
+    with torch.no_grad():
+        # Else the vectors of all sentences are nearly the same.
+        for parameter in module.parameters():
+            if parameter.dim() == 1:
+                parameter.mul_(0.2)
+        for part in module.modules():
+            if isinstance(part, nn.LayerNorm):
+                part.weight.add_(1)
+    module.eval()
+    module.save_pretrained(folder)
+    (folder / "model.safetensors").chmod(0o644)
+    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
+    (folder / "tokenizer_config.json").write_text(json.dumps({
+        "tokenizer_class": "BertTokenizer", "do_lower_case": True,
+        "model_max_length": 24}) + "\n")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    (folder / "sentences.txt").write_text("\n".join(SENTENCES) + "\n")
+    lines = []
+    for sentence in SENTENCES:
+        inputs = tokenizer(sentence, truncation=True, return_tensors="pt")
+        with torch.no_grad():
+            mean = module(**inputs).last_hidden_state[0].mean(0)
+        vector = functional.normalize(mean, dim=0)
+        lines.append(" ".join(repr(float(x)) for x in vector))
+    (folder / "vectors.txt").write_text("\n".join(lines) + "\n")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1]) / "language/testdata"
     folder.mkdir(parents=True, exist_ok=True)
@@ -299,6 +346,8 @@ def main():
     for name, case in cases.items():
         torch.manual_seed(1)
         case().write(folder / (name + ".txt"))
+    torch.manual_seed(1)
+    pretrained(pathlib.Path(sys.argv[1]) / "experiments/pretrained/testdata/bert")
 
 
 if __name__ == "__main__":

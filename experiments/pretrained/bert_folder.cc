@@ -1,0 +1,310 @@
+#include "experiments/pretrained/bert_folder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "experiments/pretrained/bert_names.h"
+#include "experiments/run/safetensors.h"
+#include "experiments/run/weights.h"
+#include "nn/config_problems.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kMostTextBytes = int64_t{64} << 20;
+constexpr size_t kMostProblems = 40;
+constexpr char kConfig[] = "config.json";
+constexpr char kWeights[] = "model.safetensors";
+constexpr char kVocabulary[] = "vocab.txt";
+constexpr char kTokenizerConfig[] = "tokenizer_config.json";
+
+std::string TypeText(absl::string_view dtype,
+                     const std::vector<int64_t>& shape) {
+  return absl::StrCat(dtype, " [", absl::StrJoin(shape, ", "), "]");
+}
+
+// What is wrong with a file, a line each.
+class Problems {
+ public:
+  explicit Problems(const std::string& path) : path_(path) {}
+
+  template <typename... Parts>
+  void Add(const Parts&... parts) {
+    lines_.push_back(absl::StrCat(path_, ": error: ", parts...));
+  }
+  absl::Status status() {
+    if (lines_.empty()) return absl::OkStatus();
+    if (lines_.size() > kMostProblems) {
+      const size_t more = lines_.size() - kMostProblems;
+      lines_.resize(kMostProblems);
+      lines_.push_back(absl::StrCat(path_, ": ", more, " more errors"));
+    }
+    return absl::InvalidArgumentError(absl::StrJoin(lines_, "\n"));
+  }
+
+ private:
+  const std::string path_;
+  std::vector<std::string> lines_;
+};
+
+void CheckFinite(const std::string& name, absl::Span<const float> values,
+                 Problems& problems) {
+  int64_t count = 0;
+  size_t first = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    if (count++ == 0) first = i;
+  }
+  if (count == 0) return;
+  problems.Add("tensor '", name, "' has ", count,
+               " numbers that are not finite, the first at index ", first);
+}
+
+// The names in the file, by what they are canonically.
+std::map<std::string, std::string> CanonicalNames(
+    const SafetensorsHeader& header, Problems& problems) {
+  std::map<std::string, std::string> names;
+  for (const auto& [name, tensor] : header.tensors) {
+    const std::string canonical = CanonicalBertName(name);
+    if (canonical.empty()) continue;
+    const auto [other, is_new] = names.try_emplace(canonical, name);
+    if (!is_new) {
+      problems.Add("tensors '", other->second, "' and '", name,
+                   "' are the same parameter");
+    }
+  }
+  return names;
+}
+
+// The text of a file of the folder.
+absl::StatusOr<std::string> ReadPart(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadFile(path, kMostTextBytes);
+  if (text.ok()) return text;
+  return absl::Status(text.status().code(),
+                      absl::StrCat("error: ", text.status().message()));
+}
+
+// Adds the message of a status, complete to print, to `messages`.
+void Collect(const absl::Status& status, std::vector<std::string>* messages) {
+  if (!status.ok()) messages->emplace_back(status.message());
+}
+
+absl::Status ReadTokenizer(const std::string& folder, PretrainedBert* model) {
+  TokenizerDescription tokenizer;
+  const std::string json = JoinPath(folder, "tokenizer.json");
+  if (PathExists(json)) {
+    REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(json));
+    REGARD_RETURN_IF_ERROR(ReadTokenizerJson(text, json, &tokenizer));
+  }
+  const std::string config = JoinPath(folder, kTokenizerConfig);
+  if (PathExists(config)) {
+    REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(config));
+    REGARD_RETURN_IF_ERROR(ReadTokenizerConfig(text, config, &tokenizer));
+  }
+  const std::string vocabulary = JoinPath(folder, kVocabulary);
+  absl::StatusOr<WordPiece> pieces = absl::InternalError("");
+  if (!PathExists(vocabulary) && !tokenizer.tokens.empty()) {
+    pieces =
+        WordPiece::Create(std::move(tokenizer.tokens), json, tokenizer.options);
+  } else {
+    REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(vocabulary));
+    pieces = WordPiece::FromText(text, vocabulary, tokenizer.options);
+  }
+  REGARD_RETURN_IF_ERROR(pieces.status());
+  model->options = tokenizer.options;
+  model->pieces = std::make_unique<const WordPiece>(*std::move(pieces));
+  model->longest = tokenizer.longest;
+  return absl::OkStatus();
+}
+
+// The least of those that are not 0.
+int64_t Least(int64_t a, int64_t b) {
+  return a == 0 ? b : b == 0 ? a : std::min(a, b);
+}
+
+absl::Status ReadSentenceFiles(const std::string& folder,
+                               PretrainedBert* model) {
+  const std::string sentence = JoinPath(folder, "sentence_bert_config.json");
+  if (PathExists(sentence)) {
+    REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(sentence));
+    REGARD_ASSIGN_OR_RETURN(const int64_t longest,
+                            ParseLongestSentence(text, sentence));
+    model->longest = Least(model->longest, longest);
+  }
+  const std::string pooling = JoinPath(folder, "1_Pooling/config.json");
+  if (!PathExists(pooling)) return absl::OkStatus();
+  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(pooling));
+  return CheckPooling(text, pooling);
+}
+
+absl::Status ReadDescription(const std::string& folder,
+                             BertDescription* description) {
+  const std::string path = JoinPath(folder, kConfig);
+  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(path));
+  REGARD_ASSIGN_OR_RETURN(*description, ParseBertConfig(text, path));
+  return absl::OkStatus();
+}
+
+// Whether the file has a pooler, whole or in part.
+absl::StatusOr<bool> HasPooler(const std::string& path) {
+  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
+                          SafetensorsReader::Open(path));
+  for (const auto& [name, tensor] : reader.header().tensors) {
+    const std::string canonical = CanonicalBertName(name);
+    if (canonical == "pooler.dense.weight" ||
+        canonical == "pooler.dense.bias") {
+      return true;
+    }
+  }
+  return false;
+}
+
+absl::Status ReadModel(const std::string& folder, const ScorerRegistry& scorers,
+                       PretrainedBert* model) {
+  const std::string path = JoinPath(folder, kWeights);
+  const absl::StatusOr<bool> has_pooler = HasPooler(path);
+  if (!has_pooler.ok()) {
+    return absl::Status(has_pooler.status().code(),
+                        absl::StrCat("error: ", has_pooler.status().message()));
+  }
+  BertDescription& description = model->description;
+  description.config.set_pooler(*has_pooler);
+  ConfigProblems problems;
+  ValidateBert(description.config, scorers, problems);
+  if (!problems.ok()) {
+    const ConfigProblems::Problem& first = problems.problems().front();
+    return absl::InvalidArgumentError(absl::StrCat(JoinPath(folder, kConfig),
+                                                   ": error: ", first.path, " ",
+                                                   first.message));
+  }
+  model->parameters = std::make_unique<ParameterStore<float>>();
+  model->bert = std::make_unique<const Bert<float>>(description.config, scorers,
+                                                    description.vocabulary,
+                                                    model->parameters->Root());
+  return LoadBertWeights(path, *model->parameters);
+}
+
+}  // namespace
+
+absl::Status LoadBertWeights(const std::string& path,
+                             ParameterStore<float>& parameters) {
+  const absl::StatusOr<SafetensorsReader> reader =
+      SafetensorsReader::Open(path);
+  if (!reader.ok()) {
+    return absl::Status(reader.status().code(),
+                        absl::StrCat("error: ", reader.status().message()));
+  }
+  Problems problems(path);
+  std::map<std::string, std::string> names =
+      CanonicalNames(reader->header(), problems);
+  struct Source {
+    const ParameterInfo* info;
+    std::string name;
+    std::vector<int64_t> shape;
+  };
+  std::vector<Source> sources;
+  for (const ParameterInfo& info : parameters.parameters()) {
+    const std::string wanted = HuggingFaceBertName(info.name);
+    std::vector<int64_t> shape;
+    for (int i = 0; i < info.shape.rank(); ++i) shape.push_back(info.shape[i]);
+    const auto found = names.find(wanted);
+    if (found == names.end()) {
+      problems.Add("no tensor '", wanted, "', ", TypeText("F32", shape),
+                   " wanted");
+      continue;
+    }
+    const TensorInfo& tensor = reader->header().tensors.at(found->second);
+    if (tensor.dtype != "F32" || tensor.shape != shape) {
+      problems.Add("tensor '", found->second, "' is ",
+                   TypeText(tensor.dtype, tensor.shape), ", ",
+                   TypeText("F32", shape), " wanted");
+    } else {
+      sources.push_back({&info, found->second, shape});
+    }
+    names.erase(found);
+  }
+  // With relative positions the table of absolute ones is there, unused.
+  if (!parameters.FindByName("position_embedding.weight").has_value()) {
+    names.erase("embeddings.position_embeddings.weight");
+  }
+  for (const auto& [canonical, name] : names) {
+    problems.Add("tensor '", name, "' is none of this model's");
+  }
+  if (absl::Status status = problems.status(); !status.ok()) {
+    // What is there may have more faults; they are found without the model.
+    std::vector<float> values;
+    for (const Source& source : sources) {
+      values.resize(static_cast<size_t>(source.info->size()));
+      REGARD_RETURN_IF_ERROR(
+          reader->Read(source.name, source.shape, absl::MakeSpan(values)));
+      CheckFinite(source.name, values, problems);
+    }
+    return problems.status();
+  }
+  parameters.Finalize(/*seed=*/0);
+  for (const Source& source : sources) {
+    const absl::Span<float> values =
+        parameters.value(*parameters.FindByName(source.info->name));
+    REGARD_RETURN_IF_ERROR(reader->Read(source.name, source.shape, values));
+    CheckFinite(source.name, values, problems);
+  }
+  return problems.status();
+}
+
+absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
+                                              const ScorerRegistry& scorers) {
+  const std::string folder = ResolveUserPath(path);
+  if (!IsDirectory(folder)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: '", folder,
+                     "' is no folder; one with config.json, "
+                     "model.safetensors and vocab.txt is wanted"));
+  }
+  PretrainedBert model;
+  std::vector<std::string> messages;
+  const absl::Status described = ReadDescription(folder, &model.description);
+  Collect(described, &messages);
+  Collect(ReadTokenizer(folder, &model), &messages);
+  Collect(ReadSentenceFiles(folder, &model), &messages);
+  if (described.ok()) Collect(ReadModel(folder, scorers, &model), &messages);
+  if (described.ok() && model.pieces != nullptr &&
+      model.pieces->size() > model.description.vocabulary) {
+    messages.push_back(absl::StrCat(
+        JoinPath(folder, kVocabulary), ": error: ", model.pieces->size(),
+        " tokens, but the model knows ", model.description.vocabulary));
+  }
+  if (!messages.empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(messages, "\n"));
+  }
+  model.longest = Least(model.longest, model.bert->longest_position());
+  return model;
+}
+
+absl::Status WriteBertFolder(const PretrainedBert& model,
+                             const std::string& folder, FileOperations& files) {
+  REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
+  const auto write = [&](const char* name, const std::string& text) {
+    return WriteFileAtomically(JoinPath(folder, name), text, files);
+  };
+  REGARD_RETURN_IF_ERROR(write(kConfig, BertConfigText(model.description)));
+  REGARD_RETURN_IF_ERROR(write(kVocabulary, model.pieces->ToText()));
+  REGARD_RETURN_IF_ERROR(write(
+      kTokenizerConfig, TokenizerConfigText(model.options, model.longest)));
+  std::vector<TensorView> tensors =
+      SlabViews(*model.parameters, model.parameters->values(), /*prefix=*/"");
+  for (TensorView& tensor : tensors) {
+    tensor.name = HuggingFaceBertName(tensor.name);
+  }
+  return WriteSafetensorsFile(JoinPath(folder, kWeights), tensors,
+                              /*metadata=*/{}, files);
+}
+
+}  // namespace regard

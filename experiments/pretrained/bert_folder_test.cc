@@ -1,0 +1,358 @@
+#include "experiments/pretrained/bert_folder.h"
+
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "experiments/pretrained/bert_names.h"
+#include "experiments/run/file.h"
+#include "experiments/run/safetensors.h"
+#include "experiments/run/weights.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "language/sentence_embedder.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// tools/parity/write_bert_fixtures.py wrote it, by transformers.
+constexpr char kFolder[] = "experiments/pretrained/testdata/bert";
+
+ScorerRegistry Scorers() {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  return scorers;
+}
+
+std::string TextOf(const std::string& path) {
+  return ReadFile(path, 1 << 20).value();
+}
+
+std::vector<float> VectorsOf(const PretrainedBert& model) {
+  std::vector<std::string> sentences =
+      absl::StrSplit(TextOf(absl::StrCat(kFolder, "/sentences.txt")), '\n');
+  sentences.pop_back();
+  SentenceEmbedder embedder(*model.bert, *model.parameters, *model.pieces,
+                            model.longest, /*threads=*/1);
+  std::vector<float> vectors(sentences.size() * 8);
+  embedder.Embed(sentences, absl::MakeSpan(vectors));
+  return vectors;
+}
+
+// A copy of the folder, to be spoiled.
+class BertFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = absl::StrCat(
+        ::testing::TempDir(), "/",
+        ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    for (const char* name : {"config.json", "model.safetensors", "vocab.txt",
+                             "tokenizer_config.json"}) {
+      Write(name, TextOf(JoinPath(kFolder, name)));
+    }
+  }
+
+  void Write(const std::string& name, absl::string_view text) {
+    std::ofstream(JoinPath(folder_, name), std::ios::binary) << text;
+  }
+  void Replace(const std::string& name, const std::string& from,
+               const std::string& to) {
+    const std::string path = JoinPath(folder_, name);
+    const std::string text = TextOf(path);
+    ASSERT_THAT(text, HasSubstr(from));
+    Write(name, absl::StrReplaceAll(text, {{from, to}}));
+  }
+
+  // Writes the weights again after `change`.
+  struct Tensor {
+    std::string name;
+    std::vector<int64_t> shape;
+    std::vector<float> values;
+  };
+  void ChangeWeights(
+      const std::function<void(std::vector<Tensor>& tensors)>& change) {
+    const std::string path = JoinPath(folder_, "model.safetensors");
+    const SafetensorsReader reader = SafetensorsReader::Open(path).value();
+    std::vector<Tensor> tensors;
+    for (const auto& [name, info] : reader.header().tensors) {
+      int64_t size = 1;
+      for (const int64_t extent : info.shape) size *= extent;
+      Tensor tensor = {name, info.shape,
+                       std::vector<float>(static_cast<size_t>(size))};
+      ASSERT_THAT(reader.Read(name, info.shape, absl::MakeSpan(tensor.values)),
+                  IsOk());
+      tensors.push_back(tensor);
+    }
+    change(tensors);
+    std::vector<TensorView> views;
+    for (const Tensor& tensor : tensors) {
+      views.push_back({tensor.name, tensor.shape, tensor.values});
+    }
+    FileOperations files;
+    ASSERT_THAT(WriteSafetensorsFile(path, views, {}, files), IsOk());
+  }
+
+  absl::StatusOr<PretrainedBert> Read() {
+    return ReadBertFolder(folder_, Scorers());
+  }
+  std::string ErrorOf() {
+    const absl::Status status = Read().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  }
+
+  std::string folder_;
+};
+
+TEST_F(BertFolderTest, VectorsAreThoseOfTransformers) {
+  const auto model = Read();
+  ASSERT_THAT(model, IsOk());
+  EXPECT_EQ(model->longest, 24);
+  EXPECT_TRUE(model->bert->has_pooler());
+  std::istringstream expected(TextOf(absl::StrCat(kFolder, "/vectors.txt")));
+  for (const float got : VectorsOf(*model)) {
+    double want;
+    ASSERT_TRUE(expected >> want);
+    EXPECT_NEAR(got, want, 1e-5);
+  }
+  std::string rest;
+  EXPECT_FALSE(expected >> rest);
+}
+
+TEST_F(BertFolderTest, IsReadAsItWasWritten) {
+  const auto model = Read();
+  ASSERT_THAT(model, IsOk());
+  FileOperations files;
+  const std::string copy = JoinPath(folder_, "deep/copy");
+  ASSERT_THAT(WriteBertFolder(*model, copy, files), IsOk());
+  const auto again = ReadBertFolder(copy, Scorers());
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(VectorsOf(*again), VectorsOf(*model));
+  EXPECT_EQ(again->longest, model->longest);
+  EXPECT_EQ(TextOf(JoinPath(copy, "vocab.txt")),
+            TextOf(JoinPath(folder_, "vocab.txt")));
+  // Byte by byte what was read.
+  const std::string once = TextOf(JoinPath(copy, "model.safetensors"));
+  ASSERT_THAT(WriteBertFolder(*again, copy, files), IsOk());
+  EXPECT_EQ(TextOf(JoinPath(copy, "model.safetensors")), once);
+}
+
+TEST_F(BertFolderTest, ReadsOldAndPrefixedNames) {
+  const std::vector<float> wanted = VectorsOf(*Read());
+  ChangeWeights([](std::vector<Tensor>& tensors) {
+    for (Tensor& tensor : tensors) {
+      tensor.name = absl::StrCat(
+          "bert.", absl::StrReplaceAll(tensor.name,
+                                       {{"LayerNorm.weight", "LayerNorm.gamma"},
+                                        {"LayerNorm.bias", "LayerNorm.beta"}}));
+    }
+    tensors.push_back({"cls.predictions.bias", {2}, {1, 2}});
+    tensors.push_back({"bert.embeddings.position_ids", {1, 1}, {0}});
+  });
+  const auto model = Read();
+  ASSERT_THAT(model, IsOk());
+  EXPECT_EQ(VectorsOf(*model), wanted);
+}
+
+TEST_F(BertFolderTest, NeedsNoPooler) {
+  const std::vector<float> wanted = VectorsOf(*Read());
+  ChangeWeights([](std::vector<Tensor>& tensors) {
+    std::erase_if(tensors, [](const Tensor& tensor) {
+      return tensor.name.find("pooler") == 0;
+    });
+  });
+  const auto model = Read();
+  ASSERT_THAT(model, IsOk());
+  EXPECT_FALSE(model->bert->has_pooler());
+  EXPECT_EQ(VectorsOf(*model), wanted);
+}
+
+TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheWeights) {
+  ChangeWeights([](std::vector<Tensor>& tensors) {
+    for (Tensor& tensor : tensors) {
+      if (tensor.name == "encoder.layer.0.intermediate.dense.weight") {
+        tensor.shape = {8, 12};  // transposed
+      }
+      if (tensor.name == "pooler.dense.bias") tensor.name = "pooler.dense.b";
+      if (tensor.name == "encoder.layer.1.output.dense.bias") {
+        tensor.values[3] = std::nanf("");
+        tensor.values[5] = std::numeric_limits<float>::infinity();
+      }
+    }
+  });
+  EXPECT_THAT(
+      ErrorOf(),
+      AllOf(HasSubstr("model.safetensors: error: tensor "
+                      "'encoder.layer.0.intermediate.dense.weight' is F32 [8, "
+                      "12], F32 [12, 8] wanted"),
+            HasSubstr("error: no tensor 'pooler.dense.bias', F32 [8] wanted"),
+            HasSubstr("error: tensor 'pooler.dense.b' is none of this model's"),
+            HasSubstr("error: tensor 'encoder.layer.1.output.dense.bias' has 2 "
+                      "numbers that are not finite, the first at index 3")));
+}
+
+TEST_F(BertFolderTest, NamesNumbersThatAreNotFinite) {
+  ChangeWeights([](std::vector<Tensor>& tensors) {
+    tensors.back().values[0] = std::nanf("");
+  });
+  EXPECT_THAT(ErrorOf(), HasSubstr("numbers that are not finite"));
+}
+
+TEST_F(BertFolderTest, NamesTensorsThatAreOne) {
+  ChangeWeights([](std::vector<Tensor>& tensors) {
+    tensors.push_back({"bert.pooler.dense.bias", {8}, std::vector<float>(8)});
+  });
+  EXPECT_THAT(ErrorOf(), HasSubstr("'bert.pooler.dense.bias' and "
+                                   "'pooler.dense.bias' are the same"));
+}
+
+TEST_F(BertFolderTest, RefusesFilesThatAreCut) {
+  const std::string whole = TextOf(JoinPath(folder_, "model.safetensors"));
+  for (size_t size = 0; size < whole.size(); size += 97) {
+    Write("model.safetensors", whole.substr(0, size));
+    ErrorOf();
+  }
+  Write("model.safetensors", whole);
+  for (const char* name : {"config.json", "tokenizer_config.json"}) {
+    const std::string text = TextOf(JoinPath(folder_, name));
+    for (size_t size = 0; size + 2 < text.size(); size += 7) {
+      Write(name, text.substr(0, size));
+      EXPECT_THAT(ErrorOf(), HasSubstr("error: not a JSON object"));
+    }
+    Write(name, text);
+  }
+}
+
+TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheConfig) {
+  Write("config.json",
+        R"({"model_type": "gpt2", "vocab_size": 0, "hidden_size": 8.5,
+            "num_hidden_layers": 1e300, "num_attention_heads": "2",
+            "layer_norm_eps": -1, "hidden_act": "tanh", "is_decoder": true})");
+  const std::string error = ErrorOf();
+  for (const char* part :
+       {"config.json: error: model_type must be one of bert, but is \"gpt2\"",
+        "vocab_size must be an integer from 1 to 16777216, but is 0",
+        "hidden_size must be an integer", "num_hidden_layers must be",
+        "num_attention_heads must be", "layer_norm_eps must be a number",
+        "hidden_act must be one of gelu, relu", "intermediate_size is missing",
+        "is_decoder is true"}) {
+    EXPECT_THAT(error, HasSubstr(part));
+  }
+}
+
+TEST_F(BertFolderTest, SizesOfConfigAndWeightsMustAgree) {
+  Replace("config.json", "\"hidden_size\": 8", "\"hidden_size\": 16");
+  EXPECT_THAT(ErrorOf(), AllOf(HasSubstr("is F32 [32, 8], F32 [32, 16] wanted"),
+                               HasSubstr("'pooler.dense.bias' is F32 [8]")));
+  Replace("config.json", "\"hidden_size\": 16", "\"hidden_size\": 9");
+  EXPECT_THAT(ErrorOf(), HasSubstr("num_attention_heads 2 must divide"));
+  // Nothing is allocated for sizes that are not there.
+  Replace("config.json", "\"hidden_size\": 9", "\"hidden_size\": 65536");
+  Replace("config.json", "\"vocab_size\": 32", "\"vocab_size\": 16777216");
+  EXPECT_THAT(ErrorOf(), HasSubstr("F32 [16777216, 65536] wanted"));
+}
+
+TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
+  std::string text = TextOf(JoinPath(folder_, "vocab.txt"));
+  Write("vocab.txt", absl::StrCat(text, "cat\n\n\xff\n"));
+  EXPECT_THAT(ErrorOf(),
+              AllOf(HasSubstr("vocab.txt:33: error: token 'cat' is on line 8"),
+                    HasSubstr("vocab.txt:34: error: an empty line"),
+                    HasSubstr("vocab.txt:35: error: bytes that are not"),
+                    Not(HasSubstr("vocab.txt:36"))));
+  Write("vocab.txt", absl::StrCat(text, "more\n"));
+  EXPECT_THAT(ErrorOf(), HasSubstr("33 tokens, but the model knows 32"));
+  std::filesystem::remove(JoinPath(folder_, "vocab.txt"));
+  EXPECT_THAT(Read().status().message(), HasSubstr("vocab.txt: cannot open"));
+}
+
+TEST_F(BertFolderTest, ReadsTokenizerJson) {
+  const std::vector<float> wanted = VectorsOf(*Read());
+  std::vector<std::string> tokens =
+      absl::StrSplit(TextOf(JoinPath(folder_, "vocab.txt")), '\n');
+  tokens.pop_back();
+  std::string vocabulary;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    absl::StrAppend(&vocabulary, i > 0 ? "," : "", "\"", tokens[i], "\":", i);
+  }
+  const auto json = [&](absl::string_view lower_case) {
+    return absl::StrCat(
+        R"({"normalizer":{"type":"BertNormalizer","lowercase":)", lower_case,
+        R"(},"model":{"type":"WordPiece","vocab":{)", vocabulary, "}}}");
+  };
+  std::filesystem::remove(JoinPath(folder_, "vocab.txt"));
+  std::filesystem::remove(JoinPath(folder_, "tokenizer_config.json"));
+  Write("tokenizer.json", json("true"));
+  auto model = Read();
+  ASSERT_THAT(model, IsOk());
+  EXPECT_EQ(model->longest, 32);
+  EXPECT_EQ(model->pieces->Tokenize("The"), model->pieces->Tokenize("the"));
+  Write("tokenizer.json", json("false"));
+  model = Read();
+  ASSERT_THAT(model, IsOk());
+  EXPECT_NE(model->pieces->Tokenize("The"), model->pieces->Tokenize("the"));
+  Write("tokenizer.json", R"({"model":{"type":"BPE"}})");
+  EXPECT_THAT(Read().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("type must be one of WordPiece")));
+  EXPECT_EQ(wanted.size(), 80);
+}
+
+TEST_F(BertFolderTest, ObeysTheFilesOfSentenceTransformers) {
+  Write("sentence_bert_config.json", R"({"max_seq_length": 7})");
+  EXPECT_EQ(Read()->longest, 7);
+  std::filesystem::create_directories(JoinPath(folder_, "1_Pooling"));
+  Write("1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
+  EXPECT_THAT(Read(), IsOk());
+  Write("1_Pooling/config.json", R"({"pooling_mode_mean_tokens": false})");
+  Write("sentence_bert_config.json", R"({"max_seq_length": 1})");
+  EXPECT_THAT(ErrorOf(), HasSubstr("max_seq_length must be an integer from 2"));
+  Write("sentence_bert_config.json", "{}");
+  EXPECT_THAT(ErrorOf(), HasSubstr("pooling_mode_mean_tokens is false"));
+}
+
+TEST_F(BertFolderTest, RefusesWhatIsNoFolder) {
+  EXPECT_THAT(ReadBertFolder(JoinPath(folder_, "nowhere"), Scorers()).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("nowhere' is no folder")));
+}
+
+TEST(BertNamesTest, AreThoseOfTransformers) {
+  EXPECT_EQ(HuggingFaceBertName("embedding.weight"),
+            "embeddings.word_embeddings.weight");
+  EXPECT_EQ(HuggingFaceBertName("layers.11.attention.query.bias"),
+            "encoder.layer.11.attention.self.query.bias");
+  EXPECT_EQ(HuggingFaceBertName("layers.0.attention.score.distance_embedding"),
+            "encoder.layer.0.attention.self.distance_embedding.weight");
+  EXPECT_EQ(HuggingFaceBertName("layers.2.cross_attention.output.weight"),
+            "encoder.layer.2.crossattention.output.dense.weight");
+  EXPECT_EQ(CanonicalBertName("bert.embeddings.LayerNorm.gamma"),
+            "embeddings.LayerNorm.weight");
+  EXPECT_EQ(CanonicalBertName("embeddings.position_ids"), "");
+  EXPECT_EQ(CanonicalBertName("classifier.weight"), "");
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,59 @@
+// config.json and the files of the tokeniser of a Hugging Face folder.
+#ifndef EXPERIMENTS_PRETRAINED_BERT_JSON_H_
+#define EXPERIMENTS_PRETRAINED_BERT_JSON_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "language/bert.pb.h"
+#include "language/wordpiece.h"
+
+namespace regard {
+
+// What config.json says.
+struct BertDescription {
+  BertConfig config;
+  int64_t vocabulary = 0;
+};
+
+// Errors name all that is wrong, a line "PATH: error: .." each: what is no
+// JSON, sizes that are absent or out of range, and what Bert cannot do.
+absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
+                                                absl::string_view path);
+
+// The text of config.json. Without a pooler transformers has to be told so when
+// it opens the folder.
+std::string BertConfigText(const BertDescription& description);
+
+struct TokenizerDescription {
+  WordPieceOptions options;
+  // What the tokeniser's "model_max_length" and the like cut at; 0: not said.
+  int64_t longest = 0;
+  // Of tokenizer.json, in the order of ids; empty if it has none.
+  std::vector<std::string> tokens;
+};
+
+// Adds what tokenizer.json, then tokenizer_config.json, say: the later wins.
+absl::Status ReadTokenizerJson(absl::string_view text, absl::string_view path,
+                               TokenizerDescription* description);
+absl::Status ReadTokenizerConfig(absl::string_view text, absl::string_view path,
+                                 TokenizerDescription* description);
+
+// The text of tokenizer_config.json.
+std::string TokenizerConfigText(const WordPieceOptions& options,
+                                int64_t longest);
+
+// Where sentence-transformers cuts ("max_seq_length" of
+// sentence_bert_config.json); 0: not said.
+absl::StatusOr<int64_t> ParseLongestSentence(absl::string_view text,
+                                             absl::string_view path);
+
+// OK if 1_Pooling/config.json asks for the mean of the tokens.
+absl::Status CheckPooling(absl::string_view text, absl::string_view path);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_PRETRAINED_BERT_JSON_H_

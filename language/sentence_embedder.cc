@@ -1,0 +1,133 @@
+#include "language/sentence_embedder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "attention/weighted_values.h"
+#include "autodiff/arena.h"
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+// Ids that are computed at once, or one text: few enough for what they become
+// to stay in the cache.
+constexpr int64_t kBatchIds = 512;
+
+// Divides by the Euclidean norm, or by 1e-12 if that is more.
+void Normalize(absl::Span<const float> vector, absl::Span<float> out) {
+  double squares = 0;
+  for (const float x : vector) squares += double{x} * x;
+  const double norm = std::max(std::sqrt(squares), 1e-12);
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<float>(vector[i] / norm);
+  }
+}
+
+}  // namespace
+
+struct SentenceEmbedder::Text {
+  std::vector<int32_t> ids;
+  float* vector;
+};
+
+// What one thread computes with. The leaves, and how products have laid out the
+// weights, are kept from batch to batch.
+class SentenceEmbedder::Worker {
+ public:
+  Worker(const Bert<float>& bert, const ParameterStore<float>& parameters)
+      : bert_(bert), forward_(tape_, parameters, /*gradients=*/nullptr) {
+    forward_.BeginStep();
+    begin_ = tape_.Save();
+  }
+
+  // Texts in the order of their lengths.
+  void Embed(absl::Span<const Text> texts) {
+    FlushDenormalsToZero();
+    const auto size = static_cast<int64_t>(texts.size());
+    const auto time = static_cast<int64_t>(texts.back().ids.size());
+    auto* const ids = tape_.arena().New<int32_t>(size * time);
+    auto* const lengths = tape_.arena().New<int32_t>(size);
+    std::fill_n(ids, size * time, 0);
+    for (int64_t i = 0; i < size; ++i) {
+      const std::vector<int32_t>& of_text = texts[i].ids;
+      std::copy(of_text.begin(), of_text.end(), ids + i * time);
+      lengths[i] = static_cast<int32_t>(of_text.size());
+    }
+    const auto count = static_cast<size_t>(size);
+    const BertBatch batch = {.size = size,
+                             .ids = {ids, static_cast<size_t>(size * time)},
+                             .lengths = {lengths, count}};
+    const Var<float> means =
+        MeanOfLengths(bert_(forward_, batch), batch.lengths);
+    const auto width = static_cast<size_t>(means.cols());
+    for (size_t i = 0; i < count; ++i) {
+      Normalize(means.span().subspan(i * width, width),
+                {texts[i].vector, width});
+    }
+    tape_.Rewind(begin_);
+  }
+
+ private:
+  const Bert<float>& bert_;
+  Tape<float> tape_;
+  Forward<float> forward_;
+  Tape<float>::Mark begin_;
+};
+
+SentenceEmbedder::SentenceEmbedder(const Bert<float>& bert,
+                                   const ParameterStore<float>& parameters,
+                                   const WordPiece& pieces, int64_t longest,
+                                   int threads)
+    : bert_(bert), pieces_(pieces), longest_(longest), pool_(threads) {
+  REGARD_CHECK(longest >= 2 && longest <= bert.longest_position())
+      << "texts of " << longest << " ids of " << bert.longest_position();
+  for (int i = 0; i < threads; ++i) {
+    workers_.push_back(std::make_unique<Worker>(bert, parameters));
+  }
+}
+
+SentenceEmbedder::~SentenceEmbedder() = default;
+
+void SentenceEmbedder::Embed(absl::Span<const std::string> texts,
+                             absl::Span<float> vectors) {
+  const int64_t width = bert_.width();
+  REGARD_CHECK_EQ(static_cast<int64_t>(vectors.size()),
+                  static_cast<int64_t>(texts.size()) * width);
+  std::vector<Text> sorted(texts.size());
+  pool_.Run(static_cast<int64_t>(texts.size()), [&](int64_t i) {
+    const auto index = static_cast<size_t>(i);
+    sorted[index] = {pieces_.Encode(texts[index], longest_),
+                     vectors.data() + i * width};
+  });
+  std::stable_sort(
+      sorted.begin(), sorted.end(),
+      [](const Text& a, const Text& b) { return a.ids.size() < b.ids.size(); });
+  std::vector<absl::Span<const Text>> batches;
+  const absl::Span<const Text> all = sorted;
+  for (size_t begin = 0; begin < all.size();) {
+    size_t end = begin + 1;
+    while (end < all.size() &&
+           static_cast<int64_t>((end + 1 - begin) * all[end].ids.size()) <=
+               kBatchIds) {
+      ++end;
+    }
+    batches.push_back(all.subspan(begin, end - begin));
+    begin = end;
+  }
+  // Each index of this run is a worker, which takes batches until none is left,
+  // the longest first.
+  std::atomic<size_t> taken = 0;
+  pool_.Run(static_cast<int64_t>(workers_.size()), [&](int64_t worker) {
+    for (size_t i = taken++; i < batches.size(); i = taken++) {
+      workers_[static_cast<size_t>(worker)]->Embed(
+          batches[batches.size() - 1 - i]);
+    }
+  });
+}
+
+}  // namespace regard

@@ -1,0 +1,96 @@
+#include "language/sentence_embedder.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/transformer/testing/layer_check.h"
+#include "autodiff/tape.h"
+#include "gtest/gtest.h"
+#include "language/bert.h"
+#include "language/bert.pb.h"
+#include "language/wordpiece.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+class SentenceEmbedderTest : public ::testing::Test {
+ protected:
+  SentenceEmbedderTest()
+      : pieces_(WordPiece::Create(
+                    {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c"},
+                    "vocab.txt", WordPieceOptions())
+                    .value()),
+        bert_(Parse<BertConfig>(
+                  "transformer { width: 8 layers: 2 attention { heads: 2 } "
+                  "position_embedding { longest: 32 } initialization { "
+                  "standard_deviation: 0.5 } }"),
+              BuiltInScorers(), pieces_.size(), store_.Root()) {
+    store_.Finalize(1);
+  }
+
+  std::vector<float> Embed(const std::vector<std::string>& texts,
+                           int threads = 1, int64_t longest = 32) {
+    SentenceEmbedder embedder(bert_, store_, pieces_, longest, threads);
+    std::vector<float> vectors(texts.size() * 8);
+    embedder.Embed(texts, absl::MakeSpan(vectors));
+    return vectors;
+  }
+
+  const WordPiece pieces_;
+  ParameterStore<float> store_;
+  const Bert<float> bert_;
+};
+
+TEST_F(SentenceEmbedderTest, IsTheNormalizedMean) {
+  Tape<float> tape;
+  Forward<float> inference(tape, store_, nullptr);
+  inference.BeginStep();
+  const int32_t ids[] = {2, 4, 5, 3};
+  const Var<float> hidden = bert_(inference, {.size = 1, .ids = ids});
+  std::vector<double> mean(8);
+  double squares = 0;
+  for (int i = 0; i < 8; ++i) {
+    for (int t = 0; t < 4; ++t) mean[i] += hidden.data()[t * 8 + i] / 4;
+    squares += mean[i] * mean[i];
+  }
+  const std::vector<float> vector = Embed({"a B"});
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_NEAR(vector[i], mean[i] / std::sqrt(squares), 1e-6);
+  }
+}
+
+TEST_F(SentenceEmbedderTest, VectorsDependOnTheirTextAlone) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 150; ++i) {
+    std::string text;
+    for (int j = 0; j < (i * 7) % 29; ++j) {
+      text += (i + j) % 3 == 0 ? "a " : j % 2 == 0 ? "b" : " c";
+    }
+    texts.push_back(text);
+  }
+  const std::vector<float> all = Embed(texts);
+  EXPECT_EQ(all, Embed(texts, /*threads=*/3));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::vector<float> alone = Embed({texts[i]});
+    EXPECT_EQ(alone, std::vector<float>(&all[i * 8], &all[i * 8] + 8)) << i;
+  }
+}
+
+TEST_F(SentenceEmbedderTest, CutsAndTakesAnything) {
+  std::string words;
+  for (int i = 0; i < 10000; ++i) words += "a ";
+  std::string few;
+  for (int i = 0; i < 6; ++i) few += "a ";
+  EXPECT_EQ(Embed({words}, 1, 8), Embed({few}, 1, 32));
+  EXPECT_EQ(Embed({""}), Embed({"\xff\n"}));
+  EXPECT_TRUE(Embed({}).empty());
+  EXPECT_DEATH(Embed({"a"}, 1, 33), "texts of 33 ids of 32");
+}
+
+}  // namespace
+}  // namespace regard

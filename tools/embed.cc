@@ -1,0 +1,206 @@
+// Prints a vector for each sentence, or the similarity of each pair.
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "experiments/config/command_line.h"
+#include "experiments/pretrained/bert_folder.h"
+#include "experiments/run/file.h"
+#include "experiments/run/line_reader.h"
+#include "language/sentence_embedder.h"
+#include "nn/worker_pool.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kUsage[] =
+    "Computes vectors of sentences by a BERT.\n\n"
+    "  embed --model=DIR [--pairs] [--threads=N] [--save=DIR]\n\n"
+    "Reads sentences from standard input, one a line, and prints the vector "
+    "of\n"
+    "each as a line of numbers separated by spaces. With --pairs, a line "
+    "holds\n"
+    "two sentences separated by a tab, and their similarity is printed. The\n"
+    "folder is Hugging Face's: config.json, model.safetensors, vocab.txt.";
+constexpr size_t kMostLineBytes = size_t{16} << 20;
+// Lines that are read before the first of them is answered, unless the input
+// pauses.
+constexpr size_t kMostLines = 4096;
+
+struct Arguments {
+  std::string model;
+  std::string save;
+  bool pairs = false;
+  int threads = static_cast<int>(
+      std::max(1U, std::min(64U, std::thread::hardware_concurrency())));
+};
+
+absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
+  CommandLine line(kUsage);
+  line.Text("model", &arguments->model, "the folder of the model");
+  line.Switch("pairs", &arguments->pairs,
+              "prints similarities of pairs, from -1 to 1");
+  line.Number("threads", &arguments->threads, 1, 64,
+              "changes no bit of a vector");
+  line.Text("save", &arguments->save,
+            "writes the model to this folder first, as transformers reads it");
+  return line.Parse(argc, argv);
+}
+
+void AppendNumber(double number, std::string* text) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof(buffer),
+                                 static_cast<float>(number));
+  text->append(buffer, end.ptr);
+}
+
+// A block of lines and what is printed for them.
+class Block {
+ public:
+  Block(SentenceEmbedder& embedder, bool pairs)
+      : embedder_(embedder), pairs_(pairs) {}
+
+  bool empty() const { return texts_.empty(); }
+  bool full() const { return texts_.size() >= kMostLines; }
+
+  // False for a line that is no pair.
+  bool Add(std::string line) {
+    if (!pairs_) {
+      texts_.push_back(std::move(line));
+      return true;
+    }
+    const size_t tab = line.find('\t');
+    if (tab == std::string::npos ||
+        line.find('\t', tab + 1) != std::string::npos) {
+      return false;
+    }
+    texts_.push_back(line.substr(0, tab));
+    texts_.push_back(line.substr(tab + 1));
+    return true;
+  }
+
+  // False if the numbers cannot be written.
+  bool Print() {
+    const auto width = static_cast<size_t>(embedder_.width());
+    vectors_.resize(texts_.size() * width);
+    embedder_.Embed(texts_, absl::MakeSpan(vectors_));
+    const absl::Span<const float> all = vectors_;
+    std::string output;
+    for (size_t i = 0; i < texts_.size(); i += pairs_ ? 2 : 1) {
+      const auto vector = all.subspan(i * width, width);
+      if (pairs_) {
+        const auto other = all.subspan((i + 1) * width, width);
+        double product = 0;
+        for (size_t j = 0; j < width; ++j) {
+          product += double{vector[j]} * other[j];
+        }
+        AppendNumber(product, &output);
+      } else {
+        for (const float number : vector) {
+          if (&number != &vector[0]) output.push_back(' ');
+          AppendNumber(number, &output);
+        }
+      }
+      output.push_back('\n');
+    }
+    texts_.clear();
+    return std::fwrite(output.data(), 1, output.size(), stdout) ==
+               output.size() &&
+           std::fflush(stdout) == 0;
+  }
+
+ private:
+  SentenceEmbedder& embedder_;
+  const bool pairs_;
+  std::vector<std::string> texts_;
+  std::vector<float> vectors_;
+};
+
+int Complain(const absl::Status& status, int code) {
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return code;
+}
+
+int PrintAll(SentenceEmbedder& embedder, bool pairs) {
+  LineReader reader(STDIN_FILENO, kMostLineBytes);
+  Block block(embedder, pairs);
+  std::string line;
+  bool cut;
+  bool written = true;
+  for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (!block.Add(line)) {
+      // What was read before is answered.
+      if (!block.empty() && !block.Print()) break;
+      return Complain(absl::InvalidArgumentError(absl::StrCat(
+                          "error: line ", number,
+                          " is not two sentences separated by a tab")),
+                      2);
+    }
+    if (block.full() || !reader.Ready()) written = block.Print();
+  }
+  if (written && !block.empty()) written = block.Print();
+  if (!written) {
+    return Complain(absl::DataLossError("error: cannot write the numbers"), 1);
+  }
+  if (reader.error() == 0) return 0;
+  return Complain(absl::InvalidArgumentError(
+                      absl::StrCat("error: cannot read standard input: ",
+                                   std::strerror(reader.error()))),
+                  2);
+}
+
+int EmbedMain(int argc, char** argv) {
+  FlushDenormalsToZero();
+  Arguments arguments;
+  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
+      !status.ok()) {
+    if (!absl::IsCancelled(status)) return Complain(status, 2);
+    std::fputs(std::string(status.message()).c_str(), stdout);
+    return 0;
+  }
+  if (arguments.model.empty()) {
+    return Complain(absl::InvalidArgumentError(
+                        "error: --model=DIR must name the folder of a BERT"),
+                    2);
+  }
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  const absl::StatusOr<PretrainedBert> model =
+      ReadBertFolder(arguments.model, scorers);
+  if (!model.ok()) return Complain(model.status(), 2);
+  if (!arguments.save.empty()) {
+    FileOperations files;
+    const absl::Status saved =
+        WriteBertFolder(*model, ResolveUserPath(arguments.save), files);
+    if (!saved.ok()) {
+      return Complain(
+          absl::InvalidArgumentError(absl::StrCat("error: ", saved.message())),
+          2);
+    }
+  }
+  SentenceEmbedder embedder(*model->bert, *model->parameters, *model->pieces,
+                            model->longest, arguments.threads);
+  return PrintAll(embedder, arguments.pairs);
+}
+
+}  // namespace
+
+}  // namespace regard
+
+int main(int argc, char** argv) { return regard::EmbedMain(argc, argv); }

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Compares the vectors of //tools:embed with those of transformers, of a folder
+and of the same model written back by --save.
+
+    pip install transformers torch
+    tools/bazel build //tools:embed
+    tools/parity/check_embeddings.py MODEL_FOLDER TEXT_FILE
+
+Reads 500 evenly spaced lines. Exits 1 if any number differs by more than 1e-5.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+LINES = 500
+PROGRAM = "bazel-bin/tools/embed"
+
+
+def transformers_vectors(folder, lines, longest):
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModel.from_pretrained(folder)
+    model.eval()
+    vectors = []
+    for line in lines:
+        inputs = tokenizer(
+            line, truncation=True, max_length=longest, padding=False,
+            return_tensors="pt")
+        with torch.no_grad():
+            mean = model(**inputs).last_hidden_state[0].mean(0)
+        vectors.append(torch.nn.functional.normalize(mean, dim=0))
+    return torch.stack(vectors)
+
+
+def our_vectors(folder, lines, *flags):
+    output = subprocess.run(
+        [PROGRAM, f"--model={folder}", *flags], check=True,
+        input="\n".join(lines).encode() + b"\n", stdout=subprocess.PIPE).stdout
+    return torch.tensor(
+        [[float(x) for x in line.split()] for line in output.splitlines()])
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    read = pathlib.Path(sys.argv[2]).read_text("utf-8").split("\n")
+    lines = read[::max(1, len(read) // LINES)][:LINES]
+    lines += ["", "a " * 1000, "[MASK] \U0001f600 \u4e2d\u6587 e\u0301"]
+    longest = 512
+    sentence = folder / "sentence_bert_config.json"
+    if sentence.exists():
+        longest = json.loads(sentence.read_text())["max_seq_length"]
+    wanted = transformers_vectors(folder, lines, longest)
+    failed = False
+    with tempfile.TemporaryDirectory() as copy:
+        got = {
+            "vectors": our_vectors(folder, lines, f"--save={copy}"),
+            "vectors of the copy": our_vectors(copy, lines),
+            "the copy by transformers": transformers_vectors(
+                copy, lines, longest)}
+    for name, vectors in got.items():
+        difference = (vectors - wanted).abs().max().item()
+        failed |= not difference <= 1e-5
+        print(f"{name}: {len(lines)} lines, largest difference {difference}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
