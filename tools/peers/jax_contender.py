@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import jax_models
 import jax_search
+import jax_transformers
 import weights as weights_of
 import works
 
@@ -83,7 +84,9 @@ def _differentiate(work, loss, weights, data):
 
 
 def _search(work, weights, data):
-    search = jax.jit(jax_search.search(work, ARGUMENTS.form == "tuned"))
+    search = jax.jit(
+        jax_transformers.generate(work) if work.kind == works.GENERATION
+        else jax_search.search(work, ARGUMENTS.form == "tuned"))
 
     def run(count):
         for _ in range(count):
@@ -100,11 +103,11 @@ def main():
                weights_of.load(work, ARGUMENTS.weights).items()
                if name in weights_of.shapes(work)}
     data = tuple(jnp.asarray(array) for array in jax_models.data(work))
-    if work.kind == works.SEARCH:
+    if work.kind in works.SEARCHING:
         _search(work, weights, data)
         return
     loss = jax_models.loss(work, ARGUMENTS.form == "tuned")
-    if work.kind in (works.REGRESSION, works.TRANSLATION):
+    if work.kind in works.TRAINING:
         _train(work, loss, weights, data)
     else:
         _differentiate(work, loss, weights, data)

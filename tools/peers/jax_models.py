@@ -5,6 +5,7 @@ loss(work, tuned) gives a function of (weights, data); data(work) its data.
 
 import jax
 import jax.numpy as jnp
+import jax_transformers
 import numpy as np
 import step_data
 import works
@@ -20,6 +21,12 @@ def data(work):
             (1, (b, u, h)), (2, (b, t, h)), (3, (b, u, t))))
     if work.kind == works.MULTI_HEAD:
         return tuple(step_data.uniform(s, (b, t, h)) for s in (1, 2))
+    if work.kind == works.TRANSFORMER:
+        return tuple(ids.astype(np.int32) for ids in step_data.sentences(work))
+    if work.kind == works.LANGUAGE_MODEL:
+        return tuple(ids.astype(np.int32) for ids in step_data.blocks(work))
+    if work.kind == works.GENERATION:
+        return (step_data.text(b, work.target_vocabulary).astype(np.int32),)
     return tuple(np.ascontiguousarray(ids.T, np.int32)
                  for ids in step_data.sentences(work))
 
@@ -161,8 +168,7 @@ def _translation(work, tuned):
 
         _, readouts = jax.lax.scan(step, states, (embedded, gates))
         scores = logits(w, readouts)
-        true = jnp.take_along_axis(scores, target[..., None], -1)[..., 0]
-        return jnp.mean(jax.nn.logsumexp(scores, -1) - true)
+        return jax_transformers.cross_entropy(scores, target)
 
     return loss
 
@@ -175,4 +181,8 @@ def loss(work, tuned):
         return _additive
     if work.kind == works.MULTI_HEAD:
         return _multi_head(work)
+    if work.kind == works.TRANSFORMER:
+        return jax_transformers.translation(work)
+    if work.kind == works.LANGUAGE_MODEL:
+        return jax_transformers.language_model(work)
     return _translation(work, tuned)

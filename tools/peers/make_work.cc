@@ -17,6 +17,7 @@
 #include "autodiff/tape.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "tools/peers/language_models.h"
 #include "tools/peers/pair_models.h"
 #include "tools/peers/step_data.h"
 #include "tools/peers/training_work.h"
@@ -26,7 +27,7 @@ namespace regard {
 
 namespace {
 
-// Minibatches of translations, and the two operations, are cut in two.
+// Minibatches of sentences and texts, and the two operations, are cut in two.
 constexpr int kShards = 2;
 
 std::unique_ptr<Model<float>> MakeRegressionModel(const WorkOptions& options) {
@@ -103,7 +104,7 @@ std::unique_ptr<TimedWork> MakeWork(const WorkOptions& options) {
   if (options.kind == "regression") {
     return train(MakeRegressionModel(options), /*shards=*/1, /*update=*/true);
   }
-  if (options.kind == "translation") {
+  if (options.kind == "translation" || options.kind == "transformer") {
     return train(MakeTranslationModel(options), kShards, /*update=*/true);
   }
   if (options.kind == "additive") {
@@ -113,6 +114,10 @@ std::unique_ptr<TimedWork> MakeWork(const WorkOptions& options) {
     return train(MakeMultiHeadModel(options), kShards, /*update=*/false);
   }
   if (options.kind == "search") return MakeSearchWork(options);
+  if (options.kind == "language_model") {
+    return train(MakeTextModel(options), kShards, /*update=*/true);
+  }
+  if (options.kind == "generation") return MakeGenerationWork(options);
   if (options.kind == "overhead") {
     return std::make_unique<OverheadWork>(options.batch);
   }

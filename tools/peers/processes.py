@@ -31,7 +31,8 @@ def entries(work, compiled, one_thread):
     """All that contend for a work: each form, with 1 and with 2 threads."""
     one_form = {
         "torch": (works.ADDITIVE, works.OVERHEAD),
-        "jax": (works.ADDITIVE, works.MULTI_HEAD, works.REGRESSION)}
+        "jax": (works.ADDITIVE, works.MULTI_HEAD, works.REGRESSION,
+                works.TRANSFORMER, works.LANGUAGE_MODEL, works.GENERATION)}
     alone = one_thread or work.kind == works.OVERHEAD
     threads = (1,) if alone or work.kind == works.REGRESSION else (1, 2)
     found = [Entry("regard", "", count) for count in threads]

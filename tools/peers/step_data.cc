@@ -51,4 +51,13 @@ std::vector<EncodedPair> SentenceData(const WorkOptions& options) {
   return pairs;
 }
 
+std::vector<int32_t> TextData(int64_t count, int64_t vocabulary) {
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < count; ++i) {
+    ids.push_back(static_cast<int32_t>(SplitMix(1, i) %
+                                       static_cast<uint64_t>(vocabulary)));
+  }
+  return ids;
+}
+
 }  // namespace regard

@@ -16,6 +16,9 @@ std::vector<float> UniformData(uint64_t stream, int64_t count);
 // Sentences of full length as ids, each ending in <eos>.
 std::vector<EncodedPair> SentenceData(const WorkOptions& options);
 
+// `count` ids of a text, 0 <= id < vocabulary.
+std::vector<int32_t> TextData(int64_t count, int64_t vocabulary);
+
 }  // namespace regard
 
 #endif  // TOOLS_PEERS_STEP_DATA_H_

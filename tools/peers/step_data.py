@@ -1,6 +1,6 @@
 """The data of a work: the same numbers in every contender, from a formula.
 
-regard_data.cc has the same formula in C++.
+step_data.cc has the same formula in C++.
 """
 
 import numpy as np
@@ -43,6 +43,26 @@ def sentences(work):
     target_input = np.concatenate(
         [np.full((work.batch, 1), BEGIN, np.int64), target[:, :-1]], axis=1)
     return source, target_input, target
+
+
+def text(count, vocabulary):
+    """Ids of a text, 0 <= id < vocabulary."""
+    return (_split_mix(1, count) % np.uint64(vocabulary)).astype(np.int64)
+
+
+def blocks(work):
+    """(input, target), each [batch, time], of a text that is cut in blocks."""
+    ids = text(work.batch * work.target_time + 1, work.target_vocabulary)
+    shape = (work.batch, work.target_time)
+    return ids[:-1].reshape(shape), ids[1:].reshape(shape)
+
+
+def sinusoids(time, width):
+    """Positions [time, width]: sines in the even columns, cosines in the odd."""
+    angles = (np.arange(time)[:, None]
+              * 10000.0**(-np.arange(0, width, 2) / width))
+    return np.stack((np.sin(angles), np.cos(angles)), -1).reshape(
+        time, width).astype(np.float32)
 
 
 def curve(work):

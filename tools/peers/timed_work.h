@@ -17,7 +17,7 @@ class TimedWork {
 
   // Numbers that must agree among contenders, from the first weights: the
   // losses of steps 1 and 5, or a loss and the norm of its gradient, or the
-  // mean log probability of translations. May change the weights.
+  // mean log probability of what was found. May change the weights.
   virtual std::vector<double> Check() = 0;
 
   virtual void Step() = 0;

@@ -5,6 +5,7 @@ import math
 import contender
 import torch
 import torch_models
+import torch_transformers
 import torch_translator
 import weights as weights_of
 import works
@@ -24,9 +25,10 @@ def main():
     tuned = arguments.form.endswith("tuned")
     weights = weights_of.load(work, arguments.weights)
     model = (torch_models.make(work, weights, tuned)
+             or torch_transformers.make(work, weights, tuned)
              or torch_translator.make(work, weights, tuned))
 
-    if work.kind == works.SEARCH:
+    if work.kind in works.SEARCHING:
         search = model.search
         if compiled:
             model.step = torch.compile(model.step)
@@ -40,7 +42,7 @@ def main():
         return
 
     loss_of = torch.compile(model, dynamic=False) if compiled else model
-    updates = work.kind in (works.REGRESSION, works.TRANSLATION)
+    updates = work.kind in works.TRAINING
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3,
                                  fused=True if tuned else None)
     losses = []

@@ -12,12 +12,12 @@
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
-#include "autodiff/tape.h"
+#include "attention/transformer/transformer.pb.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "nn/worker_pool.h"
 #include "seq2seq/batch.h"
 #include "seq2seq/encoder_decoder.h"
+#include "seq2seq/search/search.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/seq2seq.pb.h"
@@ -25,6 +25,7 @@
 #include "seq2seq/translator.h"
 #include "seq2seq/vocabulary.h"
 #include "third_party/abseil_backport/check.h"
+#include "tools/peers/search_work.h"
 #include "tools/peers/step_data.h"
 
 namespace regard {
@@ -33,8 +34,23 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 
+// The Transformer of Dive into Deep Learning 0.17.
+EncoderDecoderConfig TransformerOf(const WorkOptions& options) {
+  EncoderDecoderConfig config;
+  TransformerConfig& transformer = *config.mutable_transformer();
+  transformer.set_width(static_cast<int>(options.hidden));
+  transformer.set_layers(static_cast<int>(options.layers));
+  transformer.mutable_attention()->set_heads(static_cast<int>(options.heads));
+  transformer.mutable_attention()->set_bias(false);
+  transformer.mutable_feed_forward()->set_hidden(
+      static_cast<int>(options.feed_forward));
+  transformer.set_norm_order(TransformerConfig::POST);
+  return config;
+}
+
 // The model of a work.
 EncoderDecoderConfig ModelOf(const WorkOptions& options) {
+  if (options.kind == "transformer") return TransformerOf(options);
   EncoderDecoderConfig config;
   config.mutable_attention()->mutable_additive();
   RecurrentEncoderConfig& encoder = *config.mutable_encoder();
@@ -78,9 +94,9 @@ std::vector<std::string> WordsOf(const std::vector<int32_t>& ids) {
   return words;
 }
 
-class SearchWork : public TimedWork {
+class TranslationSearch : public SearchedModel {
  public:
-  explicit SearchWork(const WorkOptions& options) : pool_(options.threads) {
+  explicit TranslationSearch(const WorkOptions& options) {
     model_ = MakeModel<float>(ModelOf(options), Scorers(),
                               {.source = options.source_vocabulary,
                                .target = options.target_vocabulary},
@@ -97,13 +113,8 @@ class SearchWork : public TimedWork {
          {Vocabulary::kPad, Vocabulary::kBegin, Vocabulary::kEnd}) {
       bias[static_cast<size_t>(id)] = -1e4F;
     }
-    for (int i = 0; i < options.threads; ++i) {
-      parts_.push_back(std::make_unique<Part>(parameters_));
-    }
-    const std::vector<EncodedPair> pairs = SentenceData(options);
-    for (size_t i = 0; i < pairs.size(); ++i) {
-      parts_[i * parts_.size() / pairs.size()]->sources.push_back(
-          pairs[i].source);
+    for (EncodedPair& pair : SentenceData(options)) {
+      sources_.push_back(std::move(pair.source));
     }
   }
 
@@ -111,45 +122,20 @@ class SearchWork : public TimedWork {
     return parameters_;
   }
 
-  void Step() override {
-    pool_.Run(static_cast<int64_t>(parts_.size()), [this](int64_t i) {
-      Part& part = *parts_[static_cast<size_t>(i)];
-      part.translations =
-          TranslateIds({{&model_, &part.forward}}, part.sources, search_,
-                       /*want_weights=*/true);
-    });
-  }
-
-  std::vector<double> Check() override {
-    Step();
-    double sum = 0;
-    size_t count = 0;
-    for (const auto& part : parts_) {
-      for (const auto& translations : part->translations) {
-        sum += translations.front().log_probability;
-      }
-      count += part->translations.size();
-    }
-    return {sum / static_cast<double>(count)};
+  std::vector<std::vector<Hypothesis>> Find(Forward<float>& forward,
+                                            size_t begin,
+                                            size_t end) const override {
+    return TranslateIds(
+        {{&model_, &forward}},
+        absl::MakeConstSpan(sources_).subspan(begin, end - begin), search_,
+        /*want_weights=*/true);
   }
 
  private:
-  // What one thread translates.
-  struct Part {
-    explicit Part(const ParameterStore<float>& parameters)
-        : forward(tape, parameters, /*gradients=*/nullptr) {}
-
-    Tape<float> tape;
-    Forward<float> forward;
-    std::vector<std::vector<int32_t>> sources;
-    std::vector<std::vector<Translation>> translations;
-  };
-
   SearchConfig search_;
-  WorkerPool pool_;
   ParameterStore<float> parameters_;
   EncoderDecoder<float> model_;
-  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<std::vector<int32_t>> sources_;
 };
 
 }  // namespace
@@ -167,7 +153,9 @@ std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options) {
 }
 
 std::unique_ptr<TimedWork> MakeSearchWork(const WorkOptions& options) {
-  return std::make_unique<SearchWork>(options);
+  return std::make_unique<SearchWork>(
+      std::make_unique<TranslationSearch>(options), options.batch,
+      options.threads);
 }
 
 }  // namespace regard

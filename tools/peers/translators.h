@@ -1,4 +1,5 @@
-// Bahdanau's translator of a work: one to train, one to translate with.
+// The translator of a work, Bahdanau's or a Transformer: one to train, one to
+// translate with.
 #ifndef TOOLS_PEERS_TRANSLATORS_H_
 #define TOOLS_PEERS_TRANSLATORS_H_
 

@@ -6,9 +6,49 @@ import works
 from safetensors.numpy import load_file
 
 
+def _stack(prefix, work, cross, bias):
+    """The parameters of a stack of Transformer layers."""
+    h, f = work.hidden, work.feed_forward
+    found = {}
+
+    def linear(name, outputs, inputs, bias):
+        found[f"{name}.weight"] = (outputs, inputs)
+        if bias:
+            found[f"{name}.bias"] = (outputs,)
+
+    def norm(name):
+        found[f"{name}.weight"] = (h,)
+        if bias:
+            found[f"{name}.bias"] = (h,)
+
+    for layer in range(work.layers):
+        of_layer = f"{prefix}layers.{layer}."
+        for attention in (("attention", "cross_attention") if cross
+                          else ("attention",)):
+            for part in ("query", "key", "value", "output"):
+                linear(f"{of_layer}{attention}.{part}", h, h, False)
+            norm(f"{of_layer}{attention}_norm")
+        linear(f"{of_layer}feed_forward.input", f, h, bias)
+        linear(f"{of_layer}feed_forward.output", h, f, bias)
+        norm(f"{of_layer}feed_forward_norm")
+    return found
+
+
 def shapes(work):
     """Names and shapes of the parameters, in PyTorch's layouts."""
     h = work.hidden
+    if work.kind == works.TRANSFORMER:
+        return {"encoder.embedding.weight": (work.source_vocabulary, h),
+                **_stack("encoder.", work, cross=False, bias=True),
+                "decoder.embedding.weight": (work.target_vocabulary, h),
+                **_stack("decoder.", work, cross=True, bias=True),
+                "decoder.output.weight": (work.target_vocabulary, h),
+                "decoder.output.bias": (work.target_vocabulary,)}
+    if work.kind in (works.LANGUAGE_MODEL, works.GENERATION):
+        return {"embedding.weight": (work.target_vocabulary, h),
+                "position_embedding.weight": (work.target_time, h),
+                **_stack("", work, cross=False, bias=False),
+                "norm.weight": (h,)}
     if work.kind == works.REGRESSION:
         return {"attention.w": (1, 1)}
     if work.kind == works.ADDITIVE:

@@ -26,6 +26,7 @@ absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv) {
       {"target_vocabulary", &options.target_vocabulary},
       {"beam", &options.beam},
       {"heads", &options.heads},
+      {"feed_forward", &options.feed_forward},
       {"threads", &threads}};
   for (int i = 1; i < argc; ++i) {
     absl::string_view argument = argv[i];

@@ -24,6 +24,7 @@ struct WorkOptions {
   bool bidirectional = false;
   int64_t beam = 0;
   int64_t heads = 0;
+  int64_t feed_forward = 0;
   int threads = 1;
 };
 

@@ -8,7 +8,14 @@ TRANSLATION = "translation"  # encoder, attention, decoder: a training step
 ADDITIVE = "additive"  # the additive score: forward and backward
 MULTI_HEAD = "multi_head"  # multi-head self-attention: forward and backward
 SEARCH = "search"  # translating a batch
+TRANSFORMER = "transformer"  # encoder and decoder: a training step
+LANGUAGE_MODEL = "language_model"  # decoder alone: a training step
+GENERATION = "generation"  # continuing texts, keys and values cached
 OVERHEAD = "overhead"  # a chain of operations on 8 numbers
+
+# Kinds that update weights, and kinds that search.
+TRAINING = (REGRESSION, TRANSLATION, TRANSFORMER, LANGUAGE_MODEL)
+SEARCHING = (SEARCH, GENERATION)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +37,7 @@ class Work:
     bidirectional: bool = False
     beam: int = 0
     heads: int = 0
+    feed_forward: int = 0
     # What is wanted: the least ratio to the best form of each peer, and to
     # PyTorch's idiomatic form where that has a target of its own.
     torch_target: float = 0
@@ -47,6 +55,7 @@ class Work:
         """10^9 floating-point operations of a step's matrix products.
 
         A product of the backward pass is counted twice, once for each operand.
+        What a causal mask hides is not counted.
         """
         b, t, u = self.batch, self.source_time, self.target_time
         e, h = self.embedding, self.hidden
@@ -58,6 +67,18 @@ class Work:
             return 6e-9 * b * h * ((t + u) * h + t * u)
         if self.kind == MULTI_HEAD:
             return 6e-9 * b * t * h * (4 * h + 2 * t)
+        passes = 2e-9 if self.kind in SEARCHING else 6e-9
+        if self.kind in (TRANSFORMER, LANGUAGE_MODEL, GENERATION):
+            # Products of a position: projections, keys seen, feed-forward.
+            position = 4 * h * h + 2 * h * self.feed_forward
+            decoder = position + h * (u + 1)
+            if self.kind == TRANSFORMER:
+                # Queries and outputs, and the keys of the source.
+                decoder += 2 * h * h + 2 * h * t
+            # The encoder's, and what the decoder projects of its outputs.
+            encoder = t * (position + 2 * h * t + 2 * h * h)
+            return passes * b * (self.layers * (encoder + u * decoder)
+                                 + u * h * self.target_vocabulary)
         context = 2 * h if self.bidirectional else h
         directions = 2 if self.bidirectional else 1
         encoder = sum(
@@ -71,7 +92,6 @@ class Work:
         per_step += h * h + t * h + t * context  # query, score, context
         per_step += readout * self.target_vocabulary
         decoder = b * beams * u * per_step + b * t * context * h
-        passes = 2e-9 if self.kind == SEARCH else 6e-9
         return passes * (encoder + bridge + decoder)
 
     def arguments(self):
@@ -89,6 +109,19 @@ def _bahdanau(name, batch, time, embedding, hidden, vocabulary, **more):
     return Work(name, more.pop("kind", TRANSLATION), batch=batch,
                 source_time=time, target_time=time, embedding=embedding,
                 hidden=hidden, source_vocabulary=vocabulary,
+                target_vocabulary=vocabulary, **more)
+
+
+def _gpt(name, batch, block, width, layers, heads, **more):
+    return Work(name, more.pop("kind", LANGUAGE_MODEL), batch=batch,
+                target_time=block, hidden=width, layers=layers, heads=heads,
+                feed_forward=4 * width, target_vocabulary=65, **more)
+
+
+def _transformer(name, time, width, layers, heads, vocabulary, **more):
+    return Work(name, TRANSFORMER, batch=64, source_time=time,
+                target_time=time, hidden=width, layers=layers, heads=heads,
+                feed_forward=2 * width, source_vocabulary=vocabulary,
                 target_vocabulary=vocabulary, **more)
 
 
@@ -114,6 +147,16 @@ WORKS = [
               torch_target=3, idiomatic_target=5),
     _bahdanau("beam_search_5", 64, 20, 256, 256, 8000, kind=SEARCH, beam=5,
               torch_target=3, idiomatic_target=5),
+    _transformer("transformer_small", 10, 32, 2, 4, 200, torch_target=3,
+                 jax_target=1.25),
+    _transformer("transformer_step", 20, 256, 3, 8, 8000, torch_target=1.1,
+                 jax_target=1.1),
+    _gpt("gpt_step", 12, 64, 128, 4, 4, torch_target=1.5),
+    _gpt("gpt_step_large", 8, 256, 384, 6, 6, torch_target=1.1,
+         jax_target=1.1),
+    _gpt("gpt_generate", 1, 256, 128, 4, 4, kind=GENERATION,
+         idiomatic_target=5),
+    _gpt("gpt_generate_16", 16, 256, 128, 4, 4, kind=GENERATION),
     Work("operation_overhead", OVERHEAD, batch=1000, peers=("torch",)),
 ]
 

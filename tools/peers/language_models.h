@@ -1,0 +1,22 @@
+// The language model of a work, nanoGPT's: one to train, one to generate with.
+#ifndef TOOLS_PEERS_LANGUAGE_MODELS_H_
+#define TOOLS_PEERS_LANGUAGE_MODELS_H_
+
+#include <memory>
+
+#include "nn/model.h"
+#include "tools/peers/timed_work.h"
+#include "tools/peers/work_options.h"
+
+namespace regard {
+
+// Its training examples are `batch` blocks of TextData() that do not overlap.
+std::unique_ptr<Model<float>> MakeTextModel(const WorkOptions& options);
+
+// A step continues each of `batch` ids of TextData() by a block of the
+// likeliest ids, with cached keys and values.
+std::unique_ptr<TimedWork> MakeGenerationWork(const WorkOptions& options);
+
+}  // namespace regard
+
+#endif  // TOOLS_PEERS_LANGUAGE_MODELS_H_

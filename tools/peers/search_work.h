@@ -1,0 +1,53 @@
+// Searching with a model, of which each thread takes a part of the sources.
+#ifndef TOOLS_PEERS_SEARCH_WORK_H_
+#define TOOLS_PEERS_SEARCH_WORK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "nn/worker_pool.h"
+#include "seq2seq/search/search.h"
+#include "tools/peers/timed_work.h"
+
+namespace regard {
+
+// A model and its sources.
+class SearchedModel {
+ public:
+  virtual ~SearchedModel() = default;
+
+  virtual const ParameterStore<float>& parameters() const = 0;
+
+  // The hypotheses of sources begin .. end - 1, best first.
+  virtual std::vector<std::vector<Hypothesis>> Find(Forward<float>& forward,
+                                                    size_t begin,
+                                                    size_t end) const = 0;
+};
+
+class SearchWork : public TimedWork {
+ public:
+  SearchWork(std::unique_ptr<SearchedModel> model, int64_t sources,
+             int threads);
+  ~SearchWork() override;
+
+  const ParameterStore<float>& parameters() const override {
+    return model_->parameters();
+  }
+  std::vector<double> Check() override;
+  void Step() override;
+
+ private:
+  struct Part;
+
+  const std::unique_ptr<SearchedModel> model_;
+  WorkerPool pool_;
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+}  // namespace regard
+
+#endif  // TOOLS_PEERS_SEARCH_WORK_H_

@@ -1,0 +1,234 @@
+"""Transformers in PyTorch: encoder and decoder, language model, generation.
+
+Attention is scaled_dot_product_attention. In the idiomatic form each projection
+is a layer, and cached keys are concatenated; in the tuned form projections of
+one input are one product, and the cache has its full length from the start.
+"""
+
+import math
+
+import step_data
+import torch
+import works
+from torch import nn
+from torch.nn import functional
+
+
+def _linear(weight, bias=None):
+    layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None)
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+        if bias is not None:
+            layer.bias.copy_(bias)
+    return layer
+
+
+def _embedding(weight):
+    return nn.Embedding.from_pretrained(weight.clone(), freeze=False)
+
+
+def _norm(weight, bias=None):
+    layer = nn.LayerNorm(weight.shape[0], bias=bias is not None)
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+        if bias is not None:
+            layer.bias.copy_(bias)
+    return layer
+
+
+def _made(make, weights, name):
+    return make(weights[f"{name}.weight"], weights.get(f"{name}.bias"))
+
+
+class Attention(nn.Module):
+    """Multi-head attention; `cross`: to a memory."""
+
+    def __init__(self, weights, name, heads, tuned, cross):
+        super().__init__()
+        self.heads = heads
+        parts = (("query", "key", "value"),)
+        if not tuned:
+            parts = (("query",), ("key",), ("value",))
+        elif cross:
+            parts = (("query",), ("key", "value"))
+        self.sizes = [len(group) for group in parts]
+        self.inputs = nn.ModuleList(
+            _linear(torch.cat([weights[f"{name}.{part}.weight"]
+                               for part in group])) for group in parts)
+        self.output = _made(_linear, weights, f"{name}.output")
+
+    def forward(self, x, memory=None, causal=False, cache=None):
+        """`cache` takes new keys and values; gives all, and a mask."""
+        found = []
+        for i, (layer, size) in enumerate(zip(self.inputs, self.sizes)):
+            read = x if memory is None or i == 0 else memory
+            found += layer(read).chunk(size, dim=-1)
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+                   for part in found)
+        mask = None
+        if cache is not None:
+            k, v, mask = cache(k, v)
+        context = functional.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, is_causal=causal)
+        return self.output(context.transpose(1, 2).flatten(2))
+
+
+class Layer(nn.Module):
+    """norm(x + f(x)) and ReLU or, with `pre`, x + f(norm(x)) and GELU."""
+
+    def __init__(self, weights, name, heads, tuned, pre):
+        super().__init__()
+        self.pre = pre
+        self.attention = Attention(weights, f"{name}.attention", heads, tuned,
+                                   cross=False)
+        self.attention_norm = _made(_norm, weights, f"{name}.attention_norm")
+        self.cross = None
+        if f"{name}.cross_attention.query.weight" in weights:
+            self.cross = Attention(weights, f"{name}.cross_attention", heads,
+                                   tuned, cross=True)
+            self.cross_norm = _made(_norm, weights,
+                                    f"{name}.cross_attention_norm")
+        self.hidden = _made(_linear, weights, f"{name}.feed_forward.input")
+        self.output = _made(_linear, weights, f"{name}.feed_forward.output")
+        self.output_norm = _made(_norm, weights, f"{name}.feed_forward_norm")
+
+    def _feed_forward(self, x):
+        activation = functional.gelu if self.pre else functional.relu
+        return self.output(activation(self.hidden(x)))
+
+    def forward(self, x, memory=None, causal=False, cache=None):
+        if self.pre:
+            x = x + self.attention(self.attention_norm(x), causal=causal,
+                                   cache=cache)
+            return x + self._feed_forward(self.output_norm(x))
+        x = self.attention_norm(x + self.attention(x, causal=causal))
+        if self.cross is not None:
+            x = self.cross_norm(x + self.cross(x, memory))
+        return self.output_norm(x + self._feed_forward(x))
+
+
+def _stack(weights, prefix, work, tuned, pre):
+    return nn.ModuleList(
+        Layer(weights, f"{prefix}layers.{i}", work.heads, tuned, pre)
+        for i in range(work.layers))
+
+
+class Translator(nn.Module):
+    """Encoder and decoder as published, with sinusoidal positions."""
+
+    def __init__(self, work, weights, tuned):
+        super().__init__()
+        self.scale = math.sqrt(work.hidden)
+        self.source_embedding = _embedding(weights["encoder.embedding.weight"])
+        self.target_embedding = _embedding(weights["decoder.embedding.weight"])
+        self.encoder = _stack(weights, "encoder.", work, tuned, pre=False)
+        self.decoder = _stack(weights, "decoder.", work, tuned, pre=False)
+        self.output = _made(_linear, weights, "decoder.output")
+        self.positions = torch.from_numpy(step_data.sinusoids(
+            max(work.source_time, work.target_time), work.hidden))
+        self.source, self.target_input, self.target = (
+            torch.from_numpy(ids) for ids in step_data.sentences(work))
+
+    def _embed(self, embedding, ids):
+        return embedding(ids) * self.scale + self.positions[:ids.shape[1]]
+
+    def forward(self):
+        memory = self._embed(self.source_embedding, self.source)
+        for layer in self.encoder:
+            memory = layer(memory)
+        x = self._embed(self.target_embedding, self.target_input)
+        for layer in self.decoder:
+            x = layer(x, memory, causal=True)
+        return functional.cross_entropy(self.output(x).flatten(0, 1),
+                                        self.target.flatten())
+
+
+class Cache:
+    """A layer's keys and values, [B, heads, T, width].
+
+    A step concatenates its own or, with a position, writes them there; a mask
+    then hides later ones.
+    """
+
+    def __init__(self, keys, values, position, mask):
+        self.keys, self.values = keys, values
+        self.position, self.mask = position, mask
+
+    def __call__(self, keys, values):
+        if self.position is None:
+            self.keys = torch.cat((self.keys, keys), dim=2)
+            self.values = torch.cat((self.values, values), dim=2)
+        else:
+            self.keys.index_copy_(2, self.position, keys)
+            self.values.index_copy_(2, self.position, values)
+        return self.keys, self.values, self.mask
+
+
+class LanguageModel(nn.Module):
+    """nanoGPT's: pre-norm, learned positions, a tied head, no biases."""
+
+    def __init__(self, work, weights, tuned):
+        super().__init__()
+        self.work, self.tuned = work, tuned
+        self.embedding = _embedding(weights["embedding.weight"])
+        self.position_embedding = _embedding(
+            weights["position_embedding.weight"])
+        self.layers = _stack(weights, "", work, tuned, pre=True)
+        self.norm = _made(_norm, weights, "norm")
+        self.input, self.target = (
+            torch.from_numpy(ids) for ids in step_data.blocks(work))
+        self.prompt = torch.from_numpy(
+            step_data.text(work.batch, work.target_vocabulary))
+        self.positions = torch.arange(work.target_time)
+
+    def _logits(self, ids, positions, causal, caches):
+        x = self.embedding(ids) + self.position_embedding(positions)
+        for layer, cache in zip(self.layers, caches):
+            x = layer(x, causal=causal, cache=cache)
+        return functional.linear(self.norm(x), self.embedding.weight)
+
+    def forward(self):
+        logits = self._logits(self.input, self.positions, True,
+                              [None] * len(self.layers))
+        return functional.cross_entropy(logits.flatten(0, 1),
+                                        self.target.flatten())
+
+    def step(self, ids, position, past):
+        """Reads an id -> log probability of the likeliest after it, its id.
+
+        `past` has the keys and values of each layer; they come back, too.
+        """
+        at = mask = None
+        if self.tuned:
+            at, mask = position, (self.positions <= position).unsqueeze(0)
+        caches = [Cache(*of_layer, at, mask) for of_layer in past]
+        logits = self._logits(ids.unsqueeze(1), position, False, caches)
+        best, ids = functional.log_softmax(logits[:, 0], dim=-1).max(-1)
+        return best, ids, [(cache.keys, cache.values) for cache in caches]
+
+    @torch.no_grad()
+    def search(self, beam):
+        """Log probability of each text of the likeliest ids, [B]."""
+        del beam  # one
+        total, ids = torch.zeros(self.work.batch), self.prompt
+        steps = self.work.target_time
+        shape = (self.work.batch, self.work.heads, steps if self.tuned else 0,
+                 self.work.hidden // self.work.heads)
+        past = [(torch.zeros(shape), torch.zeros(shape)) for _ in self.layers]
+        for time in range(steps):
+            best, ids, past = self.step(ids, self.positions[time:time + 1],
+                                        past)
+            total += best
+        return total
+
+
+def make(work, weights, tuned):
+    """The model of a work, or None where another module has it."""
+    kinds = {works.TRANSFORMER: Translator,
+             works.LANGUAGE_MODEL: LanguageModel,
+             works.GENERATION: LanguageModel}
+    if work.kind not in kinds:
+        return None
+    tensors = {name: torch.from_numpy(value)
+               for name, value in weights.items()}
+    return kinds[work.kind](work, tensors, tuned)
