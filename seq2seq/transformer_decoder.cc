@@ -42,6 +42,9 @@ DecoderState<T> TransformerDecoder<T>::Begin(Forward<T>& forward,
                         SlotOf(stack_.layers(), kMemoryKeys));
   if (!stack_.has_cross_attention()) return state;
   REGARD_CHECK(memory.values.has_value()) << "a memory without values";
+  REGARD_CHECK(memory.values.dim(1) <= longest_memory())
+      << "a memory of " << memory.values.dim(1)
+      << " positions; the attention knows " << longest_memory();
   for (int64_t i = 0; i < stack_.layers(); ++i) {
     const PreparedSource<T> prepared =
         stack_.PrepareMemory(forward, i, memory.values);
@@ -130,10 +133,12 @@ DecoderOutput<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
 
 template <typename T>
 int64_t TransformerDecoder<T>::longest_position() const {
-  const int64_t distance = stack_.LongestDistance();
-  return std::min(embedding_.longest_position(), distance == kAnyDistance
-                                                     ? Decoder<T>::kUnlimited
-                                                     : distance + 1);
+  return std::min(embedding_.longest_position(), stack_.longest_position());
+}
+
+template <typename T>
+int64_t TransformerDecoder<T>::longest_memory() const {
+  return stack_.longest_memory();
 }
 
 template class TransformerDecoder<float>;

@@ -65,6 +65,7 @@ class TransformerDecoder : public Decoder<T> {
                            DecoderState<T>* state) const override;
   const OutputHead<T>& head() const override { return *head_; }
   int64_t longest_position() const override;
+  int64_t longest_memory() const override;
   bool attends_to_memory() const override {
     return stack_.has_cross_attention();
   }

@@ -32,10 +32,7 @@ Memory<T> TransformerEncoder<T>::Encode(
 
 template <typename T>
 int64_t TransformerEncoder<T>::longest_position() const {
-  const int64_t distance = stack_.LongestDistance();
-  return std::min(embedding_.longest_position(), distance == kAnyDistance
-                                                     ? Encoder<T>::kUnlimited
-                                                     : distance + 1);
+  return std::min(embedding_.longest_position(), stack_.longest_position());
 }
 
 template class TransformerEncoder<float>;

@@ -57,18 +57,21 @@ std::vector<EncodedPair> TranslationModel::EncodePairs(
   return encoded;
 }
 
-int64_t TranslationModel::LongestDistance() const {
-  size_t longest = 1;
+TranslationModel::Lengths TranslationModel::LongestSentences() const {
+  Lengths longest;
   const auto measure = [&](absl::Span<const EncodedPair> pairs) {
     for (const EncodedPair& pair : pairs) {
-      longest = std::max({longest, pair.source.size(), pair.target.size()});
+      longest.source =
+          std::max(longest.source, static_cast<int64_t>(pair.source.size()));
+      longest.target =
+          std::max(longest.target, static_cast<int64_t>(pair.target.size()));
     }
   };
   measure(train_);
   for (const auto* split : {&data_.dev, &data_.test, &data_.test_apart}) {
     measure(EncodePairs(*split));
   }
-  return static_cast<int64_t>(longest) - 1;
+  return longest;
 }
 
 int64_t TranslationModel::CountWork(absl::Span<const int64_t> examples) const {

@@ -70,9 +70,13 @@ class TranslationModel : public Model<float> {
   void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 
-  // The largest |target position - source position| in the data of all splits,
-  // <eos> included.
-  int64_t LongestDistance() const;
+  // Ids of the longest source and of the longest target in all splits, <eos>
+  // included; 0 without data.
+  struct Lengths {
+    int64_t source = 0;
+    int64_t target = 0;
+  };
+  Lengths LongestSentences() const;
 
   const TranslationData& data() const { return data_; }
   const Translator& translator() const { return translator_; }

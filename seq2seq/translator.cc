@@ -138,16 +138,28 @@ std::vector<int32_t> Translator::EncodeTarget(
   return EncodeSentence(words, target_, num_steps_);
 }
 
+int64_t Translator::longest_source() const {
+  return std::min(model_.encoder->longest_position(),
+                  model_.decoder->longest_memory());
+}
+
+int64_t Translator::longest_target() const {
+  return model_.decoder->longest_position();
+}
+
 absl::Status Translator::CheckSource(
     absl::Span<const std::string> words) const {
-  return CheckLength("source", EncodeSource(words),
-                     model_.decoder->longest_memory());
+  return CheckLength("source", EncodeSource(words), longest_source());
 }
 
 absl::Status Translator::CheckTarget(
     absl::Span<const std::string> words) const {
-  return CheckLength("target", EncodeTarget(words),
-                     model_.decoder->longest_position());
+  return CheckLength("target", EncodeTarget(words), longest_target());
+}
+
+void Translator::CutTarget(std::vector<std::string>* words) const {
+  const auto most = static_cast<size_t>(longest_target() - 1);
+  if (words->size() > most) words->resize(most);
 }
 
 std::vector<std::vector<Translation>> Translator::Translate(

@@ -58,9 +58,15 @@ class Translator {
   std::vector<int32_t> EncodeSource(absl::Span<const std::string> words) const;
   std::vector<int32_t> EncodeTarget(absl::Span<const std::string> words) const;
 
+  // Ids, <eos> included, that a source or a target can have at most.
+  int64_t longest_source() const;
+  int64_t longest_target() const;
   // Errors if the model does not know sources, or targets, of this length.
   absl::Status CheckSource(absl::Span<const std::string> words) const;
   absl::Status CheckTarget(absl::Span<const std::string> words) const;
+  // Cuts `words` to the longest target that passes CheckTarget(): a translation
+  // that did not end may have one word more.
+  void CutTarget(std::vector<std::string>* words) const;
 
   // TranslateIds() of sentences that pass CheckSource(), with this model alone.
   std::vector<std::vector<Translation>> Translate(

@@ -432,34 +432,6 @@ TEST(TranslateTest, NoWordsAllowedMakeAnEmptyTranslation) {
   EXPECT_FALSE(found.finished);
 }
 
-// Longer than the distances that the score knows.
-TEST(TranslatorTest, ALongSourceIsAnError) {
-  ScorerRegistry scorers;
-  RegisterBuiltInScores(scorers);
-  VocabularyBuilder words;
-  words.Add({"a", "b"});
-  const Translator translator(
-      Parse<EncoderDecoderConfig>(
-          "encoder { embedding: 4 hidden: 6 } "
-          "decoder { embedding: 4 hidden: 6 } "
-          "attention { relative_dot { max_position: 5 } }"),
-      scorers, words.Build(), words.Build(), /*num_steps=*/0, /*seed=*/1);
-  const std::vector<std::string> four(4, "a"), five(5, "a");
-  ASSERT_TRUE(translator.CheckSource(four).ok());
-  ASSERT_TRUE(translator.CheckTarget(four).ok());
-  Tape<float> tape;
-  Forward<float> forward(tape, translator.parameters(), nullptr);
-  EXPECT_LE(translator.Translate(forward, {four}, Options(2), false)[0][0]
-                .num_choices(),
-            5);
-  EXPECT_EQ(translator.CheckSource(five).message(),
-            "a source of 6 tokens, <eos> included; the model knows sources of "
-            "at most 5");
-  EXPECT_FALSE(translator.CheckTarget(five).ok());
-  EXPECT_DEATH(translator.Translate(forward, {five}, Options(2), false),
-               "a memory of 6 positions; the attention knows 5");
-}
-
 TEST(TranslateTest, AWarmSearchAllocatesAsMuchForFewStepsAsForMany) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   TestModel model("embedding: 5 hidden: 6", "additive {}",

@@ -119,6 +119,7 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
     target = OwnTranslation(trained, source, arguments.beam);
     // A model that has not learned to end is shown as far as it makes sense.
     if (target.size() > kMostWords) target.resize(kMostWords);
+    translator.CutTarget(&target);
   } else {
     REGARD_RETURN_IF_ERROR(CheckLength("--target", target));
   }

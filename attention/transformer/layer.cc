@@ -121,10 +121,13 @@ Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
 
 template <typename T>
 int64_t TransformerLayer<T>::LongestDistance() const {
-  const int64_t self = attention_.LongestDistance();
-  return has_cross_attention()
-             ? std::min(self, cross_attention_->LongestDistance())
-             : self;
+  return attention_.LongestDistance();
+}
+
+template <typename T>
+int64_t TransformerLayer<T>::LongestCrossDistance() const {
+  return has_cross_attention() ? cross_attention_->LongestDistance()
+                               : kAnyDistance;
 }
 
 template class TransformerLayer<float>;

@@ -73,9 +73,10 @@ class TransformerLayer {
                     LayerWeights<T>* weights) const;
 
   bool has_cross_attention() const { return cross_attention_.has_value(); }
-  // The largest distance of positions in self-attention and, if any,
-  // cross-attention; kAnyDistance if there is no limit.
+  // The largest distances of positions that self-attention and cross-attention
+  // know; kAnyDistance if there is no limit, or no cross-attention.
   int64_t LongestDistance() const;
+  int64_t LongestCrossDistance() const;
 
  private:
   // The row of this layer.

@@ -11,6 +11,11 @@ namespace regard {
 
 namespace {
 
+// How many successive positions are no further apart than `distance`.
+int64_t PositionsWithin(int64_t distance) {
+  return distance == kAnyDistance ? kAnyDistance : distance + 1;
+}
+
 // A layer whose inner values are computed again in the backward pass.
 template <typename T>
 Var<T> RecomputeLayer(Forward<T>& forward, const TransformerLayer<T>& layer,
@@ -80,10 +85,21 @@ Var<T> TransformerStack<T>::operator()(
 }
 
 template <typename T>
-int64_t TransformerStack<T>::LongestDistance() const {
-  int64_t longest = kAnyDistance;
+int64_t TransformerStack<T>::longest_memory() const {
+  int64_t longest = kUnlimited;
   for (const auto& layer : layers_) {
-    longest = std::min(longest, layer->LongestDistance());
+    longest = std::min(longest, PositionsWithin(layer->LongestCrossDistance()));
+  }
+  return longest;
+}
+
+// Cross-attention of position t reaches back to the memory's first position, so
+// that its distances limit both.
+template <typename T>
+int64_t TransformerStack<T>::longest_position() const {
+  int64_t longest = longest_memory();
+  for (const auto& layer : layers_) {
+    longest = std::min(longest, PositionsWithin(layer->LongestDistance()));
   }
   return longest;
 }

@@ -4,6 +4,7 @@
 #define ATTENTION_TRANSFORMER_STACK_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -24,6 +25,8 @@ namespace regard {
 template <typename T>
 class TransformerStack {
  public:
+  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
   // `config` has passed ValidateTransformer() with `memory_width`.
   TransformerStack(const ScorerRegistry& scorers,
                    const TransformerConfig& config, int64_t memory_width,
@@ -47,8 +50,10 @@ class TransformerStack {
   bool has_cross_attention() const {
     return layers_.front()->has_cross_attention();
   }
-  // The least of all layers.
-  int64_t LongestDistance() const;
+  // How many positions of its own, and of a memory, the scores of all layers
+  // know; kUnlimited if there is no limit.
+  int64_t longest_position() const;
+  int64_t longest_memory() const;
 
  private:
   const bool recompute_;

@@ -115,8 +115,8 @@ TEST_F(BrokenConfigProgramTest, ScoresMustKnowTheDistancesOfTheData) {
           "model {\n  attention {\n"
           "    relative_dot { max_position: 8 }\n  }\n}"),
       StartsWith("a.textproto:5:5: error: model.attention.relative_dot: knows "
-                 "positions up to 7; the longest sentences of the data, <eos> "
-                 "included, have positions up to "));
+                 "positions up to 7; the longest source of the data, <eos> "
+                 "included, has positions up to "));
 }
 
 TEST_F(BrokenConfigProgramTest, SaysWhereToGetACorpus) {

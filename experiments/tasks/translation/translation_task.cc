@@ -173,24 +173,26 @@ std::string PathOfDecoder(const ModelConfig& model) {
           .path);
 }
 
-// A decoder's query t attends from position t of the target to all positions of
-// the source.
 void TranslationTask::ValidateData(ConfigProblems& problems) const {
   const EncoderDecoder<float>& model = model_.translator().model();
-  const int64_t needed = model_.LongestDistance() + 1;
+  const TranslationModel::Lengths longest = model_.LongestSentences();
   const ConfigProblems::Scope scope(problems, "model");
-  const auto check = [&](int64_t known, const std::string& path) {
+  const auto check = [&](int64_t known, int64_t needed, const char* side,
+                         const std::string& path) {
     if (needed <= known) return;
-    problems.Add(path,
-                 absl::StrCat("knows positions up to ", known - 1,
-                              "; the longest sentences of the data, <eos> "
-                              "included, have positions up to ",
-                              needed - 1));
+    problems.Add(path, absl::StrCat("knows positions up to ", known - 1,
+                                    "; the longest ", side,
+                                    " of the data, <eos> included, has "
+                                    "positions up to ",
+                                    needed - 1));
   };
-  check(model.encoder->longest_position(), config_.has_transformer_encoder()
-                                               ? "transformer_encoder"
-                                               : "transformer");
-  check(model.decoder->longest_position(), PathOfDecoder(config_));
+  check(model.encoder->longest_position(), longest.source, "source",
+        config_.has_transformer_encoder() ? "transformer_encoder"
+                                          : "transformer");
+  check(model.decoder->longest_memory(), longest.source, "source",
+        PathOfDecoder(config_));
+  check(model.decoder->longest_position(), longest.target, "target",
+        PathOfDecoder(config_));
 }
 
 std::vector<MetricInfo> TranslationTask::Metrics() {
@@ -311,8 +313,9 @@ std::vector<Explanation> TranslationTask::Explain() const {
   const std::vector<Translation> translations = Translate(forward, shown);
   for (size_t i = 0; i < shown.size(); ++i) {
     std::vector<std::string> words = translator.Words(translations[i]);
+    words.resize(std::min(words.size(), kMostExplainedWords));
+    translator.CutTarget(&words);
     if (words.empty()) continue;
-    if (words.size() > kMostExplainedWords) words.resize(kMostExplainedWords);
     // Gold links speak of the reference's words.
     const bool right = words == shown[i].target;
     explanations.push_back(ExplanationOf(

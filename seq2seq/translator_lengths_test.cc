@@ -1,0 +1,82 @@
+// Sentences that are longer than a model knows.
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "autodiff/tape.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "seq2seq/search/search.pb.h"
+#include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/translator.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+namespace {
+
+EncoderDecoderConfig ConfigOf(const char* text) {
+  EncoderDecoderConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config))
+      << text;
+  return config;
+}
+
+Translator TranslatorOfAB(const char* config) {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  VocabularyBuilder words;
+  words.Add({"a", "b"});
+  return Translator(ConfigOf(config), scorers, words.Build(), words.Build(),
+                    /*num_steps=*/0, /*seed=*/1);
+}
+
+// Longer than the positions that one of the model's parts knows.
+TEST(TranslatorTest, ALongSourceIsAnError) {
+  for (const char* config :
+       {"encoder { embedding: 4 hidden: 6 } "
+        "decoder { embedding: 4 hidden: 6 } "
+        "attention { relative_dot { max_position: 5 } }",
+        "transformer_encoder { width: 4 attention { heads: 2 } "
+        "position_embedding { kind: LEARNED longest: 5 } } "
+        "decoder { embedding: 4 hidden: 6 initial_state: ZERO } "
+        "attention { additive {} }",
+        "transformer { width: 4 attention { heads: 2 } } transformer_decoder { "
+        "cross_attention { attention { relative_dot { max_position: 5 } } } "
+        "}"}) {
+    SCOPED_TRACE(config);
+    const Translator translator = TranslatorOfAB(config);
+    const std::vector<std::string> four(4, "a"), five(5, "a");
+    ASSERT_TRUE(translator.CheckSource(four).ok());
+    Tape<float> tape;
+    Forward<float> forward(tape, translator.parameters(), nullptr);
+    EXPECT_LE(translator.Translate(forward, {four}, SearchConfig(), false)[0][0]
+                  .num_choices(),
+              10);
+    EXPECT_EQ(translator.CheckSource(five).message(),
+              "a source of 6 tokens, <eos> included; the model knows sources "
+              "of at most 5");
+    EXPECT_DEATH(translator.Translate(forward, {five}, SearchConfig(), false),
+                 "knows 5|of 5");
+  }
+}
+
+// Longer than the positions that the decoder knows.
+TEST(TranslatorTest, ALongTargetIsCut) {
+  const Translator translator = TranslatorOfAB(
+      "encoder { embedding: 4 hidden: 6 } decoder { embedding: 4 hidden: 6 } "
+      "attention { relative_dot { max_position: 5 } }");
+  std::vector<std::string> words(4, "a");
+  EXPECT_TRUE(translator.CheckTarget(words).ok());
+  translator.CutTarget(&words);
+  EXPECT_EQ(words.size(), 4u);
+  words.resize(5, "b");
+  EXPECT_FALSE(translator.CheckTarget(words).ok());
+  translator.CutTarget(&words);
+  EXPECT_EQ(words, std::vector<std::string>(4, "a"));
+}
+
+}  // namespace
+}  // namespace regard
