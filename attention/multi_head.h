@@ -39,8 +39,8 @@ struct MultiHeadWidths {
   int64_t value = 0;
 };
 
-// What heads attend to, once per source. Both grow along the axis of keys; see
-// KeyValueCache.
+// What heads attend to, once per source. Parts that were prepared one after
+// another, joined along the axis of keys, are the source prepared at once.
 template <typename T>
 struct PreparedSource {
   // [batch, key heads, keys, what the score prepares]; of a score that knows no

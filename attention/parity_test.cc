@@ -1,5 +1,7 @@
 // Values and gradients of multi-head attention, position encodings, windows and
 // relative positions agree with PyTorch's to 1e-5, in float.
+#include "nn/testing/parity.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -26,21 +28,6 @@
 namespace regard {
 namespace {
 
-template <typename Values>
-void ExpectParity(const Values& got, const Fixture::Array& expected,
-                  const std::string& what) {
-  ASSERT_EQ(got.size(), expected.values.size()) << what;
-  for (size_t i = 0; i < expected.values.size(); ++i) {
-    const double want = expected.values[i];
-    ASSERT_NEAR(got[i], want, 1e-5 * (1 + std::abs(want)))
-        << what << ", element " << i;
-  }
-}
-
-std::vector<float> Grad(Var<float> x) {
-  return {x.grad_data(), x.grad_data() + x.size()};
-}
-
 // Two heads of width 3 on the inputs of a fixture, masked as it is.
 class MultiHeadRun {
  public:
@@ -58,12 +45,7 @@ class MultiHeadRun {
         scorers, config, store.Root(),
         {Width("query"), Width("key"), Width("value")});
     store.Finalize(/*seed=*/0);
-    for (const ParameterInfo& info : store.parameters()) {
-      const Fixture::Array& value = fixture_["value." + info.name];
-      ASSERT_EQ(value.shape, info.shape) << info.name;
-      std::copy(value.values.begin(), value.values.end(),
-                store.value(*store.FindByName(info.name)).begin());
-    }
+    SetParameters(fixture_, &store);
     GradientSlab<float> gradients(store);
     Tape<float> tape;
     Forward<float> forward(tape, store, &gradients);
@@ -82,11 +64,7 @@ class MultiHeadRun {
     Expect("output", y.output);
     if (!causal) Expect("weights", y.weights);
     forward.Backward({}, {});
-    for (const ParameterInfo& info : store.parameters()) {
-      ExpectParity(
-          store.Segment(gradients.values(), *store.FindByName(info.name)),
-          fixture_["grad." + info.name], info.name);
-    }
+    ExpectParameterGradients(fixture_, store, gradients);
     ExpectParity(Grad(query), fixture_["grad.query"], "grad.query");
     ExpectParity(Grad(key), fixture_["grad.key"], "grad.key");
     ExpectParity(Grad(value), fixture_["grad.value"], "grad.value");

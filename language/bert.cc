@@ -105,9 +105,7 @@ Var<T> Bert<T>::Pool(Forward<T>& forward, Var<T> hidden) const {
 
 template <typename T>
 int64_t Bert<T>::longest_position() const {
-  const int64_t distance = stack_.LongestDistance();
-  const int64_t known = positions_.longest_position();
-  return distance == kAnyDistance ? known : std::min(known, distance + 1);
+  return std::min(positions_.longest_position(), stack_.longest_position());
 }
 
 template <typename T>

@@ -9,8 +9,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "attention/key_value_cache.h"
 #include "attention/multi_head.h"
+#include "attention/testing/joined_source.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "attention/transformer/transformer.pb.h"
@@ -24,20 +24,10 @@
 #include "nn/linear.h"
 #include "nn/parameters.h"
 #include "nn/testing/fixture.h"
+#include "nn/testing/parity.h"
 
 namespace regard {
 namespace {
-
-template <typename Values>
-void ExpectParity(const Values& got, const Fixture::Array& expected,
-                  const std::string& what) {
-  ASSERT_EQ(got.size(), expected.values.size()) << what;
-  for (size_t i = 0; i < expected.values.size(); ++i) {
-    const double want = expected.values[i];
-    ASSERT_NEAR(got[i], want, 1e-5 * (1 + std::abs(want)))
-        << what << ", element " << i;
-  }
-}
 
 // A fixture, a model with the values in it, and a step.
 class ParityRun {
@@ -52,12 +42,7 @@ class ParityRun {
   // All parameters are registered.
   Forward<float>& Begin() {
     store_.Finalize(/*seed=*/0);
-    for (const ParameterInfo& info : store_.parameters()) {
-      const Fixture::Array& value = fixture_["value." + info.name];
-      EXPECT_EQ(value.shape, info.shape) << info.name;
-      std::copy(value.values.begin(), value.values.end(),
-                store_.value(*store_.FindByName(info.name)).begin());
-    }
+    SetParameters(fixture_, &store_);
     gradients_.emplace(store_);
     forward_.emplace(tape_, store_, &*gradients_);
     forward_->BeginStep();
@@ -76,17 +61,12 @@ class ParityRun {
   }
 
   void CheckParameterGradients() {
-    for (const ParameterInfo& info : store_.parameters()) {
-      ExpectParity(
-          store_.Segment(gradients_->values(), *store_.FindByName(info.name)),
-          fixture_["grad." + info.name], info.name);
-    }
+    ExpectParameterGradients(fixture_, store_, *gradients_);
   }
 
   void CheckGradient(Var<float> x, const std::string& name) {
     ASSERT_NE(x.grad_data(), nullptr) << name;
-    const std::vector<float> gradient(x.grad_data(), x.grad_data() + x.size());
-    ExpectParity(gradient, fixture_["grad." + name], "grad." + name);
+    ExpectParity(Grad(x), fixture_["grad." + name], "grad." + name);
   }
 
  private:
@@ -198,10 +178,9 @@ void CheckDecoderLayer(const std::string& name) {
   inputs.memory = layer.PrepareMemory(
       inference, tape.Constant(memory.shape(), memory.span()));
   inputs.want_weight_gradients = false;
-  KeyValueCache<float> cache;
+  PreparedSource<float> source;
   const auto grow = [&](int64_t, const PreparedSource<float>& part) {
-    cache.Append(part);
-    return cache.View(tape);
+    return source = Joined(source, part);
   };
   const absl::FunctionRef<PreparedSource<float>(int64_t,
                                                 const PreparedSource<float>&)>

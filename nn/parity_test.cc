@@ -1,4 +1,6 @@
 // Values and gradients agree with PyTorch's to 1e-5, in float.
+#include "nn/testing/parity.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -31,21 +33,6 @@
 
 namespace regard {
 namespace {
-
-template <typename Values>
-void ExpectParity(const Values& got, const Fixture::Array& expected,
-                  const std::string& what) {
-  ASSERT_EQ(got.size(), expected.values.size()) << what;
-  for (size_t i = 0; i < got.size(); ++i) {
-    const double want = expected.values[i];
-    ASSERT_NEAR(got[i], want, 1e-5 * (1 + std::abs(want)))
-        << what << ", element " << i;
-  }
-}
-
-absl::Span<const float> Grad(Var<float> x) {
-  return absl::MakeConstSpan(x.grad_data(), static_cast<size_t>(x.size()));
-}
 
 // A layer under test, its parameters' names being PyTorch's after `translate`.
 class ParityRun {

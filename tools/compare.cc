@@ -19,28 +19,19 @@ constexpr char kUsage[] =
     "A RUN is a run folder, or the folder that an experiment leaves under\n"
     "bazel-bin.";
 
-int Complain(const absl::Status& status) {
-  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return 2;
-}
-
 int Compare(int argc, char** argv) {
   std::vector<std::string> folders;
   CommandLine line(kUsage);
   line.Positional(&folders, "RUN");
   const absl::Status parsed = line.Parse(argc, argv);
-  if (absl::IsCancelled(parsed)) {
-    std::fputs(std::string(parsed.message()).c_str(), stdout);
-    return 0;
-  }
-  if (!parsed.ok()) return Complain(parsed);
+  if (!parsed.ok()) return ExitCode(parsed);
   if (folders.size() != 2) {
-    return Complain(absl::InvalidArgumentError("error: want two runs; --help"));
+    return ExitCode(absl::InvalidArgumentError("error: want two runs; --help"));
   }
   std::vector<StoredRun> runs;
   for (const std::string& folder : folders) {
     absl::StatusOr<StoredRun> run = ReadStoredRun(ResolveUserPath(folder));
-    if (!run.ok()) return Complain(run.status());
+    if (!run.ok()) return ExitCode(run.status());
     runs.push_back(*run);
   }
   std::fputs(RunComparisonText(runs[0], runs[1]).c_str(), stdout);

@@ -170,11 +170,6 @@ absl::Status ContinueAll(const std::vector<std::string>& prompts,
   return absl::OkStatus();
 }
 
-int Complain(const absl::Status& status, int code) {
-  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return code;
-}
-
 }  // namespace
 
 int GenerateMain(int argc, char** argv, const Plugins& plugins) {
@@ -182,13 +177,11 @@ int GenerateMain(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   if (const absl::Status status = ParseArguments(argc, argv, &arguments);
       !status.ok()) {
-    if (!absl::IsCancelled(status)) return Complain(status, 2);
-    std::fputs(std::string(status.message()).c_str(), stdout);
-    return 0;
+    return ExitCode(status);
   }
   const absl::StatusOr<TrainedLanguageModel> trained =
       LoadLanguageModel(arguments.run, plugins);
-  if (!trained.ok()) return Complain(trained.status(), 2);
+  if (!trained.ok()) return ExitCode(trained.status());
   for (const std::string& note : trained->notes) {
     std::fprintf(stderr, "%s\n", note.c_str());
   }
@@ -199,7 +192,7 @@ int GenerateMain(int argc, char** argv, const Plugins& plugins) {
       arguments.prompts.empty()
           ? ContinueInput(model, session, &written)
           : ContinueAll(arguments.prompts, model, session, &written);
-  if (!status.ok()) return Complain(status, 2);
+  if (!status.ok()) return ExitCode(status);
   if (written && std::fflush(stdout) == 0) return 0;
   std::fputs("error: cannot write the texts\n", stderr);
   return 1;

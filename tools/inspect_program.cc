@@ -129,11 +129,6 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
                  GoldAlignment(trained, source, target, plugins));
 }
 
-int Complain(const absl::Status& status, int code) {
-  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return code;
-}
-
 }  // namespace
 
 int InspectMain(int argc, char** argv, const Plugins& plugins) {
@@ -141,16 +136,14 @@ int InspectMain(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   if (const absl::Status status = ParseArguments(argc, argv, &arguments);
       !status.ok()) {
-    if (!absl::IsCancelled(status)) return Complain(status, 2);
-    std::fputs(std::string(status.message()).c_str(), stdout);
-    return 0;
+    return ExitCode(status);
   }
   absl::StatusOr<TrainedTranslator> trained =
       LoadTranslator(arguments.run, plugins);
-  if (!trained.ok()) return Complain(trained.status(), 2);
+  if (!trained.ok()) return ExitCode(trained.status());
   const absl::StatusOr<Inspection> inspection =
       Look(arguments, *trained, plugins);
-  if (!inspection.ok()) return Complain(inspection.status(), 2);
+  if (!inspection.ok()) return ExitCode(inspection.status());
 
   AlignmentTextStyle style;
   style.unicode = TerminalTakesUnicode();
@@ -168,7 +161,7 @@ int InspectMain(int argc, char** argv, const Plugins& plugins) {
   const absl::Status written = WriteFileAtomically(
       out, InspectionHtml(*inspection, trained->config.name()));
   if (!written.ok()) {
-    return Complain(absl::Status(written.code(),
+    return ExitCode(absl::Status(written.code(),
                                  absl::StrCat("error: ", written.message())),
                     1);
   }

@@ -64,14 +64,8 @@ absl::Status Plan(const Arguments& arguments, const Plugins& plugins) {
 int PlanMain(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   absl::Status status = ParseArguments(argc, argv, &arguments);
-  if (absl::IsCancelled(status)) {
-    std::fputs(std::string(status.message()).c_str(), stdout);
-    return 0;
-  }
   if (status.ok()) status = Plan(arguments, plugins);
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return 2;
+  return ExitCode(status);
 }
 
 }  // namespace regard

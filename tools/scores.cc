@@ -21,12 +21,7 @@ int main(int argc, char** argv) {
   command_line.Number("key", &key, 1, kMaxWidth, "width of the key");
   command_line.Number("heads", &heads, 1, kMaxWidth, "number of heads");
   const absl::Status status = command_line.Parse(argc, argv);
-  if (!status.ok()) {
-    const bool help = absl::IsCancelled(status);
-    std::fprintf(help ? stdout : stderr, "%s\n",
-                 std::string(status.message()).c_str());
-    return help ? 0 : 2;
-  }
+  if (!status.ok()) return regard::ExitCode(status);
   regard::ScorerRegistry scorers;
   regard::RegisterBuiltInScores(scorers);
   std::fputs(

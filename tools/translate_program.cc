@@ -303,11 +303,6 @@ absl::Status TranslateInput(Session& session, bool* written) {
       "error: cannot read standard input: ", std::strerror(reader.error())));
 }
 
-int Complain(const absl::Status& status, int code) {
-  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return code;
-}
-
 }  // namespace
 
 int TranslateMain(int argc, char** argv, const Plugins& plugins) {
@@ -315,20 +310,18 @@ int TranslateMain(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   if (const absl::Status status = ParseArguments(argc, argv, &arguments);
       !status.ok()) {
-    if (!absl::IsCancelled(status)) return Complain(status, 2);
-    std::fputs(std::string(status.message()).c_str(), stdout);
-    return 0;
+    return ExitCode(status);
   }
   const absl::StatusOr<TrainedTranslator> trained =
       LoadTranslator(arguments.run, plugins);
-  if (!trained.ok()) return Complain(trained.status(), 2);
+  if (!trained.ok()) return ExitCode(trained.status());
   for (const std::string& note : trained->notes) {
     std::fprintf(stderr, "%s\n", note.c_str());
   }
   SearchConfig search = trained->config.search();
   if (const absl::Status status = ApplySearchFlags(arguments, &search);
       !status.ok()) {
-    return Complain(status, 2);
+    return ExitCode(status);
   }
   Session session(*trained, arguments, search);
   bool written = true;
@@ -341,7 +334,7 @@ int TranslateMain(int argc, char** argv, const Plugins& plugins) {
     }
     written = session.Flush();
   }
-  if (!status.ok()) return Complain(status, 2);
+  if (!status.ok()) return ExitCode(status);
   if (written) return 0;
   std::fputs("error: cannot write the translations\n", stderr);
   return 1;

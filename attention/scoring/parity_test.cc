@@ -1,5 +1,7 @@
 // Weights, contexts and gradients agree with PyTorch's to 1e-5, in float, under
 // masks.
+#include "nn/testing/parity.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -21,20 +23,6 @@
 namespace regard {
 namespace {
 
-void ExpectParity(absl::Span<const float> got, const Fixture::Array& expected,
-                  const std::string& what) {
-  ASSERT_EQ(got.size(), expected.values.size()) << what;
-  for (size_t i = 0; i < got.size(); ++i) {
-    const double want = expected.values[i];
-    ASSERT_NEAR(got[i], want, 1e-5 * (1 + std::abs(want)))
-        << what << ", element " << i;
-  }
-}
-
-absl::Span<const float> Grad(Var<float> x) {
-  return absl::MakeConstSpan(x.grad_data(), static_cast<size_t>(x.size()));
-}
-
 // The attention of `config` on the inputs of the fixture.
 void CheckParity(const std::string& fixture_name, const std::string& config) {
   const Fixture fixture(fixture_name, "attention/testdata");
@@ -49,12 +37,7 @@ void CheckParity(const std::string& fixture_name, const std::string& config) {
                                   .query = fixture["queries"].shape[-1],
                                   .key = fixture["keys"].shape[-1]});
   store.Finalize(/*seed=*/1);
-  for (const ParameterInfo& info : store.parameters()) {
-    const Fixture::Array& value = fixture["value." + info.name];
-    ASSERT_EQ(value.shape, info.shape) << info.name;
-    std::copy(value.values.begin(), value.values.end(),
-              store.value(*store.FindByName(info.name)).begin());
-  }
+  SetParameters(fixture, &store);
 
   Tape<float> tape;
   GradientSlab<float> gradients(store);
@@ -83,11 +66,7 @@ void CheckParity(const std::string& fixture_name, const std::string& config) {
   ExpectParity(Grad(inputs.score.queries), fixture["grad.queries"], "queries");
   ExpectParity(Grad(keys), fixture["grad.keys"], "keys");
   ExpectParity(Grad(inputs.values), fixture["grad.values"], "values");
-  for (const ParameterInfo& info : store.parameters()) {
-    ExpectParity(
-        store.Segment(gradients.values(), *store.FindByName(info.name)),
-        fixture["grad." + info.name], info.name);
-  }
+  ExpectParameterGradients(fixture, store, gradients);
 }
 
 TEST(ParityTest, Additive) { CheckParity("additive", "additive { width: 4 }"); }

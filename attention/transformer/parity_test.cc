@@ -1,6 +1,8 @@
 // Values and gradients of layers agree with those of PyTorch's
 // TransformerEncoderLayer and TransformerDecoderLayer, and of a block of GPT-2
 // of the transformers library, to 1e-5, in float.
+#include "nn/testing/parity.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -19,21 +21,6 @@
 namespace regard {
 namespace {
 
-template <typename Values>
-void ExpectParity(const Values& got, const Fixture::Array& expected,
-                  const std::string& what) {
-  ASSERT_EQ(got.size(), expected.values.size()) << what;
-  for (size_t i = 0; i < expected.values.size(); ++i) {
-    const double want = expected.values[i];
-    ASSERT_NEAR(got[i], want, 1e-5 * (1 + std::abs(want)))
-        << what << ", element " << i;
-  }
-}
-
-std::vector<float> Grad(Var<float> x) {
-  return {x.grad_data(), x.grad_data() + x.size()};
-}
-
 // One layer of width 6, two heads and five hidden units; a decoder if the
 // fixture has a memory.
 void CheckLayer(const std::string& name, const std::string& fields, bool causal,
@@ -47,12 +34,7 @@ void CheckLayer(const std::string& name, const std::string& fields, bool causal,
                                       /*memory_width=*/decoder ? 6 : 0,
                                       store.Root());
   store.Finalize(/*seed=*/0);
-  for (const ParameterInfo& info : store.parameters()) {
-    const Fixture::Array& value = fixture["value." + info.name];
-    ASSERT_EQ(value.shape, info.shape) << info.name;
-    std::copy(value.values.begin(), value.values.end(),
-              store.value(*store.FindByName(info.name)).begin());
-  }
+  SetParameters(fixture, &store);
   GradientSlab<float> gradients(store);
   Tape<float> tape;
   Forward<float> forward(tape, store, &gradients);
@@ -79,11 +61,7 @@ void CheckLayer(const std::string& name, const std::string& fields, bool causal,
   const std::vector<float> weights = fixture.Floats("y.weights");
   y.grad_ref().AddEach([&](int64_t i) { return weights[i]; });
   forward.Backward({}, {});
-  for (const ParameterInfo& info : store.parameters()) {
-    ExpectParity(
-        store.Segment(gradients.values(), *store.FindByName(info.name)),
-        fixture["grad." + info.name], info.name);
-  }
+  ExpectParameterGradients(fixture, store, gradients);
   ExpectParity(Grad(x), fixture["grad.x"], "grad.x");
   if (decoder) {
     ExpectParity(Grad(memory), fixture["grad.memory"], "grad.memory");

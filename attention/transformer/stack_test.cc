@@ -10,8 +10,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "attention/key_value_cache.h"
 #include "attention/multi_head.h"
+#include "attention/testing/joined_source.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "attention/transformer/transformer.pb.h"
@@ -197,7 +197,7 @@ TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
   }
 }
 
-// Causal self-attention, a position at a time with a cache in each layer,
+// Causal self-attention, a position at a time over the keys of each layer,
 // against all positions at once. The kernels are the same where no weights are
 // asked for.
 TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
@@ -215,11 +215,10 @@ TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
     const Var<float> x = stack.run().Input({2, 7, 16});
     const Var<float> whole =
         stack.stack()(forward, x, {.mask = {.causal = true}}, {}, {});
-    std::vector<KeyValueCache<float>> caches(2);
+    std::vector<PreparedSource<float>> sources(2);
     const auto grow = [&](int64_t layer, const PreparedSource<float>& part) {
-      auto& cache = caches[static_cast<size_t>(layer)];
-      cache.Append(part);
-      return cache.View(forward.tape());
+      auto& source = sources[static_cast<size_t>(layer)];
+      return source = Joined(source, part);
     };
     const absl::FunctionRef<PreparedSource<float>(int64_t,
                                                   const PreparedSource<float>&)>

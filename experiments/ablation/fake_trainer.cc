@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "experiments/ablation/fake_experiment.pb.h"
+#include "experiments/config/command_line.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/config/resolved.h"
@@ -111,27 +112,22 @@ absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
   return WriteStatus(arguments.run, status);
 }
 
-int Complain(const absl::Status& status, int code) {
-  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return code;
-}
-
 int Train(int argc, char** argv) {
   Arguments arguments;
   if (!Parse(argc, argv, &arguments)) return 2;
   FakeExperiment config;
   const absl::StatusOr<ConfigOrigins> origins =
       ReadConfig({arguments.config, {}}, arguments.overrides, &config);
-  if (!origins.ok()) return Complain(origins.status(), 2);
+  if (!origins.ok()) return ExitCode(origins.status());
   ConfigProblems problems;
   problems.RequireInRange("model.additive.width",
                           config.model().additive().width(), 1, 100);
   const absl::Status valid = LocateProblems(problems, *origins);
-  if (!valid.ok()) return Complain(valid, 2);
+  if (!valid.ok()) return ExitCode(valid);
   if (arguments.check) return 0;
   const absl::Status trained =
       WriteRun(arguments, config, ResolvedConfig(config, *origins));
-  if (!trained.ok()) return Complain(trained, 1);
+  if (!trained.ok()) return ExitCode(trained, 1);
   std::printf("trained, in %s\n", arguments.run.c_str());
   return 0;
 }

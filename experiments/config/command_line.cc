@@ -1,6 +1,7 @@
 #include "experiments/config/command_line.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 #include <string>
 #include <vector>
@@ -160,6 +161,15 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
         Set(*flag, has_value ? argument.substr(equals + 1) : argv[++i]));
   }
   return absl::OkStatus();
+}
+
+int ExitCode(const absl::Status& status, int code) {
+  if (status.ok()) return 0;
+  const bool help = absl::IsCancelled(status);
+  std::fputs(
+      absl::StrCat(absl::StripSuffix(status.message(), "\n"), "\n").c_str(),
+      help ? stdout : stderr);
+  return help ? 0 : code;
 }
 
 }  // namespace regard

@@ -56,6 +56,11 @@ class CommandLine {
   std::string positional_name_;
 };
 
+// What main() returns when `status` ends the program: with an error, `code`
+// after printing it to standard error; with help, 0 after printing that to
+// standard output; otherwise 0.
+int ExitCode(const absl::Status& status, int code = 2);
+
 }  // namespace regard
 
 #endif  // EXPERIMENTS_CONFIG_COMMAND_LINE_H_

@@ -5,11 +5,9 @@
 #define EXPERIMENTS_RUN_METRIC_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "nn/model.h"
 
 namespace regard {
 
@@ -23,30 +21,6 @@ struct MetricInfo {
   // Whether its curve is drawn on a logarithmic axis.
   bool logarithmic = false;
 };
-
-// A metric together with how it is computed from what an evaluation found.
-template <typename Results>
-struct Metric {
-  MetricInfo info;
-  double (*compute)(const Results& results);
-};
-
-// The declarations of a list of metrics.
-template <typename Results>
-std::vector<MetricInfo> InfosOf(absl::Span<const Metric<Results>> metrics) {
-  std::vector<MetricInfo> infos;
-  for (const Metric<Results>& metric : metrics) infos.push_back(metric.info);
-  return infos;
-}
-
-// Appends every metric of `results`.
-template <typename Results>
-void Measure(absl::Span<const Metric<Results>> metrics, const Results& results,
-             std::vector<Measurement>* measurements) {
-  for (const Metric<Results>& metric : metrics) {
-    measurements->push_back({metric.info.name, metric.compute(results)});
-  }
-}
 
 // The metric that `name` ("test/bleu", or "bleu") is of; null if there is none.
 const MetricInfo* FindMetric(absl::Span<const MetricInfo> metrics,

@@ -31,26 +31,6 @@ TEST(MetricDescriptionTest, SaysMeaningUnitAndDirection) {
   EXPECT_EQ(MetricDescription(Metrics()[2]), "of the optimizer");
 }
 
-struct Counts {
-  int right;
-  int all;
-};
-
-TEST(MeasureTest, ComputesEveryMetricOfTheList) {
-  const std::vector<Metric<Counts>> metrics = {
-      {{"accuracy", "", "share", Better::kHigher},
-       [](const Counts& c) { return c.right / static_cast<double>(c.all); }},
-      {{"errors", "", "wrong", Better::kLower},
-       [](const Counts& c) { return static_cast<double>(c.all - c.right); }}};
-  std::vector<Measurement> measured;
-  Measure<Counts>(metrics, {3, 4}, &measured);
-  ASSERT_EQ(measured.size(), 2);
-  EXPECT_EQ(measured[0].name, "accuracy");
-  EXPECT_EQ(measured[0].value, 0.75);
-  EXPECT_EQ(measured[1].value, 1);
-  EXPECT_EQ(InfosOf<Counts>(metrics)[1].meaning, "wrong");
-}
-
 TEST(FormatMetricTest, ShowsFourDigitsAndWholeNumbersInFull) {
   EXPECT_EQ(FormatMetric(0.98712), "0.9871");
   EXPECT_EQ(FormatMetric(48210), "48210");

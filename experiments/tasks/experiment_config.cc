@@ -155,4 +155,15 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(const Experiment& config,
                {config, plugins.scorers});
 }
 
+void ValidateTask(Task& task, const Experiment& config,
+                  ConfigProblems& problems) {
+  task.ValidateData(problems);
+  if (task.model().couples_examples() && config.num_shards() > 1) {
+    problems.Add("num_shards",
+                 absl::StrCat("must be 1 for a loss that couples the examples "
+                              "of a batch, got ",
+                              config.num_shards()));
+  }
+}
+
 }  // namespace regard

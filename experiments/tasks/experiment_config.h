@@ -36,6 +36,11 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(const Experiment& config,
                                                 const Plugins& plugins);
 
+// Adds what in `config` does not fit its task now that the data was read, and
+// shards of batches whose loss couples their examples.
+void ValidateTask(Task& task, const Experiment& config,
+                  ConfigProblems& problems);
+
 }  // namespace regard
 
 #endif  // EXPERIMENTS_TASKS_EXPERIMENT_CONFIG_H_

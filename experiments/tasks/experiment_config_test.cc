@@ -1,18 +1,25 @@
 #include "experiments/tasks/experiment_config.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
 #include "experiments/config/config_file.h"
 #include "experiments/data/phrasebook.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/task.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -173,6 +180,53 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
       ProblemsOf(start + "metric: \"dev/mse\" higher_is_better: true } } }"),
       ElementsAre("optimizer.schedule.reduce_on_plateau.higher_is_better: of "
                   "dev/mse lower is better"));
+}
+
+// A loss like a contrastive one.
+class CoupledModel : public Model<float> {
+ public:
+  ParameterStore<float>& parameters() override { return parameters_; }
+  int64_t num_examples() const override { return 4; }
+  int64_t CountWork(absl::Span<const int64_t> examples) const override {
+    return static_cast<int64_t>(examples.size());
+  }
+  absl::Span<const LossTerm> loss_terms() const override { return {}; }
+  void Denominators(absl::Span<const int64_t>,
+                    absl::Span<double>) const override {}
+  void Loss(Forward<float>&, absl::Span<const int64_t>,
+            absl::Span<const double>, absl::Span<Var<float>>) const override {}
+  bool couples_examples() const override { return true; }
+  void Evaluate(Forward<float>&, Split,
+                std::vector<Measurement>*) const override {}
+
+ private:
+  ParameterStore<float> parameters_;
+};
+
+class CoupledTask : public Task {
+ public:
+  CoupledTask() : Task({}) {}
+  Model<float>& model() override { return model_; }
+  Showcase Show(Forward<float>&, bool) const override { return {}; }
+
+ private:
+  CoupledModel model_;
+};
+
+TEST(ValidateTaskTest, ALossThatCouplesExamplesNeedsOneShard) {
+  CoupledTask task;
+  Experiment config;
+  config.set_num_shards(1);
+  ConfigProblems none;
+  ValidateTask(task, config, none);
+  EXPECT_TRUE(none.ok());
+  config.set_num_shards(2);
+  ConfigProblems problems;
+  ValidateTask(task, config, problems);
+  ASSERT_EQ(problems.problems().size(), 1u);
+  EXPECT_EQ(problems.problems()[0].path, "num_shards");
+  EXPECT_EQ(problems.problems()[0].message,
+            "must be 1 for a loss that couples the examples of a batch, got 2");
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
   REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
                           BuildTask(loaded.config, plugins));
   ConfigProblems problems;
-  task->ValidateData(problems);
+  ValidateTask(*task, loaded.config, problems);
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   return task;
 }
@@ -296,11 +296,6 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
   return 0;
 }
 
-int Complain(const absl::Status& status, int code) {
-  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return code;
-}
-
 }  // namespace
 
 int TrainMain(int argc, char** argv, const Plugins& plugins,
@@ -308,17 +303,14 @@ int TrainMain(int argc, char** argv, const Plugins& plugins,
   Arguments arguments;
   if (const absl::Status status = ParseArguments(argc, argv, &arguments);
       !status.ok()) {
-    if (!absl::IsCancelled(status)) return Complain(status, 2);
-    std::fputs(std::string(status.message()).c_str(), stdout);
-    return 0;
+    return ExitCode(status);
   }
   if (arguments.check) {
-    const absl::Status status = Check(arguments, plugins, default_config);
-    return status.ok() ? 0 : Complain(status, 2);
+    return ExitCode(Check(arguments, plugins, default_config));
   }
   const absl::StatusOr<std::unique_ptr<TrainingRun>> run =
       Prepare(arguments, plugins, default_config);
-  if (!run.ok()) return Complain(run.status(), 2);
+  if (!run.ok()) return ExitCode(run.status());
   TrainingRun::Options options;
   const int shards = (*run)->loaded().config.num_shards();
   options.threads = arguments.threads;
@@ -333,7 +325,7 @@ int TrainMain(int argc, char** argv, const Plugins& plugins,
   options.profile = arguments.profile;
   options.stop_signal = CatchStopSignals();
   const absl::StatusOr<int> code = TrainAndReport(**run, options, plugins);
-  return code.ok() ? *code : Complain(code.status(), 1);
+  return code.ok() ? *code : ExitCode(code.status(), 1);
 }
 
 }  // namespace regard

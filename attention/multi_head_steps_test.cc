@@ -1,18 +1,17 @@
-#include "attention/key_value_cache.h"
-
+// Self-attention a position at a time, over keys that grow, against all
+// positions at once.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "attention/multi_head.h"
 #include "attention/multi_head.pb.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
+#include "attention/testing/joined_source.h"
 #include "autodiff/tape.h"
-#include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
@@ -20,8 +19,6 @@
 
 namespace regard {
 namespace {
-
-using ::testing::ElementsAre;
 
 constexpr int64_t kBatch = 2;
 constexpr int64_t kTime = 7;
@@ -46,8 +43,7 @@ Var<double> Part(Tape<double>& tape, int64_t begin, int64_t count) {
   return part;
 }
 
-// Self-attention, causal: the full pass against steps of the given sizes, each
-// on a tape that was reset.
+// Self-attention, causal: the full pass against steps of the given sizes.
 void ExpectStepsEqualTheFullPass(
     const std::string& attention, const std::vector<int64_t>& steps,
     const std::string& layer_fields = "heads: 2 head_width: 4") {
@@ -68,27 +64,25 @@ void ExpectStepsEqualTheFullPass(
   const Var<double> all = layer(forward, x, layer.Prepare(forward, x, x),
                                 {.mask = {.causal = true}})
                               .output;
-  const std::vector<double> full(all.data(), all.data() + all.size());
-
-  KeyValueCache<double> cache;
+  PreparedSource<double> source;
+  int64_t begin = 0;
   for (const int64_t count : steps) {
-    forward.BeginStep();
-    const int64_t begin = cache.length();
     const Var<double> part = Part(tape, begin, count);
-    cache.Append(layer.Prepare(forward, part, part, begin));
+    source = Joined(source, layer.Prepare(forward, part, part, begin));
     const Var<double> y =
-        layer(forward, part, cache.View(tape),
+        layer(forward, part, source,
               {.mask = {.causal = true}, .positions = {.first_query = begin}})
             .output;
     for (int64_t b = 0; b < kBatch; ++b) {
       for (int64_t i = 0; i < count * kWidth; ++i) {
         ASSERT_NEAR(y.data()[b * count * kWidth + i],
-                    full[(b * kTime + begin) * kWidth + i], 1e-14)
+                    all.data()[(b * kTime + begin) * kWidth + i], 1e-14)
             << attention << ", example " << b << ", step at " << begin;
       }
     }
+    begin += count;
   }
-  EXPECT_EQ(cache.length(), kTime);
+  EXPECT_EQ(begin, kTime);
 }
 
 constexpr const char* kScores[] = {
@@ -116,7 +110,7 @@ constexpr const char* kScores[] = {
     "}",
 };
 
-TEST(KeyValueCacheTest, OnePositionAtATimeEqualsTheFullPass) {
+TEST(MultiHeadStepsTest, OnePositionAtATimeEqualsTheFullPass) {
   for (const char* score : kScores) {
     const std::vector<int64_t> steps(kTime, 1);
     ExpectStepsEqualTheFullPass(score, steps);
@@ -125,39 +119,10 @@ TEST(KeyValueCacheTest, OnePositionAtATimeEqualsTheFullPass) {
   }
 }
 
-TEST(KeyValueCacheTest, APromptAndThenStepsEqualTheFullPass) {
+TEST(MultiHeadStepsTest, APromptAndThenStepsEqualTheFullPass) {
   for (const char* score : kScores) {
     ExpectStepsEqualTheFullPass(score, {4, 1, 2});
   }
-}
-
-TEST(KeyValueCacheTest, GatherMovesExamples) {
-  Tape<float> tape;
-  KeyValueCache<float> cache;
-  // Two examples of one head: keys of width 1, values of width 2.
-  cache.Append({tape.Input({2, 1, 1, 1}, {1, 2}),
-                tape.Input({2, 1, 1, 2}, {10, 11, 20, 21})});
-  cache.Append({tape.Input({2, 1, 1, 1}, {3, 4}),
-                tape.Input({2, 1, 1, 2}, {30, 31, 40, 41})});
-  cache.Gather({1, 1, 0});
-  cache.Append({tape.Input({3, 1, 1, 1}, {5, 6, 7}),
-                tape.Input({3, 1, 1, 2}, {50, 51, 60, 61, 70, 71})});
-  const PreparedSource<float> all = cache.View(tape);
-  EXPECT_EQ(all.keys.shape(), Shape({3, 1, 3, 1}));
-  EXPECT_THAT(all.keys.span(), ElementsAre(2, 4, 5, 2, 4, 6, 1, 3, 7));
-  EXPECT_EQ(all.values.shape(), Shape({3, 1, 3, 2}));
-  EXPECT_THAT(all.values.span().subspan(0, 6),
-              ElementsAre(20, 21, 40, 41, 50, 51));
-}
-
-TEST(KeyValueCacheDeathTest, NeedsOneShapeOfParts) {
-  Tape<float> tape;
-  KeyValueCache<float> cache;
-  cache.Append({tape.Full({2, 1, 1, 1}, 0), tape.Full({2, 1, 1, 2}, 0)});
-  EXPECT_DEATH(
-      cache.Append({tape.Full({1, 1, 1, 1}, 0), tape.Full({1, 1, 1, 2}, 0)}),
-      "in a cache of 2 examples");
-  EXPECT_DEATH(KeyValueCache<float>().View(tape), "an empty cache");
 }
 
 }  // namespace

@@ -1,0 +1,45 @@
+#include "nn/testing/parity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+
+void ExpectParity(absl::Span<const float> got, const Fixture::Array& expected,
+                  absl::string_view what) {
+  ASSERT_EQ(got.size(), expected.values.size()) << what;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double want = expected.values[i];
+    ASSERT_NEAR(got[i], want, 1e-5 * (1 + std::abs(want)))
+        << what << ", element " << i;
+  }
+}
+
+absl::Span<const float> Grad(Var<float> x) {
+  return absl::MakeConstSpan(x.grad_data(), static_cast<size_t>(x.size()));
+}
+
+void SetParameters(const Fixture& fixture, ParameterStore<float>* store) {
+  for (const ParameterInfo& info : store->parameters()) {
+    const Fixture::Array& value = fixture[absl::StrCat("value.", info.name)];
+    ASSERT_EQ(value.shape, info.shape) << info.name;
+    std::copy(value.values.begin(), value.values.end(),
+              store->value(*store->FindByName(info.name)).begin());
+  }
+}
+
+void ExpectParameterGradients(const Fixture& fixture,
+                              const ParameterStore<float>& store,
+                              const GradientSlab<float>& gradients) {
+  for (const ParameterInfo& info : store.parameters()) {
+    ExpectParity(
+        store.Segment(gradients.values(), *store.FindByName(info.name)),
+        fixture[absl::StrCat("grad.", info.name)], info.name);
+  }
+}
+
+}  // namespace regard
