@@ -1,5 +1,6 @@
 #!/bin/bash
-# Trains with the score for a moment, then translates by that run and inspects it.
+# Trains with the score for a moment, alone and in the heads of a Transformer, then
+# translates by those runs and inspects them.
 
 set -euo pipefail
 
@@ -8,6 +9,14 @@ translate="${PWD}/$2"
 inspect="${PWD}/$3"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
+
+# translate_by RUN: one line for one sentence, and a page of weights.
+translate_by() {
+  [[ "$(echo 'they are watching .' | "${translate}" --run="$1" | wc -l)" == 1 ]]
+  "${inspect}" --run="$1" --source='they are watching .' \
+    --target='ils regardent .'
+  [[ -s "$1/inspect.html" ]]
+}
 
 cat >config.textproto <<'END'
 data { phrasebook { train: 600 dev: 10 test: 10 test_apart: 10 } }
@@ -19,7 +28,35 @@ model {
 training { epochs: 1 }
 END
 "${train}" --config=config.textproto --run=run
+translate_by run
 
-[[ "$(echo 'they are watching .' | "${translate}" --run=run | wc -l)" == 1 ]]
-"${inspect}" --run=run --source='they are watching .' --target='ils regardent .'
-[[ -s run/inspect.html ]]
+# The same score in all heads of a Transformer, and two others.
+count=0
+cat >transformer.textproto <<'END'
+data { phrasebook { train: 600 dev: 10 test: 10 test_apart: 10 } }
+model {
+  transformer {
+    width: 16
+    layers: 2
+    attention { heads: 2 }
+    feed_forward { hidden: 16 }
+  }
+}
+training { epochs: 1 }
+END
+for score in dot additive 'outside.[lab.my_score]'; do
+  run="heads_by_$((++count))"
+  "${train}" --config=transformer.textproto --run="${run}" \
+    --set "model.transformer.attention.attention.${score}={}"
+  translate_by "${run}"
+done
+grep -q lab.my_score heads_by_3/resolved.textproto
+# Each score makes a model of its own.
+[[ "$(grep -h weights_digest heads_by_*/status.json | sort -u | wc -l)" == 3 ]]
+
+# Weights that need those of the step before do not fit heads of a Transformer.
+status=0
+"${train}" --config=transformer.textproto --run=history \
+  --set 'model.transformer.attention.attention.coverage={}' 2>error || status=$?
+[[ "${status}" == 2 ]]
+grep -q 'model.transformer.attention.attention' error
