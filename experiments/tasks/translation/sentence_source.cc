@@ -166,11 +166,26 @@ class PairsSource : public SentenceSource {
 SentenceData SentencesOf(const SequenceTask& task, uint64_t seed) {
   SequenceData sequences = MakeSequences(task, seed);
   SentenceData data;
-  data.splits = {std::move(sequences.train),
-                 std::move(sequences.dev),
-                 std::move(sequences.test),
-                 {}};
+  data.splits = {std::move(sequences.train), std::move(sequences.dev),
+                 std::move(sequences.test), std::move(sequences.test_apart)};
   return data;
+}
+
+template <typename Options>
+void ValidateApart(const Options& options, ConfigProblems& problems) {
+  problems.RequireInRange("max_apart_length", options.max_apart_length(), 0,
+                          1e4);
+  if (options.max_apart_length() == 0) return;
+  problems.RequireInRange("min_apart_length", options.min_apart_length(), 1,
+                          options.max_apart_length());
+}
+
+// As many pairs as the other test split has.
+template <typename Options>
+SequenceSplit ApartOf(const Options& options) {
+  if (options.max_apart_length() == 0) return {};
+  return {options.test(), options.min_apart_length(),
+          options.max_apart_length()};
 }
 
 class ReverseSource : public SentenceSource {
@@ -183,6 +198,7 @@ class ReverseSource : public SentenceSource {
     problems.RequireInRange("max_length", options.max_length(), 1, 1e4);
     problems.RequireInRange("max_test_length", options.max_test_length(), 1,
                             1e4);
+    ValidateApart(options, problems);
   }
 
   explicit ReverseSource(const Options& options) : options_(options) {}
@@ -193,6 +209,7 @@ class ReverseSource : public SentenceSource {
     task.train = {options_.train(), 1, options_.max_length()};
     task.dev = {options_.dev(), 1, options_.max_test_length()};
     task.test = {options_.test(), 1, options_.max_test_length()};
+    task.test_apart = ApartOf(options_);
     return SentencesOf(task, request.seed);
   }
 
@@ -222,6 +239,7 @@ class CopySource : public SentenceSource {
     problems.RequireInRange("min_length", options.min_length(), 1, 1e4);
     problems.RequireInRange("max_length", options.max_length(),
                             options.min_length(), 1e4);
+    ValidateApart(options, problems);
   }
 
   explicit CopySource(const Options& options) : options_(options) {}
@@ -233,6 +251,7 @@ class CopySource : public SentenceSource {
                   options_.max_length()};
     task.dev = {options_.dev(), options_.min_length(), options_.max_length()};
     task.test = {options_.test(), options_.min_length(), options_.max_length()};
+    task.test_apart = ApartOf(options_);
     return SentencesOf(task, request.seed);
   }
 

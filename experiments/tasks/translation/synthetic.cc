@@ -59,7 +59,8 @@ SequenceTask ReverseTask() {
           .symbols = 50,
           .train = {.pairs = 50000, .min_length = 1, .max_length = 25},
           .dev = {.pairs = 1000, .min_length = 1, .max_length = 30},
-          .test = {.pairs = 1000, .min_length = 1, .max_length = 30}};
+          .test = {.pairs = 1000, .min_length = 1, .max_length = 30},
+          .test_apart = {}};
 }
 
 SequenceTask CopyTask() {
@@ -67,14 +68,16 @@ SequenceTask CopyTask() {
           .symbols = 11,
           .train = {.pairs = 100000, .min_length = 10, .max_length = 30},
           .dev = {.pairs = 1000, .min_length = 10, .max_length = 30},
-          .test = {}};
+          .test = {},
+          .test_apart = {}};
 }
 
 SequenceData MakeSequences(const SequenceTask& task, uint64_t seed) {
   REGARD_CHECK_GE(task.symbols, 1);
   return {.train = MakeSplit(task, task.train, seed, "train"),
           .dev = MakeSplit(task, task.dev, seed, "dev"),
-          .test = MakeSplit(task, task.test, seed, "test")};
+          .test = MakeSplit(task, task.test, seed, "test"),
+          .test_apart = MakeSplit(task, task.test_apart, seed, "test_apart")};
 }
 
 }  // namespace regard

@@ -24,6 +24,7 @@ struct SequenceTask {
   SequenceSplit train;
   SequenceSplit dev;
   SequenceSplit test;
+  SequenceSplit test_apart;  // of lengths that training does not have
 };
 
 // JoeyNMT's reverse task. A sixth of dev and test is longer than anything in
@@ -37,6 +38,7 @@ struct SequenceData {
   std::vector<SentencePair> train;
   std::vector<SentencePair> dev;
   std::vector<SentencePair> test;
+  std::vector<SentencePair> test_apart;
 };
 
 // Pairs with gold alignments. A pair depends on (seed, split, position, symbols

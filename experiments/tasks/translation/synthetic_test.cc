@@ -19,7 +19,8 @@ SequenceTask SmallTask(SequenceOrder order) {
           .symbols = 5,
           .train = {.pairs = 300, .min_length = 1, .max_length = 4},
           .dev = {.pairs = 20, .min_length = 3, .max_length = 3},
-          .test = {}};
+          .test = {},
+          .test_apart = {}};
 }
 
 // Target and alignment say the same: a target token is the source token that it
@@ -104,6 +105,22 @@ TEST(SequencesTest, PublishedTasksHaveTheirPublishedSizes) {
   EXPECT_EQ(longest(data.test), 30u);
   EXPECT_THAT(data.dev, SizeIs(1000));
   EXPECT_EQ(CopyTask().symbols, 11);
+}
+
+TEST(SequencesTest, LongerOnesAreASplitOfTheirOwn) {
+  SequenceTask task = SmallTask(SequenceOrder::kReverse);
+  EXPECT_THAT(MakeSequences(task, 1).test_apart, IsEmpty());
+  task.test_apart = {.pairs = 30, .min_length = 5, .max_length = 6};
+  std::set<size_t> lengths;
+  for (const SentencePair& pair : MakeSequences(task, 1).test_apart) {
+    lengths.insert(pair.source.size());
+    ExpectLinksJoinEqualTokens(pair);
+  }
+  EXPECT_EQ(lengths, (std::set<size_t>{5, 6}));
+  // The other splits stay as they are.
+  EXPECT_EQ(
+      MakeSequences(task, 1).train[7].source,
+      MakeSequences(SmallTask(SequenceOrder::kReverse), 1).train[7].source);
 }
 
 }  // namespace

@@ -223,7 +223,7 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
   for (size_t i = 0; i < count; ++i) {
     MetricInfo apart = metrics[i];
     apart.name += "_apart";
-    apart.meaning += ", on word pairs that training keeps apart";
+    apart.meaning += ", on what training keeps apart";
     metrics.push_back(std::move(apart));
   }
   metrics.push_back({"d2l_loss", "",
