@@ -1,10 +1,11 @@
-// Models with and without attention: sizes, the published formulas, gradients,
-// and padding.
-#include "seq2seq/recurrent_decoder.h"
+// Models of every kind: gradients, padding, and teacher forcing against steps.
+#include "seq2seq/encoder_decoder.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,6 @@
 #include "seq2seq/batch.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
-#include "seq2seq/encoder_decoder.h"
 #include "seq2seq/test_model.h"
 #include "seq2seq/vocabulary.h"
 
@@ -40,41 +40,74 @@ Var<T> LossOf(const TestModel<T>& model, Forward<T>& forward,
                            batch.target, /*label_smoothing=*/0);
 }
 
-// Configs of every kind.
-constexpr Configs kEveryKind[] = {
-    {"embedding: 3 hidden: 4", "additive { width: 5 }",
-     "embedding: 2 hidden: 4"},
-    {"embedding: 3 hidden: 4 reset_gate: RESET_BEFORE", "dot {}",
-     "embedding: 2 hidden: 4 reset_gate: RESET_BEFORE layers: 1"},
-    {"embedding: 3 hidden: 4 cell: LSTM layers: 2", "additive { width: 3 }",
-     "embedding: 2 hidden: 4 cell: LSTM layers: 2"},
-    {"embedding: 3 hidden: 2 bidirectional: true", "additive {}",
-     "embedding: 2 hidden: 3 initial_state: PROJECTED "
-     "readout: STATE_CONTEXT_EMBEDDING"},
-    {"embedding: 3 hidden: 3 bidirectional: true cell: LSTM", "additive {}",
-     "embedding: 2 hidden: 3 initial_state: FINAL_STATE cell: LSTM"},
-    {"embedding: 3 hidden: 4 layers: 2", "dot {}",
-     "embedding: 2 hidden: 4 initial_state: ZERO query: CURRENT_STATE "
-     "readout: ATTENTIONAL input_feeding: true"},
-    {"embedding: 3 hidden: 4 cell: LSTM", "dot {}",
-     "embedding: 2 hidden: 4 cell: LSTM readout: ATTENTIONAL "
-     "input_feeding: true"},
-    {"embedding: 3 hidden: 4", nullptr,
-     "embedding: 2 hidden: 4 context: LAST_STATE"},
-    {"embedding: 3 hidden: 2 bidirectional: true", nullptr,
-     "embedding: 2 hidden: 3 context: LAST_STATE initial_state: PROJECTED "
-     "readout: STATE_CONTEXT_EMBEDDING"},
-    {"embedding: 3 hidden: 4 cell: LSTM", nullptr,
-     "embedding: 2 hidden: 4 cell: LSTM context: NO_CONTEXT"},
+struct Kind {
+  const char* config;
+  // Whether one position has the kernels of several: with scores that have no
+  // fused kernel, several queries of a memory make products of matrices.
+  bool same_kernels = true;
 };
 
-class RecurrentDecoderTest : public ::testing::TestWithParam<Configs> {};
+constexpr Kind kEveryKind[] = {
+    // Recurrent.
+    {"encoder { embedding: 3 hidden: 4 } attention { additive { width: 5 } } "
+     "decoder { embedding: 2 hidden: 4 }"},
+    {"encoder { embedding: 3 hidden: 4 reset_gate: RESET_BEFORE } attention { "
+     "dot {} } decoder { embedding: 2 hidden: 4 reset_gate: RESET_BEFORE "
+     "layers: 1 }"},
+    {"encoder { embedding: 3 hidden: 4 cell: LSTM layers: 2 } attention { "
+     "additive { width: 3 } } decoder { embedding: 2 hidden: 4 cell: LSTM "
+     "layers: 2 }"},
+    {"encoder { embedding: 3 hidden: 2 bidirectional: true } attention { "
+     "additive {} } decoder { embedding: 2 hidden: 3 initial_state: PROJECTED "
+     "readout: STATE_CONTEXT_EMBEDDING }"},
+    {"encoder { embedding: 3 hidden: 3 bidirectional: true cell: LSTM } "
+     "attention { additive {} } decoder { embedding: 2 hidden: 3 "
+     "initial_state: FINAL_STATE cell: LSTM }"},
+    {"encoder { embedding: 3 hidden: 4 layers: 2 } attention { dot {} } "
+     "decoder { embedding: 2 hidden: 4 initial_state: ZERO query: "
+     "CURRENT_STATE readout: ATTENTIONAL input_feeding: true }"},
+    {"encoder { embedding: 3 hidden: 4 cell: LSTM } attention { dot {} } "
+     "decoder { embedding: 2 hidden: 4 cell: LSTM readout: ATTENTIONAL "
+     "input_feeding: true }"},
+    {"encoder { embedding: 3 hidden: 4 } decoder { embedding: 2 hidden: 4 "
+     "context: LAST_STATE }"},
+    {"encoder { embedding: 3 hidden: 2 bidirectional: true } decoder { "
+     "embedding: 2 hidden: 3 context: LAST_STATE initial_state: PROJECTED "
+     "readout: STATE_CONTEXT_EMBEDDING }"},
+    {"encoder { embedding: 3 hidden: 4 cell: LSTM } decoder { embedding: 2 "
+     "hidden: 4 cell: LSTM context: NO_CONTEXT }"},
+    // Transformers, and mixed.
+    {"transformer { width: 4 layers: 2 attention { heads: 2 } }"},
+    {"transformer { width: 4 layers: 1 attention { heads: 2 } norm_order: POST "
+     "position_embedding { kind: LEARNED longest: 8 } tied_embeddings: "
+     "TARGET_OUTPUT feed_forward { hidden: 3 activation: GELU } }"},
+    // The memory is wider than the decoder.
+    {"transformer { width: 4 layers: 1 attention { heads: 2 bias: false } "
+     "feed_forward { activation: GELU_TANH } } transformer_encoder { width: 6 "
+     "layers: 2 } transformer_decoder { cross_attention { attention { cosine "
+     "{} } } }",
+     /*same_kernels=*/false},
+    {"encoder { embedding: 3 hidden: 3 bidirectional: true } "
+     "transformer_decoder { width: 4 layers: 2 attention { heads: 2 } }"},
+    {"transformer_encoder { width: 4 layers: 1 attention { heads: 2 } } "
+     "decoder "
+     "{ embedding: 3 hidden: 5 initial_state: PROJECTED } attention { additive "
+     "{ width: 3 } }"},
+    {"transformer { width: 4 layers: 2 recompute: true attention { heads: 4 "
+     "key_heads: 2 head_width: 2 attention { additive { width: 3 } window: 3 "
+     "position_encoding { rotary {} } } } feed_forward { hidden: 3 activation: "
+     "SWIGLU bias: false chunk: 2 } norm { kind: RMS_NORM } "
+     "position_embedding { kind: NONE } output_bias: false }",
+     /*same_kernels=*/false},
+};
 
-INSTANTIATE_TEST_SUITE_P(EveryKind, RecurrentDecoderTest,
+class EncoderDecoderTest : public ::testing::TestWithParam<Kind> {};
+
+INSTANTIATE_TEST_SUITE_P(EveryKind, EncoderDecoderTest,
                          ::testing::ValuesIn(kEveryKind));
 
-TEST_P(RecurrentDecoderTest, GradientAgreesWithDifferences) {
-  TestModel<double> model(GetParam());
+TEST_P(EncoderDecoderTest, GradientAgreesWithDifferences) {
+  TestModel<double> model(GetParam().config);
   const std::vector<EncodedPair> pairs = Pairs();
   const int64_t examples[] = {0, 1, 2};
   GradientSlab<double> gradients(model.store());
@@ -90,27 +123,26 @@ TEST_P(RecurrentDecoderTest, GradientAgreesWithDifferences) {
   const RandomStream random(11, "direction");
   const absl::Span<double> values = model.store().values();
   const std::vector<double> start(values.begin(), values.end());
-  const auto size = values.size();
-  // Along random directions, and for each parameter alone.
   const absl::Span<const ParameterInfo> parameters = model.store().parameters();
+  // Each parameter alone, and all along random directions.
   for (size_t k = 0; k < parameters.size() + 3; ++k) {
-    std::vector<double> direction(size);
+    std::vector<double> direction(values.size());
     double expected = 0;
     for (size_t p = 0; p < parameters.size(); ++p) {
       if (k < parameters.size() && p != k) continue;
       for (int64_t i = 0; i < parameters[p].size(); ++i) {
         const auto at = static_cast<size_t>(parameters[p].offset + i);
-        direction[at] = 2 * random.UniformAt(k * size + at) - 1;
+        direction[at] = 2 * random.UniformAt(k * values.size() + at) - 1;
         expected += direction[at] * gradients.values()[at];
       }
     }
     const auto loss_at = [&](double step) {
-      for (size_t i = 0; i < size; ++i) {
+      for (size_t i = 0; i < values.size(); ++i) {
         values[i] = start[i] + step * direction[i];
       }
       return loss().item();
     };
-    constexpr double kStep = 1e-4;
+    constexpr double kStep = 1e-5;  // ReLU has kinks
     const double difference = (8 * (loss_at(kStep) - loss_at(-kStep)) -
                                (loss_at(2 * kStep) - loss_at(-2 * kStep))) /
                               (12 * kStep);
@@ -120,8 +152,8 @@ TEST_P(RecurrentDecoderTest, GradientAgreesWithDifferences) {
   }
 }
 
-TEST_P(RecurrentDecoderTest, PaddingChangesNothingAndGetsNoGradient) {
-  TestModel<float> model(GetParam());
+TEST_P(EncoderDecoderTest, PaddingChangesNothingAndGetsNoGradient) {
+  TestModel<float> model(GetParam().config);
   const std::vector<EncodedPair> pairs = Pairs();
   GradientSlab<float> gradients(model.store());
   Tape<float> tape;
@@ -140,8 +172,11 @@ TEST_P(RecurrentDecoderTest, PaddingChangesNothingAndGetsNoGradient) {
   const double seeds[] = {1};
   const float before = together.item();
   forward.Backward(scalars, seeds);
+  const bool tied = !model.store().aliases().empty();
   for (const char* name :
        {"encoder.embedding.weight", "decoder.embedding.weight"}) {
+    // The output reads a tied weight in all rows.
+    if (tied && std::string(name) == "decoder.embedding.weight") continue;
     const Parameter<float> weight = *model.store().FindByName(name);
     const auto width =
         static_cast<size_t>(model.store().info(weight).shape.cols());
@@ -155,55 +190,64 @@ TEST_P(RecurrentDecoderTest, PaddingChangesNothingAndGetsNoGradient) {
   EXPECT_EQ(loss({0, 1, 2}).item(), before);
 }
 
-TEST_P(RecurrentDecoderTest, TeacherForcingIsAdvancingWordByWord) {
-  TestModel<double> model(GetParam());
+TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
+  TestModel<double> model(GetParam().config);
   const std::vector<EncodedPair> pairs = Pairs();
   const int64_t examples[] = {0, 1, 2};
   Tape<double> tape;
   Forward<double> forward(tape, model.store(), nullptr);
   forward.BeginStep();
   const Batch batch = MakeBatch(pairs, examples, tape.arena());
+  const int64_t time = batch.target_time;
   const DecoderOutput<double> all =
       model->Run(forward, batch, {.want_maps = true});
-  const Var<double> alignment = MemoryAlignment(all.maps);
-  ASSERT_EQ(alignment.has_value(), model->decoder->attends_to_memory());
   EXPECT_EQ(all.readout.dim(0), batch.size);
-  EXPECT_EQ(all.readout.dim(1), batch.target_time);
+  EXPECT_EQ(all.readout.dim(1), time);
+  EXPECT_EQ(MemoryAlignment(all.maps).has_value(),
+            model->decoder->attends_to_memory());
   DecoderState<double> state =
       model.Begin(forward, batch.source, batch.source_lengths);
-  for (int64_t t = 0; t < batch.target_time; ++t) {
+  for (int64_t t = 0; t < time; ++t) {
     EXPECT_EQ(state.position(), t);
     std::vector<int32_t> ids;
     for (int64_t b = 0; b < batch.size; ++b) {
-      ids.push_back(batch.target_input[b * batch.target_time + t]);
+      ids.push_back(batch.target_input[b * time + t]);
     }
     const DecoderOutput<double> step =
         model->decoder->Advance(forward, ids, {.want_maps = true}, &state);
-    const Var<double> weights = MemoryAlignment(step.maps);
     for (int64_t b = 0; b < batch.size; ++b) {
       for (int64_t i = 0; i < step.readout.cols(); ++i) {
-        EXPECT_DOUBLE_EQ(all.readout.array()(b * batch.target_time + t, i),
-                         step.readout.array()(b, i));
+        EXPECT_NEAR(step.readout.array()(b, i),
+                    all.readout.array()(b * time + t, i), 1e-14);
       }
-      if (!weights.has_value()) continue;
-      double sum = 0;
-      for (int64_t k = 0; k < batch.source_time; ++k) {
-        const double weight = weights.array()(b, k);
-        EXPECT_DOUBLE_EQ(alignment.array()(b * batch.target_time + t, k),
-                         weight);
-        if (k >= batch.source_lengths[b]) {
-          EXPECT_EQ(weight, 0);
+    }
+    ASSERT_EQ(step.maps.size(), all.maps.size());
+    for (size_t m = 0; m < step.maps.size(); ++m) {
+      EXPECT_EQ(std::string(step.maps[m].name), all.maps[m].name);
+      const Var<double> whole = all.maps[m].weights;
+      const Var<double> now = step.maps[m].weights;
+      // Rows are batch, head, query.
+      for (int64_t row = 0; row < now.rows(); ++row) {
+        const auto b = static_cast<size_t>(row / (now.rows() / batch.size));
+        double sum = 0;
+        for (int64_t k = 0; k < now.cols(); ++k) {
+          if (step.maps[m].over_memory && k >= batch.source_lengths[b]) {
+            EXPECT_EQ(now.array()(row, k), 0);
+          }
+          EXPECT_NEAR(now.array()(row, k), whole.array()(row * time + t, k),
+                      1e-14);
+          sum += now.array()(row, k);
         }
-        sum += weight;
+        EXPECT_NEAR(sum, 1, 1e-12);
       }
-      EXPECT_NEAR(sum, 1, 1e-12);
     }
   }
 }
 
-// In float, bit by bit: the kernels of a step are those of teacher forcing.
-TEST_P(RecurrentDecoderTest, TeacherForcingHasTheBitsOfASearch) {
-  TestModel<float> model(GetParam());
+// In float; bit by bit where the kernels of a step are those of teacher
+// forcing.
+TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
+  TestModel<float> model(GetParam().config);
   const std::vector<EncodedPair> pairs = Pairs();
   const int64_t examples[] = {0, 1, 2};
   Tape<float> tape;
@@ -226,8 +270,12 @@ TEST_P(RecurrentDecoderTest, TeacherForcingHasTheBitsOfASearch) {
         model->decoder->Advance(forward, ids, {}, &state).readout;
     for (int64_t b = 0; b < batch.size; ++b) {
       for (int64_t i = 0; i < step.cols(); ++i) {
-        EXPECT_EQ(all.array()(b * batch.target_time + t, i),
-                  step.array()(b, i));
+        const float want = all.array()(b * batch.target_time + t, i);
+        if (GetParam().same_kernels) {
+          EXPECT_EQ(step.array()(b, i), want);
+        } else {
+          EXPECT_NEAR(step.array()(b, i), want, 1e-6 * (1 + std::abs(want)));
+        }
       }
     }
     cache.Gather(state, {0, 1, 2}, 1);
@@ -235,9 +283,37 @@ TEST_P(RecurrentDecoderTest, TeacherForcingHasTheBitsOfASearch) {
   }
 }
 
+// A prompt at once, then steps.
+TEST_P(EncoderDecoderTest, APromptIsItsWordsOneByOne) {
+  TestModel<float> model(GetParam().config);
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), nullptr);
+  forward.BeginStep();
+  const std::vector<int32_t> source = {4, 5, 3, 7, 3, 0};
+  const std::vector<int32_t> lengths = {3, 2};
+  DecoderState<float> at_once = model.Begin(forward, source, lengths);
+  DecoderState<float> one_by_one = model.Begin(forward, source, lengths);
+  model->decoder->Advance(forward, {2, 4, 7, 2, 5, 5}, {}, &at_once);
+  for (const std::vector<int32_t>& ids :
+       std::vector<std::vector<int32_t>>{{2, 2}, {4, 5}, {7, 5}}) {
+    model->decoder->Advance(forward, ids, {}, &one_by_one);
+  }
+  const Var<float> a =
+      model->decoder->Advance(forward, {6, 4}, {}, &at_once).readout;
+  const Var<float> b =
+      model->decoder->Advance(forward, {6, 4}, {}, &one_by_one).readout;
+  for (int64_t i = 0; i < a.size(); ++i) {
+    if (GetParam().same_kernels) {
+      EXPECT_EQ(a.data()[i], b.data()[i]);
+    } else {
+      EXPECT_NEAR(a.data()[i], b.data()[i], 1e-6 * (1 + std::abs(b.data()[i])));
+    }
+  }
+}
+
 // Gradients through n steps of one word are those of one call for n words.
-TEST_P(RecurrentDecoderTest, StepsHaveTheGradientOfTeacherForcing) {
-  TestModel<double> model(GetParam());
+TEST_P(EncoderDecoderTest, StepsHaveTheGradientOfTeacherForcing) {
+  TestModel<double> model(GetParam().config);
   const std::vector<EncodedPair> pairs = {{{4, 5, 6, 3}, {4, 7, 3}}};
   GradientSlab<double> gradients(model.store());
   Tape<double> tape;
@@ -269,8 +345,8 @@ TEST_P(RecurrentDecoderTest, StepsHaveTheGradientOfTeacherForcing) {
   }
 }
 
-TEST(RecurrentDecoderDeathTest, RefusesIdsThatAreNotARowEach) {
-  TestModel<float> model(kEveryKind[0]);
+TEST_P(EncoderDecoderTest, RefusesIdsThatAreNotARowEach) {
+  TestModel<float> model(GetParam().config);
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);
   forward.BeginStep();
@@ -279,53 +355,6 @@ TEST(RecurrentDecoderDeathTest, RefusesIdsThatAreNotARowEach) {
                "3 ids for 2 rows");
   EXPECT_DEATH(model->decoder->Advance(forward, {}, {}, &state),
                "0 ids for 2 rows");
-}
-
-int64_t CountOf(const Configs& configs) {
-  return TestModel<float>(configs).store().num_elements();
-}
-
-TEST(RecurrentModelSizeTest, OfTheDecoderWithTheContextInItsRecurrence) {
-  // Embeddings 9 x 3 and 8 x 2; encoder 12 x 3 + 12 x 4 + 2 x 12; score
-  // 5 (4 + 4 + 1); decoder 12 (4 + 2) + 12 x 4 + 2 x 12; output 8 x 4 + 8.
-  EXPECT_EQ(CountOf({"embedding: 3 hidden: 4", "additive { width: 5 }",
-                     "embedding: 2 hidden: 4"}),
-            27 + 16 + 108 + 45 + 144 + 40);
-}
-
-TEST(RecurrentModelSizeTest, ResettingBeforeHasOneBiasAGate) {
-  EXPECT_EQ(CountOf({"embedding: 3 hidden: 4 reset_gate: RESET_BEFORE",
-                     "additive { width: 5 }",
-                     "embedding: 2 hidden: 4 reset_gate: RESET_BEFORE"}),
-            27 + 16 + 96 + 45 + 132 + 40);
-}
-
-TEST(RecurrentModelSizeTest, OfABidirectionalEncoderAndAWideReadout) {
-  // Encoder 2 (16 x 3 + 16 x 4 + 2 x 16); bridge 5 x 8 + 5; score 2 (5 + 8 +
-  // 1); decoder 20 (8 + 2) + 20 x 5 + 2 x 20; output 8 (5 + 8 + 2) + 8.
-  EXPECT_EQ(
-      CountOf({"embedding: 3 hidden: 4 cell: LSTM bidirectional: true",
-               "additive { width: 2 }",
-               "embedding: 2 hidden: 5 cell: LSTM initial_state: PROJECTED "
-               "readout: STATE_CONTEXT_EMBEDDING"}),
-      27 + 16 + 288 + 45 + 28 + 340 + 128);
-}
-
-TEST(RecurrentModelSizeTest, OfInputFeeding) {
-  // Decoder 12 (2 + 4) + 12 x 4 + 2 x 12; attentional 4 (4 + 4); no score.
-  EXPECT_EQ(CountOf({"embedding: 3 hidden: 4", "dot {}",
-                     "embedding: 2 hidden: 4 query: CURRENT_STATE "
-                     "readout: ATTENTIONAL input_feeding: true"}),
-            27 + 16 + 108 + 144 + 32 + 40);
-}
-
-TEST(RecurrentModelSizeTest, OfTheBaselines) {
-  EXPECT_EQ(CountOf({"embedding: 3 hidden: 4", nullptr,
-                     "embedding: 2 hidden: 4 context: LAST_STATE"}),
-            27 + 16 + 108 + 144 + 40);
-  EXPECT_EQ(CountOf({"embedding: 3 hidden: 4", nullptr,
-                     "embedding: 2 hidden: 4 context: NO_CONTEXT"}),
-            27 + 16 + 108 + 96 + 40);
 }
 
 }  // namespace
