@@ -1,5 +1,6 @@
 #include "experiments/report/html_report.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "experiments/report/heat_map.h"
 #include "experiments/report/page_script.h"
 #include "experiments/report/page_style.h"
+#include "experiments/report/picture.h"
 #include "experiments/report/plot.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/run/metric.h"
@@ -157,6 +159,24 @@ void HtmlReport::AddExplanations(absl::string_view title,
                     TableHtml(title, explanation.steps), "</details>\n");
   }
   AddSection(title, std::move(html));
+}
+
+void HtmlReport::AddMatrix(const LabelledMatrix& matrix) {
+  AddSection(matrix.title, HeatMaps({&matrix, 1}, "maps"));
+}
+
+void HtmlReport::AddGallery(const Gallery& gallery) {
+  const bool weighted =
+      std::any_of(gallery.pictures.begin(), gallery.pictures.end(),
+                  [](const Picture& picture) { return picture.rows > 0; });
+  std::string html(weighted ? kAttentionCaution : "");
+  if (!gallery.note.empty()) absl::StrAppend(&html, Paragraph(gallery.note));
+  absl::StrAppend(&html, "<div class=\"maps pictures\">");
+  for (const Picture& picture : gallery.pictures) {
+    absl::StrAppend(&html, PictureFigure(picture));
+  }
+  absl::StrAppend(&html, "</div>\n");
+  AddSection(gallery.title, std::move(html));
 }
 
 void HtmlReport::AddSamples(const Samples& samples) {

@@ -44,6 +44,10 @@ class HtmlReport {
   void AddExplanations(absl::string_view title,
                        absl::Span<const Explanation> explanations);
   void AddSamples(const Samples& samples);
+  // A section of the matrix alone, under its title, without the warning.
+  void AddMatrix(const LabelledMatrix& matrix);
+  // One section; the warning stands above pictures with weights.
+  void AddGallery(const Gallery& gallery);
   // Text shown as it is, folded away until asked for.
   void AddConfig(absl::string_view title, absl::string_view text);
 

@@ -173,6 +173,8 @@ std::string RunReportHtml(const RunReport& report) {
   page.AddMetrics(absl::MakeConstSpan(metrics).first(cards));
   if (!showcase.plots.empty()) page.AddPlots("Result", showcase.plots);
   if (!showcase.samples.rows.empty()) page.AddSamples(showcase.samples);
+  for (const LabelledMatrix& matrix : showcase.matrices) page.AddMatrix(matrix);
+  for (const Gallery& gallery : showcase.galleries) page.AddGallery(gallery);
   if (!showcase.explanations.empty()) {
     page.AddExplanations("Attention", showcase.explanations);
   } else if (!showcase.heat_maps.empty()) {

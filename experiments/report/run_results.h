@@ -3,6 +3,7 @@
 #ifndef EXPERIMENTS_REPORT_RUN_RESULTS_H_
 #define EXPERIMENTS_REPORT_RUN_RESULTS_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -54,6 +55,34 @@ struct LabelledMatrix {
   std::vector<Cell> gold = {};  // cells to outline, such as a gold alignment
 };
 
+// A rectangle of cells, counted from 0.
+struct CellBlock {
+  int row = 0;
+  int column = 0;
+  int rows = 1;
+  int columns = 1;
+};
+
+// An image, and weights of the cells of a grid over it.
+struct Picture {
+  std::string title = {};
+  int height = 0;
+  int width = 0;
+  std::vector<uint8_t> rgb = {};  // [height, width, 3], row-major
+  // Of the grid; 0: there are no weights.
+  int rows = 0;
+  int columns = 0;
+  std::vector<double> weights = {};  // [rows, columns], row-major
+  std::vector<CellBlock> gold = {};  // to outline
+};
+
+// Pictures that are shown side by side.
+struct Gallery {
+  std::string title = {};
+  std::string note = {};  // a paragraph above them; may be empty
+  std::vector<Picture> pictures = {};
+};
+
 // What a model looked at for one result, and how much that mattered.
 struct Explanation {
   std::string title = {};
@@ -89,6 +118,9 @@ struct Showcase {
   std::string summary = {};      // one sentence on what the task is
   std::vector<Plot> plots = {};  // such as a fitted curve
   Samples samples = {};
+  // Numbers that are not attention, such as shares of confused classes.
+  std::vector<LabelledMatrix> matrices = {};
+  std::vector<Gallery> galleries = {};
   // Weights by sample; they also go to attention.json and TensorBoard.
   std::vector<LabelledMatrix> heat_maps = {};
   // Above the first heat map in the terminal; without it, the terminal shows
