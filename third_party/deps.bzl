@@ -146,6 +146,12 @@ def regard_deps():
         build_file = "utf8proc:utf8proc.BUILD",
     )
     _system(
+        name = "zlib",
+        package = "zlib1g-dev",
+        links = {_INCLUDE + "zlib.h": "zlib.h"},
+        build_file = "zlib:zlib.BUILD",
+    )
+    _system(
         name = "chartjs",
         package = "libjs-chart.js",
         links = {"/usr/share/javascript/chart.js/chart.min.js": "chart.min.js"},

@@ -2,7 +2,7 @@
 
 # Lowest first. A package may use its own layer and those before it.
 _LAYERS = ("third_party", "autodiff", "nn", "attention", "seq2seq",
-           "language", "experiments")
+           "language", "vision", "experiments")
 # Above all layers; configs may use tools, nobody else may.
 _LEAVES = ("tools", "configs")
 _ORDER = _LAYERS + _LEAVES

@@ -1,0 +1,46 @@
+#include "vision/attention_rollout.h"
+
+#include <utility>
+
+#include "autodiff/tape.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+std::vector<double> AttentionRollout(absl::Span<const LayerWeights<T>> weights,
+                                     int64_t example) {
+  REGARD_CHECK(!weights.empty()) << "rollout of no layers";
+  const int64_t tokens = weights[0].self.dim(2);
+  std::vector<double> rollout(static_cast<size_t>(tokens * tokens), 0);
+  for (int64_t i = 0; i < tokens; ++i) rollout[i * tokens + i] = 1;
+  for (const LayerWeights<T>& layer : weights) {
+    const Var<T> self = layer.self;  // [batch, heads, tokens, tokens]
+    REGARD_CHECK(self.dim(2) == tokens && self.dim(3) == tokens)
+        << "self-attention " << self.shape() << " of " << tokens << " tokens";
+    const int64_t heads = self.dim(1);
+    const T* const of_example = self.data() + example * heads * tokens * tokens;
+    std::vector<double> next(rollout.size(), 0);
+    for (int64_t row = 0; row < tokens; ++row) {
+      for (int64_t key = 0; key < tokens; ++key) {
+        double weight = row == key ? 0.5 : 0;
+        for (int64_t head = 0; head < heads; ++head) {
+          weight += 0.5 / static_cast<double>(heads) *
+                    of_example[(head * tokens + row) * tokens + key];
+        }
+        for (int64_t i = 0; i < tokens; ++i) {
+          next[row * tokens + i] += weight * rollout[key * tokens + i];
+        }
+      }
+    }
+    rollout = std::move(next);
+  }
+  return rollout;
+}
+
+template std::vector<double> AttentionRollout(
+    absl::Span<const LayerWeights<float>>, int64_t);
+template std::vector<double> AttentionRollout(
+    absl::Span<const LayerWeights<double>>, int64_t);
+
+}  // namespace regard

@@ -1,0 +1,28 @@
+// How much of each input token reaches each output token through all layers.
+#ifndef VISION_ATTENTION_ROLLOUT_H_
+#define VISION_ATTENTION_ROLLOUT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/transformer/layer.h"
+
+namespace regard {
+
+// Attention rollout (Abnar and Zuidema, "Quantifying attention flow in
+// transformers", 2020): the product over the layers of (A + I) / 2, A the
+// layer's self-attention of example `example`, averaged over heads. [tokens,
+// tokens], row-major; rows sum to 1 if those of the weights do.
+template <typename T>
+std::vector<double> AttentionRollout(absl::Span<const LayerWeights<T>> weights,
+                                     int64_t example);
+
+extern template std::vector<double> AttentionRollout(
+    absl::Span<const LayerWeights<float>>, int64_t);
+extern template std::vector<double> AttentionRollout(
+    absl::Span<const LayerWeights<double>>, int64_t);
+
+}  // namespace regard
+
+#endif  // VISION_ATTENTION_ROLLOUT_H_

@@ -1,0 +1,59 @@
+// Images as numbers, varied in training.
+#ifndef VISION_AUGMENTATION_H_
+#define VISION_AUGMENTATION_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+#include "nn/config_problems.h"
+#include "vision/augmentation.pb.h"
+#include "vision/image_set.h"
+
+namespace regard {
+
+// A part of an image, scaled to the image's size. The identity by default.
+struct ImageTransform {
+  double top = 0;  // of the part, in pixels; may lie outside
+  double left = 0;
+  double scale = 1;  // the part's height and width as shares of the image's
+  bool flip = false;
+};
+
+void ValidateAugmentation(const ImageAugmentation& config,
+                          ConfigProblems& problems);
+
+// A function of its arguments alone. step < 2^24, example < 2^37.
+ImageTransform DrawTransform(const ImageAugmentation& config,
+                             const ImageShape& shape, uint64_t seed,
+                             int64_t step, int64_t example);
+
+// Sets out[i] to pixel i of the transformed image, (p / 255 - 1/2) / (1/2), by
+// bilinear interpolation between centres of pixels. Both have the shape
+// [channels, height, width].
+template <typename T>
+void TransformImage(const uint8_t* pixels, const ImageShape& shape,
+                    const ImageTransform& transform, T* out);
+
+// The images examples[i] of `set` as a constant of the tape, [examples,
+// channels, height, width]. On a tape that trains they are varied, by the seed
+// and the step of its random state.
+template <typename T>
+Var<T> MakeImages(Tape<T>& tape, const ImageSet& set,
+                  absl::Span<const int64_t> examples,
+                  const ImageAugmentation& config);
+
+extern template void TransformImage(const uint8_t*, const ImageShape&,
+                                    const ImageTransform&, float*);
+extern template void TransformImage(const uint8_t*, const ImageShape&,
+                                    const ImageTransform&, double*);
+extern template Var<float> MakeImages(Tape<float>&, const ImageSet&,
+                                      absl::Span<const int64_t>,
+                                      const ImageAugmentation&);
+extern template Var<double> MakeImages(Tape<double>&, const ImageSet&,
+                                       absl::Span<const int64_t>,
+                                       const ImageAugmentation&);
+
+}  // namespace regard
+
+#endif  // VISION_AUGMENTATION_H_

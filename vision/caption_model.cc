@@ -1,0 +1,375 @@
+#include "vision/caption_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "autodiff/random.h"
+#include "seq2seq/metrics/exact_match.h"
+#include "third_party/abseil_backport/check.h"
+#include "vision/augmentation.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kEvaluationBatch = 64;
+
+std::vector<std::string> PromptWords(const CaptionerConfig& config) {
+  return absl::StrSplit(config.prompt(), ' ', absl::SkipEmpty());
+}
+
+std::vector<int32_t> PromptIds(const CaptionerConfig& config,
+                               const Vocabulary& vocabulary) {
+  std::vector<int32_t> ids = {Vocabulary::kBegin};
+  for (const int32_t id : vocabulary.Encode(PromptWords(config))) {
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+// Calls visit(images, first) for batches of a split.
+template <typename F>
+void ForEachBatch(int64_t size, F visit) {
+  std::vector<int64_t> images;
+  for (int64_t first = 0; first < size; first += kEvaluationBatch) {
+    images.resize(
+        static_cast<size_t>(std::min(kEvaluationBatch, size - first)));
+    std::iota(images.begin(), images.end(), first);
+    visit(absl::MakeConstSpan(images), first);
+  }
+}
+
+}  // namespace
+
+double Pointing::Accuracy() const {
+  return words == 0 ? 0
+                    : static_cast<double>(correct) / static_cast<double>(words);
+}
+
+double Pointing::MeanMass() const {
+  return words == 0 ? 0 : mass / static_cast<double>(words);
+}
+
+Vocabulary CaptionModel::VocabularyOf(const CaptionSplits& data,
+                                      const CaptionerConfig& config) {
+  VocabularyBuilder builder;
+  builder.Add(PromptWords(config));
+  for (const Caption& caption : data.train.captions) builder.Add(caption.words);
+  return builder.Build();
+}
+
+CaptionModel::CaptionModel(const CaptionerConfig& config,
+                           const ScorerRegistry& scorers, CaptionSplits data,
+                           const CaptionModelOptions& options)
+    : config_(config),
+      options_(options),
+      data_(std::move(data)),
+      vocabulary_(VocabularyOf(data_, config)),
+      prompt_(PromptIds(config, vocabulary_)),
+      captioner_(config, data_.train.images.shape, vocabulary_.size(), scorers,
+                 parameters_.Root()),
+      terms_{{"loss", options.scale}} {
+  for (const Caption& caption : data_.train.captions) {
+    train_.push_back(Encode(caption.words));
+  }
+  parameters_.Finalize(options.seed);
+}
+
+void CaptionModel::ValidateData(ConfigProblems& problems) const {
+  if (captioner_.encoder() != nullptr) {
+    const ConfigProblems::Scope scope(problems, "vision_transformer");
+    captioner_.encoder()->ValidateImages(problems);
+    const VisionTransformer<float>& encoder = *captioner_.encoder();
+    if (encoder.rows() % 2 != 0 || encoder.columns() % 2 != 0) {
+      problems.Add(
+          "patch",
+          absl::StrCat("makes ", encoder.rows(), " x ", encoder.columns(),
+                       " patches, which do not divide into quadrants"));
+    }
+  }
+  const int64_t known = captioner_.decoder().longest_memory();
+  if (captioner_.encoder() != nullptr &&
+      captioner_.encoder()->tokens() > known) {
+    problems.Add(
+        "decoder",
+        absl::StrCat("knows ", known, " positions of its memory; an image has ",
+                     captioner_.encoder()->tokens(), " tokens"));
+  }
+  const auto prompt = absl::MakeConstSpan(prompt_).subspan(1);
+  size_t longest = 0;
+  for (const CaptionSet* set : {&data_.train, &data_.dev, &data_.test}) {
+    for (const Caption& caption : set->captions) {
+      longest = std::max(longest, caption.words.size());
+      const std::vector<int32_t> ids = vocabulary_.Encode(caption.words);
+      if (ids.size() > prompt.size() &&
+          std::equal(prompt.begin(), prompt.end(), ids.begin())) {
+        continue;
+      }
+      problems.Add("prompt", "is not how the sentences of the data begin");
+      return;
+    }
+  }
+  // <bos> and all words are read.
+  const auto needed = static_cast<int64_t>(longest) + 1;
+  if (needed > captioner_.decoder().longest_position()) {
+    problems.Add("decoder",
+                 absl::StrCat("knows ", captioner_.decoder().longest_position(),
+                              " positions; the longest sentence of the data "
+                              "takes ",
+                              needed, ", <bos> included"));
+  }
+}
+
+std::vector<int32_t> CaptionModel::Encode(
+    absl::Span<const std::string> words) const {
+  std::vector<int32_t> ids = vocabulary_.Encode(words);
+  ids.push_back(Vocabulary::kEnd);
+  return ids;
+}
+
+int64_t CaptionModel::CountWork(absl::Span<const int64_t> examples) const {
+  int64_t words = 0;
+  for (const int64_t example : examples) {
+    words += static_cast<int64_t>(train_[static_cast<size_t>(example)].size()) -
+             prompt_length();
+  }
+  return words;
+}
+
+void CaptionModel::Denominators(absl::Span<const int64_t> examples,
+                                absl::Span<double> denominators) const {
+  using Normalizer = CaptionModelOptions::Normalizer;
+  switch (options_.normalizer) {
+    case Normalizer::kPerToken:
+      denominators[0] = static_cast<double>(CountWork(examples));
+      break;
+    case Normalizer::kPerSequence:
+      denominators[0] = static_cast<double>(examples.size());
+      break;
+    case Normalizer::kSum:
+      denominators[0] = 1;
+      break;
+  }
+}
+
+// Words of the prompt are read, and their targets are padding: they are never
+// predicted.
+CaptionModel::Batch CaptionModel::MakeBatch(
+    absl::Span<const std::vector<int32_t>> sentences,
+    absl::Span<const int64_t> examples, Arena& arena) const {
+  Batch batch;
+  batch.size = static_cast<int64_t>(examples.size());
+  for (const int64_t example : examples) {
+    batch.time = std::max(
+        batch.time,
+        static_cast<int64_t>(sentences[static_cast<size_t>(example)].size()));
+  }
+  const int64_t count = batch.size * batch.time;
+  int32_t* const input = arena.New<int32_t>(count);
+  int32_t* const target = arena.New<int32_t>(count);
+  std::fill_n(input, count, Vocabulary::kPad);
+  std::fill_n(target, count, Vocabulary::kPad);
+  for (int64_t b = 0; b < batch.size; ++b) {
+    const std::vector<int32_t>& ids =
+        sentences[static_cast<size_t>(examples[static_cast<size_t>(b)])];
+    int32_t* const row = input + b * batch.time;
+    row[0] = Vocabulary::kBegin;
+    std::copy(ids.begin(), ids.end() - 1, row + 1);
+    std::copy(ids.begin() + prompt_length(), ids.end(),
+              target + b * batch.time + prompt_length());
+  }
+  batch.input = {input, static_cast<size_t>(count)};
+  batch.target = {target, static_cast<size_t>(count)};
+  return batch;
+}
+
+Memory<float> CaptionModel::EncodeImages(
+    Forward<float>& forward, const CaptionSet& set,
+    absl::Span<const int64_t> images) const {
+  const auto count = static_cast<int64_t>(images.size());
+  Var<float> pixels;
+  if (captioner_.encoder() != nullptr) {
+    pixels = MakeImages(forward.tape(), set.images, images,
+                        config_.vision_transformer().augmentation());
+  }
+  return captioner_.Encode(forward, count, pixels);
+}
+
+DecoderOutput<float> CaptionModel::Run(Forward<float>& forward,
+                                       const CaptionSet& set,
+                                       absl::Span<const int64_t> images,
+                                       const Batch& batch,
+                                       bool want_maps) const {
+  const Decoder<float>& decoder = captioner_.decoder();
+  DecoderState<float> state =
+      decoder.Begin(forward, EncodeImages(forward, set, images));
+  return decoder.Advance(forward, batch.input, {.want_maps = want_maps},
+                         &state);
+}
+
+void CaptionModel::Loss(Forward<float>& forward,
+                        absl::Span<const int64_t> examples,
+                        absl::Span<const double>,
+                        absl::Span<Var<float>> sums) const {
+  const Batch batch = MakeBatch(train_, examples, forward.tape().arena());
+  sums[0] = captioner_.decoder().head().Loss(
+      forward,
+      Run(forward, data_.train, examples, batch, /*want_maps=*/false).readout,
+      batch.target, options_.label_smoothing);
+}
+
+std::vector<double> CaptionModel::OnQuadrants(
+    absl::Span<const float> tokens) const {
+  const VisionTransformer<float>& encoder = *captioner_.encoder();
+  std::vector<double> shares(kQuadrants, 0);
+  int64_t token = encoder.first_patch();
+  for (int64_t row = 0; row < encoder.rows(); ++row) {
+    for (int64_t column = 0; column < encoder.columns(); ++column, ++token) {
+      const int64_t quadrant =
+          2 * (2 * row / encoder.rows()) + 2 * column / encoder.columns();
+      shares[static_cast<size_t>(quadrant)] +=
+          tokens[static_cast<size_t>(token)];
+    }
+  }
+  return shares;
+}
+
+void CaptionModel::AddPointing(absl::Span<const float> tokens, int32_t quadrant,
+                               Pointing* pointing) const {
+  const std::vector<double> shares = OnQuadrants(tokens);
+  const double own = shares[static_cast<size_t>(quadrant)];
+  ++pointing->words;
+  // One of several largest ones is no answer.
+  const auto as_large = std::count_if(shares.begin(), shares.end(),
+                                      [&](double s) { return s >= own; });
+  if (as_large == 1) ++pointing->correct;
+  pointing->mass += own;
+}
+
+Pointing CaptionModel::UniformPointing(const CaptionSet& set) const {
+  const auto tokens = static_cast<size_t>(captioner_.encoder()->tokens());
+  const std::vector<float> uniform(tokens, 1.0F / static_cast<float>(tokens));
+  const std::vector<double> shares = OnQuadrants(uniform);
+  Pointing pointing;
+  for (const Caption& caption : set.captions) {
+    for (const int32_t quadrant : caption.quadrants) {
+      if (quadrant < 0) continue;
+      ++pointing.words;
+      pointing.mass += shares[static_cast<size_t>(quadrant)];
+    }
+  }
+  // A guess among four equal quadrants.
+  pointing.correct = pointing.words / kQuadrants;
+  return pointing;
+}
+
+std::vector<std::vector<std::string>> CaptionModel::Write(
+    Forward<float>& forward, const CaptionSet& set,
+    absl::Span<const int64_t> images) const {
+  const int64_t tokens =
+      captioner_.encoder() == nullptr ? 0 : captioner_.encoder()->tokens();
+  const auto longest = static_cast<int64_t>(options_.search.max_length_ratio() *
+                                            static_cast<double>(tokens)) +
+                       options_.search.max_length();
+  std::vector<std::vector<std::string>> sentences;
+  for (size_t first = 0; first < images.size(); first += kEvaluationBatch) {
+    const auto batch = images.subspan(
+        first, std::min<size_t>(kEvaluationBatch, images.size() - first));
+    std::vector<SearchSource> sources;
+    std::vector<int32_t> prompts;
+    for (const int64_t image : batch) {
+      sources.push_back({std::max<int64_t>(longest, 1),
+                         Hash(static_cast<uint64_t>(image), kHashSeed)});
+      prompts.insert(prompts.end(), prompt_.begin(), prompt_.end());
+    }
+    const SearchMember member = {&captioner_.decoder(), &forward,
+                                 [&](Forward<float>& of_member) {
+                                   return EncodeImages(of_member, set, batch);
+                                 }};
+    for (const auto& found : Search({.members = {&member, 1},
+                             .sources = sources,
+                             .prompt = prompts,
+                             .want_weights = false},
+                                    options_.search)) {
+      sentences.push_back(vocabulary_.Decode(found.front().ids));
+    }
+  }
+  return sentences;
+}
+
+std::vector<float> CaptionModel::Look(
+    Forward<float>& forward, const CaptionSet& set, int64_t image,
+    absl::Span<const std::string> words) const {
+  const int64_t images[] = {image};
+  const std::vector<int32_t> sentence[] = {Encode(words)};
+  const int64_t only[] = {0};
+  forward.BeginStep();
+  const Batch batch = MakeBatch(sentence, only, forward.tape().arena());
+  const Var<float> map = captioner_.ImageMap(
+      Run(forward, set, images, batch, /*want_maps=*/true).maps);
+  std::vector<float> looks(map.data(), map.data() + words.size() * map.cols());
+  std::fill_n(looks.begin(), prompt_length() * map.cols(), 0.0F);
+  return looks;
+}
+
+void CaptionModel::Evaluate(Forward<float>& forward, Split split,
+                            std::vector<Measurement>* measurements) const {
+  if (split == Split::kTrain) return;
+  const CaptionSet& set = split == Split::kDev ? data_.dev : data_.test;
+  if (set.size() == 0) return;
+  std::vector<std::vector<int32_t>> sentences;
+  for (const Caption& caption : set.captions) {
+    sentences.push_back(Encode(caption.words));
+  }
+  const bool attends = captioner_.encoder() != nullptr;
+  TokenScores scores;
+  Pointing pointing;
+  ExactMatch exact_match;
+  ForEachBatch(set.size(), [&](absl::Span<const int64_t> images, int64_t) {
+    forward.BeginStep();
+    const Batch batch = MakeBatch(sentences, images, forward.tape().arena());
+    const DecoderOutput<float> output =
+        Run(forward, set, images, batch, /*want_maps=*/attends);
+    const TokenScores of_batch = ScoreTokens(
+        captioner_.decoder().head(), forward, output.readout, batch.target);
+    scores.loss += of_batch.loss;
+    scores.correct += of_batch.correct;
+    scores.count += of_batch.count;
+    if (attends) {
+      const Var<float> map = captioner_.ImageMap(output.maps);
+      for (size_t i = 0; i < images.size(); ++i) {
+        const std::vector<int32_t>& quadrants =
+            set.captions[static_cast<size_t>(images[i])].quadrants;
+        for (size_t word = 0; word < quadrants.size(); ++word) {
+          if (quadrants[word] < 0) continue;
+          const size_t row = i * static_cast<size_t>(batch.time) + word;
+          AddPointing(absl::MakeConstSpan(map.data() + row * map.cols(),
+                                          static_cast<size_t>(map.cols())),
+                      quadrants[word], &pointing);
+        }
+      }
+    }
+    const auto written = Write(forward, set, images);
+    for (size_t i = 0; i < images.size(); ++i) {
+      const std::vector<std::string>& words =
+          set.captions[static_cast<size_t>(images[i])].words;
+      exact_match.Add(written[i], absl::MakeConstSpan(words).subspan(
+                                      static_cast<size_t>(prompt_length())));
+    }
+  });
+  const auto count = static_cast<double>(scores.count);
+  measurements->push_back({"exact_match", exact_match.Share()});
+  if (attends) {
+    measurements->push_back({"pointing_accuracy", pointing.Accuracy()});
+    measurements->push_back({"pointing_mass", pointing.MeanMass()});
+  }
+  measurements->push_back({"loss", scores.loss / count});
+  measurements->push_back(
+      {"token_accuracy", static_cast<double>(scores.correct) / count});
+}
+
+}  // namespace regard

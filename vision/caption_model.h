@@ -1,0 +1,130 @@
+// A captioner and its images, as a trainer sees them.
+#ifndef VISION_CAPTION_MODEL_H_
+#define VISION_CAPTION_MODEL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "nn/model.h"
+#include "seq2seq/output_head.h"
+#include "seq2seq/search/search.h"
+#include "seq2seq/search/search.pb.h"
+#include "seq2seq/vocabulary.h"
+#include "vision/caption_set.h"
+#include "vision/captioner.h"
+#include "vision/captioner.pb.h"
+
+namespace regard {
+
+struct CaptionModelOptions {
+  enum class Normalizer { kPerToken, kPerSequence, kSum };
+  Normalizer normalizer = Normalizer::kPerToken;
+  double scale = 1;
+  double label_smoothing = 0;
+  uint64_t seed = 0;
+  // How Evaluate() writes sentences. Has passed ValidateSearch().
+  SearchConfig search;
+};
+
+// How attention agrees with what words are about.
+struct Pointing {
+  int64_t words = 0;    // that are about a quadrant
+  int64_t correct = 0;  // whose quadrant has the most attention of the four
+  double mass = 0;      // attention on their quadrants, summed
+
+  double Accuracy() const;
+  double MeanMass() const;
+};
+
+class CaptionModel : public Model<float> {
+ public:
+  // `config` has passed ValidateCaptioner(); see also ValidateData().
+  CaptionModel(const CaptionerConfig& config, const ScorerRegistry& scorers,
+               CaptionSplits data, const CaptionModelOptions& options);
+
+  // The words of the training sentences and of the prompt.
+  static Vocabulary VocabularyOf(const CaptionSplits& data,
+                                 const CaptionerConfig& config);
+
+  // Adds what of the config does not fit the images and sentences, under paths
+  // relative to it. Nothing else may be called if it does not.
+  void ValidateData(ConfigProblems& problems) const;
+
+  ParameterStore<float>& parameters() override { return parameters_; }
+  int64_t num_examples() const override { return data_.train.size(); }
+  // Words that are predicted, <eos> included.
+  int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
+  void Denominators(absl::Span<const int64_t> examples,
+                    absl::Span<double> denominators) const override;
+  void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
+            absl::Span<const double> denominators,
+            absl::Span<Var<float>> sums) const override;
+  // On dev and test: exact_match, loss, token_accuracy and, with
+  // cross-attention, pointing_accuracy and pointing_mass of the true sentences.
+  void Evaluate(Forward<float>& forward, Split split,
+                std::vector<Measurement>* measurements) const override;
+
+  // The best sentence for each image, without prompt.
+  std::vector<std::vector<std::string>> Write(
+      Forward<float>& forward, const CaptionSet& set,
+      absl::Span<const int64_t> images) const;
+
+  // Where each word of a sentence (with prompt) looks when it is predicted, at
+  // layer config.map_layer(): [words, tokens]; zeros for the words of the
+  // prompt. With cross-attention only.
+  std::vector<float> Look(Forward<float>& forward, const CaptionSet& set,
+                          int64_t image,
+                          absl::Span<const std::string> words) const;
+
+  // Shares of the attention of `tokens` [tokens] on each quadrant.
+  std::vector<double> OnQuadrants(absl::Span<const float> tokens) const;
+
+  // Pointing of maps that are the same everywhere.
+  Pointing UniformPointing(const CaptionSet& set) const;
+
+  const CaptionSplits& data() const { return data_; }
+  const Captioner<float>& captioner() const { return captioner_; }
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  // Words of the prompt.
+  int64_t prompt_length() const {
+    return static_cast<int64_t>(prompt_.size()) - 1;
+  }
+
+ private:
+  // A batch in the arena of a step.
+  struct Batch {
+    int64_t size = 0;
+    int64_t time = 0;
+    absl::Span<const int32_t> input;   // [batch, time]
+    absl::Span<const int32_t> target;  // [batch, time]
+  };
+
+  std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
+  Batch MakeBatch(absl::Span<const std::vector<int32_t>> sentences,
+                  absl::Span<const int64_t> examples, Arena& arena) const;
+  DecoderOutput<float> Run(Forward<float>& forward, const CaptionSet& set,
+                           absl::Span<const int64_t> images, const Batch& batch,
+                           bool want_maps) const;
+  Memory<float> EncodeImages(Forward<float>& forward, const CaptionSet& set,
+                             absl::Span<const int64_t> images) const;
+  void AddPointing(absl::Span<const float> tokens, int32_t quadrant,
+                   Pointing* pointing) const;
+
+  const CaptionerConfig config_;
+  const CaptionModelOptions options_;
+  const CaptionSplits data_;
+  const Vocabulary vocabulary_;
+  const std::vector<int32_t> prompt_;  // <bos> and the words
+  ParameterStore<float> parameters_;
+  Captioner<float> captioner_;
+  std::vector<std::vector<int32_t>> train_;
+  LossTerm terms_[1];
+};
+
+}  // namespace regard
+
+#endif  // VISION_CAPTION_MODEL_H_

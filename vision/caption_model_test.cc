@@ -1,0 +1,238 @@
+#include "vision/caption_model.h"
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "attention/transformer/testing/layer_check.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/allocation_counter.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+#include "vision/canvases.h"
+#include "vision/caption_set.h"
+#include "vision/captioner.pb.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+CaptionSplits Canvases(int64_t train, int64_t test = 0) {
+  const ShapeThings things(4, /*seed=*/1);
+  const std::vector<std::string> prompt = {"a", "picture", "of"};
+  const TripleSplits triples = SplitTriples(8, 1);
+  return {MakeCanvases(train, things, triples.train, prompt, 1, "train"),
+          {},
+          MakeCanvases(test, things, triples.test, prompt, 1, "test")};
+}
+
+CaptionModel ModelOf(CaptionSplits data, const std::string& fields = "",
+                     const CaptionModelOptions& options = {}) {
+  auto config = Parse<CaptionerConfig>(
+      "vision_transformer { patch: 2 transformer { width: 16 layers: 1 "
+      "attention { heads: 2 } feed_forward { hidden: 16 activation: GELU } "
+      "position_embedding { kind: LEARNED } } } decoder { width: 16 layers: 1 "
+      "attention { heads: 2 } feed_forward { hidden: 16 activation: GELU } "
+      "norm_order: POST position_embedding { kind: LEARNED longest: 32 } "
+      "scale_embedding: false }");
+  config.MergeFrom(Parse<CaptionerConfig>(fields));
+  return CaptionModel(config, BuiltInScorers(), std::move(data), options);
+}
+
+std::map<std::string, double> Evaluated(const CaptionModel& model,
+                                        Forward<float>& forward, Split split) {
+  std::vector<Measurement> measured;
+  model.Evaluate(forward, split, &measured);
+  std::map<std::string, double> values;
+  for (const Measurement& m : measured) values[m.name] = m.value;
+  return values;
+}
+
+// Uniform maps: scores that do not depend on the key.
+constexpr char kUniform[] =
+    "decoder { cross_attention { attention { average {} } } }";
+
+TEST(CaptionModelTest, LearnsAFewCanvasesByHeart) {
+  CaptionSplits data = Canvases(6);
+  data.test = data.train;
+  CaptionModel model = ModelOf(std::move(data));
+  GradientSlab<float> gradients(model.parameters());
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), &gradients);
+  std::vector<int64_t> examples(6);
+  std::iota(examples.begin(), examples.end(), 0);
+  double first = 0;
+  double loss = 0;
+  for (int step = 0; step < 400; ++step) {
+    double denominators[1];
+    Var<float> sums[1];
+    model.Denominators(examples, denominators);
+    forward.BeginStep();
+    tape.set_training(true);
+    tape.set_random({1, step, examples});
+    model.Loss(forward, examples, denominators, sums);
+    loss = sums[0].item() / denominators[0];
+    if (step == 0) first = loss;
+    const double seeds[] = {1 / denominators[0]};
+    forward.Backward(sums, seeds);
+    const absl::Span<float> values = model.parameters().values();
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] -= 0.5F * gradients.values()[i];
+    }
+  }
+  // Near that of equally likely words.
+  EXPECT_NEAR(first, std::log(model.vocabulary().size()), 0.5);
+  EXPECT_LT(loss, 0.05);
+  tape.set_training(false);
+  Forward<float> no_gradients(tape, model.parameters(), nullptr);
+  EXPECT_TRUE(Evaluated(model, no_gradients, Split::kTrain).empty());
+  EXPECT_TRUE(Evaluated(model, no_gradients, Split::kDev).empty());
+  const auto measured = Evaluated(model, no_gradients, Split::kTest);
+  EXPECT_EQ(measured.at("exact_match"), 1);
+  EXPECT_EQ(measured.at("token_accuracy"), 1);
+  const std::vector<int64_t> second = {1};
+  EXPECT_EQ(
+      "a picture of " +
+          absl::StrJoin(
+              model.Write(no_gradients, model.data().train, second)[0], " "),
+      absl::StrJoin(model.data().train.captions[1].words, " "));
+}
+
+TEST(CaptionModelTest, WordsOfThePromptAreNotPredicted) {
+  CaptionModel model = ModelOf(Canvases(3));
+  // a circle above a star and left of a cross <eos>: 11 words.
+  EXPECT_EQ(model.CountWork({0, 2}), 22);
+  EXPECT_EQ(model.prompt_length(), 3);
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  forward.BeginStep();
+  Var<float> sums[1];
+  const std::vector<int64_t> example = {0};
+  model.Loss(forward, example, {}, sums);
+  EXPECT_NEAR(sums[0].item(), 11 * std::log(model.vocabulary().size()), 4);
+}
+
+TEST(CaptionModelTest, PointingOfAUniformMap) {
+  CaptionModel model = ModelOf(Canvases(3, 5), kUniform);
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  const auto measured = Evaluated(model, forward, Split::kTest);
+  // The class token and 16 patches, four in each quadrant.
+  EXPECT_NEAR(measured.at("pointing_mass"), 4.0 / 17, 1e-6);
+  // No quadrant has the most.
+  EXPECT_EQ(measured.at("pointing_accuracy"), 0);
+  const Pointing uniform = model.UniformPointing(model.data().test);
+  EXPECT_EQ(uniform.words, 15);
+  EXPECT_NEAR(uniform.MeanMass(), 4.0 / 17, 1e-6);
+  std::vector<float> tokens(17, 0);
+  // Behind the class token: row 1, column 2 is at the top right.
+  tokens[1 + 6] = 0.75F;
+  tokens[1 + 8] = 0.25F;
+  tokens[0] = 9;
+  EXPECT_THAT(model.OnQuadrants(tokens), ElementsAre(0, 0.75, 0.25, 0));
+}
+
+// Look() is a row of the map that Evaluate() reads.
+TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
+  CaptionModel model = ModelOf(Canvases(3, 1));
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  const CaptionSet& set = model.data().test;
+  const std::vector<std::string>& words = set.captions[0].words;
+  const std::vector<float> looks = model.Look(forward, set, 0, words);
+  ASSERT_EQ(looks.size(), words.size() * 17);
+  double mass = 0;
+  int correct = 0;
+  for (size_t word = 0; word < words.size(); ++word) {
+    const auto row = absl::MakeConstSpan(looks).subspan(word * 17, 17);
+    EXPECT_NEAR(std::accumulate(row.begin(), row.end(), 0.0), word < 3 ? 0 : 1,
+                1e-5);
+    const int32_t quadrant = set.captions[0].quadrants[word];
+    if (quadrant < 0) continue;
+    const std::vector<double> shares = model.OnQuadrants(row);
+    mass += shares[quadrant] / 3;
+    bool most = true;
+    for (int q = 0; q < 4; ++q) {
+      most = most && (q == quadrant || shares[q] < shares[quadrant]);
+    }
+    correct += most ? 1 : 0;
+  }
+  const auto measured = Evaluated(model, forward, Split::kTest);
+  EXPECT_NEAR(measured.at("pointing_mass"), mass, 1e-5);
+  EXPECT_NEAR(measured.at("pointing_accuracy"), correct / 3.0, 1e-9);
+}
+
+TEST(CaptionModelTest, WithoutCrossAttentionAllImagesHaveOneSentence) {
+  CaptionModel model = ModelOf(Canvases(3, 5), "cross_attention: false");
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  const auto measured = Evaluated(model, forward, Split::kTest);
+  EXPECT_EQ(measured.count("pointing_accuracy"), 0);
+  EXPECT_EQ(measured.count("exact_match"), 1);
+  const std::vector<int64_t> images = {0, 3};
+  const auto written = model.Write(forward, model.data().test, images);
+  EXPECT_EQ(written[0], written[1]);
+}
+
+TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
+  const auto paths = [](const std::string& fields) {
+    ConfigProblems problems;
+    ModelOf(Canvases(3, 2), fields).ValidateData(problems);
+    std::vector<std::string> all;
+    for (const auto& problem : problems.problems()) {
+      all.push_back(problem.path);
+    }
+    return all;
+  };
+  EXPECT_THAT(paths(""), ElementsAre());
+  EXPECT_THAT(paths("prompt: \"a view of\""), ElementsAre("prompt"));
+  EXPECT_THAT(paths("prompt: \"\""), ElementsAre());
+  EXPECT_THAT(paths("decoder { position_embedding { longest: 13 } }"),
+              ElementsAre("decoder"));
+  EXPECT_THAT(paths("decoder { position_embedding { longest: 14 } }"),
+              ElementsAre());
+  EXPECT_THAT(paths("vision_transformer { patch: 8 }"),
+              ElementsAre("vision_transformer.patch"));
+  EXPECT_THAT(paths("vision_transformer { patch: 3 }"),
+              ElementsAre("vision_transformer.patch"));
+}
+
+TEST(CaptionModelTest, AWarmStepAllocatesNothing) {
+  if (!CountsAllocations()) GTEST_SKIP();
+  CaptionModelOptions options;
+  options.label_smoothing = 0.1;
+  CaptionModel model = ModelOf(Canvases(6), "", options);
+  GradientSlab<float> gradients(model.parameters());
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), &gradients);
+  const int64_t examples[] = {2, 0, 5};
+  const auto step = [&] {
+    double denominators[1];
+    Var<float> sums[1];
+    const double seeds[] = {1};
+    forward.BeginStep();
+    tape.set_training(true);
+    tape.set_random({1, 0, examples});
+    model.Denominators(examples, denominators);
+    model.Loss(forward, examples, denominators, sums);
+    forward.Backward(sums, seeds);
+  };
+  for (int i = 0; i < 3; ++i) step();
+  const int64_t before = AllocationCount();
+  step();
+  EXPECT_EQ(AllocationCount() - before, 0);
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,63 @@
+// A captioner: a Vision Transformer whose tokens a Transformer decoder attends
+// to. The decoder is an ordinary Decoder, which seq2seq/search/ searches with.
+// Li et al., "BLIP: Bootstrapping language-image pre-training", 2022.
+#ifndef VISION_CAPTIONER_H_
+#define VISION_CAPTIONER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "autodiff/tape.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/memory.h"
+#include "seq2seq/transformer_decoder.h"
+#include "vision/captioner.pb.h"
+#include "vision/image_set.h"
+#include "vision/vision_transformer.h"
+
+namespace regard {
+
+void ValidateCaptioner(const CaptionerConfig& config,
+                       const ScorerRegistry& scorers, ConfigProblems& problems);
+
+// Parameters: "encoder.*", those of the VisionTransformer, and "decoder.*",
+// those of the TransformerDecoder.
+template <typename T>
+class Captioner {
+ public:
+  // `config` has passed ValidateCaptioner().
+  Captioner(const CaptionerConfig& config, const ImageShape& images,
+            int64_t vocabulary, const ScorerRegistry& scorers,
+            const ParameterScope<T>& scope);
+
+  // The memory of `count` images, `images` [count, channels, height, width]. An
+  // empty one, of as many sources, without cross-attention: `images` is not
+  // read then and may be empty.
+  Memory<T> Encode(Forward<T>& forward, int64_t count, Var<T> images) const;
+
+  const Decoder<T>& decoder() const { return decoder_; }
+  // Null without cross-attention.
+  const VisionTransformer<T>* encoder() const { return encoder_.get(); }
+
+  // Of the maps of an Advance() that wanted them, that of config.map_layer()
+  // over the tokens of the image, averaged over heads: [images, positions,
+  // tokens], without gradient. With cross-attention only.
+  Var<T> ImageMap(absl::Span<const AttentionMap<T>> maps) const;
+
+ private:
+  const int64_t map_layer_;
+  std::unique_ptr<VisionTransformer<T>> encoder_;
+  TransformerDecoder<T> decoder_;
+};
+
+extern template class Captioner<float>;
+extern template class Captioner<double>;
+
+}  // namespace regard
+
+#endif  // VISION_CAPTIONER_H_

@@ -1,0 +1,193 @@
+#include "vision/captioner.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/transformer/testing/layer_check.h"
+#include "autodiff/tape.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/decoder_state.h"
+#include "seq2seq/memory.h"
+#include "seq2seq/search/search.h"
+#include "seq2seq/search/search.pb.h"
+#include "vision/captioner.pb.h"
+#include "vision/image_set.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr int64_t kVocabulary = 9;
+constexpr ImageShape kImages = {1, 4, 4};
+
+CaptionerConfig ConfigOf(const std::string& fields = "",
+                         const std::string& decoder = "") {
+  return Parse<CaptionerConfig>(
+      "vision_transformer { patch: 2 transformer { width: 6 layers: 1 "
+      "attention { heads: 2 } feed_forward { hidden: 5 activation: GELU } } } "
+      "decoder { width: 4 layers: 2 attention { heads: 2 } feed_forward { "
+      "hidden: 5 activation: GELU } norm_order: POST norm { epsilon: 1e-12 } "
+      "position_embedding { kind: LEARNED longest: 32 } scale_embedding: "
+      "false " +
+      decoder + " } " + fields);
+}
+
+template <typename T>
+Captioner<T> Make(LayerRun<T>& run, const std::string& fields = "") {
+  return Captioner<T>(ConfigOf(fields), kImages, kVocabulary, BuiltInScorers(),
+                      run.store().Root());
+}
+
+std::vector<std::string> Problems(const CaptionerConfig& config) {
+  ConfigProblems problems;
+  ValidateCaptioner(config, BuiltInScorers(), problems);
+  std::vector<std::string> paths;
+  for (const auto& problem : problems.problems()) {
+    paths.push_back(problem.path);
+  }
+  return paths;
+}
+
+TEST(CaptionerTest, Gradients) {
+  LayerRun<double> run;
+  const Captioner<double> model = Make(run);
+  const std::vector<int32_t> ids = {2, 5, 4, 2, 7, 8};
+  CheckLayerGradients(
+      run, {{2, 1, 4, 4}}, [&](Forward<double>& forward, auto inputs) {
+        DecoderState<double> state =
+            model.decoder().Begin(forward, model.Encode(forward, 2, inputs[0]));
+        return model.decoder().Advance(forward, ids, {}, &state).readout;
+      });
+}
+
+// A prompt and steps read what teacher forcing reads at once.
+TEST(CaptionerTest, StepsAreTheFullPass) {
+  LayerRun<double> run;
+  const Captioner<double> model = Make(run);
+  const std::vector<int32_t> ids = {2, 5, 4, 7, 8, 6};
+  const auto begin = [&](Forward<double>& forward) {
+    return model.decoder().Begin(
+        forward, model.Encode(forward, 1, run.Input({1, 1, 4, 4})));
+  };
+  std::vector<double> full;
+  {
+    Forward<double>& forward = run.Begin();
+    DecoderState<double> state = begin(forward);
+    full = ValuesOf(model.decoder().Advance(forward, ids, {}, &state).readout);
+  }
+  Forward<double>& forward = run.Begin();
+  DecoderState<double> state = begin(forward);
+  std::vector<double> steps;
+  const auto read = [&](size_t first, size_t count) {
+    const Var<double> readout =
+        model.decoder()
+            .Advance(forward, absl::MakeConstSpan(ids).subspan(first, count),
+                     {}, &state)
+            .readout;
+    steps.insert(steps.end(), readout.span().begin(), readout.span().end());
+  };
+  read(0, 3);
+  for (size_t i = 3; i < ids.size(); ++i) read(i, 1);
+  ASSERT_EQ(steps.size(), full.size());
+  for (size_t i = 0; i < full.size(); ++i) {
+    EXPECT_NEAR(steps[i], full[i], 1e-12) << i;
+  }
+}
+
+TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
+  for (const int64_t layer : {0, 1}) {
+    LayerRun<float> run;
+    const Captioner<float> model =
+        Make(run, "map_layer: " + std::to_string(layer));
+    Forward<float>& forward = run.Begin();
+    const std::vector<int32_t> ids = {2, 5, 4, 2, 7, 8};
+    DecoderState<float> state = model.decoder().Begin(
+        forward, model.Encode(forward, 2, run.Input({2, 1, 4, 4})));
+    const DecoderOutput<float> output =
+        model.decoder().Advance(forward, ids, {.want_maps = true}, &state);
+    const Var<float> map = model.ImageMap(output.maps);
+    // Two images, three positions, the class token and four patches.
+    ASSERT_EQ(map.shape(), Shape({2, 3, 5}));
+    const Var<float> weights = output.maps[2 * layer + 1].weights;
+    ASSERT_EQ(weights.shape(), Shape({2, 2, 3, 5}));
+    for (int64_t i = 0; i < 15; ++i) {
+      EXPECT_FLOAT_EQ(map.data()[i],
+                      (weights.data()[i] + weights.data()[15 + i]) / 2);
+    }
+  }
+}
+
+// Beam search finds what is at least as likely as greedy search does.
+TEST(CaptionerTest, IsSearchedAsAnyDecoder) {
+  LayerRun<float> run;
+  const Captioner<float> model = Make(run);
+  run.Begin();
+  Tape<float> tape;
+  Forward<float> no_gradients(tape, run.store(), nullptr);
+  const std::vector<float> pixels = RandomValues<float>(32, 1);
+  const SearchMember member = {
+      &model.decoder(), &no_gradients, [&](Forward<float>& of_member) {
+        return model.Encode(of_member, 2,
+                            of_member.tape().Constant({2, 1, 4, 4}, pixels));
+      }};
+  const SearchSource sources[] = {{12, 0}, {12, 1}};
+  const std::vector<int32_t> prompt = {2, 5, 4, 2, 5, 4};
+  const auto best = [&](int beam) {
+    SearchConfig config;
+    config.set_beam(beam);
+    config.set_length_penalty(0);
+    std::vector<double> scores;
+    for (const auto& found :
+         Search({.members = {&member, 1}, .sources = sources, .prompt = prompt},
+                config)) {
+      EXPECT_EQ(found[0].weights.size(),
+                static_cast<size_t>(found[0].num_choices() * 5));
+      scores.push_back(found[0].log_probability);
+    }
+    return scores;
+  };
+  const std::vector<double> greedy = best(1);
+  const std::vector<double> beam = best(8);
+  for (size_t i = 0; i < 2; ++i) EXPECT_GE(beam[i], greedy[i] - 1e-6);
+}
+
+TEST(CaptionerTest, WithoutCrossAttentionThereIsNoEncoder) {
+  LayerRun<float> run;
+  const Captioner<float> model = Make(run, "cross_attention: false");
+  EXPECT_EQ(model.encoder(), nullptr);
+  EXPECT_FALSE(model.decoder().attends_to_memory());
+  for (const ParameterInfo& info : run.store().parameters()) {
+    EXPECT_EQ(info.name.find("encoder.") == 0 ||
+                  info.name.find("cross") != std::string::npos,
+              false)
+        << info.name;
+  }
+  const Memory<float> memory = model.Encode(run.Begin(), 3, Var<float>());
+  EXPECT_EQ(memory.sources, 3);
+  EXPECT_FALSE(memory.values.has_value());
+}
+
+TEST(CaptionerTest, WhatDoesNotFitIsSaid) {
+  EXPECT_THAT(Problems(ConfigOf()), ElementsAre());
+  EXPECT_THAT(Problems(ConfigOf("map_layer: 2")), ElementsAre("map_layer"));
+  EXPECT_THAT(Problems(ConfigOf("map_layer: -2")), ElementsAre("map_layer"));
+  CaptionerConfig config = ConfigOf();
+  config.mutable_vision_transformer()->set_patch(0);
+  EXPECT_THAT(Problems(config), ElementsAre("vision_transformer.patch"));
+  config = ConfigOf();
+  config.mutable_decoder()->set_width(5);
+  EXPECT_THAT(Problems(config), ElementsAre("decoder.attention.heads"));
+  EXPECT_THAT(Problems(ConfigOf("", "tied_embeddings: SOURCE_TARGET_OUTPUT")),
+              ElementsAre("decoder.tied_embeddings"));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,147 @@
+#include "vision/image_classifier.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "attention/transformer/initialization.h"
+#include "autodiff/ops/softmax.h"
+#include "autodiff/tape.h"
+#include "third_party/abseil_backport/check.h"
+#include "vision/augmentation.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kEvaluationBatch = 64;
+
+// No class is reserved.
+constexpr SpecialIds kNoSpecialIds = {.begin = -1, .end = -1, .pad = -1};
+
+template <typename T>
+LinearHead<T> MakeHead(const VisionTransformerConfig& config, int64_t classes,
+                       const ParameterScope<T>& scope) {
+  return LinearHead<T>(
+      scope.Sub("head"), config.transformer().width(), classes,
+      LinearInitialization(config.transformer().initialization(),
+                           /*bias=*/true),
+      kNoSpecialIds);
+}
+
+}  // namespace
+
+template <typename T>
+void ImageClassifier<T>::AddParameters(const VisionTransformerConfig& config,
+                                       const ImageShape& images,
+                                       int64_t classes,
+                                       const ScorerRegistry& scorers,
+                                       ParameterStore<T>& store) {
+  const ParameterScope<T> scope = store.Root();
+  const VisionTransformer<T> encoder(config, images, scorers,
+                                     scope.Sub("encoder"));
+  MakeHead(config, classes, scope);
+}
+
+template <typename T>
+ImageClassifier<T>::ImageClassifier(const VisionTransformerConfig& config,
+                                    const ScorerRegistry& scorers,
+                                    ImageSplits data,
+                                    const ImageClassifierOptions& options)
+    : config_(config),
+      options_(options),
+      data_(std::move(data)),
+      encoder_(config, data_.train.shape, scorers,
+               parameters_.Root().Sub("encoder")),
+      head_(MakeHead(config, static_cast<int64_t>(data_.classes.size()),
+                     parameters_.Root())),
+      terms_{{"loss", options.scale}} {
+  for (const ImageSet* set : {&data_.dev, &data_.test}) {
+    REGARD_CHECK(set->size() == 0 || set->shape == data_.train.shape)
+        << "images of " << set->shape.height << " x " << set->shape.width
+        << " among those of " << data_.train.shape.height << " x "
+        << data_.train.shape.width;
+  }
+  parameters_.Finalize(options.seed);
+}
+
+template <typename T>
+void ImageClassifier<T>::Denominators(absl::Span<const int64_t> examples,
+                                      absl::Span<double> denominators) const {
+  denominators[0] = options_.sum ? 1 : static_cast<double>(examples.size());
+}
+
+template <typename T>
+Var<T> ImageClassifier<T>::Readout(Forward<T>& forward, const ImageSet& set,
+                                   absl::Span<const int64_t> images,
+                                   absl::Span<LayerWeights<T>> weights) const {
+  const Var<T> pixels =
+      MakeImages(forward.tape(), set, images, config_.augmentation());
+  return encoder_.Pool(encoder_(forward, pixels, weights));
+}
+
+template <typename T>
+void ImageClassifier<T>::Loss(Forward<T>& forward,
+                              absl::Span<const int64_t> examples,
+                              absl::Span<const double>,
+                              absl::Span<Var<T>> sums) const {
+  const absl::Span<int32_t> labels(forward.tape().arena().template New<int32_t>(
+                                       static_cast<int64_t>(examples.size())),
+                                   examples.size());
+  for (size_t i = 0; i < examples.size(); ++i) {
+    labels[i] = data_.train.labels[static_cast<size_t>(examples[i])];
+  }
+  sums[0] = head_.Loss(forward, Readout(forward, data_.train, examples, {}),
+                       labels, options_.label_smoothing);
+}
+
+template <typename T>
+Var<T> ImageClassifier<T>::PredictBatch(
+    Forward<T>& forward, const ImageSet& set, absl::Span<const int64_t> images,
+    absl::Span<LayerWeights<T>> weights) const {
+  return LogSoftmax(
+      head_.Logits(forward, Readout(forward, set, images, weights)));
+}
+
+template <typename T>
+std::vector<T> ImageClassifier<T>::Predict(Forward<T>& forward,
+                                           const ImageSet& set) const {
+  std::vector<T> predicted;
+  predicted.reserve(static_cast<size_t>(set.size() * classes()));
+  std::vector<int64_t> images;
+  for (int64_t first = 0; first < set.size(); first += kEvaluationBatch) {
+    images.resize(
+        static_cast<size_t>(std::min(kEvaluationBatch, set.size() - first)));
+    std::iota(images.begin(), images.end(), first);
+    forward.BeginStep();
+    const Var<T> batch = PredictBatch(forward, set, images, {});
+    predicted.insert(predicted.end(), batch.span().begin(), batch.span().end());
+  }
+  return predicted;
+}
+
+template <typename T>
+void ImageClassifier<T>::Evaluate(
+    Forward<T>& forward, Split split,
+    std::vector<Measurement>* measurements) const {
+  if (split == Split::kTrain) return;
+  const ImageSet& set = split == Split::kDev ? data_.dev : data_.test;
+  if (set.size() == 0) return;
+  const std::vector<T> predicted = Predict(forward, set);
+  double loss = 0;
+  int64_t correct = 0;
+  for (int64_t i = 0; i < set.size(); ++i) {
+    const int32_t label = set.labels[static_cast<size_t>(i)];
+    const auto first = predicted.begin() + i * classes();
+    loss -= first[label];
+    if (std::max_element(first, first + classes()) - first == label) ++correct;
+  }
+  const auto count = static_cast<double>(set.size());
+  measurements->push_back({"accuracy", static_cast<double>(correct) / count});
+  measurements->push_back({"loss", loss / count});
+}
+
+template class ImageClassifier<float>;
+template class ImageClassifier<double>;
+
+}  // namespace regard

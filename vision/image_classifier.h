@@ -1,0 +1,93 @@
+// A Vision Transformer that predicts the classes of images, as a trainer sees
+// it.
+#ifndef VISION_IMAGE_CLASSIFIER_H_
+#define VISION_IMAGE_CLASSIFIER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "attention/transformer/layer.h"
+#include "nn/model.h"
+#include "seq2seq/output_head.h"
+#include "vision/image_set.h"
+#include "vision/vision_transformer.h"
+#include "vision/vision_transformer.pb.h"
+
+namespace regard {
+
+struct ImageClassifierOptions {
+  bool sum = false;  // whether the loss is not divided by the examples
+  double scale = 1;
+  double label_smoothing = 0;
+  uint64_t seed = 0;
+};
+
+// Parameters: "encoder.*", those of the VisionTransformer, and
+// "head.{weight,bias}", [classes, width].
+template <typename T>
+class ImageClassifier : public Model<T> {
+ public:
+  // `config` has passed ValidateVisionTransformer(); see also
+  // encoder().ValidateImages(). The splits have images of one shape.
+  ImageClassifier(const VisionTransformerConfig& config,
+                  const ScorerRegistry& scorers, ImageSplits data,
+                  const ImageClassifierOptions& options);
+
+  // The parameters of such a model, for counting.
+  static void AddParameters(const VisionTransformerConfig& config,
+                            const ImageShape& images, int64_t classes,
+                            const ScorerRegistry& scorers,
+                            ParameterStore<T>& store);
+
+  ParameterStore<T>& parameters() override { return parameters_; }
+  int64_t num_examples() const override { return data_.train.size(); }
+  int64_t CountWork(absl::Span<const int64_t> examples) const override {
+    return static_cast<int64_t>(examples.size());
+  }
+  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
+  void Denominators(absl::Span<const int64_t> examples,
+                    absl::Span<double> denominators) const override;
+  void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
+            absl::Span<const double> denominators,
+            absl::Span<Var<T>> sums) const override;
+  // On dev and test: accuracy and loss.
+  void Evaluate(Forward<T>& forward, Split split,
+                std::vector<Measurement>* measurements) const override;
+
+  // Natural logarithms of the probabilities of the classes, for all images of
+  // `set`: [images, classes].
+  std::vector<T> Predict(Forward<T>& forward, const ImageSet& set) const;
+
+  // The same of chosen images, on the tape of a step that has begun. `weights`
+  // has an element for each layer, or none.
+  Var<T> PredictBatch(Forward<T>& forward, const ImageSet& set,
+                      absl::Span<const int64_t> images,
+                      absl::Span<LayerWeights<T>> weights) const;
+
+  const ImageSplits& data() const { return data_; }
+  const VisionTransformer<T>& encoder() const { return encoder_; }
+  int64_t classes() const { return head_.vocabulary(); }
+
+ private:
+  // [images, width]: what the head reads.
+  Var<T> Readout(Forward<T>& forward, const ImageSet& set,
+                 absl::Span<const int64_t> images,
+                 absl::Span<LayerWeights<T>> weights) const;
+
+  const VisionTransformerConfig config_;
+  const ImageClassifierOptions options_;
+  const ImageSplits data_;
+  ParameterStore<T> parameters_;
+  VisionTransformer<T> encoder_;
+  LinearHead<T> head_;
+  LossTerm terms_[1];
+};
+
+extern template class ImageClassifier<float>;
+extern template class ImageClassifier<double>;
+
+}  // namespace regard
+
+#endif  // VISION_IMAGE_CLASSIFIER_H_

@@ -1,0 +1,174 @@
+#include "vision/image_classifier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/transformer/testing/layer_check.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/allocation_counter.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+#include "vision/image_set.h"
+#include "vision/shapes.h"
+#include "vision/vision_transformer.pb.h"
+
+namespace regard {
+namespace {
+
+ImageSplits Shapes(int64_t train, int64_t test = 0) {
+  return {.train = MakeShapes(train, 8, /*seed=*/1, "train"),
+          .dev = {},
+          .test = MakeShapes(test, 8, /*seed=*/1, "test"),
+          .classes = ShapeNames()};
+}
+
+template <typename T>
+ImageClassifier<T> ModelOf(ImageSplits data, const std::string& fields = "",
+                           const ImageClassifierOptions& options = {}) {
+  return ImageClassifier<T>(
+      Parse<VisionTransformerConfig>(
+          "patch: 4 transformer { width: 16 layers: 1 attention { heads: 2 } "
+          "feed_forward { hidden: 16 activation: GELU } position_embedding { "
+          "kind: LEARNED } } " +
+          fields),
+      BuiltInScorers(), std::move(data), options);
+}
+
+// Runs one step of gradient descent on all examples and returns the loss.
+template <typename T>
+double Descend(ImageClassifier<T>& model, Forward<T>& forward,
+               GradientSlab<T>& gradients, double rate) {
+  std::vector<int64_t> examples(static_cast<size_t>(model.num_examples()));
+  std::iota(examples.begin(), examples.end(), 0);
+  double denominators[1];
+  Var<T> sums[1];
+  model.Denominators(examples, denominators);
+  forward.BeginStep();
+  forward.tape().set_training(true);
+  forward.tape().set_random({1, 0, examples});
+  model.Loss(forward, examples, denominators, sums);
+  const double loss = sums[0].item() / denominators[0];
+  const double seeds[] = {1 / denominators[0]};
+  forward.Backward(sums, seeds);
+  forward.tape().set_training(false);
+  const absl::Span<T> values = model.parameters().values();
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] -= static_cast<T>(rate) * gradients.values()[i];
+  }
+  return loss;
+}
+
+TEST(ImageClassifierTest, LearnsAFewImagesByHeart) {
+  ImageClassifier<float> model = ModelOf<float>(Shapes(12, 5));
+  GradientSlab<float> gradients(model.parameters());
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), &gradients);
+  const double first = Descend(model, forward, gradients, 0.2);
+  // Near that of eight equally likely classes.
+  EXPECT_NEAR(first, std::log(8), 0.3);
+  double loss = first;
+  for (int i = 0; i < 800; ++i) {
+    loss = Descend(model, forward, gradients, 0.2);
+  }
+  EXPECT_LT(loss, 0.05);
+  Forward<float> no_gradients(tape, model.parameters(), nullptr);
+  const std::vector<float> predicted =
+      model.Predict(no_gradients, model.data().train);
+  for (int64_t i = 0; i < 12; ++i) {
+    const float* const row = predicted.data() + 8 * i;
+    double sum = 0;
+    for (int c = 0; c < 8; ++c) sum += std::exp(row[c]);
+    EXPECT_NEAR(sum, 1, 1e-5);
+    EXPECT_EQ(std::max_element(row, row + 8) - row,
+              model.data().train.labels[static_cast<size_t>(i)]);
+  }
+}
+
+// By hand from Predict().
+TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
+  ImageClassifier<double> model = ModelOf<double>(Shapes(1, 70));
+  Tape<double> tape;
+  Forward<double> forward(tape, model.parameters(), nullptr);
+  std::vector<Measurement> measured;
+  model.Evaluate(forward, Split::kTrain, &measured);
+  model.Evaluate(forward, Split::kDev, &measured);
+  EXPECT_TRUE(measured.empty());
+  model.Evaluate(forward, Split::kTest, &measured);
+  ASSERT_EQ(measured.size(), 2);
+  const std::vector<double> predicted =
+      model.Predict(forward, model.data().test);
+  double correct = 0;
+  double loss = 0;
+  for (size_t i = 0; i < 70; ++i) {
+    const auto row = absl::MakeConstSpan(predicted).subspan(8 * i, 8);
+    const auto label = static_cast<size_t>(model.data().test.labels[i]);
+    loss -= row[label] / 70;
+    correct += *std::max_element(row.begin(), row.end()) == row[label];
+  }
+  EXPECT_EQ(measured[0].name, "accuracy");
+  EXPECT_DOUBLE_EQ(measured[0].value, correct / 70);
+  EXPECT_EQ(measured[1].name, "loss");
+  EXPECT_NEAR(measured[1].value, loss, 1e-12);
+}
+
+TEST(ImageClassifierTest, TheLossDoesNotDependOnTheCut) {
+  ImageClassifier<double> model =
+      ModelOf<double>(Shapes(6), "augmentation { shift: 2 flip: true }",
+                      {.label_smoothing = 0.1});
+  Tape<double> tape;
+  Forward<double> forward(tape, model.parameters(), nullptr);
+  const auto sum = [&](std::vector<int64_t> examples) {
+    Var<double> sums[1];
+    forward.BeginStep();
+    tape.set_training(true);
+    tape.set_random({1, 3, examples});
+    model.Loss(forward, examples, {}, sums);
+    return sums[0].item();
+  };
+  EXPECT_NEAR(sum({4, 1, 3}), sum({4}) + sum({1, 3}), 1e-12);
+}
+
+TEST(ImageClassifierTest, ASumIsNotDivided) {
+  double denominators[1];
+  ModelOf<double>(Shapes(3)).Denominators({0, 2}, denominators);
+  EXPECT_EQ(denominators[0], 2);
+  ModelOf<double>(Shapes(3), "", {.sum = true})
+      .Denominators({0, 2}, denominators);
+  EXPECT_EQ(denominators[0], 1);
+}
+
+TEST(ImageClassifierTest, AWarmStepAllocatesNothing) {
+  if (!CountsAllocations()) GTEST_SKIP();
+  ImageClassifier<float> model =
+      ModelOf<float>(Shapes(6), "augmentation { shift: 2 crop: 0.8 }");
+  GradientSlab<float> gradients(model.parameters());
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), &gradients);
+  const int64_t examples[] = {2, 0, 5};
+  const auto step = [&] {
+    double denominators[1];
+    Var<float> sums[1];
+    const double seeds[] = {1};
+    forward.BeginStep();
+    tape.set_training(true);
+    tape.set_random({1, 0, examples});
+    model.Denominators(examples, denominators);
+    model.Loss(forward, examples, denominators, sums);
+    forward.Backward(sums, seeds);
+  };
+  for (int i = 0; i < 3; ++i) step();
+  const int64_t before = AllocationCount();
+  step();
+  EXPECT_EQ(AllocationCount() - before, 0);
+}
+
+}  // namespace
+}  // namespace regard

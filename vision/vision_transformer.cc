@@ -1,0 +1,119 @@
+#include "vision/vision_transformer.h"
+
+#include "absl/strings/str_cat.h"
+#include "attention/transformer/initialization.h"
+#include "attention/transformer/transformer.pb.h"
+#include "attention/transformer/validation.h"
+#include "autodiff/ops/dropout.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/ops/shape_ops.h"
+#include "nn/initializers.h"
+#include "vision/augmentation.h"
+#include "vision/patches.h"
+
+namespace regard {
+
+namespace {
+
+bool HasClassToken(const VisionTransformerConfig& config) {
+  return config.pooling() == VisionTransformerConfig::CLASS_TOKEN;
+}
+
+// A vector for each token, if they are learned.
+PositionEmbeddingConfig PositionsOf(const VisionTransformerConfig& config,
+                                    const ImageShape& images) {
+  const int64_t tokens =
+      (HasClassToken(config) ? 1 : 0) +
+      images.height / config.patch() * (images.width / config.patch());
+  PositionEmbeddingConfig positions = config.transformer().position_embedding();
+  positions.set_longest(static_cast<int>(tokens));
+  return positions;
+}
+
+}  // namespace
+
+void ValidateVisionTransformer(const VisionTransformerConfig& config,
+                               const ScorerRegistry& scorers,
+                               ConfigProblems& problems) {
+  problems.RequireInRange("patch", config.patch(), 1, 65536);
+  if (config.pooling() == VisionTransformerConfig::POOLING_UNSPECIFIED) {
+    problems.Add("pooling", "must be CLASS_TOKEN or MEAN");
+  }
+  {
+    const ConfigProblems::Scope scope(problems, "augmentation");
+    ValidateAugmentation(config.augmentation(), problems);
+  }
+  const ConfigProblems::Scope scope(problems, "transformer");
+  ValidateTransformer(scorers, config.transformer(), /*memory_width=*/0,
+                      problems);
+  if (config.transformer().has_cross_attention()) {
+    problems.Add("cross_attention",
+                 "a Vision Transformer has no memory to attend to");
+  }
+}
+
+template <typename T>
+VisionTransformer<T>::VisionTransformer(const VisionTransformerConfig& config,
+                                        const ImageShape& images,
+                                        const ScorerRegistry& scorers,
+                                        const ParameterScope<T>& scope)
+    : images_(images),
+      patch_(config.patch()),
+      patch_embedding_(
+          scope.Sub("patch_embedding"), images.channels * patch_ * patch_,
+          config.transformer().width(),
+          LinearInitialization(config.transformer().initialization(),
+                               /*bias=*/true)),
+      class_token_(HasClassToken(config)
+                       ? scope.Add("class_token",
+                                   {config.transformer().width()}, Zeros())
+                       : Parameter<T>()),
+      positions_(PositionsOf(config, images),
+                 config.transformer().initialization(),
+                 config.transformer().width(), scope.Sub("position_embedding")),
+      stack_(scorers, config.transformer(), /*memory_width=*/0, scope),
+      dropout_(static_cast<T>(config.transformer().has_embedding_dropout()
+                                  ? config.transformer().embedding_dropout()
+                                  : config.transformer().dropout())) {}
+
+template <typename T>
+void VisionTransformer<T>::ValidateImages(ConfigProblems& problems) const {
+  if (images_.height % patch_ != 0 || images_.width % patch_ != 0 ||
+      images_.size() == 0) {
+    problems.Add("patch", absl::StrCat("must divide the images, which are ",
+                                       images_.height, " x ", images_.width));
+    return;
+  }
+  if (const int64_t longest = stack_.longest_position(); tokens() > longest) {
+    problems.Add("transformer.attention.attention",
+                 absl::StrCat("knows ", longest, " positions; an image has ",
+                              tokens(), " tokens"));
+  }
+}
+
+template <typename T>
+Var<T> VisionTransformer<T>::operator()(
+    Forward<T>& forward, Var<T> images,
+    absl::Span<LayerWeights<T>> weights) const {
+  const NameScope<T> scope(forward.tape(), "vision_transformer");
+  Var<T> x = patch_embedding_(forward, Patches(images, patch_));
+  if (class_token_.has_value()) {
+    const Var<T> token =
+        BroadcastTo(forward[class_token_], {x.dim(0), 1, x.dim(2)});
+    x = Concat<T>({token, x}, /*axis=*/1);
+  }
+  x = Dropout(positions_(forward, x, /*first=*/0), dropout_, "embedding");
+  return stack_(forward, x, LayerInputs<T>(), /*memories=*/{}, weights);
+}
+
+template <typename T>
+Var<T> VisionTransformer<T>::Pool(Var<T> tokens) const {
+  if (!class_token_.has_value()) return Mean(tokens, /*axis=*/1);
+  return Slice(tokens, /*axis=*/1, 0, 1)
+      .WithShape({tokens.dim(0), tokens.dim(2)});
+}
+
+template class VisionTransformer<float>;
+template class VisionTransformer<double>;
+
+}  // namespace regard

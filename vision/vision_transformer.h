@@ -1,0 +1,75 @@
+// The Vision Transformer: patches of an image, embedded by one product, and a
+// stack of Transformer layers over them. Dosovitskiy et al., "An image is worth
+// 16x16 words", 2021; the layout is that of timm's.
+#ifndef VISION_VISION_TRANSFORMER_H_
+#define VISION_VISION_TRANSFORMER_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "attention/transformer/layer.h"
+#include "attention/transformer/position_embedding.h"
+#include "attention/transformer/stack.h"
+#include "autodiff/tape.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/linear.h"
+#include "nn/parameters.h"
+#include "vision/image_set.h"
+#include "vision/vision_transformer.pb.h"
+
+namespace regard {
+
+void ValidateVisionTransformer(const VisionTransformerConfig& config,
+                               const ScorerRegistry& scorers,
+                               ConfigProblems& problems);
+
+// Parameters: "patch_embedding.{weight,bias}", [width, channels * patch *
+// patch]; "class_token" [width] with pooling by it; "position_embedding.weight"
+// [tokens, width]; "layers.*" and "norm.*".
+template <typename T>
+class VisionTransformer {
+ public:
+  // `config` has passed ValidateVisionTransformer().
+  VisionTransformer(const VisionTransformerConfig& config,
+                    const ImageShape& images, const ScorerRegistry& scorers,
+                    const ParameterScope<T>& scope);
+
+  // Why the images do not fit the config, under the path of the field; empty if
+  // they do. Nothing else may be called if they do not.
+  void ValidateImages(ConfigProblems& problems) const;
+
+  // images [batch, channels, height, width] -> [batch, tokens, width], the
+  // class token first. `weights` has an element for each layer, or none.
+  Var<T> operator()(Forward<T>& forward, Var<T> images,
+                    absl::Span<LayerWeights<T>> weights = {}) const;
+
+  // [batch, tokens, width] -> [batch, width].
+  Var<T> Pool(Var<T> tokens) const;
+
+  int64_t layers() const { return stack_.layers(); }
+  // Patches of a column and of a row of the image.
+  int64_t rows() const { return images_.height / patch_; }
+  int64_t columns() const { return images_.width / patch_; }
+  // Patches, and the class token if there is one.
+  int64_t tokens() const { return first_patch() + rows() * columns(); }
+  // The token of the first patch: 1 with a class token, else 0.
+  int64_t first_patch() const { return class_token_.has_value() ? 1 : 0; }
+
+ private:
+  const ImageShape images_;
+  const int64_t patch_;
+  LinearLayer<T> patch_embedding_;
+  Parameter<T> class_token_;  // may be absent
+  PositionEmbedding<T> positions_;
+  TransformerStack<T> stack_;
+  T dropout_;
+};
+
+extern template class VisionTransformer<float>;
+extern template class VisionTransformer<double>;
+
+}  // namespace regard
+
+#endif  // VISION_VISION_TRANSFORMER_H_

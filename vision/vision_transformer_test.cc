@@ -1,0 +1,152 @@
+#include "vision/vision_transformer.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/transformer/layer.h"
+#include "attention/transformer/testing/layer_check.h"
+#include "attention/transformer/transformer.pb.h"
+#include "autodiff/tape.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "vision/image_classifier.h"
+#include "vision/image_set.h"
+#include "vision/vision_transformer.pb.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+VisionTransformerConfig ConfigOf(const std::string& fields,
+                                 const std::string& transformer =
+                                     "attention { "
+                                     "heads: 2 }") {
+  return Parse<VisionTransformerConfig>(
+      fields +
+      " transformer { width: 6 layers: 2 feed_forward { hidden: 5 activation: "
+      "GELU } position_embedding { kind: LEARNED } " +
+      transformer + " }");
+}
+
+std::vector<std::string> Problems(const VisionTransformerConfig& config,
+                                  const ImageShape& images = {1, 4, 4}) {
+  ConfigProblems problems;
+  ValidateVisionTransformer(config, BuiltInScorers(), problems);
+  if (problems.ok()) {
+    ParameterStore<float> store;
+    VisionTransformer<float>(config, images, BuiltInScorers(), store.Root())
+        .ValidateImages(problems);
+  }
+  std::vector<std::string> paths;
+  for (const auto& problem : problems.problems()) {
+    paths.push_back(problem.path);
+  }
+  return paths;
+}
+
+// timm's vit_base_patch16_224.
+TEST(VisionTransformerTest, HasThePublishedParameters) {
+  const auto config = Parse<VisionTransformerConfig>(
+      "patch: 16 transformer { width: 768 layers: 12 attention { heads: 12 } "
+      "position_embedding { kind: LEARNED } }");
+  ParameterStore<float> store;
+  ImageClassifier<float>::AddParameters(config, {3, 224, 224}, /*classes=*/1000,
+                                        BuiltInScorers(), store);
+  EXPECT_EQ(store.num_elements(), 86567656);
+}
+
+TEST(VisionTransformerTest, ABlockHasThePublishedParameters) {
+  const auto config = Parse<TransformerConfig>(
+      "width: 768 layers: 1 attention { heads: 12 bias: false output_bias: "
+      "true "
+      "}");
+  ParameterStore<float> store;
+  const TransformerLayer<float> block(BuiltInScorers(), config, /*index=*/0,
+                                      /*memory_width=*/0, store.Root());
+  EXPECT_EQ(store.num_elements(), 7085568);
+}
+
+TEST(VisionTransformerTest, Gradients) {
+  for (const char* pooling : {"CLASS_TOKEN", "MEAN"}) {
+    SCOPED_TRACE(pooling);
+    LayerRun<double> run;
+    const VisionTransformer<double> model(
+        ConfigOf(std::string("patch: 2 pooling: ") + pooling), {2, 4, 6},
+        BuiltInScorers(), run.store().Root());
+    CheckLayerGradients(run, {{3, 2, 4, 6}},
+                        [&](Forward<double>& forward, auto inputs) {
+                          return model.Pool(model(forward, inputs[0]));
+                        });
+  }
+}
+
+TEST(VisionTransformerTest, TokensAreTheClassTokenAndThePatches) {
+  LayerRun<float> run;
+  const VisionTransformer<float> model(ConfigOf("patch: 2"), {1, 4, 6},
+                                       BuiltInScorers(), run.store().Root());
+  EXPECT_EQ(model.rows(), 2);
+  EXPECT_EQ(model.columns(), 3);
+  EXPECT_EQ(model.tokens(), 7);
+  EXPECT_EQ(model.first_patch(), 1);
+  std::vector<LayerWeights<float>> weights(2);
+  Forward<float>& forward = run.Begin();
+  const Var<float> y =
+      model(forward, run.Input({3, 1, 4, 6}), absl::MakeSpan(weights));
+  EXPECT_EQ(y.shape(), Shape({3, 7, 6}));
+  EXPECT_EQ(weights[1].self.shape(), Shape({3, 2, 7, 7}));
+  const Var<float> pooled = model.Pool(y);
+  EXPECT_EQ(pooled.shape(), Shape({3, 6}));
+  EXPECT_EQ(pooled.data()[6], y.data()[7 * 6]);
+}
+
+// An example alone has the bits that it has in a batch.
+TEST(VisionTransformerTest, ExamplesDoNotMeet) {
+  LayerRun<float> run;
+  const VisionTransformer<float> model(ConfigOf("patch: 2"), {1, 4, 4},
+                                       BuiltInScorers(), run.store().Root());
+  std::vector<float> pixels;
+  std::vector<float> values;
+  {
+    Forward<float>& forward = run.Begin();
+    const Var<float> both = run.Input({2, 1, 4, 4});
+    pixels = ValuesOf(both);
+    values = ValuesOf(model(forward, both));
+  }
+  Forward<float>& forward = run.Begin();
+  const Var<float> second = model(
+      forward,
+      run.tape().Input({1, 1, 4, 4}, absl::MakeConstSpan(pixels).subspan(16)));
+  EXPECT_EQ(ValuesOf(second),
+            std::vector<float>(values.begin() + 5 * 6, values.end()));
+}
+
+TEST(VisionTransformerTest, WhatDoesNotFitIsSaid) {
+  EXPECT_THAT(Problems(ConfigOf("patch: 2")), ElementsAre());
+  EXPECT_THAT(Problems(ConfigOf("patch: 3")), ElementsAre("patch"));
+  EXPECT_THAT(Problems(ConfigOf("patch: 8")), ElementsAre("patch"));
+  EXPECT_THAT(Problems(ConfigOf("patch: 1"), {1, 0, 0}), ElementsAre("patch"));
+  EXPECT_THAT(Problems(ConfigOf("patch: 0")), ElementsAre("patch"));
+  EXPECT_THAT(Problems(ConfigOf("pooling: POOLING_UNSPECIFIED")),
+              ElementsAre("pooling"));
+  EXPECT_THAT(Problems(ConfigOf("augmentation { crop: 2 }")),
+              ElementsAre("augmentation.crop"));
+  EXPECT_THAT(Problems(ConfigOf("", "attention { heads: 4 }")),
+              ElementsAre("transformer.attention.heads"));
+  EXPECT_THAT(
+      Problems(ConfigOf("", "attention { heads: 2 } cross_attention {}")),
+      ElementsAre("transformer.cross_attention"));
+  EXPECT_THAT(
+      Problems(ConfigOf("patch: 2",
+                        "attention { heads: 2 attention { relative_dot { "
+                        "max_position: 4 } } }")),
+      ElementsAre("transformer.attention.attention"));
+}
+
+}  // namespace
+}  // namespace regard
