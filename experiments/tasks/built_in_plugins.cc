@@ -1,6 +1,8 @@
 #include "experiments/tasks/built_in_plugins.h"
 
 #include "attention/scoring/built_in_scores.h"
+#include "experiments/tasks/captions/captions_task.h"
+#include "experiments/tasks/image_classification/image_classification_task.h"
 #include "experiments/tasks/regression/regression_task.h"
 #include "experiments/tasks/text/language_model_task.h"
 #include "experiments/tasks/translation/translation_task.h"
@@ -14,6 +16,8 @@ void RegisterBuiltInPlugins(Plugins& plugins) {
   RegisterBuiltInScores(plugins.scorers);
   RegisterBuiltInOptimizers(plugins.optimizers);
   RegisterBuiltInSchedules(plugins.schedules);
+  RegisterCaptions(plugins);
+  RegisterImageClassification(plugins);
   RegisterRegression(plugins);
   RegisterText(plugins);
   RegisterTranslation(plugins);

@@ -70,7 +70,8 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
         "path",
         absl::StrCat("this data is generated; a file is read by: ",
                      Names(sources, *DataChoice(), [](const auto& info) {
-                       return info.path == DataPath::kRequired;
+                       return info.path == DataPath::kRequired ||
+                              info.path == DataPath::kOptional;
                      })));
   }
 }

@@ -34,7 +34,7 @@ struct DataRequest {
 };
 
 // What a data source does with data.path.
-enum class DataPath { kNone, kRequired, kIgnored };
+enum class DataPath { kNone, kRequired, kOptional, kIgnored };
 
 // The interface that the framework sees; sources derive from DataSource.
 class AnyDataSource {

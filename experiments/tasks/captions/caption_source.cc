@@ -1,0 +1,128 @@
+#include "experiments/tasks/captions/caption_source.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "experiments/run/file.h"
+#include "experiments/tasks/image_classification/image_source.h"
+#include "experiments/tasks/task.h"
+#include "nn/config_problems.h"
+#include "third_party/abseil_backport/status_macros.h"
+#include "vision/canvases.h"
+#include "vision/image_set.h"
+
+namespace regard {
+
+namespace {
+
+// Pixels of all canvases.
+constexpr int64_t kMostPixels = int64_t{1} << 30;
+
+class CaptionsSource : public DataSource<CaptionData> {
+ public:
+  using Options = CaptionsConfig;
+  static constexpr DataPath kPath = DataPath::kOptional;
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    if (options.things() == Options::THINGS_UNSPECIFIED) {
+      problems.Add("things", "must be SHAPES or FASHION_MNIST");
+    }
+    problems.RequireInRange("train", options.train(), 1, 1e6);
+    problems.RequireInRange("dev", options.dev(), 0, 1e6);
+    problems.RequireInRange("test", options.test(), 0, 1e6);
+    problems.RequireInRange("side", options.side(), 4, 512);
+    const int64_t canvases =
+        int64_t{options.train()} + options.dev() + options.test();
+    if (canvases * 4 * options.side() * options.side() > kMostPixels) {
+      problems.Add("train",
+                   absl::StrCat("makes ", canvases, " canvases of more than ",
+                                kMostPixels, " pixels"));
+    }
+  }
+
+  explicit CaptionsSource(const Options& options) : options_(options) {}
+
+  absl::StatusOr<CaptionData> Load(const DataRequest& request) const override {
+    CaptionData data;
+    if (options_.things() == Options::SHAPES) {
+      if (!request.path.empty()) {
+        return absl::InvalidArgumentError(
+            "error: data.path: shapes are generated; a path is read with "
+            "data.captions.things: FASHION_MNIST");
+      }
+      const ShapeThings things(options_.side(), request.seed);
+      MakeSplits(things, things, request.seed, &data.splits);
+      return data;
+    }
+    FashionMnistConfig all;
+    all.set_dev(0);
+    REGARD_ASSIGN_OR_RETURN(
+        ImageData images,
+        ReadFashionMnist(request.path.empty() ? std::string(kFashionMnistFolder)
+                                              : ResolveUserPath(request.path),
+                         all));
+    const ImageShape& shape = images.splits.train.shape;
+    if (shape.height != shape.width) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: images of ", shape.height, " x ", shape.width,
+                       " pixels; a quadrant is a square"));
+    }
+    const std::vector<std::string> kinds = {"t-shirt", "trousers", "dress",
+                                            "coat",    "sandal",   "sneaker",
+                                            "bag",     "boot"};
+    const std::vector<std::string>& classes = images.splits.classes;
+    for (const ImageSet* set : {&images.splits.train, &images.splits.test}) {
+      for (const std::string& kind : kinds) {
+        if (HasImageOf(*set, classes, kind)) continue;
+        return absl::InvalidArgumentError(absl::StrCat(
+            "error: data.path: ",
+            set == &images.splits.train ? "the training" : "the test",
+            " images show no ", kind));
+      }
+    }
+    MakeSplits(ImageThings(images.splits.train, classes, kinds, request.seed),
+               ImageThings(images.splits.test, classes, kinds, request.seed),
+               request.seed, &data.splits);
+    data.digests = std::move(images.digests);
+    return data;
+  }
+
+ private:
+  static bool HasImageOf(const ImageSet& set,
+                         const std::vector<std::string>& classes,
+                         const std::string& kind) {
+    for (const int32_t label : set.labels) {
+      if (classes[static_cast<size_t>(label)] == kind) return true;
+    }
+    return false;
+  }
+
+  void MakeSplits(const ThingSource& train, const ThingSource& test,
+                  uint64_t seed, CaptionSplits* splits) const {
+    const TripleSplits triples =
+        SplitTriples(static_cast<int32_t>(train.names().size()), seed);
+    const std::vector<std::string> prompt =
+        absl::StrSplit(options_.prompt(), ' ', absl::SkipEmpty());
+    splits->train = MakeCanvases(options_.train(), train, triples.train, prompt,
+                                 seed, "train");
+    splits->dev =
+        MakeCanvases(options_.dev(), train, triples.dev, prompt, seed, "dev");
+    splits->test =
+        MakeCanvases(options_.test(), test, triples.test, prompt, seed, "test");
+  }
+
+  const Options options_;
+};
+
+}  // namespace
+
+void RegisterCaptionSources(DataSourceRegistry& sources) {
+  sources.Add<CaptionsSource>("generated canvases and their sentences");
+}
+
+}  // namespace regard

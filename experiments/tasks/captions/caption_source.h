@@ -1,0 +1,27 @@
+// Where images with sentences come from.
+#ifndef EXPERIMENTS_TASKS_CAPTIONS_CAPTION_SOURCE_H_
+#define EXPERIMENTS_TASKS_CAPTIONS_CAPTION_SOURCE_H_
+
+#include <map>
+#include <string>
+
+#include "experiments/tasks/captions/captions.pb.h"
+#include "experiments/tasks/plugins.h"
+#include "vision/caption_set.h"
+
+namespace regard {
+
+struct CaptionData {
+  static constexpr char kName[] = "captioned images";
+
+  CaptionSplits splits;
+  // SHA-256 of each file, by data.path and its name.
+  std::map<std::string, std::string> digests;
+};
+
+// Adds captions.
+void RegisterCaptionSources(DataSourceRegistry& sources);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_CAPTIONS_CAPTION_SOURCE_H_

@@ -1,0 +1,226 @@
+#include "experiments/tasks/captions/captions_task.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "experiments/tasks/captions/caption_source.h"
+#include "experiments/tasks/image_classification/image_picture.h"
+#include "experiments/tasks/task.h"
+#include "nn/config_problems.h"
+#include "vision/caption_model.h"
+#include "vision/caption_set.h"
+#include "vision/captioner.h"
+#include "vision/vision_transformer.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kSamples = 12;
+constexpr size_t kGalleries = 6;
+
+CaptionModelOptions OptionsOf(const Experiment& config) {
+  using Normalizer = CaptionModelOptions::Normalizer;
+  CaptionModelOptions options;
+  options.normalizer = config.loss().normalizer() == Loss::SUM
+                           ? Normalizer::kSum
+                       : config.loss().normalizer() == Loss::PER_SEQUENCE
+                           ? Normalizer::kPerSequence
+                           : Normalizer::kPerToken;
+  options.scale = config.loss().scale();
+  options.label_smoothing = config.loss().label_smoothing();
+  options.seed = config.seed();
+  options.search = config.search();
+  return options;
+}
+
+class CaptionsTask : public Task {
+ public:
+  using Options = CaptionerConfig;
+  using Data = CaptionData;
+
+  static constexpr bool kSearches = true;
+
+  static std::vector<MetricInfo> Metrics() {
+    return {{"exact_match", "", "share of images whose sentence is right",
+             Better::kHigher},
+            {"pointing_accuracy", "",
+             "share of things whose quadrant has the most attention when they "
+             "are named",
+             Better::kHigher},
+            {"pointing_mass", "",
+             "attention on the quadrant of a thing when it is named, on "
+             "average",
+             Better::kHigher},
+            {"loss", "nats per word", "cross-entropy", Better::kLower,
+             /*logarithmic=*/true},
+            {"token_accuracy", "",
+             "share of words predicted right when given those before",
+             Better::kHigher}};
+  }
+
+  static void Validate(const Options& options, const TaskContext& context,
+                       ConfigProblems& problems) {
+    ValidateCaptioner(options, context.scorers, problems);
+  }
+
+  static void AddParameters(const Options& options, const Data& data,
+                            const TaskContext& context,
+                            ParameterStore<float>& store) {
+    Captioner<float>(options, data.splits.train.images.shape,
+                     CaptionModel::VocabularyOf(data.splits, options).size(),
+                     context.scorers, store.Root());
+  }
+
+  CaptionsTask(const Options& options, Data data, const TaskContext& context)
+      : Task(Metrics()),
+        digests_(std::move(data.digests)),
+        model_(options, context.scorers, std::move(data.splits),
+               OptionsOf(context.config)) {}
+
+  Model<float>& model() override { return model_; }
+
+  void ValidateData(ConfigProblems& problems) const override {
+    const ConfigProblems::Scope scope(problems, "model.captioner");
+    model_.ValidateData(problems);
+  }
+
+  Showcase Show(Forward<float>& forward, bool final) const override;
+
+  std::map<std::string, std::string> Files() const override {
+    return {{"vocabulary.txt", model_.vocabulary().ToText()}};
+  }
+  std::map<std::string, std::string> DataDigests() const override {
+    return digests_;
+  }
+
+ private:
+  std::pair<const CaptionSet*, const char*> ShownSet() const;
+  // Where each of `words`, a sentence with prompt, looks.
+  void ShowLooks(Forward<float>& forward, const CaptionSet& set, int64_t image,
+                 absl::Span<const std::string> words, Showcase* showcase) const;
+
+  const std::map<std::string, std::string> digests_;
+  CaptionModel model_;
+};
+
+std::pair<const CaptionSet*, const char*> CaptionsTask::ShownSet() const {
+  const CaptionSplits& data = model_.data();
+  if (data.test.size() > 0) return {&data.test, "test"};
+  if (data.dev.size() > 0) return {&data.dev, "dev"};
+  return {&data.train, "training"};
+}
+
+void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
+                             int64_t image, absl::Span<const std::string> words,
+                             Showcase* showcase) const {
+  const VisionTransformer<float>& encoder = *model_.captioner().encoder();
+  const Caption& caption = set.captions[static_cast<size_t>(image)];
+  const bool right = words == absl::MakeConstSpan(caption.words);
+  const std::vector<float> looks = model_.Look(forward, set, image, words);
+  const auto tokens = static_cast<size_t>(encoder.tokens());
+  const auto first_patch = static_cast<size_t>(encoder.first_patch());
+  const int rows = static_cast<int>(encoder.rows());
+  const int columns = static_cast<int>(encoder.columns());
+  Gallery gallery;
+  gallery.title = absl::StrJoin(words, " ");
+  gallery.note =
+      right ? "Right. Each picture is one word: what it looks at when it is "
+              "chosen; the quadrant that it is about is outlined."
+            : absl::StrCat("Wrong. The canvas shows ",
+                           absl::StrJoin(caption.words, " "), ".");
+  LabelledMatrix map;
+  map.title = gallery.title;
+  map.columns = {"top left", "top right", "bottom left", "bottom right"};
+  std::vector<double>& shares = map.heads.emplace_back();
+  for (size_t word = static_cast<size_t>(model_.prompt_length());
+       word < words.size(); ++word) {
+    const auto of_word =
+        absl::MakeConstSpan(looks).subspan(word * tokens, tokens);
+    Picture picture =
+        PictureOf(set.images, image, words[word],
+                  {encoder.rows(),
+                   encoder.columns(),
+                   {of_word.begin() + first_patch, of_word.end()}});
+    const int32_t quadrant = right ? caption.quadrants[word] : -1;
+    if (quadrant >= 0) {
+      picture.gold.push_back({quadrant / 2 * rows / 2,
+                              quadrant % 2 * columns / 2, rows / 2,
+                              columns / 2});
+      map.gold.push_back({static_cast<int>(map.rows.size()), quadrant});
+    }
+    gallery.pictures.push_back(std::move(picture));
+    map.rows.push_back(words[word]);
+    for (const double share : model_.OnQuadrants(of_word)) {
+      shares.push_back(share);
+    }
+  }
+  showcase->galleries.push_back(std::move(gallery));
+  showcase->heat_maps.push_back(std::move(map));
+}
+
+Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
+  const auto [set, split] = ShownSet();
+  const CaptionSplits& data = model_.data();
+  Showcase showcase;
+  showcase.summary = absl::StrFormat(
+      "Captions: %d images of %d x %d pixels to learn from, %d words.",
+      data.train.size(), data.train.images.shape.height,
+      data.train.images.shape.width, model_.vocabulary().size());
+  showcase.samples.title = absl::StrCat("Sentences of the ", split, " split");
+  showcase.samples.input = "image";
+  showcase.heat_map_caption =
+      "Attention: each word on the left looks at the quadrants above";
+  std::vector<int64_t> images(
+      static_cast<size_t>(std::min(kSamples, set->size())));
+  std::iota(images.begin(), images.end(), 0);
+  const std::vector<std::vector<std::string>> written =
+      model_.Write(forward, *set, images);
+  const auto prompt = static_cast<size_t>(model_.prompt_length());
+  const int64_t longest = model_.captioner().decoder().longest_position() - 1;
+  for (size_t i = 0; i < images.size(); ++i) {
+    const std::vector<std::string>& words = set->captions[i].words;
+    std::vector<std::string> full(words.begin(),
+                                  words.begin() + model_.prompt_length());
+    full.insert(full.end(), written[i].begin(), written[i].end());
+    showcase.samples.rows.push_back(
+        {.input = absl::StrCat("image ", images[i]),
+         .reference = absl::StrJoin(words.begin() + model_.prompt_length(),
+                                    words.end(), " "),
+         .output = absl::StrJoin(written[i], " "),
+         .correct = full == words});
+    if (model_.captioner().encoder() == nullptr || i >= kGalleries) continue;
+    // A sentence that did not end may be longer than can be read again.
+    full.resize(std::min(full.size(), static_cast<size_t>(longest)));
+    if (full.size() > prompt) {
+      ShowLooks(forward, *set, images[i], full, &showcase);
+    }
+  }
+  if (model_.captioner().encoder() != nullptr) {
+    const Pointing uniform = model_.UniformPointing(*set);
+    showcase.notes[absl::StrCat(split, "/pointing_accuracy")] =
+        absl::StrFormat("of a guess: %.3f", uniform.Accuracy());
+    showcase.notes[absl::StrCat(split, "/pointing_mass")] =
+        absl::StrFormat("of a uniform map: %.3f", uniform.MeanMass());
+  }
+  return showcase;
+}
+
+}  // namespace
+
+void RegisterCaptions(Plugins& plugins) {
+  RegisterCaptionSources(plugins.data);
+  plugins.tasks.Add<CaptionsTask>("sentences about images");
+}
+
+}  // namespace regard

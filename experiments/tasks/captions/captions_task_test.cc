@@ -1,0 +1,103 @@
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "autodiff/tape.h"
+#include "experiments/config/reader.h"
+#include "experiments/report/run_results.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/task.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr char kCanvases[] = "captions { train: 20 dev: 5 test: 15 side: 8 }";
+
+absl::StatusOr<LoadedConfig> Load(const std::string& model,
+                                  const std::string& data) {
+  return LoadConfig(
+      {"test.textproto",
+       absl::StrCat("data { ", data, " }\nmodel { captioner { ", model,
+                    " vision_transformer { patch: 4 transformer { width: 8 "
+                    "layers: 1 attention { heads: 2 } } } decoder { width: 8 "
+                    "layers: 1 attention { heads: 2 } } } }")},
+      {}, BuiltInPlugins());
+}
+
+std::unique_ptr<Task> TaskOf(const std::string& model) {
+  return BuildTask(Load(model, kCanvases)->config, BuiltInPlugins()).value();
+}
+
+TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
+  const std::unique_ptr<Task> task = TaskOf("");
+  Tape<float> tape;
+  Forward<float> forward(tape, task->model().parameters(), nullptr);
+  const Showcase shown = task->Show(forward, /*final=*/true);
+  ASSERT_THAT(shown.samples.rows, SizeIs(12));
+  EXPECT_TRUE(absl::StartsWith(shown.samples.rows[0].reference, "a "))
+      << shown.samples.rows[0].reference;
+  ASSERT_THAT(shown.galleries, SizeIs(6));
+  const Gallery& gallery = shown.galleries[0];
+  EXPECT_TRUE(absl::StartsWith(gallery.title, "a picture of")) << gallery.title;
+  ASSERT_FALSE(gallery.pictures.empty());
+  EXPECT_EQ(gallery.pictures[0].rows, 4);
+  EXPECT_THAT(gallery.pictures[0].weights, SizeIs(16));
+  ASSERT_THAT(shown.heat_maps, SizeIs(6));
+  EXPECT_THAT(shown.heat_maps[0].columns, SizeIs(4));
+  EXPECT_THAT(shown.heat_maps[0].heads[0], SizeIs(4 * gallery.pictures.size()));
+  EXPECT_EQ(shown.notes.at("test/pointing_accuracy"), "of a guess: 0.244");
+  // The class token has its share.
+  EXPECT_EQ(shown.notes.at("test/pointing_mass"), "of a uniform map: 0.235");
+  EXPECT_THAT(task->Files().at("vocabulary.txt"), HasSubstr("\nabove\n"));
+}
+
+TEST(CaptionsTaskTest, WithoutCrossAttentionNothingIsLookedAt) {
+  const std::unique_ptr<Task> task = TaskOf("cross_attention: false");
+  Tape<float> tape;
+  Forward<float> forward(tape, task->model().parameters(), nullptr);
+  const Showcase shown = task->Show(forward, /*final=*/true);
+  EXPECT_THAT(shown.samples.rows, SizeIs(12));
+  EXPECT_THAT(shown.galleries, SizeIs(0));
+  EXPECT_THAT(shown.heat_maps, SizeIs(0));
+}
+
+TEST(CaptionsTaskTest, ErrorsAreLocated) {
+  const auto error = [](const std::string& model, const std::string& data) {
+    return std::string(Load(model, data).status().message());
+  };
+  EXPECT_EQ(error("", kCanvases), "");
+  EXPECT_THAT(error("map_layer: 1", kCanvases),
+              HasSubstr("test.textproto:2:21: error: "
+                        "model.captioner.map_layer: "));
+  EXPECT_THAT(error("", "captions { side: 3 }"),
+              HasSubstr("test.textproto:1:19: error: data.captions.side: "));
+  ConfigProblems problems;
+  TaskOf("prompt: \"a view of\"")->ValidateData(problems);
+  ASSERT_THAT(problems.problems(), SizeIs(1));
+  EXPECT_EQ(problems.problems()[0].path, "model.captioner.prompt");
+}
+
+TEST(CaptionsTaskTest, FilesMayBeMissing) {
+  const auto error = [](const std::string& data) {
+    return std::string(
+        BuildTask(Load("", data)->config, BuiltInPlugins()).status().message());
+  };
+  EXPECT_THAT(error("path: \"/no/folder\" captions { things: FASHION_MNIST }"),
+              HasSubstr("tools/bazel run //configs:fashion_mnist_setup"));
+  EXPECT_THAT(error("path: \"/no/folder\" captions {}"),
+              HasSubstr("data.path: shapes are generated"));
+}
+
+}  // namespace
+}  // namespace regard
