@@ -128,17 +128,22 @@ std::u32string StripAccents(const std::u32string& text) {
   return stripped;
 }
 
-}  // namespace
+// Receives a word and its number of characters.
+using WordSink = absl::FunctionRef<void(absl::string_view, int64_t)>;
 
-// Gathers characters to words, and words to ids.
-class WordPiece::Words {
+// Gathers characters to words.
+class Words {
  public:
-  Words(const WordPiece& pieces, std::vector<int32_t>* ids)
-      : pieces_(pieces), ids_(ids) {}
+  Words(const WordPieceOptions& options, WordSink sink)
+      : options_(options), sink_(sink) {}
 
+  // Adds the characters of `text` after cleaning, and ends the last word.
+  void AddText(absl::string_view text);
+
+ private:
   void Add(char32_t c) {
     if (IsUnicodeSpace(c)) return End();
-    const bool alone = pieces_.options_.split_punctuation && IsPunctuation(c);
+    const bool alone = options_.split_punctuation && IsPunctuation(c);
     if (alone) End();
     if (c < 0x80) {
       word_.push_back(static_cast<char>(c));
@@ -151,17 +156,56 @@ class WordPiece::Words {
 
   void End() {
     if (word_.empty()) return;
-    pieces_.AppendWord(word_, characters_, ids_);
+    sink_(word_, characters_);
     word_.clear();
     characters_ = 0;
   }
 
- private:
-  const WordPiece& pieces_;
-  std::vector<int32_t>* ids_;
+  const WordPieceOptions& options_;
+  const WordSink sink_;
   std::string word_;
   int64_t characters_ = 0;
 };
+
+void Words::AddText(absl::string_view text) {
+  const bool strip_accents =
+      options_.strip_accents.value_or(options_.lower_case);
+  if (IsAscii(text)) {
+    for (const char c : text) {
+      const auto code_point = static_cast<unsigned char>(c);
+      if (options_.clean_text && IsRemovedByCleaning(code_point)) continue;
+      Add(options_.lower_case ? absl::ascii_tolower(code_point) : code_point);
+    }
+    return End();
+  }
+  std::u32string clean;
+  for (const Character& character : Characters(text)) {
+    const char32_t c = character.code_point;
+    if (options_.clean_text && IsRemovedByCleaning(c)) continue;
+    if (options_.clean_text && IsUnicodeSpace(c)) {
+      clean.push_back(' ');
+    } else if (options_.split_chinese && InRanges(kChinese, c)) {
+      clean.append({' ', c, ' '});
+    } else {
+      clean.push_back(c);
+    }
+  }
+  if (strip_accents) clean = StripAccents(clean);
+  for (const char32_t c : clean) {
+    if (!options_.lower_case) {
+      Add(c);
+    } else if (c == 0x130) {  // the one letter whose lower case has two
+      Add('i');
+      Add(0x307);
+    } else {
+      Add(static_cast<char32_t>(
+          utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
+    }
+  }
+  End();
+}
+
+}  // namespace
 
 absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
                                             absl::string_view path,
@@ -260,12 +304,43 @@ bool WordPiece::IsSpecial(int32_t id) const {
 
 std::vector<int32_t> WordPiece::Tokenize(absl::string_view text) const {
   std::vector<int32_t> ids;
-  Words words(*this, &ids);
+  const auto add_word = [&](absl::string_view word, int64_t characters) {
+    AppendWord(word, characters, &ids);
+  };
+  Words words(options_, add_word);
+  SplitAtSpecial(
+      text, special_, [&](absl::string_view part) { words.AddText(part); },
+      [&](int32_t id) { ids.push_back(id); });
+  return ids;
+}
+
+std::vector<std::string> WordPiece::SplitWords(
+    absl::string_view text, const WordPieceOptions& options) {
+  std::vector<SpecialToken> special;
+  for (const std::string* token :
+       {&options.unknown, &options.classifier, &options.separator,
+        &options.padding, &options.mask}) {
+    if (!token->empty()) special.push_back({*token, -1});
+  }
+  std::vector<std::string> split;
+  const auto add_word = [&](absl::string_view word, int64_t) {
+    split.emplace_back(word);
+  };
+  Words words(options, add_word);
+  SplitAtSpecial(
+      text, special, [&](absl::string_view part) { words.AddText(part); },
+      [](int32_t) {});
+  return split;
+}
+
+void WordPiece::SplitAtSpecial(
+    absl::string_view text, absl::Span<const SpecialToken> all,
+    absl::FunctionRef<void(absl::string_view)> on_text,
+    absl::FunctionRef<void(int32_t)> on_special) {
   size_t begin = 0;
-  // Special tokens: the leftmost, of several there the longest.
   for (size_t at = 0; at < text.size(); ++at) {
     const SpecialToken* found = nullptr;
-    for (const SpecialToken& special : special_) {
+    for (const SpecialToken& special : all) {
       if (text[at] == special.text.front() &&
           text.substr(at, special.text.size()) == special.text &&
           (found == nullptr || special.text.size() > found->text.size())) {
@@ -273,15 +348,12 @@ std::vector<int32_t> WordPiece::Tokenize(absl::string_view text) const {
       }
     }
     if (found == nullptr) continue;
-    Normalize(text.substr(begin, at - begin), words);
-    words.End();
-    ids.push_back(found->id);
+    on_text(text.substr(begin, at - begin));
+    on_special(found->id);
     begin = at + found->text.size();
     at = begin - 1;
   }
-  Normalize(text.substr(begin), words);
-  words.End();
-  return ids;
+  on_text(text.substr(begin));
 }
 
 std::vector<int32_t> WordPiece::Encode(absl::string_view text,
@@ -294,44 +366,6 @@ std::vector<int32_t> WordPiece::Encode(absl::string_view text,
   ids.insert(ids.begin(), classifier_);
   ids.push_back(separator_);
   return ids;
-}
-
-void WordPiece::Normalize(absl::string_view text, Words& words) const {
-  const bool strip_accents =
-      options_.strip_accents.value_or(options_.lower_case);
-  if (IsAscii(text)) {
-    for (const char c : text) {
-      const auto code_point = static_cast<unsigned char>(c);
-      if (options_.clean_text && IsRemovedByCleaning(code_point)) continue;
-      words.Add(options_.lower_case ? absl::ascii_tolower(code_point)
-                                    : code_point);
-    }
-    return;
-  }
-  std::u32string clean;
-  for (const Character& character : Characters(text)) {
-    const char32_t c = character.code_point;
-    if (options_.clean_text && IsRemovedByCleaning(c)) continue;
-    if (options_.clean_text && IsUnicodeSpace(c)) {
-      clean.push_back(' ');
-    } else if (options_.split_chinese && InRanges(kChinese, c)) {
-      clean.append({' ', c, ' '});
-    } else {
-      clean.push_back(c);
-    }
-  }
-  if (strip_accents) clean = StripAccents(clean);
-  for (const char32_t c : clean) {
-    if (!options_.lower_case) {
-      words.Add(c);
-    } else if (c == 0x130) {  // the one letter whose lower case has two
-      words.Add('i');
-      words.Add(0x307);
-    } else {
-      words.Add(static_cast<char32_t>(
-          utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
-    }
-  }
 }
 
 void WordPiece::AppendWord(absl::string_view word, int64_t characters,

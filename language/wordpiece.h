@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -57,6 +58,11 @@ class WordPiece {
                                             absl::string_view path,
                                             const WordPieceOptions& options);
 
+  // The words of a text before they are cut into pieces, without special
+  // tokens.
+  static std::vector<std::string> SplitWords(absl::string_view text,
+                                             const WordPieceOptions& options);
+
   // One token a line.
   std::string ToText() const;
 
@@ -84,7 +90,6 @@ class WordPiece {
   std::vector<int32_t> Encode(absl::string_view text, int64_t longest) const;
 
  private:
-  class Words;
   struct SpecialToken {
     std::string text;
     int32_t id;
@@ -92,8 +97,13 @@ class WordPiece {
 
   explicit WordPiece(const WordPieceOptions& options) : options_(options) {}
 
-  // Cleans `text` and hands its characters on, spaces between words.
-  void Normalize(absl::string_view text, Words& words) const;
+  // Hands on the special tokens of a text, the leftmost first and of several
+  // there the longest, and what stands between them, which may be empty.
+  static void SplitAtSpecial(absl::string_view text,
+                             absl::Span<const SpecialToken> all,
+                             absl::FunctionRef<void(absl::string_view)> on_text,
+                             absl::FunctionRef<void(int32_t)> on_special);
+
   // Appends the pieces of a word of `characters` characters.
   void AppendWord(absl::string_view word, int64_t characters,
                   std::vector<int32_t>* ids) const;

@@ -95,6 +95,19 @@ TEST(WordPieceTest, WordsMayKeepTheirPunctuation) {
   EXPECT_THAT(pieces.Tokenize("@-@ A. <unk> a"), ElementsAre(5, 6, 7, 1));
 }
 
+TEST(WordPieceTest, SplitsWords) {
+  WordPieceOptions options;
+  EXPECT_THAT(WordPiece::SplitWords(" Caf\u00e9, <b>", options),
+              ElementsAre("cafe", ",", "<", "b", ">"));
+  options.split_punctuation = false;
+  options.strip_accents = false;
+  EXPECT_THAT(WordPiece::SplitWords(" Caf\u00e9, <b>\n", options),
+              ElementsAre("caf\u00e9,", "<b>"));
+  EXPECT_THAT(WordPiece::SplitWords("", options), IsEmpty());
+  EXPECT_THAT(WordPiece::SplitWords("a[MASK]b [UNK] [mask]", options),
+              ElementsAre("a", "b", "[mask]"));
+}
+
 TEST(WordPieceTest, KnowsItsTokens) {
   const WordPiece pieces = Of({"a", "##b", "##"});
   EXPECT_EQ(pieces.size(), 8);

@@ -131,11 +131,6 @@ class Block {
   std::vector<float> vectors_;
 };
 
-int Complain(const absl::Status& status, int code) {
-  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  return code;
-}
-
 int PrintAll(SentenceEmbedder& embedder, bool pairs) {
   LineReader reader(STDIN_FILENO, kMostLineBytes);
   Block block(embedder, pairs);
@@ -147,22 +142,19 @@ int PrintAll(SentenceEmbedder& embedder, bool pairs) {
     if (!block.Add(line)) {
       // What was read before is answered.
       if (!block.empty() && !block.Print()) break;
-      return Complain(absl::InvalidArgumentError(absl::StrCat(
-                          "error: line ", number,
-                          " is not two sentences separated by a tab")),
-                      2);
+      return ExitCode(absl::InvalidArgumentError(absl::StrCat(
+          "error: line ", number, " is not two sentences separated by a tab")));
     }
     if (block.full() || !reader.Ready()) written = block.Print();
   }
   if (written && !block.empty()) written = block.Print();
   if (!written) {
-    return Complain(absl::DataLossError("error: cannot write the numbers"), 1);
+    std::fputs("error: cannot write the numbers\n", stderr);
+    return 1;
   }
   if (reader.error() == 0) return 0;
-  return Complain(absl::InvalidArgumentError(
-                      absl::StrCat("error: cannot read standard input: ",
-                                   std::strerror(reader.error()))),
-                  2);
+  return ExitCode(absl::InvalidArgumentError(absl::StrCat(
+      "error: cannot read standard input: ", std::strerror(reader.error()))));
 }
 
 int EmbedMain(int argc, char** argv) {
@@ -170,28 +162,24 @@ int EmbedMain(int argc, char** argv) {
   Arguments arguments;
   if (const absl::Status status = ParseArguments(argc, argv, &arguments);
       !status.ok()) {
-    if (!absl::IsCancelled(status)) return Complain(status, 2);
-    std::fputs(std::string(status.message()).c_str(), stdout);
-    return 0;
+    return ExitCode(status);
   }
   if (arguments.model.empty()) {
-    return Complain(absl::InvalidArgumentError(
-                        "error: --model=DIR must name the folder of a BERT"),
-                    2);
+    return ExitCode(absl::InvalidArgumentError(
+        "error: --model=DIR must name the folder of a BERT"));
   }
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
   const absl::StatusOr<PretrainedBert> model =
       ReadBertFolder(arguments.model, scorers);
-  if (!model.ok()) return Complain(model.status(), 2);
+  if (!model.ok()) return ExitCode(model.status());
   if (!arguments.save.empty()) {
     FileOperations files;
     const absl::Status saved =
         WriteBertFolder(*model, ResolveUserPath(arguments.save), files);
     if (!saved.ok()) {
-      return Complain(
-          absl::InvalidArgumentError(absl::StrCat("error: ", saved.message())),
-          2);
+      return ExitCode(
+          absl::InvalidArgumentError(absl::StrCat("error: ", saved.message())));
     }
   }
   SentenceEmbedder embedder(*model->bert, *model->parameters, *model->pieces,

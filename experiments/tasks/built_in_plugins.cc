@@ -3,8 +3,10 @@
 #include "attention/scoring/built_in_scores.h"
 #include "experiments/tasks/captions/captions_task.h"
 #include "experiments/tasks/image_classification/image_classification_task.h"
+#include "experiments/tasks/masked_words/masked_words_task.h"
 #include "experiments/tasks/regression/regression_task.h"
 #include "experiments/tasks/text/language_model_task.h"
+#include "experiments/tasks/text_classification/text_classification_task.h"
 #include "experiments/tasks/translation/translation_task.h"
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/schedules/built_in_schedules.h"
@@ -18,8 +20,10 @@ void RegisterBuiltInPlugins(Plugins& plugins) {
   RegisterBuiltInSchedules(plugins.schedules);
   RegisterCaptions(plugins);
   RegisterImageClassification(plugins);
+  RegisterMaskedWords(plugins);
   RegisterRegression(plugins);
   RegisterText(plugins);
+  RegisterTextClassification(plugins);
   RegisterTranslation(plugins);
 }
 

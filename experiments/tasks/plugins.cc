@@ -74,6 +74,14 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
                               info.path == DataPath::kOptional;
                      })));
   }
+  if (!source.reads_dev_path && config.has_dev_path()) {
+    problems.Add(
+        "dev_path",
+        absl::StrCat("`", name, "` reads no such file; one is read by: ",
+                     Names(sources, *DataChoice(), [](const auto& info) {
+                       return info.reads_dev_path;
+                     })));
+  }
 }
 
 // Members of ModelConfig that no one reads.

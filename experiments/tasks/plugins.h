@@ -31,6 +31,7 @@ namespace regard {
 struct DataSourceInfo : OptionInfo<> {
   std::string data;  // the name of its type: "sentence pairs"
   DataPath path;
+  bool reads_dev_path;
   OptionFactory<AnyDataSource> create;
 };
 
@@ -41,7 +42,8 @@ class DataSourceRegistry : public OptionRegistry<DataSourceInfo> {
   template <typename Source>
   void Add(absl::string_view description) {
     Insert({DescribePlugin<Source>(description), Source::DataType::kName,
-            Source::kPath, &CreatePlugin<Source, AnyDataSource>});
+            Source::kPath, Source::kReadsDevPath,
+            &CreatePlugin<Source, AnyDataSource>});
   }
 
   // The source that a valid config chose.

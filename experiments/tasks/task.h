@@ -29,7 +29,8 @@ namespace regard {
 
 // What data is made from besides a source's options.
 struct DataRequest {
-  std::string path;  // data.path as the user gave it
+  std::string path;           // data.path as the user gave it
+  std::string dev_path = {};  // data.dev_path; empty where it is not given
   uint64_t seed = 0;
 };
 
@@ -40,6 +41,8 @@ enum class DataPath { kNone, kRequired, kOptional, kIgnored };
 class AnyDataSource {
  public:
   static constexpr DataPath kPath = DataPath::kNone;
+  // Whether it reads data.dev_path.
+  static constexpr bool kReadsDevPath = false;
   // Adds what is wrong with the options, under paths relative to them. A source
   // with limits declares its own, with its options' type.
   static void Validate(const auto& /*options*/, ConfigProblems&) {}

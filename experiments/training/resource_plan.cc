@@ -91,10 +91,11 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const Experiment& config,
   const google::protobuf::Message& options =
       *plugins.tasks.ChosenOptions(config.model());
   const TaskContext context{config, plugins.scorers};
-  REGARD_ASSIGN_OR_RETURN(
-      std::any data,
-      plugins.data.Create(config.data())
-          ->LoadAny({.path = config.data().path(), .seed = config.seed()}));
+  REGARD_ASSIGN_OR_RETURN(std::any data,
+                          plugins.data.Create(config.data())
+                              ->LoadAny({.path = config.data().path(),
+                                         .dev_path = config.data().dev_path(),
+                                         .seed = config.seed()}));
   if (info.add_parameters != nullptr) {
     // Parameters have no storage before Finalize(): any model can be counted.
     ParameterStore<float> store;

@@ -51,6 +51,7 @@ class TextSource : public DataSource<TextData> {
  public:
   using Options = TextConfig;
   static constexpr DataPath kPath = DataPath::kRequired;
+  static constexpr bool kReadsDevPath = true;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.RequireInRange("dev_fraction", options.dev_fraction(), 0, 0.9);
@@ -63,7 +64,17 @@ class TextSource : public DataSource<TextData> {
   explicit TextSource(const Options& options) : options_(options) {}
 
   absl::StatusOr<TextData> Load(const DataRequest& request) const override {
-    return ReadTextFile(ResolveUserPath(request.path), options_);
+    const std::string path = ResolveUserPath(request.path);
+    if (request.dev_path.empty()) return ReadTextFile(path, options_);
+    TextConfig options = options_;
+    options.set_dev_fraction(0);
+    REGARD_ASSIGN_OR_RETURN(TextData data, ReadTextFile(path, options));
+    options.set_test_fraction(0);
+    REGARD_ASSIGN_OR_RETURN(
+        TextData dev, ReadTextFile(ResolveUserPath(request.dev_path), options));
+    data.splits.dev = std::move(dev.splits.train);
+    data.digests["data.dev_path"] = dev.digests["data.path"];
+    return data;
   }
 
  private:

@@ -1,0 +1,156 @@
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "autodiff/tape.h"
+#include "experiments/config/reader.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/report/run_results.h"
+#include "experiments/run/metric.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/task.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr char kTransformer[] =
+    " transformer { width: 8 layers: 2 attention { heads: 2 } } ";
+
+std::string Write(const std::string& name, absl::string_view text) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/", name);
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+std::unique_ptr<Task> TaskOf(const std::string& data,
+                             const std::string& masked) {
+  Experiment config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      absl::StrCat("data { ", data, " } model { bert { masked_words { ", masked,
+                   " } ", kTransformer, " } }"),
+      &config));
+  auto task = BuildTask(config, BuiltInPlugins());
+  EXPECT_TRUE(task.ok()) << task.status().message();
+  return *std::move(task);
+}
+
+std::vector<std::string> MeasuredBy(Task& task) {
+  Tape<float> tape;
+  Forward<float> forward(tape, task.model().parameters(), nullptr);
+  std::vector<Measurement> measurements;
+  task.model().Evaluate(forward, Split::kDev, &measurements);
+  std::vector<std::string> names;
+  for (const Measurement& measurement : measurements) {
+    EXPECT_NE(FindMetric(task.metrics(), measurement.name), nullptr)
+        << measurement.name;
+    names.push_back(measurement.name);
+  }
+  return names;
+}
+
+TEST(MaskedWordsTaskTest, MeasuresWhatItDeclares) {
+  constexpr char kGrammar[] = "grammar { train: 60 dev: 20 test: 0 }";
+  EXPECT_THAT(MeasuredBy(*TaskOf(kGrammar, "block: 32")),
+              ::testing::ElementsAre("loss", "unigram_loss", "token_accuracy"));
+  EXPECT_THAT(MeasuredBy(*TaskOf(kGrammar, "block: 32 next_sentence: true")),
+              SizeIs(5));
+}
+
+TEST(MaskedWordsTaskTest, ShowsWordsAndMaps) {
+  const std::unique_ptr<Task> task =
+      TaskOf("grammar { train: 60 dev: 20 test: 0 }", "block: 32");
+  Tape<float> tape;
+  Forward<float> forward(tape, task->model().parameters(), nullptr);
+  const Showcase showcase = task->Show(forward, /*final=*/true);
+  ASSERT_THAT(showcase.samples.rows, SizeIs(5));
+  EXPECT_THAT(showcase.samples.rows[0].input, HasSubstr("[MASK]"));
+  EXPECT_NE(showcase.samples.rows[0].reference, "");
+  ASSERT_THAT(showcase.heat_maps, SizeIs(2));
+  const LabelledMatrix& map = showcase.heat_maps[1];
+  EXPECT_EQ(map.rows[0], "[CLS]");
+  ASSERT_THAT(map.heads, SizeIs(2));
+  EXPECT_THAT(map.heads[0], SizeIs(map.rows.size() * map.columns.size()));
+  EXPECT_EQ(task->Files().count("vocab.txt"), 1);
+}
+
+TEST(MaskedWordsTaskTest, ReadsTextDevAndVocabulary) {
+  const std::string train = Write("train.txt", "a b c\nb c a\n");
+  const std::string dev = Write("dev.txt", "c b a d\n");
+  const std::string pieces =
+      Write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n##d\n");
+  const auto files = absl::StrCat("path: \"", train, "\" dev_path: \"", dev,
+                                  "\" text { dev_fraction: 0.9 }");
+  const std::unique_ptr<Task> words = TaskOf(files, "block: 8");
+  EXPECT_EQ(words->model().num_examples(), 1);
+  EXPECT_THAT(MeasuredBy(*words), SizeIs(3));
+  EXPECT_EQ(words->DataDigests().count("data.dev_path"), 1);
+  EXPECT_THAT(words->Files().at("vocab.txt"), HasSubstr("[MASK]\na\nb\nc\n"));
+  const std::unique_ptr<Task> subwords = TaskOf(
+      files,
+      absl::StrCat("block: 8 whole_words: true vocabulary: \"", pieces, "\""));
+  EXPECT_THAT(subwords->Files().at("vocab.txt"), HasSubstr("##d"));
+  EXPECT_THAT(subwords->DataDigests(), SizeIs(3));
+}
+
+std::string ProblemsOf(const Task& task) {
+  ConfigProblems problems;
+  task.ValidateData(problems);
+  std::string text;
+  for (const ConfigProblems::Problem& problem : problems.problems()) {
+    absl::StrAppend(&text, problem.path, ": ", problem.message, "\n");
+  }
+  return text;
+}
+
+TEST(MaskedWordsTaskTest, SaysWhatOfTheDataDoesNotFit) {
+  constexpr char kGrammar[] = "grammar { train: 9 }";
+  EXPECT_EQ(ProblemsOf(*TaskOf(kGrammar, "")), "");
+  EXPECT_THAT(ProblemsOf(*TaskOf(kGrammar, "block: 600")),
+              HasSubstr("model.bert.masked_words.block: is longer"));
+  EXPECT_THAT(
+      ProblemsOf(*TaskOf(kGrammar, "vocabulary: \"nowhere.txt\"")),
+      HasSubstr("model.bert.masked_words.vocabulary: nowhere.txt: cannot"));
+  const std::string spoiled = Write("spoiled.txt", "[UNK]\na\na\n");
+  EXPECT_THAT(
+      ProblemsOf(
+          *TaskOf(kGrammar, absl::StrCat("vocabulary: \"", spoiled, "\""))),
+      HasSubstr("spoiled.txt:3: error: token 'a' is on line 2 already"));
+}
+
+// The whole error of a config.
+std::string ErrorOf(const std::string& text) {
+  const auto loaded = LoadConfig({"a.textproto", text}, {}, BuiltInPlugins());
+  return loaded.ok() ? "" : std::string(loaded.status().message());
+}
+
+TEST(MaskedWordsTaskTest, UnfitFieldsAreErrorsAtTheirLines) {
+  EXPECT_EQ(ErrorOf("data { grammar {} }\nmodel { bert {} }\n"), "");
+  EXPECT_THAT(ErrorOf("data { grammar {} }\n"
+                      "model { bert { masked_words { share: 1 } } }\n"),
+              HasSubstr("a.textproto:2:31: error: "));
+  EXPECT_THAT(ErrorOf("data { grammar {} }\n"
+                      "model { bert { transformer { width: 7 } } }\n"),
+              HasSubstr("a.textproto:2:"));
+  EXPECT_THAT(ErrorOf("data { grammar {} dev_path: \"a\" }\n"
+                      "model { bert {} }\n"),
+              HasSubstr("a.textproto:1:19: error: data.dev_path: `grammar` "
+                        "reads no such file; one is read by: text"));
+  EXPECT_THAT(ErrorOf("data { reverse {} }\nmodel { bert {} }\n"),
+              HasSubstr("learns from text, but"));
+}
+
+}  // namespace
+}  // namespace regard

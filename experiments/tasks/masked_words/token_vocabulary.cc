@@ -1,0 +1,38 @@
+#include "experiments/tasks/masked_words/token_vocabulary.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "experiments/run/file.h"
+#include "experiments/run/sha256.h"
+#include "language/masked_text.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{64} << 20;
+
+}  // namespace
+
+TokenVocabulary ReadTokenVocabulary(const MaskedWordsConfig& config,
+                                    const std::string& path,
+                                    absl::string_view text) {
+  std::string problem;
+  if (!path.empty()) {
+    const std::string file = ResolveUserPath(path);
+    const absl::StatusOr<std::string> tokens = ReadFile(file, kMostBytes);
+    if (tokens.ok()) {
+      absl::StatusOr<WordPiece> pieces =
+          WordPiece::FromText(*tokens, file, TokenOptions(config));
+      if (pieces.ok()) return {*std::move(pieces), Sha256Hex(*tokens), ""};
+      problem = std::string(pieces.status().message());
+    } else {
+      problem = std::string(tokens.status().message());
+    }
+  }
+  return {WordVocabulary(text, config), "", problem};
+}
+
+}  // namespace regard

@@ -1,0 +1,191 @@
+#include "experiments/tasks/text_classification/labelled_text_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "autodiff/random.h"
+#include "experiments/run/file.h"
+#include "experiments/run/sha256.h"
+#include "experiments/tasks/task.h"
+#include "experiments/tasks/text/grammar.h"
+#include "nn/config_problems.h"
+#include "seq2seq/utf8.h"
+#include "third_party/abseil_backport/check.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kMostTextBytes = int64_t{256} << 20;
+
+// The verbs of the grammar, of one and of many.
+constexpr std::pair<const char*, const char*> kVerbs[] = {
+    {"sleeps", "sleep"},   {"sings", "sing"}, {"sees", "see"},
+    {"follows", "follow"}, {"likes", "like"},
+};
+
+// The other number of a verb; empty for other words.
+std::string OtherNumber(absl::string_view word) {
+  for (const auto& [one, many] : kVerbs) {
+    if (word == one) return many;
+    if (word == many) return one;
+  }
+  return "";
+}
+
+class LabelledTextSource : public DataSource<LabelledTextData> {
+ public:
+  using Options = LabelledTextConfig;
+  static constexpr DataPath kPath = DataPath::kRequired;
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    problems.RequireInRange("dev_fraction", options.dev_fraction(), 0, 0.9);
+    problems.RequireInRange("test_fraction", options.test_fraction(), 0, 0.9);
+    if (options.dev_fraction() + options.test_fraction() >= 1) {
+      problems.Add("test_fraction", "leaves nothing to train on beside dev");
+    }
+  }
+
+  explicit LabelledTextSource(const Options& options) : options_(options) {}
+
+  absl::StatusOr<LabelledTextData> Load(
+      const DataRequest& request) const override {
+    return ReadLabelledText(ResolveUserPath(request.path), options_);
+  }
+
+ private:
+  const Options options_;
+};
+
+class GrammaticalitySource : public DataSource<LabelledTextData> {
+ public:
+  using Options = GrammaticalityConfig;
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    problems.RequireInRange("train", options.train(), 1, 1e6);
+    problems.RequireInRange("dev", options.dev(), 0, 1e6);
+    problems.RequireInRange("test", options.test(), 0, 1e6);
+  }
+
+  explicit GrammaticalitySource(const Options& options) : options_(options) {}
+
+  absl::StatusOr<LabelledTextData> Load(
+      const DataRequest& request) const override {
+    LabelledTextData data;
+    data.splits.labels = {"right", "wrong"};
+    data.splits.train = Make(options_.train(), request.seed, "train");
+    data.splits.dev = Make(options_.dev(), request.seed, "dev");
+    data.splits.test = Make(options_.test(), request.seed, "test");
+    return data;
+  }
+
+ private:
+  static std::vector<LabelledText> Make(int64_t count, uint64_t seed,
+                                        const char* split) {
+    // Other sentences than those of the data source `grammar`.
+    const std::string purpose = absl::StrCat("grammaticality/", split);
+    const std::string sentences =
+        Grammar(EnglishRules()).Sentences(count, seed, purpose);
+    const RandomStream random(seed, absl::StrCat("data/", purpose));
+    std::vector<LabelledText> texts;
+    for (const absl::string_view line : absl::StrSplit(
+             absl::StripSuffix(sentences, "\n"), '\n', absl::SkipEmpty())) {
+      const auto i = static_cast<uint64_t>(texts.size());
+      if (i % 2 == 0) {
+        texts.push_back({std::string(line), 0});
+      } else {
+        texts.push_back({WithWrongNumber(line, random.BitsAt(i)), 1});
+      }
+    }
+    return texts;
+  }
+
+  const Options options_;
+};
+
+}  // namespace
+
+std::string WithWrongNumber(absl::string_view sentence, uint64_t choice) {
+  std::vector<std::string> words = absl::StrSplit(sentence, ' ');
+  std::vector<size_t> verbs;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!OtherNumber(words[i]).empty()) verbs.push_back(i);
+  }
+  REGARD_CHECK(!verbs.empty())
+      << "no verb in '" << std::string(sentence) << "'";
+  std::string& verb = words[verbs[choice % verbs.size()]];
+  verb = OtherNumber(verb);
+  return absl::StrJoin(words, " ");
+}
+
+absl::StatusOr<LabelledTextData> ReadLabelledText(
+    const std::string& path, const LabelledTextConfig& config) {
+  const absl::StatusOr<std::string> bytes = ReadFile(path, kMostTextBytes);
+  if (!bytes.ok()) {
+    return absl::Status(
+        bytes.status().code(),
+        absl::StrCat("error: labelled text ", bytes.status().message(),
+                     "\n  Each line is a label, a tab and a text. Name the "
+                     "file with --set data.path=FILE"));
+  }
+  const auto error = [&](size_t line, absl::string_view problem) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ":", line, ": error: ", problem));
+  };
+  absl::string_view text = *bytes;
+  absl::ConsumePrefix(&text, "\xef\xbb\xbf");
+  absl::ConsumeSuffix(&text, "\n");
+  const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  const auto begin_of = [&](double share) {
+    return static_cast<size_t>(
+        std::llround((1 - share) * static_cast<double>(lines.size())));
+  };
+  const size_t test = begin_of(config.test_fraction());
+  const size_t dev = begin_of(config.dev_fraction() + config.test_fraction());
+  LabelledTextData data;
+  LabelledSplits& splits = data.splits;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    absl::string_view line = lines[i];
+    absl::ConsumeSuffix(&line, "\r");
+    if (FindInvalidUtf8(line).has_value()) {
+      return error(i + 1, "bytes that are not UTF-8");
+    }
+    const size_t tab = line.find('\t');
+    if (tab == absl::string_view::npos || tab == 0) {
+      return error(i + 1, "a label, a tab and a text are wanted");
+    }
+    const std::string label(line.substr(0, tab));
+    auto found = std::find(splits.labels.begin(), splits.labels.end(), label);
+    if (found == splits.labels.end()) {
+      if (i >= dev) {
+        return error(i + 1, absl::StrCat("label '", label,
+                                         "' is not in the training part"));
+      }
+      found = splits.labels.insert(found, label);
+    }
+    auto& split = i < dev ? splits.train : i < test ? splits.dev : splits.test;
+    split.push_back({std::string(line.substr(tab + 1)),
+                     static_cast<int32_t>(found - splits.labels.begin())});
+  }
+  if (splits.labels.size() < 2) {
+    return error(1, "the training part has fewer than two labels");
+  }
+  data.digests["data.path"] = Sha256Hex(*bytes);
+  return data;
+}
+
+void RegisterLabelledTextSources(DataSourceRegistry& sources) {
+  sources.Add<LabelledTextSource>("a file of labels and texts");
+  sources.Add<GrammaticalitySource>(
+      "sentences of a grammar, right or with a verb of the wrong number");
+}
+
+}  // namespace regard

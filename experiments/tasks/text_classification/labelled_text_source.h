@@ -1,0 +1,40 @@
+// Where the texts of a classification come from.
+#ifndef EXPERIMENTS_TASKS_TEXT_CLASSIFICATION_LABELLED_TEXT_SOURCE_H_
+#define EXPERIMENTS_TASKS_TEXT_CLASSIFICATION_LABELLED_TEXT_SOURCE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "experiments/tasks/plugins.h"
+#include "experiments/tasks/text_classification/text_classification.pb.h"
+#include "language/text_classifier.h"
+
+namespace regard {
+
+struct LabelledTextData {
+  static constexpr char kName[] = "labelled text";
+
+  LabelledSplits splits;
+  // SHA-256 of each file, by the field that names it.
+  std::map<std::string, std::string> digests;
+};
+
+// Reads a file of at most 256 MiB. Errors say path:line: a line without a tab,
+// bytes that are not UTF-8, a label that the training part has not, and a
+// training part that has fewer than two labels.
+absl::StatusOr<LabelledTextData> ReadLabelledText(
+    const std::string& path, const LabelledTextConfig& config);
+
+// `sentence` of the data source `grammar` with the number of one of its verbs
+// changed: that of the `choice`-th, modulo the number of verbs.
+std::string WithWrongNumber(absl::string_view sentence, uint64_t choice);
+
+// Adds labelled_text and grammaticality.
+void RegisterLabelledTextSources(DataSourceRegistry& sources);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_TEXT_CLASSIFICATION_LABELLED_TEXT_SOURCE_H_

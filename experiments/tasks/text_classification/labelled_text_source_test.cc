@@ -1,0 +1,76 @@
+#include "experiments/tasks/text_classification/labelled_text_source.h"
+
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "experiments/tasks/text_classification/text_classification.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+TEST(WithWrongNumberTest, ChangesOneVerb) {
+  constexpr char kSentence[] = "the cat that sees two dogs sleeps .";
+  EXPECT_EQ(WithWrongNumber(kSentence, 0),
+            "the cat that see two dogs sleeps .");
+  EXPECT_EQ(WithWrongNumber(kSentence, 3),
+            "the cat that sees two dogs sleep .");
+  EXPECT_EQ(WithWrongNumber("dogs follow", 9), "dogs follows");
+  EXPECT_DEATH(WithWrongNumber("the cat", 0), "no verb in 'the cat'");
+}
+
+class LabelledTextTest : public ::testing::Test {
+ protected:
+  static absl::StatusOr<LabelledTextData> Read(absl::string_view text,
+                                               double dev = 0,
+                                               double test = 0) {
+    const std::string path = absl::StrCat(::testing::TempDir(), "/text.txt");
+    std::ofstream(path, std::ios::binary) << text;
+    LabelledTextConfig config;
+    config.set_dev_fraction(dev);
+    config.set_test_fraction(test);
+    return ReadLabelledText(path, config);
+  }
+  static std::string ErrorOf(absl::string_view text, double dev = 0) {
+    return std::string(Read(text, dev).status().message());
+  }
+};
+
+TEST_F(LabelledTextTest, SplitsLines) {
+  const auto data = Read(
+      "\xef\xbb\xbf"
+      "yes\ta b\nno\tc\r\nyes\td\te\nno\t\n",
+      0.25, 0.25);
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_THAT(data->splits.labels, ElementsAre("yes", "no"));
+  ASSERT_THAT(data->splits.train, SizeIs(2));
+  EXPECT_EQ(data->splits.train[0].text, "a b");
+  EXPECT_EQ(data->splits.train[1].text, "c");
+  EXPECT_EQ(data->splits.train[1].label, 1);
+  ASSERT_THAT(data->splits.dev, SizeIs(1));
+  EXPECT_EQ(data->splits.dev[0].text, "d\te");
+  ASSERT_THAT(data->splits.test, SizeIs(1));
+  EXPECT_EQ(data->splits.test[0].text, "");
+  EXPECT_THAT(data->digests, SizeIs(1));
+}
+
+TEST_F(LabelledTextTest, SaysWhereAFileIsBroken) {
+  EXPECT_THAT(ErrorOf("a\tb\nc\n"),
+              HasSubstr("text.txt:2: error: a label, a tab and a text"));
+  EXPECT_THAT(ErrorOf("a\tb\nb\t\xff\n"),
+              HasSubstr("text.txt:2: error: bytes"));
+  EXPECT_THAT(ErrorOf("a\tb\nb\tb\na\tc\nd\te", 0.25),
+              HasSubstr("text.txt:4: error: label 'd' is not in the training"));
+  EXPECT_THAT(ErrorOf("a\tb\na\tb\n"), HasSubstr("fewer than two labels"));
+  EXPECT_THAT(ErrorOf(""), HasSubstr("text.txt:1: error:"));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,256 @@
+#include "language/masked_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_split.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+WordPieceOptions TokenOptions(const MaskedWordsConfig& config) {
+  WordPieceOptions options;
+  options.lower_case = config.lower_case();
+  if (!config.vocabulary().empty()) return options;
+  options.unknown = "<unk>";
+  options.split_chinese = false;
+  options.strip_accents = false;
+  options.split_punctuation = false;
+  return options;
+}
+
+void ValidateMaskedWords(const MaskedWordsConfig& config,
+                         ConfigProblems& problems) {
+  problems.RequireInRange("min_frequency", config.min_frequency(), 1, 1e6);
+  problems.RequireInRange("block", config.block(), 8, 65536);
+  problems.RequireInRange("share", config.share(), 1e-6, 0.9);
+  problems.RequireInRange("mask_share", config.mask_share(), 0, 1);
+  problems.RequireInRange("random_share", config.random_share(), 0, 1);
+  if (config.mask_share() + config.random_share() > 1) {
+    problems.Add("random_share", "is more than mask_share leaves");
+  }
+  if (config.whole_words() && config.vocabulary().empty()) {
+    problems.Add("whole_words",
+                 "needs a vocabulary of pieces; without, tokens are words");
+  }
+  problems.RequireInRange("next_sentence_weight", config.next_sentence_weight(),
+                          0, 100);
+}
+
+WordPiece WordVocabulary(absl::string_view text,
+                         const MaskedWordsConfig& config) {
+  const WordPieceOptions options = TokenOptions(config);
+  struct Word {
+    std::string text;
+    int64_t count;
+  };
+  std::vector<Word> words;
+  absl::flat_hash_map<std::string, size_t> indices;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    for (std::string& word : WordPiece::SplitWords(line, options)) {
+      const auto [found, is_new] = indices.try_emplace(word, words.size());
+      if (is_new) words.push_back({std::move(word), 0});
+      ++words[found->second].count;
+    }
+  }
+  std::stable_sort(
+      words.begin(), words.end(),
+      [](const Word& a, const Word& b) { return a.count > b.count; });
+  std::vector<std::string> tokens = {options.padding, options.unknown,
+                                     options.classifier, options.separator,
+                                     options.mask};
+  for (Word& word : words) {
+    if (word.count < config.min_frequency()) break;
+    tokens.push_back(std::move(word.text));
+  }
+  return WordPiece::Create(std::move(tokens), "", options).value();
+}
+
+MaskedTextIds EncodeLines(const WordPiece& pieces, absl::string_view text) {
+  MaskedTextIds encoded;
+  encoded.lines.push_back(0);
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::vector<int32_t> ids = pieces.Tokenize(line);
+    if (ids.empty()) continue;
+    encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
+    encoded.lines.push_back(static_cast<int64_t>(encoded.ids.size()));
+  }
+  return encoded;
+}
+
+MaskedText::MaskedText(const WordPiece& pieces, const MaskedWordsConfig& config,
+                       const MaskedTextIds& text,
+                       const std::vector<bool>& known, uint64_t seed)
+    : pieces_(pieces), config_(config), text_(text), known_(known) {
+  REGARD_CHECK_EQ(static_cast<int64_t>(known.size()), int64_t{pieces.size()});
+  for (int32_t id = 0; id < pieces.size(); ++id) {
+    if (known[static_cast<size_t>(id)]) random_ids_.push_back(id);
+  }
+  if (!config.next_sentence()) {
+    const auto end = static_cast<int64_t>(text.ids.size());
+    const int64_t length = config.block() - 2;
+    for (int64_t begin = 0; begin < end; begin += length) {
+      examples_.push_back(
+          {{begin, std::min(begin + length, end)}, {0, 0}, false});
+    }
+    return;
+  }
+  std::vector<Piece> parts;
+  const int64_t length = (config.block() - 3) / 2;
+  for (size_t i = 1; i < text.lines.size(); ++i) {
+    for (int64_t begin = text.lines[i - 1]; begin < text.lines[i];
+         begin += length) {
+      parts.push_back({begin, std::min(begin + length, text.lines[i])});
+    }
+  }
+  const RandomStream random(seed, "next_sentence");
+  for (size_t i = 0; i + 1 < parts.size(); ++i) {
+    // Two draws for each example. Any piece may be drawn, but not the next.
+    const bool apart = parts.size() > 2 && random.UniformAt(2 * i) < 0.5;
+    size_t second = i + 1;
+    if (apart) {
+      second = random.BelowAt(2 * i + 1, parts.size() - 1);
+      if (second > i) ++second;
+      if (second == i + 1) second = (i + 2) % parts.size();
+    }
+    examples_.push_back({parts[i], parts[second], apart});
+  }
+}
+
+int64_t MaskedText::Length(int64_t example) const {
+  const Example& of = examples_[static_cast<size_t>(example)];
+  const int64_t pair = config_.next_sentence() ? 1 : 0;
+  return of.first.end - of.first.begin + of.second.end - of.second.begin + 2 +
+         pair;
+}
+
+int64_t MaskedText::Known(const Example& example) const {
+  int64_t count = 0;
+  for (const Piece& piece : {example.first, example.second}) {
+    for (int64_t i = piece.begin; i < piece.end; ++i) {
+      count += known_[static_cast<size_t>(text_.ids[i])] ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+int64_t MaskedText::PredictedOf(int64_t known, double share) const {
+  if (known == 0) return 0;
+  return std::max<int64_t>(1, std::llround(share * static_cast<double>(known)));
+}
+
+int64_t MaskedText::Predicted(int64_t example) const {
+  return PredictedOf(Known(examples_[static_cast<size_t>(example)]),
+                     config_.share());
+}
+
+MaskedBatch MaskedText::MakeBatch(absl::Span<const int64_t> examples,
+                                  const Masking& masking, Arena& arena) const {
+  const auto size = static_cast<int64_t>(examples.size());
+  int64_t time = 0;
+  int64_t most = 0;
+  for (const int64_t example : examples) {
+    time = std::max(time, Length(example));
+    most += PredictedOf(Known(examples_[static_cast<size_t>(example)]),
+                        masking.share);
+  }
+  auto* const ids = arena.New<int32_t>(size * time);
+  auto* const lengths = arena.New<int32_t>(size);
+  auto* const positions = arena.New<int32_t>(most);
+  auto* const targets = arena.New<int32_t>(most);
+  const bool pairs = config_.next_sentence();
+  auto* const types = pairs ? arena.New<int32_t>(size * time) : nullptr;
+  auto* const apart = pairs ? arena.New<int32_t>(size) : nullptr;
+  int64_t count = 0;
+  for (int64_t row = 0; row < size; ++row) {
+    const int64_t number = examples[static_cast<size_t>(row)];
+    const Example& example = examples_[static_cast<size_t>(number)];
+    int32_t* const begin = ids + row * time;
+    int32_t* end = begin;
+    const auto append = [&](const Piece& piece) {
+      end = std::copy(text_.ids.begin() + piece.begin,
+                      text_.ids.begin() + piece.end, end);
+      *end++ = pieces_.separator();
+    };
+    *end++ = pieces_.classifier();
+    append(example.first);
+    if (pairs) {
+      std::fill(types + row * time, types + row * time + (end - begin), 0);
+      std::fill(types + row * time + (end - begin), types + (row + 1) * time,
+                1);
+      append(example.second);
+      apart[row] = example.apart ? 1 : 0;
+    }
+    lengths[row] = static_cast<int32_t>(end - begin);
+    std::fill(end, begin + time, pieces_.separator());
+    count += MaskRow(number, masking, row * time,
+                     {begin, static_cast<size_t>(lengths[row])}, arena,
+                     positions + count, targets + count);
+  }
+  const auto all = static_cast<size_t>(size * time);
+  const auto rows = static_cast<size_t>(size);
+  const auto predicted = static_cast<size_t>(count);
+  return {.input = {.size = size,
+                    .ids = {ids, all},
+                    .types = {types, pairs ? all : 0},
+                    .lengths = {lengths, rows}},
+          .positions = {positions, predicted},
+          .targets = {targets, predicted},
+          .apart = {apart, pairs ? rows : 0}};
+}
+
+int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
+                            int64_t row_begin, absl::Span<int32_t> row,
+                            Arena& arena, int32_t* positions,
+                            int32_t* targets) const {
+  // Words that may be masked: positions begins[i] .. ends[i] - 1.
+  const auto length = static_cast<int64_t>(row.size());
+  auto* const begins = arena.New<int32_t>(length);
+  auto* const ends = arena.New<int32_t>(length);
+  int64_t words = 0;
+  int64_t known_tokens = 0;
+  for (int32_t i = 0; i < length;) {
+    const int32_t begin = i;
+    bool known = known_[static_cast<size_t>(row[i++])];
+    known_tokens += known ? 1 : 0;
+    while (config_.whole_words() && i < length && pieces_.Continues(row[i])) {
+      const bool also = known_[static_cast<size_t>(row[i++])];
+      known_tokens += also ? 1 : 0;
+      known = known && also;
+    }
+    if (!known) continue;
+    begins[words] = begin;
+    ends[words++] = i;
+  }
+  // The key of the stream is all that the draws depend on.
+  const RandomStream random(
+      Hash(static_cast<uint64_t>(example),
+           Hash(static_cast<uint64_t>(masking.step), masking.seed)),
+      "masked_words");
+  uint64_t draw = 0;
+  const int64_t most = PredictedOf(known_tokens, masking.share);
+  int64_t count = 0;
+  for (int64_t i = 0; i < words && count < most; ++i) {
+    const auto other = i + static_cast<int64_t>(random.BelowAt(
+                               draw++, static_cast<uint64_t>(words - i)));
+    std::swap(begins[i], begins[other]);
+    std::swap(ends[i], ends[other]);
+    if (count + ends[i] - begins[i] > most) continue;
+    for (int32_t at = begins[i]; at < ends[i]; ++at) {
+      positions[count] = static_cast<int32_t>(row_begin) + at;
+      targets[count++] = row[at];
+      const double kind = random.UniformAt(draw++);
+      const uint64_t word = random.BelowAt(draw++, random_ids_.size());
+      if (kind < masking.mask_share) {
+        row[at] = pieces_.mask();
+      } else if (kind < masking.mask_share + masking.random_share) {
+        row[at] = random_ids_[word];
+      }
+    }
+  }
+  return count;
+}
+
+}  // namespace regard

@@ -1,0 +1,247 @@
+#include "language/masked_text.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "autodiff/arena.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "language/bert.pb.h"
+#include "language/wordpiece.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<std::string> TokensOf(const WordPiece& pieces) {
+  std::vector<std::string> tokens;
+  for (int32_t id = 0; id < pieces.size(); ++id) {
+    tokens.push_back(pieces.Token(id));
+  }
+  return tokens;
+}
+
+TEST(WordVocabularyTest, CountsWordsAsWhiteSpaceSeparatesThem) {
+  MaskedWordsConfig config;
+  const std::string text =
+      "b The [MASK] the, b\n\nCaf\u00e9 b the,\n[MASK] <unk>";
+  EXPECT_THAT(TokensOf(WordVocabulary(text, config)),
+              ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]", "[MASK]", "b",
+                          "the,", "the", "caf\u00e9"));
+  config.set_min_frequency(2);
+  config.set_lower_case(false);
+  const WordPiece pieces = WordVocabulary(text, config);
+  EXPECT_THAT(TokensOf(pieces), ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]",
+                                            "[MASK]", "b", "the,"));
+  const MaskedTextIds ids = EncodeLines(pieces, text);
+  EXPECT_THAT(ids.ids, ElementsAre(5, 1, 4, 6, 5, 1, 5, 6, 4, 1));
+  EXPECT_THAT(ids.lines, ElementsAre(0, 5, 8, 10));
+  EXPECT_THAT(EncodeLines(pieces, "").ids, IsEmpty());
+}
+
+constexpr MaskedText::Masking kAllMasks = {
+    .share = 0.25, .mask_share = 1, .random_share = 0, .seed = 7, .step = 3};
+
+// Ten words, of which w0 is unknown, and `count` of them as a text.
+class MaskedTextTest : public ::testing::Test {
+ protected:
+  explicit MaskedTextTest(int count = 100) {
+    std::vector<std::string> tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]",
+                                       "[MASK]"};
+    for (int i = 0; i < 10; ++i) tokens.push_back(absl::StrCat("w", i));
+    tokens.push_back("##s");
+    pieces_ = std::make_unique<WordPiece>(
+        WordPiece::Create(tokens, "", WordPieceOptions()).value());
+    known_.assign(tokens.size(), true);
+    for (int i = 0; i < 6; ++i) known_[i] = false;
+    for (int i = 0; i < count; ++i) {
+      absl::StrAppend(&words_, "w", i % 10, i % 7 == 6 ? "\n" : " ");
+    }
+    config_.set_block(12);
+    config_.set_share(0.25);
+  }
+
+  MaskedText Make() {
+    ids_ = EncodeLines(*pieces_, words_);
+    return MaskedText(*pieces_, config_, ids_, known_, /*seed=*/1);
+  }
+  static std::vector<int64_t> All(const MaskedText& text) {
+    std::vector<int64_t> examples(static_cast<size_t>(text.size()));
+    std::iota(examples.begin(), examples.end(), 0);
+    return examples;
+  }
+
+  std::unique_ptr<WordPiece> pieces_;
+  std::vector<bool> known_;
+  std::string words_;
+  MaskedWordsConfig config_;
+  MaskedTextIds ids_;
+  Arena arena_;
+};
+
+TEST_F(MaskedTextTest, MasksTheShareOfKnownTokens) {
+  const MaskedText text = Make();
+  EXPECT_EQ(text.size(), 10);
+  EXPECT_EQ(text.Length(0), 12);
+  // One of the ten words is unknown: round(9 / 4).
+  EXPECT_EQ(text.Predicted(0), 2);
+  const MaskedBatch batch = text.MakeBatch(All(text), kAllMasks, arena_);
+  EXPECT_EQ(batch.targets.size(), 20);
+  EXPECT_THAT(batch.input.lengths, Each(12));
+  EXPECT_THAT(batch.input.types, IsEmpty());
+  // What was there, where nothing is masked.
+  std::set<int32_t> masked(batch.positions.begin(), batch.positions.end());
+  EXPECT_EQ(masked.size(), 20);
+  for (int32_t row = 0; row < 10; ++row) {
+    EXPECT_EQ(batch.input.ids[row * 12], pieces_->classifier());
+    EXPECT_EQ(batch.input.ids[row * 12 + 11], pieces_->separator());
+    for (int32_t i = 1; i < 11; ++i) {
+      const int32_t at = row * 12 + i;
+      EXPECT_EQ(batch.input.ids[at],
+                masked.count(at) > 0 ? pieces_->mask() : 4 + i)
+          << at;
+    }
+  }
+  for (size_t i = 0; i < batch.targets.size(); ++i) {
+    EXPECT_EQ(batch.targets[i], 4 + batch.positions[i] % 12);
+    EXPECT_NE(batch.targets[i], 5);
+  }
+}
+
+TEST_F(MaskedTextTest, IsAFunctionOfSeedStepAndExample) {
+  const MaskedText text = Make();
+  const auto ids = [&](const MaskedText::Masking& masking,
+                       std::vector<int64_t> examples) {
+    const auto batch = text.MakeBatch(examples, masking, arena_);
+    return std::vector<int32_t>(batch.input.ids.begin(), batch.input.ids.end());
+  };
+  const std::vector<int32_t> both = ids(kAllMasks, {4, 2});
+  EXPECT_EQ(std::vector<int32_t>(both.begin() + 12, both.end()),
+            ids(kAllMasks, {2}));
+  EXPECT_NE(ids(kAllMasks, {2}), ids(kAllMasks, {3}));
+  MaskedText::Masking other = kAllMasks;
+  other.step = 4;
+  EXPECT_NE(ids(kAllMasks, {2}), ids(other, {2}));
+  other = kAllMasks;
+  other.seed = 8;
+  EXPECT_NE(ids(kAllMasks, {2}), ids(other, {2}));
+}
+
+TEST_F(MaskedTextTest, EightyTenTen) {
+  const MaskedText text = Make();
+  int masks = 0;
+  int randoms = 0;
+  int same = 0;
+  std::map<int32_t, int> words;
+  for (int64_t step = 0; step < 500; ++step) {
+    const MaskedBatch batch = text.MakeBatch(All(text),
+                                             {.share = 0.25,
+                                              .mask_share = 0.8,
+                                              .random_share = 0.1,
+                                              .seed = 1,
+                                              .step = step},
+                                             arena_);
+    for (size_t i = 0; i < batch.targets.size(); ++i) {
+      const int32_t id = batch.input.ids[batch.positions[i]];
+      masks += id == pieces_->mask();
+      same += id == batch.targets[i];
+      randoms += id != pieces_->mask() && id != batch.targets[i];
+      if (id != pieces_->mask()) ++words[id];
+    }
+    arena_.Reset();
+  }
+  // Of 10,000; a random word is the same as before in one case of ten.
+  EXPECT_NEAR(masks, 8000, 200);
+  EXPECT_NEAR(same, 1100, 150);
+  EXPECT_NEAR(randoms, 900, 150);
+  EXPECT_EQ(words.size(), 10);  // w1 .. w9 and ##s
+}
+
+TEST_F(MaskedTextTest, WordsAreMaskedWhole) {
+  words_ = "w1s w2 w3s w4 w5s w6s w7 w8";
+  config_.set_block(32);
+  config_.set_vocabulary("vocab.txt");
+  config_.set_whole_words(true);
+  const MaskedText text = Make();
+  EXPECT_EQ(text.Predicted(0), 3);
+  for (int64_t step = 0; step < 50; ++step) {
+    MaskedText::Masking masking = kAllMasks;
+    masking.step = step;
+    const MaskedBatch batch = text.MakeBatch({0}, masking, arena_);
+    EXPECT_EQ(batch.targets.size(), 3);
+    const auto ids = batch.input.ids;
+    std::vector<bool> masked(ids.size());
+    for (const int32_t at : batch.positions) masked[at] = true;
+    // The pieces as they stood: 1-2, 3, 4-5, 6, 7-8, 9-10, 11, 12.
+    for (const int begin : {1, 4, 7, 9}) {
+      EXPECT_EQ(masked[begin], masked[begin + 1]) << begin;
+    }
+  }
+}
+
+TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
+  words_.clear();
+  for (int i = 0; i < 400; ++i) absl::StrAppend(&words_, "w", i % 10, "\n");
+  words_ += "w1 w2 w3 w4 w5 w6 w7\n";
+  config_.set_next_sentence(true);
+  const MaskedText text = Make();
+  // Pieces of (12 - 3) / 2 words: the last line has two.
+  EXPECT_EQ(text.size(), 401);
+  EXPECT_EQ(text.Length(0), 5);
+  EXPECT_EQ(text.Length(400), 4 + 3 + 3);
+  MaskedText::Masking nothing = kAllMasks;
+  nothing.share = 0;
+  const MaskedBatch batch = text.MakeBatch(All(text), nothing, arena_);
+  EXPECT_THAT(batch.input.types.subspan(0, 10),
+              ElementsAre(0, 0, 0, 1, 1, 1, 1, 1, 1, 1));
+  const int apart = std::accumulate(batch.apart.begin(), batch.apart.end(), 0);
+  EXPECT_NEAR(apart, 200, 40);
+  for (int row = 0; row < 399; ++row) {
+    if (batch.apart[row] == 1) continue;
+    // Nothing but the target of one token is masked.
+    const int32_t second = batch.input.ids[row * 10 + 3];
+    EXPECT_TRUE(second == 5 + (row + 1) % 10 || second == pieces_->mask());
+  }
+  EXPECT_EQ(batch.input.lengths[400], 10);
+}
+
+TEST_F(MaskedTextTest, OfNothingThereIsNothing) {
+  words_ = "w0 w0\n";
+  const MaskedText unknown = Make();
+  EXPECT_EQ(unknown.size(), 1);
+  EXPECT_EQ(unknown.Predicted(0), 0);
+  EXPECT_THAT(unknown.MakeBatch({0}, kAllMasks, arena_).targets, IsEmpty());
+  words_ = "";
+  EXPECT_EQ(Make().size(), 0);
+  words_ = "w1";
+  EXPECT_EQ(Make().Predicted(0), 1);
+}
+
+TEST(MaskedWordsConfigTest, NamesWhatIsWrong) {
+  MaskedWordsConfig config;
+  config.set_share(0);
+  config.set_random_share(0.5);
+  config.set_block(7);
+  config.set_whole_words(true);
+  config.set_next_sentence_weight(-1);
+  ConfigProblems problems;
+  ValidateMaskedWords(config, problems);
+  std::vector<std::string> paths;
+  for (const auto& problem : problems.problems()) paths.push_back(problem.path);
+  EXPECT_THAT(paths, ElementsAre("block", "share", "random_share",
+                                 "whole_words", "next_sentence_weight"));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,226 @@
+#include "language/masked_word_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "attention/transformer/initialization.h"
+#include "autodiff/ops/gather.h"
+#include "autodiff/ops/loss.h"
+#include "autodiff/tape.h"
+#include "seq2seq/output_head.h"
+
+namespace regard {
+
+namespace {
+
+// Evaluations are the same for every seed and every share of training.
+constexpr double kEvaluationShare = 0.15;
+constexpr uint64_t kEvaluationSeed = 0x7E57;
+// Ids that an evaluation reads at once, and at least an example.
+constexpr int64_t kEvaluationIds = 4096;
+
+std::vector<int64_t> CountIds(const MaskedTextIds& text, int32_t vocabulary) {
+  std::vector<int64_t> counts(static_cast<size_t>(vocabulary));
+  for (const int32_t id : text.ids) ++counts[static_cast<size_t>(id)];
+  return counts;
+}
+
+}  // namespace
+
+template <typename T>
+std::vector<bool> MaskedWordModel<T>::KnownTokens() const {
+  std::vector<bool> known;
+  for (int32_t id = 0; id < pieces_.size(); ++id) {
+    known.push_back(!pieces_.IsSpecial(id) &&
+                    counts_[static_cast<size_t>(id)] >=
+                        config_.masked_words().min_frequency());
+  }
+  return known;
+}
+
+template <typename T>
+MaskedWordModel<T>::MaskedWordModel(const BertConfig& config,
+                                    const ScorerRegistry& scorers,
+                                    WordPiece pieces, const TextSplits& text,
+                                    const TextModelOptions& options)
+    : config_(config),
+      options_(options),
+      pieces_(std::move(pieces)),
+      train_ids_(EncodeLines(pieces_, text.train)),
+      dev_ids_(EncodeLines(pieces_, text.dev)),
+      test_ids_(EncodeLines(pieces_, text.test)),
+      counts_(CountIds(train_ids_, pieces_.size())),
+      known_(KnownTokens()),
+      train_(pieces_, config.masked_words(), train_ids_, known_, options.seed),
+      dev_(pieces_, config.masked_words(), dev_ids_, known_, kEvaluationSeed),
+      test_(pieces_, config.masked_words(), test_ids_, known_, kEvaluationSeed),
+      bert_(config, scorers, pieces_.size(), parameters_.Root()),
+      head_(config, bert_, parameters_.Root().Sub("masked_words")),
+      terms_{{"loss", options.scale}} {
+  const MaskedWordsConfig& masked = config.masked_words();
+  if (masked.next_sentence()) {
+    next_sentence_.emplace(
+        parameters_.Root().Sub("next_sentence"), bert_.width(), 2,
+        LinearInitialization(BertTransformer(config).initialization(),
+                             /*bias=*/true));
+    terms_.push_back(
+        {"next_sentence_loss", options.scale * masked.next_sentence_weight()});
+  }
+  parameters_.Finalize(options.seed);
+}
+
+template <typename T>
+auto MaskedWordModel<T>::Problem() const -> DataProblem {
+  const MaskedWordsConfig& masked = config_.masked_words();
+  if (pieces_.mask() < 0) {
+    return {"masked_words.vocabulary", "has no token [MASK]"};
+  }
+  if (bert_.longest_position() < masked.block()) {
+    return {"masked_words.block",
+            absl::StrCat("is longer than the ", bert_.longest_position(),
+                         " positions that the model knows")};
+  }
+  if (masked.next_sentence() && !bert_.has_pooler()) {
+    return {"pooler", "must be true for next_sentence"};
+  }
+  if (masked.next_sentence() && config_.types() < 2) {
+    return {"types", "must be 2 or more for next_sentence"};
+  }
+  const bool any = std::any_of(known_.begin(), known_.end(),
+                               [](bool known) { return known; });
+  if (train_.size() == 0 || !any) {
+    return {"masked_words", "the text has nothing to train on"};
+  }
+  return {};
+}
+
+template <typename T>
+int64_t MaskedWordModel<T>::CountWork(
+    absl::Span<const int64_t> examples) const {
+  int64_t count = 0;
+  for (const int64_t example : examples) count += train_.Predicted(example);
+  return count;
+}
+
+template <typename T>
+void MaskedWordModel<T>::Denominators(absl::Span<const int64_t> examples,
+                                      absl::Span<double> denominators) const {
+  using Normalizer = TextModelOptions::Normalizer;
+  const auto size = static_cast<double>(examples.size());
+  for (double& denominator : denominators) denominator = size;
+  if (options_.normalizer == Normalizer::kSum) {
+    for (double& denominator : denominators) denominator = 1;
+  } else if (options_.normalizer == Normalizer::kPerToken) {
+    denominators[0] = std::max(1.0, static_cast<double>(CountWork(examples)));
+  }
+}
+
+template <typename T>
+Var<T> MaskedWordModel<T>::AtPositions(Var<T> hidden,
+                                       absl::Span<const int32_t> positions) {
+  return Gather(hidden.WithShape({hidden.rows(), hidden.cols()}), positions,
+                {static_cast<int64_t>(positions.size())});
+}
+
+template <typename T>
+void MaskedWordModel<T>::Loss(Forward<T>& forward,
+                              absl::Span<const int64_t> examples,
+                              absl::Span<const double>,
+                              absl::Span<Var<T>> sums) const {
+  Tape<T>& tape = forward.tape();
+  const MaskedWordsConfig& masked = config_.masked_words();
+  const MaskedBatch batch =
+      train_.MakeBatch(examples,
+                       {.share = masked.share(),
+                        .mask_share = masked.mask_share(),
+                        .random_share = masked.random_share(),
+                        .seed = options_.seed,
+                        .step = tape.random().step},
+                       tape.arena());
+  const Var<T> hidden = bert_(forward, batch.input);
+  sums[0] = batch.targets.empty()
+                ? tape.Full({}, T(0))
+                : head_.Loss(forward, AtPositions(hidden, batch.positions),
+                             batch.targets, options_.label_smoothing);
+  if (!next_sentence_.has_value()) return;
+  sums[1] = CrossEntropy(
+      (*next_sentence_)(forward, bert_.Pool(forward, hidden)), batch.apart);
+}
+
+template <typename T>
+MaskedText::Masking MaskedWordModel<T>::EvaluationMasking() {
+  return {.share = kEvaluationShare,
+          .mask_share = 1,
+          .random_share = 0,
+          .seed = kEvaluationSeed,
+          .step = 0};
+}
+
+template <typename T>
+void MaskedWordModel<T>::Evaluate(
+    Forward<T>& forward, Split split,
+    std::vector<Measurement>* measurements) const {
+  if (split == Split::kTrain) return;
+  const MaskedText& text = split == Split::kDev ? dev_ : test_;
+  if (text.size() == 0) return;
+  double known_total = 0;
+  for (size_t id = 0; id < counts_.size(); ++id) {
+    if (known_[id]) known_total += static_cast<double>(counts_[id]);
+  }
+  TokenScores sum;
+  double unigram = 0;
+  double next_loss = 0;
+  int64_t next_correct = 0;
+  const int64_t at_once =
+      std::max<int64_t>(1, kEvaluationIds / config_.masked_words().block());
+  std::vector<int64_t> examples;
+  for (int64_t begin = 0; begin < text.size(); begin += at_once) {
+    examples.clear();
+    const int64_t end = std::min(begin + at_once, text.size());
+    for (int64_t i = begin; i < end; ++i) examples.push_back(i);
+    forward.BeginStep();
+    const MaskedBatch batch =
+        text.MakeBatch(examples, EvaluationMasking(), forward.tape().arena());
+    const Var<T> hidden = bert_(forward, batch.input);
+    if (!batch.targets.empty()) {
+      const TokenScores scores = ScoreTokens(
+          head_, forward, AtPositions(hidden, batch.positions), batch.targets);
+      sum.loss += scores.loss;
+      sum.correct += scores.correct;
+      sum.count += scores.count;
+    }
+    for (const int32_t target : batch.targets) {
+      unigram -=
+          std::log(static_cast<double>(counts_[static_cast<size_t>(target)]) /
+                   known_total);
+    }
+    if (!next_sentence_.has_value()) continue;
+    const Var<T> logits =
+        (*next_sentence_)(forward, bert_.Pool(forward, hidden));
+    next_loss += static_cast<double>(CrossEntropy(logits, batch.apart).item());
+    for (size_t i = 0; i < batch.apart.size(); ++i) {
+      const T* const row = logits.data() + 2 * i;
+      next_correct += (row[1] > row[0]) == (batch.apart[i] == 1) ? 1 : 0;
+    }
+  }
+  const auto report = [&](const char* name, double value) {
+    measurements->push_back({name, value});
+  };
+  if (sum.count > 0) {
+    const auto count = static_cast<double>(sum.count);
+    report("loss", sum.loss / count);
+    report("unigram_loss", unigram / count);
+    report("token_accuracy", static_cast<double>(sum.correct) / count);
+  }
+  if (!next_sentence_.has_value()) return;
+  const auto size = static_cast<double>(text.size());
+  report("next_sentence_loss", next_loss / size);
+  report("next_sentence_accuracy", static_cast<double>(next_correct) / size);
+}
+
+template class MaskedWordModel<float>;
+template class MaskedWordModel<double>;
+
+}  // namespace regard

@@ -1,0 +1,99 @@
+// BERT and a text with masked words, as a trainer sees them.
+#ifndef LANGUAGE_MASKED_WORD_MODEL_H_
+#define LANGUAGE_MASKED_WORD_MODEL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "language/bert.h"
+#include "language/bert.pb.h"
+#include "language/masked_text.h"
+#include "language/text_model.h"
+#include "language/wordpiece.h"
+#include "nn/linear.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+// Parameters are those of Bert, those of MaskedWordHead under "masked_words"
+// and, with next sentences, "next_sentence.{weight,bias}".
+//
+// In training, what is masked is a function of (seed, step, example); the
+// number of tokens that are predicted is one of the example alone.
+template <typename T>
+class MaskedWordModel : public Model<T> {
+ public:
+  // `config` has passed ValidateBert() and ValidateMaskedWords(); see also
+  // Problem().
+  MaskedWordModel(const BertConfig& config, const ScorerRegistry& scorers,
+                  WordPiece pieces, const TextSplits& text,
+                  const TextModelOptions& options);
+
+  // Why the text does not fit the config, under a path relative to it; the
+  // message is empty if it does. Nothing else may be called if it does not.
+  struct DataProblem {
+    std::string path;
+    std::string message;
+  };
+  DataProblem Problem() const;
+
+  ParameterStore<T>& parameters() override { return parameters_; }
+  int64_t num_examples() const override { return train_.size(); }
+  int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
+  void Denominators(absl::Span<const int64_t> examples,
+                    absl::Span<double> denominators) const override;
+  void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
+            absl::Span<const double> denominators,
+            absl::Span<Var<T>> sums) const override;
+  // On a fixed 15 % of the known tokens of dev and test, each of which [MASK]
+  // takes the place of: loss, token_accuracy, and unigram_loss, the
+  // cross-entropy of the frequencies in the training text among known tokens;
+  // with next sentences, next_sentence_loss and next_sentence_accuracy.
+  void Evaluate(Forward<T>& forward, Split split,
+                std::vector<Measurement>* measurements) const override;
+
+  const Bert<T>& bert() const { return bert_; }
+  const WordPiece& pieces() const { return pieces_; }
+  const MaskedWordHead<T>& head() const { return head_; }
+  // Of dev, or of the training text if there is no dev.
+  const MaskedText& shown() const { return dev_.size() > 0 ? dev_ : train_; }
+  // That of evaluations.
+  static MaskedText::Masking EvaluationMasking();
+  const MaskedTextIds& train_ids() const { return train_ids_; }
+
+  // The outputs at the positions that are predicted: [positions, width].
+  static Var<T> AtPositions(Var<T> hidden, absl::Span<const int32_t> positions);
+
+ private:
+  std::vector<bool> KnownTokens() const;
+
+  const BertConfig config_;
+  const TextModelOptions options_;
+  const WordPiece pieces_;
+  const MaskedTextIds train_ids_;
+  const MaskedTextIds dev_ids_;
+  const MaskedTextIds test_ids_;
+  std::vector<int64_t> counts_;  // of each id in the training text
+  const std::vector<bool> known_;
+  const MaskedText train_;
+  const MaskedText dev_;
+  const MaskedText test_;
+  ParameterStore<T> parameters_;
+  Bert<T> bert_;
+  MaskedWordHead<T> head_;
+  std::optional<LinearLayer<T>> next_sentence_;
+  std::vector<LossTerm> terms_;
+};
+
+extern template class MaskedWordModel<float>;
+extern template class MaskedWordModel<double>;
+
+}  // namespace regard
+
+#endif  // LANGUAGE_MASKED_WORD_MODEL_H_

@@ -1,0 +1,170 @@
+#include "language/masked_word_model.h"
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/transformer/testing/layer_check.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/allocation_counter.h"
+#include "gtest/gtest.h"
+#include "language/bert.pb.h"
+#include "language/text_model.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+BertConfig ConfigOf(const std::string& masked) {
+  BertConfig config = Parse<BertConfig>(
+      "types: 2 transformer { width: 8 layers: 1 attention { heads: 2 "
+      "attention { dropout: 0 } } feed_forward { hidden: 8 } "
+      "position_embedding { longest: 16 } initialization { "
+      "standard_deviation: 0.3 } dropout: 0 }");
+  *config.mutable_masked_words() = Parse<MaskedWordsConfig>(masked);
+  return config;
+}
+
+// a b c d follow each other; "rare" is there once.
+TextSplits Text() {
+  TextSplits text;
+  for (int i = 0; i < 12; ++i) text.train += "a b c d a b c\n";
+  text.train += "rare d\n";
+  text.dev = "a b c d a b c d a b rare c\nd a b c\n";
+  return text;
+}
+
+template <typename T>
+std::unique_ptr<MaskedWordModel<T>> ModelOf(const BertConfig& config,
+                                            const TextSplits& text = Text()) {
+  return std::make_unique<MaskedWordModel<T>>(
+      config, BuiltInScorers(),
+      WordVocabulary(text.train, config.masked_words()), text,
+      TextModelOptions());
+}
+
+double Named(const std::vector<Measurement>& measurements,
+             const std::string& name) {
+  for (const Measurement& measurement : measurements) {
+    if (measurement.name == name) return measurement.value;
+  }
+  ADD_FAILURE() << "no " << name;
+  return 0;
+}
+
+TEST(MaskedWordModelTest, UnigramIsOfTheKnownWordsOfTraining) {
+  const auto model = ModelOf<double>(ConfigOf("block: 16 min_frequency: 2"));
+  Tape<double> tape;
+  Forward<double> forward(tape, model->parameters(), nullptr);
+  std::vector<Measurement> measurements;
+  model->Evaluate(forward, Split::kDev, &measurements);
+  // 24 of a, b and c, 13 of d: which words were drawn decides between these.
+  const double unigram = Named(measurements, "unigram_loss");
+  EXPECT_GE(unigram, -std::log(24.0 / 85) - 1e-12);
+  EXPECT_LE(unigram, -std::log(13.0 / 85) + 1e-12);
+  measurements.clear();
+  model->Evaluate(forward, Split::kTest, &measurements);
+  EXPECT_TRUE(measurements.empty());
+}
+
+TEST(MaskedWordModelTest, EvaluationsAreTheSameWhateverTheConfigMasks) {
+  std::vector<double> unigrams;
+  for (const char* masked : {"block: 16", "block: 16 share: 0.5"}) {
+    const auto model = ModelOf<float>(ConfigOf(masked));
+    Tape<float> tape;
+    Forward<float> forward(tape, model->parameters(), nullptr);
+    std::vector<Measurement> measurements;
+    model->Evaluate(forward, Split::kDev, &measurements);
+    unigrams.push_back(Named(measurements, "unigram_loss"));
+  }
+  EXPECT_EQ(unigrams[0], unigrams[1]);
+}
+
+TEST(MaskedWordModelTest, LearnsWhatNeighboursSay) {
+  const auto model = ModelOf<float>(ConfigOf("block: 16 next_sentence: true"));
+  GradientSlab<float> gradients(model->parameters());
+  Tape<float> tape;
+  Forward<float> forward(tape, model->parameters(), &gradients);
+  tape.set_training(true);
+  std::vector<int64_t> examples(static_cast<size_t>(model->num_examples()));
+  std::iota(examples.begin(), examples.end(), 0);
+  std::vector<double> denominators(model->loss_terms().size());
+  ASSERT_EQ(denominators.size(), 2);
+  model->Denominators(examples, absl::MakeSpan(denominators));
+  EXPECT_EQ(denominators[0], static_cast<double>(model->CountWork(examples)));
+  EXPECT_EQ(denominators[1], static_cast<double>(examples.size()));
+  std::vector<Var<float>> sums(2);
+  double first = 0;
+  double last = 0;
+  for (int64_t step = 0; step < 300; ++step) {
+    tape.set_random({.seed = 1, .step = step, .examples = examples});
+    forward.BeginStep();
+    model->Loss(forward, examples, denominators, absl::MakeSpan(sums));
+    const double loss = sums[0].item() / denominators[0];
+    if (step == 0) first = loss;
+    last = step < 290 ? 0 : last + loss / 10;
+    forward.Backward(sums, {1 / denominators[0], 1 / denominators[1]});
+    for (size_t i = 0; i < gradients.values().size(); ++i) {
+      model->parameters().values()[i] -= 0.3F * gradients.values()[i];
+    }
+  }
+  EXPECT_LT(last, 0.6 * first);
+}
+
+TEST(MaskedWordModelTest, WarmStepsAllocateNothing) {
+  const auto model = ModelOf<float>(ConfigOf("block: 16 next_sentence: true"));
+  GradientSlab<float> gradients(model->parameters());
+  Tape<float> tape;
+  Forward<float> forward(tape, model->parameters(), &gradients);
+  tape.set_training(true);
+  const std::vector<int64_t> examples = {0, 3, 12};
+  std::vector<double> denominators(2, 1.0);
+  std::vector<Var<float>> sums(2);
+  const auto step = [&](int64_t number) {
+    tape.set_random({.seed = 1, .step = number, .examples = examples});
+    forward.BeginStep();
+    model->Denominators(examples, absl::MakeSpan(denominators));
+    model->Loss(forward, examples, denominators, absl::MakeSpan(sums));
+    forward.Backward(sums, denominators);
+  };
+  for (int64_t i = 0; i < 5; ++i) step(i);
+  const int64_t before = AllocationCount();
+  for (int64_t i = 5; i < 10; ++i) step(i);
+  EXPECT_EQ(AllocationCount(), before);
+}
+
+TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
+  const auto problem = [](const BertConfig& config, const TextSplits& text) {
+    const auto found = ModelOf<float>(config, text)->Problem();
+    return found.path + ": " + found.message;
+  };
+  BertConfig config = ConfigOf("block: 16");
+  EXPECT_EQ(problem(config, Text()), ": ");
+  config = ConfigOf("block: 17");
+  EXPECT_EQ(problem(config, Text()),
+            "masked_words.block: is longer than the 16 positions that the "
+            "model knows");
+  config = ConfigOf("block: 16 next_sentence: true");
+  config.set_pooler(false);
+  EXPECT_EQ(problem(config, Text()), "pooler: must be true for next_sentence");
+  config.set_pooler(true);
+  config.set_types(1);
+  EXPECT_EQ(problem(config, Text()),
+            "types: must be 2 or more for next_sentence");
+  EXPECT_EQ(problem(ConfigOf("block: 16"),
+                    TextSplits{.train = "\n", .dev = "", .test = ""}),
+            "masked_words: the text has nothing to train on");
+  EXPECT_EQ(problem(ConfigOf("block: 16 min_frequency: 9"),
+                    TextSplits{.train = "a b", .dev = "", .test = ""}),
+            "masked_words: the text has nothing to train on");
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,170 @@
+#include "language/text_classifier.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attention/transformer/initialization.h"
+#include "attention/weighted_values.h"
+#include "autodiff/ops/dropout.h"
+#include "autodiff/ops/loss.h"
+#include "autodiff/tape.h"
+#include "language/masked_text.h"
+
+namespace regard {
+
+namespace {
+
+// Texts that an evaluation reads at once.
+constexpr int64_t kEvaluationTexts = 64;
+
+template <typename T>
+int32_t LikeliestOf(Var<T> logits, int64_t row) {
+  const T* const begin = logits.data() + row * logits.cols();
+  return static_cast<int32_t>(std::max_element(begin, begin + logits.cols()) -
+                              begin);
+}
+
+}  // namespace
+
+void ValidateTextClassifier(const TextClassifierConfig& config,
+                            const ScorerRegistry& scorers,
+                            ConfigProblems& problems) {
+  problems.RequireDropout("dropout", config.dropout());
+  if (config.pooling() == TextClassifierConfig::POOLING_UNSPECIFIED) {
+    problems.Add("pooling", "must be MEAN or POOLER");
+  }
+  const ConfigProblems::Scope scope(problems, "bert");
+  if (config.pooling() == TextClassifierConfig::POOLER &&
+      !config.bert().pooler()) {
+    problems.Add("pooler", "must be true for pooling: POOLER");
+  }
+  ValidateBert(config.bert(), scorers, problems);
+  const ConfigProblems::Scope inner(problems, "masked_words");
+  ValidateMaskedWords(config.bert().masked_words(), problems);
+}
+
+template <typename T>
+TextClassifier<T>::TextClassifier(const TextClassifierConfig& config,
+                                  const ScorerRegistry& scorers,
+                                  WordPiece pieces, const LabelledSplits& data,
+                                  const Options& options)
+    : config_(config),
+      options_(options),
+      pieces_(std::move(pieces)),
+      labels_(data.labels),
+      bert_(config.bert(), scorers, pieces_.size(), parameters_.Root()),
+      classifier_(
+          parameters_.Root().Sub("classifier"), bert_.width(),
+          static_cast<int64_t>(labels_.size()),
+          LinearInitialization(BertTransformer(config.bert()).initialization(),
+                               /*bias=*/true)),
+      train_(Encode(data.train)),
+      dev_(Encode(data.dev)),
+      test_(Encode(data.test)),
+      terms_{{"loss", options.scale}} {
+  parameters_.Finalize(options.seed);
+}
+
+template <typename T>
+auto TextClassifier<T>::Encode(const std::vector<LabelledText>& texts) const
+    -> std::vector<Example> {
+  const int64_t longest = std::min<int64_t>(
+      config_.bert().masked_words().block(), bert_.longest_position());
+  std::vector<Example> examples;
+  for (const LabelledText& text : texts) {
+    examples.push_back({pieces_.Encode(text.text, longest), text.label});
+  }
+  return examples;
+}
+
+template <typename T>
+void TextClassifier<T>::Denominators(absl::Span<const int64_t> examples,
+                                     absl::Span<double> denominators) const {
+  denominators[0] = options_.sum ? 1 : static_cast<double>(examples.size());
+}
+
+template <typename T>
+Var<T> TextClassifier<T>::Logits(Forward<T>& forward,
+                                 const std::vector<Example>& texts,
+                                 absl::Span<const int64_t> examples,
+                                 absl::Span<const int32_t>* labels) const {
+  Arena& arena = forward.tape().arena();
+  const size_t size = examples.size();
+  size_t time = 0;
+  for (const int64_t example : examples) {
+    time = std::max(time, texts[static_cast<size_t>(example)].ids.size());
+  }
+  auto* const ids = arena.New<int32_t>(static_cast<int64_t>(size * time));
+  auto* const lengths = arena.New<int32_t>(static_cast<int64_t>(size));
+  auto* const targets = arena.New<int32_t>(static_cast<int64_t>(size));
+  for (size_t row = 0; row < size; ++row) {
+    const Example& text = texts[static_cast<size_t>(examples[row])];
+    int32_t* const end =
+        std::copy(text.ids.begin(), text.ids.end(), ids + row * time);
+    std::fill(end, ids + (row + 1) * time, pieces_.separator());
+    lengths[row] = static_cast<int32_t>(text.ids.size());
+    targets[row] = text.label;
+  }
+  *labels = {targets, size};
+  const BertBatch batch = {.size = static_cast<int64_t>(size),
+                           .ids = {ids, size * time},
+                           .lengths = {lengths, size}};
+  const Var<T> hidden = bert_(forward, batch);
+  const Var<T> read = config_.pooling() == TextClassifierConfig::POOLER
+                          ? bert_.Pool(forward, hidden)
+                          : MeanOfLengths(hidden, batch.lengths);
+  return classifier_(
+      forward, Dropout(read, static_cast<T>(config_.dropout()), "classifier"));
+}
+
+template <typename T>
+void TextClassifier<T>::Loss(Forward<T>& forward,
+                             absl::Span<const int64_t> examples,
+                             absl::Span<const double>,
+                             absl::Span<Var<T>> sums) const {
+  absl::Span<const int32_t> labels;
+  const Var<T> logits = Logits(forward, train_, examples, &labels);
+  sums[0] = CrossEntropy(logits, labels,
+                         {.label_smoothing = options_.label_smoothing});
+}
+
+template <typename T>
+void TextClassifier<T>::Evaluate(Forward<T>& forward, Split split,
+                                 std::vector<Measurement>* measurements) const {
+  if (split == Split::kTrain) return;
+  const std::vector<Example>& texts = split == Split::kDev ? dev_ : test_;
+  const auto size = static_cast<int64_t>(texts.size());
+  if (size == 0) return;
+  double loss = 0;
+  int64_t correct = 0;
+  std::vector<int64_t> examples;
+  for (int64_t begin = 0; begin < size; begin += kEvaluationTexts) {
+    examples.clear();
+    const int64_t end = std::min(begin + kEvaluationTexts, size);
+    for (int64_t i = begin; i < end; ++i) examples.push_back(i);
+    forward.BeginStep();
+    absl::Span<const int32_t> labels;
+    const Var<T> logits = Logits(forward, texts, examples, &labels);
+    loss += static_cast<double>(CrossEntropy(logits, labels).item());
+    for (int64_t row = 0; row < end - begin; ++row) {
+      correct += LikeliestOf(logits, row) == labels[static_cast<size_t>(row)];
+    }
+  }
+  const auto count = static_cast<double>(size);
+  measurements->push_back({"loss", loss / count});
+  measurements->push_back({"accuracy", static_cast<double>(correct) / count});
+}
+
+template <typename T>
+int32_t TextClassifier<T>::Classify(Forward<T>& forward,
+                                    const std::string& text) const {
+  const std::vector<Example> one = Encode({{text, 0}});
+  forward.BeginStep();
+  absl::Span<const int32_t> labels;
+  return LikeliestOf(Logits(forward, one, {0}, &labels), 0);
+}
+
+template class TextClassifier<float>;
+template class TextClassifier<double>;
+
+}  // namespace regard

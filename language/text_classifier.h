@@ -1,0 +1,109 @@
+// BERT that says of which class a text is, as a trainer sees it.
+#ifndef LANGUAGE_TEXT_CLASSIFIER_H_
+#define LANGUAGE_TEXT_CLASSIFIER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/scorer_registry.h"
+#include "autodiff/arena.h"
+#include "language/bert.h"
+#include "language/text_classifier.pb.h"
+#include "language/wordpiece.h"
+#include "nn/config_problems.h"
+#include "nn/linear.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+struct LabelledText {
+  std::string text;  // UTF-8
+  int32_t label = 0;
+};
+
+struct LabelledSplits {
+  std::vector<LabelledText> train;
+  std::vector<LabelledText> dev;   // may be empty
+  std::vector<LabelledText> test;  // may be empty
+  std::vector<std::string> labels;
+};
+
+// Paths are relative to `config`.
+void ValidateTextClassifier(const TextClassifierConfig& config,
+                            const ScorerRegistry& scorers,
+                            ConfigProblems& problems);
+
+// Parameters are those of Bert, and "classifier.{weight,bias}".
+template <typename T>
+class TextClassifier : public Model<T> {
+ public:
+  struct Options {
+    double scale = 1;  // of the loss
+    bool sum = false;  // whether it is not divided by the examples
+    double label_smoothing = 0;
+    uint64_t seed = 0;
+  };
+
+  // `config` has passed ValidateTextClassifier().
+  TextClassifier(const TextClassifierConfig& config,
+                 const ScorerRegistry& scorers, WordPiece pieces,
+                 const LabelledSplits& data, const Options& options);
+
+  ParameterStore<T>& parameters() override { return parameters_; }
+  int64_t num_examples() const override {
+    return static_cast<int64_t>(train_.size());
+  }
+  int64_t CountWork(absl::Span<const int64_t> examples) const override {
+    return static_cast<int64_t>(examples.size());
+  }
+  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
+  void Denominators(absl::Span<const int64_t> examples,
+                    absl::Span<double> denominators) const override;
+  void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
+            absl::Span<const double> denominators,
+            absl::Span<Var<T>> sums) const override;
+  // On dev and test: loss and accuracy.
+  void Evaluate(Forward<T>& forward, Split split,
+                std::vector<Measurement>* measurements) const override;
+
+  // The likeliest class of a text.
+  int32_t Classify(Forward<T>& forward, const std::string& text) const;
+
+  const Bert<T>& bert() const { return bert_; }
+  const WordPiece& pieces() const { return pieces_; }
+  const std::vector<std::string>& labels() const { return labels_; }
+
+ private:
+  struct Example {
+    std::vector<int32_t> ids;
+    int32_t label;
+  };
+
+  std::vector<Example> Encode(const std::vector<LabelledText>& texts) const;
+  // Sets `labels` to those of the examples.
+  Var<T> Logits(Forward<T>& forward, const std::vector<Example>& texts,
+                absl::Span<const int64_t> examples,
+                absl::Span<const int32_t>* labels) const;
+
+  const TextClassifierConfig config_;
+  const Options options_;
+  const WordPiece pieces_;
+  const std::vector<std::string> labels_;
+  ParameterStore<T> parameters_;
+  Bert<T> bert_;
+  LinearLayer<T> classifier_;
+  const std::vector<Example> train_;
+  const std::vector<Example> dev_;
+  const std::vector<Example> test_;
+  LossTerm terms_[1];
+};
+
+extern template class TextClassifier<float>;
+extern template class TextClassifier<double>;
+
+}  // namespace regard
+
+#endif  // LANGUAGE_TEXT_CLASSIFIER_H_

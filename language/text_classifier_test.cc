@@ -1,0 +1,131 @@
+#include "language/text_classifier.h"
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "attention/transformer/testing/layer_check.h"
+#include "autodiff/tape.h"
+#include "autodiff/testing/allocation_counter.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "language/masked_text.h"
+#include "language/text_classifier.pb.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+TextClassifierConfig ConfigOf(const std::string& more = "") {
+  TextClassifierConfig config = Parse<TextClassifierConfig>(
+      "bert { transformer { width: 8 layers: 1 attention { heads: 2 attention "
+      "{ dropout: 0 } } feed_forward { hidden: 8 } dropout: 0 "
+      "initialization { standard_deviation: 0.3 } } masked_words { block: 8 } "
+      "} dropout: 0");
+  config.MergeFrom(Parse<TextClassifierConfig>(more));
+  return config;
+}
+
+// Of class 1 where there is a b.
+LabelledSplits Data() {
+  LabelledSplits data;
+  data.labels = {"without", "with"};
+  for (int i = 0; i < 32; ++i) {
+    std::string text;
+    for (int j = 0; j < 5; ++j) text += (i >> j) % 2 == 0 ? "a " : "c ";
+    if (i % 2 == 1) text[2 * (i % 5)] = 'b';
+    (i % 4 < 3 ? data.train : data.dev).push_back({text, i % 2});
+  }
+  return data;
+}
+
+class TextClassifierTest
+    : public ::testing::TestWithParam<TextClassifierConfig::Pooling> {
+ protected:
+  TextClassifierTest()
+      : data_(Data()),
+        config_(ConfigOf()),
+        model_((config_.set_pooling(GetParam()), config_), BuiltInScorers(),
+               WordVocabulary("a b c", {}), data_, {}),
+        gradients_(model_.parameters()),
+        forward_(tape_, model_.parameters(), &gradients_) {
+    tape_.set_training(true);
+  }
+
+  double Step(absl::Span<const int64_t> examples, int64_t step, float rate) {
+    tape_.set_random({.seed = 1, .step = step, .examples = examples});
+    forward_.BeginStep();
+    model_.Denominators(examples, absl::MakeSpan(denominators_));
+    model_.Loss(forward_, examples, denominators_, absl::MakeSpan(sums_));
+    const double loss = sums_[0].item() / denominators_[0];
+    const double seeds[] = {1 / denominators_[0]};
+    forward_.Backward(sums_, seeds);
+    for (size_t i = 0; i < gradients_.values().size(); ++i) {
+      model_.parameters().values()[i] -= rate * gradients_.values()[i];
+    }
+    return loss;
+  }
+
+  const LabelledSplits data_;
+  TextClassifierConfig config_;
+  TextClassifier<float> model_;
+  GradientSlab<float> gradients_;
+  Tape<float> tape_;
+  Forward<float> forward_;
+  std::vector<double> denominators_ = std::vector<double>(1);
+  std::vector<Var<float>> sums_ = std::vector<Var<float>>(1);
+};
+
+TEST_P(TextClassifierTest, Learns) {
+  std::vector<int64_t> examples(static_cast<size_t>(model_.num_examples()));
+  std::iota(examples.begin(), examples.end(), 0);
+  double loss = 0;
+  for (int64_t step = 0; step < 300; ++step) loss = Step(examples, step, 0.2F);
+  EXPECT_LT(loss, 0.1);
+  tape_.set_training(false);
+  forward_.set_gradients(nullptr);
+  std::vector<Measurement> measurements;
+  model_.Evaluate(forward_, Split::kDev, &measurements);
+  ASSERT_EQ(measurements.size(), 2);
+  EXPECT_EQ(measurements[1].name, "accuracy");
+  EXPECT_GE(measurements[1].value, 0.75);
+  EXPECT_EQ(model_.Classify(forward_, "a a"), 0);
+  EXPECT_EQ(model_.Classify(forward_, data_.train[1].text), 1);
+  measurements.clear();
+  model_.Evaluate(forward_, Split::kTest, &measurements);
+  EXPECT_TRUE(measurements.empty());
+}
+
+TEST_P(TextClassifierTest, WarmStepsAllocateNothing) {
+  const std::vector<int64_t> examples = {0, 7, 3};
+  for (int64_t step = 0; step < 5; ++step) Step(examples, step, 0);
+  const int64_t before = AllocationCount();
+  for (int64_t step = 5; step < 9; ++step) Step(examples, step, 0);
+  EXPECT_EQ(AllocationCount(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Poolings, TextClassifierTest,
+                         ::testing::Values(TextClassifierConfig::MEAN,
+                                           TextClassifierConfig::POOLER));
+
+TEST(TextClassifierConfigTest, NamesWhatIsWrong) {
+  ConfigProblems problems;
+  ValidateTextClassifier(
+      ConfigOf("dropout: 1 pooling: POOLER bert { pooler: false types: 0 "
+               "masked_words { block: 1 } }"),
+      BuiltInScorers(), problems);
+  std::vector<std::string> paths;
+  for (const auto& problem : problems.problems()) paths.push_back(problem.path);
+  EXPECT_THAT(paths, ElementsAre("dropout", "bert.pooler", "bert.types",
+                                 "bert.masked_words.block"));
+}
+
+}  // namespace
+}  // namespace regard
