@@ -48,8 +48,15 @@ TEST(ConfigsTest, AreValid) {
     ASSERT_TRUE(origins.ok()) << origins.status().message();
     // A corpus or a text is the user's to give.
     std::vector<std::string> overrides;
+    const PairsConfig& pairs = config.data().pairs();
     const bool reads = config.data().has_pairs() || config.data().has_text();
-    if (reads && !config.data().has_path()) {
+    if (pairs.has_train()) {
+      overrides.push_back("data.pairs.train.path=train.txt");
+      if (pairs.has_dev()) overrides.push_back("data.pairs.dev.path=dev.txt");
+      if (pairs.test_size() > 0) {
+        overrides.push_back("data.pairs.test.path=test.txt");
+      }
+    } else if (reads && !config.data().has_path()) {
       overrides.push_back("data.path=corpus.txt");
     }
     const auto loaded = LoadConfig({path, std::nullopt}, overrides, plugins);

@@ -11,6 +11,7 @@
 #ifndef NN_MODEL_H_
 #define NN_MODEL_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,7 +33,13 @@ struct LossTerm {
 struct Measurement {
   std::string name;  // without the split's prefix: "exact_match"
   double value;
+  // Names one of several data sets of a split: "news" in "test.news/bleu".
+  std::string set = "";
 };
+
+// Positions of an example's sequences, which batches pad to their longest: of
+// source and target, or of one sequence and 0.
+using SequenceLengths = std::array<int64_t, 2>;
 
 // Which examples an evaluation is of.
 enum class Split { kTrain, kDev, kTest };
@@ -51,6 +58,9 @@ class Model {
   // What `examples` hold of the unit that speed and training losses are counted
   // in: valid target tokens, or examples.
   virtual int64_t CountWork(absl::Span<const int64_t> examples) const = 0;
+
+  // Of training example `example`. All 0, the default: nothing is padded.
+  virtual SequenceLengths Lengths(int64_t /*example*/) const { return {0, 0}; }
 
   // The same for the life of the model.
   virtual absl::Span<const LossTerm> loss_terms() const = 0;

@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
+#include "seq2seq/parallel_corpus.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/vocabulary.h"
 
@@ -38,7 +39,10 @@ struct Batch {
   absl::Span<const int32_t> target;  // [batch, target time]
 };
 
+// Of the pairs that `examples` name.
 Batch MakeBatch(absl::Span<const EncodedPair> pairs,
+                absl::Span<const int64_t> examples, Arena& arena);
+Batch MakeBatch(const ParallelCorpus& corpus,
                 absl::Span<const int64_t> examples, Arena& arena);
 
 }  // namespace regard

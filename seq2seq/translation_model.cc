@@ -12,6 +12,7 @@
 #include "seq2seq/metrics/chrf.h"
 #include "seq2seq/metrics/d2l_bleu.h"
 #include "seq2seq/metrics/exact_match.h"
+#include "seq2seq/metrics/ter.h"
 
 namespace regard {
 
@@ -19,10 +20,10 @@ namespace {
 
 constexpr int64_t kEvaluationBatch = 64;
 
-// Calls visit(batch, first) for batches of `pairs`, each a step of `forward`.
-template <typename F>
-void ForEachBatch(Forward<float>& forward, absl::Span<const EncodedPair> pairs,
-                  F visit) {
+// Calls visit(batch, first) for batches of `pairs`, a corpus or a vector of
+// EncodedPair, each a step of `forward`.
+template <typename Pairs, typename F>
+void ForEachBatch(Forward<float>& forward, const Pairs& pairs, F visit) {
   std::vector<int64_t> examples;
   const auto size = static_cast<int64_t>(pairs.size());
   for (int64_t first = 0; first < size; first += kEvaluationBatch) {
@@ -33,7 +34,27 @@ void ForEachBatch(Forward<float>& forward, absl::Span<const EncodedPair> pairs,
   }
 }
 
+constexpr ChrfOptions kChrfPlusPlus = {.word_order = 2};
+
+BleuOptions BleuOptionsOf(const EvaluationSet& set) {
+  return {.tokenizer = set.references.empty() ? BleuTokenizer::kNone
+                                              : BleuTokenizer::k13a};
+}
+
+std::string Prefix(const char* split, const EvaluationSet& set) {
+  return absl::StrCat(split, set.name.empty() ? "" : ".", set.name, "/");
+}
+
 }  // namespace
+
+std::vector<const EvaluationSet*> TranslationData::EvaluationSets() const {
+  std::vector<const EvaluationSet*> sets;
+  if (!dev.empty()) sets.push_back(&dev);
+  for (const EvaluationSet& test : tests) {
+    if (!test.empty()) sets.push_back(&test);
+  }
+  return sets;
+}
 
 TranslationModel::TranslationModel(const EncoderDecoderConfig& config,
                                    const ScorerRegistry& scorers,
@@ -42,9 +63,8 @@ TranslationModel::TranslationModel(const EncoderDecoderConfig& config,
                                    const TranslationOptions& options)
     : options_(options),
       translator_(config, scorers, std::move(source), std::move(target),
-                  options.num_steps, options.seed),
+                  options.num_steps, options.seed, options.tokenizers),
       data_(std::move(data)),
-      train_(EncodePairs(data_.train)),
       terms_{{"loss", options.scale}} {}
 
 std::vector<EncodedPair> TranslationModel::EncodePairs(
@@ -57,19 +77,19 @@ std::vector<EncodedPair> TranslationModel::EncodePairs(
   return encoded;
 }
 
-TranslationModel::Lengths TranslationModel::LongestSentences() const {
-  Lengths longest;
-  const auto measure = [&](absl::Span<const EncodedPair> pairs) {
-    for (const EncodedPair& pair : pairs) {
-      longest.source =
-          std::max(longest.source, static_cast<int64_t>(pair.source.size()));
-      longest.target =
-          std::max(longest.target, static_cast<int64_t>(pair.target.size()));
-    }
+SequenceLengths TranslationModel::LongestSentences() const {
+  SequenceLengths longest = {};
+  const auto measure = [&](size_t source, size_t target) {
+    longest[0] = std::max(longest[0], static_cast<int64_t>(source));
+    longest[1] = std::max(longest[1], static_cast<int64_t>(target));
   };
-  measure(train_);
-  for (const auto* split : {&data_.dev, &data_.test, &data_.test_apart}) {
-    measure(EncodePairs(*split));
+  for (int64_t i = 0; i < data_.train.size(); ++i) {
+    measure(data_.train[i].source.size(), data_.train[i].target.size());
+  }
+  for (const EvaluationSet* set : data_.EvaluationSets()) {
+    for (const EncodedPair& pair : EncodePairs(set->pairs)) {
+      measure(pair.source.size(), pair.target.size());
+    }
   }
   return longest;
 }
@@ -77,7 +97,7 @@ TranslationModel::Lengths TranslationModel::LongestSentences() const {
 int64_t TranslationModel::CountWork(absl::Span<const int64_t> examples) const {
   int64_t tokens = 0;
   for (const int64_t example : examples) {
-    tokens += static_cast<int64_t>(train_[example].target.size());
+    tokens += static_cast<int64_t>(data_.train[example].target.size());
   }
   return tokens;
 }
@@ -103,14 +123,15 @@ void TranslationModel::Loss(Forward<float>& forward,
                             absl::Span<const double>,
                             absl::Span<Var<float>> sums) const {
   const EncoderDecoder<float>& model = translator_.model();
-  const Batch batch = MakeBatch(train_, examples, forward.tape().arena());
+  const Batch batch = MakeBatch(data_.train, examples, forward.tape().arena());
   sums[0] =
       model.decoder->head().Loss(forward, model.Run(forward, batch).readout,
                                  batch.target, options_.label_smoothing);
 }
 
-TokenScores TranslationModel::PredictTokens(
-    Forward<float>& forward, absl::Span<const EncodedPair> pairs) const {
+template <typename Pairs>
+TokenScores TranslationModel::PredictTokens(Forward<float>& forward,
+                                            const Pairs& pairs) const {
   const EncoderDecoder<float>& model = translator_.model();
   TokenScores sum;
   ForEachBatch(forward, pairs, [&](const Batch& batch, int64_t) {
@@ -150,12 +171,13 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
   return rate;
 }
 
-void TranslationModel::EvaluateSplit(
-    Forward<float>& forward, absl::Span<const SentencePair> pairs,
-    const std::string& suffix, std::vector<Measurement>* measurements) const {
+void TranslationModel::EvaluateSet(
+    Forward<float>& forward, const EvaluationSet& set,
+    std::vector<Measurement>* measurements) const {
+  const std::vector<SentencePair>& pairs = set.pairs;
   if (pairs.empty()) return;
   const auto add = [&](absl::string_view name, double value) {
-    measurements->push_back({absl::StrCat(name, suffix), value});
+    measurements->push_back({absl::StrCat(name, set.suffix), value, set.name});
   };
   const TokenScores tokens = PredictTokens(forward, EncodePairs(pairs));
   const auto count = static_cast<double>(tokens.count);
@@ -167,6 +189,7 @@ void TranslationModel::EvaluateSplit(
   const std::vector<std::vector<Translation>> translations =
       translator_.Translate(forward, sources, options_.search,
                             /*want_weights=*/false);
+  const bool raw = !set.references.empty();
   ExactMatch exact_match;
   double d2l_bleu = 0;
   std::vector<std::string> predictions;
@@ -174,18 +197,23 @@ void TranslationModel::EvaluateSplit(
   for (size_t i = 0; i < pairs.size(); ++i) {
     const std::vector<std::string> words =
         translator_.Words(translations[i].front());
-    exact_match.Add(words, pairs[i].target);
     d2l_bleu += D2lBleu(words, pairs[i].target);
-    predictions.push_back(absl::StrJoin(words, " "));
-    references.push_back({absl::StrJoin(pairs[i].target, " ")});
+    predictions.push_back(raw ? translator_.TargetText(words)
+                              : absl::StrJoin(words, " "));
+    references.push_back(
+        {raw ? set.references[i] : absl::StrJoin(pairs[i].target, " ")});
+    exact_match.Add({predictions[i]}, references[i]);
   }
   add("exact_match", exact_match.Share());
   if (options_.num_steps > 0) {
     add("d2l_bleu_k2", d2l_bleu / static_cast<double>(pairs.size()));
   }
-  const BleuOptions bleu = {.tokenizer = BleuTokenizer::kNone};
-  add("bleu", CorpusBleu(predictions, references, bleu).score);
+  add("bleu", CorpusBleu(predictions, references, BleuOptionsOf(set)).score);
   add("chrf", CorpusChrf(predictions, references));
+  if (raw) {
+    add("chrf++", CorpusChrf(predictions, references, kChrfPlusPlus));
+    add("ter", CorpusTer(predictions, references));
+  }
   const bool aligned = std::any_of(
       pairs.begin(), pairs.end(),
       [](const SentencePair& pair) { return !pair.alignment.empty(); });
@@ -194,23 +222,41 @@ void TranslationModel::EvaluateSplit(
   }
 }
 
+std::map<std::string, std::string> TranslationModel::Signatures() const {
+  std::map<std::string, std::string> signatures;
+  for (const EvaluationSet* set : data_.EvaluationSets()) {
+    const std::string prefix = Prefix(set == &data_.dev ? "dev" : "test", *set);
+    const auto add = [&](absl::string_view name, std::string signature) {
+      signatures[absl::StrCat(prefix, name, set->suffix)] =
+          std::move(signature);
+    };
+    add("bleu", BleuSignature(BleuOptionsOf(*set)));
+    add("chrf", ChrfSignature());
+    if (set->references.empty()) continue;
+    add("chrf++", ChrfSignature(kChrfPlusPlus));
+    add("ter", TerSignature());
+  }
+  return signatures;
+}
+
 void TranslationModel::Evaluate(Forward<float>& forward, Split split,
                                 std::vector<Measurement>* measurements) const {
   switch (split) {
     case Split::kTrain:
       if (options_.num_steps > 0) {
-        const TokenScores tokens = PredictTokens(forward, train_);
+        const TokenScores tokens = PredictTokens(forward, data_.train);
         measurements->push_back(
             {"d2l_loss", tokens.loss / static_cast<double>(tokens.count) /
                              static_cast<double>(options_.num_steps)});
       }
       return;
     case Split::kDev:
-      EvaluateSplit(forward, data_.dev, "", measurements);
+      EvaluateSet(forward, data_.dev, measurements);
       return;
     case Split::kTest:
-      EvaluateSplit(forward, data_.test, "", measurements);
-      EvaluateSplit(forward, data_.test_apart, "_apart", measurements);
+      for (const EvaluationSet& test : data_.tests) {
+        EvaluateSet(forward, test, measurements);
+      }
       return;
   }
 }

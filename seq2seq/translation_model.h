@@ -3,6 +3,7 @@
 #define SEQ2SEQ_TRANSLATION_MODEL_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "seq2seq/batch.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
 #include "seq2seq/output_head.h"
+#include "seq2seq/parallel_corpus.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/seq2seq.pb.h"
@@ -21,13 +23,28 @@
 
 namespace regard {
 
+// Sentences to evaluate on.
+struct EvaluationSet {
+  std::vector<SentencePair> pairs = {};
+  // The raw text of each target, where translations are compared as raw text;
+  // else empty: tokens are compared.
+  std::vector<std::string> references = {};
+  // Names the set among those of its split ("test.news/bleu"); may be empty.
+  std::string name = "";
+  // What the names of its metrics end in.
+  std::string suffix = "";
+
+  bool empty() const { return pairs.empty(); }
+};
+
 // Sentences to train on, and to evaluate on by the name of the metric's split.
 struct TranslationData {
-  std::vector<SentencePair> train;
-  std::vector<SentencePair> dev;
-  std::vector<SentencePair> test;
-  // A second test split, whose metrics end in "_apart"; may be empty.
-  std::vector<SentencePair> test_apart;
+  ParallelCorpus train = {};  // encoded by the model's vocabularies
+  EvaluationSet dev = {};
+  std::vector<EvaluationSet> tests = {};
+
+  // Those that are not empty.
+  std::vector<const EvaluationSet*> EvaluationSets() const;
 };
 
 struct TranslationOptions {
@@ -41,6 +58,7 @@ struct TranslationOptions {
   uint64_t seed = 0;
   // How Evaluate() translates. Has passed ValidateSearch().
   SearchConfig search;
+  Tokenizers tokenizers = {};
 };
 
 class TranslationModel : public Model<float> {
@@ -54,29 +72,33 @@ class TranslationModel : public Model<float> {
   ParameterStore<float>& parameters() override {
     return translator_.parameters();
   }
-  int64_t num_examples() const override {
-    return static_cast<int64_t>(train_.size());
-  }
+  int64_t num_examples() const override { return data_.train.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  SequenceLengths Lengths(int64_t example) const override {
+    const PairView pair = data_.train[example];
+    return {static_cast<int64_t>(pair.source.size()),
+            static_cast<int64_t>(pair.target.size())};
+  }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t> examples,
                     absl::Span<double> denominators) const override;
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On dev and test: loss, perplexity, token_accuracy, exact_match, bleu, chrf,
-  // and alignment_error_rate where the data has gold links and the model
-  // attends; d2l_bleu_k2 there, and d2l_loss on train, where num_steps is set.
+  // On dev and test: loss, perplexity, token_accuracy, exact_match, bleu, chrf;
+  // chrf++ and ter where raw text is compared; alignment_error_rate where the
+  // data has gold links and the model attends; d2l_bleu_k2 there, and d2l_loss
+  // on train, where num_steps is set.
   void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 
   // Ids of the longest source and of the longest target in all splits, <eos>
   // included; 0 without data.
-  struct Lengths {
-    int64_t source = 0;
-    int64_t target = 0;
-  };
-  Lengths LongestSentences() const;
+  SequenceLengths LongestSentences() const;
+
+  // How bleu, chrf, chrf++ and ter are computed, by the prefixed name of the
+  // metric, as sacreBLEU says it.
+  std::map<std::string, std::string> Signatures() const;
 
   const TranslationData& data() const { return data_; }
   const Translator& translator() const { return translator_; }
@@ -85,22 +107,19 @@ class TranslationModel : public Model<float> {
  private:
   // How well each target token is predicted from the true ones before it,
   // without dropout and label smoothing.
-  TokenScores PredictTokens(Forward<float>& forward,
-                            absl::Span<const EncodedPair> pairs) const;
+  template <typename Pairs>
+  TokenScores PredictTokens(Forward<float>& forward, const Pairs& pairs) const;
   // Of the true translations: teacher-forced weights have a row for each word.
   AlignmentErrorRate AlignmentOf(Forward<float>& forward,
                                  absl::Span<const SentencePair> pairs) const;
-  void EvaluateSplit(Forward<float>& forward,
-                     absl::Span<const SentencePair> pairs,
-                     const std::string& suffix,
-                     std::vector<Measurement>* measurements) const;
+  void EvaluateSet(Forward<float>& forward, const EvaluationSet& set,
+                   std::vector<Measurement>* measurements) const;
   std::vector<EncodedPair> EncodePairs(
       absl::Span<const SentencePair> pairs) const;
 
   const TranslationOptions options_;
   Translator translator_;
   TranslationData data_;
-  std::vector<EncodedPair> train_;
   LossTerm terms_[1];
 };
 

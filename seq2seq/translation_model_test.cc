@@ -39,7 +39,7 @@ class SameEverywhere {
  public:
   SameEverywhere(const char* word, float bias, std::vector<SentencePair> dev)
       : model_(SmallModel(), ScorerRegistry(), Words({"a", "b"}),
-               Words({"x", "y", "z"}), {dev, dev, {}, {}}, {}) {
+               Words({"x", "y", "z"}), {.dev = {.pairs = std::move(dev)}}, {}) {
     ParameterStore<float>& store = model_.parameters();
     std::fill(store.values().begin(), store.values().end(), 0.0F);
     store.value(*store.FindByName("decoder.output.bias"))
@@ -118,7 +118,7 @@ double ErrorRate(int64_t num_steps) {
   TranslationOptions options;
   options.num_steps = num_steps;
   TranslationModel model(config, scorers, Words({"a", "b"}),
-                         Words({"x", "y", "z"}), {{pair}, {pair}, {}, {}},
+                         Words({"x", "y", "z"}), {.dev = {.pairs = {pair}}},
                          options);
   ParameterStore<float>& store = model.parameters();
   std::fill(store.values().begin(), store.values().end(), 0.0F);

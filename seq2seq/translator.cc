@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/random.h"
 #include "seq2seq/batch.h"
@@ -30,6 +31,12 @@ uint64_t KeyOf(absl::Span<const int32_t> ids) {
   uint64_t key = kHashSeed;
   for (const int32_t id : ids) key = Hash(static_cast<uint64_t>(id), key);
   return key;
+}
+
+std::string TextOf(const Tokenizer* tokenizer,
+                   absl::Span<const std::string> tokens) {
+  return tokenizer == nullptr ? absl::StrJoin(tokens, " ")
+                              : tokenizer->Detokenize(tokens);
 }
 
 absl::Status CheckLength(absl::string_view side, absl::Span<const int32_t> ids,
@@ -118,10 +125,12 @@ std::vector<std::vector<Translation>> TranslateIds(
 
 Translator::Translator(const EncoderDecoderConfig& config,
                        const ScorerRegistry& scorers, Vocabulary source,
-                       Vocabulary target, int64_t num_steps, uint64_t seed)
+                       Vocabulary target, int64_t num_steps, uint64_t seed,
+                       Tokenizers tokenizers)
     : num_steps_(num_steps),
       source_(std::move(source)),
       target_(std::move(target)),
+      tokenizers_(std::move(tokenizers)),
       model_(MakeModel<float>(
           config, scorers, {.source = source_.size(), .target = target_.size()},
           parameters_.Root())) {
@@ -174,6 +183,14 @@ std::vector<std::vector<Translation>> Translator::Translate(
 std::vector<std::string> Translator::Words(
     const Translation& translation) const {
   return target_.Decode(translation.ids);
+}
+
+std::string Translator::SourceText(absl::Span<const std::string> tokens) const {
+  return TextOf(tokenizers_.source.get(), tokens);
+}
+
+std::string Translator::TargetText(absl::Span<const std::string> tokens) const {
+  return TextOf(tokenizers_.target.get(), tokens);
 }
 
 }  // namespace regard

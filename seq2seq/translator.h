@@ -5,7 +5,9 @@
 #define SEQ2SEQ_TRANSLATOR_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +20,7 @@
 #include "seq2seq/search/search.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/subwords/tokenizer.h"
 #include "seq2seq/vocabulary.h"
 
 namespace regard {
@@ -39,13 +42,20 @@ std::vector<std::vector<Translation>> TranslateIds(
     absl::Span<const std::vector<int32_t>> sources, const SearchConfig& search,
     bool want_weights);
 
+// What makes tokens of raw text. Null where the text is tokens between spaces.
+// Shared, because data and translators are copied and outlive each other.
+struct Tokenizers {
+  std::shared_ptr<const Tokenizer> source = nullptr;
+  std::shared_ptr<const Tokenizer> target = nullptr;
+};
+
 class Translator {
  public:
   // `config` has passed ValidateEncoderDecoder(). `num_steps`: sources are cut
   // to this many ids; 0: never. `seed` is that of the parameters' first values.
   Translator(const EncoderDecoderConfig& config, const ScorerRegistry& scorers,
              Vocabulary source, Vocabulary target, int64_t num_steps,
-             uint64_t seed);
+             uint64_t seed, Tokenizers tokenizers = {});
 
   ParameterStore<float>& parameters() { return parameters_; }
   const ParameterStore<float>& parameters() const { return parameters_; }
@@ -53,6 +63,7 @@ class Translator {
   bool has_attention() const { return model_.decoder->attends_to_memory(); }
   const Vocabulary& source_vocabulary() const { return source_; }
   const Vocabulary& target_vocabulary() const { return target_; }
+  const Tokenizers& tokenizers() const { return tokenizers_; }
 
   // Ids of a sentence with <eos>, as the model reads and writes them.
   std::vector<int32_t> EncodeSource(absl::Span<const std::string> words) const;
@@ -74,13 +85,19 @@ class Translator {
       absl::Span<const std::vector<std::string>> sources,
       const SearchConfig& search, bool want_weights) const;
 
-  // Words of a translation.
+  // Tokens of a translation.
   std::vector<std::string> Words(const Translation& translation) const;
+
+  // The text that tokens stand for: raw text where there are tokenizers, else
+  // the tokens with spaces between.
+  std::string SourceText(absl::Span<const std::string> tokens) const;
+  std::string TargetText(absl::Span<const std::string> tokens) const;
 
  private:
   const int64_t num_steps_;
   const Vocabulary source_;
   const Vocabulary target_;
+  const Tokenizers tokenizers_;
   ParameterStore<float> parameters_;
   EncoderDecoder<float> model_;
 };

@@ -9,7 +9,7 @@ namespace {
 
 // The character that `text` starts with; its `bytes` are empty when `text` does
 // not start with UTF-8.
-Character FirstCharacter(absl::string_view text) {
+Character ValidCharacter(absl::string_view text) {
   utf8proc_int32_t code_point = 0;
   const utf8proc_ssize_t length =
       utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
@@ -91,21 +91,24 @@ std::string LowerCase(absl::string_view text) {
 std::optional<int64_t> FindInvalidUtf8(absl::string_view text) {
   size_t offset = 0;
   while (offset < text.size()) {
-    const Character character = FirstCharacter(text.substr(offset));
+    const Character character = ValidCharacter(text.substr(offset));
     if (character.bytes.empty()) return static_cast<int64_t>(offset);
     offset += character.bytes.size();
   }
   return std::nullopt;
 }
 
+Character FirstCharacter(absl::string_view text) {
+  const Character character = ValidCharacter(text);
+  if (!character.bytes.empty()) return character;
+  return {.code_point = U'\uFFFD', .bytes = text.substr(0, 1)};
+}
+
 std::vector<Character> Characters(absl::string_view text) {
   std::vector<Character> characters;
   characters.reserve(text.size());
   while (!text.empty()) {
-    Character character = FirstCharacter(text);
-    if (character.bytes.empty()) {
-      character = {.code_point = U'\uFFFD', .bytes = text.substr(0, 1)};
-    }
+    const Character character = FirstCharacter(text);
     text.remove_prefix(character.bytes.size());
     characters.push_back(character);
   }

@@ -20,6 +20,10 @@ struct Character {
 // The byte offset at which `text` stops being UTF-8; nothing when all of it is.
 std::optional<int64_t> FindInvalidUtf8(absl::string_view text);
 
+// The character that `text`, not empty, starts with; a byte that belongs to
+// none is U+FFFD.
+Character FirstCharacter(absl::string_view text);
+
 // The code points of `text` in order. A byte that belongs to none is one
 // character, U+FFFD.
 std::vector<Character> Characters(absl::string_view text);

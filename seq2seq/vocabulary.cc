@@ -148,15 +148,17 @@ bool Vocabulary::Append(absl::string_view token) {
 }
 
 void VocabularyBuilder::Add(absl::Span<const std::string> tokens) {
-  for (const std::string& token : tokens) {
-    REGARD_CHECK(!token.empty()) << "a token of a vocabulary";
-    REGARD_CHECK(token.find('\n') == std::string::npos)
-        << "a token of a vocabulary: " << token;
-    if (IsReserved(token)) continue;
-    const auto [entry, is_new] = positions_.try_emplace(token, counts_.size());
-    if (is_new) counts_.push_back({.token = token, .times = 0});
-    ++counts_[entry->second].times;
-  }
+  for (const std::string& token : tokens) Add(token, 1);
+}
+
+void VocabularyBuilder::Add(absl::string_view token, int64_t times) {
+  REGARD_CHECK(!token.empty()) << "a token of a vocabulary";
+  REGARD_CHECK(token.find('\n') == absl::string_view::npos)
+      << "a token of a vocabulary: " << token;
+  if (IsReserved(token)) return;
+  const auto [entry, is_new] = positions_.try_emplace(token, counts_.size());
+  if (is_new) counts_.push_back({.token = std::string(token), .times = 0});
+  counts_[entry->second].times += times;
 }
 
 Vocabulary VocabularyBuilder::Build(int64_t min_frequency) const {

@@ -83,6 +83,8 @@ class VocabularyBuilder {
   // Words that spell a reserved token are passed over. Tokens are neither empty
   // nor broken over lines.
   void Add(absl::Span<const std::string> tokens);
+  // The same for a token that was seen `times` times in a row.
+  void Add(absl::string_view token, int64_t times);
 
   // The tokens that were seen at least `min_frequency` times.
   Vocabulary Build(int64_t min_frequency = 1) const;

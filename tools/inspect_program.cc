@@ -109,12 +109,11 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
         "error: ", trained.path, ": this run's model does not attend"));
   }
   const std::vector<std::string> source =
-      TypedWords(arguments.source, translator.source_vocabulary());
+      TypedSource(arguments.source, translator);
   REGARD_RETURN_IF_ERROR(CheckLength("--source", source));
   REGARD_RETURN_IF_ERROR(Located("--source", translator.CheckSource(source)));
   NameUnknown(source, translator.source_vocabulary());
-  std::vector<std::string> target =
-      TypedWords(arguments.target, translator.target_vocabulary());
+  std::vector<std::string> target = TypedTarget(arguments.target, translator);
   if (arguments.target.empty()) {
     target = OwnTranslation(trained, source, arguments.beam);
     // A model that has not learned to end is shown as far as it makes sense.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "autodiff/tape.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/alignment_text.h"
@@ -27,9 +27,13 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/worker_pool.h"
+#include "seq2seq/batch.h"
+#include "seq2seq/encoder_decoder.h"
+#include "seq2seq/output_head.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/search/search_validation.h"
 #include "seq2seq/translator.h"
+#include "seq2seq/vocabulary.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -37,13 +41,16 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Translates sentences with the model of a run.\n\n"
-    "  translate --run=DIR [--beam=K] [--align] [SENTENCE...]\n\n"
+    "Translates sentences with the model of a run, or of several together.\n\n"
+    "  translate --run=DIR [--run=DIR]... [--beam=K] [--align] [SENTENCE...]\n"
+    "  translate --run=DIR --score\n\n"
     "Without sentences, they are read from standard input, one a line. Where\n"
     "standard output is not a terminal it gets one translation a line, in the\n"
     "order of the sentences, and nothing else. With --n_best a line is\n"
     "INDEX ||| TRANSLATION ||| SCORE, sentences counted from 0, best first.\n"
-    "What no flag sets is as in `search` of the run's config.";
+    "What no flag sets is as in `search` of the first run's config. With\n"
+    "--score a line is SOURCE<TAB>TARGET, and its answer the target's natural\n"
+    "log-probability.";
 // Bound time and memory whatever comes in: longer sentences are cut.
 constexpr size_t kMostWords = 500;
 constexpr size_t kMostLineBytes = size_t{1} << 16;
@@ -54,8 +61,10 @@ constexpr size_t kMostWaitingWords = 16384;
 constexpr size_t kMostUnknown = 20;
 
 struct Arguments {
-  std::string run;
+  std::vector<std::string> runs;
   bool align = false;
+  bool score = false;
+  bool replace_unknown = false;
   std::vector<std::string> sentences;
   // Of the search; below 0: not given.
   int beam = -1;
@@ -73,7 +82,8 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("run", &arguments->run, "the run folder");
+  line.Repeated("run", &arguments->runs,
+                "a run folder; several of one vocabulary make an ensemble");
   line.Number("beam", &arguments->beam, 1, kMaxBeam,
               "hypotheses kept by the search; 1 is greedy");
   line.Number("n_best", &arguments->n_best, 1, kMaxBeam,
@@ -98,6 +108,10 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Switch("align", &arguments->align,
               "draws what each word looked at; off a terminal on standard "
               "error");
+  line.Switch("score", &arguments->score,
+              "scores given pairs instead of translating");
+  line.Switch("replace_unknown", &arguments->replace_unknown,
+              "writes the source word that gets most attention for <unk>");
   line.Positional(&arguments->sentences, "SENTENCE");
   return line.Parse(argc, argv);
 }
@@ -144,16 +158,31 @@ absl::Status ApplySearchFlags(const Arguments& arguments,
       absl::StrCat("error: --", problem.path, ": ", problem.message));
 }
 
-// Translates sentence after sentence to standard output.
+// A model and the tape that it runs on.
+struct Member {
+  explicit Member(const TrainedTranslator& trained)
+      : translator(*trained.translator),
+        forward(tape, std::as_const(translator).parameters(), nullptr) {}
+
+  const Translator& translator;
+  Tape<float> tape;
+  Forward<float> forward;
+};
+
+// Translates sentence after sentence to standard output, or scores pairs.
 class Session {
  public:
-  Session(const TrainedTranslator& trained, const Arguments& arguments,
-          const SearchConfig& search)
-      : translator_(*trained.translator),
+  Session(const std::vector<TrainedTranslator>& trained,
+          const Arguments& arguments, const SearchConfig& search)
+      : translator_(*trained.front().translator),
         search_(search),
         align_(arguments.align),
-        terminal_(isatty(STDOUT_FILENO) != 0),
-        forward_(tape_, std::as_const(translator_).parameters(), nullptr) {
+        score_(arguments.score),
+        replace_unknown_(arguments.replace_unknown),
+        terminal_(isatty(STDOUT_FILENO) != 0) {
+    for (const TrainedTranslator& run : trained) {
+      members_.push_back(std::make_unique<Member>(run));
+    }
     align_ |= terminal_ && !arguments.sentences.empty();
     align_ &= translator_.has_attention();
     style_.unicode = TerminalTakesUnicode();
@@ -163,14 +192,17 @@ class Session {
     }
   }
 
-  // Takes a sentence; it is answered now or by a later call. An error if it is
-  // longer than what the model knows.
+  // Takes a sentence, or a pair to score; it is answered now or by a later
+  // call. An error if it is longer than what the model knows.
   absl::Status Add(absl::string_view text, bool cut);
   // Answers what is waiting. False when it cannot be written.
   bool Flush();
 
  private:
+  absl::Status Score(absl::string_view text);
   void NameUnknown(const std::vector<std::string>& words);
+  std::vector<std::string> TargetTokens(const std::vector<std::string>& source,
+                                        const Translation& translation) const;
   void Write(const std::vector<std::string>& source,
              const Translation& translation, int64_t index) const;
   void DrawAlignment(const std::vector<std::string>& source,
@@ -179,10 +211,11 @@ class Session {
   const Translator& translator_;
   const SearchConfig search_;
   bool align_;
+  const bool score_;
+  const bool replace_unknown_;
   const bool terminal_;
   AlignmentTextStyle style_;
-  Tape<float> tape_;
-  Forward<float> forward_;
+  std::vector<std::unique_ptr<Member>> members_;
   std::vector<std::vector<std::string>> waiting_;
   size_t waiting_words_ = 0;
   int64_t sentences_ = 0;  // so far
@@ -207,10 +240,41 @@ void Session::NameUnknown(const std::vector<std::string>& words) {
   }
 }
 
+// Each pair is a batch of its own.
+absl::Status Session::Score(absl::string_view text) {
+  const auto error = [&](absl::string_view problem) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: line ", sentences_, ": ", problem));
+  };
+  const size_t tab = text.find('\t');
+  if (tab == absl::string_view::npos) {
+    return error("want SOURCE<TAB>TARGET");
+  }
+  const std::vector<std::string> source =
+      TypedSource(text.substr(0, tab), translator_);
+  const std::vector<std::string> target =
+      TypedTarget(text.substr(tab + 1), translator_);
+  for (const absl::Status& fits :
+       {translator_.CheckSource(source), translator_.CheckTarget(target)}) {
+    if (!fits.ok()) return error(fits.message());
+  }
+  const EncodedPair pair = {translator_.EncodeSource(source),
+                            translator_.EncodeTarget(target)};
+  Forward<float>& forward = members_.front()->forward;
+  const EncoderDecoder<float>& model = translator_.model();
+  forward.BeginStep();
+  const Batch batch = MakeBatch({pair}, {0}, forward.tape().arena());
+  const TokenScores scores =
+      ScoreTokens(model.decoder->head(), forward,
+                  model.Run(forward, batch).readout, batch.target);
+  std::printf("%.6f\n", -scores.loss);
+  return absl::OkStatus();
+}
+
 absl::Status Session::Add(absl::string_view text, bool cut) {
   ++sentences_;
-  std::vector<std::string> words =
-      TypedWords(text, translator_.source_vocabulary());
+  if (score_) return Score(text);
+  std::vector<std::string> words = TypedSource(text, translator_);
   if (cut || words.size() > kMostWords) {
     words.resize(std::min(words.size(), kMostWords));
     std::fprintf(stderr,
@@ -235,13 +299,17 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
 
 bool Session::Flush() {
   // An empty sentence has an empty translation.
-  std::vector<std::vector<std::string>> sources;
+  std::vector<std::vector<int32_t>> sources;
   for (const auto& words : waiting_) {
-    if (!words.empty()) sources.push_back(words);
+    if (!words.empty()) sources.push_back(translator_.EncodeSource(words));
+  }
+  std::vector<TranslationMember> members;
+  for (const auto& member : members_) {
+    members.push_back({&member->translator.model(), &member->forward});
   }
   const std::vector<std::vector<Translation>> translations =
-      translator_.Translate(forward_, sources, search_,
-                            /*want_weights=*/align_);
+      TranslateIds(members, sources, search_,
+                   /*want_weights=*/align_ || replace_unknown_);
   size_t next = 0;
   for (const auto& words : waiting_) {
     if (words.empty()) {
@@ -258,9 +326,32 @@ bool Session::Flush() {
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
 
+// With --replace_unknown, an unknown word is the source word with the greatest
+// weight (Luong et al., "Addressing the rare word problem in neural machine
+// translation", 2015).
+std::vector<std::string> Session::TargetTokens(
+    const std::vector<std::string>& source,
+    const Translation& translation) const {
+  std::vector<std::string> words = translator_.Words(translation);
+  if (!replace_unknown_ || translation.weights.empty()) return words;
+  const size_t columns = translation.weights.size() /
+                         static_cast<size_t>(translation.num_choices());
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (translation.ids[i] != Vocabulary::kUnknown) continue;
+    const auto begin =
+        translation.weights.begin() + static_cast<int64_t>(i * columns);
+    // <eos> is no word.
+    const auto end =
+        begin + static_cast<int64_t>(std::min(columns, source.size()));
+    words[i] =
+        source[static_cast<size_t>(std::max_element(begin, end) - begin)];
+  }
+  return words;
+}
+
 void Session::Write(const std::vector<std::string>& source,
                     const Translation& translation, int64_t index) const {
-  std::string line = absl::StrJoin(translator_.Words(translation), " ");
+  std::string line = translator_.TargetText(TargetTokens(source, translation));
   if (search_.n_best() > 1) {
     line = absl::StrCat(index, " ||| ", line, " ||| ",
                         absl::StrFormat("%.4f", translation.score));
@@ -303,6 +394,35 @@ absl::Status TranslateInput(Session& session, bool* written) {
       "error: cannot read standard input: ", std::strerror(reader.error())));
 }
 
+// The models of all runs, which fit together.
+absl::StatusOr<std::vector<TrainedTranslator>> LoadRuns(
+    const Arguments& arguments, const Plugins& plugins) {
+  std::vector<std::string> runs = arguments.runs;
+  if (runs.empty()) runs.emplace_back();  // for the message
+  if (arguments.score && (runs.size() > 1 || !arguments.sentences.empty())) {
+    return absl::InvalidArgumentError(
+        "error: --score takes one --run, and pairs from standard input");
+  }
+  std::vector<TrainedTranslator> trained;
+  for (const std::string& run : runs) {
+    REGARD_ASSIGN_OR_RETURN(TrainedTranslator loaded,
+                            LoadTranslator(run, plugins));
+    for (const std::string& note : loaded.notes) {
+      std::fprintf(stderr, "%s\n", note.c_str());
+    }
+    trained.push_back(std::move(loaded));
+    const Translator& first = *trained.front().translator;
+    const Translator& last = *trained.back().translator;
+    if (!(first.source_vocabulary() == last.source_vocabulary()) ||
+        !(first.target_vocabulary() == last.target_vocabulary())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "error: ", trained.back().path,
+          ": its vocabularies are not those of ", trained.front().path));
+    }
+  }
+  return trained;
+}
+
 }  // namespace
 
 int TranslateMain(int argc, char** argv, const Plugins& plugins) {
@@ -312,13 +432,10 @@ int TranslateMain(int argc, char** argv, const Plugins& plugins) {
       !status.ok()) {
     return ExitCode(status);
   }
-  const absl::StatusOr<TrainedTranslator> trained =
-      LoadTranslator(arguments.run, plugins);
+  const absl::StatusOr<std::vector<TrainedTranslator>> trained =
+      LoadRuns(arguments, plugins);
   if (!trained.ok()) return ExitCode(trained.status());
-  for (const std::string& note : trained->notes) {
-    std::fprintf(stderr, "%s\n", note.c_str());
-  }
-  SearchConfig search = trained->config.search();
+  SearchConfig search = trained->front().config.search();
   if (const absl::Status status = ApplySearchFlags(arguments, &search);
       !status.ok()) {
     return ExitCode(status);

@@ -105,6 +105,21 @@ done | sort -u | wc -l)"
 expect 'a sample of the likeliest word is greedy' "$(sed -n 5p alone)" \
   "$(sample --top_k=1 'they are watching .')"
 
+# Scores of given pairs: what a search found has the score that it says.
+"${translate}" --run=run --beam=3 --n_best=3 --length_penalty=0 \
+  'they are watching .' >found 2>/dev/null
+sed 's/^0 ||| \(.*\) ||| .*/they are watching .\t\1/' found |
+  "${translate}" --run=run --score >out 2>err
+expect 'a score for each pair' 3 "$(wc -l <out)"
+expect 'the scores of a search' 3 "$(paste -d ' ' out \
+  <(sed 's/.*||| //' found) | awk '($1 - $2) ^ 2 < 1e-6' | wc -l)"
+
+# A run twice is an ensemble that knows no more than the run.
+expect 'an ensemble' "$(cat alone)" \
+  "$(head -n 11 thousand | "${translate}" --run=run --run=run 2>/dev/null)"
+expect 'unknown words are replaced' 0 "$("${translate}" --run=run \
+  --replace_unknown <thousand 2>/dev/null | grep -c '<unk>')"
+
 # Alignments do not disturb standard output.
 expect 'align in a pipe' "$(sed -n 5p alone)" \
   "$("${translate}" --run=run --align 'they are watching .' 2>err)"
@@ -120,6 +135,7 @@ fails() { # fails WHAT PART ARGUMENT...: exit 2 with PART on standard error.
 }
 fails 'no run' '--run=DIR must name' 'hello'
 fails 'a folder that is not there' 'no run there' --run=nowhere
+fails 'an ensemble to score with' 'takes one --run' --run=run --run=run --score
 fails 'a flag that is misspelt' 'no flag --beem' --run=run --beem=3
 fails 'a beam of nothing' '--beam' --run=run --beam=0
 fails 'more than a beam finds' 'a beam of 2 cannot find 3' --run=run --beam=2 \

@@ -441,17 +441,17 @@ TEST_F(BrokenConfigTest, MissingRequiredFieldIsToldAtItsMessage) {
 }
 
 TEST_F(BrokenConfigTest, OverridesPointIntoTheArgument) {
-  WriteFile("a.textproto", "seed: 3\nmodel { layers {} }");
+  WriteFile("a.textproto", "seed: 3\nmodel { layers {} layers {} }");
   EXPECT_EQ(ErrorOf("a.textproto",
-                    {"model.widht=8", "model.layers[1].heads=2", "seed=x",
+                    {"model.widht=8", "model.layers[2].heads=2", "seed=x",
                      "seed.x=1", "model", "model.layers.heads=1",
                      "task=TRANSLATON", "seed=1 2", "base=b.textproto"}),
             "--set: error: no field 'widht' in TestModel; did you mean "
             "'width'?\n"
             "  model.widht=8\n"
             "        ^~~~~\n"
-            "--set: error: 'layers' has 1 element, counted from 0\n"
-            "  model.layers[1].heads=2\n"
+            "--set: error: 'layers' has 2 elements, counted from 0\n"
+            "  model.layers[2].heads=2\n"
             "        ^~~~~~~~~\n"
             "--set: error: 'seed' takes an integer, got 'x'\n"
             "  seed=x\n"
@@ -462,8 +462,8 @@ TEST_F(BrokenConfigTest, OverridesPointIntoTheArgument) {
             "--set: error: expected path=value\n"
             "  model\n"
             "  ^~~~~\n"
-            "--set: error: 'layers' is repeated: write layers[0] for its first "
-            "element\n"
+            "--set: error: 'layers' has 2 elements: write layers[0] for its "
+            "first\n"
             "  model.layers.heads=1\n"
             "        ^~~~~~\n"
             "--set: error: 'TRANSLATON' is no value of Task; did you mean "

@@ -82,7 +82,7 @@ class Override {
     return nullptr;
   }
 
-  bool Descend(const FieldDescriptor& field, const PathStep& step) {
+  bool Descend(const FieldDescriptor& field, PathStep step) {
     if (!IsMessage(field)) {
       Problem(step.range,
               absl::StrCat("'", field.name(), "' takes ", DescribeType(field),
@@ -92,10 +92,19 @@ class Override {
     const Reflection& fields = *message_->GetReflection();
     if (field.is_repeated()) {
       if (!step.index.has_value()) {
-        Problem(step.range,
-                absl::StrCat("'", field.name(), "' is repeated: write ",
-                             step.name, "[0] for its first element"));
-        return false;
+        // The only element needs no index, and comes into being as needed.
+        const int size = fields.FieldSize(*message_, &field);
+        if (size > 1) {
+          Problem(step.range, absl::StrCat("'", field.name(), "' has ", size,
+                                           " elements: write ", step.name,
+                                           "[0] for its first"));
+          return false;
+        }
+        step.index = 0;
+        if (size == 0) {
+          fields.AddMessage(message_, &field);
+          checked_.mentions.push_back(MentionOf(field, step));
+        }
       }
       message_ = fields.MutableRepeatedMessage(message_, &field, *step.index);
     } else {

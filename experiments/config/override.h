@@ -11,7 +11,8 @@
 namespace regard {
 
 // Sets one field of `message`. The path leads through messages, which come
-// into being as needed, and elements that exist:
+// into being as needed, and elements that exist; a list of at most one element
+// needs no index:
 //
 //   model.layers[1].heads=8        layers={heads: 4}        sizes=[8, 16]
 //   model.outside.[lab.my_score].width=8                    data.path=fra.txt

@@ -218,6 +218,15 @@ TEST_F(ReaderTest, OverridesReachElements) {
             LineOf("names: ['a', 'c d']"));
 }
 
+TEST_F(ReaderTest, TheOnlyElementNeedsNoIndex) {
+  EXPECT_EQ(Set("model { layers { heads: 1 } }", "model.layers.heads=8"),
+            LineOf("model { layers { heads: 8 } }"));
+  // It comes into being as messages do.
+  EXPECT_EQ(Set("seed: 3", "model.layers.heads=8"),
+            LineOf("seed: 3 model { layers { heads: 8 } }"));
+  EXPECT_EQ(origins_.Find("model.layers[0].heads"), "--set");
+}
+
 TEST_F(ReaderTest, OverridesReplaceLists) {
   EXPECT_EQ(Set("sizes: [1, 2, 3]", "sizes=[9, 8]"), LineOf("sizes: [9, 8]"));
   EXPECT_EQ(origins_.Find("sizes[1]"), "--set");

@@ -93,7 +93,9 @@ absl::Status VerifyCheckpointFolder(const std::string& path, int64_t step) {
       const std::string manifest,
       ReadFile(JoinPath(path, kManifestFile), kMaxManifestBytes));
   std::map<std::string, FileFacts> files;
-  for (const char* name : {kOptimizerFile, kStateFile, kWeightsFile}) {
+  std::vector<const char*> names = {kOptimizerFile, kStateFile, kWeightsFile};
+  if (PathExists(JoinPath(path, kBestFile))) names.push_back(kBestFile);
+  for (const char* name : names) {
     REGARD_ASSIGN_OR_RETURN(files[name], FactsOf(JoinPath(path, name)));
   }
   const std::string expected = ManifestText(step, files);
@@ -173,6 +175,13 @@ absl::Status WriteFolder(const std::string& path,
         return WriteSafetensors(content.weights, content.weights_metadata,
                                 sink);
       }));
+  if (!content.best.empty()) {
+    REGARD_ASSIGN_OR_RETURN(
+        facts[kBestFile],
+        WriteCounted(JoinPath(path, kBestFile), files, [&](auto sink) {
+          return WriteSafetensors(content.best, content.weights_metadata, sink);
+        }));
+  }
   REGARD_ASSIGN_OR_RETURN(
       facts[kOptimizerFile],
       WriteCounted(JoinPath(path, kOptimizerFile), files, [&](auto sink) {
@@ -226,6 +235,10 @@ std::string Checkpoint::WeightsPath() const {
   return JoinPath(path, kWeightsFile);
 }
 
+std::string Checkpoint::ChosenWeightsPath() const {
+  return has_best ? JoinPath(path, kBestFile) : WeightsPath();
+}
+
 std::string Checkpoint::OptimizerPath() const {
   return JoinPath(path, kOptimizerFile);
 }
@@ -242,7 +255,8 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
   }
   const Checkpoint saved = {
       .step = content.step,
-      .path = JoinPath(folder, absl::StrCat(kPrefix, content.step))};
+      .path = JoinPath(folder, absl::StrCat(kPrefix, content.step)),
+      .has_best = !content.best.empty()};
   const std::string replaced = absl::StrCat(saved.path, kReplaced);
   const std::string temporary = absl::StrCat(saved.path, kTemporary, getpid());
   absl::Status written = WriteFolder(temporary, content, files);
@@ -269,7 +283,10 @@ absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
     if (!entry.suffix.empty() && entry.suffix != kReplaced) continue;
     const absl::Status whole = VerifyCheckpointFolder(entry.path, entry.step);
     if (whole.ok()) {
-      latest.checkpoint = Checkpoint{.step = entry.step, .path = entry.path};
+      latest.checkpoint =
+          Checkpoint{.step = entry.step,
+                     .path = entry.path,
+                     .has_best = PathExists(JoinPath(entry.path, kBestFile))};
       return latest;
     }
     latest.notes.push_back(

@@ -31,6 +31,8 @@ struct CheckpointContent {
   absl::Span<const TensorView> optimizer = {};
   // Text of the trainer's own state.
   std::string state = {};
+  // The weights to use where they are not the last ones; else empty.
+  absl::Span<const TensorView> best = {};
 };
 
 // A checkpoint on the disk.
@@ -38,7 +40,13 @@ struct Checkpoint {
   int64_t step = 0;
   std::string path;
 
+  // Whether it has other weights to use than the last ones.
+  bool has_best = false;
+
+  // The last weights.
   std::string WeightsPath() const;
+  // The weights to use.
+  std::string ChosenWeightsPath() const;
   std::string OptimizerPath() const;
 };
 
@@ -72,6 +80,7 @@ absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint);
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files);
 
+inline constexpr char kBestFile[] = "best.safetensors";
 inline constexpr char kManifestFile[] = "manifest.json";
 inline constexpr char kOptimizerFile[] = "optimizer.safetensors";
 inline constexpr char kStateFile[] = "state.textproto";

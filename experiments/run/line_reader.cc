@@ -8,12 +8,18 @@
 
 namespace regard {
 
+LineReader::ReadBytes LineReader::ReaderOf(int file_descriptor) {
+  return [file_descriptor](char* bytes, size_t most) {
+    return read(file_descriptor, bytes, most);
+  };
+}
+
 bool LineReader::Fill() {
   constexpr size_t kBytes = size_t{1} << 16;
   buffer_.resize(kBytes);
   ssize_t count;
   do {
-    count = read(file_descriptor_, buffer_.data(), kBytes);
+    count = read_(buffer_.data(), kBytes);
   } while (count < 0 && errno == EINTR);
   if (count < 0) error_ = errno;
   buffer_.resize(count > 0 ? static_cast<size_t>(count) : 0);

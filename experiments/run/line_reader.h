@@ -2,6 +2,8 @@
 #ifndef EXPERIMENTS_RUN_LINE_READER_H_
 #define EXPERIMENTS_RUN_LINE_READER_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -17,16 +19,22 @@ class LineReader {
   // given, receives all bytes that are read, in order: to hash them.
   LineReader(int file_descriptor, size_t limit,
              std::function<void(absl::string_view)> on_bytes = nullptr)
-      : file_descriptor_(file_descriptor),
-        limit_(limit),
-        on_bytes_(std::move(on_bytes)) {}
+      : LineReader(ReaderOf(file_descriptor), limit, std::move(on_bytes)) {
+    file_descriptor_ = file_descriptor;
+  }
+
+  // Reads by a function: as POSIX's read(), with errno after a -1.
+  using ReadBytes = std::function<ssize_t(char* bytes, size_t most)>;
+  LineReader(ReadBytes read, size_t limit,
+             std::function<void(absl::string_view)> on_bytes = nullptr)
+      : read_(std::move(read)), limit_(limit), on_bytes_(std::move(on_bytes)) {}
 
   // Waits for the next line. False at the end. A last line needs no newline.
   // `cut` says whether the line was longer than the limit.
   bool Next(std::string* line, bool* cut);
 
   // Whether Next() would return at once, though maybe with the middle of a line
-  // still to come.
+  // still to come. Of a file descriptor alone.
   bool Ready();
 
   // Reads to the end, for `on_bytes` alone.
@@ -39,7 +47,10 @@ class LineReader {
   // Reads more into the buffer; false at the end.
   bool Fill();
 
-  const int file_descriptor_;
+  static ReadBytes ReaderOf(int file_descriptor);
+
+  int file_descriptor_ = -1;
+  const ReadBytes read_;
   const size_t limit_;
   const std::function<void(absl::string_view)> on_bytes_;
   std::string buffer_;

@@ -34,10 +34,19 @@ absl::string_view StateName(RunState state) {
 }
 
 std::string StatusJson(const RunStatus& status) {
-  return absl::StrCat(
-      "{\"state\":", JsonString(StateName(status.state)),
-      ",\"step\":", status.step, ",\"metrics\":", JsonNumbers(status.metrics),
-      ",\"weights_digest\":", JsonString(status.weights_digest), "}\n");
+  std::string signatures;
+  for (const auto& [name, signature] : status.signatures) {
+    absl::StrAppend(&signatures, signatures.empty() ? "" : ",",
+                    JsonString(name), ":", JsonString(signature));
+  }
+  if (!signatures.empty()) {
+    signatures = absl::StrCat(",\"signatures\":{", signatures, "}");
+  }
+  return absl::StrCat("{\"state\":", JsonString(StateName(status.state)),
+                      ",\"step\":", status.step,
+                      ",\"metrics\":", JsonNumbers(status.metrics),
+                      ",\"weights_digest\":", JsonString(status.weights_digest),
+                      signatures, "}\n");
 }
 
 absl::Status WriteStatus(const std::string& run_folder,
@@ -81,6 +90,13 @@ absl::StatusOr<RunStatus> ParseStatus(absl::string_view text) {
     status.metrics[name] = value.is_null()
                                ? std::numeric_limits<double>::quiet_NaN()
                                : value.get<double>();
+  }
+  const auto signatures = json.find("signatures");
+  if (signatures == json.end() || !signatures->is_object()) return status;
+  for (const auto& [name, signature] : signatures->items()) {
+    if (signature.is_string()) {
+      status.signatures[name] = signature.get<std::string>();
+    }
   }
   return status;
 }

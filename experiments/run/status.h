@@ -22,6 +22,9 @@ struct RunStatus {
   std::map<std::string, double> metrics = {};
   // See WeightsDigest; empty while the run goes on.
   std::string weights_digest = {};
+  // How metrics that are computed in several ways are computed, by name; may
+  // be empty.
+  std::map<std::string, std::string> signatures = {};
 };
 
 // The file's text: keys in the order of the fields, metrics by name, on one

@@ -35,6 +35,14 @@ void ValidateName(const Experiment& config, ConfigProblems& problems) {
   }
 }
 
+std::string MetricsOnDev(const TaskInfo& task) {
+  std::string known;
+  for (const MetricInfo& info : task.metrics) {
+    absl::StrAppend(&known, known.empty() ? "dev/" : ", dev/", info.name);
+  }
+  return known;
+}
+
 // A schedule that watches a metric needs one that the task measures on dev.
 void ValidateWatchedMetric(const Experiment& config, const Plugins& plugins,
                            ConfigProblems& problems) {
@@ -46,13 +54,9 @@ void ValidateWatchedMetric(const Experiment& config, const Plugins& plugins,
   const FieldScope scope(problems, "schedule");
   const MetricInfo* metric = FindMetric(task->metrics, name);
   if (metric == nullptr || !absl::StartsWith(name, "dev/")) {
-    std::string known;
-    for (const MetricInfo& info : task->metrics) {
-      absl::StrAppend(&known, known.empty() ? "dev/" : ", dev/", info.name);
-    }
-    problems.Add(
-        "", absl::StrCat("watches ", name,
-                         ", which is none of the metrics on dev: ", known));
+    problems.Add("", absl::StrCat("watches ", name,
+                                  ", which is none of the metrics on dev: ",
+                                  MetricsOnDev(*task)));
     return;
   }
   const bool higher = metric->better == Better::kHigher;
@@ -62,6 +66,63 @@ void ValidateWatchedMetric(const Experiment& config, const Plugins& plugins,
                  absl::StrCat("of ", name, " ", higher ? "higher" : "lower",
                               " is better"));
   }
+}
+
+void ValidateEarlyStopping(const Experiment& config, const Plugins& plugins,
+                           ConfigProblems& problems) {
+  if (!config.training().has_early_stopping()) return;
+  const EarlyStopping& stopping = config.training().early_stopping();
+  const FieldScope scope(problems, "early_stopping");
+  problems.RequireInRange("patience", stopping.patience(), 0, 1e6);
+  problems.RequireInRange("min_gain", stopping.min_gain(), 0, 1e6);
+  if (config.training().evaluate_every() == 0) {
+    problems.Add("", "needs evaluations: set training.evaluate_every");
+  }
+  const TaskInfo* task = plugins.tasks.Find(config.model());
+  if (task == nullptr) return;
+  const std::string& name = stopping.metric();
+  const MetricInfo* metric = FindMetric(task->metrics, name);
+  if (metric == nullptr || !absl::StartsWith(name, "dev/")) {
+    problems.Add("metric",
+                 absl::StrCat(name, " is none of the metrics on dev: ",
+                              MetricsOnDev(*task)));
+  } else if (metric->better == Better::kNeither) {
+    problems.Add("metric", absl::StrCat("of ", name,
+                                        " neither higher nor lower is better"));
+  }
+}
+
+void ValidateTraining(const Experiment& config, const Plugins& plugins,
+                      ConfigProblems& problems) {
+  const FieldScope scope(problems, "training");
+  const Training& training = config.training();
+  problems.RequireInRange("epochs", training.epochs(), 0, 1e6);
+  problems.RequireInRange("batch_size", training.batch_size(), 1, 1e6);
+  problems.RequireInRange("examples_per_epoch",
+                          static_cast<double>(training.examples_per_epoch()), 0,
+                          1e12);
+  problems.RequireInRange("log_every",
+                          static_cast<double>(training.log_every()), 0, 1e12);
+  problems.RequireInRange("evaluate_every", training.evaluate_every(), 0, 1e6);
+  problems.RequireInRange("checkpoint_every",
+                          static_cast<double>(training.checkpoint_every()), 0,
+                          1e12);
+  problems.RequireInRange("keep_checkpoints", training.keep_checkpoints(), 1,
+                          1000);
+  problems.RequireInRange("batch_tokens", training.batch_tokens(), 0, 1e7);
+  problems.RequireInRange("length_step", training.length_step(), 1, 1e4);
+  problems.RequireInRange("average", training.average(), 0, 100);
+  problems.RequireInRange("max_updates",
+                          static_cast<double>(training.max_updates()), 0, 1e12);
+  problems.RequireInRange("max_minutes", training.max_minutes(), 0, 1e6);
+  if (training.batch_tokens() > 0 && !training.group_by_length()) {
+    problems.Add("batch_tokens", "needs group_by_length: true");
+  }
+  if (training.group_by_length() && training.examples_per_epoch() > 0) {
+    problems.Add("examples_per_epoch",
+                 "with group_by_length, an epoch has all examples");
+  }
+  ValidateEarlyStopping(config, plugins, problems);
 }
 
 }  // namespace
@@ -103,21 +164,7 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
                    "\"...\" }");
     }
   }
-  const FieldScope scope(problems, "training");
-  const Training& training = config.training();
-  problems.RequireInRange("epochs", training.epochs(), 0, 1e6);
-  problems.RequireInRange("batch_size", training.batch_size(), 1, 1e6);
-  problems.RequireInRange("examples_per_epoch",
-                          static_cast<double>(training.examples_per_epoch()), 0,
-                          1e12);
-  problems.RequireInRange("log_every",
-                          static_cast<double>(training.log_every()), 0, 1e12);
-  problems.RequireInRange("evaluate_every", training.evaluate_every(), 0, 1e6);
-  problems.RequireInRange("checkpoint_every",
-                          static_cast<double>(training.checkpoint_every()), 0,
-                          1e12);
-  problems.RequireInRange("keep_checkpoints", training.keep_checkpoints(), 1,
-                          1000);
+  ValidateTraining(config, plugins, problems);
 }
 
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,

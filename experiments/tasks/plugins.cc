@@ -60,19 +60,11 @@ std::string Names(const Registry& registry, const OneofDescriptor& choice,
 void ValidatePath(const Data& config, const DataSourceInfo& source,
                   const DataSourceRegistry& sources, ConfigProblems& problems) {
   const std::string name = MemberName(*DataChoice(), *source.default_options);
-  if (source.path == DataPath::kRequired && !config.has_path()) {
+  const DataPath path = source.path(*sources.ChosenOptions(config));
+  if (path == DataPath::kRequired && !config.has_path()) {
     problems.Add("", absl::StrCat("`", name,
                                   "` reads a file: give data.path, in the "
                                   "config or by --set data.path=FILE"));
-  }
-  if (source.path == DataPath::kNone && config.has_path()) {
-    problems.Add(
-        "path",
-        absl::StrCat("this data is generated; a file is read by: ",
-                     Names(sources, *DataChoice(), [](const auto& info) {
-                       return info.path == DataPath::kRequired ||
-                              info.path == DataPath::kOptional;
-                     })));
   }
   if (!source.reads_dev_path && config.has_dev_path()) {
     problems.Add(
@@ -82,6 +74,20 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
                        return info.reads_dev_path;
                      })));
   }
+  if (path != DataPath::kNone || !config.has_path()) return;
+  const auto reads_a_file = [](const auto& info) {
+    const DataPath path = info.path(*info.default_options);
+    return path == DataPath::kRequired || path == DataPath::kOptional;
+  };
+  if (reads_a_file(source)) {
+    problems.Add("path", absl::StrCat("`", name,
+                                      "` names its files itself: give either "
+                                      "them or data.path"));
+    return;
+  }
+  problems.Add("path",
+               absl::StrCat("this data is generated; a file is read by: ",
+                            Names(sources, *DataChoice(), reads_a_file)));
 }
 
 // Members of ModelConfig that no one reads.

@@ -30,7 +30,7 @@ namespace regard {
 
 struct DataSourceInfo : OptionInfo<> {
   std::string data;  // the name of its type: "sentence pairs"
-  DataPath path;
+  DataPath (*path)(const google::protobuf::Message& options);
   bool reads_dev_path;
   OptionFactory<AnyDataSource> create;
 };
@@ -42,13 +42,24 @@ class DataSourceRegistry : public OptionRegistry<DataSourceInfo> {
   template <typename Source>
   void Add(absl::string_view description) {
     Insert({DescribePlugin<Source>(description), Source::DataType::kName,
-            Source::kPath, Source::kReadsDevPath,
+            &PathOf<Source>, Source::kReadsDevPath,
             &CreatePlugin<Source, AnyDataSource>});
   }
 
   // The source that a valid config chose.
   std::unique_ptr<AnyDataSource> Create(const Data& config) const {
     return CreateBy(&DataSourceInfo::create, config);
+  }
+
+ private:
+  template <typename Source>
+  static DataPath PathOf(const google::protobuf::Message& options) {
+    using Options = typename Source::Options;
+    if constexpr (requires(const Options& own) { Source::Path(own); }) {
+      return Source::Path(static_cast<const Options&>(options));
+    } else {
+      return Source::kPath;
+    }
   }
 };
 

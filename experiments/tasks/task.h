@@ -40,6 +40,8 @@ enum class DataPath { kNone, kRequired, kOptional, kIgnored };
 // The interface that the framework sees; sources derive from DataSource.
 class AnyDataSource {
  public:
+  // One that depends on the options is declared as
+  // `static DataPath Path(const Options&)` beside this.
   static constexpr DataPath kPath = DataPath::kNone;
   // Whether it reads data.dev_path.
   static constexpr bool kReadsDevPath = false;
@@ -112,6 +114,13 @@ class Task {
   // Texts that using the model later needs, by their name in the run folder:
   // vocabularies.
   virtual std::map<std::string, std::string> Files() const { return {}; }
+
+  // What the user should know of the data, a sentence each.
+  virtual std::vector<std::string> Notes() const { return {}; }
+
+  // How metrics that are computed in several ways are computed, by their
+  // prefixed names: "nrefs:1|case:mixed|tok:13a|...".
+  virtual std::map<std::string, std::string> Signatures() const { return {}; }
 
   // SHA-256 of each data file, by the field that names it.
   virtual std::map<std::string, std::string> DataDigests() const { return {}; }

@@ -60,7 +60,7 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
         absl::StrCat("error: ", trained.path, " has no whole checkpoint"));
   }
   trained.step = latest->checkpoint->step;
-  trained.weights = latest->checkpoint->WeightsPath();
+  trained.weights = latest->checkpoint->ChosenWeightsPath();
   return trained;
 }
 

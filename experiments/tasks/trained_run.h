@@ -19,8 +19,8 @@ namespace regard {
 struct TrainedRun {
   std::string path;
   Experiment config;
-  std::string weights;             // the file of the newest whole checkpoint
-  int64_t step = 0;                // of the weights
+  std::string weights;  // the file to use, of the newest whole checkpoint
+  int64_t step = 0;     // of the weights
   std::vector<std::string> notes;  // damaged checkpoints that were passed over
 
   // A text that its task kept, of at most 64 MiB.

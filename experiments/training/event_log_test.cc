@@ -89,8 +89,7 @@ class EventLogTest : public ::testing::Test {
     };
     output.now = [] { return absl::UnixEpoch(); };
     output.width = [] { return 0; };
-    const int64_t total =
-        Trainer::TotalSteps(config, task->model().num_examples());
+    const int64_t total = Trainer::TotalSteps(config, task->model());
     Progress progress(total, /*plain_interval=*/1, output);
     LogObserver log_observer(*log);
     ProgressObserver progress_observer(progress);

@@ -8,12 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "autodiff/tape.h"
-#include "experiments/run/safetensors.h"
 #include "experiments/run/weights.h"
-#include "experiments/training/example_order.h"
+#include "experiments/training/batch_plan.h"
 #include "experiments/training/profile.h"
-#include "experiments/training/trainer_state.pb.h"
-#include "google/protobuf/text_format.h"
 #include "nn/forward.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -24,42 +21,38 @@ namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-int64_t ExamplesPerEpoch(const Experiment& config, int64_t num_examples) {
-  const int64_t limit = config.training().examples_per_epoch();
-  return limit == 0 ? num_examples : std::min(limit, num_examples);
+BatchPlan PlanOf(const Experiment& config, const Model<float>& model) {
+  return BatchPlan(config, model.num_examples(), [&model](int64_t example) {
+    return model.Lengths(example);
+  });
 }
 
-// Batches of an update are consecutive; the last of an epoch may be smaller.
-int64_t StepsPerEpoch(const Experiment& config, int64_t num_examples) {
-  return CeilDivide(ExamplesPerEpoch(config, num_examples),
-                    int64_t{config.training().batch_size()} *
-                        config.optimizer().accumulate_batches());
+int64_t StepsOf(const Experiment& config, int64_t steps_per_epoch) {
+  const Training& training = config.training();
+  const int64_t steps = training.epochs() * steps_per_epoch;
+  return training.max_updates() == 0 ? steps
+                                     : std::min(steps, training.max_updates());
 }
 
-// The named numbers, or the fields that checkpoints had before schedules named
-// their own.
-ScheduleState ReadScheduleState(const TrainerState& state) {
-  if (!state.has_schedule_factor()) {
-    return {state.schedule().begin(), state.schedule().end()};
-  }
-  ScheduleState schedule = {
-      {"factor", state.schedule_factor()},
-      {"bad_evaluations", state.schedule_bad_evaluations()}};
-  if (state.has_schedule_best()) schedule["best"] = state.schedule_best();
-  return schedule;
-}
-
-std::string StatePrefix(const Optimizer<float>::State& state) {
-  return absl::StrCat(state.name, "/");
+bool Pads(const Model<float>& model) {
+  return model.num_examples() > 0 && model.Lengths(0) != SequenceLengths();
 }
 
 }  // namespace
 
-std::vector<MetricInfo> TrainerMetrics() {
-  return {{"learning_rate", "", "of the last update"},
-          {"gradient_norm", "",
-           "Euclidean norm of the last update's gradient, before clipping",
-           Better::kNeither, /*logarithmic=*/true}};
+std::vector<MetricInfo> TrainerMetrics(const Model<float>& model) {
+  std::vector<MetricInfo> metrics = {
+      {"learning_rate", "", "of the last update"},
+      {"gradient_norm", "",
+       "Euclidean norm of the last update's gradient, before clipping",
+       Better::kNeither, /*logarithmic=*/true}};
+  if (Pads(model)) {
+    metrics.push_back({"padding_share", "",
+                       "share of the positions of training batches that are "
+                       "padding",
+                       Better::kLower});
+  }
+  return metrics;
 }
 
 // What one thread computes shards with.
@@ -74,8 +67,9 @@ struct Trainer::Worker {
   TapeProfile profile;
 };
 
-int64_t Trainer::TotalSteps(const Experiment& config, int64_t num_examples) {
-  return config.training().epochs() * StepsPerEpoch(config, num_examples);
+int64_t Trainer::TotalSteps(const Experiment& config,
+                            const Model<float>& model) {
+  return StepsOf(config, PlanOf(config, model).updates_per_epoch());
 }
 
 Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
@@ -86,10 +80,11 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
       model_(task.model()),
       observers_(std::move(observers)),
       options_(options),
-      steps_per_epoch_(StepsPerEpoch(config, model_.num_examples())),
+      plan_(PlanOf(config, model_)),
+      steps_per_epoch_(plan_.updates_per_epoch()),
       total_steps_(model_.parameters().num_trainable_elements() == 0
                        ? 0
-                       : TotalSteps(config, model_.num_examples())),
+                       : StepsOf(config, steps_per_epoch_)),
       pool_(std::min(options.threads, config.num_shards())),
       reducer_(model_.parameters(), config.num_shards(),
                config.optimizer().accumulate_batches(), pool_),
@@ -99,6 +94,7 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
           config.optimizer().schedule(),
           {.learning_rate = config.optimizer().learning_rate(),
            .total_updates = total_steps_})),
+      selection_(config.training(), task.metrics()),
       denominators_(model_.loss_terms().size()),
       shard_sums_(static_cast<size_t>(config.num_shards()) *
                   model_.loss_terms().size()),
@@ -119,29 +115,40 @@ int64_t Trainer::EpochOfStep() const {
   return steps_per_epoch_ == 0 ? 0 : CeilDivide(step_, steps_per_epoch_);
 }
 
-// The examples of the coming update.
-absl::Span<const int64_t> Trainer::BatchOfStep(int64_t step) {
-  const int64_t epoch = step / steps_per_epoch_;
-  if (epoch != order_epoch_) {
-    ExampleOrder(config_.seed(), epoch, model_.num_examples(),
-                 ExamplesPerEpoch(config_, model_.num_examples()), &order_);
-    order_epoch_ = epoch;
-  }
-  const int64_t size = int64_t{config_.training().batch_size()} *
-                       config_.optimizer().accumulate_batches();
-  return absl::MakeConstSpan(order_).subspan(
-      static_cast<size_t>(step % steps_per_epoch_ * size),
-      static_cast<size_t>(size));
-}
-
-void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
-                           Worker& worker, GradientSlab<float>& gradients) {
+absl::Span<const int64_t> Trainer::ShardOf(absl::Span<const int64_t> batch,
+                                           int shard) const {
   const auto size = static_cast<int64_t>(batch.size());
   const int64_t shards = reducer_.num_shards();
   const int64_t begin = size * shard / shards;
   const int64_t end = size * (shard + 1) / shards;
-  const absl::Span<const int64_t> examples = batch.subspan(
-      static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  return batch.subspan(static_cast<size_t>(begin),
+                       static_cast<size_t>(end - begin));
+}
+
+// Each shard pads its sequences to its own longest.
+void Trainer::CountPadding(absl::Span<const int64_t> batch) {
+  for (int shard = 0; shard < reducer_.num_shards(); ++shard) {
+    const absl::Span<const int64_t> examples = ShardOf(batch, shard);
+    SequenceLengths longest = {};
+    SequenceLengths sum = {};
+    for (const int64_t example : examples) {
+      const SequenceLengths lengths = model_.Lengths(example);
+      for (size_t i = 0; i < lengths.size(); ++i) {
+        longest[i] = std::max(longest[i], lengths[i]);
+        sum[i] += lengths[i];
+      }
+    }
+    for (size_t i = 0; i < sum.size(); ++i) {
+      const int64_t all = longest[i] * static_cast<int64_t>(examples.size());
+      positions_ += all;
+      padding_ += all - sum[i];
+    }
+  }
+}
+
+void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
+                           Worker& worker, GradientSlab<float>& gradients) {
+  const absl::Span<const int64_t> examples = ShardOf(batch, shard);
   const absl::Span<double> sums =
       absl::MakeSpan(shard_sums_)
           .subspan(shard * term_sums_.size(), term_sums_.size());
@@ -163,27 +170,17 @@ void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
   worker.forward.Backward(worker.sums, worker.seeds);
 }
 
-// The examples of one of an update's batches.
-absl::Span<const int64_t> Trainer::Part(absl::Span<const int64_t> examples,
-                                        int64_t part) const {
-  const int64_t parts = config_.optimizer().accumulate_batches();
-  const auto size = static_cast<int64_t>(examples.size());
-  const int64_t begin = size * part / parts;
-  const int64_t end = size * (part + 1) / parts;
-  return examples.subspan(static_cast<size_t>(begin),
-                          static_cast<size_t>(end - begin));
-}
-
 // Computes the faulty update again, on this thread, with every value and every
 // gradient checked.
-absl::Status Trainer::ExplainFault(absl::Span<const int64_t> examples) {
+absl::Status Trainer::ExplainFault(
+    absl::Span<const absl::Span<const int64_t>> batches) {
   Worker& worker = *workers_[0];
   GradientSlab<float> gradients(model_.parameters());
   worker.tape.set_checked(true);
-  const int parts = config_.optimizer().accumulate_batches();
-  for (int part = 0; part < parts; ++part) {
+  const size_t parts = batches.size();
+  for (size_t part = 0; part < parts; ++part) {
     for (int shard = 0; shard < reducer_.num_shards(); ++shard) {
-      ComputeShard(Part(examples, part), shard, worker, gradients);
+      ComputeShard(batches[part], shard, worker, gradients);
       if (worker.tape.fault().empty()) continue;
       std::string where = absl::StrCat("step ", step_ + 1);
       if (parts > 1) absl::StrAppend(&where, ", batch ", part);
@@ -198,11 +195,16 @@ absl::Status Trainer::ExplainFault(absl::Span<const int64_t> examples) {
 }
 
 absl::Status Trainer::Update() {
-  const absl::Span<const int64_t> examples = BatchOfStep(step_);
-  model_.Denominators(examples, absl::MakeSpan(denominators_));
+  const absl::Span<const absl::Span<const int64_t>> batches =
+      plan_.BatchesOf(step_);
+  examples_.clear();
+  for (const absl::Span<const int64_t> batch : batches) {
+    examples_.insert(examples_.end(), batch.begin(), batch.end());
+    CountPadding(batch);
+  }
+  model_.Denominators(examples_, absl::MakeSpan(denominators_));
   double loss = 0;
-  for (int part = 0; part < config_.optimizer().accumulate_batches(); ++part) {
-    const absl::Span<const int64_t> batch = Part(examples, part);
+  for (const absl::Span<const int64_t> batch : batches) {
     reducer_.AddBatch(
         [&](int worker, int shard, GradientSlab<float>& gradients) {
           ComputeShard(batch, shard, *workers_[worker], gradients);
@@ -215,17 +217,17 @@ absl::Status Trainer::Update() {
       term_sums_[term] += sum;
       if (term == 0) loss += sum;
     }
-    if (!std::isfinite(loss)) return ExplainFault(examples);
+    if (!std::isfinite(loss)) return ExplainFault(batches);
   }
   learning_rate_ = schedule_->LearningRate(optimizer_->updates() + 1);
   gradient_norm_ = reducer_.gradient_norm();
-  if (!std::isfinite(gradient_norm_)) return ExplainFault(examples);
+  if (!std::isfinite(gradient_norm_)) return ExplainFault(batches);
   optimizer_->Update({.learning_rate = learning_rate_,
                       .clip_factor = ClipFactor(
                           gradient_norm_, config_.optimizer().clip_norm()),
                       .gradient = reducer_.gradient()},
                      pool_);
-  const int64_t work = model_.CountWork(examples);
+  const int64_t work = model_.CountWork(examples_);
   work_ += work;
   ++step_;
   const StepProgress update = {
@@ -262,8 +264,15 @@ std::map<std::string, double> Trainer::TakeTrainingMetrics() {
     metrics[absl::StrCat("train/", model_.loss_terms()[i].name)] =
         term_sums_[i] / static_cast<double>(std::max<int64_t>(work_, 1));
   }
+  if (Pads(model_)) {
+    metrics["train/padding_share"] =
+        static_cast<double>(padding_) /
+        static_cast<double>(std::max<int64_t>(positions_, 1));
+  }
   std::fill(term_sums_.begin(), term_sums_.end(), 0);
   work_ = 0;
+  positions_ = 0;
+  padding_ = 0;
   return metrics;
 }
 
@@ -274,21 +283,24 @@ absl::Status Trainer::Evaluate(bool final) {
   // measures takes the place of the mean since the last record.
   std::map<std::string, double> metrics;
   if (final && total_steps_ > 0) metrics = TakeTrainingMetrics();
-  const std::pair<Split, const char*> splits[] = {{Split::kTrain, "train/"},
-                                                  {Split::kDev, "dev/"},
-                                                  {Split::kTest, "test/"}};
-  for (const auto& [split, prefix] : splits) {
+  const std::pair<Split, const char*> splits[] = {
+      {Split::kTrain, "train"}, {Split::kDev, "dev"}, {Split::kTest, "test"}};
+  for (const auto& [split, name] : splits) {
     if (split != Split::kDev && !final) continue;
     std::vector<Measurement> measurements;
     model_.Evaluate(forward, split, &measurements);
     for (const Measurement& measurement : measurements) {
       REGARD_CHECK(FindMetric(task_.metrics(), measurement.name) != nullptr)
           << measurement.name << " is not among the task's metrics";
-      metrics[absl::StrCat(prefix, measurement.name)] = measurement.value;
+      metrics[absl::StrCat(name, measurement.set.empty() ? "" : ".",
+                           measurement.set, "/", measurement.name)] =
+          measurement.value;
     }
   }
   const auto observed = metrics.find(schedule_->metric());
   if (observed != metrics.end()) schedule_->Observe(observed->second);
+  // The weights of the end have been chosen.
+  if (!over_) selection_.Observe(metrics, model_.parameters().values());
   if (!metrics.empty()) REGARD_RETURN_IF_ERROR(Log(metrics));
   const EvaluatedModel evaluated = {.step = step_,
                                     .epoch = EpochOfStep(),
@@ -302,79 +314,55 @@ absl::Status Trainer::Evaluate(bool final) {
   return absl::OkStatus();
 }
 
-absl::Status Trainer::Save() {
-  TrainerState state;
-  state.set_step(step_);
-  state.mutable_term_sums()->Assign(term_sums_.begin(), term_sums_.end());
-  state.set_work(work_);
-  for (const auto& [name, value] : schedule_->state()) {
-    (*state.mutable_schedule())[name] = value;
-  }
-  for (const auto& [name, value] : last_metrics_) {
-    TrainerMetric* metric = state.add_metrics();
-    metric->set_name(name);
-    metric->set_value(value);
-  }
-  CheckpointContent content;
-  content.step = step_;
-  const ParameterStore<float>& parameters = model_.parameters();
-  const std::vector<TensorView> weights =
-      SlabViews(parameters, parameters.values(), "");
-  content.weights = weights;
-  for (const ParameterAlias& alias : model_.parameters().aliases()) {
-    content.weights_metadata[alias.name] =
-        model_.parameters().parameters()[alias.target].name;
-  }
-  std::vector<TensorView> optimizer;
-  for (auto& slab : optimizer_->state()) {
-    for (TensorView& view : SlabViews(model_.parameters(), slab.values.span(),
-                                      StatePrefix(slab))) {
-      optimizer.push_back(std::move(view));
-    }
-  }
-  content.optimizer = optimizer;
-  google::protobuf::TextFormat::PrintToString(state, &content.state);
-  for (TrainingObserver* observer : observers_) {
-    REGARD_RETURN_IF_ERROR(observer->Checkpointed(content));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
-  REGARD_RETURN_IF_ERROR(
-      LoadWeights(checkpoint.WeightsPath(), model_.parameters()));
-  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
-                          SafetensorsReader::Open(checkpoint.OptimizerPath()));
-  for (auto& slab : optimizer_->state()) {
-    REGARD_RETURN_IF_ERROR(ReadSlab(reader, StatePrefix(slab),
-                                    model_.parameters(), slab.values.span()));
-  }
-  REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          ReadCheckpointState(checkpoint));
-  TrainerState state;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &state) ||
-      state.term_sums_size() != static_cast<int>(term_sums_.size())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        checkpoint.path, "/state.textproto: not the state of this experiment"));
-  }
-  step_ = state.step();
-  std::copy(state.term_sums().begin(), state.term_sums().end(),
-            term_sums_.begin());
-  work_ = state.work();
-  REGARD_RETURN_IF_ERROR(schedule_->set_state(ReadScheduleState(state)));
-  for (const TrainerMetric& metric : state.metrics()) {
-    last_metrics_[metric.name()] = metric.value();
-  }
-  optimizer_->set_updates(step_);
-  finished_ = step_ == total_steps_;
-  return absl::OkStatus();
-}
-
 std::string Trainer::Profile() const {
   if (!options_.profile) return "";
   std::vector<const TapeProfile*> profiles;
   for (const auto& worker : workers_) profiles.push_back(&worker->profile);
   return ProfileText(profiles, update_seconds_, pool_.threads());
+}
+
+// The model gets the weights to use: the mean of the snapshots, or the best.
+void Trainer::ChooseWeights() {
+  const absl::Span<float> values = model_.parameters().values();
+  last_weights_.assign(values.begin(), values.end());
+  const std::vector<float> mean = selection_.Mean();
+  if (!mean.empty()) {
+    std::copy(mean.begin(), mean.end(), values.begin());
+    if (selection_.metric().empty()) return;
+    Tape<float> tape;
+    Forward<float> forward(tape, model_.parameters(), nullptr);
+    std::vector<Measurement> measurements;
+    model_.Evaluate(forward, Split::kDev, &measurements);
+    for (const Measurement& measurement : measurements) {
+      if (absl::StrCat("dev/", measurement.name) == selection_.metric() &&
+          selection_.IsGain(measurement.value, 0)) {
+        return;
+      }
+    }
+  }
+  if (selection_.best().empty()) return;  // the metric was never a number
+  std::copy(selection_.best().begin(), selection_.best().end(), values.begin());
+}
+
+absl::Status Trainer::Finish() {
+  if (selection_.active()) {
+    // Of an evaluation that early stopping has just seen, there is no second.
+    if (!selection_.exhausted()) {
+      REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
+    }
+    ChooseWeights();
+  }
+  over_ = true;
+  REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/true));
+  return Save();
+}
+
+// Whether training ends before its last update.
+bool Trainer::IsOver() const {
+  const double limit = config_.training().max_minutes();
+  const double now = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+  return selection_.exhausted() ||
+         (limit > 0 && now - start_seconds_ >= 60 * limit);
 }
 
 absl::StatusOr<TrainerResult> Trainer::Run() {
@@ -384,14 +372,19 @@ absl::StatusOr<TrainerResult> Trainer::Run() {
     return step_ % (every == 0 ? steps_per_epoch_ : every) == 0;
   };
   const auto result = [&](int stopped_by) {
-    return TrainerResult{step_, last_metrics_, stopped_by};
+    const ParameterStore<float>& parameters = model_.parameters();
+    return TrainerResult{
+        step_, last_metrics_, stopped_by,
+        WeightsDigest(SlabViews(
+            parameters,
+            last_weights_.empty() ? parameters.values() : last_weights_, ""))};
   };
   const auto stop_signal = [&] {
     return options_.stop_signal == nullptr ? 0 : options_.stop_signal->load();
   };
   // The last checkpoint is saved when all has been measured and recorded.
   if (finished_) return result(0);
-  while (step_ < total_steps_) {
+  while (step_ < total_steps_ && !IsOver()) {
     if (const int signal = stop_signal(); signal != 0) {
       REGARD_RETURN_IF_ERROR(Save());
       return result(signal);
@@ -409,8 +402,7 @@ absl::StatusOr<TrainerResult> Trainer::Run() {
     }
     if (due(training.checkpoint_every())) REGARD_RETURN_IF_ERROR(Save());
   }
-  REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/true));
-  REGARD_RETURN_IF_ERROR(Save());
+  REGARD_RETURN_IF_ERROR(Finish());
   return result(0);
 }
 

@@ -25,15 +25,20 @@
 #include "experiments/experiment.pb.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
+#include "experiments/run/safetensors.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
+#include "experiments/training/batch_plan.h"
 #include "experiments/training/training_observer.h"
+#include "experiments/training/weight_selection.h"
 #include "nn/gradient_reducer.h"
 #include "nn/optimizer.h"
 #include "nn/schedule.h"
 #include "nn/worker_pool.h"
 
 namespace regard {
+
+class TrainerState;
 
 struct TrainerOptions {
   int threads = 1;
@@ -51,10 +56,12 @@ struct TrainerResult {
   std::map<std::string, double> metrics;
   // The signal that ended training early; 0 if it finished.
   int stopped_by = 0;
+  // Of the last weights, whichever the model has in the end; see WeightsDigest.
+  std::string weights_digest = "";
 };
 
 // What the trainer itself measures, beside the metrics of the task.
-std::vector<MetricInfo> TrainerMetrics();
+std::vector<MetricInfo> TrainerMetrics(const Model<float>& model);
 
 class Trainer {
  public:
@@ -64,14 +71,17 @@ class Trainer {
           const TrainerOptions& options);
   ~Trainer();
 
-  // Updates of the whole run.
-  static int64_t TotalSteps(const Experiment& config, int64_t num_examples);
+  // Updates of the whole run, unless it ends early.
+  static int64_t TotalSteps(const Experiment& config,
+                            const Model<float>& model);
 
   // Goes on from a checkpoint of the same config.
   absl::Status Restore(const Checkpoint& checkpoint);
 
-  // Trains to the end, or until stopped; saves a checkpoint at either. An
-  // error that names the operation if a loss or gradient is not finite.
+  // Trains to the end, or until stopped; saves a checkpoint at either. At the
+  // end the model has the weights that training.early_stopping and
+  // training.average choose. An error that names the operation if a loss or
+  // gradient is not finite.
   absl::StatusOr<TrainerResult> Run();
 
   // Adds an observer at the end of the list; it outlives the trainer.
@@ -91,17 +101,24 @@ class Trainer {
   struct Worker;
 
   absl::Status Update();
-  absl::Span<const int64_t> Part(absl::Span<const int64_t> examples,
-                                 int64_t part) const;
   void ComputeShard(absl::Span<const int64_t> batch, int shard, Worker& worker,
                     GradientSlab<float>& gradients);
-  absl::Status ExplainFault(absl::Span<const int64_t> examples);
-  absl::Span<const int64_t> BatchOfStep(int64_t batch);
+  absl::Span<const int64_t> ShardOf(absl::Span<const int64_t> batch,
+                                    int shard) const;
+  void CountPadding(absl::Span<const int64_t> batch);
+  absl::Status ExplainFault(
+      absl::Span<const absl::Span<const int64_t>> batches);
   absl::Status Log(std::map<std::string, double> metrics);
   // Of the updates since it was last called.
   std::map<std::string, double> TakeTrainingMetrics();
   absl::Status Evaluate(bool final);
   absl::Status Save();
+  absl::Status RestoreSelection(const Checkpoint& checkpoint,
+                                const TrainerState& state,
+                                const SafetensorsReader& optimizer);
+  absl::Status Finish();
+  void ChooseWeights();
+  bool IsOver() const;
   int64_t EpochOfStep() const;
 
   const Experiment& config_;
@@ -109,6 +126,7 @@ class Trainer {
   Model<float>& model_;
   std::vector<TrainingObserver*> observers_;
   const TrainerOptions options_;
+  BatchPlan plan_;
   const int64_t steps_per_epoch_;
   const int64_t total_steps_;
 
@@ -120,14 +138,19 @@ class Trainer {
 
   int64_t step_ = 0;
   bool finished_ = false;  // when restored
-  int64_t order_epoch_ = -1;
-  std::vector<int64_t> order_;  // of order_epoch_
+  bool over_ = false;      // nothing is left to do but a report
+  WeightSelection selection_;
+  // Once the model has other weights than the last ones: those.
+  std::vector<float> last_weights_;
   // Of the update at work.
+  std::vector<int64_t> examples_;
   std::vector<double> denominators_;  // of each loss term
   std::vector<double> shard_sums_;    // [shards, loss terms], of one batch
   // Since the last record.
   std::vector<double> term_sums_;
   int64_t work_ = 0;
+  int64_t positions_ = 0;
+  int64_t padding_ = 0;
   double gradient_norm_ = 0;
   double learning_rate_ = 0;
   std::map<std::string, double> last_metrics_;

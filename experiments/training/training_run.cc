@@ -14,7 +14,6 @@
 #include "experiments/run/file.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/run_description.h"
-#include "experiments/run/weights.h"
 #include "experiments/training/observers.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -79,6 +78,9 @@ absl::Status TrainingRun::WriteFiles() const {
 }
 
 absl::Status TrainingRun::Prepare(bool resume) {
+  for (const std::string& note : task_->Notes()) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
   if (!folder_.holds_run()) {
     if (resume) {
       std::fprintf(stderr, "%s holds no run to resume: starting at step 0\n",
@@ -116,7 +118,7 @@ absl::Status TrainingRun::Prepare(bool resume) {
 
 std::vector<MetricInfo> TrainingRun::metrics() const {
   std::vector<MetricInfo> metrics = task_->metrics();
-  for (MetricInfo& metric : TrainerMetrics()) {
+  for (MetricInfo& metric : TrainerMetrics(task_->model())) {
     metrics.push_back(std::move(metric));
   }
   return metrics;
@@ -124,13 +126,12 @@ std::vector<MetricInfo> TrainingRun::metrics() const {
 
 RunStatus TrainingRun::StatusOf(RunState state,
                                 const TrainerResult& result) const {
-  const ParameterStore<float>& parameters = task_->model().parameters();
   RunStatus status;
   status.state = state;
   status.step = result.step;
   status.metrics = result.metrics;
-  status.weights_digest =
-      WeightsDigest(SlabViews(parameters, parameters.values(), ""));
+  status.signatures = task_->Signatures();
+  status.weights_digest = result.weights_digest;
   return status;
 }
 
@@ -154,8 +155,7 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options,
   running.step = checkpoint_.has_value() ? checkpoint_->step : 0;
   REGARD_RETURN_IF_ERROR(WriteStatus(folder_.path(), running));
 
-  const int64_t total =
-      Trainer::TotalSteps(loaded_.config, task_->model().num_examples());
+  const int64_t total = Trainer::TotalSteps(loaded_.config, task_->model());
   Progress progress(total, std::max<int64_t>(total / kPlainLines, 1),
                     ProgressToStandardError());
   LogObserver log_observer(log);

@@ -19,7 +19,7 @@
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/search/search.h"
 #include "seq2seq/search/search.pb.h"
-#include "seq2seq/sentence_pair.h"
+#include "seq2seq/parallel_corpus.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/translation_model.h"
 #include "seq2seq/translator.h"
@@ -141,15 +141,18 @@ class TranslationSearch : public SearchedModel {
 }  // namespace
 
 std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options) {
-  TranslationData data;
+  const Vocabulary source = MakeVocabulary(options.source_vocabulary);
+  const Vocabulary target = MakeVocabulary(options.target_vocabulary);
+  TokenizedCorpus tokenized;
   for (const EncodedPair& pair : SentenceData(options)) {
-    data.train.push_back({WordsOf(pair.source), WordsOf(pair.target), {}});
+    tokenized.Add(WordsOf(pair.source), WordsOf(pair.target));
   }
+  TranslationData data;
+  data.train = std::move(tokenized).Encode(source, target);
   TranslationOptions training;
   training.seed = kSeed;
-  return std::make_unique<TranslationModel>(
-      ModelOf(options), Scorers(), MakeVocabulary(options.source_vocabulary),
-      MakeVocabulary(options.target_vocabulary), std::move(data), training);
+  return std::make_unique<TranslationModel>(ModelOf(options), Scorers(), source,
+                                            target, std::move(data), training);
 }
 
 std::unique_ptr<TimedWork> MakeSearchWork(const WorkOptions& options) {

@@ -10,10 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "experiments/run/file.h"
-#include "experiments/run/line_reader.h"
-#include "experiments/run/sha256.h"
 #include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -21,10 +18,8 @@
 namespace regard {
 namespace {
 
-constexpr int64_t kMaxLineBytes = int64_t{64} << 10;
 // Of pairs that are kept in memory.
 constexpr int64_t kMaxTextBytes = int64_t{256} << 20;
-constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 bool IsDetachedMark(char32_t c) {
   return c == U',' || c == U'.' || c == U'!' || c == U'?';
@@ -73,68 +68,6 @@ absl::Status CannotOpen(const std::string& path, const absl::Status& why) {
           "data.path=fra.txt"));
 }
 
-// One line of a corpus and where it stands.
-class Line {
- public:
-  Line(absl::string_view text, absl::string_view path, int64_t number,
-       int64_t first_column)
-      : text_(text),
-        path_(path),
-        number_(number),
-        first_column_(first_column) {}
-
-  absl::Status Error(size_t offset, absl::string_view problem) const {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path_, ":", number_, ":", first_column_ + static_cast<int64_t>(offset),
-        ": error: ", problem));
-  }
-
-  absl::Status CheckBytes() const {
-    if (const size_t nul = text_.find('\0'); nul != absl::string_view::npos) {
-      return Error(nul, "NUL byte: is this a text file?");
-    }
-    if (const std::optional<int64_t> bad = FindInvalidUtf8(text_)) {
-      return Error(*bad, "bytes that are not UTF-8");
-    }
-    return absl::OkStatus();
-  }
-
-  // The pair's sentences as tokens.
-  absl::StatusOr<SentencePair> Parse(const CorpusOptions& options) const {
-    const std::vector<absl::string_view> columns = absl::StrSplit(text_, '\t');
-    SentencePair pair;
-    REGARD_ASSIGN_OR_RETURN(pair.source,
-                            Tokens(columns, options.source_column, "source"));
-    REGARD_ASSIGN_OR_RETURN(pair.target,
-                            Tokens(columns, options.target_column, "target"));
-    return pair;
-  }
-
- private:
-  absl::StatusOr<std::vector<std::string>> Tokens(
-      const std::vector<absl::string_view>& columns, int column,
-      absl::string_view side) const {
-    if (column >= static_cast<int>(columns.size())) {
-      return Error(
-          text_.size(),
-          absl::StrCat("want a tab and the ", side, " sentence in column ",
-                       column + 1, ", got ", columns.size(), " column",
-                       columns.size() == 1 ? "" : "s"));
-    }
-    std::vector<std::string> tokens = SplitTokens(PrepareText(columns[column]));
-    if (tokens.empty()) {
-      return Error(columns[column].data() - text_.data(),
-                   absl::StrCat("the ", side, " sentence is empty"));
-    }
-    return tokens;
-  }
-
-  absl::string_view text_;
-  absl::string_view path_;
-  int64_t number_;
-  int64_t first_column_;
-};
-
 int64_t LongerSide(const SentencePair& pair) {
   return static_cast<int64_t>(std::max(pair.source.size(), pair.target.size()));
 }
@@ -161,56 +94,130 @@ std::vector<std::string> SplitTokens(absl::string_view text) {
   return absl::StrSplit(text, ' ', absl::SkipEmpty());
 }
 
+absl::StatusOr<PairReader> PairReader::Open(const PairFiles& files) {
+  if (!files.path.empty()) {
+    REGARD_ASSIGN_OR_RETURN(TextFile file,
+                            TextFile::Open(files.path, "corpus"));
+    return PairReader(files, std::move(file), std::nullopt);
+  }
+  REGARD_ASSIGN_OR_RETURN(TextFile source,
+                          TextFile::Open(files.source, "corpus"));
+  REGARD_ASSIGN_OR_RETURN(TextFile target,
+                          TextFile::Open(files.target, "corpus"));
+  if (source.IsSameFile(target)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        files.target, ":1:1: error: source and target are the same file"));
+  }
+  return PairReader(files, std::move(source), std::move(target));
+}
+
+absl::StatusOr<bool> PairReader::Next() {
+  if (second_.has_value()) {
+    REGARD_ASSIGN_OR_RETURN(const bool has_source, first_.Next());
+    REGARD_ASSIGN_OR_RETURN(const bool has_target, second_->Next());
+    if (has_source != has_target) {
+      const TextFile& longer = has_source ? first_ : *second_;
+      return longer.Error(
+          0, absl::StrCat("this line has no other side: ",
+                          has_source ? files_.target : files_.source, " has ",
+                          longer.number() - 1, " lines"));
+    }
+    source_ = first_.text();
+    target_ = second_->text();
+    return has_source;
+  }
+  while (true) {
+    REGARD_ASSIGN_OR_RETURN(const bool any, first_.Next());
+    if (!any) return false;
+    if (first_.text().empty()) continue;
+    REGARD_RETURN_IF_ERROR(SplitColumns());
+    return true;
+  }
+}
+
+absl::Status PairReader::SplitColumns() {
+  const absl::string_view text = first_.text();
+  const std::vector<absl::string_view> columns = absl::StrSplit(text, '\t');
+  for (const bool is_source : {true, false}) {
+    const int column = is_source ? files_.source_column : files_.target_column;
+    if (column >= static_cast<int>(columns.size())) {
+      return first_.Error(
+          text.size(),
+          absl::StrCat("want a tab and the ", is_source ? "source" : "target",
+                       " sentence in column ", column + 1, ", got ",
+                       columns.size(), " column",
+                       columns.size() == 1 ? "" : "s"));
+    }
+    (is_source ? source_ : target_) = columns[column];
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PairReader::SourceError(absl::string_view problem) const {
+  return first_.Error(source_.data() - first_.text().data(), problem);
+}
+
+absl::Status PairReader::TargetError(absl::string_view problem) const {
+  const TextFile& file = second_.has_value() ? *second_ : first_;
+  return file.Error(target_.data() - file.text().data(), problem);
+}
+
+int64_t PairReader::carriage_returns() const {
+  return first_.carriage_returns() +
+         (second_.has_value() ? second_->carriage_returns() : 0);
+}
+
 absl::StatusOr<Corpus> ReadCorpus(const std::string& path,
                                   const CorpusOptions& options) {
   REGARD_CHECK_GE(options.source_column, 0);
   REGARD_CHECK_GE(options.target_column, 0);
   if (path.empty()) return CannotOpen(path, absl::InvalidArgumentError(""));
-  const absl::StatusOr<FileReader> file = FileReader::Open(path);
-  if (!file.ok()) return CannotOpen(path, file.status());
+  // The message of a file that is not there says more than the reader's.
+  if (const auto file = FileReader::Open(path); !file.ok()) {
+    return CannotOpen(path, file.status());
+  }
+  REGARD_ASSIGN_OR_RETURN(
+      PairReader reader,
+      PairReader::Open({.path = path,
+                        .source_column = options.source_column,
+                        .target_column = options.target_column}));
   Corpus corpus;
-  Sha256 sha256;
-  LineReader lines(file->descriptor(), kMaxLineBytes + 2,
-                   [&](absl::string_view bytes) { sha256.Update(bytes); });
-  const auto enough = [&] {
-    return options.max_pairs > 0 &&
-           static_cast<int64_t>(corpus.pairs.size()) >= options.max_pairs;
-  };
-  std::string read;
-  bool cut = false;
   int64_t bytes = 0;
-  for (int64_t number = 1; !enough() && lines.Next(&read, &cut); ++number) {
-    absl::string_view text = read;
-    int64_t first_column = 1;
-    if (number == 1 && absl::ConsumePrefix(&text, kByteOrderMark)) {
-      first_column += static_cast<int64_t>(kByteOrderMark.size());
-    }
-    absl::ConsumeSuffix(&text, "\r");
-    const Line line(text, path, number, first_column);
-    if (cut || static_cast<int64_t>(text.size()) > kMaxLineBytes) {
-      return line.Error(kMaxLineBytes, "line of more than 64 KiB");
-    }
-    bytes += static_cast<int64_t>(read.size()) + 1;
+  bool any = false;
+  while (options.max_pairs == 0 ||
+         static_cast<int64_t>(corpus.pairs.size()) < options.max_pairs) {
+    REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
+    if (!more) break;
+    any = true;
+    bytes +=
+        static_cast<int64_t>(reader.source().size() + reader.target().size()) +
+        2;
     if (bytes > kMaxTextBytes) {
-      return line.Error(0, "more than 256 MiB of pairs: set max_pairs");
+      return reader.SourceError("more than 256 MiB of pairs: set max_pairs");
     }
-    if (text.empty()) continue;
-    REGARD_RETURN_IF_ERROR(line.CheckBytes());
-    REGARD_ASSIGN_OR_RETURN(SentencePair pair, line.Parse(options));
+    SentencePair pair = {SplitTokens(PrepareText(reader.source())),
+                         SplitTokens(PrepareText(reader.target())),
+                         {}};
+    if (pair.source.empty()) {
+      return reader.SourceError("the source sentence is empty");
+    }
+    if (pair.target.empty()) {
+      return reader.TargetError("the target sentence is empty");
+    }
     if (options.max_tokens > 0 && LongerSide(pair) > options.max_tokens) {
       continue;
     }
     corpus.pairs.push_back(std::move(pair));
   }
-  lines.SkipRest();
-  if (lines.error() != 0) return FileError(path, "read", lines.error());
   if (corpus.pairs.empty()) {
-    const Line first("", path, 1, 1);
-    return first.Error(0, bytes == 0 ? "the file is empty"
-                                     : "the file has no sentence pair that "
-                                       "is short enough");
+    REGARD_ASSIGN_OR_RETURN(const FileReader file, FileReader::Open(path));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ":1:1: error: ",
+        file.size() == 0 ? "the file is empty"
+        : any            ? "the file has no sentence pair that is short enough"
+                         : "the file has no sentence pair"));
   }
-  corpus.sha256 = sha256.HexDigest();
+  REGARD_ASSIGN_OR_RETURN(corpus.sha256, reader.FirstDigest());
   return corpus;
 }
 

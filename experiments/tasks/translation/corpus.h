@@ -1,17 +1,69 @@
-// Sentence pairs from a tab-separated text file, `english<TAB>french`, prepared
-// as the textbooks prepare them.
+// Sentence pairs from text files: the two columns of a tab-separated file, or
+// the lines of two files, each plain or compressed by gzip.
 #ifndef EXPERIMENTS_TASKS_TRANSLATION_CORPUS_H_
 #define EXPERIMENTS_TASKS_TRANSLATION_CORPUS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "experiments/tasks/translation/text_file.h"
 #include "seq2seq/sentence_pair.h"
 
 namespace regard {
+
+// Where pairs stand: in `path`, or line by line in `source` and `target`.
+struct PairFiles {
+  std::string path = "";
+  // Columns of `path`, from 0; others (attributions) are passed over.
+  int source_column = 0;
+  int target_column = 1;
+  std::string source = "";
+  std::string target = "";
+};
+
+// Reads raw pairs one by one. Errors are complete to print; TextFile says what
+// is wrong with a line. Two files must be two, and have as many lines.
+class PairReader {
+ public:
+  static absl::StatusOr<PairReader> Open(const PairFiles& files);
+
+  // Goes to the next pair; false at the end. Blank lines of a tab-separated
+  // file are passed over.
+  absl::StatusOr<bool> Next();
+
+  // The sides as they stand in the files; valid until the next call of Next().
+  absl::string_view source() const { return source_; }
+  absl::string_view target() const { return target_; }
+
+  // Errors at the beginning of a side.
+  absl::Status SourceError(absl::string_view problem) const;
+  absl::Status TargetError(absl::string_view problem) const;
+
+  // Lines so far that ended in a carriage return.
+  int64_t carriage_returns() const;
+
+  // SHA-256 of `path` or `source`, and of `target`.
+  absl::StatusOr<std::string> FirstDigest() const { return first_.Digest(); }
+  absl::StatusOr<std::string> SecondDigest() const { return second_->Digest(); }
+
+ private:
+  PairReader(const PairFiles& files, TextFile first,
+             std::optional<TextFile> second)
+      : files_(files), first_(std::move(first)), second_(std::move(second)) {}
+
+  absl::Status SplitColumns();
+
+  PairFiles files_;
+  TextFile first_;
+  std::optional<TextFile> second_;
+  absl::string_view source_;
+  absl::string_view target_;
+};
 
 struct Corpus {
   std::vector<SentencePair> pairs;
@@ -39,13 +91,9 @@ std::string PrepareText(absl::string_view text);
 // The words of prepared text: what stands between spaces.
 std::vector<std::string> SplitTokens(absl::string_view text);
 
-// Reads pairs in the order of the file. Blank lines are passed over, a byte
-// order mark and carriage returns at the ends of lines dropped.
-//
-// Errors say path:line:column (columns count bytes, from 1): a missing column,
-// an empty side, a NUL, bytes that are not UTF-8, a line over 64 KiB, a file
-// without pairs. A file that is not there gets a message about where corpora
-// come from.
+// Reads prepared pairs of a tab-separated file in its order. A missing column,
+// an empty side and a file without pairs are errors. A file that is not there
+// gets a message about where corpora come from.
 absl::StatusOr<Corpus> ReadCorpus(const std::string& path,
                                   const CorpusOptions& options);
 

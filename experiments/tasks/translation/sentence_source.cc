@@ -1,34 +1,15 @@
 #include "experiments/tasks/translation/sentence_source.h"
 
 #include <algorithm>
-#include <any>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/data/phrasebook.h"
-#include "experiments/run/file.h"
-#include "experiments/tasks/translation/corpus.h"
+#include "experiments/tasks/translation/pairs_source.h"
 #include "experiments/tasks/translation/synthetic.h"
 #include "seq2seq/vocabulary.h"
-#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
-
-std::vector<AlignmentLink> SentenceSource::GoldLinks(
-    const DataRequest& request, const std::vector<std::string>& source,
-    const std::vector<std::string>& target) const {
-  const absl::StatusOr<SentenceData> data = Load(request);
-  if (!data.ok()) return {};
-  const TranslationData& splits = data->splits;
-  for (const auto* split :
-       {&splits.train, &splits.dev, &splits.test, &splits.test_apart}) {
-    for (const SentencePair& pair : *split) {
-      if (pair.source == source && pair.target == target) return pair.alignment;
-    }
-  }
-  return {};
-}
 
 std::unique_ptr<SentenceSource> SentenceSourceOf(const Experiment& config,
                                                  const Plugins& plugins) {
@@ -65,29 +46,54 @@ class PhrasebookSource : public SentenceSource {
   explicit PhrasebookSource(const Options& options) : options_(options) {}
 
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
+    Phrasebook phrasebook = Make(request);
+    SentenceData data;
+    for (const SentencePair& pair : phrasebook.train.pairs) {
+      data.train.Add(pair.source, pair.target);
+    }
+    data.dev.pairs = std::move(phrasebook.dev.pairs);
+    data.tests = {
+        {.pairs = std::move(phrasebook.test_unseen.pairs)},
+        {.pairs = std::move(phrasebook.test_apart.pairs), .suffix = "_apart"}};
+    // The sentence that every attention model learns first.
+    data.samples.push_back(phrasebook.train.pairs.front());
+    return data;
+  }
+
+  // Looks for the pair in all splits.
+  std::vector<AlignmentLink> GoldLinks(
+      const DataRequest& request, const std::vector<std::string>& source,
+      const std::vector<std::string>& target) const override {
+    const Phrasebook phrasebook = Make(request);
+    for (const auto* split :
+         {&phrasebook.train, &phrasebook.dev, &phrasebook.test_unseen,
+          &phrasebook.test_apart}) {
+      for (const SentencePair& pair : split->pairs) {
+        if (pair.source == source && pair.target == target) {
+          return pair.alignment;
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  Phrasebook Make(const DataRequest& request) const {
     Phrasebook phrasebook =
         MakePhrasebook({.seed = request.seed,
                         .train = options_.train(),
                         .dev = options_.dev(),
                         .test_unseen = options_.test(),
                         .test_apart = options_.test_apart()});
-    SentenceData data;
-    data.splits = {std::move(phrasebook.train.pairs),
-                   std::move(phrasebook.dev.pairs),
-                   std::move(phrasebook.test_unseen.pairs),
-                   std::move(phrasebook.test_apart.pairs)};
     if (options_.reversed()) {
-      for (auto* split : {&data.splits.train, &data.splits.dev,
-                          &data.splits.test, &data.splits.test_apart}) {
-        Reverse(*split);
+      for (auto* split : {&phrasebook.train, &phrasebook.dev,
+                          &phrasebook.test_unseen, &phrasebook.test_apart}) {
+        Reverse(split->pairs);
       }
     }
-    // The sentence that every attention model learns first.
-    data.samples.push_back(data.splits.train.front());
-    return data;
+    return phrasebook;
   }
 
- private:
   static void Reverse(std::vector<SentencePair>& pairs) {
     for (SentencePair& pair : pairs) {
       std::swap(pair.source, pair.target);
@@ -101,73 +107,16 @@ class PhrasebookSource : public SentenceSource {
   const Options options_;
 };
 
-class PairsSource : public SentenceSource {
- public:
-  using Options = PairsConfig;
-  static constexpr DataPath kPath = DataPath::kRequired;
-
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("source_column", options.source_column(), 0, 63);
-    problems.RequireInRange("target_column", options.target_column(), 0, 63);
-    problems.RequireInRange("max_pairs",
-                            static_cast<double>(options.max_pairs()), 0, 1e9);
-    problems.RequireInRange("min_frequency", options.min_frequency(), 1, 1e6);
-    problems.RequireInRange("num_steps", options.num_steps(), 0, 1e4);
-    problems.RequireInRange(
-        "dev_pairs", static_cast<double>(options.dev_pairs()), 0,
-        options.max_pairs() > 0 ? static_cast<double>(options.max_pairs() - 1)
-                                : 1e9);
-  }
-
-  explicit PairsSource(const Options& options) : options_(options) {}
-
-  int64_t num_steps() const override { return options_.num_steps(); }
-
-  // A corpus has no gold links; it need not be there any more.
-  std::vector<AlignmentLink> GoldLinks(
-      const DataRequest&, const std::vector<std::string>&,
-      const std::vector<std::string>&) const override {
-    return {};
-  }
-
-  absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
-    REGARD_ASSIGN_OR_RETURN(
-        Corpus corpus, ReadCorpus(ResolveUserPath(request.path),
-                                  {.source_column = options_.source_column(),
-                                   .target_column = options_.target_column(),
-                                   .max_pairs = options_.max_pairs()}));
-    std::vector<SentencePair>& pairs = corpus.pairs;
-    SentenceData data;
-    data.num_steps = options_.num_steps();
-    data.min_frequency = options_.min_frequency();
-    const auto dev = static_cast<size_t>(options_.dev_pairs());
-    if (dev >= pairs.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          request.path, ": error: ", pairs.size(),
-          " pairs leave nothing to train on when ", dev, " are kept for dev"));
-    }
-    data.splits.dev.assign(pairs.end() - static_cast<int64_t>(dev),
-                           pairs.end());
-    pairs.resize(pairs.size() - dev);
-    data.splits.train = std::move(pairs);
-    for (const SamplePair& sample : options_.samples()) {
-      data.splits.test.push_back({SplitTokens(PrepareText(sample.source())),
-                                  SplitTokens(PrepareText(sample.reference())),
-                                  {}});
-    }
-    data.digests["data.path"] = corpus.sha256;
-    return data;
-  }
-
- private:
-  const Options options_;
-};
-
 SentenceData SentencesOf(const SequenceTask& task, uint64_t seed) {
   SequenceData sequences = MakeSequences(task, seed);
   SentenceData data;
-  data.splits = {std::move(sequences.train), std::move(sequences.dev),
-                 std::move(sequences.test), std::move(sequences.test_apart)};
+  for (const SentencePair& pair : sequences.train) {
+    data.train.Add(pair.source, pair.target);
+  }
+  data.dev.pairs = std::move(sequences.dev);
+  data.tests.push_back({.pairs = std::move(sequences.test)});
+  data.tests.push_back(
+      {.pairs = std::move(sequences.test_apart), .suffix = "_apart"});
   return data;
 }
 
@@ -287,19 +236,17 @@ class PlaceholderSource : public SentenceSource {
 
   explicit PlaceholderSource(const Options& options) : options_(options) {}
 
-  // The pairs go through both vocabularies; one of all words, which no split
-  // shows, makes them complete.
+  // The pairs go through both vocabularies; words that are counted and in no
+  // pair make them complete.
   absl::StatusOr<SentenceData> Load(const DataRequest&) const override {
     SentenceData data;
     for (int i = 0; i < options_.pairs(); ++i) {
-      data.splits.train.push_back(
-          {Words(i, options_.source_words(), options_.source_vocabulary()),
-           Words(i, options_.target_words(), options_.target_vocabulary()),
-           {}});
+      data.train.Add(
+          Words(i, options_.source_words(), options_.source_vocabulary()),
+          Words(i, options_.target_words(), options_.target_vocabulary()));
     }
-    data.further_words = {AllWords(options_.source_vocabulary()),
-                          AllWords(options_.target_vocabulary()),
-                          {}};
+    data.train.Count(AllWords(options_.source_vocabulary()),
+                     AllWords(options_.target_vocabulary()));
     return data;
   }
 
@@ -326,7 +273,7 @@ class PlaceholderSource : public SentenceSource {
 void RegisterSentenceSources(DataSourceRegistry& sources) {
   sources.Add<PhrasebookSource>(
       "English and French from a grammar, with gold alignments");
-  sources.Add<PairsSource>("the lines of a tab-separated file");
+  AddPairsSource(sources);
   sources.Add<ReverseSource>("numbers, and the same backwards");
   sources.Add<CopySource>("numbers, and the same again");
   sources.Add<PlaceholderSource>("pairs of given sizes, for //tools:plan");

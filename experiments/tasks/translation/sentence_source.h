@@ -3,31 +3,46 @@
 #define EXPERIMENTS_TASKS_TRANSLATION_SENTENCE_SOURCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
+#include "seq2seq/parallel_corpus.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/translation_model.h"
+#include "seq2seq/translator.h"
+#include "seq2seq/vocabulary.h"
 
 namespace regard {
 
 struct SentenceData {
   static constexpr char kName[] = "sentence pairs";
 
-  TranslationData splits;
+  TokenizedCorpus train;
+  EvaluationSet dev;
+  std::vector<EvaluationSet> tests;
   // Shown, and translated, at the end, before those of the test split.
   std::vector<SentencePair> samples;
   // Longer sides are cut to this many ids, <eos> included; 0: never.
   int64_t num_steps = 0;
   // Words seen less often in training become <unk>.
   int64_t min_frequency = 1;
-  // Belongs to both vocabularies, but to no split.
-  SentencePair further_words;
+  // Where they do not come from the words of `train`.
+  std::optional<Vocabulary> source_vocabulary;
+  std::optional<Vocabulary> target_vocabulary;
+  // Of raw text; null where sentences are words.
+  Tokenizers tokenizers;
+  // Contents of the files that making the tokenizers again needs, by their
+  // names in the run folder.
+  std::map<std::string, std::string> files;
+  // What the user should know of the data, a sentence each: what was left out.
+  std::vector<std::string> notes;
   // SHA-256 of each file, by the field that names it.
   std::map<std::string, std::string> digests;
 };
@@ -39,10 +54,22 @@ class SentenceSource : public DataSource<SentenceData> {
   virtual int64_t num_steps() const { return 0; }
 
   // Gold links of a pair, in words without <eos>; empty where they are not
-  // known. The default looks for the pair in all splits.
+  // known.
   virtual std::vector<AlignmentLink> GoldLinks(
-      const DataRequest& request, const std::vector<std::string>& source,
-      const std::vector<std::string>& target) const;
+      const DataRequest& /*request*/,
+      const std::vector<std::string>& /*source*/,
+      const std::vector<std::string>& /*target*/) const {
+    return {};
+  }
+
+  // Those of the data, from the files that it kept: `read` gives the content of
+  // one by its name. Null ones where sentences are words.
+  using ReadKept =
+      std::function<absl::StatusOr<std::string>(const std::string& name)>;
+  virtual absl::StatusOr<Tokenizers> MakeTokenizers(
+      const ReadKept& /*read*/) const {
+    return Tokenizers();
+  }
 };
 
 // The source that a valid config chose; null if it gives other data.

@@ -38,6 +38,13 @@ void SplitElided(std::string word, const Vocabulary& vocabulary,
   words->push_back(std::move(word));
 }
 
+std::vector<std::string> TypedTokens(absl::string_view text,
+                                     const Tokenizer* tokenizer,
+                                     const Vocabulary& vocabulary) {
+  return tokenizer == nullptr ? TypedWords(text, vocabulary)
+                              : tokenizer->Tokenize(PrintableText(text));
+}
+
 }  // namespace
 
 EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
@@ -74,9 +81,13 @@ absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
                           ReadVocabulary(trained, "source_vocabulary.txt"));
   REGARD_ASSIGN_OR_RETURN(Vocabulary target,
                           ReadVocabulary(trained, "target_vocabulary.txt"));
+  absl::StatusOr<Tokenizers> tokenizers = source_of_data->MakeTokenizers(
+      [&](const std::string& name) { return trained.ReadText(name); });
+  if (!tokenizers.ok()) return tokenizers.status();
   trained.translator = std::make_unique<Translator>(
       EncoderDecoderOf(model), plugins.scorers, std::move(source),
-      std::move(target), source_of_data->num_steps(), trained.config.seed());
+      std::move(target), source_of_data->num_steps(), trained.config.seed(),
+      *std::move(tokenizers));
   REGARD_RETURN_IF_ERROR(
       trained.LoadWeightsInto(trained.translator->parameters()));
   return trained;
@@ -90,6 +101,18 @@ std::vector<AlignmentLink> GoldAlignment(const TrainedTranslator& trained,
   return SentenceSourceOf(config, plugins)
       ->GoldLinks({.path = config.data().path(), .seed = config.seed()}, source,
                   target);
+}
+
+std::vector<std::string> TypedSource(absl::string_view text,
+                                     const Translator& translator) {
+  return TypedTokens(text, translator.tokenizers().source.get(),
+                     translator.source_vocabulary());
+}
+
+std::vector<std::string> TypedTarget(absl::string_view text,
+                                     const Translator& translator) {
+  return TypedTokens(text, translator.tokenizers().target.get(),
+                     translator.target_vocabulary());
 }
 
 std::vector<std::string> TypedWords(absl::string_view text,

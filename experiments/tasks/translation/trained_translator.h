@@ -38,6 +38,12 @@ std::vector<AlignmentLink> GoldAlignment(const TrainedTranslator& trained,
                                          const std::vector<std::string>& target,
                                          const Plugins& plugins);
 
+// The tokens of a typed sentence: those of the tokenizer, else TypedWords().
+std::vector<std::string> TypedSource(absl::string_view text,
+                                     const Translator& translator);
+std::vector<std::string> TypedTarget(absl::string_view text,
+                                     const Translator& translator);
+
 // The words of a typed sentence: prepared as a corpus is, without
 // control characters, U+FFFD for bytes that are not UTF-8. A word that the
 // vocabulary lacks is parted behind an apostrophe where it knows the first

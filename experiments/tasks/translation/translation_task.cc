@@ -36,7 +36,8 @@ constexpr size_t kMostHeatMaps = 6;
 constexpr size_t kMostExplainedWords = 40;
 
 // How `config` wants its loss, and its seed.
-TranslationOptions OptionsOf(const Experiment& config, int64_t num_steps) {
+TranslationOptions OptionsOf(const Experiment& config,
+                             const SentenceData& data) {
   using Normalizer = TranslationOptions::Normalizer;
   TranslationOptions options;
   options.normalizer = config.loss().normalizer() == Loss::SUM
@@ -46,28 +47,44 @@ TranslationOptions OptionsOf(const Experiment& config, int64_t num_steps) {
                            : Normalizer::kPerToken;
   options.scale = config.loss().scale();
   options.label_smoothing = config.loss().label_smoothing();
-  options.num_steps = num_steps;
+  options.num_steps = data.num_steps;
+  options.tokenizers = data.tokenizers;
   options.seed = config.seed();
   options.search = config.search();
   return options;
 }
 
+bool SharesEmbeddings(const ModelConfig& model) {
+  return TransformerOfDecoder(EncoderDecoderOf(model)).tied_embeddings() ==
+         TransformerConfig::SOURCE_TARGET_OUTPUT;
+}
+
 // Of source and target, which are one where they share an embedding.
 std::pair<Vocabulary, Vocabulary> VocabulariesOf(const SentenceData& data,
                                                  const ModelConfig& model) {
-  const bool shared =
-      TransformerOfDecoder(EncoderDecoderOf(model)).tied_embeddings() ==
-      TransformerConfig::SOURCE_TARGET_OUTPUT;
-  VocabularyBuilder source;
-  VocabularyBuilder target;
-  const auto add = [&](const SentencePair& pair) {
-    source.Add(pair.source);
-    (shared ? source : target).Add(pair.target);
-  };
-  for (const SentencePair& pair : data.splits.train) add(pair);
-  add(data.further_words);
-  return {source.Build(data.min_frequency),
-          (shared ? source : target).Build(data.min_frequency)};
+  if (data.source_vocabulary.has_value()) {
+    return {*data.source_vocabulary, *data.target_vocabulary};
+  }
+  const TokenizedCorpus& train = data.train;
+  const int64_t min_frequency = data.min_frequency;
+  if (SharesEmbeddings(model)) {
+    const Vocabulary shared = train.SharedVocabulary(min_frequency);
+    return {shared, shared};
+  }
+  return {train.SourceVocabulary(min_frequency),
+          train.TargetVocabulary(min_frequency)};
+}
+
+// Encodes the training split; `data` has it no longer.
+TranslationData Encode(SentenceData& data,
+                       const std::pair<Vocabulary, Vocabulary>& vocabularies) {
+  TranslationData encoded;
+  encoded.train =
+      std::move(data.train)
+          .Encode(vocabularies.first, vocabularies.second, data.num_steps);
+  encoded.dev = std::move(data.dev);
+  encoded.tests = std::move(data.tests);
+  return encoded;
 }
 
 // The alignment error of a diagonal: what knowing nothing of words gives.
@@ -104,27 +121,33 @@ class TranslationTask : public Task {
   Showcase Show(Forward<float>& forward, bool final) const override;
 
   std::map<std::string, std::string> Files() const override {
-    return {{"source_vocabulary.txt",
-             model_.translator().source_vocabulary().ToText()},
-            {"target_vocabulary.txt",
-             model_.translator().target_vocabulary().ToText()}};
+    std::map<std::string, std::string> files = files_;
+    const Translator& translator = model_.translator();
+    files["source_vocabulary.txt"] = translator.source_vocabulary().ToText();
+    files["target_vocabulary.txt"] = translator.target_vocabulary().ToText();
+    return files;
+  }
+  std::vector<std::string> Notes() const override { return notes_; }
+  std::map<std::string, std::string> Signatures() const override {
+    return model_.Signatures();
   }
   std::map<std::string, std::string> DataDigests() const override {
     return digests_;
   }
 
  private:
-  TranslationTask(std::pair<Vocabulary, Vocabulary> vocabularies, Data&& data,
-                  const TaskContext& context)
+  TranslationTask(const std::pair<Vocabulary, Vocabulary>& vocabularies,
+                  Data&& data, const TaskContext& context)
       : Task(Metrics()),
         search_(context.config.search()),
         config_(context.config.model()),
         digests_(std::move(data.digests)),
+        files_(std::move(data.files)),
+        notes_(std::move(data.notes)),
         samples_(std::move(data.samples)),
-        model_(EncoderDecoderOf(config_), context.scorers,
-               std::move(vocabularies.first), std::move(vocabularies.second),
-               std::move(data.splits),
-               OptionsOf(context.config, data.num_steps)) {}
+        model_(EncoderDecoderOf(config_), context.scorers, vocabularies.first,
+               vocabularies.second, Encode(data, vocabularies),
+               OptionsOf(context.config, data)) {}
 
   std::vector<SentencePair> ShownPairs() const;
   std::vector<Translation> Translate(
@@ -135,7 +158,9 @@ class TranslationTask : public Task {
 
   const SearchConfig search_;
   const ModelConfig config_;
-  std::map<std::string, std::string> digests_;
+  const std::map<std::string, std::string> digests_;
+  const std::map<std::string, std::string> files_;
+  const std::vector<std::string> notes_;
   std::vector<SentencePair> samples_;
   TranslationModel model_;
 };
@@ -175,7 +200,7 @@ std::string PathOfDecoder(const ModelConfig& model) {
 
 void TranslationTask::ValidateData(ConfigProblems& problems) const {
   const EncoderDecoder<float>& model = model_.translator().model();
-  const TranslationModel::Lengths longest = model_.LongestSentences();
+  const SequenceLengths longest = model_.LongestSentences();
   const ConfigProblems::Scope scope(problems, "model");
   const auto check = [&](int64_t known, int64_t needed, const char* side,
                          const std::string& path) {
@@ -186,12 +211,12 @@ void TranslationTask::ValidateData(ConfigProblems& problems) const {
                                     "positions up to ",
                                     needed - 1));
   };
-  check(model.encoder->longest_position(), longest.source, "source",
+  check(model.encoder->longest_position(), longest[0], "source",
         config_.has_transformer_encoder() ? "transformer_encoder"
                                           : "transformer");
-  check(model.decoder->longest_memory(), longest.source, "source",
+  check(model.decoder->longest_memory(), longest[0], "source",
         PathOfDecoder(config_));
-  check(model.decoder->longest_position(), longest.target, "target",
+  check(model.decoder->longest_position(), longest[1], "target",
         PathOfDecoder(config_));
 }
 
@@ -204,6 +229,13 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
        Better::kHigher},
       {"chrf", "0 to 100", "overlap of character sequences with the reference",
        Better::kHigher},
+      {"chrf++", "0 to 100",
+       "overlap of character and word sequences with the reference",
+       Better::kHigher},
+      {"ter", "percent",
+       "edits, shifts included, that make a translation the reference, by its "
+       "words",
+       Better::kLower},
       {"alignment_error_rate", "",
        "share of gold word links that attention misses or adds",
        Better::kLower},
@@ -243,6 +275,13 @@ void TranslationTask::ValidateParts(const TaskContext& context,
     return;
   }
   ValidateEncoderDecoder(config, context.scorers, problems);
+  const PairsConfig& pairs = context.config.data().pairs();
+  if (SharesEmbeddings(context.config.model()) && pairs.has_subwords() &&
+      !pairs.subwords().joint()) {
+    problems.Add("",
+                 "tied_embeddings: SOURCE_TARGET_OUTPUT needs one vocabulary "
+                 "of both sides: data.pairs.subwords.joint: true");
+  }
 }
 
 void TranslationTask::AddParameters(const google::protobuf::Message&,
@@ -259,7 +298,7 @@ void TranslationTask::AddParameters(const google::protobuf::Message&,
 LabelledMatrix TranslationTask::HeatMap(const SentencePair& pair,
                                         const Translation& translation) const {
   LabelledMatrix map;
-  map.title = absl::StrJoin(pair.source, " ");
+  map.title = model_.translator().SourceText(pair.source);
   map.rows = model_.translator().Words(translation);
   const bool right = map.rows == pair.target;
   if (translation.finished) map.rows.push_back("<eos>");
@@ -280,10 +319,14 @@ LabelledMatrix TranslationTask::HeatMap(const SentencePair& pair,
 std::vector<SentencePair> TranslationTask::ShownPairs() const {
   const TranslationData& data = model_.data();
   std::vector<SentencePair> shown = samples_;
-  for (const auto* split : {&data.test, &data.test_apart, &data.dev}) {
-    for (const SentencePair& pair : *split) {
+  std::vector<const EvaluationSet*> sets;
+  for (const EvaluationSet& test : data.tests) sets.push_back(&test);
+  sets.push_back(&data.dev);
+  for (const EvaluationSet* set : sets) {
+    for (const SentencePair& pair : set->pairs) {
       if (shown.size() == kMostSamples) break;
-      shown.push_back(pair);
+      // Raw text may have lines without text.
+      if (!pair.source.empty()) shown.push_back(pair);
     }
   }
   return shown;
@@ -327,12 +370,17 @@ std::vector<Explanation> TranslationTask::Explain() const {
 
 Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
   const TranslationData& data = model_.data();
+  const Translator& translator = model_.translator();
   Showcase showcase;
   showcase.summary = absl::StrFormat(
       "Translation: %d sentence pairs to learn from, %d source and %d target "
-      "words.",
-      data.train.size(), model_.translator().source_vocabulary().size(),
-      model_.translator().target_vocabulary().size());
+      "%s.",
+      data.train.size(), translator.source_vocabulary().size(),
+      translator.target_vocabulary().size(),
+      translator.tokenizers().target == nullptr ? "words" : "subwords");
+  for (const std::string& note : notes_) {
+    absl::StrAppend(&showcase.summary, " ", note, ".");
+  }
   showcase.samples.title = "Translations";
   showcase.samples.input = "source";
   showcase.heat_map_caption =
@@ -340,25 +388,22 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
   const std::vector<SentencePair> shown = ShownPairs();
   const std::vector<Translation> translations = Translate(forward, shown);
   for (size_t i = 0; i < shown.size(); ++i) {
-    const std::vector<std::string> words =
-        model_.translator().Words(translations[i]);
+    const std::vector<std::string> words = translator.Words(translations[i]);
     showcase.samples.rows.push_back(
-        {.input = absl::StrJoin(shown[i].source, " "),
-         .reference = absl::StrJoin(shown[i].target, " "),
-         .output = absl::StrJoin(words, " "),
+        {.input = translator.SourceText(shown[i].source),
+         .reference = translator.TargetText(shown[i].target),
+         .output = translator.TargetText(words),
          .correct = words == shown[i].target});
     if (!translations[i].weights.empty() &&
         showcase.heat_maps.size() < kMostHeatMaps) {
       showcase.heat_maps.push_back(HeatMap(shown[i], translations[i]));
     }
   }
-  for (const auto& [name, split] :
-       {std::pair<const char*, const std::vector<SentencePair>*>{
-            "test/alignment_error_rate", &data.test},
-        {"test/alignment_error_rate_apart", &data.test_apart}}) {
-    if (split->empty() || split->front().alignment.empty()) continue;
-    showcase.notes[name] =
-        absl::StrFormat("of a diagonal: %.3f", DiagonalErrorRate(*split));
+  for (const EvaluationSet& test : data.tests) {
+    if (test.empty() || test.pairs.front().alignment.empty()) continue;
+    showcase.notes[absl::StrCat("test", test.name.empty() ? "" : ".", test.name,
+                                "/alignment_error_rate", test.suffix)] =
+        absl::StrFormat("of a diagonal: %.3f", DiagonalErrorRate(test.pairs));
   }
   if (final) showcase.explanations = Explain();
   return showcase;

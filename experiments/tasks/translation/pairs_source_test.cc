@@ -1,0 +1,364 @@
+#include "experiments/tasks/translation/pairs_source.h"
+
+#include <zlib.h>
+
+#include <any>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/run/sha256.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/translation/sentence_source.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class PairsSourceTest : public ::testing::Test {
+ protected:
+  PairsSourceTest() {
+    std::filesystem::create_directories(Path(""));
+    Write("s", "A b.\nC d e.\nF.\n");
+    Write("t", "W x.\nY z.\nV u.\n");
+  }
+
+  static std::string Path(const std::string& name) {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    return absl::StrCat(::testing::TempDir(), "/", test->name(), "/", name);
+  }
+
+  static void Write(const std::string& name, const std::string& bytes) {
+    std::ofstream(Path(name), std::ios::binary) << bytes;
+  }
+
+  static void WriteGzip(const std::string& name, const std::string& bytes) {
+    const gzFile file = gzopen(Path(name).c_str(), "wb");
+    gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+    gzclose(file);
+  }
+
+  static std::string Lines(const std::string& source,
+                           const std::string& target) {
+    return absl::StrCat("source: '", Path(source), "' target: '", Path(target),
+                        "' ");
+  }
+
+  // The data of `data { pairs { ... } }`.
+  static absl::StatusOr<SentenceData> Load(const std::string& options,
+                                           uint64_t seed = 0) {
+    Data data;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        absl::StrCat("pairs {", options, "}"), &data));
+    absl::StatusOr<std::any> loaded =
+        BuiltInPlugins().data.Create(data)->LoadAny({.path = "", .seed = seed});
+    if (!loaded.ok()) return loaded.status();
+    return std::any_cast<SentenceData>(*std::move(loaded));
+  }
+
+  // The training pairs as tokens.
+  static std::vector<std::string> Train(const SentenceData& data) {
+    TokenizedCorpus copy = data.train;
+    const Vocabulary source = copy.SourceVocabulary(1);
+    const Vocabulary target = copy.TargetVocabulary(1);
+    const ParallelCorpus corpus = std::move(copy).Encode(source, target);
+    std::vector<std::string> pairs;
+    for (int64_t i = 0; i < corpus.size(); ++i) {
+      std::string pair;
+      for (const std::string& word : source.Decode(corpus[i].source)) {
+        absl::StrAppend(&pair, word, " ");
+      }
+      absl::StrAppend(&pair, "|");
+      for (const std::string& word : target.Decode(corpus[i].target)) {
+        absl::StrAppend(&pair, " ", word);
+      }
+      pairs.push_back(pair);
+    }
+    return pairs;
+  }
+};
+
+TEST_F(PairsSourceTest, ReadsTheLinesOfTwoFiles) {
+  const auto data = Load(absl::StrCat("train {", Lines("s", "t"), "}"));
+  ASSERT_THAT(data, IsOk());
+  EXPECT_THAT(Train(*data),
+              ElementsAre("a b . | w x .", "c d e . | y z .", "f . | v u ."));
+  EXPECT_EQ(data->digests.at("data.pairs.train.source"),
+            Sha256Hex("A b.\nC d e.\nF.\n"));
+  EXPECT_EQ(data->digests.count("data.pairs.train.target"), 1);
+  EXPECT_THAT(data->notes, IsEmpty());
+  EXPECT_TRUE(data->dev.empty());
+  EXPECT_THAT(data->tests, IsEmpty());
+}
+
+TEST_F(PairsSourceTest, ReadsCompressedFilesAndColumns) {
+  WriteGzip("t.gz", "W x.\nY z.\nV u.\n");
+  WriteGzip("both.tsv.gz", "1\ta\tb\n\n2\tc\td\n");
+  const auto data = Load(absl::StrCat("train {", Lines("s", "t.gz"),
+                                      "} dev { path: '", Path("both.tsv.gz"),
+                                      "' source_column: 2 target_column: 1 }"));
+  ASSERT_THAT(data, IsOk());
+  EXPECT_THAT(Train(*data), SizeIs(3));
+  ASSERT_THAT(data->dev.pairs, SizeIs(2));
+  EXPECT_THAT(data->dev.pairs[0].source, ElementsAre("b"));
+  EXPECT_THAT(data->dev.pairs[1].target, ElementsAre("c"));
+}
+
+TEST_F(PairsSourceTest, TestsHaveNames) {
+  const auto data =
+      Load(absl::StrCat("train {", Lines("s", "t"), "} test { name: 'news' ",
+                        Lines("s", "t"), "} test { ", Lines("t", "s"), "}"));
+  ASSERT_THAT(data, IsOk());
+  ASSERT_THAT(data->tests, SizeIs(2));
+  EXPECT_EQ(data->tests[0].name, "news");
+  EXPECT_EQ(data->tests[1].name, "");
+  EXPECT_EQ(data->digests.count("data.pairs.test[1].target"), 1);
+}
+
+TEST_F(PairsSourceTest, CountsWhatTrainingLeavesOut) {
+  Write("s", "a\n\nsame words\nb b b\nc\n \n");
+  Write("t", "w\nx\nsame words\ny y y y\nz z z\nv\n");
+  const auto data = Load(absl::StrCat("max_tokens: 3 max_ratio: 2.5 train {",
+                                      Lines("s", "t"), "}"));
+  ASSERT_THAT(data, IsOk());
+  EXPECT_THAT(Train(*data), ElementsAre("a | w"));
+  EXPECT_THAT(data->notes,
+              ElementsAre("5 of 6 pairs of train are left out: 2 with an empty "
+                          "side, 1 with two equal sides, 1 over max_tokens, 1 "
+                          "over max_ratio"));
+}
+
+TEST_F(PairsSourceTest, EvaluationKeepsEveryLine) {
+  Write("ds", "\nsame\n");
+  Write("dt", "x\nsame\n");
+  const auto data = Load(absl::StrCat("max_tokens: 4 train {", Lines("s", "t"),
+                                      "} dev {", Lines("ds", "dt"), "}"));
+  ASSERT_THAT(data, IsOk());
+  EXPECT_THAT(data->dev.pairs, SizeIs(2));
+}
+
+TEST_F(PairsSourceTest, DrawsDevFromTrain) {
+  const std::string options =
+      absl::StrCat("dev_sample: 1 train {", Lines("s", "t"), "}");
+  std::vector<std::string> drawn;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto data = Load(options, seed);
+    ASSERT_THAT(data, IsOk());
+    ASSERT_THAT(data->dev.pairs, SizeIs(1));
+    EXPECT_THAT(Train(*data), SizeIs(2));
+    drawn.push_back(data->dev.pairs[0].source[0]);
+  }
+  EXPECT_THAT(drawn, AllOf(::testing::Contains("a"), ::testing::Contains("c"),
+                           ::testing::Contains("f")));
+  EXPECT_THAT(Load(absl::StrCat("dev_sample: 3 train {", Lines("s", "t"), "}")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("leave nothing to train on")));
+}
+
+TEST_F(PairsSourceTest, SubwordsAreTrainedAndKept) {
+  const std::string options =
+      absl::StrCat("subwords { vocabulary_size: 26 } train {", Lines("s", "t"),
+                   "} test {", Lines("s", "t"), "}");
+  const auto data = Load(options);
+  ASSERT_THAT(data, IsOk());
+  ASSERT_EQ(data->files.count("subwords.model"), 1);
+  const std::string& model = data->files.at("subwords.model");
+  EXPECT_EQ(data->digests.at("subwords.model"), Sha256Hex(model));
+  EXPECT_TRUE(*data->source_vocabulary == *data->target_vocabulary);
+  EXPECT_EQ(data->source_vocabulary->size(), 26);
+  // Raw text, not words, is what translations are compared with.
+  EXPECT_THAT(data->tests[0].references, ElementsAre("W x.", "Y z.", "V u."));
+  const Tokenizer& tokenizer = *data->tokenizers.target;
+  EXPECT_EQ(tokenizer.Detokenize(data->tests[0].pairs[1].target), "Y z.");
+
+  // The same bytes again, and when they are given.
+  const auto again = Load(options);
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(again->files, data->files);
+  Write("given.model", model);
+  const auto given =
+      Load(absl::StrCat("subwords { source_model: '", Path("given.model"),
+                        "' } train {", Lines("s", "t"), "}"));
+  ASSERT_THAT(given, IsOk());
+  EXPECT_EQ(given->files, data->files);
+}
+
+TEST_F(PairsSourceTest, SidesMayHaveSubwordsOfTheirOwn) {
+  const auto data =
+      Load(absl::StrCat("subwords { joint: false kind: CHARACTERS } train {",
+                        Lines("s", "t"), "}"));
+  ASSERT_THAT(data, IsOk());
+  EXPECT_EQ(data->files.count("source_subwords.model"), 1);
+  EXPECT_EQ(data->files.count("target_subwords.model"), 1);
+  EXPECT_FALSE(*data->source_vocabulary == *data->target_vocabulary);
+}
+
+TEST_F(PairsSourceTest, TooManySubwordsAreAnError) {
+  EXPECT_THAT(Load(absl::StrCat("subwords { vocabulary_size: 5000 } train {",
+                                Lines("s", "t"), "}")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("error: data.pairs.subwords: "),
+                             HasSubstr("Vocabulary size too high"))));
+}
+
+// Corpora with something wrong.
+
+TEST_F(PairsSourceTest, UnequalLineCountsAreALocatedError) {
+  Write("t", "W x.\nY z.\n");
+  EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "t"), "}")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr(Path("s") + ":3:1: error: this line has "
+                                                   "no other side"),
+                             HasSubstr(Path("t") + " has 2 lines"))));
+}
+
+TEST_F(PairsSourceTest, CarriageReturnsAreCounted) {
+  Write("s", "a\r\nb\r\nc\n");
+  const auto data = Load(absl::StrCat("train {", Lines("s", "t"), "}"));
+  ASSERT_THAT(data, IsOk());
+  EXPECT_EQ(Train(*data)[0], "a | w x .");
+  EXPECT_THAT(data->notes, ElementsAre(HasSubstr("2 lines end in a carriage")));
+}
+
+TEST_F(PairsSourceTest, BrokenLinesAreLocatedErrors) {
+  const std::pair<std::string, std::string> cases[] = {
+      {std::string("a\nb\0c\nd\n", 8), "s:2:2: error: NUL byte"},
+      {"a\nb\ncaf\xe9\n", "s:3:4: error: bytes that are not UTF-8"},
+      {"a\n" + std::string(1 << 20, 'x') + "\nc\n",
+       "s:2:65537: error: line of more than 64 KiB"}};
+  for (const auto& [text, message] : cases) {
+    Write("s", text);
+    EXPECT_THAT(
+        Load(absl::StrCat("train {", Lines("s", "t"), "}")),
+        StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  }
+}
+
+TEST_F(PairsSourceTest, EmptyFilesAreAnError) {
+  Write("s", "");
+  Write("t", "");
+  EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "t"), "}")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("s:1:1: error: the file has no sentence")));
+}
+
+TEST_F(PairsSourceTest, ATruncatedGzipIsALocatedError) {
+  std::string text;
+  for (int i = 0; i < 9999; ++i) absl::StrAppend(&text, "line ", i * i, "\n");
+  WriteGzip("s.gz", text);
+  WriteGzip("t.gz", text + " ");
+  std::filesystem::resize_file(Path("s.gz"), 9000);
+  EXPECT_THAT(Load(absl::StrCat("train {", Lines("s.gz", "t.gz"), "}")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("s.gz:"), HasSubstr("is cut short"))));
+}
+
+TEST_F(PairsSourceTest, ASourceThatIsItsTargetIsAnError) {
+  EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "s"), "}")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("source and target are the same file")));
+  // Another file of the same text has nothing to learn from either.
+  Write("copy", "A b.\nC d e.\nF.\n");
+  EXPECT_THAT(Load(absl::StrCat("train {", Lines("s", "copy"), "}")),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("3 with two equal sides")));
+}
+
+TEST_F(PairsSourceTest, SaysIfEverySentenceIsOverTheCap) {
+  EXPECT_THAT(
+      Load(absl::StrCat("max_tokens: 1 train {", Lines("s", "t"), "}")),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("nothing is left to train on: 3 of 3 pairs of train "
+                         "are left out: 3 over max_tokens")));
+}
+
+TEST_F(PairsSourceTest, AMissingFileIsAnError) {
+  EXPECT_THAT(Load(absl::StrCat("train {", Lines("nowhere", "t"), "}")),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr("corpus"), HasSubstr("nowhere"))));
+}
+
+// What a config says wrongly.
+
+std::string ConfigProblemsOf(const std::string& data) {
+  const absl::StatusOr<LoadedConfig> loaded = LoadConfig(
+      {"c.textproto",
+       absl::StrCat("data {", data,
+                    "} model { encoder {} attention { dot {} } decoder {} }")},
+      {}, BuiltInPlugins());
+  return loaded.ok() ? "" : std::string(loaded.status().message());
+}
+
+TEST(PairsConfigTest, FilesOrDataPath) {
+  EXPECT_EQ(ConfigProblemsOf("pairs { train { source: 's' target: 't' } }"),
+            "");
+  EXPECT_THAT(ConfigProblemsOf("path: 'x' "
+                               "pairs { train { source: 's' target: 't' } }"),
+              AllOf(HasSubstr("c.textproto:1:7: error: data.path"),
+                    HasSubstr("give either them or data.path")));
+  EXPECT_THAT(ConfigProblemsOf("pairs {}"), HasSubstr("give data.path"));
+  EXPECT_THAT(ConfigProblemsOf("path: 'x' pairs { subwords {} }"),
+              HasSubstr("needs `train`"));
+}
+
+TEST(PairsConfigTest, EachSplitNamesItsFiles) {
+  EXPECT_THAT(
+      ConfigProblemsOf("pairs { train { source: 's' } test { path: 'p' } }"),
+      AllOf(HasSubstr("data.pairs.train"),
+            HasSubstr("--set data.pairs.train.source=FILE")));
+  EXPECT_THAT(ConfigProblemsOf("pairs { train { path: 'p' } test { path: 'q' } "
+                               "test { path: 'r' } }"),
+              HasSubstr("another test has the name ''"));
+  EXPECT_THAT(ConfigProblemsOf(
+                  "pairs { train { path: 'p' } test { path: 'q' name: '/' } }"),
+              HasSubstr("data.pairs.test[0].name"));
+}
+
+TEST(PairsConfigTest, OneEmbeddingNeedsOneVocabulary) {
+  const auto problems = [](const char* joint) {
+    const absl::StatusOr<LoadedConfig> loaded = LoadConfig(
+        {"c.textproto",
+         absl::StrCat(
+             "data { pairs { train { path: 'p' } subwords { joint: ", joint,
+             " } } } model { transformer { tied_embeddings: "
+             "SOURCE_TARGET_OUTPUT } }")},
+        {}, BuiltInPlugins());
+    return loaded.ok() ? "" : std::string(loaded.status().message());
+  };
+  EXPECT_EQ(problems("true"), "");
+  EXPECT_THAT(problems("false"), HasSubstr("needs one vocabulary"));
+}
+
+TEST(PairsConfigTest, SubwordsHaveLimits) {
+  const auto problems = [](const std::string& subwords) {
+    return ConfigProblemsOf(absl::StrCat(
+        "pairs { train { path: 'p' } subwords {", subwords, "} }"));
+  };
+  EXPECT_EQ(problems(""), "");
+  EXPECT_THAT(problems("normalization: 'nfk'"), HasSubstr("must be one of"));
+  EXPECT_THAT(problems("character_coverage: 0.5"), HasSubstr("0.98"));
+  EXPECT_THAT(problems("joint: false source_model: 'm'"),
+              HasSubstr("give both source_model and target_model"));
+  EXPECT_THAT(problems("target_model: 'm'"),
+              HasSubstr("given by source_model"));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,117 @@
+#include "experiments/tasks/translation/pairs_validation.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace regard {
+
+namespace {
+
+void ValidateFiles(const std::string& path, const PairFilesConfig& files,
+                   ConfigProblems& problems) {
+  const ConfigProblems::Scope scope(problems, path);
+  const bool lines = files.has_source() || files.has_target();
+  if (files.has_path() == lines ||
+      (lines && !(files.has_source() && files.has_target()))) {
+    problems.Add("", absl::StrCat("give source and target, or path, in the "
+                                  "config or by --set data.pairs.",
+                                  path, ".source=FILE"));
+  }
+  problems.RequireInRange("source_column", files.source_column(), 0, 63);
+  problems.RequireInRange("target_column", files.target_column(), 0, 63);
+}
+
+void ValidateTests(const PairsConfig& options, ConfigProblems& problems) {
+  std::set<std::string> names;
+  for (int i = 0; i < options.test_size(); ++i) {
+    const std::string path = absl::StrCat("test[", i, "]");
+    const std::string& name = options.test(i).name();
+    ValidateFiles(path, options.test(i), problems);
+    if (!names.insert(name).second) {
+      problems.Add(path, absl::StrCat("another test has the name '", name,
+                                      "': give each its own"));
+    }
+    if (!std::all_of(name.begin(), name.end(), [](unsigned char c) {
+          return std::isalnum(c) != 0 || c == '-' || c == '_';
+        })) {
+      problems.Add(absl::StrCat(path, ".name"),
+                   "must be letters, digits, '-' and '_'");
+    }
+  }
+}
+
+void ValidateSubwords(const SubwordsConfig& options, ConfigProblems& problems) {
+  const ConfigProblems::Scope scope(problems, "subwords");
+  if (options.kind() == SubwordsConfig::KIND_UNSPECIFIED) {
+    problems.Add("kind", "must be BPE, UNIGRAM or CHARACTERS");
+  }
+  problems.RequireInRange("vocabulary_size", options.vocabulary_size(), 8, 1e6);
+  problems.RequireInRange("character_coverage", options.character_coverage(),
+                          0.98, 1);
+  const char* const rules[] = {"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf",
+                               "identity"};
+  if (std::find(std::begin(rules), std::end(rules), options.normalization()) ==
+      std::end(rules)) {
+    problems.Add("normalization",
+                 absl::StrCat("must be one of ", absl::StrJoin(rules, ", ")));
+  }
+  if (options.joint() && options.has_target_model()) {
+    problems.Add("target_model", "a joint model is given by source_model");
+  }
+  if (!options.joint() &&
+      options.has_source_model() != options.has_target_model()) {
+    problems.Add("", "give both source_model and target_model, or joint: true");
+  }
+}
+
+}  // namespace
+
+void ValidatePairs(const PairsConfig& options, ConfigProblems& problems) {
+  problems.RequireInRange("source_column", options.source_column(), 0, 63);
+  problems.RequireInRange("target_column", options.target_column(), 0, 63);
+  problems.RequireInRange("max_pairs", static_cast<double>(options.max_pairs()),
+                          0, 1e9);
+  problems.RequireInRange("min_frequency", options.min_frequency(), 1, 1e6);
+  problems.RequireInRange("num_steps", options.num_steps(), 0, 1e4);
+  problems.RequireInRange(
+      "dev_pairs", static_cast<double>(options.dev_pairs()), 0,
+      options.max_pairs() > 0 ? static_cast<double>(options.max_pairs() - 1)
+                              : 1e9);
+  problems.RequireInRange("max_tokens", options.max_tokens(), 0, 1e4);
+  problems.RequireInRange("max_ratio", options.max_ratio(), 0, 1000);
+  problems.RequireInRange("dev_sample", options.dev_sample(), 0, 1e6);
+  if (!options.has_train()) {
+    const auto needs_train = [&](bool present, const char* field) {
+      if (present) {
+        problems.Add(field, "needs `train`, the files of the training split");
+      }
+    };
+    needs_train(options.has_dev(), "dev");
+    needs_train(options.test_size() > 0, "test");
+    needs_train(options.has_subwords(), "subwords");
+    needs_train(options.has_max_tokens(), "max_tokens");
+    needs_train(options.has_max_ratio(), "max_ratio");
+    needs_train(options.dev_sample() > 0, "dev_sample");
+    return;
+  }
+  ValidateFiles("train", options.train(), problems);
+  if (options.has_dev()) ValidateFiles("dev", options.dev(), problems);
+  if (options.has_dev() && options.dev_sample() > 0) {
+    problems.Add("dev_sample", "dev has files of its own");
+  }
+  if (options.dev_pairs() > 0) {
+    problems.Add("dev_pairs", "is of data.path; give dev or dev_sample");
+  }
+  ValidateTests(options, problems);
+  if (options.has_subwords()) {
+    ValidateSubwords(options.subwords(), problems);
+  }
+}
+
+}  // namespace regard

@@ -1,0 +1,15 @@
+// What is wrong with the options of sentence pairs of text files.
+#ifndef EXPERIMENTS_TASKS_TRANSLATION_PAIRS_VALIDATION_H_
+#define EXPERIMENTS_TASKS_TRANSLATION_PAIRS_VALIDATION_H_
+
+#include "experiments/tasks/translation/translation.pb.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+
+// Adds problems under paths relative to `options`.
+void ValidatePairs(const PairsConfig& options, ConfigProblems& problems);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_TRANSLATION_PAIRS_VALIDATION_H_

@@ -1,0 +1,198 @@
+#include "experiments/training/batch_plan.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "experiments/experiment.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<int64_t> Order(uint64_t seed, int64_t epoch, int64_t size,
+                           int64_t count) {
+  std::vector<int64_t> order;
+  ExampleOrder(seed, epoch, size, count, &order);
+  return order;
+}
+
+TEST(ExampleOrderTest, VisitsEveryExampleOnce) {
+  std::vector<int64_t> order = Order(1, 0, 5, 5);
+  std::sort(order.begin(), order.end());
+  EXPECT_THAT(order, ElementsAre(0, 1, 2, 3, 4));
+}
+
+TEST(ExampleOrderTest, DependsOnSeedAndEpochOnly) {
+  EXPECT_EQ(Order(1, 2, 50, 50), Order(1, 2, 50, 50));
+  EXPECT_NE(Order(1, 2, 50, 50), Order(1, 3, 50, 50));
+  EXPECT_NE(Order(1, 2, 50, 50), Order(2, 2, 50, 50));
+}
+
+TEST(ExampleOrderTest, AShorterOrderIsThePrefixOfTheWhole) {
+  const std::vector<int64_t> whole = Order(1, 2, 50, 50);
+  const std::vector<int64_t> part = Order(1, 2, 50, 7);
+  EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin()));
+}
+
+TEST(ExampleOrderTest, NothingAndOne) {
+  EXPECT_THAT(Order(1, 0, 0, 0), IsEmpty());
+  EXPECT_THAT(Order(1, 0, 1, 1), ElementsAre(0));
+}
+
+TEST(ExampleOrderTest, EveryExampleIsFirstEquallyOften) {
+  std::vector<int> counts(4);
+  for (int seed = 0; seed < 4000; ++seed) {
+    ++counts[Order(seed, 0, 4, 1)[0]];
+  }
+  for (const int count : counts) EXPECT_NEAR(count, 1000, 110);
+}
+
+using Batches = std::vector<std::vector<int64_t>>;
+
+// Example i has a source of 3 + i % 5 and a target of 1 + i % 17 positions.
+SequenceLengths Lengths(int64_t i) { return {3 + i % 5, 1 + i % 17}; }
+
+Experiment Config(int batch_size, bool group = false) {
+  Experiment config;
+  config.set_seed(7);
+  config.mutable_training()->set_batch_size(batch_size);
+  config.mutable_training()->set_group_by_length(group);
+  return config;
+}
+
+// The batches of an epoch, one after another.
+Batches Epoch(BatchPlan& plan, int64_t epoch) {
+  Batches batches;
+  const int64_t updates = plan.updates_per_epoch();
+  for (int64_t step = 0; step < updates; ++step) {
+    for (const absl::Span<const int64_t> batch :
+         plan.BatchesOf(epoch * updates + step)) {
+      batches.emplace_back(batch.begin(), batch.end());
+    }
+  }
+  return batches;
+}
+
+std::multiset<int64_t> Examples(const Batches& batches) {
+  std::multiset<int64_t> examples;
+  for (const auto& batch : batches) examples.insert(batch.begin(), batch.end());
+  return examples;
+}
+
+std::multiset<int64_t> All(int64_t count) {
+  std::multiset<int64_t> examples;
+  for (int64_t i = 0; i < count; ++i) examples.insert(i);
+  return examples;
+}
+
+int64_t Padding(const Batches& batches) {
+  int64_t padding = 0;
+  for (const auto& batch : batches) {
+    SequenceLengths longest = {};
+    for (const int64_t i : batch) {
+      for (int side : {0, 1}) {
+        longest[side] = std::max(longest[side], Lengths(i)[side]);
+      }
+    }
+    for (const int64_t i : batch) {
+      for (int side : {0, 1}) padding += longest[side] - Lengths(i)[side];
+    }
+  }
+  return padding;
+}
+
+TEST(BatchPlanTest, WithoutGroupsBatchesArePiecesOfTheOrder) {
+  Experiment config = Config(4);
+  config.mutable_optimizer()->set_accumulate_batches(2);
+  BatchPlan plan(config, 21, nullptr);
+  EXPECT_EQ(plan.updates_per_epoch(), 3);
+  const std::vector<int64_t> order = Order(7, 1, 21, 21);
+  std::vector<int64_t> flat;
+  for (const auto& batch : Epoch(plan, 1)) {
+    EXPECT_LE(batch.size(), 4);
+    flat.insert(flat.end(), batch.begin(), batch.end());
+  }
+  EXPECT_EQ(flat, order);
+  // The last update's five examples are in two batches.
+  EXPECT_THAT(plan.BatchesOf(2),
+              ElementsAre(::testing::SizeIs(2), ::testing::SizeIs(3)));
+}
+
+TEST(BatchPlanTest, EveryEpochHasEachExampleOnce) {
+  for (const int tokens : {0, 40}) {
+    Experiment config = Config(8, /*group=*/true);
+    config.mutable_training()->set_batch_tokens(tokens);
+    BatchPlan plan(config, 203, Lengths);
+    const Batches first = Epoch(plan, 0);
+    const Batches second = Epoch(plan, 1);
+    EXPECT_EQ(Examples(first), All(203));
+    EXPECT_EQ(Examples(second), All(203));
+    EXPECT_NE(first, second);
+    // Whatever was asked for before.
+    EXPECT_EQ(Epoch(plan, 0), first);
+    BatchPlan other(config, 203, Lengths);
+    EXPECT_EQ(Epoch(other, 1), second);
+  }
+}
+
+TEST(BatchPlanTest, GroupsPadLess) {
+  BatchPlan random(Config(8), 203, Lengths);
+  BatchPlan grouped(Config(8, /*group=*/true), 203, Lengths);
+  EXPECT_LT(10 * Padding(Epoch(grouped, 0)), Padding(Epoch(random, 0)));
+}
+
+TEST(BatchPlanTest, LongerStepsShuffleMore) {
+  Experiment config = Config(8, /*group=*/true);
+  BatchPlan fine(config, 203, Lengths);
+  config.mutable_training()->set_length_step(4);
+  BatchPlan coarse(config, 203, Lengths);
+  EXPECT_GT(Padding(Epoch(coarse, 0)), Padding(Epoch(fine, 0)));
+}
+
+TEST(BatchPlanTest, CountsPositions) {
+  Experiment config = Config(1, /*group=*/true);
+  config.mutable_training()->set_batch_tokens(40);
+  BatchPlan plan(config, 203, Lengths);
+  size_t most = 0;
+  for (const auto& batch : Epoch(plan, 3)) {
+    int64_t longest = 0;
+    for (const int64_t i : batch) {
+      longest = std::max({longest, Lengths(i)[0], Lengths(i)[1]});
+    }
+    EXPECT_LE(longest * static_cast<int64_t>(batch.size()), 40);
+    most = std::max(most, batch.size());
+  }
+  EXPECT_GE(most, 8);
+  // An example that is longer than a batch is a batch.
+  config.mutable_training()->set_batch_tokens(2);
+  BatchPlan small(config, 203, Lengths);
+  EXPECT_EQ(small.updates_per_epoch(), 203);
+}
+
+TEST(BatchPlanTest, AnUpdateTakesSeveralBatches) {
+  Experiment config = Config(8, /*group=*/true);
+  config.mutable_optimizer()->set_accumulate_batches(4);
+  BatchPlan plan(config, 100, Lengths);  // 13 batches
+  EXPECT_EQ(plan.updates_per_epoch(), 4);
+  EXPECT_EQ(plan.BatchesOf(0).size(), 4);
+  EXPECT_EQ(plan.BatchesOf(3).size(), 1);
+  EXPECT_EQ(Examples(Epoch(plan, 2)), All(100));
+}
+
+TEST(BatchPlanTest, OfNothingAndOfOne) {
+  BatchPlan nothing(Config(8, /*group=*/true), 0, Lengths);
+  EXPECT_EQ(nothing.updates_per_epoch(), 0);
+  BatchPlan one(Config(8, /*group=*/true), 1, Lengths);
+  EXPECT_EQ(one.updates_per_epoch(), 1);
+  EXPECT_EQ(Epoch(one, 4), Batches({{0}}));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,179 @@
+// What a trainer saves, and how it goes on from it.
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "experiments/run/checkpoint.h"
+#include "experiments/run/safetensors.h"
+#include "experiments/run/weights.h"
+#include "experiments/training/trainer.h"
+#include "experiments/training/trainer_state.pb.h"
+#include "google/protobuf/text_format.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+// The named numbers, or the fields that checkpoints had before schedules named
+// their own.
+ScheduleState ReadScheduleState(const TrainerState& state) {
+  if (!state.has_schedule_factor()) {
+    return {state.schedule().begin(), state.schedule().end()};
+  }
+  ScheduleState schedule = {
+      {"factor", state.schedule_factor()},
+      {"bad_evaluations", state.schedule_bad_evaluations()}};
+  if (state.has_schedule_best()) schedule["best"] = state.schedule_best();
+  return schedule;
+}
+
+std::string StatePrefix(const Optimizer<float>::State& state) {
+  return absl::StrCat(state.name, "/");
+}
+
+// Of the weights at an earlier evaluation, in the file of the optimizer.
+std::string SnapshotPrefix(size_t i) {
+  return absl::StrCat("snapshot.", i, "/");
+}
+
+}  // namespace
+
+absl::Status Trainer::Save() {
+  TrainerState state;
+  state.set_step(step_);
+  state.mutable_term_sums()->Assign(term_sums_.begin(), term_sums_.end());
+  state.set_work(work_);
+  state.set_positions(positions_);
+  state.set_padding(padding_);
+  state.set_finished(over_);
+  if (selection_.best_value().has_value()) {
+    state.set_best_value(*selection_.best_value());
+  }
+  state.set_evaluations_without_gain(selection_.evaluations_without_gain());
+  // No training follows the end.
+  const bool keeps_snapshots = !over_;
+  if (keeps_snapshots) {
+    state.set_snapshots(static_cast<int>(selection_.snapshots().size()));
+  }
+  for (const auto& [name, value] : schedule_->state()) {
+    (*state.mutable_schedule())[name] = value;
+  }
+  for (const auto& [name, value] : last_metrics_) {
+    TrainerMetric* metric = state.add_metrics();
+    metric->set_name(name);
+    metric->set_value(value);
+  }
+  CheckpointContent content;
+  content.step = step_;
+  const ParameterStore<float>& parameters = model_.parameters();
+  const absl::Span<const float> chosen =
+      over_ ? parameters.values() : selection_.best();
+  const std::vector<TensorView> weights = SlabViews(
+      parameters, last_weights_.empty() ? parameters.values() : last_weights_,
+      "");
+  content.weights = weights;
+  std::vector<TensorView> best;
+  if (selection_.active() && !chosen.empty()) {
+    best = SlabViews(parameters, chosen, "");
+  }
+  content.best = best;
+  for (const ParameterAlias& alias : model_.parameters().aliases()) {
+    content.weights_metadata[alias.name] =
+        model_.parameters().parameters()[alias.target].name;
+  }
+  std::vector<TensorView> optimizer;
+  for (auto& slab : optimizer_->state()) {
+    for (TensorView& view : SlabViews(model_.parameters(), slab.values.span(),
+                                      StatePrefix(slab))) {
+      optimizer.push_back(std::move(view));
+    }
+  }
+  for (size_t i = 0; keeps_snapshots && i < selection_.snapshots().size();
+       ++i) {
+    for (TensorView& view :
+         SlabViews(parameters, selection_.snapshots()[i], SnapshotPrefix(i))) {
+      optimizer.push_back(std::move(view));
+    }
+  }
+  content.optimizer = optimizer;
+  google::protobuf::TextFormat::PrintToString(state, &content.state);
+  for (TrainingObserver* observer : observers_) {
+    REGARD_RETURN_IF_ERROR(observer->Checkpointed(content));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
+  REGARD_RETURN_IF_ERROR(
+      LoadWeights(checkpoint.WeightsPath(), model_.parameters()));
+  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
+                          SafetensorsReader::Open(checkpoint.OptimizerPath()));
+  for (auto& slab : optimizer_->state()) {
+    REGARD_RETURN_IF_ERROR(ReadSlab(reader, StatePrefix(slab),
+                                    model_.parameters(), slab.values.span()));
+  }
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          ReadCheckpointState(checkpoint));
+  TrainerState state;
+  if (!google::protobuf::TextFormat::ParseFromString(text, &state) ||
+      state.term_sums_size() != static_cast<int>(term_sums_.size())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        checkpoint.path, "/state.textproto: not the state of this experiment"));
+  }
+  step_ = state.step();
+  std::copy(state.term_sums().begin(), state.term_sums().end(),
+            term_sums_.begin());
+  work_ = state.work();
+  positions_ = state.positions();
+  padding_ = state.padding();
+  REGARD_RETURN_IF_ERROR(schedule_->set_state(ReadScheduleState(state)));
+  for (const TrainerMetric& metric : state.metrics()) {
+    last_metrics_[metric.name()] = metric.value();
+  }
+  optimizer_->set_updates(step_);
+  finished_ = state.finished() || step_ == total_steps_;
+  return RestoreSelection(checkpoint, state, reader);
+}
+
+absl::Status Trainer::RestoreSelection(const Checkpoint& checkpoint,
+                                       const TrainerState& state,
+                                       const SafetensorsReader& optimizer) {
+  ParameterStore<float>& parameters = model_.parameters();
+  const size_t size = parameters.values().size();
+  std::deque<std::vector<float>> snapshots;
+  for (int i = 0; i < state.snapshots(); ++i) {
+    snapshots.emplace_back(size);
+    REGARD_RETURN_IF_ERROR(ReadSlab(optimizer, SnapshotPrefix(i), parameters,
+                                    absl::MakeSpan(snapshots.back())));
+  }
+  std::vector<float> best;
+  if (checkpoint.has_best) {
+    REGARD_ASSIGN_OR_RETURN(
+        const SafetensorsReader reader,
+        SafetensorsReader::Open(checkpoint.ChosenWeightsPath()));
+    best.resize(size);
+    REGARD_RETURN_IF_ERROR(
+        ReadSlab(reader, "", parameters, absl::MakeSpan(best)));
+  }
+  if (finished_ && !best.empty()) {
+    last_weights_.assign(parameters.values().begin(),
+                         parameters.values().end());
+    std::copy(best.begin(), best.end(), parameters.values().begin());
+  }
+  std::optional<double> best_value;
+  if (state.has_best_value()) best_value = state.best_value();
+  selection_.Restore(best_value, state.evaluations_without_gain(),
+                     std::move(best), std::move(snapshots));
+  return absl::OkStatus();
+}
+
+}  // namespace regard

@@ -1,0 +1,255 @@
+#include "seq2seq/subwords/sentencepiece_model.h"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "seq2seq/utf8.h"
+
+namespace regard {
+
+namespace {
+
+using sentencepiece::ModelProto;
+using sentencepiece::TrainerSpec;
+using PieceProto = sentencepiece::ModelProto::SentencePiece;
+
+// How much less than the least likely piece an unknown character counts.
+constexpr float kUnknownPenalty = 10;
+
+}  // namespace
+
+absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
+    absl::string_view bytes, absl::string_view path) {
+  const auto error = [&](absl::string_view problem) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": error: ", problem));
+  };
+  ModelProto proto;
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
+      proto.pieces_size() == 0) {
+    return error("not a sentencepiece model");
+  }
+  const TrainerSpec& trainer = proto.trainer_spec();
+  if (trainer.model_type() == TrainerSpec::WORD) {
+    return error("a model of whole words; want BPE, unigram or characters");
+  }
+  if (trainer.byte_fallback() || trainer.treat_whitespace_as_suffix()) {
+    return error(
+        "models with byte_fallback or treat_whitespace_as_suffix are not "
+        "supported");
+  }
+  absl::StatusOr<TextNormalizer> normalizer =
+      TextNormalizer::Create(proto.normalizer_spec());
+  if (!normalizer.ok()) return error(normalizer.status().message());
+  SentencepieceModel model(*std::move(normalizer), trainer.model_type());
+  bool any = false;
+  for (const PieceProto& piece : proto.pieces()) {
+    const bool user = piece.type() == PieceProto::USER_DEFINED;
+    if (piece.type() != PieceProto::NORMAL && !user) continue;
+    const std::string& text = piece.piece();
+    if (text.empty() || text.find_first_of({"\n\0", 2}) != std::string::npos ||
+        FindInvalidUtf8(text).has_value()) {
+      return error("a piece is empty, broken over lines or not UTF-8");
+    }
+    if (!model.pieces_.try_emplace(text, Piece{piece.score(), user}).second) {
+      return error(absl::StrCat("piece '", text, "' is there twice"));
+    }
+    model.order_.push_back(text);
+    model.longest_ = std::max(model.longest_, text.size());
+    if (user) model.longest_user_ = std::max(model.longest_user_, text.size());
+    if (user) continue;
+    model.lowest_score_ =
+        any ? std::min(model.lowest_score_, piece.score()) : piece.score();
+    model.highest_score_ =
+        any ? std::max(model.highest_score_, piece.score()) : piece.score();
+    any = true;
+  }
+  if (!any) return error("the model has no pieces");
+  return model;
+}
+
+Vocabulary SentencepieceModel::MakeVocabulary() const {
+  VocabularyBuilder builder;
+  builder.Add(order_);
+  return builder.Build();
+}
+
+const SentencepieceModel::Piece* SentencepieceModel::Find(
+    absl::string_view piece) const {
+  const auto found = pieces_.find(piece);
+  return found == pieces_.end() ? nullptr : &found->second;
+}
+
+std::vector<absl::string_view> SentencepieceModel::Symbols(
+    absl::string_view text) const {
+  std::vector<absl::string_view> symbols;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t length = FirstCharacter(text.substr(begin)).bytes.size();
+    for (size_t bytes = std::min(longest_user_, text.size() - begin); bytes > 0;
+         --bytes) {
+      const Piece* piece = Find(text.substr(begin, bytes));
+      if (piece == nullptr || !piece->user_defined) continue;
+      length = bytes;
+      break;
+    }
+    symbols.push_back(text.substr(begin, length));
+    begin += length;
+  }
+  return symbols;
+}
+
+// Joins the neighbours whose piece has the highest score, the leftmost of
+// equals, until no two make a piece.
+std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
+    absl::string_view text) const {
+  struct Symbol {
+    absl::string_view text;  // empty once joined to the one before
+    int before;
+    int after;  // -1: none
+    bool fixed;
+  };
+  struct Merge {
+    float score;
+    int left;
+    int right;
+    size_t bytes;  // of both, when it was found
+    bool operator<(const Merge& other) const {
+      return score < other.score || (score == other.score && left > other.left);
+    }
+  };
+  std::vector<Symbol> symbols;
+  for (const absl::string_view symbol : Symbols(text)) {
+    const auto i = static_cast<int>(symbols.size());
+    const Piece* piece = longest_user_ == 0 ? nullptr : Find(symbol);
+    symbols.push_back(
+        {symbol, i - 1, i + 1, piece != nullptr && piece->user_defined});
+  }
+  if (symbols.empty()) return {};
+  symbols.back().after = -1;
+  std::priority_queue<Merge> merges;
+  const auto consider = [&](int left, int right) {
+    if (left < 0 || right < 0) return;
+    const Symbol& a = symbols[left];
+    const Symbol& b = symbols[right];
+    if (a.fixed || b.fixed) return;
+    const absl::string_view joined(a.text.data(),
+                                   a.text.size() + b.text.size());
+    if (const Piece* piece = Find(joined); piece != nullptr) {
+      merges.push({piece->score, left, right, joined.size()});
+    }
+  };
+  for (int i = 1; i < static_cast<int>(symbols.size()); ++i) {
+    consider(i - 1, i);
+  }
+  while (!merges.empty()) {
+    const Merge merge = merges.top();
+    merges.pop();
+    Symbol& left = symbols[merge.left];
+    Symbol& right = symbols[merge.right];
+    if (left.text.empty() || right.text.empty() ||
+        left.text.size() + right.text.size() != merge.bytes) {
+      continue;
+    }
+    left.text = {left.text.data(), merge.bytes};
+    right.text = {};
+    left.after = right.after;
+    if (right.after >= 0) symbols[right.after].before = merge.left;
+    consider(left.before, merge.left);
+    consider(merge.left, left.after);
+  }
+  std::vector<absl::string_view> pieces;
+  for (int i = 0; i >= 0; i = symbols[i].after) {
+    pieces.push_back(symbols[i].text);
+  }
+  return pieces;
+}
+
+// The pieces whose scores, log-probabilities, have the greatest sum (Viterbi).
+std::vector<absl::string_view> SentencepieceModel::SegmentByScores(
+    absl::string_view text) const {
+  struct Best {
+    float score = 0;
+    int64_t begin = -1;  // of the last piece of the best path to here
+  };
+  std::vector<Best> best(text.size() + 1);
+  const float unknown = lowest_score_ - kUnknownPenalty;
+  for (size_t begin = 0; begin < text.size();) {
+    const float so_far = best[begin].score;
+    const size_t character = FirstCharacter(text.substr(begin)).bytes.size();
+    bool single = false;
+    const auto offer = [&](size_t bytes, float score) {
+      Best& end = best[begin + bytes];
+      const float candidate = score + so_far;
+      if (end.begin < 0 || candidate > end.score) {
+        end = {candidate, static_cast<int64_t>(begin)};
+      }
+    };
+    const size_t most = std::min(longest_, text.size() - begin);
+    for (size_t bytes = character; bytes <= most; ++bytes) {
+      const Piece* piece = Find(text.substr(begin, bytes));
+      if (piece == nullptr) continue;
+      // A user-defined piece always wins.
+      offer(bytes, piece->user_defined
+                       ? static_cast<float>(
+                             static_cast<double>(static_cast<float>(bytes) *
+                                                 highest_score_) -
+                             0.1)
+                       : piece->score);
+      single |= bytes == character;
+    }
+    if (!single) offer(character, unknown);
+    begin += character;
+  }
+  std::vector<absl::string_view> pieces;
+  for (auto end = static_cast<int64_t>(text.size()); end > 0;) {
+    const int64_t begin = best[end].begin;
+    pieces.push_back(text.substr(begin, end - begin));
+    end = begin;
+  }
+  std::reverse(pieces.begin(), pieces.end());
+  return pieces;
+}
+
+std::vector<std::string> SentencepieceModel::Tokenize(
+    absl::string_view text) const {
+  const std::string normal = normalizer_.Normalize(text);
+  std::vector<absl::string_view> pieces;
+  switch (type_) {
+    case TrainerSpec::BPE:
+      pieces = SegmentByMerges(normal);
+      break;
+    case TrainerSpec::UNIGRAM:
+      pieces = SegmentByScores(normal);
+      break;
+    default:
+      pieces = Symbols(normal);
+      break;
+  }
+  // Unknown pieces in a row are one.
+  std::vector<std::string> tokens;
+  bool after_unknown = false;
+  for (const absl::string_view piece : pieces) {
+    const bool unknown = Find(piece) == nullptr;
+    if (unknown && after_unknown) {
+      absl::StrAppend(&tokens.back(), piece);
+    } else {
+      tokens.emplace_back(piece);
+    }
+    after_unknown = unknown;
+  }
+  return tokens;
+}
+
+std::string SentencepieceModel::Detokenize(
+    absl::Span<const std::string> tokens) const {
+  std::string text;
+  for (const std::string& token : tokens) absl::StrAppend(&text, token);
+  text = absl::StrReplaceAll(text, {{kSpaceSymbol, " "}});
+  return std::string(absl::StripPrefix(text, " "));
+}
+
+}  // namespace regard

@@ -1,0 +1,71 @@
+// Subwords as sentencepiece models describe them (Kudo and Richardson,
+// "SentencePiece: a simple and language independent subword tokenizer and
+// detokenizer for neural text processing", EMNLP 2018): byte-pair encoding
+// (Sennrich et al. 2016), unigram models (Kudo 2018) and characters.
+//
+// Text is segmented as the library's own programs do it. The library is not
+// linked: it carries an older protobuf with the names of ours.
+#ifndef SEQ2SEQ_SUBWORDS_SENTENCEPIECE_MODEL_H_
+#define SEQ2SEQ_SUBWORDS_SENTENCEPIECE_MODEL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "seq2seq/subwords/sentencepiece.pb.h"
+#include "seq2seq/subwords/text_normalizer.h"
+#include "seq2seq/subwords/tokenizer.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+
+class SentencepieceModel : public Tokenizer {
+ public:
+  // From the bytes of a model file; `path` names it in errors. Models of whole
+  // words and models that fall back to bytes are not supported.
+  static absl::StatusOr<SentencepieceModel> Parse(absl::string_view bytes,
+                                                  absl::string_view path);
+
+  std::vector<std::string> Tokenize(absl::string_view text) const override;
+  std::string Detokenize(absl::Span<const std::string> tokens) const override;
+
+  // Its pieces after the reserved tokens, in the order of the model. One that
+  // spells a reserved token is left out.
+  Vocabulary MakeVocabulary() const;
+
+ private:
+  struct Piece {
+    float score = 0;
+    bool user_defined = false;
+  };
+
+  SentencepieceModel(TextNormalizer normalizer,
+                     sentencepiece::TrainerSpec::ModelType type)
+      : normalizer_(std::move(normalizer)), type_(type) {}
+
+  // Null if there is no such piece.
+  const Piece* Find(absl::string_view piece) const;
+
+  // Pieces of normalised text, in order.
+  std::vector<absl::string_view> SegmentByMerges(absl::string_view text) const;
+  std::vector<absl::string_view> SegmentByScores(absl::string_view text) const;
+  // Its characters; user-defined pieces stay whole.
+  std::vector<absl::string_view> Symbols(absl::string_view text) const;
+
+  TextNormalizer normalizer_;
+  sentencepiece::TrainerSpec::ModelType type_;
+  std::vector<std::string> order_;  // pieces of text, as in the model
+  absl::flat_hash_map<std::string, Piece> pieces_;
+  size_t longest_ = 0;       // bytes of a piece
+  size_t longest_user_ = 0;  // of a user-defined one; 0: there is none
+  float lowest_score_ = 0;
+  float highest_score_ = 0;
+};
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_SUBWORDS_SENTENCEPIECE_MODEL_H_

@@ -1,0 +1,55 @@
+// Makes subword models by sentencepiece's own trainer, the program spm_train.
+#ifndef SEQ2SEQ_SUBWORDS_SUBWORD_TRAINER_H_
+#define SEQ2SEQ_SUBWORDS_SUBWORD_TRAINER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace regard {
+
+struct SubwordOptions {
+  // spm_train's model_type: "bpe", "unigram" or "char".
+  std::string model_type = "bpe";
+  // Pieces of the model, the four reserved tokens included.
+  int64_t vocabulary_size = 8000;
+  // Share of the text's characters that the pieces must cover.
+  double character_coverage = 1;
+  // A rule of sentencepiece: "nmt_nfkc", "identity".
+  std::string normalization = "nmt_nfkc";
+};
+
+// Sentences are collected in a temporary file, which goes with this object.
+class SubwordTrainer {
+ public:
+  static absl::StatusOr<SubwordTrainer> Create(const SubwordOptions& options);
+
+  // `sentence` is UTF-8 without line breaks, at most 64 KiB.
+  void Add(absl::string_view sentence);
+
+  // The bytes of the model file: a function of the options and the sentences.
+  // An error says what spm_train did, such as that the text is too short for
+  // so many pieces.
+  absl::StatusOr<std::string> Train();
+
+ private:
+  struct Files;
+  struct DeleteFiles {
+    void operator()(Files* files) const;
+  };
+
+  SubwordTrainer(const SubwordOptions& options,
+                 std::unique_ptr<Files, DeleteFiles> files)
+      : options_(options), files_(std::move(files)) {}
+
+  SubwordOptions options_;
+  std::unique_ptr<Files, DeleteFiles> files_;
+};
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_SUBWORDS_SUBWORD_TRAINER_H_

@@ -1,0 +1,88 @@
+#!/bin/bash
+# Trains on files of raw text, then translates raw text.
+
+set -euo pipefail
+
+train="${PWD}/$1"
+translate="${PWD}/$2"
+config="${PWD}/$3"
+cd "${TEST_TMPDIR}"
+unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
+
+failures=0
+expect() { # expect WHAT WANTED GOT
+  if [[ "$3" != "$2" ]]; then
+    printf 'FAILED: %s\n  wanted: %s\n  got: %s\n' "$1" "$2" "$3"
+    failures=$((failures + 1))
+  fi
+}
+
+# Three words of ten, and the same in another language.
+english=(One Two Cats Dogs see like Birds "don't" hear, find)
+french=(Un Deux Chats Chiens voient aiment Oiseaux "n'ont" ouïe, trouvent)
+for i in $(seq 0 399); do
+  a=$((i % 10)) b=$((i / 10 % 10)) c=$((i * 7 / 3 % 10))
+  echo "${english[a]} ${english[b]} ${english[c]}!" >>all.en
+  echo "${french[a]} ${french[b]} ${french[c]} !" >>all.fr
+done
+head -n 340 all.en >train.en
+head -n 340 all.fr | gzip >train.fr.gz
+tail -n 60 all.en >dev.en
+tail -n 60 all.fr >dev.fr
+# A pair that training leaves out, and an empty line that evaluation keeps.
+echo >>train.en
+printf 'rien\n' | gzip >>train.fr.gz
+printf '\n' >>dev.en
+printf '\n' >>dev.fr
+
+splits=(--set data.pairs.train.source=train.en
+  --set data.pairs.train.target=train.fr.gz
+  --set data.pairs.dev.source=dev.en --set data.pairs.dev.target=dev.fr
+  --set data.pairs.test.source=dev.en --set data.pairs.test.target=dev.fr)
+"${train}" --config="${config}" --run=run "${splits[@]}" >log 2>err ||
+  { cat err; exit 1; }
+expect 'what is left out is told' 1 "$(grep -c \
+  '1 of 341 pairs of train are left out: 1 with an empty side' err)"
+field() { # field NAME: a metric or signature of status.json.
+  python3 - "$1" <<'PYTHON'
+import json, sys
+status = json.load(open("run/status.json"))
+name = sys.argv[1]
+print(status["signatures"][name[2:]] if name.startswith("s:")
+      else status["metrics"][name])
+PYTHON
+}
+expect 'the signature of BLEU' \
+  'nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:regard-1' \
+  "$(field s:test/bleu)"
+expect 'four scores have signatures' 'bleu chrf chrf++ ter' "$(python3 -c '
+import json
+names = json.load(open("run/status.json"))["signatures"]
+print(*sorted(name[5:] for name in names if name.startswith("test/")))')"
+expect 'dev and test are one text' "$(field dev/bleu)" "$(field test/bleu)"
+expect 'it has learned' 1 "$(python3 -c "print(int($(field test/bleu) > 50))")"
+expect 'a share of padding' 1 \
+  "$(python3 -c "print(int(0 < $(field train/padding_share) < 0.2))")"
+expect 'the model of subwords is kept' \
+  "$(sha256sum run/subwords.model | cut -d ' ' -f 1)" \
+  "$(python3 -c 'import json
+print(json.load(open("run/environment.json"))["data"]["subwords.model"])')"
+expect 'the weights to use' 1 \
+  "$(find run/checkpoints -name best.safetensors | wc -l)"
+
+# The scores are those of what the program translates.
+"${translate}" --run=run <dev.en >out 2>err
+expect 'a line for each line' 61 "$(wc -l <out)"
+expect 'exact matches as measured' "$(field test/exact_match)" "$(python3 -c '
+pairs = list(zip(open("out"), open("dev.fr")))
+print(sum(a == b for a, b in pairs) / len(pairs))')"
+expect 'raw text' 1 "$(("$(grep -cE '^[A-Z].* !$' out)" > 40))"
+paste dev.en out | "${translate}" --run=run --score >scores
+expect 'a score for each pair' 61 "$(wc -l <scores)"
+
+# A finished run, resumed, is not trained again.
+before="$(cat run/status.json)"
+"${train}" --run=run --resume >log 2>err || { cat err; exit 1; }
+expect 'resumed' "${before}" "$(cat run/status.json)"
+
+exit $((failures > 0))
