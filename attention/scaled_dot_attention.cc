@@ -71,14 +71,15 @@ void ForEachQueryBlock(const Problem<T>& p, F f) {
                           .begin_key = p.num_keys(),
                           .end_key = 0,
                           .hides = false};
-      for (int64_t i = 0; i < block.count; ++i) {
+      const int64_t rows = p.visible.SameForAllQueries() ? 1 : block.count;
+      for (int64_t i = 0; i < rows; ++i) {
         const VisibleKeys visible = p.visible(block.example, q + i);
         if (visible.size() == 0) continue;
         block.begin_key = std::min(block.begin_key, visible.begin);
         block.end_key = std::max(block.end_key, visible.end);
         block.hides |= visible.dense != nullptr;
       }
-      for (int64_t i = 0; i < block.count && !block.hides; ++i) {
+      for (int64_t i = 0; i < rows && !block.hides; ++i) {
         const VisibleKeys visible = p.visible(block.example, q + i);
         block.hides = visible.begin != block.first_block() ||
                       visible.end != block.end_key;
@@ -134,10 +135,12 @@ struct RowSums {
 };
 
 // Turns a block of scores into exp(score - max) with the new maximum, and
-// scales what was summed under the old one. `decay` is scratch for a row each.
+// scales what was summed under the old one, unless this block is the `first`.
+// `decay` is scratch for a row each.
 template <typename T>
-void Accumulate(const QueryBlock& block, int64_t count, int64_t value_width,
-                T* scores, RowSums<T> rows, T* decay, T* context) {
+void Accumulate(const QueryBlock& block, bool first, int64_t count,
+                int64_t value_width, T* scores, RowSums<T> rows, T* decay,
+                T* context) {
   for (int64_t i = 0; i < block.count; ++i) {
     T* const row = scores + i * count;
     const T old = rows.max[i];
@@ -149,6 +152,12 @@ void Accumulate(const QueryBlock& block, int64_t count, int64_t value_width,
     for (int64_t k = 0; k < count; ++k) row[k] -= max;
   }
   Exp(scores, scores, block.count * count);
+  if (first) {
+    for (int64_t i = 0; i < block.count; ++i) {
+      rows.sum[i] = SumRow(scores + i * count, count);
+    }
+    return;
+  }
   Exp(decay, decay, block.count);
   for (int64_t i = 0; i < block.count; ++i) {
     rows.sum[i] = rows.sum[i] * decay[i] + SumRow(scores + i * count, count);
@@ -162,16 +171,21 @@ void AttendBlock(const Problem<T>& p, const QueryBlock& block, RowSums<T> rows,
                  T* scores, T* decay, T* copy, T* context) {
   const int64_t width = p.value_width();
   std::fill_n(rows.max, block.count, kMinusInfinity<T>);
-  std::fill_n(rows.sum, block.count, T(0));
-  std::fill_n(context, block.count * width, T(0));
+  if (block.end_key <= block.first_block()) {
+    std::fill_n(rows.sum, block.count, T(0));
+    std::fill_n(context, block.count * width, T(0));
+    return;
+  }
   for (int64_t k = block.first_block(); k < block.end_key; k += kKeyBlock) {
     const int64_t count = std::min(kKeyBlock, block.end_key - k);
+    const bool first = k == block.first_block();
     ScoreBlock(p, block, k, count, scores);
-    Accumulate(block, count, width, scores, rows, decay, context);
+    Accumulate(block, first, count, width, scores, rows, decay, context);
     const T* const values = ReadRows(block, p.values, k, count, copy);
     Gemm(ConstMatrix<T>(scores, block.count, count),
          ConstMatrix<T>(values, count, width),
-         MutableMatrix<T>(context, block.count, width), GemmMode::kAdd);
+         MutableMatrix<T>(context, block.count, width),
+         first ? GemmMode::kAssign : GemmMode::kAdd);
     if (values != copy) continue;
     for (int64_t i = 0; i < block.count; ++i) {
       AddNonFinite(scores + i * count,

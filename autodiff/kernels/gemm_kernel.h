@@ -131,38 +131,37 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
   } else {
     add_up(std::false_type());
   }
+  // Packets before the last one are full.
+  const int64_t last = c.cols - (kPackets - 1) * kSize;
   const Packet<T> alpha = pset1<Packet<T>>(c.alpha);
   const bool add = c.addend.data != nullptr;
-  if (c.cols == kPackets * kSize) {
+  const auto store = [&](auto full) {
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 3
       for (int j = 0; j < kPackets; ++j) {
+        const bool part = !full && j == kPackets - 1;
         Packet<T> product = pmul(alpha, sums[i][j]);
         if (add) {
-          const T* const addend = c.addend.data + i * c.addend.stride;
-          product = padd(ploadu<Packet<T>>(addend + j * kSize), product);
+          const T* const addend =
+              c.addend.data + i * c.addend.stride + j * kSize;
+          product =
+              padd(part ? LoadPart(addend, last) : ploadu<Packet<T>>(addend),
+                   product);
         }
-        pstoreu(c.data + i * c.stride + j * kSize, product);
+        T* const out = c.data + i * c.stride + j * kSize;
+        if (part) {
+          StorePart(out, product, last);
+        } else {
+          pstoreu(out, product);
+        }
       }
     }
-    return;
-  }
-  T wide[kRows * kPackets * kSize];
-#pragma GCC unroll 8
-  for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 3
-    for (int j = 0; j < kPackets; ++j) {
-      pstoreu(wide + (i * kPackets + j) * kSize, sums[i][j]);
-    }
-  }
-  for (int i = 0; i < kRows; ++i) {
-    T* const out = c.data + i * c.stride;
-    const T* const addend = add ? c.addend.data + i * c.addend.stride : nullptr;
-    for (int64_t j = 0; j < c.cols; ++j) {
-      const T product = c.alpha * wide[i * kPackets * kSize + j];
-      out[j] = add ? addend[j] + product : product;
-    }
+  };
+  if (last == kSize) {
+    store(std::true_type());
+  } else {
+    store(std::false_type());
   }
 }
 
@@ -172,6 +171,31 @@ const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
   return x.transposed ? x.data + j * x.stride + i : x.data + i * x.stride + j;
 }
 
+// Columns col .. col + cols - 1 of rows first .. first + depth - 1 of b, which
+// is transposed, as the packets at `panel`; neither cols nor depth exceed a
+// packet. `kFull`: both are one.
+template <bool kFull, typename T>
+void PackSquare(const ConstMatrix<T>& b, int64_t first, int64_t depth,
+                int64_t col, int64_t cols, T* panel) {
+  constexpr int64_t kSize = kPacketSize<T>;
+  packet::Square<T> square;
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < kSize; ++i) {
+    square.packet[i] = packet::pset1<Packet<T>>(T(0));
+    if (kFull) {
+      square.packet[i] = packet::ploadu<Packet<T>>(At(b, first, col + i));
+    } else if (i < cols) {
+      square.packet[i] = LoadPart(At(b, first, col + i), depth);
+    }
+  }
+  packet::ptranspose(square);
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < kSize; ++i) {
+    if (!kFull && i == depth) return;
+    packet::pstoreu(panel + i * kGemmPanel<T>, square.packet[i]);
+  }
+}
+
 // Rows first .. first + depth - 1 of b, from column `col` on, as a panel.
 template <typename T>
 void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
@@ -179,25 +203,21 @@ void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
   constexpr int64_t kSize = kPacketSize<T>;
   const int64_t cols = std::min(kGemmPanel<T>, b.cols - col);
   for (int64_t j = 0; j < cols; j += kSize) {
-    int64_t l = 0;
-    if (b.transposed && j + kSize <= cols) {
-      for (; l + kSize <= depth; l += kSize) {
-        packet::Square<T> square;
-        for (int64_t i = 0; i < kSize; ++i) {
-          square.packet[i] =
-              packet::ploadu<Packet<T>>(At(b, first + l, col + j + i));
-        }
-        packet::ptranspose(square);
-        for (int64_t i = 0; i < kSize; ++i) {
-          packet::pstoreu(panel + (l + i) * kGemmPanel<T> + j,
-                          square.packet[i]);
-        }
+    const int64_t count = std::min(kSize, cols - j);
+    if (!b.transposed) {
+      for (int64_t l = 0; l < depth; ++l) {
+        packet::pstoreu(panel + l * kGemmPanel<T> + j,
+                        LoadPart(At(b, first + l, col + j), count));
       }
+      continue;
     }
-    for (; l < depth; ++l) {
-      for (int64_t i = j; i < j + kSize; ++i) {
-        panel[l * kGemmPanel<T> + i] =
-            i < cols ? *At(b, first + l, col + i) : T(0);
+    for (int64_t l = 0; l < depth; l += kSize) {
+      const int64_t rows = std::min(kSize, depth - l);
+      T* const out = panel + l * kGemmPanel<T> + j;
+      if (count == kSize && rows == kSize) {
+        PackSquare<true>(b, first + l, rows, col + j, count, out);
+      } else {
+        PackSquare<false>(b, first + l, rows, col + j, count, out);
       }
     }
   }

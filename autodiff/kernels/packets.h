@@ -63,8 +63,8 @@ struct PacketIntegersOf {
 template <typename T>
 using PacketIntegers = typename PacketIntegersOf<T>::Type;
 
-// Loads the first `count` elements of x, fewer than a packet, followed by
-// zeros. Memory behind them is not accessed.
+// Loads the first `count` elements of x, at most a packet, followed by zeros.
+// Memory behind them is not accessed.
 template <typename T>
 Packet<T> LoadPart(const T* x, int64_t count) {
   using Traits = Eigen::internal::unpacket_traits<Packet<T>>;
@@ -78,7 +78,7 @@ Packet<T> LoadPart(const T* x, int64_t count) {
   }
 }
 
-// Stores the first `count` elements.
+// Stores the first `count` elements, at most a packet.
 template <typename T>
 void StorePart(T* x, const Packet<T>& elements, int64_t count) {
   using Traits = Eigen::internal::unpacket_traits<Packet<T>>;

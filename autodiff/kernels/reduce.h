@@ -14,13 +14,21 @@ namespace regard {
 
 inline constexpr int64_t kLanes = 16;
 
-// The sum of `lanes`, as a tree; changes them.
+// Joins `lanes` by f, as a tree. Each level has a loop of its own, so that all
+// stays in registers.
+template <typename T, typename F>
+inline T FoldLanes(const T (&lanes)[kLanes], F f) {
+  T eight[8];
+  T four[4];
+  for (int64_t j = 0; j < 8; ++j) eight[j] = f(lanes[j], lanes[j + 8]);
+  for (int64_t j = 0; j < 4; ++j) four[j] = f(eight[j], eight[j + 4]);
+  return f(f(four[0], four[2]), f(four[1], four[3]));
+}
+
+// The sum of `lanes`.
 template <typename T>
-inline T FoldLanes(T (&lanes)[kLanes]) {
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
-  }
-  return lanes[0];
+inline T FoldLanes(const T (&lanes)[kLanes]) {
+  return FoldLanes(lanes, [](T a, T b) { return a + b; });
 }
 
 // Sum of f(i) for 0 <= i < n. f must be free of conditions, as in
@@ -55,6 +63,12 @@ inline T DotRow(const T* x, const T* y, int64_t n) {
 // Largest element; -inf where n is 0.
 template <typename T>
 inline T MaxRow(const T* x, int64_t n) {
+  const auto larger = [](T a, T b) { return b > a ? b : a; };
+  if (n < kLanes) {
+    T max = -std::numeric_limits<T>::infinity();
+    for (int64_t i = 0; i < n; ++i) max = larger(max, x[i]);
+    return max;
+  }
   // The order does not matter, so four independent groups of lanes hide the
   // latency of the comparisons.
   constexpr int64_t kGroups = 4;
@@ -62,7 +76,7 @@ inline T MaxRow(const T* x, int64_t n) {
   std::fill_n(lanes[0], kGroups * kLanes, -std::numeric_limits<T>::infinity());
   const auto compare = [&](int64_t group, int64_t i) {
     for (int64_t j = 0; j < kLanes; ++j) {
-      lanes[group][j] = x[i + j] > lanes[group][j] ? x[i + j] : lanes[group][j];
+      lanes[group][j] = larger(lanes[group][j], x[i + j]);
     }
   };
   int64_t i = 0;
@@ -72,15 +86,16 @@ inline T MaxRow(const T* x, int64_t n) {
     }
   }
   for (; i + kLanes <= n; i += kLanes) compare(0, i);
-  for (int64_t j = 0; i + j < n; ++j) {
-    lanes[0][j] = std::max(lanes[0][j], x[i + j]);
-  }
-  for (int64_t group = 1; group < kGroups; ++group) {
-    for (int64_t j = 0; j < kLanes; ++j) {
-      lanes[0][j] = std::max(lanes[0][j], lanes[group][j]);
+  // Some elements are compared twice.
+  compare(1, n - kLanes);
+  for (int64_t half = kGroups / 2; half > 0; half /= 2) {
+    for (int64_t group = 0; group < half; ++group) {
+      for (int64_t j = 0; j < kLanes; ++j) {
+        lanes[group][j] = larger(lanes[group][j], lanes[group + half][j]);
+      }
     }
   }
-  return *std::max_element(lanes[0], lanes[0] + kLanes);
+  return FoldLanes(lanes[0], larger);
 }
 
 }  // namespace regard

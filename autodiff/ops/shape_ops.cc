@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "autodiff/kernels/packets.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/ops/broadcast.h"
 #include "autodiff/tape.h"
@@ -44,6 +45,24 @@ struct PermutedLoop {
     }
   }
 };
+
+// out = x or, with kAdd, out + x; both have n elements, often fewer than a
+// packet.
+template <bool kAdd, typename T>
+void CopyRow(const T* x, int64_t n, T* out) {
+  using P = Packet<T>;
+  int64_t j = 0;
+  for (; j + kPacketSize<T> <= n; j += kPacketSize<T>) {
+    P row = packet::ploadu<P>(x + j);
+    if (kAdd) row = packet::padd(packet::ploadu<P>(out + j), row);
+    packet::pstoreu(out + j, row);
+  }
+  const int64_t rest = n - j;
+  if (rest == 0) return;
+  P row = LoadPart(x + j, rest);
+  if (kAdd) row = packet::padd(LoadPart(out + j, rest), row);
+  StorePart(out + j, row, rest);
+}
 
 // The product of the extents of the axes before `axis`.
 int64_t Outer(const Shape& shape, int axis) {
@@ -133,6 +152,7 @@ Var<T> Permute(Var<T> x, absl::Span<const int> axes) {
   loop.ForEachRow(y.size(), [&](int64_t row, int64_t source) {
     const T* from = x.data() + source;
     T* __restrict to = y.data() + row;
+    if (step == 1) return CopyRow<false>(from, inner, to);
     for (int64_t j = 0; j < inner; ++j) to[j] = from[j * step];
   });
   tape.Record("Permute", y, [=] {
@@ -143,6 +163,10 @@ Var<T> Permute(Var<T> x, absl::Span<const int> axes) {
     loop.ForEachRow(y.size(), [&](int64_t row, int64_t source) {
       const T* from = g + row;
       T* __restrict to = d.data() + source;
+      if (step == 1) {
+        return accumulate ? CopyRow<true>(from, inner, to)
+                          : CopyRow<false>(from, inner, to);
+      }
       if (accumulate) {
         for (int64_t j = 0; j < inner; ++j) to[j * step] += from[j];
       } else {
