@@ -15,6 +15,7 @@
 #include "experiments/config/config_fields.h"
 #include "experiments/config/field_names.h"
 #include "google/protobuf/descriptor.h"
+#include "nn/config_options.pb.h"
 
 namespace regard {
 namespace {
@@ -59,9 +60,12 @@ class Writer {
     WriteLine(absl::StrCat(FieldName(field), " {"),
               origins_.Find(path).value_or("default"));
     indent_ += "  ";
+    const bool outer = overlay_;
+    overlay_ |= field.options().GetExtension(overlay);
     WriteFields(index < 0 ? fields.GetMessage(message, &field)
                           : fields.GetRepeatedMessage(message, &field, index),
                 path);
+    overlay_ = outer;
     indent_.resize(indent_.size() - 2);
     absl::StrAppend(&text_, indent_, "}\n");
   }
@@ -69,6 +73,8 @@ class Writer {
   void WriteAbsent(const Message& message, const FieldDescriptor& field) {
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return;
     if (field.real_containing_oneof() != nullptr) return;
+    // Its value is that of the message below.
+    if (overlay_) return;
     // A zero that is set may mean something else than nothing set.
     WriteLine(
         absl::StrCat(field.has_default_value() ? "" : "# ", FieldName(field),
@@ -82,6 +88,7 @@ class Writer {
 
   const ConfigOrigins& origins_;
   std::string indent_;
+  bool overlay_ = false;  // within a message that is merged over another one
   std::string text_;
 };
 

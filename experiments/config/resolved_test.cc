@@ -138,6 +138,29 @@ std::vector<ResolvedField> Fields(const std::string& text) {
   return *fields;
 }
 
+// What an overlay does not set is not a default.
+TEST_F(ResolvedConfigTest, AnOverlayStaysAsItIs) {
+  WriteFile("configs/a.textproto",
+            "model {\n  width: 8\n}\n"
+            "other_model {\n  dropout: 0.5\n  dot { }\n}\n");
+  TestConfig config;
+  absl::StatusOr<ConfigOrigins> origins =
+      ReadConfig({"configs/a.textproto", std::nullopt}, {}, &config);
+  ASSERT_THAT(origins, IsOk());
+  const std::string text = ResolvedConfig(config, *origins);
+  EXPECT_THAT(text,
+              ::testing::HasSubstr("other_model {  # configs/a.textproto:4\n"
+                                   "  dropout: 0.5  # configs/a.textproto:5\n"
+                                   "  dot {  # configs/a.textproto:6\n"
+                                   "  }\n"
+                                   "}\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("  dropout: 0.1  # default\n"));
+  TestConfig again;
+  ASSERT_THAT(ReadConfig({"resolved.textproto", text}, {}, &again), IsOk());
+  EXPECT_FALSE(again.other_model().has_width());
+  EXPECT_FALSE(again.other_model().dot().has_scale());
+}
+
 TEST(ParseResolvedFields, ReadsPathsAndValues) {
   EXPECT_THAT(Fields(kAdditive),
               ElementsAre(FieldsAre("seed", "3"), FieldsAre("model", "{...}"),
