@@ -138,6 +138,10 @@ void BatchPlan::MakeEpoch(int64_t epoch) {
   }
   Shuffle(RandomStream(seed_, absl::StrCat("batches/", epoch)), 0,
           static_cast<int64_t>(batches_.size()), batches_);
+  // The last update has as many batches as the others.
+  while (static_cast<int64_t>(batches_.size()) % accumulate_ != 0) {
+    batches_.emplace_back();
+  }
 }
 
 absl::Span<const absl::Span<const int64_t>> BatchPlan::BatchesOf(int64_t step) {

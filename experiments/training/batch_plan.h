@@ -23,7 +23,7 @@ using LengthsOf = std::function<SequenceLengths(int64_t example)>;
 
 // The updates of every epoch and their batches. An update has
 // optimizer.accumulate_batches batches; at the end of an epoch the last ones
-// may be smaller, or missing.
+// may be smaller, or empty.
 //
 // Without training.group_by_length, batches are consecutive pieces of a random
 // order. With it, examples are sorted by their lengths in steps of

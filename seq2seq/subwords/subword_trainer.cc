@@ -47,9 +47,10 @@ std::string ErrorLine(const std::string& messages) {
   return last.empty() ? "no message" : last;
 }
 
-// Runs the program with its messages going to a file; returns how it ended, as
-// waitpid() says it.
+// Runs the program in `folder` with its messages going to a file; returns how
+// it ended, as waitpid() says it.
 absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
+                               const std::string& folder,
                                const std::string& messages) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
@@ -64,6 +65,7 @@ absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
   pid_t child = 0;
   const int failed = posix_spawnp(&child, kProgram, &actions, nullptr,
                                   pointers.data(), environ);
@@ -129,11 +131,11 @@ absl::StatusOr<std::string> SubwordTrainer::Train() {
         ENOSPC, absl::StrCat("cannot write ", files_->Path("sentences")));
   }
   const std::string messages = files_->Path("messages");
-  // One thread: unigram models depend on their number. The reserved tokens are
-  // those of Vocabulary.
+  // One thread: unigram models depend on their number. Names relative to the
+  // folder: a model keeps them, and the folder's own name is random. The
+  // reserved tokens are those of Vocabulary.
   const absl::StatusOr<int> ended = RunProgram(
-      {kProgram, absl::StrCat("--input=", files_->Path("sentences")),
-       absl::StrCat("--model_prefix=", files_->Path("model")),
+      {kProgram, "--input=sentences", "--model_prefix=model",
        absl::StrCat("--model_type=", options_.model_type),
        absl::StrCat("--vocab_size=", options_.vocabulary_size),
        absl::StrCat("--character_coverage=", options_.character_coverage),
@@ -143,7 +145,7 @@ absl::StatusOr<std::string> SubwordTrainer::Train() {
        "--num_threads=1", "--unk_id=0", "--pad_id=1", "--bos_id=2",
        "--eos_id=3", "--unk_piece=<unk>", "--pad_piece=<pad>",
        "--bos_piece=<bos>", "--eos_piece=<eos>"},
-      messages);
+      files_->folder, messages);
   if (!ended.ok()) return ended.status();
   std::string model = ReadAll(files_->Path("model.model"));
   if (*ended != 0 || model.empty()) {
