@@ -195,8 +195,11 @@ void TranslationModel::EvaluateSet(
   std::vector<std::string> predictions;
   std::vector<std::vector<std::string>> references;
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const std::vector<std::string> words =
-        translator_.Words(translations[i].front());
+    // Nothing is the translation of nothing, as //tools:translate has it.
+    std::vector<std::string> words;
+    if (!pairs[i].source.empty()) {
+      words = translator_.Words(translations[i].front());
+    }
     d2l_bleu += D2lBleu(words, pairs[i].target);
     predictions.push_back(raw ? translator_.TargetText(words)
                               : absl::StrJoin(words, " "));

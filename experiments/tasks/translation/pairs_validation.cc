@@ -95,8 +95,8 @@ void ValidatePairs(const PairsConfig& options, ConfigProblems& problems) {
     needs_train(options.has_dev(), "dev");
     needs_train(options.test_size() > 0, "test");
     needs_train(options.has_subwords(), "subwords");
-    needs_train(options.has_max_tokens(), "max_tokens");
-    needs_train(options.has_max_ratio(), "max_ratio");
+    needs_train(options.max_tokens() > 0, "max_tokens");
+    needs_train(options.max_ratio() > 0, "max_ratio");
     needs_train(options.dev_sample() > 0, "dev_sample");
     return;
   }
