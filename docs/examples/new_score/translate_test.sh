@@ -44,10 +44,10 @@ model {
 }
 training { epochs: 1 }
 END
-for score in dot additive 'outside.[lab.my_score]'; do
+for score in dot={} additive={} 'outside.[lab.my_score].width=8'; do
   run="heads_by_$((++count))"
   "${train}" --config=transformer.textproto --run="${run}" \
-    --set "model.transformer.attention.attention.${score}={}"
+    --set "model.transformer.attention.attention.${score}"
   translate_by "${run}"
 done
 grep -q lab.my_score heads_by_3/resolved.textproto
