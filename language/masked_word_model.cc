@@ -58,15 +58,15 @@ MaskedWordModel<T>::MaskedWordModel(const BertConfig& config,
       test_(pieces_, config.masked_words(), test_ids_, known_, kEvaluationSeed),
       bert_(config, scorers, pieces_.size(), parameters_.Root()),
       head_(config, bert_, parameters_.Root().Sub("masked_words")),
-      terms_{{"loss", options.scale}} {
+      terms_{{"loss", options.loss.scale}} {
   const MaskedWordsConfig& masked = config.masked_words();
   if (masked.next_sentence()) {
     next_sentence_.emplace(
         parameters_.Root().Sub("next_sentence"), bert_.width(), 2,
         LinearInitialization(BertTransformer(config).initialization(),
                              /*bias=*/true));
-    terms_.push_back(
-        {"next_sentence_loss", options.scale * masked.next_sentence_weight()});
+    terms_.push_back({"next_sentence_loss",
+                      options.loss.scale * masked.next_sentence_weight()});
   }
   parameters_.Finalize(options.seed);
 }
@@ -107,14 +107,12 @@ int64_t MaskedWordModel<T>::CountWork(
 template <typename T>
 void MaskedWordModel<T>::Denominators(absl::Span<const int64_t> examples,
                                       absl::Span<double> denominators) const {
-  using Normalizer = TextModelOptions::Normalizer;
-  const auto size = static_cast<double>(examples.size());
-  for (double& denominator : denominators) denominator = size;
-  if (options_.normalizer == Normalizer::kSum) {
-    for (double& denominator : denominators) denominator = 1;
-  } else if (options_.normalizer == Normalizer::kPerToken) {
-    denominators[0] = std::max(1.0, static_cast<double>(CountWork(examples)));
+  const auto size = static_cast<int64_t>(examples.size());
+  for (double& denominator : denominators) {
+    denominator = options_.loss.Denominator(size, size);
   }
+  denominators[0] = options_.loss.Denominator(
+      std::max<int64_t>(1, CountWork(examples)), size);
 }
 
 template <typename T>
@@ -143,7 +141,7 @@ void MaskedWordModel<T>::Loss(Forward<T>& forward,
   sums[0] = batch.targets.empty()
                 ? tape.Full({}, T(0))
                 : head_.Loss(forward, AtPositions(hidden, batch.positions),
-                             batch.targets, options_.label_smoothing);
+                             batch.targets, options_.loss.label_smoothing);
   if (!next_sentence_.has_value()) return;
   sums[1] = CrossEntropy(
       (*next_sentence_)(forward, bert_.Pool(forward, hidden)), batch.apart);

@@ -61,7 +61,7 @@ TextClassifier<T>::TextClassifier(const TextClassifierConfig& config,
       train_(Encode(data.train)),
       dev_(Encode(data.dev)),
       test_(Encode(data.test)),
-      terms_{{"loss", options.scale}} {
+      terms_{{"loss", options.loss.scale}} {
   parameters_.Finalize(options.seed);
 }
 
@@ -80,7 +80,8 @@ auto TextClassifier<T>::Encode(const std::vector<LabelledText>& texts) const
 template <typename T>
 void TextClassifier<T>::Denominators(absl::Span<const int64_t> examples,
                                      absl::Span<double> denominators) const {
-  denominators[0] = options_.sum ? 1 : static_cast<double>(examples.size());
+  const auto size = static_cast<int64_t>(examples.size());
+  denominators[0] = options_.loss.Denominator(size, size);
 }
 
 template <typename T>
@@ -125,7 +126,7 @@ void TextClassifier<T>::Loss(Forward<T>& forward,
   absl::Span<const int32_t> labels;
   const Var<T> logits = Logits(forward, train_, examples, &labels);
   sums[0] = CrossEntropy(logits, labels,
-                         {.label_smoothing = options_.label_smoothing});
+                         {.label_smoothing = options_.loss.label_smoothing});
 }
 
 template <typename T>

@@ -14,6 +14,7 @@
 #include "language/wordpiece.h"
 #include "nn/config_problems.h"
 #include "nn/linear.h"
+#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
 
@@ -41,9 +42,7 @@ template <typename T>
 class TextClassifier : public Model<T> {
  public:
   struct Options {
-    double scale = 1;  // of the loss
-    bool sum = false;  // whether it is not divided by the examples
-    double label_smoothing = 0;
+    LossOptions loss;
     uint64_t seed = 0;
   };
 

@@ -35,7 +35,7 @@ TextModel<T>::TextModel(const LanguageModelConfig& config,
       train_(model_.vocabulary().Encode(text.train)),
       dev_(model_.vocabulary().Encode(text.dev)),
       test_(model_.vocabulary().Encode(text.test)),
-      terms_{{"loss", options.scale}} {}
+      terms_{{"loss", options.loss.scale}} {}
 
 template <typename T>
 int64_t TextModel<T>::LongestLine(const EncodedText& text) {
@@ -98,18 +98,8 @@ int64_t TextModel<T>::CountWork(absl::Span<const int64_t> examples) const {
 template <typename T>
 void TextModel<T>::Denominators(absl::Span<const int64_t> examples,
                                 absl::Span<double> denominators) const {
-  using Normalizer = TextModelOptions::Normalizer;
-  switch (options_.normalizer) {
-    case Normalizer::kPerToken:
-      denominators[0] = static_cast<double>(CountWork(examples));
-      break;
-    case Normalizer::kPerSequence:
-      denominators[0] = static_cast<double>(examples.size());
-      break;
-    case Normalizer::kSum:
-      denominators[0] = 1;
-      break;
-  }
+  denominators[0] = options_.loss.Denominator(
+      CountWork(examples), static_cast<int64_t>(examples.size()));
 }
 
 template <typename T>
@@ -126,7 +116,7 @@ void TextModel<T>::Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
   const TextBatch batch = MakeTextBatch(train_.ids, windows, arena);
   sums[0] =
       model_.decoder().head().Loss(forward, model_.Run(forward, batch).readout,
-                                   batch.target, options_.label_smoothing);
+                                   batch.target, options_.loss.label_smoothing);
 }
 
 template <typename T>

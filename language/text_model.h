@@ -12,6 +12,7 @@
 #include "language/language_model.pb.h"
 #include "language/text_batch.h"
 #include "language/text_vocabulary.h"
+#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
 
@@ -30,10 +31,7 @@ TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);
 
 struct TextModelOptions {
-  enum class Normalizer { kPerToken, kPerSequence, kSum };
-  Normalizer normalizer = Normalizer::kPerToken;
-  double scale = 1;
-  double label_smoothing = 0;
+  LossOptions loss;
   uint64_t seed = 0;
 };
 

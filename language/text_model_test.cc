@@ -20,6 +20,7 @@
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/testing/warm_step.h"
 
 namespace regard {
 namespace {
@@ -252,25 +253,7 @@ TEST(TextModelTest, AWarmStepAllocatesNothing) {
   for (const char* config : {"block: 5", "block: 9 examples: LINES"}) {
     TextModel<float> model =
         ModelOf<float>(config, {"abcd\ncabbac\nb\nabc\n", "", ""});
-    GradientSlab<float> gradients(model.parameters());
-    Tape<float> tape;
-    Forward<float> forward(tape, model.parameters(), &gradients);
-    const int64_t examples[] = {2, 0};
-    const auto step = [&] {
-      double denominators[1];
-      Var<float> sums[1];
-      const double seeds[] = {1};
-      forward.BeginStep();
-      tape.set_training(true);
-      tape.set_random({1, 0, examples});
-      model.Denominators(examples, denominators);
-      model.Loss(forward, examples, denominators, sums);
-      forward.Backward(sums, seeds);
-    };
-    for (int i = 0; i < 3; ++i) step();
-    const int64_t before = AllocationCount();
-    step();
-    EXPECT_EQ(AllocationCount() - before, 0) << config;
+    EXPECT_EQ(AllocationsOfAWarmStep(model, {2, 0}), 0) << config;
   }
 }
 

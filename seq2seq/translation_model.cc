@@ -65,7 +65,7 @@ TranslationModel::TranslationModel(const EncoderDecoderConfig& config,
       translator_(config, scorers, std::move(source), std::move(target),
                   options.num_steps, options.seed, options.tokenizers),
       data_(std::move(data)),
-      terms_{{"loss", options.scale}} {}
+      terms_{{"loss", options.loss.scale}} {}
 
 std::vector<EncodedPair> TranslationModel::EncodePairs(
     absl::Span<const SentencePair> pairs) const {
@@ -104,18 +104,8 @@ int64_t TranslationModel::CountWork(absl::Span<const int64_t> examples) const {
 
 void TranslationModel::Denominators(absl::Span<const int64_t> examples,
                                     absl::Span<double> denominators) const {
-  using Normalizer = TranslationOptions::Normalizer;
-  switch (options_.normalizer) {
-    case Normalizer::kPerToken:
-      denominators[0] = static_cast<double>(CountWork(examples));
-      break;
-    case Normalizer::kPerSequence:
-      denominators[0] = static_cast<double>(examples.size());
-      break;
-    case Normalizer::kSum:
-      denominators[0] = 1;
-      break;
-  }
+  denominators[0] = options_.loss.Denominator(
+      CountWork(examples), static_cast<int64_t>(examples.size()));
 }
 
 void TranslationModel::Loss(Forward<float>& forward,
@@ -126,7 +116,7 @@ void TranslationModel::Loss(Forward<float>& forward,
   const Batch batch = MakeBatch(data_.train, examples, forward.tape().arena());
   sums[0] =
       model.decoder->head().Loss(forward, model.Run(forward, batch).readout,
-                                 batch.target, options_.label_smoothing);
+                                 batch.target, options_.loss.label_smoothing);
 }
 
 template <typename Pairs>

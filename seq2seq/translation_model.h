@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
+#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/batch.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
@@ -48,10 +49,7 @@ struct TranslationData {
 };
 
 struct TranslationOptions {
-  enum class Normalizer { kPerToken, kPerSequence, kSum };
-  Normalizer normalizer = Normalizer::kPerToken;
-  double scale = 1;
-  double label_smoothing = 0;
+  LossOptions loss;
   // Longer sides are cut to this many ids; 0: never. If set, the loss is also
   // reported divided by it, as "d2l_loss".
   int64_t num_steps = 0;

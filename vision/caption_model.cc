@@ -72,7 +72,7 @@ CaptionModel::CaptionModel(const CaptionerConfig& config,
       prompt_(PromptIds(config, vocabulary_)),
       captioner_(config, data_.train.images.shape, vocabulary_.size(), scorers,
                  parameters_.Root()),
-      terms_{{"loss", options.scale}} {
+      terms_{{"loss", options.loss.scale}} {
   for (const Caption& caption : data_.train.captions) {
     train_.push_back(Encode(caption.words));
   }
@@ -142,18 +142,8 @@ int64_t CaptionModel::CountWork(absl::Span<const int64_t> examples) const {
 
 void CaptionModel::Denominators(absl::Span<const int64_t> examples,
                                 absl::Span<double> denominators) const {
-  using Normalizer = CaptionModelOptions::Normalizer;
-  switch (options_.normalizer) {
-    case Normalizer::kPerToken:
-      denominators[0] = static_cast<double>(CountWork(examples));
-      break;
-    case Normalizer::kPerSequence:
-      denominators[0] = static_cast<double>(examples.size());
-      break;
-    case Normalizer::kSum:
-      denominators[0] = 1;
-      break;
-  }
+  denominators[0] = options_.loss.Denominator(
+      CountWork(examples), static_cast<int64_t>(examples.size()));
 }
 
 // Words of the prompt are read, and their targets are padding: they are never
@@ -219,7 +209,7 @@ void CaptionModel::Loss(Forward<float>& forward,
   sums[0] = captioner_.decoder().head().Loss(
       forward,
       Run(forward, data_.train, examples, batch, /*want_maps=*/false).readout,
-      batch.target, options_.label_smoothing);
+      batch.target, options_.loss.label_smoothing);
 }
 
 std::vector<double> CaptionModel::OnQuadrants(

@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
+#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
 #include "seq2seq/search/search.h"
@@ -20,10 +21,7 @@
 namespace regard {
 
 struct CaptionModelOptions {
-  enum class Normalizer { kPerToken, kPerSequence, kSum };
-  Normalizer normalizer = Normalizer::kPerToken;
-  double scale = 1;
-  double label_smoothing = 0;
+  LossOptions loss;
   uint64_t seed = 0;
   // How Evaluate() writes sentences. Has passed ValidateSearch().
   SearchConfig search;

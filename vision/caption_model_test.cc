@@ -19,6 +19,7 @@
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/testing/warm_step.h"
 #include "vision/canvases.h"
 #include "vision/caption_set.h"
 #include "vision/captioner.pb.h"
@@ -211,27 +212,9 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
 TEST(CaptionModelTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP();
   CaptionModelOptions options;
-  options.label_smoothing = 0.1;
+  options.loss.label_smoothing = 0.1;
   CaptionModel model = ModelOf(Canvases(6), "", options);
-  GradientSlab<float> gradients(model.parameters());
-  Tape<float> tape;
-  Forward<float> forward(tape, model.parameters(), &gradients);
-  const int64_t examples[] = {2, 0, 5};
-  const auto step = [&] {
-    double denominators[1];
-    Var<float> sums[1];
-    const double seeds[] = {1};
-    forward.BeginStep();
-    tape.set_training(true);
-    tape.set_random({1, 0, examples});
-    model.Denominators(examples, denominators);
-    model.Loss(forward, examples, denominators, sums);
-    forward.Backward(sums, seeds);
-  };
-  for (int i = 0; i < 3; ++i) step();
-  const int64_t before = AllocationCount();
-  step();
-  EXPECT_EQ(AllocationCount() - before, 0);
+  EXPECT_EQ(AllocationsOfAWarmStep(model, {2, 0, 5}), 0);
 }
 
 }  // namespace

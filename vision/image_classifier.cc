@@ -55,7 +55,7 @@ ImageClassifier<T>::ImageClassifier(const VisionTransformerConfig& config,
                parameters_.Root().Sub("encoder")),
       head_(MakeHead(config, static_cast<int64_t>(data_.classes.size()),
                      parameters_.Root())),
-      terms_{{"loss", options.scale}} {
+      terms_{{"loss", options.loss.scale}} {
   for (const ImageSet* set : {&data_.dev, &data_.test}) {
     REGARD_CHECK(set->size() == 0 || set->shape == data_.train.shape)
         << "images of " << set->shape.height << " x " << set->shape.width
@@ -68,7 +68,8 @@ ImageClassifier<T>::ImageClassifier(const VisionTransformerConfig& config,
 template <typename T>
 void ImageClassifier<T>::Denominators(absl::Span<const int64_t> examples,
                                       absl::Span<double> denominators) const {
-  denominators[0] = options_.sum ? 1 : static_cast<double>(examples.size());
+  const auto size = static_cast<int64_t>(examples.size());
+  denominators[0] = options_.loss.Denominator(size, size);
 }
 
 template <typename T>
@@ -92,7 +93,7 @@ void ImageClassifier<T>::Loss(Forward<T>& forward,
     labels[i] = data_.train.labels[static_cast<size_t>(examples[i])];
   }
   sums[0] = head_.Loss(forward, Readout(forward, data_.train, examples, {}),
-                       labels, options_.label_smoothing);
+                       labels, options_.loss.label_smoothing);
 }
 
 template <typename T>

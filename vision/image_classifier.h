@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
 #include "attention/transformer/layer.h"
+#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
 #include "vision/image_set.h"
@@ -18,9 +19,7 @@
 namespace regard {
 
 struct ImageClassifierOptions {
-  bool sum = false;  // whether the loss is not divided by the examples
-  double scale = 1;
-  double label_smoothing = 0;
+  LossOptions loss;
   uint64_t seed = 0;
 };
 

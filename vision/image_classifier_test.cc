@@ -14,8 +14,10 @@
 #include "autodiff/testing/allocation_counter.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
+#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/testing/warm_step.h"
 #include "vision/image_set.h"
 #include "vision/shapes.h"
 #include "vision/vision_transformer.pb.h"
@@ -122,7 +124,7 @@ TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
 TEST(ImageClassifierTest, TheLossDoesNotDependOnTheCut) {
   ImageClassifier<double> model =
       ModelOf<double>(Shapes(6), "augmentation { shift: 2 flip: true }",
-                      {.label_smoothing = 0.1});
+                      {.loss = {.label_smoothing = 0.1}});
   Tape<double> tape;
   Forward<double> forward(tape, model.parameters(), nullptr);
   const auto sum = [&](std::vector<int64_t> examples) {
@@ -140,7 +142,8 @@ TEST(ImageClassifierTest, ASumIsNotDivided) {
   double denominators[1];
   ModelOf<double>(Shapes(3)).Denominators({0, 2}, denominators);
   EXPECT_EQ(denominators[0], 2);
-  ModelOf<double>(Shapes(3), "", {.sum = true})
+  ModelOf<double>(Shapes(3), "",
+                  {.loss = {.normalizer = LossOptions::Normalizer::kSum}})
       .Denominators({0, 2}, denominators);
   EXPECT_EQ(denominators[0], 1);
 }
@@ -149,25 +152,7 @@ TEST(ImageClassifierTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP();
   ImageClassifier<float> model =
       ModelOf<float>(Shapes(6), "augmentation { shift: 2 crop: 0.8 }");
-  GradientSlab<float> gradients(model.parameters());
-  Tape<float> tape;
-  Forward<float> forward(tape, model.parameters(), &gradients);
-  const int64_t examples[] = {2, 0, 5};
-  const auto step = [&] {
-    double denominators[1];
-    Var<float> sums[1];
-    const double seeds[] = {1};
-    forward.BeginStep();
-    tape.set_training(true);
-    tape.set_random({1, 0, examples});
-    model.Denominators(examples, denominators);
-    model.Loss(forward, examples, denominators, sums);
-    forward.Backward(sums, seeds);
-  };
-  for (int i = 0; i < 3; ++i) step();
-  const int64_t before = AllocationCount();
-  step();
-  EXPECT_EQ(AllocationCount() - before, 0);
+  EXPECT_EQ(AllocationsOfAWarmStep(model, {2, 0, 5}), 0);
 }
 
 }  // namespace

@@ -22,10 +22,22 @@
 #include "experiments/run/metric.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
+#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
+
+// Every field of a config's loss.
+inline LossOptions LossOptionsOf(const Loss& loss) {
+  using Normalizer = LossOptions::Normalizer;
+  return {.normalizer = loss.normalizer() == Loss::SUM ? Normalizer::kSum
+                        : loss.normalizer() == Loss::PER_SEQUENCE
+                            ? Normalizer::kPerSequence
+                            : Normalizer::kPerToken,
+          .scale = loss.scale(),
+          .label_smoothing = loss.label_smoothing()};
+}
 
 // What data is made from besides a source's options.
 struct DataRequest {

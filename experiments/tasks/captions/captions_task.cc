@@ -30,15 +30,8 @@ constexpr int64_t kSamples = 12;
 constexpr size_t kGalleries = 6;
 
 CaptionModelOptions OptionsOf(const Experiment& config) {
-  using Normalizer = CaptionModelOptions::Normalizer;
   CaptionModelOptions options;
-  options.normalizer = config.loss().normalizer() == Loss::SUM
-                           ? Normalizer::kSum
-                       : config.loss().normalizer() == Loss::PER_SEQUENCE
-                           ? Normalizer::kPerSequence
-                           : Normalizer::kPerToken;
-  options.scale = config.loss().scale();
-  options.label_smoothing = config.loss().label_smoothing();
+  options.loss = LossOptionsOf(config.loss());
   options.seed = config.seed();
   options.search = config.search();
   return options;

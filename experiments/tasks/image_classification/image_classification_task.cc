@@ -33,13 +33,6 @@ constexpr int64_t kSamples = 12;
 constexpr int64_t kHeatMaps = 4;
 constexpr size_t kMostMisses = 24;
 
-ImageClassifierOptions OptionsOf(const Experiment& config) {
-  return {.sum = config.loss().normalizer() == Loss::SUM,
-          .scale = config.loss().scale(),
-          .label_smoothing = config.loss().label_smoothing(),
-          .seed = config.seed()};
-}
-
 class ImageClassificationTask : public Task {
  public:
   using Options = VisionTransformerConfig;
@@ -71,7 +64,8 @@ class ImageClassificationTask : public Task {
       : Task(Metrics()),
         digests_(std::move(data.digests)),
         model_(options, context.scorers, std::move(data.splits),
-               OptionsOf(context.config)) {}
+               {.loss = LossOptionsOf(context.config.loss()),
+                .seed = context.config.seed()}) {}
 
   Model<float>& model() override { return model_; }
 

@@ -29,20 +29,6 @@ constexpr int64_t kSamples = 5;
 // Tokens of the heat maps.
 constexpr int64_t kMapTokens = 32;
 
-TextModelOptions OptionsOf(const Experiment& config) {
-  using Normalizer = TextModelOptions::Normalizer;
-  TextModelOptions options;
-  options.normalizer = config.loss().normalizer() == Loss::SUM
-                           ? Normalizer::kSum
-                       : config.loss().normalizer() == Loss::PER_SEQUENCE
-                           ? Normalizer::kPerSequence
-                           : Normalizer::kPerToken;
-  options.scale = config.loss().scale();
-  options.label_smoothing = config.loss().label_smoothing();
-  options.seed = config.seed();
-  return options;
-}
-
 class MaskedWordsTask : public Task {
  public:
   using Options = BertConfig;
@@ -77,7 +63,8 @@ class MaskedWordsTask : public Task {
                                         options.masked_words().vocabulary(),
                                         data.splits.train)),
         model_(options, context.scorers, vocabulary_.pieces, data.splits,
-               OptionsOf(context.config)) {
+               {.loss = LossOptionsOf(context.config.loss()),
+                .seed = context.config.seed()}) {
     if (!vocabulary_.digest.empty()) {
       digests_["model.bert.masked_words.vocabulary"] = vocabulary_.digest;
     }

@@ -31,20 +31,6 @@ constexpr double kSampleTemperature = 0.8;
 // Ids of the heat maps.
 constexpr int64_t kMapIds = 32;
 
-TextModelOptions OptionsOf(const Experiment& config) {
-  using Normalizer = TextModelOptions::Normalizer;
-  TextModelOptions options;
-  options.normalizer = config.loss().normalizer() == Loss::SUM
-                           ? Normalizer::kSum
-                       : config.loss().normalizer() == Loss::PER_SEQUENCE
-                           ? Normalizer::kPerSequence
-                           : Normalizer::kPerToken;
-  options.scale = config.loss().scale();
-  options.label_smoothing = config.loss().label_smoothing();
-  options.seed = config.seed();
-  return options;
-}
-
 class LanguageModelTask : public Task {
  public:
   using Options = LanguageModelConfig;
@@ -82,7 +68,8 @@ class LanguageModelTask : public Task {
         entropy_(options.unit() == Options::CHARACTERS ? data.entropy : 0),
         digests_(std::move(data.digests)),
         model_(options, context.scorers, data.splits,
-               OptionsOf(context.config)) {}
+               {.loss = LossOptionsOf(context.config.loss()),
+                .seed = context.config.seed()}) {}
 
   Model<float>& model() override { return model_; }
 

@@ -65,13 +65,6 @@ std::string AllText(const std::vector<LabelledText>& texts) {
   return all;
 }
 
-TextClassifier<float>::Options OptionsOf(const Experiment& config) {
-  return {.scale = config.loss().scale(),
-          .sum = config.loss().normalizer() == Loss::SUM,
-          .label_smoothing = config.loss().label_smoothing(),
-          .seed = config.seed()};
-}
-
 // The file of the vocabulary: that of the run, or that of the config.
 std::string VocabularyPath(const TextClassifierConfig& config) {
   return !config.pretrained().empty()
@@ -103,7 +96,8 @@ class TextClassificationTask : public Task {
                                         VocabularyPath(options),
                                         AllText(data_.splits.train))),
         model_(options, context.scorers, vocabulary_.pieces, data_.splits,
-               OptionsOf(context.config)) {
+               {.loss = LossOptionsOf(context.config.loss()),
+                .seed = context.config.seed()}) {
     path_ = !options.pretrained().empty()
                 ? "model.text_classifier.pretrained"
                 : "model.text_classifier.bert.masked_words.vocabulary";

@@ -38,15 +38,8 @@ constexpr size_t kMostExplainedWords = 40;
 // How `config` wants its loss, and its seed.
 TranslationOptions OptionsOf(const Experiment& config,
                              const SentenceData& data) {
-  using Normalizer = TranslationOptions::Normalizer;
   TranslationOptions options;
-  options.normalizer = config.loss().normalizer() == Loss::SUM
-                           ? Normalizer::kSum
-                       : config.loss().normalizer() == Loss::PER_SEQUENCE
-                           ? Normalizer::kPerSequence
-                           : Normalizer::kPerToken;
-  options.scale = config.loss().scale();
-  options.label_smoothing = config.loss().label_smoothing();
+  options.loss = LossOptionsOf(config.loss());
   options.num_steps = data.num_steps;
   options.tokenizers = data.tokenizers;
   options.seed = config.seed();
