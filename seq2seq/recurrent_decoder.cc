@@ -4,6 +4,7 @@
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/shape_ops.h"
 #include "seq2seq/recurrent_stack.h"
+#include "seq2seq/scheduled_sampling.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -238,7 +239,13 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
   REGARD_CHECK(time == 1 || state->rows_per_source() == 1)
       << time << " ids at once for " << state->rows_per_source()
       << " rows a source";
-  const Word words = ReadWords(forward, ids, {rows, time}, state);
+  // Of the decoder's own words, which are read one by one.
+  const double own_words =
+      tape.training() && config_.has_scheduled_sampling()
+          ? OwnWordProbability(config_.scheduled_sampling(), tape.random().step)
+          : 0;
+  const Word words =
+      own_words > 0 ? Word() : ReadWords(forward, ids, {rows, time}, state);
   const auto at = [&](Var<T> x, int64_t t) {
     if (!x.has_value()) return x;
     return time == 1
@@ -251,8 +258,20 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
   auto* const weights = tape.arena().template New<Var<T>>(time);
   for (int64_t t = 0; t < time; ++t) {
     const NameScope<T> scope(tape, "step", state->position());
-    const Word word = {reads_embedding() ? at(words.embedding, t) : Var<T>(),
-                       at(words.projected, t)};
+    Word word;
+    if (own_words > 0) {
+      const absl::Span<int32_t> read(tape.arena().template New<int32_t>(rows),
+                                     static_cast<size_t>(rows));
+      for (int64_t row = 0; row < rows; ++row) read[row] = ids[row * time + t];
+      if (t > 0) {
+        ReplaceByOwnWords(forward, *head_, readouts[t - 1], own_words,
+                          state->position(), read);
+      }
+      word = ReadWords(forward, read, {rows}, state);
+    } else {
+      word = {reads_embedding() ? at(words.embedding, t) : Var<T>(),
+              at(words.projected, t)};
+    }
     const Step step = AdvanceOne(forward, word, options, state);
     readouts[t] = step.readout;
     weights[t] = step.weights;

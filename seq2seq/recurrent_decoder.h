@@ -38,8 +38,7 @@ class RecurrentDecoder : public Decoder<T> {
   };
 
   // The configs have passed ValidateEncoderDecoder(); `attention` is read if
-  // the
-  // context is ATTENTION. Parameters are "decoder.*" and "attention.*" in
+  // the context is ATTENTION. Parameters are "decoder.*" and "attention.*" in
   // `parameters`.
   RecurrentDecoder(const RecurrentDecoderConfig& config,
                    const Attention& attention, const ScorerRegistry& scorers,
@@ -63,6 +62,8 @@ class RecurrentDecoder : public Decoder<T> {
 
   DecoderState<T> Begin(Forward<T>& forward,
                         const Memory<T>& memory) const override;
+  // On a tape in training, reads some of its own words instead of `ids` where
+  // config.scheduled_sampling says so.
   DecoderOutput<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
                            const AdvanceOptions& options,
                            DecoderState<T>* state) const override;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "attention/transformer/validation.h"
 #include "nn/recurrent.h"
+#include "seq2seq/scheduled_sampling.h"
 
 namespace regard {
 
@@ -26,6 +27,10 @@ void ValidateDecoder(const RecurrentEncoderConfig* encoder,
   const ConfigProblems::Scope scope(problems, "decoder");
   ValidateStack(decoder, problems);
   problems.RequireDropout("hidden_dropout", decoder.hidden_dropout());
+  if (decoder.has_scheduled_sampling()) {
+    const ConfigProblems::Scope sampling(problems, "scheduled_sampling");
+    ValidateScheduledSampling(decoder.scheduled_sampling(), problems);
+  }
   if (decoder.context() == RecurrentDecoderConfig::CONTEXT_UNSPECIFIED) {
     problems.Add("context", "must be ATTENTION, LAST_STATE or NO_CONTEXT");
   }

@@ -1,0 +1,90 @@
+#include "seq2seq/scheduled_sampling.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autodiff/random.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
+                               ConfigProblems& problems) {
+  problems.RequireInRange("probability", config.probability(), 0, 1);
+  switch (config.schedule()) {
+    case ScheduledSamplingConfig::CONSTANT:
+      if (config.has_updates()) {
+        problems.Add("updates", "is of LINEAR and INVERSE_SIGMOID");
+      }
+      break;
+    case ScheduledSamplingConfig::LINEAR:
+    case ScheduledSamplingConfig::INVERSE_SIGMOID:
+      problems.RequireInRange("updates", static_cast<double>(config.updates()),
+                              1, 1e9);
+      break;
+    default:
+      problems.Add("schedule", "must be CONSTANT, LINEAR or INVERSE_SIGMOID");
+  }
+}
+
+double OwnWordProbability(const ScheduledSamplingConfig& config,
+                          int64_t update) {
+  const auto i = static_cast<double>(update);
+  const auto k = static_cast<double>(config.updates());
+  switch (config.schedule()) {
+    case ScheduledSamplingConfig::LINEAR:
+      return config.probability() * std::min(1.0, i / k);
+    case ScheduledSamplingConfig::INVERSE_SIGMOID:
+      return config.probability() * (1 - k / (k + std::exp(i / k)));
+    default:
+      return config.probability();
+  }
+}
+
+template <typename T>
+void ReplaceByOwnWords(Forward<T>& forward, const OutputHead<T>& head,
+                       Var<T> readout, double probability, int64_t position,
+                       absl::Span<int32_t> ids) {
+  Tape<T>& tape = forward.tape();
+  const auto rows = static_cast<int64_t>(ids.size());
+  REGARD_CHECK_EQ(readout.rows(), rows);
+  const RandomState& random = tape.random();
+  const SpecialIds special = head.special_ids();
+  const uint64_t key = Hash(random.seed, Hash("scheduled_sampling"));
+  const auto threshold = static_cast<uint64_t>(probability * 0x1p32);
+  const auto replaces = [&](int64_t row) {
+    if (ids[row] == special.pad) return false;
+    const int64_t example =
+        random.examples.empty() ? row : random.examples[row];
+    return Philox({static_cast<uint32_t>(random.step),
+                   static_cast<uint32_t>(example),
+                   static_cast<uint32_t>(position), 0},
+                  {static_cast<uint32_t>(key),
+                   static_cast<uint32_t>(key >> 32)})[0] < threshold;
+  };
+  const bool recording = tape.recording();
+  tape.set_recording(false);
+  const typename Tape<T>::Mark mark = tape.Save();
+  const Var<T> logits = head.Logits(forward, readout);
+  for (int64_t row = 0; row < rows; ++row) {
+    if (!replaces(row)) continue;
+    const T* const of_row = logits.data() + row * logits.cols();
+    int32_t best = -1;
+    for (int32_t id = 0; id < logits.cols(); ++id) {
+      if (id == special.pad || id == special.begin) continue;
+      if (best < 0 || of_row[id] > of_row[best]) best = id;
+    }
+    ids[row] = best;
+  }
+  tape.Rewind(mark);
+  tape.set_recording(recording);
+}
+
+template void ReplaceByOwnWords(Forward<float>&, const OutputHead<float>&,
+                                Var<float>, double, int64_t,
+                                absl::Span<int32_t>);
+template void ReplaceByOwnWords(Forward<double>&, const OutputHead<double>&,
+                                Var<double>, double, int64_t,
+                                absl::Span<int32_t>);
+
+}  // namespace regard

@@ -1,0 +1,47 @@
+// Scheduled sampling: in training, some of the words that a decoder reads are
+// its own instead of the true ones.
+//
+// Bengio et al., "Scheduled sampling for sequence prediction with recurrent
+// neural networks", NeurIPS 2015, section 2.4.
+#ifndef SEQ2SEQ_SCHEDULED_SAMPLING_H_
+#define SEQ2SEQ_SCHEDULED_SAMPLING_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+#include "nn/config_problems.h"
+#include "nn/forward.h"
+#include "seq2seq/output_head.h"
+#include "seq2seq/seq2seq.pb.h"
+
+namespace regard {
+
+// Problems are at paths relative to the config.
+void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
+                               ConfigProblems& problems);
+
+// The probability of the decoder's own word at an update, counted from 0.
+double OwnWordProbability(const ScheduledSamplingConfig& config,
+                          int64_t update);
+
+// Replaces each of `ids`, the words that the rows read at `position`, by the
+// likeliest word of the row's `readout`, that of the position before, with
+// `probability`: drawn by the seed and the step of the tape, the row's example
+// and the position. Padding stays. Nothing is recorded: the choice has no
+// gradient.
+template <typename T>
+void ReplaceByOwnWords(Forward<T>& forward, const OutputHead<T>& head,
+                       Var<T> readout, double probability, int64_t position,
+                       absl::Span<int32_t> ids);
+
+extern template void ReplaceByOwnWords(Forward<float>&,
+                                       const OutputHead<float>&, Var<float>,
+                                       double, int64_t, absl::Span<int32_t>);
+extern template void ReplaceByOwnWords(Forward<double>&,
+                                       const OutputHead<double>&, Var<double>,
+                                       double, int64_t, absl::Span<int32_t>);
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_SCHEDULED_SAMPLING_H_
