@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,13 @@ class Model {
   // What `examples` hold of the unit that speed and training losses are counted
   // in: valid target tokens, or examples.
   virtual int64_t CountWork(absl::Span<const int64_t> examples) const = 0;
+
+  // Makes the training examples those of `epoch`, where data sources draw them
+  // anew in each (subword regularisation); without an epoch, those by whose
+  // lengths batches are planned, which is the state at first. What the methods
+  // around this one say is of the current examples. Called between updates, and
+  // does nothing if the epoch is the current one.
+  virtual void BeginEpoch(std::optional<int64_t> /*epoch*/) {}
 
   // Of training example `example`. All 0, the default: nothing is padded.
   virtual SequenceLengths Lengths(int64_t /*example*/) const { return {0, 0}; }

@@ -34,6 +34,19 @@ class ParallelCorpus {
             ids.subspan(middle, ends_[2 * i + 1] - middle)};
   }
 
+  // Appends a pair.
+  void Add(absl::Span<const int32_t> source, absl::Span<const int32_t> target) {
+    for (const absl::Span<const int32_t> side : {source, target}) {
+      ids_.insert(ids_.end(), side.begin(), side.end());
+      ends_.push_back(num_ids());
+    }
+  }
+  // Removes all pairs and keeps their memory.
+  void Clear() {
+    ids_.clear();
+    ends_.clear();
+  }
+
   // Ids of both sides together.
   int64_t num_ids() const { return static_cast<int64_t>(ids_.size()); }
 

@@ -83,6 +83,10 @@ SequenceLengths TranslationModel::LongestSentences() const {
     longest[0] = std::max(longest[0], static_cast<int64_t>(source));
     longest[1] = std::max(longest[1], static_cast<int64_t>(target));
   };
+  if (data_.sampler != nullptr) {
+    const auto [source, target] = data_.sampler->Longest();
+    longest = {source, target};
+  }
   for (int64_t i = 0; i < data_.train.size(); ++i) {
     measure(data_.train[i].source.size(), data_.train[i].target.size());
   }
@@ -92,6 +96,13 @@ SequenceLengths TranslationModel::LongestSentences() const {
     }
   }
   return longest;
+}
+
+void TranslationModel::BeginEpoch(std::optional<int64_t> epoch) {
+  if (data_.sampler == nullptr || epoch == epoch_) return;
+  data_.sampler->Segment(epoch, translator_.source_vocabulary(),
+                         translator_.target_vocabulary(), &data_.train);
+  epoch_ = epoch;
 }
 
 int64_t TranslationModel::CountWork(absl::Span<const int64_t> examples) const {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/subwords/subword_sampler.h"
 #include "seq2seq/translator.h"
 #include "seq2seq/vocabulary.h"
 
@@ -41,6 +44,8 @@ struct EvaluationSet {
 // Sentences to train on, and to evaluate on by the name of the metric's split.
 struct TranslationData {
   ParallelCorpus train = {};  // encoded by the model's vocabularies
+  // Where each epoch segments the text of `train` anew; else null.
+  std::shared_ptr<const SubwordSampler> sampler = nullptr;
   EvaluationSet dev = {};
   std::vector<EvaluationSet> tests = {};
 
@@ -72,6 +77,7 @@ class TranslationModel : public Model<float> {
   }
   int64_t num_examples() const override { return data_.train.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  void BeginEpoch(std::optional<int64_t> epoch) override;
   SequenceLengths Lengths(int64_t example) const override {
     const PairView pair = data_.train[example];
     return {static_cast<int64_t>(pair.source.size()),
@@ -90,8 +96,8 @@ class TranslationModel : public Model<float> {
   void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 
-  // Ids of the longest source and of the longest target in all splits, <eos>
-  // included; 0 without data.
+  // Ids of the longest source and of the longest target in all splits and
+  // epochs, <eos> included; 0 without data.
   SequenceLengths LongestSentences() const;
 
   // How bleu, chrf, chrf++ and ter are computed, by the prefixed name of the
@@ -118,6 +124,7 @@ class TranslationModel : public Model<float> {
   const TranslationOptions options_;
   Translator translator_;
   TranslationData data_;
+  std::optional<int64_t> epoch_;  // of data_.train
   LossTerm terms_[1];
 };
 

@@ -8,6 +8,7 @@
 
 #include <any>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -39,11 +40,19 @@ inline LossOptions LossOptionsOf(const Loss& loss) {
           .label_smoothing = loss.label_smoothing()};
 }
 
+// Reads a file that a run folder has kept (Task::Files()), by its name. An
+// error is complete to print.
+using ReadKept =
+    std::function<absl::StatusOr<std::string>(const std::string& name)>;
+
 // What data is made from besides a source's options.
 struct DataRequest {
   std::string path;           // data.path as the user gave it
   std::string dev_path = {};  // data.dev_path; empty where it is not given
   uint64_t seed = 0;
+  // Of a run to go on with, which has made its files from the same options;
+  // null for a new run.
+  ReadKept read_kept = nullptr;
 };
 
 // What a data source does with data.path.

@@ -21,7 +21,8 @@ namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-BatchPlan PlanOf(const Experiment& config, const Model<float>& model) {
+BatchPlan PlanOf(const Experiment& config, Model<float>& model) {
+  model.BeginEpoch(std::nullopt);
   return BatchPlan(config, model.num_examples(), [&model](int64_t example) {
     return model.Lengths(example);
   });
@@ -67,8 +68,7 @@ struct Trainer::Worker {
   TapeProfile profile;
 };
 
-int64_t Trainer::TotalSteps(const Experiment& config,
-                            const Model<float>& model) {
+int64_t Trainer::TotalSteps(const Experiment& config, Model<float>& model) {
   return StepsOf(config, PlanOf(config, model).updates_per_epoch());
 }
 
@@ -195,6 +195,7 @@ absl::Status Trainer::ExplainFault(
 }
 
 absl::Status Trainer::Update() {
+  model_.BeginEpoch(step_ / steps_per_epoch_);
   const absl::Span<const absl::Span<const int64_t>> batches =
       plan_.BatchesOf(step_);
   examples_.clear();

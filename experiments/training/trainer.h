@@ -72,16 +72,15 @@ class Trainer {
   ~Trainer();
 
   // Updates of the whole run, unless it ends early.
-  static int64_t TotalSteps(const Experiment& config,
-                            const Model<float>& model);
+  static int64_t TotalSteps(const Experiment& config, Model<float>& model);
 
   // Goes on from a checkpoint of the same config.
   absl::Status Restore(const Checkpoint& checkpoint);
 
   // Trains to the end, or until stopped; saves a checkpoint at either. At the
-  // end the model has the weights that training.early_stopping and
-  // training.average choose. An error that names the operation if a loss or
-  // gradient is not finite.
+  // end the model has the weights that training.early_stopping,
+  // training.average and training.ema_decay choose. An error that names the
+  // operation if a loss or gradient is not finite.
   absl::StatusOr<TrainerResult> Run();
 
   // Adds an observer at the end of the list; it outlives the trainer.

@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "seq2seq/subwords/unigram_lattice.h"
 #include "seq2seq/utf8.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
@@ -105,7 +107,7 @@ std::vector<absl::string_view> SentencepieceModel::Symbols(
 // Joins the neighbours whose piece has the highest score, the leftmost of
 // equals, until no two make a piece.
 std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
-    absl::string_view text) const {
+    absl::string_view text, absl::FunctionRef<bool()> drop) const {
   struct Symbol {
     absl::string_view text;  // empty once joined to the one before
     int before;
@@ -154,6 +156,7 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
         left.text.size() + right.text.size() != merge.bytes) {
       continue;
     }
+    if (drop()) continue;
     left.text = {left.text.data(), merge.bytes};
     right.text = {};
     left.after = right.after;
@@ -168,6 +171,32 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
   return pieces;
 }
 
+template <typename Visit>
+void SentencepieceModel::ForEachPiece(absl::string_view text,
+                                      Visit visit) const {
+  const float unknown = lowest_score_ - kUnknownPenalty;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t character = FirstCharacter(text.substr(begin)).bytes.size();
+    bool single = false;
+    const size_t most = std::min(longest_, text.size() - begin);
+    for (size_t bytes = character; bytes <= most; ++bytes) {
+      const Piece* piece = Find(text.substr(begin, bytes));
+      if (piece == nullptr) continue;
+      // The best segmentation has every user-defined piece.
+      visit(begin, bytes,
+            piece->user_defined
+                ? static_cast<float>(
+                      static_cast<double>(static_cast<float>(bytes) *
+                                          highest_score_) -
+                      0.1)
+                : piece->score);
+      single |= bytes == character;
+    }
+    if (!single) visit(begin, character, unknown);
+    begin += character;
+  }
+}
+
 // The pieces whose scores, log-probabilities, have the greatest sum (Viterbi).
 std::vector<absl::string_view> SentencepieceModel::SegmentByScores(
     absl::string_view text) const {
@@ -176,34 +205,13 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByScores(
     int64_t begin = -1;  // of the last piece of the best path to here
   };
   std::vector<Best> best(text.size() + 1);
-  const float unknown = lowest_score_ - kUnknownPenalty;
-  for (size_t begin = 0; begin < text.size();) {
-    const float so_far = best[begin].score;
-    const size_t character = FirstCharacter(text.substr(begin)).bytes.size();
-    bool single = false;
-    const auto offer = [&](size_t bytes, float score) {
-      Best& end = best[begin + bytes];
-      const float candidate = score + so_far;
-      if (end.begin < 0 || candidate > end.score) {
-        end = {candidate, static_cast<int64_t>(begin)};
-      }
-    };
-    const size_t most = std::min(longest_, text.size() - begin);
-    for (size_t bytes = character; bytes <= most; ++bytes) {
-      const Piece* piece = Find(text.substr(begin, bytes));
-      if (piece == nullptr) continue;
-      // A user-defined piece always wins.
-      offer(bytes, piece->user_defined
-                       ? static_cast<float>(
-                             static_cast<double>(static_cast<float>(bytes) *
-                                                 highest_score_) -
-                             0.1)
-                       : piece->score);
-      single |= bytes == character;
+  ForEachPiece(text, [&](size_t begin, size_t bytes, float score) {
+    Best& end = best[begin + bytes];
+    const float candidate = score + best[begin].score;
+    if (end.begin < 0 || candidate > end.score) {
+      end = {candidate, static_cast<int64_t>(begin)};
     }
-    if (!single) offer(character, unknown);
-    begin += character;
-  }
+  });
   std::vector<absl::string_view> pieces;
   for (auto end = static_cast<int64_t>(text.size()); end > 0;) {
     const int64_t begin = best[end].begin;
@@ -214,22 +222,30 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByScores(
   return pieces;
 }
 
-std::vector<std::string> SentencepieceModel::Tokenize(
-    absl::string_view text) const {
-  const std::string normal = normalizer_.Normalize(text);
+std::vector<absl::string_view> SentencepieceModel::SampleByScores(
+    absl::string_view text, const SubwordSampling& sampling,
+    const RandomStream& random) const {
+  UnigramLattice lattice(static_cast<int64_t>(text.size()));
+  ForEachPiece(text, [&](size_t begin, size_t bytes, float score) {
+    lattice.Add(static_cast<int64_t>(begin),
+                static_cast<int64_t>(begin + bytes),
+                static_cast<double>(score));
+  });
+  const PieceEnds ends =
+      sampling.nbest_size < 0
+          ? lattice.Sample(sampling.alpha, random)
+          : lattice.SampleNBest(sampling.nbest_size, sampling.alpha, random);
   std::vector<absl::string_view> pieces;
-  switch (type_) {
-    case TrainerSpec::BPE:
-      pieces = SegmentByMerges(normal);
-      break;
-    case TrainerSpec::UNIGRAM:
-      pieces = SegmentByScores(normal);
-      break;
-    default:
-      pieces = Symbols(normal);
-      break;
+  int64_t begin = 0;
+  for (const int64_t end : ends) {
+    pieces.push_back(text.substr(begin, end - begin));
+    begin = end;
   }
-  // Unknown pieces in a row are one.
+  return pieces;
+}
+
+std::vector<std::string> SentencepieceModel::Tokens(
+    absl::Span<const absl::string_view> pieces) const {
   std::vector<std::string> tokens;
   bool after_unknown = false;
   for (const absl::string_view piece : pieces) {
@@ -242,6 +258,40 @@ std::vector<std::string> SentencepieceModel::Tokenize(
     after_unknown = unknown;
   }
   return tokens;
+}
+
+std::vector<std::string> SentencepieceModel::Tokenize(
+    absl::string_view text) const {
+  const std::string normal = normalizer_.Normalize(text);
+  switch (type_) {
+    case TrainerSpec::BPE:
+      return Tokens(SegmentByMerges(normal, [] { return false; }));
+    case TrainerSpec::UNIGRAM:
+      return Tokens(SegmentByScores(normal));
+    default:
+      return Tokens(Symbols(normal));
+  }
+}
+
+std::vector<std::string> SentencepieceModel::Sample(
+    absl::string_view text, const SubwordSampling& sampling,
+    const RandomStream& random) const {
+  REGARD_CHECK(is_bpe() || is_unigram()) << "a model of type " << type_;
+  REGARD_CHECK(0 <= sampling.alpha && sampling.alpha <= 1)
+      << "alpha " << sampling.alpha;
+  const std::string normal = normalizer_.Normalize(text);
+  if (normal.empty()) return {};
+  if (is_unigram()) return Tokens(SampleByScores(normal, sampling, random));
+  uint64_t merges = 0;
+  return Tokens(SegmentByMerges(
+      normal, [&] { return random.UniformAt(merges++) < sampling.alpha; }));
+}
+
+int64_t SentencepieceModel::MostTokens(absl::string_view text) const {
+  const std::string normal = normalizer_.Normalize(text);
+  // The bytes that begin a character.
+  return std::count_if(normal.begin(), normal.end(),
+                       [](char byte) { return (byte & 0xC0) != 0x80; });
 }
 
 std::string SentencepieceModel::Detokenize(

@@ -14,15 +14,27 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "autodiff/random.h"
 #include "seq2seq/subwords/sentencepiece.pb.h"
 #include "seq2seq/subwords/text_normalizer.h"
 #include "seq2seq/subwords/tokenizer.h"
 #include "seq2seq/vocabulary.h"
 
 namespace regard {
+
+// How a segmentation is drawn.
+struct SubwordSampling {
+  // Unigram models: the power of a segmentation's probability. BPE: the
+  // probability of leaving out a merge. In [0, 1].
+  double alpha = 0.1;
+  // Unigram models: draws from so many of the likeliest segmentations; -1: from
+  // all.
+  int nbest_size = -1;
+};
 
 class SentencepieceModel : public Tokenizer {
  public:
@@ -33,6 +45,27 @@ class SentencepieceModel : public Tokenizer {
 
   std::vector<std::string> Tokenize(absl::string_view text) const override;
   std::string Detokenize(absl::Span<const std::string> tokens) const override;
+
+  // A segmentation at random, of a BPE or a unigram model:
+  //
+  // * Unigram: x with a probability proportional to P(x)^alpha, among all
+  //   segmentations or the likeliest nbest_size (Kudo, "Subword
+  //   regularization", ACL 2018).
+  // * BPE-dropout (Provilkov et al., ACL 2020): merges are made as by
+  //   Tokenize(), but each is left out with probability alpha when its turn
+  //   comes. As in the library, it is then left out for good: a text is not
+  //   cut into words whose merges could all be drawn again.
+  std::vector<std::string> Sample(absl::string_view text,
+                                  const SubwordSampling& sampling,
+                                  const RandomStream& random) const;
+
+  // Tokens that `text` can have at most: its characters.
+  int64_t MostTokens(absl::string_view text) const;
+
+  bool is_bpe() const { return type_ == sentencepiece::TrainerSpec::BPE; }
+  bool is_unigram() const {
+    return type_ == sentencepiece::TrainerSpec::UNIGRAM;
+  }
 
   // Its pieces after the reserved tokens, in the order of the model. One that
   // spells a reserved token is left out.
@@ -51,11 +84,24 @@ class SentencepieceModel : public Tokenizer {
   // Null if there is no such piece.
   const Piece* Find(absl::string_view piece) const;
 
-  // Pieces of normalised text, in order.
-  std::vector<absl::string_view> SegmentByMerges(absl::string_view text) const;
+  // Pieces of normalised text, in order. `drop` says of each merge in turn
+  // whether to leave it out.
+  std::vector<absl::string_view> SegmentByMerges(
+      absl::string_view text, absl::FunctionRef<bool()> drop) const;
   std::vector<absl::string_view> SegmentByScores(absl::string_view text) const;
+  // Of text that is not empty.
+  std::vector<absl::string_view> SampleByScores(
+      absl::string_view text, const SubwordSampling& sampling,
+      const RandomStream& random) const;
+  // Calls visit(begin, bytes, score) for the pieces that text may be cut into,
+  // by rising `begin`; characters without a piece are pieces too.
+  template <typename Visit>
+  void ForEachPiece(absl::string_view text, Visit visit) const;
   // Its characters; user-defined pieces stay whole.
   std::vector<absl::string_view> Symbols(absl::string_view text) const;
+  // Unknown pieces in a row are one token.
+  std::vector<std::string> Tokens(
+      absl::Span<const absl::string_view> pieces) const;
 
   TextNormalizer normalizer_;
   sentencepiece::TrainerSpec::ModelType type_;

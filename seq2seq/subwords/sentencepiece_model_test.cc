@@ -1,14 +1,19 @@
 #include "seq2seq/subwords/sentencepiece_model.h"
 
+#include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "autodiff/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "seq2seq/subwords/subword_trainer.h"
@@ -100,6 +105,164 @@ TEST(SentencepieceModelTest, KeepsUserDefinedPiecesWhole) {
     EXPECT_THAT(model->Tokenize("aab"),
                 ElementsAre(std::string(kSpaceSymbol), "a", "ab"));
   }
+}
+
+// Scores of the pieces of a model for the tests of drawing.
+using Scores = std::map<std::string, float>;
+
+absl::StatusOr<SentencepieceModel> ModelOf(
+    sentencepiece::TrainerSpec::ModelType type, const Scores& scores) {
+  Handmade made(type);
+  for (const auto& [piece, score] : scores) made.Add(piece, score);
+  // The space in front of a text is one more character without choice.
+  made.Add(std::string(kSpaceSymbol), -9);
+  return made.Parse();
+}
+
+// How often each segmentation of `text` is drawn, against its probability. 5
+// standard deviations of a count are exceeded with probability 6e-7.
+void ExpectDistribution(const SentencepieceModel& model, const char* text,
+                        const SubwordSampling& sampling,
+                        const std::map<std::string, double>& probabilities) {
+  constexpr int kDraws = 20000;
+  std::map<std::string, int> counts;
+  for (int i = 0; i < kDraws; ++i) {
+    std::vector<std::string> tokens =
+        model.Sample(text, sampling, RandomStream(11, absl::StrCat(i)));
+    ASSERT_EQ(tokens.front(), kSpaceSymbol);
+    tokens.erase(tokens.begin());
+    ++counts[absl::StrJoin(tokens, " ")];
+  }
+  double sum = 0;
+  for (const auto& [segmentation, p] : probabilities) {
+    EXPECT_NEAR(counts[segmentation], kDraws * p,
+                5 * std::sqrt(kDraws * p * (1 - p)) + 0.5)
+        << segmentation;
+    sum += p;
+  }
+  EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_EQ(counts.size(), probabilities.size());
+}
+
+// P(x)^alpha, up to a factor, of all segmentations of `text`.
+std::map<std::string, double> UnigramWeights(const std::string& text,
+                                             const Scores& scores,
+                                             double alpha) {
+  if (text.empty()) return {{"", 1}};
+  std::map<std::string, double> weights;
+  for (size_t bytes = 1; bytes <= text.size(); ++bytes) {
+    const auto piece = scores.find(text.substr(0, bytes));
+    if (piece == scores.end()) continue;
+    for (const auto& [rest, weight] :
+         UnigramWeights(text.substr(bytes), scores, alpha)) {
+      weights[absl::StrCat(piece->first, rest.empty() ? "" : " ", rest)] =
+          weight * std::exp(alpha * static_cast<double>(piece->second));
+    }
+  }
+  return weights;
+}
+
+TEST(SentencepieceModelTest, DrawsUnigramsByTheirProbability) {
+  const Scores scores = {{"a", -2},    {"b", -2.5}, {"ab", -2.5},
+                         {"ba", -3.5}, {"aba", -5}, {"bab", -4.5}};
+  const auto model = ModelOf(sentencepiece::TrainerSpec::UNIGRAM, scores);
+  ASSERT_THAT(model, IsOk());
+  EXPECT_TRUE(model->is_unigram());
+  for (const double alpha : {0.0, 0.2, 1.0}) {
+    auto weights = UnigramWeights("ababa", scores, alpha);
+    EXPECT_EQ(weights.size(), 13);
+    double sum = 0;
+    for (const auto& [segmentation, weight] : weights) sum += weight;
+    for (auto& [segmentation, weight] : weights) weight /= sum;
+    ExpectDistribution(*model, "ababa", {.alpha = alpha}, weights);
+  }
+}
+
+// The algorithm as it is written down: of the pairs of neighbours that make a
+// piece and have not been left out, the one of the highest score has its turn.
+// A pair is named by where it begins, is parted and ends.
+std::map<std::string, double> DropoutProbabilities(
+    const std::vector<std::string>& symbols,
+    const std::set<std::array<size_t, 3>>& left_out, const Scores& scores,
+    double alpha) {
+  size_t best = 0;
+  std::array<size_t, 3> best_name = {};
+  size_t begin = 0;
+  for (size_t i = 1; i < symbols.size(); ++i) {
+    const size_t middle = begin + symbols[i - 1].size();
+    const std::array<size_t, 3> name = {begin, middle,
+                                        middle + symbols[i].size()};
+    begin = middle;
+    const auto piece = scores.find(symbols[i - 1] + symbols[i]);
+    if (piece == scores.end() || left_out.count(name) > 0) continue;
+    if (best == 0 ||
+        piece->second > scores.at(symbols[best - 1] + symbols[best])) {
+      best = i;
+      best_name = name;
+    }
+  }
+  if (best == 0) return {{absl::StrJoin(symbols, " "), 1}};
+  std::set<std::array<size_t, 3>> without = left_out;
+  without.insert(best_name);
+  std::vector<std::string> merged = symbols;
+  merged[best - 1] += merged[best];
+  merged.erase(merged.begin() + static_cast<int64_t>(best));
+  std::map<std::string, double> probabilities;
+  for (const auto& [segmentation, p] :
+       DropoutProbabilities(symbols, without, scores, alpha)) {
+    probabilities[segmentation] += alpha * p;
+  }
+  for (const auto& [segmentation, p] :
+       DropoutProbabilities(merged, left_out, scores, alpha)) {
+    probabilities[segmentation] += (1 - alpha) * p;
+  }
+  return probabilities;
+}
+
+TEST(SentencepieceModelTest, LeavesMergesOutByTheirProbability) {
+  const Scores scores = {{"a", -20},  {"b", -21}, {"ab", 0},    {"ba", -1},
+                         {"aba", -2}, {"bb", -3}, {"abab", -4}, {"bab", -5}};
+  const auto model = ModelOf(sentencepiece::TrainerSpec::BPE, scores);
+  ASSERT_THAT(model, IsOk());
+  EXPECT_TRUE(model->is_bpe());
+  for (const double alpha : {0.1, 0.5}) {
+    const auto probabilities =
+        DropoutProbabilities({"a", "b", "a", "b", "b", "a"}, {}, scores, alpha);
+    EXPECT_GT(probabilities.size(), 10);
+    ExpectDistribution(*model, "ababba", {.alpha = alpha}, probabilities);
+  }
+}
+
+TEST(SentencepieceModelTest, LeavesNoMergeOrEveryMergeOut) {
+  const auto model = ModelOf(sentencepiece::TrainerSpec::BPE,
+                             {{"a", -20}, {"b", -21}, {"ab", 0}, {"abab", 1}});
+  ASSERT_THAT(model, IsOk());
+  const RandomStream random(1, "");
+  EXPECT_EQ(model->Sample("abab x", {.alpha = 0}, random),
+            model->Tokenize("abab x"));
+  EXPECT_THAT(model->Sample("abab", {.alpha = 1}, random),
+              ElementsAre(std::string(kSpaceSymbol), "a", "b", "a", "b"));
+  EXPECT_THAT(model->Sample(" ", {.alpha = 1}, random), IsEmpty());
+  EXPECT_EQ(model->MostTokens("abab"), 5);
+  EXPECT_EQ(model->MostTokens(""), 0);
+}
+
+TEST(SentencepieceModelTest, DrawnUnigramsMayBeAmongTheBestAlone) {
+  const Scores scores = {{"a", -1}, {"b", -1}, {"ab", -1.5}, {"ba", -4}};
+  const auto model = ModelOf(sentencepiece::TrainerSpec::UNIGRAM, scores);
+  ASSERT_THAT(model, IsOk());
+  const double best = std::exp(0.5 * -2.5);
+  const double second = std::exp(0.5 * -3.0);
+  ExpectDistribution(
+      *model, "aba", {.alpha = 0.5, .nbest_size = 2},
+      {{"ab a", best / (best + second)}, {"a b a", second / (best + second)}});
+}
+
+TEST(SentencepieceModelDeathTest, CharactersAreNotDrawn) {
+  const auto model =
+      ModelOf(sentencepiece::TrainerSpec::CHAR, {{"a", -1}, {"b", -2}});
+  ASSERT_THAT(model, IsOk());
+  EXPECT_DEATH(model->Sample("ab", {}, RandomStream(1, "")), "a model of type");
 }
 
 TEST(SentencepieceModelTest, TrimsAndJoinsSpaces) {

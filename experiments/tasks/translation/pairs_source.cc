@@ -18,6 +18,7 @@
 #include "experiments/tasks/translation/pairs_validation.h"
 #include "experiments/tasks/translation/sentence_source.h"
 #include "seq2seq/subwords/sentencepiece_model.h"
+#include "seq2seq/subwords/subword_sampler.h"
 #include "seq2seq/subwords/subword_trainer.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -106,8 +107,7 @@ class PairsSource : public SentenceSource {
   int64_t num_steps() const override { return options_.num_steps(); }
 
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
-    return options_.has_train() ? LoadSplits(request.seed)
-                                : LoadFile(request.path);
+    return options_.has_train() ? LoadSplits(request) : LoadFile(request.path);
   }
 
   absl::StatusOr<Tokenizers> MakeTokenizers(
@@ -157,14 +157,19 @@ class PairsSource : public SentenceSource {
     return data;
   }
 
-  absl::StatusOr<SentenceData> LoadSplits(uint64_t seed) const {
+  absl::StatusOr<SentenceData> LoadSplits(const DataRequest& request) const {
     SentenceData data;
     data.num_steps = options_.num_steps();
     data.min_frequency = options_.min_frequency();
+    std::shared_ptr<SubwordSampler> sampler;
     if (options_.has_subwords()) {
-      REGARD_RETURN_IF_ERROR(LoadSubwords(data));
+      REGARD_ASSIGN_OR_RETURN(const SubwordModels models,
+                              LoadSubwords(request, data));
+      REGARD_ASSIGN_OR_RETURN(sampler, MakeSampler(request.seed, models));
     }
-    REGARD_RETURN_IF_ERROR(LoadTrain(seed, data));
+    REGARD_RETURN_IF_ERROR(LoadTrain(request.seed, sampler.get(), data));
+    if (sampler != nullptr) REGARD_RETURN_IF_ERROR(sampler->Finish());
+    data.sampler = std::move(sampler);
     if (options_.has_dev()) {
       REGARD_RETURN_IF_ERROR(
           LoadSet("data.pairs.dev", options_.dev(), data, data.dev));
@@ -203,8 +208,9 @@ class PairsSource : public SentenceSource {
     return absl::OkStatus();
   }
 
-  // Trains the models, or reads those that are given.
-  absl::Status LoadSubwords(SentenceData& data) const {
+  // Reads the models that are given or that the run has kept, or trains them.
+  absl::StatusOr<SubwordModels> LoadSubwords(const DataRequest& request,
+                                             SentenceData& data) const {
     const SubwordsConfig& config = options_.subwords();
     SubwordModels models;
     const auto load = [&](const char* name, const std::string& given,
@@ -212,9 +218,9 @@ class PairsSource : public SentenceSource {
         -> absl::StatusOr<std::shared_ptr<const SentencepieceModel>> {
       std::string bytes;
       if (given.empty()) {
-        absl::StatusOr<std::string> trained = TrainModel(source, target);
-        if (!trained.ok()) return trained.status();
-        bytes = *std::move(trained);
+        REGARD_ASSIGN_OR_RETURN(bytes, request.read_kept != nullptr
+                                           ? request.read_kept(name)
+                                           : TrainModel(source, target));
       } else {
         absl::StatusOr<std::string> read =
             ReadFile(ResolveUserPath(given), kMostModelBytes);
@@ -243,7 +249,32 @@ class PairsSource : public SentenceSource {
     data.source_vocabulary = models.source->MakeVocabulary();
     data.target_vocabulary = models.target->MakeVocabulary();
     data.tokenizers = {models.source, models.target};
-    return absl::OkStatus();
+    return models;
+  }
+
+  // Null where the config asks for none. The kind of models that are given is
+  // known only here.
+  absl::StatusOr<std::shared_ptr<SubwordSampler>> MakeSampler(
+      uint64_t seed, const SubwordModels& models) const {
+    if (!options_.subwords().has_sampling()) return nullptr;
+    const SubwordSamplingConfig& config = options_.subwords().sampling();
+    for (const auto& model : {models.source, models.target}) {
+      if (!model->is_bpe() && !model->is_unigram()) {
+        return SubwordError(absl::InvalidArgumentError(
+            "sampling: a model of characters has one segmentation alone"));
+      }
+      if (config.has_nbest_size() && !model->is_unigram()) {
+        return SubwordError(absl::InvalidArgumentError(
+            "sampling.nbest_size: is of UNIGRAM; the model is BPE"));
+      }
+    }
+    return std::make_shared<SubwordSampler>(
+        models.source, models.target,
+        SubwordSamplerOptions{.sampling = {.alpha = config.alpha(),
+                                           .nbest_size = config.nbest_size()},
+                              .seed = seed,
+                              .max_tokens = options_.max_tokens(),
+                              .num_steps = options_.num_steps()});
   }
 
   // A model of all lines of the training files: first the source's, then the
@@ -301,7 +332,9 @@ class PairsSource : public SentenceSource {
     return false;
   }
 
-  absl::Status LoadTrain(uint64_t seed, SentenceData& data) const {
+  // `sampler` may be null.
+  absl::Status LoadTrain(uint64_t seed, SubwordSampler* sampler,
+                         SentenceData& data) const {
     REGARD_ASSIGN_OR_RETURN(PairReader reader,
                             PairReader::Open(FilesOf(options_.train())));
     REGARD_ASSIGN_OR_RETURN(const std::set<int64_t> held_out, HeldOut(seed));
@@ -319,6 +352,7 @@ class PairsSource : public SentenceSource {
                 data.dev);
       } else if (Keeps(source, target, omissions)) {
         data.train.Add(source, target);
+        if (sampler != nullptr) sampler->Add(reader.source(), reader.target());
       }
     }
     const std::string& name = options_.train().has_path()

@@ -5,6 +5,7 @@
 #include <any>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,10 +16,13 @@
 #include "experiments/run/sha256.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/task.h"
 #include "experiments/tasks/translation/sentence_source.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "nn/model.h"
+#include "seq2seq/parallel_corpus.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -63,12 +67,14 @@ class PairsSourceTest : public ::testing::Test {
 
   // The data of `data { pairs { ... } }`.
   static absl::StatusOr<SentenceData> Load(const std::string& options,
-                                           uint64_t seed = 0) {
+                                           uint64_t seed = 0,
+                                           const ReadKept& kept = nullptr) {
     Data data;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
         absl::StrCat("pairs {", options, "}"), &data));
     absl::StatusOr<std::any> loaded =
-        BuiltInPlugins().data.Create(data)->LoadAny({.path = "", .seed = seed});
+        BuiltInPlugins().data.Create(data)->LoadAny(
+            {.path = "", .seed = seed, .read_kept = kept});
     if (!loaded.ok()) return loaded.status();
     return std::any_cast<SentenceData>(*std::move(loaded));
   }
@@ -198,6 +204,110 @@ TEST_F(PairsSourceTest, SubwordsAreTrainedAndKept) {
                         "' } train {", Lines("s", "t"), "}"));
   ASSERT_THAT(given, IsOk());
   EXPECT_TRUE(given->files == data->files);
+}
+
+TEST_F(PairsSourceTest, ARunThatGoesOnReadsTheModelThatItHasKept) {
+  const std::string options = absl::StrCat(
+      "subwords { vocabulary_size: 26 } train {", Lines("s", "t"), "}");
+  const auto data = Load(options);
+  ASSERT_THAT(data, IsOk());
+  const std::string kept = data->files.at("subwords.model");
+  // Training would now give other bytes, or fail.
+  Write("s", "a\na\na\n");
+  EXPECT_THAT(Load(options), ::testing::Not(IsOk()));
+  std::vector<std::string> names;
+  const auto again = Load(options, /*seed=*/0, [&](const std::string& name) {
+    names.push_back(name);
+    return absl::StatusOr<std::string>(kept);
+  });
+  ASSERT_THAT(again, IsOk());
+  EXPECT_THAT(names, ElementsAre("subwords.model"));
+  EXPECT_EQ(again->files.at("subwords.model"), kept);
+  EXPECT_THAT(Load(options, /*seed=*/0,
+                   [](const std::string& name) {
+                     return absl::StatusOr<std::string>(
+                         absl::NotFoundError("no " + name));
+                   }),
+              StatusIs(absl::StatusCode::kNotFound, "no subwords.model"));
+}
+
+TEST_F(PairsSourceTest, SamplingKeepsTheTextOfWhatIsTrainedOn) {
+  Write("s", "A b.\n\nC d e.\nF.\n");
+  Write("t", "W x.\nU\nY z.\nV u.\n");
+  const std::string files = absl::StrCat("train {", Lines("s", "t"), "}");
+  const auto without =
+      Load(absl::StrCat("subwords { vocabulary_size: 26 } ", files));
+  ASSERT_THAT(without, IsOk());
+  EXPECT_EQ(without->sampler, nullptr);
+  const auto data = Load(absl::StrCat(
+      "subwords { vocabulary_size: 26 sampling { alpha: 0.5 } } ", files));
+  ASSERT_THAT(data, IsOk());
+  ASSERT_NE(data->sampler, nullptr);
+  EXPECT_EQ(data->sampler->size(), 3);
+  ParallelCorpus corpus;
+  data->sampler->Segment(/*epoch=*/4, *data->source_vocabulary,
+                         *data->target_vocabulary, &corpus);
+  const std::string texts[] = {"A b.", "C d e.", "F."};
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(data->tokenizers.source->Detokenize(
+                  data->source_vocabulary->Decode(corpus[i].source)),
+              texts[i]);
+  }
+}
+
+// The ids of a model's examples are drawn anew, and are what they were at first
+// again.
+TEST_F(PairsSourceTest, AnEpochHasSubwordsOfItsOwn) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) absl::StrAppend(&text, "line ", i * i, "\n");
+  Write("s", text);
+  Write("t", absl::StrCat(text.substr(text.find('\n') + 1), "last\n"));
+  const auto loaded = LoadConfig(
+      {"c.textproto",
+       absl::StrCat("data { pairs { train {", Lines("s", "t"),
+                    "} subwords { vocabulary_size: 40 sampling { alpha: 0.5 } "
+                    "} } } model { encoder {} attention { dot {} } decoder {} "
+                    "}")},
+      {}, BuiltInPlugins());
+  ASSERT_THAT(loaded, IsOk());
+  const auto task = BuildTask(loaded->config, BuiltInPlugins());
+  ASSERT_THAT(task, IsOk());
+  Model<float>& model = (*task)->model();
+  const auto lengths = [&](std::optional<int64_t> epoch) {
+    model.BeginEpoch(epoch);
+    std::vector<int64_t> all;
+    for (int64_t i = 0; i < model.num_examples(); ++i) {
+      const SequenceLengths of_pair = model.Lengths(i);
+      EXPECT_EQ(model.CountWork({i}), of_pair[1]);
+      all.insert(all.end(), of_pair.begin(), of_pair.end());
+    }
+    return all;
+  };
+  const std::vector<int64_t> best = lengths(std::nullopt);
+  const std::vector<int64_t> first = lengths(0);
+  EXPECT_NE(first, best);
+  EXPECT_NE(lengths(1), first);
+  EXPECT_EQ(lengths(0), first);
+  EXPECT_EQ(lengths(std::nullopt), best);
+}
+
+TEST_F(PairsSourceTest, SamplingNeedsAModelThatCanSample) {
+  const std::string files = absl::StrCat(" train {", Lines("s", "t"), "}");
+  const auto given = [&](const char* kind, const char* sampling) {
+    const auto model = Load(absl::StrCat(
+        "subwords { vocabulary_size: 26 kind: ", kind, " }", files));
+    EXPECT_THAT(model, IsOk());
+    Write("given.model", model->files.at("subwords.model"));
+    const auto data =
+        Load(absl::StrCat("subwords { source_model: '", Path("given.model"),
+                          "' sampling {", sampling, "} }", files));
+    return data.ok() ? "" : std::string(data.status().message());
+  };
+  EXPECT_EQ(given("BPE", ""), "");
+  EXPECT_THAT(given("BPE", "nbest_size: 4"),
+              HasSubstr("data.pairs.subwords: sampling.nbest_size: is of "
+                        "UNIGRAM; the model is BPE"));
+  EXPECT_THAT(given("CHARACTERS", ""), HasSubstr("a model of characters"));
 }
 
 TEST_F(PairsSourceTest, SidesMayHaveSubwordsOfTheirOwn) {
@@ -358,6 +468,18 @@ TEST(PairsConfigTest, SubwordsHaveLimits) {
               HasSubstr("give both source_model and target_model"));
   EXPECT_THAT(problems("target_model: 'm'"),
               HasSubstr("given by source_model"));
+  EXPECT_EQ(problems("sampling {}"), "");
+  EXPECT_EQ(problems("kind: UNIGRAM sampling { alpha: 1 nbest_size: 64 }"), "");
+  EXPECT_EQ(problems("source_model: 'm' sampling { nbest_size: -1 }"), "");
+  EXPECT_THAT(problems("sampling { alpha: 1.5 }"),
+              HasSubstr("subwords.sampling.alpha"));
+  EXPECT_THAT(problems("sampling { alpha: -0.1 }"), HasSubstr("alpha"));
+  EXPECT_THAT(problems("kind: UNIGRAM sampling { nbest_size: 1 }"),
+              HasSubstr("subwords.sampling.nbest_size"));
+  EXPECT_THAT(problems("sampling { nbest_size: 4 }"),
+              HasSubstr("is of kind: UNIGRAM"));
+  EXPECT_THAT(problems("kind: CHARACTERS sampling {}"),
+              HasSubstr("characters have one segmentation"));
 }
 
 }  // namespace

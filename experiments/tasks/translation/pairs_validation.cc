@@ -46,6 +46,24 @@ void ValidateTests(const PairsConfig& options, ConfigProblems& problems) {
   }
 }
 
+// The kind of a model that is given is known when it is read.
+void ValidateSampling(const SubwordsConfig& options, ConfigProblems& problems) {
+  if (!options.has_sampling()) return;
+  const ConfigProblems::Scope scope(problems, "sampling");
+  const SubwordSamplingConfig& sampling = options.sampling();
+  problems.RequireInRange("alpha", sampling.alpha(), 0, 1);
+  if (sampling.nbest_size() != -1) {
+    problems.RequireInRange("nbest_size", sampling.nbest_size(), 2, 512);
+  }
+  if (options.has_source_model()) return;
+  if (options.kind() == SubwordsConfig::CHARACTERS) {
+    problems.Add("", "characters have one segmentation alone");
+  } else if (options.kind() == SubwordsConfig::BPE &&
+             sampling.has_nbest_size()) {
+    problems.Add("nbest_size", "is of kind: UNIGRAM; BPE has alpha alone");
+  }
+}
+
 void ValidateSubwords(const SubwordsConfig& options, ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "subwords");
   if (options.kind() == SubwordsConfig::KIND_UNSPECIFIED) {
@@ -61,6 +79,7 @@ void ValidateSubwords(const SubwordsConfig& options, ConfigProblems& problems) {
     problems.Add("normalization",
                  absl::StrCat("must be one of ", absl::StrJoin(rules, ", ")));
   }
+  ValidateSampling(options, problems);
   if (options.joint() && options.has_target_model()) {
     problems.Add("target_model", "a joint model is given by source_model");
   }

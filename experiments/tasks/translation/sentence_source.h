@@ -3,7 +3,6 @@
 #define EXPERIMENTS_TASKS_TRANSLATION_SENTENCE_SOURCE_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "experiments/tasks/task.h"
 #include "seq2seq/parallel_corpus.h"
 #include "seq2seq/sentence_pair.h"
+#include "seq2seq/subwords/subword_sampler.h"
 #include "seq2seq/translation_model.h"
 #include "seq2seq/translator.h"
 #include "seq2seq/vocabulary.h"
@@ -38,6 +38,8 @@ struct SentenceData {
   std::optional<Vocabulary> target_vocabulary;
   // Of raw text; null where sentences are words.
   Tokenizers tokenizers;
+  // Where each epoch segments `train` anew; else null.
+  std::shared_ptr<const SubwordSampler> sampler;
   // Contents of the files that making the tokenizers again needs, by their
   // names in the run folder.
   std::map<std::string, std::string> files;
@@ -62,10 +64,8 @@ class SentenceSource : public DataSource<SentenceData> {
     return {};
   }
 
-  // Those of the data, from the files that it kept: `read` gives the content of
-  // one by its name. Null ones where sentences are words.
-  using ReadKept =
-      std::function<absl::StatusOr<std::string>(const std::string& name)>;
+  // Those of the data, from the files that it kept. Null ones where sentences
+  // are words.
   virtual absl::StatusOr<Tokenizers> MakeTokenizers(
       const ReadKept& /*read*/) const {
     return Tokenizers();

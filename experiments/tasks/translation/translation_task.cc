@@ -75,6 +75,7 @@ TranslationData Encode(SentenceData& data,
   encoded.train =
       std::move(data.train)
           .Encode(vocabularies.first, vocabularies.second, data.num_steps);
+  encoded.sampler = std::move(data.sampler);
   encoded.dev = std::move(data.dev);
   encoded.tests = std::move(data.tests);
   return encoded;

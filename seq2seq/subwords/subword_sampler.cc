@@ -1,0 +1,56 @@
+#include "seq2seq/subwords/subword_sampler.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "autodiff/random.h"
+#include "seq2seq/batch.h"
+
+namespace regard {
+
+void SubwordSampler::Add(absl::string_view source, absl::string_view target) {
+  for (const absl::string_view side : {source, target}) {
+    text_.Append(side);
+    ends_.push_back((ends_.empty() ? 0 : ends_.back()) +
+                    static_cast<int64_t>(side.size()));
+  }
+}
+
+void SubwordSampler::Segment(std::optional<int64_t> epoch,
+                             const Vocabulary& source, const Vocabulary& target,
+                             ParallelCorpus* corpus) const {
+  const auto tokens = [&](size_t i) {
+    const SentencepieceModel& model = ModelOf(i);
+    if (!epoch.has_value()) return model.Tokenize(Text(i));
+    const RandomStream random(options_.seed,
+                              absl::StrCat("subwords/", *epoch, "/", i));
+    std::vector<std::string> drawn =
+        model.Sample(Text(i), options_.sampling, random);
+    const bool fits = options_.max_tokens == 0 ||
+                      static_cast<int64_t>(drawn.size()) <= options_.max_tokens;
+    return fits ? drawn : model.Tokenize(Text(i));
+  };
+  const auto ids = [&](size_t i, const Vocabulary& vocabulary) {
+    return EncodeSentence(tokens(i), vocabulary, options_.num_steps);
+  };
+  corpus->Clear();
+  for (size_t i = 0; i < ends_.size(); i += 2) {
+    corpus->Add(ids(i, source), ids(i + 1, target));
+  }
+  text_.Release();
+}
+
+std::pair<int64_t, int64_t> SubwordSampler::Longest() const {
+  int64_t longest[2] = {0, 0};
+  for (size_t i = 0; i < ends_.size(); ++i) {
+    int64_t tokens = ModelOf(i).MostTokens(Text(i));
+    if (options_.max_tokens > 0) tokens = std::min(tokens, options_.max_tokens);
+    int64_t ids = tokens + 1;
+    if (options_.num_steps > 0) ids = std::min(ids, options_.num_steps);
+    longest[i % 2] = std::max(longest[i % 2], ids);
+  }
+  return {longest[0], longest[1]};
+}
+
+}  // namespace regard

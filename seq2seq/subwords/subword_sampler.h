@@ -1,0 +1,84 @@
+// Subword regularisation: sentence pairs that are segmented anew, at random, in
+// each epoch.
+//
+// Kudo, "Subword regularization: improving neural network translation models
+// with multiple subword candidates", ACL 2018, for unigram models; Provilkov et
+// al., "BPE-dropout: simple and effective subword regularization", ACL 2020,
+// for byte-pair encoding.
+#ifndef SEQ2SEQ_SUBWORDS_SUBWORD_SAMPLER_H_
+#define SEQ2SEQ_SUBWORDS_SUBWORD_SAMPLER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "seq2seq/parallel_corpus.h"
+#include "seq2seq/subwords/mapped_text.h"
+#include "seq2seq/subwords/sentencepiece_model.h"
+#include "seq2seq/vocabulary.h"
+
+namespace regard {
+
+struct SubwordSamplerOptions {
+  SubwordSampling sampling = {};
+  uint64_t seed = 0;
+  // A drawn side of more tokens is replaced by its best segmentation; 0: none
+  // is.
+  int64_t max_tokens = 0;
+  // Longer sides are cut to this many ids, <eos> included; 0: never.
+  int64_t num_steps = 0;
+};
+
+// Maps the text of the pairs, and holds 16 bytes a pair.
+class SubwordSampler {
+ public:
+  // Both models can sample.
+  SubwordSampler(std::shared_ptr<const SentencepieceModel> source,
+                 std::shared_ptr<const SentencepieceModel> target,
+                 const SubwordSamplerOptions& options)
+      : source_(std::move(source)),
+        target_(std::move(target)),
+        options_(options) {}
+
+  // Adds the next pair, before Finish() alone.
+  void Add(absl::string_view source, absl::string_view target);
+  // To be called after the last pair. An error if the text cannot be kept in a
+  // temporary file.
+  absl::Status Finish() { return text_.Map(); }
+
+  int64_t size() const { return static_cast<int64_t>(ends_.size() / 2); }
+
+  // Sets `corpus` to the pairs in order. Each side is drawn by the seed, the
+  // epoch and the number of its pair; without an epoch it is segmented in the
+  // best way. The vocabularies are those of the models.
+  void Segment(std::optional<int64_t> epoch, const Vocabulary& source,
+               const Vocabulary& target, ParallelCorpus* corpus) const;
+
+  // Ids that the longest source and the longest target can have in any epoch,
+  // <eos> included.
+  std::pair<int64_t, int64_t> Longest() const;
+
+ private:
+  // Side `i` of all: source and target in turn.
+  absl::string_view Text(size_t i) const {
+    const int64_t begin = i == 0 ? 0 : ends_[i - 1];
+    return text_.text().substr(begin, ends_[i] - begin);
+  }
+  const SentencepieceModel& ModelOf(size_t i) const {
+    return i % 2 == 0 ? *source_ : *target_;
+  }
+
+  const std::shared_ptr<const SentencepieceModel> source_;
+  const std::shared_ptr<const SentencepieceModel> target_;
+  const SubwordSamplerOptions options_;
+  MappedText text_;
+  std::vector<int64_t> ends_;
+};
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_SUBWORDS_SUBWORD_SAMPLER_H_
