@@ -78,4 +78,19 @@ std::string EnvironmentJson(const Environment& environment) {
       ",\n  \"data\": ", JsonTexts(environment.data), "\n}\n");
 }
 
+std::optional<std::map<std::string, std::string>> ReadDataDigests(
+    absl::string_view json) {
+  const auto environment = nlohmann::json::parse(
+      json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
+  if (!environment.is_object()) return std::nullopt;
+  const auto data = environment.find("data");
+  if (data == environment.end() || !data->is_object()) return std::nullopt;
+  std::map<std::string, std::string> digests;
+  for (const auto& [name, digest] : data->items()) {
+    if (!digest.is_string()) return std::nullopt;
+    digests[name] = digest.get<std::string>();
+  }
+  return digests;
+}
+
 }  // namespace regard

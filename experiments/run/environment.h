@@ -4,7 +4,10 @@
 #define EXPERIMENTS_RUN_ENVIRONMENT_H_
 
 #include <map>
+#include <optional>
 #include <string>
+
+#include "absl/strings/string_view.h"
 
 namespace regard {
 
@@ -26,6 +29,10 @@ Environment BuildEnvironment();
 
 // The file's text, in the order of the fields and of names.
 std::string EnvironmentJson(const Environment& environment);
+
+// Environment::data of such a text; absent if it is not one.
+std::optional<std::map<std::string, std::string>> ReadDataDigests(
+    absl::string_view json);
 
 }  // namespace regard
 

@@ -28,6 +28,16 @@ TEST(EnvironmentTest, TextIsAsDocumented) {
             "}\n");
 }
 
+TEST(EnvironmentTest, DigestsAreReadAgain) {
+  Environment environment = BuildEnvironment();
+  environment.data = {{"data.path", "00ff"}, {"a \"b\"", "1"}};
+  EXPECT_EQ(ReadDataDigests(EnvironmentJson(environment)), environment.data);
+  for (const char* text : {"", "[]", "{}", "{\"data\": 1}",
+                           "{\"data\": {\"a\": 1}}", "{\"data\": {}"}) {
+    EXPECT_FALSE(ReadDataDigests(text).has_value()) << text;
+  }
+}
+
 TEST(EnvironmentTest, TheBuildIsDescribed) {
   const Environment environment = BuildEnvironment();
   EXPECT_THAT(environment.compiler, MatchesRegex(".*[0-9]+\\.[0-9]+.*"));

@@ -192,12 +192,14 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
 }
 
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(const Experiment& config,
-                                                const Plugins& plugins) {
+                                                const Plugins& plugins,
+                                                const ReadKept& read_kept) {
   REGARD_ASSIGN_OR_RETURN(std::any data,
                           plugins.data.Create(config.data())
                               ->LoadAny({.path = config.data().path(),
                                          .dev_path = config.data().dev_path(),
-                                         .seed = config.seed()}));
+                                         .seed = config.seed(),
+                                         .read_kept = read_kept}));
   return plugins.tasks.Find(config.model())
       ->create(*plugins.tasks.ChosenOptions(config.model()), std::move(data),
                {config, plugins.scorers});

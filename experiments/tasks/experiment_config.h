@@ -32,9 +32,11 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins);
 
-// `config` is valid. An error is about data files, and says where in them.
-absl::StatusOr<std::unique_ptr<Task>> BuildTask(const Experiment& config,
-                                                const Plugins& plugins);
+// `config` is valid. `read_kept` is that of a run to go on with. An error is
+// about data files, and says where in them.
+absl::StatusOr<std::unique_ptr<Task>> BuildTask(
+    const Experiment& config, const Plugins& plugins,
+    const ReadKept& read_kept = nullptr);
 
 // Adds what in `config` does not fit its task now that the data was read, and
 // shards of batches whose loss couples their examples.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "autodiff/random.h"
@@ -47,6 +49,35 @@ training {
   log_every: 4
   evaluate_every: 3
   checkpoint_every: 5
+}
+)";
+
+// In the folder "corpus": subwords that each epoch draws anew, groups of
+// lengths, early stopping and a mean of weights. Checkpoints are in the middle
+// of epochs.
+constexpr char kCorpusConfig[] = R"(
+name: "kill"
+data {
+  pairs {
+    train { source: "$0/s" target: "$0/t" }
+    dev_sample: 8
+    subwords { vocabulary_size: 60 sampling { alpha: 0.2 } }
+  }
+}
+model {
+  encoder { embedding: 16 hidden: 16 }
+  attention { additive { width: 16 } dropout: 0.1 }
+  decoder { embedding: 16 hidden: 16 embedding_dropout: 0.2 }
+}
+optimizer { adam {} clip_norm: 1 learning_rate: 0.004 }
+training {
+  epochs: 10
+  group_by_length: true
+  batch_tokens: 250
+  log_every: 4
+  checkpoint_every: 5
+  early_stopping { metric: "dev/loss" patience: 4 }
+  average: 3
 }
 )";
 
@@ -98,7 +129,27 @@ class KillTest : public ::testing::Test {
         command, Path(absl::StrCat("output", ++started_)));
   }
 
-  // A run that nobody disturbs; returns its digest.
+  // From now on, runs are of kCorpusConfig.
+  void UseCorpus() {
+    std::filesystem::create_directories(Path("corpus"));
+    std::ofstream source(Path("corpus/s"));
+    std::ofstream target(Path("corpus/t"));
+    const char* const words[] = {"red",  "green", "blue",  "white",
+                                 "lion", "tiger", "zebra", "goat"};
+    for (int i = 0; i < 200; ++i) {
+      const char* const color = words[i % 4];
+      const char* const animal = words[4 + i / 4 % 4];
+      source << "a " << color << " " << animal << " " << i << "\n";
+      target << i << " " << animal << "s, all " << color << "\n";
+    }
+    std::ofstream(Path("kill.textproto"))
+        << absl::Substitute(kCorpusConfig, Path("corpus"));
+  }
+
+  // Kills a run again and again, until one ends.
+  void ExpectTheSameBitsAfterKills();
+
+  // A run that is not disturbed; returns its digest.
   std::string RunInPeace(const std::string& run) {
     const auto child = Start(run);
     EXPECT_EQ(child->Wait(), 0) << child->Errors();
@@ -120,7 +171,7 @@ class KillTest : public ::testing::Test {
   int started_ = 0;
 };
 
-TEST_F(KillTest, AKilledRunEndsWithTheSameBits) {
+void KillTest::ExpectTheSameBitsAfterKills() {
   const absl::Time start = absl::Now();
   const std::string digest = RunInPeace("peace");
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
@@ -148,6 +199,60 @@ TEST_F(KillTest, AKilledRunEndsWithTheSameBits) {
   EXPECT_EQ(StatusOf(Path("killed")), StatusOf(Path("peace")));
   EXPECT_EQ(ReadText(Path("killed/metrics.jsonl")),
             ReadText(Path("peace/metrics.jsonl")));
+  // Both have the last checkpoints, with all that they refer to.
+  std::map<std::string, std::string> files[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string run = Path(i == 0 ? "killed" : "peace");
+    for (const auto& [path, text] : Contents(run + "/checkpoints")) {
+      files[i][path.substr(run.size())] = text;
+    }
+  }
+  EXPECT_TRUE(files[0] == files[1]);
+  EXPECT_GT(files[0].size(), 4);
+}
+
+TEST_F(KillTest, AKilledRunEndsWithTheSameBits) {
+  ExpectTheSameBitsAfterKills();
+}
+
+TEST_F(KillTest, AKilledRunOfSampledSubwordsEndsWithTheSameBits) {
+  UseCorpus();
+  ExpectTheSameBitsAfterKills();
+  EXPECT_EQ(ReadText(Path("killed/subwords.model")),
+            ReadText(Path("peace/subwords.model")));
+}
+
+// Stops at a checkpoint, in the middle of an epoch.
+TEST_F(KillTest, AResumedRunReadsTheSubwordsThatItHasKept) {
+  UseCorpus();
+  const std::string digest = RunInPeace("peace");
+  const auto child = Start("run");
+  AwaitCheckpoint("run");
+  child->Signal(SIGINT);
+  ASSERT_EQ(child->Wait(), 130) << child->Errors();
+  const std::string model = ReadText(Path("run/subwords.model"));
+
+  // What was kept or read is no longer the same.
+  std::ofstream(Path("run/subwords.model"), std::ios::app) << "\xc0\x3e\x01";
+  const auto other_model = Start("run", {"--resume"});
+  EXPECT_EQ(other_model->Wait(), 2);
+  EXPECT_THAT(other_model->Errors(), HasSubstr("subwords.model: SHA-256 "));
+  std::ofstream(Path("run/subwords.model")) << model;
+  const std::string text = ReadText(Path("corpus/s"));
+  std::ofstream(Path("corpus/s")) << "A" << text.substr(1);
+  const auto other_data = Start("run", {"--resume"});
+  EXPECT_EQ(other_data->Wait(), 2);
+  EXPECT_THAT(other_data->Errors(),
+              HasSubstr("data.pairs.train.source: SHA-256 "));
+  std::ofstream(Path("corpus/s")) << text;
+
+  // The program that trains subwords is not there.
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", "/nowhere", 1);
+  const auto resumed = Start("run", {"--resume"});
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(resumed->Wait(), 0) << resumed->Errors();
+  EXPECT_EQ(StatusOf(Path("run"))["weights_digest"], digest);
 }
 
 TEST_F(KillTest, AnInterruptedRunIsSavedAndGoesOn) {

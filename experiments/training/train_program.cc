@@ -25,6 +25,7 @@
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/run_folder.h"
 #include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/task.h"
 #include "experiments/training/stop_signal.h"
 #include "experiments/training/training_run.h"
 #include "nn/config_problems.h"
@@ -40,6 +41,7 @@ constexpr char kUsage[] =
     "  train [--config=FILE] [--run=DIR] [--set PATH=VALUE]... [--threads=N]\n"
     "        [--resume] [--check] [--profile]";
 constexpr int64_t kMostConfigTextBytes = int64_t{1} << 26;
+constexpr int64_t kMostKeptFileBytes = int64_t{1} << 26;
 
 struct Arguments {
   std::string config;
@@ -103,11 +105,23 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
   return ConfigSource{"built-in config", std::string(default_config)};
 }
 
-// The task of a config that fits the data.
+// The task of a config that fits the data. `folder` is that of a run to go on
+// with, or null.
 absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
-    const LoadedConfig& loaded, const Plugins& plugins) {
+    const LoadedConfig& loaded, const RunFolder* folder,
+    const Plugins& plugins) {
+  ReadKept read_kept;
+  if (folder != nullptr && HasBegun(*folder)) {
+    read_kept = [folder](const std::string& name) {
+      absl::StatusOr<std::string> text = folder->Read(name, kMostKeptFileBytes);
+      if (text.ok()) return text;
+      return absl::StatusOr<std::string>(
+          absl::Status(text.status().code(),
+                       absl::StrCat("error: ", text.status().message())));
+    };
+  }
   REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
-                          BuildTask(loaded.config, plugins));
+                          BuildTask(loaded.config, plugins, read_kept));
   ConfigProblems problems;
   ValidateTask(*task, loaded.config, problems);
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
@@ -150,7 +164,7 @@ absl::Status Check(const Arguments& arguments, const Plugins& plugins,
                           SourceOf(arguments, default_config, std::nullopt));
   REGARD_ASSIGN_OR_RETURN(const LoadedConfig loaded,
                           LoadWithBaseline(source, arguments, plugins));
-  return BuildFittingTask(loaded, plugins).status();
+  return BuildFittingTask(loaded, nullptr, plugins).status();
 }
 
 // Everything that can be wrong with what the user gave. A folder to resume is
@@ -170,8 +184,10 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
                           SourceOf(arguments, default_config, folder));
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
                           LoadWithBaseline(source, arguments, plugins));
-  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
-                          BuildFittingTask(loaded, plugins));
+  REGARD_ASSIGN_OR_RETURN(
+      std::unique_ptr<Task> task,
+      BuildFittingTask(loaded, folder.has_value() ? &*folder : nullptr,
+                       plugins));
   if (!folder.has_value()) {
     REGARD_ASSIGN_OR_RETURN(
         RunFolder opened,
@@ -193,11 +209,11 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> PrepareBaseline(
                    plugins));
   loaded.config.clear_baseline();
   loaded.resolved = loaded.config.DebugString();
-  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
-                          BuildFittingTask(loaded, plugins));
   REGARD_ASSIGN_OR_RETURN(RunFolder folder,
                           OpenFolder(run.folder().File("baseline"), "",
                                      /*resume=*/true));
+  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
+                          BuildFittingTask(loaded, &folder, plugins));
   auto baseline = std::make_unique<TrainingRun>(
       std::move(loaded), std::move(folder), std::move(task));
   REGARD_RETURN_IF_ERROR(baseline->Prepare(/*resume=*/false));

@@ -27,6 +27,10 @@ constexpr int64_t kPlainLines = 20;
 
 }  // namespace
 
+bool HasBegun(const RunFolder& folder) {
+  return PathExists(folder.File("resolved.textproto"));
+}
+
 TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
                          std::unique_ptr<Task> task)
     : loaded_(std::move(loaded)),
@@ -60,6 +64,32 @@ absl::Status TrainingRun::CheckSameConfig() const {
       differences));
 }
 
+// Of the data files, and of what the run made of them and kept.
+absl::Status TrainingRun::CheckSameData() const {
+  REGARD_ASSIGN_OR_RETURN(
+      const std::string text,
+      folder_.Read("environment.json", kMostConfigTextBytes));
+  const auto before = ReadDataDigests(text);
+  if (!before.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder_.File("environment.json"),
+                     ": error: not the environment of a run"));
+  }
+  std::string differences;
+  for (const auto& [name, digest] : task_->DataDigests()) {
+    const auto found = before->find(name);
+    if (found != before->end() && found->second == digest) continue;
+    absl::StrAppend(&differences, "\n  ", name, ": SHA-256 ",
+                    found == before->end() ? "unknown" : found->second,
+                    " in the run, ", digest, " now");
+  }
+  if (differences.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(folder_.path(),
+                   ": error: the data differs from that of the run to resume:",
+                   differences));
+}
+
 absl::Status TrainingRun::WriteTaskFiles() const {
   for (const auto& [name, text] : task_->Files()) {
     REGARD_RETURN_IF_ERROR(folder_.Write(name, text));
@@ -88,15 +118,14 @@ absl::Status TrainingRun::Prepare(bool resume) {
     }
     return WriteFiles();
   }
-  // It is the last file written before training, so a run that was killed
-  // earlier has none.
-  if (!PathExists(folder_.File("resolved.textproto"))) {
+  if (!HasBegun(folder_)) {
     std::fprintf(stderr, "%s stopped before it had begun: starting at step 0\n",
                  folder_.path().c_str());
     return WriteFiles();
   }
   REGARD_RETURN_IF_ERROR(ReadRunDescription(folder_.path()).status());
   REGARD_RETURN_IF_ERROR(CheckSameConfig());
+  REGARD_RETURN_IF_ERROR(CheckSameData());
   FileOperations files;
   REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), files));
   REGARD_ASSIGN_OR_RETURN(const LatestCheckpoint latest,

@@ -23,6 +23,10 @@
 
 namespace regard {
 
+// Whether a run began in the folder: the last file that it writes before
+// training is there.
+bool HasBegun(const RunFolder& folder);
+
 class TrainingRun {
  public:
   // `folder` is open, for a fresh run or for one to resume.
@@ -30,7 +34,7 @@ class TrainingRun {
               std::unique_ptr<Task> task);
 
   // Writes the folder of a fresh run, or finds where to go on. An error is
-  // wrong input: a config that differs from that of the run.
+  // wrong input: a config or data that differs from that of the run.
   absl::Status Prepare(bool resume);
 
   struct Options {
@@ -68,6 +72,7 @@ class TrainingRun {
   // All of it but the config, as given and in full.
   absl::Status WriteTaskFiles() const;
   absl::Status CheckSameConfig() const;
+  absl::Status CheckSameData() const;
   absl::StatusOr<std::unique_ptr<EventLog>> OpenEvents(
       int64_t total_steps) const;
   RunStatus StatusOf(RunState state, const TrainerResult& result) const;
