@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,7 @@
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
+
 std::string ManifestText(int64_t step,
                          const std::map<std::string, FileFacts>& files) {
   std::string text = absl::StrCat(
@@ -48,8 +51,11 @@ constexpr char kPrefix[] = "step-";
 constexpr char kTemporary[] = ".tmp-";
 // Follows the name of one while another takes its place.
 constexpr char kReplaced[] = ".old";
+// The names of snapshots, beside the checkpoints.
+constexpr char kSnapshotPrefix[] = "snapshot-";
+constexpr char kSnapshotSuffix[] = ".safetensors";
 constexpr int64_t kMaxStateBytes = int64_t{64} << 20;
-constexpr int64_t kMaxManifestBytes = 4096;
+constexpr int64_t kMaxManifestBytes = int64_t{1} << 16;
 constexpr int64_t kBlockBytes = int64_t{1} << 20;
 
 absl::StatusOr<FileFacts> FactsOf(const std::string& path) {
@@ -86,13 +92,58 @@ std::string Difference(absl::string_view got, absl::string_view wanted) {
                       quoted(wanted_lines));
 }
 
-// Whether the folder holds the whole checkpoint of `step`, unharmed; otherwise
-// a DataLoss, or the error of a file that cannot be read. Reads every byte.
-absl::Status VerifyCheckpointFolder(const std::string& path, int64_t step) {
+std::string SnapshotName(int64_t step) {
+  return absl::StrCat(kSnapshotPrefix, step, kSnapshotSuffix);
+}
+
+// As manifests refer to it.
+std::string SnapshotReference(int64_t step) {
+  return absl::StrCat("../", SnapshotName(step));
+}
+
+// The number that `text` starts with, without leading zeros, which is taken off
+// it; absent if there is none.
+std::optional<int64_t> ConsumeStep(absl::string_view* text) {
+  const absl::string_view digits = text->substr(
+      0, std::find_if_not(text->begin(), text->end(), absl::ascii_isdigit) -
+             text->begin());
+  int64_t step = 0;
+  // Step 7 is never `step-007`.
+  if (!absl::SimpleAtoi(digits, &step) || absl::StrCat(step) != digits) {
+    return std::nullopt;
+  }
+  text->remove_prefix(digits.size());
+  return step;
+}
+
+// Steps of the snapshots that a manifest refers to, rising.
+std::set<int64_t> SnapshotsOf(absl::string_view manifest) {
+  std::set<int64_t> steps;
+  const std::string mark = absl::StrCat("\"../", kSnapshotPrefix);
+  for (size_t at = manifest.find(mark); at != absl::string_view::npos;
+       at = manifest.find(mark, at + 1)) {
+    absl::string_view rest = manifest.substr(at + mark.size());
+    if (const auto step = ConsumeStep(&rest); step.has_value()) {
+      steps.insert(*step);
+    }
+  }
+  return steps;
+}
+
+// Sets `snapshots` to the steps of those that the whole, unharmed checkpoint of
+// `step` in the folder refers to; otherwise a DataLoss, or the error of a file
+// that cannot be read. Reads every byte.
+absl::Status VerifyCheckpointFolder(const std::string& path, int64_t step,
+                                    std::set<int64_t>* snapshots) {
   REGARD_ASSIGN_OR_RETURN(
       const std::string manifest,
       ReadFile(JoinPath(path, kManifestFile), kMaxManifestBytes));
   std::map<std::string, FileFacts> files;
+  *snapshots = SnapshotsOf(manifest);
+  for (const int64_t snapshot : *snapshots) {
+    const std::string name = SnapshotReference(snapshot);
+    REGARD_ASSIGN_OR_RETURN(files[name], FactsOf(JoinPath(path, name)));
+  }
   std::vector<const char*> names = {kOptimizerFile, kStateFile, kWeightsFile};
   if (PathExists(JoinPath(path, kBestFile))) names.push_back(kBestFile);
   for (const char* name : names) {
@@ -106,7 +157,7 @@ absl::Status VerifyCheckpointFolder(const std::string& path, int64_t step) {
   return absl::OkStatus();
 }
 
-// An entry of the checkpoints folder that bears a step's name.
+// A checkpoint's folder (step-N), whole or not, with its suffix if it has one.
 struct Entry {
   int64_t step = 0;
   std::string path;
@@ -123,15 +174,12 @@ absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& folder) {
   for (const std::string& name : names) {
     absl::string_view rest = name;
     if (!absl::ConsumePrefix(&rest, kPrefix)) continue;
-    const absl::string_view digits = rest.substr(
-        0, std::find_if_not(rest.begin(), rest.end(), absl::ascii_isdigit) -
-               rest.begin());
+    const std::optional<int64_t> step = ConsumeStep(&rest);
+    if (!step.has_value()) continue;
     Entry entry;
-    if (!absl::SimpleAtoi(digits, &entry.step)) continue;
-    // Step 7 is never `step-007`.
-    if (absl::StrCat(entry.step) != digits) continue;
+    entry.step = *step;
     entry.path = JoinPath(folder, name);
-    entry.suffix = std::string(rest.substr(digits.size()));
+    entry.suffix = std::string(rest);
     if (IsDirectory(entry.path)) entries.push_back(std::move(entry));
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
@@ -161,14 +209,49 @@ absl::StatusOr<FileFacts> WriteCounted(const std::string& path,
   return facts;
 }
 
+// Puts those snapshots on the disk that are not there already, and returns the
+// facts of all, by the names that manifests give them.
+absl::StatusOr<std::map<std::string, FileFacts>> WriteSnapshots(
+    const std::string& folder, const CheckpointContent& content,
+    FileOperations& files) {
+  std::map<std::string, FileFacts> facts;
+  bool any_new = false;
+  for (const Snapshot& snapshot : content.snapshots) {
+    const auto write = [&](auto sink) {
+      return WriteSafetensors(snapshot.weights, content.weights_metadata, sink);
+    };
+    FileFacts& of_this = facts[SnapshotReference(snapshot.step)];
+    Sha256 sha256;
+    REGARD_RETURN_IF_ERROR(write([&](absl::string_view bytes) {
+      of_this.bytes += bytes.size();
+      sha256.Update(bytes);
+      return absl::OkStatus();
+    }));
+    of_this.sha256 = sha256.HexDigest();
+    const std::string path = JoinPath(folder, SnapshotName(snapshot.step));
+    const absl::StatusOr<FileFacts> stored = FactsOf(path);
+    if (stored.ok() && stored->bytes == of_this.bytes &&
+        stored->sha256 == of_this.sha256) {
+      continue;
+    }
+    const std::string temporary = absl::StrCat(path, kTemporary, getpid());
+    REGARD_RETURN_IF_ERROR(RemoveTree(temporary, files));
+    REGARD_RETURN_IF_ERROR(WriteCounted(temporary, files, write).status());
+    REGARD_RETURN_IF_ERROR(RenameFile(temporary, path, files));
+    any_new = true;
+  }
+  if (any_new) REGARD_RETURN_IF_ERROR(SyncDirectory(folder, files));
+  return facts;
+}
+
 // Fills a new folder with a whole checkpoint, the manifest last, and puts it on
-// the disk.
+// the disk. `facts` are those of its snapshots.
 absl::Status WriteFolder(const std::string& path,
                          const CheckpointContent& content,
+                         std::map<std::string, FileFacts> facts,
                          FileOperations& files) {
   REGARD_RETURN_IF_ERROR(RemoveTree(path, files));
   REGARD_RETURN_IF_ERROR(MakeDirectories(path, files));
-  std::map<std::string, FileFacts> facts;
   REGARD_ASSIGN_OR_RETURN(
       facts[kWeightsFile],
       WriteCounted(JoinPath(path, kWeightsFile), files, [&](auto sink) {
@@ -206,6 +289,37 @@ absl::Status RemoveCheckpoint(const std::string& path, FileOperations& files) {
   return RemoveTree(doomed, files);
 }
 
+// Removes snapshots, whole or not, that no checkpoint refers to.
+absl::Status PruneSnapshots(const std::string& folder, FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
+                          ListEntries(folder));
+  std::set<std::string> wanted;
+  for (const Entry& entry : entries) {
+    if (IsTemporary(entry)) continue;
+    const absl::StatusOr<std::string> manifest =
+        ReadFile(JoinPath(entry.path, kManifestFile), kMaxManifestBytes);
+    if (!manifest.ok()) continue;
+    for (const int64_t step : SnapshotsOf(*manifest)) {
+      wanted.insert(SnapshotName(step));
+    }
+  }
+  if (!IsDirectory(folder)) return absl::OkStatus();
+  REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          ListDirectory(folder));
+  for (const std::string& name : names) {
+    absl::string_view rest = name;
+    if (wanted.count(name) > 0 ||
+        !absl::ConsumePrefix(&rest, kSnapshotPrefix) ||
+        !ConsumeStep(&rest).has_value() ||
+        !absl::ConsumePrefix(&rest, kSnapshotSuffix)) {
+      continue;
+    }
+    if (!rest.empty() && rest.rfind(kTemporary, 0) != 0) continue;
+    REGARD_RETURN_IF_ERROR(RemoveTree(JoinPath(folder, name), files));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Prune(const std::string& folder, int64_t newest, int keep,
                    FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
@@ -216,7 +330,7 @@ absl::Status Prune(const std::string& folder, int64_t newest, int keep,
     if (++kept <= keep) continue;
     REGARD_RETURN_IF_ERROR(RemoveCheckpoint(entry.path, files));
   }
-  return absl::OkStatus();
+  return PruneSnapshots(folder, files);
 }
 
 // Gives the finished folder its name. One that has the name already steps
@@ -243,6 +357,10 @@ std::string Checkpoint::OptimizerPath() const {
   return JoinPath(path, kOptimizerFile);
 }
 
+std::string Checkpoint::SnapshotPath(int64_t step) const {
+  return JoinPath(path, SnapshotReference(step));
+}
+
 absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
                                           const CheckpointContent& content,
                                           int keep, FileOperations& files) {
@@ -253,13 +371,20 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
     REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
     REGARD_RETURN_IF_ERROR(SyncDirectory(run_folder, files));
   }
-  const Checkpoint saved = {
+  Checkpoint saved = {
       .step = content.step,
       .path = JoinPath(folder, absl::StrCat(kPrefix, content.step)),
       .has_best = !content.best.empty()};
+  for (const Snapshot& snapshot : content.snapshots) {
+    saved.snapshots.push_back(snapshot.step);
+  }
   const std::string replaced = absl::StrCat(saved.path, kReplaced);
   const std::string temporary = absl::StrCat(saved.path, kTemporary, getpid());
-  absl::Status written = WriteFolder(temporary, content, files);
+  const absl::StatusOr<std::map<std::string, FileFacts>> snapshots =
+      WriteSnapshots(folder, content, files);
+  absl::Status written =
+      snapshots.ok() ? WriteFolder(temporary, content, *snapshots, files)
+                     : snapshots.status();
   if (written.ok()) written = Commit(temporary, saved.path, replaced, files);
   if (!written.ok()) {
     // The first error is the one to tell; what cannot be cleared away now is
@@ -281,12 +406,15 @@ absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
   LatestCheckpoint latest;
   for (const Entry& entry : entries) {
     if (!entry.suffix.empty() && entry.suffix != kReplaced) continue;
-    const absl::Status whole = VerifyCheckpointFolder(entry.path, entry.step);
+    std::set<int64_t> snapshots;
+    const absl::Status whole =
+        VerifyCheckpointFolder(entry.path, entry.step, &snapshots);
     if (whole.ok()) {
       latest.checkpoint =
           Checkpoint{.step = entry.step,
                      .path = entry.path,
-                     .has_best = PathExists(JoinPath(entry.path, kBestFile))};
+                     .has_best = PathExists(JoinPath(entry.path, kBestFile)),
+                     .snapshots = {snapshots.begin(), snapshots.end()}};
       return latest;
     }
     latest.notes.push_back(
@@ -309,7 +437,8 @@ absl::Status CleanUpCheckpoints(const std::string& run_folder,
       REGARD_RETURN_IF_ERROR(RemoveTree(entry.path, files));
     } else if (entry.suffix == kReplaced) {
       const std::string name(absl::StripSuffix(entry.path, kReplaced));
-      if (VerifyCheckpointFolder(name, entry.step).ok()) {
+      std::set<int64_t> snapshots;
+      if (VerifyCheckpointFolder(name, entry.step, &snapshots).ok()) {
         REGARD_RETURN_IF_ERROR(RemoveTree(entry.path, files));
       } else {
         REGARD_RETURN_IF_ERROR(RemoveTree(name, files));
@@ -317,7 +446,7 @@ absl::Status CleanUpCheckpoints(const std::string& run_folder,
       }
     }
   }
-  return absl::OkStatus();
+  return PruneSnapshots(JoinPath(run_folder, kFolder), files);
 }
 
 }  // namespace regard

@@ -1,6 +1,7 @@
 // The checkpoints of a run: folders `checkpoints/step-N/` that exist whole or
-// not at all, whatever moment the process or the machine dies at. The layout is
-// in docs/checkpoints.md.
+// not at all, whatever moment the process or the machine dies at. Earlier
+// weights that several checkpoints need are beside them, each in a file of its
+// own. The layout is in docs/checkpoints.md.
 //
 // One process at a time may save or clean up: hold the run folder's lock. Who
 // looks for the latest beside a writer may see one vanish that was just removed
@@ -22,6 +23,12 @@
 
 namespace regard {
 
+// The weights at an earlier step.
+struct Snapshot {
+  int64_t step = 0;
+  absl::Span<const TensorView> weights = {};
+};
+
 struct CheckpointContent {
   // Finished steps, at least 0.
   int64_t step = 0;
@@ -33,6 +40,9 @@ struct CheckpointContent {
   std::string state = {};
   // The weights to use where they are not the last ones; else empty.
   absl::Span<const TensorView> best = {};
+  // By rising step. One that an earlier checkpoint has stored is not written
+  // again.
+  absl::Span<const Snapshot> snapshots = {};
 };
 
 // A checkpoint on the disk.
@@ -42,18 +52,22 @@ struct Checkpoint {
 
   // Whether it has other weights to use than the last ones.
   bool has_best = false;
+  // Steps of the snapshots that it refers to, rising.
+  std::vector<int64_t> snapshots = {};
 
   // The last weights.
   std::string WeightsPath() const;
   // The weights to use.
   std::string ChosenWeightsPath() const;
   std::string OptimizerPath() const;
+  std::string SnapshotPath(int64_t step) const;
 };
 
 // Saves under `run_folder`; once it returns, the checkpoint outlives a power
 // cut. One of the same step is replaced. Then all but the newest `keep` (at
-// least 1) are removed; those of later steps, which a resumed run passed over
-// as damaged, are not counted and not touched.
+// least 1) are removed, and snapshots that none refers to; checkpoints of later
+// steps, which a resumed run passed over as damaged, are not counted and not
+// touched.
 //
 // After an error the earlier checkpoints stand; if only the removal of old ones
 // failed, the new one does as well.
@@ -91,9 +105,10 @@ struct FileFacts {
   std::string sha256;
 };
 
-// The text of manifest.json; `files` by name. A manifest is never parsed: the
-// one that the files on the disk imply is made again and compared byte by byte,
-// so that no flipped bit passes and no name in it is ever used.
+// The text of manifest.json; `files` by their names relative to its folder. Of
+// a manifest nothing is read but the steps of its snapshots: the one that the
+// files on the disk imply is made again and compared byte by byte, so that no
+// flipped bit passes and no name in it is ever used.
 std::string ManifestText(int64_t step,
                          const std::map<std::string, FileFacts>& files);
 

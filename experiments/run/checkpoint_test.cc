@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -30,6 +32,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// No test cuts the power, and waiting for the disk takes long.
+class UnsyncedFiles : public FileOperations {
+ public:
+  int Sync(int /*descriptor*/) override { return 0; }
+};
+
 class CheckpointTest : public ::testing::Test {
  protected:
   CheckpointTest() { Restart(); }
@@ -40,9 +48,23 @@ class CheckpointTest : public ::testing::Test {
     EXPECT_THAT(MakeDirectories(folder_, files_), IsOk());
   }
 
-  // Saves a checkpoint whose every file depends on `mark`.
+  // Saves a checkpoint whose every file depends on `mark`, but for snapshots,
+  // each of which depends on its step.
   absl::StatusOr<Checkpoint> Save(int64_t step, float mark, int keep,
-                                  FileOperations& files) {
+                                  FileOperations& files,
+                                  const std::vector<int64_t>& earlier = {}) {
+    std::vector<std::vector<float>> values;
+    std::vector<std::vector<TensorView>> views;
+    std::vector<Snapshot> snapshots;
+    for (const int64_t snapshot : earlier) {
+      values.push_back({static_cast<float>(snapshot)});
+    }
+    for (const std::vector<float>& value : values) {
+      views.push_back({{"w", {1}, value}});
+    }
+    for (size_t i = 0; i < earlier.size(); ++i) {
+      snapshots.push_back({earlier[i], views[i]});
+    }
     const std::vector<float> weights = {mark, 1.0f};
     const std::vector<float> moments = {0.5f * mark};
     return SaveCheckpoint(folder_,
@@ -50,7 +72,8 @@ class CheckpointTest : public ::testing::Test {
                            .weights = {{"w", {2, 1}, weights}},
                            .weights_metadata = {{"alias.v", "w"}},
                            .optimizer = {{"w.m", {1}, moments}},
-                           .state = absl::StrCat("mark: ", mark, "\n")},
+                           .state = absl::StrCat("mark: ", mark, "\n"),
+                           .snapshots = snapshots},
                           keep, files);
   }
 
@@ -77,6 +100,12 @@ class CheckpointTest : public ::testing::Test {
     EXPECT_EQ(moments[0], 0.5f * weights[0]);
     EXPECT_EQ(ReadCheckpointState(checkpoint).value(),
               absl::StrCat("mark: ", weights[0], "\n"));
+    for (const int64_t step : checkpoint.snapshots) {
+      std::vector<float> value(1);
+      const auto file = SafetensorsReader::Open(checkpoint.SnapshotPath(step));
+      EXPECT_THAT(file->Read("w", {1}, absl::MakeSpan(value)), IsOk());
+      EXPECT_EQ(value[0], static_cast<float>(step));
+    }
     return weights[0];
   }
 
@@ -84,7 +113,7 @@ class CheckpointTest : public ::testing::Test {
     return ListDirectory(JoinPath(folder_, "checkpoints")).value();
   }
 
-  FileOperations files_;
+  UnsyncedFiles files_;
   std::string folder_ = JoinPath(::testing::TempDir(), "checkpoint_run");
 };
 
@@ -205,6 +234,70 @@ TEST_F(CheckpointTest, AnyDamageFallsBackToTheOlderAndSaysSo) {
   }
 }
 
+TEST_F(CheckpointTest, SnapshotsAreStoredOnceAndRemovedWithTheirLastUse) {
+  ASSERT_THAT(Save(5, 1, 2, files_, {3, 4}), IsOk());
+  const std::string shared =
+      JoinPath(folder_, "checkpoints/snapshot-4.safetensors");
+  const auto written = std::filesystem::last_write_time(shared);
+  std::filesystem::last_write_time(shared, written - std::chrono::hours(1));
+  ASSERT_THAT(Save(6, 2, 2, files_, {4, 10}), IsOk());
+  EXPECT_EQ(std::filesystem::last_write_time(shared),
+            written - std::chrono::hours(1))
+      << "written again";
+  EXPECT_THAT(Names(),
+              ElementsAre("snapshot-10.safetensors", "snapshot-3.safetensors",
+                          "snapshot-4.safetensors", "step-5", "step-6"));
+  EXPECT_EQ(LatestMark(), 2);
+  EXPECT_THAT(FindLatestCheckpoint(folder_)->checkpoint->snapshots,
+              ElementsAre(4, 10));
+  ASSERT_THAT(Save(7, 3, 2, files_, {10}), IsOk());
+  EXPECT_THAT(Names(),
+              ElementsAre("snapshot-10.safetensors", "snapshot-4.safetensors",
+                          "step-6", "step-7"));
+  ASSERT_THAT(Save(8, 4, 1, files_), IsOk());
+  EXPECT_THAT(Names(), ElementsAre("step-8"));
+}
+
+TEST_F(CheckpointTest, ADamagedSnapshotDamagesWhatRefersToIt) {
+  ASSERT_THAT(Save(5, 1, 3, files_, {3}), IsOk());
+  ASSERT_THAT(Save(6, 2, 3, files_, {3, 4}), IsOk());
+  const std::string path =
+      JoinPath(folder_, "checkpoints/snapshot-4.safetensors");
+  const std::string bytes = ReadFile(path, 1 << 20).value();
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] ^= static_cast<char>(1 << (i % 8));
+    std::ofstream(path, std::ios::binary) << damaged;
+    EXPECT_EQ(LatestMark(), 1) << "byte " << i;
+  }
+  EXPECT_THAT(FindLatestCheckpoint(folder_)->notes,
+              ElementsAre(HasSubstr("says ../snapshot-4.safetensors: {bytes")));
+  ASSERT_THAT(RemoveTree(path, files_), IsOk());
+  EXPECT_THAT(FindLatestCheckpoint(folder_)->notes,
+              ElementsAre(HasSubstr("snapshot-4.safetensors: cannot open")));
+  // Saving what needs it mends it.
+  ASSERT_THAT(Save(7, 3, 3, files_, {3, 4}), IsOk());
+  EXPECT_EQ(LatestMark(), 3);
+}
+
+TEST_F(CheckpointTest, OtherNamesAreNotSnapshots) {
+  ASSERT_THAT(Save(5, 1, 3, files_, {3}), IsOk());
+  const std::string checkpoints = JoinPath(folder_, "checkpoints");
+  for (const char* name : {"snapshot-03.safetensors", "snapshot-9.bin",
+                           "snapshot-9.safetensors.txt", "snapshot-"}) {
+    ASSERT_THAT(WriteFileAtomically(JoinPath(checkpoints, name), ""), IsOk());
+  }
+  // What a process that died left behind.
+  for (const char* name :
+       {"snapshot-9.safetensors", "snapshot-3.safetensors.tmp-12"}) {
+    ASSERT_THAT(WriteFileAtomically(JoinPath(checkpoints, name), ""), IsOk());
+  }
+  ASSERT_THAT(CleanUpCheckpoints(folder_, files_), IsOk());
+  EXPECT_THAT(Names(), ElementsAre("snapshot-", "snapshot-03.safetensors",
+                                   "snapshot-3.safetensors", "snapshot-9.bin",
+                                   "snapshot-9.safetensors.txt", "step-5"));
+}
+
 TEST_F(CheckpointTest, TheNoteNamesTheFileThatDiffers) {
   const auto saved = Save(6, 2);
   std::ofstream(JoinPath(saved->path, kStateFile)) << "mark: 3\n";
@@ -239,7 +332,11 @@ TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
     if (child == 0) {
       if (!CleanUpCheckpoints(folder_, files_).ok()) _exit(1);
       for (int64_t next = step + 1;; ++next) {
-        if (!Save(next, static_cast<float>(next), 2, files_).ok()) _exit(1);
+        if (!Save(next, static_cast<float>(next), 2, files_,
+                  {next / 3, next / 3 + 1})
+                 .ok()) {
+          _exit(1);
+        }
         if (write(told[1], &next, sizeof(next)) != sizeof(next)) _exit(1);
       }
     }
@@ -271,7 +368,7 @@ TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
 }
 
 // Counts the operations; from the k-th on it fails them, or that one only.
-class FaultyFiles : public FileOperations {
+class FaultyFiles : public UnsyncedFiles {
  public:
   enum class Fault { kErrorOnce, kKilled };
 
@@ -293,7 +390,7 @@ class FaultyFiles : public FileOperations {
     return -1;
   }
   int Sync(int descriptor) override {
-    return Fails() ? -1 : FileOperations::Sync(descriptor);
+    return Fails() ? -1 : UnsyncedFiles::Sync(descriptor);
   }
   int Close(int descriptor) override {
     // Closed in any case: the test must not run out of descriptors.
@@ -332,9 +429,9 @@ class FaultTest : public CheckpointTest,
     for (bool reached = true; reached; ++k) {
       SCOPED_TRACE(absl::StrCat("operation ", k));
       Restart();
-      ASSERT_THAT(Save(old_step, 1, 1, files_), IsOk());
+      ASSERT_THAT(Save(old_step, 1, 1, files_, {1, 2}), IsOk());
       FaultyFiles faulty(k, GetParam());
-      const auto saved = Save(new_step, 2, 1, faulty);
+      const auto saved = Save(new_step, 2, 1, faulty, {2, 3});
       reached = faulty.reached();
       EXPECT_TRUE(reached || saved.ok());
       if (saved.ok()) {
@@ -345,9 +442,11 @@ class FaultTest : public CheckpointTest,
       // The next process goes on as if nothing had been.
       ASSERT_THAT(CleanUpCheckpoints(folder_, files_), IsOk());
       EXPECT_THAT(LatestMark(), AnyOf(1, 2));
-      ASSERT_THAT(Save(new_step, 3, 1, files_), IsOk());
+      ASSERT_THAT(Save(new_step, 3, 1, files_, {2, 3}), IsOk());
       EXPECT_EQ(LatestMark(), 3);
-      EXPECT_THAT(Names(), ElementsAre(absl::StrCat("step-", new_step)));
+      EXPECT_THAT(Names(), ElementsAre("snapshot-2.safetensors",
+                                       "snapshot-3.safetensors",
+                                       absl::StrCat("step-", new_step)));
     }
     EXPECT_GT(k, 30) << "few faults were tried";
   }

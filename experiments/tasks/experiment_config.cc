@@ -112,6 +112,10 @@ void ValidateTraining(const Experiment& config, const Plugins& plugins,
   problems.RequireInRange("batch_tokens", training.batch_tokens(), 0, 1e7);
   problems.RequireInRange("length_step", training.length_step(), 1, 1e4);
   problems.RequireInRange("average", training.average(), 0, 100);
+  problems.RequireInRange("ema_decay", training.ema_decay(), 0, 0.999999);
+  if (training.ema_decay() > 0 && training.average() > 0) {
+    problems.Add("ema_decay", "and average are two means of weights: give one");
+  }
   problems.RequireInRange("max_updates",
                           static_cast<double>(training.max_updates()), 0, 1e12);
   problems.RequireInRange("max_minutes", training.max_minutes(), 0, 1e6);

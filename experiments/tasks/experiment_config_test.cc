@@ -103,6 +103,45 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
   return found;
 }
 
+TEST(ExperimentConfigTest, AMovingAverageIsTheOnlyMean) {
+  const auto problems = [](const char* training) {
+    return ProblemsOf(absl::StrCat(
+        "data { reverse {} } model { encoder {} attention { dot {} } "
+        "decoder {} } training {",
+        training, "}"));
+  };
+  EXPECT_THAT(problems("ema_decay: 0.999"), IsEmpty());
+  EXPECT_THAT(problems("ema_decay: 0.9 early_stopping {}"), IsEmpty());
+  EXPECT_THAT(problems("ema_decay: 1"),
+              ElementsAre(StartsWith("training.ema_decay: must be in [0, ")));
+  EXPECT_THAT(problems("ema_decay: -0.1"),
+              ElementsAre(StartsWith("training.ema_decay: must be in [0, ")));
+  EXPECT_THAT(problems("ema_decay: 0.9 average: 2"),
+              ElementsAre("training.ema_decay: and average are two means of "
+                          "weights: give one"));
+}
+
+TEST(ExperimentConfigTest, ScheduledSamplingIsOfRecurrentDecoders) {
+  const auto load = [](const char* model) {
+    return LoadConfig({"c.textproto", absl::StrCat("data { reverse {} }\n",
+                                                   "model {", model, "}")},
+                      {}, BuiltInPlugins());
+  };
+  EXPECT_THAT(load("encoder {} attention { dot {} } "
+                   "decoder { scheduled_sampling {} }"),
+              IsOk());
+  EXPECT_THAT(load("transformer { scheduled_sampling {} }"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       StartsWith("c.textproto:2:22: error: ")));
+  EXPECT_THAT(load("transformer {} decoder { scheduled_sampling {} }"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       StartsWith("c.textproto:2:23: error: ")));
+  EXPECT_THAT(load("encoder {} attention { dot {} } "
+                   "decoder { scheduled_sampling { probability: 2 } }"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       StartsWith("c.textproto:2:")));
+}
+
 TEST(ExperimentConfigTest, ATaskThatDoesNotFitTheDataSaysWhatDoes) {
   EXPECT_THAT(
       ProblemsOf("data { reverse {} } model { nadaraya_watson {} "

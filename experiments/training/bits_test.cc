@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -158,10 +159,65 @@ training {
 }
 )";
 
+// A corpus that each epoch segments anew, a decoder that reads its own words,
+// and a moving average of weights.
+constexpr char kSampled[] = R"(
+num_shards: 8
+data {
+  pairs {
+    train {}
+    dev_sample: 5
+    subwords { kind: UNIGRAM vocabulary_size: 40 sampling { alpha: 0.3 } }
+  }
+}
+model {
+  encoder { embedding: 7 hidden: 9 dropout: 0.2 }
+  attention { additive { width: 8 } }
+  decoder {
+    embedding: 7
+    hidden: 9
+    embedding_dropout: 0.2
+    hidden_dropout: 0.2
+    scheduled_sampling { schedule: LINEAR probability: 0.5 updates: 6 }
+  }
+}
+optimizer { adam {} learning_rate: 0.01 }
+training {
+  epochs: 3
+  batch_size: 20
+  group_by_length: true
+  length_step: 3
+  log_every: 2
+  checkpoint_every: 3
+  early_stopping { metric: "dev/loss" patience: 2 }
+  ema_decay: 0.9
+}
+)";
+
+// Numbers up to 79 in words, and in the other order.
+std::string WriteCorpus() {
+  const char* const ones[] = {"zero", "one", "two",   "three", "four",
+                              "five", "six", "seven", "eight", "nine"};
+  const char* const tens[] = {"none",  "ten",   "twenty", "thirty",
+                              "forty", "fifty", "sixty",  "seventy"};
+  std::string path = absl::StrCat(::testing::TempDir(), "/numbers.tsv");
+  std::ofstream file(path, std::ios::binary);
+  for (int i = 0; i < 80; ++i) {
+    const std::string ten = tens[i / 10];
+    const std::string one = ones[i % 10];
+    file << ten << one << "\t" << one << " and " << ten << "\n";
+  }
+  return path;
+}
+
 Experiment Parse(const std::string& text) {
   Experiment config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
   config.mutable_training()->set_keep_checkpoints(1000);
+  if (config.data().has_pairs()) {
+    config.mutable_data()->mutable_pairs()->mutable_train()->set_path(
+        WriteCorpus());
+  }
   return config;
 }
 
@@ -250,7 +306,8 @@ class BitsTest : public TrainerTest,
 
 INSTANTIATE_TEST_SUITE_P(Models, BitsTest,
                          ::testing::Values(kRegression, kGru, kLstm,
-                                           kLanguageModel, kLines, kSelected));
+                                           kLanguageModel, kLines, kSelected,
+                                           kSampled));
 
 TEST_P(BitsTest, DoNotDependOnThreads) {
   const Experiment config = Parse(GetParam());
@@ -313,7 +370,7 @@ TEST_P(BitsTest, AreFoundAgainFromAnyCheckpoint) {
 class FinishedTest : public BitsTest {};
 
 INSTANTIATE_TEST_SUITE_P(Models, FinishedTest,
-                         ::testing::Values(kGru, kSelected));
+                         ::testing::Values(kGru, kSelected, kSampled));
 
 TEST_P(FinishedTest, AFinishedRunStaysAsItIs) {
   const Experiment config = Parse(GetParam());
@@ -349,6 +406,9 @@ class CountingTask : public Task, public Model<float> {
   int64_t CountWork(absl::Span<const int64_t> examples) const override {
     return task_->model().CountWork(examples);
   }
+  void BeginEpoch(std::optional<int64_t> epoch) override {
+    task_->model().BeginEpoch(epoch);
+  }
   SequenceLengths Lengths(int64_t example) const override {
     return task_->model().Lengths(example);
   }
@@ -375,8 +435,8 @@ class CountingTask : public Task, public Model<float> {
 
 TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "not in this build";
-  for (const char* text :
-       {kRegression, kGru, kLstm, kLanguageModel, kLines, kSelected}) {
+  for (const char* text : {kRegression, kGru, kLstm, kLanguageModel, kLines,
+                           kSelected, kSampled}) {
     Experiment config = Parse(text);
     config.mutable_training()->clear_early_stopping();
     config.mutable_training()->clear_batch_tokens();

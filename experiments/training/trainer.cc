@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "autodiff/tape.h"
@@ -228,6 +230,7 @@ absl::Status Trainer::Update() {
                           gradient_norm_, config_.optimizer().clip_norm()),
                       .gradient = reducer_.gradient()},
                      pool_);
+  selection_.Update(model_.parameters().values(), pool_);
   const int64_t work = model_.CountWork(examples_);
   work_ += work;
   ++step_;
@@ -278,12 +281,22 @@ std::map<std::string, double> Trainer::TakeTrainingMetrics() {
 }
 
 absl::Status Trainer::Evaluate(bool final) {
+  // A moving average takes the place of the weights. Those of the end have been
+  // chosen.
+  const absl::Span<float> ema = over_ ? absl::Span<float>() : selection_.ema();
+  const auto swap = [&] {
+    std::swap_ranges(ema.begin(), ema.end(),
+                     model_.parameters().values().begin());
+  };
+  swap();
+  const absl::Cleanup swap_back = swap;
   Tape<float> tape;
   Forward<float> forward(tape, model_.parameters(), nullptr);
   // One record of the last step: what an evaluation of the training split
   // measures takes the place of the mean since the last record.
   std::map<std::string, double> metrics;
   if (final && total_steps_ > 0) metrics = TakeTrainingMetrics();
+  if (final) model_.BeginEpoch(std::nullopt);
   const std::pair<Split, const char*> splits[] = {
       {Split::kTrain, "train"}, {Split::kDev, "dev"}, {Split::kTest, "test"}};
   for (const auto& [split, name] : splits) {
@@ -300,8 +313,7 @@ absl::Status Trainer::Evaluate(bool final) {
   }
   const auto observed = metrics.find(schedule_->metric());
   if (observed != metrics.end()) schedule_->Observe(observed->second);
-  // The weights of the end have been chosen.
-  if (!over_) selection_.Observe(metrics, model_.parameters().values());
+  if (!over_) selection_.Observe(step_, metrics, model_.parameters().values());
   if (!metrics.empty()) REGARD_RETURN_IF_ERROR(Log(metrics));
   const EvaluatedModel evaluated = {.step = step_,
                                     .epoch = EpochOfStep(),
@@ -322,7 +334,8 @@ std::string Trainer::Profile() const {
   return ProfileText(profiles, update_seconds_, pool_.threads());
 }
 
-// The model gets the weights to use: the mean of the snapshots, or the best.
+// The model gets the weights to use: the mean of the snapshots, the best, or
+// the moving average.
 void Trainer::ChooseWeights() {
   const absl::Span<float> values = model_.parameters().values();
   last_weights_.assign(values.begin(), values.end());
@@ -341,14 +354,15 @@ void Trainer::ChooseWeights() {
       }
     }
   }
-  if (selection_.best().empty()) return;  // the metric was never a number
-  std::copy(selection_.best().begin(), selection_.best().end(), values.begin());
+  // Empty if the metric was never a number.
+  const absl::Span<const float> chosen = selection_.chosen();
+  std::copy(chosen.begin(), chosen.end(), values.begin());
 }
 
 absl::Status Trainer::Finish() {
   if (selection_.active()) {
     // Of an evaluation that early stopping has just seen, there is no second.
-    if (!selection_.exhausted()) {
+    if (selection_.observes() && !selection_.exhausted()) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
     }
     ChooseWeights();

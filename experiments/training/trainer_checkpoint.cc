@@ -1,7 +1,6 @@
 // What a trainer saves, and how it goes on from it.
 #include <algorithm>
 #include <cstddef>
-#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,10 +39,9 @@ std::string StatePrefix(const Optimizer<float>::State& state) {
   return absl::StrCat(state.name, "/");
 }
 
-// Of the weights at an earlier evaluation, in the file of the optimizer.
-std::string SnapshotPrefix(size_t i) {
-  return absl::StrCat("snapshot.", i, "/");
-}
+// Of the moving average of the weights, in the file of the optimizer, where the
+// weights to use are others.
+constexpr char kEmaPrefix[] = "ema/";
 
 }  // namespace
 
@@ -55,15 +53,11 @@ absl::Status Trainer::Save() {
   state.set_positions(positions_);
   state.set_padding(padding_);
   state.set_finished(over_);
-  if (selection_.best_value().has_value()) {
-    state.set_best_value(*selection_.best_value());
+  const WeightSelection::State& selected = selection_.state();
+  if (selected.best_value.has_value()) {
+    state.set_best_value(*selected.best_value);
   }
-  state.set_evaluations_without_gain(selection_.evaluations_without_gain());
-  // No training follows the end.
-  const bool keeps_snapshots = !over_;
-  if (keeps_snapshots) {
-    state.set_snapshots(static_cast<int>(selection_.snapshots().size()));
-  }
+  state.set_evaluations_without_gain(selected.evaluations_without_gain);
   for (const auto& [name, value] : schedule_->state()) {
     (*state.mutable_schedule())[name] = value;
   }
@@ -76,7 +70,7 @@ absl::Status Trainer::Save() {
   content.step = step_;
   const ParameterStore<float>& parameters = model_.parameters();
   const absl::Span<const float> chosen =
-      over_ ? parameters.values() : selection_.best();
+      over_ ? parameters.values() : selection_.chosen();
   const std::vector<TensorView> weights = SlabViews(
       parameters, last_weights_.empty() ? parameters.values() : last_weights_,
       "");
@@ -97,14 +91,23 @@ absl::Status Trainer::Save() {
       optimizer.push_back(std::move(view));
     }
   }
-  for (size_t i = 0; keeps_snapshots && i < selection_.snapshots().size();
-       ++i) {
-    for (TensorView& view :
-         SlabViews(parameters, selection_.snapshots()[i], SnapshotPrefix(i))) {
-      optimizer.push_back(std::move(view));
+  // What only training goes on from; no training follows the end.
+  std::vector<std::vector<TensorView>> snapshot_views;
+  std::vector<Snapshot> snapshots;
+  if (!over_) {
+    if (!selected.ema.empty() && !selected.best.empty()) {
+      for (TensorView& view : SlabViews(parameters, selected.ema, kEmaPrefix)) {
+        optimizer.push_back(std::move(view));
+      }
+    }
+    snapshot_views.reserve(selected.snapshots.size());
+    for (const WeightSelection::Snapshot& snapshot : selected.snapshots) {
+      snapshot_views.push_back(SlabViews(parameters, snapshot.weights, ""));
+      snapshots.push_back({snapshot.step, snapshot_views.back()});
     }
   }
   content.optimizer = optimizer;
+  content.snapshots = snapshots;
   google::protobuf::TextFormat::PrintToString(state, &content.state);
   for (TrainingObserver* observer : observers_) {
     REGARD_RETURN_IF_ERROR(observer->Checkpointed(content));
@@ -148,31 +151,43 @@ absl::Status Trainer::RestoreSelection(const Checkpoint& checkpoint,
                                        const TrainerState& state,
                                        const SafetensorsReader& optimizer) {
   ParameterStore<float>& parameters = model_.parameters();
-  const size_t size = parameters.values().size();
-  std::deque<std::vector<float>> snapshots;
-  for (int i = 0; i < state.snapshots(); ++i) {
-    snapshots.emplace_back(size);
-    REGARD_RETURN_IF_ERROR(ReadSlab(optimizer, SnapshotPrefix(i), parameters,
-                                    absl::MakeSpan(snapshots.back())));
+  const auto read = [&](const SafetensorsReader& reader, const char* prefix,
+                        std::vector<float>* slab) {
+    slab->resize(parameters.values().size());
+    return ReadSlab(reader, prefix, parameters, absl::MakeSpan(*slab));
+  };
+  const auto read_file = [&](const std::string& path,
+                             std::vector<float>* slab) -> absl::Status {
+    REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
+                            SafetensorsReader::Open(path));
+    return read(reader, "", slab);
+  };
+  WeightSelection::State selected;
+  for (const int64_t step : checkpoint.snapshots) {
+    selected.snapshots.push_back({step, {}});
+    REGARD_RETURN_IF_ERROR(read_file(checkpoint.SnapshotPath(step),
+                                     &selected.snapshots.back().weights));
   }
-  std::vector<float> best;
+  std::vector<float> chosen;
   if (checkpoint.has_best) {
-    REGARD_ASSIGN_OR_RETURN(
-        const SafetensorsReader reader,
-        SafetensorsReader::Open(checkpoint.ChosenWeightsPath()));
-    best.resize(size);
-    REGARD_RETURN_IF_ERROR(
-        ReadSlab(reader, "", parameters, absl::MakeSpan(best)));
+    REGARD_RETURN_IF_ERROR(read_file(checkpoint.ChosenWeightsPath(), &chosen));
   }
-  if (finished_ && !best.empty()) {
+  if (finished_ && !chosen.empty()) {
     last_weights_.assign(parameters.values().begin(),
                          parameters.values().end());
-    std::copy(best.begin(), best.end(), parameters.values().begin());
+    std::copy(chosen.begin(), chosen.end(), parameters.values().begin());
   }
-  std::optional<double> best_value;
-  if (state.has_best_value()) best_value = state.best_value();
-  selection_.Restore(best_value, state.evaluations_without_gain(),
-                     std::move(best), std::move(snapshots));
+  selected.evaluations_without_gain = state.evaluations_without_gain();
+  if (!state.has_best_value()) {
+    selected.ema = std::move(chosen);
+  } else {
+    selected.best_value = state.best_value();
+    selected.best = std::move(chosen);
+    if (config_.training().ema_decay() > 0 && !finished_) {
+      REGARD_RETURN_IF_ERROR(read(optimizer, kEmaPrefix, &selected.ema));
+    }
+  }
+  selection_.set_state(std::move(selected));
   return absl::OkStatus();
 }
 

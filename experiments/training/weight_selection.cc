@@ -1,16 +1,23 @@
 #include "experiments/training/weight_selection.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <utility>
 
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
+namespace {
+
+// Elements that a thread averages at a time.
+constexpr int64_t kChunk = int64_t{1} << 14;
+
+}  // namespace
+
 WeightSelection::WeightSelection(const Training& training,
                                  absl::Span<const MetricInfo> metrics)
-    : average_(static_cast<size_t>(training.average())) {
+    : average_(static_cast<size_t>(training.average())),
+      ema_decay_(training.ema_decay()) {
   if (!training.has_early_stopping()) return;
   const EarlyStopping& stopping = training.early_stopping();
   metric_ = stopping.metric();
@@ -21,52 +28,65 @@ WeightSelection::WeightSelection(const Training& training,
   min_gain_ = stopping.min_gain();
 }
 
-bool WeightSelection::IsGain(double value, double min_gain) const {
-  if (std::isnan(value)) return false;
-  if (!best_value_.has_value()) return true;
-  return higher_is_better_ ? value > *best_value_ + min_gain
-                           : value < *best_value_ - min_gain;
+void WeightSelection::Update(absl::Span<const float> weights,
+                             WorkerPool& pool) {
+  if (ema_decay_ == 0) return;
+  std::vector<float>& ema = state_.ema;
+  if (ema.empty()) {
+    ema.assign(weights.begin(), weights.end());
+    return;
+  }
+  REGARD_CHECK_EQ(ema.size(), weights.size());
+  const auto size = static_cast<int64_t>(ema.size());
+  const auto rate = static_cast<float>(1 - ema_decay_);
+  pool.Run((size + kChunk - 1) / kChunk, [&](int64_t chunk) {
+    const int64_t end = std::min(size, (chunk + 1) * kChunk);
+    for (int64_t i = chunk * kChunk; i < end; ++i) {
+      ema[i] += rate * (weights[i] - ema[i]);
+    }
+  });
 }
 
-void WeightSelection::Observe(const std::map<std::string, double>& measured,
+bool WeightSelection::IsGain(double value, double min_gain) const {
+  if (std::isnan(value)) return false;
+  const std::optional<double>& best = state_.best_value;
+  if (!best.has_value()) return true;
+  return higher_is_better_ ? value > *best + min_gain
+                           : value < *best - min_gain;
+}
+
+void WeightSelection::Observe(int64_t step,
+                              const std::map<std::string, double>& measured,
                               absl::Span<const float> weights) {
   if (average_ > 0) {
-    if (snapshots_.size() == average_) snapshots_.pop_front();
-    snapshots_.emplace_back(weights.begin(), weights.end());
+    std::deque<Snapshot>& snapshots = state_.snapshots;
+    if (snapshots.size() == average_) snapshots.pop_front();
+    snapshots.push_back({step, {weights.begin(), weights.end()}});
   }
   const auto found = measured.find(metric_);
   if (metric_.empty() || found == measured.end()) return;
   if (IsGain(found->second, min_gain_)) {
-    best_value_ = found->second;
-    best_.assign(weights.begin(), weights.end());
-    without_gain_ = 0;
+    state_.best_value = found->second;
+    state_.best.assign(weights.begin(), weights.end());
+    state_.evaluations_without_gain = 0;
   } else {
-    ++without_gain_;
+    ++state_.evaluations_without_gain;
   }
 }
 
 std::vector<float> WeightSelection::Mean() const {
-  if (snapshots_.empty()) return {};
-  std::vector<float> mean(snapshots_.front().size());
-  const auto count = static_cast<double>(snapshots_.size());
+  const std::deque<Snapshot>& snapshots = state_.snapshots;
+  if (snapshots.empty()) return {};
+  std::vector<float> mean(snapshots.front().weights.size());
+  const auto count = static_cast<double>(snapshots.size());
   for (size_t i = 0; i < mean.size(); ++i) {
     double sum = 0;
-    for (const std::vector<float>& weights : snapshots_) {
-      sum += static_cast<double>(weights[i]);
+    for (const Snapshot& snapshot : snapshots) {
+      sum += static_cast<double>(snapshot.weights[i]);
     }
     mean[i] = static_cast<float>(sum / count);
   }
   return mean;
-}
-
-void WeightSelection::Restore(std::optional<double> best_value,
-                              int evaluations_without_gain,
-                              std::vector<float> best,
-                              std::deque<std::vector<float>> snapshots) {
-  best_value_ = best_value;
-  without_gain_ = evaluations_without_gain;
-  best_ = std::move(best);
-  snapshots_ = std::move(snapshots);
 }
 
 }  // namespace regard

@@ -1,17 +1,21 @@
-// Which weights a run uses in the end: the last ones, those that were best by a
-// metric, or the mean of several (training.early_stopping, training.average).
+// Which weights a run evaluates and uses in the end: the last ones, their
+// exponential moving average (training.ema_decay), those that were best by a
+// metric (training.early_stopping), or the mean of several (training.average).
 #ifndef EXPERIMENTS_TRAINING_WEIGHT_SELECTION_H_
 #define EXPERIMENTS_TRAINING_WEIGHT_SELECTION_H_
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/run/metric.h"
+#include "nn/worker_pool.h"
 
 namespace regard {
 
@@ -22,32 +26,58 @@ class WeightSelection {
                   absl::Span<const MetricInfo> metrics);
 
   // Whether other weights than the last ones may be used.
-  bool active() const { return !metric_.empty() || average_ > 0; }
+  bool active() const { return observes() || ema_decay_ > 0; }
+  // Whether evaluations matter to which.
+  bool observes() const { return !metric_.empty() || average_ > 0; }
   // "dev/bleu"; empty if no metric decides.
   const std::string& metric() const { return metric_; }
 
-  // Takes the weights at an evaluation and what it measured.
-  void Observe(const std::map<std::string, double>& measured,
+  // Takes the weights after an update. The average is that of
+  // torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn: the weights
+  // after the first update, and from then on
+  //   average + (1 - decay) (weights - average).
+  // Allocates at the first call alone; the bits do not depend on the threads.
+  void Update(absl::Span<const float> weights, WorkerPool& pool);
+
+  // The exponential moving average; empty without one and until it begins.
+  absl::Span<float> ema() { return absl::MakeSpan(state_.ema); }
+
+  // Takes the weights at the evaluation after `step` updates and what it
+  // measured.
+  void Observe(int64_t step, const std::map<std::string, double>& measured,
                absl::Span<const float> weights);
 
   // Whether training should end: too many evaluations without a gain.
-  bool exhausted() const { return patience_ > 0 && without_gain_ >= patience_; }
+  bool exhausted() const {
+    return patience_ > 0 && state_.evaluations_without_gain >= patience_;
+  }
 
-  // Empty until there are any.
-  absl::Span<const float> best() const { return best_; }
   // Whether `value` is better than that of the best weights.
   bool IsGain(double value, double min_gain) const;
+
+  // The weights to use before training has ended: the best, else the moving
+  // average. Empty if they are the last ones.
+  absl::Span<const float> chosen() const {
+    return state_.best.empty() ? state_.ema : state_.best;
+  }
 
   // The mean of the last snapshots; empty if no mean is asked for.
   std::vector<float> Mean() const;
 
+  struct Snapshot {
+    int64_t step;
+    std::vector<float> weights;
+  };
   // What checkpoints keep.
-  std::optional<double> best_value() const { return best_value_; }
-  int evaluations_without_gain() const { return without_gain_; }
-  const std::deque<std::vector<float>>& snapshots() const { return snapshots_; }
-  void Restore(std::optional<double> best_value, int evaluations_without_gain,
-               std::vector<float> best,
-               std::deque<std::vector<float>> snapshots);
+  struct State {
+    std::optional<double> best_value = std::nullopt;
+    int evaluations_without_gain = 0;
+    std::vector<float> best = {};
+    std::vector<float> ema = {};
+    std::deque<Snapshot> snapshots = {};  // oldest first
+  };
+  const State& state() const { return state_; }
+  void set_state(State state) { state_ = std::move(state); }
 
  private:
   std::string metric_;
@@ -55,11 +85,8 @@ class WeightSelection {
   int patience_ = 0;
   double min_gain_ = 0;
   size_t average_ = 0;
-
-  std::optional<double> best_value_;
-  int without_gain_ = 0;
-  std::vector<float> best_;
-  std::deque<std::vector<float>> snapshots_;  // oldest first
+  double ema_decay_ = 0;
+  State state_;
 };
 
 }  // namespace regard

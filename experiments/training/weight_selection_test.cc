@@ -1,10 +1,12 @@
 #include "experiments/training/weight_selection.h"
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {
@@ -30,8 +32,8 @@ Training Config(const char* metric, int patience, double min_gain) {
 TEST(WeightSelectionTest, IsInactiveUnlessAskedFor) {
   WeightSelection selection(Training(), Metrics());
   EXPECT_FALSE(selection.active());
-  selection.Observe({{"dev/bleu", 1}}, {1.0F});
-  EXPECT_THAT(selection.best(), IsEmpty());
+  selection.Observe(0, {{"dev/bleu", 1}}, {1.0F});
+  EXPECT_THAT(selection.chosen(), IsEmpty());
   EXPECT_THAT(selection.Mean(), IsEmpty());
   EXPECT_FALSE(selection.exhausted());
 }
@@ -40,32 +42,32 @@ TEST(WeightSelectionTest, KeepsTheBestByItsDirection) {
   WeightSelection bleu(Config("dev/bleu", 2, 0), Metrics());
   WeightSelection loss(Config("dev/loss", 2, 0), Metrics());
   for (const float value : {3.0F, 5.0F, 4.0F}) {
-    bleu.Observe({{"dev/bleu", value}}, {value});
-    loss.Observe({{"dev/loss", value}}, {value});
+    bleu.Observe(0, {{"dev/bleu", value}}, {value});
+    loss.Observe(0, {{"dev/loss", value}}, {value});
   }
-  EXPECT_THAT(bleu.best(), ElementsAre(5.0F));
-  EXPECT_THAT(loss.best(), ElementsAre(3.0F));
+  EXPECT_THAT(bleu.chosen(), ElementsAre(5.0F));
+  EXPECT_THAT(loss.chosen(), ElementsAre(3.0F));
   EXPECT_FALSE(bleu.exhausted());
   EXPECT_TRUE(loss.exhausted());
 }
 
 TEST(WeightSelectionTest, AGainHasASize) {
   WeightSelection selection(Config("dev/bleu", 1, 0.5), Metrics());
-  selection.Observe({{"dev/bleu", 1}}, {1.0F});
-  selection.Observe({{"dev/bleu", 1.5}}, {2.0F});
-  EXPECT_THAT(selection.best(), ElementsAre(1.0F));
+  selection.Observe(0, {{"dev/bleu", 1}}, {1.0F});
+  selection.Observe(0, {{"dev/bleu", 1.5}}, {2.0F});
+  EXPECT_THAT(selection.chosen(), ElementsAre(1.0F));
   EXPECT_TRUE(selection.exhausted());
 }
 
 TEST(WeightSelectionTest, NotANumberIsNoGain) {
   WeightSelection selection(Config("dev/loss", 5, 0), Metrics());
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  selection.Observe({{"dev/loss", nan}}, {1.0F});
-  EXPECT_THAT(selection.best(), IsEmpty());
-  selection.Observe({{"dev/loss", 9}}, {2.0F});
-  selection.Observe({{"dev/loss", nan}}, {3.0F});
-  EXPECT_THAT(selection.best(), ElementsAre(2.0F));
-  EXPECT_EQ(selection.evaluations_without_gain(), 1);
+  selection.Observe(0, {{"dev/loss", nan}}, {1.0F});
+  EXPECT_THAT(selection.chosen(), IsEmpty());
+  selection.Observe(0, {{"dev/loss", 9}}, {2.0F});
+  selection.Observe(0, {{"dev/loss", nan}}, {3.0F});
+  EXPECT_THAT(selection.chosen(), ElementsAre(2.0F));
+  EXPECT_EQ(selection.state().evaluations_without_gain, 1);
 }
 
 TEST(WeightSelectionTest, AveragesTheLastEvaluations) {
@@ -73,26 +75,76 @@ TEST(WeightSelectionTest, AveragesTheLastEvaluations) {
   training.set_average(2);
   WeightSelection selection(training, Metrics());
   EXPECT_TRUE(selection.active());
-  selection.Observe({}, {100.0F, 0.0F});
+  selection.Observe(0, {}, {100.0F, 0.0F});
   EXPECT_THAT(selection.Mean(), ElementsAre(100.0F, 0.0F));
-  selection.Observe({}, {1.0F, 2.0F});
-  selection.Observe({}, {3.0F, 8.0F});
+  selection.Observe(0, {}, {1.0F, 2.0F});
+  selection.Observe(0, {}, {3.0F, 8.0F});
   EXPECT_THAT(selection.Mean(), ElementsAre(2.0F, 5.0F));
+}
+
+TEST(WeightSelectionTest, TheMovingAverageIsThatOfPyTorch) {
+  Training training;
+  training.set_ema_decay(0.75);
+  WeightSelection selection(training, Metrics());
+  EXPECT_TRUE(selection.active());
+  EXPECT_FALSE(selection.observes());
+  WorkerPool pool(1);
+  EXPECT_THAT(selection.chosen(), IsEmpty());
+  // The first weights as they are, then 3/4 of the average and 1/4 of them.
+  selection.Update({8.0F, -4.0F}, pool);
+  EXPECT_THAT(selection.chosen(), ElementsAre(8.0F, -4.0F));
+  selection.Update({4.0F, 0.0F}, pool);
+  EXPECT_THAT(selection.chosen(), ElementsAre(7.0F, -3.0F));
+  selection.Update({3.0F, 1.0F}, pool);
+  EXPECT_THAT(selection.chosen(), ElementsAre(6.0F, -2.0F));
+  EXPECT_THAT(selection.Mean(), IsEmpty());
+}
+
+TEST(WeightSelectionTest, TheBestMovingAverageIsKept) {
+  Training training = Config("dev/loss", 3, 0);
+  training.set_ema_decay(0.5);
+  WeightSelection selection(training, Metrics());
+  WorkerPool pool(1);
+  selection.Update({2.0F}, pool);
+  selection.Observe(1, {{"dev/loss", 1}}, selection.ema());
+  selection.Update({4.0F}, pool);
+  selection.Observe(2, {{"dev/loss", 2}}, selection.ema());
+  EXPECT_THAT(selection.chosen(), ElementsAre(2.0F));
+  EXPECT_THAT(selection.ema(), ElementsAre(3.0F));
+}
+
+TEST(WeightSelectionTest, TheMovingAverageDoesNotDependOnThreads) {
+  constexpr size_t kSize = 50001;
+  Training training;
+  training.set_ema_decay(0.9);
+  std::vector<std::vector<float>> averages;
+  for (const int threads : {1, 3}) {
+    WeightSelection selection(training, Metrics());
+    WorkerPool pool(threads);
+    std::vector<float> weights(kSize);
+    for (int update = 0; update < 3; ++update) {
+      for (size_t i = 0; i < kSize; ++i) {
+        weights[i] = std::sin(static_cast<float>(i + 7 * update));
+      }
+      selection.Update(weights, pool);
+    }
+    averages.emplace_back(selection.chosen().begin(), selection.chosen().end());
+  }
+  EXPECT_EQ(averages[0], averages[1]);
+  EXPECT_EQ(averages[0].size(), kSize);
 }
 
 TEST(WeightSelectionTest, GoesOnWhereItWas) {
   Training training = Config("dev/bleu", 2, 0);
   training.set_average(2);
   WeightSelection before(training, Metrics());
-  before.Observe({{"dev/bleu", 4}}, {1.0F});
-  before.Observe({{"dev/bleu", 3}}, {2.0F});
+  before.Observe(0, {{"dev/bleu", 4}}, {1.0F});
+  before.Observe(0, {{"dev/bleu", 3}}, {2.0F});
   WeightSelection after(training, Metrics());
-  after.Restore(before.best_value(), before.evaluations_without_gain(),
-                {before.best().begin(), before.best().end()},
-                before.snapshots());
-  after.Observe({{"dev/bleu", 3.5}}, {4.0F});
+  after.set_state(before.state());
+  after.Observe(0, {{"dev/bleu", 3.5}}, {4.0F});
   EXPECT_TRUE(after.exhausted());
-  EXPECT_THAT(after.best(), ElementsAre(1.0F));
+  EXPECT_THAT(after.chosen(), ElementsAre(1.0F));
   EXPECT_THAT(after.Mean(), ElementsAre(3.0F));
 }
 

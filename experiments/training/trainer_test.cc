@@ -1,0 +1,158 @@
+// What the trainer asks of a model, of which epoch, and with which weights.
+#include "experiments/training/trainer.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/run/metric.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/task.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/initializers.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+// One weight, 0 at first, which is the loss and the metric. So with a learning
+// rate of 1, it is -n after n updates. Notes the epoch (-1: none) wherever
+// examples are asked for.
+class FallingTask : public Task, public Model<float> {
+ public:
+  explicit FallingTask(Better better = Better::kLower)
+      : Task({{"loss", "", "the weight", better}}) {
+    weight_ = store_.Root().Add("weight", {}, Constant(0));
+    store_.Finalize(0);
+  }
+
+  const std::vector<int64_t>& of_lengths() const { return of_lengths_; }
+  const std::vector<int64_t>& of_updates() const { return of_updates_; }
+  const std::vector<int64_t>& of_evaluations() const { return of_evaluations_; }
+  // The weight at evaluations on dev.
+  const std::vector<float>& evaluated() const { return evaluated_; }
+  float weight() { return store_.value(weight_)[0]; }
+
+  Model<float>& model() override { return *this; }
+  Showcase Show(Forward<float>&, bool) const override { return {}; }
+
+  ParameterStore<float>& parameters() override { return store_; }
+  int64_t num_examples() const override { return 4; }
+  void BeginEpoch(std::optional<int64_t> epoch) override {
+    epoch_ = epoch.value_or(-1);
+  }
+  SequenceLengths Lengths(int64_t) const override {
+    of_lengths_.push_back(epoch_);
+    return {1, 1};
+  }
+  int64_t CountWork(absl::Span<const int64_t> examples) const override {
+    return static_cast<int64_t>(examples.size());
+  }
+  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
+  void Denominators(absl::Span<const int64_t>,
+                    absl::Span<double> denominators) const override {
+    of_updates_.push_back(epoch_);
+    denominators[0] = 1;
+  }
+  void Loss(Forward<float>& forward, absl::Span<const int64_t>,
+            absl::Span<const double>,
+            absl::Span<Var<float>> sums) const override {
+    sums[0] = forward[weight_];
+  }
+  void Evaluate(Forward<float>& forward, Split split,
+                std::vector<Measurement>* measurements) const override {
+    if (split == Split::kTrain) of_evaluations_.push_back(epoch_);
+    if (split != Split::kDev) return;
+    forward.BeginStep();
+    evaluated_.push_back(forward[weight_].item());
+    measurements->push_back({"loss", static_cast<double>(evaluated_.back())});
+  }
+
+ private:
+  ParameterStore<float> store_;
+  Parameter<float> weight_;
+  const LossTerm terms_[1] = {{"loss", 1}};
+  int64_t epoch_ = 7;
+  mutable std::vector<int64_t> of_lengths_;
+  mutable std::vector<int64_t> of_updates_;
+  mutable std::vector<int64_t> of_evaluations_;
+  mutable std::vector<float> evaluated_;
+};
+
+// Three epochs of two updates.
+Experiment Config(const std::string& training) {
+  Experiment config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "num_shards: 1 optimizer { sgd {} learning_rate: 1 } "
+      "training { batch_size: 2 epochs: 3 " +
+          training + "}",
+      &config));
+  return config;
+}
+
+TrainerResult Train(const Experiment& config, FallingTask& task) {
+  Trainer trainer(config, task, BuiltInPlugins(), {}, {.threads = 1});
+  const absl::StatusOr<TrainerResult> result = trainer.Run();
+  EXPECT_TRUE(result.ok()) << result.status();
+  return *result;
+}
+
+TEST(TrainerTest, UpdatesAreOfTheirEpochPlansAndEvaluationsOfNone) {
+  const Experiment config = Config("group_by_length: true");
+  FallingTask task;
+  EXPECT_EQ(Trainer::TotalSteps(config, task), 6);
+  EXPECT_THAT(task.of_lengths(), ElementsAre(-1, -1, -1, -1));
+  Train(config, task);
+  EXPECT_THAT(task.of_updates(), ElementsAre(0, 0, 1, 1, 2, 2));
+  EXPECT_THAT(task.of_evaluations(), ElementsAre(-1));
+  // A second trainer plans the same batches.
+  EXPECT_EQ(Trainer::TotalSteps(config, task), 6);
+  EXPECT_EQ(task.of_lengths().back(), -1);
+}
+
+TEST(TrainerTest, TheLastWeightsAreEvaluatedAndUsed) {
+  FallingTask task;
+  Train(Config(""), task);
+  EXPECT_THAT(task.evaluated(), ElementsAre(-2, -4, -6));
+  EXPECT_EQ(task.weight(), -6);
+}
+
+// -1, (-1 - 2) / 2, (-1.5 - 3) / 2, ...
+TEST(TrainerTest, TheirMovingAverageIsEvaluatedAndUsed) {
+  FallingTask plain;
+  FallingTask task;
+  const TrainerResult result = Train(Config("ema_decay: 0.5"), task);
+  EXPECT_THAT(task.evaluated(), ElementsAre(-1.5F, -3.125F, -5.03125F));
+  EXPECT_EQ(task.weight(), -5.03125F);
+  EXPECT_EQ(result.metrics.at("dev/loss"), -5.03125);
+  // It does not change what is trained.
+  EXPECT_EQ(result.weights_digest, Train(Config(""), plain).weights_digest);
+}
+
+TEST(TrainerTest, TheBestMovingAverageIsUsed) {
+  FallingTask task(Better::kHigher);
+  Train(Config("ema_decay: 0.5 early_stopping {}"), task);
+  EXPECT_THAT(task.evaluated(), ElementsAre(-1.5F, -3.125F, -5.03125F, -1.5F));
+  EXPECT_EQ(task.weight(), -1.5F);
+}
+
+TEST(TrainerTest, TheMeanOfTheLastEvaluationsIsUsed) {
+  FallingTask task;
+  Train(Config("average: 2"), task);
+  EXPECT_THAT(task.evaluated(), ElementsAre(-2, -4, -6, -5));
+  EXPECT_EQ(task.weight(), -5);
+}
+
+}  // namespace
+}  // namespace regard
