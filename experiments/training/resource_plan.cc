@@ -8,9 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
 #include "experiments/tasks/task.h"
+#include "experiments/training/batch_plan.h"
+#include "experiments/training/trainer.h"
 #include "google/protobuf/message.h"
 #include "nn/forward.h"
 #include "nn/gradient_reducer.h"
@@ -44,20 +47,85 @@ void PlanParameters(const ParameterStore<float>& store,
       config.num_shards(), config.optimizer().accumulate_batches(), threads);
   plan->gradient_bytes = slab * plan->gradient_slabs;
   plan->optimizer_bytes = slab * OptimizerSlabs(config.optimizer(), plugins);
+  const Training& training = config.training();
+  plan->selection_bytes =
+      slab * (training.average() + (training.has_early_stopping() ? 1 : 0) +
+              (training.ema_decay() > 0 ? 1 : 0));
+}
+
+// A batch to measure.
+struct MeasuredBatch {
+  std::vector<int64_t> examples;
+  double per_update = 0;  // times its work is that of a mean update
+};
+
+// Positions that the batch is padded to.
+int64_t Positions(const Model<float>& model,
+                  absl::Span<const int64_t> examples) {
+  SequenceLengths longest = {};
+  for (const int64_t example : examples) {
+    const SequenceLengths lengths = model.Lengths(example);
+    for (size_t i = 0; i < longest.size(); ++i) {
+      longest[i] = std::max(longest[i], lengths[i]);
+    }
+  }
+  return static_cast<int64_t>(examples.size()) * (longest[0] + longest[1]);
+}
+
+// With group_by_length the largest batch, otherwise one of all lengths; of
+// either at most `affordable` examples.
+MeasuredBatch ChooseBatch(const Experiment& config, const Model<float>& model,
+                          int64_t affordable, ResourcePlan* plan) {
+  const Training& training = config.training();
+  MeasuredBatch chosen;
+  if (!training.group_by_length()) {
+    plan->batch_examples = training.batch_size();
+    const int64_t size =
+        std::min({plan->batch_examples, model.num_examples(), affordable});
+    for (int64_t i = 0; i < size; ++i) {
+      chosen.examples.push_back(i * model.num_examples() / size);
+    }
+    chosen.per_update = static_cast<double>(plan->batch_examples) /
+                        static_cast<double>(size) *
+                        config.optimizer().accumulate_batches();
+    return chosen;
+  }
+  BatchPlan batches(config, model.num_examples(), [&model](int64_t example) {
+    return model.Lengths(example);
+  });
+  int64_t all = 0;
+  int64_t most = -1;
+  absl::Span<const int64_t> largest;
+  for (int64_t step = 0; step < batches.updates_per_epoch(); ++step) {
+    for (const absl::Span<const int64_t> batch : batches.BatchesOf(step)) {
+      const int64_t positions = Positions(model, batch);
+      all += positions;
+      if (positions > most) {
+        most = positions;
+        largest = batch;
+      }
+    }
+  }
+  plan->batch_examples = static_cast<int64_t>(largest.size());
+  const int64_t size = std::min(plan->batch_examples, affordable);
+  for (int64_t i = 0; i < size; ++i) {
+    chosen.examples.push_back(largest[i * plan->batch_examples / size]);
+  }
+  chosen.per_update = static_cast<double>(all) /
+                      static_cast<double>(batches.updates_per_epoch()) /
+                      static_cast<double>(std::max<int64_t>(
+                          Positions(model, chosen.examples), 1));
+  return chosen;
 }
 
 // Runs one batch forward and backward, without an update.
 void MeasureBatch(const Experiment& config, Model<float>& model,
                   ResourcePlan* plan) {
-  const int64_t batch = config.training().batch_size();
   // Of a large model a few examples, so that planning takes seconds.
   const int64_t affordable = std::max<int64_t>(
       kMostMeasuredElements / std::max<int64_t>(plan->elements, 1), 8);
-  const int64_t size = std::min({batch, model.num_examples(), affordable});
-  std::vector<int64_t> examples;
-  for (int64_t i = 0; i < size; ++i) {
-    examples.push_back(i * model.num_examples() / size);
-  }
+  const MeasuredBatch batch = ChooseBatch(config, model, affordable, plan);
+  const std::vector<int64_t>& examples = batch.examples;
   const size_t terms = model.loss_terms().size();
   std::vector<double> denominators(terms);
   model.Denominators(examples, absl::MakeSpan(denominators));
@@ -71,14 +139,15 @@ void MeasureBatch(const Experiment& config, Model<float>& model,
   std::vector<Var<float>> sums(terms);
   model.Loss(forward, examples, denominators, absl::MakeSpan(sums));
   forward.Backward(sums, std::vector<double>(terms, 1.0));
-  const double batches = static_cast<double>(batch) / static_cast<double>(size);
-  plan->measured_examples = size;
+  plan->measured_examples = static_cast<int64_t>(examples.size());
   plan->activation_bytes =
       static_cast<int64_t>(static_cast<double>(tape.high_water_bytes()) *
-                           batches * static_cast<double>(plan->threads) /
+                           static_cast<double>(plan->batch_examples) /
+                           static_cast<double>(plan->measured_examples) *
+                           static_cast<double>(plan->threads) /
                            static_cast<double>(config.num_shards()));
-  plan->update_flops = static_cast<double>(GemmFlops() - flops) * batches *
-                       config.optimizer().accumulate_batches();
+  plan->update_flops =
+      static_cast<double>(GemmFlops() - flops) * batch.per_update;
 }
 
 }  // namespace
@@ -110,13 +179,7 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const Experiment& config,
     PlanParameters(model.parameters(), config, threads, plugins, &plan);
   }
   MeasureBatch(config, model, &plan);
-  const int64_t limit = config.training().examples_per_epoch();
-  const int64_t epoch =
-      limit > 0 ? std::min(limit, model.num_examples()) : model.num_examples();
-  const int64_t update = int64_t{config.training().batch_size()} *
-                         config.optimizer().accumulate_batches();
-  plan.updates =
-      (epoch + update - 1) / update * int64_t{config.training().epochs()};
+  plan.updates = Trainer::TotalSteps(config, model);
   return plan;
 }
 
@@ -194,17 +257,26 @@ std::string ResourcePlanText(const ResourcePlan& plan,
                       config.num_shards(), " on ", plan.threads,
                       plan.threads == 1 ? " thread" : " threads"));
   memory("moments", plan.optimizer_bytes, "  of the optimizer");
+  if (plan.selection_bytes > 0) {
+    memory("kept weights", plan.selection_bytes,
+           "  the best, earlier ones and averages");
+  }
+  const Training& training = config.training();
   const std::string measured =
-      plan.measured_examples == config.training().batch_size()
+      plan.measured_examples == plan.batch_examples
           ? ""
           : absl::StrCat(", from ", plan.measured_examples, " examples");
   if (plan.activation_bytes.has_value()) {
     memory("activations", *plan.activation_bytes,
-           absl::StrCat("  about, at batch_size: ",
-                        config.training().batch_size(), measured));
+           absl::StrCat(
+               "  about, at ",
+               training.batch_tokens() > 0
+                   ? absl::StrCat("batch_tokens: ", training.batch_tokens())
+                   : absl::StrCat("batch_size: ", training.batch_size()),
+               measured));
     memory("all",
            plan.value_bytes + plan.gradient_bytes + plan.optimizer_bytes +
-               *plan.activation_bytes,
+               plan.selection_bytes + *plan.activation_bytes,
            "");
   } else {
     absl::StrAppend(&text,
@@ -216,8 +288,11 @@ std::string ResourcePlanText(const ResourcePlan& plan,
                           "an update", Flops(*plan.update_flops), measured);
   }
   if (plan.updates.has_value()) {
-    absl::StrAppendFormat(&text, "  %-14s %12s  in %d epochs\n", "updates",
-                          Grouped(*plan.updates), config.training().epochs());
+    absl::StrAppendFormat(&text, "  %-14s %12s  in %s\n", "updates",
+                          Grouped(*plan.updates),
+                          *plan.updates == training.max_updates()
+                              ? std::string("all, by max_updates")
+                              : absl::StrCat(training.epochs(), " epochs"));
     if (plan.update_flops.has_value()) {
       absl::StrAppendFormat(
           &text, "  %-14s %12s\n", "all",

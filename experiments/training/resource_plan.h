@@ -33,13 +33,19 @@ struct ResourcePlan {
   int gradient_slabs = 0;
   int64_t gradient_bytes = 0;   // of all slabs
   int64_t optimizer_bytes = 0;  // state of the optimizer
-  // Of forward and backward of one shard a thread; in proportion from the
-  // examples that were measured. Absent for a model that is too large.
+  // Of earlier weights and of moving averages: early_stopping, average and
+  // ema_decay.
+  int64_t selection_bytes = 0;
+  // Of forward and backward of one shard a thread, for the largest batch; in
+  // proportion from the examples that were measured. Absent for a model that is
+  // too large.
   std::optional<int64_t> activation_bytes;
-  // Floating-point operations in matrix products of one update, likewise.
+  // Floating-point operations in matrix products of a mean update, likewise.
   std::optional<double> update_flops;
+  int64_t batch_examples = 0;  // of the largest batch
   int64_t measured_examples = 0;
-  // Absent for a model that is too large.
+  // Of the whole run, unless it ends early. Absent for a model that is too
+  // large.
   std::optional<int64_t> updates;
 };
 

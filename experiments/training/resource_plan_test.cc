@@ -136,6 +136,47 @@ TEST(ResourcePlan, CountsTheUpdatesOfDataThatItReads) {
   EXPECT_EQ(Plan(config).updates, 15);
 }
 
+// 16 pairs of 5 and 6 ids: 4 of them have 24 positions.
+TEST(ResourcePlan, CountsTheUpdatesOfBatchesOfPositions) {
+  Experiment config = SmallTranslation();
+  Training& training = *config.mutable_training();
+  training.set_group_by_length(true);
+  training.set_batch_tokens(24);
+  const ResourcePlan plan = Plan(config);
+  EXPECT_EQ(plan.updates, 3 * 4);
+  EXPECT_EQ(plan.batch_examples, 4);
+  EXPECT_EQ(plan.measured_examples, 4);
+  EXPECT_THAT(ResourcePlanText(plan, config),
+              HasSubstr("at batch_tokens: 24\n"));
+  // As of 8 examples by batch_size, in half of the updates.
+  EXPECT_NEAR(*Plan(SmallTranslation()).update_flops / *plan.update_flops, 2,
+              0.01);
+  config.mutable_optimizer()->set_accumulate_batches(3);
+  const ResourcePlan accumulated = Plan(config);
+  EXPECT_EQ(accumulated.updates, 3 * 2);
+  EXPECT_NEAR(*accumulated.update_flops / *plan.update_flops, 2, 0.01);
+}
+
+TEST(ResourcePlan, StopsAtMaxUpdates) {
+  Experiment config = SmallTranslation();
+  config.mutable_training()->set_max_updates(4);
+  const ResourcePlan plan = Plan(config);
+  EXPECT_EQ(plan.updates, 4);
+  EXPECT_THAT(ResourcePlanText(plan, config), HasSubstr("max_updates"));
+  config.mutable_training()->set_max_updates(100);
+  EXPECT_EQ(Plan(config).updates, 6);
+}
+
+TEST(ResourcePlan, CountsTheWeightsThatAreKept) {
+  Experiment config = SmallTranslation();
+  EXPECT_EQ(Plan(config).selection_bytes, 0);
+  config.mutable_training()->mutable_early_stopping();
+  config.mutable_training()->set_average(3);
+  const ResourcePlan plan = Plan(config);
+  EXPECT_EQ(plan.selection_bytes, 4 * plan.value_bytes);
+  EXPECT_THAT(ResourcePlanText(plan, config), HasSubstr("kept weights"));
+}
+
 TEST(ResourcePlan, ReportsACorpusThatIsNotThere) {
   Experiment config = SmallTranslation();
   config.mutable_data()->mutable_pairs();
