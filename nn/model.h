@@ -19,6 +19,7 @@
 
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
+#include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
@@ -94,6 +95,12 @@ class Model {
   // `forward` has no gradients; this begins its steps itself.
   virtual void Evaluate(Forward<T>& forward, Split split,
                         std::vector<Measurement>* measurements) const = 0;
+
+  // The same for metrics that follow from what the model makes of each example:
+  // appends the data sets of `split`. The trainer computes their metrics, which
+  // Evaluate() leaves out.
+  virtual void EvaluateExamples(Forward<T>& /*forward*/, Split /*split*/,
+                                std::vector<EvaluatedSet>* /*sets*/) const {}
 };
 
 }  // namespace regard

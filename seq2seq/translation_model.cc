@@ -11,7 +11,6 @@
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
 #include "seq2seq/metrics/d2l_bleu.h"
-#include "seq2seq/metrics/exact_match.h"
 #include "seq2seq/metrics/ter.h"
 
 namespace regard {
@@ -34,7 +33,7 @@ void ForEachBatch(Forward<float>& forward, const Pairs& pairs, F visit) {
   }
 }
 
-constexpr ChrfOptions kChrfPlusPlus = {.word_order = 2};
+constexpr ChrfOptions kWithWordPairs = {.word_order = 2};
 
 BleuOptions BleuOptionsOf(const EvaluationSet& set) {
   return {.tokenizer = set.references.empty() ? BleuTokenizer::kNone
@@ -172,58 +171,75 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
   return rate;
 }
 
-void TranslationModel::EvaluateSet(
+void TranslationModel::MeasureSet(
     Forward<float>& forward, const EvaluationSet& set,
     std::vector<Measurement>* measurements) const {
-  const std::vector<SentencePair>& pairs = set.pairs;
-  if (pairs.empty()) return;
   const auto add = [&](absl::string_view name, double value) {
     measurements->push_back({absl::StrCat(name, set.suffix), value, set.name});
   };
-  const TokenScores tokens = PredictTokens(forward, EncodePairs(pairs));
+  const TokenScores tokens = PredictTokens(forward, EncodePairs(set.pairs));
   const auto count = static_cast<double>(tokens.count);
   add("loss", tokens.loss / count);
   add("perplexity", std::exp(tokens.loss / count));
   add("token_accuracy", static_cast<double>(tokens.correct) / count);
+  const bool aligned = std::any_of(
+      set.pairs.begin(), set.pairs.end(),
+      [](const SentencePair& pair) { return !pair.alignment.empty(); });
+  if (aligned && has_attention()) {
+    add("alignment_error_rate", AlignmentOf(forward, set.pairs).Rate());
+  }
+}
+
+EvaluatedSet TranslationModel::TranslateSet(Forward<float>& forward,
+                                            const EvaluationSet& set) const {
   std::vector<std::vector<std::string>> sources;
-  for (const SentencePair& pair : pairs) sources.push_back(pair.source);
+  for (const SentencePair& pair : set.pairs) sources.push_back(pair.source);
   const std::vector<std::vector<Translation>> translations =
       translator_.Translate(forward, sources, options_.search,
                             /*want_weights=*/false);
   const bool raw = !set.references.empty();
-  ExactMatch exact_match;
-  double d2l_bleu = 0;
-  std::vector<std::string> predictions;
-  std::vector<std::vector<std::string>> references;
-  for (size_t i = 0; i < pairs.size(); ++i) {
+  ExampleMetric bleu = {"bleu", &kBleu};
+  ExampleMetric chrf = {"chrf", &kChrf, /*of_single_examples=*/true};
+  ExampleMetric chrf_plus_plus = {"chrf++", &kChrfPlusPlus,
+                                  /*of_single_examples=*/true};
+  ExampleMetric ter = {"ter", &kTer};
+  ExampleMetric exact_match = {"exact_match"};
+  ExampleMetric d2l_bleu = {"d2l_bleu_k2"};
+  EvaluatedSet evaluated = {.set = set.name, .length_unit = "source tokens"};
+  for (size_t i = 0; i < set.pairs.size(); ++i) {
+    const SentencePair& pair = set.pairs[i];
     // Nothing is the translation of nothing, as //tools:translate has it.
     std::vector<std::string> words;
-    if (!pairs[i].source.empty()) {
+    if (!pair.source.empty()) {
       words = translator_.Words(translations[i].front());
     }
-    d2l_bleu += D2lBleu(words, pairs[i].target);
-    predictions.push_back(raw ? translator_.TargetText(words)
-                              : absl::StrJoin(words, " "));
-    references.push_back(
-        {raw ? set.references[i] : absl::StrJoin(pairs[i].target, " ")});
-    exact_match.Add({predictions[i]}, references[i]);
+    const std::string output =
+        raw ? translator_.TargetText(words) : absl::StrJoin(words, " ");
+    const std::string reference =
+        raw ? set.references[i] : absl::StrJoin(pair.target, " ");
+    bleu.Add(BleuStatistics(output, {reference}, BleuOptionsOf(set).tokenizer));
+    chrf.Add(ChrfStatistics(output, {reference}));
+    if (raw) {
+      chrf_plus_plus.Add(ChrfStatistics(output, {reference}, kWithWordPairs));
+      ter.Add(TerStatistics(output, {reference}));
+    }
+    exact_match.Add({output == reference ? 1.0 : 0.0, 1.0});
+    d2l_bleu.Add({D2lBleu(words, pair.target), 1.0});
+    evaluated.examples.push_back(
+        {.input = translator_.SourceText(pair.source),
+         .reference = reference,
+         .output = output,
+         .length = static_cast<int64_t>(pair.source.size())});
   }
-  add("exact_match", exact_match.Share());
-  if (options_.num_steps > 0) {
-    add("d2l_bleu_k2", d2l_bleu / static_cast<double>(pairs.size()));
-  }
-  add("bleu", CorpusBleu(predictions, references, BleuOptionsOf(set)).score);
-  add("chrf", CorpusChrf(predictions, references));
+  evaluated.metrics = {std::move(bleu), std::move(chrf),
+                       std::move(exact_match)};
   if (raw) {
-    add("chrf++", CorpusChrf(predictions, references, kChrfPlusPlus));
-    add("ter", CorpusTer(predictions, references));
+    evaluated.metrics.push_back(std::move(chrf_plus_plus));
+    evaluated.metrics.push_back(std::move(ter));
   }
-  const bool aligned = std::any_of(
-      pairs.begin(), pairs.end(),
-      [](const SentencePair& pair) { return !pair.alignment.empty(); });
-  if (aligned && has_attention()) {
-    add("alignment_error_rate", AlignmentOf(forward, pairs).Rate());
-  }
+  if (options_.num_steps > 0) evaluated.metrics.push_back(std::move(d2l_bleu));
+  for (ExampleMetric& metric : evaluated.metrics) metric.name += set.suffix;
+  return evaluated;
 }
 
 std::map<std::string, std::string> TranslationModel::Signatures() const {
@@ -237,31 +253,39 @@ std::map<std::string, std::string> TranslationModel::Signatures() const {
     add("bleu", BleuSignature(BleuOptionsOf(*set)));
     add("chrf", ChrfSignature());
     if (set->references.empty()) continue;
-    add("chrf++", ChrfSignature(kChrfPlusPlus));
+    add("chrf++", ChrfSignature(kWithWordPairs));
     add("ter", TerSignature());
   }
   return signatures;
 }
 
+std::vector<const EvaluationSet*> TranslationModel::SetsOf(Split split) const {
+  std::vector<const EvaluationSet*> sets = data_.EvaluationSets();
+  std::erase_if(sets, [&](const EvaluationSet* set) {
+    return (set == &data_.dev) != (split == Split::kDev);
+  });
+  return sets;
+}
+
 void TranslationModel::Evaluate(Forward<float>& forward, Split split,
                                 std::vector<Measurement>* measurements) const {
-  switch (split) {
-    case Split::kTrain:
-      if (options_.num_steps > 0) {
-        const TokenScores tokens = PredictTokens(forward, data_.train);
-        measurements->push_back(
-            {"d2l_loss", tokens.loss / static_cast<double>(tokens.count) /
-                             static_cast<double>(options_.num_steps)});
-      }
-      return;
-    case Split::kDev:
-      EvaluateSet(forward, data_.dev, measurements);
-      return;
-    case Split::kTest:
-      for (const EvaluationSet& test : data_.tests) {
-        EvaluateSet(forward, test, measurements);
-      }
-      return;
+  if (split != Split::kTrain) {
+    for (const EvaluationSet* set : SetsOf(split)) {
+      MeasureSet(forward, *set, measurements);
+    }
+  } else if (options_.num_steps > 0) {
+    const TokenScores tokens = PredictTokens(forward, data_.train);
+    measurements->push_back(
+        {"d2l_loss", tokens.loss / static_cast<double>(tokens.count) /
+                         static_cast<double>(options_.num_steps)});
+  }
+}
+
+void TranslationModel::EvaluateExamples(Forward<float>& forward, Split split,
+                                        std::vector<EvaluatedSet>* sets) const {
+  if (split == Split::kTrain) return;
+  for (const EvaluationSet* set : SetsOf(split)) {
+    sets->push_back(TranslateSet(forward, *set));
   }
 }
 

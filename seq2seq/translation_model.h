@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
+#include "nn/evaluated_set.h"
 #include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/batch.h"
@@ -59,7 +60,7 @@ struct TranslationOptions {
   // reported divided by it, as "d2l_loss".
   int64_t num_steps = 0;
   uint64_t seed = 0;
-  // How Evaluate() translates. Has passed ValidateSearch().
+  // How EvaluateExamples() translates. Has passed ValidateSearch().
   SearchConfig search;
   Tokenizers tokenizers = {};
 };
@@ -89,12 +90,15 @@ class TranslationModel : public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On dev and test: loss, perplexity, token_accuracy, exact_match, bleu, chrf;
-  // chrf++ and ter where raw text is compared; alignment_error_rate where the
-  // data has gold links and the model attends; d2l_bleu_k2 there, and d2l_loss
-  // on train, where num_steps is set.
+  // On dev and test: loss, perplexity, token_accuracy, and alignment_error_rate
+  // where the data has gold links and the model attends. On train: d2l_loss
+  // where num_steps is set.
   void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
+  // Translates dev or test: bleu, chrf, exact_match; chrf++ and ter where raw
+  // text is compared; d2l_bleu_k2 where num_steps is set.
+  void EvaluateExamples(Forward<float>& forward, Split split,
+                        std::vector<EvaluatedSet>* sets) const override;
 
   // Ids of the longest source and of the longest target in all splits and
   // epochs, <eos> included; 0 without data.
@@ -116,8 +120,12 @@ class TranslationModel : public Model<float> {
   // Of the true translations: teacher-forced weights have a row for each word.
   AlignmentErrorRate AlignmentOf(Forward<float>& forward,
                                  absl::Span<const SentencePair> pairs) const;
-  void EvaluateSet(Forward<float>& forward, const EvaluationSet& set,
-                   std::vector<Measurement>* measurements) const;
+  // The data sets of dev or test that are not empty.
+  std::vector<const EvaluationSet*> SetsOf(Split split) const;
+  void MeasureSet(Forward<float>& forward, const EvaluationSet& set,
+                  std::vector<Measurement>* measurements) const;
+  EvaluatedSet TranslateSet(Forward<float>& forward,
+                            const EvaluationSet& set) const;
   std::vector<EncodedPair> EncodePairs(
       absl::Span<const SentencePair> pairs) const;
 

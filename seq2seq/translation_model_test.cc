@@ -13,9 +13,12 @@
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
 #include "gtest/gtest.h"
+#include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "seq2seq/metrics/bleu.h"
+#include "seq2seq/metrics/chrf.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/vocabulary.h"
@@ -39,11 +42,23 @@ class SameEverywhere {
  public:
   SameEverywhere(const char* word, float bias, std::vector<SentencePair> dev)
       : model_(SmallModel(), ScorerRegistry(), Words({"a", "b"}),
-               Words({"x", "y", "z"}), {.dev = {.pairs = std::move(dev)}}, {}) {
+               Words({"x", "y", "z"}),
+               {.dev = {.pairs = std::move(dev), .suffix = "_apart"}}, {}) {
     ParameterStore<float>& store = model_.parameters();
     std::fill(store.values().begin(), store.values().end(), 0.0F);
     store.value(*store.FindByName("decoder.output.bias"))
         [model_.translator().target_vocabulary().Id(word)] = bias;
+  }
+
+  EvaluatedSet EvaluateExamples() {
+    Tape<float> tape;
+    Forward<float> forward(tape, model_.parameters(), nullptr);
+    std::vector<EvaluatedSet> sets;
+    model_.EvaluateExamples(forward, Split::kTrain, &sets);
+    model_.EvaluateExamples(forward, Split::kTest, &sets);
+    EXPECT_TRUE(sets.empty());
+    model_.EvaluateExamples(forward, Split::kDev, &sets);
+    return sets.at(0);
   }
 
   std::map<std::string, double> Evaluate() {
@@ -79,27 +94,52 @@ std::vector<SentencePair> TwoSentences() {
 
 TEST(TranslationModelTest, TokenAccuracyIsTheShareOfTokensPredictedRight) {
   SameEverywhere model("x", 1, TwoSentences());
-  EXPECT_DOUBLE_EQ(model.Evaluate()["token_accuracy"], 2.0 / 7);
+  EXPECT_DOUBLE_EQ(model.Evaluate()["token_accuracy_apart"], 2.0 / 7);
 }
 
 TEST(TranslationModelTest, PaddingIsNoToken) {
   // The shorter sentence is padded by one place.
   SameEverywhere model("<pad>", 1, TwoSentences());
-  EXPECT_EQ(model.Evaluate()["token_accuracy"], 0);
+  EXPECT_EQ(model.Evaluate()["token_accuracy_apart"], 0);
 }
 
 TEST(TranslationModelTest, LossIsNatsPerToken) {
   // Seven words, four of them reserved, all as likely.
   SameEverywhere model("x", 0, TwoSentences());
-  EXPECT_NEAR(model.Evaluate()["loss"], std::log(7), 1e-6);
-  EXPECT_NEAR(model.Evaluate()["perplexity"], 7, 1e-5);
+  EXPECT_NEAR(model.Evaluate()["loss_apart"], std::log(7), 1e-6);
+  EXPECT_NEAR(model.Evaluate()["perplexity_apart"], 7, 1e-5);
 }
 
 TEST(TranslationModelTest, BatchesOfAnEvaluationAreAddedUp) {
   std::vector<SentencePair> dev(100, Pair("a", "x y z"));
   dev.push_back(Pair("b", "x"));
   SameEverywhere model("x", 1, std::move(dev));
-  EXPECT_DOUBLE_EQ(model.Evaluate()["token_accuracy"], 101.0 / 402);
+  EXPECT_DOUBLE_EQ(model.Evaluate()["token_accuracy_apart"], 101.0 / 402);
+}
+
+TEST(TranslationModelTest, KeepsWhatMetricsAreMadeOf) {
+  SameEverywhere model("x", 1, TwoSentences());
+  const EvaluatedSet set = model.EvaluateExamples();
+  EXPECT_EQ(set.length_unit, "source tokens");
+  ASSERT_EQ(set.examples.size(), 2);
+  EXPECT_EQ(set.examples[1].input, "b a");
+  EXPECT_EQ(set.examples[1].reference, "x y");
+  EXPECT_EQ(set.examples[1].output.substr(0, 3), "x x");
+  EXPECT_EQ(set.examples[1].length, 2);
+  ASSERT_EQ(set.metrics.size(), 3);
+  EXPECT_EQ(set.metrics[0].name, "bleu_apart");
+  EXPECT_EQ(set.metrics[1].name, "chrf_apart");
+  EXPECT_EQ(set.metrics[2].name, "exact_match_apart");
+  const std::vector<std::string> outputs = {set.examples[0].output,
+                                            set.examples[1].output};
+  EXPECT_EQ(set.metrics[0].Value(),
+            CorpusBleu(outputs, {{"x y z"}, {"x y"}},
+                       {.tokenizer = BleuTokenizer::kNone})
+                .score);
+  EXPECT_EQ(set.metrics[1].Value(), CorpusChrf(outputs, {{"x y z"}, {"x y"}}));
+  EXPECT_EQ(set.metrics[2].Value(), 0);
+  // No number is in two places.
+  EXPECT_EQ(model.Evaluate().count("bleu_apart"), 0);
 }
 
 // With dot products of zero everywhere all words get the same attention, so the

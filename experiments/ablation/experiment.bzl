@@ -5,6 +5,7 @@ ExperimentInfo = provider(
     fields = {
         "attention": "File: attention.json.",
         "coordinates": "List of value labels, one for each axis of a grid.",
+        "examples": "File: examples.jsonl.",
         "failure": "File: why training failed; empty if it did not.",
         "metrics": "File: metrics.jsonl.",
         "resolved": "File: resolved.textproto.",
@@ -19,6 +20,7 @@ _FILES = {
     "attention.json": "attention",
     "config.textproto": "config",
     "environment.json": "environment",
+    "examples.jsonl": "examples",
     "failure.txt": "log",
     "metrics.jsonl": "metrics",
     "report.html": "report",
@@ -117,6 +119,7 @@ def _experiment_impl(ctx):
         ExperimentInfo(
             attention = outputs["attention.json"],
             coordinates = ctx.attr.coordinates,
+            examples = outputs["examples.jsonl"],
             failure = outputs["failure.txt"],
             metrics = outputs["metrics.jsonl"],
             resolved = outputs["resolved.textproto"],
@@ -199,7 +202,7 @@ def experiment(
 
     That folder has the layout of a run folder. Its bytes depend on the config,
     the program and the data, nothing else. Output groups: metrics, status,
-    config, report, attention, weights, checkpoint, environment. `bazel run` trains the
+    config, report, attention, weights, checkpoint, environment, examples. `bazel run` trains the
     same config interactively, in a new folder under runs/.
 
     Args:

@@ -32,8 +32,8 @@ if [[ "${code}" != 0 ]]; then
   fi
 fi
 
-for file in attention.json config.textproto environment.json metrics.jsonl \
-  report.html resolved.textproto run.json status.json; do
+for file in attention.json config.textproto environment.json examples.jsonl \
+  metrics.jsonl report.html resolved.textproto run.json status.json; do
   if [[ -e "${run}/${file}" ]]; then
     cp "${run}/${file}" "${outputs}/${file}"
   elif [[ "${code}" == 0 ]]; then

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "experiments/report/examples_report.h"
 #include "experiments/report/html_report.h"
 #include "experiments/report/printable_text.h"
 
@@ -20,6 +21,7 @@ namespace {
 // Samples that a terminal shows.
 constexpr size_t kMostTextSamples = 5;
 constexpr int kMostCards = 6;
+
 // Curves of one number over the steps: "loss" of train and dev together.
 Plot CurvesOf(absl::Span<const MetricsRecord> records,
               const MetricInfo& metric) {
@@ -59,6 +61,11 @@ std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
     for (const auto& [name, value] : report.metrics) {
       if (!absl::StartsWith(name, prefix)) continue;
       std::vector<std::string> notes;
+      const auto interval = report.confidence.find(name);
+      if (interval != report.confidence.end()) {
+        notes.push_back(
+            absl::StrCat("95 %: ", ConfidenceText(interval->second)));
+      }
       const auto baseline = report.baseline_metrics.find(name);
       if (baseline != report.baseline_metrics.end()) {
         notes.push_back(absl::StrCat(report.baseline_name, ": ",
@@ -95,6 +102,40 @@ size_t MoveForemostFirst(const RunReport& report,
     ++end;
   }
   return end - metrics.begin();
+}
+
+// What the run and its baseline made of the same examples.
+std::vector<NamedSet> SetsLike(const EvaluatedSet& set,
+                               const RunReport& report) {
+  std::vector<NamedSet> runs = {{report.name, &set}};
+  for (const EvaluatedSet& baseline : report.baseline_sets) {
+    if (SameExamples(set, baseline)) {
+      runs.push_back({report.baseline_name, &baseline});
+      break;
+    }
+  }
+  return runs;
+}
+
+void AddSets(const RunReport& report, HtmlReport& page) {
+  std::vector<ByLength> lengths;
+  std::vector<Plot> plots;
+  for (const EvaluatedSet& set : report.sets) {
+    lengths.push_back(MeasureByLength(SetsLike(set, report), report.seed));
+    if (!lengths.back().table.rows.empty()) {
+      plots.push_back(lengths.back().plot);
+    }
+  }
+  if (!plots.empty()) page.AddPlots("By length", plots);
+  for (const ByLength& by_length : lengths) {
+    if (by_length.table.rows.empty()) continue;
+    page.AddTable(by_length.plot.title, by_length.table);
+  }
+  for (const EvaluatedSet& set : report.sets) {
+    const Table table = WorstAndBest(set);
+    if (table.rows.empty()) continue;
+    page.AddTable(absl::StrCat("Worst and best by ", table.header[1]), table);
+  }
 }
 
 constexpr int kNarrowestText = 24;  // beside a metric
@@ -173,6 +214,7 @@ std::string RunReportHtml(const RunReport& report) {
   page.AddMetrics(absl::MakeConstSpan(metrics).first(cards));
   if (!showcase.plots.empty()) page.AddPlots("Result", showcase.plots);
   if (!showcase.samples.rows.empty()) page.AddSamples(showcase.samples);
+  AddSets(report, page);
   for (const LabelledMatrix& matrix : showcase.matrices) page.AddMatrix(matrix);
   for (const Gallery& gallery : showcase.galleries) page.AddGallery(gallery);
   if (!showcase.explanations.empty()) {

@@ -2,6 +2,7 @@
 #ifndef EXPERIMENTS_REPORT_RUN_REPORT_H_
 #define EXPERIMENTS_REPORT_RUN_REPORT_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/metrics_log.h"
+#include "experiments/run/resampling.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 
@@ -23,6 +26,12 @@ struct RunReport {
   // Of the baseline, by the same names; may be empty.
   std::string baseline_name = {};
   std::map<std::string, double> baseline_metrics = {};
+  // What the run and the baseline made of each example of these sets.
+  std::vector<EvaluatedSet> sets = {};
+  std::vector<EvaluatedSet> baseline_sets = {};
+  // How much metrics depend on the examples, by name.
+  std::map<std::string, Confidence> confidence = {};
+  uint64_t seed = 0;  // of what is drawn at random
   std::vector<MetricsRecord> records = {};
   std::string resolved_config = {};
   std::string run_path = {};

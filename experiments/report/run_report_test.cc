@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 namespace {
@@ -70,6 +71,14 @@ TEST(RunReportTextTest, LooksAsDocumented) {
             "Report  runs/1/report.html\n");
 }
 
+TEST(RunReportTextTest, SaysHowMuchANumberDependsOnTheExamples) {
+  RunReport report;
+  report.metrics = {{"test/bleu", 38.5}};
+  report.confidence = {{"test/bleu", {38.25, 1.5}}};
+  EXPECT_EQ(RunReportText(report, {}),
+            "Final numbers\n  test/bleu  38.5  95 %: 38.25 ± 1.5\n");
+}
+
 TEST(RunReportTextTest, LeavesOutWhatIsEmpty) {
   EXPECT_EQ(RunReportText({}, {}), "");
   EXPECT_EQ(RunReportText({.run_path = "runs/1"}, {}), "Run     runs/1\n");
@@ -108,6 +117,36 @@ TEST(RunReportHtmlTest, ReadsWhatIsDeclaredOfEachMetric) {
   EXPECT_THAT(page, HasSubstr("share of outputs that are right"));
   EXPECT_THAT(page, HasSubstr("\"y\":\"nats per token\",\"log\":true"));
   EXPECT_THAT(page, HasSubstr("<th>source</th>"));
+}
+
+// Two examples of one word and of two; the first is right.
+EvaluatedSet TwoExamples(const char* output) {
+  ExampleMetric metric = {"test/accuracy", &kRatio, true};
+  metric.Add({1, 1});
+  metric.Add({0, 1});
+  return {.length_unit = "words",
+          .examples = {{"<b>one", "eins", output, 1},
+                       {"two words", "zwei", output, 2}},
+          .metrics = {metric}};
+}
+
+TEST(RunReportHtmlTest, DrawsAMetricByLengthBesideTheBaseline) {
+  RunReport report;
+  report.name = "mine";
+  report.baseline_name = "without attention";
+  report.sets = {TwoExamples("ein")};
+  report.baseline_sets = {TwoExamples("uno")};
+  const std::string page = RunReportHtml(report);
+  EXPECT_THAT(page, HasSubstr("test/accuracy by words"));
+  EXPECT_THAT(page, HasSubstr("\"name\":\"mine\",\"style\":\"line\","
+                              "\"xs\":[1,2],\"ys\":[1,0],\"band\":[0,0]"));
+  EXPECT_THAT(page, HasSubstr("\"name\":\"without attention\""));
+  EXPECT_THAT(page, HasSubstr("Worst and best by test/accuracy"));
+  EXPECT_THAT(page, HasSubstr("<td>&lt;b&gt;one</td><td>eins</td>"));
+  EXPECT_EQ(page, RunReportHtml(report));
+  // Another set is nothing to compare with.
+  report.baseline_sets[0].examples[0].input = "else";
+  EXPECT_THAT(RunReportHtml(report), Not(HasSubstr("without attention")));
 }
 
 TEST(RunReportHtml, TheFirstScreenHasSixNumbers) {

@@ -42,11 +42,20 @@ std::string StatusJson(const RunStatus& status) {
   if (!signatures.empty()) {
     signatures = absl::StrCat(",\"signatures\":{", signatures, "}");
   }
+  std::string confidence;
+  for (const auto& [name, interval] : status.confidence) {
+    absl::StrAppend(&confidence, confidence.empty() ? "" : ",",
+                    JsonString(name), ":{\"mean\":", JsonNumber(interval.mean),
+                    ",\"half_width\":", JsonNumber(interval.half_width), "}");
+  }
+  if (!confidence.empty()) {
+    confidence = absl::StrCat(",\"confidence\":{", confidence, "}");
+  }
   return absl::StrCat("{\"state\":", JsonString(StateName(status.state)),
                       ",\"step\":", status.step,
                       ",\"metrics\":", JsonNumbers(status.metrics),
                       ",\"weights_digest\":", JsonString(status.weights_digest),
-                      signatures, "}\n");
+                      signatures, confidence, "}\n");
 }
 
 absl::Status WriteStatus(const std::string& run_folder,

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "experiments/run/resampling.h"
 
 namespace regard {
 
@@ -25,6 +26,8 @@ struct RunStatus {
   // How metrics that are computed in several ways are computed, by name; may
   // be empty.
   std::map<std::string, std::string> signatures = {};
+  // How much metrics depend on the examples, by name; may be empty.
+  std::map<std::string, Confidence> confidence = {};
 };
 
 // The file's text: keys in the order of the fields, metrics by name, on one

@@ -26,6 +26,20 @@ TEST(StatusTest, TextIsAsDocumented) {
       "\"weights_digest\":\"00ff\"}\n");
 }
 
+TEST(StatusTest, SaysHowMetricsAreComputedAndHowSureTheyAre) {
+  EXPECT_EQ(StatusJson({.state = RunState::kFinished,
+                        .metrics = {{"test/bleu", 38.5}},
+                        .signatures = {{"test/bleu", "tok:13a"}},
+                        .confidence = {{"test/bleu", {38.25, 1.5}},
+                                       {"test/chrf", {60, 1}}}}),
+            "{\"state\":\"finished\",\"step\":0,"
+            "\"metrics\":{\"test/bleu\":38.5},\"weights_digest\":\"\","
+            "\"signatures\":{\"test/bleu\":\"tok:13a\"},"
+            "\"confidence\":{\"test/bleu\":{\"mean\":38.25,"
+            "\"half_width\":1.5},"
+            "\"test/chrf\":{\"mean\":60,\"half_width\":1}}}\n");
+}
+
 TEST(StatusTest, EachStateHasItsName) {
   const auto text = [](RunState state) {
     const std::string json = StatusJson({.state = state});

@@ -21,6 +21,7 @@
 #include "experiments/tasks/task.h"
 #include "google/protobuf/message.h"
 #include "nn/config_problems.h"
+#include "nn/evaluated_set.h"
 #include "nn/optimizer_registry.h"
 #include "nn/option_registry.h"
 #include "nn/parameters.h"
@@ -125,6 +126,8 @@ struct Plugins {
   ScheduleRegistry schedules;
   DataSourceRegistry data;
   TaskRegistry tasks;
+  // What metrics of tasks' EvaluatedSets follow by, for readers of their runs.
+  Aggregates aggregates = {{kRatio.name, &kRatio}};
 };
 
 // Begins the definition of `void RegisterNAME(regard::Plugins& plugins)`, in

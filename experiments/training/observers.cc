@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "experiments/run/examples_file.h"
 #include "experiments/run/file.h"
 
 namespace regard {
@@ -13,6 +14,11 @@ absl::Status LogObserver::Recorded(const MetricsRecord& record) {
 
 absl::Status LogObserver::Checkpointed(const CheckpointContent&) {
   return log_.Sync();
+}
+
+absl::Status ExamplesObserver::Evaluated(const EvaluatedModel& evaluated) {
+  if (!evaluated.final) return absl::OkStatus();
+  return WriteFileAtomically(path_, ExamplesText(evaluated.sets));
 }
 
 void ProgressObserver::Updated(const StepProgress& update) {

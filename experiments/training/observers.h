@@ -1,9 +1,11 @@
-// The observers of every run: the log, the progress line and the checkpoints.
+// The observers of every run: the log, the examples, the progress line and the
+// checkpoints.
 // event_log.h tells TensorBoard.
 #ifndef EXPERIMENTS_TRAINING_OBSERVERS_H_
 #define EXPERIMENTS_TRAINING_OBSERVERS_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "experiments/report/progress.h"
@@ -25,6 +27,18 @@ class LogObserver : public TrainingObserver {
 
  private:
   MetricsLog& log_;
+};
+
+// Writes examples.jsonl at the last evaluation, which comes before the last
+// checkpoint: a run that is over has it.
+class ExamplesObserver : public TrainingObserver {
+ public:
+  explicit ExamplesObserver(std::string path) : path_(std::move(path)) {}
+
+  absl::Status Evaluated(const EvaluatedModel& evaluated) override;
+
+ private:
+  const std::string path_;
 };
 
 // Shows every update, and a line for each evaluation but the last.

@@ -21,6 +21,7 @@
 #include "experiments/config/origins.h"
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_report.h"
+#include "experiments/run/examples_file.h"
 #include "experiments/run/file.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/run_folder.h"
@@ -29,6 +30,7 @@
 #include "experiments/training/stop_signal.h"
 #include "experiments/training/training_run.h"
 #include "nn/config_problems.h"
+#include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -227,10 +229,16 @@ int TerminalWidth() {
                                     : AlignmentTextStyle().width;
 }
 
+// A run to compare with; without a name there is none.
+struct BaselineRun {
+  std::string name = {};
+  TrainerResult result = {};
+  std::vector<EvaluatedSet> sets = {};
+};
+
 // Writes report.html and attention.json, and prints the end of the run.
 absl::Status Report(const TrainingRun& run, const TrainerResult& result,
-                    const std::string& baseline_name,
-                    const TrainerResult& baseline) {
+                    const BaselineRun& baseline) {
   Tape<float> tape;
   Forward<float> forward(tape, run.task().model().parameters(), nullptr);
   const RunFolder& folder = run.folder();
@@ -239,8 +247,12 @@ absl::Status Report(const TrainingRun& run, const TrainerResult& result,
   report.showcase = run.task().Show(forward, /*final=*/true);
   report.metric_infos = run.metrics();
   report.metrics = result.metrics;
-  report.baseline_name = baseline_name;
-  report.baseline_metrics = baseline.metrics;
+  report.baseline_name = baseline.name;
+  report.baseline_metrics = baseline.result.metrics;
+  report.sets = FinalSets(run.sets());
+  report.baseline_sets = FinalSets(baseline.sets);
+  report.confidence = run.confidence();
+  report.seed = run.loaded().config.seed();
   REGARD_ASSIGN_OR_RETURN(report.records,
                           ReadMetricsLog(folder.File("metrics.jsonl")));
   report.resolved_config = run.loaded().resolved;
@@ -264,17 +276,19 @@ int Interrupted(const TrainingRun& run, const TrainerResult& result) {
   return 128 + result.stopped_by;
 }
 
-absl::StatusOr<TrainerResult> TrainBaseline(const TrainingRun& run,
-                                            const TrainingRun::Options& options,
-                                            const Plugins& plugins) {
+absl::StatusOr<BaselineRun> TrainBaseline(const TrainingRun& run,
+                                          const TrainingRun::Options& options,
+                                          const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> baseline,
                           PrepareBaseline(run, plugins));
-  REGARD_ASSIGN_OR_RETURN(TrainerResult result,
-                          baseline->Train(options, plugins));
-  if (result.stopped_by == 0) {
-    REGARD_RETURN_IF_ERROR(baseline->Finish(result));
+  BaselineRun trained;
+  trained.name = run.loaded().config.baseline().name();
+  REGARD_ASSIGN_OR_RETURN(trained.result, baseline->Train(options, plugins));
+  if (trained.result.stopped_by == 0) {
+    trained.sets = baseline->sets();
+    REGARD_RETURN_IF_ERROR(baseline->Finish(trained.result));
   }
-  return result;
+  return trained;
 }
 
 // The exit code.
@@ -285,25 +299,23 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                           run.Train(options, plugins));
   if (result.stopped_by != 0) return Interrupted(run, result);
   const Baseline& config = run.loaded().config.baseline();
-  TrainerResult baseline_result;
+  BaselineRun baseline;
   if (config.override_size() > 0) {
     std::fprintf(stderr, "now %s, to compare with\n", config.name().c_str());
-    absl::StatusOr<TrainerResult> baseline =
-        TrainBaseline(run, options, plugins);
-    if (!baseline.ok()) {
+    absl::StatusOr<BaselineRun> trained = TrainBaseline(run, options, plugins);
+    if (!trained.ok()) {
       // The run itself is good: its report is worth having.
-      Report(run, result, "", {}).IgnoreError();
+      Report(run, result, {}).IgnoreError();
       REGARD_RETURN_IF_ERROR(run.Fail(result));
-      return baseline.status();
+      return trained.status();
     }
-    baseline_result = *std::move(baseline);
-    if (baseline_result.stopped_by != 0) {
+    baseline = *std::move(trained);
+    if (baseline.result.stopped_by != 0) {
       REGARD_RETURN_IF_ERROR(run.Interrupt(result));
-      return Interrupted(run, baseline_result);
+      return Interrupted(run, baseline.result);
     }
   }
-  const absl::Status reported =
-      Report(run, result, config.name(), baseline_result);
+  const absl::Status reported = Report(run, result, baseline);
   if (!reported.ok()) {
     REGARD_RETURN_IF_ERROR(run.Fail(result));
     return reported;

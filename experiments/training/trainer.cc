@@ -280,6 +280,32 @@ std::map<std::string, double> Trainer::TakeTrainingMetrics() {
   return metrics;
 }
 
+void Trainer::Measure(Forward<float>& forward, Split split,
+                      std::map<std::string, double>* metrics,
+                      std::vector<EvaluatedSet>* sets) const {
+  const char* const name = split == Split::kTrain ? "train"
+                           : split == Split::kDev ? "dev"
+                                                  : "test";
+  const auto prefixed = [&](const std::string& set, const std::string& metric) {
+    REGARD_CHECK(FindMetric(task_.metrics(), metric) != nullptr)
+        << metric << " is not among the task's metrics";
+    return absl::StrCat(name, set.empty() ? "" : ".", set, "/", metric);
+  };
+  std::vector<Measurement> measurements;
+  model_.Evaluate(forward, split, &measurements);
+  for (const Measurement& measurement : measurements) {
+    (*metrics)[prefixed(measurement.set, measurement.name)] = measurement.value;
+  }
+  const size_t first = sets->size();
+  model_.EvaluateExamples(forward, split, sets);
+  for (size_t i = first; i < sets->size(); ++i) {
+    for (ExampleMetric& metric : (*sets)[i].metrics) {
+      metric.name = prefixed((*sets)[i].set, metric.name);
+      (*metrics)[metric.name] = metric.Value();
+    }
+  }
+}
+
 absl::Status Trainer::Evaluate(bool final) {
   // A moving average takes the place of the weights. Those of the end have been
   // chosen.
@@ -297,18 +323,10 @@ absl::Status Trainer::Evaluate(bool final) {
   std::map<std::string, double> metrics;
   if (final && total_steps_ > 0) metrics = TakeTrainingMetrics();
   if (final) model_.BeginEpoch(std::nullopt);
-  const std::pair<Split, const char*> splits[] = {
-      {Split::kTrain, "train"}, {Split::kDev, "dev"}, {Split::kTest, "test"}};
-  for (const auto& [split, name] : splits) {
-    if (split != Split::kDev && !final) continue;
-    std::vector<Measurement> measurements;
-    model_.Evaluate(forward, split, &measurements);
-    for (const Measurement& measurement : measurements) {
-      REGARD_CHECK(FindMetric(task_.metrics(), measurement.name) != nullptr)
-          << measurement.name << " is not among the task's metrics";
-      metrics[absl::StrCat(name, measurement.set.empty() ? "" : ".",
-                           measurement.set, "/", measurement.name)] =
-          measurement.value;
+  std::vector<EvaluatedSet> sets;
+  for (const Split split : {Split::kTrain, Split::kDev, Split::kTest}) {
+    if (split == Split::kDev || final) {
+      Measure(forward, split, &metrics, &sets);
     }
   }
   const auto observed = metrics.find(schedule_->metric());
@@ -319,6 +337,7 @@ absl::Status Trainer::Evaluate(bool final) {
                                     .epoch = EpochOfStep(),
                                     .final = final,
                                     .metrics = metrics,
+                                    .sets = sets,
                                     .forward = forward,
                                     .gradient = reducer_.gradient()};
   for (TrainingObserver* observer : observers_) {
@@ -345,13 +364,13 @@ void Trainer::ChooseWeights() {
     if (selection_.metric().empty()) return;
     Tape<float> tape;
     Forward<float> forward(tape, model_.parameters(), nullptr);
-    std::vector<Measurement> measurements;
-    model_.Evaluate(forward, Split::kDev, &measurements);
-    for (const Measurement& measurement : measurements) {
-      if (absl::StrCat("dev/", measurement.name) == selection_.metric() &&
-          selection_.IsGain(measurement.value, 0)) {
-        return;
-      }
+    std::map<std::string, double> metrics;
+    std::vector<EvaluatedSet> sets;
+    Measure(forward, Split::kDev, &metrics, &sets);
+    const auto mean_value = metrics.find(selection_.metric());
+    if (mean_value != metrics.end() &&
+        selection_.IsGain(mean_value->second, 0)) {
+      return;
     }
   }
   // Empty if the metric was never a number.

@@ -110,6 +110,11 @@ class Trainer {
   absl::Status Log(std::map<std::string, double> metrics);
   // Of the updates since it was last called.
   std::map<std::string, double> TakeTrainingMetrics();
+  // Adds what the model reaches on a split, by prefixed name; the metrics of
+  // `sets` are named alike.
+  void Measure(Forward<float>& forward, Split split,
+               std::map<std::string, double>* metrics,
+               std::vector<EvaluatedSet>* sets) const;
   absl::Status Evaluate(bool final);
   absl::Status Save();
   absl::Status RestoreSelection(const Checkpoint& checkpoint,

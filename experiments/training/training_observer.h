@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metrics_log.h"
+#include "nn/evaluated_set.h"
 #include "nn/forward.h"
 
 namespace regard {
@@ -22,6 +24,8 @@ struct EvaluatedModel {
   bool final = false;
   // By prefixed name.
   const std::map<std::string, double>& metrics;
+  // The metrics of which are among those, by the same names.
+  const std::vector<EvaluatedSet>& sets;
   // Without gradients.
   Forward<float>& forward;
   // Of the last update, before clipping, laid out as the parameters; empty

@@ -11,6 +11,7 @@
 #include "experiments/config/resolved.h"
 #include "experiments/report/progress.h"
 #include "experiments/run/environment.h"
+#include "experiments/run/examples_file.h"
 #include "experiments/run/file.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/run_description.h"
@@ -161,7 +162,17 @@ RunStatus TrainingRun::StatusOf(RunState state,
   status.metrics = result.metrics;
   status.signatures = task_->Signatures();
   status.weights_digest = result.weights_digest;
+  status.confidence = confidence_;
   return status;
+}
+
+absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
+  const std::string path = folder_.File("examples.jsonl");
+  // A run of an earlier program, resumed after its end, has none.
+  if (!PathExists(path)) return absl::OkStatus();
+  REGARD_ASSIGN_OR_RETURN(sets_, ReadExamples(path, aggregates));
+  confidence_ = BootstrapConfidence(sets_, loaded_.config.seed());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<EventLog>> TrainingRun::OpenEvents(
@@ -189,10 +200,12 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options,
                     ProgressToStandardError());
   LogObserver log_observer(log);
   ProgressObserver progress_observer(progress);
+  ExamplesObserver examples_observer(folder_.File("examples.jsonl"));
   CheckpointObserver checkpoint_observer(
       folder_.path(), loaded_.config.training().keep_checkpoints());
   Trainer trainer(loaded_.config, *task_, plugins,
-                  {&log_observer, &progress_observer, &checkpoint_observer},
+                  {&log_observer, &examples_observer, &progress_observer,
+                   &checkpoint_observer},
                   {.threads = options.threads,
                    .record_times = options.record_times,
                    .profile = options.profile,
@@ -224,6 +237,10 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options,
   }
   if (interrupted) {
     REGARD_RETURN_IF_ERROR(Interrupt(*result));
+  } else if (const absl::Status read = ReadSets(plugins.aggregates);
+             !read.ok()) {
+    Fail(*result).IgnoreError();
+    return read;
   }
   return result;
 }

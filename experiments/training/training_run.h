@@ -4,6 +4,7 @@
 #define EXPERIMENTS_TRAINING_TRAINING_RUN_H_
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
+#include "experiments/run/resampling.h"
 #include "experiments/run/run_folder.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
@@ -20,6 +22,7 @@
 #include "experiments/tasks/task.h"
 #include "experiments/training/event_log.h"
 #include "experiments/training/trainer.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 
@@ -62,6 +65,13 @@ class TrainingRun {
   // Those of the task and of the trainer.
   std::vector<MetricInfo> metrics() const;
 
+  // Once it has trained to the end: what it made of the examples of dev and
+  // test, and how much metrics depend on these.
+  const std::vector<EvaluatedSet>& sets() const { return sets_; }
+  const std::map<std::string, Confidence>& confidence() const {
+    return confidence_;
+  }
+
   Task& task() const { return *task_; }
   const RunFolder& folder() const { return folder_; }
   const LoadedConfig& loaded() const { return loaded_; }
@@ -73,6 +83,8 @@ class TrainingRun {
   absl::Status WriteTaskFiles() const;
   absl::Status CheckSameConfig() const;
   absl::Status CheckSameData() const;
+  // Reads what the last evaluation wrote.
+  absl::Status ReadSets(const Aggregates& aggregates);
   absl::StatusOr<std::unique_ptr<EventLog>> OpenEvents(
       int64_t total_steps) const;
   RunStatus StatusOf(RunState state, const TrainerResult& result) const;
@@ -81,6 +93,8 @@ class TrainingRun {
   const RunFolder folder_;
   const std::unique_ptr<Task> task_;
   std::optional<Checkpoint> checkpoint_;
+  std::vector<EvaluatedSet> sets_;
+  std::map<std::string, Confidence> confidence_;
 };
 
 }  // namespace regard

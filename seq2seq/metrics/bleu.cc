@@ -91,29 +91,6 @@ int64_t ClosestLength(const std::vector<UnitSequence>& references,
   return closest;
 }
 
-void AddSentence(const std::string& prediction,
-                 const std::vector<std::string>& references,
-                 BleuTokenizer tokenizer, BleuScore& bleu) {
-  REGARD_CHECK(!references.empty()) << "a prediction without a reference";
-  const UnitSequence predicted =
-      UnitSequence::Words(Tokenize(prediction, tokenizer));
-  std::vector<UnitSequence> wanted;
-  for (const std::string& reference : references) {
-    wanted.push_back(UnitSequence::Words(Tokenize(reference, tokenizer)));
-  }
-  bleu.prediction_length += predicted.size();
-  bleu.reference_length += ClosestLength(wanted, predicted.size());
-  for (int order = 1; order <= kBleuOrders; ++order) {
-    NgramCounts most;
-    for (const UnitSequence& reference : wanted) {
-      RaiseTo(CountNgrams(reference, order), most);
-    }
-    bleu.matches[order - 1] +=
-        SharedNgrams(CountNgrams(predicted, order), most);
-    bleu.totals[order - 1] += NumNgrams(predicted, order);
-  }
-}
-
 double SmoothingValue(const BleuOptions& options) {
   if (options.smoothing_value != 0.0) return options.smoothing_value;
   switch (options.smoothing) {
@@ -178,13 +155,40 @@ std::vector<std::string> Tokenize13a(absl::string_view sentence) {
   return Tokenize(text, BleuTokenizer::kNone);
 }
 
-BleuScore CorpusBleu(absl::Span<const std::string> predictions,
-                     absl::Span<const std::vector<std::string>> references,
+std::array<double, kBleuStatistics> BleuStatistics(
+    const std::string& prediction, absl::Span<const std::string> references,
+    BleuTokenizer tokenizer) {
+  REGARD_CHECK(!references.empty()) << "a prediction without a reference";
+  const UnitSequence predicted =
+      UnitSequence::Words(Tokenize(prediction, tokenizer));
+  std::vector<UnitSequence> wanted;
+  for (const std::string& reference : references) {
+    wanted.push_back(UnitSequence::Words(Tokenize(reference, tokenizer)));
+  }
+  std::array<double, kBleuStatistics> statistics = {
+      static_cast<double>(predicted.size()),
+      static_cast<double>(ClosestLength(wanted, predicted.size()))};
+  for (int order = 1; order <= kBleuOrders; ++order) {
+    NgramCounts most;
+    for (const UnitSequence& reference : wanted) {
+      RaiseTo(CountNgrams(reference, order), most);
+    }
+    statistics[1 + order] =
+        static_cast<double>(SharedNgrams(CountNgrams(predicted, order), most));
+    statistics[1 + kBleuOrders + order] =
+        static_cast<double>(NumNgrams(predicted, order));
+  }
+  return statistics;
+}
+
+BleuScore BleuOfSums(absl::Span<const double> sums,
                      const BleuOptions& options) {
-  REGARD_CHECK_EQ(predictions.size(), references.size());
   BleuScore bleu;
-  for (size_t i = 0; i < predictions.size(); ++i) {
-    AddSentence(predictions[i], references[i], options.tokenizer, bleu);
+  bleu.prediction_length = static_cast<int64_t>(sums[0]);
+  bleu.reference_length = static_cast<int64_t>(sums[1]);
+  for (int i = 0; i < kBleuOrders; ++i) {
+    bleu.matches[i] = static_cast<int64_t>(sums[2 + i]);
+    bleu.totals[i] = static_cast<int64_t>(sums[2 + kBleuOrders + i]);
   }
   if (bleu.prediction_length < bleu.reference_length) {
     bleu.brevity_penalty =
@@ -204,6 +208,23 @@ BleuScore CorpusBleu(absl::Span<const std::string> predictions,
   }
   bleu.score = bleu.brevity_penalty * std::exp(log_sum / orders);
   return bleu;
+}
+
+double DefaultBleuOfSums(absl::Span<const double> sums) {
+  return BleuOfSums(sums).score;
+}
+
+BleuScore CorpusBleu(absl::Span<const std::string> predictions,
+                     absl::Span<const std::vector<std::string>> references,
+                     const BleuOptions& options) {
+  REGARD_CHECK_EQ(predictions.size(), references.size());
+  std::array<double, kBleuStatistics> sums = {};
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    const std::array<double, kBleuStatistics> statistics =
+        BleuStatistics(predictions[i], references[i], options.tokenizer);
+    for (size_t j = 0; j < sums.size(); ++j) sums[j] += statistics[j];
+  }
+  return BleuOfSums(sums, options);
 }
 
 std::string BleuSignature(const BleuOptions& options, int references_each) {

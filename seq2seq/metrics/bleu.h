@@ -12,6 +12,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 
@@ -52,6 +53,23 @@ struct BleuScore {
 
 // The tokens that mteval-v13a makes of a sentence.
 std::vector<std::string> Tokenize13a(absl::string_view sentence);
+
+// Of a sentence with at least one reference: tokens of the prediction and of
+// the reference that is nearest in length, then matches and then totals of
+// orders 1 to 4. Those of a corpus are the sums over its sentences.
+inline constexpr int kBleuStatistics = 2 + 2 * kBleuOrders;
+std::array<double, kBleuStatistics> BleuStatistics(
+    const std::string& prediction, absl::Span<const std::string> references,
+    BleuTokenizer tokenizer);
+
+BleuScore BleuOfSums(absl::Span<const double> sums,
+                     const BleuOptions& options = {});
+
+double DefaultBleuOfSums(absl::Span<const double> sums);
+
+// The score with the default smoothing.
+inline constexpr Aggregate kBleu = {"bleu", kBleuStatistics,
+                                    &DefaultBleuOfSums};
 
 // `references[i]`, at least one, are the references of `predictions[i]`.
 BleuScore CorpusBleu(absl::Span<const std::string> predictions,

@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 namespace {
@@ -64,6 +65,24 @@ TEST(CorpusBleuTest, TellsWhatTheScoreIsMadeOf) {
   EXPECT_EQ(bleu.brevity_penalty, 1.0);
   EXPECT_EQ(bleu.prediction_length, 37);
   EXPECT_EQ(bleu.reference_length, 32);
+}
+
+TEST(BleuStatisticsTest, AreCountsOfASentence) {
+  // Of "a b c" the reference has two words, one pair and no triple.
+  EXPECT_THAT(BleuStatistics("a b c", {"a b d e"}, BleuTokenizer::kNone),
+              ElementsAre(3, 4, 2, 1, 0, 0, 3, 2, 1, 0));
+  EXPECT_THAT(BleuStatistics("", {""}, BleuTokenizer::k13a),
+              ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+}
+
+TEST(BleuStatisticsTest, OfACorpusAreTheSums) {
+  ExampleMetric metric = {"bleu", &kBleu};
+  for (size_t i = 0; i < Predictions().size(); ++i) {
+    metric.Add(
+        BleuStatistics(Predictions()[i], References()[i], BleuTokenizer::k13a));
+  }
+  EXPECT_EQ(metric.Value(), CorpusBleu(Predictions(), References()).score);
+  EXPECT_NEAR(metric.Value(), 44.65522153433695, kTolerance);
 }
 
 struct Smoothed {

@@ -1,7 +1,7 @@
 #include "seq2seq/metrics/chrf.h"
 
-#include <array>
 #include <cstdint>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -17,25 +17,21 @@ constexpr int kCharacterOrders = 6;
 constexpr int kMostWordOrders = 4;
 constexpr double kBetaSquared = 4.0;
 
-struct OrderCounts {
-  int64_t predicted = 0;  // n-grams
-  int64_t wanted = 0;
-  int64_t shared = 0;
-};
-
-// Of the orders of characters, then of words; unused ones stay 0.
-using Counts = std::array<OrderCounts, kCharacterOrders + kMostWordOrders>;
-
-OrderCounts CountOrder(const UnitSequence& predicted,
-                       const UnitSequence& wanted, int order) {
-  OrderCounts count;
-  count.wanted = NumNgrams(wanted, order);
+// Appends the n-grams of the prediction, of the reference, and shared ones.
+void CountOrder(const UnitSequence& predicted, const UnitSequence& wanted,
+                int order, std::vector<double>* counts) {
+  const int64_t in_reference = NumNgrams(wanted, order);
   // A reference that is too short for an order does not count for it.
-  if (count.wanted == 0) return count;
-  count.predicted = NumNgrams(predicted, order);
-  count.shared =
+  if (in_reference == 0) {
+    counts->insert(counts->end(), {0, 0, 0});
+    return;
+  }
+  const int64_t shared =
       SharedNgrams(CountNgrams(predicted, order), CountNgrams(wanted, order));
-  return count;
+  counts->insert(
+      counts->end(),
+      {static_cast<double>(NumNgrams(predicted, order)),
+       static_cast<double>(in_reference), static_cast<double>(shared)});
 }
 
 // Words, of which one mark of ASCII punctuation is split off: that at the end,
@@ -59,35 +55,58 @@ UnitSequence WordsAndMarks(const std::string& text) {
   return UnitSequence::Words(words);
 }
 
-Counts CountShared(const std::string& prediction, const std::string& reference,
-                   int word_orders) {
-  Counts counts;
+std::vector<double> CountShared(const std::string& prediction,
+                                const std::string& reference, int word_orders) {
+  std::vector<double> counts;
   const UnitSequence predicted = UnitSequence::Characters(prediction);
   const UnitSequence wanted = UnitSequence::Characters(reference);
   for (int order = 1; order <= kCharacterOrders; ++order) {
-    counts[order - 1] = CountOrder(predicted, wanted, order);
+    CountOrder(predicted, wanted, order, &counts);
   }
   if (word_orders == 0) return counts;
   const UnitSequence predicted_words = WordsAndMarks(prediction);
   const UnitSequence wanted_words = WordsAndMarks(reference);
   for (int order = 1; order <= word_orders; ++order) {
-    counts[kCharacterOrders + order - 1] =
-        CountOrder(predicted_words, wanted_words, order);
+    CountOrder(predicted_words, wanted_words, order, &counts);
   }
   return counts;
 }
 
+}  // namespace
+
+std::vector<double> ChrfStatistics(const std::string& prediction,
+                                   absl::Span<const std::string> references,
+                                   const ChrfOptions& options) {
+  REGARD_CHECK(!references.empty()) << "a prediction without a reference";
+  REGARD_CHECK(options.word_order >= 0 && options.word_order <= kMostWordOrders)
+      << options.word_order;
+  std::vector<double> best;
+  double best_score = -1.0;
+  for (const std::string& reference : references) {
+    std::vector<double> counts =
+        CountShared(prediction, reference, options.word_order);
+    const double score = ChrfOfSums(counts);
+    if (score > best_score) {
+      best_score = score;
+      best = std::move(counts);
+    }
+  }
+  return best;
+}
+
 // F-score, in 0 to 100, of precision and recall averaged over the orders that
 // both sides are long enough for.
-double Score(const Counts& counts) {
+double ChrfOfSums(absl::Span<const double> sums) {
   double precision = 0.0;
   double recall = 0.0;
   int orders = 0;
-  for (const OrderCounts& count : counts) {
-    if (count.predicted == 0 || count.wanted == 0) continue;
-    const auto shared = static_cast<double>(count.shared);
-    precision += shared / static_cast<double>(count.predicted);
-    recall += shared / static_cast<double>(count.wanted);
+  for (size_t i = 0; i + 2 < sums.size(); i += 3) {
+    const double predicted = sums[i];
+    const double wanted = sums[i + 1];
+    if (predicted == 0 || wanted == 0) continue;
+    const double shared = sums[i + 2];
+    precision += shared / predicted;
+    recall += shared / wanted;
     ++orders;
   }
   if (precision + recall == 0.0) return 0.0;
@@ -97,41 +116,17 @@ double Score(const Counts& counts) {
          (kBetaSquared * precision + recall);
 }
 
-Counts BestCounts(const std::string& prediction,
-                  const std::vector<std::string>& references, int word_orders) {
-  REGARD_CHECK(!references.empty()) << "a prediction without a reference";
-  Counts best;
-  double best_score = -1.0;
-  for (const std::string& reference : references) {
-    const Counts counts = CountShared(prediction, reference, word_orders);
-    const double score = Score(counts);
-    if (score > best_score) {
-      best_score = score;
-      best = counts;
-    }
-  }
-  return best;
-}
-
-}  // namespace
-
 double CorpusChrf(absl::Span<const std::string> predictions,
                   absl::Span<const std::vector<std::string>> references,
                   const ChrfOptions& options) {
   REGARD_CHECK_EQ(predictions.size(), references.size());
-  REGARD_CHECK(options.word_order >= 0 && options.word_order <= kMostWordOrders)
-      << options.word_order;
-  Counts sums;
+  std::vector<double> sums(3 * (kCharacterOrders + options.word_order));
   for (size_t i = 0; i < predictions.size(); ++i) {
-    const Counts counts =
-        BestCounts(predictions[i], references[i], options.word_order);
-    for (size_t order = 0; order < sums.size(); ++order) {
-      sums[order].predicted += counts[order].predicted;
-      sums[order].wanted += counts[order].wanted;
-      sums[order].shared += counts[order].shared;
-    }
+    const std::vector<double> statistics =
+        ChrfStatistics(predictions[i], references[i], options);
+    for (size_t j = 0; j < sums.size(); ++j) sums[j] += statistics[j];
   }
-  return Score(sums);
+  return ChrfOfSums(sums);
 }
 
 std::string ChrfSignature(const ChrfOptions& options, int references_each) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 
@@ -17,6 +18,18 @@ struct ChrfOptions {
   // chrF, 2 is chrF++. Range [0, 4].
   int word_order = 0;
 };
+
+// For each order, of characters and then of words, the n-grams of the
+// prediction, those of the reference that scores best, and those that they
+// share. Those of a corpus are the sums over its sentences.
+std::vector<double> ChrfStatistics(const std::string& prediction,
+                                   absl::Span<const std::string> references,
+                                   const ChrfOptions& options = {});
+
+double ChrfOfSums(absl::Span<const double> sums);
+
+inline constexpr Aggregate kChrf = {"chrf", 3 * 6, &ChrfOfSums};
+inline constexpr Aggregate kChrfPlusPlus = {"chrf++", 3 * (6 + 2), &ChrfOfSums};
 
 // In 0 to 100. `references[i]`, at least one, are the references of
 // `predictions[i]`; of several, the one that scores best counts.

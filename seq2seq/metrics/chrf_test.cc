@@ -1,6 +1,7 @@
 #include "seq2seq/metrics/chrf.h"
 
 #include "gtest/gtest.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 namespace {
@@ -58,6 +59,29 @@ TEST(ChrfSignatureTest, SaysHowTheScoreWasComputed) {
             "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:regard-1");
   EXPECT_EQ(ChrfSignature({}, 0),
             "nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|version:regard-1");
+}
+
+TEST(ChrfStatisticsTest, AreNgramsOfBothSidesAndSharedOnes) {
+  // Characters "ab" and "abc": two, three and two of them; one pair, two, one.
+  const std::vector<double> statistics = ChrfStatistics("a b", {"abc"});
+  EXPECT_EQ(static_cast<int>(statistics.size()), kChrf.width);
+  EXPECT_EQ(std::vector<double>(statistics.begin(), statistics.begin() + 9),
+            (std::vector<double>{2, 3, 2, 1, 2, 1, 0, 1, 0}));
+  EXPECT_EQ(static_cast<int>(
+                ChrfStatistics("a b", {"abc"}, {.word_order = 2}).size()),
+            kChrfPlusPlus.width);
+}
+
+TEST(ChrfStatisticsTest, OfACorpusAreTheSums) {
+  const std::vector<std::string> predictions = {"a cat sat", "dogs", ""};
+  const std::vector<std::vector<std::string>> references = {
+      {"the cat sat"}, {"a dog"}, {"x"}};
+  ExampleMetric metric = {"chrf", &kChrf};
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    metric.Add(ChrfStatistics(predictions[i], references[i]));
+  }
+  EXPECT_EQ(metric.Value(), CorpusChrf(predictions, references));
+  EXPECT_EQ(metric.ValueOf(1), CorpusChrf({"dogs"}, {{"a dog"}}));
 }
 
 }  // namespace

@@ -283,31 +283,42 @@ int64_t TranslationEdits(absl::Span<const std::string> prediction,
   return CountEdits(std::move(sentence), IdsOf(reference, ids));
 }
 
+std::array<double, 2> TerStatistics(const std::string& prediction,
+                                    absl::Span<const std::string> references) {
+  REGARD_CHECK(!references.empty()) << "a prediction without a reference";
+  absl::flat_hash_map<std::string, int32_t> ids;
+  const auto words_of = [&](const std::string& text) {
+    return IdsOf(SplitOnWhitespace(LowerCase(text)), ids);
+  };
+  const Words sentence = words_of(prediction);
+  int64_t fewest = kInfinity;
+  int64_t lengths = 0;
+  for (const std::string& reference : references) {
+    const Words wanted = words_of(reference);
+    fewest = std::min(fewest, CountEdits(sentence, wanted));
+    lengths += static_cast<int64_t>(wanted.size());
+  }
+  return {
+      static_cast<double>(fewest),
+      static_cast<double>(lengths) / static_cast<double>(references.size())};
+}
+
+double TerOfSums(absl::Span<const double> sums) {
+  if (sums[1] > 0) return 100 * (sums[0] / sums[1]);
+  return sums[0] > 0 ? 100 : 0;
+}
+
 double CorpusTer(absl::Span<const std::string> predictions,
                  absl::Span<const std::vector<std::string>> references) {
   REGARD_CHECK_EQ(predictions.size(), references.size());
-  double edits = 0;
-  double words = 0;
+  std::array<double, 2> sums = {};
   for (size_t i = 0; i < predictions.size(); ++i) {
-    REGARD_CHECK(!references[i].empty()) << "a prediction without a reference";
-    absl::flat_hash_map<std::string, int32_t> ids;
-    const auto words_of = [&](const std::string& text) {
-      return IdsOf(SplitOnWhitespace(LowerCase(text)), ids);
-    };
-    const Words sentence = words_of(predictions[i]);
-    int64_t fewest = kInfinity;
-    int64_t lengths = 0;
-    for (const std::string& reference : references[i]) {
-      const Words wanted = words_of(reference);
-      fewest = std::min(fewest, CountEdits(sentence, wanted));
-      lengths += static_cast<int64_t>(wanted.size());
-    }
-    edits += static_cast<double>(fewest);
-    words += static_cast<double>(lengths) /
-             static_cast<double>(references[i].size());
+    const std::array<double, 2> statistics =
+        TerStatistics(predictions[i], references[i]);
+    sums[0] += statistics[0];
+    sums[1] += statistics[1];
   }
-  if (words > 0) return 100 * (edits / words);
-  return edits > 0 ? 100 : 0;
+  return TerOfSums(sums);
 }
 
 std::string TerSignature(int references_each) {

@@ -9,17 +9,27 @@
 #ifndef SEQ2SEQ_METRICS_TER_H_
 #define SEQ2SEQ_METRICS_TER_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 
+// Of a sentence with at least one reference: edits to the nearest one, and mean
+// words of all. Those of a corpus are the sums over its sentences.
+std::array<double, 2> TerStatistics(const std::string& prediction,
+                                    absl::Span<const std::string> references);
+
+double TerOfSums(absl::Span<const double> sums);
+
+inline constexpr Aggregate kTer = {"ter", 2, &TerOfSums};
+
 // At least 0, and above 100 where edits outnumber the reference's words.
-// `references[i]`, at least one, are the references of `predictions[i]`; the
-// edits are those to the nearest one, the words the mean over all.
+// `references[i]`, at least one, are the references of `predictions[i]`.
 double CorpusTer(absl::Span<const std::string> predictions,
                  absl::Span<const std::vector<std::string>> references);
 

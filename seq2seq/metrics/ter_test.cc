@@ -1,5 +1,7 @@
 #include "seq2seq/metrics/ter.h"
 
+#include <array>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
@@ -56,6 +58,14 @@ TEST(CorpusTerTest, OfEmptyTexts) {
 
 TEST(CorpusTerDeathTest, NeedsAReference) {
   EXPECT_DEATH(CorpusTer({"a"}, {{}}), "without a reference");
+}
+
+TEST(TerStatisticsTest, AreEditsAndWords) {
+  EXPECT_EQ(TerStatistics("a b x", {"a b c d", "q"}),
+            (std::array<double, 2>{2, 2.5}));
+  EXPECT_EQ(TerOfSums({2, 2.5}), 80);
+  EXPECT_EQ(TerOfSums({0, 0}), 0);
+  EXPECT_EQ(TerOfSums({1, 0}), 100);
 }
 
 }  // namespace

@@ -17,9 +17,13 @@
 #include "experiments/tasks/translation/trained_translator.h"
 #include "google/protobuf/message.h"
 #include "nn/config_problems.h"
+#include "nn/evaluated_set.h"
 #include "nn/option_registry.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
+#include "seq2seq/metrics/bleu.h"
+#include "seq2seq/metrics/chrf.h"
+#include "seq2seq/metrics/ter.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "seq2seq/translation_model.h"
@@ -409,6 +413,9 @@ void RegisterTranslation(Plugins& plugins) {
   RegisterSentenceSources(plugins.data);
   plugins.tasks.Add<RecurrentTranslation>("translation by a recurrent decoder");
   plugins.tasks.Add<TransformerTranslation>("translation by a Transformer");
+  for (const Aggregate* aggregate : {&kBleu, &kChrf, &kChrfPlusPlus, &kTer}) {
+    plugins.aggregates[aggregate->name] = aggregate;
+  }
 }
 
 }  // namespace regard

@@ -1,0 +1,152 @@
+#include "experiments/report/examples_report.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "experiments/run/metric.h"
+#include "experiments/run/resampling.h"
+
+namespace regard {
+namespace {
+
+constexpr int64_t kMostRanges = 8;
+constexpr size_t kMostExtremes = 5;
+
+// Lengths above (index - 1) * width and up to index * width.
+struct Ranges {
+  int64_t width = 1;
+  int64_t last = 0;      // the index that takes all greater ones
+  bool is_open = false;  // whether there are greater ones
+  std::map<int64_t, std::vector<size_t>> examples = {};  // by index
+
+  std::string Label(int64_t index) const {
+    const int64_t first = index == 0 ? 0 : (index - 1) * width + 1;
+    if (index == last && is_open) return absl::StrCat(first, "+");
+    if (index * width == first) return absl::StrCat(first);
+    return absl::StrCat(first, "-", index * width);
+  }
+};
+
+int64_t IndexOf(int64_t length, int64_t width) {
+  return (length + width - 1) / width;
+}
+
+Ranges RangesOf(const EvaluatedSet& set) {
+  std::vector<int64_t> lengths;
+  for (const EvaluatedExample& example : set.examples) {
+    lengths.push_back(example.length);
+  }
+  std::sort(lengths.begin(), lengths.end());
+  Ranges ranges;
+  if (lengths.empty()) return ranges;
+  const size_t longest = lengths.size() - 1;
+  const int64_t high = lengths[longest - longest * 2 / 100];
+  // 1, 2, 5, 10, 20, ...
+  for (int64_t step = 0;
+       IndexOf(high, ranges.width) - IndexOf(lengths.front(), ranges.width) >=
+       kMostRanges;
+       ++step) {
+    ranges.width = step % 3 == 1 ? ranges.width / 2 * 5 : ranges.width * 2;
+  }
+  ranges.last = IndexOf(high, ranges.width);
+  ranges.is_open = IndexOf(lengths.back(), ranges.width) > ranges.last;
+  for (size_t i = 0; i < set.examples.size(); ++i) {
+    const int64_t index = IndexOf(set.examples[i].length, ranges.width);
+    ranges.examples[std::min(index, ranges.last)].push_back(i);
+  }
+  return ranges;
+}
+
+double MeanLength(const EvaluatedSet& set, absl::Span<const size_t> examples) {
+  double sum = 0;
+  for (const size_t example : examples) {
+    sum += static_cast<double>(set.examples[example].length);
+  }
+  return sum / static_cast<double>(examples.size());
+}
+
+}  // namespace
+
+ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed) {
+  ByLength result;
+  if (runs.empty() || runs[0].set->metrics.empty()) return result;
+  const EvaluatedSet& set = *runs[0].set;
+  const Ranges ranges = RangesOf(set);
+  if (ranges.examples.size() < 2) return result;
+  const std::string& metric = set.metrics[0].name;
+  result.plot.title = absl::StrCat(metric, " by ", set.length_unit);
+  result.plot.x_label = set.length_unit;
+  result.plot.y_label = metric;
+  result.table.header = {set.length_unit, "examples"};
+  for (const auto& [index, examples] : ranges.examples) {
+    result.table.rows.push_back(
+        {ranges.Label(index), absl::StrCat(examples.size())});
+  }
+  for (const NamedSet& run : runs) {
+    result.table.header.push_back(run.name);
+    Series series;
+    series.name = run.name;
+    for (const auto& [index, examples] : ranges.examples) {
+      const ExampleMetric& values = run.set->metrics[0];
+      series.xs.push_back(MeanLength(set, examples));
+      series.ys.push_back(values.ValueOf(examples));
+      series.band.push_back(
+          BootstrapConfidence(values, examples, seed).half_width);
+      result.table.rows[series.xs.size() - 1].push_back(absl::StrFormat(
+          "%s ± %.2g", FormatMetric(series.ys.back()), series.band.back()));
+    }
+    result.plot.series.push_back(std::move(series));
+  }
+  return result;
+}
+
+Table WorstAndBest(const EvaluatedSet& set) {
+  Table table;
+  const auto metric =
+      std::find_if(set.metrics.begin(), set.metrics.end(),
+                   [](const ExampleMetric& m) { return m.of_single_examples; });
+  if (metric == set.metrics.end()) return table;
+  table.header = {"", metric->name, "input", "reference", "output"};
+  std::vector<size_t> order;
+  // A set may say the same twice.
+  std::set<std::pair<std::string, std::string>> seen;
+  for (size_t i = 0; i < set.examples.size(); ++i) {
+    if (seen.emplace(set.examples[i].input, set.examples[i].output).second) {
+      order.push_back(i);
+    }
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return metric->ValueOf(a) < metric->ValueOf(b);
+  });
+  const auto add = [&](const char* kind, size_t i) {
+    const EvaluatedExample& example = set.examples[i];
+    table.rows.push_back({kind, FormatMetric(metric->ValueOf(i)), example.input,
+                          example.reference, example.output});
+  };
+  const size_t each = std::min(kMostExtremes, order.size() / 2);
+  for (size_t i = 0; i < each; ++i) add("worst", order[i]);
+  for (size_t i = 0; i < each; ++i) add("best", order[order.size() - 1 - i]);
+  return table;
+}
+
+bool SameExamples(const EvaluatedSet& a, const EvaluatedSet& b) {
+  return std::equal(a.metrics.begin(), a.metrics.end(), b.metrics.begin(),
+                    b.metrics.end(),
+                    [](const ExampleMetric& x, const ExampleMetric& y) {
+                      return x.name == y.name && x.aggregate == y.aggregate;
+                    }) &&
+         std::equal(a.examples.begin(), a.examples.end(), b.examples.begin(),
+                    b.examples.end(),
+                    [](const EvaluatedExample& x, const EvaluatedExample& y) {
+                      return x.input == y.input && x.reference == y.reference;
+                    });
+}
+
+}  // namespace regard

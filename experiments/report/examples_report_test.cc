@@ -1,0 +1,128 @@
+#include "experiments/report/examples_report.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/evaluated_set.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// An example of each length, right where it is at most `longest_right`.
+EvaluatedSet SetOf(const std::vector<int64_t>& lengths, int64_t longest_right) {
+  EvaluatedSet set = {.length_unit = "words"};
+  ExampleMetric metric = {.name = "test/accuracy", .of_single_examples = true};
+  for (const int64_t length : lengths) {
+    const std::string name(static_cast<size_t>(length), 'x');
+    set.examples.push_back({name, "reference", "output", length});
+    metric.Add({length <= longest_right ? 1.0 : 0.0, 1.0});
+  }
+  set.metrics = {metric};
+  return set;
+}
+
+std::vector<std::string> Column(const Table& table, size_t column) {
+  std::vector<std::string> cells;
+  for (const auto& row : table.rows) cells.push_back(row[column]);
+  return cells;
+}
+
+TEST(MeasureByLengthTest, MeasuresEachRange) {
+  const EvaluatedSet run = SetOf({2, 1, 1, 3, 3, 3}, 2);
+  const EvaluatedSet baseline = SetOf({2, 1, 1, 3, 3, 3}, 1);
+  const ByLength result =
+      MeasureByLength({{"run", &run}, {"without", &baseline}}, 1);
+  EXPECT_EQ(result.plot.title, "test/accuracy by words");
+  ASSERT_THAT(result.plot.series, SizeIs(2));
+  EXPECT_THAT(result.plot.series[0].xs, ElementsAre(1, 2, 3));
+  EXPECT_THAT(result.plot.series[0].ys, ElementsAre(1, 1, 0));
+  EXPECT_THAT(result.plot.series[1].ys, ElementsAre(1, 0, 0));
+  EXPECT_THAT(result.plot.series[0].band, ElementsAre(0, 0, 0));
+  EXPECT_THAT(result.table.header,
+              ElementsAre("words", "examples", "run", "without"));
+  EXPECT_THAT(Column(result.table, 0), ElementsAre("1", "2", "3"));
+  EXPECT_THAT(Column(result.table, 1), ElementsAre("2", "1", "3"));
+  EXPECT_THAT(Column(result.table, 3), ElementsAre("1 ± 0", "0 ± 0", "0 ± 0"));
+}
+
+TEST(MeasureByLengthTest, TheLastRangeTakesWhatIsFarLonger) {
+  std::vector<int64_t> lengths(99, 10);
+  std::fill(lengths.begin(), lengths.begin() + 49, 12);
+  lengths[98] = 1;
+  lengths.insert(lengths.end(), {40, 50});
+  const EvaluatedSet run = SetOf(lengths, 12);
+  const ByLength result = MeasureByLength({{"run", &run}}, 1);
+  // Two words a range.
+  EXPECT_THAT(Column(result.table, 0), ElementsAre("1-2", "9-10", "11+"));
+  EXPECT_THAT(Column(result.table, 1), ElementsAre("1", "49", "51"));
+  const Series& series = result.plot.series[0];
+  EXPECT_THAT(series.xs, ElementsAre(1, 10, (49 * 12 + 90) / 51.0));
+  EXPECT_THAT(series.ys, ElementsAre(1, 1, 49 / 51.0));
+  // Right and wrong ones are a matter of luck.
+  EXPECT_EQ(series.band[1], 0);
+  EXPECT_GT(series.band[2], 0.02);
+  EXPECT_LT(series.band[2], 0.08);
+}
+
+TEST(MeasureByLengthTest, RangesAreFewAndRound) {
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i <= 400; ++i) lengths.push_back(i / 10);
+  const EvaluatedSet run = SetOf(lengths, 100);
+  const ByLength result = MeasureByLength({{"run", &run}}, 1);
+  EXPECT_THAT(Column(result.table, 0),
+              ElementsAre("0", "1-10", "11-20", "21-30", "31-40"));
+}
+
+TEST(MeasureByLengthTest, NeedsLengthsThatDiffer) {
+  const EvaluatedSet run = SetOf({3, 3}, 3);
+  EXPECT_THAT(MeasureByLength({{"run", &run}}, 1).table.rows, IsEmpty());
+  const EvaluatedSet none;
+  EXPECT_THAT(MeasureByLength({{"run", &none}}, 1).table.rows, IsEmpty());
+  EXPECT_THAT(MeasureByLength({}, 1).table.rows, IsEmpty());
+}
+
+TEST(WorstAndBestTest, ShowsBothEndsOnce) {
+  EvaluatedSet set = SetOf({1, 2, 3, 4, 5}, 0);
+  set.metrics[0].statistics = {0.5, 1, 0.2, 1, 0.9, 1, 0.1, 1, 0.7, 1};
+  // The worst again.
+  set.examples.push_back(set.examples[3]);
+  set.metrics[0].Add({0.1, 1});
+  const Table table = WorstAndBest(set);
+  EXPECT_THAT(table.header,
+              ElementsAre("", "test/accuracy", "input", "reference", "output"));
+  ASSERT_THAT(table.rows, SizeIs(4));
+  EXPECT_THAT(table.rows[0],
+              ElementsAre("worst", "0.1", "xxxx", "reference", "output"));
+  EXPECT_THAT(Column(table, 1), ElementsAre("0.1", "0.2", "0.9", "0.7"));
+}
+
+TEST(WorstAndBestTest, NeedsAMetricOfSingleExamples) {
+  EvaluatedSet set = SetOf({1, 2, 3}, 2);
+  set.metrics[0].of_single_examples = false;
+  EXPECT_THAT(WorstAndBest(set).rows, IsEmpty());
+  EXPECT_THAT(WorstAndBest(SetOf({1}, 1)).rows, IsEmpty());
+}
+
+TEST(SameExamplesTest, ComparesInputsReferencesAndMetrics) {
+  const EvaluatedSet set = SetOf({1, 2}, 2);
+  EvaluatedSet other = SetOf({1, 2}, 0);
+  other.examples[0].output = "another";
+  EXPECT_TRUE(SameExamples(set, other));
+  other.examples[0].reference = "another";
+  EXPECT_FALSE(SameExamples(set, other));
+  other = set;
+  other.metrics[0].name = "dev/accuracy";
+  EXPECT_FALSE(SameExamples(set, other));
+  EXPECT_FALSE(SameExamples(set, SetOf({1}, 1)));
+  EXPECT_FALSE(SameExamples(set, EvaluatedSet()));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,34 @@
+// examples.jsonl: what a run made of each example of its dev and test sets.
+// docs/run_folder.md has the format.
+#ifndef EXPERIMENTS_RUN_EXAMPLES_FILE_H_
+#define EXPERIMENTS_RUN_EXAMPLES_FILE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "nn/evaluated_set.h"
+
+namespace regard {
+
+// The file's text. Names of metrics are prefixed ("test/bleu"); the names of
+// the sets are not in the file.
+std::string ExamplesText(absl::Span<const EvaluatedSet> sets);
+
+// The sets in a file's text, without the metrics whose aggregate is not among
+// `aggregates`. InvalidArgument, with the line, for any other text.
+absl::StatusOr<std::vector<EvaluatedSet>> ParseExamples(
+    absl::string_view text, const Aggregates& aggregates);
+
+// The same from a file; the error begins with the path.
+absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
+    const std::string& path, const Aggregates& aggregates);
+
+// The sets of the test split, or, if there are none, of dev.
+std::vector<EvaluatedSet> FinalSets(std::vector<EvaluatedSet> sets);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_RUN_EXAMPLES_FILE_H_

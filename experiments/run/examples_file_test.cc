@@ -1,0 +1,121 @@
+#include "experiments/run/examples_file.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_replace.h"
+#include "absl/types/span.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/evaluated_set.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr Aggregate kSum = {
+    "sum", 1, [](absl::Span<const double> sums) { return sums[0]; }};
+
+const Aggregates& Known() {
+  static const Aggregates* const kKnown =
+      new Aggregates{{"ratio", &kRatio}, {"sum", &kSum}};
+  return *kKnown;
+}
+
+// Two examples of dev and one of test.
+std::vector<EvaluatedSet> TwoSets() {
+  ExampleMetric accuracy = {"dev/accuracy", &kRatio, true};
+  accuracy.Add({1, 3});
+  accuracy.Add({0.1, 1});
+  ExampleMetric cost = {"dev/cost", &kSum};
+  cost.Add({-2});
+  cost.Add({1e300});
+  EvaluatedSet dev = {
+      .length_unit = "words",
+      .examples = {{"a \"b\"\n", "c", "d", 2}, {"\u00e9", "", "", 1}},
+      .metrics = {accuracy, cost}};
+  ExampleMetric test = {"test.news/cost", &kSum};
+  test.Add({5});
+  return {dev, {.examples = {{"x", "y", "z", 0}}, .metrics = {test}}};
+}
+
+TEST(ExamplesFileTest, LooksAsDocumented) {
+  EXPECT_EQ(
+      ExamplesText({TwoSets()[0]}),
+      R"({"examples":2,"length_unit":"words","metrics":[)"
+      R"({"name":"dev/accuracy","aggregate":"ratio","width":2,)"
+      R"("of_single_examples":true},)"
+      R"({"name":"dev/cost","aggregate":"sum","width":1,)"
+      R"("of_single_examples":false}]})"
+      "\n"
+      R"({"input":"a \"b\"\n","reference":"c","output":"d","length":2,)"
+      R"("statistics":[[1,3],[-2]]})"
+      "\n"
+      "{\"input\":\"\u00e9\",\"reference\":\"\",\"output\":\"\",\"length\":1,"
+      "\"statistics\":[[0.1,1],[1e+300]]}\n");
+}
+
+TEST(ExamplesFileTest, ReadsBackTheSameNumbers) {
+  const auto sets = ParseExamples(ExamplesText(TwoSets()), Known());
+  ASSERT_THAT(sets, IsOk());
+  EXPECT_EQ(ExamplesText(*sets), ExamplesText(TwoSets()));
+  ASSERT_THAT(*sets, SizeIs(2));
+  EXPECT_EQ((*sets)[0].metrics[0].Value(), 1.1 / 4);
+  EXPECT_EQ((*sets)[0].examples[0].input, "a \"b\"\n");
+}
+
+TEST(ExamplesFileTest, ARunMayHaveNoExamples) {
+  EXPECT_EQ(ExamplesText({}), "");
+  EXPECT_THAT(ParseExamples("", Known()).value(), IsEmpty());
+}
+
+TEST(ExamplesFileTest, LeavesOutMetricsThatItCannotCompute) {
+  const auto sets = ParseExamples(ExamplesText(TwoSets()), {{"sum", &kSum}});
+  ASSERT_THAT(sets, IsOk());
+  ASSERT_THAT((*sets)[0].metrics, SizeIs(1));
+  EXPECT_EQ((*sets)[0].metrics[0].name, "dev/cost");
+  EXPECT_THAT((*sets)[0].metrics[0].statistics, ElementsAre(-2, 1e300));
+}
+
+TEST(ExamplesFileTest, SaysWhichLineIsWrong) {
+  const std::string good = ExamplesText(TwoSets());
+  const auto line_of = [&](const char* from, const char* to) {
+    const std::string bad = absl::StrReplaceAll(good, {{from, to}});
+    EXPECT_NE(bad, good) << from;
+    return std::string(ParseExamples(bad, Known()).status().message());
+  };
+  EXPECT_THAT(line_of("[1,3]", "[1]"), HasSubstr("line 2:"));
+  EXPECT_THAT(line_of("[1,3]", "[1,null]"), HasSubstr("line 2:"));
+  EXPECT_THAT(line_of("[-2]", "2"), HasSubstr("line 2:"));
+  EXPECT_THAT(line_of("\"length\":1", "\"length\":-1"), HasSubstr("line 3:"));
+  EXPECT_THAT(line_of("\"examples\":2", "\"examples\":3"),
+              HasSubstr("line 4:"));
+  EXPECT_THAT(line_of("\"width\":2", "\"width\":3"), HasSubstr("line 1:"));
+  EXPECT_THAT(ParseExamples("x", Known()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("line 1: not the examples")));
+}
+
+TEST(ExamplesFileTest, ErrorsNameTheFile) {
+  EXPECT_THAT(
+      ReadExamples("no/examples.jsonl", Known()),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("no/examples.jsonl")));
+}
+
+TEST(FinalSetsTest, TakesTestBeforeDev) {
+  ASSERT_THAT(FinalSets(TwoSets()), SizeIs(1));
+  EXPECT_EQ(FinalSets(TwoSets())[0].metrics[0].name, "test.news/cost");
+  EXPECT_THAT(FinalSets({TwoSets()[0]}), SizeIs(1));
+  EXPECT_THAT(FinalSets({}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,82 @@
+// How much a metric, and the difference between two runs, depend on the
+// examples that were measured.
+//
+// This says nothing of how much they depend on the seed of a training:
+// experiments/ablation/statistics.h tests that.
+#ifndef EXPERIMENTS_RUN_RESAMPLING_H_
+#define EXPERIMENTS_RUN_RESAMPLING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "nn/evaluated_set.h"
+
+namespace regard {
+
+inline constexpr int kBootstrapResamples = 1000;
+inline constexpr int kRandomizationTrials = 10000;
+
+// Mean of a metric over resamples of the examples, and half of the distance
+// between the 2.5 % and 97.5 % percentiles, as sacreBLEU reports them.
+struct Confidence {
+  double mean = 0;
+  double half_width = 0;
+};
+
+// "38.1 ± 0.92"
+std::string ConfidenceText(const Confidence& confidence);
+
+// Of at least one value. CHECK-fails otherwise.
+Confidence ConfidenceOf(std::vector<double> values);
+
+// Bootstrap of the metric of these examples, at least one: a resample draws as
+// many of them as there are, with replacement (Koehn, "Statistical significance
+// tests for machine translation evaluation", EMNLP 2004). The draws depend on
+// the seed and on how many examples there are.
+Confidence BootstrapConfidence(const ExampleMetric& metric,
+                               absl::Span<const size_t> examples,
+                               uint64_t seed);
+
+// That of each metric of the sets that are not empty, by name.
+std::map<std::string, Confidence> BootstrapConfidence(
+    absl::Span<const EvaluatedSet> sets, uint64_t seed);
+
+// A metric of two runs on the same examples, at least one.
+struct MetricPair {
+  const ExampleMetric* run = nullptr;
+  const ExampleMetric* baseline = nullptr;
+  // ExamplesKey() of the set: pairs of one key share all random choices.
+  uint64_t key = 0;
+};
+
+// A hash of inputs and references.
+uint64_t ExamplesKey(const EvaluatedSet& set);
+
+struct PairedTests {
+  double difference = 0;       // run minus baseline, the mean over the pairs
+  Confidence resampled = {};   // the same of resamples
+  double bootstrap_p = 1;      // paired bootstrap resampling (Koehn 2004)
+  double randomization_p = 1;  // paired approximate randomisation (Riezler and
+                               // Maxwell, "On some pitfalls in automatic
+                               // evaluation", 2005)
+};
+
+// Two-sided tests of whether the difference could be chance, by sacreBLEU's
+// formulas: with d the difference of resamples,
+//
+//   bootstrap_p      (#(|d| - mean |d| >= |difference|) + 1) / (resamples + 1)
+//   randomization_p  (#(|d'| >= |difference|) + 1) / (trials + 1)
+//
+// where d' is the difference after each example's results were swapped between
+// the runs with probability 1/2. (sacreBLEU has > in place of >=, which finds a
+// run significantly different from itself.) An example is drawn, or swapped, in
+// all pairs of its set at once. At least one pair.
+PairedTests ComparePaired(absl::Span<const MetricPair> pairs);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_RUN_RESAMPLING_H_

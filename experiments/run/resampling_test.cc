@@ -1,0 +1,167 @@
+#include "experiments/run/resampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nn/evaluated_set.h"
+
+namespace regard {
+namespace {
+
+// A share of examples that are right.
+ExampleMetric Shares(const std::vector<double>& right) {
+  ExampleMetric metric = {.name = "test/accuracy"};
+  for (const double share : right) metric.Add({share, 1});
+  return metric;
+}
+
+// The first `right` of `size` are right.
+ExampleMetric FirstRight(size_t right, size_t size) {
+  std::vector<double> shares(size);
+  std::fill_n(shares.begin(), right, 1.0);
+  return Shares(shares);
+}
+
+std::vector<size_t> All(const ExampleMetric& metric) {
+  std::vector<size_t> all(metric.statistics.size() / 2);
+  std::iota(all.begin(), all.end(), size_t{0});
+  return all;
+}
+
+PairedTests Compare(const ExampleMetric& run, const ExampleMetric& baseline,
+                    uint64_t key = 7) {
+  const MetricPair pair = {&run, &baseline, key};
+  return ComparePaired({&pair, 1});
+}
+
+TEST(ConfidenceTest, IsHalfOfTheDistanceBetweenThePercentiles) {
+  // Of 1,000 values sacreBLEU takes those at 25 and 974, from 0.
+  std::vector<double> values(1000);
+  std::iota(values.begin(), values.end(), 0.0);
+  std::reverse(values.begin(), values.end());
+  const Confidence confidence = ConfidenceOf(values);
+  EXPECT_DOUBLE_EQ(confidence.mean, 499.5);
+  EXPECT_DOUBLE_EQ(confidence.half_width, (974.0 - 25.0) / 2);
+  EXPECT_EQ(ConfidenceText(confidence), "499.5 ± 4.7e+02");
+}
+
+TEST(ConfidenceTest, OfOneValueIsThatValue) {
+  EXPECT_EQ(ConfidenceOf({3}).mean, 3);
+  EXPECT_EQ(ConfidenceOf({3}).half_width, 0);
+}
+
+TEST(ConfidenceDeathTest, NeedsValues) {
+  EXPECT_DEATH(ConfidenceOf({}), "no values");
+}
+
+// The standard error of a share p of n is sqrt(p (1 - p) / n), and the
+// bootstrap has its own sampling error of about 4 % with 1,000 resamples.
+TEST(BootstrapTest, FindsTheStandardErrorOfAShare) {
+  const ExampleMetric metric = FirstRight(300, 400);
+  const Confidence confidence = BootstrapConfidence(metric, All(metric), 1);
+  const double error = std::sqrt(0.75 * 0.25 / 400);
+  EXPECT_NEAR(confidence.mean, 0.75, 4 * error / std::sqrt(1000.0));
+  EXPECT_NEAR(confidence.half_width, 1.96 * error, 0.1 * error);
+}
+
+TEST(BootstrapTest, IsAFunctionOfTheSeed) {
+  const ExampleMetric metric = FirstRight(30, 41);
+  const auto mean = [&](uint64_t seed) {
+    return BootstrapConfidence(metric, All(metric), seed).mean;
+  };
+  EXPECT_EQ(mean(1), mean(1));
+  EXPECT_NE(mean(1), mean(2));
+}
+
+TEST(BootstrapTest, OfExamplesThatAreAlikeHasNoWidth) {
+  const ExampleMetric metric = FirstRight(3, 7);
+  const Confidence right = BootstrapConfidence(metric, {0, 1, 2}, 1);
+  EXPECT_EQ(right.mean, 1);
+  EXPECT_EQ(right.half_width, 0);
+  EXPECT_EQ(BootstrapConfidence(metric, {6}, 1).mean, 0);
+}
+
+TEST(BootstrapTest, KnowsEachMetricOfEachSetThatHasExamples) {
+  EvaluatedSet set = {.examples = {{}, {}}};
+  set.metrics = {FirstRight(1, 2)};
+  const auto intervals = BootstrapConfidence({EvaluatedSet(), set}, 1);
+  ASSERT_EQ(intervals.size(), 1);
+  EXPECT_NEAR(intervals.at("test/accuracy").mean, 0.5, 0.05);
+  // Of the four draws of two, one has no right example, one no wrong one.
+  EXPECT_EQ(intervals.at("test/accuracy").half_width, 0.5);
+}
+
+TEST(ComparePairedTest, ARunDoesNotDifferFromItself) {
+  const ExampleMetric metric = FirstRight(30, 100);
+  const PairedTests tests = Compare(metric, metric);
+  EXPECT_EQ(tests.difference, 0);
+  EXPECT_EQ(tests.bootstrap_p, 1);
+  EXPECT_EQ(tests.randomization_p, 1);
+}
+
+TEST(ComparePairedTest, ABetterRunIsBetter) {
+  const PairedTests tests = Compare(FirstRight(80, 100), FirstRight(50, 100));
+  EXPECT_DOUBLE_EQ(tests.difference, 0.3);
+  EXPECT_NEAR(tests.resampled.mean, 0.3, 0.01);
+  // Chance gives such a difference with a probability of 2^-29.
+  EXPECT_EQ(tests.randomization_p, 1.0 / (kRandomizationTrials + 1));
+  EXPECT_EQ(tests.bootstrap_p, 1.0 / (kBootstrapResamples + 1));
+}
+
+// Two examples differ, both for the better. Of the four ways to swap them two
+// leave the difference as it is or reverse it.
+TEST(ComparePairedTest, RandomizationHasTheShareOfSwaps) {
+  const PairedTests tests = Compare(FirstRight(7, 9), FirstRight(5, 9));
+  EXPECT_NEAR(tests.randomization_p, 0.5, 0.02);
+  // Of five, 2 of 32.
+  EXPECT_NEAR(Compare(FirstRight(7, 9), FirstRight(2, 9)).randomization_p,
+              1.0 / 16, 0.01);
+}
+
+TEST(ComparePairedTest, TheOtherWayRoundOnlyTheSignChanges) {
+  const ExampleMetric run = Shares({1, 0, 0.5, 1, 1, 0, 1});
+  const ExampleMetric baseline = Shares({0, 0, 1, 1, 0, 0, 0});
+  const PairedTests there = Compare(run, baseline);
+  const PairedTests back = Compare(baseline, run);
+  EXPECT_EQ(there.difference, -back.difference);
+  EXPECT_EQ(there.resampled.half_width, back.resampled.half_width);
+  EXPECT_EQ(there.bootstrap_p, back.bootstrap_p);
+  EXPECT_EQ(there.randomization_p, back.randomization_p);
+}
+
+TEST(ComparePairedTest, PairsOfOneSetDoNotCountTwice) {
+  // The same runs again are no further evidence.
+  const ExampleMetric run = FirstRight(7, 9);
+  const ExampleMetric baseline = FirstRight(4, 9);
+  const MetricPair pair = {&run, &baseline, 7};
+  const PairedTests once = ComparePaired({&pair, 1});
+  const PairedTests twice = ComparePaired({pair, pair});
+  EXPECT_DOUBLE_EQ(twice.difference, once.difference);
+  EXPECT_EQ(twice.randomization_p, once.randomization_p);
+  EXPECT_DOUBLE_EQ(twice.resampled.half_width, once.resampled.half_width);
+  // Those on other examples are: of six swaps, 2 of 64, and not of three.
+  const MetricPair other = {&run, &baseline, 8};
+  EXPECT_NEAR(once.randomization_p, 2.0 / 8, 0.02);
+  EXPECT_NEAR(ComparePaired({pair, other}).randomization_p, 2.0 / 64, 0.01);
+}
+
+TEST(ComparePairedDeathTest, NeedsTheSameExamples) {
+  EXPECT_DEATH(Compare(FirstRight(1, 2), FirstRight(1, 3)), "statistics");
+  EXPECT_DEATH(ComparePaired({}), "nothing to compare");
+}
+
+TEST(ExamplesKeyTest, TellsSetsApart) {
+  EvaluatedSet set = {.examples = {{"a", "bc", "output", 1}}};
+  const uint64_t key = ExamplesKey(set);
+  set.examples[0].output = "other";
+  EXPECT_EQ(ExamplesKey(set), key);
+  set.examples[0] = {"ab", "c", "other", 1};
+  EXPECT_NE(ExamplesKey(set), key);
+}
+
+}  // namespace
+}  // namespace regard
