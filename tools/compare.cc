@@ -1,4 +1,4 @@
-// Prints how two runs differ: compare RUN RUN
+// Prints how runs differ: compare RUN RUN...
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -8,33 +8,48 @@
 #include "experiments/ablation/run_comparison.h"
 #include "experiments/config/command_line.h"
 #include "experiments/run/file.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/plugins.h"
 
 namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Prints which config fields of two runs differ, and which numbers "
-    "moved.\n\n"
-    "  compare RUN RUN\n\n"
+    "Prints how runs differ, and whether that could be chance.\n\n"
+    "  compare RUN RUN...\n"
+    "  compare --run=RUN --run=RUN...\n\n"
     "A RUN is a run folder, or the folder that an experiment leaves under\n"
-    "bazel-bin.";
+    "bazel-bin. Of two runs, it says which config fields differ and which\n"
+    "numbers moved. Of all, it compares metrics of the test examples with\n"
+    "those of the first run, by paired bootstrap resampling and approximate\n"
+    "randomization. Runs that differ in their seed alone are compared\n"
+    "together, over examples and over seeds.";
 
 int Compare(int argc, char** argv) {
   std::vector<std::string> folders;
+  std::vector<std::string> given;
   CommandLine line(kUsage);
+  line.Repeated("run", &given, "a run; the first one is the baseline");
   line.Positional(&folders, "RUN");
   const absl::Status parsed = line.Parse(argc, argv);
   if (!parsed.ok()) return ExitCode(parsed);
-  if (folders.size() != 2) {
+  folders.insert(folders.begin(), given.begin(), given.end());
+  if (folders.size() < 2) {
     return ExitCode(absl::InvalidArgumentError("error: want two runs; --help"));
   }
+  const Plugins plugins = BuiltInPlugins();
   std::vector<StoredRun> runs;
   for (const std::string& folder : folders) {
-    absl::StatusOr<StoredRun> run = ReadStoredRun(ResolveUserPath(folder));
+    absl::StatusOr<StoredRun> run =
+        ReadStoredRun(ResolveUserPath(folder), plugins.aggregates);
     if (!run.ok()) return ExitCode(run.status());
-    runs.push_back(*run);
+    run->name = folder;
+    runs.push_back(*std::move(run));
   }
-  std::fputs(RunComparisonText(runs[0], runs[1]).c_str(), stdout);
+  if (runs.size() == 2) {
+    std::fputs(RunComparisonText(runs[0], runs[1]).c_str(), stdout);
+  }
+  std::fputs(SignificanceText(GridOfRuns(runs)).c_str(), stdout);
   return 0;
 }
 

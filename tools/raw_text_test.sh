@@ -6,6 +6,7 @@ set -euo pipefail
 train="${PWD}/$1"
 translate="${PWD}/$2"
 config="${PWD}/$3"
+compare="${PWD}/$4"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 
@@ -81,9 +82,35 @@ expect 'raw text' 1 "$(("$(grep -cE '^[A-Z].* !$' out)" > 24))"
 paste dev.en out | "${translate}" --run=run --score >scores
 expect 'a score for each pair' 61 "$(wc -l <scores)"
 
+# What the model makes of each example is kept, with what the scores are made of.
+expect 'outputs are kept' "$(cat out)" "$(python3 -c '
+import json
+lines = [json.loads(line) for line in open("run/examples.jsonl")]
+dev, test = lines[1:62], lines[63:]
+assert [row["statistics"] for row in dev] == [row["statistics"] for row in test]
+print("\n".join(row["output"] for row in test))')"
+expect 'intervals about the scores' 1 "$(python3 -c '
+import json
+status = json.load(open("run/status.json"))
+interval = status["confidence"]["test/bleu"]
+print(int(abs(interval["mean"] - status["metrics"]["test/bleu"]) < 5
+          and 0 < interval["half_width"] < 30))')"
+expect 'BLEU by length is drawn' 1 \
+  "$(grep -c '<figcaption>test/bleu by source tokens</figcaption>' run/report.html)"
+expect 'worst and best sentences' 1 \
+  "$(grep -c '<h2>Worst and best by test/chrf</h2>' run/report.html)"
+"${compare}" run --run=run >comparison
+expect 'a run does not differ from itself' 5 \
+  "$(grep -c ' 0 ± 0  1.0000 *1.0000 *1.0000$' comparison)"
+
 # A finished run, resumed, is not trained again.
 before="$(cat run/status.json)"
+results() { # All but the config, which says where it was read from.
+  sed '/<h2>Config</,$d' run/report.html | cat - run/examples.jsonl | sha256sum
+}
+page="$(results)"
 "${train}" --run=run --resume >log 2>err || { cat err; exit 1; }
 expect 'resumed' "${before}" "$(cat run/status.json)"
+expect 'the same report' "${page}" "$(results)"
 
 exit $((failures > 0))

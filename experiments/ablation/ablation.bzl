@@ -82,6 +82,7 @@ def _report_impl(ctx):
             attention = cell[ExperimentInfo].attention.path,
             resolved = cell[ExperimentInfo].resolved.path,
             run = cell[ExperimentInfo].run.path,
+            examples = cell[ExperimentInfo].examples.path,
             failure = cell[ExperimentInfo].failure.path,
         )
         for cell in ctx.attr.cells
@@ -101,6 +102,7 @@ def _report_impl(ctx):
             for run in runs
             for file in [
                 run.attention,
+                run.examples,
                 run.failure,
                 run.metrics,
                 run.resolved,

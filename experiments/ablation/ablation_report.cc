@@ -83,9 +83,15 @@ std::string AblationMarkdown(const Grid& grid) {
   }
   const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
   if (!comparisons.empty()) {
-    absl::StrAppend(&text, "## Comparisons\n\n",
+    absl::StrAppend(&text, "## Comparisons over seeds\n\n",
                     MarkdownTable(ComparisonsTable(grid, comparisons)), "\n",
                     MarkdownParagraphs(ComparisonNotes(comparisons)));
+  }
+  const Table examples = ExamplesTable(grid, comparisons);
+  if (!examples.rows.empty()) {
+    absl::StrAppend(&text, "## Comparisons over examples\n\n",
+                    MarkdownTable(examples), "\n",
+                    MarkdownParagraphs(ExamplesNotes(comparisons)));
   }
   const Table labels = LabelsTable(grid);
   if (!labels.rows.empty()) {
@@ -114,9 +120,16 @@ std::string AblationHtml(const Grid& grid) {
   if (!missing.rows.empty()) report.AddTable("Missing runs", missing);
   const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
   if (!comparisons.empty()) {
-    report.AddTable("Comparisons", ComparisonsTable(grid, comparisons));
-    report.AddText("How the comparisons were made",
+    report.AddTable("Comparisons over seeds",
+                    ComparisonsTable(grid, comparisons));
+    report.AddText("How the comparisons over seeds were made",
                    ComparisonNotes(comparisons));
+  }
+  const Table examples = ExamplesTable(grid, comparisons);
+  if (!examples.rows.empty()) {
+    report.AddTable("Comparisons over examples", examples);
+    report.AddText("How the comparisons over examples were made",
+                   ExamplesNotes(comparisons));
   }
   report.AddPlots("Curves: mean and band of one standard deviation",
                   CurvePlots(grid));

@@ -12,6 +12,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "experiments/ablation/statistics.h"
+#include "experiments/report/examples_report.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 namespace {
@@ -38,11 +40,50 @@ std::vector<Pair> PairsOf(const Grid& grid, size_t axis, size_t value) {
   return pairs;
 }
 
+// The data set of a metric, and the metric.
+struct MeasuredSet {
+  const EvaluatedSet* set = nullptr;
+  const ExampleMetric* metric = nullptr;
+};
+
+MeasuredSet FindMeasuredSet(const GridRun& run, const std::string& metric) {
+  for (const EvaluatedSet& set : run.sets) {
+    for (const ExampleMetric& candidate : set.metrics) {
+      if (candidate.name == metric) return {&set, &candidate};
+    }
+  }
+  return {};
+}
+
+std::optional<ComparisonOverExamples> CompareOverExamples(
+    const std::vector<Pair>& pairs, const std::string& metric) {
+  std::vector<MetricPair> measured;
+  std::map<uint64_t, size_t> examples;  // by key
+  for (const auto& [run, baseline] : pairs) {
+    const MeasuredSet ours = FindMeasuredSet(*run, metric);
+    const MeasuredSet theirs = FindMeasuredSet(*baseline, metric);
+    if (ours.set == nullptr || theirs.set == nullptr ||
+        ours.set->examples.empty() || !SameExamples(*ours.set, *theirs.set)) {
+      return std::nullopt;
+    }
+    const uint64_t key = ExamplesKey(*ours.set);
+    measured.push_back({ours.metric, theirs.metric, key});
+    examples[key] = ours.set->examples.size();
+  }
+  if (measured.empty()) return std::nullopt;
+  ComparisonOverExamples comparison = {.pairs =
+                                           static_cast<int>(measured.size())};
+  for (const auto& [key, size] : examples) comparison.examples += size;
+  comparison.tests = ComparePaired(measured);
+  return comparison;
+}
+
 Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
                    size_t value) {
   Comparison comparison;
   std::map<std::string, std::vector<double>> by_seed;
-  for (const auto& [run, baseline] : PairsOf(grid, axis, value)) {
+  const std::vector<Pair> pairs = PairsOf(grid, axis, value);
+  for (const auto& [run, baseline] : pairs) {
     const auto ours = run->metrics.find(metric);
     const auto theirs = baseline->metrics.find(metric);
     const bool has_ours = ours != run->metrics.end();
@@ -63,6 +104,7 @@ Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
   comparison.value = value;
   comparison.differences = Summarize(differences);
   comparison.test = PairedPermutationTest(differences);
+  comparison.over_examples = CompareOverExamples(pairs, metric);
   // The survivors of a cell are no random sample of it.
   if (comparison.missing_pairs > 0) {
     comparison.test.p_value = std::numeric_limits<double>::quiet_NaN();
@@ -141,6 +183,8 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   for (const std::string& metric : MetricsToShow(grid)) {
     std::vector<double> p_values;
     std::vector<size_t> family;  // without values that do not measure it
+    std::vector<double> example_p_values;
+    std::vector<size_t> example_family;
     for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
       for (size_t v = 0; v < grid.axes[axis].values.size(); ++v) {
         if (v == grid.axes[axis].baseline) continue;
@@ -149,11 +193,21 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
         if (!all.back().Measured()) continue;
         family.push_back(all.size() - 1);
         p_values.push_back(all.back().test.p_value);
+        if (!all.back().over_examples.has_value()) continue;
+        example_family.push_back(all.size() - 1);
+        example_p_values.push_back(
+            all.back().over_examples->tests.randomization_p);
       }
     }
     const std::vector<double> corrected = HolmAdjusted(p_values);
     for (size_t i = 0; i < corrected.size(); ++i) {
       all[family[i]].corrected_p_value = corrected[i];
+    }
+    const std::vector<double> example_corrected =
+        HolmAdjusted(example_p_values);
+    for (size_t i = 0; i < example_corrected.size(); ++i) {
+      all[example_family[i]].over_examples->corrected_p_value =
+          example_corrected[i];
     }
   }
   return all;

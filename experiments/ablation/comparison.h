@@ -3,17 +3,27 @@
 #define EXPERIMENTS_ABLATION_COMPARISON_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/ablation/grid.h"
 #include "experiments/ablation/statistics.h"
+#include "experiments/run/resampling.h"
 
 namespace regard {
 
 // Differences are called significant where the corrected p-value is at most
 // this.
 inline constexpr double kSignificanceLevel = 0.05;
+
+// The same pairs of runs, tested over the examples that they were measured on.
+struct ComparisonOverExamples {
+  int pairs = 0;
+  size_t examples = 0;  // of all data sets
+  PairedTests tests = {};
+  double corrected_p_value = 1;  // of tests.randomization_p
+};
 
 struct Comparison {
   std::string metric = {};
@@ -28,6 +38,9 @@ struct Comparison {
   int missing_pairs = 0;
   PermutationTest test = {};
   double corrected_p_value = 1;
+  // Absent where a run is missing, or does not tell what the metric is made of,
+  // or the examples of a pair are not the same.
+  std::optional<ComparisonOverExamples> over_examples = {};
 
   // Whether runs of the value have the metric, or would have if they had not
   // failed.

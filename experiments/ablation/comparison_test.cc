@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 namespace {
@@ -151,6 +152,50 @@ TEST(ConfoundedComparisons, NamesAMessageThatNoMemberReplaced) {
                  "model {\n additive {\n width: 8\n}\n drop {\n p: "
                  "1\n}\n}\n"),
       ElementsAre(AllOf(HasSubstr("model.drop"), Not(HasSubstr("additive.")))));
+}
+
+// The first `right` of eight examples are right.
+EvaluatedSet EightExamples(int right) {
+  ExampleMetric metric = {"dev/loss"};
+  EvaluatedSet set;
+  for (int i = 0; i < 8; ++i) {
+    metric.Add({i < right ? 1.0 : 0.0, 1});
+    set.examples.push_back({std::to_string(i), "", "", 1});
+  }
+  set.metrics = {metric};
+  return set;
+}
+
+TEST(CompareWithBaselines, ComparesOverExamplesToo) {
+  Grid grid = GridOf({{0.25, 0.25}, {0.75, 0.75}, {0.25, 0.25}});
+  for (size_t i = 0; i < grid.runs.size(); ++i) {
+    grid.runs[i].sets = {EightExamples(i / 2 == 1 ? 6 : 2)};
+  }
+  const std::vector<Comparison> all = CompareWithBaselines(grid);
+  ASSERT_TRUE(all[0].over_examples.has_value());
+  EXPECT_EQ(all[0].over_examples->pairs, 2);
+  EXPECT_EQ(all[0].over_examples->examples, 8);
+  EXPECT_DOUBLE_EQ(all[0].over_examples->tests.difference, 0.5);
+  // Four examples differ, swapped in both seeds at once: 2 of 16.
+  const double p = all[0].over_examples->tests.randomization_p;
+  EXPECT_NEAR(p, 0.125, 0.02);
+  EXPECT_DOUBLE_EQ(all[0].over_examples->corrected_p_value, 2 * p);
+  EXPECT_EQ(all[1].over_examples->tests.randomization_p, 1);
+}
+
+TEST(CompareWithBaselines, OverExamplesNeedsEveryRunAndTheSameExamples) {
+  const Grid whole = [] {
+    Grid grid = GridOf({{0.25, 0.25}, {0.75, 0.75}});
+    for (GridRun& run : grid.runs) run.sets = {EightExamples(2)};
+    return grid;
+  }();
+  EXPECT_TRUE(CompareWithBaselines(whole)[0].over_examples.has_value());
+  Grid grid = whole;
+  grid.runs[3].sets.clear();
+  EXPECT_FALSE(CompareWithBaselines(grid)[0].over_examples.has_value());
+  grid = whole;
+  grid.runs[3].sets[0].examples[7].reference = "another";
+  EXPECT_FALSE(CompareWithBaselines(grid)[0].over_examples.has_value());
 }
 
 }  // namespace

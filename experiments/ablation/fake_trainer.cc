@@ -17,11 +17,13 @@
 #include "experiments/config/resolved.h"
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_results.h"
+#include "experiments/run/examples_file.h"
 #include "experiments/run/file.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/run_description.h"
 #include "experiments/run/status.h"
 #include "nn/config_problems.h"
+#include "nn/evaluated_set.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard::testing {
@@ -74,6 +76,18 @@ std::vector<LabelledMatrix> Maps(const FakeExperiment& config) {
   return {map};
 }
 
+// The mean of the statistics is the loss.
+EvaluatedSet Examples(double loss, double rate) {
+  ExampleMetric metric = {"dev/loss"};
+  EvaluatedSet set = {.length_unit = "letters"};
+  for (const double off : {-0.25, -0.125, 0.0, 0.125, 0.25}) {
+    metric.Add({loss + rate * off, 1});
+    set.examples.push_back({absl::StrCat("example ", off), "", "output", 1});
+  }
+  set.metrics = {metric};
+  return set;
+}
+
 absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
                       const std::string& resolved) {
   FileOperations files;
@@ -103,6 +117,9 @@ absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
     REGARD_RETURN_IF_ERROR(
         log.Append({.step = step, .epoch = step, .metrics = status.metrics}));
   }
+  REGARD_RETURN_IF_ERROR(
+      write("examples.jsonl",
+            ExamplesText({Examples(Loss(config, kSteps), config.rate())})));
   REGARD_RETURN_IF_ERROR(write("attention.json", AttentionJson(Maps(config))));
   REGARD_RETURN_IF_ERROR(write("report.html", "<p>a report</p>\n"));
   REGARD_RETURN_IF_ERROR(

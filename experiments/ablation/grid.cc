@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "experiments/report/attention_file.h"
+#include "experiments/run/examples_file.h"
 #include "experiments/run/file.h"
 #include "experiments/run/run_description.h"
 #include "experiments/run/status.h"
@@ -147,9 +148,9 @@ Axis ReadAxis(const Json& json, Reader& reader) {
   return axis;
 }
 
-// The metrics, log, config and weights of a run that finished.
-absl::Status ReadResults(const Json& json, Reader& reader, Grid& grid,
-                         GridRun& run) {
+// The metrics, log, config, weights and examples of a run that finished.
+absl::Status ReadResults(const Json& json, const Aggregates& aggregates,
+                         Reader& reader, Grid& grid, GridRun& run) {
   REGARD_ASSIGN_OR_RETURN(RunStatus status,
                           ReadStatus(reader.Text(json, "status")));
   if (status.state != RunState::kFinished) {
@@ -167,11 +168,14 @@ absl::Status ReadResults(const Json& json, Reader& reader, Grid& grid,
   REGARD_ASSIGN_OR_RETURN(const std::string attention,
                           ReadFile(reader.Text(json, "attention"), kMostBytes));
   REGARD_ASSIGN_OR_RETURN(run.maps, ParseAttentionJson(attention));
+  REGARD_ASSIGN_OR_RETURN(
+      run.sets, ReadExamples(reader.Text(json, "examples"), aggregates));
   run.metrics = std::move(status.metrics);
   return absl::OkStatus();
 }
 
-GridRun ReadRun(const Json& json, Grid& grid, Reader& reader) {
+GridRun ReadRun(const Json& json, const Aggregates& aggregates, Grid& grid,
+                Reader& reader) {
   GridRun run;
   run.label = reader.Text(json, "label");
   run.seed = reader.Text(json, "seed");
@@ -192,14 +196,15 @@ GridRun ReadRun(const Json& json, Grid& grid, Reader& reader) {
         absl::StrCat("failed: ", absl::StripAsciiWhitespace(*failure));
     return run;
   }
-  const absl::Status results = ReadResults(json, reader, grid, run);
+  const absl::Status results = ReadResults(json, aggregates, reader, grid, run);
   if (!results.ok()) run.missing = std::string(results.message());
   return run;
 }
 
 }  // namespace
 
-absl::StatusOr<Grid> ReadGrid(const std::string& path) {
+absl::StatusOr<Grid> ReadGrid(const std::string& path,
+                              const Aggregates& aggregates) {
   REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
   const Json json = Json::parse(text, /*cb=*/nullptr,
                                 /*allow_exceptions=*/false);
@@ -214,7 +219,7 @@ absl::StatusOr<Grid> ReadGrid(const std::string& path) {
   }
   std::set<std::pair<std::vector<size_t>, std::string>> seen;
   for (const Json& run : reader.List(json, "runs")) {
-    grid.runs.push_back(ReadRun(run, grid, reader));
+    grid.runs.push_back(ReadRun(run, aggregates, grid, reader));
     if (!seen.emplace(grid.runs.back().coordinates, grid.runs.back().seed)
              .second) {
       reader.Fail("runs");

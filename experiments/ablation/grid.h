@@ -13,6 +13,7 @@
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/metrics_log.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 
@@ -38,6 +39,7 @@ struct GridRun {
   std::vector<MetricsRecord> records = {};
   std::vector<ResolvedField> config = {};
   std::vector<LabelledMatrix> maps = {};  // what it shows of its attention
+  std::vector<EvaluatedSet> sets = {};    // of examples.jsonl
 };
 
 // Invariants, which ReadGrid checks: coordinates are in range; no two runs have
@@ -76,8 +78,10 @@ std::vector<double> ValuesOf(const GridCell& cell, const std::string& metric);
 
 // Reads the description that the build rule `ablation` writes (JSON), and the
 // files that it names. A run that failed, or whose files cannot be read, is in
-// the grid with the reason; only a bad description is an error.
-absl::StatusOr<Grid> ReadGrid(const std::string& path);
+// the grid with the reason; only a bad description is an error. Metrics of
+// examples.jsonl whose aggregate is not known are left out of `sets`.
+absl::StatusOr<Grid> ReadGrid(const std::string& path,
+                              const Aggregates& aggregates);
 
 }  // namespace regard
 

@@ -14,6 +14,7 @@
 #include "experiments/ablation/statistics.h"
 #include "experiments/run/json_text.h"
 #include "experiments/run/metric.h"
+#include "experiments/run/resampling.h"
 
 namespace regard {
 namespace {
@@ -130,6 +131,51 @@ Table ComparisonsTable(const Grid& grid,
          absl::StrCat(Verdict(comparison), Judgement(grid, comparison))});
   }
   return table;
+}
+
+Table ExamplesTable(const Grid& grid,
+                    const std::vector<Comparison>& comparisons) {
+  Table table;
+  table.header = {"metric",     "value",          "against",
+                  "runs",       "examples",       "difference",
+                  "95 %",       "p by bootstrap", "p by randomization",
+                  "corrected p"};
+  for (const Comparison& comparison : comparisons) {
+    if (!comparison.over_examples.has_value()) continue;
+    const ComparisonOverExamples& over = *comparison.over_examples;
+    const Axis& axis = grid.axes[comparison.axis];
+    table.rows.push_back(
+        {comparison.metric, ValueName(axis, comparison.value),
+         ValueName(axis, axis.baseline), absl::StrCat(over.pairs),
+         absl::StrCat(over.examples), FormatMetric(over.tests.difference),
+         ConfidenceText(over.tests.resampled), PValue(over.tests.bootstrap_p),
+         PValue(over.tests.randomization_p), PValue(over.corrected_p_value)});
+  }
+  return table;
+}
+
+std::vector<std::string> ExamplesNotes(
+    const std::vector<Comparison>& comparisons) {
+  std::map<std::string, size_t> tests;  // of each metric
+  for (const Comparison& comparison : comparisons) {
+    if (comparison.over_examples.has_value()) ++tests[comparison.metric];
+  }
+  if (tests.empty()) return {};
+  size_t most = 0;
+  for (const auto& [metric, count] : tests) most = std::max(most, count);
+  return {absl::StrCat(
+      "These ask whether the same trained models would differ on other "
+      "examples of the kind; those over seeds, whether other trainings would "
+      "on the same examples. The difference is averaged over the pairs of "
+      "runs, paired by seed. 95 % and the first p are of ",
+      kBootstrapResamples,
+      " paired bootstrap resamples of the examples (mean ± half of the "
+      "distance between the 2.5 % and 97.5 % percentiles), the second p is of "
+      "approximate randomization with ",
+      kRandomizationTrials,
+      " trials. An example is drawn, or its outputs are swapped, in all pairs "
+      "at once. Corrected p is the second after Holm's correction for the ",
+      Counted(most, "comparison"), " of a metric.")};
 }
 
 std::vector<std::string> ComparisonNotes(

@@ -26,6 +26,15 @@ Table MissingTable(const Grid& grid);
 Table ComparisonsTable(const Grid& grid,
                        const std::vector<Comparison>& comparisons);
 
+// The same over examples: a row for each comparison that has them; may have
+// none.
+Table ExamplesTable(const Grid& grid,
+                    const std::vector<Comparison>& comparisons);
+
+// How comparisons over examples were made; empty where there are none.
+std::vector<std::string> ExamplesNotes(
+    const std::vector<Comparison>& comparisons);
+
 // How the comparisons were made, and what so few pairs cannot show.
 std::vector<std::string> ComparisonNotes(
     const std::vector<Comparison>& comparisons);

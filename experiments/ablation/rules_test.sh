@@ -42,8 +42,8 @@ expect_text "and every cell's weights for the same source" \
   '*Side by side: a source*additive, rate 0.5*0.750*dot | unscaled, rate 1*0.125*' \
   "$(<fake_grid.html)"
 
-for file in attention.json config.textproto environment.json failure.txt metrics.jsonl \
-  report.html resolved.textproto status.json weights.safetensors \
+for file in attention.json config.textproto environment.json examples.jsonl \
+  failure.txt metrics.jsonl report.html resolved.textproto status.json weights.safetensors \
   checkpoints/step-3/weights.safetensors; do
   [[ -e "fake_experiment/${file}" ]] || fail "an experiment leaves ${file}"
 done

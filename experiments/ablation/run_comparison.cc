@@ -3,13 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "experiments/ablation/comparison.h"
+#include "experiments/ablation/report_tables.h"
+#include "experiments/report/printable_text.h"
+#include "experiments/report/run_results.h"
+#include "experiments/run/examples_file.h"
 #include "experiments/run/file.h"
+#include "experiments/run/resampling.h"
 #include "experiments/run/run_description.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -71,9 +79,11 @@ std::string WeightsText(const std::string& before, const std::string& after) {
 
 }  // namespace
 
-absl::StatusOr<StoredRun> ReadStoredRun(const std::string& folder) {
+absl::StatusOr<StoredRun> ReadStoredRun(const std::string& folder,
+                                        const Aggregates& aggregates) {
   StoredRun run;
-  REGARD_RETURN_IF_ERROR(ReadRunDescription(folder).status());
+  run.name = folder;
+  REGARD_ASSIGN_OR_RETURN(run.metrics, ReadRunDescription(folder));
   const std::string path = JoinPath(folder, "resolved.textproto");
   REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
   absl::StatusOr<std::vector<ResolvedField>> config = ParseResolvedFields(text);
@@ -84,6 +94,12 @@ absl::StatusOr<StoredRun> ReadStoredRun(const std::string& folder) {
   run.config = *std::move(config);
   REGARD_ASSIGN_OR_RETURN(run.status,
                           ReadStatus(JoinPath(folder, "status.json")));
+  const std::string examples = JoinPath(folder, "examples.jsonl");
+  if (PathExists(examples)) {
+    REGARD_ASSIGN_OR_RETURN(std::vector<EvaluatedSet> sets,
+                            ReadExamples(examples, aggregates));
+    run.sets = FinalSets(std::move(sets));
+  }
   return run;
 }
 
@@ -135,6 +151,151 @@ std::string RunComparisonText(const StoredRun& before, const StoredRun& after) {
       text, "weights: ",
       WeightsText(before.status.weights_digest, after.status.weights_digest),
       "\n");
+}
+
+namespace {
+
+std::string SeedOf(const StoredRun& run) {
+  for (const ResolvedField& field : run.config) {
+    if (field.path == "seed") return field.value;
+  }
+  return "";
+}
+
+bool DifferInSeedAlone(const StoredRun& a, const StoredRun& b) {
+  for (const FieldDifference& difference :
+       DiffResolvedFields(a.config, b.config)) {
+    if (difference.path != "seed" && difference.path != "name") return false;
+  }
+  return SeedOf(a) != SeedOf(b);
+}
+
+// Columns under each other, two spaces between them.
+std::string TextTable(const Table& table) {
+  std::vector<int> widths(table.header.size());
+  const auto measure = [&](const std::vector<std::string>& row) {
+    for (size_t c = 0; c < row.size(); ++c) {
+      widths[c] = std::max(widths[c], DisplayWidth(PrintableText(row[c])));
+    }
+  };
+  measure(table.header);
+  for (const auto& row : table.rows) measure(row);
+  std::string text;
+  const auto append = [&](const std::vector<std::string>& row) {
+    std::string line;
+    for (size_t c = 0; c < row.size(); ++c) {
+      const std::string cell = PrintableText(row[c]);
+      absl::StrAppend(&line, "  ", cell,
+                      std::string(widths[c] - DisplayWidth(cell), ' '));
+    }
+    absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");
+  };
+  append(table.header);
+  for (const auto& row : table.rows) append(row);
+  return text;
+}
+
+// A row for each run; a column for each metric of examples.
+Table IntervalsTable(const Grid& grid) {
+  // One seed for all: equal examples then have equal draws.
+  constexpr uint64_t kSeed = 0;
+  Table table = {.header = {"run", "seed"}};
+  std::vector<std::map<std::string, std::string>> cells;
+  std::set<std::string> names;
+  for (const GridRun& run : grid.runs) {
+    std::map<std::string, std::string>& row = cells.emplace_back();
+    for (const auto& [name, interval] : BootstrapConfidence(run.sets, kSeed)) {
+      const auto value = run.metrics.find(name);
+      if (value == run.metrics.end()) continue;
+      row[name] = absl::StrCat(FormatMetric(value->second), " (",
+                               ConfidenceText(interval), ")");
+      names.insert(name);
+    }
+  }
+  table.header.insert(table.header.end(), names.begin(), names.end());
+  for (size_t i = 0; i < grid.runs.size(); ++i) {
+    std::vector<std::string> row = {grid.runs[i].label, grid.runs[i].seed};
+    for (const std::string& name : names) {
+      const auto cell = cells[i].find(name);
+      row.push_back(cell == cells[i].end() ? "-" : cell->second);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+Grid GridOfRuns(absl::Span<const StoredRun> runs) {
+  Grid grid;
+  std::vector<std::vector<const StoredRun*>> values;
+  for (const StoredRun& run : runs) {
+    const auto like_run = [&](const std::vector<const StoredRun*>& value) {
+      return std::all_of(value.begin(), value.end(),
+                         [&](const StoredRun* other) {
+                           return DifferInSeedAlone(*other, run);
+                         });
+    };
+    const auto found = std::find_if(values.begin(), values.end(), like_run);
+    if (found == values.end()) {
+      values.push_back({&run});
+    } else {
+      found->push_back(&run);
+    }
+  }
+  // Then the seeds are what there is to compare.
+  if (values.size() == 1) {
+    values.clear();
+    for (const StoredRun& run : runs) values.push_back({&run});
+  }
+  const bool single = values.size() == runs.size();
+  Axis axis = {.name = "run"};
+  for (const std::vector<const StoredRun*>& value : values) {
+    for (const StoredRun* run : value) {
+      GridRun& added = grid.runs.emplace_back();
+      added.label = run->name;
+      added.coordinates = {axis.values.size()};
+      added.seed = single ? "" : SeedOf(*run);
+      added.metrics = run->status.metrics;
+      added.config = run->config;
+      added.sets = run->sets;
+      grid.metric_infos = run->metrics;
+    }
+    axis.values.push_back({value.front()->name});
+  }
+  grid.axes = {axis};
+  return grid;
+}
+
+std::string SignificanceText(const Grid& grid) {
+  const Table intervals = IntervalsTable(grid);
+  if (intervals.header.size() == 2) {
+    return "examples: no run tells of its examples\n";
+  }
+  std::string text = absl::StrCat("examples (mean ± half width of 95 %):\n",
+                                  TextTable(intervals));
+  const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
+  const Table examples = ExamplesTable(grid, comparisons);
+  if (examples.rows.empty()) {
+    absl::StrAppend(&text,
+                    "over examples: the runs were not measured on the same "
+                    "ones\n");
+  } else {
+    absl::StrAppend(&text, "over examples:\n", TextTable(examples));
+    for (const std::string& note : ExamplesNotes(comparisons)) {
+      absl::StrAppend(&text, note, "\n");
+    }
+  }
+  const bool seeds =
+      std::any_of(comparisons.begin(), comparisons.end(),
+                  [](const Comparison& c) { return c.differences.n > 1; });
+  if (!seeds) return text;
+  absl::StrAppend(&text, "over seeds:\n",
+                  TextTable(ComparisonsTable(grid, comparisons)));
+  for (const std::string& note : ComparisonNotes(comparisons)) {
+    absl::StrAppend(&text, note, "\n");
+  }
+  return text;
 }
 
 }  // namespace regard

@@ -1,17 +1,22 @@
 #include "experiments/ablation/run_comparison.h"
 
 #include <cmath>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/evaluated_set.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
 namespace {
 
 using ::regard::testing::StatusIs;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 StoredRun Finished() {
   StoredRun run;
@@ -71,9 +76,90 @@ TEST(RunComparisonText, HasNoChangeOfWhatIsNotFinite) {
 
 TEST(ReadStoredRun, NamesTheFileThatIsMissing) {
   EXPECT_THAT(
-      ReadStoredRun("no/such/run"),
+      ReadStoredRun("no/such/run", {}),
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("no run there: no/such/run/run.json: cannot open")));
+}
+
+// A run of ten examples, `right` of which it has right.
+StoredRun RunOf(const std::string& name, int seed, const std::string& rate,
+                int right) {
+  StoredRun run;
+  run.name = name;
+  run.config = {{"name", absl::StrCat("\"", name, "\"")},
+                {"seed", absl::StrCat(seed)},
+                {"rate", rate}};
+  ExampleMetric metric = {"test/accuracy"};
+  EvaluatedSet set;
+  for (int i = 0; i < 10; ++i) {
+    metric.Add({i < right ? 1.0 : 0.0, 1});
+    set.examples.push_back({absl::StrCat(i), "", "", 1});
+  }
+  run.status.metrics = {{"test/accuracy", metric.Value()}, {"test/loss", 1}};
+  set.metrics = {metric};
+  run.sets = {set};
+  return run;
+}
+
+TEST(GridOfRuns, RunsThatDifferInTheirSeedAreOneValue) {
+  const Grid grid = GridOfRuns({RunOf("a", 0, "1", 5), RunOf("b", 0, "2", 5),
+                                RunOf("c", 1, "1", 5), RunOf("d", 1, "2", 5)});
+  ASSERT_EQ(grid.axes[0].values.size(), 2);
+  EXPECT_EQ(grid.axes[0].values[0].label, "a");
+  EXPECT_EQ(grid.axes[0].values[1].label, "b");
+  ASSERT_EQ(grid.runs.size(), 4);
+  EXPECT_EQ(grid.runs[1].label, "c");
+  EXPECT_EQ(grid.runs[1].seed, "1");
+  EXPECT_EQ(grid.runs[1].coordinates[0], 0);
+}
+
+TEST(GridOfRuns, SeedsAreComparedWhereNothingElseDiffers) {
+  const Grid grid = GridOfRuns({RunOf("a", 0, "1", 5), RunOf("b", 1, "1", 5)});
+  EXPECT_EQ(grid.axes[0].values.size(), 2);
+  EXPECT_EQ(grid.runs[0].seed, grid.runs[1].seed);
+}
+
+TEST(GridOfRuns, TheSameRunTwiceIsTwoValues) {
+  const StoredRun run = RunOf("a", 0, "1", 5);
+  EXPECT_EQ(GridOfRuns({run, run, RunOf("b", 0, "2", 5)}).axes[0].values.size(),
+            3);
+}
+
+TEST(SignificanceText, OfARunAndItselfSaysThatNothingDiffers) {
+  const StoredRun run = RunOf("a", 0, "1", 5);
+  const std::string text = SignificanceText(GridOfRuns({run, run}));
+  EXPECT_THAT(text, HasSubstr("  run  seed  test/accuracy\n"
+                              "  a          0.5 ("));
+  EXPECT_THAT(
+      text,
+      HasSubstr("  test/accuracy  a      a        1     10        0           "
+                "0 ± 0  1.0000          1.0000              1.0000\n"));
+  EXPECT_THAT(text, Not(HasSubstr("over seeds:")));
+}
+
+TEST(SignificanceText, ComparesOverExamplesAndOverSeeds) {
+  const std::string text = SignificanceText(
+      GridOfRuns({RunOf("a", 0, "1", 0), RunOf("c", 1, "1", 1),
+                  RunOf("b", 0, "2", 10), RunOf("d", 1, "2", 10)}));
+  EXPECT_THAT(text, HasSubstr("over examples:\n"));
+  EXPECT_THAT(text, ContainsRegex("test/accuracy  b      a        2     10   "
+                                  "     0.95  .*0.00[0-9]+ +0.00"));
+  EXPECT_THAT(text, HasSubstr("over seeds:\n"));
+  EXPECT_THAT(text, ContainsRegex("test/accuracy  b      a        2      0.95 "
+                                  "± 0.071  0.5000"));
+}
+
+TEST(SignificanceText, SaysWhereThereIsNothingToCompare) {
+  StoredRun run = RunOf("a", 0, "1", 5);
+  StoredRun other = RunOf("b", 0, "2", 5);
+  other.sets[0].examples[3].input = "another";
+  EXPECT_THAT(SignificanceText(GridOfRuns({run, other})),
+              HasSubstr("over examples: the runs were not measured on the same "
+                        "ones\n"));
+  run.sets.clear();
+  other.sets.clear();
+  EXPECT_EQ(SignificanceText(GridOfRuns({run, other})),
+            "examples: no run tells of its examples\n");
 }
 
 }  // namespace

@@ -7,13 +7,16 @@
 #include "experiments/ablation/ablation_report.h"
 #include "experiments/ablation/grid.h"
 #include "experiments/run/file.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/plugins.h"
 
 int main(int argc, char** argv) {
   if (argc != 5) {
     std::fprintf(stderr, "usage: write_report GRID MARKDOWN CSV HTML\n");
     return 2;
   }
-  const absl::StatusOr<regard::Grid> grid = regard::ReadGrid(argv[1]);
+  const absl::StatusOr<regard::Grid> grid =
+      regard::ReadGrid(argv[1], regard::BuiltInPlugins().aggregates);
   absl::Status status = grid.status();
   if (status.ok()) {
     status.Update(
