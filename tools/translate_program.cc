@@ -18,10 +18,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "autodiff/tape.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/alignment_text.h"
 #include "experiments/report/printable_text.h"
+#include "experiments/report/progress.h"
 #include "experiments/run/line_reader.h"
 #include "experiments/tasks/translation/trained_translator.h"
 #include "nn/config_problems.h"
@@ -169,6 +172,16 @@ struct Member {
   Forward<float> forward;
 };
 
+// Standard error, as a terminal where nothing else than notes is shown: what is
+// translated goes elsewhere, and nobody waits for an answer.
+ProgressOutput ProgressOf(const Arguments& arguments) {
+  ProgressOutput output = ProgressToStandardError();
+  const bool quiet = arguments.sentences.empty() && !arguments.align &&
+                     isatty(STDIN_FILENO) == 0 && isatty(STDOUT_FILENO) == 0;
+  if (!quiet) output.width = [] { return 0; };
+  return output;
+}
+
 // Translates sentence after sentence to standard output, or scores pairs.
 class Session {
  public:
@@ -179,7 +192,9 @@ class Session {
         align_(arguments.align),
         score_(arguments.score),
         replace_unknown_(arguments.replace_unknown),
-        terminal_(isatty(STDOUT_FILENO) != 0) {
+        terminal_(isatty(STDOUT_FILENO) != 0),
+        line_(ProgressOf(arguments)),
+        start_(absl::Now()) {
     for (const TrainedTranslator& run : trained) {
       members_.push_back(std::make_unique<Member>(run));
     }
@@ -197,10 +212,16 @@ class Session {
   absl::Status Add(absl::string_view text, bool cut);
   // Answers what is waiting. False when it cannot be written.
   bool Flush();
+  // Leaves the last state of the progress line on the screen.
+  void Finish() {
+    ShowProgress(/*last=*/true);
+    line_.Finish();
+  }
 
  private:
   absl::Status Score(absl::string_view text);
   void NameUnknown(const std::vector<std::string>& words);
+  void ShowProgress(bool last);
   std::vector<std::string> TargetTokens(const std::vector<std::string>& source,
                                         const Translation& translation) const;
   void Write(const std::vector<std::string>& source,
@@ -221,7 +242,18 @@ class Session {
   int64_t sentences_ = 0;  // so far
   int64_t answered_ = 0;   // of these
   absl::flat_hash_set<std::string> unknown_;
+  LiveLine line_;
+  const absl::Time start_;
 };
+
+void Session::ShowProgress(bool last) {
+  const absl::Time now = absl::Now();
+  if (!line_.live() || answered_ == 0 || !(last || line_.Due(now))) return;
+  const double rate =
+      static_cast<double>(answered_) / absl::ToDoubleSeconds(now - start_);
+  line_.Draw(absl::StrFormat("%d sentences  %.1f a second", answered_, rate),
+             now);
+}
 
 void Session::NameUnknown(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
@@ -231,12 +263,12 @@ void Session::NameUnknown(const std::vector<std::string>& words) {
       continue;
     }
     if (unknown_.size() > kMostUnknown) {
-      std::fprintf(stderr, "note: further unknown words are not named\n");
+      line_.Message("note: further unknown words are not named");
       return;
     }
-    std::fprintf(stderr, "note: sentence %s: the model does not know '%s'\n",
-                 absl::StrCat(sentences_).c_str(),
-                 CutToWidth(word, /*width=*/60, "~").c_str());
+    line_.Message(absl::StrCat("note: sentence ", sentences_,
+                               ": the model does not know '",
+                               CutToWidth(word, /*width=*/60, "~"), "'"));
   }
 }
 
@@ -268,6 +300,8 @@ absl::Status Session::Score(absl::string_view text) {
       ScoreTokens(model.decoder->head(), forward,
                   model.Run(forward, batch).readout, batch.target);
   std::printf("%.6f\n", -scores.loss);
+  ++answered_;
+  ShowProgress(/*last=*/false);
   return absl::OkStatus();
 }
 
@@ -277,11 +311,9 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
   std::vector<std::string> words = TypedSource(text, translator_);
   if (cut || words.size() > kMostWords) {
     words.resize(std::min(words.size(), kMostWords));
-    std::fprintf(stderr,
-                 "note: sentence %s is cut: its first %s words are "
-                 "translated\n",
-                 absl::StrCat(sentences_).c_str(),
-                 absl::StrCat(words.size()).c_str());
+    line_.Message(absl::StrCat("note: sentence ", sentences_,
+                               " is cut: its first ", words.size(),
+                               " words are translated"));
   }
   if (const absl::Status fits = translator_.CheckSource(words); !fits.ok()) {
     return absl::InvalidArgumentError(
@@ -323,6 +355,7 @@ bool Session::Flush() {
   }
   waiting_.clear();
   waiting_words_ = 0;
+  ShowProgress(/*last=*/false);
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }
 
@@ -451,6 +484,7 @@ int TranslateMain(int argc, char** argv, const Plugins& plugins) {
     }
     written = session.Flush();
   }
+  session.Finish();
   if (!status.ok()) return ExitCode(status);
   if (written) return 0;
   std::fputs("error: cannot write the translations\n", stderr);

@@ -39,6 +39,31 @@ expect 'a thousand lines in, a thousand out' 1000 "$(wc -l <out)"
 expect_note 'an unknown word is named' "'zebra'"
 expect 'each unknown word is named once' 1 "$(grep -c zebra err)"
 
+# On a terminal standard error has a line of progress, and notes in its place.
+python3 - "${translate}" >screen <<'PYTHON'
+import os, pty, subprocess, sys
+master, slave = pty.openpty()
+with open("thousand") as lines, open("watched", "w") as out:
+    subprocess.run([sys.argv[1], "--run=run"], stdin=lines, stdout=out,
+                   stderr=slave, env=dict(os.environ, TERM="xterm"), check=True)
+os.close(slave)
+screen = b""
+try:
+    while True:
+        part = os.read(master, 4096)
+        if not part:
+            break
+        screen += part
+except OSError:  # the other side is closed
+    pass
+sys.stdout.buffer.write(screen)
+PYTHON
+expect 'the last line of progress' 1 \
+  "$(grep -c $'1000 sentences  [0-9.]* a second.*\r$' screen)"
+expect 'a note in place of the line' 1 "$(grep -c $'\rnote: .*zebra' screen)"
+cmp out watched || failures=$((failures + 1))
+expect 'no progress off a terminal' 0 "$(grep -c 'a second' err)"
+
 # The same whatever else is translated at the same time.
 for i in $(seq 0 10); do
   sed -n "$((i + 1))p" thousand | "${translate}" --run=run 2>/dev/null

@@ -86,14 +86,38 @@ ProgressOutput ProgressToStandardError() {
   return output;
 }
 
+LiveLine::LiveLine(ProgressOutput output)
+    : output_(std::move(output)), live_(output_.width() > 0) {}
+
+void LiveLine::Draw(absl::string_view text, absl::Time now) {
+  // The last column stays empty: some terminals wrap on it.
+  const int width = std::max(output_.width() - 1, 1);
+  std::string line = CutToWidth(text, width, "~");
+  if (output_.color) line = absl::StrCat(kDim, line, kPlain);
+  output_.write(absl::StrCat(kToLineStart, line, kEraseToEnd));
+  on_screen_ = true;
+  next_ = now + kRedrawInterval;
+}
+
+void LiveLine::Message(absl::string_view text) {
+  const std::string printable = PrintableText(text);
+  output_.write(live_ ? absl::StrCat(kToLineStart, printable, kEraseToEnd, "\n")
+                      : absl::StrCat(printable, "\n"));
+  on_screen_ = false;
+}
+
+void LiveLine::Finish() {
+  if (on_screen_) output_.write("\n");
+  on_screen_ = false;
+}
+
 Progress::Progress(int64_t total_steps, int64_t plain_interval,
                    ProgressOutput output)
     : total_steps_(total_steps),
       plain_interval_(plain_interval),
-      output_(std::move(output)),
-      live_(output_.width() > 0),
-      measured_(output_.now()),
-      next_redraw_(absl::InfinitePast()) {
+      output_(output),
+      line_(std::move(output)),
+      measured_(output_.now()) {
   REGARD_CHECK_GE(total_steps, 0);
   REGARD_CHECK_GE(plain_interval, 1);
 }
@@ -109,9 +133,9 @@ void Progress::Update(const StepProgress& step) {
   weight_sum_ = kLossDecay * weight_sum_ + 1;
   tokens_ += step.tokens;
   ++steps_;
-  if (live_) {
+  if (line_.live()) {
     const absl::Time now = output_.now();
-    if (now >= next_redraw_) Redraw(now);
+    if (line_.Due(now)) Redraw(now);
   } else if (first || step.step % plain_interval_ == 0 ||
              step.step == total_steps_) {
     MeasureRates(output_.now());
@@ -121,22 +145,15 @@ void Progress::Update(const StepProgress& step) {
 }
 
 void Progress::Message(absl::string_view text) {
-  const std::string printable = PrintableText(text);
-  if (!live_) {
-    output_.write(absl::StrCat(printable, "\n"));
-    return;
-  }
-  output_.write(absl::StrCat(kToLineStart, printable, kEraseToEnd, "\n"));
-  line_on_screen_ = false;
-  if (any_step_) Redraw(output_.now());
+  line_.Message(text);
+  if (line_.live() && any_step_) Redraw(output_.now());
 }
 
 void Progress::Finish() {
   if (!any_step_) return;
-  if (live_) {
+  if (line_.live()) {
     if (!last_step_written_) Redraw(output_.now());
-    if (line_on_screen_) output_.write("\n");
-    line_on_screen_ = false;
+    line_.Finish();
   } else if (!last_step_written_) {
     MeasureRates(output_.now());
     output_.write(absl::StrCat(Line(), "\n"));
@@ -178,14 +195,8 @@ std::string Progress::Line() const {
 
 void Progress::Redraw(absl::Time now) {
   MeasureRates(now);
-  // The last column stays empty: some terminals wrap on it.
-  const int width = std::max(output_.width() - 1, 1);
-  std::string line = CutToWidth(Line(), width, "~");
-  if (output_.color) line = absl::StrCat(kDim, line, kPlain);
-  output_.write(absl::StrCat(kToLineStart, line, kEraseToEnd));
-  line_on_screen_ = true;
+  line_.Draw(Line(), now);
   last_step_written_ = true;
-  next_redraw_ = now + kRedrawInterval;
 }
 
 }  // namespace regard

@@ -1,5 +1,5 @@
-// Shows how training goes while it runs: one live line on a terminal, a plain
-// line every so many steps elsewhere.
+// Shows how long work goes while it runs: one live line on a terminal, plain
+// lines elsewhere.
 #ifndef EXPERIMENTS_REPORT_PROGRESS_H_
 #define EXPERIMENTS_REPORT_PROGRESS_H_
 
@@ -26,6 +26,34 @@ struct ProgressOutput {
 // NO_COLOR, set and not empty, turns colour off.
 ProgressOutput ProgressToStandardError();
 
+// A line at the end of what a terminal shows, drawn again in its place.
+class LiveLine {
+ public:
+  explicit LiveLine(ProgressOutput output);
+  // As Finish().
+  ~LiveLine() { Finish(); }
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+
+  // Whether there is a terminal, and so a line to draw.
+  bool live() const { return live_; }
+  // Whether a tenth of a second has passed since the last drawing.
+  bool Due(absl::Time now) const { return now >= next_; }
+  // `text` is printable; what is too long for the terminal is cut.
+  void Draw(absl::string_view text, absl::Time now);
+  // Writes a line of its own, on a terminal in place of the live line, which
+  // comes back with the next drawing. `text` has no newline.
+  void Message(absl::string_view text);
+  // Leaves the line on the screen, and the cursor on a new one.
+  void Finish();
+
+ private:
+  const ProgressOutput output_;
+  const bool live_;
+  bool on_screen_ = false;
+  absl::Time next_ = absl::InfinitePast();
+};
+
 // What one training step did.
 struct StepProgress {
   int64_t step = 0;  // counted from 1
@@ -35,6 +63,7 @@ struct StepProgress {
   double gradient_norm = 0;  // before clipping
 };
 
+// The progress of a training.
 class Progress {
  public:
   // `plain_interval` is in steps, at least 1, and matters off a terminal alone;
@@ -46,7 +75,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Redraws at most ten times a second; costs under 100 ns otherwise.
+  // Costs under 100 ns where nothing is drawn.
   void Update(const StepProgress& step);
   // A line of its own, such as the result of an evaluation; the live line
   // continues under it. `text` has no newline.
@@ -63,11 +92,10 @@ class Progress {
   const int64_t total_steps_;
   const int64_t plain_interval_;
   const ProgressOutput output_;
-  const bool live_;
+  LiveLine line_;
 
   StepProgress last_;
   bool any_step_ = false;
-  bool line_on_screen_ = false;
   bool last_step_written_ = false;
   double loss_sum_ = 0;    // of losses, weighted by decay
   double weight_sum_ = 0;  // of the weights
@@ -76,7 +104,6 @@ class Progress {
   double tokens_per_second_ = 0;
   double steps_per_second_ = 0;
   absl::Time measured_;  // when rates were measured last
-  absl::Time next_redraw_;
 };
 
 }  // namespace regard

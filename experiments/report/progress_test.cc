@@ -192,5 +192,33 @@ TEST(ProgressToStandardErrorTest, TreatsADumbTerminalAsNone) {
   EXPECT_FALSE(ProgressToStandardError().color);
 }
 
+TEST(LiveLineTest, IsDrawnInItsPlaceAndLeftThere) {
+  Screen screen = {.width = 20};
+  {
+    LiveLine line(screen.output());
+    EXPECT_TRUE(line.live());
+    EXPECT_TRUE(line.Due(screen.now));
+    line.Draw("a line of work in progress", screen.now);
+    EXPECT_EQ(screen.Take(), "\ra line of work in ~\x1b[K");
+    EXPECT_FALSE(line.Due(screen.now));
+    EXPECT_TRUE(line.Due(screen.now + absl::Milliseconds(100)));
+    line.Message("a note");
+    EXPECT_EQ(screen.Take(), "\ra note\x1b[K\n");
+    line.Draw("done", screen.now);
+    screen.Take();
+  }
+  EXPECT_EQ(screen.written, "\n");
+}
+
+TEST(LiveLineTest, OffATerminalThereAreMessagesAlone) {
+  Screen screen;
+  {
+    LiveLine line(screen.output());
+    EXPECT_FALSE(line.live());
+    line.Message("a note");
+  }
+  EXPECT_EQ(screen.written, "a note\n");
+}
+
 }  // namespace
 }  // namespace regard
