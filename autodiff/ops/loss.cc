@@ -1,6 +1,7 @@
 #include "autodiff/ops/loss.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "absl/types/span.h"
@@ -28,18 +29,16 @@ void CheckTargets(absl::Span<const int32_t> targets, const Shape& logits,
   }
 }
 
-// The loss of one row of logits x, 0 where it is ignored. Sets exponentials[j]
-// to exp(x[j] - max), in x's place if need be, and *sum to their sum.
+// The loss of one row of logits x. Sets exponentials[j] to exp(x[j] - max), in
+// x's place if need be, and *sum to their sum.
 template <typename T>
 T RowLoss(const T* x, int32_t target, int64_t cols,
           const CrossEntropyOptions& options, T* exponentials, T* sum) {
   const T smoothing = static_cast<T>(options.label_smoothing);
   const T max = MaxRow(x, cols);
-  const bool ignored = target == options.ignore_id;
-  const T wanted = ignored ? T(0) : x[target];
+  const T wanted = x[target];
   const T mean = smoothing > 0 ? SumRow(x, cols) / static_cast<T>(cols) : T(0);
   *sum = ExpAndSum(x, max, cols, exponentials);
-  if (ignored) return T(0);
   T log_sum;
   Log(sum, &log_sum, 1);
   log_sum += max;
@@ -47,16 +46,11 @@ T RowLoss(const T* x, int32_t target, int64_t cols,
 }
 
 // The gradient of RowLoss() in place of its exponentials: the softmax less the
-// smoothed target, zeros where the row is ignored. It is added to `total`, too,
-// unless that is null.
+// smoothed target. It is added to `total`, too, unless that is null.
 template <typename T>
 void RowGradient(int32_t target, int64_t cols,
                  const CrossEntropyOptions& options, T sum,
                  T* __restrict exponentials, T* __restrict total) {
-  if (target == options.ignore_id) {
-    std::fill_n(exponentials, cols, T(0));
-    return;
-  }
   const T smoothing = static_cast<T>(options.label_smoothing);
   const T spread = smoothing / static_cast<T>(cols);
   const T scale = T(1) / sum;
@@ -112,8 +106,10 @@ Var<T> CrossEntropy(Var<T> logits, absl::Span<const int32_t> targets,
     T* const exponentials = scratch.New(cols);
     T sum;
     for (int64_t i = 0; i < rows; ++i) {
-      losses[i] = RowLoss<T>(logits.data() + i * cols, kept[i], cols, options,
-                             exponentials, &sum);
+      losses[i] = kept[i] == options.ignore_id
+                      ? T(0)
+                      : RowLoss<T>(logits.data() + i * cols, kept[i], cols,
+                                   options, exponentials, &sum);
     }
     *y.data() = SumRow<T>(losses, rows);
   }
@@ -126,9 +122,13 @@ Var<T> CrossEntropy(Var<T> logits, absl::Span<const int32_t> targets,
     T* const unit = scratch.New(cols);
     T sum;
     for (int64_t i = 0; i < rows; ++i) {
+      T* __restrict d_row = d.data() + i * cols;
+      if (kept[i] == options.ignore_id) {
+        if (!accumulate) std::fill_n(d_row, cols, T(0));
+        continue;
+      }
       RowLoss<T>(logits.data() + i * cols, kept[i], cols, options, unit, &sum);
       RowGradient<T>(kept[i], cols, options, sum, unit, nullptr);
-      T* __restrict d_row = d.data() + i * cols;
       for (int64_t j = 0; j < cols; ++j) {
         d_row[j] = accumulate ? d_row[j] + g * unit[j] : g * unit[j];
       }
@@ -163,20 +163,30 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
   T* const d_weight =
       records && weight.needs_grad() ? arena.New<T>(weight.size()) : nullptr;
   T* const d_bias = records && bias_grad ? arena.New<T>(classes) : nullptr;
-  if (d_weight != nullptr && rows == 0) {
-    std::fill_n(d_weight, weight.size(), T(0));
-  }
   if (d_bias != nullptr) std::fill_n(d_bias, classes, T(0));
   {
     ScratchScope<T> scratch(tape);
     T* const losses = scratch.New(rows);
     const int64_t most = std::min(rows, kRowsPerBlock);
     T* const logits = scratch.New(most * classes);
+    T* const copied = scratch.New(most * in);
+    std::array<int64_t, kRowsPerBlock> counted;
     const ConstMatrix<T> w(weight.data(), classes, in);
+    GemmMode d_weight_mode = GemmMode::kAssign;
     for (int64_t begin = 0; begin < rows; begin += kRowsPerBlock) {
-      const int64_t count = std::min(kRowsPerBlock, rows - begin);
-      const ConstMatrix<T> x_block(x.data() + begin * in, count, in);
-      const int32_t* target = targets.data() + begin;
+      const int64_t end = std::min(rows, begin + kRowsPerBlock);
+      int64_t count = 0;
+      for (int64_t row = begin; row < end; ++row) {
+        losses[row] = T(0);
+        if (targets[row] != options.ignore_id) counted[count++] = row;
+      }
+      // Only rows that count take part in products.
+      const bool all = count == end - begin;
+      for (int64_t i = 0; i < count && !all; ++i) {
+        std::copy_n(x.data() + counted[i] * in, in, copied + i * in);
+      }
+      const ConstMatrix<T> x_block(all ? x.data() + begin * in : copied, count,
+                                   in);
       if (biased) {
         GemmPlus<T>(x_block, w.Transposed(),
                     ConstMatrix<T>::Repeated(bias.data(), count, classes),
@@ -186,21 +196,34 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
       }
       for (int64_t i = 0; i < count; ++i) {
         T* const row = logits + i * classes;
+        const int32_t target = targets[counted[i]];
         T sum;
-        losses[begin + i] =
-            RowLoss<T>(row, target[i], classes, options, row, &sum);
+        losses[counted[i]] =
+            RowLoss<T>(row, target, classes, options, row, &sum);
         if (!records) continue;
-        RowGradient<T>(target[i], classes, options, sum, row, d_bias);
+        RowGradient<T>(target, classes, options, sum, row, d_bias);
       }
       if (!records) continue;
       const ConstMatrix<T> d_logits(logits, count, classes);
-      if (d_x != nullptr) {
-        Gemm<T>(d_logits, w, {d_x + begin * in, count, in});
-      }
-      if (d_weight != nullptr) {
+      if (d_weight != nullptr && count > 0) {
         Gemm<T>(d_logits.Transposed(), x_block, {d_weight, classes, in},
-                begin == 0 ? GemmMode::kAssign : GemmMode::kAdd);
+                d_weight_mode);
+        d_weight_mode = GemmMode::kAdd;
       }
+      if (d_x == nullptr) continue;
+      T* const d_block = d_x + begin * in;
+      if (all) {
+        Gemm<T>(d_logits, w, {d_block, count, in});
+        continue;
+      }
+      Gemm<T>(d_logits, w, {copied, count, in});
+      std::fill_n(d_block, (end - begin) * in, T(0));
+      for (int64_t i = 0; i < count; ++i) {
+        std::copy_n(copied + i * in, in, d_x + counted[i] * in);
+      }
+    }
+    if (d_weight != nullptr && d_weight_mode == GemmMode::kAssign) {
+      std::fill_n(d_weight, weight.size(), T(0));
     }
     *y.data() = SumRow<T>(losses, rows);
   }

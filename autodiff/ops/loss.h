@@ -25,8 +25,9 @@ Var<T> CrossEntropy(Var<T> logits, absl::Span<const int32_t> targets,
                     const CrossEntropyOptions& options = {});
 
 // CrossEntropy(Linear(x, weight, bias), targets, options) by blocks of rows:
-// the full logits are never stored, and the gradients are computed in the
-// forward pass. x [.., in], weight [V, in], bias [V] or empty.
+// the full logits are never stored, no product computes a row that is ignored,
+// and the gradients are computed in the forward pass. x [.., in], weight [V,
+// in], bias [V] or empty.
 template <typename T>
 Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
                           absl::Span<const int32_t> targets,

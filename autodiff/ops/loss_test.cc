@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/gradient_check.h"
@@ -77,6 +79,62 @@ TEST(LinearCrossEntropyTest, AgreesWithItsComposition) {
           }));
     }
   }
+}
+
+// Rows of NaN that are ignored leave the bits of the gradients of the others,
+// which lie in two blocks of rows around one that holds ignored rows only.
+TEST(LinearCrossEntropyTest, IgnoredRowsTakePartInNoProduct) {
+  constexpr int64_t kRows = 768;
+  constexpr int64_t kIn = 5;
+  constexpr int64_t kClasses = 17;
+  std::vector<float> with;
+  std::vector<float> without;
+  std::vector<int32_t> targets;
+  std::vector<int32_t> counted;
+  for (int64_t row = 0; row < kRows; ++row) {
+    const bool counts = row < 256 || (row >= 512 && row % 3 != 0);
+    targets.push_back(counts ? static_cast<int32_t>(row % kClasses) : -1);
+    if (counts) counted.push_back(targets.back());
+    for (int64_t i = 0; i < kIn; ++i) {
+      const auto x = static_cast<float>(std::sin(row * kIn + i));
+      with.push_back(counts ? x : std::nanf(""));
+      if (counts) without.push_back(x);
+    }
+  }
+  const auto run = [&](const std::vector<float>& rows,
+                       const std::vector<int32_t>& wanted) {
+    Tape<float> tape;
+    std::vector<float> values(kClasses * kIn);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(std::cos(i));
+    }
+    const Var<float> x =
+        tape.Input({static_cast<int64_t>(wanted.size()), kIn}, rows);
+    const Var<float> weight = tape.Input({kClasses, kIn}, values);
+    const Var<float> bias = tape.Input({kClasses}, {values.data(), kClasses});
+    const Var<float> loss =
+        LinearCrossEntropy(x, weight, bias, wanted, {.label_smoothing = 0.1});
+    tape.Backward(loss);
+    std::vector<float> gradients;
+    for (const Var<float>& input : {weight, bias}) {
+      gradients.insert(gradients.end(), input.grad_data(),
+                       input.grad_data() + input.size());
+    }
+    for (size_t row = 0; row < wanted.size(); ++row) {
+      const float* const of_row =
+          x.grad_data() + static_cast<int64_t>(row) * kIn;
+      if (wanted[row] >= 0) {
+        gradients.insert(gradients.end(), of_row, of_row + kIn);
+      } else {
+        EXPECT_THAT(absl::MakeConstSpan(of_row, kIn), Each(0));
+      }
+    }
+    return std::pair(loss.item(), gradients);
+  };
+  const auto [loss, gradients] = run(with, targets);
+  const auto [expected_loss, expected_gradients] = run(without, counted);
+  EXPECT_FLOAT_EQ(loss, expected_loss);
+  EXPECT_EQ(gradients, expected_gradients);
 }
 
 TEST(LinearCrossEntropyTest, WorksWithoutBias) {
