@@ -40,7 +40,7 @@ void ParameterStore<T>::AddAlias(std::string name, Parameter<T> target) {
 }
 
 template <typename T>
-void ParameterStore<T>::Finalize(uint64_t seed) {
+void ParameterStore<T>::FinalizeWithZeros() {
   REGARD_CHECK(!finalized_) << "Finalize() twice";
   constexpr int64_t kStep = Slab<T>::kAlignment / sizeof(T);
   int64_t end = 0;
@@ -49,6 +49,12 @@ void ParameterStore<T>::Finalize(uint64_t seed) {
     end += (info.size() + kStep - 1) / kStep * kStep;
   }
   values_ = Slab<T>(end);
+  finalized_ = true;
+}
+
+template <typename T>
+void ParameterStore<T>::Finalize(uint64_t seed) {
+  FinalizeWithZeros();
   for (const ParameterInfo& info : parameters_) {
     const RandomStream stream(seed, absl::StrCat("init/", info.name));
     T* const value = values_.data() + info.offset;
@@ -56,7 +62,6 @@ void ParameterStore<T>::Finalize(uint64_t seed) {
       value[i] = static_cast<T>(info.initializer(stream, i));
     }
   }
-  finalized_ = true;
 }
 
 template <typename T>

@@ -86,6 +86,9 @@ class ParameterStore {
   // Lays out the slab and gives each parameter its first values, from the
   // random stream (seed, "init/" + its name).
   void Finalize(uint64_t seed);
+  // The same with zeros as values, for a model whose every weight is read from
+  // a file: drawing millions of values takes longer than reading them.
+  void FinalizeWithZeros();
   bool finalized() const { return finalized_; }
 
   // In the order of registration; aliases apart.

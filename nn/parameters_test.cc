@@ -61,6 +61,14 @@ TEST(ParametersTest, FirstValuesDependOnSeedAndNameAlone) {
   EXPECT_NE(other_seed.value(v)[0], alone[0]);
 }
 
+TEST(ParametersTest, ValuesThatAreReadLaterAreZerosAtFirst) {
+  ParameterStore<float> store;
+  const Parameter<float> w = store.Root().Add("w", {5}, Constant(1));
+  store.FinalizeWithZeros();
+  EXPECT_TRUE(store.finalized());
+  EXPECT_THAT(store.value(w), Each(0));
+}
+
 TEST(ParametersTest, TiedWeightsAreOneParameterOfTwoNames) {
   ParameterStore<float> store;
   const Parameter<float> table =

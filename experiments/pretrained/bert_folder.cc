@@ -249,7 +249,7 @@ absl::Status LoadBertWeights(const std::string& path,
     }
     return problems.status();
   }
-  parameters.Finalize(/*seed=*/0);
+  parameters.FinalizeWithZeros();
   for (const Source& source : sources) {
     const absl::Span<float> values =
         parameters.value(*parameters.FindByName(source.info->name));
@@ -285,11 +285,23 @@ absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
     return absl::InvalidArgumentError(absl::StrJoin(messages, "\n"));
   }
   model.longest = Least(model.longest, model.bert->longest_position());
+  if (model.longest < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder, ": error: texts are cut to ", model.longest,
+                     " ids; [CLS] and [SEP] alone are 2"));
+  }
   return model;
 }
 
 absl::Status WriteBertFolder(const PretrainedBert& model,
                              const std::string& folder, FileOperations& files) {
+  const WordPieceOptions defaults;
+  if (model.options.clean_text != defaults.clean_text ||
+      model.options.longest_word != defaults.longest_word) {
+    return absl::InvalidArgumentError(
+        "the tokeniser's clean_text or max_input_chars_per_word is not the "
+        "usual one, which is all that tokenizer_config.json can say");
+  }
   REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
   const auto write = [&](const char* name, const std::string& text) {
     return WriteFileAtomically(JoinPath(folder, name), text, files);

@@ -19,10 +19,34 @@ namespace {
 using Json = nlohmann::json;
 
 // An object of a file, and what is wrong with it.
+// Whether brackets stand in each other deeper than any model needs; what reads
+// and prints JSON calls itself for each.
+bool IsTooDeep(absl::string_view text) {
+  constexpr int kMostDepth = 100;
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted) {
+      if (c == '\\') ++i;
+      continue;
+    }
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > kMostDepth) return true;
+  }
+  return false;
+}
+
 class Object {
  public:
   static absl::StatusOr<Object> Parse(absl::string_view text,
                                       absl::string_view path) {
+    if (IsTooDeep(text)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": error: more than 100 brackets in each other"));
+    }
     Json json = Json::parse(text.begin(), text.end(), /*cb=*/nullptr,
                             /*allow_exceptions=*/false);
     if (!json.is_object()) {
