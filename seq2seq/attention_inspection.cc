@@ -75,7 +75,7 @@ std::vector<InspectedStep> InspectAttention(
     InspectedStep step;
     step.log_probability = static_cast<double>(log_probability.item());
     for (const AttentionMap<T>& map : output.maps) Describe(map, &step.maps);
-    const Var<T> alignment = MemoryAlignment(output.maps);
+    const Var<T> alignment = MemoryAlignment(output.maps, decoder.alignment());
     if (alignment.has_value()) {
       step.alignment.assign(alignment.data(),
                             alignment.data() + alignment.size());

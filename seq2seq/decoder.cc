@@ -1,34 +1,49 @@
 #include "seq2seq/decoder.h"
 
+#include <algorithm>
+
+#include "third_party/abseil_backport/check.h"
+
 namespace regard {
 
 template <typename T>
-Var<T> MemoryAlignment(absl::Span<const AttentionMap<T>> maps) {
+Var<T> MemoryAlignment(absl::Span<const AttentionMap<T>> maps,
+                       const AlignmentChoice& choice) {
   Var<T> weights;
+  int64_t layer = 0;
   for (const AttentionMap<T>& map : maps) {
-    if (map.over_memory) weights = map.weights;
+    if (!map.over_memory) continue;
+    if (choice.layer < 0 || layer == choice.layer) weights = map.weights;
+    ++layer;
   }
-  if (!weights.has_value()) return weights;
+  if (layer == 0) return weights;
+  REGARD_CHECK(weights.has_value())
+      << "no map over the memory of layer " << choice.layer << " of " << layer;
   const int64_t sources = weights.dim(0);
   const int64_t heads = weights.dim(1);
+  REGARD_CHECK(choice.head < heads)
+      << "no head " << choice.head << " of " << heads;
   const Shape shape = {sources, weights.dim(2), weights.dim(3)};
   if (heads == 1) return weights.WithShape(shape);
-  const Var<T> mean = weights.tape().Constant(shape);
+  const Var<T> alignment = weights.tape().Constant(shape);
   const int64_t size = shape.size() / sources;  // of one head
   using Heads =
       Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   for (int64_t i = 0; i < sources; ++i) {
     const Eigen::Map<const Heads> of_source(weights.data() + i * heads * size,
                                             heads, size);
-    Eigen::Map<Heads> to(mean.data() + i * size, 1, size);
-    to = of_source.row(0);
+    Eigen::Map<Heads> to(alignment.data() + i * size, 1, size);
+    to = of_source.row(std::max<int64_t>(choice.head, 0));
+    if (choice.head >= 0) continue;
     for (int64_t h = 1; h < heads; ++h) to += of_source.row(h);
     to /= static_cast<T>(heads);
   }
-  return mean;
+  return alignment;
 }
 
-template Var<float> MemoryAlignment(absl::Span<const AttentionMap<float>>);
-template Var<double> MemoryAlignment(absl::Span<const AttentionMap<double>>);
+template Var<float> MemoryAlignment(absl::Span<const AttentionMap<float>>,
+                                    const AlignmentChoice&);
+template Var<double> MemoryAlignment(absl::Span<const AttentionMap<double>>,
+                                     const AlignmentChoice&);
 
 }  // namespace regard

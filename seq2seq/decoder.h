@@ -35,6 +35,12 @@ struct DecoderOutput {
   absl::Span<const AttentionMap<T>> maps;
 };
 
+// Which map over the memory is the alignment.
+struct AlignmentChoice {
+  int64_t layer = -1;  // among the maps over the memory; -1: the last
+  int64_t head = -1;   // -1: the mean over heads
+};
+
 struct AdvanceOptions {
   bool want_maps = false;
   // Whether weights get gradients in the backward pass. Where several positions
@@ -73,17 +79,20 @@ class Decoder {
 
   // Whether there are maps over the memory.
   virtual bool attends_to_memory() const { return false; }
+
+  virtual AlignmentChoice alignment() const { return {}; }
 };
 
-// The weights of the last map over the memory, averaged over heads: [sources,
-// queries, keys], without gradient. Empty if there is no such map.
+// The weights of the chosen map over the memory: [sources, queries, keys],
+// without gradient. Empty if there is no map over the memory.
 template <typename T>
-Var<T> MemoryAlignment(absl::Span<const AttentionMap<T>> maps);
+Var<T> MemoryAlignment(absl::Span<const AttentionMap<T>> maps,
+                       const AlignmentChoice& choice = {});
 
 extern template Var<float> MemoryAlignment(
-    absl::Span<const AttentionMap<float>>);
+    absl::Span<const AttentionMap<float>>, const AlignmentChoice&);
 extern template Var<double> MemoryAlignment(
-    absl::Span<const AttentionMap<double>>);
+    absl::Span<const AttentionMap<double>>, const AlignmentChoice&);
 
 }  // namespace regard
 

@@ -34,6 +34,23 @@ TEST(MemoryAlignmentTest, IsTheMeanOverHeadsOfTheLastMapOverTheMemory) {
   EXPECT_THAT(alignment.span(), ElementsAre(2, 3, 6, 7));
 }
 
+TEST(MemoryAlignmentTest, IsOfTheChosenLayerAndHead) {
+  Tape<double> tape;
+  const std::vector<AttentionMap<double>> maps = {
+      {"self", false, tape.Full({2, 1, 1, 5}, 9)},
+      {"first", true, tape.Constant({2, 2, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8})},
+      {"second", true, tape.Full({2, 2, 1, 2}, 9)}};
+  const auto aligned = [&](const AlignmentChoice& choice) {
+    return MemoryAlignment<double>(absl::MakeConstSpan(maps), choice);
+  };
+  EXPECT_THAT(aligned({.layer = 0}).span(), ElementsAre(2, 3, 6, 7));
+  EXPECT_THAT(aligned({.layer = 0, .head = 0}).span(), ElementsAre(1, 2, 5, 6));
+  EXPECT_THAT(aligned({.layer = 0, .head = 1}).span(), ElementsAre(3, 4, 7, 8));
+  EXPECT_THAT(aligned({.head = 1}).span(), ElementsAre(9, 9, 9, 9));
+  EXPECT_DEATH(aligned({.layer = 2}), "layer 2 of 2");
+  EXPECT_DEATH(aligned({.head = 2}), "no head 2 of 2");
+}
+
 TEST(MemoryAlignmentTest, IsEmptyWithoutAMapOverTheMemory) {
   Tape<float> tape;
   EXPECT_FALSE(MemoryAlignment<float>({}).has_value());

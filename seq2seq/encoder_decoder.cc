@@ -45,7 +45,10 @@ EncoderDecoder<T> MakeModel(const EncoderDecoderConfig& config,
   }
   const TransformerConfig decoder = TransformerOfDecoder(config);
   typename TransformerDecoder<T>::Options options = {
-      .memory_width = MemoryWidth(config), .vocabulary = vocabularies.target};
+      .memory_width = MemoryWidth(config),
+      .vocabulary = vocabularies.target,
+      .alignment = {.layer = config.alignment().layer(),
+                    .head = config.alignment().head()}};
   if (decoder.tied_embeddings() == TransformerConfig::SOURCE_TARGET_OUTPUT) {
     options.source_embedding = source_embedding;
   }

@@ -169,6 +169,27 @@ void ValidateTransformerDecoder(const EncoderDecoderConfig& config,
   }
 }
 
+void ValidateAlignment(const EncoderDecoderConfig& config,
+                       ConfigProblems& problems) {
+  if (!config.has_alignment()) return;
+  const ConfigProblems::Scope scope(problems, "alignment");
+  if (!HasTransformerDecoder(config)) {
+    problems.Add("",
+                 "a recurrent decoder has one attention: nothing to choose");
+    return;
+  }
+  const TransformerConfig decoder = TransformerOfDecoder(config);
+  const int64_t last = decoder.layers() - 1;
+  const size_t before = problems.problems().size();
+  problems.RequireInRange("layer", config.alignment().layer(), -1,
+                          static_cast<double>(last));
+  if (problems.problems().size() > before) return;
+  const int64_t layer =
+      config.alignment().layer() < 0 ? last : config.alignment().layer();
+  problems.RequireInRange("head", config.alignment().head(), -1,
+                          LayerConfig(decoder, layer).attention().heads() - 1);
+}
+
 }  // namespace
 
 bool HasTransformerEncoder(const EncoderDecoderConfig& config) {
@@ -198,6 +219,7 @@ void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
                             const ScorerRegistry& scorers,
                             ConfigProblems& problems) {
   ValidateKinds(config, problems);
+  ValidateAlignment(config, problems);
   const size_t before = problems.problems().size();
   const bool recurrent = !HasTransformerEncoder(config);
   if (recurrent) {

@@ -115,6 +115,28 @@ TEST(ValidateEncoderDecoderTest,
       ElementsAre(HasSubstr("the widths of encoder and decoder differ: 64")));
 }
 
+TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfALayerAndHeadThatAreThere) {
+  EXPECT_THAT(ProblemsOfModel("transformer { layers: 2 attention { heads: 4 } "
+                              "} alignment { layer: 1 head: 3 }"),
+              IsEmpty());
+  EXPECT_THAT(ProblemsOfModel("transformer { layers: 2 } transformer_decoder { "
+                              "layers: 3 } alignment { layer: 2 }"),
+              IsEmpty());
+  EXPECT_THAT(
+      ProblemsOfModel("transformer { layers: 2 } alignment { layer: 2 }"),
+      ElementsAre(StartsWith("alignment.layer: ")));
+  EXPECT_THAT(
+      ProblemsOfModel("transformer { layers: 2 width: 8 attention { heads: 4 } "
+                      "pattern {} pattern { attention { heads: 2 } } } "
+                      "alignment { head: 2 }"),
+      ElementsAre(StartsWith("alignment.head: ")));
+  EXPECT_THAT(ProblemsOfModel("transformer { layers: 2 } alignment { head: -2 "
+                              "}"),
+              ElementsAre(StartsWith("alignment.head: ")));
+  EXPECT_THAT(ProblemsOfModel("decoder { context: LAST_STATE } alignment {}"),
+              ElementsAre(StartsWith("alignment: a recurrent decoder")));
+}
+
 TEST(TransformerOfTest, APatternOfAPartReplacesThatOfBoth) {
   EncoderDecoderConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(

@@ -17,6 +17,7 @@ TransformerDecoder<T>::TransformerDecoder(const TransformerConfig& config,
                                           const Options& options,
                                           const ParameterScope<T>& scope)
     : recompute_(config.recompute()),
+      alignment_(options.alignment),
       embedding_(config, options.vocabulary, scope, options.source_embedding),
       stack_(scorers, config, options.memory_width, scope) {
   if (config.tied_embeddings() == TransformerConfig::SEPARATE) {

@@ -36,6 +36,7 @@ class TransformerDecoder : public Decoder<T> {
     // With tied_embeddings: SOURCE_TARGET_OUTPUT, the weight of the source's
     // embedding.
     Parameter<T> source_embedding = {};
+    AlignmentChoice alignment = {};
   };
 
   // `config` has passed ValidateTransformer(). Parameters are "embedding.*",
@@ -69,12 +70,14 @@ class TransformerDecoder : public Decoder<T> {
   bool attends_to_memory() const override {
     return stack_.has_cross_attention();
   }
+  AlignmentChoice alignment() const override { return alignment_; }
 
  private:
   absl::Span<const AttentionMap<T>> MapsOf(
       Tape<T>& tape, absl::Span<const LayerWeights<T>> weights) const;
 
   const bool recompute_;
+  const AlignmentChoice alignment_;
   TokenEmbedding<T> embedding_;
   TransformerStack<T> stack_;
   std::unique_ptr<OutputHead<T>> head_;

@@ -115,6 +115,18 @@ TEST(TransformerMapsTest, AreNamedByLayerAndKind) {
                                      "decoder.1.self", "decoder.1.cross"));
 }
 
+TEST(TransformerMapsTest, TheConfigChoosesTheAlignment) {
+  const TestModel<float> plain(kTwoLayers);
+  EXPECT_EQ(plain->decoder->alignment().layer, -1);
+  EXPECT_EQ(plain->decoder->alignment().head, -1);
+  auto config = Parse<EncoderDecoderConfig>(kTwoLayers);
+  config.mutable_alignment()->set_layer(0);
+  config.mutable_alignment()->set_head(1);
+  const TestModel<float> chosen(config);
+  EXPECT_EQ(chosen->decoder->alignment().layer, 0);
+  EXPECT_EQ(chosen->decoder->alignment().head, 1);
+}
+
 TEST(TransformerSizeTest, OfAnEncoderDecoder) {
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);

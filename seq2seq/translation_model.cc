@@ -150,8 +150,10 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
   AlignmentErrorRate rate;
   const std::vector<EncodedPair> encoded = EncodePairs(pairs);
   ForEachBatch(forward, encoded, [&](const Batch& batch, int64_t first) {
-    const Var<float> weights = MemoryAlignment(
-        translator_.model().Run(forward, batch, {.want_maps = true}).maps);
+    const EncoderDecoder<float>& model = translator_.model();
+    const Var<float> weights =
+        MemoryAlignment(model.Run(forward, batch, {.want_maps = true}).maps,
+                        model.decoder->alignment());
     const int64_t size = batch.target_time * batch.source_time;
     for (int64_t b = 0; b < batch.size; ++b) {
       const SentencePair& pair = pairs[static_cast<size_t>(first + b)];

@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "autodiff/random.h"
 #include "seq2seq/metrics/exact_match.h"
+#include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/check.h"
 #include "vision/augmentation.h"
 
@@ -19,7 +20,11 @@ namespace {
 constexpr int64_t kEvaluationBatch = 64;
 
 std::vector<std::string> PromptWords(const CaptionerConfig& config) {
-  return absl::StrSplit(config.prompt(), ' ', absl::SkipEmpty());
+  std::vector<std::string> words;
+  for (const absl::string_view word : SplitOnWhitespace(config.prompt())) {
+    words.emplace_back(word);
+  }
+  return words;
 }
 
 std::vector<int32_t> PromptIds(const CaptionerConfig& config,
@@ -31,7 +36,7 @@ std::vector<int32_t> PromptIds(const CaptionerConfig& config,
   return ids;
 }
 
-// Calls visit(images, first) for batches of a split.
+// Calls visit(images) for batches of a split.
 template <typename F>
 void ForEachBatch(int64_t size, F visit) {
   std::vector<int64_t> images;
@@ -39,7 +44,7 @@ void ForEachBatch(int64_t size, F visit) {
     images.resize(
         static_cast<size_t>(std::min(kEvaluationBatch, size - first)));
     std::iota(images.begin(), images.end(), first);
-    visit(absl::MakeConstSpan(images), first);
+    visit(absl::MakeConstSpan(images));
   }
 }
 
@@ -76,7 +81,10 @@ CaptionModel::CaptionModel(const CaptionerConfig& config,
   for (const Caption& caption : data_.train.captions) {
     train_.push_back(Encode(caption.words));
   }
-  parameters_.Finalize(options.seed);
+  // A patch that does not fit may be too large to hold its weights.
+  if (captioner_.encoder() == nullptr || captioner_.encoder()->FitsImages()) {
+    parameters_.Finalize(options.seed);
+  }
 }
 
 void CaptionModel::ValidateData(ConfigProblems& problems) const {
@@ -240,7 +248,7 @@ void CaptionModel::AddPointing(absl::Span<const float> tokens, int32_t quadrant,
   pointing->mass += own;
 }
 
-Pointing CaptionModel::UniformPointing(const CaptionSet& set) const {
+double CaptionModel::UniformMass(const CaptionSet& set) const {
   const auto tokens = static_cast<size_t>(captioner_.encoder()->tokens());
   const std::vector<float> uniform(tokens, 1.0F / static_cast<float>(tokens));
   const std::vector<double> shares = OnQuadrants(uniform);
@@ -252,18 +260,18 @@ Pointing CaptionModel::UniformPointing(const CaptionSet& set) const {
       pointing.mass += shares[static_cast<size_t>(quadrant)];
     }
   }
-  // A guess among four equal quadrants.
-  pointing.correct = pointing.words / kQuadrants;
-  return pointing;
+  return pointing.MeanMass();
 }
 
 std::vector<std::vector<std::string>> CaptionModel::Write(
     Forward<float>& forward, const CaptionSet& set,
     absl::Span<const int64_t> images) const {
-  const int64_t tokens =
-      captioner_.encoder() == nullptr ? 0 : captioner_.encoder()->tokens();
+  // The same without cross-attention.
+  const ImageShape& shape = set.images.shape;
+  const int64_t patch = config_.vision_transformer().patch();
+  const int64_t patches = (shape.height / patch) * (shape.width / patch);
   const auto longest = static_cast<int64_t>(options_.search.max_length_ratio() *
-                                            static_cast<double>(tokens)) +
+                                            static_cast<double>(patches)) +
                        options_.search.max_length();
   std::vector<std::vector<std::string>> sentences;
   for (size_t first = 0; first < images.size(); first += kEvaluationBatch) {
@@ -299,8 +307,9 @@ std::vector<float> CaptionModel::Look(
   const int64_t only[] = {0};
   forward.BeginStep();
   const Batch batch = MakeBatch(sentence, only, forward.tape().arena());
-  const Var<float> map = captioner_.ImageMap(
-      Run(forward, set, images, batch, /*want_maps=*/true).maps);
+  const Var<float> map =
+      MemoryAlignment(Run(forward, set, images, batch, /*want_maps=*/true).maps,
+                      captioner_.decoder().alignment());
   std::vector<float> looks(map.data(), map.data() + words.size() * map.cols());
   std::fill_n(looks.begin(), prompt_length() * map.cols(), 0.0F);
   return looks;
@@ -319,7 +328,7 @@ void CaptionModel::Evaluate(Forward<float>& forward, Split split,
   TokenScores scores;
   Pointing pointing;
   ExactMatch exact_match;
-  ForEachBatch(set.size(), [&](absl::Span<const int64_t> images, int64_t) {
+  ForEachBatch(set.size(), [&](absl::Span<const int64_t> images) {
     forward.BeginStep();
     const Batch batch = MakeBatch(sentences, images, forward.tape().arena());
     const DecoderOutput<float> output =
@@ -330,7 +339,8 @@ void CaptionModel::Evaluate(Forward<float>& forward, Split split,
     scores.correct += of_batch.correct;
     scores.count += of_batch.count;
     if (attends) {
-      const Var<float> map = captioner_.ImageMap(output.maps);
+      const Var<float> map =
+          MemoryAlignment(output.maps, captioner_.decoder().alignment());
       for (size_t i = 0; i < images.size(); ++i) {
         const std::vector<int32_t>& quadrants =
             set.captions[static_cast<size_t>(images[i])].quadrants;

@@ -81,8 +81,8 @@ class CaptionModel : public Model<float> {
   // Shares of the attention of `tokens` [tokens] on each quadrant.
   std::vector<double> OnQuadrants(absl::Span<const float> tokens) const;
 
-  // Pointing of maps that are the same everywhere.
-  Pointing UniformPointing(const CaptionSet& set) const;
+  // The mean mass of maps that are the same everywhere.
+  double UniformMass(const CaptionSet& set) const;
 
   const CaptionSplits& data() const { return data_; }
   const Captioner<float>& captioner() const { return captioner_; }

@@ -133,9 +133,7 @@ TEST(CaptionModelTest, PointingOfAUniformMap) {
   EXPECT_NEAR(measured.at("pointing_mass"), 4.0 / 17, 1e-6);
   // No quadrant has the most.
   EXPECT_EQ(measured.at("pointing_accuracy"), 0);
-  const Pointing uniform = model.UniformPointing(model.data().test);
-  EXPECT_EQ(uniform.words, 15);
-  EXPECT_NEAR(uniform.MeanMass(), 4.0 / 17, 1e-6);
+  EXPECT_NEAR(model.UniformMass(model.data().test), 4.0 / 17, 1e-6);
   std::vector<float> tokens(17, 0);
   // Behind the class token: row 1, column 2 is at the top right.
   tokens[1 + 6] = 0.75F;
@@ -210,6 +208,7 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
 }
 
 TEST(CaptionModelTest, AWarmStepAllocatesNothing) {
+  if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   if (!CountsAllocations()) GTEST_SKIP();
   CaptionModelOptions options;
   options.loss.label_smoothing = 0.1;

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/types/span.h"
 #include "attention/scorer_registry.h"
 #include "autodiff/tape.h"
 #include "nn/config_problems.h"
@@ -40,17 +39,12 @@ class Captioner {
   // read then and may be empty.
   Memory<T> Encode(Forward<T>& forward, int64_t count, Var<T> images) const;
 
+  // Its alignment is the map of config.map_layer().
   const Decoder<T>& decoder() const { return decoder_; }
   // Null without cross-attention.
   const VisionTransformer<T>* encoder() const { return encoder_.get(); }
 
-  // Of the maps of an Advance() that wanted them, that of config.map_layer()
-  // over the tokens of the image, averaged over heads: [images, positions,
-  // tokens], without gradient. With cross-attention only.
-  Var<T> ImageMap(absl::Span<const AttentionMap<T>> maps) const;
-
  private:
-  const int64_t map_layer_;
   std::unique_ptr<VisionTransformer<T>> encoder_;
   TransformerDecoder<T> decoder_;
 };

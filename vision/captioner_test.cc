@@ -113,7 +113,8 @@ TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
         forward, model.Encode(forward, 2, run.Input({2, 1, 4, 4})));
     const DecoderOutput<float> output =
         model.decoder().Advance(forward, ids, {.want_maps = true}, &state);
-    const Var<float> map = model.ImageMap(output.maps);
+    const Var<float> map =
+        MemoryAlignment(output.maps, model.decoder().alignment());
     // Two images, three positions, the class token and four patches.
     ASSERT_EQ(map.shape(), Shape({2, 3, 5}));
     const Var<float> weights = output.maps[2 * layer + 1].weights;

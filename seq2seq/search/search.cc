@@ -90,10 +90,10 @@ class MemberSearch {
     state_.emplace(cache_->View(tape));
     const DecoderOutput<float> output =
         decoder_.Advance(forward_, ids, {.want_maps = want_maps}, &*state_);
-    alignment_ = want_maps ? MemoryAlignment(output.maps) : Var<float>();
+    alignment_ = want_maps ? MemoryAlignment(output.maps, decoder_.alignment())
+                           : Var<float>();
     Var<float> last = output.readout;
-    const int64_t n = last.dim(1);
-    if (n > 1) last = Slice(last, /*axis=*/1, n - 1, 1);
+    if (last.dim(1) > 1) last = Slice(last, /*axis=*/1, last.dim(1) - 1, 1);
     return decoder_.head().Logits(forward_,
                                   last.WithShape({last.dim(0), last.cols()}));
   }

@@ -7,11 +7,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "experiments/run/file.h"
 #include "experiments/tasks/image_classification/image_source.h"
 #include "experiments/tasks/task.h"
 #include "nn/config_problems.h"
+#include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "vision/canvases.h"
 #include "vision/image_set.h"
@@ -36,13 +37,9 @@ class CaptionsSource : public DataSource<CaptionData> {
     problems.RequireInRange("dev", options.dev(), 0, 1e6);
     problems.RequireInRange("test", options.test(), 0, 1e6);
     problems.RequireInRange("side", options.side(), 4, 512);
-    const int64_t canvases =
-        int64_t{options.train()} + options.dev() + options.test();
-    if (canvases * 4 * options.side() * options.side() > kMostPixels) {
-      problems.Add("train",
-                   absl::StrCat("makes ", canvases, " canvases of more than ",
-                                kMostPixels, " pixels"));
-    }
+    if (options.things() != Options::SHAPES) return;
+    const std::string problem = TooMany(options, options.side());
+    if (!problem.empty()) problems.Add("train", problem);
   }
 
   explicit CaptionsSource(const Options& options) : options_(options) {}
@@ -69,8 +66,13 @@ class CaptionsSource : public DataSource<CaptionData> {
     const ImageShape& shape = images.splits.train.shape;
     if (shape.height != shape.width) {
       return absl::InvalidArgumentError(
-          absl::StrCat("error: images of ", shape.height, " x ", shape.width,
-                       " pixels; a quadrant is a square"));
+          absl::StrCat("error: data.path: images of ", shape.height, " x ",
+                       shape.width, " pixels; a quadrant is a square"));
+    }
+    const std::string problem = TooMany(options_, shape.height);
+    if (!problem.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: data.captions.train: ", problem));
     }
     const std::vector<std::string> kinds = {"t-shirt", "trousers", "dress",
                                             "coat",    "sandal",   "sneaker",
@@ -93,6 +95,16 @@ class CaptionsSource : public DataSource<CaptionData> {
   }
 
  private:
+  // What is wrong with so many canvases of quadrants of side x side pixels;
+  // empty if nothing is.
+  static std::string TooMany(const Options& options, int64_t side) {
+    const int64_t canvases =
+        int64_t{options.train()} + options.dev() + options.test();
+    if (canvases <= kMostPixels / (4 * side * side)) return "";
+    return absl::StrCat("makes ", canvases, " canvases of more than ",
+                        kMostPixels, " pixels");
+  }
+
   static bool HasImageOf(const ImageSet& set,
                          const std::vector<std::string>& classes,
                          const std::string& kind) {
@@ -106,8 +118,10 @@ class CaptionsSource : public DataSource<CaptionData> {
                   uint64_t seed, CaptionSplits* splits) const {
     const TripleSplits triples =
         SplitTriples(static_cast<int32_t>(train.names().size()), seed);
-    const std::vector<std::string> prompt =
-        absl::StrSplit(options_.prompt(), ' ', absl::SkipEmpty());
+    std::vector<std::string> prompt;
+    for (const absl::string_view word : SplitOnWhitespace(options_.prompt())) {
+      prompt.emplace_back(word);
+    }
     splits->train = MakeCanvases(options_.train(), train, triples.train, prompt,
                                  seed, "train");
     splits->dev =

@@ -200,11 +200,10 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
     }
   }
   if (model_.captioner().encoder() != nullptr) {
-    const Pointing uniform = model_.UniformPointing(*set);
     showcase.notes[absl::StrCat(split, "/pointing_accuracy")] =
-        absl::StrFormat("of a guess: %.3f", uniform.Accuracy());
+        absl::StrFormat("of a guess: %.3f", 1.0 / kQuadrants);
     showcase.notes[absl::StrCat(split, "/pointing_mass")] =
-        absl::StrFormat("of a uniform map: %.3f", uniform.MeanMass());
+        absl::StrFormat("of a uniform map: %.3f", model_.UniformMass(*set));
   }
   return showcase;
 }

@@ -56,7 +56,7 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
   ASSERT_THAT(shown.heat_maps, SizeIs(6));
   EXPECT_THAT(shown.heat_maps[0].columns, SizeIs(4));
   EXPECT_THAT(shown.heat_maps[0].heads[0], SizeIs(4 * gallery.pictures.size()));
-  EXPECT_EQ(shown.notes.at("test/pointing_accuracy"), "of a guess: 0.244");
+  EXPECT_EQ(shown.notes.at("test/pointing_accuracy"), "of a guess: 0.250");
   // The class token has its share.
   EXPECT_EQ(shown.notes.at("test/pointing_mass"), "of a uniform map: 0.235");
   EXPECT_THAT(task->Files().at("vocabulary.txt"), HasSubstr("\nabove\n"));
@@ -82,6 +82,8 @@ TEST(CaptionsTaskTest, ErrorsAreLocated) {
                         "model.captioner.map_layer: "));
   EXPECT_THAT(error("", "captions { side: 3 }"),
               HasSubstr("test.textproto:1:19: error: data.captions.side: "));
+  EXPECT_THAT(error("", "captions { side: 64 train: 100000 }"),
+              HasSubstr("data.captions.train: makes 10"));
   ConfigProblems problems;
   TaskOf("prompt: \"a view of\"")->ValidateData(problems);
   ASSERT_THAT(problems.problems(), SizeIs(1));

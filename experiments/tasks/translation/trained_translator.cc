@@ -61,6 +61,7 @@ EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
   if (model.has_transformer_decoder()) {
     *config.mutable_transformer_decoder() = model.transformer_decoder();
   }
+  if (model.has_alignment()) *config.mutable_alignment() = model.alignment();
   return config;
 }
 
