@@ -17,6 +17,7 @@
 #include "autodiff/tape.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "tools/peers/image_models.h"
 #include "tools/peers/language_models.h"
 #include "tools/peers/pair_models.h"
 #include "tools/peers/step_data.h"
@@ -27,7 +28,8 @@ namespace regard {
 
 namespace {
 
-// Minibatches of sentences and texts, and the two operations, are cut in two.
+// Minibatches of sentences, texts and images, and the two operations, are cut
+// in two.
 constexpr int kShards = 2;
 
 std::unique_ptr<Model<float>> MakeRegressionModel(const WorkOptions& options) {
@@ -116,6 +118,9 @@ std::unique_ptr<TimedWork> MakeWork(const WorkOptions& options) {
   if (options.kind == "search") return MakeSearchWork(options);
   if (options.kind == "language_model") {
     return train(MakeTextModel(options), kShards, /*update=*/true);
+  }
+  if (options.kind == "image") {
+    return train(MakeImageModel(options), kShards, /*update=*/true);
   }
   if (options.kind == "generation") return MakeGenerationWork(options);
   if (options.kind == "overhead") {

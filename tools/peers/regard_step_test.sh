@@ -4,7 +4,7 @@ set -euo pipefail
 program="$1"
 shapes=(--batch=4 --source_time=3 --target_time=3 --embedding=4 --hidden=8
         --layers=1 --source_vocabulary=9 --target_vocabulary=9 --heads=2
-        --feed_forward=16 --beam=2 --threads=2)
+        --feed_forward=16 --beam=2 --patch=1 --threads=2)
 weights="$TEST_TMPDIR/weights.safetensors"
 
 fail() {
@@ -12,7 +12,7 @@ fail() {
   exit 1
 }
 
-for kind in regression translation transformer language_model additive \
+for kind in regression translation transformer language_model image additive \
     multi_head search generation overhead; do
   for both in false true; do
     answers="$(printf '%s\n' "write $weights" check 'run 2' allocations memory \

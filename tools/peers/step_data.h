@@ -19,6 +19,9 @@ std::vector<EncodedPair> SentenceData(const WorkOptions& options);
 // `count` ids of a text, 0 <= id < vocabulary.
 std::vector<int32_t> TextData(int64_t count, int64_t vocabulary);
 
+// Bytes of `batch` grey images of source_time x source_time pixels.
+std::vector<uint8_t> ImageData(const WorkOptions& options);
+
 }  // namespace regard
 
 #endif  // TOOLS_PEERS_STEP_DATA_H_

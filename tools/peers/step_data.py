@@ -57,6 +57,14 @@ def blocks(work):
     return ids[:-1].reshape(shape), ids[1:].reshape(shape)
 
 
+def images(work):
+    """(bytes [batch, 1, side, side], labels) of grey images."""
+    side = work.source_time
+    numbers = uniform(1, (work.batch, 1, side, side))
+    pixels = ((numbers + np.float32(0.5)) * np.float32(256)).astype(np.uint8)
+    return pixels, text(work.batch, work.target_vocabulary)
+
+
 def sinusoids(time, width):
     """Positions [time, width]: sines in the even columns, cosines in the odd."""
     angles = (np.arange(time)[:, None]

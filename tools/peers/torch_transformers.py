@@ -1,4 +1,4 @@
-"""Transformers in PyTorch: encoder and decoder, language model, generation.
+"""Transformers in PyTorch: encoder and decoder, text, generation, images.
 
 Attention is scaled_dot_product_attention. In the idiomatic form each projection
 is a layer, and cached keys are concatenated; in the tuned form projections of
@@ -222,11 +222,49 @@ class LanguageModel(nn.Module):
         return total
 
 
+class ImageClassifier(nn.Module):
+    """A Vision Transformer: pre-norm, a class token, learned positions."""
+
+    def __init__(self, work, weights, tuned):
+        super().__init__()
+        self.patch, self.tuned = work.patch, tuned
+        self.patches = _made(_linear, weights, "encoder.patch_embedding")
+        self.class_token = nn.Parameter(weights["encoder.class_token"])
+        self.positions = nn.Parameter(
+            weights["encoder.position_embedding.weight"])
+        self.layers = _stack(weights, "encoder.", work, tuned, pre=True)
+        self.norm = _made(_norm, weights, "encoder.norm")
+        self.head = _made(_linear, weights, "head")
+        self.pixels, self.labels = (
+            torch.from_numpy(a) for a in step_data.images(work))
+
+    def _embed(self, images):
+        """[B, 1, side, side] -> [B, patches, width]."""
+        p = self.patch
+        if self.tuned:
+            cut = images.unflatten(3, (-1, p)).unflatten(2, (-1, p))
+            cut = cut.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)
+            return self.patches(cut)
+        kernel = self.patches.weight.view(-1, 1, p, p)
+        return functional.conv2d(images, kernel, self.patches.bias,
+                                 stride=p).flatten(2).transpose(1, 2)
+
+    def forward(self):
+        x = self._embed(self.pixels.float() / 127.5 - 1)
+        token = self.class_token.expand(x.shape[0], 1, -1)
+        x = torch.cat((token, x), dim=1) + self.positions
+        for layer in self.layers:
+            x = layer(x)
+        return functional.cross_entropy(self.head(self.norm(x[:, 0])),
+                                        self.labels)
+
+
 def make(work, weights, tuned):
     """The model of a work, or None where another module has it."""
     kinds = {works.TRANSFORMER: Translator,
              works.LANGUAGE_MODEL: LanguageModel,
-             works.GENERATION: LanguageModel}
+             works.GENERATION: LanguageModel,
+             works.IMAGE: ImageClassifier}
     if work.kind not in kinds:
         return None
     tensors = {name: torch.from_numpy(value)

@@ -44,6 +44,17 @@ def shapes(work):
                 **_stack("decoder.", work, cross=True, bias=True),
                 "decoder.output.weight": (work.target_vocabulary, h),
                 "decoder.output.bias": (work.target_vocabulary,)}
+    if work.kind == works.IMAGE:
+        patches = (work.source_time // work.patch)**2
+        return {"encoder.patch_embedding.weight": (h, work.patch**2),
+                "encoder.patch_embedding.bias": (h,),
+                "encoder.class_token": (h,),
+                "encoder.position_embedding.weight": (patches + 1, h),
+                **_stack("encoder.", work, cross=False, bias=True),
+                "encoder.norm.weight": (h,),
+                "encoder.norm.bias": (h,),
+                "head.weight": (work.target_vocabulary, h),
+                "head.bias": (work.target_vocabulary,)}
     if work.kind in (works.LANGUAGE_MODEL, works.GENERATION):
         return {"embedding.weight": (work.target_vocabulary, h),
                 "position_embedding.weight": (work.target_time, h),

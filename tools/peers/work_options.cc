@@ -27,6 +27,7 @@ absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv) {
       {"beam", &options.beam},
       {"heads", &options.heads},
       {"feed_forward", &options.feed_forward},
+      {"patch", &options.patch},
       {"threads", &threads}};
   for (int i = 1; i < argc; ++i) {
     absl::string_view argument = argv[i];

@@ -25,6 +25,7 @@ struct WorkOptions {
   int64_t beam = 0;
   int64_t heads = 0;
   int64_t feed_forward = 0;
+  int64_t patch = 0;
   int threads = 1;
 };
 

@@ -10,11 +10,12 @@ MULTI_HEAD = "multi_head"  # multi-head self-attention: forward and backward
 SEARCH = "search"  # translating a batch
 TRANSFORMER = "transformer"  # encoder and decoder: a training step
 LANGUAGE_MODEL = "language_model"  # decoder alone: a training step
+IMAGE = "image"  # a Vision Transformer: a training step
 GENERATION = "generation"  # continuing texts, keys and values cached
 OVERHEAD = "overhead"  # a chain of operations on 8 numbers
 
 # Kinds that update weights, and kinds that search.
-TRAINING = (REGRESSION, TRANSLATION, TRANSFORMER, LANGUAGE_MODEL)
+TRAINING = (REGRESSION, TRANSLATION, TRANSFORMER, LANGUAGE_MODEL, IMAGE)
 SEARCHING = (SEARCH, GENERATION)
 
 
@@ -38,6 +39,8 @@ class Work:
     beam: int = 0
     heads: int = 0
     feed_forward: int = 0
+    # Height and width of a patch; images have source_time in both.
+    patch: int = 0
     # What is wanted: the least ratio to the best form of each peer, and to
     # PyTorch's idiomatic form where that has a target of its own.
     torch_target: float = 0
@@ -49,6 +52,8 @@ class Work:
         """Target tokens of a step; points, or rows, where there are none."""
         if self.kind == SEARCH:
             return self.batch  # sentences
+        if self.kind == IMAGE:
+            return self.batch  # images
         return self.batch * max(self.target_time, 1)
 
     def gigaflops(self):
@@ -67,6 +72,14 @@ class Work:
             return 6e-9 * b * h * ((t + u) * h + t * u)
         if self.kind == MULTI_HEAD:
             return 6e-9 * b * t * h * (4 * h + 2 * t)
+        if self.kind == IMAGE:
+            patches = (t // self.patch)**2
+            # Of a token: projections, keys, feed-forward.
+            token = (4 * h * h + 2 * h * (patches + 1)
+                     + 2 * h * self.feed_forward)
+            return 6e-9 * b * ((patches + 1) * self.layers * token
+                               + patches * self.patch**2 * h
+                               + h * self.target_vocabulary)
         passes = 2e-9 if self.kind in SEARCHING else 6e-9
         if self.kind in (TRANSFORMER, LANGUAGE_MODEL, GENERATION):
             # Products of a position: projections, keys seen, feed-forward.
@@ -154,6 +167,9 @@ WORKS = [
     _gpt("gpt_step", 12, 64, 128, 4, 4, torch_target=1.5),
     _gpt("gpt_step_large", 8, 256, 384, 6, 6, torch_target=1.1,
          jax_target=1.1),
+    Work("vit_step", IMAGE, batch=128, source_time=28, patch=4, hidden=64,
+         layers=3, heads=4, feed_forward=128, target_vocabulary=10,
+         torch_target=1.3, peers=("torch",)),
     _gpt("gpt_generate", 1, 256, 128, 4, 4, kind=GENERATION,
          idiomatic_target=5),
     _gpt("gpt_generate_16", 16, 256, 128, 4, 4, kind=GENERATION),

@@ -1,0 +1,44 @@
+#include "tools/peers/image_models.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "attention/scorer_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "attention/transformer/transformer.pb.h"
+#include "tools/peers/step_data.h"
+#include "vision/image_classifier.h"
+#include "vision/image_set.h"
+#include "vision/vision_transformer.pb.h"
+
+namespace regard {
+
+std::unique_ptr<Model<float>> MakeImageModel(const WorkOptions& options) {
+  VisionTransformerConfig config;
+  config.set_patch(static_cast<int>(options.patch));
+  TransformerConfig& transformer = *config.mutable_transformer();
+  transformer.set_width(static_cast<int>(options.hidden));
+  transformer.set_layers(static_cast<int>(options.layers));
+  transformer.mutable_attention()->set_heads(static_cast<int>(options.heads));
+  transformer.mutable_attention()->set_bias(false);
+  FeedForwardConfig& feed_forward = *transformer.mutable_feed_forward();
+  feed_forward.set_hidden(static_cast<int>(options.feed_forward));
+  feed_forward.set_activation(FeedForwardConfig::GELU);
+  transformer.mutable_position_embedding()->set_kind(
+      PositionEmbeddingConfig::LEARNED);
+  ImageSplits data;
+  data.train.shape = {1, options.source_time, options.source_time};
+  data.train.pixels = ImageData(options);
+  for (int64_t i = 0; i < options.target_vocabulary; ++i) {
+    data.classes.push_back(absl::StrCat("class ", i));
+  }
+  data.train.labels = TextData(options.batch, options.target_vocabulary);
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  return std::make_unique<ImageClassifier<float>>(
+      config, scorers, std::move(data),
+      ImageClassifierOptions{.loss = {}, .seed = 1});
+}
+
+}  // namespace regard
