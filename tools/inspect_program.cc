@@ -3,7 +3,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,8 +17,12 @@
 #include "absl/strings/str_join.h"
 #include "autodiff/tape.h"
 #include "experiments/config/command_line.h"
+#include "experiments/pretrained/bert_folder.h"
+#include "experiments/pretrained/bert_inspection.h"
 #include "experiments/report/alignment_text.h"
+#include "experiments/report/heat_map.h"
 #include "experiments/report/printable_text.h"
+#include "experiments/report/table_text.h"
 #include "experiments/run/file.h"
 #include "experiments/tasks/translation/inspection.h"
 #include "experiments/tasks/translation/trained_translator.h"
@@ -32,12 +39,14 @@ namespace {
 constexpr char kUsage[] =
     "Shows what a trained model attends to, and how much that matters.\n\n"
     "  inspect --run=DIR --source=SENTENCE [--target=SENTENCE] [--beam=K]\n"
-    "          [--out=FILE]";
+    "          [--out=FILE]\n"
+    "  inspect --model=DIR --source=TEXT [--out=FILE]";
 // Each word takes a pass over all before it.
 constexpr size_t kMostWords = 100;
 
 struct Arguments {
   std::string run;
+  std::string model;
   std::string source;
   std::string target;
   std::string out;
@@ -47,15 +56,28 @@ struct Arguments {
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   line.Text("run", &arguments->run, "the run folder");
-  line.Text("source", &arguments->source, "the sentence to translate");
+  line.Text("model", &arguments->model,
+            "the folder of a BERT, whose heads are shown");
+  line.Text("source", &arguments->source, "the sentence to read");
   line.Text("target", &arguments->target,
             "the translation to explain; without it, the model's own");
   line.Number("beam", &arguments->beam, 1, 64,
               "hypotheses kept in search of the model's own; 1 is greedy; "
               "without it, as in the run's config");
   line.Text("out", &arguments->out,
-            "the page to write; without it, inspect.html in the run folder");
-  return line.Parse(argc, argv);
+            "the page to write; without it, inspect.html in the run folder, of "
+            "a BERT in the working directory");
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  if (arguments->model.empty()) return absl::OkStatus();
+  if (!arguments->run.empty()) {
+    return absl::InvalidArgumentError(
+        "error: --run and --model: give one of them");
+  }
+  if (!arguments->target.empty() || arguments->beam > 0) {
+    return absl::InvalidArgumentError(
+        "error: --target and --beam are of a model that translates, --run");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckLength(const char* flag,
@@ -128,15 +150,21 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
                  GoldAlignment(trained, source, target, plugins));
 }
 
-}  // namespace
-
-int InspectMain(int argc, char** argv, const Plugins& plugins) {
-  FlushDenormalsToZero();
-  Arguments arguments;
-  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
-      !status.ok()) {
-    return ExitCode(status);
+// Prints the text and writes the page. Returns the exit code.
+int Show(const std::string& text, const std::string& page,
+         const std::string& out) {
+  std::fputs(text.c_str(), stdout);
+  const absl::Status written = WriteFileAtomically(out, page);
+  if (!written.ok()) {
+    return ExitCode(absl::Status(written.code(),
+                                 absl::StrCat("error: ", written.message())),
+                    1);
   }
+  std::printf("\nPage  %s\n", out.c_str());
+  return 0;
+}
+
+int InspectTranslation(const Arguments& arguments, const Plugins& plugins) {
   absl::StatusOr<TrainedTranslator> trained =
       LoadTranslator(arguments.run, plugins);
   if (!trained.ok()) return ExitCode(trained.status());
@@ -150,22 +178,51 @@ int InspectMain(int argc, char** argv, const Plugins& plugins) {
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
     style.width = window.ws_col;
   }
-  const std::string out = arguments.out.empty()
-                              ? absl::StrCat(trained->path, "/inspect.html")
-                              : ResolveUserPath(arguments.out);
-  std::fputs(absl::StrCat(PrintableText(absl::StrJoin(inspection->target, " ")),
-                          "\n\n", InspectionText(*inspection, style))
-                 .c_str(),
-             stdout);
-  const absl::Status written = WriteFileAtomically(
-      out, InspectionHtml(*inspection, trained->config.name()));
-  if (!written.ok()) {
-    return ExitCode(absl::Status(written.code(),
-                                 absl::StrCat("error: ", written.message())),
-                    1);
+  return Show(
+      absl::StrCat(PrintableText(absl::StrJoin(inspection->target, " ")),
+                   "\n\n", InspectionText(*inspection, style)),
+      InspectionHtml(*inspection, trained->config.name()),
+      arguments.out.empty() ? absl::StrCat(trained->path, "/inspect.html")
+                            : ResolveUserPath(arguments.out));
+}
+
+int InspectHeads(const Arguments& arguments, const Plugins& plugins) {
+  const absl::StatusOr<PretrainedBert> model =
+      ReadBertFolder(arguments.model, plugins.scorers);
+  if (!model.ok()) return ExitCode(model.status());
+  const std::vector<int32_t> ids = model->pieces->Encode(
+      arguments.source, std::numeric_limits<int64_t>::max());
+  const int64_t most = std::min(model->longest, int64_t{kMostWords});
+  if (arguments.source.empty() || static_cast<int64_t>(ids.size()) > most) {
+    return ExitCode(absl::InvalidArgumentError(
+        absl::StrCat("error: --source wants a text of at most ", most,
+                     " tokens, [CLS] and [SEP] included; got ", ids.size())));
   }
-  std::printf("\nPage  %s\n", out.c_str());
-  return 0;
+  const BertInspection inspection = InspectBert(*model, ids);
+  if (const size_t heads = inspection.layers[0].heads.size();
+      heads > kMostHeads) {
+    return ExitCode(absl::InvalidArgumentError(
+        absl::StrCat("error: ", arguments.model, ": a page shows at most ",
+                     kMostHeads, " heads of a layer; the model has ", heads)));
+  }
+  return Show(
+      absl::StrCat(PrintableText(absl::StrJoin(inspection.tokens, " ")), "\n\n",
+                   TableText(HeadsTable(inspection), /*most_columns=*/20)),
+      BertInspectionHtml(inspection, arguments.model),
+      ResolveUserPath(arguments.out.empty() ? "inspect.html" : arguments.out));
+}
+
+}  // namespace
+
+int InspectMain(int argc, char** argv, const Plugins& plugins) {
+  FlushDenormalsToZero();
+  Arguments arguments;
+  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
+      !status.ok()) {
+    return ExitCode(status);
+  }
+  return arguments.model.empty() ? InspectTranslation(arguments, plugins)
+                                 : InspectHeads(arguments, plugins);
 }
 
 }  // namespace regard

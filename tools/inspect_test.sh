@@ -6,6 +6,7 @@ set -euo pipefail
 train="${PWD}/$1"
 inspect="${PWD}/$2"
 config="${PWD}/$3"
+bert="${PWD}/$4"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 
@@ -64,5 +65,18 @@ fails 'an empty target' 'got 0' --run=run --source=they --target=' '
 "${train}" --config="${config}" --run=blind "${small[@]}" \
   --set model.decoder.context=LAST_STATE >log 2>&1
 fails 'a model without attention' 'does not attend' --run=blind --source=they
+
+# The heads of a BERT; the page in the working directory.
+"${inspect}" --model="${bert}" --source='the cat' >out 2>err
+expect 'no notes of a BERT' '' "$(cat err)"
+expect_in out '[CLS] the cat [SEP]' entropy inspect.html
+expect_in inspect.html '<svg' 'layer 1' 'head 1' '[SEP]'
+fails 'two models' 'give one of them' --run=run --model="${bert}" --source=the
+fails 'a target of a BERT' '--target and --beam' --model="${bert}" --source=the \
+  --target=the
+fails 'no text' 'got 2' --model="${bert}"
+fails 'a long text' 'got 102' --model="${bert}" \
+  --source="$(printf 'a %.0s' $(seq 100))"
+fails 'no folder' 'is no folder' --model=nowhere --source=the
 
 exit $((failures > 0))

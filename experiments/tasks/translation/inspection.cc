@@ -9,8 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "autodiff/tape.h"
 #include "experiments/report/html_report.h"
-#include "experiments/report/printable_text.h"
 #include "experiments/report/run_results.h"
+#include "experiments/report/table_text.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
@@ -185,27 +185,8 @@ std::string InspectionText(const Inspection& inspection,
   LabelledMatrix weights = WeightsMap(inspection);
   weights.title.clear();
   std::string text = AlignmentText(weights, style);
-  const Table table = StepsTable(inspection);
-  std::vector<int> widths(table.header.size(), 0);
-  std::vector<std::vector<std::string>> rows = table.rows;
-  rows.insert(rows.begin(), table.header);
-  for (auto& row : rows) {
-    for (size_t c = 0; c < row.size(); ++c) {
-      row[c] = CutToWidth(PrintableText(row[c]), /*width=*/20, "~");
-      widths[c] = std::max(widths[c], DisplayWidth(row[c]));
-    }
-  }
-  absl::StrAppend(&text, "\n");
-  for (const auto& row : rows) {
-    std::string line;
-    for (size_t c = 0; c < row.size(); ++c) {
-      const int spaces = widths[c] - DisplayWidth(row[c]);
-      absl::StrAppend(&line, row[c],
-                      std::string(static_cast<size_t>(spaces) + 2, ' '));
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    absl::StrAppend(&text, line, "\n");
-  }
+  absl::StrAppend(&text, "\n",
+                  TableText(StepsTable(inspection), /*most_columns=*/20));
   absl::StrAppendFormat(
       &text,
       "\nlog p of the whole %.3f; %s\n"

@@ -9,7 +9,6 @@
 
 #include "experiments/report/alignment_text.h"
 #include "experiments/report/run_results.h"
-#include "experiments/tasks/translation/inspection.h"
 #include "seq2seq/attention_inspection.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/translator.h"

@@ -1,0 +1,115 @@
+#include "experiments/pretrained/bert_inspection.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "attention/transformer/layer.h"
+#include "autodiff/tape.h"
+#include "experiments/report/html_report.h"
+#include "language/bert.h"
+#include "nn/forward.h"
+#include "seq2seq/attention_inspection.h"
+
+namespace regard {
+
+namespace {
+
+// What HeadsTable() averages over the rows of a head.
+struct HeadMeans {
+  double entropy = 0;
+  double self = 0;
+  double before = 0;
+  double after = 0;
+  double first = 0;
+  double last = 0;
+};
+
+HeadMeans MeansOf(absl::Span<const double> head, size_t tokens) {
+  const size_t begin = tokens > 2 ? 1 : 0;
+  const size_t end = tokens > 2 ? tokens - 1 : tokens;
+  const double share = 1 / static_cast<double>(end - begin);
+  HeadMeans means;
+  for (size_t i = begin; i < end; ++i) {
+    const absl::Span<const double> row = head.subspan(i * tokens, tokens);
+    means.entropy += share * Entropy(row);
+    means.self += share * row[i];
+    if (i > 0) means.before += share * row[i - 1];
+    if (i + 1 < tokens) means.after += share * row[i + 1];
+    means.first += share * row.front();
+    means.last += share * row.back();
+  }
+  return means;
+}
+
+}  // namespace
+
+BertInspection InspectBert(const PretrainedBert& model,
+                           absl::Span<const int32_t> ids) {
+  BertInspection inspection;
+  for (const int32_t id : ids) {
+    inspection.tokens.push_back(model.pieces->Token(id));
+  }
+  Tape<float> tape;
+  Forward<float> forward(tape, std::as_const(*model.parameters), nullptr);
+  forward.BeginStep();
+  std::vector<LayerWeights<float>> weights(
+      static_cast<size_t>(model.bert->stack().layers()));
+  (*model.bert)(forward, {.size = 1, .ids = ids}, {.want_weights = true},
+                absl::MakeSpan(weights));
+  const size_t size = ids.size() * ids.size();
+  for (const LayerWeights<float>& of_layer : weights) {
+    LabelledMatrix map;
+    map.title = absl::StrCat("layer ", inspection.layers.size() + 1);
+    map.rows = inspection.tokens;
+    map.columns = inspection.tokens;
+    const absl::Span<const float> all = of_layer.self.span();
+    for (size_t first = 0; first < all.size(); first += size) {
+      const absl::Span<const float> head = all.subspan(first, size);
+      map.heads.emplace_back(head.begin(), head.end());
+    }
+    inspection.layers.push_back(std::move(map));
+  }
+  return inspection;
+}
+
+Table HeadsTable(const BertInspection& inspection) {
+  Table table;
+  table.header = {"layer",  "head",  "entropy", "itself",
+                  "before", "after", "[CLS]",   "[SEP]"};
+  for (size_t layer = 0; layer < inspection.layers.size(); ++layer) {
+    const LabelledMatrix& map = inspection.layers[layer];
+    for (size_t head = 0; head < map.heads.size(); ++head) {
+      const HeadMeans means =
+          MeansOf(map.heads[head], inspection.tokens.size());
+      std::vector<std::string> row = {absl::StrCat(layer + 1),
+                                      absl::StrCat(head + 1)};
+      for (const double number : {means.entropy, means.self, means.before,
+                                  means.after, means.first, means.last}) {
+        row.push_back(absl::StrFormat("%.3f", number));
+      }
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+std::string BertInspectionHtml(const BertInspection& inspection,
+                               absl::string_view name) {
+  HtmlReport page(absl::StrCat(name, ": attention"),
+                  absl::StrJoin(inspection.tokens, " "));
+  page.AddHeatMaps("Attention", inspection.layers);
+  page.AddTable("Heads", HeadsTable(inspection));
+  page.AddText(
+      "Reading this",
+      {"A row says how a token's new vector is mixed from those of the "
+       "columns. The table has means over the tokens between [CLS] and "
+       "[SEP]: the entropy of the weights in nats, 0 when one token "
+       "has all of them, and the weight of the token itself, of its "
+       "neighbours, and of [CLS] and [SEP]."});
+  return page.Build();
+}
+
+}  // namespace regard

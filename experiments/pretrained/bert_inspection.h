@@ -1,0 +1,39 @@
+// What the heads of a BERT look at in a text, as numbers, and as what pages and
+// terminals draw.
+#ifndef EXPERIMENTS_PRETRAINED_BERT_INSPECTION_H_
+#define EXPERIMENTS_PRETRAINED_BERT_INSPECTION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "experiments/pretrained/bert_folder.h"
+#include "experiments/report/run_results.h"
+
+namespace regard {
+
+struct BertInspection {
+  std::vector<std::string> tokens;  // [CLS] and [SEP] included
+  // A map for each layer, with a matrix [tokens, tokens] for each head.
+  std::vector<LabelledMatrix> layers;
+};
+
+// `ids` begin with [CLS], end with [SEP] and are at most model.longest.
+BertInspection InspectBert(const PretrainedBert& model,
+                           absl::Span<const int32_t> ids);
+
+// A row for each head: the entropy of its weights in nats, and how much weight
+// goes to the token itself, the one before, the one after, [CLS] and [SEP],
+// averaged over the tokens between [CLS] and [SEP], or over all if there are
+// none. Clark et al., "What does BERT look at?", 2019.
+Table HeadsTable(const BertInspection& inspection);
+
+// One offline page; `name` says which model.
+std::string BertInspectionHtml(const BertInspection& inspection,
+                               absl::string_view name);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_PRETRAINED_BERT_INSPECTION_H_

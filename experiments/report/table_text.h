@@ -1,0 +1,18 @@
+// Draws a table with characters.
+#ifndef EXPERIMENTS_REPORT_TABLE_TEXT_H_
+#define EXPERIMENTS_REPORT_TABLE_TEXT_H_
+
+#include <string>
+
+#include "experiments/report/run_results.h"
+
+namespace regard {
+
+// The header and the rows, a line each, in columns that are two spaces apart.
+// Cells are cut to `most_columns` columns of the terminal. Every line ends with
+// a newline.
+std::string TableText(const Table& table, int most_columns);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_REPORT_TABLE_TEXT_H_
