@@ -12,6 +12,7 @@
 #define NN_MODEL_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -61,6 +62,13 @@ class Model {
   // in: valid target tokens, or examples.
   virtual int64_t CountWork(absl::Span<const int64_t> examples) const = 0;
 
+  // What loss term `term` of `examples` is a sum over, for the mean that is
+  // logged.
+  virtual int64_t CountTerm(size_t /*term*/,
+                            absl::Span<const int64_t> examples) const {
+    return CountWork(examples);
+  }
+
   // Makes the training examples those of `epoch`, where data sources draw them
   // anew in each (subword regularisation); without an epoch, those by whose
   // lengths batches are planned, which is the state at first. What the methods
@@ -68,7 +76,8 @@ class Model {
   // does nothing if the epoch is the current one.
   virtual void BeginEpoch(std::optional<int64_t> /*epoch*/) {}
 
-  // Of training example `example`. All 0, the default: nothing is padded.
+  // Of training example `example`. All 0, the default: all examples are of one
+  // length, and nothing is padded.
   virtual SequenceLengths Lengths(int64_t /*example*/) const { return {0, 0}; }
 
   // The same for the life of the model.

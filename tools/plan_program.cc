@@ -54,7 +54,7 @@ absl::Status Plan(const Arguments& arguments, const Plugins& plugins) {
           ? arguments.threads
           : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   REGARD_ASSIGN_OR_RETURN(const ResourcePlan plan,
-                          MakeResourcePlan(loaded.config, threads, plugins));
+                          MakeResourcePlan(loaded, threads, plugins));
   std::fputs(ResourcePlanText(plan, loaded.config).c_str(), stdout);
   return absl::OkStatus();
 }

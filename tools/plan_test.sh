@@ -72,6 +72,9 @@ fails 'a field that is misspelt' 'model.encoder.hiden' \
   --config="${phrasebook}" --set model.encoder.hiden=3
 fails 'words for a regression' 'learns from points of a curve, but' \
   --config="${configs}/nadaraya_watson.textproto" "${sizes[@]}"
+fails 'a patch that does not divide the images' \
+  'model.vision_transformer.patch' --config="${configs}/shapes_vit.textproto" \
+  --set model.vision_transformer.patch=5
 fails 'a corpus that is not there' 'not-read.txt' \
   --config="${published}/published_gru.textproto"
 

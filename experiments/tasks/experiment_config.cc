@@ -1,5 +1,7 @@
 #include "experiments/tasks/experiment_config.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <any>
 #include <cctype>
@@ -9,10 +11,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "experiments/config/config_file.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/resolved.h"
 #include "nn/optimizer_validation.h"
+#include "nn/parameters.h"
 #include "seq2seq/search/search_validation.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -119,6 +123,10 @@ void ValidateTraining(const Experiment& config, const Plugins& plugins,
   problems.RequireInRange("max_updates",
                           static_cast<double>(training.max_updates()), 0, 1e12);
   problems.RequireInRange("max_minutes", training.max_minutes(), 0, 1e6);
+  if (training.average() > 0 && training.evaluate_every() == 0) {
+    problems.Add("average",
+                 "is of the weights at evaluations: set evaluate_every");
+  }
   if (training.batch_tokens() > 0 && !training.group_by_length()) {
     problems.Add("batch_tokens", "needs group_by_length: true");
   }
@@ -127,6 +135,18 @@ void ValidateTraining(const Experiment& config, const Plugins& plugins,
                  "with group_by_length, an epoch has all examples");
   }
   ValidateEarlyStopping(config, plugins, problems);
+}
+
+// Whether the weights of a model fit into the memory of this machine.
+absl::Status CheckMemory(int64_t parameters) {
+  const double bytes = static_cast<double>(parameters) * sizeof(float);
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (bytes <= memory) return absl::OkStatus();
+  constexpr double kGibibyte = 1 << 30;
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "error: model: %d parameters take %.1f GiB; this machine has %.1f GiB",
+      parameters, bytes / kGibibyte, memory / kGibibyte));
 }
 
 }  // namespace
@@ -204,9 +224,17 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(const Experiment& config,
                                          .dev_path = config.data().dev_path(),
                                          .seed = config.seed(),
                                          .read_kept = read_kept}));
-  return plugins.tasks.Find(config.model())
-      ->create(*plugins.tasks.ChosenOptions(config.model()), std::move(data),
-               {config, plugins.scorers});
+  const TaskInfo& info = *plugins.tasks.Find(config.model());
+  const google::protobuf::Message& options =
+      *plugins.tasks.ChosenOptions(config.model());
+  const TaskContext context = {config, plugins.scorers};
+  if (info.add_parameters != nullptr) {
+    // Parameters have no storage before Finalize().
+    ParameterStore<float> store;
+    info.add_parameters(options, data, context, store);
+    REGARD_RETURN_IF_ERROR(CheckMemory(store.num_elements()));
+  }
+  return info.create(options, std::move(data), context);
 }
 
 void ValidateTask(Task& task, const Experiment& config,
@@ -217,6 +245,12 @@ void ValidateTask(Task& task, const Experiment& config,
                  absl::StrCat("must be 1 for a loss that couples the examples "
                               "of a batch, got ",
                               config.num_shards()));
+  }
+  const Model<float>& model = task.model();
+  if (config.training().group_by_length() && model.num_examples() > 0 &&
+      model.Lengths(0) == SequenceLengths()) {
+    problems.Add("training.group_by_length",
+                 "the examples of this task are all of one length");
   }
 }
 

@@ -22,9 +22,9 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
 
 struct LoadedConfig {
   Experiment config;
-  std::string given;     // text of the file that was named
-  std::string resolved;  // in full, with where each value came from
-  ConfigOrigins origins;
+  std::string given = {};     // text of the file that was named
+  std::string resolved = {};  // in full, with where each value came from
+  ConfigOrigins origins = {};
 };
 
 // Reads and validates; the error is complete to print.
@@ -33,7 +33,8 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         const Plugins& plugins);
 
 // `config` is valid. `read_kept` is that of a run to go on with. An error is
-// about data files, and says where in them.
+// about data files, and says where in them, or about a model that is too large
+// for this machine.
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
     const ReadKept& read_kept = nullptr);

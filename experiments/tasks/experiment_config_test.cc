@@ -268,5 +268,28 @@ TEST(ValidateTaskTest, ALossThatCouplesExamplesNeedsOneShard) {
             "must be 1 for a loss that couples the examples of a batch, got 2");
 }
 
+TEST(ValidateTaskTest, GroupsByLengthNeedLengths) {
+  CoupledTask task;
+  Experiment config;
+  config.mutable_training()->set_group_by_length(true);
+  ConfigProblems problems;
+  ValidateTask(task, config, problems);
+  ASSERT_EQ(problems.problems().size(), 1u);
+  EXPECT_EQ(problems.problems()[0].path, "training.group_by_length");
+}
+
+TEST(BuildTaskTest, AModelThatMemoryCannotHoldIsAnError) {
+  Experiment config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "data { reverse { train: 50 dev: 5 test: 5 } } model { transformer { "
+      "width: 65536 layers: 256 } }",
+      &config));
+  EXPECT_THAT(
+      BuildTask(config, BuiltInPlugins(), /*read_kept=*/nullptr).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(StartsWith("error: model: "),
+                     ::testing::HasSubstr("this machine has"))));
+}
+
 }  // namespace
 }  // namespace regard

@@ -11,10 +11,12 @@
 #include "absl/types/span.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
+#include "experiments/config/origins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/batch_plan.h"
 #include "experiments/training/trainer.h"
 #include "google/protobuf/message.h"
+#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/gradient_reducer.h"
 #include "nn/model.h"
@@ -152,10 +154,11 @@ void MeasureBatch(const Experiment& config, Model<float>& model,
 
 }  // namespace
 
-absl::StatusOr<ResourcePlan> MakeResourcePlan(const Experiment& config,
+absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
                                               int threads,
                                               const Plugins& plugins) {
   ResourcePlan plan;
+  const Experiment& config = loaded.config;
   const TaskInfo& info = *plugins.tasks.Find(config.model());
   const google::protobuf::Message& options =
       *plugins.tasks.ChosenOptions(config.model());
@@ -174,6 +177,9 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const Experiment& config,
   }
   const std::unique_ptr<Task> task =
       info.create(options, std::move(data), context);
+  ConfigProblems problems;
+  ValidateTask(*task, config, problems);
+  REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   Model<float>& model = task->model();
   if (info.add_parameters == nullptr) {
     PlanParameters(model.parameters(), config, threads, plugins, &plan);

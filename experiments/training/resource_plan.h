@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "autodiff/shape.h"
 #include "experiments/experiment.pb.h"
+#include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 
 namespace regard {
@@ -50,9 +51,9 @@ struct ResourcePlan {
 };
 
 // `config` is valid; training would run on `threads`, at least 1. An error is
-// about data files. A task that offers AddParameters() is counted without
-// making its model.
-absl::StatusOr<ResourcePlan> MakeResourcePlan(const Experiment& config,
+// about data files, or about what does not fit them. A task that offers
+// AddParameters() is counted without making its model.
+absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
                                               int threads,
                                               const Plugins& plugins);
 

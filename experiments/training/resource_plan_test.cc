@@ -20,7 +20,8 @@ Experiment Parse(const std::string& text) {
 }
 
 ResourcePlan Plan(const Experiment& config, int threads = 2) {
-  return MakeResourcePlan(config, threads, BuiltInPlugins()).value();
+  return MakeResourcePlan({.config = config}, threads, BuiltInPlugins())
+      .value();
 }
 
 // A GRU of 3 units on either side, without attention, and words of width 2.
@@ -181,11 +182,11 @@ TEST(ResourcePlan, ReportsACorpusThatIsNotThere) {
   Experiment config = SmallTranslation();
   config.mutable_data()->mutable_pairs();
   config.mutable_data()->set_path("not-there.txt");
-  EXPECT_THAT(
-      std::string(MakeResourcePlan(config, /*threads=*/1, BuiltInPlugins())
-                      .status()
-                      .message()),
-      HasSubstr("not-there.txt"));
+  EXPECT_THAT(std::string(MakeResourcePlan({.config = config}, /*threads=*/1,
+                                           BuiltInPlugins())
+                              .status()
+                              .message()),
+              HasSubstr("not-there.txt"));
 }
 
 }  // namespace

@@ -100,7 +100,8 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
       denominators_(model_.loss_terms().size()),
       shard_sums_(static_cast<size_t>(config.num_shards()) *
                   model_.loss_terms().size()),
-      term_sums_(model_.loss_terms().size()) {
+      term_sums_(model_.loss_terms().size()),
+      term_counts_(model_.loss_terms().size()) {
   FlushDenormalsToZero();
   for (int i = 0; i < reducer_.num_workers(); ++i) {
     workers_.push_back(std::make_unique<Worker>(model_.parameters(),
@@ -232,7 +233,9 @@ absl::Status Trainer::Update() {
                      pool_);
   selection_.Update(model_.parameters().values(), pool_);
   const int64_t work = model_.CountWork(examples_);
-  work_ += work;
+  for (size_t term = 0; term < term_counts_.size(); ++term) {
+    term_counts_[term] += model_.CountTerm(term, examples_);
+  }
   ++step_;
   const StepProgress update = {
       .step = step_,
@@ -266,7 +269,8 @@ std::map<std::string, double> Trainer::TakeTrainingMetrics() {
       {"train/gradient_norm", gradient_norm_}};
   for (size_t i = 0; i < term_sums_.size(); ++i) {
     metrics[absl::StrCat("train/", model_.loss_terms()[i].name)] =
-        term_sums_[i] / static_cast<double>(std::max<int64_t>(work_, 1));
+        term_sums_[i] /
+        static_cast<double>(std::max<int64_t>(term_counts_[i], 1));
   }
   if (Pads(model_)) {
     metrics["train/padding_share"] =
@@ -274,7 +278,7 @@ std::map<std::string, double> Trainer::TakeTrainingMetrics() {
         static_cast<double>(std::max<int64_t>(positions_, 1));
   }
   std::fill(term_sums_.begin(), term_sums_.end(), 0);
-  work_ = 0;
+  std::fill(term_counts_.begin(), term_counts_.end(), 0);
   positions_ = 0;
   padding_ = 0;
   return metrics;
@@ -321,7 +325,9 @@ absl::Status Trainer::Evaluate(bool final) {
   // One record of the last step: what an evaluation of the training split
   // measures takes the place of the mean since the last record.
   std::map<std::string, double> metrics;
-  if (final && total_steps_ > 0) metrics = TakeTrainingMetrics();
+  const bool trained = std::any_of(term_counts_.begin(), term_counts_.end(),
+                                   [](int64_t count) { return count > 0; });
+  if (final && trained) metrics = TakeTrainingMetrics();
   if (final) model_.BeginEpoch(std::nullopt);
   std::vector<EvaluatedSet> sets;
   for (const Split split : {Split::kTrain, Split::kDev, Split::kTest}) {
@@ -330,8 +336,23 @@ absl::Status Trainer::Evaluate(bool final) {
     }
   }
   const auto observed = metrics.find(schedule_->metric());
-  if (observed != metrics.end()) schedule_->Observe(observed->second);
-  if (!over_) selection_.Observe(step_, metrics, model_.parameters().values());
+  if (observed != metrics.end()) {
+    schedule_->Observe(observed->second);
+  } else if (!schedule_->metric().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("optimizer.schedule: ", schedule_->metric(),
+                     " was not measured: the data has nothing for it"));
+  }
+  if (!over_) {
+    const std::string& metric = selection_.metric();
+    if (!metric.empty() && metrics.count(metric) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("training.early_stopping.metric: ", metric,
+                       " was not measured: the data has nothing for it"));
+    }
+    selection_.Observe(step_, metrics, model_.parameters().values());
+    evaluated_step_ = step_;
+  }
   if (!metrics.empty()) REGARD_RETURN_IF_ERROR(Log(metrics));
   const EvaluatedModel evaluated = {.step = step_,
                                     .epoch = EpochOfStep(),
@@ -380,8 +401,9 @@ void Trainer::ChooseWeights() {
 
 absl::Status Trainer::Finish() {
   if (selection_.active()) {
-    // Of an evaluation that early stopping has just seen, there is no second.
-    if (selection_.observes() && !selection_.exhausted()) {
+    // Early stopping, or a limit of time, has just seen an evaluation.
+    if (selection_.observes() && !selection_.exhausted() &&
+        evaluated_step_ != step_) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
     }
     ChooseWeights();

@@ -141,8 +141,9 @@ class Trainer {
   std::unique_ptr<Schedule> schedule_;
 
   int64_t step_ = 0;
-  bool finished_ = false;  // when restored
-  bool over_ = false;      // nothing is left to do but a report
+  bool finished_ = false;        // when restored
+  bool over_ = false;            // nothing is left to do but a report
+  int64_t evaluated_step_ = -1;  // of the last evaluation during training
   WeightSelection selection_;
   // Once the model has other weights than the last ones: those.
   std::vector<float> last_weights_;
@@ -152,7 +153,7 @@ class Trainer {
   std::vector<double> shard_sums_;    // [shards, loss terms], of one batch
   // Since the last record.
   std::vector<double> term_sums_;
-  int64_t work_ = 0;
+  std::vector<int64_t> term_counts_;  // what they are sums over
   int64_t positions_ = 0;
   int64_t padding_ = 0;
   double gradient_norm_ = 0;

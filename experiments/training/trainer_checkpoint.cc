@@ -49,7 +49,7 @@ absl::Status Trainer::Save() {
   TrainerState state;
   state.set_step(step_);
   state.mutable_term_sums()->Assign(term_sums_.begin(), term_sums_.end());
-  state.set_work(work_);
+  state.mutable_term_counts()->Assign(term_counts_.begin(), term_counts_.end());
   state.set_positions(positions_);
   state.set_padding(padding_);
   state.set_finished(over_);
@@ -128,14 +128,21 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
                           ReadCheckpointState(checkpoint));
   TrainerState state;
   if (!google::protobuf::TextFormat::ParseFromString(text, &state) ||
-      state.term_sums_size() != static_cast<int>(term_sums_.size())) {
+      state.term_sums_size() != static_cast<int>(term_sums_.size()) ||
+      (state.term_counts_size() != 0 &&
+       state.term_counts_size() != state.term_sums_size())) {
     return absl::InvalidArgumentError(absl::StrCat(
         checkpoint.path, "/state.textproto: not the state of this experiment"));
   }
   step_ = state.step();
   std::copy(state.term_sums().begin(), state.term_sums().end(),
             term_sums_.begin());
-  work_ = state.work();
+  if (state.term_counts_size() == 0) {
+    std::fill(term_counts_.begin(), term_counts_.end(), state.work());
+  } else {
+    std::copy(state.term_counts().begin(), state.term_counts().end(),
+              term_counts_.begin());
+  }
   positions_ = state.positions();
   padding_ = state.padding();
   REGARD_RETURN_IF_ERROR(schedule_->set_state(ReadScheduleState(state)));
