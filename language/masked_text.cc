@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_split.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -18,6 +19,7 @@ WordPieceOptions TokenOptions(const MaskedWordsConfig& config) {
   options.split_chinese = false;
   options.strip_accents = false;
   options.split_punctuation = false;
+  options.continuations = false;
   return options;
 }
 
@@ -46,10 +48,16 @@ WordPiece WordVocabulary(absl::string_view text,
     std::string text;
     int64_t count;
   };
+  std::vector<std::string> tokens = {options.padding, options.unknown,
+                                     options.classifier, options.separator,
+                                     options.mask};
+  const absl::flat_hash_set<std::string> special(tokens.begin(), tokens.end());
   std::vector<Word> words;
   absl::flat_hash_map<std::string, size_t> indices;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     for (std::string& word : WordPiece::SplitWords(line, options)) {
+      // <UNK> in lower case is no word, either.
+      if (special.contains(word)) continue;
       const auto [found, is_new] = indices.try_emplace(word, words.size());
       if (is_new) words.push_back({std::move(word), 0});
       ++words[found->second].count;
@@ -58,9 +66,6 @@ WordPiece WordVocabulary(absl::string_view text,
   std::stable_sort(
       words.begin(), words.end(),
       [](const Word& a, const Word& b) { return a.count > b.count; });
-  std::vector<std::string> tokens = {options.padding, options.unknown,
-                                     options.classifier, options.separator,
-                                     options.mask};
   for (Word& word : words) {
     if (word.count < config.min_frequency()) break;
     tokens.push_back(std::move(word.text));
@@ -113,7 +118,6 @@ MaskedText::MaskedText(const WordPiece& pieces, const MaskedWordsConfig& config,
     if (apart) {
       second = random.BelowAt(2 * i + 1, parts.size() - 1);
       if (second > i) ++second;
-      if (second == i + 1) second = (i + 2) % parts.size();
     }
     examples_.push_back({parts[i], parts[second], apart});
   }
@@ -215,7 +219,10 @@ int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,
     const int32_t begin = i;
     bool known = known_[static_cast<size_t>(row[i++])];
     known_tokens += known ? 1 : 0;
-    while (config_.whole_words() && i < length && pieces_.Continues(row[i])) {
+    // A word that a cut left without its beginning is one of its own.
+    const bool special = pieces_.IsSpecial(row[begin]);
+    while (config_.whole_words() && !special && i < length &&
+           pieces_.Continues(row[i])) {
       const bool also = known_[static_cast<size_t>(row[i++])];
       known_tokens += also ? 1 : 0;
       known = known && also;

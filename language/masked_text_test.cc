@@ -50,6 +50,19 @@ TEST(WordVocabularyTest, CountsWordsAsWhiteSpaceSeparatesThem) {
   EXPECT_THAT(EncodeLines(pieces, "").ids, IsEmpty());
 }
 
+TEST(WordVocabularyTest, ATokenInOtherCaseIsNoWord) {
+  MaskedWordsConfig config;
+  const WordPiece pieces = WordVocabulary("<UNK> [Mask] a <UNK>", config);
+  EXPECT_THAT(TokensOf(pieces), ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]",
+                                            "[MASK]", "[mask]", "a"));
+  EXPECT_THAT(EncodeLines(pieces, "<UNK> a").ids, ElementsAre(1, 6));
+}
+
+TEST(WordVocabularyTest, WordsHaveNoPieces) {
+  const WordPiece pieces = WordVocabulary("a ##b", MaskedWordsConfig());
+  EXPECT_THAT(EncodeLines(pieces, "ab ##b").ids, ElementsAre(1, 6));
+}
+
 constexpr MaskedText::Masking kAllMasks = {
     .share = 0.25, .mask_share = 1, .random_share = 0, .seed = 7, .step = 3};
 
@@ -188,6 +201,26 @@ TEST_F(MaskedTextTest, WordsAreMaskedWhole) {
       EXPECT_EQ(masked[begin], masked[begin + 1]) << begin;
     }
   }
+}
+
+// Blocks of four tokens begin inside of words: what is left of each is masked,
+// too.
+TEST_F(MaskedTextTest, TheRestOfAWordThatWasCutIsAWord) {
+  words_ = "w1 w2s w3s w4s w5s w6s w7s";
+  config_.set_block(8);
+  config_.set_vocabulary("vocab.txt");
+  config_.set_whole_words(true);
+  const MaskedText text = Make();
+  std::set<int32_t> masked;
+  for (int64_t step = 0; step < 100; ++step) {
+    MaskedText::Masking masking = kAllMasks;
+    masking.step = step;
+    for (const int32_t at : text.MakeBatch({1}, masking, arena_).positions) {
+      masked.insert(at);
+    }
+  }
+  // w1, w2, ##s, w3, ##s, w4 | ##s, w5, ##s, ...
+  EXPECT_TRUE(masked.contains(1));
 }
 
 TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {

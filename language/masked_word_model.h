@@ -2,6 +2,7 @@
 #ifndef LANGUAGE_MASKED_WORD_MODEL_H_
 #define LANGUAGE_MASKED_WORD_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,7 +25,8 @@ namespace regard {
 // and, with next sentences, "next_sentence.{weight,bias}".
 //
 // In training, what is masked is a function of (seed, step, example); the
-// number of tokens that are predicted is one of the example alone.
+// number of tokens that the loss is divided by is one of the example alone:
+// MaskedText::Predicted(), which whole words may not fill.
 template <typename T>
 class MaskedWordModel : public Model<T> {
  public:
@@ -45,6 +47,17 @@ class MaskedWordModel : public Model<T> {
   ParameterStore<T>& parameters() override { return parameters_; }
   int64_t num_examples() const override { return train_.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  // Next sentences are of each example.
+  int64_t CountTerm(size_t term,
+                    absl::Span<const int64_t> examples) const override {
+    return term == 0 ? CountWork(examples)
+                     : static_cast<int64_t>(examples.size());
+  }
+  // Examples that are no pairs are of one length, but for the last.
+  SequenceLengths Lengths(int64_t example) const override {
+    if (!next_sentence_.has_value()) return {0, 0};
+    return {train_.Length(example), 0};
+  }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t> examples,
                     absl::Span<double> denominators) const override;

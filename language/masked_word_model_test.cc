@@ -100,6 +100,8 @@ TEST(MaskedWordModelTest, LearnsWhatNeighboursSay) {
   model->Denominators(examples, absl::MakeSpan(denominators));
   EXPECT_EQ(denominators[0], static_cast<double>(model->CountWork(examples)));
   EXPECT_EQ(denominators[1], static_cast<double>(examples.size()));
+  EXPECT_EQ(model->CountTerm(0, examples), model->CountWork(examples));
+  EXPECT_EQ(model->CountTerm(1, examples), model->num_examples());
   std::vector<Var<float>> sums(2);
   double first = 0;
   double last = 0;
@@ -119,6 +121,7 @@ TEST(MaskedWordModelTest, LearnsWhatNeighboursSay) {
 }
 
 TEST(MaskedWordModelTest, WarmStepsAllocateNothing) {
+  if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   const auto model = ModelOf<float>(ConfigOf("block: 16 next_sentence: true"));
   GradientSlab<float> gradients(model->parameters());
   Tape<float> tape;
@@ -138,6 +141,14 @@ TEST(MaskedWordModelTest, WarmStepsAllocateNothing) {
   const int64_t before = AllocationCount();
   for (int64_t i = 5; i < 10; ++i) step(i);
   EXPECT_EQ(AllocationCount(), before);
+}
+
+TEST(MaskedWordModelTest, PairsHaveLengthsAndBlocksHaveNone) {
+  const auto pairs = ModelOf<float>(ConfigOf("block: 16 next_sentence: true"));
+  EXPECT_GT(pairs->Lengths(0)[0], 3);
+  EXPECT_EQ(pairs->Lengths(0)[1], 0);
+  const auto blocks = ModelOf<float>(ConfigOf("block: 16"));
+  EXPECT_EQ(blocks->Lengths(0), SequenceLengths());
 }
 
 TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {

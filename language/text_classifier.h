@@ -58,6 +58,11 @@ class TextClassifier : public Model<T> {
   int64_t CountWork(absl::Span<const int64_t> examples) const override {
     return static_cast<int64_t>(examples.size());
   }
+  SequenceLengths Lengths(int64_t example) const override {
+    return {
+        static_cast<int64_t>(train_[static_cast<size_t>(example)].ids.size()),
+        0};
+  }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t> examples,
                     absl::Span<double> denominators) const override;

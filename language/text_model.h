@@ -54,6 +54,11 @@ class TextModel : public Model<T> {
   ParameterStore<T>& parameters() override { return model_.parameters(); }
   int64_t num_examples() const override;
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  // Blocks are of one length.
+  SequenceLengths Lengths(int64_t example) const override {
+    if (!model_.vocabulary().lines()) return {0, 0};
+    return {WindowOf(example).length, 0};
+  }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t> examples,
                     absl::Span<double> denominators) const override;

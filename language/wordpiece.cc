@@ -235,7 +235,7 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
       continue;
     }
     absl::string_view rest = token;
-    if (absl::ConsumePrefix(&rest, kContinuation)) {
+    if (options.continuations && absl::ConsumePrefix(&rest, kContinuation)) {
       pieces.continuations_.emplace(rest, id);
     }
     pieces.longest_piece_ = std::max(pieces.longest_piece_, token.size());
@@ -292,7 +292,7 @@ int32_t WordPiece::Find(absl::string_view token) const {
 
 bool WordPiece::Continues(int32_t id) const {
   const absl::string_view token = Token(id);
-  return token.size() > kContinuation.size() &&
+  return options_.continuations && token.size() > kContinuation.size() &&
          token.substr(0, kContinuation.size()) == kContinuation;
 }
 

@@ -33,6 +33,8 @@ struct WordPieceOptions {
   // Makes each punctuation mark a word. Without, only white space separates
   // words.
   bool split_punctuation = true;
+  // Whether "##" in front of a token says that it continues a word.
+  bool continuations = true;
   // A word of more characters is unknown.
   int64_t longest_word = 100;
   // Tokens that are found in a text as they stand, before anything is cleaned.

@@ -62,7 +62,8 @@ ImageClassifier<T>::ImageClassifier(const VisionTransformerConfig& config,
         << " among those of " << data_.train.shape.height << " x "
         << data_.train.shape.width;
   }
-  parameters_.Finalize(options.seed);
+  // A patch that does not fit may be too large to hold its weights.
+  if (encoder_.FitsImages()) parameters_.Finalize(options.seed);
 }
 
 template <typename T>

@@ -29,7 +29,8 @@ template <typename T>
 class ImageClassifier : public Model<T> {
  public:
   // `config` has passed ValidateVisionTransformer(); see also
-  // encoder().ValidateImages(). The splits have images of one shape.
+  // encoder().ValidateImages(), without which nothing else may be called. The
+  // splits have images of one shape.
   ImageClassifier(const VisionTransformerConfig& config,
                   const ScorerRegistry& scorers, ImageSplits data,
                   const ImageClassifierOptions& options);

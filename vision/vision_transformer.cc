@@ -35,7 +35,7 @@ PositionEmbeddingConfig PositionsOf(const VisionTransformerConfig& config,
 void ValidateVisionTransformer(const VisionTransformerConfig& config,
                                const ScorerRegistry& scorers,
                                ConfigProblems& problems) {
-  problems.RequireInRange("patch", config.patch(), 1, 65536);
+  problems.RequireInRange("patch", config.patch(), 1, 1024);
   if (config.pooling() == VisionTransformerConfig::POOLING_UNSPECIFIED) {
     problems.Add("pooling", "must be CLASS_TOKEN or MEAN");
   }
@@ -89,6 +89,13 @@ void VisionTransformer<T>::ValidateImages(ConfigProblems& problems) const {
                  absl::StrCat("knows ", longest, " positions; an image has ",
                               tokens(), " tokens"));
   }
+}
+
+template <typename T>
+bool VisionTransformer<T>::FitsImages() const {
+  ConfigProblems problems;
+  ValidateImages(problems);
+  return problems.ok();
 }
 
 template <typename T>

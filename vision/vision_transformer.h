@@ -39,6 +39,7 @@ class VisionTransformer {
   // Why the images do not fit the config, under the path of the field; empty if
   // they do. Nothing else may be called if they do not.
   void ValidateImages(ConfigProblems& problems) const;
+  bool FitsImages() const;
 
   // images [batch, channels, height, width] -> [batch, tokens, width], the
   // class token first. `weights` has an element for each layer, or none.

@@ -61,17 +61,6 @@ TEST(VisionTransformerTest, HasThePublishedParameters) {
   EXPECT_EQ(store.num_elements(), 86567656);
 }
 
-TEST(VisionTransformerTest, ABlockHasThePublishedParameters) {
-  const auto config = Parse<TransformerConfig>(
-      "width: 768 layers: 1 attention { heads: 12 bias: false output_bias: "
-      "true "
-      "}");
-  ParameterStore<float> store;
-  const TransformerLayer<float> block(BuiltInScorers(), config, /*index=*/0,
-                                      /*memory_width=*/0, store.Root());
-  EXPECT_EQ(store.num_elements(), 7085568);
-}
-
 TEST(VisionTransformerTest, Gradients) {
   for (const char* pooling : {"CLASS_TOKEN", "MEAN"}) {
     SCOPED_TRACE(pooling);

@@ -92,6 +92,10 @@ TEST(ImageClassificationTaskTest, AConfigIsCheckedAgainstTheImages) {
   TaskOf("patch: 5")->ValidateData(problems);
   ASSERT_THAT(problems.problems(), SizeIs(1));
   EXPECT_EQ(problems.problems()[0].path, "model.vision_transformer.patch");
+  // Its weights would be 256 MB.
+  ConfigProblems huge;
+  TaskOf("patch: 1024")->ValidateData(huge);
+  EXPECT_THAT(huge.problems(), SizeIs(1));
 }
 
 TEST(ImageClassificationTaskTest, ErrorsAreLocated) {

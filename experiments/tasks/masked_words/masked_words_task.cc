@@ -167,7 +167,7 @@ void MaskedWordsTask::AddHeatMaps(Forward<float>& forward,
   for (size_t layer = 0; layer < weights.size(); ++layer) {
     const Var<float> map = weights[layer].self;
     LabelledMatrix matrix;
-    matrix.title = absl::StrCat("layer ", layer, ": ", TextOf(one.ids));
+    matrix.title = absl::StrCat("layer ", layer + 1, ": ", TextOf(one.ids));
     for (const int32_t id : one.ids) {
       matrix.rows.push_back(model_.pieces().Token(id));
     }
@@ -188,8 +188,9 @@ Showcase MaskedWordsTask::Show(Forward<float>& forward, bool /*final*/) const {
   showcase.samples.title = "Masked words";
   showcase.samples.input = "text";
   const int64_t size = model_.shown().size();
-  for (int64_t i = 0; i < std::min(kSamples, size); ++i) {
-    AddSample(forward, size * i / kSamples, &showcase);
+  const int64_t samples = std::min(kSamples, size);
+  for (int64_t i = 0; i < samples; ++i) {
+    AddSample(forward, size * i / samples, &showcase);
   }
   return showcase;
 }

@@ -46,8 +46,20 @@ fails() { # fails WHAT PART ARGUMENT...: exit 2 with PART on standard error.
 }
 fails 'no run' 'model.text_classifier.pretrained' \
   --set model.text_classifier.pretrained=nowhere
-fails 'another width' "tensor 'embedding.weight' is F32" \
+fails 'another width' 'transformer.width: 64 -> 32' \
   --set model.text_classifier.pretrained=words \
   --set model.text_classifier.bert.transformer.width=32
+# Weights of the same shapes.
+fails 'other heads' 'transformer.attention.heads: 4 -> 2' \
+  --set model.text_classifier.pretrained=words \
+  --set model.text_classifier.bert.transformer.attention.heads=2
+fails 'other tokens' 'masked_words.lower_case: true -> false' \
+  --set model.text_classifier.pretrained=words \
+  --set model.text_classifier.bert.masked_words.lower_case=false
+fails 'two vocabularies' 'bert.masked_words.vocabulary' \
+  --set model.text_classifier.pretrained=words \
+  --set model.text_classifier.bert.masked_words.vocabulary=words/vocab.txt
+fails 'no BERT' 'is no run of model.bert' \
+  --set model.text_classifier.pretrained=scratch
 
 exit $((failures > 0))

@@ -3,25 +3,21 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/match.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "experiments/run/checkpoint.h"
-#include "experiments/run/file.h"
-#include "experiments/run/safetensors.h"
+#include "absl/strings/string_view.h"
 #include "experiments/tasks/masked_words/token_vocabulary.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/text_classification/labelled_text_source.h"
+#include "experiments/tasks/text_classification/pretrained_run.h"
 #include "language/text_classifier.h"
 #include "nn/config_problems.h"
-#include "nn/parameters.h"
-#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -29,47 +25,49 @@ namespace {
 
 constexpr int64_t kSamples = 10;
 
-// Fills all parameters but the classifier's, and a pooler that the run has not,
-// from the newest checkpoint of a run. All that does not fit is said at once.
-absl::Status LoadPretrained(const std::string& run,
-                            ParameterStore<float>& parameters) {
-  REGARD_ASSIGN_OR_RETURN(const LatestCheckpoint latest,
-                          FindLatestCheckpoint(run));
-  if (!latest.checkpoint.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(run, " has no whole checkpoint"));
-  }
-  REGARD_ASSIGN_OR_RETURN(
-      const SafetensorsReader reader,
-      SafetensorsReader::Open(latest.checkpoint->WeightsPath()));
-  std::vector<std::string> problems;
-  for (const ParameterInfo& info : parameters.parameters()) {
-    if (absl::StartsWith(info.name, "classifier.")) continue;
-    if (absl::StartsWith(info.name, "pooler.") &&
-        reader.header().tensors.count(info.name) == 0) {
-      continue;
-    }
-    std::vector<int64_t> shape;
-    for (int i = 0; i < info.shape.rank(); ++i) shape.push_back(info.shape[i]);
-    const absl::Status status = reader.Read(
-        info.name, shape, parameters.value(*parameters.FindByName(info.name)));
-    if (!status.ok()) problems.emplace_back(status.message());
-  }
-  if (problems.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(problems, "\n  "));
-}
-
 std::string AllText(const std::vector<LabelledText>& texts) {
   std::string all;
   for (const LabelledText& text : texts) absl::StrAppend(&all, text.text, "\n");
   return all;
 }
 
-// The file of the vocabulary: that of the run, or that of the config.
-std::string VocabularyPath(const TextClassifierConfig& config) {
-  return !config.pretrained().empty()
-             ? JoinPath(config.pretrained(), kVocabularyFile)
-             : config.bert().masked_words().vocabulary();
+// A run to begin with, or none.
+struct Beginning {
+  std::optional<PretrainedRun> run;
+  std::string path;     // of the field that a problem is with
+  std::string problem;  // empty if there is none
+};
+
+Beginning BeginningOf(const TextClassifierConfig& config) {
+  Beginning beginning;
+  if (config.pretrained().empty()) return beginning;
+  beginning.path = "pretrained";
+  absl::StatusOr<PretrainedRun> run = OpenPretrainedRun(config.pretrained());
+  if (!run.ok()) {
+    beginning.problem = std::string(run.status().message());
+    return beginning;
+  }
+  if (!config.bert().masked_words().vocabulary().empty()) {
+    beginning.path = "bert.masked_words.vocabulary";
+    beginning.problem = "is that of the run in `pretrained`: leave it out";
+  } else if (const std::string difference = DifferenceFrom(*run, config.bert());
+             !difference.empty()) {
+    beginning.path = "bert";
+    beginning.problem = absl::StrCat(
+        "is not as in the run that `pretrained` names (there -> here): ",
+        difference);
+  }
+  beginning.run = *std::move(run);
+  return beginning;
+}
+
+TokenVocabulary VocabularyOf(const Beginning& beginning,
+                             const MaskedWordsConfig& config,
+                             absl::string_view text) {
+  return beginning.run.has_value()
+             ? ReadTokenVocabulary(beginning.run->config.masked_words(),
+                                   beginning.run->vocabulary, text)
+             : ReadTokenVocabulary(config, config.vocabulary(), text);
 }
 
 class TextClassificationTask : public Task {
@@ -92,27 +90,37 @@ class TextClassificationTask : public Task {
                          const TaskContext& context)
       : Task(Metrics()),
         data_(std::move(data)),
-        vocabulary_(ReadTokenVocabulary(options.bert().masked_words(),
-                                        VocabularyPath(options),
-                                        AllText(data_.splits.train))),
+        beginning_(BeginningOf(options)),
+        vocabulary_(VocabularyOf(beginning_, options.bert().masked_words(),
+                                 AllText(data_.splits.train))),
         model_(options, context.scorers, vocabulary_.pieces, data_.splits,
                {.loss = LossOptionsOf(context.config.loss()),
                 .seed = context.config.seed()}) {
-    path_ = !options.pretrained().empty()
-                ? "model.text_classifier.pretrained"
-                : "model.text_classifier.bert.masked_words.vocabulary";
-    problem_ = vocabulary_.problem;
-    if (!vocabulary_.digest.empty()) data_.digests[path_] = vocabulary_.digest;
-    if (options.pretrained().empty() || !problem_.empty()) return;
-    problem_ = std::string(LoadPretrained(ResolveUserPath(options.pretrained()),
-                                          model_.parameters())
-                               .message());
+    if (!vocabulary_.problem.empty() && beginning_.problem.empty()) {
+      beginning_.path = beginning_.run.has_value()
+                            ? "pretrained"
+                            : "bert.masked_words.vocabulary";
+      beginning_.problem = vocabulary_.problem;
+    }
+    if (!beginning_.run.has_value()) {
+      if (!vocabulary_.digest.empty()) {
+        data_.digests["model.text_classifier.bert.masked_words.vocabulary"] =
+            vocabulary_.digest;
+      }
+      return;
+    }
+    data_.digests["model.text_classifier.pretrained"] = beginning_.run->digest;
+    if (!beginning_.problem.empty()) return;
+    beginning_.problem = std::string(
+        LoadPretrained(*beginning_.run, model_.parameters()).message());
   }
 
   Model<float>& model() override { return model_; }
 
   void ValidateData(ConfigProblems& problems) const override {
-    if (!problem_.empty()) problems.Add(path_, problem_);
+    if (beginning_.problem.empty()) return;
+    problems.Add(absl::StrCat("model.text_classifier.", beginning_.path),
+                 beginning_.problem);
   }
 
   Showcase Show(Forward<float>& forward, bool /*final*/) const override {
@@ -143,15 +151,18 @@ class TextClassificationTask : public Task {
   std::map<std::string, std::string> Files() const override {
     return {{kVocabularyFile, model_.pieces().ToText()}};
   }
+  std::vector<std::string> Notes() const override {
+    return beginning_.run.has_value() ? beginning_.run->notes
+                                      : std::vector<std::string>();
+  }
   std::map<std::string, std::string> DataDigests() const override {
     return data_.digests;
   }
 
  private:
   LabelledTextData data_;
+  Beginning beginning_;
   const TokenVocabulary vocabulary_;
-  std::string path_;     // of the field that names what is read
-  std::string problem_;  // with what it names
   TextClassifier<float> model_;
 };
 

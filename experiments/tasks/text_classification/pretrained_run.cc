@@ -1,0 +1,110 @@
+#include "experiments/tasks/text_classification/pretrained_run.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "experiments/config/reader.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/run/checkpoint.h"
+#include "experiments/run/file.h"
+#include "experiments/run/run_description.h"
+#include "experiments/run/safetensors.h"
+#include "experiments/run/sha256.h"
+#include "experiments/tasks/masked_words/token_vocabulary.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "language/bert.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kMostConfigBytes = int64_t{1} << 26;
+constexpr int64_t kMostWeightBytes = int64_t{1} << 36;
+
+// What must not differ, with the published defaults filled in.
+BertConfig Essence(const BertConfig& config) {
+  BertConfig essence = config;
+  essence.clear_pooler();
+  essence.clear_masked_words();
+  TransformerConfig& transformer = *essence.mutable_transformer();
+  transformer = BertTransformer(config);
+  transformer.clear_dropout();
+  transformer.clear_embedding_dropout();
+  transformer.clear_drop_path();
+  transformer.clear_recompute();
+  transformer.clear_initialization();
+  transformer.mutable_attention()->mutable_attention()->clear_dropout();
+  transformer.mutable_feed_forward()->clear_dropout();
+  MaskedWordsConfig& tokens = *essence.mutable_masked_words();
+  tokens.set_lower_case(config.masked_words().lower_case());
+  return essence;
+}
+
+}  // namespace
+
+absl::StatusOr<PretrainedRun> OpenPretrainedRun(absl::string_view run) {
+  const std::string folder = ResolveUserPath(run);
+  REGARD_RETURN_IF_ERROR(ReadRunDescription(folder).status());
+  const std::string path = JoinPath(folder, "resolved.textproto");
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(path, kMostConfigBytes));
+  Experiment experiment;
+  REGARD_RETURN_IF_ERROR(ReadConfig({path, text}, {}, &experiment).status());
+  if (!experiment.model().has_bert()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder, " is no run of model.bert"));
+  }
+  REGARD_ASSIGN_OR_RETURN(LatestCheckpoint latest,
+                          FindLatestCheckpoint(folder));
+  if (!latest.checkpoint.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder, " has no whole checkpoint"));
+  }
+  PretrainedRun found;
+  found.config = experiment.model().bert();
+  found.vocabulary = JoinPath(folder, kVocabularyFile);
+  found.weights = latest.checkpoint->ChosenWeightsPath();
+  found.notes = std::move(latest.notes);
+  REGARD_ASSIGN_OR_RETURN(const std::string weights,
+                          ReadFile(found.weights, kMostWeightBytes));
+  found.digest = Sha256Hex(weights);
+  return found;
+}
+
+std::string DifferenceFrom(const PretrainedRun& run, const BertConfig& config) {
+  std::string differences;
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_message_field_comparison(
+      google::protobuf::util::MessageDifferencer::EQUIVALENT);
+  differencer.ReportDifferencesToString(&differences);
+  if (differencer.Compare(Essence(run.config), Essence(config))) return "";
+  return absl::StrReplaceAll(differences, {{"\n", "; "}});
+}
+
+absl::Status LoadPretrained(const PretrainedRun& run,
+                            ParameterStore<float>& parameters) {
+  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
+                          SafetensorsReader::Open(run.weights));
+  std::vector<std::string> problems;
+  for (const ParameterInfo& info : parameters.parameters()) {
+    if (absl::StartsWith(info.name, "classifier.")) continue;
+    if (absl::StartsWith(info.name, "pooler.") &&
+        reader.header().tensors.count(info.name) == 0) {
+      continue;
+    }
+    std::vector<int64_t> shape;
+    for (int i = 0; i < info.shape.rank(); ++i) shape.push_back(info.shape[i]);
+    const absl::Status status = reader.Read(
+        info.name, shape, parameters.value(*parameters.FindByName(info.name)));
+    if (!status.ok()) problems.emplace_back(status.message());
+  }
+  if (problems.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(problems, "\n  "));
+}
+
+}  // namespace regard

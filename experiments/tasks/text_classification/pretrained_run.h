@@ -1,0 +1,39 @@
+// A run of model.bert that a classifier of texts begins with.
+#ifndef EXPERIMENTS_TASKS_TEXT_CLASSIFICATION_PRETRAINED_RUN_H_
+#define EXPERIMENTS_TASKS_TEXT_CLASSIFICATION_PRETRAINED_RUN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "language/bert.pb.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+struct PretrainedRun {
+  BertConfig config;
+  std::string vocabulary;          // the file
+  std::string weights;             // the file of those that the run uses
+  std::string digest;              // SHA-256 of the weights
+  std::vector<std::string> notes;  // damaged checkpoints that were passed over
+};
+
+// `run` is a path as the user gave it.
+absl::StatusOr<PretrainedRun> OpenPretrainedRun(absl::string_view run);
+
+// How a config that is to begin with `run` differs in what makes its weights
+// another function: all of the model but its pooler, dropout and first values,
+// and how texts are cut into tokens. Empty if it does not.
+std::string DifferenceFrom(const PretrainedRun& run, const BertConfig& config);
+
+// Fills all parameters but the classifier's, and a pooler that the run has not.
+// All that does not fit is said at once.
+absl::Status LoadPretrained(const PretrainedRun& run,
+                            ParameterStore<float>& parameters);
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_TASKS_TEXT_CLASSIFICATION_PRETRAINED_RUN_H_
