@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -27,33 +26,21 @@
 #include "experiments/report/progress.h"
 #include "experiments/run/line_reader.h"
 #include "experiments/tasks/translation/trained_translator.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/worker_pool.h"
 #include "seq2seq/batch.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/output_head.h"
 #include "seq2seq/search/search.pb.h"
-#include "seq2seq/search/search_validation.h"
 #include "seq2seq/translator.h"
 #include "seq2seq/vocabulary.h"
 #include "third_party/abseil_backport/status_macros.h"
+#include "tools/translate_arguments.h"
 
 namespace regard {
 
 namespace {
 
-constexpr char kUsage[] =
-    "Translates sentences with the model of a run, or of several together.\n\n"
-    "  translate --run=DIR [--run=DIR]... [--beam=K] [--align] [SENTENCE...]\n"
-    "  translate --run=DIR --score\n\n"
-    "Without sentences, they are read from standard input, one a line. Where\n"
-    "standard output is not a terminal it gets one translation a line, in the\n"
-    "order of the sentences, and nothing else. With --n_best a line is\n"
-    "INDEX ||| TRANSLATION ||| SCORE, sentences counted from 0, best first.\n"
-    "What no flag sets is as in `search` of the first run's config. With\n"
-    "--score a line is SOURCE<TAB>TARGET, and its answer the target's natural\n"
-    "log-probability.";
 // Bound time and memory whatever comes in: longer sentences are cut.
 constexpr size_t kMostWords = 500;
 constexpr size_t kMostLineBytes = size_t{1} << 16;
@@ -62,104 +49,6 @@ constexpr size_t kMostWaiting = 512;
 constexpr size_t kMostWaitingWords = 16384;
 // Words that are named as unknown, each once.
 constexpr size_t kMostUnknown = 20;
-
-struct Arguments {
-  std::vector<std::string> runs;
-  bool align = false;
-  bool score = false;
-  bool replace_unknown = false;
-  std::vector<std::string> sentences;
-  // Of the search; below 0: not given.
-  int beam = -1;
-  int n_best = -1;
-  int min_length = -1;
-  int max_length = -1;
-  double length_penalty = -1;
-  double coverage_penalty = -1;
-  bool sample = false;
-  double temperature = -1;
-  int top_k = -1;
-  double top_p = -1;
-  int seed = -1;
-};
-
-absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
-  CommandLine line(kUsage);
-  line.Repeated("run", &arguments->runs,
-                "a run folder; several of one vocabulary make an ensemble");
-  line.Number("beam", &arguments->beam, 1, kMaxBeam,
-              "hypotheses kept by the search; 1 is greedy");
-  line.Number("n_best", &arguments->n_best, 1, kMaxBeam,
-              "translations of each sentence");
-  line.Real("length_penalty", &arguments->length_penalty, 0, 10,
-            "greater values favour longer translations");
-  line.Real("coverage_penalty", &arguments->coverage_penalty, 0, 10,
-            "greater values penalise words left untranslated");
-  line.Number("min_length", &arguments->min_length, 0, 100000,
-              "words of a translation at least");
-  line.Number("max_length", &arguments->max_length, 1, 100000,
-              "ids of a translation at most, its end included");
-  line.Switch("sample", &arguments->sample,
-              "draws translations from the model's distribution");
-  line.Real("temperature", &arguments->temperature, 0.01, 100,
-            "of sampling; below 1 likely words become likelier");
-  line.Number("top_k", &arguments->top_k, 0, 10000000,
-              "samples from so many words only; 0: all");
-  line.Real("top_p", &arguments->top_p, 1e-6, 1,
-            "samples from the likeliest words of this probability only");
-  line.Number("seed", &arguments->seed, 0, INT_MAX, "of sampling");
-  line.Switch("align", &arguments->align,
-              "draws what each word looked at; off a terminal on standard "
-              "error");
-  line.Switch("score", &arguments->score,
-              "scores given pairs instead of translating");
-  line.Switch("replace_unknown", &arguments->replace_unknown,
-              "writes the source word that gets most attention for <unk>");
-  line.Positional(&arguments->sentences, "SENTENCE");
-  return line.Parse(argc, argv);
-}
-
-// Replaces what the flags of a search say; the error is complete to print.
-absl::Status ApplySearchFlags(const Arguments& arguments,
-                              SearchConfig* search) {
-  if (arguments.beam >= 0) search->set_beam(arguments.beam);
-  if (arguments.n_best >= 0) search->set_n_best(arguments.n_best);
-  if (arguments.min_length >= 0) search->set_min_length(arguments.min_length);
-  if (arguments.max_length >= 0) {
-    search->set_max_length(arguments.max_length);
-    search->set_max_length_ratio(0);
-  }
-  if (arguments.length_penalty >= 0) {
-    search->set_length_penalty(arguments.length_penalty);
-  }
-  if (arguments.coverage_penalty >= 0) {
-    search->set_coverage_penalty(arguments.coverage_penalty);
-  }
-  if (arguments.sample) search->mutable_sampling();
-  const bool of_sampling = arguments.temperature >= 0 || arguments.top_k >= 0 ||
-                           arguments.top_p >= 0 || arguments.seed >= 0;
-  if (of_sampling && !search->has_sampling()) {
-    return absl::InvalidArgumentError(
-        "error: --temperature, --top_k, --top_p and --seed need --sample");
-  }
-  if (search->has_sampling()) {
-    SamplingConfig& sampling = *search->mutable_sampling();
-    if (arguments.temperature >= 0) {
-      sampling.set_temperature(arguments.temperature);
-    }
-    if (arguments.top_k >= 0) sampling.set_top_k(arguments.top_k);
-    if (arguments.top_p >= 0) sampling.set_top_p(arguments.top_p);
-    if (arguments.seed >= 0) {
-      sampling.set_seed(static_cast<uint64_t>(arguments.seed));
-    }
-  }
-  ConfigProblems problems;
-  ValidateSearch(*search, problems);
-  if (problems.ok()) return absl::OkStatus();
-  const ConfigProblems::Problem& problem = problems.problems().front();
-  return absl::InvalidArgumentError(
-      absl::StrCat("error: --", problem.path, ": ", problem.message));
-}
 
 // A model and the tape that it runs on.
 struct Member {
@@ -174,7 +63,7 @@ struct Member {
 
 // Standard error, as a terminal where nothing else than notes is shown: what is
 // translated goes elsewhere, and nobody waits for an answer.
-ProgressOutput ProgressOf(const Arguments& arguments) {
+ProgressOutput ProgressOf(const TranslateArguments& arguments) {
   ProgressOutput output = ProgressToStandardError();
   const bool quiet = arguments.sentences.empty() && !arguments.align &&
                      isatty(STDIN_FILENO) == 0 && isatty(STDOUT_FILENO) == 0;
@@ -186,7 +75,7 @@ ProgressOutput ProgressOf(const Arguments& arguments) {
 class Session {
  public:
   Session(const std::vector<TrainedTranslator>& trained,
-          const Arguments& arguments, const SearchConfig& search)
+          const TranslateArguments& arguments, const SearchConfig& search)
       : translator_(*trained.front().translator),
         search_(search),
         align_(arguments.align),
@@ -282,6 +171,9 @@ absl::Status Session::Score(absl::string_view text) {
   if (tab == absl::string_view::npos) {
     return error("want SOURCE<TAB>TARGET");
   }
+  if (text.find('\t', tab + 1) != absl::string_view::npos) {
+    return error("want SOURCE<TAB>TARGET; there is a second tab");
+  }
   const std::vector<std::string> source =
       TypedSource(text.substr(0, tab), translator_);
   const std::vector<std::string> target =
@@ -292,6 +184,11 @@ absl::Status Session::Score(absl::string_view text) {
   }
   const EncodedPair pair = {translator_.EncodeSource(source),
                             translator_.EncodeTarget(target)};
+  // With <eos>.
+  if (pair.source.size() < source.size() + 1 ||
+      pair.target.size() < target.size() + 1) {
+    return error("is longer than the run's data.pairs.num_steps");
+  }
   Forward<float>& forward = members_.front()->forward;
   const EncoderDecoder<float>& model = translator_.model();
   forward.BeginStep();
@@ -307,6 +204,10 @@ absl::Status Session::Score(absl::string_view text) {
 
 absl::Status Session::Add(absl::string_view text, bool cut) {
   ++sentences_;
+  if (score_ && cut) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: line ", sentences_, ": more than ", kMostLineBytes, " bytes"));
+  }
   if (score_) return Score(text);
   std::vector<std::string> words = TypedSource(text, translator_);
   if (cut || words.size() > kMostWords) {
@@ -315,7 +216,9 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
                                " is cut: its first ", words.size(),
                                " words are translated"));
   }
-  if (const absl::Status fits = translator_.CheckSource(words); !fits.ok()) {
+  for (const auto& member : members_) {
+    const absl::Status fits = member->translator.CheckSource(words);
+    if (fits.ok()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("error: sentence ", sentences_, ": ", fits.message()));
   }
@@ -429,12 +332,18 @@ absl::Status TranslateInput(Session& session, bool* written) {
 
 // The models of all runs, which fit together.
 absl::StatusOr<std::vector<TrainedTranslator>> LoadRuns(
-    const Arguments& arguments, const Plugins& plugins) {
+    const TranslateArguments& arguments, const Plugins& plugins) {
   std::vector<std::string> runs = arguments.runs;
   if (runs.empty()) runs.emplace_back();  // for the message
   if (arguments.score && (runs.size() > 1 || !arguments.sentences.empty())) {
     return absl::InvalidArgumentError(
         "error: --score takes one --run, and pairs from standard input");
+  }
+  if (arguments.score && (arguments.HasSearchFlag() || arguments.align ||
+                          arguments.replace_unknown)) {
+    return absl::InvalidArgumentError(
+        "error: --score searches for nothing: no other flag but --run has an "
+        "effect");
   }
   std::vector<TrainedTranslator> trained;
   for (const std::string& run : runs) {
@@ -460,14 +369,21 @@ absl::StatusOr<std::vector<TrainedTranslator>> LoadRuns(
 
 int TranslateMain(int argc, char** argv, const Plugins& plugins) {
   FlushDenormalsToZero();
-  Arguments arguments;
-  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
+  TranslateArguments arguments;
+  if (const absl::Status status =
+          ParseTranslateArguments(argc, argv, &arguments);
       !status.ok()) {
     return ExitCode(status);
   }
   const absl::StatusOr<std::vector<TrainedTranslator>> trained =
       LoadRuns(arguments, plugins);
   if (!trained.ok()) return ExitCode(trained.status());
+  if ((arguments.align || arguments.replace_unknown) &&
+      !trained->front().translator->has_attention()) {
+    return ExitCode(absl::InvalidArgumentError(
+        absl::StrCat("error: --align and --replace_unknown: the model of ",
+                     trained->front().path, " does not attend")));
+  }
   SearchConfig search = trained->front().config.search();
   if (const absl::Status status = ApplySearchFlags(arguments, &search);
       !status.ok()) {

@@ -101,6 +101,12 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
 absl::Status WriteFileAtomically(
     const std::string& path, FileOperations& files,
     absl::FunctionRef<absl::Status(FileWriter&)> write) {
+  // A device or a pipe would be replaced by a file.
+  struct stat there;
+  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is there already, and is no regular file"));
+  }
   const std::string sibling = absl::StrCat(path, ".tmp-", getpid());
   const absl::Status written = [&] {
     REGARD_ASSIGN_OR_RETURN(FileWriter writer,

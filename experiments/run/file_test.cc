@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "absl/status/status.h"
@@ -56,6 +57,15 @@ TEST_F(FileTest, ALongerFileThanTheCapIsRefused) {
   EXPECT_THAT(ReadFile(Path("x"), 4),
               StatusIs(absl::StatusCode::kResourceExhausted,
                        HasSubstr("/x: holds 5 bytes; at most 4")));
+}
+
+TEST_F(FileTest, APipeIsNotReplaced) {
+  const std::string path = JoinPath(folder_, "pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(WriteFileAtomically(path, "text"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("is no regular file")));
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
 }
 
 TEST_F(FileTest, ErrorsNameTheFileAndTheReason) {

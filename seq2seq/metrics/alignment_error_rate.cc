@@ -16,15 +16,6 @@ std::vector<AlignmentLink> Sorted(absl::Span<const AlignmentLink> links) {
   return sorted;
 }
 
-void CheckShape(absl::Span<const float> weights, int target_length,
-                int source_length) {
-  REGARD_CHECK_GE(target_length, 0);
-  REGARD_CHECK_GE(source_length, 0);
-  REGARD_CHECK_EQ(static_cast<int64_t>(weights.size()),
-                  int64_t{target_length} * source_length)
-      << "weights are [target, source]";
-}
-
 }  // namespace
 
 void AlignmentErrorRate::Add(absl::Span<const AlignmentLink> predicted,
@@ -62,21 +53,6 @@ std::vector<AlignmentLink> GreatestLinks(absl::Span<const float> weights,
     const auto source = static_cast<int>(greatest - row.begin());
     if (source < source_words) {
       links.push_back({.target = target, .source = source});
-    }
-  }
-  return links;
-}
-
-std::vector<AlignmentLink> ThresholdLinks(absl::Span<const float> weights,
-                                          int target_length, int source_length,
-                                          float threshold) {
-  CheckShape(weights, target_length, source_length);
-  std::vector<AlignmentLink> links;
-  for (int target = 0; target < target_length; ++target) {
-    for (int source = 0; source < source_length; ++source) {
-      if (weights[int64_t{target} * source_length + source] >= threshold) {
-        links.push_back({.target = target, .source = source});
-      }
     }
   }
   return links;

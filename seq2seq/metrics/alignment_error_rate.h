@@ -41,11 +41,6 @@ std::vector<AlignmentLink> GreatestLinks(absl::Span<const float> weights,
                                          int columns, int target_words,
                                          int source_words);
 
-// A link wherever the weight is at least `threshold`.
-std::vector<AlignmentLink> ThresholdLinks(absl::Span<const float> weights,
-                                          int target_length, int source_length,
-                                          float threshold);
-
 // The baseline that has learned nothing: target word j belongs to source word
 // round(j * source_length / target_length).
 std::vector<AlignmentLink> DiagonalLinks(int target_length, int source_length);

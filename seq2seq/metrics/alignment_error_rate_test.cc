@@ -71,11 +71,6 @@ TEST(GreatestLinksDeathTest, RefusesAnotherShape) {
   EXPECT_DEATH(GreatestLinks({0.5f}, 1, 1, 2), "2 source words");
 }
 
-TEST(ThresholdLinksTest, MayLinkAWordOftenOrNever) {
-  EXPECT_THAT(ThresholdLinks({0.5f, 0.5f, 0.3f, 0.3f}, 2, 2, 0.4f),
-              ElementsAre(AlignmentLink{0, 0}, AlignmentLink{0, 1}));
-}
-
 TEST(DiagonalLinksTest, RunsFromTheFirstWordToTheLast) {
   EXPECT_THAT(DiagonalLinks(3, 3),
               ElementsAre(AlignmentLink{0, 0}, AlignmentLink{1, 1},

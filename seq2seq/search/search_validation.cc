@@ -1,5 +1,7 @@
 #include "seq2seq/search/search_validation.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace regard {
@@ -12,6 +14,12 @@ void ValidateSearch(const SearchConfig& config, ConfigProblems& problems) {
   problems.RequireInRange("max_length_ratio", config.max_length_ratio(), 0,
                           100);
   problems.RequireInRange("max_length", config.max_length(), 0, 100000);
+  if (config.max_length_ratio() == 0 &&
+      config.max_length() < std::max(config.min_length() + 1, 1)) {
+    problems.Add("max_length",
+                 absl::StrCat("leaves no room for ", config.min_length(),
+                              " words and <eos>"));
+  }
   problems.RequireInRange("n_best", config.n_best(), 1, kMaxBeam);
   if (!config.has_sampling()) {
     if (config.beam() > 0 && config.n_best() > config.beam()) {

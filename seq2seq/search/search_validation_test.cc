@@ -37,6 +37,10 @@ TEST(SearchValidationTest, NamesTheFieldThatIsOutOfRange) {
   EXPECT_THAT(ProblemOf("length_penalty: nan"), HasSubstr("length_penalty: "));
   EXPECT_THAT(ProblemOf("min_length: -1"), HasSubstr("min_length: "));
   EXPECT_THAT(ProblemOf("max_length: -1"), HasSubstr("max_length: "));
+  EXPECT_THAT(ProblemOf("max_length_ratio: 0 max_length: 5 min_length: 5"),
+              HasSubstr("max_length: leaves no room for 5 words and <eos>"));
+  EXPECT_THAT(ProblemOf("max_length_ratio: 0 max_length: 0"),
+              HasSubstr("max_length: leaves no room"));
   EXPECT_THAT(ProblemOf("sampling { temperature: 0 }"),
               HasSubstr("sampling.temperature: "));
   EXPECT_THAT(ProblemOf("sampling { top_p: 0 }"),

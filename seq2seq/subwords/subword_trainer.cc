@@ -18,6 +18,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "seq2seq/utf8.h"
 
 namespace regard {
 
@@ -41,8 +42,10 @@ std::string ErrorLine(const std::string& messages) {
     }
     // The message stands behind its place and condition.
     const size_t bracket = line.rfind("] ");
-    last = std::string(
-        bracket == absl::string_view::npos ? line : line.substr(bracket + 2));
+    const absl::string_view message =
+        bracket == absl::string_view::npos ? line : line.substr(bracket + 2);
+    // Without a message, the condition that does not hold.
+    last = std::string(message.empty() ? line : message);
   }
   return last.empty() ? "no message" : last;
 }
@@ -121,6 +124,7 @@ absl::StatusOr<SubwordTrainer> SubwordTrainer::Create(
 }
 
 void SubwordTrainer::Add(absl::string_view sentence) {
+  is_empty_ = is_empty_ && SplitOnWhitespace(sentence).empty();
   files_->sentences << sentence << '\n';
 }
 
@@ -129,6 +133,10 @@ absl::StatusOr<std::string> SubwordTrainer::Train() {
   if (!files_->sentences) {
     return absl::ErrnoToStatus(
         ENOSPC, absl::StrCat("cannot write ", files_->Path("sentences")));
+  }
+  if (is_empty_) {
+    return absl::InvalidArgumentError(
+        "the text has no word to learn subwords from");
   }
   const std::string messages = files_->Path("messages");
   // One thread: unigram models depend on their number. Names relative to the

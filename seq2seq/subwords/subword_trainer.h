@@ -49,6 +49,7 @@ class SubwordTrainer {
 
   SubwordOptions options_;
   std::unique_ptr<Files, DeleteFiles> files_;
+  bool is_empty_ = true;  // no sentence has a word
 };
 
 }  // namespace regard

@@ -162,12 +162,14 @@ class PairsSource : public SentenceSource {
     data.num_steps = options_.num_steps();
     data.min_frequency = options_.min_frequency();
     std::shared_ptr<SubwordSampler> sampler;
+    REGARD_ASSIGN_OR_RETURN(const std::set<int64_t> held_out,
+                            HeldOut(request.seed));
     if (options_.has_subwords()) {
       REGARD_ASSIGN_OR_RETURN(const SubwordModels models,
-                              LoadSubwords(request, data));
+                              LoadSubwords(request, held_out, data));
       REGARD_ASSIGN_OR_RETURN(sampler, MakeSampler(request.seed, models));
     }
-    REGARD_RETURN_IF_ERROR(LoadTrain(request.seed, sampler.get(), data));
+    REGARD_RETURN_IF_ERROR(LoadTrain(held_out, sampler.get(), data));
     if (sampler != nullptr) REGARD_RETURN_IF_ERROR(sampler->Finish());
     data.sampler = std::move(sampler);
     if (options_.has_dev()) {
@@ -210,6 +212,7 @@ class PairsSource : public SentenceSource {
 
   // Reads the models that are given or that the run has kept, or trains them.
   absl::StatusOr<SubwordModels> LoadSubwords(const DataRequest& request,
+                                             const std::set<int64_t>& held_out,
                                              SentenceData& data) const {
     const SubwordsConfig& config = options_.subwords();
     SubwordModels models;
@@ -218,9 +221,10 @@ class PairsSource : public SentenceSource {
         -> absl::StatusOr<std::shared_ptr<const SentencepieceModel>> {
       std::string bytes;
       if (given.empty()) {
-        REGARD_ASSIGN_OR_RETURN(bytes, request.read_kept != nullptr
-                                           ? request.read_kept(name)
-                                           : TrainModel(source, target));
+        REGARD_ASSIGN_OR_RETURN(bytes,
+                                request.read_kept != nullptr
+                                    ? request.read_kept(name)
+                                    : TrainModel(held_out, source, target));
       } else {
         absl::StatusOr<std::string> read =
             ReadFile(ResolveUserPath(given), kMostModelBytes);
@@ -277,9 +281,10 @@ class PairsSource : public SentenceSource {
                               .num_steps = options_.num_steps()});
   }
 
-  // A model of all lines of the training files: first the source's, then the
-  // target's.
-  absl::StatusOr<std::string> TrainModel(bool source, bool target) const {
+  // A model of the lines of the training files that are not held out: first the
+  // source's, then the target's.
+  absl::StatusOr<std::string> TrainModel(const std::set<int64_t>& held_out,
+                                         bool source, bool target) const {
     const SubwordsConfig& config = options_.subwords();
     SubwordOptions options;
     options.model_type = config.kind() == SubwordsConfig::BPE       ? "bpe"
@@ -297,6 +302,7 @@ class PairsSource : public SentenceSource {
       for (int64_t pairs = 0; !Enough(pairs); ++pairs) {
         REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
         if (!more) break;
+        if (held_out.count(pairs) > 0) continue;
         trainer->Add(is_source ? reader.source() : reader.target());
       }
     }
@@ -333,11 +339,10 @@ class PairsSource : public SentenceSource {
   }
 
   // `sampler` may be null.
-  absl::Status LoadTrain(uint64_t seed, SubwordSampler* sampler,
-                         SentenceData& data) const {
+  absl::Status LoadTrain(const std::set<int64_t>& held_out,
+                         SubwordSampler* sampler, SentenceData& data) const {
     REGARD_ASSIGN_OR_RETURN(PairReader reader,
                             PairReader::Open(FilesOf(options_.train())));
-    REGARD_ASSIGN_OR_RETURN(const std::set<int64_t> held_out, HeldOut(seed));
     Omissions omissions;
     int64_t pairs = 0;
     for (; !Enough(pairs); ++pairs) {

@@ -25,6 +25,19 @@ void ValidateFiles(const std::string& path, const PairFilesConfig& files,
   }
   problems.RequireInRange("source_column", files.source_column(), 0, 63);
   problems.RequireInRange("target_column", files.target_column(), 0, 63);
+  if (lines && (files.source_column() != PairFilesConfig().source_column() ||
+                files.target_column() != PairFilesConfig().target_column())) {
+    problems.Add("", "columns are of `path`; source and target are files");
+  }
+}
+
+// Only tests have names.
+void ValidateUnnamed(const std::string& path, const PairFilesConfig& files,
+                     ConfigProblems& problems) {
+  ValidateFiles(path, files, problems);
+  if (!files.name().empty()) {
+    problems.Add(absl::StrCat(path, ".name"), "only tests have names");
+  }
 }
 
 void ValidateTests(const PairsConfig& options, ConfigProblems& problems) {
@@ -119,8 +132,13 @@ void ValidatePairs(const PairsConfig& options, ConfigProblems& problems) {
     needs_train(options.dev_sample() > 0, "dev_sample");
     return;
   }
-  ValidateFiles("train", options.train(), problems);
-  if (options.has_dev()) ValidateFiles("dev", options.dev(), problems);
+  if (options.source_column() != PairsConfig().source_column() ||
+      options.target_column() != PairsConfig().target_column()) {
+    problems.Add("source_column",
+                 "and target_column are of data.path; `train` has its own");
+  }
+  ValidateUnnamed("train", options.train(), problems);
+  if (options.has_dev()) ValidateUnnamed("dev", options.dev(), problems);
   if (options.has_dev() && options.dev_sample() > 0) {
     problems.Add("dev_sample", "dev has files of its own");
   }

@@ -1,14 +1,14 @@
 #include "experiments/tasks/translation/text_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <sys/types.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
@@ -24,35 +24,81 @@ namespace {
 
 constexpr int64_t kMaxLineBytes = int64_t{64} << 10;
 constexpr int64_t kBlockBytes = int64_t{1} << 20;
-constexpr unsigned kBufferBytes = 1U << 16;
+constexpr size_t kBufferBytes = size_t{1} << 16;
+constexpr absl::string_view kGzipMagic = "\x1f\x8b";
+// 15 bits of window, and the header of gzip.
+constexpr int kGzipWindow = 16 + 15;
 constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
+// The bytes of a file, unpacked if it is one of gzip, member after member.
 struct TextFile::Stream {
-  Stream(FileReader opened, gzFile zipped)
+  explicit Stream(FileReader opened)
       : file(std::move(opened)),
-        gzip(zipped),
+        input(kBufferBytes),
         lines([this](char* bytes, size_t most) { return Read(bytes, most); },
               kMaxLineBytes + 2) {}
-  ~Stream() { gzclose(gzip); }
+  ~Stream() {
+    if (zipped) inflateEnd(&inflater);
+  }
 
-  ssize_t Read(char* bytes, size_t most) {
-    const int count = gzread(gzip, bytes, static_cast<unsigned>(most));
-    int code = Z_OK;
-    const char* message = gzerror(gzip, &code);
-    // A stream that ends too early is an error after its last bytes.
-    if (count <= 0 && code != Z_OK && code != Z_STREAM_END) {
-      problem = code == Z_ERRNO ? "cannot be read"
-                : code == Z_BUF_ERROR
-                    ? "the compressed file is cut short"
-                    : absl::StrCat("the compressed file is damaged: ", message);
+  // False at the end of the file.
+  bool Fill() {
+    const auto count = static_cast<size_t>(std::min<int64_t>(
+        static_cast<int64_t>(input.size()), file.size() - offset));
+    if (count == 0) return false;
+    if (!file.ReadAt(offset, absl::MakeSpan(input).first(count)).ok()) {
+      problem = "cannot be read";
+      return false;
     }
-    return count;
+    if (offset == 0) {
+      zipped = absl::StartsWith({input.data(), count}, kGzipMagic) &&
+               inflateInit2(&inflater, kGzipWindow) == Z_OK;
+    }
+    offset += static_cast<int64_t>(count);
+    inflater.next_in = reinterpret_cast<Bytef*>(input.data());
+    inflater.avail_in = static_cast<uInt>(count);
+    return true;
+  }
+
+  // A stream that ends too early is an error after its last bytes.
+  ssize_t Read(char* bytes, size_t most) {
+    if (inflater.avail_in == 0 && !zipped && !Fill()) return 0;
+    if (!zipped) {
+      const size_t count = std::min<size_t>(most, inflater.avail_in);
+      std::copy_n(inflater.next_in, count, bytes);
+      inflater.next_in += count;
+      inflater.avail_in -= static_cast<uInt>(count);
+      return static_cast<ssize_t>(count);
+    }
+    inflater.next_out = reinterpret_cast<Bytef*>(bytes);
+    inflater.avail_out = static_cast<uInt>(most);
+    while (inflater.avail_out == most && problem.empty()) {
+      if (inflater.avail_in == 0 && !Fill()) {
+        if (!between_members && problem.empty()) {
+          problem = "the compressed file is cut short";
+        }
+        break;
+      }
+      if (between_members) inflateReset(&inflater);
+      const int code = inflate(&inflater, Z_NO_FLUSH);
+      between_members = code == Z_STREAM_END;
+      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
+        problem = absl::StrCat(
+            "the compressed file is damaged: ",
+            inflater.msg == nullptr ? "zlib refuses it" : inflater.msg);
+      }
+    }
+    return static_cast<ssize_t>(most - inflater.avail_out);
   }
 
   FileReader file;
-  gzFile gzip;  // reads plain files as they are
+  int64_t offset = 0;  // of what comes after `input`
+  std::vector<char> input;
+  z_stream inflater = {};  // of a plain file, where in `input` it is read
+  bool zipped = false;
+  bool between_members = false;
   LineReader lines;
   std::string problem;
 };
@@ -70,14 +116,7 @@ absl::StatusOr<TextFile> TextFile::Open(const std::string& path,
         file.status().code(),
         absl::StrCat("error: ", what, " ", file.status().message()));
   }
-  const int descriptor = fcntl(file->descriptor(), F_DUPFD_CLOEXEC, 0);
-  const gzFile gzip = descriptor < 0 ? nullptr : gzdopen(descriptor, "rb");
-  if (gzip == nullptr) {
-    if (descriptor >= 0) close(descriptor);
-    return FileError(path, "open", errno == 0 ? ENOMEM : errno);
-  }
-  gzbuffer(gzip, kBufferBytes);
-  return TextFile(path, std::make_unique<Stream>(*std::move(file), gzip));
+  return TextFile(path, std::make_unique<Stream>(*std::move(file)));
 }
 
 absl::Status TextFile::Error(size_t offset, absl::string_view problem) const {

@@ -35,6 +35,8 @@ namespace {
 
 // Of the test split, what the report shows.
 constexpr size_t kMostSamples = 12;
+// Of those of raw text.
+constexpr size_t kMostShownTokens = 200;
 constexpr size_t kMostHeatMaps = 6;
 // Each takes a pass over all words before it.
 constexpr size_t kMostExplainedWords = 40;
@@ -178,8 +180,9 @@ class TransformerTranslation : public TranslationTask {
  public:
   using Options = TransformerConfig;
   // `attention` is there for the message that says where it belongs.
-  static constexpr const char* kParts[] = {
-      "attention", "encoder", "transformer_encoder", "transformer_decoder"};
+  static constexpr const char* kParts[] = {"attention", "encoder",
+                                           "transformer_encoder",
+                                           "transformer_decoder", "alignment"};
 
   TransformerTranslation(const Options&, Data data, const TaskContext& context)
       : TranslationTask(std::move(data), context) {}
@@ -323,8 +326,11 @@ std::vector<SentencePair> TranslationTask::ShownPairs() const {
   for (const EvaluationSet* set : sets) {
     for (const SentencePair& pair : set->pairs) {
       if (shown.size() == kMostSamples) break;
-      // Raw text may have lines without text.
-      if (!pair.source.empty()) shown.push_back(pair);
+      // Raw text may have lines without text, and lines too long to be drawn.
+      if (!pair.source.empty() && pair.source.size() <= kMostShownTokens &&
+          pair.target.size() <= kMostShownTokens) {
+        shown.push_back(pair);
+      }
     }
   }
   return shown;
