@@ -271,6 +271,7 @@ TEST(ValidateTaskTest, ALossThatCouplesExamplesNeedsOneShard) {
 TEST(ValidateTaskTest, GroupsByLengthNeedLengths) {
   CoupledTask task;
   Experiment config;
+  config.set_num_shards(1);
   config.mutable_training()->set_group_by_length(true);
   ConfigProblems problems;
   ValidateTask(task, config, problems);

@@ -30,6 +30,7 @@
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
+#include "experiments/training/bits_test_experiments.h"
 #include "experiments/training/observers.h"
 #include "experiments/training/trainer.h"
 #include "google/protobuf/text_format.h"
@@ -40,159 +41,6 @@
 
 namespace regard {
 namespace {
-
-constexpr char kRegression[] = R"(
-num_shards: 8
-data { nadaraya_watson { points: 40 } }
-model { nadaraya_watson {} attention { parametric_gaussian {} } }
-optimizer { sgd { momentum: 0.9 } learning_rate: 0.05 }
-training { epochs: 3 batch_size: 12 log_every: 2 checkpoint_every: 3 }
-)";
-
-constexpr char kGru[] = R"(
-num_shards: 8
-data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
-model {
-  encoder { embedding: 7 hidden: 9 bidirectional: true embedding_dropout: 0.2 }
-  attention { additive { width: 8 } dropout: 0.1 }
-  decoder {
-    embedding: 7
-    hidden: 10
-    initial_state: PROJECTED
-    readout: STATE_CONTEXT_EMBEDDING
-    hidden_dropout: 0.2
-  }
-}
-optimizer { adam {} learning_rate: 0.01 clip_norm: 0.5 accumulate_batches: 2 }
-training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
-)";
-
-constexpr char kLstm[] = R"(
-num_shards: 8
-data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
-model {
-  encoder { embedding: 7 hidden: 9 layers: 2 cell: LSTM dropout: 0.3 }
-  attention { dot {} }
-  decoder {
-    embedding: 7
-    hidden: 9
-    layers: 2
-    cell: LSTM
-    dropout: 0.3
-    query: CURRENT_STATE
-    readout: ATTENTIONAL
-    input_feeding: true
-  }
-}
-loss { label_smoothing: 0.1 }
-optimizer {
-  adamw {}
-  learning_rate: 0.01
-  schedule { reduce_on_plateau { patience: 0 } }
-}
-training { epochs: 4 batch_size: 21 log_every: 2 checkpoint_every: 3 }
-)";
-
-constexpr char kLanguageModel[] = R"(
-num_shards: 8
-data { grammar { train: 60 dev: 5 test: 5 } }
-model {
-  language_model {
-    block: 16
-    stride: 5
-    transformer {
-      width: 12
-      layers: 3
-      attention { heads: 3 attention { scaled_dot {} dropout: 0.1 } }
-      dropout: 0.2
-      drop_path: 0.2
-      tied_embeddings: TARGET_OUTPUT
-    }
-  }
-}
-optimizer {
-  adamw {}
-  learning_rate: 0.01
-  clip_norm: 1
-  schedule { cosine { warmup: 3 floor: 0.1 } }
-}
-training {
-  epochs: 3
-  batch_size: 11
-  examples_per_epoch: 60
-  log_every: 2
-  checkpoint_every: 3
-}
-)";
-
-constexpr char kLines[] = R"(
-num_shards: 8
-data { grammar { train: 60 dev: 5 test: 5 } }
-model {
-  language_model {
-    examples: LINES
-    block: 300
-    transformer { width: 12 layers: 2 attention { heads: 3 } dropout: 0.2 }
-  }
-}
-training { epochs: 2 batch_size: 11 log_every: 2 checkpoint_every: 3 }
-)";
-
-// Groups, early stopping and a mean of weights.
-constexpr char kSelected[] = R"(
-num_shards: 8
-data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
-model {
-  encoder { embedding: 7 hidden: 9 dropout: 0.2 }
-  attention { additive { width: 8 } }
-  decoder { embedding: 7 hidden: 9 hidden_dropout: 0.2 }
-}
-optimizer { adam {} learning_rate: 0.01 accumulate_batches: 2 }
-training {
-  epochs: 3
-  group_by_length: true
-  batch_tokens: 50
-  log_every: 2
-  checkpoint_every: 3
-  early_stopping { metric: "dev/loss" patience: 2 }
-  average: 2
-}
-)";
-
-// A corpus that each epoch segments anew, a decoder that reads its own words,
-// and a moving average of weights.
-constexpr char kSampled[] = R"(
-num_shards: 8
-data {
-  pairs {
-    train {}
-    dev_sample: 5
-    subwords { kind: UNIGRAM vocabulary_size: 40 sampling { alpha: 0.3 } }
-  }
-}
-model {
-  encoder { embedding: 7 hidden: 9 dropout: 0.2 }
-  attention { additive { width: 8 } }
-  decoder {
-    embedding: 7
-    hidden: 9
-    embedding_dropout: 0.2
-    hidden_dropout: 0.2
-    scheduled_sampling { schedule: LINEAR probability: 0.5 updates: 6 }
-  }
-}
-optimizer { adam {} learning_rate: 0.01 }
-training {
-  epochs: 3
-  batch_size: 20
-  group_by_length: true
-  length_step: 3
-  log_every: 2
-  checkpoint_every: 3
-  early_stopping { metric: "dev/loss" patience: 2 }
-  ema_decay: 0.9
-}
-)";
 
 // Numbers up to 79 in words, and in the other order.
 std::string WriteCorpus() {
@@ -209,45 +57,6 @@ std::string WriteCorpus() {
   }
   return path;
 }
-
-// Dropout, DropPath and augmentation.
-constexpr char kImages[] = R"(
-num_shards: 8
-data { shapes { size: 8 train: 60 dev: 5 test: 5 } }
-model {
-  vision_transformer {
-    augmentation { shift: 1 flip: true crop: 0.8 }
-    transformer { width: 12 layers: 2 attention { heads: 3 } dropout: 0.2 drop_path: 0.2 }
-  }
-}
-training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
-)";
-
-constexpr char kCaptions[] = R"(
-num_shards: 8
-data { captions { side: 4 train: 60 dev: 5 test: 5 } }
-model {
-  captioner {
-    vision_transformer { patch: 2 transformer { width: 12 layers: 1 attention { heads: 3 } } }
-    decoder { width: 12 layers: 1 attention { heads: 3 } dropout: 0.2 }
-  }
-}
-loss { label_smoothing: 0.1 }
-training { epochs: 2 batch_size: 11 log_every: 2 checkpoint_every: 3 }
-)";
-
-// Words are masked anew in each step, and pairs are told apart.
-constexpr char kMaskedWords[] = R"(
-num_shards: 8
-data { grammar { train: 80 dev: 5 test: 5 } }
-model {
-  bert {
-    transformer { width: 12 layers: 2 attention { heads: 3 } feed_forward { hidden: 9 } }
-    masked_words { block: 16 next_sentence: true }
-  }
-}
-training { epochs: 1 group_by_length: true batch_size: 11 log_every: 2 checkpoint_every: 3 }
-)";
 
 Experiment Parse(const std::string& text) {
   Experiment config;
