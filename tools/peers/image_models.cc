@@ -8,6 +8,7 @@
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
 #include "tools/peers/step_data.h"
+#include "tools/peers/transformer_options.h"
 #include "vision/image_classifier.h"
 #include "vision/image_set.h"
 #include "vision/vision_transformer.pb.h"
@@ -18,13 +19,8 @@ std::unique_ptr<Model<float>> MakeImageModel(const WorkOptions& options) {
   VisionTransformerConfig config;
   config.set_patch(static_cast<int>(options.patch));
   TransformerConfig& transformer = *config.mutable_transformer();
-  transformer.set_width(static_cast<int>(options.hidden));
-  transformer.set_layers(static_cast<int>(options.layers));
-  transformer.mutable_attention()->set_heads(static_cast<int>(options.heads));
-  transformer.mutable_attention()->set_bias(false);
-  FeedForwardConfig& feed_forward = *transformer.mutable_feed_forward();
-  feed_forward.set_hidden(static_cast<int>(options.feed_forward));
-  feed_forward.set_activation(FeedForwardConfig::GELU);
+  transformer = TransformerOf(options);
+  transformer.mutable_feed_forward()->set_activation(FeedForwardConfig::GELU);
   transformer.mutable_position_embedding()->set_kind(
       PositionEmbeddingConfig::LEARNED);
   ImageSplits data;

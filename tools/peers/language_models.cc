@@ -22,6 +22,7 @@
 #include "third_party/abseil_backport/check.h"
 #include "tools/peers/search_work.h"
 #include "tools/peers/step_data.h"
+#include "tools/peers/transformer_options.h"
 
 namespace regard {
 
@@ -34,12 +35,8 @@ LanguageModelConfig ModelOf(const WorkOptions& options) {
   LanguageModelConfig config;
   config.set_block(static_cast<int>(options.target_time));
   TransformerConfig& transformer = *config.mutable_transformer();
-  transformer.set_width(static_cast<int>(options.hidden));
-  transformer.set_layers(static_cast<int>(options.layers));
-  transformer.mutable_attention()->set_heads(static_cast<int>(options.heads));
-  transformer.mutable_attention()->set_bias(false);
+  transformer = TransformerOf(options);
   FeedForwardConfig& feed_forward = *transformer.mutable_feed_forward();
-  feed_forward.set_hidden(static_cast<int>(options.feed_forward));
   feed_forward.set_activation(FeedForwardConfig::GELU);
   feed_forward.set_bias(false);
   transformer.mutable_norm()->set_bias(false);

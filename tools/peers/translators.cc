@@ -27,6 +27,7 @@
 #include "third_party/abseil_backport/check.h"
 #include "tools/peers/search_work.h"
 #include "tools/peers/step_data.h"
+#include "tools/peers/transformer_options.h"
 
 namespace regard {
 
@@ -34,24 +35,15 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 
-// The Transformer of Dive into Deep Learning 0.17.
-EncoderDecoderConfig TransformerOf(const WorkOptions& options) {
-  EncoderDecoderConfig config;
-  TransformerConfig& transformer = *config.mutable_transformer();
-  transformer.set_width(static_cast<int>(options.hidden));
-  transformer.set_layers(static_cast<int>(options.layers));
-  transformer.mutable_attention()->set_heads(static_cast<int>(options.heads));
-  transformer.mutable_attention()->set_bias(false);
-  transformer.mutable_feed_forward()->set_hidden(
-      static_cast<int>(options.feed_forward));
-  transformer.set_norm_order(TransformerConfig::POST);
-  return config;
-}
-
 // The model of a work.
 EncoderDecoderConfig ModelOf(const WorkOptions& options) {
-  if (options.kind == "transformer") return TransformerOf(options);
   EncoderDecoderConfig config;
+  if (options.kind == "transformer") {
+    // That of Dive into Deep Learning 0.17.
+    *config.mutable_transformer() = TransformerOf(options);
+    config.mutable_transformer()->set_norm_order(TransformerConfig::POST);
+    return config;
+  }
   config.mutable_attention()->mutable_additive();
   RecurrentEncoderConfig& encoder = *config.mutable_encoder();
   encoder.set_embedding(static_cast<int>(options.embedding));
