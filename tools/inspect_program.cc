@@ -27,6 +27,7 @@
 #include "experiments/tasks/translation/inspection.h"
 #include "experiments/tasks/translation/trained_translator.h"
 #include "nn/forward.h"
+#include "nn/parameters.h"
 #include "nn/worker_pool.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/translator.h"
@@ -198,7 +199,11 @@ int InspectHeads(const Arguments& arguments, const Plugins& plugins) {
         absl::StrCat("error: --source wants a text of at most ", most,
                      " tokens, [CLS] and [SEP] included; got ", ids.size())));
   }
-  const BertInspection inspection = InspectBert(*model, ids);
+  Tape<float> tape;
+  Forward<float> forward(tape, std::as_const(*model->parameters), nullptr);
+  forward.BeginStep();
+  const BertInspection inspection = InspectBert(
+      *model->bert, *model->pieces, forward, {.size = 1, .ids = ids});
   if (const size_t heads = inspection.layers[0].heads.size();
       heads > kMostHeads) {
     return ExitCode(absl::InvalidArgumentError(

@@ -1,17 +1,17 @@
 #include "experiments/pretrained/bert_inspection.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "attention/transformer/layer.h"
-#include "autodiff/tape.h"
 #include "experiments/report/html_report.h"
-#include "language/bert.h"
-#include "nn/forward.h"
 #include "seq2seq/attention_inspection.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
@@ -46,20 +46,17 @@ HeadMeans MeansOf(absl::Span<const double> head, size_t tokens) {
 
 }  // namespace
 
-BertInspection InspectBert(const PretrainedBert& model,
-                           absl::Span<const int32_t> ids) {
+BertInspection InspectBert(const Bert<float>& bert, const WordPiece& pieces,
+                           Forward<float>& forward, const BertBatch& text) {
+  REGARD_CHECK_EQ(text.size, 1) << "texts at a time";
   BertInspection inspection;
-  for (const int32_t id : ids) {
-    inspection.tokens.push_back(model.pieces->Token(id));
+  for (const int32_t id : text.ids) {
+    inspection.tokens.push_back(pieces.Token(id));
   }
-  Tape<float> tape;
-  Forward<float> forward(tape, std::as_const(*model.parameters), nullptr);
-  forward.BeginStep();
   std::vector<LayerWeights<float>> weights(
-      static_cast<size_t>(model.bert->stack().layers()));
-  (*model.bert)(forward, {.size = 1, .ids = ids}, {.want_weights = true},
-                absl::MakeSpan(weights));
-  const size_t size = ids.size() * ids.size();
+      static_cast<size_t>(bert.stack().layers()));
+  bert(forward, text, {}, absl::MakeSpan(weights));
+  const size_t size = text.ids.size() * text.ids.size();
   for (const LayerWeights<float>& of_layer : weights) {
     LabelledMatrix map;
     map.title = absl::StrCat("layer ", inspection.layers.size() + 1);

@@ -3,14 +3,14 @@
 #ifndef EXPERIMENTS_PRETRAINED_BERT_INSPECTION_H_
 #define EXPERIMENTS_PRETRAINED_BERT_INSPECTION_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "experiments/pretrained/bert_folder.h"
 #include "experiments/report/run_results.h"
+#include "language/bert.h"
+#include "language/wordpiece.h"
+#include "nn/forward.h"
 
 namespace regard {
 
@@ -20,9 +20,9 @@ struct BertInspection {
   std::vector<LabelledMatrix> layers;
 };
 
-// `ids` begin with [CLS], end with [SEP] and are at most model.longest.
-BertInspection InspectBert(const PretrainedBert& model,
-                           absl::Span<const int32_t> ids);
+// Of one text, on the tape of a step that has begun.
+BertInspection InspectBert(const Bert<float>& bert, const WordPiece& pieces,
+                           Forward<float>& forward, const BertBatch& text);
 
 // A row for each head: the entropy of its weights in nats, and how much weight
 // goes to the token itself, the one before, the one after, [CLS] and [SEP],

@@ -3,14 +3,18 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
+#include "autodiff/tape.h"
 #include "experiments/pretrained/bert_folder.h"
 #include "experiments/report/run_results.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -29,7 +33,11 @@ TEST(InspectBertTest, EveryHeadOfEveryLayerSharesOutOne) {
   ASSERT_THAT(model.status(), testing::IsOk());
   const std::vector<int32_t> ids =
       model->pieces->Encode("the cat", model->longest);
-  const BertInspection inspection = InspectBert(*model, ids);
+  Tape<float> tape;
+  Forward<float> forward(tape, std::as_const(*model->parameters), nullptr);
+  forward.BeginStep();
+  const BertInspection inspection = InspectBert(
+      *model->bert, *model->pieces, forward, {.size = 1, .ids = ids});
   ASSERT_EQ(inspection.tokens.size(), ids.size());
   EXPECT_EQ(inspection.tokens.front(), "[CLS]");
   EXPECT_EQ(inspection.tokens.back(), "[SEP]");

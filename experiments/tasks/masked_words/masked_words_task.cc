@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
-#include "attention/transformer/layer.h"
 #include "autodiff/tape.h"
+#include "experiments/pretrained/bert_inspection.h"
 #include "experiments/tasks/masked_words/token_vocabulary.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/text/text_source.h"
@@ -161,22 +161,11 @@ void MaskedWordsTask::AddHeatMaps(Forward<float>& forward,
       .ids = batch.input.ids.subspan(0, static_cast<size_t>(time)),
       .types = batch.input.types.subspan(
           0, batch.input.types.empty() ? 0 : static_cast<size_t>(time))};
-  std::vector<LayerWeights<float>> weights(
-      static_cast<size_t>(model_.bert().stack().layers()));
-  model_.bert()(forward, one, {}, absl::MakeSpan(weights));
-  for (size_t layer = 0; layer < weights.size(); ++layer) {
-    const Var<float> map = weights[layer].self;
-    LabelledMatrix matrix;
-    matrix.title = absl::StrCat("layer ", layer + 1, ": ", TextOf(one.ids));
-    for (const int32_t id : one.ids) {
-      matrix.rows.push_back(model_.pieces().Token(id));
-    }
-    matrix.columns = matrix.rows;
-    for (int64_t head = 0; head < map.dim(1); ++head) {
-      const float* const of_head = map.data() + head * time * time;
-      matrix.heads.emplace_back(of_head, of_head + time * time);
-    }
-    showcase->heat_maps.push_back(std::move(matrix));
+  BertInspection inspection =
+      InspectBert(model_.bert(), model_.pieces(), forward, one);
+  for (LabelledMatrix& map : inspection.layers) {
+    absl::StrAppend(&map.title, ": ", TextOf(one.ids));
+    showcase->heat_maps.push_back(std::move(map));
   }
 }
 
