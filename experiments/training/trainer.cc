@@ -335,21 +335,18 @@ absl::Status Trainer::Evaluate(bool final) {
       Measure(forward, split, &metrics, &sets);
     }
   }
-  const auto observed = metrics.find(schedule_->metric());
-  if (observed != metrics.end()) {
-    schedule_->Observe(observed->second);
-  } else if (!schedule_->metric().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("optimizer.schedule: ", schedule_->metric(),
-                     " was not measured: the data has nothing for it"));
-  }
-  if (!over_) {
-    const std::string& metric = selection_.metric();
-    if (!metric.empty() && metrics.count(metric) == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("training.early_stopping.metric: ", metric,
-                       " was not measured: the data has nothing for it"));
+  for (const std::string& watched :
+       {schedule_->metric(), selection_.metric()}) {
+    if (!watched.empty() && metrics.count(watched) == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          watched,
+          ", which the schedule or early stopping watches, was not "
+          "measured: the data has nothing for it"));
     }
+  }
+  const auto observed = metrics.find(schedule_->metric());
+  if (observed != metrics.end()) schedule_->Observe(observed->second);
+  if (!over_) {
     selection_.Observe(step_, metrics, model_.parameters().values());
     evaluated_step_ = step_;
   }
