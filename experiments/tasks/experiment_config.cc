@@ -1,7 +1,5 @@
 #include "experiments/tasks/experiment_config.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <any>
 #include <cctype>
@@ -11,12 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "experiments/config/config_file.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/resolved.h"
 #include "nn/optimizer_validation.h"
-#include "nn/parameters.h"
 #include "seq2seq/search/search_validation.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -56,6 +52,9 @@ void ValidateWatchedMetric(const Experiment& config, const Plugins& plugins,
   const std::string name = plugins.schedules.Create(schedule, {})->metric();
   if (name.empty()) return;
   const FieldScope scope(problems, "schedule");
+  if (config.training().evaluate_every() == 0) {
+    problems.Add("", "needs evaluations: set training.evaluate_every");
+  }
   const MetricInfo* metric = FindMetric(task->metrics, name);
   if (metric == nullptr || !absl::StartsWith(name, "dev/")) {
     problems.Add("", absl::StrCat("watches ", name,
@@ -137,18 +136,6 @@ void ValidateTraining(const Experiment& config, const Plugins& plugins,
   ValidateEarlyStopping(config, plugins, problems);
 }
 
-// Whether the weights of a model fit into the memory of this machine.
-absl::Status CheckMemory(int64_t parameters) {
-  const double bytes = static_cast<double>(parameters) * sizeof(float);
-  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<double>(sysconf(_SC_PAGESIZE));
-  if (bytes <= memory) return absl::OkStatus();
-  constexpr double kGibibyte = 1 << 30;
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "error: model: %d parameters take %.1f GiB; this machine has %.1f GiB",
-      parameters, bytes / kGibibyte, memory / kGibibyte));
-}
-
 }  // namespace
 
 void ValidateExperiment(const Experiment& config, const Plugins& plugins,
@@ -224,17 +211,9 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(const Experiment& config,
                                          .dev_path = config.data().dev_path(),
                                          .seed = config.seed(),
                                          .read_kept = read_kept}));
-  const TaskInfo& info = *plugins.tasks.Find(config.model());
-  const google::protobuf::Message& options =
-      *plugins.tasks.ChosenOptions(config.model());
-  const TaskContext context = {config, plugins.scorers};
-  if (info.add_parameters != nullptr) {
-    // Parameters have no storage before Finalize().
-    ParameterStore<float> store;
-    info.add_parameters(options, data, context, store);
-    REGARD_RETURN_IF_ERROR(CheckMemory(store.num_elements()));
-  }
-  return info.create(options, std::move(data), context);
+  return plugins.tasks.Find(config.model())
+      ->create(*plugins.tasks.ChosenOptions(config.model()), std::move(data),
+               {config, plugins.scorers});
 }
 
 void ValidateTask(Task& task, const Experiment& config,

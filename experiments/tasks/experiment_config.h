@@ -33,8 +33,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         const Plugins& plugins);
 
 // `config` is valid. `read_kept` is that of a run to go on with. An error is
-// about data files, and says where in them, or about a model that is too large
-// for this machine.
+// about data files, and says where in them.
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
     const ReadKept& read_kept = nullptr);

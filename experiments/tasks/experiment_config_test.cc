@@ -212,6 +212,10 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
       "data { nadaraya_watson {} } model { nadaraya_watson {} attention { "
       "gaussian {} } } optimizer { schedule { reduce_on_plateau { ";
   EXPECT_THAT(ProblemsOf(start + "metric: \"dev/mse\" } } }"), IsEmpty());
+  EXPECT_THAT(ProblemsOf(start + "metric: \"dev/mse\" } } } training { "
+                                 "evaluate_every: 0 }"),
+              ElementsAre("optimizer.schedule: needs evaluations: set "
+                          "training.evaluate_every"));
   EXPECT_THAT(ProblemsOf(start + "metric: \"dev/bleu\" } } }"),
               ElementsAre("optimizer.schedule: watches dev/bleu, which is none "
                           "of the metrics on dev: dev/mse"));
@@ -277,19 +281,6 @@ TEST(ValidateTaskTest, GroupsByLengthNeedLengths) {
   ValidateTask(task, config, problems);
   ASSERT_EQ(problems.problems().size(), 1u);
   EXPECT_EQ(problems.problems()[0].path, "training.group_by_length");
-}
-
-TEST(BuildTaskTest, AModelThatMemoryCannotHoldIsAnError) {
-  Experiment config;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "data { reverse { train: 50 dev: 5 test: 5 } } model { transformer { "
-      "width: 65536 layers: 256 } }",
-      &config));
-  EXPECT_THAT(
-      BuildTask(config, BuiltInPlugins(), /*read_kept=*/nullptr).status(),
-      StatusIs(absl::StatusCode::kInvalidArgument,
-               AllOf(StartsWith("error: model: "),
-                     ::testing::HasSubstr("this machine has"))));
 }
 
 }  // namespace
