@@ -38,12 +38,12 @@ def _work_rows(work, results, peak):
                f"{result.kibibytes / 1024:.0f} |")
 
 
-def times(measured, peaks):
+def times(measured, peak):
     yield ("| work | contender | ms per step: median (min - max) | tokens/s | "
            "GFLOP/s | % of peak | peak MiB |")
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for work, results in measured:
-        yield from _work_rows(work, results, peaks[work.name])
+        yield from _work_rows(work, results, peak)
 
 
 def _ratio_cell(results, engine, target, form=None):
