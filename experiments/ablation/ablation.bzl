@@ -4,6 +4,7 @@ load(
     "//experiments/ablation:experiment.bzl",
     "ExperimentInfo",
     "experiment",
+    "locate_runs",
     "override_arguments",
     "override_value",
     "shell_quote",
@@ -32,7 +33,10 @@ done
 
 def _check_impl(ctx):
     cells = ctx.actions.declare_file(ctx.label.name + ".cells")
-    ctx.actions.write(cells, "".join([cell + "\n" for cell in ctx.attr.cells]))
+    ctx.actions.write(cells, "".join([
+        locate_runs(cell, ctx.attr.data) + "\n"
+        for cell in ctx.attr.cells
+    ]))
     output = ctx.actions.declare_file(ctx.label.name + ".ok")
     arguments = ctx.actions.args()
     arguments.add(output)

@@ -60,10 +60,29 @@ def action_requirements(tags):
         if [True for prefix in _ACTION_TAGS if tag.startswith(prefix)]
     }
 
+def locate_runs(text, data):
+    """The text with the folder of results for each `$(location LABEL)`.
+
+    Args:
+      text: a value of a field.
+      data: targets; those of them that are experiments are replaced.
+
+    Returns:
+      the text.
+    """
+    for target in data:
+        if ExperimentInfo in target:
+            folder = target[ExperimentInfo].status.dirname
+            for label in [str(target.label), ":" + target.label.name]:
+                text = text.replace("$(location {})".format(label), folder)
+    if "$(location " in text:
+        fail("no experiment in data: {}".format(text))
+    return text
+
 def _experiment_impl(ctx):
     outputs = {
         name: ctx.actions.declare_file(ctx.label.name + "/" + name)
-        for name in _FILES
+        for name in _FILES.keys() + ctx.attr.files
     }
     checkpoints = ctx.actions.declare_directory(
         ctx.label.name + "/checkpoints",
@@ -73,11 +92,16 @@ def _experiment_impl(ctx):
     arguments.add(outputs["status.json"].dirname)
     arguments.add(str(ctx.label))
     arguments.add("keep" if ctx.attr.keep_failure else "fail")
+    arguments.add_joined(ctx.attr.files, join_with = " ", omit_if_empty = False)
     arguments.add(ctx.executable.binary)
     arguments.add("--threads=1")
     arguments.add("--omit_times")
     arguments.add(ctx.file.config, format = "--config=%s")
-    arguments.add_all(ctx.attr.overrides, before_each = "--set")
+    overrides = [
+        locate_runs(override, ctx.attr.data)
+        for override in ctx.attr.overrides
+    ]
+    arguments.add_all(overrides, before_each = "--set")
     ctx.actions.run(
         executable = ctx.executable._train_as_action,
         arguments = [arguments],
@@ -99,7 +123,7 @@ def _experiment_impl(ctx):
         trainer = shell_quote(ctx.executable.binary.short_path),
         overrides = " ".join([
             "--set=" + shell_quote(override)
-            for override in ctx.attr.overrides
+            for override in overrides
         ]),
     ), is_executable = True)
     to_run = ctx.runfiles(
@@ -147,6 +171,7 @@ _experiment = rule(
         "config": attr.label(mandatory = True, allow_single_file = True),
         "coordinates": attr.string_list(),
         "data": attr.label_list(allow_files = True),
+        "files": attr.string_list(),
         "keep_failure": attr.bool(),
         "overrides": attr.string_list(),
         "seed": attr.string(),
@@ -196,21 +221,26 @@ def experiment(
         config,
         data = [],
         overrides = {},
+        files = [],
         binary = Label("//experiments:train"),
         **kwargs):
     """Trains when built; the results are in `bazel-bin/PACKAGE/NAME/`.
 
     That folder has the layout of a run folder. Its bytes depend on the config,
     the program and the data, nothing else. Output groups: metrics, status,
-    config, report, attention, weights, checkpoint, environment, examples. `bazel run` trains the
-    same config interactively, in a new folder under runs/.
+    config, report, attention, weights, checkpoint, environment, examples.
+    `bazel run` trains the same config interactively, in a new folder under runs/.
 
     Args:
       name: of the experiment.
       config: the config file.
-      data: every other file that is read: the config's bases, corpora. Paths in
-        configs count from the root of the sources.
+      data: every other file that is read: the config's bases, corpora, and
+        experiments that this one begins with. Paths in configs count from the
+        root of the sources.
       overrides: dict of field path to value, or list of `path=value`.
+        `$(location LABEL)` in it is the run folder of an experiment in `data`.
+      files: names of further files of the run folder to keep: what the task
+        writes, such as the vocabularies without which nobody reads the weights.
       binary: the training program, such as a `regard_binary`.
       **kwargs: tags, visibility and the like.
     """
@@ -219,6 +249,7 @@ def experiment(
         config = config,
         data = data,
         overrides = override_arguments(overrides),
+        files = files,
         binary = binary,
         target_compatible_with = skipped_when_slow(),
         **kwargs

@@ -90,6 +90,10 @@ EvaluatedSet Examples(double loss, double rate) {
 
 absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
                       const std::string& resolved) {
+  if (!config.pretrained().empty()) {
+    REGARD_RETURN_IF_ERROR(
+        ReadStatus(JoinPath(config.pretrained(), "status.json")).status());
+  }
   FileOperations files;
   const std::string checkpoint =
       JoinPath(arguments.run, absl::StrCat("checkpoints/step-", kSteps));

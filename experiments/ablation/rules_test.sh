@@ -55,11 +55,12 @@ trap 'rm -rf "${scratch}"' EXIT
 tools=experiments/ablation
 trainer=("${tools}/fake_trainer" --config="${tools}/testdata/fake.textproto")
 
+files=""
 train() { # train fail|keep OUTPUTS [ARGUMENT...]: sets out and code.
   mkdir -p "$2"
   code=0
-  out="$("${tools}/train_as_action" "$2" //some:label "$1" "${trainer[@]}" \
-    "${@:3}" 2>&1)" || code=$?
+  out="$("${tools}/train_as_action" "$2" //some:label "$1" "${files}" \
+    "${trainer[@]}" "${@:3}" 2>&1)" || code=$?
 }
 
 train fail "${scratch}/once"
@@ -79,6 +80,11 @@ expect_text "with its reason" "step 2: decoder/score: not a number" \
   "$(<"${scratch}/kept/failure.txt")"
 train keep "${scratch}/wrong" --set rat=1
 expect_text "a wrong config is never kept" "2 *" "${code} ${out}"
+
+files="run.json vocabulary.txt"
+train fail "${scratch}/further"
+expect_text "a further file that the run lacks fails the action" \
+  "1 *the trainer left no vocabulary.txt" "${code} ${out}"
 
 printf 'good\trate=2\nbad\trate=2\tmodel.additve.width=3\n' >"${scratch}/cells"
 printf 'high\tmodel.additive.width=101\n' >>"${scratch}/cells"

@@ -2,7 +2,9 @@
 # Trains in a scratch folder and copies the results to where a build action must
 # leave them.
 #
-# Usage: train_as_action OUTPUTS LABEL fail|keep TRAINER [ARGUMENT...]
+# Usage: train_as_action OUTPUTS LABEL fail|keep FILES TRAINER [ARGUMENT...]
+#
+# FILES, separated by spaces, are left beside those that every run leaves.
 #
 # With `keep`, a training that fails (exit code 1, such as a loss that is not a
 # number) is a result: status.json says so, failure.txt why, and the other files
@@ -14,7 +16,8 @@ set -euo pipefail
 outputs="$1"
 label="$2"
 on_failure="$3"
-shift 3
+read -r -a files <<<"$4"
+shift 4
 
 # Among the outputs: what a run that is killed leaves goes with its sandbox.
 scratch="$(mktemp -d "$(realpath "${outputs}")/scratch.XXXXXX")"
@@ -33,7 +36,8 @@ if [[ "${code}" != 0 ]]; then
 fi
 
 for file in attention.json config.textproto environment.json examples.jsonl \
-  metrics.jsonl report.html resolved.textproto run.json status.json; do
+  metrics.jsonl report.html resolved.textproto run.json status.json \
+  "${files[@]}"; do
   if [[ -e "${run}/${file}" ]]; then
     cp "${run}/${file}" "${outputs}/${file}"
   elif [[ "${code}" == 0 ]]; then
