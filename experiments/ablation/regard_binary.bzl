@@ -96,8 +96,8 @@ def regard_binary(name, scores = [], tasks = [], tools = False, **kwargs):
         `RegisterMyScore(ScorerRegistry&)`, whatever its namespace.
       tasks: labels of libraries with tasks and data sources. Target `my_task`
         provides `RegisterMyTask(Plugins&)`, by REGARD_PLUGINS(MyTask).
-      tools: whether to make NAME_plan, NAME_translate, NAME_inspect and NAME_generate, too:
-        `//tools`' programs for runs of this one.
+      tools: whether to make NAME_average, NAME_generate, NAME_inspect, NAME_plan and
+        NAME_translate, too: `//tools`' programs for runs of this one.
       **kwargs: passed to each cc_binary.
     """
     plugin_binary(
@@ -110,7 +110,7 @@ def regard_binary(name, scores = [], tasks = [], tools = False, **kwargs):
     )
     if not tools:
         return
-    for tool in ["plan", "translate", "inspect", "generate"]:
+    for tool in ["average", "generate", "inspect", "plan", "translate"]:
         plugin_binary(
             name + "_" + tool,
             ["//tools:{}_program".format(tool)],

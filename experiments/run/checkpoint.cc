@@ -399,27 +399,43 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
   return saved;
 }
 
-absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
-    const std::string& run_folder) {
+absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,
+                                                 size_t most) {
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
                           ListEntries(JoinPath(run_folder, kFolder)));
-  LatestCheckpoint latest;
+  FoundCheckpoints found;
   for (const Entry& entry : entries) {
+    if (found.checkpoints.size() == most) break;
+    const bool replaced = !found.checkpoints.empty() &&
+                          found.checkpoints.back().step == entry.step;
+    if (replaced) continue;
     if (!entry.suffix.empty() && entry.suffix != kReplaced) continue;
     std::set<int64_t> snapshots;
     const absl::Status whole =
         VerifyCheckpointFolder(entry.path, entry.step, &snapshots);
     if (whole.ok()) {
-      latest.checkpoint =
-          Checkpoint{.step = entry.step,
-                     .path = entry.path,
-                     .has_best = PathExists(JoinPath(entry.path, kBestFile)),
-                     .snapshots = {snapshots.begin(), snapshots.end()}};
-      return latest;
+      found.checkpoints.push_back(
+          {.step = entry.step,
+           .path = entry.path,
+           .has_best = PathExists(JoinPath(entry.path, kBestFile)),
+           .snapshots = {snapshots.begin(), snapshots.end()}});
+    } else {
+      found.notes.push_back(
+          absl::StrCat("checkpoint of step ", entry.step,
+                       " is damaged and passed over: ", whole.message()));
     }
-    latest.notes.push_back(
-        absl::StrCat("checkpoint of step ", entry.step,
-                     " is damaged and passed over: ", whole.message()));
+  }
+  return found;
+}
+
+absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
+    const std::string& run_folder) {
+  REGARD_ASSIGN_OR_RETURN(FoundCheckpoints found,
+                          FindCheckpoints(run_folder, 1));
+  LatestCheckpoint latest;
+  latest.notes = std::move(found.notes);
+  if (!found.checkpoints.empty()) {
+    latest.checkpoint = std::move(found.checkpoints[0]);
   }
   return latest;
 }

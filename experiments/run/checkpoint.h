@@ -75,14 +75,26 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
                                           const CheckpointContent& content,
                                           int keep, FileOperations& files);
 
-struct LatestCheckpoint {
-  // Absent when there is none that is whole.
-  std::optional<Checkpoint> checkpoint;
+struct FoundCheckpoints {
+  // Whole ones, newest first.
+  std::vector<Checkpoint> checkpoints;
   // One sentence for each damaged one that was passed over, newest first.
   std::vector<std::string> notes;
 };
 
-// The newest whole checkpoint. A run folder without checkpoints is no error.
+// The newest whole checkpoints, `most` of them at most. A run folder without
+// checkpoints is no error.
+absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,
+                                                 size_t most);
+
+struct LatestCheckpoint {
+  // Absent when there is none that is whole.
+  std::optional<Checkpoint> checkpoint;
+  // As those of FoundCheckpoints.
+  std::vector<std::string> notes;
+};
+
+// The newest whole checkpoint.
 absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
     const std::string& run_folder);
 

@@ -134,6 +134,23 @@ TEST_F(CheckpointTest, TheNewestByNumberIsTheLatest) {
                           "state.textproto", "weights.safetensors"));
 }
 
+TEST_F(CheckpointTest, SeveralAreFoundNewestFirst) {
+  for (const int64_t step : {1, 2, 3}) {
+    ASSERT_THAT(Save(step, static_cast<float>(step)), IsOk());
+  }
+  const auto steps = [&](size_t most) {
+    const auto found = FindCheckpoints(folder_, most);
+    std::vector<int64_t> steps;
+    for (const Checkpoint& checkpoint : found->checkpoints) {
+      steps.push_back(checkpoint.step);
+    }
+    return steps;
+  };
+  EXPECT_THAT(steps(0), IsEmpty());
+  EXPECT_THAT(steps(2), ElementsAre(3, 2));
+  EXPECT_THAT(steps(9), ElementsAre(3, 2, 1));
+}
+
 TEST_F(CheckpointTest, ManifestIsAsDocumented) {
   EXPECT_EQ(ManifestText(7, {{"a", {.bytes = 3, .sha256 = "00ff"}},
                              {"b", {.bytes = 0, .sha256 = "11"}}}),

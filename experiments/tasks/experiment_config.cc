@@ -71,6 +71,35 @@ void ValidateWatchedMetric(const Experiment& config, const Plugins& plugins,
   }
 }
 
+// Of a field that chooses weights by a metric on dev.
+void ValidateChoice(const std::string& name, const TaskInfo& task,
+                    ConfigProblems& problems) {
+  const MetricInfo* metric = FindMetric(task.metrics, name);
+  if (metric == nullptr || !absl::StartsWith(name, "dev/")) {
+    problems.Add("metric",
+                 absl::StrCat(name, " is none of the metrics on dev: ",
+                              MetricsOnDev(task)));
+  } else if (metric->better == Better::kNeither) {
+    problems.Add("metric", absl::StrCat("of ", name,
+                                        " neither higher nor lower is better"));
+  }
+}
+
+void ValidateInitialWeights(const Experiment& config, const Plugins& plugins,
+                            ConfigProblems& problems) {
+  if (!config.training().has_initial_weights()) return;
+  const InitialWeights& weights = config.training().initial_weights();
+  const FieldScope scope(problems, "initial_weights");
+  if (weights.run().empty()) problems.Add("run", "is missing");
+  problems.RequireInRange("average", weights.average(), 0, 1000);
+  if (weights.metric().empty()) return;
+  if (weights.average() == 0) {
+    problems.Add("metric", "chooses what to average: set average");
+  }
+  const TaskInfo* task = plugins.tasks.Find(config.model());
+  if (task != nullptr) ValidateChoice(weights.metric(), *task, problems);
+}
+
 void ValidateEarlyStopping(const Experiment& config, const Plugins& plugins,
                            ConfigProblems& problems) {
   if (!config.training().has_early_stopping()) return;
@@ -82,17 +111,7 @@ void ValidateEarlyStopping(const Experiment& config, const Plugins& plugins,
     problems.Add("", "needs evaluations: set training.evaluate_every");
   }
   const TaskInfo* task = plugins.tasks.Find(config.model());
-  if (task == nullptr) return;
-  const std::string& name = stopping.metric();
-  const MetricInfo* metric = FindMetric(task->metrics, name);
-  if (metric == nullptr || !absl::StartsWith(name, "dev/")) {
-    problems.Add("metric",
-                 absl::StrCat(name, " is none of the metrics on dev: ",
-                              MetricsOnDev(*task)));
-  } else if (metric->better == Better::kNeither) {
-    problems.Add("metric", absl::StrCat("of ", name,
-                                        " neither higher nor lower is better"));
-  }
+  if (task != nullptr) ValidateChoice(stopping.metric(), *task, problems);
 }
 
 void ValidateTraining(const Experiment& config, const Plugins& plugins,
@@ -134,6 +153,7 @@ void ValidateTraining(const Experiment& config, const Plugins& plugins,
                  "with group_by_length, an epoch has all examples");
   }
   ValidateEarlyStopping(config, plugins, problems);
+  ValidateInitialWeights(config, plugins, problems);
 }
 
 }  // namespace
@@ -169,10 +189,11 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
   }
   if (config.has_baseline()) {
     const FieldScope scope(problems, "baseline");
-    if (config.baseline().override_size() == 0) {
-      problems.Add("",
-                   "change something: override { path: \"...\" value: "
-                   "\"...\" }");
+    if (config.baseline().override_size() == 0 &&
+        config.baseline().name() != Baseline().name()) {
+      problems.Add("name",
+                   "is of a baseline that changes nothing: override { path: "
+                   "\"...\" value: \"...\" }");
     }
   }
   ValidateTraining(config, plugins, problems);

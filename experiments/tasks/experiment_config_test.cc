@@ -121,6 +121,42 @@ TEST(ExperimentConfigTest, AMovingAverageIsTheOnlyMean) {
                           "weights: give one"));
 }
 
+TEST(ExperimentConfigTest, InitialWeightsAreOfARun) {
+  const auto problems = [](const char* weights) {
+    return ProblemsOf(absl::StrCat(
+        "data { reverse {} } model { encoder {} attention { dot {} } "
+        "decoder {} } training { initial_weights {",
+        weights, "} }"));
+  };
+  EXPECT_THAT(problems("run: \"r\""), IsEmpty());
+  EXPECT_THAT(problems("run: \"r\" average: 3 metric: \"dev/bleu\""),
+              IsEmpty());
+  EXPECT_THAT(problems(""),
+              ElementsAre("training.initial_weights.run: is missing"));
+  EXPECT_THAT(
+      problems("run: \"r\" average: -1"),
+      ElementsAre(StartsWith("training.initial_weights.average: must be in")));
+  EXPECT_THAT(problems("run: \"r\" metric: \"dev/bleu\""),
+              ElementsAre("training.initial_weights.metric: chooses what to "
+                          "average: set average"));
+  EXPECT_THAT(problems("run: \"r\" average: 3 metric: \"dev/blue\""),
+              ElementsAre(StartsWith("training.initial_weights.metric: "
+                                     "dev/blue is none of the metrics")));
+}
+
+TEST(ExperimentConfigTest, AnEmptyBaselineIsNone) {
+  const auto problems = [](const char* baseline) {
+    return ProblemsOf(absl::StrCat(
+        "data { reverse {} } model { encoder {} attention { dot {} } "
+        "decoder {} } baseline {",
+        baseline, "}"));
+  };
+  EXPECT_THAT(problems(""), IsEmpty());
+  EXPECT_THAT(problems("name: \"other\""),
+              ElementsAre(StartsWith("baseline.name: is of a baseline that "
+                                     "changes nothing")));
+}
+
 TEST(ExperimentConfigTest, ScheduledSamplingIsOfRecurrentDecoders) {
   const auto load = [](const char* model) {
     return LoadConfig({"c.textproto", absl::StrCat("data { reverse {} }\n",

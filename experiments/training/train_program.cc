@@ -27,6 +27,7 @@
 #include "experiments/run/run_folder.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
+#include "experiments/training/initial_weights.h"
 #include "experiments/training/stop_signal.h"
 #include "experiments/training/training_run.h"
 #include "nn/config_problems.h"
@@ -107,7 +108,8 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
   return ConfigSource{"built-in config", std::string(default_config)};
 }
 
-// The task of a config that fits the data. `folder` is that of a run to go on
+// The task of a config that fits the data, with the weights that it begins
+// with. `folder` is that of a run to go on
 // with, or null.
 absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
     const LoadedConfig& loaded, const RunFolder* folder,
@@ -126,6 +128,9 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
                           BuildTask(loaded.config, plugins, read_kept));
   ConfigProblems problems;
   ValidateTask(*task, loaded.config, problems);
+  if (problems.ok()) {
+    LoadInitialWeights(loaded.config.training(), plugins, *task, problems);
+  }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   return task;
 }

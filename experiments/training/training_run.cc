@@ -15,7 +15,9 @@
 #include "experiments/run/file.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/run_description.h"
+#include "experiments/run/weights.h"
 #include "experiments/training/observers.h"
+#include "nn/parameters.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -36,7 +38,14 @@ TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
                          std::unique_ptr<Task> task)
     : loaded_(std::move(loaded)),
       folder_(std::move(folder)),
-      task_(std::move(task)) {}
+      task_(std::move(task)),
+      digests_(task_->DataDigests()) {
+  if (loaded_.config.training().has_initial_weights()) {
+    const ParameterStore<float>& parameters = task_->model().parameters();
+    digests_["training.initial_weights"] =
+        WeightsDigest(SlabViews(parameters, parameters.values(), ""));
+  }
+}
 
 // A run to go on with must be a run of this very config.
 absl::Status TrainingRun::CheckSameConfig() const {
@@ -77,7 +86,7 @@ absl::Status TrainingRun::CheckSameData() const {
                      ": error: not the environment of a run"));
   }
   std::string differences;
-  for (const auto& [name, digest] : task_->DataDigests()) {
+  for (const auto& [name, digest] : digests_) {
     const auto found = before->find(name);
     if (found != before->end() && found->second == digest) continue;
     absl::StrAppend(&differences, "\n  ", name, ": SHA-256 ",
@@ -96,7 +105,7 @@ absl::Status TrainingRun::WriteTaskFiles() const {
     REGARD_RETURN_IF_ERROR(folder_.Write(name, text));
   }
   Environment environment = BuildEnvironment();
-  environment.data = task_->DataDigests();
+  environment.data = digests_;
   REGARD_RETURN_IF_ERROR(
       folder_.Write("environment.json", EnvironmentJson(environment)));
   return folder_.Write("run.json", RunDescriptionJson(metrics()));

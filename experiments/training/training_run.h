@@ -32,7 +32,8 @@ bool HasBegun(const RunFolder& folder);
 
 class TrainingRun {
  public:
-  // `folder` is open, for a fresh run or for one to resume.
+  // `folder` is open, for a fresh run or for one to resume; the task's model
+  // has the weights that training begins with.
   TrainingRun(LoadedConfig loaded, RunFolder folder,
               std::unique_ptr<Task> task);
 
@@ -92,6 +93,8 @@ class TrainingRun {
   const LoadedConfig loaded_;
   const RunFolder folder_;
   const std::unique_ptr<Task> task_;
+  // Of the data, and of weights of another run that training begins with.
+  std::map<std::string, std::string> digests_;
   std::optional<Checkpoint> checkpoint_;
   std::vector<EvaluatedSet> sets_;
   std::map<std::string, Confidence> confidence_;

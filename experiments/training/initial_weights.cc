@@ -1,0 +1,138 @@
+#include "experiments/training/initial_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "experiments/run/checkpoint.h"
+#include "experiments/run/file.h"
+#include "experiments/run/metric.h"
+#include "experiments/run/metrics_log.h"
+#include "experiments/run/weights.h"
+#include "experiments/tasks/trained_run.h"
+#include "nn/parameters.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+// The same vocabularies, and whatever else the task keeps: the weights belong
+// to the ids of these.
+absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task) {
+  for (const auto& [name, text] : task.Files()) {
+    REGARD_ASSIGN_OR_RETURN(const std::string there, run.ReadText(name));
+    if (there == text) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(JoinPath(run.path, name),
+                     " is not what this config makes of its data"));
+  }
+  return absl::OkStatus();
+}
+
+// The `count` best of the checkpoints by a metric, in their order.
+absl::StatusOr<std::vector<Checkpoint>> BestOf(
+    std::vector<Checkpoint> checkpoints, size_t count,
+    const std::string& metric, bool higher_is_better,
+    const std::string& run_folder) {
+  REGARD_ASSIGN_OR_RETURN(
+      const std::vector<MetricsRecord> records,
+      ReadMetricsLog(JoinPath(run_folder, "metrics.jsonl")));
+  std::map<int64_t, double> values;
+  for (const MetricsRecord& record : records) {
+    const auto value = record.metrics.find(metric);
+    if (value != record.metrics.end() && !std::isnan(value->second)) {
+      values[record.step] = higher_is_better ? value->second : -value->second;
+    }
+  }
+  checkpoints.erase(std::remove_if(checkpoints.begin(), checkpoints.end(),
+                                   [&](const Checkpoint& checkpoint) {
+                                     return values.count(checkpoint.step) == 0;
+                                   }),
+                    checkpoints.end());
+  std::stable_sort(checkpoints.begin(), checkpoints.end(),
+                   [&](const Checkpoint& a, const Checkpoint& b) {
+                     return values[a.step] > values[b.step];
+                   });
+  checkpoints.resize(std::min(checkpoints.size(), count));
+  return checkpoints;
+}
+
+absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
+    const InitialWeights& config, const Task& task,
+    const std::string& run_folder) {
+  const auto count = static_cast<size_t>(config.average());
+  const bool best = !config.metric().empty();
+  REGARD_ASSIGN_OR_RETURN(FoundCheckpoints found,
+                          FindCheckpoints(run_folder, best ? SIZE_MAX : count));
+  std::vector<Checkpoint> checkpoints = std::move(found.checkpoints);
+  if (best) {
+    const bool higher =
+        FindMetric(task.metrics(), config.metric())->better == Better::kHigher;
+    REGARD_ASSIGN_OR_RETURN(
+        checkpoints, BestOf(std::move(checkpoints), count, config.metric(),
+                            higher, run_folder));
+  }
+  if (checkpoints.size() < count) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        run_folder, " has ", checkpoints.size(), " whole checkpoints",
+        best ? absl::StrCat(" with ", config.metric()) : "", ", ", count,
+        " are wanted; training.keep_checkpoints says how many a run keeps"));
+  }
+  std::sort(
+      checkpoints.begin(), checkpoints.end(),
+      [](const Checkpoint& a, const Checkpoint& b) { return a.step < b.step; });
+  return checkpoints;
+}
+
+absl::Status LoadMean(const std::vector<Checkpoint>& checkpoints,
+                      ParameterStore<float>& parameters) {
+  const absl::Span<float> values = parameters.values();
+  std::vector<double> sums(values.size(), 0);
+  for (const Checkpoint& checkpoint : checkpoints) {
+    REGARD_RETURN_IF_ERROR(LoadWeights(checkpoint.WeightsPath(), parameters));
+    for (size_t i = 0; i < sums.size(); ++i) {
+      sums[i] += static_cast<double>(values[i]);
+    }
+  }
+  const auto count = static_cast<double>(checkpoints.size());
+  for (size_t i = 0; i < sums.size(); ++i) {
+    values[i] = static_cast<float>(sums[i] / count);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Load(const InitialWeights& config, const Plugins& plugins,
+                  Task& task) {
+  REGARD_ASSIGN_OR_RETURN(const TrainedRun run,
+                          OpenTrainedRun(config.run(), plugins));
+  REGARD_RETURN_IF_ERROR(CheckKeptFiles(run, task));
+  ParameterStore<float>& parameters = task.model().parameters();
+  if (config.average() == 0) return run.LoadWeightsInto(parameters);
+  REGARD_ASSIGN_OR_RETURN(const std::vector<Checkpoint> checkpoints,
+                          CheckpointsOf(config, task, run.path));
+  return LoadMean(checkpoints, parameters);
+}
+
+}  // namespace
+
+void LoadInitialWeights(const Training& training, const Plugins& plugins,
+                        Task& task, ConfigProblems& problems) {
+  if (!training.has_initial_weights()) return;
+  const absl::Status loaded = Load(training.initial_weights(), plugins, task);
+  if (loaded.ok()) return;
+  absl::string_view message = loaded.message();
+  absl::ConsumePrefix(&message, "error: ");
+  problems.Add("training.initial_weights.run", std::string(message));
+}
+
+}  // namespace regard

@@ -1,0 +1,67 @@
+#include "tools/average_program.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "experiments/config/command_line.h"
+#include "experiments/run/file.h"
+#include "experiments/training/train_program.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kUsage[] =
+    "Averages the weights at checkpoints of a run.\n\n"
+    "  average --run=DIR [--checkpoints=K] [--metric=NAME] [--out=DIR]\n\n"
+    "Makes a run folder of its own, measured as at the end of training; wants\n"
+    "the data of the run. Set training.keep_checkpoints in a run to have so\n"
+    "many checkpoints.";
+
+}  // namespace
+
+int AverageMain(int argc, char** argv, const Plugins& plugins) {
+  std::string run;
+  std::string out;
+  std::string metric;
+  int checkpoints = 5;
+  CommandLine line(kUsage);
+  line.Text("run", &run, "the run");
+  line.Number("checkpoints", &checkpoints, 1, 1000,
+              "how many: the last ones (5)");
+  line.Text("metric", &metric,
+            "the best ones by this metric on dev, such as dev/bleu");
+  line.Text("out", &out,
+            "the folder to make; without it a new one under runs/");
+  const absl::Status parsed = line.Parse(argc, argv);
+  if (!parsed.ok()) return ExitCode(parsed);
+  if (run.empty()) {
+    return ExitCode(absl::InvalidArgumentError(
+        "error: --run=DIR must name the folder of a run"));
+  }
+  std::string weights =
+      absl::StrCat("training.initial_weights={run: \"", absl::CEscape(run),
+                   "\" average: ", checkpoints);
+  if (!metric.empty()) {
+    absl::StrAppend(&weights, " metric: \"", absl::CEscape(metric), "\"");
+  }
+  // A training of no updates, with all that follows one.
+  std::vector<std::string> arguments = {
+      argv[0],
+      absl::StrCat("--config=", JoinPath(run, "resolved.textproto")),
+      "--set=training.epochs=0",
+      "--set=training.average=0",
+      "--set=baseline={}",
+      absl::StrCat("--set=", weights, "}"),
+  };
+  if (!out.empty()) arguments.push_back(absl::StrCat("--run=", out));
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  return TrainMain(static_cast<int>(pointers.size()), pointers.data(), plugins,
+                   /*default_config=*/"");
+}
+
+}  // namespace regard
