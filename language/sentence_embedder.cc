@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <utility>
 
 #include "attention/weighted_values.h"
 #include "autodiff/arena.h"
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "third_party/abseil_backport/check.h"
@@ -15,8 +17,10 @@ namespace regard {
 namespace {
 
 // Ids that are computed at once, or one text: few enough for what they become
-// to stay in the cache.
-constexpr int64_t kBatchIds = 512;
+// to stay in the cache. Where all threads get a batch by it, there may be
+// fewer, down to what products are still fast with.
+constexpr int64_t kMostIds = 512;
+constexpr int64_t kLeastIds = 128;
 
 // Divides by the Euclidean norm, or by 1e-12 if that is more.
 void Normalize(absl::Span<const float> vector, absl::Span<float> out) {
@@ -29,11 +33,6 @@ void Normalize(absl::Span<const float> vector, absl::Span<float> out) {
 }
 
 }  // namespace
-
-struct SentenceEmbedder::Text {
-  std::vector<int32_t> ids;
-  float* vector;
-};
 
 // What one thread computes with. The leaves, and how products have laid out the
 // weights, are kept from batch to batch.
@@ -49,12 +48,12 @@ class SentenceEmbedder::Worker {
   void Embed(absl::Span<const Text> texts) {
     FlushDenormalsToZero();
     const auto size = static_cast<int64_t>(texts.size());
-    const auto time = static_cast<int64_t>(texts.back().ids.size());
+    const auto time = static_cast<int64_t>(texts.back().ids->size());
     auto* const ids = tape_.arena().New<int32_t>(size * time);
     auto* const lengths = tape_.arena().New<int32_t>(size);
     std::fill_n(ids, size * time, 0);
     for (int64_t i = 0; i < size; ++i) {
-      const std::vector<int32_t>& of_text = texts[i].ids;
+      const std::vector<int32_t>& of_text = *texts[i].ids;
       std::copy(of_text.begin(), of_text.end(), ids + i * time);
       lengths[i] = static_cast<int32_t>(of_text.size());
     }
@@ -95,39 +94,66 @@ SentenceEmbedder::~SentenceEmbedder() = default;
 
 void SentenceEmbedder::Embed(absl::Span<const std::string> texts,
                              absl::Span<float> vectors) {
-  const int64_t width = bert_.width();
-  REGARD_CHECK_EQ(static_cast<int64_t>(vectors.size()),
-                  static_cast<int64_t>(texts.size()) * width);
-  std::vector<Text> sorted(texts.size());
+  std::vector<std::vector<int32_t>> ids(texts.size());
   pool_.Run(static_cast<int64_t>(texts.size()), [&](int64_t i) {
     const auto index = static_cast<size_t>(i);
-    sorted[index] = {pieces_.Encode(texts[index], longest_),
-                     vectors.data() + i * width};
+    ids[index] = pieces_.Encode(texts[index], longest_);
   });
-  std::stable_sort(
-      sorted.begin(), sorted.end(),
-      [](const Text& a, const Text& b) { return a.ids.size() < b.ids.size(); });
-  std::vector<absl::Span<const Text>> batches;
-  const absl::Span<const Text> all = sorted;
+  EmbedIds(ids, vectors);
+}
+
+void SentenceEmbedder::EmbedIds(absl::Span<const std::vector<int32_t>> ids,
+                                absl::Span<float> vectors) {
+  const int64_t width = bert_.width();
+  REGARD_CHECK_EQ(static_cast<int64_t>(vectors.size()),
+                  static_cast<int64_t>(ids.size()) * width);
+  MakeBatches(ids, vectors);
+  // Batches are taken until none is left, the longest first.
+  const auto batch = [&](size_t i) {
+    return batches_[batches_.size() - 1 - i];
+  };
+  if (batches_.size() < workers_.size()) {
+    const GemmThreads share_products(pool_);
+    for (size_t i = 0; i < batches_.size(); ++i) workers_[0]->Embed(batch(i));
+    return;
+  }
+  // Each index of this run is a worker.
+  std::atomic<size_t> taken = 0;
+  pool_.Run(static_cast<int64_t>(workers_.size()), [&](int64_t worker) {
+    for (size_t i = taken++; i < batches_.size(); i = taken++) {
+      workers_[static_cast<size_t>(worker)]->Embed(batch(i));
+    }
+  });
+}
+
+void SentenceEmbedder::MakeBatches(absl::Span<const std::vector<int32_t>> ids,
+                                   absl::Span<float> vectors) {
+  texts_.clear();
+  int64_t total = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const auto count = static_cast<int64_t>(ids[i].size());
+    REGARD_CHECK(count >= 1 && count <= longest_)
+        << "text " << i << " of " << count << " ids; at most " << longest_;
+    total += count;
+    texts_.push_back({&ids[i], vectors.data() + i * bert_.width()});
+  }
+  std::sort(texts_.begin(), texts_.end(), [](const Text& a, const Text& b) {
+    return std::make_pair(a.ids->size(), a.ids) <
+           std::make_pair(b.ids->size(), b.ids);
+  });
+  const int64_t most = std::clamp(total / pool_.threads(), kLeastIds, kMostIds);
+  batches_.clear();
+  const absl::Span<const Text> all = texts_;
   for (size_t begin = 0; begin < all.size();) {
     size_t end = begin + 1;
     while (end < all.size() &&
-           static_cast<int64_t>((end + 1 - begin) * all[end].ids.size()) <=
-               kBatchIds) {
+           static_cast<int64_t>((end + 1 - begin) * all[end].ids->size()) <=
+               most) {
       ++end;
     }
-    batches.push_back(all.subspan(begin, end - begin));
+    batches_.push_back(all.subspan(begin, end - begin));
     begin = end;
   }
-  // Each index of this run is a worker, which takes batches until none is left,
-  // the longest first.
-  std::atomic<size_t> taken = 0;
-  pool_.Run(static_cast<int64_t>(workers_.size()), [&](int64_t worker) {
-    for (size_t i = taken++; i < batches.size(); i = taken++) {
-      workers_[static_cast<size_t>(worker)]->Embed(
-          batches[batches.size() - 1 - i]);
-    }
-  });
 }
 
 }  // namespace regard

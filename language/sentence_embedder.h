@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/worker_pool.h"
 #include "language/bert.h"
 #include "language/wordpiece.h"
 #include "nn/parameters.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 
@@ -25,22 +25,37 @@ class SentenceEmbedder {
                    const WordPiece& pieces, int64_t longest, int threads);
   ~SentenceEmbedder();
 
-  // Fills vectors [texts, width]. Texts of similar length are computed together
-  // on several threads; neither changes a bit of a vector. A text without
-  // tokens has the vector of [CLS] [SEP].
+  // Fills vectors [texts, width]. Texts of similar length are computed
+  // together. Threads share out the batches of them or, where there are fewer
+  // batches than threads, the products of each. Neither changes a bit of a
+  // vector. A text without tokens has the vector of [CLS] [SEP].
   void Embed(absl::Span<const std::string> texts, absl::Span<float> vectors);
+
+  // The same for texts as ids, each with 1 .. `longest` of them.
+  void EmbedIds(absl::Span<const std::vector<int32_t>> ids,
+                absl::Span<float> vectors);
 
   int64_t width() const { return bert_.width(); }
 
  private:
   class Worker;
-  struct Text;
+  struct Text {
+    const std::vector<int32_t>* ids;
+    float* vector;
+  };
+
+  // Fills texts_ and batches_.
+  void MakeBatches(absl::Span<const std::vector<int32_t>> ids,
+                   absl::Span<float> vectors);
 
   const Bert<float>& bert_;
   const WordPiece& pieces_;
   const int64_t longest_;
   WorkerPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  // Of the current call: texts by their lengths, and batches of them.
+  std::vector<Text> texts_;
+  std::vector<absl::Span<const Text>> batches_;
 };
 
 }  // namespace regard

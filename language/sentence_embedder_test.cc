@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"
+#include "autodiff/testing/allocation_counter.h"
 #include "gtest/gtest.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
@@ -81,6 +82,44 @@ TEST_F(SentenceEmbedderTest, VectorsDependOnTheirTextAlone) {
   }
 }
 
+// One text, for whose products all threads share the work; texts that make as
+// many batches as threads; and more than that.
+TEST_F(SentenceEmbedderTest, ThreadsChangeNoBit) {
+  ParameterStore<float> store;
+  const Bert<float> bert(
+      Parse<BertConfig>("transformer { width: 260 layers: 1 "
+                        "attention { heads: 2 } "
+                        "position_embedding { longest: 32 } }"),
+      BuiltInScorers(), pieces_.size(), store.Root());
+  store.Finalize(2);
+  for (const int count : {1, 13, 90}) {
+    std::vector<std::vector<int32_t>> ids;
+    for (int i = 0; i < count; ++i) {
+      ids.emplace_back(1 + (19 + i * 11) % 32, 4 + i % 3);
+    }
+    std::vector<float> expected(ids.size() * 260);
+    SentenceEmbedder(bert, store, pieces_, 32, /*threads=*/1)
+        .EmbedIds(ids, absl::MakeSpan(expected));
+    for (const int threads : {2, 3, 8}) {
+      std::vector<float> vectors(expected.size());
+      SentenceEmbedder embedder(bert, store, pieces_, 32, threads);
+      embedder.EmbedIds(ids, absl::MakeSpan(vectors));
+      EXPECT_EQ(vectors, expected) << count << " texts, " << threads;
+    }
+  }
+}
+
+TEST_F(SentenceEmbedderTest, AWarmCallAllocatesNothing) {
+  const std::vector<std::vector<int32_t>> ids = {{2, 4, 3}, {2, 3}, {2, 5, 3}};
+  std::vector<float> vectors(ids.size() * 8);
+  SentenceEmbedder embedder(bert_, store_, pieces_, 32, /*threads=*/2);
+  const auto embed = [&] { embedder.EmbedIds(ids, absl::MakeSpan(vectors)); };
+  for (int i = 0; i < 3; ++i) embed();
+  const int64_t before = AllocationCount();
+  embed();
+  EXPECT_EQ(AllocationCount() - before, 0);
+}
+
 TEST_F(SentenceEmbedderTest, CutsAndTakesAnything) {
   std::string words;
   for (int i = 0; i < 10000; ++i) words += "a ";
@@ -90,6 +129,12 @@ TEST_F(SentenceEmbedderTest, CutsAndTakesAnything) {
   EXPECT_EQ(Embed({""}), Embed({"\xff\n"}));
   EXPECT_TRUE(Embed({}).empty());
   EXPECT_DEATH(Embed({"a"}, 1, 33), "texts of 33 ids of 32");
+  float vector[8];
+  SentenceEmbedder embedder(bert_, store_, pieces_, 8, /*threads=*/1);
+  EXPECT_DEATH(embedder.EmbedIds({std::vector<int32_t>()}, vector),
+               "text 0 of 0 ids");
+  EXPECT_DEATH(embedder.EmbedIds({std::vector<int32_t>(9)}, vector),
+               "text 0 of 9 ids; at most 8");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "autodiff/ops/loss.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
+#include "autodiff/worker_pool.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/embedding.h"
@@ -24,7 +25,6 @@
 #include "nn/recurrent.pb.h"
 #include "nn/schedule_registry.h"
 #include "nn/schedules/built_in_schedules.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {

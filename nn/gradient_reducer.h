@@ -27,9 +27,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "autodiff/worker_pool.h"
 #include "nn/parameters.h"
 #include "nn/slab_chunks.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 

@@ -14,11 +14,11 @@
 #include "absl/types/span.h"
 #include "autodiff/random.h"
 #include "autodiff/testing/allocation_counter.h"
+#include "autodiff/worker_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {

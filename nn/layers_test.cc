@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "autodiff/ops/loss.h"
 #include "autodiff/tape.h"
+#include "autodiff/worker_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/embedding.h"
@@ -20,7 +21,6 @@
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
 #include "nn/rms_norm.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {

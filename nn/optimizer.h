@@ -27,11 +27,11 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/worker_pool.h"
 #include "nn/config_problems.h"
 #include "nn/parameters.h"
 #include "nn/slab.h"
 #include "nn/slab_chunks.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 

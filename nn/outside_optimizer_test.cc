@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "autodiff/worker_pool.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -20,7 +21,6 @@
 #include "nn/schedule_registry.h"
 #include "nn/schedules/built_in_schedules.h"
 #include "nn/slab.h"
-#include "nn/worker_pool.h"
 
 namespace lab {
 

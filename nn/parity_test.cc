@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "autodiff/ops/loss.h"
 #include "autodiff/tape.h"
+#include "autodiff/worker_pool.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/embedding.h"
@@ -29,7 +30,6 @@
 #include "nn/recurrent.h"
 #include "nn/recurrent.pb.h"
 #include "nn/testing/fixture.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {

@@ -11,6 +11,7 @@
 #include "autodiff/ops/loss.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
+#include "autodiff/worker_pool.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -21,7 +22,6 @@
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
 #include "nn/recurrent.pb.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {

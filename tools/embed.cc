@@ -1,13 +1,11 @@
 // Prints a vector for each sentence, or the similarity of each pair.
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,12 +15,12 @@
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
+#include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/pretrained/bert_folder.h"
 #include "experiments/run/file.h"
 #include "experiments/run/line_reader.h"
 #include "language/sentence_embedder.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 
@@ -46,8 +44,7 @@ struct Arguments {
   std::string model;
   std::string save;
   bool pairs = false;
-  int threads = static_cast<int>(
-      std::max(1U, std::min(64U, std::thread::hardware_concurrency())));
+  int threads = HardwareThreads();
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
@@ -55,8 +52,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Text("model", &arguments->model, "the folder of the model");
   line.Switch("pairs", &arguments->pairs,
               "prints similarities of pairs, from -1 to 1");
-  line.Number("threads", &arguments->threads, 1, 64,
-              "changes no bit of a vector");
+  line.Number("threads", &arguments->threads, 1, 1024,
+              "changes no bit of a vector; without it, one per core");
   line.Text("save", &arguments->save,
             "writes the model to this folder first, as transformers reads it");
   return line.Parse(argc, argv);

@@ -32,6 +32,9 @@ expect 'the same bits alone' "$(sed -n 2p out)" \
 expect 'the same bits on any threads' "$(sha256sum <out)" "$(
   "${embed}" --model="${model}" --threads=3 <"${model}/sentences.txt" |
     sha256sum)"
+expect 'the same bits of one line on any threads' \
+  "$("${embed}" --model="${model}" --threads=1 <<<'the cat')" \
+  "$("${embed}" --model="${model}" --threads=3 <<<'the cat')"
 expect 'no line in, none out' '' "$("${embed}" --model="${model}" </dev/null)"
 expect 'any bytes' 2 \
   "$(printf '\377\n\0a\001' | "${embed}" --model="${model}" | wc -l)"

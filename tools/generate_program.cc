@@ -14,7 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
+#include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/run/line_reader.h"
@@ -23,7 +25,6 @@
 #include "language/language_model.h"
 #include "language/text_vocabulary.h"
 #include "nn/forward.h"
-#include "nn/worker_pool.h"
 #include "seq2seq/search/search.pb.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -34,7 +35,7 @@ namespace {
 constexpr char kUsage[] =
     "Continues texts with the language model of a run.\n\n"
     "  generate --run=DIR [--temperature=T] [--top_k=K] [--top_p=P]\n"
-    "      [--seed=S] [--length=N] [PROMPT...]\n\n"
+    "      [--seed=S] [--length=N] [--threads=N] [PROMPT...]\n\n"
     "Without prompts, they are read from standard input, one a line. Each "
     "text\n"
     "begins with its prompt and ends with a newline; it is written line by\n"
@@ -48,6 +49,7 @@ struct Arguments {
   double top_p = 1;
   int seed = 0;
   int length = 500;
+  int threads = HardwareThreads();
   std::vector<std::string> prompts;
 };
 
@@ -63,6 +65,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Number("seed", &arguments->seed, 0, INT_MAX, "of the draws");
   line.Number("length", &arguments->length, 0, INT_MAX,
               "characters or words that are generated at most");
+  line.Number("threads", &arguments->threads, 1, 1024,
+              "changes no bit of a text; without it, one per core");
   line.Positional(&arguments->prompts, "PROMPT");
   return line.Parse(argc, argv);
 }
@@ -186,6 +190,8 @@ int GenerateMain(int argc, char** argv, const Plugins& plugins) {
     std::fprintf(stderr, "%s\n", note.c_str());
   }
   const LanguageModel<float>& model = *trained->model;
+  WorkerPool pool(arguments.threads);
+  const GemmThreads share_products(pool);
   Session session(model, OptionsOf(arguments));
   bool written = true;
   const absl::Status status =

@@ -42,6 +42,8 @@ expect 'no line in, none out' '' "$("${generate}" --run=lines </dev/null)"
 text() { "${generate}" --run=blocks --length=200 "$@"; }
 expect 'the same bits' "$(text 'Line 1' | sha256sum)" \
   "$(text 'Line 1' | sha256sum)"
+expect 'the same bits on any threads' "$(text 'Line 1' | sha256sum)" \
+  "$(text --threads=3 'Line 1' | sha256sum)"
 expect 'seeds differ' 2 "$(for seed in 1 2; do
   text --seed="${seed}" 'Line 1' | sha256sum
 done | sort -u | wc -l)"
@@ -83,6 +85,7 @@ fails 'bytes that are no text' 'error: prompt 1, byte 3' --run=blocks \
   $'Li\xff'
 fails 'a newline in a line' "character 4: the model does not know '\\n'" \
   --run=lines $'the\ncat'
+fails 'no threads' '--threads' --run=blocks --threads=0 a
 fails 'a temperature of nothing' '--temperature' --run=blocks --temperature=0 a
 fails 'a probability of nothing' '--top_p' --run=blocks --top_p=0 a
 code=0

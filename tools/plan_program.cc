@@ -1,14 +1,13 @@
 #include "tools/plan_program.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/training/resource_plan.h"
@@ -28,7 +27,7 @@ constexpr char kUsage[] =
 struct Arguments {
   std::string config;
   std::vector<std::string> overrides;
-  int threads = 0;
+  int threads = HardwareThreads();
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
@@ -49,12 +48,8 @@ absl::Status Plan(const Arguments& arguments, const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(const LoadedConfig loaded,
                           LoadConfig({arguments.config, std::nullopt},
                                      arguments.overrides, plugins));
-  const int threads =
-      arguments.threads > 0
-          ? arguments.threads
-          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   REGARD_ASSIGN_OR_RETURN(const ResourcePlan plan,
-                          MakeResourcePlan(loaded, threads, plugins));
+                          MakeResourcePlan(loaded, arguments.threads, plugins));
   std::fputs(ResourcePlanText(plan, loaded.config).c_str(), stdout);
   return absl::OkStatus();
 }

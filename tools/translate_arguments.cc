@@ -58,6 +58,8 @@ absl::Status ParseTranslateArguments(int argc, char** argv,
               "scores given pairs instead of translating");
   line.Switch("replace_unknown", &arguments->replace_unknown,
               "writes the source word that gets most attention for <unk>");
+  line.Number("threads", &arguments->threads, 1, 1024,
+              "changes no bit of a translation; without it, one per core");
   line.Positional(&arguments->sentences, "SENTENCE");
   return line.Parse(argc, argv);
 }

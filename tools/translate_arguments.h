@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "autodiff/worker_pool.h"
 #include "seq2seq/search/search.pb.h"
 
 namespace regard {
@@ -16,6 +17,7 @@ struct TranslateArguments {
   bool score = false;
   bool replace_unknown = false;
   std::vector<std::string> sentences;
+  int threads = HardwareThreads();
   // Of the search; below 0: not given.
   int beam = -1;
   int n_best = -1;

@@ -19,7 +19,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
+#include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/alignment_text.h"
 #include "experiments/report/printable_text.h"
@@ -27,7 +29,6 @@
 #include "experiments/run/line_reader.h"
 #include "experiments/tasks/translation/trained_translator.h"
 #include "nn/forward.h"
-#include "nn/worker_pool.h"
 #include "seq2seq/batch.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/output_head.h"
@@ -389,6 +390,8 @@ int TranslateMain(int argc, char** argv, const Plugins& plugins) {
       !status.ok()) {
     return ExitCode(status);
   }
+  WorkerPool pool(arguments.threads);
+  const GemmThreads share_products(pool);
   Session session(*trained, arguments, search);
   bool written = true;
   absl::Status status;

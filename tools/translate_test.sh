@@ -64,6 +64,9 @@ expect 'a note in place of the line' 1 "$(grep -c $'\rnote: .*zebra' screen)"
 cmp out watched || failures=$((failures + 1))
 expect 'no progress off a terminal' 0 "$(grep -c 'a second' err)"
 
+expect 'the same on any threads' "$(sha256sum <out)" "$(
+  "${translate}" --run=run --threads=3 <thousand 2>/dev/null | sha256sum)"
+
 # The same whatever else is translated at the same time.
 for i in $(seq 0 10); do
   sed -n "$((i + 1))p" thousand | "${translate}" --run=run 2>/dev/null
@@ -162,6 +165,7 @@ fails 'no run' '--run=DIR must name' 'hello'
 fails 'a folder that is not there' 'no run there' --run=nowhere
 fails 'an ensemble to score with' 'takes one --run' --run=run --run=run --score
 fails 'a flag that is misspelt' 'no flag --beem' --run=run --beem=3
+fails 'no threads' '--threads' --run=run --threads=0
 fails 'a beam of nothing' '--beam' --run=run --beam=0
 fails 'more than a beam finds' 'a beam of 2 cannot find 3' --run=run --beam=2 \
   --n_best=3

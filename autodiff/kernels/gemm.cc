@@ -7,6 +7,7 @@
 
 #include "autodiff/kernels/gemm_kernel.h"
 #include "autodiff/kernels/matrix.h"
+#include "autodiff/worker_pool.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -14,6 +15,12 @@ namespace regard {
 namespace {
 
 thread_local int64_t gemm_flops = 0;
+
+// That of the innermost GemmThreads of this thread, or null.
+thread_local WorkerPool* gemm_pool = nullptr;
+// Multiply-adds of a product that is cut: 4 microseconds, or 20 if it has one
+// row. Two threads that wait for work break even at 3.
+constexpr int64_t kLeastToCut = int64_t{1} << 19;
 
 // Panels that are met at a time, packed or in place: with kGemmDepth rows a
 // part of the second cache.
@@ -74,11 +81,11 @@ class Product {
           const MutableMatrix<T>& c, T alpha)
       : a_(a), b_(b), c_(c), alpha_(alpha) {}
 
-  // c = addend + alpha a b. An operand that is read across is packed, by
-  // blocks.
-  void Run(GemmAddend<T> addend) const {
-    for (int64_t j = 0; j < c_.cols;) {
-      const int64_t cols = ColumnsAtATime(c_.cols - j);
+  // Columns begin .. end - 1 of c = addend + alpha a b; `begin` is a multiple
+  // of kGemmPanel. An operand that is read across is packed, by blocks.
+  void Run(GemmAddend<T> addend, int64_t begin, int64_t end) const {
+    for (int64_t j = begin; j < end;) {
+      const int64_t cols = ColumnsAtATime(end - j);
       for (int64_t first = 0; first < a_.cols; first += kGemmDepth) {
         const Block block = {
             first, std::min(kGemmDepth, a_.cols - first), j, cols,
@@ -203,8 +210,20 @@ void Multiply(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
     }
   }
   if (c.rows == 0 || c.cols == 0) return;
-  gemm_flops += 2 * c.rows * c.cols * a.cols;
-  Product<T>(a, b, c, alpha).Run(addend);
+  const int64_t multiply_adds = c.rows * c.cols * a.cols;
+  gemm_flops += 2 * multiply_adds;
+  const Product<T> product(a, b, c, alpha);
+  if (gemm_pool == nullptr || multiply_adds < kLeastToCut) {
+    return product.Run(addend, 0, c.cols);
+  }
+  const int64_t panels = (c.cols + kGemmPanel<T> - 1) / kGemmPanel<T>;
+  const int64_t parts = std::min<int64_t>(gemm_pool->threads(), panels);
+  const auto begin_of = [&](int64_t part) {
+    return std::min(c.cols, panels * part / parts * kGemmPanel<T>);
+  };
+  gemm_pool->Run(parts, [&](int64_t part) {
+    product.Run(addend, begin_of(part), begin_of(part + 1));
+  });
 }
 
 }  // namespace
@@ -238,6 +257,12 @@ ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels) {
   b.panels = panels;
   return b;
 }
+
+GemmThreads::GemmThreads(WorkerPool& pool) : outer_(gemm_pool) {
+  gemm_pool = &pool;
+}
+
+GemmThreads::~GemmThreads() { gemm_pool = outer_; }
 
 int64_t GemmFlops() { return gemm_flops; }
 

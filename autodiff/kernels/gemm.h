@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "autodiff/kernels/matrix.h"
+#include "autodiff/worker_pool.h"
 
 namespace regard {
 
@@ -43,6 +44,22 @@ int64_t PackedSize(int64_t rows, int64_t cols);
 // if `a` has few rows.
 template <typename T>
 ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
+
+// During its lifetime, large products of the thread that created it are cut
+// over columns of the result among the threads of `pool`, which do no other
+// work meanwhile. The bits do not change. It is for inference: training gives
+// each thread a shard. Scopes nest.
+class GemmThreads {
+ public:
+  explicit GemmThreads(WorkerPool& pool);
+  ~GemmThreads();
+
+  GemmThreads(const GemmThreads&) = delete;
+  GemmThreads& operator=(const GemmThreads&) = delete;
+
+ private:
+  WorkerPool* const outer_;
+};
 
 // Floating-point operations (2 m n k each) of this thread's products so far.
 int64_t GemmFlops();

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "autodiff/random.h"
+#include "autodiff/testing/allocation_counter.h"
+#include "autodiff/worker_pool.h"
 #include "gtest/gtest.h"
 
 namespace regard {
@@ -224,6 +226,91 @@ TEST(GemmTest, PiecesOfTheDepthAddUpToTheBitsOfOneProduct) {
     }
     EXPECT_EQ(sum, whole) << k;
   }
+}
+
+// Large enough to be cut, or with an extent for which nothing is.
+template <typename T>
+void ExpectThreadsGiveTheSameBits(int64_t m, int64_t k, int64_t n, bool tb) {
+  const std::vector<T> a = Normal<T>(m * k, 13);
+  const std::vector<T> b = Normal<T>(k * n, 14);
+  const std::vector<T> bias = Normal<T>(n, 15);
+  const ConstMatrix<T> rows(a.data(), m, k);
+  const ConstMatrix<T> plain = tb ? ConstMatrix<T>(b.data(), n, k).Transposed()
+                                  : ConstMatrix<T>(b.data(), k, n);
+  std::vector<T> panels(PackedSize<T>(k, n));
+  const ConstMatrix<T> packed = Packed(plain, panels.data());
+  const auto compute = [&] {
+    std::vector<T> out(4 * m * n, T(77));
+    T* const c = out.data();
+    Gemm<T>(rows, plain, {c, m, n});
+    Gemm<T>(rows, packed, {c + m * n, m, n});
+    Gemm<T>(rows, plain, {c + 2 * m * n, m, n}, GemmMode::kAdd, T(2));
+    GemmPlus<T>(rows, packed, ConstMatrix<T>::Repeated(bias.data(), m, n),
+                {c + 3 * m * n, m, n});
+    return out;
+  };
+  const std::vector<T> expected = compute();
+  for (int threads = 1; threads <= 8; ++threads) {
+    WorkerPool pool(threads);
+    const GemmThreads scope(pool);
+    ASSERT_EQ(compute(), expected) << m << "x" << k << "x" << n << " " << tb
+                                   << " on " << threads << " threads";
+  }
+}
+
+TEST(GemmTest, ThreadsGiveTheSameBits) {
+  struct Extents {
+    int64_t m, k, n;
+  };
+  const Extents cases[] = {{0, 5, 3},      {1, 1, 1},      {1, 601, 1001},
+                           {1, 1100, 500}, {17, 257, 301}, {140, 600, 47},
+                           {9, 0, 100},    {131, 97, 263}};
+  for (const auto& [m, k, n] : cases) {
+    for (const bool tb : {false, true}) {
+      ExpectThreadsGiveTheSameBits<float>(m, k, n, tb);
+      ExpectThreadsGiveTheSameBits<double>(m, k, n, tb);
+    }
+  }
+}
+
+TEST(GemmTest, ScopesOfThreadsNest) {
+  const int64_t m = 16, k = 256, n = 512;
+  const std::vector<float> a = Normal<float>(m * k, 16);
+  const std::vector<float> b = Normal<float>(k * n, 17);
+  std::vector<float> expected(m * n), got(m * n);
+  const auto compute = [&](std::vector<float>& c) {
+    Gemm<float>({a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n});
+  };
+  compute(expected);
+  WorkerPool outer(2);
+  const GemmThreads of_outer(outer);
+  {
+    WorkerPool inner(3);
+    const GemmThreads of_inner(inner);
+    compute(got);
+    EXPECT_EQ(got, expected);
+  }
+  got.assign(m * n, 0);
+  compute(got);
+  EXPECT_EQ(got, expected);
+}
+
+TEST(GemmTest, AWarmProductOnThreadsAllocatesNothing) {
+  const int64_t m = 16, k = 256, n = 512;
+  const std::vector<float> a = Normal<float>(m * k, 18);
+  const std::vector<float> b = Normal<float>(k * n, 19);
+  std::vector<float> panels(PackedSize<float>(k, n)), c(m * n);
+  const ConstMatrix<float> packed =
+      Packed(ConstMatrix<float>(b.data(), k, n), panels.data());
+  WorkerPool pool(3);
+  const GemmThreads scope(pool);
+  const auto compute = [&] {
+    Gemm<float>({a.data(), m, k}, packed, {c.data(), m, n});
+  };
+  compute();
+  const int64_t before = AllocationCount();
+  for (int i = 0; i < 100; ++i) compute();
+  EXPECT_EQ(AllocationCount() - before, 0);
 }
 
 TEST(GemmTest, CountsFloatingPointOperations) {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "autodiff/tape.h"
+#include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/config/origins.h"
 #include "experiments/report/attention_file.h"
@@ -348,8 +348,7 @@ int TrainMain(int argc, char** argv, const Plugins& plugins,
   const int shards = (*run)->loaded().config.num_shards();
   options.threads = arguments.threads;
   if (arguments.threads == 0) {
-    options.threads =
-        std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    options.threads = HardwareThreads();
   } else if (arguments.threads > shards) {
     std::fprintf(stderr, "num_shards is %d: %d of %d threads have work\n",
                  shards, shards, arguments.threads);

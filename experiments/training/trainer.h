@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "autodiff/worker_pool.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
@@ -34,7 +35,6 @@
 #include "nn/gradient_reducer.h"
 #include "nn/optimizer.h"
 #include "nn/schedule.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/worker_pool.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/run/metric.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 

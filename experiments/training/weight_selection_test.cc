@@ -4,9 +4,9 @@
 #include <limits>
 #include <vector>
 
+#include "autodiff/worker_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {

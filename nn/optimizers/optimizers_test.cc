@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "autodiff/random.h"
+#include "autodiff/worker_pool.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -17,7 +18,6 @@
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
 #include "nn/slab.h"
-#include "nn/worker_pool.h"
 
 namespace regard {
 namespace {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "autodiff/worker_pool.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "nn/worker_pool.h"
 #include "seq2seq/search/search.h"
 #include "tools/peers/timed_work.h"
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
+#include "autodiff/worker_pool.h"
 #include "nn/gradient_reducer.h"
 #include "nn/model.h"
 #include "nn/optimizer.h"
-#include "nn/worker_pool.h"
 #include "tools/peers/timed_work.h"
 
 namespace regard {

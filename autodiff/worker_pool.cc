@@ -1,6 +1,8 @@
-#include "nn/worker_pool.h"
+#include "autodiff/worker_pool.h"
 
 #include <immintrin.h>
+
+#include <algorithm>
 
 #include "third_party/abseil_backport/check.h"
 
@@ -23,6 +25,10 @@ bool SpinUntil(Ready ready) {
 }
 
 }  // namespace
+
+int HardwareThreads() {
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
 
 void FlushDenormalsToZero() {
   _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);

@@ -3,8 +3,8 @@
 //
 // Which thread runs which index never matters to the result: work on one index
 // must touch nothing that work on another does.
-#ifndef NN_WORKER_POOL_H_
-#define NN_WORKER_POOL_H_
+#ifndef AUTODIFF_WORKER_POOL_H_
+#define AUTODIFF_WORKER_POOL_H_
 
 #include <atomic>
 #include <condition_variable>
@@ -51,10 +51,13 @@ class WorkerPool {
   std::condition_variable done_;
 };
 
+// Threads that run at the same time on this machine, at least 1.
+int HardwareThreads();
+
 // Denormal numbers read and write as zero on the calling thread from now on:
 // training reaches them, and they are slow.
 void FlushDenormalsToZero();
 
 }  // namespace regard
 
-#endif  // NN_WORKER_POOL_H_
+#endif  // AUTODIFF_WORKER_POOL_H_

@@ -1,4 +1,4 @@
-#include "nn/worker_pool.h"
+#include "autodiff/worker_pool.h"
 
 #include <atomic>
 #include <cstdint>
