@@ -34,38 +34,33 @@ template <typename T>
 void GruCell::Forward(const RecurrentPass<T>& pass, int64_t step,
                       const ForwardStep<T>& data) const {
   const int64_t w = pass.width;
-  const int64_t batch = pass.batch();
+  const int64_t live = pass.live(step);
   const T* const bias = pass.bias_data();
-  Gemm<T>({pass.state(0, step, 0), batch, w}, data.of_state,
-          {data.product, batch, data.of_state.cols, 3 * w});
-  for (int64_t b = 0; b < batch; ++b) {
-    T* const extra = pass.extra_row(step, b);
-    if (!pass.steps.active(b, step)) {
-      std::fill_n(extra, w, T(0));
-      continue;
-    }
-    T* const product = data.product + b * 3 * w;
-    T* const gates = pass.activation(step, b);
-    GruResetAndUpdate(w, pass.x_row(step, b), product, bias, gates);
+  Gemm<T>({pass.state(0, step, 0), live, w}, data.of_state,
+          {data.product, live, data.of_state.cols, 3 * w});
+  for (int64_t row = 0; row < live; ++row) {
+    T* const extra = pass.extra_row(step, row);
+    T* const product = data.product + row * 3 * w;
+    T* const gates = pass.activation(step, row);
+    GruResetAndUpdate(w, pass.x_row(step, row), product, bias, gates);
     if (after()) {
       for (int64_t i = 0; i < w; ++i) {
         extra[i] = product[2 * w + i] + bias[2 * w + i];
         product[2 * w + i] = gates[i] * extra[i];
       }
     } else {
-      const T* const state = pass.state(0, step, b);
+      const T* const state = pass.state(0, step, row);
       for (int64_t i = 0; i < w; ++i) extra[i] = gates[i] * state[i];
     }
   }
   if (!after()) {
-    Gemm<T>({pass.extra_row(step, 0), batch, w}, data.of_extra,
-            {data.product + 2 * w, batch, w, 3 * w});
+    Gemm<T>({pass.extra_row(step, 0), live, w}, data.of_extra,
+            {data.product + 2 * w, live, w, 3 * w});
   }
-  for (int64_t b = 0; b < batch; ++b) {
-    if (!pass.steps.active(b, step)) continue;
-    GruCandidate(w, pass.x_row(step, b), data.product + b * 3 * w + 2 * w,
-                 pass.state(0, step, b), pass.activation(step, b),
-                 pass.state(0, step + 1, b));
+  for (int64_t row = 0; row < live; ++row) {
+    GruCandidate(w, pass.x_row(step, row), data.product + row * 3 * w + 2 * w,
+                 pass.state(0, step, row), pass.activation(step, row),
+                 pass.next_state(0, step, row));
   }
 }
 
@@ -73,54 +68,50 @@ template <typename T>
 void GruCell::Backward(const RecurrentPass<T>& pass, int64_t step,
                        const BackwardStep<T>& data) const {
   const int64_t w = pass.width;
-  const int64_t batch = pass.batch();
+  const int64_t live = pass.live(step);
   T* const d_state = data.d_states[0];
   const auto [d_next, d_extra] = data.scratch;
-  for (int64_t b = 0; b < batch; ++b) {
-    T* const d_gates = data.d_product + b * 3 * w;
-    if (!pass.steps.active(b, step)) {
-      std::fill_n(d_gates, 3 * w, T(0));
-      continue;
-    }
-    T* const d_row = d_next + b * w;
-    T* const d_state_row = d_state + b * w;
+  for (int64_t row = 0; row < live; ++row) {
+    T* const d_gates = data.d_product + row * 3 * w;
+    T* const d_row = d_next + row * w;
+    T* const d_state_row = d_state + row * w;
     if (data.d_sequence == nullptr) {
       std::copy_n(d_state_row, w, d_row);
     } else {
-      const T* const d_out = data.d_sequence + pass.steps.row(b, step) * w;
+      const T* const d_out =
+          data.d_sequence + pass.steps.position(row, step) * w;
       for (int64_t i = 0; i < w; ++i) d_row[i] = d_state_row[i] + d_out[i];
     }
-    GruCandidateGradient(w, pass.activation(step, b), pass.state(0, step, b),
-                         d_row, d_gates, d_state_row);
+    GruCandidateGradient(w, pass.activation(step, row),
+                         pass.state(0, step, row), d_row, d_gates, d_state_row);
   }
   if (!after()) {
-    Gemm<T>({data.d_product + 2 * w, batch, w, 3 * w}, pass.of_extra().matrix(),
-            {d_extra, batch, w});
+    Gemm<T>({data.d_product + 2 * w, live, w, 3 * w}, pass.of_extra().matrix(),
+            {d_extra, live, w});
   }
-  for (int64_t b = 0; b < batch; ++b) {
-    if (!pass.steps.active(b, step)) continue;
-    const T* const gates = pass.activation(step, b);
-    T* const d_gates = data.d_product + b * 3 * w;
-    T* const d_reset = d_next + b * w;
-    const T* const d_part = after() ? d_gates + 2 * w : d_extra + b * w;
+  for (int64_t row = 0; row < live; ++row) {
+    const T* const gates = pass.activation(step, row);
+    T* const d_gates = data.d_product + row * 3 * w;
+    T* const d_reset = d_next + row * w;
+    const T* const d_part = after() ? d_gates + 2 * w : d_extra + row * w;
     const T* const other =
-        after() ? pass.extra_row(step, b) : pass.state(0, step, b);
+        after() ? pass.extra_row(step, row) : pass.state(0, step, row);
     for (int64_t i = 0; i < w; ++i) d_reset[i] = d_part[i] * other[i];
     GruResetGradient(w, gates, d_reset, d_gates);
     if (data.d_x != nullptr) {
       AddOrAssign(d_gates, 3 * w, data.accumulate,
-                  data.d_x + pass.steps.row(b, step) * 3 * w);
+                  data.d_x + pass.steps.position(row, step) * 3 * w);
     }
     if (after()) {
       for (int64_t i = 0; i < w; ++i) d_gates[2 * w + i] *= gates[i];
     } else {
-      T* const d_state_row = d_state + b * w;
+      T* const d_state_row = d_state + row * w;
       for (int64_t i = 0; i < w; ++i) d_state_row[i] += d_part[i] * gates[i];
     }
   }
   const ConstMatrix<T> weight = pass.of_state().matrix();
-  Gemm<T>({data.d_product, batch, weight.rows, 3 * w}, weight,
-          {d_state, batch, w}, GemmMode::kAdd);
+  Gemm<T>({data.d_product, live, weight.rows, 3 * w}, weight,
+          {d_state, live, w}, GemmMode::kAdd);
 }
 
 }  // namespace

@@ -19,22 +19,23 @@ struct LstmCell {
   int gates_of_state() const { return kGates; }
 
   template <typename T>
-  static LstmRow<T> Row(const RecurrentPass<T>& pass, int64_t step, int64_t b) {
-    return {pass.activation(step, b), pass.state(1, step, b),
-            pass.state(1, step + 1, b), pass.extra_row(step, b)};
+  static LstmRow<T> Row(const RecurrentPass<T>& pass, int64_t step,
+                        int64_t row) {
+    return {pass.activation(step, row), pass.state(1, step, row),
+            pass.next_state(1, step, row), pass.extra_row(step, row)};
   }
 
   template <typename T>
   void Forward(const RecurrentPass<T>& pass, int64_t step,
                const ForwardStep<T>& data) const {
     const int64_t w = pass.width;
-    Gemm<T>({pass.state(0, step, 0), pass.batch(), w}, data.of_state,
-            {data.product, pass.batch(), 4 * w});
-    for (int64_t b = 0; b < pass.batch(); ++b) {
-      if (!pass.steps.active(b, step)) continue;
-      LstmForward(w, pass.x_row(step, b), data.product + b * 4 * w,
-                  pass.bias_data(), Row(pass, step, b),
-                  pass.state(0, step + 1, b));
+    const int64_t live = pass.live(step);
+    Gemm<T>({pass.state(0, step, 0), live, w}, data.of_state,
+            {data.product, live, 4 * w});
+    for (int64_t row = 0; row < live; ++row) {
+      LstmForward(w, pass.x_row(step, row), data.product + row * 4 * w,
+                  pass.bias_data(), Row(pass, step, row),
+                  pass.next_state(0, step, row));
     }
   }
 
@@ -42,20 +43,17 @@ struct LstmCell {
   void Backward(const RecurrentPass<T>& pass, int64_t step,
                 const BackwardStep<T>& data) const {
     const int64_t w = pass.width;
+    const int64_t live = pass.live(step);
     const auto [d_state, d_cell] = data.d_states;
-    for (int64_t b = 0; b < pass.batch(); ++b) {
-      T* const d_gates = data.d_product + b * 4 * w;
-      if (!pass.steps.active(b, step)) {
-        std::fill_n(d_gates, 4 * w, T(0));
-        continue;
-      }
-      const int64_t position = pass.steps.row(b, step);
-      T* const d_row = d_state + b * w;
+    for (int64_t row = 0; row < live; ++row) {
+      T* const d_gates = data.d_product + row * 4 * w;
+      const int64_t position = pass.steps.position(row, step);
+      T* const d_row = d_state + row * w;
       if (data.d_sequence != nullptr) {
         const T* const d_out = data.d_sequence + position * w;
         for (int64_t i = 0; i < w; ++i) d_row[i] += d_out[i];
       }
-      LstmBackward(w, Row(pass, step, b), d_row, d_cell + b * w, d_gates);
+      LstmBackward(w, Row(pass, step, row), d_row, d_cell + row * w, d_gates);
       // All of the state's gradient goes through the gates.
       std::fill_n(d_row, w, T(0));
       if (data.d_x != nullptr) {
@@ -63,8 +61,8 @@ struct LstmCell {
                     data.d_x + position * 4 * w);
       }
     }
-    Gemm<T>({data.d_product, pass.batch(), 4 * w}, pass.of_state().matrix(),
-            {d_state, pass.batch(), w}, GemmMode::kAdd);
+    Gemm<T>({data.d_product, live, 4 * w}, pass.of_state().matrix(),
+            {d_state, live, w}, GemmMode::kAdd);
   }
 };
 

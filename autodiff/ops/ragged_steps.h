@@ -11,50 +11,89 @@
 
 namespace regard {
 
-// Step s of sequence b reads position s, or length - 1 - s in reverse, so each
-// sequence is read from its own end. Positions from the length on are never
-// read. Trivially copyable; the lengths are stored in the arena.
+// Sequences are taken in the order of falling length, so that those that have
+// not ended at a step are its first rows: rows 0 .. live(step) - 1. Step s of a
+// sequence reads position s, or length - 1 - s in reverse, so each sequence is
+// read from its own end. Positions from the length on are never read. Trivially
+// copyable; what depends on lengths is stored in the arena.
 class RaggedSteps {
  public:
   // `lengths` [batch], each in 0 .. time; empty: all are `time`.
   RaggedSteps(int64_t batch, int64_t time, absl::Span<const int32_t> lengths,
               bool reverse, Arena& arena)
-      : batch_(batch), time_(time), reverse_(reverse), lengths_(nullptr) {
+      : batch_(batch),
+        time_(time),
+        steps_(batch == 0 ? 0 : time),
+        reverse_(reverse) {
     if (lengths.empty()) return;
     REGARD_CHECK_EQ(static_cast<int64_t>(lengths.size()), batch);
-    int32_t* const copy = arena.New<int32_t>(batch);
+    steps_ = *std::max_element(lengths.begin(), lengths.end());
+    auto* const copy = arena.New<int32_t>(batch);
+    auto* const live = arena.New<int64_t>(steps_ + 1);
+    std::fill_n(live, steps_ + 1, 0);
     for (int64_t b = 0; b < batch; ++b) {
       REGARD_CHECK(lengths[b] >= 0 && lengths[b] <= time)
           << "length " << lengths[b] << " of " << time << " steps";
       copy[b] = lengths[b];
+      if (lengths[b] > 0) ++live[lengths[b] - 1];
+    }
+    for (int64_t s = steps_ - 1; s > 0; --s) live[s - 1] += live[s];
+    auto* const first = arena.New<int64_t>(steps_ + 1);
+    first[0] = 0;
+    for (int64_t s = 0; s < steps_; ++s) first[s + 1] = first[s] + live[s];
+    // live[n] sequences are longer than n, and come before those of length n.
+    auto* const next = arena.New<int64_t>(steps_ + 1);
+    std::copy_n(live, steps_ + 1, next);
+    auto* const order = arena.New<int32_t>(batch);
+    for (int64_t b = 0; b < batch; ++b) {
+      order[next[lengths[b]]++] = static_cast<int32_t>(b);
     }
     lengths_ = copy;
+    live_ = live;
+    first_ = first;
+    order_ = order;
   }
 
   int64_t batch() const { return batch_; }
   int64_t time() const { return time_; }
-  int64_t length(int64_t b) const {
-    return lengths_ == nullptr ? time_ : lengths_[b];
+  int64_t length(int64_t sequence) const {
+    return lengths_ == nullptr ? time_ : lengths_[sequence];
   }
 
-  // Steps of the longest sequence.
-  int64_t steps() const {
-    if (lengths_ == nullptr) return batch_ == 0 ? 0 : time_;
-    return batch_ == 0 ? 0 : *std::max_element(lengths_, lengths_ + batch_);
+  // Steps of the longest sequence, and of all together.
+  int64_t steps() const { return steps_; }
+  int64_t total() const { return first(steps_); }
+
+  // Sequences that have a step `step`, 0 .. steps(); and all steps before it.
+  int64_t live(int64_t step) const {
+    if (live_ == nullptr) return step < steps_ ? batch_ : 0;
+    return live_[step];
+  }
+  int64_t first(int64_t step) const {
+    return first_ == nullptr ? step * batch_ : first_[step];
   }
 
-  bool active(int64_t b, int64_t step) const { return step < length(b); }
+  // The sequence of a row, 0 .. batch() - 1.
+  int64_t sequence(int64_t row) const {
+    return order_ == nullptr ? row : order_[row];
+  }
 
-  // Row of [batch * time, ...] that sequence b reads in an active step.
-  int64_t row(int64_t b, int64_t step) const {
+  // Position in [batch * time, ...] that a row reads in a step; it is live.
+  int64_t position(int64_t row, int64_t step) const {
+    const int64_t b = sequence(row);
     return b * time_ + (reverse_ ? length(b) - 1 - step : step);
   }
 
  private:
   int64_t batch_;
   int64_t time_;
+  int64_t steps_;
   bool reverse_;
-  const int32_t* lengths_;
+  // Null where all sequences have `time_` steps.
+  const int32_t* lengths_ = nullptr;
+  const int64_t* live_ = nullptr;
+  const int64_t* first_ = nullptr;
+  const int32_t* order_ = nullptr;
 };
 
 }  // namespace regard

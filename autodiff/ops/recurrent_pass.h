@@ -13,7 +13,8 @@
 //   void Backward(const RecurrentPass<T>& pass, int64_t step,
 //                 const BackwardStep<T>& data) const;
 //
-// It makes the products and row operations of one step; this does all else.
+// It computes the products and row operations of one step for its live rows:
+// sequences that have ended cost nothing. The rest is done here.
 #ifndef AUTODIFF_OPS_RECURRENT_PASS_H_
 #define AUTODIFF_OPS_RECURRENT_PASS_H_
 
@@ -32,8 +33,9 @@
 namespace regard {
 
 // The operands, and what the backward pass needs of the forward pass. The
-// latter is time-major, so that a step is one block and all steps are one
-// matrix; without gradients all steps share one block. Trivially copyable.
+// latter is time-major: a block of live rows for each step, one after another,
+// so that all steps are one matrix; without gradients all steps share one
+// block. Trivially copyable.
 template <typename T>
 struct RecurrentPass {
   Var<T> x, weight, bias;
@@ -43,25 +45,32 @@ struct RecurrentPass {
   int64_t gates;           // the cell's kGates
   int64_t gates_of_state;  // the cell's
 
-  // [blocks + 1, batch, width] each: before each step, and at the end.
-  std::array<T*, kMaxRecurrentStates> states = {};
-  T* activations = nullptr;  // [blocks, batch, gates width]
-  T* extra = nullptr;        // [blocks, batch, width]: the cell's own
-  int64_t block_rows = 0;    // from one block to the next; 0: all are one
+  bool one_block = false;
+  std::array<T*, kMaxRecurrentStates> states = {};  // [.., width]
+  T* activations = nullptr;                         // [.., gates width]
+  T* extra = nullptr;                               // [.., width]: the cell's
+  CellState<T> final_state = {};
 
-  int64_t batch() const { return steps.batch(); }
-  T* state(int index, int64_t step, int64_t b) const {
-    return states[index] + (step * block_rows + b) * width;
+  int64_t live(int64_t step) const { return steps.live(step); }
+  int64_t block_row(int64_t step, int64_t row) const {
+    return (one_block ? 0 : steps.first(step)) + row;
   }
-  T* activation(int64_t step, int64_t b) const {
-    return activations + (step * block_rows + b) * gates * width;
+  // States before and after a step.
+  T* state(int index, int64_t step, int64_t row) const {
+    return states[index] + block_row(step, row) * width;
   }
-  T* extra_row(int64_t step, int64_t b) const {
-    return extra + (step * block_rows + b) * width;
+  T* next_state(int index, int64_t step, int64_t row) const {
+    if (row < live(step + 1)) return state(index, step + 1, row);
+    return final_state[index].data() + steps.sequence(row) * width;
   }
-  // Row b of the projected inputs in an active step.
-  const T* x_row(int64_t step, int64_t b) const {
-    return x.data() + steps.row(b, step) * gates * width;
+  T* activation(int64_t step, int64_t row) const {
+    return activations + block_row(step, row) * gates * width;
+  }
+  T* extra_row(int64_t step, int64_t row) const {
+    return extra + block_row(step, row) * width;
+  }
+  const T* x_row(int64_t step, int64_t row) const {
+    return x.data() + steps.position(row, step) * gates * width;
   }
   const T* bias_data() const {
     return bias.has_value() ? bias.data() : nullptr;
@@ -78,24 +87,24 @@ struct RecurrentPass {
 };
 
 // What a cell computes a step with. It sets the pass's activations and `extra`
-// of the step, and the states after it, in the rows of active sequences.
+// of the step, and the states after it.
 template <typename T>
 struct ForwardStep {
   // The transposes of the pass's of_state() and of_extra().
   ConstMatrix<T> of_state;
   ConstMatrix<T> of_extra;
-  T* product;  // [batch, gates width], uninitialised
+  T* product;  // [live, gates width], uninitialised
 };
 
 template <typename T>
 struct BackwardStep {
   // Gradient of h from the outputs; null if there is none. Positions are
-  // RaggedSteps::row().
+  // RaggedSteps::position().
   const T* d_sequence;
   // In: gradients of the states after the step. Out: of those before it.
   std::array<T*, kMaxRecurrentStates> d_states;
-  // Out: gradients of weight_hh h + bias_hh, or weight_hh `extra`; 0 in rows
-  // that are not active. [batch, gates width].
+  // Out: gradients of weight_hh h + bias_hh, or weight_hh `extra`,
+  // [live, gates width].
   T* d_product;
   T* d_x;                     // gradient of projected; null if it is not needed
   bool accumulate;            // whether to add to d_x
@@ -123,47 +132,42 @@ void AddOrAssign(const T* from, int64_t n, bool accumulate, T* __restrict to) {
 template <typename T, typename Cell>
 void RunForward(const RecurrentPass<T>& pass, const Cell& cell,
                 const SequenceOutputs<T>& out) {
-  const int64_t size = pass.batch() * pass.width;
+  const int64_t width = pass.width;
+  const int64_t batch = pass.steps.batch();
   const int64_t steps = pass.steps.steps();
   ScratchScope<T> scratch(pass.x.tape());
   const bool has_extra = pass.gates_of_state < pass.gates;
   const ConstMatrix<T> of_state =
-      TransposedForProducts(pass.of_state(), pass.batch(), steps);
+      TransposedForProducts(pass.of_state(), batch, steps);
   const ForwardStep<T> data = {
       of_state,
-      has_extra ? TransposedForProducts(pass.of_extra(), pass.batch(), steps)
+      has_extra ? TransposedForProducts(pass.of_extra(), batch, steps)
                 : of_state,
-      scratch.New(size * pass.gates)};
+      scratch.New(batch * pass.gates * width)};
   for (int k = 0; k < Cell::kStates; ++k) {
-    std::copy_n(pass.initial[k].data(), size, pass.state(k, 0, 0));
-  }
-  ClearPadding(pass.steps, pass.width, out.sequence.data());
-  for (int64_t step = 0; step < steps; ++step) {
-    cell.Forward(pass, step, data);
-    for (int64_t b = 0; b < pass.batch(); ++b) {
-      if (pass.steps.active(b, step)) {
-        std::copy_n(pass.state(0, step + 1, b), pass.width,
-                    out.sequence.data() + pass.steps.row(b, step) * pass.width);
-        continue;
-      }
-      if (pass.block_rows == 0) continue;
-      for (int k = 0; k < Cell::kStates; ++k) {
-        std::copy_n(pass.state(k, step, b), pass.width,
-                    pass.state(k, step + 1, b));
-      }
+    for (int64_t row = 0; row < batch; ++row) {
+      std::copy_n(pass.initial[k].data() + pass.steps.sequence(row) * width,
+                  width, pass.next_state(k, /*step=*/-1, row));
     }
   }
-  for (int k = 0; k < Cell::kStates; ++k) {
-    std::copy_n(pass.state(k, steps, 0), size, out.final_state[k].data());
+  ClearPadding(pass.steps, width, out.sequence.data());
+  for (int64_t step = 0; step < steps; ++step) {
+    cell.Forward(pass, step, data);
+    for (int64_t row = 0; row < pass.live(step); ++row) {
+      std::copy_n(pass.next_state(0, step, row), width,
+                  out.sequence.data() + pass.steps.position(row, step) * width);
+    }
   }
 }
 
 template <typename T, typename Cell>
 void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
                  const SequenceOutputs<T>& out) {
-  const int64_t size = pass.batch() * pass.width;
-  const int64_t gates_width = pass.gates * pass.width;
-  const int64_t rows = pass.steps.steps() * pass.batch();
+  const int64_t width = pass.width;
+  const int64_t batch = pass.steps.batch();
+  const int64_t size = batch * width;
+  const int64_t gates_width = pass.gates * width;
+  const int64_t rows = pass.steps.total();
   ScratchScope<T> scratch(pass.x.tape());
   T* const d_products = scratch.New(rows * gates_width);
   BackwardStep<T> data = {};
@@ -172,10 +176,13 @@ void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
   for (int k = 0; k < Cell::kStates; ++k) {
     data.d_states[k] = scratch.New(size);
     const T* const d_final = out.final_state[k].grad_data();
-    if (d_final != nullptr) {
-      std::copy_n(d_final, size, data.d_states[k]);
-    } else {
+    if (d_final == nullptr) {
       std::fill_n(data.d_states[k], size, T(0));
+      continue;
+    }
+    for (int64_t row = 0; row < batch; ++row) {
+      std::copy_n(d_final + pass.steps.sequence(row) * width, width,
+                  data.d_states[k] + row * width);
     }
   }
   if (auto d = pass.x.grad_ref()) {
@@ -184,23 +191,26 @@ void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
     if (!data.accumulate) ClearPadding(pass.steps, gates_width, data.d_x);
   }
   for (int64_t step = pass.steps.steps() - 1; step >= 0; --step) {
-    data.d_product = d_products + step * pass.batch() * gates_width;
+    data.d_product = d_products + pass.steps.first(step) * gates_width;
     cell.Backward(pass, step, data);
   }
   for (int k = 0; k < Cell::kStates; ++k) {
     if (auto d = pass.initial[k].grad_ref()) {
-      const T* const d_state = data.d_states[k];
-      d.AddEach([=](int64_t i) { return d_state[i]; });
+      const bool accumulate = d.Begin();
+      for (int64_t row = 0; row < batch; ++row) {
+        AddOrAssign(data.d_states[k] + row * width, width, accumulate,
+                    d.data() + pass.steps.sequence(row) * width);
+      }
     }
   }
-  const int64_t direct = pass.gates_of_state * pass.width;
+  const int64_t direct = pass.gates_of_state * width;
   AddWeightGradient<T>(pass.of_state(), {d_products, rows, direct, gates_width},
-                       {pass.states[0], rows, pass.width});
+                       {pass.states[0], rows, width});
   if (direct < gates_width) {
     AddWeightGradient<T>(
         pass.of_extra(),
         {d_products + direct, rows, gates_width - direct, gates_width},
-        {pass.extra, rows, pass.width});
+        {pass.extra, rows, width});
   }
   if (!pass.bias.has_value()) return;
   if (auto d = pass.bias.grad_ref()) {
@@ -260,13 +270,14 @@ SequenceOutputs<T> RunSequence(const char* name, const Cell& cell,
       width,
       Cell::kGates,
       cell.gates_of_state()};
-  const int64_t blocks = recorded ? pass.steps.steps() : 1;
+  pass.one_block = !recorded;
+  pass.final_state = out.final_state;
+  const int64_t rows = recorded ? pass.steps.total() : batch;
   for (int k = 0; k < Cell::kStates; ++k) {
-    pass.states[k] = arena.New<T>((blocks + 1) * batch * width);
+    pass.states[k] = arena.New<T>(rows * width);
   }
-  pass.activations = arena.New<T>(blocks * batch * Cell::kGates * width);
-  pass.extra = arena.New<T>(blocks * batch * width);
-  pass.block_rows = recorded ? batch : 0;
+  pass.activations = arena.New<T>(rows * Cell::kGates * width);
+  pass.extra = arena.New<T>(rows * width);
   RunForward(pass, cell, out);
   Var<T> outs[1 + Cell::kStates] = {out.sequence};
   std::copy_n(out.final_state.begin(), Cell::kStates, outs + 1);

@@ -1,5 +1,6 @@
 // The fused recurrent operations against their compositions and against finite
 // differences.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/gru.h"
 #include "autodiff/ops/lstm.h"
 #include "autodiff/ops/recurrent_reference.h"
@@ -300,6 +302,60 @@ TEST(RecurrentTest, PaddingChangesNothingAndGetsNothing) {
   EXPECT_EQ(clean.gradients, padded.gradients);
   for (int i = 6; i < 18; ++i) EXPECT_EQ(padded.gradients[0][i], 0);
   for (int i = 2; i < 6; ++i) EXPECT_EQ(padded.outputs[0][i], 0);
+}
+
+TEST(RecurrentTest, PositionsPastTheEndCostNoProduct) {
+  const Case c = {4, 6, 5, {2, 6, 0, 3}};
+  const int64_t steps = 2 + 6 + 3;
+  for (const bool lstm : {false, true}) {
+    const GruForm form = GruForm::kResetAfter;
+    const std::vector<Shape> shapes = lstm ? LstmShapes(c) : GruShapes(c, form);
+    std::vector<std::vector<double>> values;
+    for (const Shape& shape : shapes) values.push_back(Random(shape, 1));
+    const int64_t before = GemmFlops();
+    Evaluate(lstm ? Lstm(c, false, true) : Gru(c, false, form, true), shapes,
+             values, {true, true, true});
+    // Forward, and the gradients of the state and the weight.
+    EXPECT_EQ(GemmFlops() - before,
+              3 * 2 * steps * (lstm ? 4 : 3) * c.width * c.width);
+  }
+}
+
+TEST(RecurrentTest, ASequenceHasTheSameBitsAlone) {
+  const Case all = {4, 6, 33, {2, 6, 0, 3}};
+  for (const bool lstm : {false, true}) {
+    const GruForm form = GruForm::kResetBefore;
+    const std::vector<Shape> shapes =
+        lstm ? LstmShapes(all) : GruShapes(all, form);
+    // Of sequences from `first` on.
+    const auto evaluate = [&](const Case& c, int64_t first) {
+      std::vector<Shape> of_case = shapes;
+      std::vector<std::vector<double>> values;
+      for (size_t i = 0; i < shapes.size(); ++i) {
+        const std::vector<double> random = Random(shapes[i], i);
+        const double* begin = random.data();
+        if (shapes[i][0] == all.batch) {
+          of_case[i] = shapes[i].With(0, c.batch);
+          begin += shapes[i].size() / all.batch * first;
+        }
+        values.emplace_back(begin, begin + of_case[i].size());
+      }
+      return Evaluate(lstm ? Lstm(c, true, true) : Gru(c, true, form, true),
+                      of_case, values, {false, false, false})
+          .outputs;
+    };
+    const auto together = evaluate(all, 0);
+    for (int64_t b = 0; b < all.batch; ++b) {
+      const auto alone =
+          evaluate({1, all.time, all.width, {all.lengths[b]}}, b);
+      for (size_t k = 0; k < alone.size(); ++k) {
+        const auto size = static_cast<int64_t>(alone[k].size());
+        EXPECT_TRUE(std::equal(alone[k].begin(), alone[k].end(),
+                               together[k].begin() + b * size))
+            << "output " << k << " of sequence " << b;
+      }
+    }
+  }
 }
 
 TEST(RecurrentTest, InferenceHasTheBitsOfTraining) {
