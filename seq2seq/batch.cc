@@ -27,11 +27,13 @@ Batch BatchOf(Pair pair, absl::Span<const int64_t> examples, Arena& arena) {
   const absl::Span<int32_t> lengths = padded(batch.size);
   const absl::Span<int32_t> input = padded(batch.size * batch.target_time);
   const absl::Span<int32_t> target = padded(batch.size * batch.target_time);
+  const absl::Span<int32_t> target_lengths = padded(batch.size);
   for (int64_t b = 0; b < batch.size; ++b) {
     const PairView view = pair(examples[b]);
     std::copy(view.source.begin(), view.source.end(),
               source.begin() + b * batch.source_time);
     lengths[b] = static_cast<int32_t>(view.source.size());
+    target_lengths[b] = static_cast<int32_t>(view.target.size());
     auto* row = input.data() + b * batch.target_time;
     row[0] = Vocabulary::kBegin;
     std::copy(view.target.begin(), view.target.end() - 1, row + 1);
@@ -42,6 +44,7 @@ Batch BatchOf(Pair pair, absl::Span<const int64_t> examples, Arena& arena) {
   batch.source_lengths = lengths;
   batch.target_input = input;
   batch.target = target;
+  batch.target_lengths = target_lengths;
   return batch;
 }
 

@@ -36,7 +36,8 @@ struct Batch {
   absl::Span<const int32_t> source_lengths;  // [batch], <eos> included
   // [batch, target time]: <bos> and the target without its last id.
   absl::Span<const int32_t> target_input;
-  absl::Span<const int32_t> target;  // [batch, target time]
+  absl::Span<const int32_t> target;          // [batch, target time]
+  absl::Span<const int32_t> target_lengths;  // [batch]
 };
 
 // Of the pairs that `examples` name.

@@ -46,6 +46,11 @@ struct AdvanceOptions {
   // Whether weights get gradients in the backward pass. Where several positions
   // are read at once, a decoder may leave them out.
   bool want_map_gradients = false;
+  // How many ids of each row count, [rows], in falling order; empty: all. Where
+  // a row has no more, a decoder may stop to compute it: its readouts are then
+  // any finite numbers, and the state has fewer sources at the end. Not
+  // together with maps.
+  absl::Span<const int32_t> lengths = {};
 };
 
 template <typename T>

@@ -60,6 +60,23 @@ Var<T> DecoderState<T>::Append(int slot, Var<T> part) {
 }
 
 template <typename T>
+void DecoderState<T>::KeepFirst(int64_t count) {
+  REGARD_CHECK(rows_per_source_ == 1 && count >= 0 && count <= sources_)
+      << count << " of " << sources_ << " sources of " << rows_per_source_
+      << " rows";
+  sources_ = count;
+  if (!lengths_.empty()) {
+    lengths_ = lengths_.subspan(0, static_cast<size_t>(count));
+  }
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    if (!slot.value.has_value()) continue;
+    REGARD_CHECK(slot.kind != Kind::kGrowing) << "slot " << i << " grows";
+    slot.value = Slice(slot.value, /*axis=*/0, 0, count);
+  }
+}
+
+template <typename T>
 KnownRows<T>* DecoderState<T>::known_rows() const {
   return cache_ == nullptr ? nullptr : &cache_->known_rows_;
 }

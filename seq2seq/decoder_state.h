@@ -73,6 +73,10 @@ class DecoderState {
   // hide the others, as a causal one does. They hold finite numbers.
   Var<T> Append(int slot, Var<T> part);
 
+  // Forgets all sources but the first `count`. There is one row a source, and
+  // no growing slot.
+  void KeepFirst(int64_t count);
+
   // Called by Advance() when it has read `count` ids of each row.
   void Move(int64_t count) { position_ += count; }
 

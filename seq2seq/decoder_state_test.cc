@@ -81,6 +81,25 @@ TEST(DecoderStateTest, AppendJoinsPositionsAndPassesGradients) {
   EXPECT_EQ(b.grad().sum(), 4);
 }
 
+TEST(DecoderStateTest, KeepsTheFirstSources) {
+  Tape<float> tape;
+  DecoderState<float> state = Begin(tape, kLengths);
+  state.Move(4);
+  state.KeepFirst(2);
+  EXPECT_EQ(state.sources(), 2);
+  EXPECT_EQ(state.rows(), 2);
+  EXPECT_EQ(state.position(), 4);
+  EXPECT_THAT(state.lengths(), ElementsAre(2, 1));
+  EXPECT_EQ(state[kKeys].shape(), Shape({2, 2, 1}));
+  EXPECT_THAT(state[kValues].span(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(state[kHidden].span(), ElementsAre(10, 11, 20, 21));
+  EXPECT_FALSE(state[kUnused].has_value());
+  EXPECT_DEATH(state.KeepFirst(3), "3 of 2 sources");
+  state.KeepFirst(0);
+  EXPECT_EQ(state.rows(), 0);
+  EXPECT_EQ(state[kKeys].shape(), Shape({0, 2, 1}));
+}
+
 TEST(DecoderStateDeathTest, RefusesOtherExtents) {
   Tape<float> tape;
   DecoderState<float> state = Begin(tape, {});

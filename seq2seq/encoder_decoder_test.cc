@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
@@ -281,6 +282,73 @@ TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
     cache.Gather(state, {0, 1, 2}, 1);
     tape.Rewind(mark);
   }
+}
+
+// Readouts, and what follows from those that count.
+TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
+  TestModel<double> model(GetParam().config);
+  const std::vector<EncodedPair> pairs = Pairs();
+  const int64_t longest_first[] = {1, 0, 2};
+  GradientSlab<double> gradients(model.store());
+  Tape<double> tape;
+  Forward<double> forward(tape, model.store(), &gradients);
+  struct Result {
+    std::vector<double> readouts;
+    std::vector<double> gradients;
+    int64_t flops;
+  };
+  const auto run = [&](bool with_lengths) {
+    const int64_t flops = GemmFlops();
+    forward.BeginStep();
+    const Batch batch = MakeBatch(pairs, longest_first, tape.arena());
+    AdvanceOptions options;
+    if (with_lengths) options.lengths = batch.target_lengths;
+    const Var<double> readout = model->Run(forward, batch, options).readout;
+    EXPECT_EQ(readout.dim(0), batch.size);
+    EXPECT_EQ(readout.dim(1), batch.target_time);
+    Result result;
+    for (int64_t b = 0; b < batch.size; ++b) {
+      const double* const row =
+          readout.data() + b * batch.target_time * readout.cols();
+      result.readouts.insert(result.readouts.end(), row,
+                             row + batch.target_lengths[b] * readout.cols());
+    }
+    const Var<double> scalars[] = {model.head().Loss(
+        forward, readout, batch.target, /*label_smoothing=*/0)};
+    const double seeds[] = {1};
+    forward.Backward(scalars, seeds);
+    result.gradients.assign(gradients.values().begin(),
+                            gradients.values().end());
+    result.flops = GemmFlops() - flops;
+    return result;
+  };
+  const Result all = run(false);
+  const Result cut = run(true);
+  EXPECT_EQ(cut.readouts, all.readouts);
+  for (size_t i = 0; i < all.gradients.size(); ++i) {
+    EXPECT_NEAR(cut.gradients[i], all.gradients[i], 1e-13) << i;
+  }
+  const bool recurrent =
+      model.store().FindByName("decoder.rnn.0.weight_hh").has_value();
+  if (recurrent) {
+    EXPECT_LT(cut.flops, all.flops);
+  } else {
+    EXPECT_EQ(cut.flops, all.flops);
+  }
+}
+
+TEST(EncoderDecoderDeathTest, LengthsFallAndThereAreNoMaps) {
+  TestModel<float> model(kEveryKind[0].config);
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), nullptr);
+  forward.BeginStep();
+  const Batch batch = MakeBatch(Pairs(), {0, 1, 2}, tape.arena());
+  EXPECT_DEATH(model->Run(forward, batch, {.lengths = batch.target_lengths}),
+               "3 lengths for 3 rows, in falling order");
+  const int32_t falling[] = {5, 3, 1};
+  EXPECT_DEATH(
+      model->Run(forward, batch, {.want_maps = true, .lengths = falling}),
+      "without maps");
 }
 
 // A prompt at once, then steps.

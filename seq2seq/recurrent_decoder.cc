@@ -1,5 +1,7 @@
 #include "seq2seq/recurrent_decoder.h"
 
+#include <algorithm>
+
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/shape_ops.h"
@@ -226,6 +228,19 @@ typename RecurrentDecoder<T>::Step RecurrentDecoder<T>::AdvanceOne(
   return {readout, attended.weights};
 }
 
+// Where an eighth of the rows have ended, the others are kept: this copies
+// their keys and values, and so is not done for each row.
+template <typename T>
+void RecurrentDecoder<T>::DropEnded(absl::Span<const int32_t> lengths,
+                                    int64_t time,
+                                    DecoderState<T>* state) const {
+  if (lengths.empty()) return;
+  const int64_t rows = state->rows();
+  int64_t live = rows;
+  while (live > 0 && lengths[live - 1] <= time) --live;
+  if (live <= rows - (rows + 7) / 8) state->KeepFirst(live);
+}
+
 template <typename T>
 DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
                                               absl::Span<const int32_t> ids,
@@ -248,16 +263,24 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
       own_words > 0 ? Word() : ReadWords(forward, ids, {rows, time}, state);
   const auto at = [&](Var<T> x, int64_t t) {
     if (!x.has_value()) return x;
-    return time == 1
-               ? x.WithShape({rows, x.cols()})
-               : Slice(x.WithShape({rows, time, x.cols()}), /*axis=*/1, t, 1)
-                     .WithShape({rows, x.cols()});
+    if (time == 1) return x.WithShape({rows, x.cols()});
+    x = Slice(x.WithShape({rows, time, x.cols()}), /*axis=*/1, t, 1)
+            .WithShape({rows, x.cols()});
+    return state->rows() == rows ? x : Slice(x, /*axis=*/0, 0, state->rows());
   };
   const bool maps = options.want_maps && attender_ != nullptr;
+  const absl::Span<const int32_t> lengths = options.lengths;
+  REGARD_CHECK(lengths.empty() ||
+               (static_cast<int64_t>(lengths.size()) == rows &&
+                std::is_sorted(lengths.rbegin(), lengths.rend()) && !maps))
+      << lengths.size() << " lengths for " << rows
+      << " rows, in falling order and without maps";
   auto* const readouts = tape.arena().template New<Var<T>>(time);
   auto* const weights = tape.arena().template New<Var<T>>(time);
   for (int64_t t = 0; t < time; ++t) {
     const NameScope<T> scope(tape, "step", state->position());
+    // The decoder's own words are those of all rows.
+    if (own_words == 0) DropEnded(lengths, t, state);
     Word word;
     if (own_words > 0) {
       const absl::Span<int32_t> read(tape.arena().template New<int32_t>(rows),

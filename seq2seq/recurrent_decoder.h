@@ -88,6 +88,9 @@ class RecurrentDecoder : public Decoder<T> {
 
   Word ReadWords(Forward<T>& forward, absl::Span<const int32_t> ids,
                  const Shape& leading, DecoderState<T>* state) const;
+  // Where row i has lengths[i] ids.
+  void DropEnded(absl::Span<const int32_t> lengths, int64_t time,
+                 DecoderState<T>* state) const;
   Step AdvanceOne(Forward<T>& forward, const Word& word,
                   const AdvanceOptions& options, DecoderState<T>* state) const;
   Attended<T> Attend(Forward<T>& forward, Var<T> query,

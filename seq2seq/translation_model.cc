@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "autodiff/tape.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
@@ -118,15 +119,34 @@ void TranslationModel::Denominators(absl::Span<const int64_t> examples,
       CountWork(examples), static_cast<int64_t>(examples.size()));
 }
 
+// `examples` in the order in which a decoder can leave out the ends of targets.
+absl::Span<const int64_t> TranslationModel::LongestFirst(
+    absl::Span<const int64_t> examples, Arena& arena) const {
+  auto* const order = arena.New<int64_t>(static_cast<int64_t>(examples.size()));
+  std::copy(examples.begin(), examples.end(), order);
+  std::sort(order, order + examples.size(), [this](int64_t a, int64_t b) {
+    const size_t of_a = data_.train[a].target.size();
+    const size_t of_b = data_.train[b].target.size();
+    return of_a != of_b ? of_a > of_b : a < b;
+  });
+  return {order, examples.size()};
+}
+
 void TranslationModel::Loss(Forward<float>& forward,
                             absl::Span<const int64_t> examples,
                             absl::Span<const double>,
                             absl::Span<Var<float>> sums) const {
+  Tape<float>& tape = forward.tape();
+  // Random numbers stay those of each example.
+  RandomState random = tape.random();
+  random.examples = LongestFirst(examples, tape.arena());
+  tape.set_random(random);
   const EncoderDecoder<float>& model = translator_.model();
-  const Batch batch = MakeBatch(data_.train, examples, forward.tape().arena());
-  sums[0] =
-      model.decoder->head().Loss(forward, model.Run(forward, batch).readout,
-                                 batch.target, options_.loss.label_smoothing);
+  const Batch batch = MakeBatch(data_.train, random.examples, tape.arena());
+  const Var<float> readout =
+      model.Run(forward, batch, {.lengths = batch.target_lengths}).readout;
+  sums[0] = model.decoder->head().Loss(forward, readout, batch.target,
+                                       options_.loss.label_smoothing);
 }
 
 template <typename Pairs>

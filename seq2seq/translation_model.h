@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
+#include "autodiff/arena.h"
 #include "nn/evaluated_set.h"
 #include "nn/loss_options.h"
 #include "nn/model.h"
@@ -113,6 +114,8 @@ class TranslationModel : public Model<float> {
   bool has_attention() const { return translator_.has_attention(); }
 
  private:
+  absl::Span<const int64_t> LongestFirst(absl::Span<const int64_t> examples,
+                                         Arena& arena) const;
   // How well each target token is predicted from the true ones before it,
   // without dropout and label smoothing.
   template <typename Pairs>

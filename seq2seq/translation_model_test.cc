@@ -19,6 +19,7 @@
 #include "nn/parameters.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
+#include "seq2seq/parallel_corpus.h"
 #include "seq2seq/sentence_pair.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/vocabulary.h"
@@ -140,6 +141,43 @@ TEST(TranslationModelTest, KeepsWhatMetricsAreMadeOf) {
   EXPECT_EQ(set.metrics[2].Value(), 0);
   // No number is in two places.
   EXPECT_EQ(model.Evaluate().count("bleu_apart"), 0);
+}
+
+// The loss orders its examples by length, and dropout follows them.
+TEST(TranslationModelTest, LossIsTheSumOfItsExamplesInAnyOrder) {
+  EncoderDecoderConfig config;
+  config.mutable_encoder()->set_embedding(2);
+  config.mutable_encoder()->set_hidden(3);
+  config.mutable_decoder()->set_embedding(2);
+  config.mutable_decoder()->set_hidden(3);
+  config.mutable_decoder()->set_embedding_dropout(0.5);
+  config.mutable_decoder()->set_hidden_dropout(0.5);
+  config.mutable_attention()->mutable_additive();
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  const Vocabulary source = Words({"a", "b"});
+  const Vocabulary target = Words({"x", "y", "z"});
+  TokenizedCorpus tokenized;
+  tokenized.Add({"a"}, {"x", "y", "z", "x", "y"});
+  tokenized.Add({"b", "a", "b"}, {"z"});
+  tokenized.Add({"b", "b"}, {"y", "y", "z"});
+  TranslationData data;
+  data.train = std::move(tokenized).Encode(source, target);
+  TranslationModel model(config, scorers, source, target, std::move(data), {});
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  const auto loss = [&](const std::vector<int64_t>& examples) {
+    forward.BeginStep();
+    tape.set_training(true);
+    tape.set_random({.seed = 1, .step = 2, .examples = examples});
+    Var<float> sum[1];
+    const double denominators[] = {1};
+    model.Loss(forward, examples, denominators, sum);
+    return sum[0].item();
+  };
+  const float together = loss({1, 0, 2});
+  EXPECT_EQ(loss({2, 1, 0}), together);
+  EXPECT_NEAR(loss({0}) + loss({1}) + loss({2}), together, 1e-5 * together);
 }
 
 // With dot products of zero everywhere all words get the same attention, so the

@@ -106,6 +106,15 @@ TEST_F(DropoutMaskTest, FollowsTheExampleIntoAnotherShard) {
               ElementsAreArray(together.begin() + 2 * 66, together.end()));
 }
 
+TEST_F(DropoutMaskTest, OfTheFirstExamplesIsThatOfAll) {
+  const std::vector<int64_t> all = {7, 8, 9};
+  tape_.set_random({.seed = 3, .step = 5, .examples = all});
+  const std::vector<float> together = Mask({3, 2, 33});
+  EXPECT_THAT(Mask({2, 2, 33}),
+              ElementsAreArray(together.begin(), together.begin() + 2 * 66));
+  EXPECT_DEATH(Mask({4, 2, 33}), "3 example numbers for Dropout");
+}
+
 TEST_F(DropoutMaskTest, TheAxesBeforeTheLastTwoAreInTheKey) {
   const std::vector<float> mask = Mask({2, 3, 2, 5});
   for (uint32_t i = 0; i < mask.size(); ++i) {

@@ -71,23 +71,34 @@ int64_t Outer(const Shape& shape, int axis) {
   return outer;
 }
 
-// Joins inputs of [outer, own columns] side by side.
+// Joins matrices of up to `outer` rows side by side; rows that an input does
+// not have are 0. Either all have the same number of columns or, where that is
+// 0, all have `outer` rows.
 template <typename T>
 Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
-            const Shape& shape) {
+            int64_t same_columns, const Shape& shape) {
   Tape<T>& tape = inputs[0].tape();
   bool needs_grad = false;
   for (const Var<T>& input : inputs) needs_grad |= input.needs_grad();
   Var<T> y = tape.New(shape, needs_grad);
   const int64_t columns = outer == 0 ? 0 : shape.size() / outer;
   auto* kept = tape.arena().template New<Var<T>>(inputs.size());
+  const auto columns_of = [=](Var<T> input) {
+    if (same_columns > 0) return same_columns;
+    return outer == 0 ? 0 : input.size() / outer;
+  };
   int64_t offset = 0;
   for (size_t k = 0; k < inputs.size(); ++k) {
     kept[k] = inputs[k];
-    const int64_t own = outer == 0 ? 0 : inputs[k].size() / outer;
+    const int64_t own = columns_of(inputs[k]);
+    const int64_t rows = own == 0 ? 0 : inputs[k].size() / own;
     for (int64_t i = 0; i < outer; ++i) {
-      std::copy_n(inputs[k].data() + i * own, own,
-                  y.data() + i * columns + offset);
+      T* const to = y.data() + i * columns + offset;
+      if (i < rows) {
+        std::copy_n(inputs[k].data() + i * own, own, to);
+      } else {
+        std::fill_n(to, own, T(0));
+      }
     }
     offset += own;
   }
@@ -96,10 +107,11 @@ Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
     const T* g = y.grad_data();
     int64_t offset = 0;
     for (size_t k = 0; k < count; ++k) {
-      const int64_t own = outer == 0 ? 0 : kept[k].size() / outer;
+      const int64_t own = columns_of(kept[k]);
+      const int64_t rows = own == 0 ? 0 : kept[k].size() / own;
       if (auto d = kept[k].grad_ref()) {
         const bool accumulate = d.Begin();
-        for (int64_t i = 0; i < outer; ++i) {
+        for (int64_t i = 0; i < rows; ++i) {
           const T* from = g + i * columns + offset;
           T* __restrict to = d.data() + i * own;
           if (accumulate) {
@@ -199,7 +211,8 @@ Var<T> Concat(absl::Span<const Var<T>> inputs, int axis) {
         << input.shape();
     extent += input.dim(axis);
   }
-  return Join("Concat", inputs, Outer(first, axis), first.With(axis, extent));
+  return Join("Concat", inputs, Outer(first, axis), /*same_columns=*/0,
+              first.With(axis, extent));
 }
 
 template <typename T>
@@ -242,7 +255,11 @@ Var<T> Stack(absl::Span<const Var<T>> inputs, int axis) {
   REGARD_CHECK(axis >= 0 && axis < rank)
       << "Stack of " << first << " along axis " << axis;
   for (const Var<T>& input : inputs) {
-    REGARD_CHECK_EQ(input.shape(), first) << "shapes in Stack";
+    const bool fewer_rows = axis == 1 && input.shape().rank() == first.rank() &&
+                            input.dim(0) < first[0];
+    REGARD_CHECK_EQ(
+        fewer_rows ? input.shape().With(0, first[0]) : input.shape(), first)
+        << "shapes in Stack";
   }
   std::array<int64_t, Shape::kMaxRank + 1> extents;
   for (int i = 0; i < rank; ++i) {
@@ -250,7 +267,8 @@ Var<T> Stack(absl::Span<const Var<T>> inputs, int axis) {
                  : i == axis ? static_cast<int64_t>(inputs.size())
                              : first[i - 1];
   }
-  return Join("Stack", inputs, Outer(first, axis),
+  const int64_t outer = Outer(first, axis);
+  return Join("Stack", inputs, outer, outer == 0 ? 0 : first.size() / outer,
               Shape(absl::MakeConstSpan(extents.data(), rank)));
 }
 

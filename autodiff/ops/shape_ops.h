@@ -32,6 +32,8 @@ template <typename T>
 Var<T> Slice(Var<T> x, int axis, int64_t begin, int64_t length);
 
 // Joins inputs of equal shape along a new axis with index `axis` in the result.
+// Along axis 1, inputs may have fewer rows (extent of axis 0) than the first;
+// the missing ones are 0.
 template <typename T>
 Var<T> Stack(absl::Span<const Var<T>> inputs, int axis);
 

@@ -40,6 +40,9 @@ std::vector<GradientCase> Cases() {
       return Slice(in[0], axis, 1, 2);
     }));
   }
+  cases.push_back(MakeCase("Stack", "of ever fewer rows",
+                           {{{3, 2}}, {{3, 2}}, {{1, 2}}, {{0, 2}}},
+                           [](auto&, auto in) { return Stack(in, 1); }));
   cases.push_back(MakeCase("Concat", "of differing extents, one 0",
                            {{{2, 1, 2}}, {{2, 0, 2}}, {{2, 3, 2}}},
                            [](auto&, auto in) { return Concat(in, 1); }));
@@ -99,6 +102,14 @@ TEST_F(ShapeOpsValueTest, StackMakesANewAxis) {
   EXPECT_EQ(Stack<double>(parts, -1).shape(), Shape({2, 3, 2}));
 }
 
+TEST_F(ShapeOpsValueTest, StackFillsMissingRowsWithZeros) {
+  const Var<double> parts[] = {x_, Slice(x_, 0, 0, 1), Slice(x_, 0, 0, 0)};
+  Var<double> y = Stack<double>(parts, 1);
+  EXPECT_EQ(y.shape(), Shape({2, 3, 3}));
+  EXPECT_THAT(y.span(), ElementsAre(1, 2, 3, 1, 2, 3, 0, 0, 0,  //
+                                    4, 5, 6, 0, 0, 0, 0, 0, 0));
+}
+
 TEST_F(ShapeOpsValueTest, SliceTakesARange) {
   EXPECT_THAT(Slice(x_, 1, 1, 2).span(), ElementsAre(2, 3, 5, 6));
   EXPECT_THAT(Slice(x_, 0, 1, 1).span(), ElementsAre(4, 5, 6));
@@ -120,6 +131,10 @@ TEST_F(ShapeOpsDeathTest, NamesTheShapes) {
   const Var<double> parts[] = {x_, Transpose(x_)};
   EXPECT_DEATH(Concat<double>(parts, 0), "\\[2, 3\\] and \\[3, 2\\]");
   EXPECT_DEATH(Stack<double>(parts, 0), "shapes in Stack");
+  const Var<double> growing[] = {Slice(x_, 0, 0, 1), x_};
+  EXPECT_DEATH(Stack<double>(growing, 1), "shapes in Stack");
+  const Var<double> shrinking[] = {x_, Slice(x_, 0, 0, 1)};
+  EXPECT_DEATH(Stack<double>(shrinking, 0), "shapes in Stack");
 }
 
 }  // namespace
