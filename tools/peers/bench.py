@@ -1,4 +1,4 @@
-"""Times the same models in Regard, PyTorch and JAX: tools/peers/run."""
+"""Times the same models in Regard and its peers: tools/peers/run."""
 
 import argparse
 import dataclasses
@@ -17,7 +17,8 @@ import works
 def _options():
     parser = argparse.ArgumentParser(
         prog="tools/peers/run",
-        description="Times the same models in Regard, PyTorch and JAX.")
+        description="Times the same models in Regard, PyTorch, JAX and ONNX "
+        "Runtime.")
     parser.add_argument("--works", default="", metavar="NAME,NAME",
                         help="only these works; by default all")
     parser.add_argument("--rounds", type=int, default=10,
@@ -53,7 +54,8 @@ def _machine():
         facts = dict(line.split(":", 1) for line in info if ":" in line)
     facts = {key.strip(): value.strip() for key, value in facts.items()}
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}"
-                         for name in ("torch", "jax", "numpy"))
+                         for name in ("torch", "jax", "onnxruntime",
+                                      "transformers", "numpy"))
     return (f"{facts.get('model name', 'unknown processor')}, family "
             f"{facts.get('cpu family')}, model {facts.get('model')}; "
             f"{versions}; Python {sys.version.split()[0]}")
@@ -93,7 +95,7 @@ def main():
     options = _options()
     if options.busy:
         # Ratios of a busy machine meet no target and miss none.
-        no_targets = {"torch_target": 0, "jax_target": 0,
+        no_targets = {"torch_target": 0, "jax_target": 0, "onnx_target": 0,
                       "idiomatic_target": 0}
     else:
         no_targets = {}

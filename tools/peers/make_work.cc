@@ -17,6 +17,7 @@
 #include "autodiff/tape.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "tools/peers/embedding_work.h"
 #include "tools/peers/image_models.h"
 #include "tools/peers/language_models.h"
 #include "tools/peers/pair_models.h"
@@ -123,6 +124,7 @@ std::unique_ptr<TimedWork> MakeWork(const WorkOptions& options) {
     return train(MakeImageModel(options), kShards, /*update=*/true);
   }
   if (options.kind == "generation") return MakeGenerationWork(options);
+  if (options.kind == "embedding") return MakeEmbeddingWork(options);
   if (options.kind == "overhead") {
     return std::make_unique<OverheadWork>(options.batch);
   }

@@ -11,6 +11,10 @@ import works
 
 _HERE = pathlib.Path(__file__).parent
 
+# Engines, as they are shown.
+NAMES = {"regard": "Regard", "torch": "PyTorch", "jax": "JAX",
+         "onnx": "ONNX Runtime"}
+
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
@@ -21,10 +25,9 @@ class Entry:
     threads: int
 
     def __str__(self):
-        names = {"regard": "Regard", "torch": "PyTorch", "jax": "JAX"}
         form = "" if self.engine == "regard" else (
             f" {self.form.replace('_', ' ')}")
-        return f"{names[self.engine]}{form}, {self.threads} thr."
+        return f"{NAMES[self.engine]}{form}, {self.threads} thr."
 
 
 def entries(work, compiled, one_thread):
@@ -32,7 +35,8 @@ def entries(work, compiled, one_thread):
     one_form = {
         "torch": (works.ADDITIVE, works.OVERHEAD),
         "jax": (works.ADDITIVE, works.MULTI_HEAD, works.REGRESSION,
-                works.TRANSFORMER, works.LANGUAGE_MODEL, works.GENERATION)}
+                works.TRANSFORMER, works.LANGUAGE_MODEL, works.GENERATION),
+        "onnx": ()}
     alone = one_thread or work.kind == works.OVERHEAD
     threads = (1,) if alone or work.kind == works.REGRESSION else (1, 2)
     found = [Entry("regard", "", count) for count in threads]

@@ -13,11 +13,11 @@ fail() {
 }
 
 for kind in regression translation transformer language_model image additive \
-    multi_head search generation overhead; do
+    multi_head search generation embedding overhead; do
   for both in false true; do
     answers="$(printf '%s\n' "write $weights" check 'run 2' allocations memory \
       quit | "$program" --name=smoke "--kind=$kind" "${shapes[@]}" \
-      "--bidirectional=$both")" || fail "$kind ended with $?"
+      "--bidirectional=$both" "--ragged=$both")" || fail "$kind ended with $?"
     [[ "$(wc -l <<< "$answers")" == 5 ]] || fail "$kind answers: $answers"
     [[ "$answers" != *nan* ]] || fail "$kind answers: $answers"
     [[ -s "$weights" ]] || fail "$kind wrote no weights"

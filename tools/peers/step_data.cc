@@ -1,5 +1,7 @@
 #include "tools/peers/step_data.h"
 
+#include <algorithm>
+
 #include "seq2seq/vocabulary.h"
 
 namespace regard {
@@ -22,6 +24,18 @@ int32_t Word(uint64_t stream, int64_t i, int64_t vocabulary) {
          Vocabulary::kReserved;
 }
 
+// Ids of sentence b of at most `time` ids, <eos> included.
+int64_t LengthOf(const WorkOptions& options, uint64_t stream, int64_t b,
+                 int64_t time) {
+  if (!options.ragged) return time;
+  const auto below = [&](uint64_t part, uint64_t bound) {
+    return static_cast<int64_t>(SplitMix(stream + part, b) % bound);
+  };
+  const int64_t length =
+      4 + below(0, 10) + below(1, 10) + (below(3, 16) == 0 ? below(2, 19) : 0);
+  return std::min(length, time);
+}
+
 }  // namespace
 
 std::vector<float> UniformData(uint64_t stream, int64_t count) {
@@ -37,11 +51,13 @@ std::vector<EncodedPair> SentenceData(const WorkOptions& options) {
   std::vector<EncodedPair> pairs(static_cast<size_t>(options.batch));
   for (int64_t b = 0; b < options.batch; ++b) {
     EncodedPair& pair = pairs[static_cast<size_t>(b)];
-    for (int64_t t = 0; t < options.source_time; ++t) {
+    const int64_t source = LengthOf(options, 3, b, options.source_time);
+    const int64_t target = LengthOf(options, 7, b, options.target_time);
+    for (int64_t t = 0; t < source; ++t) {
       pair.source.push_back(
           Word(1, b * options.source_time + t, options.source_vocabulary));
     }
-    for (int64_t t = 0; t < options.target_time; ++t) {
+    for (int64_t t = 0; t < target; ++t) {
       pair.target.push_back(
           Word(2, b * options.target_time + t, options.target_vocabulary));
     }

@@ -13,7 +13,7 @@ namespace regard {
 // `count` floats in [-1/2, 1/2), on a grid of 2^-24.
 std::vector<float> UniformData(uint64_t stream, int64_t count);
 
-// Sentences of full length as ids, each ending in <eos>.
+// Sentences as ids, each ending in <eos>, of full length unless ragged.
 std::vector<EncodedPair> SentenceData(const WorkOptions& options);
 
 // `count` ids of a text, 0 <= id < vocabulary.

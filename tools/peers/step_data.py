@@ -34,12 +34,40 @@ def words(stream, shape, vocabulary):
     return (ids.astype(np.int64) + RESERVED).reshape(shape)
 
 
+def _lengths(work, stream, time):
+    """[batch], all `time` or, if ragged, as those of captions: 4 .. 40."""
+    if not work.ragged:
+        return np.full(work.batch, time)
+    first, second, tail, rare = (
+        _split_mix(stream + i, work.batch).astype(np.uint64) % np.uint64(n)
+        for i, n in enumerate((10, 10, 19, 16)))
+    lengths = 4 + first + second + np.where(rare == 0, tail, 0)
+    return np.minimum(lengths.astype(np.int64), time)
+
+
+def source_lengths(work):
+    return _lengths(work, 3, work.source_time)
+
+
+def target_lengths(work):
+    return _lengths(work, 7, work.target_time)
+
+
+def _end(ids, lengths):
+    """Ends each row by END and pads it."""
+    positions = np.arange(ids.shape[1])
+    ids[positions == lengths[:, None] - 1] = END
+    ids[positions >= lengths[:, None]] = PAD
+
+
 def sentences(work):
     """(source, target input, target), each [batch, time], ending in END."""
     source = words(1, (work.batch, work.source_time), work.source_vocabulary)
     target = words(2, (work.batch, work.target_time), work.target_vocabulary)
-    source[:, -1] = END
-    target[:, -1] = END
+    _end(source, source_lengths(work))
+    _end(target, target_lengths(work))
+    source = source[:, :source_lengths(work).max()]
+    target = target[:, :target_lengths(work).max()]
     target_input = np.concatenate(
         [np.full((work.batch, 1), BEGIN, np.int64), target[:, :-1]], axis=1)
     return source, target_input, target

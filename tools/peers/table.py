@@ -2,7 +2,10 @@
 
 import statistics
 
+import processes
 import works
+
+_PEERS = ("torch", "jax", "onnx")
 
 
 def best(results, engine, form=None):
@@ -58,17 +61,22 @@ def _ratio_cell(results, engine, target, form=None):
     return cell
 
 
+def _heading():
+    yield "| work | " + " | ".join(
+        f"{processes.NAMES[peer]} / Regard" for peer in _PEERS) + " |"
+    yield "| --- |" + " --- |" * len(_PEERS)
+
+
 def comparison(measured):
-    yield "| work | PyTorch / Regard | JAX / Regard |"
-    yield "| --- | --- | --- |"
+    yield from _heading()
     for work, results in measured:
-        yield (f"| {work.name} | "
-               f"{_ratio_cell(results, 'torch', work.torch_target)} | "
-               f"{_ratio_cell(results, 'jax', work.jax_target)} |")
+        cells = [_ratio_cell(results, peer, getattr(work, f"{peer}_target"))
+                 for peer in _PEERS]
+        yield f"| {work.name} | {' | '.join(cells)} |"
         if work.idiomatic_target:
             cell = _ratio_cell(results, "torch", work.idiomatic_target,
                                "idiomatic")
-            yield f"| {work.name}, idiomatic | {cell} | - |"
+            yield f"| {work.name}, idiomatic | {cell} | - | - |"
 
 
 def forms(measured):
@@ -107,12 +115,11 @@ def own(measured):
 
 
 def memory(measured):
-    yield "| work | PyTorch / Regard | JAX / Regard |"
-    yield "| --- | --- | --- |"
+    yield from _heading()
     for work, results in measured:
         ours = best(results, "regard")
         cells = []
-        for engine in ("torch", "jax"):
+        for engine in _PEERS:
             peer = best(results, engine)
             cells.append(f"{peer.kibibytes / ours.kibibytes:.1f}"
                          if peer and ours else "-")

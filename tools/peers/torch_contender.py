@@ -4,6 +4,7 @@ import math
 
 import contender
 import torch
+import torch_embedder
 import torch_models
 import torch_transformers
 import torch_translator
@@ -15,6 +16,18 @@ def _sum_of_squares(model):
     return sum(float((p.grad.double()**2).sum()) for p in model.parameters())
 
 
+def _serve_embedder(model, inputs, compiled):
+    embed = torch.compile(model, dynamic=False) if compiled else model
+
+    def step(count):
+        with torch.inference_mode():
+            for _ in range(count):
+                vectors = embed(*inputs)
+        return vectors
+
+    contender.serve(step, lambda: step(1)[-1].tolist())
+
+
 def main():
     arguments = contender.parse_arguments()
     contender.pin(arguments.threads)
@@ -24,6 +37,10 @@ def main():
     compiled = arguments.form.startswith("compiled_")
     tuned = arguments.form.endswith("tuned")
     weights = weights_of.load(work, arguments.weights)
+    if work.kind == works.EMBEDDING:
+        _serve_embedder(torch_embedder.Embedder(work, weights, tuned),
+                        torch_embedder.inputs(work), compiled)
+        return
     model = (torch_models.make(work, weights, tuned)
              or torch_transformers.make(work, weights, tuned)
              or torch_translator.make(work, weights, tuned))

@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 
-def _linear(weight, bias=None):
+def linear(weight, bias=None):
     layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None)
     with torch.no_grad():
         layer.weight.copy_(weight)
@@ -23,11 +23,11 @@ def _linear(weight, bias=None):
     return layer
 
 
-def _embedding(weight):
+def embedding(weight):
     return nn.Embedding.from_pretrained(weight.clone(), freeze=False)
 
 
-def _norm(weight, bias=None):
+def norm(weight, bias=None):
     layer = nn.LayerNorm(weight.shape[0], bias=bias is not None)
     with torch.no_grad():
         layer.weight.copy_(weight)
@@ -36,7 +36,7 @@ def _norm(weight, bias=None):
     return layer
 
 
-def _made(make, weights, name):
+def made(make, weights, name):
     return make(weights[f"{name}.weight"], weights.get(f"{name}.bias"))
 
 
@@ -52,12 +52,18 @@ class Attention(nn.Module):
         elif cross:
             parts = (("query",), ("key", "value"))
         self.sizes = [len(group) for group in parts]
-        self.inputs = nn.ModuleList(
-            _linear(torch.cat([weights[f"{name}.{part}.weight"]
-                               for part in group])) for group in parts)
-        self.output = _made(_linear, weights, f"{name}.output")
 
-    def forward(self, x, memory=None, causal=False, cache=None):
+        def joined(kind, group):
+            found = [weights[f"{name}.{part}.{kind}"] for part in group
+                     if f"{name}.{part}.{kind}" in weights]
+            return torch.cat(found) if found else None
+
+        self.inputs = nn.ModuleList(
+            linear(joined("weight", group), joined("bias", group))
+            for group in parts)
+        self.output = made(linear, weights, f"{name}.output")
+
+    def forward(self, x, memory=None, causal=False, cache=None, mask=None):
         """`cache` takes new keys and values; gives all, and a mask."""
         found = []
         for i, (layer, size) in enumerate(zip(self.inputs, self.sizes)):
@@ -65,7 +71,6 @@ class Attention(nn.Module):
             found += layer(read).chunk(size, dim=-1)
         q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
                    for part in found)
-        mask = None
         if cache is not None:
             k, v, mask = cache(k, v)
         context = functional.scaled_dot_product_attention(
@@ -74,42 +79,44 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """norm(x + f(x)) and ReLU or, with `pre`, x + f(norm(x)) and GELU."""
+    """norm(x + f(x)) or, with `pre`, x + f(norm(x))."""
 
-    def __init__(self, weights, name, heads, tuned, pre):
+    def __init__(self, weights, name, heads, tuned, pre, activation):
         super().__init__()
-        self.pre = pre
+        self.pre, self.activation = pre, activation
         self.attention = Attention(weights, f"{name}.attention", heads, tuned,
                                    cross=False)
-        self.attention_norm = _made(_norm, weights, f"{name}.attention_norm")
+        self.attention_norm = made(norm, weights, f"{name}.attention_norm")
         self.cross = None
         if f"{name}.cross_attention.query.weight" in weights:
             self.cross = Attention(weights, f"{name}.cross_attention", heads,
                                    tuned, cross=True)
-            self.cross_norm = _made(_norm, weights,
+            self.cross_norm = made(norm, weights,
                                     f"{name}.cross_attention_norm")
-        self.hidden = _made(_linear, weights, f"{name}.feed_forward.input")
-        self.output = _made(_linear, weights, f"{name}.feed_forward.output")
-        self.output_norm = _made(_norm, weights, f"{name}.feed_forward_norm")
+        self.hidden = made(linear, weights, f"{name}.feed_forward.input")
+        self.output = made(linear, weights, f"{name}.feed_forward.output")
+        self.output_norm = made(norm, weights, f"{name}.feed_forward_norm")
 
     def _feed_forward(self, x):
-        activation = functional.gelu if self.pre else functional.relu
-        return self.output(activation(self.hidden(x)))
+        return self.output(self.activation(self.hidden(x)))
 
-    def forward(self, x, memory=None, causal=False, cache=None):
+    def forward(self, x, memory=None, causal=False, cache=None, mask=None):
+        """`mask` hides positions of x, or of the memory where there is one."""
         if self.pre:
             x = x + self.attention(self.attention_norm(x), causal=causal,
                                    cache=cache)
             return x + self._feed_forward(self.output_norm(x))
-        x = self.attention_norm(x + self.attention(x, causal=causal))
+        own = mask if memory is None else None
+        x = self.attention_norm(x + self.attention(x, causal=causal, mask=own))
         if self.cross is not None:
-            x = self.cross_norm(x + self.cross(x, memory))
+            x = self.cross_norm(x + self.cross(x, memory, mask=mask))
         return self.output_norm(x + self._feed_forward(x))
 
 
-def _stack(weights, prefix, work, tuned, pre):
+def stack(weights, prefix, work, tuned, pre, activation):
     return nn.ModuleList(
-        Layer(weights, f"{prefix}layers.{i}", work.heads, tuned, pre)
+        Layer(weights, f"{prefix}layers.{i}", work.heads, tuned, pre,
+              activation)
         for i in range(work.layers))
 
 
@@ -119,15 +126,25 @@ class Translator(nn.Module):
     def __init__(self, work, weights, tuned):
         super().__init__()
         self.scale = math.sqrt(work.hidden)
-        self.source_embedding = _embedding(weights["encoder.embedding.weight"])
-        self.target_embedding = _embedding(weights["decoder.embedding.weight"])
-        self.encoder = _stack(weights, "encoder.", work, tuned, pre=False)
-        self.decoder = _stack(weights, "decoder.", work, tuned, pre=False)
-        self.output = _made(_linear, weights, "decoder.output")
+        self.source_embedding = embedding(weights["encoder.embedding.weight"])
+        self.target_embedding = embedding(weights["decoder.embedding.weight"])
+        self.encoder, self.decoder = (
+            stack(weights, prefix, work, tuned, pre=False,
+                  activation=functional.relu)
+            for prefix in ("encoder.", "decoder."))
+        self.output = made(linear, weights, "decoder.output")
         self.positions = torch.from_numpy(step_data.sinusoids(
             max(work.source_time, work.target_time), work.hidden))
         self.source, self.target_input, self.target = (
             torch.from_numpy(ids) for ids in step_data.sentences(work))
+        self.mask = None
+        if work.ragged:
+            self.mask = (self.source != step_data.PAD)[:, None, None]
+        # Of the targets that are no padding, which alone are predicted in the
+        # tuned form.
+        self.valid = None
+        if work.ragged and tuned:
+            self.valid = (self.target != step_data.PAD).flatten().nonzero()[:, 0]
 
     def _embed(self, embedding, ids):
         return embedding(ids) * self.scale + self.positions[:ids.shape[1]]
@@ -135,12 +152,15 @@ class Translator(nn.Module):
     def forward(self):
         memory = self._embed(self.source_embedding, self.source)
         for layer in self.encoder:
-            memory = layer(memory)
+            memory = layer(memory, mask=self.mask)
         x = self._embed(self.target_embedding, self.target_input)
         for layer in self.decoder:
-            x = layer(x, memory, causal=True)
-        return functional.cross_entropy(self.output(x).flatten(0, 1),
-                                        self.target.flatten())
+            x = layer(x, memory, causal=True, mask=self.mask)
+        x, target = x.flatten(0, 1), self.target.flatten()
+        if self.valid is not None:
+            x, target = x[self.valid], target[self.valid]
+        return functional.cross_entropy(self.output(x), target,
+                                        ignore_index=step_data.PAD)
 
 
 class Cache:
@@ -170,11 +190,12 @@ class LanguageModel(nn.Module):
     def __init__(self, work, weights, tuned):
         super().__init__()
         self.work, self.tuned = work, tuned
-        self.embedding = _embedding(weights["embedding.weight"])
-        self.position_embedding = _embedding(
+        self.embedding = embedding(weights["embedding.weight"])
+        self.position_embedding = embedding(
             weights["position_embedding.weight"])
-        self.layers = _stack(weights, "", work, tuned, pre=True)
-        self.norm = _made(_norm, weights, "norm")
+        self.layers = stack(weights, "", work, tuned, pre=True,
+                            activation=functional.gelu)
+        self.norm = made(norm, weights, "norm")
         self.input, self.target = (
             torch.from_numpy(ids) for ids in step_data.blocks(work))
         self.prompt = torch.from_numpy(
@@ -228,13 +249,14 @@ class ImageClassifier(nn.Module):
     def __init__(self, work, weights, tuned):
         super().__init__()
         self.patch, self.tuned = work.patch, tuned
-        self.patches = _made(_linear, weights, "encoder.patch_embedding")
+        self.patches = made(linear, weights, "encoder.patch_embedding")
         self.class_token = nn.Parameter(weights["encoder.class_token"])
         self.positions = nn.Parameter(
             weights["encoder.position_embedding.weight"])
-        self.layers = _stack(weights, "encoder.", work, tuned, pre=True)
-        self.norm = _made(_norm, weights, "encoder.norm")
-        self.head = _made(_linear, weights, "head")
+        self.layers = stack(weights, "encoder.", work, tuned, pre=True,
+                            activation=functional.gelu)
+        self.norm = made(norm, weights, "encoder.norm")
+        self.head = made(linear, weights, "head")
         self.pixels, self.labels = (
             torch.from_numpy(a) for a in step_data.images(work))
 

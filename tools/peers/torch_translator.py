@@ -4,6 +4,7 @@ import step_data
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.utils import rnn
 from torch_models import AdditiveScore
 
 
@@ -33,8 +34,16 @@ class Translator(nn.Module):
         source, target_input, target = (
             torch.from_numpy(ids).t().contiguous()
             for ids in step_data.sentences(work))
+        self._set_batch(source, target_input, target)
+
+    def _set_batch(self, source, target_input, target):
+        """Ids [T, B]; ragged ones have a mask [B, T] of the source."""
         self.source, self.target_input = source, target_input
         self.target = target.reshape(-1)
+        self.mask = None
+        if self.work.ragged:
+            self.mask = (source != step_data.PAD).t()
+            self.source_lengths = self.mask.sum(1)
 
     @torch.no_grad()
     def _load(self, weights):
@@ -56,7 +65,13 @@ class Translator(nn.Module):
 
     def encode(self, source):
         """-> values [B, T, C], first state [layers, B, H]."""
-        outputs, state = self.encoder(self.source_embedding(source))
+        embedded = self.source_embedding(source)
+        if self.mask is not None:
+            embedded = rnn.pack_padded_sequence(
+                embedded, self.source_lengths, enforce_sorted=False)
+        outputs, state = self.encoder(embedded)
+        if self.mask is not None:
+            outputs, _ = rnn.pad_packed_sequence(outputs)
         if self.work.bidirectional:
             last = torch.cat((state[0], state[1]), dim=1)
             state = torch.tanh(self.bridge(last)).unsqueeze(0)
@@ -65,8 +80,11 @@ class Translator(nn.Module):
     def attend(self, state, values, prepared):
         """-> context [B, C] or, with several beams, [B * beams, C]."""
         queries = state[-1].view(values.shape[0], -1, state.shape[-1])
-        weights = functional.softmax(
-            self.attention.score(queries, prepared), dim=-1)
+        scores = self.attention.score(queries, prepared)
+        if self.mask is not None:
+            hidden = ~self.mask[:values.shape[0]].unsqueeze(1)
+            scores = scores.masked_fill(hidden, -torch.inf)
+        weights = functional.softmax(scores, dim=-1)
         return torch.bmm(weights, values).flatten(0, 1)
 
     def step(self, embedded, state, values, prepared):
@@ -90,7 +108,8 @@ class Translator(nn.Module):
             readout, state = self.step(embedded, state, values, None)
             readouts.append(readout)
         logits = self.output(torch.stack(readouts))
-        return functional.cross_entropy(logits.flatten(0, 1), self.target)
+        return functional.cross_entropy(logits.flatten(0, 1), self.target,
+                                        ignore_index=step_data.PAD)
 
     def prepare(self, values):
         """What search hands to each step: nothing, in this form."""
@@ -128,7 +147,20 @@ class Translator(nn.Module):
 
 
 class TunedTranslator(Translator):
-    """Keys projected once; the embeddings' share of the gates in one product."""
+    """Keys projected once; the embeddings' share of the gates in one product.
+
+    Sentences are in the order of falling target length, and each step is one
+    of those that have not ended.
+    """
+
+    def _set_batch(self, source, target_input, target):
+        lengths, order = (target != step_data.PAD).sum(0).sort(
+            descending=True, stable=True)
+        super()._set_batch(source[:, order], target_input[:, order],
+                           target[:, order])
+        self.live = [int((lengths > time).sum())
+                     for time in range(target.shape[0])]
+        self.target = self.target[self.target != step_data.PAD]
 
     def forward(self):
         values, state = self.encode(self.source)
@@ -137,12 +169,15 @@ class TunedTranslator(Translator):
         gates = self._embedding_gates(embedded)
         state = list(state.unbind(0))
         readouts = []
-        for time, gate in enumerate(gates.unbind(0)):
-            context = self.attend(torch.stack(state[-1:]), values, prepared)
-            state = self._cells(gate, context, state)
-            readouts.append(self.readout(state[-1], context, embedded[time]))
-        logits = self.output(torch.stack(readouts))
-        return functional.cross_entropy(logits.flatten(0, 1), self.target)
+        for time, live in enumerate(self.live):
+            state = [layer[:live] for layer in state]
+            context = self.attend(torch.stack(state[-1:]), values[:live],
+                                  prepared[:live])
+            state = self._cells(gates[time, :live], context, state)
+            readouts.append(self.readout(state[-1], context,
+                                         embedded[time, :live]))
+        return functional.cross_entropy(self.output(torch.cat(readouts)),
+                                        self.target)
 
     def prepare(self, values):
         return self.attention.prepare(values)

@@ -6,7 +6,7 @@ import works
 from safetensors.numpy import load_file
 
 
-def _stack(prefix, work, cross, bias):
+def _stack(prefix, work, cross, bias, attention_bias=False):
     """The parameters of a stack of Transformer layers."""
     h, f = work.hidden, work.feed_forward
     found = {}
@@ -26,7 +26,7 @@ def _stack(prefix, work, cross, bias):
         for attention in (("attention", "cross_attention") if cross
                           else ("attention",)):
             for part in ("query", "key", "value", "output"):
-                linear(f"{of_layer}{attention}.{part}", h, h, False)
+                linear(f"{of_layer}{attention}.{part}", h, h, attention_bias)
             norm(f"{of_layer}{attention}_norm")
         linear(f"{of_layer}feed_forward.input", f, h, bias)
         linear(f"{of_layer}feed_forward.output", h, f, bias)
@@ -55,6 +55,14 @@ def shapes(work):
                 "encoder.norm.bias": (h,),
                 "head.weight": (work.target_vocabulary, h),
                 "head.bias": (work.target_vocabulary,)}
+    if work.kind == works.EMBEDDING:
+        return {"embedding.weight": (work.source_vocabulary, h),
+                "position_embedding.weight": (512, h),
+                "type_embedding.weight": (2, h),
+                "embedding_norm.weight": (h,),
+                "embedding_norm.bias": (h,),
+                **_stack("", work, cross=False, bias=True,
+                         attention_bias=True)}
     if work.kind in (works.LANGUAGE_MODEL, works.GENERATION):
         return {"embedding.weight": (work.target_vocabulary, h),
                 "position_embedding.weight": (work.target_time, h),

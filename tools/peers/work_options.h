@@ -22,6 +22,7 @@ struct WorkOptions {
   int64_t source_vocabulary = 0;
   int64_t target_vocabulary = 0;
   bool bidirectional = false;
+  bool ragged = false;
   int64_t beam = 0;
   int64_t heads = 0;
   int64_t feed_forward = 0;

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import step_data
+
 # Kinds of work, by what a step is.
 REGRESSION = "regression"  # Nadaraya-Watson: a training step
 TRANSLATION = "translation"  # encoder, attention, decoder: a training step
@@ -12,11 +14,14 @@ TRANSFORMER = "transformer"  # encoder and decoder: a training step
 LANGUAGE_MODEL = "language_model"  # decoder alone: a training step
 IMAGE = "image"  # a Vision Transformer: a training step
 GENERATION = "generation"  # continuing texts, keys and values cached
+EMBEDDING = "embedding"  # vectors of sentences by a BERT
 OVERHEAD = "overhead"  # a chain of operations on 8 numbers
 
 # Kinds that update weights, and kinds that search.
 TRAINING = (REGRESSION, TRANSLATION, TRANSFORMER, LANGUAGE_MODEL, IMAGE)
 SEARCHING = (SEARCH, GENERATION)
+# Kinds without a backward pass.
+FORWARD = (*SEARCHING, EMBEDDING)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +41,9 @@ class Work:
     # Encoder in both directions, first state projected, words read from state,
     # context and embedding.
     bidirectional: bool = False
+    # Sentences have lengths of 4 to source_time and target_time, 14 in the
+    # mean, in place of these; tokens are those that are no padding.
+    ragged: bool = False
     beam: int = 0
     heads: int = 0
     feed_forward: int = 0
@@ -45,6 +53,7 @@ class Work:
     # PyTorch's idiomatic form where that has a target of its own.
     torch_target: float = 0
     jax_target: float = 0
+    onnx_target: float = 0
     idiomatic_target: float = 0
     peers: tuple = ("torch", "jax")
 
@@ -54,15 +63,23 @@ class Work:
             return self.batch  # sentences
         if self.kind == IMAGE:
             return self.batch  # images
+        if self.kind == EMBEDDING:
+            return self.batch * self.source_time
+        if self.ragged:
+            return int(step_data.target_lengths(self).sum())
         return self.batch * max(self.target_time, 1)
 
     def gigaflops(self):
         """10^9 floating-point operations of a step's matrix products.
 
         A product of the backward pass is counted twice, once for each operand.
-        What a causal mask hides is not counted.
+        What a causal mask hides is not counted. Ragged sentences count as if
+        all were of the mean length.
         """
         b, t, u = self.batch, self.source_time, self.target_time
+        if self.ragged:
+            t = float(step_data.source_lengths(self).mean())
+            u = float(step_data.target_lengths(self).mean())
         e, h = self.embedding, self.hidden
         if self.kind == REGRESSION:
             return 0.0
@@ -80,7 +97,10 @@ class Work:
             return 6e-9 * b * ((patches + 1) * self.layers * token
                                + patches * self.patch**2 * h
                                + h * self.target_vocabulary)
-        passes = 2e-9 if self.kind in SEARCHING else 6e-9
+        passes = 2e-9 if self.kind in FORWARD else 6e-9
+        if self.kind == EMBEDDING:
+            token = 4 * h * h + 2 * h * self.feed_forward + 2 * h * t
+            return passes * b * t * self.layers * token
         if self.kind in (TRANSFORMER, LANGUAGE_MODEL, GENERATION):
             # Products of a position: projections, keys seen, feed-forward.
             position = 4 * h * h + 2 * h * self.feed_forward
@@ -131,6 +151,14 @@ def _gpt(name, batch, block, width, layers, heads, **more):
                 feed_forward=4 * width, target_vocabulary=65, **more)
 
 
+def _minilm(batch):
+    """all-MiniLM-L6-v2, with 16 tokens a sentence."""
+    return Work(f"embed_minilm_{batch}", EMBEDDING, batch=batch,
+                source_time=16, hidden=384, layers=6, heads=12,
+                feed_forward=1536, source_vocabulary=30522, torch_target=1,
+                onnx_target=1, peers=("torch", "onnx"))
+
+
 def _transformer(name, time, width, layers, heads, vocabulary, **more):
     return Work(name, TRANSFORMER, batch=64, source_time=time,
                 target_time=time, hidden=width, layers=layers, heads=heads,
@@ -164,6 +192,13 @@ WORKS = [
                  jax_target=1.25),
     _transformer("transformer_step", 20, 256, 3, 8, 8000, torch_target=1.1,
                  jax_target=1.1),
+    dataclasses.replace(
+        _bahdanau("ragged_bahdanau_512", 128, 40, 256, 512, 10000,
+                  torch_target=1.5), ragged=True, peers=("torch",)),
+    dataclasses.replace(
+        _transformer("ragged_transformer", 40, 128, 4, 4, 10000,
+                     torch_target=1.1), batch=128, ragged=True,
+        peers=("torch",)),
     _gpt("gpt_step", 12, 64, 128, 4, 4, torch_target=1.5),
     _gpt("gpt_step_large", 8, 256, 384, 6, 6, torch_target=1.1,
          jax_target=1.1),
@@ -173,6 +208,8 @@ WORKS = [
     _gpt("gpt_generate", 1, 256, 128, 4, 4, kind=GENERATION,
          idiomatic_target=5),
     _gpt("gpt_generate_16", 16, 256, 128, 4, 4, kind=GENERATION),
+    _minilm(1),
+    _minilm(32),
     Work("operation_overhead", OVERHEAD, batch=1000, peers=("torch",)),
 ]
 
