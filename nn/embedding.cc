@@ -10,8 +10,9 @@ template <typename T>
 EmbeddingLayer<T>::EmbeddingLayer(const ParameterScope<T>& scope,
                                   int64_t vocabulary, int64_t width,
                                   const Initializer& initializer)
-    : weight_(scope.Add("weight", {vocabulary, width}, initializer,
-                        {.sparse_gradient = true})) {}
+    : weight_(scope.Add(
+          "weight", {vocabulary, width}, initializer,
+          {.role = ParameterRole::kEmbedding, .sparse_gradient = true})) {}
 
 template <typename T>
 EmbeddingLayer<T>::EmbeddingLayer(const ParameterScope<T>& scope,

@@ -10,11 +10,12 @@ namespace regard {
 template <typename T>
 LayerNormLayer<T>::LayerNormLayer(const ParameterScope<T>& scope, int64_t width,
                                   double epsilon, bool bias)
-    : weight_(
-          scope.Add("weight", {width}, Constant(1), {.weight_decay = false})),
+    : weight_(scope.Add("weight", {width}, Constant(1),
+                        {.role = ParameterRole::kNormalization})),
       epsilon_(epsilon) {
   if (bias) {
-    bias_ = scope.Add("bias", {width}, Zeros(), {.weight_decay = false});
+    bias_ = scope.Add("bias", {width}, Zeros(),
+                      {.role = ParameterRole::kNormalization});
   }
 }
 

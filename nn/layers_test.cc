@@ -55,6 +55,7 @@ TEST(EmbeddingTest, CountsItsParameters) {
   ParameterStore<float> store;
   const EmbeddingLayer<float> layer(store.Root(), 9, 4);
   EXPECT_EQ(store.num_elements(), 9 * 4);
+  EXPECT_EQ(store.info(layer.weight()).options.role, ParameterRole::kEmbedding);
 }
 
 TEST(LinearLayerTest, StartsFromANormalDistributionAndZeroBiases) {
@@ -83,7 +84,7 @@ TEST(EmbeddingTest, SharesTheWeightOfAnother) {
   EXPECT_EQ(*store.FindByName("second.weight"), first.weight());
 }
 
-TEST(NormLayerTest, CountTheirParametersAndSpareThemDecay) {
+TEST(NormLayerTest, CountTheirParametersAndMarkThem) {
   ParameterStore<float> store;
   const LayerNormLayer<float> layer(store.Root().Sub("a"), 6);
   EXPECT_EQ(store.num_elements(), 6 + 6);
@@ -92,7 +93,7 @@ TEST(NormLayerTest, CountTheirParametersAndSpareThemDecay) {
   const RmsNormLayer<float> rms(store.Root().Sub("c"), 6);
   EXPECT_EQ(store.num_elements(), 6 + 6 + 6 + 6);
   for (const ParameterInfo& info : store.parameters()) {
-    EXPECT_FALSE(info.options.weight_decay) << info.name;
+    EXPECT_EQ(info.options.role, ParameterRole::kNormalization) << info.name;
   }
 }
 

@@ -28,15 +28,15 @@ void Optimizer<T>::Update(const Step& step, WorkerPool& pool) {
   ++updates_;
   pool.Run(chunks_.size(), [&](int64_t chunk) {
     for (const SlabChunks::Range& range : chunks_[chunk]) {
-      const ParameterOptions& options =
-          parameters_.parameters()[range.parameter].options;
+      const ParameterInfo& info = parameters_.parameters()[range.parameter];
       Apply({.size = range.end - range.begin,
              .values = parameters_.values().data() + range.begin,
              .gradient = step.gradient.data() + range.begin,
              .clip_factor = static_cast<T>(step.clip_factor),
              .offset = range.begin,
-             .learning_rate = step.learning_rate * options.learning_rate_scale,
-             .weight_decay = options.weight_decay,
+             .learning_rate =
+                 step.learning_rate * info.options.learning_rate_scale,
+             .parameter = info,
              .number = updates_});
     }
   });

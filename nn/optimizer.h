@@ -44,8 +44,8 @@ struct ParameterUpdate {
   T clip_factor;         // to multiply the gradient with
   int64_t offset;        // of the elements in the slabs of the state
   double learning_rate;  // the schedule's times the parameter's own scale
-  bool weight_decay;     // whether weight decay applies to the parameter
-  int64_t number;        // of the update, counted from 1
+  const ParameterInfo& parameter;
+  int64_t number;  // of the update, counted from 1
 };
 
 // Not copyable.

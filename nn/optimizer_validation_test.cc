@@ -83,6 +83,24 @@ TEST(OptimizerValidationTest, WhatIsZeroOrInfiniteAsAFloatIsRefused) {
   EXPECT_THAT(WrongPaths("clip_norm: 1e39"), ElementsAre("clip_norm"));
 }
 
+TEST(OptimizerValidationTest, TheChoiceOfDecayedParametersNeedsADecay) {
+  for (const std::string rule : {"sgd", "adam", "adamw"}) {
+    const std::string choice = " { decayed_parameters: MATRICES weight_decay: ";
+    EXPECT_THAT(WrongPaths(rule + choice + "0.1 }"), IsEmpty());
+    EXPECT_THAT(WrongPaths(rule + choice + "0 }"),
+                ElementsAre(rule + ".decayed_parameters"));
+    // As the resolved config of a run without decay has it.
+    EXPECT_THAT(WrongPaths(rule + " { decayed_parameters: EXCEPT_NORMALIZATION "
+                                  "weight_decay: 0 }"),
+                IsEmpty());
+    EXPECT_THAT(
+        WrongPaths(rule +
+                   " { decayed_parameters: DECAYED_PARAMETERS_UNSPECIFIED "
+                   "weight_decay: 0.1 }"),
+        ElementsAre(rule + ".decayed_parameters"));
+  }
+}
+
 TEST(OptimizerValidationTest, NesterovNeedsMomentum) {
   EXPECT_THAT(WrongPaths("sgd { nesterov: true }"),
               ElementsAre("sgd.nesterov"));

@@ -41,9 +41,16 @@ struct Parameter {
   }
 };
 
+// What a parameter is to its layer, as far as weight decay tells them apart.
+enum class ParameterRole {
+  kWeight,         // of a product, or a bias
+  kNormalization,  // gain or bias of LayerNorm or RMSNorm
+  kEmbedding,      // a table with one row for each id or position
+};
+
 struct ParameterOptions {
-  bool trainable = true;           // false: the optimiser never changes it
-  bool weight_decay = true;        // whether weight decay applies
+  bool trainable = true;  // false: the optimiser never changes it
+  ParameterRole role = ParameterRole::kWeight;
   double learning_rate_scale = 1;  // multiplies the schedule's learning rate
   // Whether a step reaches few rows of this matrix, as of an embedding: only
   // those of its gradient are then cleared and added. Changes no result.

@@ -10,8 +10,8 @@ namespace regard {
 template <typename T>
 RmsNormLayer<T>::RmsNormLayer(const ParameterScope<T>& scope, int64_t width,
                               double epsilon)
-    : weight_(
-          scope.Add("weight", {width}, Constant(1), {.weight_decay = false})),
+    : weight_(scope.Add("weight", {width}, Constant(1),
+                        {.role = ParameterRole::kNormalization})),
       epsilon_(epsilon) {}
 
 template <typename T>

@@ -21,7 +21,8 @@ class RelativeBuckets : public PositionEncoding<T> {
       : buckets_(options.buckets()),
         max_distance_(options.max_distance()),
         bidirectional_(options.bidirectional()),
-        bias_(scope.Add("bias", {widths.heads, options.buckets()}, Zeros())) {}
+        bias_(scope.Add("bias", {widths.heads, options.buckets()}, Zeros(),
+                        {.role = ParameterRole::kEmbedding})) {}
 
   static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {

@@ -20,8 +20,9 @@ class RelativeDot : public ScoringFunction<T> {
       : max_position_(options.max_position()),
         of_keys_(options.terms() == RelativeDotScore::RELATIVE_KEY_QUERY),
         scale_(T(1) / std::sqrt(static_cast<T>(widths.query))) {
-    embedding_ = scope.Add("distance_embedding",
-                           {2 * max_position_ - 1, widths.query}, Normal(0.02));
+    embedding_ =
+        scope.Add("distance_embedding", {2 * max_position_ - 1, widths.query},
+                  Normal(0.02), {.role = ParameterRole::kEmbedding});
   }
 
   static void Validate(const Options& options, const ScoreWidths& widths,

@@ -17,7 +17,8 @@ PositionEmbedding<T>::PositionEmbedding(
   if (config.kind() == PositionEmbeddingConfig::LEARNED) {
     longest_ = config.longest();
     weight_ = scope.Add("weight", {longest_, width},
-                        EmbeddingInitializer(initialization));
+                        EmbeddingInitializer(initialization),
+                        {.role = ParameterRole::kEmbedding});
   } else if (config.kind() == PositionEmbeddingConfig::SINUSOIDAL) {
     for (int64_t column = 0; column < width; column += 2) {
       frequencies_.push_back(std::pow(

@@ -50,6 +50,8 @@ TEST(PositionEmbeddingTest, LearnedVectorsAreRowsOfTheirWeight) {
   const PositionEmbedding<double> positions =
       Make<double>("kind: LEARNED longest: 6", 3, run);
   EXPECT_EQ(run.store().num_elements(), 6 * 3);
+  EXPECT_EQ(run.store().parameters()[0].options.role,
+            ParameterRole::kEmbedding);
   EXPECT_EQ(positions.longest_position(), 6);
   CheckLayerGradients(
       run, {{2, 2, 3}},

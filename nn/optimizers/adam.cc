@@ -6,6 +6,7 @@
 #include "autodiff/kernels/integer_power.h"
 #include "nn/optimizer_registry.h"
 #include "nn/optimizers/adam.pb.h"
+#include "nn/optimizers/weight_decay.h"
 
 namespace regard {
 
@@ -24,15 +25,14 @@ class AdamOf : public Optimizer<T> {
     problems.RequireInRange("beta2", options.beta2(), 0, 0.999999);
     // Not 0 as a float with denormal numbers flushed: 0 / (0 + epsilon) is 0.
     problems.RequireInRange("epsilon", options.epsilon(), 1e-30, 1);
-    problems.RequireInRange("weight_decay", options.weight_decay(), 0, 1e6);
+    ValidateWeightDecay(options, problems);
   }
 
  protected:
   void Apply(const ParameterUpdate<T>& update) override {
     constexpr bool kDecoupled = std::is_same_v<Config, AdamWConfig>;
     const double rate = update.learning_rate;
-    const double weight_decay =
-        update.weight_decay ? options_.weight_decay() : 0;
+    const double weight_decay = WeightDecayOf(update.parameter, options_);
     const T shrink = static_cast<T>(kDecoupled ? 1 - rate * weight_decay : 1);
     const T decay = static_cast<T>(kDecoupled ? 0 : weight_decay);
     const T clip = update.clip_factor;

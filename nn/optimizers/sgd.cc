@@ -5,6 +5,7 @@
 
 #include "nn/optimizer_registry.h"
 #include "nn/optimizers/sgd.pb.h"
+#include "nn/optimizers/weight_decay.h"
 
 namespace regard {
 
@@ -24,14 +25,13 @@ class Sgd : public Optimizer<T> {
     if (options.nesterov() && options.momentum() == 0) {
       problems.Add("nesterov", "needs momentum > 0");
     }
-    problems.RequireInRange("weight_decay", options.weight_decay(), 0, 1e6);
+    ValidateWeightDecay(options, problems);
   }
 
  protected:
   void Apply(const ParameterUpdate<T>& update) override {
     const T rate = static_cast<T>(update.learning_rate);
-    const T decay =
-        static_cast<T>(update.weight_decay ? options_.weight_decay() : 0);
+    const T decay = static_cast<T>(WeightDecayOf(update.parameter, options_));
     const T clip = update.clip_factor;
     T* const __restrict value = update.values;
     const T* const __restrict gradient = update.gradient;

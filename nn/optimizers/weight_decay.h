@@ -1,0 +1,38 @@
+// What the rules with weight decay share. `Options` is the message of such a
+// rule, with the fields weight_decay and decayed_parameters.
+#ifndef NN_OPTIMIZERS_WEIGHT_DECAY_H_
+#define NN_OPTIMIZERS_WEIGHT_DECAY_H_
+
+#include "nn/config_problems.h"
+#include "nn/optimizers/weight_decay.pb.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+bool IsDecayed(const ParameterInfo& parameter, DecayedParameters choice);
+
+// The decay of `parameter`: options.weight_decay() or 0.
+template <typename Options>
+double WeightDecayOf(const ParameterInfo& parameter, const Options& options) {
+  return IsDecayed(parameter, options.decayed_parameters())
+             ? options.weight_decay()
+             : 0;
+}
+
+template <typename Options>
+void ValidateWeightDecay(const Options& options, ConfigProblems& problems) {
+  problems.RequireInRange("weight_decay", options.weight_decay(), 0, 1e6);
+  const DecayedParameters choice = options.decayed_parameters();
+  if (choice == DECAYED_PARAMETERS_UNSPECIFIED) {
+    problems.Add("decayed_parameters",
+                 "must be ALL_PARAMETERS, EXCEPT_NORMALIZATION, MATRICES or "
+                 "MATRICES_EXCEPT_EMBEDDINGS");
+  } else if (choice != Options::default_instance().decayed_parameters() &&
+             options.weight_decay() == 0) {
+    problems.Add("decayed_parameters", "has no effect without weight_decay");
+  }
+}
+
+}  // namespace regard
+
+#endif  // NN_OPTIMIZERS_WEIGHT_DECAY_H_
