@@ -37,10 +37,10 @@ void ValidateAugmentation(const ImageAugmentation& config,
 
 ImageTransform DrawTransform(const ImageAugmentation& config,
                              const ImageShape& shape, uint64_t seed,
-                             int64_t step, int64_t example) {
+                             int64_t epoch, int64_t example) {
   const RandomStream random(seed, "augmentation");
   uint64_t draw =
-      static_cast<uint64_t>(step) << 40 | static_cast<uint64_t>(example) << 3;
+      static_cast<uint64_t>(epoch) << 40 | static_cast<uint64_t>(example) << 3;
   const auto uniform = [&] { return random.UniformAt(draw++); };
   ImageTransform transform;
   transform.scale = config.crop() + (1 - config.crop()) * uniform();
@@ -93,7 +93,7 @@ void TransformImage(const uint8_t* pixels, const ImageShape& shape,
 template <typename T>
 Var<T> MakeImages(Tape<T>& tape, const ImageSet& set,
                   absl::Span<const int64_t> examples,
-                  const ImageAugmentation& config) {
+                  const ImageAugmentation& config, int64_t epoch) {
   const ImageShape& shape = set.shape;
   const Var<T> images =
       tape.Constant({static_cast<int64_t>(examples.size()), shape.channels,
@@ -103,9 +103,9 @@ Var<T> MakeImages(Tape<T>& tape, const ImageSet& set,
     REGARD_CHECK(example >= 0 && example < set.size())
         << "image " << example << " of " << set.size();
     const ImageTransform transform =
-        tape.training() ? DrawTransform(config, shape, tape.random().seed,
-                                        tape.random().step, example)
-                        : ImageTransform();
+        tape.training()
+            ? DrawTransform(config, shape, tape.random().seed, epoch, example)
+            : ImageTransform();
     TransformImage(set.image(example), shape, transform, out);
     out += shape.size();
   }
@@ -118,9 +118,9 @@ template void TransformImage(const uint8_t*, const ImageShape&,
                              const ImageTransform&, double*);
 template Var<float> MakeImages(Tape<float>&, const ImageSet&,
                                absl::Span<const int64_t>,
-                               const ImageAugmentation&);
+                               const ImageAugmentation&, int64_t);
 template Var<double> MakeImages(Tape<double>&, const ImageSet&,
                                 absl::Span<const int64_t>,
-                                const ImageAugmentation&);
+                                const ImageAugmentation&, int64_t);
 
 }  // namespace regard

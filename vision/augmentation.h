@@ -23,10 +23,10 @@ struct ImageTransform {
 void ValidateAugmentation(const ImageAugmentation& config,
                           ConfigProblems& problems);
 
-// A function of its arguments alone. step < 2^24, example < 2^37.
+// A function of its arguments alone. epoch < 2^24, example < 2^37.
 ImageTransform DrawTransform(const ImageAugmentation& config,
                              const ImageShape& shape, uint64_t seed,
-                             int64_t step, int64_t example);
+                             int64_t epoch, int64_t example);
 
 // Sets out[i] to pixel i of the transformed image, (p / 255 - 1/2) / (1/2), by
 // bilinear interpolation between centres of pixels. Both have the shape
@@ -36,12 +36,12 @@ void TransformImage(const uint8_t* pixels, const ImageShape& shape,
                     const ImageTransform& transform, T* out);
 
 // The images examples[i] of `set` as a constant of the tape, [examples,
-// channels, height, width]. On a tape that trains they are varied, by the seed
-// and the step of its random state.
+// channels, height, width]. On a tape that trains they are those of `epoch`,
+// drawn with the seed of its random state.
 template <typename T>
 Var<T> MakeImages(Tape<T>& tape, const ImageSet& set,
                   absl::Span<const int64_t> examples,
-                  const ImageAugmentation& config);
+                  const ImageAugmentation& config, int64_t epoch);
 
 extern template void TransformImage(const uint8_t*, const ImageShape&,
                                     const ImageTransform&, float*);
@@ -49,10 +49,10 @@ extern template void TransformImage(const uint8_t*, const ImageShape&,
                                     const ImageTransform&, double*);
 extern template Var<float> MakeImages(Tape<float>&, const ImageSet&,
                                       absl::Span<const int64_t>,
-                                      const ImageAugmentation&);
+                                      const ImageAugmentation&, int64_t);
 extern template Var<double> MakeImages(Tape<double>&, const ImageSet&,
                                        absl::Span<const int64_t>,
-                                       const ImageAugmentation&);
+                                       const ImageAugmentation&, int64_t);
 
 }  // namespace regard
 

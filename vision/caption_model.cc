@@ -192,7 +192,7 @@ Memory<float> CaptionModel::EncodeImages(
   Var<float> pixels;
   if (captioner_.encoder() != nullptr) {
     pixels = MakeImages(forward.tape(), set.images, images,
-                        config_.vision_transformer().augmentation());
+                        config_.vision_transformer().augmentation(), epoch_);
   }
   return captioner_.Encode(forward, count, pixels);
 }

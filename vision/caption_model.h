@@ -3,6 +3,7 @@
 #define VISION_CAPTION_MODEL_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,9 @@ class CaptionModel : public Model<float> {
   int64_t num_examples() const override { return data_.train.size(); }
   // Words that are predicted, <eos> included.
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
+  void BeginEpoch(std::optional<int64_t> epoch) override {
+    epoch_ = epoch.value_or(0);
+  }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t> examples,
                     absl::Span<double> denominators) const override;
@@ -121,6 +125,7 @@ class CaptionModel : public Model<float> {
   Captioner<float> captioner_;
   std::vector<std::vector<int32_t>> train_;
   LossTerm terms_[1];
+  int64_t epoch_ = 0;  // whose variants of the images are trained on
 };
 
 }  // namespace regard

@@ -78,7 +78,7 @@ Var<T> ImageClassifier<T>::Readout(Forward<T>& forward, const ImageSet& set,
                                    absl::Span<const int64_t> images,
                                    absl::Span<LayerWeights<T>> weights) const {
   const Var<T> pixels =
-      MakeImages(forward.tape(), set, images, config_.augmentation());
+      MakeImages(forward.tape(), set, images, config_.augmentation(), epoch_);
   return encoder_.Pool(encoder_(forward, pixels, weights));
 }
 

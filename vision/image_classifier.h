@@ -4,6 +4,7 @@
 #define VISION_IMAGE_CLASSIFIER_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -46,6 +47,9 @@ class ImageClassifier : public Model<T> {
   int64_t CountWork(absl::Span<const int64_t> examples) const override {
     return static_cast<int64_t>(examples.size());
   }
+  void BeginEpoch(std::optional<int64_t> epoch) override {
+    epoch_ = epoch.value_or(0);
+  }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Denominators(absl::Span<const int64_t> examples,
                     absl::Span<double> denominators) const override;
@@ -83,6 +87,7 @@ class ImageClassifier : public Model<T> {
   VisionTransformer<T> encoder_;
   LinearHead<T> head_;
   LossTerm terms_[1];
+  int64_t epoch_ = 0;  // whose variants of the images are trained on
 };
 
 extern template class ImageClassifier<float>;

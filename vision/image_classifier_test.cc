@@ -138,6 +138,25 @@ TEST(ImageClassifierTest, TheLossDoesNotDependOnTheCut) {
   EXPECT_NEAR(sum({4, 1, 3}), sum({4}) + sum({1, 3}), 1e-12);
 }
 
+TEST(ImageClassifierTest, AnEpochHasItsOwnVariantsOfTheImages) {
+  ImageClassifier<double> model =
+      ModelOf<double>(Shapes(6), "augmentation { shift: 3 flip: true }");
+  Tape<double> tape;
+  Forward<double> forward(tape, model.parameters(), nullptr);
+  const auto loss = [&](int64_t epoch, int64_t step) {
+    const int64_t examples[] = {1, 2, 4};
+    Var<double> sums[1];
+    model.BeginEpoch(epoch);
+    forward.BeginStep();
+    tape.set_training(true);
+    tape.set_random({1, step, examples});
+    model.Loss(forward, examples, {}, sums);
+    return sums[0].item();
+  };
+  EXPECT_EQ(loss(1, 3), loss(1, 4));
+  EXPECT_NE(loss(1, 3), loss(2, 3));
+}
+
 TEST(ImageClassifierTest, ASumIsNotDivided) {
   double denominators[1];
   ModelOf<double>(Shapes(3)).Denominators({0, 2}, denominators);
