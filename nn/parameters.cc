@@ -1,5 +1,7 @@
 #include "nn/parameters.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -7,9 +9,25 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "autodiff/random.h"
 
 namespace regard {
+
+namespace {
+
+absl::Status CheckMemory(int64_t parameters, int64_t bytes) {
+  const int64_t memory =
+      int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  if (bytes <= memory) return absl::OkStatus();
+  constexpr double kGibibyte = 1 << 30;
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "%d parameters take %.1f GiB; this machine has %.1f GiB of memory",
+      parameters, static_cast<double>(bytes) / kGibibyte,
+      static_cast<double>(memory) / kGibibyte));
+}
+
+}  // namespace
 
 template <typename T>
 ParameterScope<T> ParameterStore<T>::Root() {
@@ -48,13 +66,15 @@ void ParameterStore<T>::FinalizeWithZeros() {
     info.offset = end;
     end += (info.size() + kStep - 1) / kStep * kStep;
   }
-  values_ = Slab<T>(end);
   finalized_ = true;
+  status_ = CheckMemory(num_elements(), end * int64_t{sizeof(T)});
+  if (status_.ok()) values_ = Slab<T>(end);
 }
 
 template <typename T>
 void ParameterStore<T>::Finalize(uint64_t seed) {
   FinalizeWithZeros();
+  if (!status_.ok()) return;
   for (const ParameterInfo& info : parameters_) {
     const RandomStream stream(seed, absl::StrCat("init/", info.name));
     T* const value = values_.data() + info.offset;

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "autodiff/shape.h"
@@ -91,12 +92,17 @@ class ParameterStore {
   void AddAlias(std::string name, Parameter<T> target);
 
   // Lays out the slab and gives each parameter its first values, from the
-  // random stream (seed, "init/" + its name).
+  // random stream (seed, "init/" + its name). See status().
   void Finalize(uint64_t seed);
   // The same with zeros as values, for a model whose every weight is read from
   // a file: drawing millions of values takes longer than reading them.
   void FinalizeWithZeros();
   bool finalized() const { return finalized_; }
+
+  // An error after Finalize() if the values would take more than the physical
+  // memory of this machine. They have no storage then, and the parameters can
+  // only be counted.
+  const absl::Status& status() const { return status_; }
 
   // In the order of registration; aliases apart.
   absl::Span<const ParameterInfo> parameters() const { return parameters_; }
@@ -140,6 +146,7 @@ class ParameterStore {
   std::vector<ParameterInfo> parameters_;
   std::vector<ParameterAlias> aliases_;
   Slab<T> values_;
+  absl::Status status_;
   bool finalized_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "nn/parameters.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -12,6 +13,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::StartsWith;
 
 TEST(ParametersTest, NamesAreDottedInOrderOfRegistration) {
   ParameterStore<float> store;
@@ -38,6 +40,23 @@ TEST(ParametersTest, SegmentsAreAlignedAndTheGapsZero) {
   EXPECT_THAT(store.value(b), Each(2));
   EXPECT_THAT(store.values().subspan(3, 13), Each(0));
   EXPECT_THAT(store.values().subspan(16 + 17), Each(0));
+}
+
+TEST(ParametersTest, WhatMemoryCannotHoldIsCountedButHasNoValues) {
+  ParameterStore<float> store;
+  store.Root().Add("w", {1 << 20, 1 << 24}, Constant(1));
+  EXPECT_TRUE(store.status().ok());
+  store.Finalize(0);
+  EXPECT_THAT(std::string(store.status().message()),
+              StartsWith("17592186044416 parameters take 65536.0 GiB; this "
+                         "machine has "));
+  EXPECT_EQ(store.num_elements(), int64_t{1} << 44);
+  EXPECT_EQ(store.slab_size(), 0);
+
+  ParameterStore<float> small;
+  small.Root().Add("w", {3}, Constant(1));
+  small.Finalize(0);
+  EXPECT_TRUE(small.status().ok());
 }
 
 TEST(ParametersTest, FirstValuesDependOnSeedAndNameAlone) {

@@ -240,6 +240,10 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(const Experiment& config,
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems) {
   task.ValidateData(problems);
+  if (const absl::Status& status = task.model().parameters().status();
+      !status.ok()) {
+    problems.Add("model", std::string(status.message()));
+  }
   if (task.model().couples_examples() && config.num_shards() > 1) {
     problems.Add("num_shards",
                  absl::StrCat("must be 1 for a loss that couples the examples "

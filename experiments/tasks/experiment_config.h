@@ -38,8 +38,10 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
     const ReadKept& read_kept = nullptr);
 
-// Adds what in `config` does not fit its task now that the data was read, and
-// shards of batches whose loss couples their examples.
+// Adds what in `config` does not fit its task now that the data was read: a
+// model that does not fit into memory, fields that the data contradicts, and
+// shards of batches whose loss couples their examples. A task with a problem is
+// not to be trained.
 void ValidateTask(Task& task, const Experiment& config,
                   ConfigProblems& problems);
 

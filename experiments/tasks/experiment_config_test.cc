@@ -30,6 +30,7 @@ using ::regard::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
@@ -306,6 +307,21 @@ TEST(ValidateTaskTest, ALossThatCouplesExamplesNeedsOneShard) {
   EXPECT_EQ(problems.problems()[0].path, "num_shards");
   EXPECT_EQ(problems.problems()[0].message,
             "must be 1 for a loss that couples the examples of a batch, got 2");
+}
+
+TEST(ValidateTaskTest, AModelThatMemoryCannotHoldIsAProblem) {
+  Experiment config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "data { reverse { train: 50 dev: 5 test: 5 } } model { transformer { "
+      "width: 65536 layers: 256 } }",
+      &config));
+  const auto task = BuildTask(config, BuiltInPlugins());
+  ASSERT_THAT(task, IsOk());
+  ConfigProblems problems;
+  ValidateTask(**task, config, problems);
+  ASSERT_EQ(problems.problems().size(), 1u);
+  EXPECT_EQ(problems.problems()[0].path, "model");
+  EXPECT_THAT(problems.problems()[0].message, HasSubstr(" parameters take "));
 }
 
 TEST(ValidateTaskTest, GroupsByLengthNeedLengths) {

@@ -219,11 +219,26 @@ TEST_F(BrokenConfigProgramTest, AWrongConfigToResumeLeavesNoFolder) {
               HasSubstr("did you mean 'seed'?"));
 }
 
-TEST_F(BrokenConfigProgramTest, ResumeWithoutAFolderReadsNone) {
-  ChildProgram child({"experiments/train", "--resume", "--set", "sead=3"},
-                     Path("output"));
+TEST_F(BrokenConfigProgramTest, ResumeNeedsTheFolderOfARun) {
+  ChildProgram child(
+      {"experiments/train", "--config=good.textproto", "--resume"},
+      Path("output"));
   EXPECT_EQ(child.Wait(), 2);
-  EXPECT_THAT(child.Errors(), HasSubstr("did you mean 'seed'?"));
+  EXPECT_THAT(child.Errors(),
+              HasSubstr("error: --resume goes on with a run: name its folder "
+                        "with --run=DIR"));
+  EXPECT_FALSE(std::filesystem::exists(Path("runs")));
+}
+
+TEST_F(BrokenConfigProgramTest, AModelThatMemoryCannotHoldIsRefused) {
+  const std::string refusal = RefusalOfText(
+      "data { reverse { train: 20 dev: 2 test: 2 } }\n"
+      "model {\n"
+      "  transformer { width: 65536 layers: 256 }\n"
+      "}\n");
+  EXPECT_THAT(refusal, StartsWith("a.textproto:2:1: error: model: "));
+  EXPECT_THAT(refusal, HasSubstr(" parameters take "));
+  EXPECT_THAT(refusal, HasSubstr(" GiB; this machine has "));
 }
 
 }  // namespace
