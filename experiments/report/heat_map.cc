@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -120,7 +121,7 @@ std::string RampRules(ColorRamp ramp, absl::string_view name,
   for (int level = 0; level < kLevels; ++level) {
     absl::StrAppend(
         &rules, ".hm .", std::string(1, static_cast<char>(first + level)),
-        "{fill:",
+        "{stroke:",
         ColorText(RampColor(ramp, static_cast<double>(level) / (kLevels - 1))),
         "}\n");
   }
@@ -139,6 +140,13 @@ char Level(double weight, double largest) {
   const double position = std::min(std::abs(weight) / largest, 1.0);
   const auto level = std::lround(position * (kLevels - 1));
   return static_cast<char>((weight < 0 ? 'A' : 'a') + level);
+}
+
+// A weight in thousandths, rounded.
+std::string ThousandthsText(double weight) {
+  return std::isfinite(weight)
+             ? absl::StrFormat("%.0f", std::round(weight * 1000) + 0.0)
+             : absl::StrCat(weight);
 }
 
 std::string Legend(const LabelledMatrix& map, const ColorScale& scale) {
@@ -229,28 +237,47 @@ void AppendLabels(const LabelledMatrix& map, const Layout& layout,
   }
 }
 
-// Cells are unit squares in a scaled group and one row a group of its own: what
-// repeats for every cell is what counts in the page's size.
+// The cells of a head as one path per colour: rows are lines of width 1 in a
+// scaled group, cells of one colour beside each other one stroke, and the most
+// frequent colour one line behind the others. The values are thousandths, empty
+// for 0, for the page's script.
 void AppendCells(const LabelledMatrix& map, const std::vector<double>& head,
-                 double largest, bool name_cells, const Layout& layout,
-                 std::string* svg) {
-  absl::StrAppendFormat(svg, "<g transform=\"translate(%.1f,%.1f)scale(%d)\">",
-                        layout.left, layout.top, layout.cell);
+                 double largest, const Layout& layout, std::string* svg) {
   const size_t columns = map.columns.size();
-  for (size_t r = 0; r < map.rows.size(); ++r) {
-    absl::StrAppend(svg, "\n<g transform=\"translate(0,", r, ")\">");
-    for (size_t c = 0; c < columns; ++c) {
-      const double weight = head[r * columns + c];
-      absl::StrAppend(svg, "<rect x=", c,
-                      " class=", std::string(1, Level(weight, largest)),
-                      "><title>");
-      if (name_cells) {
-        absl::StrAppend(svg, EscapeHtml(PrintableText(map.rows[r])), " ← ",
-                        EscapeHtml(PrintableText(map.columns[c])), ": ");
-      }
-      absl::StrAppendFormat(svg, "%.3f</title></rect>", weight);
+  std::string values;
+  std::map<char, std::string> strokes;
+  std::map<char, size_t> counts;
+  for (size_t i = 0; i < head.size(); ++i) {
+    if (i > 0) values += ',';
+    if (const std::string text = ThousandthsText(head[i]); text != "0") {
+      values += text;
     }
-    absl::StrAppend(svg, "</g>");
+    ++counts[Level(head[i], largest)];
+  }
+  const auto background =
+      std::max_element(counts.begin(), counts.end(),
+                       [](auto& a, auto& b) { return a.second < b.second; });
+  for (size_t r = 0; r < map.rows.size(); ++r) {
+    for (size_t c = 0; c < columns;) {
+      const char level = Level(head[r * columns + c], largest);
+      const size_t first = c;
+      while (c < columns && Level(head[r * columns + c], largest) == level) ++c;
+      if (level == background->first) continue;
+      absl::StrAppend(&strokes[level], "M", first, " ", r, "h", c - first);
+    }
+  }
+  absl::StrAppendFormat(
+      svg, "<g data-values=\"%s\" transform=\"translate(%.1f,%.1f)scale(%d)\">",
+      values, layout.left, layout.top + layout.cell / 2.0, layout.cell);
+  if (!head.empty()) {
+    absl::StrAppendFormat(
+        svg, "<path class=%c stroke-width=%d d=\"M0 %.1fh%d\"/>",
+        background->first, map.rows.size(),
+        (static_cast<double>(map.rows.size()) - 1) / 2, columns);
+  }
+  for (const auto& [level, path] : strokes) {
+    absl::StrAppend(svg, "<path class=", std::string(1, level), " d=\"", path,
+                    "\"/>");
   }
   absl::StrAppend(svg, "</g>\n");
 }
@@ -258,16 +285,16 @@ void AppendCells(const LabelledMatrix& map, const std::vector<double>& head,
 void AppendRowSums(const LabelledMatrix& map, const std::vector<double>& head,
                    const Layout& layout, std::string* svg) {
   const size_t columns = map.columns.size();
+  absl::StrAppendFormat(
+      svg, "<g class=\"sum\" transform=\"translate(%.1f,%.1f)\">",
+      layout.left + static_cast<double>(columns) * layout.cell + 6,
+      layout.top + layout.cell / 2.0 + layout.font * 0.35);
   for (size_t r = 0; r < map.rows.size(); r += layout.row_stride) {
     double sum = 0;
     for (size_t c = 0; c < columns; ++c) sum += head[r * columns + c];
-    absl::StrAppendFormat(
-        svg, "<text class=\"sum\" x=\"%.1f\" y=\"%.1f\">%.2f</text>",
-        layout.left + static_cast<double>(columns) * layout.cell + 6,
-        layout.top + (static_cast<double>(r) + 0.5) * layout.cell +
-            layout.font * 0.35,
-        sum);
+    absl::StrAppendFormat(svg, "<text y=%d>%.2f</text>", r * layout.cell, sum);
   }
+  absl::StrAppend(svg, "</g>");
 }
 
 void AppendGold(const LabelledMatrix& map, const Layout& layout,
@@ -283,12 +310,14 @@ void AppendGold(const LabelledMatrix& map, const Layout& layout,
   }
 }
 
-// Names in every cell's title would take most of a large map's bytes; there
-// the labels at the edges have to do.
-bool NamesFit(const LabelledMatrix& map) {
-  constexpr size_t kMostNamedCells = 4000;
-  return map.rows.size() * map.columns.size() * map.heads.size() <=
-         kMostNamedCells;
+// What the page's script names rows or columns by: one a line.
+std::string Names(const std::vector<std::string>& tokens) {
+  std::string names;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    absl::StrAppend(&names, i == 0 ? "" : "\n",
+                    EscapeHtml(PrintableText(tokens[i])));
+  }
+  return names;
 }
 
 }  // namespace
@@ -298,10 +327,11 @@ std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id) {
   REGARD_CHECK_LE(map.heads.size(), static_cast<size_t>(kMostHeads));
   const Layout layout = LayOut(map);
   const ColorScale scale = ScaleOf(map);
-  const bool name_cells = NamesFit(map);
   const size_t heads = map.heads.size();
 
-  std::string html = "<figure class=\"hm\">";
+  std::string html =
+      absl::StrCat("<figure class=\"hm\" data-rows=\"", Names(map.rows),
+                   "\" data-columns=\"", Names(map.columns), "\">");
   absl::StrAppend(&html, "<figcaption>", EscapeHtml(map.title),
                   "</figcaption>\n");
   if (heads > 1) {
@@ -314,20 +344,22 @@ std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id) {
                       "</label>");
     }
   }
+  absl::StrAppendFormat(
+      &html,
+      "<div><svg role=\"img\" aria-label=\"%s\" width=\"%.0f\" "
+      "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-size=\"%d\">",
+      EscapeHtml(map.title), layout.width, layout.height, layout.width,
+      layout.height, layout.font);
+  AppendLabels(map, layout, &html);
   for (const std::vector<double>& head : map.heads) {
     REGARD_CHECK_EQ(head.size(), cells) << "heat map " << map.title;
-    absl::StrAppendFormat(
-        &html,
-        "<div><svg role=\"img\" aria-label=\"%s\" width=\"%.0f\" "
-        "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-size=\"%d\">",
-        EscapeHtml(map.title), layout.width, layout.height, layout.width,
-        layout.height, layout.font);
-    AppendLabels(map, layout, &html);
-    AppendCells(map, head, scale.largest, name_cells, layout, &html);
-    AppendGold(map, layout, &html);
+    absl::StrAppend(&html, "\n<g>");
+    AppendCells(map, head, scale.largest, layout, &html);
     if (!scale.is_signed) AppendRowSums(map, head, layout, &html);
-    absl::StrAppend(&html, "</svg></div>\n");
+    absl::StrAppend(&html, "</g>");
   }
+  AppendGold(map, layout, &html);
+  absl::StrAppend(&html, "</svg></div>\n");
   absl::StrAppend(&html, Legend(map, scale), "</figure>\n");
   return html;
 }
@@ -342,7 +374,7 @@ std::string HeatMapStyle() {
     const std::string chosen =
         absl::StrFormat(".hm input:nth-of-type(%d):checked~", head);
     absl::StrAppendFormat(&style,
-                          "%sdiv:nth-of-type(%d){display:block}\n"
+                          "%sdiv>svg>g:nth-of-type(%d){display:inline}\n"
                           "%slabel:nth-of-type(%d){background:var(--accent);"
                           "color:var(--surface)}\n",
                           chosen, head, chosen, head);

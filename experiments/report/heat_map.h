@@ -19,10 +19,11 @@ inline constexpr int kMostHeads = 32;
 // choose one without a script. `id` is unique in the page, of letters, digits
 // and hyphens. Colours run from 0 to 1, or to the largest weight where that is
 // below 1/2; with a negative value among them, a second ramp shows those, and
-// both run to the largest absolute value. The legend says which. Every cell
-// tells its value when pointed at, gold cells are outlined, and the sum of each
-// row stands at its end, but for a map with negative values. CHECK-fails when a
-// head's size is not rows x columns, and on over kMostHeads heads.
+// both run to the largest absolute value. The legend says which. Gold cells are
+// outlined, and the sum of each row stands at its end, but for a map with
+// negative values. heat_map.js shows the value of the cell under the pointer.
+// CHECK-fails when a head's size is not rows x columns, and on over kMostHeads
+// heads.
 std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id);
 
 // The style that all heat maps of a page share: ramps for light and for dark

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,8 +36,26 @@ LabelledMatrix OneByTwo(double first, double second) {
 
 TEST(HeatMapFigureTest, TellsEveryCellsNamesAndValue) {
   const std::string html = HeatMapFigure(OneByTwo(0.75, 0.25), "map");
-  EXPECT_THAT(html, HasSubstr("<rect x=0 class=p><title>le ← the: 0.750<"));
-  EXPECT_THAT(html, HasSubstr("<rect x=1 class=f><title>le ← cat: 0.250<"));
+  EXPECT_THAT(html, HasSubstr("data-rows=\"le\" data-columns=\"the\ncat\""));
+  EXPECT_THAT(html, HasSubstr("data-values=\"750,250\""));
+}
+
+TEST(HeatMapFigureTest, RoundsValuesToThousandthsAndLeavesZerosOut) {
+  EXPECT_THAT(HeatMapFigure(OneByTwo(-0.0004, 0.0126), "map"),
+              HasSubstr("data-values=\",13\""));
+  EXPECT_THAT(HeatMapFigure(OneByTwo(-1234.5678, INFINITY), "map"),
+              HasSubstr("data-values=\"-1234568,inf\""));
+}
+
+// Behind them, a line of the most frequent colour.
+TEST(HeatMapFigureTest, DrawsCellsOfAColorAsStrokes) {
+  const LabelledMatrix map = {.rows = {"a", "b"},
+                              .columns = {"c", "d", "e"},
+                              .heads = {{0, 0, 1, 0.5, 0.5, 0}}};
+  const std::string html = HeatMapFigure(map, "map");
+  EXPECT_THAT(html, HasSubstr("<path class=a stroke-width=2 d=\"M0 0.5h3\"/>"
+                              "<path class=k d=\"M0 1h2\"/>"
+                              "<path class=u d=\"M2 0h1\"/></g>"));
 }
 
 TEST(HeatMapFigureTest, ShowsTheSumOfEachRow) {
@@ -45,15 +64,16 @@ TEST(HeatMapFigureTest, ShowsTheSumOfEachRow) {
 
 TEST(HeatMapFigureTest, ScalesColorsOfSmallWeightsAndSaysSo) {
   const std::string html = HeatMapFigure(OneByTwo(0.2, 0.1), "map");
-  EXPECT_THAT(html, HasSubstr("x=0 class=u"));
-  EXPECT_THAT(html, HasSubstr("x=1 class=k"));
+  EXPECT_THAT(html, HasSubstr("class=k stroke-width=1 d=\"M0 0.0h2\""));
+  EXPECT_THAT(html, HasSubstr("class=u d=\"M0 0h1\""));
   EXPECT_THAT(html, HasSubstr("</span> 0.2 ·"));
 }
 
 TEST(HeatMapFigureTest, ShowsNegativeValuesOnARampOfTheirOwn) {
   const std::string html = HeatMapFigure(OneByTwo(2, -4), "map");
-  EXPECT_THAT(html, HasSubstr("x=0 class=k><title>le ← the: 2.000"));
-  EXPECT_THAT(html, HasSubstr("x=1 class=U><title>le ← cat: -4.000"));
+  EXPECT_THAT(html, HasSubstr("data-values=\"2000,-4000\""));
+  EXPECT_THAT(html, HasSubstr("class=U stroke-width=1"));
+  EXPECT_THAT(html, HasSubstr("class=k d=\"M0 0h1\""));
   EXPECT_THAT(html, HasSubstr("-4 <span class=\"negative ramp\">"));
   EXPECT_THAT(html, Not(HasSubstr("its sum")));
   EXPECT_THAT(html, Not(HasSubstr("class=\"sum\"")));
@@ -62,7 +82,8 @@ TEST(HeatMapFigureTest, ShowsNegativeValuesOnARampOfTheirOwn) {
 
 TEST(HeatMapFigureTest, GivesWeightsThatAreNotNumbersTheirOwnColor) {
   const std::string html = HeatMapFigure(OneByTwo(std::nan(""), 1), "map");
-  EXPECT_THAT(html, HasSubstr("x=0 class=z><title>le ← the: nan<"));
+  EXPECT_THAT(html, HasSubstr("data-values=\"nan,1000\""));
+  EXPECT_THAT(html, HasSubstr("class=z d=\"M0 0h1\""));
 }
 
 TEST(HeatMapFigureTest, OutlinesGoldCells) {
@@ -79,7 +100,7 @@ TEST(HeatMapFigureTest, LetsTheReaderChooseAHeadWithoutAScript) {
   const std::string html = HeatMapFigure(map, "map");
   EXPECT_EQ(Count(html, "<input"), 2);
   EXPECT_EQ(Count(html, " checked"), 1);
-  EXPECT_EQ(Count(html, "<svg"), 2);
+  EXPECT_EQ(Count(html, "data-values"), 2);
   EXPECT_THAT(html, Not(HasSubstr("<script")));
 }
 
@@ -91,17 +112,24 @@ TEST(HeatMapFigureTest, EscapesTokens) {
   const std::string html = HeatMapFigure(map, "map");
   EXPECT_THAT(html, Not(HasSubstr("<script>")));
   EXPECT_EQ(Count(html, "</svg>"), 1);
+  EXPECT_THAT(html, HasSubstr("data-rows=\"&lt;/svg&gt;\""));
   EXPECT_THAT(html, HasSubstr("&quot;&amp;"));
 }
 
-TEST(HeatMapFigureTest, StaysUnderAMebibyteForEightHeadsOfFiftyByFifty) {
+// Of all colours at random: no map is larger.
+TEST(HeatMapFigureTest, ACellTakesFewBytes) {
   LabelledMatrix map;
   for (int i = 0; i < 50; ++i) {
     map.rows.push_back(absl::StrCat("a-long-token-", i));
     map.columns.push_back(absl::StrCat("a-long-token-", i));
   }
-  map.heads.assign(8, std::vector<double>(2500, 0.0123));
-  EXPECT_LE(HeatMapFigure(map, "map").size() + HeatMapStyle().size(), 1u << 20);
+  std::minstd_rand random(1);
+  map.heads.assign(8, std::vector<double>(2500));
+  for (std::vector<double>& head : map.heads) {
+    for (double& weight : head)
+      weight = static_cast<double>(random() % 1000) / 1000;
+  }
+  EXPECT_LE(HeatMapFigure(map, "map").size(), 14u * 8 * 2500);
 }
 
 TEST(HeatMapFigureTest, DrawsAnEmptyMatrix) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "experiments/report/chart_script.h"
 #include "experiments/report/heat_map.h"
+#include "experiments/report/heat_map_script.h"
 #include "experiments/report/page_script.h"
 #include "experiments/report/page_style.h"
 #include "experiments/report/picture.h"
@@ -239,6 +240,9 @@ std::string HtmlReport::Build() const {
   absl::StrAppend(&page,
                   "<footer>One file, no requests: it reads the same with the "
                   "network off.</footer>\n</main>\n");
+  if (figures_ > 0) {
+    absl::StrAppend(&page, "<script>", HeatMapScript(), "</script>\n");
+  }
   if (has_plots_) {
     absl::StrAppend(&page, "<script>", ChartScript(), "</script>\n<script>",
                     PageScript(), "</script>\n");

@@ -1,5 +1,6 @@
 // Builds the report of a run: one HTML file that opens from disk with the
-// network off and asks no host for anything. Its curves need JavaScript.
+// network off and asks no host for anything. Its curves and the values of heat
+// maps under the pointer need JavaScript.
 #ifndef EXPERIMENTS_REPORT_HTML_REPORT_H_
 #define EXPERIMENTS_REPORT_HTML_REPORT_H_
 

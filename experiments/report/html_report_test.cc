@@ -117,6 +117,13 @@ TEST(HtmlReportTest, CarriesTheChartScriptOnlyWhereThereIsAPlot) {
   EXPECT_THAT(report.Build(), HasSubstr("Chart.js v3"));
 }
 
+TEST(HtmlReportTest, CarriesTheScriptOfHeatMapsOnlyWhereThereIsOne) {
+  HtmlReport report("Run", "");
+  EXPECT_THAT(report.Build(), Not(HasSubstr("data-values")));
+  report.AddMatrix({"confusion", {"a"}, {"b"}, {{1.0}}});
+  EXPECT_THAT(report.Build(), HasSubstr("querySelectorAll('[data-values]')"));
+}
+
 TEST(HtmlReportTest, SetsColumnsOfNumbersToTheRight) {
   HtmlReport report("Run", "");
   report.AddTable("Splits", {{"split", "BLEU"}, {{"unseen", "99.1"}}});
