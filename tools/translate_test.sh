@@ -173,6 +173,11 @@ fails 'sampling from a beam' 'sampling has no beam' --run=run --beam=2 --sample
 fails 'a temperature of nothing' 'need --sample' --run=run --temperature=2
 fails 'no temperature' '--temperature wants a number from 0.01 to 100' \
   --run=run --sample --temperature=cold
+cp run/target_vocabulary.txt kept
+sed -i '7s/./#/' run/target_vocabulary.txt
+fails 'a vocabulary with another letter' 'target_vocabulary.txt: has changed' \
+  --run=run
+cp kept run/target_vocabulary.txt
 rm run/target_vocabulary.txt
 fails 'a vocabulary that is gone' 'target_vocabulary.txt' --run=run
 rm -r run/checkpoints

@@ -2,16 +2,24 @@
 
 #include <openssl/opensslv.h>
 
+#include <cstdint>
+#include <utility>
+
 #include "Eigen/Core"
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "experiments/run/file.h"
 #include "experiments/run/json_text.h"
+#include "experiments/run/sha256.h"
 #include "google/protobuf/stubs/common.h"
 #include "nlohmann/json.hpp"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 26;
 
 // The levels of the x86-64 psABI, by the features that each adds.
 absl::string_view InstructionSet() {
@@ -75,22 +83,44 @@ std::string EnvironmentJson(const Environment& environment) {
       ",\n  \"instruction_set\": ", JsonString(environment.instruction_set),
       ",\n  \"mode\": ", JsonString(environment.mode),
       ",\n  \"libraries\": ", JsonTexts(environment.libraries),
-      ",\n  \"data\": ", JsonTexts(environment.data), "\n}\n");
+      ",\n  \"data\": ", JsonTexts(environment.data),
+      ",\n  \"files\": ", JsonTexts(environment.files), "\n}\n");
 }
 
-std::optional<std::map<std::string, std::string>> ReadDataDigests(
-    absl::string_view json) {
+absl::StatusOr<RunDigests> ReadRunDigests(const std::string& run_folder) {
+  const std::string path = JoinPath(run_folder, "environment.json");
+  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
   const auto environment = nlohmann::json::parse(
-      json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
-  if (!environment.is_object()) return std::nullopt;
-  const auto data = environment.find("data");
-  if (data == environment.end() || !data->is_object()) return std::nullopt;
-  std::map<std::string, std::string> digests;
-  for (const auto& [name, digest] : data->items()) {
-    if (!digest.is_string()) return std::nullopt;
-    digests[name] = digest.get<std::string>();
+      text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  RunDigests digests;
+  bool good = environment.is_object() && environment.contains("data");
+  const std::pair<const char*, std::map<std::string, std::string>*> fields[] = {
+      {"data", &digests.data}, {"files", &digests.files}};
+  for (const auto& [name, map] : fields) {
+    if (!good || !environment.contains(name)) continue;
+    good = environment[name].is_object();
+    for (const auto& [file, digest] : environment[name].items()) {
+      good = good && digest.is_string();
+      if (good) (*map)[file] = digest.get<std::string>();
+    }
   }
-  return digests;
+  if (good) return digests;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": not the environment of a run"));
+}
+
+absl::Status CheckRunFile(const std::string& run_folder, absl::string_view name,
+                          absl::string_view text) {
+  REGARD_ASSIGN_OR_RETURN(const RunDigests digests, ReadRunDigests(run_folder));
+  const auto found = digests.files.find(std::string(name));
+  const std::string digest = Sha256Hex(text);
+  if (found == digests.files.end() || found->second == digest) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(JoinPath(run_folder, name),
+                   ": has changed since the run wrote it: its SHA-256 is ",
+                   digest, ", environment.json has ", found->second));
 }
 
 }  // namespace regard

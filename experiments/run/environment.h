@@ -4,9 +4,10 @@
 #define EXPERIMENTS_RUN_ENVIRONMENT_H_
 
 #include <map>
-#include <optional>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace regard {
@@ -22,17 +23,29 @@ struct Environment {
   std::map<std::string, std::string> libraries = {};
   // SHA-256 of each data file, by the name that the config gives it.
   std::map<std::string, std::string> data = {};
+  // SHA-256 of each file of the run folder that using the model needs.
+  std::map<std::string, std::string> files = {};
 };
 
-// What this program is built with; `data` is left to the caller.
+// What this program is built with; `data` and `files` are left to the caller.
 Environment BuildEnvironment();
 
 // The file's text, in the order of the fields and of names.
 std::string EnvironmentJson(const Environment& environment);
 
-// Environment::data of such a text; absent if it is not one.
-std::optional<std::map<std::string, std::string>> ReadDataDigests(
-    absl::string_view json);
+struct RunDigests {
+  std::map<std::string, std::string> data = {};   // Environment::data
+  std::map<std::string, std::string> files = {};  // Environment::files
+};
+
+// The digests in environment.json of a run folder; the error begins with the
+// file. Earlier programs wrote none of files.
+absl::StatusOr<RunDigests> ReadRunDigests(const std::string& run_folder);
+
+// An error if `text` is not what the run wrote to its file `name`, as far as
+// its digests tell.
+absl::Status CheckRunFile(const std::string& run_folder, absl::string_view name,
+                          absl::string_view text);
 
 }  // namespace regard
 

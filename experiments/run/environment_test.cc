@@ -1,12 +1,21 @@
 #include "experiments/run/environment.h"
 
+#include <string>
+
+#include "absl/status/status.h"
+#include "experiments/run/file.h"
+#include "experiments/run/sha256.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
 namespace {
 
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
+using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
@@ -15,7 +24,8 @@ TEST(EnvironmentTest, TextIsAsDocumented) {
                              .instruction_set = "x86-64-v3",
                              .mode = "opt",
                              .libraries = {{"b", "2"}, {"a", "1"}},
-                             .data = {}}),
+                             .data = {},
+                             .files = {{"vocabulary.txt", "00ff"}}}),
             "{\n"
             "  \"compiler\": \"GCC \\\"12\\\"\",\n"
             "  \"instruction_set\": \"x86-64-v3\",\n"
@@ -24,18 +34,52 @@ TEST(EnvironmentTest, TextIsAsDocumented) {
             "    \"a\": \"1\",\n"
             "    \"b\": \"2\"\n"
             "  },\n"
-            "  \"data\": {}\n"
+            "  \"data\": {},\n"
+            "  \"files\": {\n"
+            "    \"vocabulary.txt\": \"00ff\"\n"
+            "  }\n"
             "}\n");
 }
 
-TEST(EnvironmentTest, DigestsAreReadAgain) {
+class DigestsTest : public ::testing::Test {
+ protected:
+  static void Write(const std::string& environment) {
+    ASSERT_THAT(
+        WriteFileAtomically(JoinPath(::testing::TempDir(), "environment.json"),
+                            environment),
+        IsOk());
+  }
+};
+
+TEST_F(DigestsTest, AreReadAgain) {
   Environment environment = BuildEnvironment();
   environment.data = {{"data.path", "00ff"}, {"a \"b\"", "1"}};
-  EXPECT_EQ(ReadDataDigests(EnvironmentJson(environment)), environment.data);
-  for (const char* text : {"", "[]", "{}", "{\"data\": 1}",
-                           "{\"data\": {\"a\": 1}}", "{\"data\": {}"}) {
-    EXPECT_FALSE(ReadDataDigests(text).has_value()) << text;
+  environment.files = {{"vocabulary.txt", "1f"}};
+  Write(EnvironmentJson(environment));
+  const auto digests = ReadRunDigests(::testing::TempDir());
+  ASSERT_THAT(digests, IsOk());
+  EXPECT_EQ(digests->data, environment.data);
+  EXPECT_EQ(digests->files, environment.files);
+  Write("{\"data\": {}}");
+  EXPECT_THAT(ReadRunDigests(::testing::TempDir()), IsOk());
+  for (const char* text :
+       {"", "[]", "{}", "{\"data\": 1}", "{\"data\": {\"a\": 1}}",
+        "{\"data\": {}", "{\"data\": {}, \"files\": []}"}) {
+    Write(text);
+    EXPECT_THAT(ReadRunDigests(::testing::TempDir()).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("environment.json: not the environment")))
+        << text;
   }
+}
+
+TEST_F(DigestsTest, TellWhetherAFileHasChanged) {
+  Write(EnvironmentJson({.files = {{"a.txt", Sha256Hex("abc")}}}));
+  EXPECT_THAT(CheckRunFile(::testing::TempDir(), "a.txt", "abc"), IsOk());
+  EXPECT_THAT(CheckRunFile(::testing::TempDir(), "unknown.txt", "abd"), IsOk());
+  EXPECT_THAT(CheckRunFile(::testing::TempDir(), "a.txt", "abd"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("a.txt: has changed since the run wrote it")));
 }
 
 TEST(EnvironmentTest, TheBuildIsDescribed) {

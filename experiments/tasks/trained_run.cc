@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "experiments/run/checkpoint.h"
+#include "experiments/run/environment.h"
 #include "experiments/run/file.h"
 #include "experiments/run/run_description.h"
 #include "experiments/run/weights.h"
@@ -28,6 +29,7 @@ absl::StatusOr<std::string> TrainedRun::ReadText(absl::string_view name) const {
   absl::StatusOr<std::string> text =
       ReadFile(JoinPath(path, name), kMostTextBytes);
   if (!text.ok()) return Complete(text.status());
+  REGARD_RETURN_IF_ERROR(Complete(CheckRunFile(path, name, *text)));
   return text;
 }
 

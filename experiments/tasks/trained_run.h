@@ -23,7 +23,8 @@ struct TrainedRun {
   int64_t step = 0;     // of the weights
   std::vector<std::string> notes;  // damaged checkpoints that were passed over
 
-  // A text that its task kept, of at most 64 MiB.
+  // A text that its task kept, of at most 64 MiB. One that has changed since is
+  // an error.
   absl::StatusOr<std::string> ReadText(absl::string_view name) const;
   absl::Status LoadWeightsInto(ParameterStore<float>& parameters) const;
 };

@@ -309,6 +309,28 @@ TEST_F(KillTest, ResumingAFinishedRunChangesNothing) {
   EXPECT_EQ(Contents(Path("run")), before);
 }
 
+TEST_F(KillTest, AMissingVocabularyIsWrittenAgainAndAChangedOneRefused) {
+  RunInPeace("run");
+  const std::map<std::string, std::string> before = Contents(Path("run"));
+  const std::string target = Path("run/target_vocabulary.txt");
+  std::filesystem::remove(Path("run/source_vocabulary.txt"));
+  std::string changed = before.at(target);
+  changed[changed.size() - 2] ^= 1;
+  std::ofstream(target) << changed;
+  const auto refused = Start("run", {"--resume"});
+  EXPECT_EQ(refused->Wait(), 2);
+  EXPECT_THAT(refused->Errors(),
+              HasSubstr("target_vocabulary.txt: error: differs"));
+  EXPECT_FALSE(std::filesystem::exists(Path("run/source_vocabulary.txt")));
+  EXPECT_EQ(ReadText(target), changed);
+  std::filesystem::remove(target);
+  const auto again = Start("run", {"--resume"});
+  EXPECT_EQ(again->Wait(), 0) << again->Errors();
+  EXPECT_THAT(again->Errors(),
+              HasSubstr("source_vocabulary.txt was missing: written again"));
+  EXPECT_EQ(Contents(Path("run")), before);
+}
+
 TEST_F(KillTest, AConfigThatDiffersIsRefusedSayingWhere) {
   RunInPeace("run");
   const std::map<std::string, std::string> before = Contents(Path("run"));

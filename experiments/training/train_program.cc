@@ -68,14 +68,19 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Number("threads", &arguments->threads, 1, 1024,
               "threads, one per shard at most; without it, one per core");
   line.Switch("resume", &arguments->resume,
-              "goes on from the last checkpoint in --run");
+              "goes on from the last checkpoint in --run, which it needs");
   line.Switch("check", &arguments->check,
               "says what is wrong with the config, and trains nothing");
   line.Switch("profile", &arguments->profile,
               "prints the time and FLOP/s of each operation");
   line.Switch("omit_times", &arguments->omit_times,
               "leaves times out of all files, so that they repeat");
-  return line.Parse(argc, argv);
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  if (arguments->resume && arguments->run.empty()) {
+    return absl::InvalidArgumentError(
+        "error: --resume goes on with a run: name its folder with --run=DIR");
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RunFolder> OpenFolder(const std::string& path,
@@ -181,8 +186,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
     const Arguments& arguments, const Plugins& plugins,
     absl::string_view default_config) {
   std::optional<RunFolder> folder;
-  if (arguments.resume && !arguments.run.empty() &&
-      PathExists(ResolveUserPath(arguments.run))) {
+  if (arguments.resume && PathExists(ResolveUserPath(arguments.run))) {
     REGARD_ASSIGN_OR_RETURN(RunFolder opened,
                             OpenFolder(arguments.run, "", /*resume=*/true));
     folder.emplace(std::move(opened));

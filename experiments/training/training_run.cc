@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "experiments/run/file.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/run_description.h"
+#include "experiments/run/sha256.h"
 #include "experiments/run/weights.h"
 #include "experiments/training/observers.h"
 #include "nn/parameters.h"
@@ -76,21 +79,17 @@ absl::Status TrainingRun::CheckSameConfig() const {
 
 // Of the data files, and of what the run made of them and kept.
 absl::Status TrainingRun::CheckSameData() const {
-  REGARD_ASSIGN_OR_RETURN(
-      const std::string text,
-      folder_.Read("environment.json", kMostConfigTextBytes));
-  const auto before = ReadDataDigests(text);
-  if (!before.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(folder_.File("environment.json"),
-                     ": error: not the environment of a run"));
+  const absl::StatusOr<RunDigests> before = ReadRunDigests(folder_.path());
+  if (!before.ok()) {
+    return absl::Status(before.status().code(),
+                        absl::StrCat("error: ", before.status().message()));
   }
   std::string differences;
   for (const auto& [name, digest] : digests_) {
-    const auto found = before->find(name);
-    if (found != before->end() && found->second == digest) continue;
+    const auto found = before->data.find(name);
+    if (found != before->data.end() && found->second == digest) continue;
     absl::StrAppend(&differences, "\n  ", name, ": SHA-256 ",
-                    found == before->end() ? "unknown" : found->second,
+                    found == before->data.end() ? "unknown" : found->second,
                     " in the run, ", digest, " now");
   }
   if (differences.empty()) return absl::OkStatus();
@@ -101,14 +100,42 @@ absl::Status TrainingRun::CheckSameData() const {
 }
 
 absl::Status TrainingRun::WriteTaskFiles() const {
-  for (const auto& [name, text] : task_->Files()) {
-    REGARD_RETURN_IF_ERROR(folder_.Write(name, text));
-  }
   Environment environment = BuildEnvironment();
   environment.data = digests_;
+  for (const auto& [name, text] : task_->Files()) {
+    REGARD_RETURN_IF_ERROR(folder_.Write(name, text));
+    environment.files[name] = Sha256Hex(text);
+  }
   REGARD_RETURN_IF_ERROR(
       folder_.Write("environment.json", EnvironmentJson(environment)));
   return folder_.Write("run.json", RunDescriptionJson(metrics()));
+}
+
+// Writes those again that are missing. One that differs is an error, after
+// which none is written.
+absl::Status TrainingRun::RestoreTaskFiles() const {
+  std::vector<std::string> missing;
+  const std::map<std::string, std::string> files = task_->Files();
+  for (const auto& [name, text] : files) {
+    if (!PathExists(folder_.File(name))) {
+      missing.push_back(name);
+      continue;
+    }
+    REGARD_ASSIGN_OR_RETURN(const std::string found,
+                            folder_.Read(name, kMostConfigTextBytes));
+    if (found != text) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(folder_.File(name),
+                       ": error: differs from what the run to resume makes of "
+                       "its data; remove it to have it written again"));
+    }
+  }
+  for (const std::string& name : missing) {
+    std::fprintf(stderr, "%s was missing: written again\n",
+                 folder_.File(name).c_str());
+    REGARD_RETURN_IF_ERROR(folder_.Write(name, files.at(name)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status TrainingRun::WriteFiles() const {
@@ -150,6 +177,7 @@ absl::Status TrainingRun::Prepare(bool resume) {
     // The config may have been read from the folder: its text stays as given.
     return WriteTaskFiles();
   }
+  REGARD_RETURN_IF_ERROR(RestoreTaskFiles());
   std::fprintf(stderr, "resuming at step %s\n",
                absl::StrCat(checkpoint_->step).c_str());
   return absl::OkStatus();

@@ -82,6 +82,7 @@ class TrainingRun {
   absl::Status WriteFiles() const;
   // All of it but the config, as given and in full.
   absl::Status WriteTaskFiles() const;
+  absl::Status RestoreTaskFiles() const;
   absl::Status CheckSameConfig() const;
   absl::Status CheckSameData() const;
   // Reads what the last evaluation wrote.

@@ -10,10 +10,12 @@
 #include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/run/checkpoint.h"
+#include "experiments/run/environment.h"
 #include "experiments/run/file.h"
 #include "experiments/run/run_description.h"
 #include "experiments/run/safetensors.h"
 #include "experiments/run/sha256.h"
+#include "experiments/run/weights.h"
 #include "experiments/tasks/masked_words/token_vocabulary.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "language/bert.h"
@@ -24,6 +26,7 @@ namespace regard {
 namespace {
 
 constexpr int64_t kMostConfigBytes = int64_t{1} << 26;
+constexpr int64_t kMostVocabularyBytes = int64_t{1} << 26;
 constexpr int64_t kMostWeightBytes = int64_t{1} << 36;
 
 // What must not differ, with the published defaults filled in.
@@ -68,6 +71,9 @@ absl::StatusOr<PretrainedRun> OpenPretrainedRun(absl::string_view run) {
   PretrainedRun found;
   found.config = experiment.model().bert();
   found.vocabulary = JoinPath(folder, kVocabularyFile);
+  REGARD_ASSIGN_OR_RETURN(const std::string vocabulary,
+                          ReadFile(found.vocabulary, kMostVocabularyBytes));
+  REGARD_RETURN_IF_ERROR(CheckRunFile(folder, kVocabularyFile, vocabulary));
   found.weights = latest.checkpoint->ChosenWeightsPath();
   found.notes = std::move(latest.notes);
   REGARD_ASSIGN_OR_RETURN(const std::string weights,
