@@ -276,10 +276,11 @@ absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
   Collect(ReadSentenceFiles(folder, &model), &messages);
   if (described.ok()) Collect(ReadModel(folder, scorers, &model), &messages);
   if (described.ok() && model.pieces != nullptr &&
-      model.pieces->size() > model.description.vocabulary) {
-    messages.push_back(absl::StrCat(
-        JoinPath(folder, kVocabulary), ": error: ", model.pieces->size(),
-        " tokens, but the model knows ", model.description.vocabulary));
+      model.pieces->size() != model.description.vocabulary) {
+    messages.push_back(absl::StrCat(JoinPath(folder, kVocabulary),
+                                    ": error: ", model.pieces->size(),
+                                    " tokens, but vocab_size of ", kConfig,
+                                    " is ", model.description.vocabulary));
   }
   if (!messages.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(messages, "\n"));

@@ -239,7 +239,7 @@ TEST_F(BertFolderTest, RefusesFilesThatAreCut) {
     const std::string text = TextOf(JoinPath(folder_, name));
     for (size_t size = 0; size + 2 < text.size(); size += 7) {
       Write(name, text.substr(0, size));
-      EXPECT_THAT(ErrorOf(), HasSubstr("error: not a JSON object"));
+      EXPECT_THAT(ErrorOf(), HasSubstr("error: not JSON"));
     }
     Write(name, text);
   }
@@ -252,7 +252,8 @@ TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheConfig) {
             "layer_norm_eps": -1, "hidden_act": "tanh", "is_decoder": true})");
   const std::string error = ErrorOf();
   for (const char* part :
-       {"config.json: error: model_type must be one of bert, but is \"gpt2\"",
+       {"config.json:1:16: error: model_type must be one of bert, but is "
+        "\"gpt2\"",
         "vocab_size must be an integer from 1 to 16777216, but is 0",
         "hidden_size must be an integer", "num_hidden_layers must be",
         "num_attention_heads must be", "layer_norm_eps must be a number",
@@ -283,9 +284,35 @@ TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
                     HasSubstr("vocab.txt:35: error: bytes that are not"),
                     Not(HasSubstr("vocab.txt:36"))));
   Write("vocab.txt", absl::StrCat(text, "more\n"));
-  EXPECT_THAT(ErrorOf(), HasSubstr("33 tokens, but the model knows 32"));
+  EXPECT_THAT(ErrorOf(),
+              HasSubstr("33 tokens, but vocab_size of config.json is 32"));
+  text.erase(text.rfind('\n', text.size() - 2) + 1);
+  Write("vocab.txt", text);
+  EXPECT_THAT(ErrorOf(),
+              HasSubstr("31 tokens, but vocab_size of config.json is "
+                        "32"));
   std::filesystem::remove(JoinPath(folder_, "vocab.txt"));
   EXPECT_THAT(Read().status().message(), HasSubstr("vocab.txt: cannot open"));
+}
+
+TEST_F(BertFolderTest, NamesFieldsOfTheTokenizerThatHaveAnotherType) {
+  Write("tokenizer_config.json",
+        "{\"do_lower_case\": \"yes\",\n \"unk_token\": 7}");
+  EXPECT_THAT(
+      ErrorOf(),
+      AllOf(HasSubstr("tokenizer_config.json:1:19: error: do_lower_case must "
+                      "be true or false, but is \"yes\""),
+            HasSubstr("tokenizer_config.json:2:15: error: unk_token must be a "
+                      "string, but is 7")));
+  Write("tokenizer_config.json", "{}");
+  Write("tokenizer.json",
+        "{\"normalizer\": 1, \"model\": {\"vocab\": {\"a\": 0, \"b\": 0}}}");
+  EXPECT_THAT(
+      ErrorOf(),
+      AllOf(HasSubstr("tokenizer.json:1:16: error: normalizer must be an "
+                      "object, but is 1"),
+            HasSubstr("tokenizer.json:1:54: error: the id of 'b' must be one "
+                      "of 0 to 1 that no other token has")));
 }
 
 TEST_F(BertFolderTest, ReadsTokenizerJson) {

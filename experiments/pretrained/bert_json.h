@@ -19,8 +19,9 @@ struct BertDescription {
   int64_t vocabulary = 0;
 };
 
-// Errors name all that is wrong, a line "PATH: error: .." each: what is no
-// JSON, sizes that are absent or out of range, and what Bert cannot do.
+// Errors name all that is wrong, a line "PATH:LINE:COLUMN: error: .." each:
+// what is no JSON, sizes that are absent or out of range, and what Bert cannot
+// do.
 absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
                                                 absl::string_view path);
 

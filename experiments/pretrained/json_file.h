@@ -1,0 +1,87 @@
+// A file with one JSON object, read field by field. What is wrong is gathered,
+// a line "PATH:LINE:COLUMN: error: .." each.
+#ifndef EXPERIMENTS_PRETRAINED_JSON_FILE_H_
+#define EXPERIMENTS_PRETRAINED_JSON_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "nlohmann/json.hpp"
+
+namespace regard {
+
+class JsonFile;
+
+// An object of a file, which outlives it. A field that is null counts as
+// absent. A value of another type or out of range is a problem, and then read
+// as if it were absent.
+class JsonObject {
+ public:
+  std::optional<bool> Bool(const char* key) const;
+  std::optional<std::string> Text(const char* key) const;
+  std::optional<JsonObject> Object(const char* key) const;
+  // Without `otherwise` the field must be there; 1 is read in its place.
+  int64_t Integer(const char* key, std::optional<int64_t> otherwise,
+                  int64_t min, int64_t max) const;
+  double Real(const char* key, double otherwise, double min, double max) const;
+  // The index of one of `choices`; 0 if the field is absent.
+  size_t Choice(const char* key, const std::vector<std::string>& choices) const;
+
+  // A string, or an object with a string "content".
+  std::optional<std::string> Token(const char* key) const;
+
+  const nlohmann::json& json() const { return *json_; }
+
+  // Adds a problem at the value of a field or, if there is none, at the object.
+  void Complain(absl::string_view key, absl::string_view problem) const;
+
+ private:
+  friend class JsonFile;
+
+  JsonObject(JsonFile* file, const nlohmann::json* json, size_t begin)
+      : file_(file), json_(json), begin_(begin) {}
+
+  const nlohmann::json* Find(const char* key) const;
+  void ComplainOfValue(const char* key, absl::string_view wanted) const;
+
+  JsonFile* file_;
+  const nlohmann::json* json_;
+  size_t begin_;  // of its '{' in the text
+};
+
+class JsonFile {
+ public:
+  // An error if `text` is not one JSON object. `path` is for messages.
+  static absl::StatusOr<JsonFile> Parse(absl::string_view text,
+                                        absl::string_view path);
+
+  // Valid while this is not moved.
+  JsonObject root();
+
+  // All problems so far.
+  absl::Status status() const;
+
+ private:
+  friend class JsonObject;
+
+  JsonFile(absl::string_view text, absl::string_view path)
+      : text_(text), path_(path) {}
+
+  // "PATH:LINE:COLUMN: error: " for a byte of the text.
+  std::string Place(size_t offset) const;
+
+  std::string text_;
+  std::string path_;
+  nlohmann::json json_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace regard
+
+#endif  // EXPERIMENTS_PRETRAINED_JSON_FILE_H_

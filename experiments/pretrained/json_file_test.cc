@@ -1,0 +1,93 @@
+#include "experiments/pretrained/json_file.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
+using ::testing::HasSubstr;
+
+std::string ParseError(absl::string_view text) {
+  return std::string(JsonFile::Parse(text, "a.json").status().message());
+}
+
+TEST(JsonFileTest, SaysWhereTextIsNotJson) {
+  EXPECT_EQ(ParseError("{\n  \"a\": 1,\n  \"b\": x\n}"),
+            "a.json:3:8: error: not JSON from here on");
+  EXPECT_EQ(ParseError("{\n  \"a\": 1"),
+            "a.json:2:9: error: not JSON: the text ends too soon");
+  EXPECT_EQ(ParseError(""),
+            "a.json:1:1: error: not JSON: the text ends too soon");
+  EXPECT_EQ(ParseError("{} {}"), "a.json:1:4: error: not JSON from here on");
+  EXPECT_EQ(ParseError("{\"a\": \"\xff\"}"),
+            "a.json:1:8: error: not JSON from here on");
+  EXPECT_EQ(ParseError("[1]"), "a.json:1:1: error: not a JSON object");
+  EXPECT_THAT(ParseError("{\"a\":" + std::string(1000, '[')),
+              HasSubstr("more than 100 brackets"));
+}
+
+TEST(JsonFileTest, ReadsFields) {
+  auto file = JsonFile::Parse(
+      R"({"b": true, "i": 3, "r": 0.5, "s": "x", "n": null,
+          "t": {"content": "y"}})",
+      "a.json");
+  ASSERT_THAT(file, IsOk());
+  const JsonObject json = file->root();
+  EXPECT_EQ(json.Bool("b"), true);
+  EXPECT_EQ(json.Bool("n"), std::nullopt);
+  EXPECT_EQ(json.Integer("i", std::nullopt, 1, 3), 3);
+  EXPECT_EQ(json.Integer("absent", 7, 1, 3), 7);
+  EXPECT_EQ(json.Real("r", 1, 0, 1), 0.5);
+  EXPECT_EQ(json.Choice("s", {"w", "x"}), 1);
+  EXPECT_EQ(json.Text("s"), "x");
+  EXPECT_EQ(json.Token("s"), "x");
+  EXPECT_EQ(json.Token("t"), "y");
+  EXPECT_EQ(json.Object("t")->Text("content"), "y");
+  EXPECT_THAT(file->status(), IsOk());
+}
+
+TEST(JsonFileTest, NamesEachWrongFieldAtItsValue) {
+  auto file = JsonFile::Parse(
+      "{\n"
+      "  \"b\": \"b\",\n"
+      "  \"i\": \"i\", \"r\": 2,\n"
+      "  \"inner\": {\"s\": 1, \"x\": {\"t\": 0}, \"t\" : {\"content\": 5}},\n"
+      "  \"s\": []\n"
+      "}",
+      "a.json");
+  ASSERT_THAT(file, IsOk());
+  const JsonObject json = file->root();
+  EXPECT_EQ(json.Bool("b"), std::nullopt);
+  EXPECT_EQ(json.Integer("i", 4, 1, 9), 4);
+  EXPECT_EQ(json.Real("r", 0.5, 0, 1), 0.5);
+  EXPECT_EQ(json.Integer("absent", std::nullopt, 1, 9), 1);
+  const auto inner = json.Object("inner");
+  ASSERT_TRUE(inner.has_value());
+  EXPECT_EQ(inner->Text("s"), std::nullopt);
+  EXPECT_EQ(inner->Token("t"), std::nullopt);
+  EXPECT_FALSE(json.Object("s").has_value());
+  EXPECT_EQ(json.Choice("s", {"w", "x"}), 0);
+  EXPECT_THAT(
+      file->status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "a.json:2:8: error: b must be true or false, but is \"b\"\n"
+               "a.json:3:8: error: i must be an integer from 1 to 9, but is "
+               "\"i\"\n"
+               "a.json:3:18: error: r must be a number from 0 to 1, but is 2\n"
+               "a.json:1:1: error: absent is missing\n"
+               "a.json:4:18: error: s must be a string, but is 1\n"
+               "a.json:4:54: error: content must be a string, but is 5\n"
+               "a.json:5:8: error: s must be an object, but is []\n"
+               "a.json:5:8: error: s must be one of w, x, but is []"));
+}
+
+}  // namespace
+}  // namespace regard
