@@ -1,6 +1,7 @@
 #include "seq2seq/subwords/subword_trainer.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,14 +12,15 @@
 #include <fstream>
 #include <iterator>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "seq2seq/utf8.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -50,18 +52,58 @@ std::string ErrorLine(const std::string& messages) {
   return last.empty() ? "no message" : last;
 }
 
-// Runs the program in `folder` with its messages going to a file; returns how
-// it ended, as waitpid() says it.
-absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
-                               const std::string& folder,
-                               const std::string& messages) {
+// Holds SIGINT and SIGTERM back while it lives.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigemptyset(&set_);
+    for (const int number : {SIGINT, SIGTERM, SIGCHLD}) {
+      sigaddset(&set_, number);
+    }
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+  }
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  // The next of them, or SIGCHLD.
+  int Wait() const {
+    int number = 0;
+    while (sigwait(&set_, &number) != 0) {
+    }
+    return number;
+  }
+
+  // What signals were held back before.
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t set_;
+  sigset_t before_;
+};
+
+// How a program ended.
+struct Ending {
+  int status = 0;  // as waitpid() says it
+  int signal = 0;  // that arrived meanwhile; 0: none
+};
+
+// Runs the program in `folder` with its messages going to a file. A signal that
+// is held kills it.
+absl::StatusOr<Ending> RunProgram(std::vector<std::string> arguments,
+                                  const std::string& folder,
+                                  const std::string& messages,
+                                  const HeldSignals& signals) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
   const absl::Cleanup destroy = [&] {
     posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
   };
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
                                    O_RDONLY, 0);
@@ -69,8 +111,10 @@ absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  posix_spawnattr_setsigmask(&attributes, &signals.before());
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t child = 0;
-  const int failed = posix_spawnp(&child, kProgram, &actions, nullptr,
+  const int failed = posix_spawnp(&child, kProgram, &actions, &attributes,
                                   pointers.data(), environ);
   if (failed == ENOENT) {
     return absl::NotFoundError(
@@ -80,87 +124,94 @@ absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
   if (failed != 0) {
     return absl::ErrnoToStatus(failed, absl::StrCat("cannot run ", kProgram));
   }
-  int ended = 0;
-  while (waitpid(child, &ended, 0) < 0) {
-    if (errno != EINTR) {
-      return absl::ErrnoToStatus(errno,
-                                 absl::StrCat("cannot wait for ", kProgram));
-    }
+  Ending ending;
+  while (waitpid(child, &ending.status, WNOHANG) == 0) {
+    const int number = signals.Wait();
+    if (number == SIGCHLD) continue;
+    ending.signal = number;
+    kill(child, SIGKILL);
+    waitpid(child, &ending.status, 0);
+    break;
   }
-  return ended;
+  return ending;
+}
+
+absl::Status WriteSentences(const std::string& path,
+                            const std::string& sentences) {
+  std::ofstream file(path, std::ios::binary);
+  file << sentences;
+  file.close();
+  if (file) return absl::OkStatus();
+  return absl::ErrnoToStatus(ENOSPC, absl::StrCat("cannot write ", path));
+}
+
+// The model, unless a signal ended the training.
+absl::StatusOr<std::string> TrainInFolder(const SubwordOptions& options,
+                                          const std::string& sentences,
+                                          const std::string& folder,
+                                          const HeldSignals& signals,
+                                          int* stopped_by) {
+  const auto path = [&](absl::string_view name) {
+    return absl::StrCat(folder, "/", name);
+  };
+  REGARD_RETURN_IF_ERROR(WriteSentences(path("sentences"), sentences));
+  // One thread: unigram models depend on their number. Names relative to the
+  // folder: a model keeps them, and the folder's own name is random. The
+  // reserved tokens are those of Vocabulary.
+  REGARD_ASSIGN_OR_RETURN(
+      const Ending ending,
+      RunProgram(
+          {kProgram, "--input=sentences", "--model_prefix=model",
+           absl::StrCat("--model_type=", options.model_type),
+           absl::StrCat("--vocab_size=", options.vocabulary_size),
+           absl::StrCat("--character_coverage=", options.character_coverage),
+           absl::StrCat("--normalization_rule_name=", options.normalization),
+           absl::StrCat("--max_sentence_length=", kMostSentenceBytes),
+           "--input_sentence_size=0", "--shuffle_input_sentence=false",
+           "--num_threads=1", "--unk_id=0", "--pad_id=1", "--bos_id=2",
+           "--eos_id=3", "--unk_piece=<unk>", "--pad_piece=<pad>",
+           "--bos_piece=<bos>", "--eos_piece=<eos>"},
+          folder, path("messages"), signals));
+  *stopped_by = ending.signal;
+  std::string model = ReadAll(path("model.model"));
+  if (ending.status != 0 || model.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        kProgram, " failed: ", ErrorLine(ReadAll(path("messages")))));
+  }
+  return model;
 }
 
 }  // namespace
 
-struct SubwordTrainer::Files {
-  std::string folder;
-  std::ofstream sentences;
-
-  std::string Path(absl::string_view name) const {
-    return absl::StrCat(folder, "/", name);
-  }
-};
-
-void SubwordTrainer::DeleteFiles::operator()(Files* files) const {
-  std::error_code ignored;
-  std::filesystem::remove_all(files->folder, ignored);
-  delete files;
-}
-
-absl::StatusOr<SubwordTrainer> SubwordTrainer::Create(
-    const SubwordOptions& options) {
-  std::error_code error;
-  const std::filesystem::path parent =
-      std::filesystem::temp_directory_path(error);
-  std::string folder =
-      absl::StrCat(error ? "/tmp" : parent.string(), "/subwords-XXXXXX");
-  if (mkdtemp(folder.data()) == nullptr) {
-    return absl::ErrnoToStatus(
-        errno, absl::StrCat("cannot make a temporary folder ", folder));
-  }
-  std::unique_ptr<Files, DeleteFiles> files(new Files{std::move(folder), {}});
-  files->sentences.open(files->Path("sentences"), std::ios::binary);
-  return SubwordTrainer(options, std::move(files));
-}
-
 void SubwordTrainer::Add(absl::string_view sentence) {
   is_empty_ = is_empty_ && SplitOnWhitespace(sentence).empty();
-  files_->sentences << sentence << '\n';
+  absl::StrAppend(&sentences_, sentence, "\n");
 }
 
-absl::StatusOr<std::string> SubwordTrainer::Train() {
-  files_->sentences.close();
-  if (!files_->sentences) {
-    return absl::ErrnoToStatus(
-        ENOSPC, absl::StrCat("cannot write ", files_->Path("sentences")));
-  }
+absl::StatusOr<std::string> SubwordTrainer::Train() const {
   if (is_empty_) {
     return absl::InvalidArgumentError(
         "the text has no word to learn subwords from");
   }
-  const std::string messages = files_->Path("messages");
-  // One thread: unigram models depend on their number. Names relative to the
-  // folder: a model keeps them, and the folder's own name is random. The
-  // reserved tokens are those of Vocabulary.
-  const absl::StatusOr<int> ended = RunProgram(
-      {kProgram, "--input=sentences", "--model_prefix=model",
-       absl::StrCat("--model_type=", options_.model_type),
-       absl::StrCat("--vocab_size=", options_.vocabulary_size),
-       absl::StrCat("--character_coverage=", options_.character_coverage),
-       absl::StrCat("--normalization_rule_name=", options_.normalization),
-       absl::StrCat("--max_sentence_length=", kMostSentenceBytes),
-       "--input_sentence_size=0", "--shuffle_input_sentence=false",
-       "--num_threads=1", "--unk_id=0", "--pad_id=1", "--bos_id=2",
-       "--eos_id=3", "--unk_piece=<unk>", "--pad_piece=<pad>",
-       "--bos_piece=<bos>", "--eos_piece=<eos>"},
-      files_->folder, messages);
-  if (!ended.ok()) return ended.status();
-  std::string model = ReadAll(files_->Path("model.model"));
-  if (*ended != 0 || model.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(kProgram, " failed: ", ErrorLine(ReadAll(messages))));
+  absl::StatusOr<std::string> model = absl::InternalError("");
+  int stopped_by = 0;
+  {
+    const HeldSignals signals;
+    std::error_code error;
+    const std::filesystem::path parent =
+        std::filesystem::temp_directory_path(error);
+    std::string folder =
+        absl::StrCat(error ? "/tmp" : parent.string(), "/subwords-XXXXXX");
+    if (mkdtemp(folder.data()) == nullptr) {
+      return absl::ErrnoToStatus(
+          errno, absl::StrCat("cannot make a temporary folder ", folder));
+    }
+    model = TrainInFolder(options_, sentences_, folder, signals, &stopped_by);
+    std::filesystem::remove_all(folder, error);
   }
-  return model;
+  if (stopped_by == 0) return model;
+  raise(stopped_by);
+  return absl::CancelledError(absl::StrCat("stopped by signal ", stopped_by));
 }
 
 }  // namespace regard

@@ -3,11 +3,8 @@
 #define SEQ2SEQ_SUBWORDS_SUBWORD_TRAINER_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <utility>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -24,10 +21,9 @@ struct SubwordOptions {
   std::string normalization = "nmt_nfkc";
 };
 
-// Sentences are collected in a temporary file, which goes with this object.
 class SubwordTrainer {
  public:
-  static absl::StatusOr<SubwordTrainer> Create(const SubwordOptions& options);
+  explicit SubwordTrainer(const SubwordOptions& options) : options_(options) {}
 
   // `sentence` is UTF-8 without line breaks, at most 64 KiB.
   void Add(absl::string_view sentence);
@@ -35,21 +31,17 @@ class SubwordTrainer {
   // The bytes of the model file: a function of the options and the sentences.
   // An error says what spm_train did, such as that the text is too short for
   // so many pieces.
-  absl::StatusOr<std::string> Train();
+  //
+  // The files are in a temporary folder, which is gone at the end. SIGINT and
+  // SIGTERM that arrive meanwhile at a program of one thread end spm_train and
+  // are delivered once the folder is gone; a program that survives them gets a
+  // Cancelled.
+  absl::StatusOr<std::string> Train() const;
 
  private:
-  struct Files;
-  struct DeleteFiles {
-    void operator()(Files* files) const;
-  };
-
-  SubwordTrainer(const SubwordOptions& options,
-                 std::unique_ptr<Files, DeleteFiles> files)
-      : options_(options), files_(std::move(files)) {}
-
   SubwordOptions options_;
-  std::unique_ptr<Files, DeleteFiles> files_;
-  bool is_empty_ = true;  // no sentence has a word
+  std::string sentences_;  // a line each
+  bool is_empty_ = true;   // no sentence has a word
 };
 
 }  // namespace regard

@@ -293,8 +293,7 @@ class PairsSource : public SentenceSource {
     options.vocabulary_size = config.vocabulary_size();
     options.character_coverage = config.character_coverage();
     options.normalization = config.normalization();
-    absl::StatusOr<SubwordTrainer> trainer = SubwordTrainer::Create(options);
-    if (!trainer.ok()) return SubwordError(trainer.status());
+    SubwordTrainer trainer(options);
     for (const bool is_source : {true, false}) {
       if (!(is_source ? source : target)) continue;
       REGARD_ASSIGN_OR_RETURN(PairReader reader,
@@ -303,10 +302,10 @@ class PairsSource : public SentenceSource {
         REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
         if (!more) break;
         if (held_out.count(pairs) > 0) continue;
-        trainer->Add(is_source ? reader.source() : reader.target());
+        trainer.Add(is_source ? reader.source() : reader.target());
       }
     }
-    absl::StatusOr<std::string> model = trainer->Train();
+    absl::StatusOr<std::string> model = trainer.Train();
     if (!model.ok()) return SubwordError(model.status());
     return model;
   }
