@@ -62,6 +62,17 @@ TEST(OptimizerValidationTest, EveryProblemIsReportedUnderItsPath) {
                           "schedule.reduce_on_plateau.threshold"));
 }
 
+TEST(OptimizerValidationTest, AWarmUpEndsBeforeTheFloorIsReached) {
+  for (const std::string schedule : {"cosine", "polynomial"}) {
+    EXPECT_THAT(
+        WrongPaths("schedule { " + schedule + " { warmup: 9 updates: 10 } }"),
+        IsEmpty());
+    EXPECT_THAT(
+        WrongPaths("schedule { " + schedule + " { warmup: 10 updates: 10 } }"),
+        ElementsAre("schedule." + schedule + ".warmup"));
+  }
+}
+
 // Numbers are used as floats, with denormal ones flushed to zero: an epsilon
 // of 1e-40 would make 0 / 0 of a parameter without gradient.
 TEST(OptimizerValidationTest, WhatIsZeroOrInfiniteAsAFloatIsRefused) {

@@ -48,6 +48,9 @@ class Schedule {
   // The rate of update number `update`, counted from 1.
   virtual double LearningRate(int64_t update) const = 0;
 
+  // Updates over which the rate rises at first; 0: none.
+  virtual int64_t warmup() const { return 0; }
+
   // The metric that Observe() takes, such as "dev/loss"; empty for none.
   // Whoever runs the schedule checks that there is such a metric: without it,
   // the schedule would never act.

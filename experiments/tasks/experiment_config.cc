@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <any>
 #include <cctype>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "experiments/config/origins.h"
 #include "experiments/config/resolved.h"
 #include "nn/optimizer_validation.h"
+#include "nn/schedule.h"
 #include "seq2seq/search/search_validation.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -43,15 +46,24 @@ std::string MetricsOnDev(const TaskInfo& task) {
   return known;
 }
 
-// A schedule that watches a metric needs one that the task measures on dev.
-void ValidateWatchedMetric(const Experiment& config, const Plugins& plugins,
-                           ConfigProblems& problems) {
+// The warm-up must end before the run does. A schedule that watches a metric
+// needs one that the task measures on dev.
+void ValidateSchedule(const Experiment& config, const Plugins& plugins,
+                      ConfigProblems& problems) {
   const TaskInfo* task = plugins.tasks.Find(config.model());
   if (task == nullptr) return;
-  const ScheduleConfig& schedule = config.optimizer().schedule();
-  const std::string name = plugins.schedules.Create(schedule, {})->metric();
-  if (name.empty()) return;
   const FieldScope scope(problems, "schedule");
+  const ScheduleConfig& schedule = config.optimizer().schedule();
+  const std::unique_ptr<Schedule> made = plugins.schedules.Create(schedule, {});
+  const int64_t updates = config.training().max_updates();
+  if (updates > 0 && made->warmup() > updates) {
+    problems.Add("", absl::StrCat("its warm-up of ", made->warmup(),
+                                  " updates is longer than the run: "
+                                  "training.max_updates is ",
+                                  updates));
+  }
+  const std::string name = made->metric();
+  if (name.empty()) return;
   if (config.training().evaluate_every() == 0) {
     problems.Add("", "needs evaluations: set training.evaluate_every");
   }
@@ -148,6 +160,10 @@ void ValidateTraining(const Experiment& config, const Plugins& plugins,
   if (training.batch_tokens() > 0 && !training.group_by_length()) {
     problems.Add("batch_tokens", "needs group_by_length: true");
   }
+  const int default_step = Training::default_instance().length_step();
+  if (training.length_step() != default_step && !training.group_by_length()) {
+    problems.Add("length_step", "needs group_by_length: true");
+  }
   if (training.group_by_length() && training.examples_per_epoch() > 0) {
     problems.Add("examples_per_epoch",
                  "with group_by_length, an epoch has all examples");
@@ -185,7 +201,7 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
       problems.Add(problem.path, problem.message);
     }
     // A schedule of invalid options cannot be made.
-    if (own.ok()) ValidateWatchedMetric(config, plugins, problems);
+    if (own.ok()) ValidateSchedule(config, plugins, problems);
   }
   if (config.has_baseline()) {
     const FieldScope scope(problems, "baseline");

@@ -244,6 +244,28 @@ TEST(ExperimentConfigTest, DataAndModelMustBeChosen) {
                           "{}, transformer {} or nadaraya_watson {}"));
 }
 
+TEST(ExperimentConfigTest, AWarmUpIsNotLongerThanTheRun) {
+  const std::string start =
+      "data { nadaraya_watson {} } model { nadaraya_watson {} attention { "
+      "gaussian {} } } optimizer { schedule { cosine { warmup: 20 } } } "
+      "training { max_updates: ";
+  EXPECT_THAT(ProblemsOf(start + "20 }"), IsEmpty());
+  EXPECT_THAT(ProblemsOf(start + "0 }"), IsEmpty());
+  EXPECT_THAT(ProblemsOf(start + "19 }"),
+              ElementsAre("optimizer.schedule: its warm-up of 20 updates is "
+                          "longer than the run: training.max_updates is 19"));
+}
+
+TEST(ExperimentConfigTest, LengthStepNeedsGroupsByLength) {
+  const std::string start =
+      "data { reverse {} } model { encoder {} decoder { context: NO_CONTEXT } "
+      "} training { length_step: ";
+  EXPECT_THAT(ProblemsOf(start + "2 group_by_length: true }"), IsEmpty());
+  EXPECT_THAT(ProblemsOf(start + "1 }"), IsEmpty());
+  EXPECT_THAT(ProblemsOf(start + "2 }"),
+              ElementsAre("training.length_step: needs group_by_length: true"));
+}
+
 TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
   const std::string start =
       "data { nadaraya_watson {} } model { nadaraya_watson {} attention { "

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "absl/strings/str_cat.h"
 #include "nn/config_problems.h"
 #include "nn/schedule.h"
 
@@ -29,7 +30,14 @@ class DecaySchedule : public Schedule {
     problems.RequireInRange("updates", static_cast<double>(options.updates()),
                             0, 1e12);
     problems.RequireInRange("floor", options.floor(), 0, 1);
+    if (options.updates() > 0 && options.warmup() >= options.updates()) {
+      problems.Add("warmup",
+                   absl::StrCat("must be below updates, ", options.updates(),
+                                ", got ", options.warmup()));
+    }
   }
+
+  int64_t warmup() const final { return options_.warmup(); }
 
   double LearningRate(int64_t update) const final {
     const int64_t warmup = options_.warmup();

@@ -22,6 +22,8 @@ class InverseSquareRootSchedule : public Schedule {
                             1e12);
   }
 
+  int64_t warmup() const override { return static_cast<int64_t>(warmup_); }
+
   double LearningRate(int64_t update) const override {
     const auto now = static_cast<double>(update);
     return learning_rate_ * std::min(now / warmup_, std::sqrt(warmup_ / now));

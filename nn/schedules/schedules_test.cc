@@ -27,6 +27,7 @@ TEST(ScheduleTest, ConstantIsTheDefault) {
   EXPECT_EQ(schedule->LearningRate(1), 0.25);
   EXPECT_EQ(schedule->LearningRate(1000000), 0.25);
   EXPECT_EQ(schedule->metric(), "");
+  EXPECT_EQ(schedule->warmup(), 0);
 }
 
 TEST(ScheduleTest, ExponentialFallsInSteps) {
@@ -41,6 +42,7 @@ TEST(ScheduleTest, ExponentialFallsInSteps) {
 TEST(ScheduleTest, InverseSquareRootWarmsUpThenFalls) {
   const std::unique_ptr<Schedule> schedule =
       Make("learning_rate: 2 schedule { inverse_square_root { warmup: 100 } }");
+  EXPECT_EQ(schedule->warmup(), 100);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(1), 0.02);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(50), 1);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(100), 2);
@@ -50,6 +52,7 @@ TEST(ScheduleTest, InverseSquareRootWarmsUpThenFalls) {
 TEST(ScheduleTest, CosineWarmsUpThenFallsToItsFloor) {
   const std::unique_ptr<Schedule> schedule =
       Make("learning_rate: 2 schedule { cosine { warmup: 10 floor: 0.1 } }");
+  EXPECT_EQ(schedule->warmup(), 10);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(1), 0.2);
   EXPECT_DOUBLE_EQ(schedule->LearningRate(10), 2);
   // Of 200 updates that are left, a half and all.

@@ -155,6 +155,9 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
   for (size_t i = 0; i < lines.size(); ++i) {
     absl::string_view line = lines[i];
     absl::ConsumeSuffix(&line, "\r");
+    if (line.find('\0') != absl::string_view::npos) {
+      return error(i + 1, "NUL byte: is this a text file?");
+    }
     if (FindInvalidUtf8(line).has_value()) {
       return error(i + 1, "bytes that are not UTF-8");
     }
