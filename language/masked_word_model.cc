@@ -72,28 +72,27 @@ MaskedWordModel<T>::MaskedWordModel(const BertConfig& config,
 }
 
 template <typename T>
-auto MaskedWordModel<T>::Problem() const -> DataProblem {
+void MaskedWordModel<T>::ValidateData(ConfigProblems& problems) const {
   const MaskedWordsConfig& masked = config_.masked_words();
   if (pieces_.mask() < 0) {
-    return {"masked_words.vocabulary", "has no token [MASK]"};
+    problems.Add("masked_words.vocabulary", "has no token [MASK]");
   }
   if (bert_.longest_position() < masked.block()) {
-    return {"masked_words.block",
-            absl::StrCat("is longer than the ", bert_.longest_position(),
-                         " positions that the model knows")};
+    problems.Add("masked_words.block",
+                 absl::StrCat("is longer than the ", bert_.longest_position(),
+                              " positions that the model knows"));
   }
   if (masked.next_sentence() && !bert_.has_pooler()) {
-    return {"pooler", "must be true for next_sentence"};
+    problems.Add("pooler", "must be true for next_sentence");
   }
   if (masked.next_sentence() && config_.types() < 2) {
-    return {"types", "must be 2 or more for next_sentence"};
+    problems.Add("types", "must be 2 or more for next_sentence");
   }
   const bool any = std::any_of(known_.begin(), known_.end(),
                                [](bool known) { return known; });
   if (train_.size() == 0 || !any) {
-    return {"masked_words", "the text has nothing to train on"};
+    problems.Add("masked_words", "the text has nothing to train on");
   }
-  return {};
 }
 
 template <typename T>
@@ -183,11 +182,8 @@ void MaskedWordModel<T>::Evaluate(
         text.MakeBatch(examples, EvaluationMasking(), forward.tape().arena());
     const Var<T> hidden = bert_(forward, batch.input);
     if (!batch.targets.empty()) {
-      const TokenScores scores = ScoreTokens(
-          head_, forward, AtPositions(hidden, batch.positions), batch.targets);
-      sum.loss += scores.loss;
-      sum.correct += scores.correct;
-      sum.count += scores.count;
+      sum += ScoreTokens(head_, forward, AtPositions(hidden, batch.positions),
+                         batch.targets);
     }
     for (const int32_t target : batch.targets) {
       unigram -=

@@ -15,6 +15,7 @@
 #include "language/masked_text.h"
 #include "language/text_model.h"
 #include "language/wordpiece.h"
+#include "nn/config_problems.h"
 #include "nn/linear.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
@@ -31,18 +32,14 @@ template <typename T>
 class MaskedWordModel : public Model<T> {
  public:
   // `config` has passed ValidateBert() and ValidateMaskedWords(); see also
-  // Problem().
+  // ValidateData().
   MaskedWordModel(const BertConfig& config, const ScorerRegistry& scorers,
                   WordPiece pieces, const TextSplits& text,
                   const TextModelOptions& options);
 
-  // Why the text does not fit the config, under a path relative to it; the
-  // message is empty if it does. Nothing else may be called if it does not.
-  struct DataProblem {
-    std::string path;
-    std::string message;
-  };
-  DataProblem Problem() const;
+  // Adds what in the config does not fit the text, under paths relative to the
+  // config. Nothing else may be called if there is a problem.
+  void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<T>& parameters() override { return parameters_; }
   int64_t num_examples() const override { return train_.size(); }

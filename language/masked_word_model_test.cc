@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "language/bert.pb.h"
 #include "language/text_model.h"
+#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
@@ -153,11 +154,16 @@ TEST(MaskedWordModelTest, PairsHaveLengthsAndBlocksHaveNone) {
 
 TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
   const auto problem = [](const BertConfig& config, const TextSplits& text) {
-    const auto found = ModelOf<float>(config, text)->Problem();
-    return found.path + ": " + found.message;
+    ConfigProblems problems;
+    ModelOf<float>(config, text)->ValidateData(problems);
+    std::string lines;
+    for (const ConfigProblems::Problem& found : problems.problems()) {
+      lines += (lines.empty() ? "" : "\n") + found.path + ": " + found.message;
+    }
+    return lines;
   };
   BertConfig config = ConfigOf("block: 16");
-  EXPECT_EQ(problem(config, Text()), ": ");
+  EXPECT_EQ(problem(config, Text()), "");
   config = ConfigOf("block: 17");
   EXPECT_EQ(problem(config, Text()),
             "masked_words.block: is longer than the 16 positions that the "
@@ -165,8 +171,15 @@ TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
   config = ConfigOf("block: 16 next_sentence: true");
   config.set_pooler(false);
   EXPECT_EQ(problem(config, Text()), "pooler: must be true for next_sentence");
-  config.set_pooler(true);
+  config.mutable_masked_words()->set_block(17);
   config.set_types(1);
+  EXPECT_EQ(problem(config, Text()),
+            "masked_words.block: is longer than the 16 positions that the "
+            "model knows\n"
+            "pooler: must be true for next_sentence\n"
+            "types: must be 2 or more for next_sentence");
+  config.mutable_masked_words()->set_block(16);
+  config.set_pooler(true);
   EXPECT_EQ(problem(config, Text()),
             "types: must be 2 or more for next_sentence");
   EXPECT_EQ(problem(ConfigOf("block: 16"),

@@ -163,12 +163,8 @@ void TextModel<T>::Evaluate(Forward<T>& forward, Split split,
     const TextBatch batch = MakeTextBatch(
         text.ids, absl::MakeConstSpan(windows).subspan(begin, end - begin),
         forward.tape().arena());
-    const TokenScores scores =
-        ScoreTokens(model_.decoder().head(), forward,
-                    model_.Run(forward, batch).readout, batch.target);
-    sum.loss += scores.loss;
-    sum.correct += scores.correct;
-    sum.count += scores.count;
+    sum += ScoreTokens(model_.decoder().head(), forward,
+                       model_.Run(forward, batch).readout, batch.target);
     begin = end;
   }
   const auto count = static_cast<double>(sum.count);

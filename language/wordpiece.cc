@@ -3,7 +3,6 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -94,14 +93,6 @@ bool IsAscii(absl::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x80;
   });
-}
-
-void AppendUtf8(char32_t c, std::string* text) {
-  std::array<utf8proc_uint8_t, 4> bytes;
-  const auto count =
-      utf8proc_encode_char(static_cast<utf8proc_int32_t>(c), bytes.data());
-  text->append(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<size_t>(count));
 }
 
 // The canonical decomposition without nonspacing marks.

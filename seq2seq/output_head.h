@@ -74,6 +74,13 @@ struct TokenScores {
   double loss = 0;      // cross-entropy, summed, in nats
   int64_t correct = 0;  // targets whose logit is the greatest
   int64_t count = 0;    // targets that are not padding
+
+  TokenScores& operator+=(const TokenScores& other) {
+    loss += other.loss;
+    correct += other.correct;
+    count += other.count;
+    return *this;
+  }
 };
 
 // Without label smoothing, by blocks of rows: memory is bounded whatever the

@@ -155,12 +155,8 @@ TokenScores TranslationModel::PredictTokens(Forward<float>& forward,
   const EncoderDecoder<float>& model = translator_.model();
   TokenScores sum;
   ForEachBatch(forward, pairs, [&](const Batch& batch, int64_t) {
-    const TokenScores scores =
-        ScoreTokens(model.decoder->head(), forward,
-                    model.Run(forward, batch).readout, batch.target);
-    sum.loss += scores.loss;
-    sum.correct += scores.correct;
-    sum.count += scores.count;
+    sum += ScoreTokens(model.decoder->head(), forward,
+                       model.Run(forward, batch).readout, batch.target);
   });
   return sum;
 }

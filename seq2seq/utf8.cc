@@ -60,14 +60,14 @@ bool EndsWord(const std::vector<Character>& characters, size_t position) {
   return after == characters.size() || !IsCased(characters[after]);
 }
 
-void AppendUtf8(char32_t code_point, std::string& text) {
+}  // namespace
+
+void AppendUtf8(char32_t code_point, std::string* text) {
   utf8proc_uint8_t bytes[4];
   const utf8proc_ssize_t length =
       utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), bytes);
-  text.append(reinterpret_cast<const char*>(bytes), length);
+  text->append(reinterpret_cast<const char*>(bytes), length);
 }
-
-}  // namespace
 
 std::string LowerCase(absl::string_view text) {
   std::string lower;
@@ -82,7 +82,7 @@ std::string LowerCase(absl::string_view text) {
     } else {
       AppendUtf8(static_cast<char32_t>(
                      utf8proc_tolower(static_cast<utf8proc_int32_t>(c))),
-                 lower);
+                 &lower);
     }
   }
   return lower;

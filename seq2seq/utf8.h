@@ -28,6 +28,9 @@ Character FirstCharacter(absl::string_view text);
 // character, U+FFFD.
 std::vector<Character> Characters(absl::string_view text);
 
+// Appends a code point, which is one of Unicode, in UTF-8.
+void AppendUtf8(char32_t code_point, std::string* text);
+
 // Whether Unicode calls the code point white space, as Python's str.split()
 // understands it: U+001C to U+001F count too.
 bool IsWhitespace(char32_t code_point);

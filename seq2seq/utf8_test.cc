@@ -35,6 +35,14 @@ TEST(CharactersTest, CutsTextIntoCodePoints) {
   EXPECT_EQ(characters[2].code_point, U'\ufffd');
 }
 
+TEST(AppendUtf8Test, IsTheInverseOfCharacters) {
+  std::string text;
+  for (const char32_t c : {U'a', U'\u00e9', U'\u20ac', U'\U0001f600'}) {
+    AppendUtf8(c, &text);
+  }
+  EXPECT_EQ(text, "a\u00e9\u20ac\U0001f600");
+}
+
 TEST(SplitOnWhitespaceTest, KnowsWideAndNarrowSpaces) {
   EXPECT_THAT(SplitOnWhitespace("  a\tb\xe2\x80\xaf"
                                 "c\xc2\xa0\xe3\x80\x80"

@@ -333,11 +333,8 @@ void CaptionModel::Evaluate(Forward<float>& forward, Split split,
     const Batch batch = MakeBatch(sentences, images, forward.tape().arena());
     const DecoderOutput<float> output =
         Run(forward, set, images, batch, /*want_maps=*/attends);
-    const TokenScores of_batch = ScoreTokens(
-        captioner_.decoder().head(), forward, output.readout, batch.target);
-    scores.loss += of_batch.loss;
-    scores.correct += of_batch.correct;
-    scores.count += of_batch.count;
+    scores += ScoreTokens(captioner_.decoder().head(), forward, output.readout,
+                          batch.target);
     if (attends) {
       const Var<float> map =
           MemoryAlignment(output.maps, captioner_.decoder().alignment());

@@ -213,8 +213,7 @@ absl::Status LoadBertWeights(const std::string& path,
   std::vector<Source> sources;
   for (const ParameterInfo& info : parameters.parameters()) {
     const std::string wanted = HuggingFaceBertName(info.name);
-    std::vector<int64_t> shape;
-    for (int i = 0; i < info.shape.rank(); ++i) shape.push_back(info.shape[i]);
+    const std::vector<int64_t> shape = Extents(info.shape);
     const auto found = names.find(wanted);
     if (found == names.end()) {
       problems.Add("no tensor '", wanted, "', ", TypeText("F32", shape),

@@ -13,15 +13,11 @@
 
 namespace regard {
 
-namespace {
-
 std::vector<int64_t> Extents(const Shape& shape) {
   std::vector<int64_t> extents;
   for (int i = 0; i < shape.rank(); ++i) extents.push_back(shape[i]);
   return extents;
 }
-
-}  // namespace
 
 std::vector<TensorView> SlabViews(const ParameterStore<float>& parameters,
                                   absl::Span<const float> slab,
@@ -49,6 +45,7 @@ absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
 
 absl::Status LoadWeights(const std::string& path,
                          ParameterStore<float>& parameters) {
+  REGARD_RETURN_IF_ERROR(parameters.status());
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                           SafetensorsReader::Open(path));
   return ReadSlab(reader, "", parameters, parameters.values());

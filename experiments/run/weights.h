@@ -2,16 +2,21 @@
 #ifndef EXPERIMENTS_RUN_WEIGHTS_H_
 #define EXPERIMENTS_RUN_WEIGHTS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "autodiff/shape.h"
 #include "experiments/run/safetensors.h"
 #include "nn/parameters.h"
 
 namespace regard {
+
+// A shape as files of tensors have it.
+std::vector<int64_t> Extents(const Shape& shape);
 
 // One view per parameter of a slab laid out as `parameters`; names get `prefix`
 // in front.

@@ -77,10 +77,8 @@ class MaskedWordsTask : public Task {
       problems.Add("model.bert.masked_words.vocabulary", vocabulary_.problem);
       return;
     }
-    const auto problem = model_.Problem();
-    if (!problem.message.empty()) {
-      problems.Add(absl::StrCat("model.bert.", problem.path), problem.message);
-    }
+    const ConfigProblems::Scope scope(problems, "model.bert");
+    model_.ValidateData(problems);
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;

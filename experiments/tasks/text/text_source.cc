@@ -126,21 +126,14 @@ class PlaceholderTextSource : public DataSource<TextData> {
   absl::StatusOr<TextData> Load(const DataRequest&) const override {
     TextData data;
     for (int i = 0; i < options_.characters(); ++i) {
-      Append(i % options_.vocabulary(), &data.splits.train);
+      // A character of the planes behind the first.
+      const int index = i % options_.vocabulary();
+      AppendUtf8(0x10000 + static_cast<char32_t>(index), &data.splits.train);
     }
     return data;
   }
 
  private:
-  // Character `index` of the planes behind the first, in UTF-8.
-  static void Append(int index, std::string* text) {
-    const uint32_t code = 0x10000 + static_cast<uint32_t>(index);
-    text->push_back(static_cast<char>(0xF0 | (code >> 18)));
-    text->push_back(static_cast<char>(0x80 | ((code >> 12) & 0x3F)));
-    text->push_back(static_cast<char>(0x80 | ((code >> 6) & 0x3F)));
-    text->push_back(static_cast<char>(0x80 | (code & 0x3F)));
-  }
-
   const Options options_;
 };
 

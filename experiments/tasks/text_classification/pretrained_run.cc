@@ -94,6 +94,7 @@ std::string DifferenceFrom(const PretrainedRun& run, const BertConfig& config) {
 
 absl::Status LoadPretrained(const PretrainedRun& run,
                             ParameterStore<float>& parameters) {
+  REGARD_RETURN_IF_ERROR(parameters.status());
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                           SafetensorsReader::Open(run.weights));
   std::vector<std::string> problems;
@@ -103,10 +104,9 @@ absl::Status LoadPretrained(const PretrainedRun& run,
         reader.header().tensors.count(info.name) == 0) {
       continue;
     }
-    std::vector<int64_t> shape;
-    for (int i = 0; i < info.shape.rank(); ++i) shape.push_back(info.shape[i]);
-    const absl::Status status = reader.Read(
-        info.name, shape, parameters.value(*parameters.FindByName(info.name)));
+    const absl::Status status =
+        reader.Read(info.name, Extents(info.shape),
+                    parameters.value(*parameters.FindByName(info.name)));
     if (!status.ok()) problems.emplace_back(status.message());
   }
   if (problems.empty()) return absl::OkStatus();

@@ -25,13 +25,6 @@ bool IsDetachedMark(char32_t c) {
   return c == U',' || c == U'.' || c == U'!' || c == U'?';
 }
 
-void AppendUtf8(char32_t code_point, std::string& text) {
-  utf8proc_uint8_t bytes[4];
-  const utf8proc_ssize_t length =
-      utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), bytes);
-  text.append(reinterpret_cast<const char*>(bytes), length);
-}
-
 std::string Composed(const std::string& text) {
   // Most text is ASCII, and composed already.
   const bool is_ascii = std::all_of(text.begin(), text.end(),
@@ -84,7 +77,7 @@ std::string PrepareText(absl::string_view text) {
     if (IsDetachedMark(c) && !after_space) prepared.push_back(' ');
     AppendUtf8(static_cast<char32_t>(
                    utf8proc_tolower(static_cast<utf8proc_int32_t>(c))),
-               prepared);
+               &prepared);
     after_space = c == U' ';
   }
   return Composed(prepared);
