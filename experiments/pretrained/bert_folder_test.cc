@@ -311,7 +311,7 @@ TEST_F(BertFolderTest, NamesFieldsOfTheTokenizerThatHaveAnotherType) {
       ErrorOf(),
       AllOf(HasSubstr("tokenizer.json:1:16: error: normalizer must be an "
                       "object, but is 1"),
-            HasSubstr("tokenizer.json:1:54: error: the id of 'b' must be one "
+            HasSubstr("tokenizer.json:1:52: error: the id of 'b' must be one "
                       "of 0 to 1 that no other token has")));
 }
 
