@@ -192,6 +192,13 @@ absl::Status ReadModel(const std::string& folder, const ScorerRegistry& scorers,
   return LoadBertWeights(path, *model->parameters);
 }
 
+// Some models round vocab_size up to a multiple of 64 or 128, with rows that no
+// token has.
+bool FitsVocabulary(int64_t tokens, int64_t vocab_size) {
+  const bool padded = vocab_size % 64 == 0 && tokens > vocab_size - 128;
+  return tokens == vocab_size || (padded && tokens < vocab_size);
+}
+
 }  // namespace
 
 absl::Status LoadBertWeights(const std::string& path,
@@ -275,7 +282,7 @@ absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
   Collect(ReadSentenceFiles(folder, &model), &messages);
   if (described.ok()) Collect(ReadModel(folder, scorers, &model), &messages);
   if (described.ok() && model.pieces != nullptr &&
-      model.pieces->size() != model.description.vocabulary) {
+      !FitsVocabulary(model.pieces->size(), model.description.vocabulary)) {
     messages.push_back(absl::StrCat(JoinPath(folder, kVocabulary),
                                     ": error: ", model.pieces->size(),
                                     " tokens, but vocab_size of ", kConfig,

@@ -291,6 +291,14 @@ TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
   EXPECT_THAT(ErrorOf(),
               HasSubstr("31 tokens, but vocab_size of config.json is "
                         "32"));
+  // Rounded up; the weights have fewer rows.
+  std::string config = TextOf(JoinPath(folder_, "config.json"));
+  const std::string size = "\"vocab_size\": 32";
+  const size_t at = config.find(size);
+  ASSERT_NE(at, std::string::npos);
+  Write("config.json", config.replace(at, size.size(), "\"vocab_size\": 64"));
+  EXPECT_THAT(ErrorOf(), AllOf(HasSubstr("model.safetensors"),
+                               Not(HasSubstr("tokens, but"))));
   std::filesystem::remove(JoinPath(folder_, "vocab.txt"));
   EXPECT_THAT(Read().status().message(), HasSubstr("vocab.txt: cannot open"));
 }
