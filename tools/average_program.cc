@@ -54,7 +54,7 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
       absl::StrCat("--config=", JoinPath(run, "resolved.textproto")),
       "--set=training.epochs=0",
       "--set=training.average=0",
-      "--set=baseline={}",
+      "--set=baseline.override=[]",
       absl::StrCat("--set=", weights, "}"),
   };
   if (!out.empty()) arguments.push_back(absl::StrCat("--run=", out));

@@ -26,7 +26,8 @@ small=(--set data.reverse.train=128 --set data.reverse.dev=20
   --set data.reverse.test=20 --set model.transformer.width=8
   --set model.transformer.attention.heads=2
   --set training.evaluate_every=1 --set training.epochs=4
-  --set training.keep_checkpoints=3)
+  --set training.keep_checkpoints=3
+  --set 'baseline.override=[{path: "seed" value: "2"}]')
 "${train}" --config="${config}" --run=run "${small[@]}" >log 2>&1 || cat log
 
 "${average}" --run=run --checkpoints=1 --out=last >log 2>&1 || cat log
@@ -42,6 +43,8 @@ expect 'the mean of three' '' "$(awk -v a="$(
   if (d > 1e-6 || d < -1e-6 || w[1] == w[3]) print a, b
 }')"
 expect 'a report' yes "$([[ -s mean/report.html ]] && echo yes)"
+
+expect 'no baseline of it' no "$([[ -e mean/baseline ]] && echo yes || echo no)"
 
 # The best one by dev/loss, of those that are kept.
 best="$(grep '"dev/loss"' run/metrics.jsonl | tail -n 3 |

@@ -203,15 +203,6 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
     // A schedule of invalid options cannot be made.
     if (own.ok()) ValidateSchedule(config, plugins, problems);
   }
-  if (config.has_baseline()) {
-    const FieldScope scope(problems, "baseline");
-    if (config.baseline().override_size() == 0 &&
-        config.baseline().name() != Baseline().name()) {
-      problems.Add("name",
-                   "is of a baseline that changes nothing: override { path: "
-                   "\"...\" value: \"...\" }");
-    }
-  }
   ValidateTraining(config, plugins, problems);
 }
 

@@ -145,17 +145,21 @@ TEST(ExperimentConfigTest, InitialWeightsAreOfARun) {
                                      "dev/blue is none of the metrics")));
 }
 
-TEST(ExperimentConfigTest, AnEmptyBaselineIsNone) {
-  const auto problems = [](const char* baseline) {
-    return ProblemsOf(absl::StrCat(
-        "data { reverse {} } model { encoder {} attention { dot {} } "
-        "decoder {} } baseline {",
-        baseline, "}"));
+TEST(ExperimentConfigTest, TheBaselineOfAnExtendedConfigCanBeLeftOut) {
+  const auto load = [](const std::vector<std::string>& overrides) {
+    return LoadConfig(
+        {"c.textproto",
+         "data { reverse {} } model { encoder {} attention { dot {} } "
+         "decoder {} } baseline { name: \"other\" override { path: \"seed\" "
+         "value: \"2\" } }"},
+        overrides, BuiltInPlugins());
   };
-  EXPECT_THAT(problems(""), IsEmpty());
-  EXPECT_THAT(problems("name: \"other\""),
-              ElementsAre(StartsWith("baseline.name: is of a baseline that "
-                                     "changes nothing")));
+  const auto with = load({});
+  ASSERT_THAT(with, IsOk());
+  EXPECT_EQ(with->config.baseline().override_size(), 1);
+  const auto without = load({"baseline.override=[]"});
+  ASSERT_THAT(without, IsOk());
+  EXPECT_EQ(without->config.baseline().override_size(), 0);
 }
 
 TEST(ExperimentConfigTest, ScheduledSamplingIsOfRecurrentDecoders) {

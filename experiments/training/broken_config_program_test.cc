@@ -16,6 +16,7 @@
 namespace regard {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -155,6 +156,14 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
   EXPECT_THAT(RefusalOfChange("baseline { name: \"b\" override { path: "
                               "\"training.batch_size\" value: \"0\" } }\n"),
               HasSubstr("batch_size: must be in [1, "));
+  // What only the data tells.
+  EXPECT_THAT(
+      RefusalOfChange(
+          "baseline { name: \"b\" override { path: \"model.attention\" "
+          "value: \"{ relative_dot { max_position: 8 } }\" } }\n"),
+      AllOf(StartsWith("a.textproto:2:1: error: baseline: with its overrides "),
+            HasSubstr("model.attention.relative_dot: knows positions up to "
+                      "7")));
 }
 
 TEST_F(BrokenConfigProgramTest, BasesMustExistAndEnd) {

@@ -152,6 +152,17 @@ absl::StatusOr<LoadedConfig> LoadBaseline(const LoadedConfig& run,
   return LoadConfig({name, run.resolved}, overrides, plugins);
 }
 
+// A problem of the baseline's, at the field `baseline`.
+absl::Status BaselineError(const LoadedConfig& run,
+                           const absl::Status& status) {
+  if (status.ok()) return status;
+  ConfigProblems problems;
+  problems.Add("baseline", absl::StrCat("with its overrides the config is "
+                                        "wrong:\n",
+                                        status.message()));
+  return LocateProblems(problems, run.origins);
+}
+
 // The config, with that of its baseline found good.
 absl::StatusOr<LoadedConfig> LoadWithBaseline(const ConfigSource& source,
                                               const Arguments& arguments,
@@ -159,14 +170,20 @@ absl::StatusOr<LoadedConfig> LoadWithBaseline(const ConfigSource& source,
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
                           LoadConfig(source, arguments.overrides, plugins));
   if (loaded.config.baseline().override_size() == 0) return loaded;
-  const absl::Status baseline =
-      LoadBaseline(loaded, "resolved.textproto", plugins).status();
-  if (baseline.ok()) return loaded;
-  ConfigProblems problems;
-  problems.Add("baseline", absl::StrCat("with its overrides the config is "
-                                        "wrong:\n",
-                                        baseline.message()));
-  return LocateProblems(problems, loaded.origins);
+  REGARD_RETURN_IF_ERROR(BaselineError(
+      loaded, LoadBaseline(loaded, "resolved.textproto", plugins).status()));
+  return loaded;
+}
+
+// Whether the baseline fits its data and the weights that it begins with: it
+// is trained after the run.
+absl::Status CheckBaselineTask(const LoadedConfig& run,
+                               const Plugins& plugins) {
+  if (run.config.baseline().override_size() == 0) return absl::OkStatus();
+  REGARD_ASSIGN_OR_RETURN(const LoadedConfig baseline,
+                          LoadBaseline(run, "resolved.textproto", plugins));
+  return BaselineError(run,
+                       BuildFittingTask(baseline, nullptr, plugins).status());
 }
 
 // What is wrong with the config and its data alone.
@@ -176,7 +193,8 @@ absl::Status Check(const Arguments& arguments, const Plugins& plugins,
                           SourceOf(arguments, default_config, std::nullopt));
   REGARD_ASSIGN_OR_RETURN(const LoadedConfig loaded,
                           LoadWithBaseline(source, arguments, plugins));
-  return BuildFittingTask(loaded, nullptr, plugins).status();
+  REGARD_RETURN_IF_ERROR(BuildFittingTask(loaded, nullptr, plugins).status());
+  return CheckBaselineTask(loaded, plugins);
 }
 
 // Everything that can be wrong with what the user gave. A folder to resume is
@@ -200,6 +218,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
       BuildFittingTask(loaded, folder.has_value() ? &*folder : nullptr,
                        plugins));
   if (!folder.has_value()) {
+    REGARD_RETURN_IF_ERROR(CheckBaselineTask(loaded, plugins));
     REGARD_ASSIGN_OR_RETURN(
         RunFolder opened,
         OpenFolder(arguments.run, loaded.config.name(), arguments.resume));
