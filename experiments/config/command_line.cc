@@ -87,6 +87,11 @@ std::string CommandLine::Help() const {
 absl::Status CommandLine::Set(const Flag& flag,
                               const std::string& value) const {
   if (flag.text != nullptr) {
+    // As of a variable of the shell that is not set.
+    if (value.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: --", flag.name, " wants a text, got ''"));
+    }
     *flag.text = value;
   } else if (flag.repeated != nullptr) {
     flag.repeated->push_back(value);

@@ -240,6 +240,18 @@ TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
                                   "default, the config has ")));
 }
 
+TEST(ExperimentConfigTest, SubwordsAreNotLeftOutByFrequency) {
+  const auto problems = [](const char* data) {
+    return ProblemsOf(absl::StrCat(
+        "data { pairs { train { path: 'x' } ", data,
+        " } } model { encoder {} attention { dot {} } decoder {} }"));
+  };
+  EXPECT_THAT(problems("min_frequency: 2"), IsEmpty());
+  EXPECT_THAT(problems("min_frequency: 1 subwords {}"), IsEmpty());
+  EXPECT_THAT(problems("min_frequency: 2 subwords {}"),
+              ElementsAre(StartsWith("data.pairs.min_frequency: is of words")));
+}
+
 TEST(ExperimentConfigTest, DataAndModelMustBeChosen) {
   EXPECT_THAT(ProblemsOf(""),
               ElementsAre("data: no data source is chosen; give one, as in "

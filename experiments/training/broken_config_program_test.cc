@@ -218,6 +218,7 @@ TEST_F(BrokenConfigProgramTest, WrongFlagsAreRefused) {
   EXPECT_THAT(RefusalOf({"--threads", "two"}), HasSubstr("got 'two'"));
   EXPECT_THAT(RefusalOf({"--resume=yes"}), HasSubstr("takes no value"));
   EXPECT_THAT(RefusalOf({"--resume", "--resume"}), HasSubstr("given twice"));
+  EXPECT_THAT(RefusalOf({"--config="}), HasSubstr("--config wants a text"));
   EXPECT_THAT(RefusalOf({"phrasebook"}), HasSubstr("is not a flag"));
   EXPECT_THAT(RefusalOf({"--set", "data.phrasebook.tain=3"}),
               HasSubstr("did you mean 'train'?"));

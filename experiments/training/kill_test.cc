@@ -28,6 +28,8 @@ namespace regard {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr char kConfig[] = R"(
 name: "kill"
@@ -307,6 +309,25 @@ TEST_F(KillTest, ResumingAFinishedRunChangesNothing) {
   const auto again = Start("run", {"--resume"});
   EXPECT_EQ(again->Wait(), 0) << again->Errors();
   EXPECT_EQ(Contents(Path("run")), before);
+  // The folder's own config does not say which file set a field.
+  ChildProgram without_config({"experiments/train", "--resume", "--omit_times",
+                               "--run=" + Path("run")},
+                              Path("again"));
+  EXPECT_EQ(without_config.Wait(), 0) << without_config.Errors();
+  EXPECT_EQ(Contents(Path("run")), before);
+}
+
+TEST_F(KillTest, ABaselineThatChangesAMessageCanBeResumed) {
+  std::ofstream(Path("kill.textproto"), std::ios::app)
+      << "baseline { override { path: \"model.attention\" "
+         "value: \"{ position_encoding { rotary {} } }\" } }\n";
+  ASSERT_THAT(RunInPeace("run"), Not(IsEmpty()));
+  const auto before = Contents(Path("run/baseline"));
+  EXPECT_THAT(before.at(Path("run/baseline/resolved.textproto")),
+              HasSubstr("base: 10000  # default"));
+  const auto again = Start("run", {"--resume"});
+  EXPECT_EQ(again->Wait(), 0) << again->Errors();
+  EXPECT_EQ(Contents(Path("run/baseline")), before);
 }
 
 TEST_F(KillTest, AMissingVocabularyIsWrittenAgainAndAChangedOneRefused) {

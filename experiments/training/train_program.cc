@@ -19,6 +19,7 @@
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/config/origins.h"
+#include "experiments/config/resolved.h"
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_report.h"
 #include "experiments/run/examples_file.h"
@@ -141,15 +142,18 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
 }
 
 // The config of the baseline, which lays its overrides over that of the run.
-// `name` is that of the text which the run's config has in full.
 absl::StatusOr<LoadedConfig> LoadBaseline(const LoadedConfig& run,
-                                          const std::string& name,
                                           const Plugins& plugins) {
   std::vector<std::string> overrides;
   for (const Override& change : run.config.baseline().override()) {
     overrides.push_back(absl::StrCat(change.path(), "=", change.value()));
   }
-  return LoadConfig({name, run.resolved}, overrides, plugins);
+  REGARD_ASSIGN_OR_RETURN(
+      LoadedConfig loaded,
+      LoadConfig({"resolved.textproto", run.resolved}, overrides, plugins));
+  loaded.config.clear_baseline();
+  loaded.resolved = ResolvedConfig(loaded.config, loaded.origins);
+  return loaded;
 }
 
 // A problem of the baseline's, at the field `baseline`.
@@ -171,7 +175,7 @@ absl::StatusOr<LoadedConfig> LoadWithBaseline(const ConfigSource& source,
                           LoadConfig(source, arguments.overrides, plugins));
   if (loaded.config.baseline().override_size() == 0) return loaded;
   REGARD_RETURN_IF_ERROR(BaselineError(
-      loaded, LoadBaseline(loaded, "resolved.textproto", plugins).status()));
+      loaded, LoadBaseline(loaded, plugins).status()));
   return loaded;
 }
 
@@ -181,7 +185,7 @@ absl::Status CheckBaselineTask(const LoadedConfig& run,
                                const Plugins& plugins) {
   if (run.config.baseline().override_size() == 0) return absl::OkStatus();
   REGARD_ASSIGN_OR_RETURN(const LoadedConfig baseline,
-                          LoadBaseline(run, "resolved.textproto", plugins));
+                          LoadBaseline(run, plugins));
   return BaselineError(run,
                        BuildFittingTask(baseline, nullptr, plugins).status());
 }
@@ -233,12 +237,8 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
 // The baseline of a finished run, in a folder inside the run's.
 absl::StatusOr<std::unique_ptr<TrainingRun>> PrepareBaseline(
     const TrainingRun& run, const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(
-      LoadedConfig loaded,
-      LoadBaseline(run.loaded(), run.folder().File("resolved.textproto"),
-                   plugins));
-  loaded.config.clear_baseline();
-  loaded.resolved = loaded.config.DebugString();
+  REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
+                          LoadBaseline(run.loaded(), plugins));
   REGARD_ASSIGN_OR_RETURN(RunFolder folder,
                           OpenFolder(run.folder().File("baseline"), "",
                                      /*resume=*/true));
@@ -283,7 +283,10 @@ absl::Status Report(const TrainingRun& run, const TrainerResult& result,
   report.seed = run.loaded().config.seed();
   REGARD_ASSIGN_OR_RETURN(report.records,
                           ReadMetricsLog(folder.File("metrics.jsonl")));
-  report.resolved_config = run.loaded().resolved;
+  // As at the start: a resumed run may have read its config from there.
+  REGARD_ASSIGN_OR_RETURN(
+      report.resolved_config,
+      folder.Read("resolved.textproto", kMostConfigTextBytes));
   REGARD_RETURN_IF_ERROR(
       folder.Write("attention.json", AttentionJson(report.showcase.heat_maps)));
   REGARD_RETURN_IF_ERROR(folder.Write("report.html", RunReportHtml(report)));

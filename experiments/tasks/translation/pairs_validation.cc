@@ -147,6 +147,10 @@ void ValidatePairs(const PairsConfig& options, ConfigProblems& problems) {
   }
   ValidateTests(options, problems);
   if (options.has_subwords()) {
+    if (options.min_frequency() != PairsConfig().min_frequency()) {
+      problems.Add("min_frequency",
+                   "is of words: of subwords, none is left out");
+    }
     ValidateSubwords(options.subwords(), problems);
   }
 }
