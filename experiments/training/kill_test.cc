@@ -310,9 +310,9 @@ TEST_F(KillTest, ResumingAFinishedRunChangesNothing) {
   EXPECT_EQ(again->Wait(), 0) << again->Errors();
   EXPECT_EQ(Contents(Path("run")), before);
   // The folder's own config does not say which file set a field.
-  ChildProgram without_config({"experiments/train", "--resume", "--omit_times",
-                               "--run=" + Path("run")},
-                              Path("again"));
+  ChildProgram without_config(
+      {"experiments/train", "--resume", "--omit_times", "--run=" + Path("run")},
+      Path("again"));
   EXPECT_EQ(without_config.Wait(), 0) << without_config.Errors();
   EXPECT_EQ(Contents(Path("run")), before);
 }

@@ -174,8 +174,8 @@ absl::StatusOr<LoadedConfig> LoadWithBaseline(const ConfigSource& source,
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
                           LoadConfig(source, arguments.overrides, plugins));
   if (loaded.config.baseline().override_size() == 0) return loaded;
-  REGARD_RETURN_IF_ERROR(BaselineError(
-      loaded, LoadBaseline(loaded, plugins).status()));
+  REGARD_RETURN_IF_ERROR(
+      BaselineError(loaded, LoadBaseline(loaded, plugins).status()));
   return loaded;
 }
 
