@@ -181,18 +181,25 @@ void HtmlReport::AddGallery(const Gallery& gallery) {
 }
 
 void HtmlReport::AddSamples(const Samples& samples) {
-  std::string html = absl::StrCat(
-      "<div class=\"scroll\"><table>\n<thead><tr><th>",
-      EscapeHtml(samples.input),
-      "</th><th>model</th><th>reference</th><th></th></tr></thead><tbody>\n");
+  const bool any_reference = std::any_of(
+      samples.rows.begin(), samples.rows.end(),
+      [](const Sample& sample) { return !sample.reference.empty(); });
+  std::string html =
+      absl::StrCat("<div class=\"scroll\"><table>\n<thead><tr><th>",
+                   EscapeHtml(samples.input), "</th><th>model</th>",
+                   any_reference ? "<th>reference</th><th></th>" : "",
+                   "</tr></thead><tbody>\n");
   for (const Sample& sample : samples.rows) {
-    const absl::string_view verdict =
-        sample.reference.empty() ? "<td></td>"
-        : sample.correct         ? "<td class=\"verdict yes\">✓ same</td>"
-                                 : "<td class=\"verdict no\">✗ differs</td>";
     absl::StrAppend(&html, "<tr><td>", EscapeHtml(sample.input), "</td><td>",
-                    EscapeHtml(sample.output), "</td><td>",
-                    EscapeHtml(sample.reference), "</td>", verdict, "</tr>\n");
+                    EscapeHtml(sample.output), "</td>");
+    if (any_reference) {
+      absl::StrAppend(&html, "<td>", EscapeHtml(sample.reference), "</td>",
+                      sample.reference.empty() ? "<td></td>"
+                      : sample.correct
+                          ? "<td class=\"verdict yes\">✓ same</td>"
+                          : "<td class=\"verdict no\">✗ differs</td>");
+    }
+    absl::StrAppend(&html, "</tr>\n");
   }
   absl::StrAppend(&html, "</tbody></table></div>\n");
   AddSection(samples.title, std::move(html));

@@ -141,6 +141,14 @@ TEST(HtmlReportTest, JudgesSamplesOnlyWithAReference) {
   EXPECT_THAT(page, Not(HasSubstr("✗ differs")));
 }
 
+TEST(HtmlReportTest, SamplesWithoutReferencesHaveNoColumnsForThem) {
+  HtmlReport report("t", "");
+  report.AddSamples({"Samples", "beginning", {{"a", "", "b"}}});
+  const std::string page = report.Build();
+  EXPECT_THAT(page, HasSubstr("<tr><td>a</td><td>b</td></tr>"));
+  EXPECT_THAT(page, Not(HasSubstr("<th>reference</th>")));
+}
+
 TEST(HtmlReportDeathTest, RejectsARaggedTable) {
   HtmlReport report("Run", "");
   EXPECT_DEATH(report.AddTable("T", {{"a", "b"}, {{"1"}}}), "1 vs. 2");
