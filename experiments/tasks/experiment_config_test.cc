@@ -240,6 +240,16 @@ TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
                                   "default, the config has ")));
 }
 
+TEST(ExperimentConfigTest, AnEmptyPathIsNotTheDefaultFolder) {
+  const auto problems = [](const char* data) {
+    return ProblemsOf(
+        absl::StrCat("data {", data, "} model { vision_transformer {} }"));
+  };
+  EXPECT_THAT(problems("fashion_mnist {}"), IsEmpty());
+  EXPECT_THAT(problems("fashion_mnist {} path: ''"),
+              ElementsAre("data.path: names no file"));
+}
+
 TEST(ExperimentConfigTest, SubwordsAreNotLeftOutByFrequency) {
   const auto problems = [](const char* data) {
     return ProblemsOf(absl::StrCat(

@@ -61,6 +61,10 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
                   const DataSourceRegistry& sources, ConfigProblems& problems) {
   const std::string name = MemberName(*DataChoice(), *source.default_options);
   const DataPath path = source.path(*sources.ChosenOptions(config));
+  if (config.has_path() && config.path().empty()) {
+    problems.Add("path", "names no file");
+    return;
+  }
   if (path == DataPath::kRequired && !config.has_path()) {
     problems.Add("", absl::StrCat("`", name,
                                   "` reads a file: give data.path, in the "
