@@ -320,19 +320,6 @@ absl::Status PruneSnapshots(const std::string& folder, FileOperations& files) {
   return absl::OkStatus();
 }
 
-absl::Status Prune(const std::string& folder, int64_t newest, int keep,
-                   FileOperations& files) {
-  REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                          ListEntries(folder));
-  int kept = 0;
-  for (const Entry& entry : entries) {
-    if (entry.step > newest || !entry.suffix.empty()) continue;
-    if (++kept <= keep) continue;
-    REGARD_RETURN_IF_ERROR(RemoveCheckpoint(entry.path, files));
-  }
-  return PruneSnapshots(folder, files);
-}
-
 // Gives the finished folder its name. One that has the name already steps
 // aside first, so that at every moment one of the two can be found.
 absl::Status Commit(const std::string& finished, const std::string& path,
@@ -395,7 +382,8 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
   }
   REGARD_RETURN_IF_ERROR(SyncDirectory(folder, files));
   REGARD_RETURN_IF_ERROR(RemoveTree(replaced, files));
-  REGARD_RETURN_IF_ERROR(Prune(folder, content.step, keep, files));
+  REGARD_RETURN_IF_ERROR(
+      PruneCheckpoints(run_folder, content.step, keep, files));
   return saved;
 }
 
@@ -442,6 +430,20 @@ absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
 
 absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint) {
   return ReadFile(JoinPath(checkpoint.path, kStateFile), kMaxStateBytes);
+}
+
+absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
+                              int keep, FileOperations& files) {
+  const std::string folder = JoinPath(run_folder, kFolder);
+  REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
+                          ListEntries(folder));
+  int kept = 0;
+  for (const Entry& entry : entries) {
+    if (entry.step > newest || !entry.suffix.empty()) continue;
+    if (++kept <= keep) continue;
+    REGARD_RETURN_IF_ERROR(RemoveCheckpoint(entry.path, files));
+  }
+  return PruneSnapshots(folder, files);
 }
 
 absl::Status CleanUpCheckpoints(const std::string& run_folder,

@@ -106,6 +106,12 @@ absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint);
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files);
 
+// Removes those of the checkpoints up to step `newest` that are older than the
+// newest `keep`, as every save does. A process that died may not have come to
+// that.
+absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
+                              int keep, FileOperations& files);
+
 inline constexpr char kBestFile[] = "best.safetensors";
 inline constexpr char kManifestFile[] = "manifest.json";
 inline constexpr char kOptimizerFile[] = "optimizer.safetensors";
