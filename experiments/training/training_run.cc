@@ -177,9 +177,9 @@ absl::Status TrainingRun::Prepare(bool resume) {
     // The config may have been read from the folder: its text stays as given.
     return WriteTaskFiles();
   }
-  REGARD_RETURN_IF_ERROR(PruneCheckpoints(
-      folder_.path(), checkpoint_->step,
-      loaded_.config.training().keep_checkpoints(), files));
+  REGARD_RETURN_IF_ERROR(
+      PruneCheckpoints(folder_.path(), checkpoint_->step,
+                       loaded_.config.training().keep_checkpoints(), files));
   REGARD_RETURN_IF_ERROR(RestoreTaskFiles());
   std::fprintf(stderr, "resuming at step %s\n",
                absl::StrCat(checkpoint_->step).c_str());
