@@ -85,6 +85,7 @@ fails 'bytes that are no text' 'error: prompt 1, byte 3' --run=blocks \
   $'Li\xff'
 fails 'a newline in a line' "character 4: the model does not know '\\n'" \
   --run=lines $'the\ncat'
+fails 'a negative seed' 'from 0 to 2147483647' --run=blocks --seed=-1 a
 fails 'no threads' '--threads' --run=blocks --threads=0 a
 fails 'a temperature of nothing' '--temperature' --run=blocks --temperature=0 a
 fails 'a probability of nothing' '--top_p' --run=blocks --top_p=0 a

@@ -1,6 +1,7 @@
 #include "experiments/config/command_line.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <set>
 #include <string>
@@ -111,7 +112,8 @@ absl::Status CommandLine::Set(const Flag& flag,
         number > flag.max) {
       return absl::InvalidArgumentError(
           absl::StrCat("error: --", flag.name, " wants a whole number from ",
-                       flag.min, " to ", flag.max, ", got '", value, "'"));
+                       static_cast<int64_t>(flag.min), " to ",
+                       static_cast<int64_t>(flag.max), ", got '", value, "'"));
     }
     *flag.number = number;
   }

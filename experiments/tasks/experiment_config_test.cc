@@ -240,14 +240,13 @@ TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
                                   "default, the config has ")));
 }
 
-TEST(ExperimentConfigTest, AnEmptyPathIsNotTheDefaultFolder) {
-  const auto problems = [](const char* data) {
-    return ProblemsOf(
-        absl::StrCat("data {", data, "} model { vision_transformer {} }"));
-  };
-  EXPECT_THAT(problems("fashion_mnist {}"), IsEmpty());
-  EXPECT_THAT(problems("fashion_mnist {} path: ''"),
+TEST(ExperimentConfigTest, AnEmptyPathIsNotADefault) {
+  EXPECT_THAT(ProblemsOf("data { fashion_mnist {} path: '' } "
+                         "model { vision_transformer {} }"),
               ElementsAre("data.path: names no file"));
+  EXPECT_THAT(ProblemsOf("data { text {} path: 'x' dev_path: '' } "
+                         "model { language_model { block: 512 } }"),
+              ElementsAre("data.dev_path: names no file"));
 }
 
 TEST(ExperimentConfigTest, SubwordsAreNotLeftOutByFrequency) {

@@ -61,6 +61,9 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
                   const DataSourceRegistry& sources, ConfigProblems& problems) {
   const std::string name = MemberName(*DataChoice(), *source.default_options);
   const DataPath path = source.path(*sources.ChosenOptions(config));
+  if (config.has_dev_path() && config.dev_path().empty()) {
+    problems.Add("dev_path", "names no file");
+  }
   if (config.has_path() && config.path().empty()) {
     problems.Add("path", "names no file");
     return;
