@@ -1,24 +1,12 @@
 #!/bin/bash
 # Trains for a moment, and averages checkpoints.
 
-set -euo pipefail
+source experiments/testing.sh
 
-train="${PWD}/$1"
-average="${PWD}/$2"
-config="${PWD}/$3"
-cd "${TEST_TMPDIR}"
-unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
+train="${runfiles}/$1"
+average="${runfiles}/$2"
+config="${runfiles}/$3"
 
-failures=0
-expect() { # expect WHAT WANTED GOT
-  if [[ "$3" != "$2" ]]; then
-    printf 'FAILED: %s\n  wanted: %s\n  got: %s\n' "$1" "$2" "$3"
-    failures=$((failures + 1))
-  fi
-}
-digest() { # digest RUN
-  grep -o '"weights_digest":"[0-9a-f]*"' "$1/status.json"
-}
 weight() { # weight FILE: its last one
   tail -c 4 "$1" | od -An -tf4
 }
@@ -28,14 +16,14 @@ small=(--set data.reverse.train=128 --set data.reverse.dev=20
   --set training.evaluate_every=1 --set training.epochs=4
   --set training.keep_checkpoints=3
   --set 'baseline.override=[{path: "seed" value: "2"}]')
-"${train}" --config="${config}" --run=run "${small[@]}" >log 2>&1 || cat log
+quietly "${train}" --config="${config}" --run=run "${small[@]}"
 
-"${average}" --run=run --checkpoints=1 --out=last >log 2>&1 || cat log
+quietly "${average}" --run=run --checkpoints=1 --out=last
 expect 'the mean of one' "$(digest run)" "$(digest last)"
 expect 'its measures' "$(grep -o '"test/loss":[0-9.]*' run/status.json)" \
   "$(grep -o '"test/loss":[0-9.]*' last/status.json)"
 
-"${average}" --run=run --checkpoints=3 --out=mean >log 2>&1 || cat log
+quietly "${average}" --run=run --checkpoints=3 --out=mean
 expect 'the mean of three' '' "$(awk -v a="$(
   for step in 4 6 8; do weight "run/checkpoints/step-${step}/weights.safetensors"; done
 )" -v b="$(weight mean/checkpoints/step-0/weights.safetensors)" 'BEGIN {
@@ -50,21 +38,11 @@ expect 'no baseline of it' no "$([[ -e mean/baseline ]] && echo yes || echo no)"
 best="$(grep '"dev/loss"' run/metrics.jsonl | tail -n 3 |
   sed 's/.*"step":\([0-9]*\).*"dev\/loss":\([0-9.]*\).*/\2 \1/' | sort -g |
   sed -n '1s/.* //p')"
-"${average}" --run=run --checkpoints=1 --metric=dev/loss --out=best \
-  >log 2>&1 || cat log
+quietly "${average}" --run=run --checkpoints=1 --metric=dev/loss --out=best
 expect 'the best one' \
   "$(weight "run/checkpoints/step-${best}/weights.safetensors")" \
   "$(weight best/checkpoints/step-0/weights.safetensors)"
 
-fails() { # fails WHAT PART COMMAND...: exit 2 with PART on standard error.
-  local what="$1" part="$2" code=0
-  shift 2
-  "$@" >out 2>err || code=$?
-  expect "${what}: exit code" 2 "${code}"
-  if ! grep -qF -- "${part}" err; then
-    expect "${what}: message" "${part}" "$(<err)"
-  fi
-}
 fails 'too many' 'has 3 whole checkpoints, 4 are wanted' \
   "${average}" --run=run --checkpoints=4 --out=never
 fails 'no run' '--run=DIR must name' "${average}"
@@ -78,5 +56,3 @@ fails 'another vocabulary' 'is not what this config makes of its data' \
   "${train}" --config="${config}" --run=never "${small[@]}" \
   --set data.reverse.symbols=20 --set 'training.initial_weights={run: "run"}'
 expect 'what fails leaves nothing' '' "$(ls -d never 2>/dev/null || true)"
-
-exit "$((failures > 0))"

@@ -1,20 +1,10 @@
 #!/bin/bash
 # Embeds sentences as scripts do, with a small model.
 
-set -euo pipefail
+source experiments/testing.sh
 
-embed="${PWD}/$1"
-model="${PWD}/$2"
-cd "${TEST_TMPDIR}"
-unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
-
-failures=0
-expect() { # expect WHAT WANTED GOT
-  if [[ "$3" != "$2" ]]; then
-    printf 'FAILED: %s\n  wanted: %s\n  got: %s\n' "$1" "$2" "$3"
-    failures=$((failures + 1))
-  fi
-}
+embed="${runfiles}/$1"
+model="${runfiles}/$2"
 
 "${embed}" --model="${model}" <"${model}/sentences.txt" >out
 expect 'a line for each line' 10 "$(wc -l <out)"
@@ -50,44 +40,25 @@ expect 'the same sentence' 1 \
 expect 'another sentence' 1 "$(awk 'NR == 2 && $1 < 0.999' out | wc -l)"
 
 # A sentence is answered before the next one comes.
-mkfifo sentences vectors
-"${embed}" --model="${model}" <sentences >vectors &
-exec 3>sentences 4<vectors
-echo 'the cat' >&3
-answer=nothing
-read -r -t 60 -u 4 answer || true
-expect 'an answer without waiting for more' 8 "$(wc -w <<<"${answer}")"
-exec 3>&- 4<&-
-wait
+expect 'an answer without waiting for more' 8 \
+  "$(first_answer 'the cat' "${embed}" --model="${model}" | wc -w)"
 
 # What is written is read again.
 "${embed}" --model="${model}" --save=copy <"${model}/sentences.txt" >out
 expect 'the same vectors of a copy' "$(sha256sum <out)" "$(
   "${embed}" --model=copy <"${model}/sentences.txt" | sha256sum)"
 
-fails() { # fails WHAT PART ARGUMENT...: exit 2 with PART on standard error.
-  local what="$1" part="$2" code=0
-  shift 2
-  "${embed}" "$@" >out 2>err </dev/null || code=$?
-  expect "${what}: exit code" 2 "${code}"
-  expect "${what}: standard output" '' "$(cat out)"
-  if ! grep -qF -- "${part}" err; then
-    expect "${what}" "${part}" "$(cat err)"
-  fi
-}
-fails 'no model' '--model=DIR must name'
-fails 'no folder' 'is no folder' --model=nowhere
-fails 'an unknown flag' '--moddel' --moddel=copy
+fails 'no model' '--model=DIR must name' "${embed}"
+fails 'no folder' 'is no folder' "${embed}" --model=nowhere
+fails 'an unknown flag' '--moddel' "${embed}" --moddel=copy
 sed -i '8s/.*/the/' copy/vocab.txt
 truncate -s -4 copy/model.safetensors
-fails 'a token twice' 'vocab.txt:8: error: token' --model=copy
+fails 'a token twice' 'vocab.txt:8: error: token' "${embed}" --model=copy
 fails 'a file that is cut' 'model.safetensors: MetadataIncompleteBuffer' \
-  --model=copy
+  "${embed}" --model=copy
 code=0
 printf 'a\tb\nthe cat\n' | "${embed}" --model="${model}" --pairs >out 2>err ||
   code=$?
 expect 'no pair' '2 1' "${code} $(wc -l <out)"
 expect 'which is named' \
   'error: line 2 is not two sentences separated by a tab' "$(cat err)"
-
-exit $((failures > 0))

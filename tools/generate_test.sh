@@ -1,32 +1,22 @@
 #!/bin/bash
 # Trains language models for a moment, then generates as scripts do.
 
-set -euo pipefail
+source experiments/testing.sh
 
-train="${PWD}/$1"
-generate="${PWD}/$2"
-configs="${PWD}/$3"
-cd "${TEST_TMPDIR}"
-unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
-
-failures=0
-expect() { # expect WHAT WANTED GOT
-  if [[ "$3" != "$2" ]]; then
-    printf 'FAILED: %s\n  wanted: %s\n  got: %s\n' "$1" "$2" "$3"
-    failures=$((failures + 1))
-  fi
-}
+train="${runfiles}/$1"
+generate="${runfiles}/$2"
+configs="${runfiles}/$3"
 
 small=(--set training.epochs=1 --set model.language_model.transformer.width=16
   --set model.language_model.transformer.layers=1)
-"${train}" --config="${configs}/grammar_language_model.textproto" --run=lines \
-  --set data.grammar.train=200 --set data.grammar.dev=5 \
-  --set data.grammar.test=5 "${small[@]}" >log 2>&1
+quietly "${train}" --config="${configs}/grammar_language_model.textproto" \
+  --run=lines --set data.grammar.train=200 --set data.grammar.dev=5 \
+  --set data.grammar.test=5 "${small[@]}"
 for i in $(seq 60); do echo "Line ${i}: a text in which nothing happens."; done \
   >text
-"${train}" --config="${configs}/tiny_shakespeare.textproto" --run=blocks \
-  --set data.path=text "${small[@]}" --set training.examples_per_epoch=96 \
-  >log 2>&1 || cat log
+quietly "${train}" --config="${configs}/tiny_shakespeare.textproto" \
+  --run=blocks --set data.path=text "${small[@]}" \
+  --set training.examples_per_epoch=96
 
 # Lines end where the model ends them, or are cut.
 printf 'the cat\n\nevery dog that\n' | "${generate}" --run=lines >out
@@ -57,38 +47,24 @@ expect 'a little probability is the likeliest' "$(text --top_k=1 'Line')" \
 expect 'an empty prompt' 0 "$(text '' >/dev/null; echo $?)"
 
 # A text comes before the next prompt.
-mkfifo prompts texts
-"${generate}" --run=lines <prompts >texts &
-exec 3>prompts 4<texts
-echo 'the cat' >&3
-answer=nothing
-read -r -t 60 -u 4 answer || true
-expect 'an answer without waiting for more' "$(head -n 1 out)" "${answer}"
-exec 3>&- 4<&-
-wait
+expect 'an answer without waiting for more' "$(head -n 1 out)" \
+  "$(first_answer 'the cat' "${generate}" --run=lines)"
 
-fails() { # fails WHAT PART ARGUMENT...: exit 2 with PART on standard error.
-  local what="$1" part="$2" code=0
-  shift 2
-  "${generate}" "$@" >out 2>err </dev/null || code=$?
-  expect "${what}: exit code" 2 "${code}"
-  expect "${what}: standard output" '' "$(cat out)"
-  if ! grep -qF -- "${part}" err; then
-    expect "${what}" "${part}" "$(cat err)"
-  fi
-}
-fails 'no run' '--run=DIR must name' 'the'
+fails 'no run' '--run=DIR must name' "${generate}" 'the'
 fails 'an unknown character' \
   "error: prompt 2, character 5: the model does not know 'Q' (U+0051)" \
-  --run=blocks 'Line' 'LineQ'
-fails 'bytes that are no text' 'error: prompt 1, byte 3' --run=blocks \
-  $'Li\xff'
+  "${generate}" --run=blocks 'Line' 'LineQ'
+fails 'bytes that are no text' 'error: prompt 1, byte 3' \
+  "${generate}" --run=blocks $'Li\xff'
 fails 'a newline in a line' "character 4: the model does not know '\\n'" \
-  --run=lines $'the\ncat'
-fails 'a negative seed' 'from 0 to 2147483647' --run=blocks --seed=-1 a
-fails 'no threads' '--threads' --run=blocks --threads=0 a
-fails 'a temperature of nothing' '--temperature' --run=blocks --temperature=0 a
-fails 'a probability of nothing' '--top_p' --run=blocks --top_p=0 a
+  "${generate}" --run=lines $'the\ncat'
+fails 'a negative seed' 'from 0 to 2147483647' \
+  "${generate}" --run=blocks --seed=-1 a
+fails 'no threads' '--threads' "${generate}" --run=blocks --threads=0 a
+fails 'a temperature of nothing' '--temperature' \
+  "${generate}" --run=blocks --temperature=0 a
+fails 'a probability of nothing' '--top_p' \
+  "${generate}" --run=blocks --top_p=0 a
 code=0
 printf 'the cat\nthe k\303\251\n' | "${generate}" --run=lines >out 2>err ||
   code=$?
@@ -97,8 +73,6 @@ expect 'which is named' \
   $'error: line 2, character 6: the model does not know \'\303\251\' (U+00E9)' \
   "$(cat err)"
 rm blocks/vocabulary.txt
-fails 'a vocabulary that is gone' 'vocabulary.txt' --run=blocks a
+fails 'a vocabulary that is gone' 'vocabulary.txt' "${generate}" --run=blocks a
 rm -r blocks/checkpoints
-fails 'no checkpoint' 'no whole checkpoint' --run=blocks a
-
-exit $((failures > 0))
+fails 'no checkpoint' 'no whole checkpoint' "${generate}" --run=blocks a

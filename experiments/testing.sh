@@ -1,0 +1,60 @@
+# What tests of programs share. A test sources it first, in the runfiles, whose
+# path is then ${runfiles}; the test goes on in an empty folder, and fails at
+# its end if an expectation did.
+# shellcheck shell=bash
+
+set -euo pipefail
+
+runfiles="${PWD}"
+cd "${TEST_TMPDIR}"
+unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
+
+failures=0
+trap '(($? == 0 && failures == 0)) || exit 1' EXIT
+
+expect() { # expect WHAT WANTED GOT
+  if [[ "$3" != "$2" ]]; then
+    printf 'FAILED: %s\n  wanted: %s\n  got: %s\n' "$1" "$2" "$3"
+    failures=$((failures + 1))
+  fi
+}
+
+expect_in() { # expect_in FILE PART...
+  local part
+  for part in "${@:2}"; do
+    if ! grep -qF -- "${part}" "$1"; then
+      printf 'FAILED: %s lacks: %s\n' "$1" "${part}"
+      head -c 3000 "$1"
+      failures=$((failures + 1))
+    fi
+  done
+}
+
+quietly() { # quietly COMMAND...: its output is shown if it fails.
+  "$@" >log 2>&1 || { cat log; return 1; }
+}
+
+fails() { # fails WHAT PART COMMAND...: exit code 2, PART on standard error.
+  local code=0
+  "${@:3}" >out 2>err </dev/null || code=$?
+  expect "$1: exit code" 2 "${code}"
+  expect "$1: standard output" '' "$(<out)"
+  expect_in err "$2"
+}
+
+first_answer() { # first_answer LINE COMMAND...: while its input stays open.
+  local answer=nothing
+  mkfifo questions answers
+  "${@:2}" <questions >answers 2>/dev/null &
+  exec 3>questions 4<answers
+  echo "$1" >&3
+  read -r -t 60 -u 4 answer || true
+  exec 3>&- 4<&-
+  wait
+  rm questions answers
+  echo "${answer}"
+}
+
+digest() { # digest RUN: that of its weights.
+  grep -o '"weights_digest":"[0-9a-f]*"' "$1/status.json"
+}
