@@ -52,7 +52,8 @@ std::string ErrorLine(const std::string& messages) {
   return last.empty() ? "no message" : last;
 }
 
-// Holds SIGINT and SIGTERM back while it lives.
+// Holds SIGINT and SIGTERM back while it lives. SIGCHLD is sent even if the
+// program was started with children ignored.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -61,8 +62,13 @@ class HeldSignals {
       sigaddset(&set_, number);
     }
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    const struct sigaction sent = {};  // SIG_DFL
+    sigaction(SIGCHLD, &sent, &children_before_);
   }
-  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~HeldSignals() {
+    sigaction(SIGCHLD, &children_before_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
@@ -80,6 +86,7 @@ class HeldSignals {
  private:
   sigset_t set_;
   sigset_t before_;
+  struct sigaction children_before_;
 };
 
 // How a program ended.

@@ -38,6 +38,16 @@ TEST(SubwordTrainerTest, NeedsAWord) {
                                         HasSubstr("has no word")));
 }
 
+// As a parent that ignores its children leaves it.
+TEST(SubwordTrainerTest, EndsWhereChildrenAreIgnored) {
+  signal(SIGCHLD, SIG_IGN);
+  SubwordTrainer trainer({.vocabulary_size = 10000});
+  trainer.Add("too short a text");
+  EXPECT_THAT(trainer.Train(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("Vocabulary size too high")));
+  EXPECT_EQ(signal(SIGCHLD, SIG_DFL), SIG_IGN);
+}
+
 // Trains with a program that never ends, and that tells its number in `file`
 // once it runs; another process then sends the signal.
 void TrainUntil(int signal_number, const std::string& file) {
