@@ -172,12 +172,7 @@ void MaskedWordModel<T>::Evaluate(
   int64_t next_correct = 0;
   const int64_t at_once =
       std::max<int64_t>(1, kEvaluationIds / config_.masked_words().block());
-  std::vector<int64_t> examples;
-  for (int64_t begin = 0; begin < text.size(); begin += at_once) {
-    examples.clear();
-    const int64_t end = std::min(begin + at_once, text.size());
-    for (int64_t i = begin; i < end; ++i) examples.push_back(i);
-    forward.BeginStep();
+  const auto measure = [&](absl::Span<const int64_t> examples) {
     const MaskedBatch batch =
         text.MakeBatch(examples, EvaluationMasking(), forward.tape().arena());
     const Var<T> hidden = bert_(forward, batch.input);
@@ -190,7 +185,7 @@ void MaskedWordModel<T>::Evaluate(
           std::log(static_cast<double>(counts_[static_cast<size_t>(target)]) /
                    known_total);
     }
-    if (!next_sentence_.has_value()) continue;
+    if (!next_sentence_.has_value()) return;
     const Var<T> logits =
         (*next_sentence_)(forward, bert_.Pool(forward, hidden));
     next_loss += static_cast<double>(CrossEntropy(logits, batch.apart).item());
@@ -198,7 +193,8 @@ void MaskedWordModel<T>::Evaluate(
       const T* const row = logits.data() + 2 * i;
       next_correct += (row[1] > row[0]) == (batch.apart[i] == 1) ? 1 : 0;
     }
-  }
+  };
+  ForEachBatch(forward, text.size(), at_once, measure);
   const auto report = [&](const char* name, double value) {
     measurements->push_back({name, value});
   };

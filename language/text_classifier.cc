@@ -138,19 +138,15 @@ void TextClassifier<T>::Evaluate(Forward<T>& forward, Split split,
   if (size == 0) return;
   double loss = 0;
   int64_t correct = 0;
-  std::vector<int64_t> examples;
-  for (int64_t begin = 0; begin < size; begin += kEvaluationTexts) {
-    examples.clear();
-    const int64_t end = std::min(begin + kEvaluationTexts, size);
-    for (int64_t i = begin; i < end; ++i) examples.push_back(i);
-    forward.BeginStep();
+  const auto measure = [&](absl::Span<const int64_t> examples) {
     absl::Span<const int32_t> labels;
     const Var<T> logits = Logits(forward, texts, examples, &labels);
     loss += static_cast<double>(CrossEntropy(logits, labels).item());
-    for (int64_t row = 0; row < end - begin; ++row) {
-      correct += LikeliestOf(logits, row) == labels[static_cast<size_t>(row)];
+    for (size_t row = 0; row < labels.size(); ++row) {
+      correct += LikeliestOf(logits, static_cast<int64_t>(row)) == labels[row];
     }
-  }
+  };
+  ForEachBatch(forward, size, kEvaluationTexts, measure);
   const auto count = static_cast<double>(size);
   measurements->push_back({"loss", loss / count});
   measurements->push_back({"accuracy", static_cast<double>(correct) / count});

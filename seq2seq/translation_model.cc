@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,20 +18,6 @@ namespace regard {
 namespace {
 
 constexpr int64_t kEvaluationBatch = 64;
-
-// Calls visit(batch, first) for batches of `pairs`, a corpus or a vector of
-// EncodedPair, each a step of `forward`.
-template <typename Pairs, typename F>
-void ForEachBatch(Forward<float>& forward, const Pairs& pairs, F visit) {
-  std::vector<int64_t> examples;
-  const auto size = static_cast<int64_t>(pairs.size());
-  for (int64_t first = 0; first < size; first += kEvaluationBatch) {
-    examples.resize(std::min(kEvaluationBatch, size - first));
-    std::iota(examples.begin(), examples.end(), first);
-    forward.BeginStep();
-    visit(MakeBatch(pairs, examples, forward.tape().arena()), first);
-  }
-}
 
 constexpr ChrfOptions kWithWordPairs = {.word_order = 2};
 
@@ -154,10 +139,13 @@ TokenScores TranslationModel::PredictTokens(Forward<float>& forward,
                                             const Pairs& pairs) const {
   const EncoderDecoder<float>& model = translator_.model();
   TokenScores sum;
-  ForEachBatch(forward, pairs, [&](const Batch& batch, int64_t) {
+  const auto score = [&](absl::Span<const int64_t> examples) {
+    const Batch batch = MakeBatch(pairs, examples, forward.tape().arena());
     sum += ScoreTokens(model.decoder->head(), forward,
                        model.Run(forward, batch).readout, batch.target);
-  });
+  };
+  ForEachBatch(forward, static_cast<int64_t>(pairs.size()), kEvaluationBatch,
+               score);
   return sum;
 }
 
@@ -165,17 +153,19 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
     Forward<float>& forward, absl::Span<const SentencePair> pairs) const {
   AlignmentErrorRate rate;
   const std::vector<EncodedPair> encoded = EncodePairs(pairs);
-  ForEachBatch(forward, encoded, [&](const Batch& batch, int64_t first) {
+  const auto align = [&](absl::Span<const int64_t> examples) {
+    const Batch batch = MakeBatch(encoded, examples, forward.tape().arena());
     const EncoderDecoder<float>& model = translator_.model();
     const Var<float> weights =
         MemoryAlignment(model.Run(forward, batch, {.want_maps = true}).maps,
                         model.decoder->alignment());
     const int64_t size = batch.target_time * batch.source_time;
     for (int64_t b = 0; b < batch.size; ++b) {
-      const SentencePair& pair = pairs[static_cast<size_t>(first + b)];
+      const auto example = static_cast<size_t>(examples[b]);
+      const SentencePair& pair = pairs[example];
       if (pair.alignment.empty()) continue;
       // A config may cut sentences.
-      const EncodedPair& ids = encoded[static_cast<size_t>(first + b)];
+      const EncodedPair& ids = encoded[example];
       rate.Add(GreatestLinks(absl::MakeConstSpan(weights.data() + b * size,
                                                  static_cast<size_t>(size)),
                              static_cast<int>(batch.source_time),
@@ -185,7 +175,9 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
                                                        ids.source.size()))),
                pair.alignment);
     }
-  });
+  };
+  ForEachBatch(forward, static_cast<int64_t>(encoded.size()), kEvaluationBatch,
+               align);
   return rate;
 }
 

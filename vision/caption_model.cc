@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,18 +33,6 @@ std::vector<int32_t> PromptIds(const CaptionerConfig& config,
     ids.push_back(id);
   }
   return ids;
-}
-
-// Calls visit(images) for batches of a split.
-template <typename F>
-void ForEachBatch(int64_t size, F visit) {
-  std::vector<int64_t> images;
-  for (int64_t first = 0; first < size; first += kEvaluationBatch) {
-    images.resize(
-        static_cast<size_t>(std::min(kEvaluationBatch, size - first)));
-    std::iota(images.begin(), images.end(), first);
-    visit(absl::MakeConstSpan(images));
-  }
 }
 
 }  // namespace
@@ -328,8 +315,7 @@ void CaptionModel::Evaluate(Forward<float>& forward, Split split,
   TokenScores scores;
   Pointing pointing;
   ExactMatch exact_match;
-  ForEachBatch(set.size(), [&](absl::Span<const int64_t> images) {
-    forward.BeginStep();
+  const auto measure = [&](absl::Span<const int64_t> images) {
     const Batch batch = MakeBatch(sentences, images, forward.tape().arena());
     const DecoderOutput<float> output =
         Run(forward, set, images, batch, /*want_maps=*/attends);
@@ -357,7 +343,8 @@ void CaptionModel::Evaluate(Forward<float>& forward, Split split,
       exact_match.Add(written[i], absl::MakeConstSpan(words).subspan(
                                       static_cast<size_t>(prompt_length())));
     }
-  });
+  };
+  ForEachBatch(forward, set.size(), kEvaluationBatch, measure);
   const auto count = static_cast<double>(scores.count);
   measurements->push_back({"exact_match", exact_match.Share()});
   if (attends) {

@@ -1,7 +1,6 @@
 #include "vision/image_classifier.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "attention/transformer/initialization.h"
@@ -110,15 +109,11 @@ std::vector<T> ImageClassifier<T>::Predict(Forward<T>& forward,
                                            const ImageSet& set) const {
   std::vector<T> predicted;
   predicted.reserve(static_cast<size_t>(set.size() * classes()));
-  std::vector<int64_t> images;
-  for (int64_t first = 0; first < set.size(); first += kEvaluationBatch) {
-    images.resize(
-        static_cast<size_t>(std::min(kEvaluationBatch, set.size() - first)));
-    std::iota(images.begin(), images.end(), first);
-    forward.BeginStep();
+  const auto predict = [&](absl::Span<const int64_t> images) {
     const Var<T> batch = PredictBatch(forward, set, images, {});
     predicted.insert(predicted.end(), batch.span().begin(), batch.span().end());
-  }
+  };
+  ForEachBatch(forward, set.size(), kEvaluationBatch, predict);
   return predicted;
 }
 
