@@ -24,7 +24,6 @@ bool LineReader::Fill() {
   if (count < 0) error_ = errno;
   buffer_.resize(count > 0 ? static_cast<size_t>(count) : 0);
   position_ = 0;
-  if (count > 0 && on_bytes_ != nullptr) on_bytes_(buffer_);
   return count > 0;
 }
 
@@ -42,11 +41,6 @@ bool LineReader::Next(std::string* line, bool* cut) {
     line->append(buffer_, position_, std::min(end - position_, room));
     position_ = newline == std::string::npos ? end : end + 1;
     if (newline != std::string::npos) return true;
-  }
-}
-
-void LineReader::SkipRest() {
-  while (Fill()) {
   }
 }
 

@@ -9,25 +9,20 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/string_view.h"
-
 namespace regard {
 
 class LineReader {
  public:
-  // Keeps `limit` bytes of a line and drops the rest of it. `on_bytes`, if
-  // given, receives all bytes that are read, in order: to hash them.
-  LineReader(int file_descriptor, size_t limit,
-             std::function<void(absl::string_view)> on_bytes = nullptr)
-      : LineReader(ReaderOf(file_descriptor), limit, std::move(on_bytes)) {
+  // Keeps `limit` bytes of a line and drops the rest of it.
+  LineReader(int file_descriptor, size_t limit)
+      : LineReader(ReaderOf(file_descriptor), limit) {
     file_descriptor_ = file_descriptor;
   }
 
   // Reads by a function: as POSIX's read(), with errno after a -1.
   using ReadBytes = std::function<ssize_t(char* bytes, size_t most)>;
-  LineReader(ReadBytes read, size_t limit,
-             std::function<void(absl::string_view)> on_bytes = nullptr)
-      : read_(std::move(read)), limit_(limit), on_bytes_(std::move(on_bytes)) {}
+  LineReader(ReadBytes read, size_t limit)
+      : read_(std::move(read)), limit_(limit) {}
 
   // Waits for the next line. False at the end. A last line needs no newline.
   // `cut` says whether the line was longer than the limit.
@@ -36,9 +31,6 @@ class LineReader {
   // Whether Next() would return at once, though maybe with the middle of a line
   // still to come. Of a file descriptor alone.
   bool Ready();
-
-  // Reads to the end, for `on_bytes` alone.
-  void SkipRest();
 
   // Why reading ended early, as an errno; 0 at a true end.
   int error() const { return error_; }
@@ -52,7 +44,6 @@ class LineReader {
   int file_descriptor_ = -1;
   const ReadBytes read_;
   const size_t limit_;
-  const std::function<void(absl::string_view)> on_bytes_;
   std::string buffer_;
   size_t position_ = 0;
   int error_ = 0;

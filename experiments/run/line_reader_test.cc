@@ -1,0 +1,84 @@
+#include "experiments/run/line_reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Hands out `pieces` one by one; an empty one is an interrupted call.
+LineReader::ReadBytes Pieces(std::vector<std::string> pieces) {
+  return [pieces, next = size_t{0}](char* bytes, size_t) mutable -> ssize_t {
+    if (next == pieces.size()) return 0;
+    const std::string& piece = pieces[next++];
+    if (piece.empty()) {
+      errno = EINTR;
+      return -1;
+    }
+    std::copy(piece.begin(), piece.end(), bytes);
+    return static_cast<ssize_t>(piece.size());
+  };
+}
+
+// What is left; a line that was cut ends with "...".
+std::vector<std::string> Lines(LineReader& reader) {
+  std::vector<std::string> lines;
+  std::string line;
+  bool cut;
+  while (reader.Next(&line, &cut)) lines.push_back(line + (cut ? "..." : ""));
+  return lines;
+}
+
+TEST(LineReaderTest, JoinsThePiecesOfALine) {
+  LineReader reader(Pieces({"ab\nc", "", "d", "\n", "\nla", "st"}), 100);
+  EXPECT_THAT(Lines(reader), ElementsAre("ab", "cd", "", "last"));
+  EXPECT_EQ(reader.error(), 0);
+}
+
+TEST(LineReaderTest, NothingHasNoLine) {
+  LineReader reader(Pieces({}), 100);
+  EXPECT_THAT(Lines(reader), IsEmpty());
+}
+
+TEST(LineReaderTest, CutsLinesThatExceedTheLimit) {
+  LineReader reader(Pieces({"abc\nabcd\nab", "c", "d", "e\nf\n"}), 3);
+  EXPECT_THAT(Lines(reader), ElementsAre("abc", "abc...", "abc...", "f"));
+}
+
+TEST(LineReaderTest, SaysWhyReadingEnded) {
+  LineReader reader(/*file_descriptor=*/-1, 100);
+  EXPECT_THAT(Lines(reader), IsEmpty());
+  EXPECT_EQ(reader.error(), EBADF);
+}
+
+TEST(LineReaderTest, IsReadyWhereALineIsThere) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  LineReader reader(ends[0], 100);
+  EXPECT_FALSE(reader.Ready());
+  ASSERT_EQ(write(ends[1], "a\nb\nc", 5), 5);
+  EXPECT_TRUE(reader.Ready());
+  std::string line;
+  bool cut;
+  ASSERT_TRUE(reader.Next(&line, &cut));
+  EXPECT_TRUE(reader.Ready());
+  ASSERT_TRUE(reader.Next(&line, &cut));
+  EXPECT_EQ(line, "b");
+  EXPECT_FALSE(reader.Ready());
+  close(ends[1]);
+  EXPECT_THAT(Lines(reader), ElementsAre("c"));
+  close(ends[0]);
+}
+
+}  // namespace
+}  // namespace regard
