@@ -3,32 +3,18 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_replace.h"
+#include "seq2seq/utf8.h"
 
 namespace regard {
 namespace {
 
-struct Character {
-  int32_t code = -1;        // -1 where the bytes are not UTF-8
-  absl::string_view bytes;  // at least one
-};
+bool IsWhiteControl(char32_t code) { return code == '\n' || code == '\t'; }
 
-Character Next(absl::string_view text) {
-  utf8proc_int32_t code = -1;
-  const utf8proc_ssize_t size =
-      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                       static_cast<utf8proc_ssize_t>(text.size()), &code);
-  if (size < 1) return {-1, text.substr(0, 1)};
-  return {code, text.substr(0, static_cast<size_t>(size))};
-}
-
-bool IsWhiteControl(int32_t code) { return code == '\n' || code == '\t'; }
-
-bool IsHidden(int32_t code) {
-  switch (utf8proc_category(code)) {
+bool IsHidden(char32_t code) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(code))) {
     case UTF8PROC_CATEGORY_CC:  // controls
     case UTF8PROC_CATEGORY_ZL:  // line and paragraph separators
     case UTF8PROC_CATEGORY_ZP:
@@ -43,25 +29,24 @@ bool IsHidden(int32_t code) {
 }
 
 std::string Clean(absl::string_view text, bool keep_white_controls) {
-  constexpr absl::string_view kReplacement = "\uFFFD";
   std::string clean;
   clean.reserve(text.size());
   while (!text.empty()) {
-    const Character c = Next(text);
+    const Character c = FirstCharacter(text);
     text.remove_prefix(c.bytes.size());
-    if (c.code < 0) {
-      clean.append(kReplacement.data(), kReplacement.size());
-    } else if (IsWhiteControl(c.code)) {
-      clean += keep_white_controls ? static_cast<char>(c.code) : ' ';
-    } else if (!IsHidden(c.code)) {
-      clean.append(c.bytes.data(), c.bytes.size());
+    if (IsWhiteControl(c.code_point)) {
+      clean += keep_white_controls ? static_cast<char>(c.code_point) : ' ';
+    } else if (!IsHidden(c.code_point)) {
+      // Bytes that are not UTF-8 are U+FFFD.
+      AppendUtf8(c.code_point, &clean);
     }
   }
   return clean;
 }
 
 int Width(const Character& c) {
-  return c.code < 0 ? 1 : std::max(utf8proc_charwidth(c.code), 0);
+  return std::max(
+      utf8proc_charwidth(static_cast<utf8proc_int32_t>(c.code_point)), 0);
 }
 
 }  // namespace
@@ -82,7 +67,7 @@ std::string EscapeHtml(absl::string_view text) {
 int DisplayWidth(absl::string_view text) {
   int width = 0;
   while (!text.empty()) {
-    const Character c = Next(text);
+    const Character c = FirstCharacter(text);
     text.remove_prefix(c.bytes.size());
     width += Width(c);
   }
@@ -95,7 +80,7 @@ std::string CutToWidth(absl::string_view text, int width,
   std::string cut;
   int used = 0;
   while (!text.empty()) {
-    const Character c = Next(text);
+    const Character c = FirstCharacter(text);
     text.remove_prefix(c.bytes.size());
     used += Width(c);
     if (used > width - 1) break;
