@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "experiments/ablation/comparison.h"
 #include "experiments/ablation/report_tables.h"
-#include "experiments/report/printable_text.h"
 #include "experiments/report/run_results.h"
+#include "experiments/report/table_text.h"
 #include "experiments/run/examples_file.h"
 #include "experiments/run/file.h"
 #include "experiments/run/resampling.h"
@@ -170,29 +170,9 @@ bool DifferInSeedAlone(const StoredRun& a, const StoredRun& b) {
   return SeedOf(a) != SeedOf(b);
 }
 
-// Columns under each other, two spaces between them.
+// With whole cells: the names of runs are paths.
 std::string TextTable(const Table& table) {
-  std::vector<int> widths(table.header.size());
-  const auto measure = [&](const std::vector<std::string>& row) {
-    for (size_t c = 0; c < row.size(); ++c) {
-      widths[c] = std::max(widths[c], DisplayWidth(PrintableText(row[c])));
-    }
-  };
-  measure(table.header);
-  for (const auto& row : table.rows) measure(row);
-  std::string text;
-  const auto append = [&](const std::vector<std::string>& row) {
-    std::string line;
-    for (size_t c = 0; c < row.size(); ++c) {
-      const std::string cell = PrintableText(row[c]);
-      absl::StrAppend(&line, "  ", cell,
-                      std::string(widths[c] - DisplayWidth(cell), ' '));
-    }
-    absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(line), "\n");
-  };
-  append(table.header);
-  for (const auto& row : table.rows) append(row);
-  return text;
+  return TableText(table, std::numeric_limits<int>::max(), "  ");
 }
 
 // A row for each run; a column for each metric of examples.

@@ -8,7 +8,8 @@
 
 namespace regard {
 
-std::string TableText(const Table& table, int most_columns) {
+std::string TableText(const Table& table, int most_columns,
+                      absl::string_view indent) {
   std::vector<std::vector<std::string>> rows = {table.header};
   rows.insert(rows.end(), table.rows.begin(), table.rows.end());
   std::vector<int> widths;
@@ -21,7 +22,7 @@ std::string TableText(const Table& table, int most_columns) {
   }
   std::string text;
   for (const std::vector<std::string>& row : rows) {
-    std::string line;
+    std::string line(indent);
     for (size_t c = 0; c < row.size(); ++c) {
       const int spaces = widths[c] - DisplayWidth(row[c]);
       absl::StrAppend(&line, row[c],

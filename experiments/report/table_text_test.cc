@@ -12,6 +12,10 @@ TEST(TableTextTest, ColumnsAreAsWideAsTheirWidestCell) {
             "      -10\n");
 }
 
+TEST(TableTextTest, LinesAreIndented) {
+  EXPECT_EQ(TableText({{"a", "b"}, {{"1", ""}}}, 20, "  "), "  a  b\n  1\n");
+}
+
 TEST(TableTextTest, LongCellsAreCutAndWideCharactersCounted) {
   EXPECT_EQ(TableText({{"a", "b"}, {{"abcdef", "1"}, {"猫", "2"}}}, 4),
             "a     b\n"
