@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/resampling.h"
 
@@ -99,8 +98,8 @@ ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed) {
       series.ys.push_back(values.ValueOf(examples));
       series.band.push_back(
           BootstrapConfidence(values, examples, seed).half_width);
-      result.table.rows[series.xs.size() - 1].push_back(absl::StrFormat(
-          "%s ± %.2g", FormatMetric(series.ys.back()), series.band.back()));
+      result.table.rows[series.xs.size() - 1].push_back(ConfidenceText(
+          {.mean = series.ys.back(), .half_width = series.band.back()}));
     }
     result.plot.series.push_back(std::move(series));
   }
