@@ -1,8 +1,5 @@
 #include "tools/inspect_program.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -172,16 +169,9 @@ int InspectTranslation(const Arguments& arguments, const Plugins& plugins) {
   const absl::StatusOr<Inspection> inspection =
       Look(arguments, *trained, plugins);
   if (!inspection.ok()) return ExitCode(inspection.status());
-
-  AlignmentTextStyle style;
-  style.unicode = TerminalTakesUnicode();
-  winsize window;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
-    style.width = window.ws_col;
-  }
   return Show(
       absl::StrCat(PrintableText(absl::StrJoin(inspection->target, " ")),
-                   "\n\n", InspectionText(*inspection, style)),
+                   "\n\n", InspectionText(*inspection, TerminalStyle())),
       InspectionHtml(*inspection, trained->config.name()),
       arguments.out.empty() ? absl::StrCat(trained->path, "/inspect.html")
                             : ResolveUserPath(arguments.out));

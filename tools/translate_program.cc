@@ -1,6 +1,5 @@
 #include "tools/translate_program.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,6 +82,7 @@ class Session {
         score_(arguments.score),
         replace_unknown_(arguments.replace_unknown),
         terminal_(isatty(STDOUT_FILENO) != 0),
+        style_(TerminalStyle()),
         line_(ProgressOf(arguments)),
         start_(absl::Now()) {
     for (const TrainedTranslator& run : trained) {
@@ -90,11 +90,6 @@ class Session {
     }
     align_ |= terminal_ && !arguments.sentences.empty();
     align_ &= translator_.has_attention();
-    style_.unicode = TerminalTakesUnicode();
-    winsize window;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
-      style_.width = window.ws_col;
-    }
   }
 
   // Takes a sentence, or a pair to score; it is answered now or by a later
@@ -125,7 +120,7 @@ class Session {
   const bool score_;
   const bool replace_unknown_;
   const bool terminal_;
-  AlignmentTextStyle style_;
+  const AlignmentTextStyle style_;
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<std::vector<std::string>> waiting_;
   size_t waiting_words_ = 0;

@@ -1,5 +1,8 @@
 #include "experiments/report/alignment_text.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -88,9 +91,7 @@ std::string Gaps(const LabelledMatrix& map, int row, int columns) {
   return gaps;
 }
 
-}  // namespace
-
-bool TerminalTakesUnicode() {
+bool TakesUnicode() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
@@ -99,6 +100,17 @@ bool TerminalTakesUnicode() {
            absl::StrContains(locale, "utf8");
   }
   return false;
+}
+
+}  // namespace
+
+AlignmentTextStyle TerminalStyle() {
+  AlignmentTextStyle style = {.unicode = TakesUnicode()};
+  winsize window;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
+    style.width = window.ws_col;
+  }
+  return style;
 }
 
 std::string AlignmentText(const LabelledMatrix& map,

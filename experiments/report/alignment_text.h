@@ -14,9 +14,10 @@ struct AlignmentTextStyle {
   bool unicode = true;  // block shades; otherwise . : * #
 };
 
-// Whether the environment's character set (LC_ALL, LC_CTYPE, LANG, in this
-// order) can show block shades.
-bool TerminalTakesUnicode();
+// That of standard output: its width, if it is a terminal, and block shades if
+// the environment's character set (LC_ALL, LC_CTYPE, LANG, in this order) has
+// them.
+AlignmentTextStyle TerminalStyle();
 
 // The mean over heads, weights from 0 to 1, one line per row and one above them
 // for the columns; gold cells stand in [brackets]. Words are cut so that lines

@@ -1,8 +1,5 @@
 #include "experiments/training/train_program.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -20,6 +17,7 @@
 #include "experiments/config/command_line.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/resolved.h"
+#include "experiments/report/alignment_text.h"
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_report.h"
 #include "experiments/run/examples_file.h"
@@ -250,13 +248,6 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> PrepareBaseline(
   return baseline;
 }
 
-int TerminalWidth() {
-  winsize window;
-  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0;
-  return known && window.ws_col > 0 ? window.ws_col
-                                    : AlignmentTextStyle().width;
-}
-
 // A run to compare with; without a name there is none.
 struct BaselineRun {
   std::string name = {};
@@ -290,12 +281,9 @@ absl::Status Report(const TrainingRun& run, const TrainerResult& result,
   REGARD_RETURN_IF_ERROR(
       folder.Write("attention.json", AttentionJson(report.showcase.heat_maps)));
   REGARD_RETURN_IF_ERROR(folder.Write("report.html", RunReportHtml(report)));
-  AlignmentTextStyle style;
-  style.unicode = TerminalTakesUnicode();
-  style.width = TerminalWidth();
   report.run_path = folder.path();
   report.report_path = folder.File("report.html");
-  std::fputs(RunReportText(report, style).c_str(), stdout);
+  std::fputs(RunReportText(report, TerminalStyle()).c_str(), stdout);
   return absl::OkStatus();
 }
 
