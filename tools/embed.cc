@@ -134,13 +134,13 @@ int PrintAll(SentenceEmbedder& embedder, bool pairs) {
   std::string line;
   bool cut;
   bool written = true;
+  absl::Status wrong;
   for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (!block.Add(line)) {
-      // What was read before is answered.
-      if (!block.empty() && !block.Print()) break;
-      return ExitCode(absl::InvalidArgumentError(absl::StrCat(
-          "error: line ", number, " is not two sentences separated by a tab")));
+      wrong = absl::InvalidArgumentError(absl::StrCat(
+          "error: line ", number, " is not two sentences separated by a tab"));
+      break;
     }
     if (block.full() || !reader.Ready()) written = block.Print();
   }
@@ -149,6 +149,7 @@ int PrintAll(SentenceEmbedder& embedder, bool pairs) {
     std::fputs("error: cannot write the numbers\n", stderr);
     return 1;
   }
+  if (!wrong.ok()) return ExitCode(wrong);
   if (reader.error() == 0) return 0;
   return ExitCode(absl::InvalidArgumentError(absl::StrCat(
       "error: cannot read standard input: ", std::strerror(reader.error()))));

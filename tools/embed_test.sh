@@ -62,3 +62,7 @@ printf 'a\tb\nthe cat\n' | "${embed}" --model="${model}" --pairs >out 2>err ||
 expect 'no pair' '2 1' "${code} $(wc -l <out)"
 expect 'which is named' \
   'error: line 2 is not two sentences separated by a tab' "$(cat err)"
+code=0
+printf 'a\tb\nthe cat\n' | "${embed}" --model="${model}" --pairs >/dev/full \
+  2>err || code=$?
+expect 'a full disk' '1 error: cannot write the numbers' "${code} $(cat err)"
