@@ -56,3 +56,7 @@ fails 'another vocabulary' 'is not what this config makes of its data' \
   "${train}" --config="${config}" --run=never "${small[@]}" \
   --set data.reverse.symbols=20 --set 'training.initial_weights={run: "run"}'
 expect 'what fails leaves nothing' '' "$(ls -d never 2>/dev/null || true)"
+fails 'a baseline that is another model' 'baseline: with its overrides' \
+  "${train}" --config="${config}" --run=never "${small[@]}" \
+  --set 'training.initial_weights={run: "run"}' \
+  --set 'baseline={override {path: "model.transformer.width" value: "4"}}'
