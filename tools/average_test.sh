@@ -43,6 +43,12 @@ expect 'the best one' \
   "$(weight "run/checkpoints/step-${best}/weights.safetensors")" \
   "$(weight best/checkpoints/step-0/weights.safetensors)"
 
+# A damaged checkpoint is passed over, and named.
+cp -r run damaged
+truncate -s -4 damaged/checkpoints/step-8/weights.safetensors
+quietly "${average}" --run=damaged --checkpoints=2 --out=rest
+expect_in log 'training.initial_weights: checkpoint of step 8 is damaged'
+
 fails 'too many' 'has 3 whole checkpoints, 4 are wanted' \
   "${average}" --run=run --checkpoints=4 --out=never
 fails 'no run' '--run=DIR must name' "${average}"
@@ -55,8 +61,8 @@ fails 'other sizes' "training.initial_weights.run: " \
 fails 'another vocabulary' 'is not what this config makes of its data' \
   "${train}" --config="${config}" --run=never "${small[@]}" \
   --set data.reverse.symbols=20 --set 'training.initial_weights={run: "run"}'
-expect 'what fails leaves nothing' '' "$(ls -d never 2>/dev/null || true)"
 fails 'a baseline that is another model' 'baseline: with its overrides' \
   "${train}" --config="${config}" --run=never "${small[@]}" \
   --set 'training.initial_weights={run: "run"}' \
   --set 'baseline={override {path: "model.transformer.width" value: "4"}}'
+expect 'what fails leaves nothing' '' "$(ls -d never 2>/dev/null || true)"

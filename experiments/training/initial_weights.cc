@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,13 +68,15 @@ absl::StatusOr<std::vector<Checkpoint>> BestOf(
   return checkpoints;
 }
 
+// Sets `notes` to those on damaged checkpoints.
 absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
     const InitialWeights& config, const Task& task,
-    const std::string& run_folder) {
+    const std::string& run_folder, std::vector<std::string>* notes) {
   const auto count = static_cast<size_t>(config.average());
   const bool best = !config.metric().empty();
   REGARD_ASSIGN_OR_RETURN(FoundCheckpoints found,
                           FindCheckpoints(run_folder, best ? SIZE_MAX : count));
+  *notes = std::move(found.notes);
   std::vector<Checkpoint> checkpoints = std::move(found.checkpoints);
   if (best) {
     const bool higher =
@@ -112,27 +115,33 @@ absl::Status LoadMean(const std::vector<Checkpoint>& checkpoints,
 }
 
 absl::Status Load(const InitialWeights& config, const Plugins& plugins,
-                  Task& task) {
-  REGARD_ASSIGN_OR_RETURN(const TrainedRun run,
+                  Task& task, std::vector<std::string>* notes) {
+  REGARD_ASSIGN_OR_RETURN(TrainedRun run,
                           OpenTrainedRun(config.run(), plugins));
+  *notes = std::move(run.notes);
   REGARD_RETURN_IF_ERROR(CheckKeptFiles(run, task));
   ParameterStore<float>& parameters = task.model().parameters();
   if (config.average() == 0) return run.LoadWeightsInto(parameters);
   REGARD_ASSIGN_OR_RETURN(const std::vector<Checkpoint> checkpoints,
-                          CheckpointsOf(config, task, run.path));
+                          CheckpointsOf(config, task, run.path, notes));
   return LoadMean(checkpoints, parameters);
 }
 
 }  // namespace
 
-void LoadInitialWeights(const Training& training, const Plugins& plugins,
-                        Task& task, ConfigProblems& problems) {
-  if (!training.has_initial_weights()) return;
-  const absl::Status loaded = Load(training.initial_weights(), plugins, task);
-  if (loaded.ok()) return;
-  absl::string_view message = loaded.message();
-  absl::ConsumePrefix(&message, "error: ");
-  problems.Add("training.initial_weights.run", std::string(message));
+std::vector<std::string> LoadInitialWeights(const Training& training,
+                                            const Plugins& plugins, Task& task,
+                                            ConfigProblems& problems) {
+  std::vector<std::string> notes;
+  if (!training.has_initial_weights()) return notes;
+  const absl::Status loaded =
+      Load(training.initial_weights(), plugins, task, &notes);
+  if (!loaded.ok()) {
+    absl::string_view message = loaded.message();
+    absl::ConsumePrefix(&message, "error: ");
+    problems.Add("training.initial_weights.run", std::string(message));
+  }
+  return notes;
 }
 
 }  // namespace regard

@@ -4,6 +4,7 @@
 #define EXPERIMENTS_TRAINING_INITIAL_WEIGHTS_H_
 
 #include <string>
+#include <vector>
 
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
@@ -15,9 +16,11 @@ namespace regard {
 // Gives the task's model the weights that `training` names, if it names any.
 // What is wrong with the run, or does not fit this one, is added to `problems`.
 // A mean is computed in double precision, from the earliest checkpoint to the
-// last.
-void LoadInitialWeights(const Training& training, const Plugins& plugins,
-                        Task& task, ConfigProblems& problems);
+// last. Returns notes for the user: the damaged checkpoints that were passed
+// over.
+std::vector<std::string> LoadInitialWeights(const Training& training,
+                                            const Plugins& plugins, Task& task,
+                                            ConfigProblems& problems);
 
 }  // namespace regard
 

@@ -133,7 +133,10 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
   ConfigProblems problems;
   ValidateTask(*task, loaded.config, problems);
   if (problems.ok()) {
-    LoadInitialWeights(loaded.config.training(), plugins, *task, problems);
+    for (const std::string& note : LoadInitialWeights(
+             loaded.config.training(), plugins, *task, problems)) {
+      std::fprintf(stderr, "training.initial_weights: %s\n", note.c_str());
+    }
   }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   return task;
