@@ -73,6 +73,22 @@ class AnyDataSource {
   virtual ~AnyDataSource() = default;
   virtual absl::StatusOr<std::any> LoadAny(
       const DataRequest& request) const = 0;
+
+ protected:
+  // Of generated examples: options.train(), dev() and test().
+  static void ValidateSizes(const auto& options, ConfigProblems& problems) {
+    problems.RequireInRange("train", options.train(), 1, 1e6);
+    problems.RequireInRange("dev", options.dev(), 0, 1e6);
+    problems.RequireInRange("test", options.test(), 0, 1e6);
+  }
+  // Of a file that is cut: options.dev_fraction() and test_fraction().
+  static void ValidateFractions(const auto& options, ConfigProblems& problems) {
+    problems.RequireInRange("dev_fraction", options.dev_fraction(), 0, 0.9);
+    problems.RequireInRange("test_fraction", options.test_fraction(), 0, 0.9);
+    if (options.dev_fraction() + options.test_fraction() >= 1) {
+      problems.Add("test_fraction", "leaves nothing to train on beside dev");
+    }
+  }
 };
 
 // A source of `Data`, a copyable type of which `Data::kName` ("sentence pairs")
@@ -145,6 +161,15 @@ class Task {
 
   // SHA-256 of each data file, by the field that names it.
   virtual std::map<std::string, std::string> DataDigests() const { return {}; }
+
+ protected:
+  // The split that reports show examples of, and its name: test, else dev, else
+  // training.
+  static auto ShownSplit(const auto& splits) {
+    if (splits.test.size() > 0) return std::pair(&splits.test, "test");
+    if (splits.dev.size() > 0) return std::pair(&splits.dev, "dev");
+    return std::pair(&splits.train, "training");
+  }
 
  private:
   const std::vector<MetricInfo> metrics_;

@@ -33,9 +33,7 @@ class CaptionsSource : public DataSource<CaptionData> {
     if (options.things() == Options::THINGS_UNSPECIFIED) {
       problems.Add("things", "must be SHAPES or FASHION_MNIST");
     }
-    problems.RequireInRange("train", options.train(), 1, 1e6);
-    problems.RequireInRange("dev", options.dev(), 0, 1e6);
-    problems.RequireInRange("test", options.test(), 0, 1e6);
+    ValidateSizes(options, problems);
     problems.RequireInRange("side", options.side(), 4, 512);
     if (options.things() != Options::SHAPES) return;
     const std::string problem = TooMany(options, options.side());

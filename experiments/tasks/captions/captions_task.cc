@@ -98,7 +98,6 @@ class CaptionsTask : public Task {
   }
 
  private:
-  std::pair<const CaptionSet*, const char*> ShownSet() const;
   // Where each of `words`, a sentence with prompt, looks.
   void ShowLooks(Forward<float>& forward, const CaptionSet& set, int64_t image,
                  absl::Span<const std::string> words, Showcase* showcase) const;
@@ -106,13 +105,6 @@ class CaptionsTask : public Task {
   const std::map<std::string, std::string> digests_;
   CaptionModel model_;
 };
-
-std::pair<const CaptionSet*, const char*> CaptionsTask::ShownSet() const {
-  const CaptionSplits& data = model_.data();
-  if (data.test.size() > 0) return {&data.test, "test"};
-  if (data.dev.size() > 0) return {&data.dev, "dev"};
-  return {&data.train, "training"};
-}
 
 void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
                              int64_t image, absl::Span<const std::string> words,
@@ -163,8 +155,8 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
 }
 
 Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
-  const auto [set, split] = ShownSet();
   const CaptionSplits& data = model_.data();
+  const auto [set, split] = ShownSplit(data);
   Showcase showcase;
   showcase.summary = absl::StrFormat(
       "Captions: %d images of %d x %d pixels to learn from, %d words.",

@@ -88,8 +88,6 @@ class ImageClassificationTask : public Task {
     double probability;  // of `predicted`
   };
 
-  // The split that is shown, and its name.
-  std::pair<const ImageSet*, const char*> ShownSet() const;
   Prediction PredictionOf(const ImageSet& set, int64_t image,
                           absl::Span<const float> log_probabilities) const;
   std::string TitleOf(const Prediction& prediction) const;
@@ -104,14 +102,6 @@ class ImageClassificationTask : public Task {
   const std::map<std::string, std::string> digests_;
   ImageClassifier<float> model_;
 };
-
-std::pair<const ImageSet*, const char*> ImageClassificationTask::ShownSet()
-    const {
-  const ImageSplits& data = model_.data();
-  if (data.test.size() > 0) return {&data.test, "test"};
-  if (data.dev.size() > 0) return {&data.dev, "dev"};
-  return {&data.train, "training"};
-}
 
 ImageClassificationTask::Prediction ImageClassificationTask::PredictionOf(
     const ImageSet& set, int64_t image,
@@ -216,8 +206,8 @@ void ImageClassificationTask::ShowImages(
 
 Showcase ImageClassificationTask::Show(Forward<float>& forward,
                                        bool final) const {
-  const auto [set, split] = ShownSet();
   const ImageSplits& data = model_.data();
+  const auto [set, split] = ShownSplit(data);
   Showcase showcase;
   showcase.summary = absl::StrFormat(
       "Image classification: %d images of %d x %d pixels to learn from, %d "

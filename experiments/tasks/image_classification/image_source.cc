@@ -26,9 +26,7 @@ class ShapesSource : public DataSource<ImageData> {
   using Options = ShapesConfig;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("train", options.train(), 1, 1e6);
-    problems.RequireInRange("dev", options.dev(), 0, 1e6);
-    problems.RequireInRange("test", options.test(), 0, 1e6);
+    ValidateSizes(options, problems);
     problems.RequireInRange("size", options.size(), 4, 1024);
     const int64_t images =
         int64_t{options.train()} + options.dev() + options.test();

@@ -54,11 +54,7 @@ class TextSource : public DataSource<TextData> {
   static constexpr bool kReadsDevPath = true;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("dev_fraction", options.dev_fraction(), 0, 0.9);
-    problems.RequireInRange("test_fraction", options.test_fraction(), 0, 0.9);
-    if (options.dev_fraction() + options.test_fraction() >= 1) {
-      problems.Add("test_fraction", "leaves nothing to train on beside dev");
-    }
+    ValidateFractions(options, problems);
   }
 
   explicit TextSource(const Options& options) : options_(options) {}
@@ -86,9 +82,7 @@ class GrammarSource : public DataSource<TextData> {
   using Options = GrammarConfig;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("train", options.train(), 1, 1e6);
-    problems.RequireInRange("dev", options.dev(), 0, 1e6);
-    problems.RequireInRange("test", options.test(), 0, 1e6);
+    ValidateSizes(options, problems);
   }
 
   explicit GrammarSource(const Options& options) : options_(options) {}

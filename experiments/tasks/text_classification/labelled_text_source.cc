@@ -47,11 +47,7 @@ class LabelledTextSource : public DataSource<LabelledTextData> {
   static constexpr DataPath kPath = DataPath::kRequired;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("dev_fraction", options.dev_fraction(), 0, 0.9);
-    problems.RequireInRange("test_fraction", options.test_fraction(), 0, 0.9);
-    if (options.dev_fraction() + options.test_fraction() >= 1) {
-      problems.Add("test_fraction", "leaves nothing to train on beside dev");
-    }
+    ValidateFractions(options, problems);
   }
 
   explicit LabelledTextSource(const Options& options) : options_(options) {}
@@ -70,9 +66,7 @@ class GrammaticalitySource : public DataSource<LabelledTextData> {
   using Options = GrammaticalityConfig;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("train", options.train(), 1, 1e6);
-    problems.RequireInRange("dev", options.dev(), 0, 1e6);
-    problems.RequireInRange("test", options.test(), 0, 1e6);
+    ValidateSizes(options, problems);
   }
 
   explicit GrammaticalitySource(const Options& options) : options_(options) {}

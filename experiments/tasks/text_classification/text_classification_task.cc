@@ -131,10 +131,7 @@ class TextClassificationTask : public Task {
         splits.train.size(), splits.labels.size());
     showcase.samples.title = "Texts and their classes";
     showcase.samples.input = "text";
-    const std::vector<LabelledText>& texts = !splits.test.empty() ? splits.test
-                                             : !splits.dev.empty()
-                                                 ? splits.dev
-                                                 : splits.train;
+    const std::vector<LabelledText>& texts = *ShownSplit(splits).first;
     const auto size = static_cast<int64_t>(texts.size());
     for (int64_t i = 0; i < std::min(kSamples, size); ++i) {
       const LabelledText& text = texts[static_cast<size_t>(i)];
