@@ -175,10 +175,7 @@ int EmbedMain(int argc, char** argv) {
     FileOperations files;
     const absl::Status saved =
         WriteBertFolder(*model, ResolveUserPath(arguments.save), files);
-    if (!saved.ok()) {
-      return ExitCode(
-          absl::InvalidArgumentError(absl::StrCat("error: ", saved.message())));
-    }
+    if (!saved.ok()) return ExitCode(CompleteToPrint(saved));
   }
   SentenceEmbedder embedder(*model->bert, *model->parameters, *model->pieces,
                             model->longest, arguments.threads);

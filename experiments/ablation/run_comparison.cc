@@ -24,7 +24,6 @@
 namespace regard {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 26;
 constexpr absl::string_view kMissing = "missing";
 
 // One line of a listing: a name, padded, and what there is to say.
@@ -85,7 +84,7 @@ absl::StatusOr<StoredRun> ReadStoredRun(const std::string& folder,
   run.name = folder;
   REGARD_ASSIGN_OR_RETURN(run.metrics, ReadRunDescription(folder));
   const std::string path = JoinPath(folder, "resolved.textproto");
-  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
+  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   absl::StatusOr<std::vector<ResolvedField>> config = ParseResolvedFields(text);
   if (!config.ok()) {
     return absl::InvalidArgumentError(

@@ -19,7 +19,6 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostTextBytes = int64_t{64} << 20;
 constexpr size_t kMostProblems = 40;
 constexpr char kConfig[] = "config.json";
 constexpr char kWeights[] = "model.safetensors";
@@ -86,10 +85,7 @@ std::map<std::string, std::string> CanonicalNames(
 
 // The text of a file of the folder.
 absl::StatusOr<std::string> ReadPart(const std::string& path) {
-  absl::StatusOr<std::string> text = ReadFile(path, kMostTextBytes);
-  if (text.ok()) return text;
-  return absl::Status(text.status().code(),
-                      absl::StrCat("error: ", text.status().message()));
+  return CompleteToPrint(ReadFile(path));
 }
 
 // Adds the message of a status, complete to print, to `messages`.
@@ -170,13 +166,10 @@ absl::StatusOr<bool> HasPooler(const std::string& path) {
 absl::Status ReadModel(const std::string& folder, const ScorerRegistry& scorers,
                        PretrainedBert* model) {
   const std::string path = JoinPath(folder, kWeights);
-  const absl::StatusOr<bool> has_pooler = HasPooler(path);
-  if (!has_pooler.ok()) {
-    return absl::Status(has_pooler.status().code(),
-                        absl::StrCat("error: ", has_pooler.status().message()));
-  }
+  REGARD_ASSIGN_OR_RETURN(const bool has_pooler,
+                          CompleteToPrint(HasPooler(path)));
   BertDescription& description = model->description;
-  description.config.set_pooler(*has_pooler);
+  description.config.set_pooler(has_pooler);
   ConfigProblems problems;
   ValidateBert(description.config, scorers, problems);
   if (!problems.ok()) {
@@ -203,15 +196,11 @@ bool FitsVocabulary(int64_t tokens, int64_t vocab_size) {
 
 absl::Status LoadBertWeights(const std::string& path,
                              ParameterStore<float>& parameters) {
-  const absl::StatusOr<SafetensorsReader> reader =
-      SafetensorsReader::Open(path);
-  if (!reader.ok()) {
-    return absl::Status(reader.status().code(),
-                        absl::StrCat("error: ", reader.status().message()));
-  }
+  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
+                          CompleteToPrint(SafetensorsReader::Open(path)));
   Problems problems(path);
   std::map<std::string, std::string> names =
-      CanonicalNames(reader->header(), problems);
+      CanonicalNames(reader.header(), problems);
   struct Source {
     const ParameterInfo* info;
     std::string name;
@@ -227,7 +216,7 @@ absl::Status LoadBertWeights(const std::string& path,
                    " wanted");
       continue;
     }
-    const TensorInfo& tensor = reader->header().tensors.at(found->second);
+    const TensorInfo& tensor = reader.header().tensors.at(found->second);
     if (tensor.dtype != "F32" || tensor.shape != shape) {
       problems.Add("tensor '", found->second, "' is ",
                    TypeText(tensor.dtype, tensor.shape), ", ",
@@ -250,7 +239,7 @@ absl::Status LoadBertWeights(const std::string& path,
     for (const Source& source : sources) {
       values.resize(static_cast<size_t>(source.info->size()));
       REGARD_RETURN_IF_ERROR(
-          reader->Read(source.name, source.shape, absl::MakeSpan(values)));
+          reader.Read(source.name, source.shape, absl::MakeSpan(values)));
       CheckFinite(source.name, values, problems);
     }
     return problems.status();
@@ -259,7 +248,7 @@ absl::Status LoadBertWeights(const std::string& path,
   for (const Source& source : sources) {
     const absl::Span<float> values =
         parameters.value(*parameters.FindByName(source.info->name));
-    REGARD_RETURN_IF_ERROR(reader->Read(source.name, source.shape, values));
+    REGARD_RETURN_IF_ERROR(reader.Read(source.name, source.shape, values));
     CheckFinite(source.name, values, problems);
   }
   return problems.status();

@@ -1,11 +1,11 @@
 #include "experiments/pretrained/json_file.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "experiments/run/file.h"
 
 namespace regard {
 
@@ -116,8 +116,7 @@ absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
                                          absl::string_view path) {
   JsonFile file(text, path);
   const auto error = [&](size_t offset, absl::string_view problem) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.Place(offset), problem));
+    return absl::InvalidArgumentError(ErrorInText(path, text, offset, problem));
   };
   if (IsTooDeep(text)) return error(0, "more than 100 brackets in each other");
   ErrorFinder finder;
@@ -139,16 +138,6 @@ absl::Status JsonFile::status() const {
   return absl::InvalidArgumentError(absl::StrJoin(problems_, "\n"));
 }
 
-std::string JsonFile::Place(size_t offset) const {
-  const absl::string_view before = absl::string_view(text_).substr(0, offset);
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const size_t newline = before.rfind('\n');
-  const size_t column = newline == absl::string_view::npos
-                            ? before.size()
-                            : before.size() - newline - 1;
-  return absl::StrCat(path_, ":", line, ":", column + 1, ": error: ");
-}
-
 const Json* JsonObject::Find(const char* key) const {
   const auto found = json_->find(key);
   return found == json_->end() || found->is_null() ? nullptr : &*found;
@@ -157,8 +146,9 @@ const Json* JsonObject::Find(const char* key) const {
 void JsonObject::Complain(absl::string_view key,
                           absl::string_view problem) const {
   const absl::string_view text = absl::string_view(file_->text_).substr(begin_);
-  file_->problems_.push_back(absl::StrCat(
-      file_->Place(begin_ + FindValue(text, key).value_or(0)), problem));
+  file_->problems_.push_back(
+      ErrorInText(file_->path_, file_->text_,
+                  begin_ + FindValue(text, key).value_or(0), problem));
 }
 
 void JsonObject::ComplainOfValue(const char* key,

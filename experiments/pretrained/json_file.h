@@ -73,9 +73,6 @@ class JsonFile {
   JsonFile(absl::string_view text, absl::string_view path)
       : text_(text), path_(path) {}
 
-  // "PATH:LINE:COLUMN: error: " for a byte of the text.
-  std::string Place(size_t offset) const;
-
   std::string text_;
   std::string path_;
   nlohmann::json json_;

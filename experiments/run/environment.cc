@@ -2,7 +2,6 @@
 
 #include <openssl/opensslv.h>
 
-#include <cstdint>
 #include <utility>
 
 #include "Eigen/Core"
@@ -18,8 +17,6 @@
 
 namespace regard {
 namespace {
-
-constexpr int64_t kMostBytes = int64_t{1} << 26;
 
 // The levels of the x86-64 psABI, by the features that each adds.
 absl::string_view InstructionSet() {
@@ -89,7 +86,7 @@ std::string EnvironmentJson(const Environment& environment) {
 
 absl::StatusOr<RunDigests> ReadRunDigests(const std::string& run_folder) {
   const std::string path = JoinPath(run_folder, "environment.json");
-  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
+  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   const auto environment = nlohmann::json::parse(
       text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   RunDigests digests;

@@ -98,6 +98,21 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
   return bytes;
 }
 
+std::string ErrorInText(absl::string_view path, absl::string_view text,
+                        size_t offset, absl::string_view problem) {
+  const absl::string_view before = text.substr(0, offset);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  // 0 where there is no newline before.
+  const size_t line_begin = before.rfind('\n') + 1;
+  return absl::StrCat(path, ":", line, ":", before.size() - line_begin + 1,
+                      ": error: ", problem);
+}
+
+absl::Status CompleteToPrint(const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("error: ", status.message()));
+}
+
 absl::Status WriteFileAtomically(
     const std::string& path, FileOperations& files,
     absl::FunctionRef<absl::Status(FileWriter&)> write) {

@@ -81,9 +81,26 @@ class FileReader {
   std::pair<uint64_t, uint64_t> identity_;
 };
 
+// The most bytes of a config, a vocabulary and the like that are read.
+inline constexpr int64_t kMostTextFileBytes = int64_t{64} << 20;
+
 // The bytes of a regular file of at most `limit` bytes; a longer one is
 // ResourceExhausted before anything of it is read.
-absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit);
+absl::StatusOr<std::string> ReadFile(const std::string& path,
+                                     int64_t limit = kMostTextFileBytes);
+
+// "PATH:LINE:COLUMN: error: PROBLEM" for the byte of `text` at `offset`; lines
+// and columns, which are bytes, count from 1.
+std::string ErrorInText(absl::string_view path, absl::string_view text,
+                        size_t offset, absl::string_view problem);
+
+// An error of these functions as programs print it: "error: " and the message.
+absl::Status CompleteToPrint(const absl::Status& status);
+template <typename T>
+absl::StatusOr<T> CompleteToPrint(absl::StatusOr<T> value) {
+  if (value.ok()) return value;
+  return CompleteToPrint(value.status());
+}
 
 // A file that is being written in pieces. Move-only.
 class FileWriter {

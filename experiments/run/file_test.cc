@@ -23,6 +23,17 @@ using ::regard::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+TEST(ErrorInTextTest, CountsLinesAndBytesFromOne) {
+  const auto place = [](absl::string_view text, size_t offset) {
+    return ErrorInText("a", text, offset, "b");
+  };
+  EXPECT_EQ(place("", 0), "a:1:1: error: b");
+  EXPECT_EQ(place("xy\nz", 1), "a:1:2: error: b");
+  EXPECT_EQ(place("xy\nz", 2), "a:1:3: error: b");
+  EXPECT_EQ(place("xy\nz", 3), "a:2:1: error: b");
+  EXPECT_EQ(place("\n\néx", 4), "a:3:3: error: b");
+}
+
 class FileTest : public ::testing::Test {
  protected:
   FileTest() {

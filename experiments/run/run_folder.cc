@@ -107,9 +107,8 @@ absl::Status RunFolder::Write(absl::string_view name,
   return WriteFileAtomically(File(name), text);
 }
 
-absl::StatusOr<std::string> RunFolder::Read(absl::string_view name,
-                                            int64_t limit) const {
-  return ReadFile(File(name), limit);
+absl::StatusOr<std::string> RunFolder::Read(absl::string_view name) const {
+  return ReadFile(File(name));
 }
 
 }  // namespace regard

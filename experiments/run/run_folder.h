@@ -3,7 +3,6 @@
 #ifndef EXPERIMENTS_RUN_RUN_FOLDER_H_
 #define EXPERIMENTS_RUN_RUN_FOLDER_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -51,8 +50,8 @@ class RunFolder {
   // resolved.textproto, environment.json, report.html.
   absl::Status Write(absl::string_view name, absl::string_view text) const;
 
-  // A text that was written before, of at most `limit` bytes.
-  absl::StatusOr<std::string> Read(absl::string_view name, int64_t limit) const;
+  // A text that was written before.
+  absl::StatusOr<std::string> Read(absl::string_view name) const;
 
  private:
   RunFolder(std::string path, int lock);

@@ -63,7 +63,7 @@ TEST_F(RunFolderTest, AFolderThatHoldsARunIsRefusedUnlessResumed) {
         RunFolder::Open({.path = JoinPath(root_, file), .resume = true});
     ASSERT_THAT(resumed, IsOk());
     EXPECT_TRUE(resumed->holds_run());
-    EXPECT_EQ(resumed->Read(file, 10).value(), "text");
+    EXPECT_EQ(resumed->Read(file).value(), "text");
   }
 }
 

@@ -13,29 +13,16 @@
 
 namespace regard {
 
-namespace {
-
-constexpr int64_t kMostTextBytes = int64_t{1} << 26;
-
-// The same status with a message that is complete to print.
-absl::Status Complete(const absl::Status& status) {
-  if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat("error: ", status.message()));
-}
-
-}  // namespace
-
 absl::StatusOr<std::string> TrainedRun::ReadText(absl::string_view name) const {
-  absl::StatusOr<std::string> text =
-      ReadFile(JoinPath(path, name), kMostTextBytes);
-  if (!text.ok()) return Complete(text.status());
-  REGARD_RETURN_IF_ERROR(Complete(CheckRunFile(path, name, *text)));
+  REGARD_ASSIGN_OR_RETURN(std::string text,
+                          CompleteToPrint(ReadFile(JoinPath(path, name))));
+  REGARD_RETURN_IF_ERROR(CompleteToPrint(CheckRunFile(path, name, text)));
   return text;
 }
 
 absl::Status TrainedRun::LoadWeightsInto(
     ParameterStore<float>& parameters) const {
-  return Complete(LoadWeights(weights, parameters));
+  return CompleteToPrint(LoadWeights(weights, parameters));
 }
 
 absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
@@ -50,19 +37,19 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
   REGARD_RETURN_IF_ERROR(ReadRunDescription(trained.path).status());
   const std::string config = JoinPath(trained.path, "resolved.textproto");
   REGARD_ASSIGN_OR_RETURN(const std::string resolved,
-                          ReadFile(config, kMostTextBytes));
+                          CompleteToPrint(ReadFile(config)));
   REGARD_ASSIGN_OR_RETURN(LoadedConfig stored,
                           LoadConfig({config, resolved}, {}, plugins));
   trained.config = std::move(stored.config);
-  absl::StatusOr<LatestCheckpoint> latest = FindLatestCheckpoint(trained.path);
-  if (!latest.ok()) return Complete(latest.status());
-  trained.notes = std::move(latest->notes);
-  if (!latest->checkpoint.has_value()) {
+  REGARD_ASSIGN_OR_RETURN(LatestCheckpoint latest,
+                          CompleteToPrint(FindLatestCheckpoint(trained.path)));
+  trained.notes = std::move(latest.notes);
+  if (!latest.checkpoint.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: ", trained.path, " has no whole checkpoint"));
   }
-  trained.step = latest->checkpoint->step;
-  trained.weights = latest->checkpoint->ChosenWeightsPath();
+  trained.step = latest.checkpoint->step;
+  trained.weights = latest.checkpoint->ChosenWeightsPath();
   return trained;
 }
 

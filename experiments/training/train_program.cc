@@ -42,8 +42,6 @@ constexpr char kUsage[] =
     "Trains an experiment and writes a run folder.\n\n"
     "  train [--config=FILE] [--run=DIR] [--set PATH=VALUE]... [--threads=N]\n"
     "        [--resume] [--check] [--profile]";
-constexpr int64_t kMostConfigTextBytes = int64_t{1} << 26;
-constexpr int64_t kMostKeptFileBytes = int64_t{1} << 26;
 
 struct Arguments {
   std::string config;
@@ -100,8 +98,7 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
     return ConfigSource{arguments.config, std::nullopt};
   }
   if (folder.has_value() && folder->holds_run()) {
-    absl::StatusOr<std::string> text =
-        folder->Read("resolved.textproto", kMostConfigTextBytes);
+    absl::StatusOr<std::string> text = folder->Read("resolved.textproto");
     if (text.ok()) {
       return ConfigSource{folder->File("resolved.textproto"), *std::move(text)};
     }
@@ -113,19 +110,14 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
 }
 
 // The task of a config that fits the data, with the weights that it begins
-// with. `folder` is that of a run to go on
-// with, or null.
+// with. `folder` is that of a run to go on with, or null.
 absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
     const LoadedConfig& loaded, const RunFolder* folder,
     const Plugins& plugins) {
   ReadKept read_kept;
   if (folder != nullptr && HasBegun(*folder)) {
     read_kept = [folder](const std::string& name) {
-      absl::StatusOr<std::string> text = folder->Read(name, kMostKeptFileBytes);
-      if (text.ok()) return text;
-      return absl::StatusOr<std::string>(
-          absl::Status(text.status().code(),
-                       absl::StrCat("error: ", text.status().message())));
+      return CompleteToPrint(folder->Read(name));
     };
   }
   REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,

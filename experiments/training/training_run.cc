@@ -27,9 +27,21 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostConfigTextBytes = int64_t{1} << 26;
 // Off a terminal, a run writes about this many lines of progress.
 constexpr int64_t kPlainLines = 20;
+
+// Of the data, and of the weights that training begins with if they are those
+// of another run.
+std::map<std::string, std::string> DigestsOf(const Training& training,
+                                             Task& task) {
+  std::map<std::string, std::string> digests = task.DataDigests();
+  if (training.has_initial_weights()) {
+    const ParameterStore<float>& parameters = task.model().parameters();
+    digests["training.initial_weights"] =
+        WeightsDigest(SlabViews(parameters, parameters.values(), ""));
+  }
+  return digests;
+}
 
 }  // namespace
 
@@ -42,19 +54,12 @@ TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
     : loaded_(std::move(loaded)),
       folder_(std::move(folder)),
       task_(std::move(task)),
-      digests_(task_->DataDigests()) {
-  if (loaded_.config.training().has_initial_weights()) {
-    const ParameterStore<float>& parameters = task_->model().parameters();
-    digests_["training.initial_weights"] =
-        WeightsDigest(SlabViews(parameters, parameters.values(), ""));
-  }
-}
+      digests_(DigestsOf(loaded_.config.training(), *task_)) {}
 
 // A run to go on with must be a run of this very config.
 absl::Status TrainingRun::CheckSameConfig() const {
-  REGARD_ASSIGN_OR_RETURN(
-      const std::string text,
-      folder_.Read("resolved.textproto", kMostConfigTextBytes));
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          CompleteToPrint(folder_.Read("resolved.textproto")));
   Experiment stored;
   REGARD_ASSIGN_OR_RETURN(
       const ConfigOrigins origins,
@@ -79,17 +84,14 @@ absl::Status TrainingRun::CheckSameConfig() const {
 
 // Of the data files, and of what the run made of them and kept.
 absl::Status TrainingRun::CheckSameData() const {
-  const absl::StatusOr<RunDigests> before = ReadRunDigests(folder_.path());
-  if (!before.ok()) {
-    return absl::Status(before.status().code(),
-                        absl::StrCat("error: ", before.status().message()));
-  }
+  REGARD_ASSIGN_OR_RETURN(const RunDigests before,
+                          CompleteToPrint(ReadRunDigests(folder_.path())));
   std::string differences;
   for (const auto& [name, digest] : digests_) {
-    const auto found = before->data.find(name);
-    if (found != before->data.end() && found->second == digest) continue;
+    const auto found = before.data.find(name);
+    if (found != before.data.end() && found->second == digest) continue;
     absl::StrAppend(&differences, "\n  ", name, ": SHA-256 ",
-                    found == before->data.end() ? "unknown" : found->second,
+                    found == before.data.end() ? "unknown" : found->second,
                     " in the run, ", digest, " now");
   }
   if (differences.empty()) return absl::OkStatus();
@@ -117,13 +119,12 @@ absl::Status TrainingRun::RestoreTaskFiles() const {
   std::vector<std::string> missing;
   const std::map<std::string, std::string> files = task_->Files();
   for (const auto& [name, text] : files) {
-    if (!PathExists(folder_.File(name))) {
+    const absl::StatusOr<std::string> found = folder_.Read(name);
+    if (found.status().code() == absl::StatusCode::kNotFound) {
       missing.push_back(name);
-      continue;
-    }
-    REGARD_ASSIGN_OR_RETURN(const std::string found,
-                            folder_.Read(name, kMostConfigTextBytes));
-    if (found != text) {
+    } else if (!found.ok()) {
+      return CompleteToPrint(found.status());
+    } else if (*found != text) {
       return absl::InvalidArgumentError(
           absl::StrCat(folder_.File(name),
                        ": error: differs from what the run to resume makes of "

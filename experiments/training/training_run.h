@@ -94,8 +94,8 @@ class TrainingRun {
   const LoadedConfig loaded_;
   const RunFolder folder_;
   const std::unique_ptr<Task> task_;
-  // Of the data, and of weights of another run that training begins with.
-  std::map<std::string, std::string> digests_;
+  // SHA-256 of what training begins with, by the field that names it.
+  const std::map<std::string, std::string> digests_;
   std::optional<Checkpoint> checkpoint_;
   std::vector<EvaluatedSet> sets_;
   std::map<std::string, Confidence> confidence_;

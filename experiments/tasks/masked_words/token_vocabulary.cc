@@ -1,6 +1,5 @@
 #include "experiments/tasks/masked_words/token_vocabulary.h"
 
-#include <cstdint>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -10,19 +9,13 @@
 
 namespace regard {
 
-namespace {
-
-constexpr int64_t kMostBytes = int64_t{64} << 20;
-
-}  // namespace
-
 TokenVocabulary ReadTokenVocabulary(const MaskedWordsConfig& config,
                                     const std::string& path,
                                     absl::string_view text) {
   std::string problem;
   if (!path.empty()) {
     const std::string file = ResolveUserPath(path);
-    const absl::StatusOr<std::string> tokens = ReadFile(file, kMostBytes);
+    const absl::StatusOr<std::string> tokens = ReadFile(file);
     if (tokens.ok()) {
       absl::StatusOr<WordPiece> pieces =
           WordPiece::FromText(*tokens, file, TokenOptions(config));

@@ -37,16 +37,6 @@ size_t BytesOf(absl::string_view text, int64_t count) {
   return at;
 }
 
-absl::Status ErrorAt(const std::string& path, absl::string_view before,
-                     absl::string_view problem) {
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const size_t newline = before.rfind('\n');
-  const size_t column =
-      before.size() - (newline == absl::string_view::npos ? 0 : newline + 1);
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ":", line, ":", column + 1, ": error: ", problem));
-}
-
 class TextSource : public DataSource<TextData> {
  public:
   using Options = TextConfig;
@@ -168,17 +158,19 @@ absl::StatusOr<TextData> ReadTextFile(const std::string& path,
   }
   absl::string_view text = *bytes;
   absl::ConsumePrefix(&text, kByteOrderMark);
+  const auto error = [&](size_t offset, absl::string_view problem) {
+    return absl::InvalidArgumentError(ErrorInText(path, text, offset, problem));
+  };
   if (const size_t nul = text.find('\0'); nul != absl::string_view::npos) {
-    return ErrorAt(path, text.substr(0, nul), "NUL byte: is this a text file?");
+    return error(nul, "NUL byte: is this a text file?");
   }
   if (const std::optional<int64_t> bad = FindInvalidUtf8(text)) {
-    return ErrorAt(path, text.substr(0, static_cast<size_t>(*bad)),
-                   "bytes that are not UTF-8");
+    return error(static_cast<size_t>(*bad), "bytes that are not UTF-8");
   }
   TextData data;
   data.splits = SplitText(text, config);
   if (data.splits.train.empty()) {
-    return ErrorAt(path, "", "the file is too short: it has no training text");
+    return error(0, "the file is too short: it has no training text");
   }
   data.digests["data.path"] = Sha256Hex(*bytes);
   return data;

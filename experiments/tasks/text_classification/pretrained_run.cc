@@ -25,8 +25,6 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kMostConfigBytes = int64_t{1} << 26;
-constexpr int64_t kMostVocabularyBytes = int64_t{1} << 26;
 constexpr int64_t kMostWeightBytes = int64_t{1} << 36;
 
 // What must not differ, with the published defaults filled in.
@@ -54,8 +52,7 @@ absl::StatusOr<PretrainedRun> OpenPretrainedRun(absl::string_view run) {
   const std::string folder = ResolveUserPath(run);
   REGARD_RETURN_IF_ERROR(ReadRunDescription(folder).status());
   const std::string path = JoinPath(folder, "resolved.textproto");
-  REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFile(path, kMostConfigBytes));
+  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   Experiment experiment;
   REGARD_RETURN_IF_ERROR(ReadConfig({path, text}, {}, &experiment).status());
   if (!experiment.model().has_bert()) {
@@ -72,7 +69,7 @@ absl::StatusOr<PretrainedRun> OpenPretrainedRun(absl::string_view run) {
   found.config = experiment.model().bert();
   found.vocabulary = JoinPath(folder, kVocabularyFile);
   REGARD_ASSIGN_OR_RETURN(const std::string vocabulary,
-                          ReadFile(found.vocabulary, kMostVocabularyBytes));
+                          ReadFile(found.vocabulary));
   REGARD_RETURN_IF_ERROR(CheckRunFile(folder, kVocabularyFile, vocabulary));
   found.weights = latest.checkpoint->ChosenWeightsPath();
   found.notes = std::move(latest.notes);

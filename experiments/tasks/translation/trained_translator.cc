@@ -18,11 +18,7 @@ namespace {
 absl::StatusOr<Vocabulary> ReadVocabulary(const TrainedRun& run,
                                           absl::string_view name) {
   REGARD_ASSIGN_OR_RETURN(const std::string text, run.ReadText(name));
-  absl::StatusOr<Vocabulary> vocabulary =
-      Vocabulary::FromText(text, JoinPath(run.path, name));
-  if (vocabulary.ok()) return vocabulary;
-  return absl::Status(vocabulary.status().code(),
-                      absl::StrCat("error: ", vocabulary.status().message()));
+  return CompleteToPrint(Vocabulary::FromText(text, JoinPath(run.path, name)));
 }
 
 void SplitElided(std::string word, const Vocabulary& vocabulary,
