@@ -270,9 +270,8 @@ absl::Status Report(const TrainingRun& run, const TrainerResult& result,
   REGARD_ASSIGN_OR_RETURN(report.records,
                           ReadMetricsLog(folder.File("metrics.jsonl")));
   // As at the start: a resumed run may have read its config from there.
-  REGARD_ASSIGN_OR_RETURN(
-      report.resolved_config,
-      folder.Read("resolved.textproto", kMostConfigTextBytes));
+  REGARD_ASSIGN_OR_RETURN(report.resolved_config,
+                          folder.Read("resolved.textproto"));
   REGARD_RETURN_IF_ERROR(
       folder.Write("attention.json", AttentionJson(report.showcase.heat_maps)));
   REGARD_RETURN_IF_ERROR(folder.Write("report.html", RunReportHtml(report)));
