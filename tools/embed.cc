@@ -175,7 +175,7 @@ int EmbedMain(int argc, char** argv) {
     FileOperations files;
     const absl::Status saved =
         WriteBertFolder(*model, ResolveUserPath(arguments.save), files);
-    if (!saved.ok()) return ExitCode(CompleteToPrint(saved));
+    if (!saved.ok()) return ExitCode(WithErrorPrefix(saved));
   }
   SentenceEmbedder embedder(*model->bert, *model->parameters, *model->pieces,
                             model->longest, arguments.threads);

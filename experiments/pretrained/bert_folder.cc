@@ -85,7 +85,7 @@ std::map<std::string, std::string> CanonicalNames(
 
 // The text of a file of the folder.
 absl::StatusOr<std::string> ReadPart(const std::string& path) {
-  return CompleteToPrint(ReadFile(path));
+  return WithErrorPrefix(ReadFile(path));
 }
 
 // Adds the message of a status, complete to print, to `messages`.
@@ -167,7 +167,7 @@ absl::Status ReadModel(const std::string& folder, const ScorerRegistry& scorers,
                        PretrainedBert* model) {
   const std::string path = JoinPath(folder, kWeights);
   REGARD_ASSIGN_OR_RETURN(const bool has_pooler,
-                          CompleteToPrint(HasPooler(path)));
+                          WithErrorPrefix(HasPooler(path)));
   BertDescription& description = model->description;
   description.config.set_pooler(has_pooler);
   ConfigProblems problems;
@@ -197,7 +197,7 @@ bool FitsVocabulary(int64_t tokens, int64_t vocab_size) {
 absl::Status LoadBertWeights(const std::string& path,
                              ParameterStore<float>& parameters) {
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
-                          CompleteToPrint(SafetensorsReader::Open(path)));
+                          WithErrorPrefix(SafetensorsReader::Open(path)));
   Problems problems(path);
   std::map<std::string, std::string> names =
       CanonicalNames(reader.header(), problems);

@@ -108,7 +108,7 @@ std::string ErrorInText(absl::string_view path, absl::string_view text,
                       ": error: ", problem);
 }
 
-absl::Status CompleteToPrint(const absl::Status& status) {
+absl::Status WithErrorPrefix(const absl::Status& status) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat("error: ", status.message()));
 }

@@ -95,11 +95,11 @@ std::string ErrorInText(absl::string_view path, absl::string_view text,
                         size_t offset, absl::string_view problem);
 
 // An error of these functions as programs print it: "error: " and the message.
-absl::Status CompleteToPrint(const absl::Status& status);
+absl::Status WithErrorPrefix(const absl::Status& status);
 template <typename T>
-absl::StatusOr<T> CompleteToPrint(absl::StatusOr<T> value) {
+absl::StatusOr<T> WithErrorPrefix(absl::StatusOr<T> value) {
   if (value.ok()) return value;
-  return CompleteToPrint(value.status());
+  return WithErrorPrefix(value.status());
 }
 
 // A file that is being written in pieces. Move-only.

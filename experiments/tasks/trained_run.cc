@@ -15,14 +15,14 @@ namespace regard {
 
 absl::StatusOr<std::string> TrainedRun::ReadText(absl::string_view name) const {
   REGARD_ASSIGN_OR_RETURN(std::string text,
-                          CompleteToPrint(ReadFile(JoinPath(path, name))));
-  REGARD_RETURN_IF_ERROR(CompleteToPrint(CheckRunFile(path, name, text)));
+                          WithErrorPrefix(ReadFile(JoinPath(path, name))));
+  REGARD_RETURN_IF_ERROR(WithErrorPrefix(CheckRunFile(path, name, text)));
   return text;
 }
 
 absl::Status TrainedRun::LoadWeightsInto(
     ParameterStore<float>& parameters) const {
-  return CompleteToPrint(LoadWeights(weights, parameters));
+  return WithErrorPrefix(LoadWeights(weights, parameters));
 }
 
 absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
@@ -37,12 +37,12 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
   REGARD_RETURN_IF_ERROR(ReadRunDescription(trained.path).status());
   const std::string config = JoinPath(trained.path, "resolved.textproto");
   REGARD_ASSIGN_OR_RETURN(const std::string resolved,
-                          CompleteToPrint(ReadFile(config)));
+                          WithErrorPrefix(ReadFile(config)));
   REGARD_ASSIGN_OR_RETURN(LoadedConfig stored,
                           LoadConfig({config, resolved}, {}, plugins));
   trained.config = std::move(stored.config);
   REGARD_ASSIGN_OR_RETURN(LatestCheckpoint latest,
-                          CompleteToPrint(FindLatestCheckpoint(trained.path)));
+                          WithErrorPrefix(FindLatestCheckpoint(trained.path)));
   trained.notes = std::move(latest.notes);
   if (!latest.checkpoint.has_value()) {
     return absl::InvalidArgumentError(

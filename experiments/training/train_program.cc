@@ -117,7 +117,7 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
   ReadKept read_kept;
   if (folder != nullptr && HasBegun(*folder)) {
     read_kept = [folder](const std::string& name) {
-      return CompleteToPrint(folder->Read(name));
+      return WithErrorPrefix(folder->Read(name));
     };
   }
   REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,

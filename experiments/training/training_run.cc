@@ -59,7 +59,7 @@ TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
 // A run to go on with must be a run of this very config.
 absl::Status TrainingRun::CheckSameConfig() const {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          CompleteToPrint(folder_.Read("resolved.textproto")));
+                          WithErrorPrefix(folder_.Read("resolved.textproto")));
   Experiment stored;
   REGARD_ASSIGN_OR_RETURN(
       const ConfigOrigins origins,
@@ -85,7 +85,7 @@ absl::Status TrainingRun::CheckSameConfig() const {
 // Of the data files, and of what the run made of them and kept.
 absl::Status TrainingRun::CheckSameData() const {
   REGARD_ASSIGN_OR_RETURN(const RunDigests before,
-                          CompleteToPrint(ReadRunDigests(folder_.path())));
+                          WithErrorPrefix(ReadRunDigests(folder_.path())));
   std::string differences;
   for (const auto& [name, digest] : digests_) {
     const auto found = before.data.find(name);
@@ -123,7 +123,7 @@ absl::Status TrainingRun::RestoreTaskFiles() const {
     if (found.status().code() == absl::StatusCode::kNotFound) {
       missing.push_back(name);
     } else if (!found.ok()) {
-      return CompleteToPrint(found.status());
+      return WithErrorPrefix(found.status());
     } else if (*found != text) {
       return absl::InvalidArgumentError(
           absl::StrCat(folder_.File(name),

@@ -18,7 +18,7 @@ namespace {
 absl::StatusOr<Vocabulary> ReadVocabulary(const TrainedRun& run,
                                           absl::string_view name) {
   REGARD_ASSIGN_OR_RETURN(const std::string text, run.ReadText(name));
-  return CompleteToPrint(Vocabulary::FromText(text, JoinPath(run.path, name)));
+  return WithErrorPrefix(Vocabulary::FromText(text, JoinPath(run.path, name)));
 }
 
 void SplitElided(std::string word, const Vocabulary& vocabulary,
