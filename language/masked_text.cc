@@ -25,6 +25,9 @@ WordPieceOptions TokenOptions(const MaskedWordsConfig& config) {
 
 void ValidateMaskedWords(const MaskedWordsConfig& config,
                          ConfigProblems& problems) {
+  if (config.has_vocabulary() && config.vocabulary().empty()) {
+    problems.Add("vocabulary", "names no file");
+  }
   problems.RequireInRange("min_frequency", config.min_frequency(), 1, 1e6);
   problems.RequireInRange("block", config.block(), 8, 65536);
   problems.RequireInRange("share", config.share(), 1e-6, 0.9);

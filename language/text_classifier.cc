@@ -30,6 +30,9 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
                             const ScorerRegistry& scorers,
                             ConfigProblems& problems) {
   problems.RequireDropout("dropout", config.dropout());
+  if (config.has_pretrained() && config.pretrained().empty()) {
+    problems.Add("pretrained", "names no run");
+  }
   if (config.pooling() == TextClassifierConfig::POOLING_UNSPECIFIED) {
     problems.Add("pooling", "must be MEAN or POOLER");
   }

@@ -240,13 +240,47 @@ TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
                                   "default, the config has ")));
 }
 
+// As of a variable of the shell that is not set.
 TEST(ExperimentConfigTest, AnEmptyPathIsNotADefault) {
-  EXPECT_THAT(ProblemsOf("data { fashion_mnist {} path: '' } "
-                         "model { vision_transformer {} }"),
-              ElementsAre("data.path: names no file"));
-  EXPECT_THAT(ProblemsOf("data { text {} path: 'x' dev_path: '' } "
-                         "model { language_model { block: 512 } }"),
-              ElementsAre("data.dev_path: names no file"));
+  const struct {
+    const char* data;
+    const char* model;
+    const char* problem;
+  } kCases[] = {
+      {"fashion_mnist {} path: ''", "vision_transformer {}",
+       "data.path: names no file"},
+      {"text {} path: 'x' dev_path: ''", "language_model { block: 512 }",
+       "data.dev_path: names no file"},
+      {"grammar {}", "bert { masked_words { vocabulary: '' } }",
+       "model.bert.masked_words.vocabulary: names no file"},
+      {"grammaticality {}", "text_classifier { pretrained: '' }",
+       "model.text_classifier.pretrained: names no run"},
+      {"pairs { train { path: '' } }",
+       "encoder {} attention { dot {} } decoder {}", "data.pairs.train: give "},
+      {"pairs { train { source: 's' target: '' } }",
+       "encoder {} attention { dot {} } decoder {}", "data.pairs.train: give "},
+      {"pairs { train { path: 'x' } subwords { source_model: '' } }",
+       "encoder {} attention { dot {} } decoder {}",
+       "data.pairs.subwords.source_model: names no file"},
+  };
+  for (const auto& [data, model, problem] : kCases) {
+    EXPECT_THAT(
+        ProblemsOf(absl::StrCat("data {", data, "} model {", model, "}")),
+        ElementsAre(StartsWith(problem)));
+  }
+}
+
+TEST(ExperimentConfigTest, AFlipMakesSentencesOfPlacesWrong) {
+  const auto problems = [](const char* augmentation) {
+    return ProblemsOf(absl::StrCat(
+        "data { captions {} } model { captioner { vision_transformer { "
+        "augmentation {",
+        augmentation, "} } } }"));
+  };
+  EXPECT_THAT(problems("shift: 1"), IsEmpty());
+  EXPECT_THAT(problems("flip: true"),
+              ElementsAre(StartsWith(
+                  "model.captioner.vision_transformer.augmentation.flip: ")));
 }
 
 TEST(ExperimentConfigTest, SubwordsAreNotLeftOutByFrequency) {

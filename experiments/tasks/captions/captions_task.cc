@@ -65,6 +65,11 @@ class CaptionsTask : public Task {
   static void Validate(const Options& options, const TaskContext& context,
                        ConfigProblems& problems) {
     ValidateCaptioner(options, context.scorers, problems);
+    if (context.config.data().has_captions() &&
+        options.vision_transformer().augmentation().flip()) {
+      problems.Add("vision_transformer.augmentation.flip",
+                   "the sentences of data.captions say what is left and right");
+    }
   }
 
   static void AddParameters(const Options& options, const Data& data,

@@ -18,7 +18,8 @@ void ValidateFiles(const std::string& path, const PairFilesConfig& files,
   const ConfigProblems::Scope scope(problems, path);
   const bool lines = files.has_source() || files.has_target();
   if (files.has_path() == lines ||
-      (lines && !(files.has_source() && files.has_target()))) {
+      (lines && (files.source().empty() || files.target().empty())) ||
+      (!lines && files.path().empty())) {
     problems.Add("", absl::StrCat("give source and target, or path, in the "
                                   "config or by --set data.pairs.",
                                   path, ".source=FILE"));
@@ -93,6 +94,12 @@ void ValidateSubwords(const SubwordsConfig& options, ConfigProblems& problems) {
                  absl::StrCat("must be one of ", absl::StrJoin(rules, ", ")));
   }
   ValidateSampling(options, problems);
+  if (options.has_source_model() && options.source_model().empty()) {
+    problems.Add("source_model", "names no file");
+  }
+  if (options.has_target_model() && options.target_model().empty()) {
+    problems.Add("target_model", "names no file");
+  }
   if (options.joint() && options.has_target_model()) {
     problems.Add("target_model", "a joint model is given by source_model");
   }
