@@ -18,6 +18,15 @@ small=(--set data.reverse.train=128 --set data.reverse.dev=20
   --set 'baseline.override=[{path: "seed" value: "2"}]')
 quietly "${train}" --config="${config}" --run=run "${small[@]}"
 
+# The run is over before its numbers are printed to a closed pipe.
+"${train}" --config="${config}" --run=unread "${small[@]}" 2>log | true || true
+expect 'a run whose output is not read' '"state":"finished"' \
+  "$(grep -o '"state":"[a-z]*"' unread/status.json)"
+
+"${train}" --config="${config}" --run=closed "${small[@]}" >&- 2>&-
+expect 'closed streams' "0 $(grep -c . run/metrics.jsonl)" \
+  "$(stat -c %s closed/.lock) $(grep -c '^{.*}$' closed/metrics.jsonl)"
+
 quietly "${average}" --run=run --checkpoints=1 --out=last
 expect 'the mean of one' "$(digest run)" "$(digest last)"
 expect 'its measures' "$(grep -o '"test/loss":[0-9.]*' run/status.json)" \

@@ -1,5 +1,8 @@
 #include "experiments/config/command_line.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +17,20 @@
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
+
+namespace {
+
+// Opens standard streams that are closed, for reading alone. A file that is
+// opened later would take their place, and get what is written to them.
+void OpenStandardStreams() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) {
+    fd = open("/dev/null", O_RDONLY);
+  }
+  if (fd > STDERR_FILENO) close(fd);
+}
+
+}  // namespace
 
 void CommandLine::Text(absl::string_view name, std::string* value,
                        absl::string_view help) {
@@ -124,6 +141,7 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
   const auto error = [](const auto&... parts) {
     return absl::InvalidArgumentError(absl::StrCat("error: ", parts...));
   };
+  OpenStandardStreams();
   std::set<std::string> seen;
   bool only_positional = false;
   for (int i = 1; i < argc; ++i) {

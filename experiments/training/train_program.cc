@@ -250,9 +250,10 @@ struct BaselineRun {
   std::vector<EvaluatedSet> sets = {};
 };
 
-// Writes report.html and attention.json, and prints the end of the run.
-absl::Status Report(const TrainingRun& run, const TrainerResult& result,
-                    const BaselineRun& baseline) {
+// Writes report.html and attention.json, and returns what to print.
+absl::StatusOr<std::string> Report(const TrainingRun& run,
+                                   const TrainerResult& result,
+                                   const BaselineRun& baseline) {
   Tape<float> tape;
   Forward<float> forward(tape, run.task().model().parameters(), nullptr);
   const RunFolder& folder = run.folder();
@@ -277,8 +278,7 @@ absl::Status Report(const TrainingRun& run, const TrainerResult& result,
   REGARD_RETURN_IF_ERROR(folder.Write("report.html", RunReportHtml(report)));
   report.run_path = folder.path();
   report.report_path = folder.File("report.html");
-  std::fputs(RunReportText(report, TerminalStyle()).c_str(), stdout);
-  return absl::OkStatus();
+  return RunReportText(report, TerminalStyle());
 }
 
 int Interrupted(const TrainingRun& run, const TrainerResult& result) {
@@ -318,8 +318,9 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
     absl::StatusOr<BaselineRun> trained = TrainBaseline(run, options, plugins);
     if (!trained.ok()) {
       // The run itself is good: its report is worth having.
-      Report(run, result, {}).IgnoreError();
+      const absl::StatusOr<std::string> text = Report(run, result, {});
       REGARD_RETURN_IF_ERROR(run.Fail(result));
+      if (text.ok()) std::fputs(text->c_str(), stdout);
       return trained.status();
     }
     baseline = *std::move(trained);
@@ -328,12 +329,14 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
       return Interrupted(run, baseline.result);
     }
   }
-  const absl::Status reported = Report(run, result, baseline);
-  if (!reported.ok()) {
+  const absl::StatusOr<std::string> text = Report(run, result, baseline);
+  if (!text.ok()) {
     REGARD_RETURN_IF_ERROR(run.Fail(result));
-    return reported;
+    return text.status();
   }
+  // Before printing, which may end the process by SIGPIPE.
   REGARD_RETURN_IF_ERROR(run.Finish(result));
+  std::fputs(text->c_str(), stdout);
   return 0;
 }
 
