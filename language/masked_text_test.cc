@@ -249,6 +249,23 @@ TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
   EXPECT_EQ(batch.input.lengths[400], 10);
 }
 
+TEST_F(MaskedTextTest, APieceThatFollowsIsNeverOneApart) {
+  known_.assign(known_.size(), false);
+  config_.set_next_sentence(true);
+  ids_ = EncodeLines(*pieces_, "w1\nw2\nw3\n");
+  std::set<int32_t> apart[2];
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const MaskedText text(*pieces_, config_, ids_, known_, seed);
+    const MaskedBatch batch = text.MakeBatch({0, 1}, kAllMasks, arena_);
+    for (const int row : {0, 1}) {
+      const int32_t second = batch.input.ids[row * 5 + 3];
+      if (batch.apart[row] == 1) apart[row].insert(second - 5);
+    }
+  }
+  EXPECT_THAT(apart[0], ElementsAre(1, 3));
+  EXPECT_THAT(apart[1], ElementsAre(1, 2));
+}
+
 TEST_F(MaskedTextTest, OfNothingThereIsNothing) {
   words_ = "w0 w0\n";
   const MaskedText unknown = Make();

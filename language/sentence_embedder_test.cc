@@ -65,6 +65,15 @@ TEST_F(SentenceEmbedderTest, IsTheNormalizedMean) {
   }
 }
 
+TEST_F(SentenceEmbedderTest, ASmallMeanIsNormalizedAndZeroStaysZero) {
+  for (float& value : store_.values()) value *= 1e-3F;
+  double squares = 0;
+  for (const float x : Embed({"a b"})) squares += double{x} * x;
+  EXPECT_NEAR(squares, 1, 1e-6);
+  for (float& value : store_.values()) value = 0;
+  EXPECT_EQ(Embed({"a b"}), std::vector<float>(8, 0));
+}
+
 TEST_F(SentenceEmbedderTest, VectorsDependOnTheirTextAlone) {
   std::vector<std::string> texts;
   for (int i = 0; i < 150; ++i) {

@@ -292,13 +292,19 @@ TEST_F(BertFolderTest, NamesAllThatIsWrongWithTheVocabulary) {
               HasSubstr("31 tokens, but vocab_size of config.json is "
                         "32"));
   // Rounded up; the weights have fewer rows.
-  std::string config = TextOf(JoinPath(folder_, "config.json"));
+  const std::string config = TextOf(JoinPath(folder_, "config.json"));
   const std::string size = "\"vocab_size\": 32";
-  const size_t at = config.find(size);
-  ASSERT_NE(at, std::string::npos);
-  Write("config.json", config.replace(at, size.size(), "\"vocab_size\": 64"));
-  EXPECT_THAT(ErrorOf(), AllOf(HasSubstr("model.safetensors"),
-                               Not(HasSubstr("tokens, but"))));
+  ASSERT_THAT(config, HasSubstr(size));
+  for (const int rounded : {64, 128}) {
+    Write("config.json",
+          absl::StrReplaceAll(
+              config, {{size, absl::StrCat("\"vocab_size\": ", rounded)}}));
+    EXPECT_THAT(ErrorOf(), AllOf(HasSubstr("model.safetensors"),
+                                 Not(HasSubstr("tokens, but"))));
+  }
+  Write("config.json",
+        absl::StrReplaceAll(config, {{size, "\"vocab_size\": 192"}}));
+  EXPECT_THAT(ErrorOf(), HasSubstr("31 tokens, but"));
   std::filesystem::remove(JoinPath(folder_, "vocab.txt"));
   EXPECT_THAT(Read().status().message(), HasSubstr("vocab.txt: cannot open"));
 }

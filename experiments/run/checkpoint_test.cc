@@ -149,6 +149,10 @@ TEST_F(CheckpointTest, SeveralAreFoundNewestFirst) {
   EXPECT_THAT(steps(0), IsEmpty());
   EXPECT_THAT(steps(2), ElementsAre(3, 2));
   EXPECT_THAT(steps(9), ElementsAre(3, 2, 1));
+  // A kill between the renaming and the removal leaves one step twice.
+  const std::string newest = JoinPath(folder_, "checkpoints/step-3");
+  std::filesystem::copy(newest, newest + ".old");
+  EXPECT_THAT(steps(2), ElementsAre(3, 2));
 }
 
 TEST_F(CheckpointTest, ManifestIsAsDocumented) {

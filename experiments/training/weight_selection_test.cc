@@ -57,6 +57,11 @@ TEST(WeightSelectionTest, AGainHasASize) {
   selection.Observe(0, {{"dev/bleu", 1.5}}, {2.0F});
   EXPECT_THAT(selection.chosen(), ElementsAre(1.0F));
   EXPECT_TRUE(selection.exhausted());
+  WeightSelection loss(Config("dev/loss", 1, 0.5), Metrics());
+  loss.Observe(0, {{"dev/loss", 1.5}}, {1.0F});
+  loss.Observe(0, {{"dev/loss", 1}}, {2.0F});
+  EXPECT_THAT(loss.chosen(), ElementsAre(1.0F));
+  EXPECT_TRUE(loss.exhausted());
 }
 
 TEST(WeightSelectionTest, NotANumberIsNoGain) {
