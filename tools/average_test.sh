@@ -14,7 +14,7 @@ small=(--set data.reverse.train=128 --set data.reverse.dev=20
   --set data.reverse.test=20 --set model.transformer.width=8
   --set model.transformer.attention.heads=2
   --set training.evaluate_every=1 --set training.epochs=4
-  --set training.keep_checkpoints=3
+  --set training.keep_checkpoints=3 --set optimizer.learning_rate=0.03
   --set 'baseline.override=[{path: "seed" value: "2"}]')
 quietly "${train}" --config="${config}" --run=run "${small[@]}"
 
@@ -43,14 +43,21 @@ expect 'a report' yes "$([[ -s mean/report.html ]] && echo yes)"
 
 expect 'no baseline of it' no "$([[ -e mean/baseline ]] && echo yes || echo no)"
 
-# The best one by dev/loss, of those that are kept.
-best="$(grep '"dev/loss"' run/metrics.jsonl | tail -n 3 |
-  sed 's/.*"step":\([0-9]*\).*"dev\/loss":\([0-9.]*\).*/\2 \1/' | sort -g |
-  sed -n '1s/.* //p')"
-quietly "${average}" --run=run --checkpoints=1 --metric=dev/loss --out=best
-expect 'the best one' \
-  "$(weight "run/checkpoints/step-${best}/weights.safetensors")" \
-  "$(weight best/checkpoints/step-0/weights.safetensors)"
+# By loss it is the last one, by chrF another.
+best() { # best METRIC OPTION: of the steps that are kept, as sort orders them.
+  grep "\"dev/$1\"" run/metrics.jsonl | tail -n 3 |
+    sed "s|.*\"step\":\([0-9]*\).*\"dev/$1\":\([0-9.]*\).*|\2 \1|" |
+    sort "-k1,1$2" -k2,2nr | sed -n '1s/.* //p'
+}
+for metric in 'loss g' 'chrf gr'; do
+  read -r name order <<<"${metric}"
+  quietly "${average}" --run=run --checkpoints=1 "--metric=dev/${name}" \
+    "--out=best_${name}"
+  step="$(best "${name}" "${order}")"
+  expect "the best one by ${name}" \
+    "$(weight "run/checkpoints/step-${step}/weights.safetensors")" \
+    "$(weight "best_${name}/checkpoints/step-0/weights.safetensors")"
+done
 
 # A damaged checkpoint is passed over, and named.
 cp -r run damaged
