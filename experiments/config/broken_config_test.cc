@@ -15,6 +15,7 @@
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/message.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
@@ -29,7 +30,9 @@ using ::testing::StartsWith;
 class BrokenConfigTest : public testing::TemporaryFiles {
  protected:
   // Needed so that the extension is linked in.
-  BrokenConfigTest() { lab::MyScore::default_instance(); }
+  BrokenConfigTest() {
+    google::protobuf::LinkMessageReflection<lab::MyScore>();
+  }
 
   // What the user sees; "" when all is well.
   static std::string ErrorOf(const std::string& name,

@@ -8,6 +8,7 @@
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
@@ -19,7 +20,7 @@ using ::testing::ElementsAre;
 
 // "path: value" of each, with quotes around text.
 std::vector<std::string> Leaves(const std::string& text) {
-  lab::MyScore::default_instance();
+  google::protobuf::LinkMessageReflection<lab::MyScore>();
   TestConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
   std::vector<std::string> lines;

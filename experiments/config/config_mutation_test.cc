@@ -15,6 +15,7 @@
 #include "experiments/config/reader.h"
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
+#include "google/protobuf/message.h"
 #include "gtest/gtest.h"
 #include "seq2seq/utf8.h"
 
@@ -91,7 +92,7 @@ void ExpectPlaced(absl::string_view error, absl::string_view text) {
 }
 
 TEST(ConfigMutationTest, TheUndamagedConfigIsRead) {
-  lab::MyScore::default_instance();
+  google::protobuf::LinkMessageReflection<lab::MyScore>();
   testing::TestConfig config;
   const absl::StatusOr<ConfigOrigins> origins =
       ReadConfig({"a.textproto", std::string(kValid)}, {}, &config);

@@ -13,6 +13,7 @@
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -31,7 +32,7 @@ std::string Line(const TestConfig& config) { return config.ShortDebugString(); }
 
 // The line for a config written in any way.
 std::string LineOf(const std::string& text) {
-  lab::MyScore::default_instance();
+  google::protobuf::LinkMessageReflection<lab::MyScore>();
   TestConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
   return Line(config);
