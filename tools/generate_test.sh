@@ -76,3 +76,6 @@ rm blocks/vocabulary.txt
 fails 'a vocabulary that is gone' 'vocabulary.txt' "${generate}" --run=blocks a
 rm -r blocks/checkpoints
 fails 'no checkpoint' 'no whole checkpoint' "${generate}" --run=blocks a
+rm blocks/resolved.textproto
+fails 'a config that is gone' 'error: blocks/resolved.textproto: cannot open' \
+  "${generate}" --run=blocks a
