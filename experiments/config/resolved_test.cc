@@ -12,6 +12,7 @@
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/message.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -26,7 +27,7 @@ using ::testing::IsEmpty;
 class ResolvedConfigTest : public testing::TemporaryFiles {
  protected:
   ResolvedConfigTest() {
-    lab::MyScore::default_instance();
+    google::protobuf::LinkMessageReflection<lab::MyScore>();
     WriteFile("configs/base.textproto", "seed: 3\nmodel {\n  width: 8\n}\n");
     WriteFile("configs/a.textproto",
               "base: \"base.textproto\"\n"
