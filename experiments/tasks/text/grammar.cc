@@ -39,7 +39,7 @@ constexpr GrammarRule kEnglish[] = {
     {"THEIR", 1, "two"},
     {"THEIR", 1, "all"},
     {"ADJECTIVE", 1, "small"},
-    {"ADJECTIVE", 1, "old"},
+    {"ADJECTIVE", 1, "young"},
     {"ADJECTIVE", 1, "quiet"},
     {"ADJECTIVE", 1, "brown"},
     {"CAT", 3, "cat"},
