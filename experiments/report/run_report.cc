@@ -22,6 +22,10 @@ namespace {
 constexpr size_t kMostTextSamples = 5;
 constexpr int kMostCards = 6;
 
+// Prefixes of metrics. Tests, "test.news" of one that has a name, come first:
+// they are what the run was for.
+constexpr absl::string_view kSplits[] = {"test/", "test.", "dev/", "train/"};
+
 // Curves of one number over the steps: "loss" of train and dev together.
 Plot CurvesOf(absl::Span<const MetricsRecord> records,
               const MetricInfo& metric) {
@@ -53,13 +57,12 @@ std::vector<Plot> TrainingCurves(const RunReport& report) {
   return plots;
 }
 
-// Test metrics first: they are what the run was for. Each with what to compare
-// it with.
+// By splits, each with what to compare it with.
 std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
   std::vector<ShownMetric> metrics;
-  for (const char* prefix : {"test/", "dev/", "train/"}) {
+  for (const absl::string_view split : kSplits) {
     for (const auto& [name, value] : report.metrics) {
-      if (!absl::StartsWith(name, prefix)) continue;
+      if (!absl::StartsWith(name, split)) continue;
       std::vector<std::string> notes;
       const auto interval = report.confidence.find(name);
       if (interval != report.confidence.end()) {
@@ -85,17 +88,19 @@ std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
 }
 
 // Moves those that the first screen shows as cards to the front, and returns
-// how many: test metrics in the order in which they are declared, or, where
-// there are few metrics, all.
+// how many: those of the first split in the order in which they are declared,
+// or, where there are few metrics, all.
 size_t MoveForemostFirst(const RunReport& report,
                          std::vector<ShownMetric>& metrics) {
   if (std::ssize(metrics) <= kMostCards) return metrics.size();
+  const std::string& first = metrics.front().name;
+  const std::string split = first.substr(0, first.find('/') + 1);
   auto end = metrics.begin();
   for (const MetricInfo& info : report.metric_infos) {
     if (end - metrics.begin() == kMostCards) break;
     const auto found =
         std::find_if(end, metrics.end(), [&](const ShownMetric& metric) {
-          return metric.name == absl::StrCat("test/", info.name);
+          return metric.name == absl::StrCat(split, info.name);
         });
     if (found == metrics.end()) continue;
     std::rotate(end, found, found + 1);

@@ -173,5 +173,29 @@ TEST(RunReportHtml, TheFirstScreenHasSixNumbers) {
   EXPECT_THAT(parts[6], HasSubstr("dev/m8<"));
 }
 
+TEST(RunReportHtml, WithoutAPlainTestTheFirstScreenHasOtherNumbers) {
+  RunReport report;
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = absl::StrCat("m", 8 - i);
+    report.metric_infos.push_back({name, "", absl::StrCat("of ", name)});
+    report.metrics[absl::StrCat("dev/", name)] = i;
+    report.metrics[absl::StrCat("train/", name)] = i;
+  }
+  const auto cards = [&report] {
+    return std::vector<std::string>(
+        absl::StrSplit(RunReportHtml(report), "<dt>"));
+  };
+  const std::vector<std::string> dev = cards();
+  ASSERT_THAT(dev, SizeIs(7));
+  EXPECT_THAT(dev[1], StartsWith("dev/m8<"));
+  report.metrics["test.news/m4"] = 12.5;
+  const std::vector<std::string> news = cards();
+  ASSERT_THAT(news, SizeIs(2));
+  EXPECT_THAT(news[1], StartsWith("test.news/m4<"));
+  EXPECT_THAT(news[1], HasSubstr("dev/m8<"));
+  EXPECT_THAT(RunReportText(report, {}),
+              StartsWith("Final numbers\n  test.news/m4  12.5  of m4"));
+}
+
 }  // namespace
 }  // namespace regard
