@@ -9,6 +9,7 @@
 #include "experiments/config/test_extension.pb.h"
 #include "experiments/config/text_checker.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/message.h"
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -21,7 +22,7 @@ using ::regard::testing::StatusIs;
 using ::testing::EndsWith;
 
 ConfigOrigins OriginsOf(absl::string_view text) {
-  lab::MyScore::default_instance();
+  google::protobuf::LinkMessageReflection<lab::MyScore>();
   const CheckedText checked =
       CheckText(text, *testing::TestConfig::descriptor());
   EXPECT_TRUE(checked.problems.empty());
