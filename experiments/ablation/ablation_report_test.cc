@@ -12,6 +12,7 @@
 namespace regard {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -49,6 +50,15 @@ TEST(AblationReportTest, IsQuietWhereTheyDifferInTheirAxisAlone) {
   const Grid grid = TwoCells("rate: 1\nwidth: 16\n");
   EXPECT_THAT(AblationMarkdown(grid), Not(HasSubstr("Warning")));
   EXPECT_THAT(AblationHtml(grid), Not(HasSubstr("Warnings")));
+}
+
+TEST(AblationReportTest, ShowsTestsWithAndWithoutAName) {
+  Grid grid = TwoCells("rate: 1\nwidth: 16\n");
+  EXPECT_THAT(MetricsToShow(grid), ElementsAre("dev/loss"));
+  grid.runs[0].metrics["test.news/loss"] = 2;
+  EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss"));
+  grid.runs[1].metrics["test/loss"] = 3;
+  EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss", "test/loss"));
 }
 
 TEST(AblationReportTest, SaysWhoseAttentionIsNotThere) {

@@ -60,7 +60,8 @@ std::vector<std::string> MetricsToShow(const Grid& grid) {
   for (const GridRun& run : grid.runs) {
     for (const auto& [name, value] : run.metrics) all.insert(name);
   }
-  for (const char* prefix : {"test/", "dev/", ""}) {
+  // "test/" and, of tests with a name, "test.news/".
+  for (const char* prefix : {"test", "dev/", ""}) {
     std::vector<std::string> chosen;
     for (const std::string& name : all) {
       if (absl::StartsWith(name, prefix)) chosen.push_back(name);

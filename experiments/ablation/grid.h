@@ -69,8 +69,8 @@ std::vector<GridCell> CellsOf(const Grid& grid);
 std::string CellName(const Grid& grid, const std::vector<size_t>& coordinates);
 std::string ValueName(const Axis& axis, size_t value);
 
-// Those that the grid names, else all test/ metrics that any run has, else all
-// dev/ ones, else all.
+// Those that the grid names, else all of tests that any run has, else all dev/
+// ones, else all.
 std::vector<std::string> MetricsToShow(const Grid& grid);
 
 // The metric in those runs of the cell that have it.
