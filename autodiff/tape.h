@@ -7,9 +7,15 @@
 //   Var<T> Square(Var<T> x) {
 //     Tape<T>& tape = x.tape();
 //     Var<T> y = tape.New(x.shape(), x.needs_grad());
-//     y.array() = x.array().square();
+//     for (int64_t i = 0; i < x.size(); ++i) {
+//       y.data()[i] = x.data()[i] * x.data()[i];
+//     }
 //     tape.Record("Square", y, [=] {
-//       if (auto d = x.grad_ref()) d.Add(T(2) * y.grad() * x.array());
+//       if (auto d = x.grad_ref()) {
+//         d.AddEach([=](int64_t i) {
+//           return T(2) * x.data()[i] * y.grad_data()[i];
+//         });
+//       }
 //     });
 //     return y;
 //   }

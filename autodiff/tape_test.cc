@@ -1,7 +1,9 @@
 #include "autodiff/tape.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -16,16 +18,33 @@ using ::testing::HasSubstr;
 Var<double> Square(Var<double> x) {
   Tape<double>& tape = x.tape();
   Var<double> y = tape.New(x.shape(), x.needs_grad());
-  y.array() = x.array().square();
+  for (int64_t i = 0; i < x.size(); ++i) {
+    y.data()[i] = x.data()[i] * x.data()[i];
+  }
   tape.Record("Square", y, [=] {
-    if (auto d = x.grad_ref()) d.Add(2 * y.grad() * x.array());
+    if (auto d = x.grad_ref()) {
+      d.AddEach([=](int64_t i) { return 2 * x.data()[i] * y.grad_data()[i]; });
+    }
+  });
+  return y;
+}
+
+// sqrt(x), whose gradient is infinite at 0.
+Var<double> Root(Var<double> x) {
+  Var<double> y = x.tape().New(x.shape(), x.needs_grad());
+  for (int64_t i = 0; i < x.size(); ++i) y.data()[i] = std::sqrt(x.data()[i]);
+  x.tape().Record("Sqrt", y, [=] {
+    if (auto d = x.grad_ref()) {
+      d.AddEach(
+          [=](int64_t i) { return 0.5 / y.data()[i] * y.grad_data()[i]; });
+    }
   });
   return y;
 }
 
 Var<double> Total(Var<double> x) {
   Var<double> y = x.tape().New({}, x.needs_grad());
-  *y.data() = x.array().sum();
+  *y.data() = std::accumulate(x.span().begin(), x.span().end(), 0.0);
   x.tape().Record("Total", y, [=] {
     if (auto d = x.grad_ref())
       d.AddEach([=](int64_t) { return *y.grad_data(); });
@@ -178,13 +197,10 @@ TEST(TapeTest, CheckedModeNamesTheFirstFaultBackward) {
   Tape<double> tape;
   tape.set_checked(true);
   Var<double> x = tape.Input({1}, {0});
-  Var<double> y = tape.New({1}, true);
-  *y.data() = std::sqrt(*x.data());
+  Var<double> y;
   {
     NameScope<double> scope(tape, "norm");
-    tape.Record("Sqrt", y, [=] {
-      if (auto d = x.grad_ref()) d.Add(0.5 / y.array() * y.grad());
-    });
+    y = Root(x);
   }
   tape.Backward(Total(y));
   EXPECT_THAT(tape.fault(), HasSubstr("Inf in a gradient made by Sqrt"));
@@ -209,29 +225,24 @@ TEST(TapeTest, CheckedModeNamesAFaultInALaterContribution) {
     tape.set_checked(true);
     Var<double> x = tape.Input({2}, {0, 1});
     Var<double> root, same;
-    const auto take_root = [&] {
-      root = tape.New({2}, true);
-      root.array() = x.array().sqrt();
-      tape.Record("Sqrt", root, [=] {
-        if (auto d = x.grad_ref()) d.Add(0.5 / root.array() * root.grad());
-      });
-    };
-    const auto copy = [&] {
-      same = tape.New({2}, true);
-      same.array() = x.array();
-      tape.Record("Copy", same, [=] {
-        if (auto d = x.grad_ref()) d.Add(same.grad());
-      });
-    };
-    if (!sqrt_last) take_root();
-    copy();
-    if (sqrt_last) take_root();
+    if (!sqrt_last) root = Root(x);
+    same = tape.New({2}, true);
+    std::copy_n(x.data(), 2, same.data());
+    tape.Record("Copy", same, [=] {
+      if (auto d = x.grad_ref()) {
+        d.AddEach([=](int64_t i) { return same.grad_data()[i]; });
+      }
+    });
+    if (sqrt_last) root = Root(x);
     Var<double> a = Total(root), b = Total(same);
     Var<double> y = tape.New({}, true);
     *y.data() = a.item() + b.item();
     tape.Record("Add", y, [=] {
-      if (auto d = a.grad_ref()) d.Add(y.grad());
-      if (auto d = b.grad_ref()) d.Add(y.grad());
+      for (const Var<double>& sum : {a, b}) {
+        if (auto d = sum.grad_ref()) {
+          d.AddEach([=](int64_t) { return *y.grad_data(); });
+        }
+      }
     });
     tape.Backward(y);
     EXPECT_THAT(tape.fault(), HasSubstr("Inf in a gradient made by Sqrt"));

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "Eigen/Core"
 #include "absl/types/span.h"
 #include "autodiff/node.h"
 #include "autodiff/shape.h"
@@ -13,36 +12,19 @@
 
 namespace regard {
 
-// A row-major array seen as [rows, cols].
-template <typename T>
-using ArrayMap = Eigen::Map<
-    Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
-
 // Access to the gradient of one operand inside a backward closure. The first
 // contribution is assigned and later ones are added, so that gradients need not
 // be zeroed beforehand.
 template <typename T>
 class GradRef {
  public:
-  GradRef(Node<T>* node, int64_t rows, int64_t cols)
-      : node_(node->needs_grad ? node : nullptr), rows_(rows), cols_(cols) {}
-  // As a single row; sufficient for AddEach().
-  explicit GradRef(Node<T>* node) : GradRef(node, 1, node->size) {}
+  GradRef(Node<T>* node, int64_t cols)
+      : node_(node->needs_grad ? node : nullptr), cols_(cols) {}
+  // As a single row.
+  explicit GradRef(Node<T>* node) : GradRef(node, node->size) {}
 
   // False if the operand does not require a gradient.
   explicit operator bool() const { return node_ != nullptr; }
-
-  // Adds an array expression of the operand's [rows, cols].
-  template <typename Expression>
-  void Add(const Eigen::ArrayBase<Expression>& expression) {
-    const bool accumulate = Begin();
-    ArrayMap<T> grad(node_->grad, rows_, cols_);
-    if (accumulate) {
-      grad += expression;
-    } else {
-      grad = expression;
-    }
-  }
 
   // Adds f(i) to element i, 0 <= i < size, in row-major order.
   template <typename F>
@@ -76,7 +58,6 @@ class GradRef {
 
  private:
   Node<T>* node_;
-  int64_t rows_;
   int64_t cols_;
 };
 
@@ -114,21 +95,17 @@ class Var {
   absl::Span<T> span() const {
     return absl::MakeSpan(data(), static_cast<size_t>(size()));
   }
-  ArrayMap<T> array() const { return {data(), rows(), cols()}; }
+  // Of the value seen as [rows, cols].
+  T& at(int64_t row, int64_t col) const { return data()[row * cols() + col]; }
   // The value of a one-element Var.
   T item() const {
     REGARD_CHECK_EQ(size(), 1) << "item() of " << shape();
     return *data();
   }
 
-  // The gradient. If no contribution has reached it, grad_data() returns null
-  // and grad() fails a check.
+  // The gradient; null if no contribution has reached it.
   const T* grad_data() const { return node()->touched ? node_->grad : nullptr; }
-  ArrayMap<T> grad() const {
-    REGARD_CHECK(node()->touched) << "no gradient reached this " << shape();
-    return {node_->grad, rows(), cols()};
-  }
-  GradRef<T> grad_ref() const { return {node(), rows(), cols()}; }
+  GradRef<T> grad_ref() const { return {node(), cols()}; }
 
   // A view of the same storage under another shape of equal size.
   Var WithShape(const Shape& shape) const {

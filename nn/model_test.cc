@@ -58,8 +58,9 @@ class FakeModel : public Model<double> {
     }
     tape.Record("SquaredError", sum, [=] {
       if (auto d = w.grad_ref()) {
-        const double total = 2 * (w.item() - targets.array()).sum();
-        d.Add(sum.grad() * total);
+        double total = 0;
+        for (const double target : targets.span()) total += w.item() - target;
+        d.AddEach([=](int64_t) { return 2 * total * *sum.grad_data(); });
       }
     });
     sums[0] = sum;

@@ -27,16 +27,17 @@ Var<T> MemoryAlignment(absl::Span<const AttentionMap<T>> maps,
   if (heads == 1) return weights.WithShape(shape);
   const Var<T> alignment = weights.tape().Constant(shape);
   const int64_t size = shape.size() / sources;  // of one head
-  using Heads =
-      Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   for (int64_t i = 0; i < sources; ++i) {
-    const Eigen::Map<const Heads> of_source(weights.data() + i * heads * size,
-                                            heads, size);
-    Eigen::Map<Heads> to(alignment.data() + i * size, 1, size);
-    to = of_source.row(std::max<int64_t>(choice.head, 0));
+    const T* from =
+        weights.data() + (i * heads + std::max<int64_t>(choice.head, 0)) * size;
+    T* const to = alignment.data() + i * size;
+    std::copy_n(from, size, to);
     if (choice.head >= 0) continue;
-    for (int64_t h = 1; h < heads; ++h) to += of_source.row(h);
-    to /= static_cast<T>(heads);
+    for (int64_t h = 1; h < heads; ++h) {
+      from += size;
+      for (int64_t j = 0; j < size; ++j) to[j] += from[j];
+    }
+    for (int64_t j = 0; j < size; ++j) to[j] /= static_cast<T>(heads);
   }
   return alignment;
 }

@@ -27,6 +27,13 @@ namespace {
 
 using Matrix = Eigen::MatrixXd;
 
+// The value as [rows, cols].
+Matrix MatrixOf(const Var<double>& x) {
+  return Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic,
+                                        Eigen::RowMajor>>(x.data(), x.rows(),
+                                                          x.cols());
+}
+
 Matrix SigmoidOf(const Matrix& x) {
   return (1 + (-x.array()).exp()).inverse().matrix();
 }
@@ -49,7 +56,7 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     const std::vector<int32_t> ids = {4, 5, 6, 3};
     const std::vector<int32_t> lengths = {4};
     DecoderState<double> state = model_.Begin(forward_, ids, lengths);
-    values_ = state[RecurrentDecoder<double>::kValues].array().matrix();
+    values_ = MatrixOf(state[RecurrentDecoder<double>::kValues]);
     s_ = Hidden(state);
     alignment_ = MemoryAlignment(
         model_->decoder->Advance(forward_, {kWord}, {.want_maps = true}, &state)
@@ -73,9 +80,7 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
 
   // A column.
   static Matrix Hidden(const DecoderState<double>& state) {
-    return state[RecurrentDecoder<double>::StateSlot(0, 0)]
-        .array()
-        .matrix()
+    return MatrixOf(state[RecurrentDecoder<double>::StateSlot(0, 0)])
         .transpose();
   }
 
@@ -102,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(ResetGates, PublishedDecoderTest,
 
 TEST_P(PublishedDecoderTest, EveryGateSeesWordStateAndContext) {
   for (int t = 0; t < 4; ++t) {
-    EXPECT_NEAR(alignment_.array()(0, t), weights_(t), 1e-12);
+    EXPECT_NEAR(alignment_.at(0, t), weights_(t), 1e-12);
   }
   // Gates are stacked r, z, n; inputs c, y.
   const Matrix input = model_.matrix("decoder.rnn.0.weight_ih");
@@ -157,7 +162,7 @@ TEST_P(PublishedDecoderTest, IsThePlainCellOnContextAndWordSideBySide) {
   const Var<double> projected = cell.ProjectInput(
       forward, tape.Constant({1, kHidden + 2}, inputs), 0, {});
   const Var<double> next = cell.Output(cell.Step(forward, projected, state));
-  ExpectState(next.array().matrix().transpose());
+  ExpectState(MatrixOf(next).transpose());
 }
 
 TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
@@ -183,18 +188,18 @@ TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
   const Var<double> k =
       state[RecurrentDecoder<double>::kValues].WithShape({5, 4});
   const Var<double> all = Softmax(MatMul(q, k, {.b = true}));
-  const Matrix contexts = MatMul(all, k).array().matrix();
+  const Matrix contexts = MatrixOf(MatMul(all, k));
   const Matrix expected =
-      ((Matrix(4, 8) << q.array().matrix(), contexts).finished() *
+      ((Matrix(4, 8) << MatrixOf(q), contexts).finished() *
        model.matrix("decoder.attentional.weight").transpose())
           .array()
           .tanh();
   for (int t = 0; t < 4; ++t) {
     for (int i = 0; i < 5; ++i) {
-      EXPECT_NEAR(all.array()(t, i), weights[t].array()(0, i), 1e-12);
+      EXPECT_NEAR(all.at(t, i), weights[t].at(0, i), 1e-12);
     }
     for (int i = 0; i < 4; ++i) {
-      EXPECT_NEAR(expected(t, i), readouts[t].array()(0, i), 1e-12);
+      EXPECT_NEAR(expected(t, i), readouts[t].at(0, i), 1e-12);
     }
   }
 }

@@ -218,8 +218,8 @@ TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
         model->decoder->Advance(forward, ids, {.want_maps = true}, &state);
     for (int64_t b = 0; b < batch.size; ++b) {
       for (int64_t i = 0; i < step.readout.cols(); ++i) {
-        EXPECT_NEAR(step.readout.array()(b, i),
-                    all.readout.array()(b * time + t, i), 1e-14);
+        EXPECT_NEAR(step.readout.at(b, i), all.readout.at(b * time + t, i),
+                    1e-14);
       }
     }
     ASSERT_EQ(step.maps.size(), all.maps.size());
@@ -233,11 +233,10 @@ TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
         double sum = 0;
         for (int64_t k = 0; k < now.cols(); ++k) {
           if (step.maps[m].over_memory && k >= batch.source_lengths[b]) {
-            EXPECT_EQ(now.array()(row, k), 0);
+            EXPECT_EQ(now.at(row, k), 0);
           }
-          EXPECT_NEAR(now.array()(row, k), whole.array()(row * time + t, k),
-                      1e-14);
-          sum += now.array()(row, k);
+          EXPECT_NEAR(now.at(row, k), whole.at(row * time + t, k), 1e-14);
+          sum += now.at(row, k);
         }
         EXPECT_NEAR(sum, 1, 1e-12);
       }
@@ -271,11 +270,11 @@ TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
         model->decoder->Advance(forward, ids, {}, &state).readout;
     for (int64_t b = 0; b < batch.size; ++b) {
       for (int64_t i = 0; i < step.cols(); ++i) {
-        const float want = all.array()(b * batch.target_time + t, i);
+        const float want = all.at(b * batch.target_time + t, i);
         if (GetParam().same_kernels) {
-          EXPECT_EQ(step.array()(b, i), want);
+          EXPECT_EQ(step.at(b, i), want);
         } else {
-          EXPECT_NEAR(step.array()(b, i), want, 1e-6 * (1 + std::abs(want)));
+          EXPECT_NEAR(step.at(b, i), want, 1e-6 * (1 + std::abs(want)));
         }
       }
     }

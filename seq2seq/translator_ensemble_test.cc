@@ -69,7 +69,7 @@ class Member {
     double sum = 0;
     for (size_t t = 0; t < pair.target.size(); ++t) {
       sum += static_cast<double>(
-          log_probabilities.array()(static_cast<int64_t>(t), pair.target[t]));
+          log_probabilities.at(static_cast<int64_t>(t), pair.target[t]));
     }
     return sum;
   }

@@ -158,7 +158,7 @@ double LogProbability(TestModel& model, const Ids& source, const Ids& ids) {
   double sum = 0;
   for (size_t t = 0; t < pair.target.size(); ++t) {
     sum += static_cast<double>(
-        probabilities.array()(static_cast<int64_t>(t), pair.target[t]));
+        probabilities.at(static_cast<int64_t>(t), pair.target[t]));
   }
   return sum;
 }
@@ -212,7 +212,7 @@ TEST(TranslateTest, ABeamOfOneTakesTheLikeliestWordEachTime) {
       const Var<float> logits = model.Advance(forward, last, &state).first;
       last = Vocabulary::kUnknown;
       for (int32_t id = Vocabulary::kEnd; id < 9; ++id) {
-        if (logits.array()(0, id) > logits.array()(0, last)) last = id;
+        if (logits.at(0, id) > logits.at(0, last)) last = id;
       }
       if (last == Vocabulary::kEnd) break;
       expected.push_back(last);
@@ -286,7 +286,7 @@ Translation SimpleSearch(TestModel& model, const Ids& source,
         if (id == Vocabulary::kPad || id == Vocabulary::kBegin) continue;
         Translation longer = beam;
         longer.ids.push_back(id);
-        longer.log_probability += static_cast<double>(words.array()(0, id));
+        longer.log_probability += static_cast<double>(words.at(0, id));
         if (weights.has_value()) {
           longer.weights.insert(longer.weights.end(), weights.data(),
                                 weights.data() + source.size());

@@ -263,7 +263,7 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNothing) {
     ASSERT_EQ(w.shape(), shape);
     for (int64_t row = 0; row < w.rows(); ++row) {
       double sum = 0;
-      for (int64_t k = 0; k < w.cols(); ++k) sum += w.array()(row, k);
+      for (int64_t k = 0; k < w.cols(); ++k) sum += w.at(row, k);
       EXPECT_NEAR(sum, 1, 1e-12);
     }
   };

@@ -402,12 +402,10 @@ void ExpectBitsOfSteps(bool lstm, GruForm form) {
     in.projected = Slice(x[0], 1, t, 1);
     const SequenceOutputs<float> step = run();
     in.initial = step.final_state;
-    EXPECT_TRUE(
-        (Slice(whole.sequence, 1, t, 1).array() == step.sequence.array())
-            .all());
+    EXPECT_EQ(Slice(whole.sequence, 1, t, 1).span(), step.sequence.span());
   }
   for (int k = 0; k < (lstm ? 2 : 1); ++k) {
-    EXPECT_TRUE((whole.final_state[k].array() == in.initial[k].array()).all());
+    EXPECT_EQ(whole.final_state[k].span(), in.initial[k].span());
   }
 }
 

@@ -32,12 +32,12 @@ std::vector<Continuation> Sorted(const std::vector<double>& so_far,
   for (int32_t beam = 0; beam < beams; ++beam) {
     for (int32_t id = 0; id < vocabulary; ++id) {
       if (id == Vocabulary::kPad || id == Vocabulary::kBegin ||
-          log_probabilities.array()(beam, id) == kMinusInfinity) {
+          log_probabilities.at(beam, id) == kMinusInfinity) {
         continue;
       }
-      all.push_back({so_far[beam] + static_cast<double>(
-                                        log_probabilities.array()(beam, id)),
-                     beam, id});
+      all.push_back(
+          {so_far[beam] + static_cast<double>(log_probabilities.at(beam, id)),
+           beam, id});
     }
   }
   // Stable: equals stay in order of beam and id.

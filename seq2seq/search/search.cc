@@ -223,10 +223,12 @@ Var<float> BatchSearch::Advance(absl::Span<const int32_t> ids) {
   if (members_.size() == 1) return sum;
   sum = LogSoftmax(sum);
   for (size_t m = 1; m < members_.size(); ++m) {
-    sum.array() +=
-        LogSoftmax(members_[m]->Advance(ids, /*want_maps=*/false)).array();
+    const Var<float> next =
+        LogSoftmax(members_[m]->Advance(ids, /*want_maps=*/false));
+    for (int64_t i = 0; i < sum.size(); ++i) sum.data()[i] += next.data()[i];
   }
-  sum.array() /= static_cast<float>(members_.size());
+  const auto count = static_cast<float>(members_.size());
+  for (float& mean : sum.span()) mean /= count;
   return sum;
 }
 

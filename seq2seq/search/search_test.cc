@@ -369,12 +369,12 @@ class GrowingSearchTest : public ::testing::Test {
     const auto first = static_cast<int64_t>(prompt.size()) - 1;
     for (size_t u = 0; u < targets.size(); ++u) {
       const auto row = first + static_cast<int64_t>(u);
-      sum += static_cast<double>(words.array()(row, targets[u]));
+      sum += static_cast<double>(words.at(row, targets[u]));
       for (int64_t j = 0; j < alignment.cols(); ++j) {
         EXPECT_NEAR(
             hypothesis.weights[u * static_cast<size_t>(alignment.cols()) +
                                static_cast<size_t>(j)],
-            alignment.array()(row, j), 1e-5);
+            alignment.at(row, j), 1e-5);
       }
     }
     EXPECT_NEAR(hypothesis.log_probability, sum, 1e-4);
@@ -489,7 +489,7 @@ TEST(GrowingDecoderTest, IdsAtOnceAreIdsOneAfterAnother) {
     const Var<double> step = decoder.Advance(forward, now, {}, &state).readout;
     for (int64_t b = 0; b < 2; ++b) {
       for (int64_t i = 0; i < step.cols(); ++i) {
-        EXPECT_NEAR(step.array()(b, i), all.array()(4 * b + t, i), 1e-12);
+        EXPECT_NEAR(step.at(b, i), all.at(4 * b + t, i), 1e-12);
       }
     }
   }
