@@ -139,7 +139,7 @@ SearchConfig Options(int beam, double ratio, int length) {
 // log p / ((5 + length) / 6)^alpha with alpha 1, <eos> counted.
 double ScoreOf(const Translation& translation) {
   return translation.log_probability * 6 /
-         static_cast<double>(translation.ids.size() + 6);
+         static_cast<double>(5 + translation.num_choices());
 }
 
 // The log probability of `ids` and <eos> by teacher forcing.
@@ -180,6 +180,7 @@ TEST(TranslateTest, AWideBeamFindsTheBestOfAllTranslations) {
     for (const Ids& ids : all) {
       Translation candidate;
       candidate.ids = ids;
+      candidate.finished = true;
       candidate.log_probability = LogProbability(model, source, ids);
       if (best.log_probability == 0 || ScoreOf(candidate) > ScoreOf(best)) {
         best = candidate;
@@ -259,6 +260,13 @@ void ExpectSame(const Translation& a, const Translation& b) {
   EXPECT_EQ(a.finished, b.finished);
 }
 
+const Translation& Best(const std::vector<Translation>& translations) {
+  return *std::max_element(translations.begin(), translations.end(),
+                           [](const Translation& a, const Translation& b) {
+                             return ScoreOf(a) < ScoreOf(b);
+                           });
+}
+
 // Beam search as its definition reads: each hypothesis anew from the first
 // word, all continuations sorted.
 Translation SimpleSearch(TestModel& model, const Ids& source,
@@ -310,13 +318,16 @@ Translation SimpleSearch(TestModel& model, const Ids& source,
         beams.push_back(translation);
       }
     }
-    if (beams.empty() || ended.size() >= width) break;
+    if (beams.empty()) break;
+    if (ended.size() < width) continue;
+    const Translation& best = Best(ended);
+    if (std::none_of(beams.begin(), beams.end(), [&](const Translation& beam) {
+          return ScoreOf(beam) > ScoreOf(best);
+        })) {
+      break;
+    }
   }
-  if (ended.empty()) return beams[0];
-  return *std::max_element(ended.begin(), ended.end(),
-                           [](const Translation& a, const Translation& b) {
-                             return ScoreOf(a) < ScoreOf(b);
-                           });
+  return ended.empty() ? beams[0] : Best(ended);
 }
 
 struct Kind {

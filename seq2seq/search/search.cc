@@ -8,12 +8,11 @@
 #include <tuple>
 
 #include "autodiff/arena.h"
-#include "autodiff/ops/shape_ops.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
-#include "seq2seq/decoder_state.h"
 #include "seq2seq/search/continuations.h"
+#include "seq2seq/search/member_search.h"
 #include "seq2seq/search/sampler.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -37,6 +36,17 @@ struct Ended {
   bool finished;
 };
 
+// Complete ones first, from the best; of equal scores, in the order in which
+// they were found.
+bool IsBetter(const Ended& a, const Ended& b) {
+  const auto order = [](const Ended& ended) {
+    return std::make_tuple(!ended.finished, -ended.score, ended.step,
+                           ended.partial.row, ended.partial.last,
+                           ended.partial.sample);
+  };
+  return order(a) < order(b);
+}
+
 // What a step leaves: its rows, followed back, give the ids of a hypothesis.
 struct StepTrace {
   const float* weights;  // [rows, time]; null without
@@ -51,74 +61,10 @@ struct SourceSearch {
   int64_t length;  // positions of its memory
   absl::Span<Partial> beams;
   int64_t num_beams;
-  absl::Span<Ended> ended;
+  absl::Span<Ended> ended;  // the best, in the order of IsBetter
   int64_t num_ended;
   // The last step that chose an id.
   int64_t last_step;
-};
-
-// A member of a search. What outlives a step is in its tape's scratch arena.
-class MemberSearch {
- public:
-  MemberSearch(const SearchMember& member, int64_t sources, int64_t max_rows)
-      : decoder_(*member.decoder),
-        forward_(*member.forward),
-        recording_(forward_.tape().recording()) {
-    Tape<float>& tape = forward_.tape();
-    tape.set_recording(false);
-    forward_.BeginStep();
-    scratch_.emplace(tape);
-    const Tape<float>::Mark mark = tape.Save();
-    const Memory<float> memory = member.encode(forward_);
-    REGARD_CHECK_EQ(memory.sources, sources) << "sources of a memory";
-    using Limits = DecoderCache<float>::Limits;
-    cache_.emplace(decoder_.Begin(forward_, memory),
-                   Limits{max_rows, decoder_.head().vocabulary(),
-                          decoder_.longest_position()},
-                   tape.scratch());
-    tape.Rewind(mark);
-  }
-  ~MemberSearch() { forward_.tape().set_recording(recording_); }
-
-  MemberSearch(const MemberSearch&) = delete;
-  MemberSearch& operator=(const MemberSearch&) = delete;
-
-  // Reads ids [rows, n]. Returns the logits after the last, [rows, vocabulary].
-  Var<float> Advance(absl::Span<const int32_t> ids, bool want_maps) {
-    Tape<float>& tape = forward_.tape();
-    mark_ = tape.Save();
-    state_.emplace(cache_->View(tape));
-    const DecoderOutput<float> output =
-        decoder_.Advance(forward_, ids, {.want_maps = want_maps}, &*state_);
-    alignment_ = want_maps ? MemoryAlignment(output.maps, decoder_.alignment())
-                           : Var<float>();
-    Var<float> last = output.readout;
-    if (last.dim(1) > 1) last = Slice(last, /*axis=*/1, last.dim(1) - 1, 1);
-    return decoder_.head().Logits(forward_,
-                                  last.WithShape({last.dim(0), last.cols()}));
-  }
-
-  // Ends a step: its rows `rows` live on.
-  void Keep(absl::Span<const int32_t> rows, int64_t rows_per_source) {
-    if (!rows.empty()) cache_->Gather(*state_, rows, rows_per_source);
-    forward_.tape().Rewind(mark_);
-  }
-
-  Tape<float>& tape() const { return forward_.tape(); }
-  // Valid positions of the memories of the last step's sources; empty: all.
-  absl::Span<const int32_t> lengths() const { return state_->lengths(); }
-  // Of the last step, [sources, rows or positions, time]; may be empty.
-  Var<float> alignment() const { return alignment_; }
-
- private:
-  const Decoder<float>& decoder_;
-  Forward<float>& forward_;
-  const bool recording_;
-  std::optional<ScratchScope<float>> scratch_;
-  std::optional<DecoderCache<float>> cache_;
-  std::optional<DecoderState<float>> state_;
-  Var<float> alignment_;
-  Tape<float>::Mark mark_;
 };
 
 class BatchSearch {
@@ -138,7 +84,8 @@ class BatchSearch {
   void Place(const Partial& partial, SourceSearch* source);
   void End(const Partial& partial, int64_t step, bool finished,
            SourceSearch* source);
-  bool Done(const SourceSearch& source) const;
+  bool Done(const SourceSearch& source);
+  bool MayImprove(const SourceSearch& source);
   double ScoreOf(const Partial& partial, int64_t step,
                  const SourceSearch& source);
   template <typename F>
@@ -211,7 +158,7 @@ BatchSearch::BatchSearch(const SearchInputs& inputs, const SearchConfig& config)
     source.beams = New<Partial>(width_);
     source.beams[0] = {0, 0, special_.begin, 0};
     source.num_beams = 1;
-    source.ended = New<Ended>(3 * width_);
+    source.ended = New<Ended>(width_);
     source.last_step = -1;
   }
 }
@@ -285,8 +232,16 @@ void BatchSearch::Place(const Partial& partial, SourceSearch* source) {
 
 void BatchSearch::End(const Partial& partial, int64_t step, bool finished,
                       SourceSearch* source) {
-  source->ended[source->num_ended++] = {
-      partial, step, ScoreOf(partial, step, *source), finished};
+  const Ended ended = {partial, step, ScoreOf(partial, step, *source),
+                       finished};
+  int64_t place = source->num_ended;
+  while (place > 0 && IsBetter(ended, source->ended[place - 1])) --place;
+  if (place == width_) return;
+  source->num_ended = std::min(source->num_ended + 1, width_);
+  Ended* const at = source->ended.data() + place;
+  std::copy_backward(at, source->ended.data() + source->num_ended - 1,
+                     source->ended.data() + source->num_ended);
+  *at = ended;
 }
 
 void BatchSearch::ExtendBeams(const float* scores, int64_t first_row,
@@ -345,11 +300,20 @@ void BatchSearch::ExtendSamples(const float* scores, int64_t first_row,
   }
 }
 
-bool BatchSearch::Done(const SourceSearch& source) const {
-  return source.num_ended >= width_ || source.num_beams == 0 ||
-         source.last_step < step_ ||
+bool BatchSearch::Done(const SourceSearch& source) {
+  return source.num_beams == 0 || source.last_step < step_ ||
          step_ + 1 >= inputs_.sources[source.index].max_length ||
-         step_ + 1 >= static_cast<int64_t>(steps_.size());
+         step_ + 1 >= static_cast<int64_t>(steps_.size()) ||
+         (source.num_ended == width_ && !MayImprove(source));
+}
+
+// Whether a living hypothesis would be among the results if it were complete.
+bool BatchSearch::MayImprove(const SourceSearch& source) {
+  const double least = source.ended[config_.n_best() - 1].score;
+  const auto lives = source.beams.first(static_cast<size_t>(source.num_beams));
+  return std::any_of(lives.begin(), lives.end(), [&](const Partial& partial) {
+    return ScoreOf(partial, step_, source) > least;
+  });
 }
 
 // Calls visit(step, row, id) for each choice of a hypothesis, from the last.
@@ -417,22 +381,10 @@ std::vector<Hypothesis> BatchSearch::Results(SourceSearch* source) {
   for (int64_t b = 0; b < source->num_beams; ++b) {
     End(source->beams[b], source->last_step, /*finished=*/false, source);
   }
-  const absl::Span<Ended> ended =
-      source->ended.first(static_cast<size_t>(source->num_ended));
-  // Of equal scores, in the order in which they were found.
-  const auto order = [](const Ended& a) {
-    return std::make_tuple(!a.finished, -a.score, a.step, a.partial.row,
-                           a.partial.last, a.partial.sample);
-  };
-  std::sort(ended.begin(), ended.end(), [&](const Ended& a, const Ended& b) {
-    return order(a) < order(b);
-  });
-  const size_t count =
-      std::min(ended.size(), static_cast<size_t>(config_.n_best()));
+  const int64_t count = std::min(source->num_ended, int64_t{config_.n_best()});
   std::vector<Hypothesis> results;
-  results.reserve(count);
-  for (const Ended& end : ended.first(count)) {
-    results.push_back(HypothesisOf(end, *source));
+  for (int64_t i = 0; i < count; ++i) {
+    results.push_back(HypothesisOf(source->ended[i], *source));
   }
   return results;
 }

@@ -66,8 +66,10 @@ struct SearchInputs {
 // depends on its memory, prompt, limit and key alone, in every bit.
 //
 // Of the 2 beam best continuations of a step, those that end are complete if
-// they are among the best `beam`, and the best `beam` of the others live on. A
-// source is done when `beam` hypotheses are complete (as in fairseq).
+// they are among the best `beam`, and the best `beam` of the others live on (as
+// in fairseq). A source is done when `beam` hypotheses are complete and no
+// living one would be among the n_best if it were: `beam` unlikely hypotheses
+// may be complete long before the best one is.
 //
 // Nothing is recorded. `config` has passed ValidateSearch().
 std::vector<std::vector<Hypothesis>> Search(const SearchInputs& inputs,

@@ -187,6 +187,12 @@ TEST(NGramSearchTest, GreedySearchTakesTheLikeliestIdEachTime) {
   EXPECT_NEAR(found.log_probability, std::log(0.5 * 0.6 * 0.42 * 0.6 * 0.42),
               1e-5);
   EXPECT_EQ(found.num_choices(), 5);
+  // The first end that is likeliest is the end, even where a longer sentence
+  // has a better score.
+  const Probabilities table = Table({{0.51, 0.49, 0}, {1, 0, 0}, {1, 0, 0}});
+  EXPECT_THAT(SearchIn({&table}, 5, "length_penalty: 4")[0].ids, IsEmpty());
+  EXPECT_THAT(SearchIn({&table}, 5, "beam: 2 length_penalty: 4")[0].ids,
+              ElementsAre(kA));
 }
 
 TEST(NGramSearchTest, AsManyHypothesesLiveOnWhenOthersEnd) {
@@ -200,6 +206,24 @@ TEST(NGramSearchTest, AsManyHypothesesLiveOnWhenOthersEnd) {
   EXPECT_THAT(found[0].ids, IsEmpty());
   EXPECT_THAT(found[1].ids, ElementsAre(kB));
   EXPECT_NEAR(found[1].log_probability, std::log(0.2), 1e-6);
+}
+
+TEST(NGramSearchTest, UnlikelyEndsDoNotStopALikelySentence) {
+  // 4 5 6 7 8 is likely. To stop inside of it is not, but is complete twice
+  // before it is; smoothed labels make such models.
+  Probabilities table(9, {0, 0, 0, 1, 0, 0, 0, 0, 0});
+  for (const int32_t id : {Vocabulary::kBegin, 4, 5, 6, 7}) {
+    std::vector<double>& row = table[static_cast<size_t>(id)];
+    row[kEnd] = 0.01;
+    row[static_cast<size_t>(id == Vocabulary::kBegin ? 4 : id + 1)] = 0.99;
+  }
+  for (const std::string length_penalty : {"0", "1"}) {
+    const std::vector<Hypothesis> found = SearchIn(
+        {&table}, 20, "beam: 2 n_best: 2 length_penalty: " + length_penalty);
+    ASSERT_EQ(found.size(), 2);
+    EXPECT_THAT(found[0].ids, ElementsAre(4, 5, 6, 7, 8));
+    EXPECT_NEAR(found[0].log_probability, 5 * std::log(0.99), 1e-6);
+  }
 }
 
 TEST(NGramSearchTest, LengthsStayInTheirLimits) {
@@ -470,29 +494,6 @@ TEST(GrowingDecoderTest, NothingIsGeneratedPastTheLongestPosition) {
                             Parse("min_length: 50 beam: 2"));
   EXPECT_EQ(whole[0][0].ids.size(), 5);
   EXPECT_EQ(whole[1][0].ids.size(), 3);
-}
-
-// The recorded whole target equals single steps, position by position.
-TEST(GrowingDecoderTest, IdsAtOnceAreIdsOneAfterAnother) {
-  const GrowingDecoder<double> decoder(12, 40, 3);
-  ParameterStore<double> none;
-  none.Finalize(0);
-  Tape<double> tape;
-  Forward<double> forward(tape, none, nullptr);
-  forward.BeginStep();
-  const int32_t ids[] = {2, 5, 7, 11, 2, 4, 4, 9};
-  DecoderState<double> whole = decoder.Begin(forward, {.sources = 2});
-  const Var<double> all = decoder.Advance(forward, ids, {}, &whole).readout;
-  DecoderState<double> state = decoder.Begin(forward, {.sources = 2});
-  for (int64_t t = 0; t < 4; ++t) {
-    const int32_t now[] = {ids[t], ids[4 + t]};
-    const Var<double> step = decoder.Advance(forward, now, {}, &state).readout;
-    for (int64_t b = 0; b < 2; ++b) {
-      for (int64_t i = 0; i < step.cols(); ++i) {
-        EXPECT_NEAR(step.at(b, i), all.at(4 * b + t, i), 1e-12);
-      }
-    }
-  }
 }
 
 }  // namespace
