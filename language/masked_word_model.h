@@ -71,8 +71,9 @@ class MaskedWordModel : public Model<T> {
   const Bert<T>& bert() const { return bert_; }
   const WordPiece& pieces() const { return pieces_; }
   const MaskedWordHead<T>& head() const { return head_; }
+  bool has_dev() const { return dev_.size() > 0; }
   // Of dev, or of the training text if there is no dev.
-  const MaskedText& shown() const { return dev_.size() > 0 ? dev_ : train_; }
+  const MaskedText& shown() const { return has_dev() ? dev_ : train_; }
   // That of evaluations.
   static MaskedText::Masking EvaluationMasking();
   const MaskedTextIds& train_ids() const { return train_ids_; }

@@ -265,4 +265,22 @@ void ValidateTask(Task& task, const Experiment& config,
   }
 }
 
+void ValidateWatchedMetrics(const Task& task, const Experiment& config,
+                            const Plugins& plugins, ConfigProblems& problems) {
+  if (task.has_dev()) return;
+  const auto add = [&](const char* path, const std::string& metric) {
+    problems.Add(path, absl::StrCat("watches ", metric,
+                                    ", but the data have no dev split"));
+  };
+  const std::unique_ptr<Schedule> schedule =
+      plugins.schedules.Create(config.optimizer().schedule(), {});
+  if (!schedule->metric().empty()) {
+    add("optimizer.schedule", schedule->metric());
+  }
+  if (config.training().has_early_stopping()) {
+    add("training.early_stopping.metric",
+        config.training().early_stopping().metric());
+  }
+}
+
 }  // namespace regard

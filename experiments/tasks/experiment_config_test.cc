@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "experiments/config/config_file.h"
@@ -414,6 +415,44 @@ TEST(ValidateTaskTest, GroupsByLengthNeedLengths) {
   ValidateTask(task, config, problems);
   ASSERT_EQ(problems.problems().size(), 1u);
   EXPECT_EQ(problems.problems()[0].path, "training.group_by_length");
+}
+
+TEST(ValidateWatchedMetricsTest, EveryTaskKnowsWhetherItHasADevSplit) {
+  constexpr char kTransformer[] =
+      "transformer { width: 8 layers: 1 attention { heads: 1 } } ";
+  const struct {
+    std::string data;  // with dev: $0
+    std::string model;
+  } kCases[] = {
+      {"reverse { train: 20 dev: $0 test: 2 }",
+       "encoder {} attention { dot {} } decoder {}"},
+      {"grammar { train: 60 dev: $0 test: 2 }",
+       absl::StrCat("language_model { ", kTransformer, "}")},
+      {"grammar { train: 60 dev: $0 test: 2 }",
+       absl::StrCat("bert { ", kTransformer, "masked_words { block: 16 } }")},
+      {"grammaticality { train: 20 dev: $0 test: 2 }",
+       absl::StrCat("text_classifier { bert { ", kTransformer,
+                    "masked_words { block: 16 } } }")},
+      {"shapes { train: 20 dev: $0 test: 2 }",
+       absl::StrCat("vision_transformer { patch: 4 ", kTransformer, "}")},
+      {"captions { train: 20 dev: $0 test: 2 }",
+       "captioner { vision_transformer { patch: 4 } }"}};
+  const Plugins plugins = BuiltInPlugins();
+  for (const auto& [data, model] : kCases) {
+    for (const char* dev : {"0", "2"}) {
+      SCOPED_TRACE(absl::StrCat(data, ", ", model, ", ", dev));
+      Experiment config;
+      ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+          absl::StrCat("data { ", absl::Substitute(data, dev), " } model { ",
+                       model, " } training { early_stopping {} }"),
+          &config));
+      const auto task = BuildTask(config, plugins);
+      ASSERT_THAT(task, IsOk());
+      ConfigProblems problems;
+      ValidateWatchedMetrics(**task, config, plugins, problems);
+      EXPECT_EQ(problems.ok(), *dev == '2');
+    }
+  }
 }
 
 }  // namespace

@@ -140,6 +140,9 @@ class Task {
 
   virtual Model<float>& model() = 0;
 
+  // Whether the data have a dev split; overridden where they can lack one.
+  virtual bool has_dev() const { return true; }
+
   // Adds what in the config does not fit the data that was read, under paths
   // relative to the experiment.
   virtual void ValidateData(ConfigProblems& /*problems*/) const {}

@@ -120,6 +120,20 @@ TEST_F(BrokenConfigProgramTest, ScoresMustKnowTheDistancesOfTheData) {
                  "included, has positions up to "));
 }
 
+TEST_F(BrokenConfigProgramTest, WhatIsWatchedMustBeMeasured) {
+  EXPECT_EQ(RefusalOfChange("data { reverse { dev: 0 } }\n"
+                            "training { early_stopping { patience: 3 } }\n"
+                            "optimizer { schedule { reduce_on_plateau {} } }"),
+            "a.textproto:4:13: error: optimizer.schedule: watches dev/loss, "
+            "but the data have no dev split\n"
+            "  optimizer { schedule { reduce_on_plateau {} } }\n"
+            "              ^~~~~~~~\n"
+            "a.textproto:3:12: error: training.early_stopping.metric: watches "
+            "dev/loss, but the data have no dev split\n"
+            "  training { early_stopping { patience: 3 } }\n"
+            "             ^~~~~~~~~~~~~~\n");
+}
+
 TEST_F(BrokenConfigProgramTest, SaysWhereToGetACorpus) {
   const std::string refusal =
       RefusalOfChange("data { path: \"gone.txt\" pairs {} }");

@@ -124,6 +124,7 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
                           BuildTask(loaded.config, plugins, read_kept));
   ConfigProblems problems;
   ValidateTask(*task, loaded.config, problems);
+  ValidateWatchedMetrics(*task, loaded.config, plugins, problems);
   if (problems.ok()) {
     for (const std::string& note : LoadInitialWeights(
              loaded.config.training(), plugins, *task, problems)) {

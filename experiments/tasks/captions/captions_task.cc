@@ -87,6 +87,7 @@ class CaptionsTask : public Task {
                OptionsOf(context.config)) {}
 
   Model<float>& model() override { return model_; }
+  bool has_dev() const override { return model_.data().dev.size() > 0; }
 
   void ValidateData(ConfigProblems& problems) const override {
     const ConfigProblems::Scope scope(problems, "model.captioner");

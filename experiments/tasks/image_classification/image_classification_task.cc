@@ -68,6 +68,7 @@ class ImageClassificationTask : public Task {
                 .seed = context.config.seed()}) {}
 
   Model<float>& model() override { return model_; }
+  bool has_dev() const override { return model_.data().dev.size() > 0; }
 
   void ValidateData(ConfigProblems& problems) const override {
     const ConfigProblems::Scope scope(problems, "model.vision_transformer");

@@ -71,6 +71,7 @@ class MaskedWordsTask : public Task {
   }
 
   Model<float>& model() override { return model_; }
+  bool has_dev() const override { return model_.has_dev(); }
 
   void ValidateData(ConfigProblems& problems) const override {
     if (!vocabulary_.problem.empty()) {

@@ -72,6 +72,7 @@ class LanguageModelTask : public Task {
                 .seed = context.config.seed()}) {}
 
   Model<float>& model() override { return model_; }
+  bool has_dev() const override { return !model_.dev().ids.empty(); }
 
   void ValidateData(ConfigProblems& problems) const override {
     const std::string problem = model_.Problem();

@@ -116,6 +116,7 @@ class TextClassificationTask : public Task {
   }
 
   Model<float>& model() override { return model_; }
+  bool has_dev() const override { return !data_.splits.dev.empty(); }
 
   void ValidateData(ConfigProblems& problems) const override {
     if (beginning_.problem.empty()) return;

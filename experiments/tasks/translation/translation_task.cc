@@ -117,6 +117,7 @@ class TranslationTask : public Task {
                         std::move(data), context) {}
 
   Model<float>& model() override { return model_; }
+  bool has_dev() const override { return !model_.data().dev.empty(); }
   void ValidateData(ConfigProblems& problems) const override;
   Showcase Show(Forward<float>& forward, bool final) const override;
 
