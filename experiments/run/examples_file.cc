@@ -61,12 +61,13 @@ class ExamplesReader {
 
   std::vector<EvaluatedSet> Read() {
     std::vector<EvaluatedSet> sets;
-    while (ok_ && !text_.empty()) sets.push_back(ReadSet());
+    while (ok_ && next_ < text_.size()) sets.push_back(ReadSet());
     return sets;
   }
 
   bool ok() const { return ok_; }
-  int64_t line() const { return line_; }
+  // The offset of the line that was read last.
+  size_t line() const { return line_; }
 
  private:
   static const Json& Nothing() {
@@ -75,10 +76,10 @@ class ExamplesReader {
   }
 
   Json NextLine() {
-    ++line_;
-    const size_t end = std::min(text_.find('\n'), text_.size());
-    const absl::string_view line = text_.substr(0, end);
-    text_.remove_prefix(std::min(end + 1, text_.size()));
+    line_ = next_;
+    const size_t end = std::min(text_.find('\n', next_), text_.size());
+    const absl::string_view line = text_.substr(line_, end - line_);
+    next_ = std::min(end + 1, text_.size());
     return Json::parse(line.begin(), line.end(), /*cb=*/nullptr,
                        /*allow_exceptions=*/false);
   }
@@ -160,9 +161,10 @@ class ExamplesReader {
     return set;
   }
 
-  absl::string_view text_;
+  const absl::string_view text_;
   const Aggregates& aggregates_;
-  int64_t line_ = 0;
+  size_t line_ = 0;
+  size_t next_ = 0;  // the offset of the next line
   bool ok_ = true;
 };
 
@@ -184,22 +186,19 @@ std::string ExamplesText(absl::Span<const EvaluatedSet> sets) {
 }
 
 absl::StatusOr<std::vector<EvaluatedSet>> ParseExamples(
-    absl::string_view text, const Aggregates& aggregates) {
+    absl::string_view path, absl::string_view text,
+    const Aggregates& aggregates) {
   ExamplesReader reader(text, aggregates);
   std::vector<EvaluatedSet> sets = reader.Read();
   if (reader.ok()) return sets;
   return absl::InvalidArgumentError(
-      absl::StrCat("line ", reader.line(), ": not the examples of a data set"));
+      ErrorInText(path, text, reader.line(), "not the examples of a data set"));
 }
 
 absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
     const std::string& path, const Aggregates& aggregates) {
   REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
-  absl::StatusOr<std::vector<EvaluatedSet>> sets =
-      ParseExamples(text, aggregates);
-  if (sets.ok()) return sets;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": ", sets.status().message()));
+  return ParseExamples(path, text, aggregates);
 }
 
 std::vector<EvaluatedSet> FinalSets(std::vector<EvaluatedSet> sets) {

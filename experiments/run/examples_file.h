@@ -18,11 +18,13 @@ namespace regard {
 std::string ExamplesText(absl::Span<const EvaluatedSet> sets);
 
 // The sets in a file's text, without the metrics whose aggregate is not among
-// `aggregates`. InvalidArgument, with the line, for any other text.
+// `aggregates`. InvalidArgument, "PATH:LINE:COLUMN: error: PROBLEM", for any
+// other text.
 absl::StatusOr<std::vector<EvaluatedSet>> ParseExamples(
-    absl::string_view text, const Aggregates& aggregates);
+    absl::string_view path, absl::string_view text,
+    const Aggregates& aggregates);
 
-// The same from a file; the error begins with the path.
+// The same from a file.
 absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
     const std::string& path, const Aggregates& aggregates);
 

@@ -20,6 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr Aggregate kSum = {
     "sum", 1, [](absl::Span<const double> sums) { return sums[0]; }};
@@ -64,7 +65,7 @@ TEST(ExamplesFileTest, LooksAsDocumented) {
 }
 
 TEST(ExamplesFileTest, ReadsBackTheSameNumbers) {
-  const auto sets = ParseExamples(ExamplesText(TwoSets()), Known());
+  const auto sets = ParseExamples("file", ExamplesText(TwoSets()), Known());
   ASSERT_THAT(sets, IsOk());
   EXPECT_EQ(ExamplesText(*sets), ExamplesText(TwoSets()));
   ASSERT_THAT(*sets, SizeIs(2));
@@ -74,11 +75,12 @@ TEST(ExamplesFileTest, ReadsBackTheSameNumbers) {
 
 TEST(ExamplesFileTest, ARunMayHaveNoExamples) {
   EXPECT_EQ(ExamplesText({}), "");
-  EXPECT_THAT(ParseExamples("", Known()).value(), IsEmpty());
+  EXPECT_THAT(ParseExamples("file", "", Known()).value(), IsEmpty());
 }
 
 TEST(ExamplesFileTest, LeavesOutMetricsThatItCannotCompute) {
-  const auto sets = ParseExamples(ExamplesText(TwoSets()), {{"sum", &kSum}});
+  const auto sets =
+      ParseExamples("file", ExamplesText(TwoSets()), {{"sum", &kSum}});
   ASSERT_THAT(sets, IsOk());
   ASSERT_THAT((*sets)[0].metrics, SizeIs(1));
   EXPECT_EQ((*sets)[0].metrics[0].name, "dev/cost");
@@ -90,18 +92,20 @@ TEST(ExamplesFileTest, SaysWhichLineIsWrong) {
   const auto line_of = [&](const char* from, const char* to) {
     const std::string bad = absl::StrReplaceAll(good, {{from, to}});
     EXPECT_NE(bad, good) << from;
-    return std::string(ParseExamples(bad, Known()).status().message());
+    return std::string(ParseExamples("file", bad, Known()).status().message());
   };
-  EXPECT_THAT(line_of("[1,3]", "[1]"), HasSubstr("line 2:"));
-  EXPECT_THAT(line_of("[1,3]", "[1,null]"), HasSubstr("line 2:"));
-  EXPECT_THAT(line_of("[-2]", "2"), HasSubstr("line 2:"));
-  EXPECT_THAT(line_of("\"length\":1", "\"length\":-1"), HasSubstr("line 3:"));
+  EXPECT_THAT(line_of("[1,3]", "[1]"), StartsWith("file:2:1: error: "));
+  EXPECT_THAT(line_of("[1,3]", "[1,null]"), StartsWith("file:2:1: error: "));
+  EXPECT_THAT(line_of("[-2]", "2"), StartsWith("file:2:1: error: "));
+  EXPECT_THAT(line_of("\"length\":1", "\"length\":-1"),
+              StartsWith("file:3:1: error: "));
   EXPECT_THAT(line_of("\"examples\":2", "\"examples\":3"),
-              HasSubstr("line 4:"));
-  EXPECT_THAT(line_of("\"width\":2", "\"width\":3"), HasSubstr("line 1:"));
-  EXPECT_THAT(ParseExamples("x", Known()),
+              StartsWith("file:4:1: error: "));
+  EXPECT_THAT(line_of("\"width\":2", "\"width\":3"),
+              StartsWith("file:1:1: error: "));
+  EXPECT_THAT(ParseExamples("file", "x", Known()),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("line 1: not the examples")));
+                       "file:1:1: error: not the examples of a data set"));
 }
 
 TEST(ExamplesFileTest, ErrorsNameTheFile) {

@@ -57,32 +57,27 @@ std::optional<MetricsRecord> ParseLine(absl::string_view line) {
 // Calls `visit(record, end)` for each whole line, `end` being the offset after
 // it, until that says false.
 template <typename Visit>
-absl::Status ForEachRecord(absl::string_view text, Visit visit) {
+absl::Status ForEachRecord(absl::string_view path, absl::string_view text,
+                           Visit visit) {
   int64_t last_step = 0;
   size_t begin = 0;
-  for (int64_t number = 1;; ++number) {
+  const auto error = [&](absl::string_view problem) {
+    return absl::InvalidArgumentError(ErrorInText(path, text, begin, problem));
+  };
+  while (true) {
     const size_t newline = text.find('\n', begin);
     if (newline == absl::string_view::npos) return absl::OkStatus();
     std::optional<MetricsRecord> record =
         ParseLine(text.substr(begin, newline - begin));
-    if (!record.has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("line ", number, ": not a record of metrics"));
-    }
+    if (!record.has_value()) return error("not a record of metrics");
     if (record->step < last_step) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "line ", number, ": step ", record->step, " after step ", last_step));
+      return error(
+          absl::StrCat("step ", record->step, " after step ", last_step));
     }
     last_step = record->step;
     begin = newline + 1;
     if (!visit(*std::move(record), begin)) return absl::OkStatus();
   }
-}
-
-absl::Status At(const std::string& path, const absl::Status& status) {
-  if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(path, ": ", status.message()));
 }
 
 }  // namespace
@@ -98,10 +93,10 @@ std::string MetricsLine(const MetricsRecord& record) {
 }
 
 absl::StatusOr<std::vector<MetricsRecord>> ParseMetricsLog(
-    absl::string_view text) {
+    absl::string_view path, absl::string_view text) {
   std::vector<MetricsRecord> records;
   REGARD_RETURN_IF_ERROR(
-      ForEachRecord(text, [&](MetricsRecord&& record, int64_t) {
+      ForEachRecord(path, text, [&](MetricsRecord&& record, int64_t) {
         records.push_back(std::move(record));
         return true;
       }));
@@ -111,9 +106,7 @@ absl::StatusOr<std::vector<MetricsRecord>> ParseMetricsLog(
 absl::StatusOr<std::vector<MetricsRecord>> ReadMetricsLog(
     const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxLogBytes));
-  absl::StatusOr<std::vector<MetricsRecord>> records = ParseMetricsLog(text);
-  if (!records.ok()) return At(path, records.status());
-  return records;
+  return ParseMetricsLog(path, text);
 }
 
 MetricsLog::MetricsLog(std::string path, int descriptor, int64_t bytes)
@@ -141,14 +134,14 @@ absl::StatusOr<MetricsLog> MetricsLog::Resume(const std::string& path,
   REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxLogBytes));
   int64_t kept = 0;
   const absl::Status read =
-      ForEachRecord(text, [&](MetricsRecord&& record, int64_t end) {
+      ForEachRecord(path, text, [&](MetricsRecord&& record, int64_t end) {
         if (record.step > step) return false;
         kept = end;
         return true;
       });
   // A last line that is damaged is cut off, as a torn one is.
   const bool last = text.find('\n', kept) == text.size() - 1;
-  if (!read.ok() && !last) return At(path, read);
+  if (!read.ok() && !last) return read;
   const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) return FileError(path, "open", errno);
   MetricsLog log(path, descriptor, kept);

@@ -34,12 +34,12 @@ struct MetricsRecord {
 std::string MetricsLine(const MetricsRecord& record);
 
 // The records of a log's text. A last line without a newline was torn by a
-// crash and is left out; any other malformed line is an InvalidArgument that
-// gives its number.
+// crash and is left out; any other malformed line is an InvalidArgument,
+// "PATH:LINE:COLUMN: error: PROBLEM".
 absl::StatusOr<std::vector<MetricsRecord>> ParseMetricsLog(
-    absl::string_view text);
+    absl::string_view path, absl::string_view text);
 
-// The records of a file; a log of over 1 GiB is refused.
+// The same from a file; a log of over 1 GiB is refused.
 absl::StatusOr<std::vector<MetricsRecord>> ReadMetricsLog(
     const std::string& path);
 

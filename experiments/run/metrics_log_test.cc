@@ -117,7 +117,7 @@ TEST_F(MetricsLogTest, ADamagedLastLineIsCutOff) {
     std::ofstream(path_, std::ios::binary) << bad << "\n" << good;
     EXPECT_THAT(MetricsLog::Resume(path_, 2).status(),
                 StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("line 1: not a record")));
+                         HasSubstr("metrics.jsonl:1:1: error: not a record")));
   }
 }
 
@@ -137,7 +137,7 @@ TEST_F(MetricsLogTest, ResumingWithoutALogStartsOne) {
 }
 
 TEST_F(MetricsLogTest, ATornLastLineIsLeftOut) {
-  EXPECT_THAT(ParseMetricsLog("{\"step\":1,\"epo").value(), IsEmpty());
+  EXPECT_THAT(ParseMetricsLog("log", "{\"step\":1,\"epo").value(), IsEmpty());
 }
 
 TEST_F(MetricsLogTest, AMalformedLineIsAnErrorWithItsNumber) {
@@ -148,14 +148,15 @@ TEST_F(MetricsLogTest, AMalformedLineIsAnErrorWithItsNumber) {
         "{\"step\":1,\"epoch\":0,\"metrics\":{\"a\":\"b\"}}",
         "{\"step\":1.5,\"epoch\":0,\"metrics\":{}}",
         "{\"step\":18446744073709551615,\"epoch\":0,\"metrics\":{}}"}) {
-    EXPECT_THAT(ParseMetricsLog(absl::StrCat(good, bad, "\n")),
+    EXPECT_THAT(ParseMetricsLog("log", absl::StrCat(good, bad, "\n")),
                 StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("line 2: not a record")))
+                         HasSubstr("log:2:1: error: not a record")))
         << bad;
   }
-  EXPECT_THAT(ParseMetricsLog(absl::StrCat(good, MetricsLine({.step = 2}))),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("line 2: step 2 after step 3")));
+  EXPECT_THAT(
+      ParseMetricsLog("log", absl::StrCat(good, MetricsLine({.step = 2}))),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("log:2:1: error: step 2 after step 3")));
 }
 
 TEST_F(MetricsLogTest, AFullDiskIsAnError) {
@@ -168,10 +169,10 @@ TEST_F(MetricsLogTest, ErrorsNameTheFile) {
   std::ofstream(path_) << "what\nwhat\n";
   EXPECT_THAT(ReadMetricsLog(path_),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("metrics.jsonl: line 1")));
+                       HasSubstr("metrics.jsonl:1:1: error: ")));
   EXPECT_THAT(MetricsLog::Resume(path_, 1).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("metrics.jsonl: line 1")));
+                       HasSubstr("metrics.jsonl:1:1: error: ")));
 }
 
 }  // namespace

@@ -378,6 +378,21 @@ TEST_F(KillTest, ResumeOfNothingStartsAtStepZeroAndSaysSo) {
   }
 }
 
+TEST_F(KillTest, ADamagedFileOfARunToResumeIsWrongInput) {
+  RunInPeace("run");
+  for (const char* name : {"metrics.jsonl", "examples.jsonl"}) {
+    const std::string path = Path("run/") + name;
+    const std::string good = ReadText(path);
+    std::string bad = good;
+    bad[bad.find('\n') + 1] = '?';
+    std::ofstream(path) << bad;
+    const auto child = Start("run", {"--resume"});
+    EXPECT_EQ(child->Wait(), 2) << name;
+    EXPECT_THAT(child->Errors(), HasSubstr(path + ":2:1: error: not "));
+    std::ofstream(path) << good;
+  }
+}
+
 // Without --config, the folder's own config is read.
 TEST_F(KillTest, ARunKilledBeforeItsFirstCheckpointKeepsItsConfig) {
   const std::string digest = RunInPeace("run");

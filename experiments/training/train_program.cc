@@ -369,7 +369,10 @@ int TrainMain(int argc, char** argv, const Plugins& plugins,
   options.profile = arguments.profile;
   options.stop_signal = CatchStopSignals();
   const absl::StatusOr<int> code = TrainAndReport(**run, options, plugins);
-  return code.ok() ? *code : ExitCode(code.status(), 1);
+  if (code.ok()) return *code;
+  // What training reads late is input, too: files of a run to resume.
+  return ExitCode(code.status(),
+                  absl::IsInvalidArgument(code.status()) ? 2 : 1);
 }
 
 }  // namespace regard
