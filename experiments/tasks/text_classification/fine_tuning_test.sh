@@ -25,7 +25,7 @@ expect 'the vocabulary of the run' "$(sha256sum <words/vocab.txt)" \
 refused() { # refused WHAT PART ARGUMENT...
   fails "$1" "$2" "${train}" "${fine[@]}" --run=no "${@:3}"
 }
-refused 'no run' 'model.text_classifier.pretrained' \
+refused 'no run' 'model.text_classifier.pretrained: no run there: ' \
   --set model.text_classifier.pretrained=nowhere
 refused 'another width' 'transformer.width: 64 -> 32' \
   --set model.text_classifier.pretrained=words \

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "experiments/tasks/masked_words/token_vocabulary.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/text_classification/labelled_text_source.h"
@@ -44,7 +45,8 @@ Beginning BeginningOf(const TextClassifierConfig& config) {
   beginning.path = "pretrained";
   absl::StatusOr<PretrainedRun> run = OpenPretrainedRun(config.pretrained());
   if (!run.ok()) {
-    beginning.problem = std::string(run.status().message());
+    beginning.problem =
+        std::string(absl::StripPrefix(run.status().message(), "error: "));
     return beginning;
   }
   if (!config.bert().masked_words().vocabulary().empty()) {
