@@ -167,6 +167,7 @@ absl::StatusOr<TextData> ReadTextFile(const std::string& path,
   if (const std::optional<int64_t> bad = FindInvalidUtf8(text)) {
     return error(static_cast<size_t>(*bad), "bytes that are not UTF-8");
   }
+  if (text.empty()) return error(0, "the file is empty");
   TextData data;
   data.splits = SplitText(text, config);
   if (data.splits.train.empty()) {

@@ -77,7 +77,9 @@ TEST_F(ReadTextFileTest, SaysWhereAFileIsBroken) {
               HasSubstr("text.txt:2:2: error: bytes that are not UTF-8"));
   EXPECT_THAT(ErrorOf(absl::string_view("a\0b", 3)),
               HasSubstr("text.txt:1:2: error: NUL byte"));
-  EXPECT_THAT(ErrorOf(""), HasSubstr("text.txt:1:1: error: the file is too"));
+  EXPECT_THAT(ErrorOf("a"), HasSubstr("text.txt:1:1: error: the file is too"));
+  EXPECT_THAT(ErrorOf(""), HasSubstr("text.txt:1:1: error: the file is empty"));
+  EXPECT_THAT(ErrorOf("\xef\xbb\xbf"), HasSubstr("the file is empty"));
   EXPECT_THAT(ReadTextFile("nowhere.txt", TextConfig()).status().message(),
               HasSubstr("error: text nowhere.txt: cannot open"));
 }
