@@ -344,6 +344,14 @@ TEST(ExperimentConfigTest, AScheduleWatchesAMetricOfDev) {
                   "dev/mse lower is better"));
 }
 
+TEST(ExperimentConfigTest, AnAlignmentOfARecurrentDecoderIsOneProblem) {
+  EXPECT_THAT(
+      ProblemsOf("data { reverse {} } model { encoder {} decoder {} "
+                 "attention { dot {} } alignment { layer: 0 } }"),
+      ElementsAre("model.alignment: a recurrent decoder has one attention: "
+                  "nothing to choose"));
+}
+
 // A loss like a contrastive one.
 class CoupledModel : public Model<float> {
  public:

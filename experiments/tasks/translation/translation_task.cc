@@ -170,8 +170,9 @@ class TranslationTask : public Task {
 class RecurrentTranslation : public TranslationTask {
  public:
   using Options = RecurrentDecoderConfig;
+  // `alignment` is there for the message that says whose it is.
   static constexpr const char* kParts[] = {"attention", "encoder",
-                                           "transformer_encoder"};
+                                           "transformer_encoder", "alignment"};
 
   RecurrentTranslation(const Options&, Data data, const TaskContext& context)
       : TranslationTask(std::move(data), context) {}
