@@ -166,6 +166,12 @@ absl::Status Translator::CheckTarget(
   return CheckLength("target", EncodeTarget(words), longest_target());
 }
 
+int64_t Translator::LongestFound(absl::Span<const std::string> source,
+                                 const SearchConfig& search) const {
+  return std::min(LongestTranslation(EncodeSource(source), search),
+                  longest_target());
+}
+
 void Translator::CutTarget(std::vector<std::string>* words) const {
   const auto most = static_cast<size_t>(longest_target() - 1);
   if (words->size() > most) words->resize(most);

@@ -75,6 +75,9 @@ class Translator {
   // Errors if the model does not know sources, or targets, of this length.
   absl::Status CheckSource(absl::Span<const std::string> words) const;
   absl::Status CheckTarget(absl::Span<const std::string> words) const;
+  // Ids, <eos> included, that a search finds at most for `source`.
+  int64_t LongestFound(absl::Span<const std::string> source,
+                       const SearchConfig& search) const;
   // Cuts `words` to the longest target that passes CheckTarget(): a translation
   // that did not end may have one word more.
   void CutTarget(std::vector<std::string>* words) const;

@@ -1,8 +1,10 @@
 // Sentences that are longer than a model knows.
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
@@ -60,6 +62,28 @@ TEST(TranslatorTest, ALongSourceIsAnError) {
               "of at most 5");
     EXPECT_DEATH(translator.Translate(forward, {five}, SearchConfig(), false),
                  "knows 5|of 5");
+  }
+}
+
+TEST(TranslatorTest, AnUntrainedModelReachesTheGreatestLength) {
+  const std::vector<std::string> source(3, "a");
+  SearchConfig search;
+  search.set_max_length(1);
+  search.set_min_length(100);
+  for (const auto& [config, longest] : std::vector<std::pair<const char*, int>>{
+           {"decoder { embedding: 4 hidden: 6 } attention { additive {} }", 9},
+           {"decoder { embedding: 4 hidden: 6 } "
+            "attention { relative_dot { max_position: 5 } }",
+            5}}) {
+    SCOPED_TRACE(config);
+    const Translator translator = TranslatorOfAB(
+        absl::StrCat("encoder { embedding: 4 hidden: 6 } ", config).c_str());
+    EXPECT_EQ(translator.LongestFound(source, search), longest);
+    Tape<float> tape;
+    Forward<float> forward(tape, translator.parameters(), nullptr);
+    EXPECT_EQ(translator.Translate(forward, {source}, search, false)[0][0]
+                  .num_choices(),
+              longest);
   }
 }
 

@@ -106,6 +106,7 @@ class Session {
  private:
   absl::Status Score(absl::string_view text);
   void NameUnknown(const std::vector<std::string>& words);
+  void CheckMinLength(const std::vector<std::string>& words);
   void ShowProgress(bool last);
   std::vector<std::string> TargetTokens(const std::vector<std::string>& source,
                                         const Translation& translation) const;
@@ -154,6 +155,20 @@ void Session::NameUnknown(const std::vector<std::string>& words) {
     line_.Message(absl::StrCat("note: sentence ", sentences_,
                                ": the model does not know '",
                                CutToWidth(word, /*width=*/60, "~"), "'"));
+  }
+}
+
+// Notes a sentence whose translation cannot have min_length words.
+void Session::CheckMinLength(const std::vector<std::string>& words) {
+  if (search_.min_length() == 0 || words.empty()) return;
+  for (const auto& member : members_) {
+    const int64_t longest = member->translator.LongestFound(words, search_);
+    if (search_.min_length() < longest) continue;
+    line_.Message(absl::StrCat("note: sentence ", sentences_,
+                               ": its translation has at most ", longest,
+                               " ids, which leave no room for min_length: ",
+                               search_.min_length(), " words and <eos>"));
+    return;
   }
 }
 
@@ -219,6 +234,7 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
         absl::StrCat("error: sentence ", sentences_, ": ", fits.message()));
   }
   NameUnknown(words);
+  CheckMinLength(words);
   if (waiting_.size() == kMostWaiting ||
       waiting_words_ + words.size() > kMostWaitingWords) {
     Flush();

@@ -97,7 +97,14 @@ expect 'the best of n' "$(sed -n 1p out | sed 's/^0 ||| \(.*\) ||| .*/\1/')" \
 expect 'their scores are sorted' "$(sed -n 1,3p out | sed 's/.*||| //')" \
   "$(sed -n 1,3p out | sed 's/.*||| //' | sort -rg)"
 expect 'at least seven words' 1 "$(("$("${translate}" --run=run --min_length=7 \
-  'they are watching .' 2>/dev/null | wc -w)" >= 7))"
+  'they are watching .' 2>err | wc -w)" >= 7))"
+expect 'room for seven words' '' "$(cat err)"
+# 2 * 5 + 10 ids, and 2 * 3 + 10.
+printf 'they are watching .\n\nthey are\n' |
+  "${translate}" --run=run --min_length=19 >out 2>err
+expect 'no room for nineteen words' 'note: sentence 3: its translation has at '\
+'most 16 ids, which leave no room for min_length: 19 words and <eos>' \
+  "$(cat err)"
 expect 'at most two ids' 1 "$(("$("${translate}" --run=run --max_length=2 \
   'they are watching .' 2>/dev/null | wc -w)" <= 2))"
 sample() { "${translate}" --run=run --sample --temperature=3 "$@" 2>/dev/null; }
