@@ -42,6 +42,13 @@ fails() { # fails WHAT PART COMMAND...: exit code 2, PART on standard error.
   expect_in err "$2"
 }
 
+fails_when_full() { # fails_when_full WHAT COMMAND...: standard output is.
+  local code=0
+  "${@:2}" >/dev/full 2>err </dev/null || code=$?
+  expect "$1: exit code of a full disk" 1 "${code}"
+  expect_in err 'error: cannot write to standard output'
+}
+
 first_answer() { # first_answer LINE COMMAND...: while its input stays open.
   local answer=nothing
   mkfifo questions answers

@@ -50,7 +50,7 @@ int Compare(int argc, char** argv) {
     std::fputs(RunComparisonText(runs[0], runs[1]).c_str(), stdout);
   }
   std::fputs(SignificanceText(GridOfRuns(runs)).c_str(), stdout);
-  return 0;
+  return FinishOutput();
 }
 
 }  // namespace

@@ -144,11 +144,9 @@ int PrintAll(SentenceEmbedder& embedder, bool pairs) {
     }
     if (block.full() || !reader.Ready()) written = block.Print();
   }
-  if (written && !block.empty()) written = block.Print();
-  if (!written) {
-    std::fputs("error: cannot write the numbers\n", stderr);
-    return 1;
-  }
+  if (written && !block.empty()) block.Print();
+  const int code = FinishOutput();
+  if (code != 0) return code;
   if (!wrong.ok()) return ExitCode(wrong);
   if (reader.error() == 0) return 0;
   return ExitCode(absl::InvalidArgumentError(absl::StrCat(

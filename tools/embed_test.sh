@@ -65,4 +65,5 @@ expect 'which is named' \
 code=0
 printf 'a\tb\nthe cat\n' | "${embed}" --model="${model}" --pairs >/dev/full \
   2>err || code=$?
-expect 'a full disk' '1 error: cannot write the numbers' "${code} $(cat err)"
+expect 'a full disk before a wrong line' \
+  '1 error: cannot write to standard output' "${code} $(cat err)"

@@ -131,15 +131,16 @@ bool Session::Continue(const std::string& prompt,
   return written;
 }
 
-absl::Status ContinueInput(const LanguageModel<float>& model, Session& session,
-                           bool* written) {
+absl::Status ContinueInput(const LanguageModel<float>& model,
+                           Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("one prompt a line; Ctrl-D ends\n", stderr);
   }
   LineReader reader(STDIN_FILENO, kMostLineBytes);
   std::string line;
   bool cut;
-  for (int64_t number = 1; *written && reader.Next(&line, &cut); ++number) {
+  bool written = true;
+  for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
     if (cut) {
       return absl::InvalidArgumentError(
           absl::StrCat("error: line ", number, " is longer than 64 KiB"));
@@ -149,7 +150,7 @@ absl::Status ContinueInput(const LanguageModel<float>& model, Session& session,
       return absl::InvalidArgumentError(
           absl::StrCat("error: line ", number, ", ", ids.status().message()));
     }
-    *written = session.Continue(line, *ids);
+    written = session.Continue(line, *ids);
   }
   if (reader.error() == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
@@ -157,8 +158,7 @@ absl::Status ContinueInput(const LanguageModel<float>& model, Session& session,
 }
 
 absl::Status ContinueAll(const std::vector<std::string>& prompts,
-                         const LanguageModel<float>& model, Session& session,
-                         bool* written) {
+                         const LanguageModel<float>& model, Session& session) {
   std::vector<std::vector<int32_t>> ids;
   for (const std::string& prompt : prompts) {
     auto encoded = model.vocabulary().EncodePrompt(prompt);
@@ -168,8 +168,9 @@ absl::Status ContinueAll(const std::vector<std::string>& prompts,
     }
     ids.push_back(*std::move(encoded));
   }
-  for (size_t i = 0; *written && i < prompts.size(); ++i) {
-    *written = session.Continue(prompts[i], ids[i]);
+  bool written = true;
+  for (size_t i = 0; written && i < prompts.size(); ++i) {
+    written = session.Continue(prompts[i], ids[i]);
   }
   return absl::OkStatus();
 }
@@ -193,15 +194,11 @@ int GenerateMain(int argc, char** argv, const Plugins& plugins) {
   WorkerPool pool(arguments.threads);
   const GemmThreads share_products(pool);
   Session session(model, OptionsOf(arguments));
-  bool written = true;
   const absl::Status status =
       arguments.prompts.empty()
-          ? ContinueInput(model, session, &written)
-          : ContinueAll(arguments.prompts, model, session, &written);
-  if (!status.ok()) return ExitCode(status);
-  if (written && std::fflush(stdout) == 0) return 0;
-  std::fputs("error: cannot write the texts\n", stderr);
-  return 1;
+          ? ContinueInput(model, session)
+          : ContinueAll(arguments.prompts, model, session);
+  return status.ok() ? FinishOutput() : ExitCode(status);
 }
 
 }  // namespace regard

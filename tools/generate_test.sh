@@ -50,6 +50,7 @@ expect 'an empty prompt' 0 "$(text '' >/dev/null; echo $?)"
 expect 'an answer without waiting for more' "$(head -n 1 out)" \
   "$(first_answer 'the cat' "${generate}" --run=lines)"
 
+fails_when_full 'a text' "${generate}" --run=lines the
 fails 'no run' '--run=DIR must name' "${generate}" 'the'
 fails 'an unknown character' \
   "error: prompt 2, character 5: the model does not know 'Q' (U+0051)" \

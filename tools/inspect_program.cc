@@ -157,7 +157,7 @@ int Show(const std::string& text, const std::string& page,
     return ExitCode(WithErrorPrefix(written), 1);
   }
   std::printf("\nPage  %s\n", out.c_str());
-  return 0;
+  return FinishOutput();
 }
 
 int InspectTranslation(const Arguments& arguments, const Plugins& plugins) {

@@ -8,8 +8,8 @@
 namespace regard {
 
 // Shows what a model attends to for the sentence of the command line. Returns
-// the exit code: 0 done, 1 the page could not be written, 2 wrong input or
-// usage.
+// the exit code: 0 done, 1 the page or the output could not be written, 2 wrong
+// input or usage.
 int InspectMain(int argc, char** argv, const Plugins& plugins);
 
 }  // namespace regard

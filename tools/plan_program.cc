@@ -60,7 +60,7 @@ int PlanMain(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   absl::Status status = ParseArguments(argc, argv, &arguments);
   if (status.ok()) status = Plan(arguments, plugins);
-  return ExitCode(status);
+  return status.ok() ? FinishOutput() : ExitCode(status);
 }
 
 }  // namespace regard

@@ -7,7 +7,7 @@
 namespace regard {
 
 // Prints what the experiment of the command line would take. Returns the exit
-// code: 0 done, 2 wrong input or usage.
+// code: 0 done, 1 the output could not be written, 2 wrong input or usage.
 int PlanMain(int argc, char** argv, const Plugins& plugins);
 
 }  // namespace regard

@@ -45,6 +45,8 @@ wide=(--set model.encoder.hidden=65536)
 "${plan}" --config="${phrasebook}" "${wide[@]}" "${sizes[@]}" >out
 expect_in out 'too large to measure'
 
+fails_when_full 'a plan' "${plan}" --config="${phrasebook}"
+fails_when_full 'help' "${plan}" --help
 fails 'no config' '--config=FILE must name' "${plan}"
 fails 'a config that is not there' 'nowhere' "${plan}" --config=nowhere
 fails 'a field that is misspelt' 'model.encoder.hiden' \

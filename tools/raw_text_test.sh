@@ -91,6 +91,7 @@ expect 'worst and best sentences' 1 \
 "${compare}" run --run=run >comparison
 expect 'a run does not differ from itself' 5 \
   "$(grep -c ' 0 ± 0  1.0000 *1.0000 *1.0000$' comparison)"
+fails_when_full 'a comparison' "${compare}" run --run=run
 
 # A finished run, resumed, is not trained again.
 before="$(cat run/status.json)"

@@ -28,5 +28,5 @@ int main(int argc, char** argv) {
       regard::ListScores(scorers, {.heads = heads, .query = query, .key = key})
           .c_str(),
       stdout);
-  return 0;
+  return regard::FinishOutput();
 }

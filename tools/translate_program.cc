@@ -322,7 +322,7 @@ void Session::DrawAlignment(const std::vector<std::string>& source,
              terminal_ ? stdout : stderr);
 }
 
-absl::Status TranslateInput(Session& session, bool* written) {
+absl::Status TranslateInput(Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("one sentence a line; Ctrl-D ends\n", stderr);
   }
@@ -330,12 +330,13 @@ absl::Status TranslateInput(Session& session, bool* written) {
   std::string line;
   bool cut;
   absl::Status added;
-  while (*written && added.ok() && reader.Next(&line, &cut)) {
+  bool written = true;
+  while (written && added.ok() && reader.Next(&line, &cut)) {
     added = session.Add(line, cut);
     // Whoever waits for an answer before the next sentence gets it.
-    if (!reader.Ready()) *written = session.Flush();
+    if (!reader.Ready()) written = session.Flush();
   }
-  *written = session.Flush() && *written;
+  session.Flush();
   if (!added.ok()) return added;
   if (reader.error() == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
@@ -404,21 +405,17 @@ int TranslateMain(int argc, char** argv, const Plugins& plugins) {
   WorkerPool pool(arguments.threads);
   const GemmThreads share_products(pool);
   Session session(*trained, arguments, search);
-  bool written = true;
   absl::Status status;
   if (arguments.sentences.empty()) {
-    status = TranslateInput(session, &written);
+    status = TranslateInput(session);
   } else {
     for (const std::string& sentence : arguments.sentences) {
       status.Update(session.Add(sentence, /*cut=*/false));
     }
-    written = session.Flush();
+    session.Flush();
   }
   session.Finish();
-  if (!status.ok()) return ExitCode(status);
-  if (written) return 0;
-  std::fputs("error: cannot write the translations\n", stderr);
-  return 1;
+  return status.ok() ? FinishOutput() : ExitCode(status);
 }
 
 }  // namespace regard

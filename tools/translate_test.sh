@@ -136,6 +136,7 @@ expect 'align in a pipe' "$(sed -n 5p alone)" \
   "$("${translate}" --run=run --align 'they are watching .' 2>err)"
 expect_in err 'watching'
 
+fails_when_full 'a translation' "${translate}" --run=run they
 fails 'no run' '--run=DIR must name' "${translate}" 'hello'
 fails 'a folder that is not there' 'no run there' \
   "${translate}" --run=nowhere

@@ -188,13 +188,20 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
   return absl::OkStatus();
 }
 
+int FinishOutput() {
+  // Both are needed: an error while the buffer was flushed before stays.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  std::fputs("error: cannot write to standard output\n", stderr);
+  return 1;
+}
+
 int ExitCode(const absl::Status& status, int code) {
   if (status.ok()) return 0;
   const bool help = absl::IsCancelled(status);
   std::fputs(
       absl::StrCat(absl::StripSuffix(status.message(), "\n"), "\n").c_str(),
       help ? stdout : stderr);
-  return help ? 0 : code;
+  return help ? FinishOutput() : code;
 }
 
 }  // namespace regard

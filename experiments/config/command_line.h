@@ -56,9 +56,13 @@ class CommandLine {
   std::string positional_name_;
 };
 
+// What main() returns when all has been printed: 0, or 1, with a message on
+// standard error, if standard output did not take all of it.
+int FinishOutput();
+
 // What main() returns when `status` ends the program: with an error, `code`
-// after printing it to standard error; with help, 0 after printing that to
-// standard output; otherwise 0.
+// after printing it to standard error; with help, FinishOutput() after printing
+// that to standard output; otherwise 0.
 int ExitCode(const absl::Status& status, int code = 2);
 
 }  // namespace regard
