@@ -13,17 +13,19 @@ namespace {
 
 constexpr size_t kHugePage = size_t{1} << 21;
 
+size_t RoundUp(size_t bytes, size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
 }  // namespace
 
 void Arena::FreeDeleter::operator()(char* block) const { std::free(block); }
 
 Arena::Block Arena::MakeBlock(size_t bytes) {
   const size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
-  bytes = (bytes + alignment - 1) / alignment * alignment;
+  bytes = RoundUp(bytes, alignment);
   char* memory = static_cast<char*>(std::aligned_alloc(alignment, bytes));
   REGARD_CHECK(memory != nullptr) << "out of memory: " << bytes << " bytes";
-  // Huge pages reduce TLB misses; they are optional, so errors are ignored.
-  if (alignment == kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);
   return {std::unique_ptr<char[], FreeDeleter>(memory), bytes};
 }
 
@@ -42,6 +44,7 @@ void Arena::Enter(size_t block, size_t offset) {
 
 void* Arena::AllocateInNextBlock(size_t bytes) {
   high_water_ = std::max(high_water_, used());
+  blocks_[block_].filled = RoundUp(offset_, kAlignment);
   // Rewinding keeps blocks, so a later one may exist already.
   size_t next = block_ + 1;
   while (next < blocks_.size() && blocks_[next].bytes < bytes) ++next;
@@ -75,6 +78,10 @@ void Arena::Reset() {
     for (const Block& block : blocks_) bytes += block.bytes;
     blocks_.clear();
     blocks_.push_back(MakeBlock(bytes));
+    // Huge pages reduce TLB misses; they are optional, so errors are ignored.
+    // A page that is only begun would be resident as a whole.
+    madvise(blocks_[0].memory.get(), high_water_ / kHugePage * kHugePage,
+            MADV_HUGEPAGE);
   }
   Enter(0, 0);
   PoisonFree();
@@ -82,7 +89,7 @@ void Arena::Reset() {
 
 size_t Arena::used() const {
   size_t used = offset_;
-  for (size_t i = 0; i < block_; ++i) used += blocks_[i].bytes;
+  for (size_t i = 0; i < block_; ++i) used += blocks_[i].filled;
   return used;
 }
 

@@ -3,7 +3,8 @@
 //
 // Blocks double in size while the first steps discover how much is needed. The
 // next Reset() replaces them by a single block, after which a step makes no
-// heap allocation. Not thread-safe: each tape owns its arenas.
+// heap allocation; what was in use gets huge pages. Not thread-safe: each tape
+// owns its arenas.
 #ifndef AUTODIFF_ARENA_H_
 #define AUTODIFF_ARENA_H_
 
@@ -89,6 +90,7 @@ class Arena {
   struct Block {
     std::unique_ptr<char[], FreeDeleter> memory;
     size_t bytes;
+    size_t filled = 0;  // bytes in use, where a later block was entered
   };
 
   static Block MakeBlock(size_t bytes);

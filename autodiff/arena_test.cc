@@ -62,6 +62,16 @@ TEST(ArenaDeathTest, ReleasedMemoryIsPoisoned) {
 }
 #endif
 
+TEST(ArenaTest, HighWaterLeavesOutTheUnusedEndsOfBlocks) {
+  Arena arena(256);
+  arena.New<char>(130);   // ends in the third line of 64 bytes
+  arena.New<char>(5000);  // in a block of its own
+  arena.New<char>(5001);  // in a third one
+  EXPECT_EQ(arena.high_water(), 192u + 5056u + 5001u);
+  arena.Reset();
+  EXPECT_EQ(arena.high_water(), 192u + 5056u + 5001u);
+}
+
 TEST(ArenaTest, HighWaterIsTheMostEverInUse) {
   Arena arena(1024);
   arena.New<char>(512);
