@@ -159,8 +159,8 @@ class Tape {
   // Storage that Rewind() keeps and Reset() releases: leaves and what belongs
   // to them.
   Arena& leaf_arena() { return leaf_arena_; }
-  // Storage that is released at the end of the enclosing ScratchScope. Every
-  // backward closure runs inside a ScratchScope.
+  // Storage that is released at the end of the enclosing ScratchScope, or
+  // of the backward closure.
   Arena& scratch() { return scratch_; }
 
   // Dropout is active only in training mode.
@@ -227,7 +227,8 @@ class Tape {
 
   template <size_t kOutputs, typename F>
   static bool Run(Entry* entry);
-  void RunEntry(Entry* entry);
+  // Runs one record; `scratch` is where scratch storage begins in this pass.
+  void RunEntry(Entry* entry, const Arena::Mark& scratch);
 
   Node<T>* NewNode(T* value, T* grad, int64_t size, bool needs_grad) {
     void* const memory = arena_.Allocate(sizeof(Node<T>), alignof(Node<T>));
