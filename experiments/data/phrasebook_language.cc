@@ -39,7 +39,7 @@ constexpr auto kEnglish = [](const auto& word) -> absl::string_view {
   return word.english();
 };
 constexpr auto kFirstEnglish = [](const auto& word) -> absl::string_view {
-  return word.english_size() == 0 ? "" : word.english(0);
+  return word.english_size() == 0 ? absl::string_view() : word.english(0);
 };
 
 template <typename Words, typename Key>
