@@ -140,8 +140,9 @@ class Task {
 
   virtual Model<float>& model() = 0;
 
-  // Whether the data have a dev split; overridden where they can lack one.
-  virtual bool has_dev() const { return true; }
+  // Whether the data have a dev split, which early stopping and schedules can
+  // watch.
+  virtual bool has_dev() const { return false; }
 
   // Adds what in the config does not fit the data that was read, under paths
   // relative to the experiment.

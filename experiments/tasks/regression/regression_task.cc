@@ -78,7 +78,6 @@ class RegressionTask : public Task {
                context.config.loss().scale(), context.config.seed()) {}
 
   Model<float>& model() override { return model_; }
-  bool has_dev() const override { return false; }
 
   void ValidateData(ConfigProblems& problems) const override {
     const int64_t points = model_.num_examples();
