@@ -117,9 +117,10 @@ inline Packet<float> ExpPacket(const Packet<float>& x) {
                                   0x1.55431cp-3F, 0x1.00004cp-1F, 1.0F, 1.0F}) {
     exp_r = packet::pmadd(exp_r, r, set(coefficient));
   }
-  // 2^n has the exponent bits n + 127: 2^-127 reads as 0, and 2^128 as inf.
-  const auto power = (std::bit_cast<PacketIntegers<float>>(shifted) + 127)
-                     << 23;
+  // 2^n has the exponent bits n + 127: 2^-127 reads as 0, and 2^128 as inf. For
+  // smaller n and NaN, other bits wrap around.
+  typedef uint32_t Bits __attribute__((vector_size(sizeof(P))));
+  const Bits power = (std::bit_cast<Bits>(shifted) + 127) << 23;
   const P result = packet::pmul(exp_r, std::bit_cast<P>(power));
   // Below log(2^-126). Vector extensions of the compiler, unlike Eigen's
   // pcmp_lt and pselect, become one masked instruction with AVX-512.
