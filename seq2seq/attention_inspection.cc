@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/ops/softmax.h"
 #include "third_party/abseil_backport/check.h"
@@ -22,7 +21,8 @@ void Describe(const AttentionMap<T>& map, std::vector<InspectedMap>* maps) {
   const T* const gradient = map.weights.grad_data();
   for (int64_t h = 0; h < heads; ++h) {
     InspectedMap head;
-    head.name = heads == 1 ? map.name : absl::StrCat(map.name, " head ", h);
+    head.name = map.name;
+    head.head = h;
     head.over_memory = map.over_memory;
     for (int64_t j = h * keys; j < (h + 1) * keys; ++j) {
       const auto weight = static_cast<double>(map.weights.data()[j]);

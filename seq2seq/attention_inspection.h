@@ -16,7 +16,8 @@ namespace regard {
 
 // The attention of one head at one step.
 struct InspectedMap {
-  std::string name;  // "attention"; "attention head 2" if there are several
+  std::string name;  // of the attention: "layer 2 over the source"
+  int64_t head = 0;
   bool over_memory = false;
   std::vector<double> weights;  // of each key
   // Of the id's log-probability with respect to each weight of this step, the

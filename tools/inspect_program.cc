@@ -18,7 +18,6 @@
 #include "experiments/pretrained/bert_folder.h"
 #include "experiments/pretrained/bert_inspection.h"
 #include "experiments/report/alignment_text.h"
-#include "experiments/report/heat_map.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/report/table_text.h"
 #include "experiments/run/file.h"
@@ -192,12 +191,6 @@ int InspectHeads(const Arguments& arguments, const Plugins& plugins) {
   forward.BeginStep();
   const BertInspection inspection = InspectBert(
       *model->bert, *model->pieces, forward, {.size = 1, .ids = ids});
-  if (const size_t heads = inspection.layers[0].heads.size();
-      heads > kMostHeads) {
-    return ExitCode(absl::InvalidArgumentError(
-        absl::StrCat("error: ", arguments.model, ": a page shows at most ",
-                     kMostHeads, " heads of a layer; the model has ", heads)));
-  }
   return Show(
       absl::StrCat(PrintableText(absl::StrJoin(inspection.tokens, " ")), "\n\n",
                    TableText(HeadsTable(inspection), /*most_columns=*/20)),

@@ -30,6 +30,7 @@ expect_in err "does not know 'zebra'"
 expect_in out 'no gold alignment is known' zebra page.html
 expect_in page.html '<svg'
 
+fails_when_full 'a report' "${train}" --run=run --resume
 fails_when_full 'an alignment' "${inspect}" --run=run --source=they
 fails_when_full 'heads' "${inspect}" --model="${bert}" --source=the
 fails 'no run' '--run=DIR must name' "${inspect}" --source=they

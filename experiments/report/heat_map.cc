@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "experiments/report/printable_text.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -23,6 +24,9 @@ struct Rgb {
 // From 0 to the greatest weight, on light and on dark pages, each of steadily
 // changing lightness, so that it can be read with any kind of colour vision;
 // the negative ones from 0 to the most negative, as gradients are.
+// Heads that one map can show.
+constexpr size_t kMostHeads = 32;
+
 enum class ColorRamp { kLight, kDark, kLightNegative, kDarkNegative };
 
 // What the ends of the ramps stand for.
@@ -164,6 +168,10 @@ std::string Legend(const LabelledMatrix& map, const ColorScale& scale) {
   }
   if (!scale.is_signed) {
     absl::StrAppend(&html, " · at the end of a row: its sum");
+  }
+  if (map.heads.size() > kMostHeads) {
+    absl::StrAppend(&html, " · the first ", kMostHeads, " of ",
+                    map.heads.size(), " heads");
   }
   absl::StrAppend(&html, "</p>");
   return html;
@@ -324,10 +332,9 @@ std::string Names(const std::vector<std::string>& tokens) {
 
 std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id) {
   const size_t cells = map.rows.size() * map.columns.size();
-  REGARD_CHECK_LE(map.heads.size(), static_cast<size_t>(kMostHeads));
   const Layout layout = LayOut(map);
   const ColorScale scale = ScaleOf(map);
-  const size_t heads = map.heads.size();
+  const size_t heads = std::min(map.heads.size(), kMostHeads);
 
   std::string html =
       absl::StrCat("<figure class=\"hm\" data-rows=\"", Names(map.rows),
@@ -351,7 +358,8 @@ std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id) {
       EscapeHtml(map.title), layout.width, layout.height, layout.width,
       layout.height, layout.font);
   AppendLabels(map, layout, &html);
-  for (const std::vector<double>& head : map.heads) {
+  for (const std::vector<double>& head :
+       absl::MakeConstSpan(map.heads).first(heads)) {
     REGARD_CHECK_EQ(head.size(), cells) << "heat map " << map.title;
     absl::StrAppend(&html, "\n<g>");
     AppendCells(map, head, scale.largest, layout, &html);
@@ -370,7 +378,7 @@ std::string HeatMapStyle() {
   absl::StrAppend(&style, "@media(prefers-color-scheme:dark){\n",
                   BothRampRules(ColorRamp::kDark, ColorRamp::kDarkNegative),
                   "}\n");
-  for (int head = 1; head <= kMostHeads; ++head) {
+  for (size_t head = 1; head <= kMostHeads; ++head) {
     const std::string chosen =
         absl::StrFormat(".hm input:nth-of-type(%d):checked~", head);
     absl::StrAppendFormat(&style,

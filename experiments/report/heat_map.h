@@ -12,9 +12,6 @@
 
 namespace regard {
 
-// Heads that one map can show.
-inline constexpr int kMostHeads = 32;
-
 // A <figure> with one drawing per head and, for several heads, buttons that
 // choose one without a script. `id` is unique in the page, of letters, digits
 // and hyphens. Colours run from 0 to 1, or to the largest weight where that is
@@ -22,8 +19,8 @@ inline constexpr int kMostHeads = 32;
 // both run to the largest absolute value. The legend says which. Gold cells are
 // outlined, and the sum of each row stands at its end, but for a map with
 // negative values. heat_map.js shows the value of the cell under the pointer.
-// CHECK-fails when a head's size is not rows x columns, and on over kMostHeads
-// heads.
+// Of over 32 heads the first 32 are drawn, and the legend says so. CHECK-fails
+// when a head's size is not rows x columns.
 std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id);
 
 // The style that all heat maps of a page share: ramps for light and for dark

@@ -104,6 +104,17 @@ TEST(HeatMapFigureTest, LetsTheReaderChooseAHeadWithoutAScript) {
   EXPECT_THAT(html, Not(HasSubstr("<script")));
 }
 
+TEST(HeatMapFigureTest, ShowsTheFirstOfManyHeads) {
+  LabelledMatrix map = OneByTwo(0.5, 0.5);
+  map.heads.resize(32, {1, 0});
+  EXPECT_THAT(HeatMapFigure(map, "map"), Not(HasSubstr("the first")));
+  map.heads.resize(48, {1, 0});
+  const std::string html = HeatMapFigure(map, "map");
+  EXPECT_EQ(Count(html, "<input"), 32);
+  EXPECT_EQ(Count(html, "data-values"), 32);
+  EXPECT_THAT(html, HasSubstr("the first 32 of 48 heads"));
+}
+
 TEST(HeatMapFigureTest, EscapesTokens) {
   LabelledMatrix map = OneByTwo(1, 0);
   map.title = "<script>";

@@ -1,12 +1,15 @@
 #include "experiments/tasks/translation/inspection.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "autodiff/tape.h"
 #include "experiments/report/html_report.h"
 #include "experiments/report/run_results.h"
@@ -36,27 +39,40 @@ std::vector<AlignmentLink> PredictedLinks(const Inspection& inspection,
       static_cast<int>(std::min(source_words, columns)));
 }
 
-// A head for each map over the source.
-LabelledMatrix MatrixOf(const Inspection& inspection, const char* title,
-                        std::vector<double> InspectedMap::*numbers) {
-  LabelledMatrix matrix;
-  matrix.title = title;
-  matrix.rows = inspection.target;
-  matrix.columns = inspection.source;
+// One for each attention over the source, named where there are several.
+std::vector<LabelledMatrix> MatricesOf(
+    const Inspection& inspection, absl::string_view title,
+    std::vector<double> InspectedMap::*numbers) {
+  std::vector<LabelledMatrix> matrices;
   for (const InspectedStep& step : inspection.steps) {
-    size_t head = 0;
+    size_t attentions = 0;
     for (const InspectedMap& map : step.maps) {
       const std::vector<double>& row = map.*numbers;
       if (!map.over_memory || row.empty()) continue;
-      if (head == matrix.heads.size()) matrix.heads.emplace_back();
-      std::vector<double>& of_head = matrix.heads[head++];
-      of_head.insert(of_head.end(), row.begin(), row.end());
+      if (map.head == 0 && attentions++ == matrices.size()) {
+        matrices.push_back({.title = map.name,
+                            .rows = inspection.target,
+                            .columns = inspection.source});
+        for (const AlignmentLink& link : inspection.gold) {
+          matrices.back().gold.push_back({link.target, link.source});
+        }
+      }
+      std::vector<std::vector<double>>& heads = matrices[attentions - 1].heads;
+      if (map.head == std::ssize(heads)) heads.emplace_back();
+      std::vector<double>& head = heads[static_cast<size_t>(map.head)];
+      head.insert(head.end(), row.begin(), row.end());
     }
   }
-  for (const AlignmentLink& link : inspection.gold) {
-    matrix.gold.push_back({link.target, link.source});
+  for (LabelledMatrix& matrix : matrices) {
+    matrix.title = matrices.size() == 1
+                       ? std::string(title)
+                       : absl::StrCat(title, ", ", matrix.title);
   }
-  return matrix;
+  return matrices;
+}
+
+std::vector<LabelledMatrix> WeightsOf(const Inspection& inspection) {
+  return MatricesOf(inspection, "weights of each step", &InspectedMap::weights);
 }
 
 // The word with the greatest of `numbers` times `sign`; "" if there are none.
@@ -79,6 +95,39 @@ std::vector<double> GradientsOf(const InspectedStep& step) {
     for (size_t j = 0; j < sum.size(); ++j) sum[j] += map.gradients[j];
   }
   return sum;
+}
+
+Table StepsTable(const Inspection& inspection) {
+  Table table;
+  table.header = {"word",          "log p",         "entropy",
+                  "looks most at", "steepest gain", "steepest loss"};
+  for (size_t u = 0; u < inspection.steps.size(); ++u) {
+    const InspectedStep& step = inspection.steps[u];
+    const std::vector<double> gradients = GradientsOf(step);
+    table.rows.push_back({inspection.target[u],
+                          absl::StrFormat("%.3f", step.log_probability),
+                          absl::StrFormat("%.3f", Entropy(step.alignment)),
+                          Greatest(inspection, step.alignment, 1),
+                          Greatest(inspection, gradients, 1),
+                          Greatest(inspection, gradients, -1)});
+  }
+  return table;
+}
+
+double LogProbability(const Inspection& inspection) {
+  double sum = 0;
+  for (const InspectedStep& step : inspection.steps) {
+    sum += step.log_probability;
+  }
+  return sum;
+}
+
+std::string ErrorRateText(const Inspection& inspection) {
+  return inspection.alignment_error_rate.has_value()
+             ? absl::StrFormat(
+                   "alignment error rate %.3f against %d gold links",
+                   *inspection.alignment_error_rate, inspection.gold.size())
+             : "no gold alignment is known for this pair";
 }
 
 }  // namespace
@@ -118,48 +167,6 @@ Inspection Inspect(const Translator& translator,
   return inspection;
 }
 
-LabelledMatrix WeightsMap(const Inspection& inspection) {
-  return MatrixOf(inspection, "weights of each step", &InspectedMap::weights);
-}
-
-LabelledMatrix GradientsMap(const Inspection& inspection) {
-  return MatrixOf(inspection, "gradient of each word's log p by them",
-                  &InspectedMap::gradients);
-}
-
-Table StepsTable(const Inspection& inspection) {
-  Table table;
-  table.header = {"word",          "log p",         "entropy",
-                  "looks most at", "steepest gain", "steepest loss"};
-  for (size_t u = 0; u < inspection.steps.size(); ++u) {
-    const InspectedStep& step = inspection.steps[u];
-    const std::vector<double> gradients = GradientsOf(step);
-    table.rows.push_back({inspection.target[u],
-                          absl::StrFormat("%.3f", step.log_probability),
-                          absl::StrFormat("%.3f", Entropy(step.alignment)),
-                          Greatest(inspection, step.alignment, 1),
-                          Greatest(inspection, gradients, 1),
-                          Greatest(inspection, gradients, -1)});
-  }
-  return table;
-}
-
-double LogProbability(const Inspection& inspection) {
-  double sum = 0;
-  for (const InspectedStep& step : inspection.steps) {
-    sum += step.log_probability;
-  }
-  return sum;
-}
-
-std::string ErrorRateText(const Inspection& inspection) {
-  return inspection.alignment_error_rate.has_value()
-             ? absl::StrFormat(
-                   "alignment error rate %.3f against %d gold links",
-                   *inspection.alignment_error_rate, inspection.gold.size())
-             : "no gold alignment is known for this pair";
-}
-
 Explanation ExplanationOf(const Inspection& inspection) {
   double entropy = 0;
   for (const InspectedStep& step : inspection.steps) {
@@ -175,15 +182,29 @@ Explanation ExplanationOf(const Inspection& inspection) {
       LogProbability(inspection),
       entropy / static_cast<double>(inspection.steps.size()),
       ErrorRateText(inspection));
-  explanation.maps = {WeightsMap(inspection), GradientsMap(inspection)};
+  const std::vector<LabelledMatrix> weights = WeightsOf(inspection);
+  const std::vector<LabelledMatrix> gradients =
+      MatricesOf(inspection, "gradient of each word's log p by them",
+                 &InspectedMap::gradients);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    explanation.maps.push_back(weights[i]);
+    if (i < gradients.size()) explanation.maps.push_back(gradients[i]);
+  }
   explanation.steps = StepsTable(inspection);
   return explanation;
 }
 
 std::string InspectionText(const Inspection& inspection,
                            const AlignmentTextStyle& style) {
-  LabelledMatrix weights = WeightsMap(inspection);
-  weights.title.clear();
+  // The mean of all heads.
+  LabelledMatrix weights;
+  for (LabelledMatrix& matrix : WeightsOf(inspection)) {
+    weights.rows = std::move(matrix.rows);
+    weights.columns = std::move(matrix.columns);
+    weights.gold = std::move(matrix.gold);
+    std::move(matrix.heads.begin(), matrix.heads.end(),
+              std::back_inserter(weights.heads));
+  }
   std::string text = AlignmentText(weights, style);
   absl::StrAppend(&text, "\n",
                   TableText(StepsTable(inspection), /*most_columns=*/20));
@@ -197,22 +218,9 @@ std::string InspectionText(const Inspection& inspection,
 
 std::string InspectionHtml(const Inspection& inspection,
                            const std::string& name) {
-  HtmlReport page(
-      absl::StrCat(name, ": attention"),
-      absl::StrCat(absl::StrJoin(inspection.source, " "), " \u2192 ",
-                   absl::StrJoin(inspection.target, " ")));
-  const LabelledMatrix maps[] = {WeightsMap(inspection),
-                                 GradientsMap(inspection)};
-  page.AddHeatMaps("Attention", maps);
-  page.AddTable("Steps", StepsTable(inspection));
-  page.AddText(
-      "Reading this",
-      {absl::StrFormat("Log probability of the whole: %.3f; %s.",
-                       LogProbability(inspection), ErrorRateText(inspection)),
-       "The entropy of a step's weights is in nats: 0 when one word has all of "
-       "the attention. A gradient above 0 says that more weight there, the "
-       "others held, would have made the word likelier. Gold links are "
-       "outlined."});
+  HtmlReport page(absl::StrCat(name, ": attention"),
+                  "What the model attends to at each step of one translation");
+  page.AddExplanations("Attention", {ExplanationOf(inspection)});
   return page.Build();
 }
 

@@ -35,23 +35,10 @@ Inspection Inspect(const Translator& translator,
                    const std::vector<std::string>& target,
                    const std::vector<AlignmentLink>& gold);
 
-// [target, source], gold links outlined.
-LabelledMatrix WeightsMap(const Inspection& inspection);
-// Of each target word's log probability with respect to the weights of its
-// step.
-LabelledMatrix GradientsMap(const Inspection& inspection);
-
-// A row for each target word: log probability, entropy, where the weight is
-// greatest, and where more of it would gain and lose most.
-Table StepsTable(const Inspection& inspection);
-
-// "alignment error rate 0.125 against 8 gold links"
-std::string ErrorRateText(const Inspection& inspection);
-
-// Sum over the target words, in nats.
-double LogProbability(const Inspection& inspection);
-
-// All of the above, for the report of a run.
+// For the report of a run: the weights and gradients of each attention over the
+// source, [target, source], gold links outlined, and a row for each target
+// word: log probability, entropy, where the weight is greatest, and where more
+// of it would gain and lose most.
 Explanation ExplanationOf(const Inspection& inspection);
 
 // For a terminal, each line ended.
