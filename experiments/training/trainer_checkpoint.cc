@@ -22,19 +22,6 @@ namespace regard {
 
 namespace {
 
-// The named numbers, or the fields that checkpoints had before schedules named
-// their own.
-ScheduleState ReadScheduleState(const TrainerState& state) {
-  if (!state.has_schedule_factor()) {
-    return {state.schedule().begin(), state.schedule().end()};
-  }
-  ScheduleState schedule = {
-      {"factor", state.schedule_factor()},
-      {"bad_evaluations", state.schedule_bad_evaluations()}};
-  if (state.has_schedule_best()) schedule["best"] = state.schedule_best();
-  return schedule;
-}
-
 std::string StatePrefix(const Optimizer<float>::State& state) {
   return absl::StrCat(state.name, "/");
 }
@@ -52,6 +39,8 @@ absl::Status Trainer::Save() {
   state.mutable_term_counts()->Assign(term_counts_.begin(), term_counts_.end());
   state.set_positions(positions_);
   state.set_padding(padding_);
+  state.set_learning_rate(learning_rate_);
+  state.set_gradient_norm(gradient_norm_);
   state.set_finished(over_);
   const WeightSelection::State& selected = selection_.state();
   if (selected.best_value.has_value()) {
@@ -129,23 +118,21 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
   TrainerState state;
   if (!google::protobuf::TextFormat::ParseFromString(text, &state) ||
       state.term_sums_size() != static_cast<int>(term_sums_.size()) ||
-      (state.term_counts_size() != 0 &&
-       state.term_counts_size() != state.term_sums_size())) {
+      state.term_counts_size() != state.term_sums_size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         checkpoint.path, "/state.textproto: not the state of this experiment"));
   }
   step_ = state.step();
   std::copy(state.term_sums().begin(), state.term_sums().end(),
             term_sums_.begin());
-  if (state.term_counts_size() == 0) {
-    std::fill(term_counts_.begin(), term_counts_.end(), state.work());
-  } else {
-    std::copy(state.term_counts().begin(), state.term_counts().end(),
-              term_counts_.begin());
-  }
+  std::copy(state.term_counts().begin(), state.term_counts().end(),
+            term_counts_.begin());
   positions_ = state.positions();
   padding_ = state.padding();
-  REGARD_RETURN_IF_ERROR(schedule_->set_state(ReadScheduleState(state)));
+  learning_rate_ = state.learning_rate();
+  gradient_norm_ = state.gradient_norm();
+  REGARD_RETURN_IF_ERROR(
+      schedule_->set_state({state.schedule().begin(), state.schedule().end()}));
   for (const TrainerMetric& metric : state.metrics()) {
     last_metrics_[metric.name()] = metric.value();
   }

@@ -2,17 +2,24 @@
 #include "experiments/training/trainer.h"
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "experiments/experiment.pb.h"
+#include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
+#include "experiments/run/metrics_log.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/task.h"
+#include "experiments/training/observers.h"
+#include "experiments/training/training_observer.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -20,11 +27,14 @@
 #include "nn/initializers.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
 namespace {
 
+using ::regard::testing::IsOk;
 using ::testing::ElementsAre;
+using ::testing::SizeIs;
 
 // One weight, 0 at first, which is the loss and the metric. So with a learning
 // rate of 1, it is -n after n updates. Notes the epoch (-1: none) wherever
@@ -152,6 +162,56 @@ TEST(TrainerTest, TheMeanOfTheLastEvaluationsIsUsed) {
   Train(Config("average: 2"), task);
   EXPECT_THAT(task.evaluated(), ElementsAre(-2, -4, -6, -5));
   EXPECT_EQ(task.weight(), -5);
+}
+
+// Keeps the last record. If `fails`, the last evaluation does, as where the
+// program is killed.
+class LastRecord : public TrainingObserver {
+ public:
+  explicit LastRecord(bool fails) : fails_(fails) {}
+  const std::map<std::string, double>& metrics() const { return metrics_; }
+
+  absl::Status Recorded(const MetricsRecord& record) override {
+    metrics_ = record.metrics;
+    return absl::OkStatus();
+  }
+  absl::Status Evaluated(const EvaluatedModel& evaluated) override {
+    return fails_ && evaluated.final ? absl::AbortedError("killed")
+                                     : absl::OkStatus();
+  }
+
+ private:
+  const bool fails_;
+  std::map<std::string, double> metrics_;
+};
+
+// Early stopping ends it after four updates, the last of which no record had.
+TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
+  const Experiment config =
+      Config("early_stopping { patience: 1 } log_every: 3");
+  const std::string folder = ::testing::TempDir() + "/killed_at_its_end";
+  std::filesystem::create_directories(folder);
+  LastRecord whole(/*fails=*/false);
+  LastRecord killed(/*fails=*/true);
+  for (LastRecord* record : {&whole, &killed}) {
+    FallingTask task(Better::kHigher);
+    CheckpointObserver checkpoints(folder, /*keep=*/1);
+    std::vector<TrainingObserver*> observers = {record};
+    if (record == &killed) observers.push_back(&checkpoints);
+    Trainer trainer(config, task, BuiltInPlugins(), observers, {.threads = 1});
+    EXPECT_EQ(trainer.Run().ok(), record == &whole);
+    EXPECT_EQ(trainer.step(), 4);
+  }
+  EXPECT_EQ(whole.metrics().at("train/gradient_norm"), 1);
+  const absl::StatusOr<FoundCheckpoints> found = FindCheckpoints(folder, 1);
+  ASSERT_THAT(found, IsOk());
+  ASSERT_THAT(found->checkpoints, SizeIs(1));
+  FallingTask task(Better::kHigher);
+  LastRecord resumed(/*fails=*/false);
+  Trainer trainer(config, task, BuiltInPlugins(), {&resumed}, {.threads = 1});
+  ASSERT_THAT(trainer.Restore(found->checkpoints[0]), IsOk());
+  ASSERT_THAT(trainer.Run(), IsOk());
+  EXPECT_EQ(resumed.metrics(), whole.metrics());
 }
 
 }  // namespace
