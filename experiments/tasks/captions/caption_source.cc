@@ -27,7 +27,10 @@ constexpr int64_t kMostPixels = int64_t{1} << 30;
 class CaptionsSource : public DataSource<CaptionData> {
  public:
   using Options = CaptionsConfig;
-  static constexpr DataPath kPath = DataPath::kOptional;
+  static DataPath Path(const Options& options) {
+    return options.things() == Options::SHAPES ? DataPath::kNone
+                                               : DataPath::kOptional;
+  }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     if (options.things() == Options::THINGS_UNSPECIFIED) {
@@ -45,11 +48,6 @@ class CaptionsSource : public DataSource<CaptionData> {
   absl::StatusOr<CaptionData> Load(const DataRequest& request) const override {
     CaptionData data;
     if (options_.things() == Options::SHAPES) {
-      if (!request.path.empty()) {
-        return absl::InvalidArgumentError(
-            "error: data.path: shapes are generated; a path is read with "
-            "data.captions.things: FASHION_MNIST");
-      }
       const ShapeThings things(options_.side(), request.seed);
       MakeSplits(things, things, request.seed, &data.splits);
       return data;

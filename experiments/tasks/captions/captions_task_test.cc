@@ -19,6 +19,7 @@
 namespace regard {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -97,8 +98,9 @@ TEST(CaptionsTaskTest, FilesMayBeMissing) {
   };
   EXPECT_THAT(error("path: \"/no/folder\" captions { things: FASHION_MNIST }"),
               HasSubstr("tools/bazel run //configs:fashion_mnist_setup"));
-  EXPECT_THAT(error("path: \"/no/folder\" captions {}"),
-              HasSubstr("data.path: shapes are generated"));
+  EXPECT_THAT(
+      Load("", "path: \"/no/folder\" captions {}").status().message(),
+      AllOf(HasSubstr(":1:"), HasSubstr("data.path: this data is generated")));
 }
 
 }  // namespace

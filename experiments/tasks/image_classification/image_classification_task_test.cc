@@ -110,7 +110,7 @@ TEST(ImageClassificationTaskTest, ErrorsAreLocated) {
                         "shapes"));
   EXPECT_THAT(Error("", "path: \"a\" shapes {}"),
               HasSubstr("this data is generated; a file is read by: "
-                        "captions, fashion_mnist"));
+                        "fashion_mnist, labelled_text"));
   // A path may be given, or not.
   EXPECT_EQ(Error("", "path: \"a\" fashion_mnist {}"), "");
   EXPECT_EQ(Error("", "fashion_mnist {}"), "");

@@ -71,6 +71,7 @@ class RegressionTask : public Task {
   RegressionTask(const Options& options, Data data, const TaskContext& context)
       : Task(Metrics()),
         batch_size_(context.config.training().batch_size()),
+        smooths_labels_(context.config.loss().label_smoothing() > 0),
         model_(context.scorers, context.config.model().attention(), options,
                {std::move(data.training.x), std::move(data.training.y)},
                {std::move(data.test.x), std::move(data.test.y)},
@@ -80,6 +81,9 @@ class RegressionTask : public Task {
   Model<float>& model() override { return model_; }
 
   void ValidateData(ConfigProblems& problems) const override {
+    if (smooths_labels_) {
+      problems.Add("loss.label_smoothing", "regression predicts no classes");
+    }
     const int64_t points = model_.num_examples();
     const int64_t most = kMostWeights / points;
     if (std::min(batch_size_, points) <= most) return;
@@ -129,6 +133,7 @@ class RegressionTask : public Task {
 
  private:
   const int64_t batch_size_;
+  const bool smooths_labels_;
   NadarayaWatsonModel<float> model_;
 };
 

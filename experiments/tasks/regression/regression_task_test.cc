@@ -64,5 +64,14 @@ TEST(RegressionTask, ABatchHasSoManyWeights) {
   EXPECT_EQ(problem(), "training.batch_size");
 }
 
+TEST(RegressionTask, HasNoLabelsToSmooth) {
+  Experiment config = ConfigOf(10);
+  config.mutable_loss()->set_label_smoothing(0.1);
+  ConfigProblems problems;
+  BuildTask(config, BuiltInPlugins()).value()->ValidateData(problems);
+  ASSERT_THAT(problems.problems(), SizeIs(1));
+  EXPECT_EQ(problems.problems()[0].path, "loss.label_smoothing");
+}
+
 }  // namespace
 }  // namespace regard
