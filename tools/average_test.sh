@@ -23,7 +23,10 @@ quietly "${train}" --config="${config}" --run=run "${small[@]}"
 expect 'a run whose output is not read' '"state":"finished"' \
   "$(grep -o '"state":"[a-z]*"' unread/status.json)"
 
-"${train}" --config="${config}" --run=closed "${small[@]}" >&- 2>&-
+code=0
+"${train}" --config="${config}" --run=closed "${small[@]}" >&- 2>&- || code=$?
+expect 'a report that nobody reads' '1 "state":"finished"' \
+  "${code} $(grep -o '"state":"[a-z]*"' closed/status.json)"
 expect 'closed streams' "0 $(grep -c . run/metrics.jsonl)" \
   "$(stat -c %s closed/.lock) $(grep -c '^{.*}$' closed/metrics.jsonl)"
 

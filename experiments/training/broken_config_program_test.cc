@@ -178,6 +178,13 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
       AllOf(StartsWith("a.textproto:2:1: error: baseline: with its overrides "),
             HasSubstr("model.attention.relative_dot: knows positions up to "
                       "7")));
+  // Also where a run is to go on that has not begun.
+  std::filesystem::create_directory(Path("empty"));
+  ChildProgram child({"experiments/train", "--config=a.textproto", "--resume",
+                      "--run=" + Path("empty")},
+                     Path("output"));
+  EXPECT_EQ(child.Wait(), 2);
+  EXPECT_THAT(child.Errors(), HasSubstr("a.textproto:2:1: error: baseline"));
 }
 
 TEST_F(BrokenConfigProgramTest, BasesMustExistAndEnd) {

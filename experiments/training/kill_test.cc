@@ -389,6 +389,7 @@ TEST_F(KillTest, ADamagedFileOfARunToResumeIsWrongInput) {
     const auto child = Start("run", {"--resume"});
     EXPECT_EQ(child->Wait(), 2) << name;
     EXPECT_THAT(child->Errors(), HasSubstr(path + ":2:1: error: not "));
+    EXPECT_EQ(StatusOf(Path("run"))["state"], "finished");
     std::ofstream(path) << good;
   }
 }

@@ -294,11 +294,11 @@ std::string ResourcePlanText(const ResourcePlan& plan,
                           "an update", Flops(*plan.update_flops), measured);
   }
   if (plan.updates.has_value()) {
-    absl::StrAppendFormat(&text, "  %-14s %12s  in %s\n", "updates",
-                          Grouped(*plan.updates),
-                          *plan.updates == training.max_updates()
-                              ? std::string("all, by max_updates")
-                              : absl::StrCat(training.epochs(), " epochs"));
+    absl::StrAppendFormat(
+        &text, "  %-14s %12s  in %s\n", "updates", Grouped(*plan.updates),
+        training.max_updates() > 0 && *plan.updates == training.max_updates()
+            ? std::string("all, by max_updates")
+            : absl::StrCat(training.epochs(), " epochs"));
     if (plan.update_flops.has_value()) {
       absl::StrAppendFormat(
           &text, "  %-14s %12s\n", "all",

@@ -173,6 +173,15 @@ TEST(ResourcePlan, StopsAtMaxUpdates) {
   EXPECT_EQ(Plan(config).updates, 6);
 }
 
+TEST(ResourcePlan, AModelWithoutWeightsIsNotUpdated) {
+  const Experiment config = Parse(
+      "data { nadaraya_watson {} } "
+      "model { nadaraya_watson {} attention { gaussian {} } }");
+  const ResourcePlan plan = Plan(config);
+  EXPECT_EQ(plan.updates, 0);
+  EXPECT_THAT(ResourcePlanText(plan, config), HasSubstr("epochs"));
+}
+
 TEST(ResourcePlan, CountsTheWeightsThatAreKept) {
   Experiment config = SmallTranslation();
   EXPECT_EQ(Plan(config).selection_bytes, 0);

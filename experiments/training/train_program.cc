@@ -215,8 +215,10 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
       std::unique_ptr<Task> task,
       BuildFittingTask(loaded, folder.has_value() ? &*folder : nullptr,
                        plugins));
-  if (!folder.has_value()) {
+  if (!folder.has_value() || !HasBegun(*folder)) {
     REGARD_RETURN_IF_ERROR(CheckBaselineTask(loaded, plugins));
+  }
+  if (!folder.has_value()) {
     REGARD_ASSIGN_OR_RETURN(
         RunFolder opened,
         OpenFolder(arguments.run, loaded.config.name(), arguments.resume));
@@ -291,7 +293,7 @@ int Interrupted(const TrainingRun& run, const TrainerResult& result) {
 }
 
 absl::StatusOr<BaselineRun> TrainBaseline(const TrainingRun& run,
-                                          const TrainingRun::Options& options,
+                                          const TrainerOptions& options,
                                           const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> baseline,
                           PrepareBaseline(run, plugins));
@@ -300,14 +302,14 @@ absl::StatusOr<BaselineRun> TrainBaseline(const TrainingRun& run,
   REGARD_ASSIGN_OR_RETURN(trained.result, baseline->Train(options, plugins));
   if (trained.result.stopped_by == 0) {
     trained.sets = baseline->sets();
-    REGARD_RETURN_IF_ERROR(baseline->Finish(trained.result));
+    REGARD_RETURN_IF_ERROR(baseline->End(RunState::kFinished, trained.result));
   }
   return trained;
 }
 
 // The exit code.
 absl::StatusOr<int> TrainAndReport(TrainingRun& run,
-                                   const TrainingRun::Options& options,
+                                   const TrainerOptions& options,
                                    const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(const TrainerResult result,
                           run.Train(options, plugins));
@@ -320,25 +322,25 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
     if (!trained.ok()) {
       // The run itself is good: its report is worth having.
       const absl::StatusOr<std::string> text = Report(run, result, {});
-      REGARD_RETURN_IF_ERROR(run.Fail(result));
+      REGARD_RETURN_IF_ERROR(run.End(RunState::kFailed, result));
       if (text.ok()) std::fputs(text->c_str(), stdout);
       return trained.status();
     }
     baseline = *std::move(trained);
     if (baseline.result.stopped_by != 0) {
-      REGARD_RETURN_IF_ERROR(run.Interrupt(result));
+      REGARD_RETURN_IF_ERROR(run.End(RunState::kInterrupted, result));
       return Interrupted(run, baseline.result);
     }
   }
   const absl::StatusOr<std::string> text = Report(run, result, baseline);
   if (!text.ok()) {
-    REGARD_RETURN_IF_ERROR(run.Fail(result));
+    REGARD_RETURN_IF_ERROR(run.End(RunState::kFailed, result));
     return text.status();
   }
   // Before printing, which may end the process by SIGPIPE.
-  REGARD_RETURN_IF_ERROR(run.Finish(result));
+  REGARD_RETURN_IF_ERROR(run.End(RunState::kFinished, result));
   std::fputs(text->c_str(), stdout);
-  return 0;
+  return FinishOutput();
 }
 
 }  // namespace
@@ -356,7 +358,7 @@ int TrainMain(int argc, char** argv, const Plugins& plugins,
   const absl::StatusOr<std::unique_ptr<TrainingRun>> run =
       Prepare(arguments, plugins, default_config);
   if (!run.ok()) return ExitCode(run.status());
-  TrainingRun::Options options;
+  TrainerOptions options;
   const int shards = (*run)->loaded().config.num_shards();
   options.threads = arguments.threads;
   if (arguments.threads == 0) {

@@ -30,7 +30,10 @@ BatchPlan PlanOf(const Experiment& config, Model<float>& model) {
   });
 }
 
-int64_t StepsOf(const Experiment& config, int64_t steps_per_epoch) {
+// A model without trainable weights is evaluated only.
+int64_t StepsOf(const Experiment& config, Model<float>& model,
+                int64_t steps_per_epoch) {
+  if (model.parameters().num_trainable_elements() == 0) return 0;
   const Training& training = config.training();
   const int64_t steps = training.epochs() * steps_per_epoch;
   return training.max_updates() == 0 ? steps
@@ -71,7 +74,7 @@ struct Trainer::Worker {
 };
 
 int64_t Trainer::TotalSteps(const Experiment& config, Model<float>& model) {
-  return StepsOf(config, PlanOf(config, model).updates_per_epoch());
+  return StepsOf(config, model, PlanOf(config, model).updates_per_epoch());
 }
 
 Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
@@ -84,9 +87,7 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
       options_(options),
       plan_(PlanOf(config, model_)),
       steps_per_epoch_(plan_.updates_per_epoch()),
-      total_steps_(model_.parameters().num_trainable_elements() == 0
-                       ? 0
-                       : StepsOf(config, steps_per_epoch_)),
+      total_steps_(StepsOf(config, model_, steps_per_epoch_)),
       pool_(std::min(options.threads, config.num_shards())),
       reducer_(model_.parameters(), config.num_shards(),
                config.optimizer().accumulate_batches(), pool_),

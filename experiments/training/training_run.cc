@@ -195,8 +195,8 @@ std::vector<MetricInfo> TrainingRun::metrics() const {
   return metrics;
 }
 
-RunStatus TrainingRun::StatusOf(RunState state,
-                                const TrainerResult& result) const {
+absl::Status TrainingRun::End(RunState state,
+                              const TrainerResult& result) const {
   RunStatus status;
   status.state = state;
   status.step = result.step;
@@ -204,7 +204,7 @@ RunStatus TrainingRun::StatusOf(RunState state,
   status.signatures = task_->Signatures();
   status.weights_digest = result.weights_digest;
   status.confidence = confidence_;
-  return status;
+  return WriteStatus(folder_.path(), status);
 }
 
 absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
@@ -225,17 +225,13 @@ absl::StatusOr<std::unique_ptr<EventLog>> TrainingRun::OpenEvents(
   return EventLog::Open(options, loaded_.config, *task_);
 }
 
-absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options,
+absl::StatusOr<TrainerResult> TrainingRun::Train(const TrainerOptions& options,
                                                  const Plugins& plugins) {
   const std::string log_path = folder_.File("metrics.jsonl");
   REGARD_ASSIGN_OR_RETURN(MetricsLog log,
                           checkpoint_.has_value()
                               ? MetricsLog::Resume(log_path, checkpoint_->step)
                               : MetricsLog::Create(log_path));
-  RunStatus running;
-  running.step = checkpoint_.has_value() ? checkpoint_->step : 0;
-  REGARD_RETURN_IF_ERROR(WriteStatus(folder_.path(), running));
-
   const int64_t total = Trainer::TotalSteps(loaded_.config, task_->model());
   Progress progress(total, std::max<int64_t>(total / kPlainLines, 1),
                     ProgressToStandardError());
@@ -247,10 +243,7 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options,
   Trainer trainer(loaded_.config, *task_, plugins,
                   {&log_observer, &examples_observer, &progress_observer,
                    &checkpoint_observer},
-                  {.threads = options.threads,
-                   .record_times = options.record_times,
-                   .profile = options.profile,
-                   .stop_signal = options.stop_signal});
+                  options);
   if (checkpoint_.has_value()) {
     REGARD_RETURN_IF_ERROR(trainer.Restore(*checkpoint_));
   }
@@ -260,6 +253,11 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options,
     REGARD_ASSIGN_OR_RETURN(events, OpenEvents(total));
     trainer.AddObserver(events.get());
   }
+  // What a run that is over has left may be damaged: it stays as it is then.
+  if (trainer.finished()) REGARD_RETURN_IF_ERROR(ReadSets(plugins.aggregates));
+  RunStatus running;
+  running.step = trainer.step();
+  REGARD_RETURN_IF_ERROR(WriteStatus(folder_.path(), running));
   absl::StatusOr<TrainerResult> result = trainer.Run();
   progress.Finish();
   std::fputs(trainer.Profile().c_str(), stderr);
@@ -277,25 +275,13 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const Options& options,
     return result;
   }
   if (interrupted) {
-    REGARD_RETURN_IF_ERROR(Interrupt(*result));
+    REGARD_RETURN_IF_ERROR(End(RunState::kInterrupted, *result));
   } else if (const absl::Status read = ReadSets(plugins.aggregates);
              !read.ok()) {
-    Fail(*result).IgnoreError();
+    End(RunState::kFailed, *result).IgnoreError();
     return read;
   }
   return result;
-}
-
-absl::Status TrainingRun::Interrupt(const TrainerResult& result) const {
-  return WriteStatus(folder_.path(), StatusOf(RunState::kInterrupted, result));
-}
-
-absl::Status TrainingRun::Fail(const TrainerResult& result) const {
-  return WriteStatus(folder_.path(), StatusOf(RunState::kFailed, result));
-}
-
-absl::Status TrainingRun::Finish(const TrainerResult& result) const {
-  return WriteStatus(folder_.path(), StatusOf(RunState::kFinished, result));
 }
 
 }  // namespace regard

@@ -41,27 +41,13 @@ class TrainingRun {
   // wrong input: a config or data that differs from that of the run.
   absl::Status Prepare(bool resume);
 
-  struct Options {
-    int threads = 1;
-    // Whether files may say when things were; without it, there are no
-    // TensorBoard events.
-    bool record_times = true;
-    // Whether to print where the time went.
-    bool profile = false;
-    const std::atomic<int>* stop_signal = nullptr;
-  };
-  // Trains to the end or until stopped, and says which in status.json.
-  absl::StatusOr<TrainerResult> Train(const Options& options,
+  // Trains to the end or until stopped, and says in status.json if it was
+  // stopped or failed. Without record_times there are no TensorBoard events.
+  absl::StatusOr<TrainerResult> Train(const TrainerOptions& options,
                                       const Plugins& plugins);
 
-  // Leaves a status.json that says so, for a baseline that was stopped.
-  absl::Status Interrupt(const TrainerResult& result) const;
-
-  // Leaves a status.json that says so, for what fails after training.
-  absl::Status Fail(const TrainerResult& result) const;
-
   // Leaves the final status.json: the last thing that a run does.
-  absl::Status Finish(const TrainerResult& result) const;
+  absl::Status End(RunState state, const TrainerResult& result) const;
 
   // Those of the task and of the trainer.
   std::vector<MetricInfo> metrics() const;
@@ -89,8 +75,6 @@ class TrainingRun {
   absl::Status ReadSets(const Aggregates& aggregates);
   absl::StatusOr<std::unique_ptr<EventLog>> OpenEvents(
       int64_t total_steps) const;
-  RunStatus StatusOf(RunState state, const TrainerResult& result) const;
-
   const LoadedConfig loaded_;
   const RunFolder folder_;
   const std::unique_ptr<Task> task_;
