@@ -1,5 +1,8 @@
 #include "attention/multi_head.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "absl/strings/str_cat.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/shape_ops.h"
@@ -50,14 +53,15 @@ Var<T> MergeHeads(Var<T> x) {
 void ValidateMultiHead(const ScorerRegistry& scorers, const MultiHead& config,
                        const MultiHeadWidths& widths,
                        ConfigProblems& problems) {
-  problems.RequirePositive("heads", config.heads());
+  const size_t before = problems.problems().size();
+  problems.RequireInRange("heads", config.heads(), 1, 65536);
   problems.RequireInRange("key_heads", config.key_heads(), 0, config.heads());
-  problems.RequireInRange("head_width", config.head_width(), 0, 1 << 20);
+  // The heads side by side are one extent of a shape.
+  problems.RequireInRange(
+      "head_width", config.head_width(), 0,
+      std::min(1 << 20, (1 << 30) / std::max(config.heads(), 1)));
   problems.RequireInRange("output_width", config.output_width(), 0, 1 << 20);
-  if (config.heads() <= 0 || config.key_heads() < 0 ||
-      config.key_heads() > config.heads() || config.head_width() < 0) {
-    return;
-  }
+  if (problems.problems().size() > before) return;
   if (config.head_width() == 0 && widths.query % config.heads() != 0) {
     problems.Add(
         "heads",

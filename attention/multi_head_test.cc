@@ -349,10 +349,23 @@ TEST(ValidateMultiHeadTest, PointsAtWrongHeads) {
   EXPECT_EQ(path("heads: 3 key_heads: 6"), "layer.key_heads");
   EXPECT_EQ(path("heads: 3 head_width: -1"), "layer.head_width");
   EXPECT_EQ(path("heads: 3 output_width: -1"), "layer.output_width");
+  EXPECT_EQ(path("heads: 65537 head_width: 1"), "layer.heads");
   EXPECT_TRUE(
       ProblemsOf("heads: 6 key_heads: 2 head_width: 5 attention { dot {} }",
                  {4, 4, 4})
           .empty());
+}
+
+TEST(ValidateMultiHeadTest, TheHeadsSideBySideFitAnExtent) {
+  const auto problems = [](const std::string& fields) {
+    return ProblemsOf(fields + " attention { dot {} }", {6, 6, 6});
+  };
+  EXPECT_TRUE(problems("heads: 4096 head_width: 262144").empty());
+  for (const char* fields :
+       {"heads: 4096 head_width: 262145", "heads: 4096 head_width: 1048576"}) {
+    ASSERT_EQ(problems(fields).size(), 1u) << fields;
+    EXPECT_EQ(problems(fields)[0].first, "layer.head_width") << fields;
+  }
 }
 
 TEST(ValidateMultiHeadTest, PointsAtNormalizerAndPositionEncoding) {
