@@ -6,16 +6,22 @@
 #include <cmath>
 #include <cstdint>
 
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/reduce.h"
+#include "autodiff/tape.h"
 
 namespace regard {
+
+template <typename T>
+bool AllFinite(const T* x, int64_t n) {
+  // The sum is 0 if they are, else NaN.
+  return SumEach<T>(n, [=](int64_t i) { return x[i] * T(0); }) == T(0);
+}
 
 // `x`, or `copy` with what is not finite replaced by 0. Both hold n numbers.
 template <typename T>
 const T* FiniteValues(const T* x, int64_t n, T* copy) {
-  // 0 if all are finite, else NaN.
-  const T zero = SumEach<T>(n, [=](int64_t i) { return x[i] * T(0); });
-  if (zero == T(0)) return x;
+  if (AllFinite(x, n)) return x;
   for (int64_t i = 0; i < n; ++i) copy[i] = std::isfinite(x[i]) ? x[i] : T(0);
   return copy;
 }
@@ -31,6 +37,31 @@ void AddNonFinite(const T* weights, const T* values, int64_t keys,
     for (int64_t j = 0; j < width; ++j) {
       if (!std::isfinite(value[j])) context[j] += weights[k] * value[j];
     }
+  }
+}
+
+// context [queries, width] = weights [queries, keys] times values [keys,
+// width], where values of weight 0 take no part. Rows of both follow one
+// another. The usual cost beside the product is one look at the context:
+// whatever is not finite in the values makes it so.
+template <typename T>
+void MultiplyValues(Tape<T>& tape, ConstMatrix<T> weights, const T* values,
+                    int64_t width, T* context) {
+  const int64_t keys = weights.cols;
+  const auto product = [&](const T* x) {
+    Gemm(weights, ConstMatrix<T>(x, keys, width),
+         MutableMatrix<T>(context, weights.rows, width));
+  };
+  product(values);
+  if (AllFinite(context, weights.rows * width)) return;
+  ScratchScope<T> scratch(tape);
+  const int64_t size = keys * width;
+  const T* const finite = FiniteValues(values, size, scratch.New(size));
+  if (finite == values) return;
+  product(finite);
+  for (int64_t q = 0; q < weights.rows; ++q) {
+    AddNonFinite(weights.data + q * weights.stride, values, keys, width,
+                 context + q * width);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "attention/finite_values.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/softmax_row.h"
@@ -306,11 +307,11 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
       });
   if (products) {
     ForEachSource(shape, reader, [&](int64_t source, int64_t reach) {
-      Gemm(ConstMatrix<T>(weights.data() + source * queries * keys, queries,
-                          reach, keys),
-           ConstMatrix<T>(values.data() + place(source), reach, width),
-           MutableMatrix<T>(context.data() + source * queries * width, queries,
-                            width));
+      MultiplyValues(tape,
+                     ConstMatrix<T>(weights.data() + source * queries * keys,
+                                    queries, reach, keys),
+                     values.data() + place(source), width,
+                     context.data() + source * queries * width);
     });
   }
   Tape<T>* const tape_pointer = &tape;

@@ -318,6 +318,33 @@ TEST(MaskedSoftmaxTest, MinusInfinityIsAMask) {
               ElementsAre(0.5, 0, 0.5));
 }
 
+TEST(MaskedSoftmaxTest, WhatMinusInfinityHidesMayBeNan) {
+  for (const int64_t width : {1, 2, 33}) {
+    for (const double second : {-kInfinity, 0.0}) {
+      Tape<double> tape;
+      const Var<double> scores =
+          tape.Input({1, 1, 2, 3}, {0, -kInfinity, -kInfinity,  //
+                                    0, -kInfinity, second});
+      std::vector<double> numbers(3 * width, 2);
+      std::fill_n(numbers.begin() + width, width, NAN);
+      std::fill_n(numbers.begin() + 2 * width, width, kInfinity);
+      const Var<double> values = tape.Input({1, 1, 3, width}, numbers);
+      const auto context = MaskedSoftmaxContext(scores, {}, values).context;
+      EXPECT_THAT(context.span().subspan(0, width), Each(2)) << width;
+      // The second query sees infinity, or no more than the first.
+      EXPECT_THAT(context.span().subspan(width),
+                  Each(second == 0 ? kInfinity : 2))
+          << width;
+      if (second == 0) continue;
+      tape.Backward(Sum(context));
+      EXPECT_THAT(
+          std::vector<double>(scores.grad_data(), scores.grad_data() + 6),
+          Each(0))
+          << width;
+    }
+  }
+}
+
 TEST(MaskedSoftmaxTest, ARowThatSeesNothingIsZeroInBothDirections) {
   Tape<float> tape;
   const std::vector<int32_t> lengths = {0};

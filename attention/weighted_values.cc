@@ -33,23 +33,13 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   };
   Var<T> context = tape->New({w[0], heads, queries, width},
                              weights.needs_grad() || values.needs_grad());
-  {
-    ScratchScope<T> scratch(*tape);
-    T* const copy = scratch.New(keys * width);
-    for_each_source([&](int64_t source, int64_t reach) {
-      const T* const weight = weights.data() + source * queries * keys;
-      const T* const value = values.data() + source / group * keys * width;
-      T* const c = context.data() + source * queries * width;
-      const T* const finite = FiniteValues(value, reach * width, copy);
-      Gemm(ConstMatrix<T>(weight, queries, reach, keys),
-           ConstMatrix<T>(finite, reach, width),
-           MutableMatrix<T>(c, queries, width));
-      if (finite == value) return;
-      for (int64_t q = 0; q < queries; ++q) {
-        AddNonFinite(weight + q * keys, value, reach, width, c + q * width);
-      }
-    });
-  }
+  for_each_source([&](int64_t source, int64_t reach) {
+    MultiplyValues(*tape,
+                   ConstMatrix<T>(weights.data() + source * queries * keys,
+                                  queries, reach, keys),
+                   values.data() + source / group * keys * width, width,
+                   context.data() + source * queries * width);
+  });
   tape->Record("WeightedValues", context, [=] {
     const T* d_context = context.grad_data();
     auto d_weights = weights.grad_ref();
