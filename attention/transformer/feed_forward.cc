@@ -63,20 +63,19 @@ Var<T> FeedForward<T>::operator()(Forward<T>& forward, Var<T> x) const {
   const auto length = [&](int64_t i) {
     return std::min(chunk, time - i * chunk);
   };
-  if (x.needs_grad() || tape.recording()) {
-    auto* const parts = tape.arena().template New<Var<T>>(count);
-    for (int64_t i = 0; i < count; ++i) {
-      parts[i] = Compute(forward, Slice(x, 1, i * chunk, length(i)), i * chunk);
-    }
-    return Concat(absl::MakeConstSpan(parts, static_cast<size_t>(count)),
-                  /*axis=*/1);
-  }
+  auto* const parts = tape.arena().template New<Var<T>>(count);
   const Var<T> y = tape.Constant(x.shape());
   const int64_t row = x.dim(2);
+  bool needs_grad = false;
   for (int64_t i = 0; i < count; ++i) {
     const typename Tape<T>::Mark mark = tape.Save();
     const Var<T> part =
         Compute(forward, Slice(x, 1, i * chunk, length(i)), i * chunk);
+    needs_grad = part.needs_grad();
+    if (needs_grad) {
+      parts[i] = part;
+      continue;
+    }
     const int64_t size = length(i) * row;
     for (int64_t b = 0; b < x.dim(0); ++b) {
       std::copy_n(part.data() + b * size, size,
@@ -84,7 +83,9 @@ Var<T> FeedForward<T>::operator()(Forward<T>& forward, Var<T> x) const {
     }
     tape.Rewind(mark);
   }
-  return y;
+  if (!needs_grad) return y;
+  return Concat(absl::MakeConstSpan(parts, static_cast<size_t>(count)),
+                /*axis=*/1);
 }
 
 template Var<float> Activate(FeedForwardConfig::Activation, Var<float>);
