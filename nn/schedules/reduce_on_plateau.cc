@@ -24,7 +24,8 @@ class ReduceOnPlateauSchedule : public Schedule {
   static void Validate(const Options& options, ConfigProblems& problems) {
     if (options.metric().empty()) problems.Add("metric", "names no metric");
     problems.RequireInRange("decay", options.decay(), 1e-6, 0.999999);
-    problems.RequireInRange("patience", options.patience(), 0, 1e6);
+    problems.RequireInRange("patience", options.patience(), 0,
+                            kMostEvaluations);
     problems.RequireInRange("min_learning_rate", options.min_learning_rate(), 0,
                             1e6);
     problems.RequireInRange("threshold", options.threshold(), 0, 0.999999);
@@ -65,6 +66,10 @@ class ReduceOnPlateauSchedule : public Schedule {
         return Wrong("has an unknown", name);
       }
       if (!std::isfinite(value)) return Wrong("has no finite", name);
+      const double most = name == "factor" ? 1 : kMostEvaluations;
+      if (name != "best" && (value < 0 || value > most)) {
+        return Wrong("has an impossible", name);
+      }
     }
     factor_ = state.at("factor");
     bad_evaluations_ = static_cast<int64_t>(state.at("bad_evaluations"));
@@ -74,6 +79,8 @@ class ReduceOnPlateauSchedule : public Schedule {
   }
 
  private:
+  static constexpr double kMostEvaluations = 1e6;
+
   static absl::Status Wrong(absl::string_view problem, absl::string_view name) {
     return absl::InvalidArgumentError(absl::StrCat(
         "state of reduce_on_plateau: ", problem, " number '", name, "'"));

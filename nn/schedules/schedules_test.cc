@@ -170,6 +170,13 @@ TEST(ScheduleTest, AStateOfAnotherFormatIsAnError) {
   EXPECT_EQ(message({{"factor", 0.25}, {"bad_evaluations", NAN}}),
             "state of reduce_on_plateau: has no finite number "
             "'bad_evaluations'");
+  for (const double wrong : {-1.0, 1e300}) {
+    EXPECT_EQ(message({{"factor", 1}, {"bad_evaluations", wrong}}),
+              "state of reduce_on_plateau: has an impossible number "
+              "'bad_evaluations'");
+    EXPECT_EQ(message({{"factor", wrong}, {"bad_evaluations", 0}}),
+              "state of reduce_on_plateau: has an impossible number 'factor'");
+  }
   EXPECT_EQ(schedule->state(),
             (ScheduleState{{"factor", 0.5}, {"bad_evaluations", 1}}));
   EXPECT_TRUE(Make("")->set_state({{"factor", 1}}).ok());
