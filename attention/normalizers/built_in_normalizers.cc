@@ -3,14 +3,14 @@
 namespace regard {
 
 void RegisterEntmax15(NormalizerRegistry& normalizers);
-void RegisterSigmoid(NormalizerRegistry& normalizers);
-void RegisterSoftmax(NormalizerRegistry& normalizers);
+void RegisterSigmoidWeights(NormalizerRegistry& normalizers);
+void RegisterSoftmaxWeights(NormalizerRegistry& normalizers);
 void RegisterSparsemax(NormalizerRegistry& normalizers);
 
 void RegisterBuiltInNormalizers(NormalizerRegistry& normalizers) {
   RegisterEntmax15(normalizers);
-  RegisterSigmoid(normalizers);
-  RegisterSoftmax(normalizers);
+  RegisterSigmoidWeights(normalizers);
+  RegisterSoftmaxWeights(normalizers);
   RegisterSparsemax(normalizers);
 }
 

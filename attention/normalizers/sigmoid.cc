@@ -39,9 +39,6 @@ class SigmoidWeights : public Normalizer<T> {
   std::optional<T> bias_;
 };
 
-// By hand, as Sigmoid is a function of the engine.
-void RegisterSigmoid(NormalizerRegistry& normalizers) {
-  normalizers.Add<SigmoidWeights>("sigmoid(s_i + bias)");
-}
+REGARD_NORMALIZER(SigmoidWeights, "sigmoid(s_i + bias)")
 
 }  // namespace regard

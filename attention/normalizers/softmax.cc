@@ -10,11 +10,11 @@
 namespace regard {
 
 template <typename T>
-class Softmax : public Normalizer<T> {
+class SoftmaxWeights : public Normalizer<T> {
  public:
   using Options = SoftmaxNormalizer;
 
-  explicit Softmax(const Options&) {}
+  explicit SoftmaxWeights(const Options&) {}
 
   void Normalize(int64_t n, T* scores, T* /*scratch*/) const override {
     const T max = MaxRow(scores, n);
@@ -34,6 +34,6 @@ class Softmax : public Normalizer<T> {
   bool IsSoftmax() const override { return true; }
 };
 
-REGARD_NORMALIZER(Softmax, "exp(s_i) / sum_j exp(s_j)")
+REGARD_NORMALIZER(SoftmaxWeights, "exp(s_i) / sum_j exp(s_j)")
 
 }  // namespace regard
