@@ -47,7 +47,9 @@ void* Arena::AllocateInNextBlock(size_t bytes) {
   blocks_[block_].filled = RoundUp(offset_, kAlignment);
   // Rewinding keeps blocks, so a later one may exist already.
   size_t next = block_ + 1;
-  while (next < blocks_.size() && blocks_[next].bytes < bytes) ++next;
+  while (next < blocks_.size() && blocks_[next].bytes < bytes) {
+    blocks_[next++].filled = 0;
+  }
   if (next == blocks_.size()) {
     blocks_.push_back(MakeBlock(std::max(bytes, 2 * blocks_.back().bytes)));
   }

@@ -72,6 +72,19 @@ TEST(ArenaTest, HighWaterLeavesOutTheUnusedEndsOfBlocks) {
   EXPECT_EQ(arena.high_water(), 192u + 5056u + 5001u);
 }
 
+TEST(ArenaTest, HighWaterLeavesOutBlocksThatWerePassedOver) {
+  Arena arena(256);
+  const Arena::Mark mark = arena.Save();
+  arena.New<char>(256);
+  arena.New<char>(512);
+  arena.New<char>(1024);
+  arena.Rewind(mark);
+  arena.New<char>(256);
+  arena.New<char>(1024);  // not in the block of 512
+  arena.New<char>(512);   // in a new block
+  EXPECT_EQ(arena.high_water(), 256u + 512u + 1024u);
+}
+
 TEST(ArenaTest, HighWaterIsTheMostEverInUse) {
   Arena arena(1024);
   arena.New<char>(512);
