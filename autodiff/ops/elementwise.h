@@ -68,8 +68,9 @@ Var<T> Square(Var<T> x);
 // The gradient at 0 is 0.
 template <typename T>
 Var<T> Abs(Var<T> x);
-// x^exponent: by multiplication for whole exponents up to 64, for any x;
-// otherwise exp(exponent log x), NaN for negative x.
+// x^exponent: by multiplication for whole exponents up to 64; otherwise
+// exp(exponent log |x|) with the sign of the power, NaN for negative x unless
+// the exponent is whole.
 template <typename T>
 Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent);
 

@@ -171,6 +171,22 @@ TEST_F(ElementwiseValueTest, RootsAndPowers) {
   EXPECT_EQ(Pow(tape_.Input({}, {2}), -2).item(), 0.25);
 }
 
+TEST(PowTest, WholePowersOfNegativeNumbers) {
+  for (const double exponent : {-65, -64, -63, 64, 65, 66}) {
+    Tape<double> tape;
+    Var<double> x = tape.Input({2}, {-1.5, 1.5});
+    Var<double> y = Pow(x, exponent);
+    y.grad_ref().AddEach([](int64_t) { return 1; });
+    tape.BackwardTo({});
+    for (int64_t i = 0; i < 2; ++i) {
+      const double value = std::pow(x.data()[i], exponent);
+      const double slope = exponent * std::pow(x.data()[i], exponent - 1);
+      EXPECT_NEAR(y.data()[i] / value, 1, 1e-13) << exponent;
+      EXPECT_NEAR(x.grad_data()[i] / slope, 1, 1e-13) << exponent;
+    }
+  }
+}
+
 TEST_F(ElementwiseValueTest, Transcendentals) {
   EXPECT_NEAR(At(1, Exp), 2.718281828459045, 1e-14);
   EXPECT_NEAR(At(10, Log), 2.302585092994046, 1e-14);

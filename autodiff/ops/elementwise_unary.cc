@@ -52,14 +52,18 @@ Var<T> UnaryKernel(const char* name, Var<T> x,
 
 template <typename T>
 void Power(const T* x, T* y, int64_t n, T exponent) {
-  if (exponent == std::trunc(exponent) && std::abs(exponent) <= T(64)) {
+  const bool is_whole = exponent == std::trunc(exponent);
+  if (is_whole && std::abs(exponent) <= T(64)) {
     const int64_t whole = static_cast<int64_t>(exponent);
     for (int64_t i = 0; i < n; ++i) y[i] = IntegerPower(x[i], whole);
     return;
   }
-  Log(x, y, n);
+  for (int64_t i = 0; i < n; ++i) y[i] = is_whole ? std::abs(x[i]) : x[i];
+  Log(y, y, n);
   for (int64_t i = 0; i < n; ++i) y[i] *= exponent;
   Exp(y, y, n);
+  if (std::abs(std::fmod(exponent, T(2))) != T(1)) return;
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] < 0 ? -y[i] : y[i];
 }
 
 }  // namespace
