@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/loss.h"
 #include "autodiff/ops/recompute.h"
-#include "autodiff/ops/reductions.h"
 
 namespace regard {
 
@@ -75,7 +75,7 @@ Var<T> NadarayaWatsonModel<T>::SquaredErrors(
   const Attended<T> attended =
       Regress(forward, queries,
               leave_one_out_ ? examples : absl::Span<const int64_t>());
-  return Sum(Square(attended.context - targets));
+  return SquaredError(attended.context, targets);
 }
 
 template <typename T>

@@ -63,31 +63,6 @@ void RowGradient(int32_t target, int64_t cols,
   if (total != nullptr) total[target] = before + exponentials[target];
 }
 
-template <typename T>
-Var<T> ScaledSquaredError(const char* name, Var<T> a, Var<T> b, T scale) {
-  REGARD_CHECK_EQ(a.shape(), b.shape()) << "shapes in " << name;
-  Tape<T>& tape = a.tape();
-  Var<T> y = tape.New({}, a.needs_grad() || b.needs_grad());
-  const T* a_data = a.data();
-  const T* b_data = b.data();
-  *y.data() = scale * SumEach<T>(a.size(), [=](int64_t i) {
-                const T difference = a_data[i] - b_data[i];
-                return difference * difference;
-              });
-  tape.Record(name, y, [=] {
-    const T g = T(2) * scale * *y.grad_data();
-    const T* a_data = a.data();
-    const T* b_data = b.data();
-    if (auto d = a.grad_ref()) {
-      d.AddEach([=](int64_t i) { return g * (a_data[i] - b_data[i]); });
-    }
-    if (auto d = b.grad_ref()) {
-      d.AddEach([=](int64_t i) { return g * (b_data[i] - a_data[i]); });
-    }
-  });
-  return y;
-}
-
 }  // namespace
 
 template <typename T>
@@ -245,14 +220,27 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
 
 template <typename T>
 Var<T> SquaredError(Var<T> a, Var<T> b) {
-  return ScaledSquaredError("SquaredError", a, b, T(1));
-}
-
-template <typename T>
-Var<T> MeanSquaredError(Var<T> a, Var<T> b) {
-  REGARD_CHECK(a.size() > 0) << "MeanSquaredError of " << a.shape();
-  return ScaledSquaredError("MeanSquaredError", a, b,
-                            T(1) / static_cast<T>(a.size()));
+  REGARD_CHECK_EQ(a.shape(), b.shape()) << "shapes in SquaredError";
+  Tape<T>& tape = a.tape();
+  Var<T> y = tape.New({}, a.needs_grad() || b.needs_grad());
+  const T* a_data = a.data();
+  const T* b_data = b.data();
+  *y.data() = SumEach<T>(a.size(), [=](int64_t i) {
+    const T difference = a_data[i] - b_data[i];
+    return difference * difference;
+  });
+  tape.Record("SquaredError", y, [=] {
+    const T g = T(2) * *y.grad_data();
+    const T* a_data = a.data();
+    const T* b_data = b.data();
+    if (auto d = a.grad_ref()) {
+      d.AddEach([=](int64_t i) { return g * (a_data[i] - b_data[i]); });
+    }
+    if (auto d = b.grad_ref()) {
+      d.AddEach([=](int64_t i) { return g * (b_data[i] - a_data[i]); });
+    }
+  });
+  return y;
 }
 
 #define REGARD_INSTANTIATE(T)                                     \
@@ -261,8 +249,7 @@ Var<T> MeanSquaredError(Var<T> a, Var<T> b) {
   template Var<T> LinearCrossEntropy(Var<T>, Var<T>, Var<T>,      \
                                      absl::Span<const int32_t>,   \
                                      const CrossEntropyOptions&); \
-  template Var<T> SquaredError(Var<T>, Var<T>);                   \
-  template Var<T> MeanSquaredError(Var<T>, Var<T>);
+  template Var<T> SquaredError(Var<T>, Var<T>);
 REGARD_INSTANTIATE(float)
 REGARD_INSTANTIATE(double)
 #undef REGARD_INSTANTIATE

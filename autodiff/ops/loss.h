@@ -37,10 +37,6 @@ Var<T> LinearCrossEntropy(Var<T> x, Var<T> weight, Var<T> bias,
 template <typename T>
 Var<T> SquaredError(Var<T> a, Var<T> b);
 
-// The same divided by the number of elements, of which there must be one.
-template <typename T>
-Var<T> MeanSquaredError(Var<T> a, Var<T> b);
-
 }  // namespace regard
 
 #endif  // AUTODIFF_OPS_LOSS_H_
