@@ -170,7 +170,6 @@ class ParameterScope {
   void Alias(absl::string_view name, Parameter<T> target) const;
 
   ParameterStore<T>& store() const { return *store_; }
-  const std::string& prefix() const { return prefix_; }
 
  private:
   std::string Join(absl::string_view name) const;
