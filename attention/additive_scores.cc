@@ -88,15 +88,10 @@ Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
     std::fill(score + visible.end, score + num_keys, T(0));
   }
   tape.Record("AdditiveScores", scores, [=] {
-    const auto partial = [](Var<T> x) -> T* {
-      if (!x.has_value()) return nullptr;
-      auto d = x.grad_ref();
-      return d ? d.BeginPartial() : nullptr;
-    };
-    const AdditiveScoreGradients<T> d = {partial(queries), partial(keys),
-                                         partial(vector)};
-    T* const d_features = partial(features);
-    T* const d_weight = partial(weight);
+    const AdditiveScoreGradients<T> d = {
+        PartialGrad(queries), PartialGrad(keys), PartialGrad(vector)};
+    T* const d_features = PartialGrad(features);
+    T* const d_weight = PartialGrad(weight);
     ScratchScope<T> scratch(scores.tape());
     T* const sums = has_term ? scratch.New(num_keys * width) : nullptr;
     T* const d_sums = has_term ? scratch.New(num_keys * width) : nullptr;

@@ -134,14 +134,12 @@ Var<T> ScalarScores(Var<T> queries, Var<T> keys, Var<T> scale) {
   });
   queries.tape().Record("GaussianScores", scores, [=] {
     const T* d_scores = scores.grad_data();
-    if (auto d = queries.grad_ref()) {
-      T* const d_queries = d.BeginPartial();
+    if (T* const d_queries = PartialGrad(queries)) {
       for_each_row([&](int64_t row, const Row<T>& r, int64_t) {
         d_queries[row] += r.QueryGradient(d_scores + row * num_keys);
       });
     }
-    if (auto d = keys.grad_ref()) {
-      T* const d_keys = d.BeginPartial();
+    if (T* const d_keys = PartialGrad(keys)) {
       for_each_row([&](int64_t row, const Row<T>& r, int64_t source) {
         r.AddKeyGradients(d_scores + row * num_keys,
                           d_keys + source * num_keys);
@@ -287,10 +285,8 @@ Var<T> RowScores(Var<T> queries, Var<T> keys) {
     T* const products = scratch.New(pairs);
     T* const half_queries = scratch.New(num_queries);
     T* const half_keys = scratch.New(num_keys);
-    auto of_queries = queries.grad_ref();
-    T* const d_queries = of_queries ? of_queries.BeginPartial() : nullptr;
-    auto of_keys = keys.grad_ref();
-    T* const d_keys = of_keys ? of_keys.BeginPartial() : nullptr;
+    T* const d_queries = PartialGrad(queries);
+    T* const d_keys = PartialGrad(keys);
     for (int64_t i = 0; i < sources; ++i) {
       source_at(i).Backward(
           scores.data() + i * pairs, scores.grad_data() + i * pairs, products,

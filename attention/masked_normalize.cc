@@ -78,12 +78,8 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
   const Normalizer<T>* const rule = &normalizer;
   tape->Record("MaskedNormalize", weights, [=] {
     const T* d_weights = weights.grad_data();
-    auto d_scores = scores.grad_ref();
-    T* const d_score = d_scores ? d_scores.BeginPartial() : nullptr;
-    T* d_bias = nullptr;
-    if (bias.has_value()) {
-      if (auto d = bias.values.grad_ref()) d_bias = d.BeginPartial();
-    }
+    T* const d_score = PartialGrad(scores);
+    T* const d_bias = PartialGrad(bias.values);
     ScratchScope<T> scratch(*tape);
     PackedRow<T> packed = {scratch.New(keys),
                            tape->scratch().template New<int32_t>(keys)};

@@ -238,12 +238,7 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
   tape->Record("MaskedSoftmax", weights, [=] {
     auto d = scores.grad_ref();
     const bool accumulate = d && d.Begin();
-    T* d_bias = nullptr;
-    if (bias.has_value()) {
-      if (auto d_values = bias.values.grad_ref()) {
-        d_bias = d_values.BeginPartial();
-      }
-    }
+    T* const d_bias = PartialGrad(bias.values);
     ScratchScope<T> scratch(*tape);
     T* const d_row = scratch.New(d_bias == nullptr ? 0 : keys);
     const T* d_weights = weights.grad_data();
@@ -319,9 +314,7 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     const T* d_weights = weights.grad_data();
     const T* d_context = context.grad_data();
     auto d_scores = scores.grad_ref();
-    auto d_values = values.grad_ref();
-    T* d_value = nullptr;
-    if (d_values && d_context != nullptr) d_value = d_values.BeginPartial();
+    T* const d_value = d_context == nullptr ? nullptr : PartialGrad(values);
     const bool accumulate = d_scores && d_scores.Begin();
     if (width == 1 && d_weights == nullptr) {
       ForEachRow(shape, reader, 0, scores.rows(), [&](const ScoreRow& r) {

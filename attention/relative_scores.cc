@@ -136,10 +136,8 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
     }
   }
   tape.Record("RelativeScores", scores, [=] {
-    auto of_x = x.grad_ref();
-    T* const d_x = of_x ? of_x.BeginPartial() : nullptr;
-    auto of_table = table.grad_ref();
-    T* const d_table = of_table ? of_table.BeginPartial() : nullptr;
+    T* const d_x = PartialGrad(x);
+    T* const d_table = PartialGrad(table);
     ScratchScope<T> scratch(scores.tape());
     T* const d_products = scratch.New(blocks.max_products());
     for (int64_t source = 0; source < sources; ++source) {

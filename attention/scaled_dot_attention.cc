@@ -329,12 +329,8 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
     });
   }
   tape->Record("ScaledDotAttention", context, [=] {
-    const auto partial = [](Var<T> x) -> T* {
-      auto d = x.grad_ref();
-      return d ? d.BeginPartial() : nullptr;
-    };
-    const Gradients<T> gradients = {partial(p.queries), partial(p.keys),
-                                    partial(p.values)};
+    const Gradients<T> gradients = {PartialGrad(p.queries), PartialGrad(p.keys),
+                                    PartialGrad(p.values)};
     ScratchScope<T> scratch(*tape);
     const BackwardScratch<T> blocks = {
         scratch.New(p.block_size()), scratch.New(p.block_size()),

@@ -42,10 +42,8 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   });
   tape->Record("WeightedValues", context, [=] {
     const T* d_context = context.grad_data();
-    auto d_weights = weights.grad_ref();
-    auto d_values = values.grad_ref();
-    T* const d_weight = d_weights ? d_weights.BeginPartial() : nullptr;
-    T* const d_value = d_values ? d_values.BeginPartial() : nullptr;
+    T* const d_weight = PartialGrad(weights);
+    T* const d_value = PartialGrad(values);
     ScratchScope<T> scratch(*tape);
     T* const copy = scratch.New(keys * width);
     T* const products = scratch.New(queries * keys);

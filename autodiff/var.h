@@ -136,6 +136,13 @@ class Var {
 #endif
 };
 
+// GradRef::BeginPartial() of x; null if x is absent or needs no gradient.
+template <typename T>
+T* PartialGrad(Var<T> x) {
+  if (!x.has_value() || !x.needs_grad()) return nullptr;
+  return x.grad_ref().BeginPartial();
+}
+
 // Implementation of templates.
 
 template <typename T>
