@@ -57,7 +57,9 @@ class NormalizerRegistry : public OptionRegistry<NormalizerInfo> {
 
   // The normalizer of a valid config; softmax if it chooses none.
   template <typename T>
-  std::unique_ptr<Normalizer<T>> Create(const NormalizerConfig& config) const;
+  std::unique_ptr<Normalizer<T>> Create(const NormalizerConfig& config) const {
+    return CreateOf<T>(config);
+  }
 };
 
 // Defines `void RegisterNAME(regard::NormalizerRegistry&)` for the normalizer

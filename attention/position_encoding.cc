@@ -7,18 +7,4 @@ PositionEncodingRegistry::PositionEncodingRegistry()
           PositionEncodingConfig::descriptor()->FindOneofByName("encoding"),
           "rotary {}") {}
 
-template <>
-std::unique_ptr<PositionEncoding<float>> PositionEncodingRegistry::Create(
-    const PositionEncodingConfig& config, ParameterScope<float> scope,
-    const ScoreWidths& widths) const {
-  return CreateBy(&PositionEncodingInfo::create_float, config, scope, widths);
-}
-
-template <>
-std::unique_ptr<PositionEncoding<double>> PositionEncodingRegistry::Create(
-    const PositionEncodingConfig& config, ParameterScope<double> scope,
-    const ScoreWidths& widths) const {
-  return CreateBy(&PositionEncodingInfo::create_double, config, scope, widths);
-}
-
 }  // namespace regard

@@ -78,7 +78,9 @@ class PositionEncodingRegistry : public OptionRegistry<PositionEncodingInfo> {
   template <typename T>
   std::unique_ptr<PositionEncoding<T>> Create(
       const PositionEncodingConfig& config, ParameterScope<T> scope,
-      const ScoreWidths& widths) const;
+      const ScoreWidths& widths) const {
+    return CreateOf<T>(config, scope, widths);
+  }
 };
 
 // Defines `void RegisterNAME(regard::PositionEncodingRegistry&)` for the

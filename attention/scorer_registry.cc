@@ -28,18 +28,4 @@ void ScorerRegistry::Validate(const Attention& config,
   }
 }
 
-template <>
-std::unique_ptr<ScoringFunction<float>> ScorerRegistry::Create(
-    const Attention& config, ParameterScope<float> scope,
-    const ScoreWidths& widths) const {
-  return CreateBy(&ScorerInfo::create_float, config, scope, widths);
-}
-
-template <>
-std::unique_ptr<ScoringFunction<double>> ScorerRegistry::Create(
-    const Attention& config, ParameterScope<double> scope,
-    const ScoreWidths& widths) const {
-  return CreateBy(&ScorerInfo::create_double, config, scope, widths);
-}
-
 }  // namespace regard

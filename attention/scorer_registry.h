@@ -62,7 +62,9 @@ class ScorerRegistry : public OptionRegistry<ScorerInfo> {
   template <typename T>
   std::unique_ptr<ScoringFunction<T>> Create(const Attention& config,
                                              ParameterScope<T> scope,
-                                             const ScoreWidths& widths) const;
+                                             const ScoreWidths& widths) const {
+    return CreateOf<T>(config, scope, widths);
+  }
 
  private:
   NormalizerRegistry normalizers_;

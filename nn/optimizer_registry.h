@@ -3,7 +3,6 @@
 #define NN_OPTIMIZER_REGISTRY_H_
 
 #include <memory>
-#include <type_traits>
 
 #include "absl/strings/string_view.h"
 #include "nn/config_problems.h"
@@ -44,11 +43,7 @@ class OptimizerRegistry : public OptionRegistry<OptimizerInfo> {
   template <typename T>
   std::unique_ptr<Optimizer<T>> Create(const OptimizerConfig& config,
                                        ParameterStore<T>& parameters) const {
-    if constexpr (std::is_same_v<T, float>) {
-      return CreateBy(&OptimizerInfo::create_float, config, parameters);
-    } else {
-      return CreateBy(&OptimizerInfo::create_double, config, parameters);
-    }
+    return CreateOf<T>(config, parameters);
   }
 };
 

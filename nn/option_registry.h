@@ -206,6 +206,17 @@ class OptionRegistry {
     return (info->*factory)(*options, std::forward<Args>(args)...);
   }
 
+  // The same by create_float or create_double.
+  template <typename T, typename... Args>
+  auto CreateOf(const Message& config, Args&&... args) const {
+    if constexpr (std::is_same_v<T, float>) {
+      return CreateBy(&Info::create_float, config, std::forward<Args>(args)...);
+    } else {
+      return CreateBy(&Info::create_double, config,
+                      std::forward<Args>(args)...);
+    }
+  }
+
  private:
   ChosenOption Choose(const Message& config) const {
     ChosenOption chosen = ChooseOption(config, *choice_);
