@@ -9,13 +9,13 @@
 #include "absl/base/attributes.h"
 #include "absl/types/span.h"
 #include "attention/positions.h"
-#include "autodiff/arena.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
-// A key is visible if every part that is present allows it. Spans must live as
-// long as the tape's step: in the arena, or in the batch.
+// A key is visible if every part that is present allows it. Kernels keep the
+// spans until the backward pass, so they must live as long as the tape's step:
+// in the arena, or in the batch.
 struct Mask {
   // Valid keys per example, [batch], or per query, [batch, queries]: rows 0 ..
   // length - 1. Empty: all.
@@ -29,18 +29,6 @@ struct Mask {
   // Nonzero where visible, [batch, queries, keys]; empty: all.
   absl::Span<const uint8_t> dense = {};
 };
-
-// `mask` with its key lengths in `arena`: records keep it until backward.
-inline Mask KeepMask(Arena& arena, const Mask& mask) {
-  Mask kept = mask;
-  if (!mask.key_lengths.empty()) {
-    auto* lengths =
-        arena.New<int32_t>(static_cast<int64_t>(mask.key_lengths.size()));
-    std::copy(mask.key_lengths.begin(), mask.key_lengths.end(), lengths);
-    kept.key_lengths = {lengths, mask.key_lengths.size()};
-  }
-  return kept;
-}
 
 // The keys that one query sees: rows begin .. end - 1, of which those with a
 // nonzero entry of `dense`; null: all. 0 <= begin <= end.

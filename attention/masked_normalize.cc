@@ -43,8 +43,7 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
   const int64_t heads = shape[1];
   const int64_t queries = shape[2];
   const int64_t keys = shape[3];
-  const MaskReader reader(KeepMask(tape->arena(), mask), positions, shape[0],
-                          queries, keys);
+  const MaskReader reader(mask, positions, shape[0], queries, keys);
   // Calls f(row, what it sees, the place of its bias).
   const auto for_each_row = [=](auto f) {
     for (int64_t row = 0; row < scores.rows(); ++row) {

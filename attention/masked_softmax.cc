@@ -213,8 +213,7 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
   const int64_t keys = shape[3];
   const bool needs_grad = scores.needs_grad() || bias.needs_grad();
   Var<T> weights = tape->New(shape, needs_grad);
-  const MaskReader reader(KeepMask(tape->arena(), mask), positions, shape[0],
-                          shape[2], keys);
+  const MaskReader reader(mask, positions, shape[0], shape[2], keys);
   const auto place = [=](const ScoreRow& r) {
     return bias.Place(r.head, positions.Offset(r.query));
   };
@@ -278,8 +277,7 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   const int64_t group = shape[1] / values.dim(1);
   const bool grouped = group > 1;
   const bool needs_grad = scores.needs_grad() || values.needs_grad();
-  const MaskReader reader(KeepMask(tape.arena(), mask), positions, shape[0],
-                          queries, keys);
+  const MaskReader reader(mask, positions, shape[0], queries, keys);
   const bool products = MakesProducts(shape, reader, width);
   Var<T> weights = tape.New(shape, scores.needs_grad());
   Var<T> context = tape.New({shape[0], shape[1], queries, width}, needs_grad);

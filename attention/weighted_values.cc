@@ -23,8 +23,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   const int64_t queries = w[2];
   const int64_t keys = w[3];
   const int64_t width = v[3];
-  const MaskReader reader(KeepMask(tape->arena(), mask), positions, w[0],
-                          queries, keys);
+  const MaskReader reader(mask, positions, w[0], queries, keys);
   // Calls f(example * heads + head, keys that some of its queries see).
   const auto for_each_source = [=](auto f) {
     for (int64_t source = 0; source < w[0] * heads; ++source) {

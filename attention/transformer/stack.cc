@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "attention/mask.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/recompute.h"
 #include "third_party/abseil_backport/check.h"
@@ -20,20 +19,17 @@ int64_t PositionsWithin(int64_t distance) {
 template <typename T>
 Var<T> RecomputeLayer(Forward<T>& forward, const TransformerLayer<T>& layer,
                       Var<T> x, const LayerInputs<T>& inputs) {
-  Tape<T>& tape = forward.tape();
-  LayerInputs<T> kept = inputs;
-  kept.mask = KeepMask(tape.arena(), inputs.mask);
-  kept.memory_mask = KeepMask(tape.arena(), inputs.memory_mask);
   Forward<T>* const of = &forward;
   const TransformerLayer<T>* const block = &layer;
   const auto compute = [=](absl::Span<const Var<T>> in) {
-    LayerInputs<T> now = kept;
+    LayerInputs<T> now = inputs;
     if (in.size() > 1) now.memory = {in[1], in[2]};
     return (*block)(*of, in[0], now, /*weights=*/nullptr);
   };
   const Var<T> all[] = {x, inputs.memory.keys, inputs.memory.values};
   const bool attends = inputs.memory.keys.has_value();
-  return Recompute(tape, absl::MakeConstSpan(all, attends ? 3 : 1), compute);
+  return Recompute(forward.tape(), absl::MakeConstSpan(all, attends ? 3 : 1),
+                   compute);
 }
 
 }  // namespace
