@@ -125,7 +125,13 @@ void ValidateKinds(const EncoderDecoderConfig& config,
   if (config.has_encoder() && config.has_transformer_encoder()) {
     problems.Add("encoder", "there is transformer_encoder already: give one");
   }
-  if (!HasTransformerDecoder(config)) return;
+  if (!HasTransformerDecoder(config)) {
+    if (config.has_alignment()) {
+      problems.Add("alignment",
+                   "a recurrent decoder has one attention: nothing to choose");
+    }
+    return;
+  }
   if (config.has_decoder()) {
     problems.Add("decoder",
                  "the decoder is a Transformer; for a Transformer encoder "
@@ -169,15 +175,11 @@ void ValidateTransformerDecoder(const EncoderDecoderConfig& config,
   }
 }
 
+// Of a Transformer decoder that is valid.
 void ValidateAlignment(const EncoderDecoderConfig& config,
                        ConfigProblems& problems) {
   if (!config.has_alignment()) return;
   const ConfigProblems::Scope scope(problems, "alignment");
-  if (!HasTransformerDecoder(config)) {
-    problems.Add("",
-                 "a recurrent decoder has one attention: nothing to choose");
-    return;
-  }
   const TransformerConfig decoder = TransformerOfDecoder(config);
   const int64_t last = decoder.layers() - 1;
   const size_t before = problems.problems().size();
@@ -219,7 +221,6 @@ void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
                             const ScorerRegistry& scorers,
                             ConfigProblems& problems) {
   ValidateKinds(config, problems);
-  ValidateAlignment(config, problems);
   const size_t before = problems.problems().size();
   const bool recurrent = !HasTransformerEncoder(config);
   if (recurrent) {
@@ -235,6 +236,9 @@ void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
   }
   if (HasTransformerDecoder(config)) {
     ValidateTransformerDecoder(config, scorers, problems);
+    if (problems.problems().size() == before) {
+      ValidateAlignment(config, problems);
+    }
     return;
   }
   ValidateDecoder(recurrent ? &config.encoder() : nullptr, config.decoder(),

@@ -137,6 +137,18 @@ TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfALayerAndHeadThatAreThere) {
               ElementsAre(StartsWith("alignment: a recurrent decoder")));
 }
 
+TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfADecoderThatIsValid) {
+  EXPECT_THAT(ProblemsOfModel("transformer { layers: 0 } alignment {}"),
+              ElementsAre(StartsWith("transformer.layers: ")));
+  EXPECT_THAT(ProblemsOfModel("transformer { layers: 0 pattern {} pattern {} } "
+                              "alignment {}"),
+              ElementsAre(StartsWith("transformer.layers: "),
+                          StartsWith("transformer.pattern: ")));
+  EXPECT_THAT(ProblemsOfModel("encoder {} transformer_decoder { width: "
+                              "2147483647 } alignment { layer: 99 }"),
+              ElementsAre(StartsWith("transformer_decoder.width: ")));
+}
+
 TEST(TransformerOfTest, APatternOfAPartReplacesThatOfBoth) {
   EncoderDecoderConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
