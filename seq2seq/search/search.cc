@@ -20,6 +20,9 @@ namespace regard {
 
 namespace {
 
+// Attention that a source id counts as having received at least.
+constexpr double kLeastCoverage = 1e-8;
+
 // A hypothesis by its last id, and the row of the step that chose it.
 struct Partial {
   double log_probability;
@@ -347,7 +350,8 @@ double BatchSearch::ScoreOf(const Partial& partial, int64_t step,
     });
     double sum = 0;
     for (const float received : coverage) {
-      sum += std::log(std::min(static_cast<double>(received), 1.0));
+      sum += std::log(
+          std::clamp(static_cast<double>(received), kLeastCoverage, 1.0));
     }
     score += config_.coverage_penalty() * sum;
   }
