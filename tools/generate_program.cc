@@ -102,7 +102,7 @@ class Session {
   const bool terminal_;
   Tape<float> tape_;
   Forward<float> forward_;
-  bool in_line_ = false;  // whether the output does not end with a newline
+  bool in_line_ = false;  // whether the text does not end with a newline
 };
 
 bool Session::Write(absl::string_view text) {
@@ -118,6 +118,7 @@ bool Session::Write(absl::string_view text) {
 
 bool Session::Continue(const std::string& prompt,
                        const std::vector<int32_t>& ids) {
+  in_line_ = true;  // which may stay empty
   bool written = Write(prompt);
   int32_t before = ids.back();
   Generate(model_, forward_, ids, options_, [&](int32_t id) {
@@ -125,9 +126,7 @@ bool Session::Continue(const std::string& prompt,
     before = id;
     return written;
   });
-  if (in_line_ || (prompt.empty() && options_.length == 0)) {
-    written = written && Write("\n");
-  }
+  if (in_line_) written = written && Write("\n");
   return written;
 }
 

@@ -24,6 +24,10 @@ expect 'a line for each line' 3 "$(wc -l <out)"
 expect 'texts begin with their prompts' 1 "$(grep -c '^every dog that' out)"
 expect 'arguments as lines' "$(cat out)" \
   "$("${generate}" --run=lines 'the cat' '' 'every dog that')"
+# A hot draw is of any character or, for one of these seeds, of the end.
+expect 'a line, be it empty' 99 "$(for seed in $(seq 99); do
+  "${generate}" --run=lines --length=1 --temperature=100 --seed="${seed}" ''
+done | wc -l)"
 expect 'a length' 1 \
   "$(("$("${generate}" --run=lines --length=4 'the cat' | wc -c)" <= 12))"
 expect 'no line in, none out' '' "$("${generate}" --run=lines </dev/null)"
