@@ -42,6 +42,13 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
     problems.Add("pooler", "must be true for pooling: POOLER");
   }
   ValidateBert(config.bert(), scorers, problems);
+  const PositionEmbeddingConfig positions =
+      BertTransformer(config.bert()).position_embedding();
+  if (positions.kind() == PositionEmbeddingConfig::LEARNED &&
+      positions.longest() == 1) {
+    problems.Add("transformer.position_embedding.longest",
+                 "must be at least 2: a text begins and ends with a token");
+  }
   const ConfigProblems::Scope inner(problems, "masked_words");
   ValidateMaskedWords(config.bert().masked_words(), problems);
 }

@@ -128,5 +128,26 @@ TEST(TextClassifierConfigTest, NamesWhatIsWrong) {
                                  "bert.masked_words.block"));
 }
 
+TEST(TextClassifierConfigTest, ATextHasAPlaceForBothItsEnds) {
+  const auto problems_of = [](const std::string& positions) {
+    ConfigProblems problems;
+    ValidateTextClassifier(
+        ConfigOf("bert { transformer { position_embedding { " + positions +
+                 " } } }"),
+        BuiltInScorers(), problems);
+    std::vector<std::string> paths;
+    for (const auto& problem : problems.problems()) {
+      paths.push_back(problem.path);
+    }
+    return paths;
+  };
+  EXPECT_THAT(problems_of("longest: 1"),
+              ElementsAre("bert.transformer.position_embedding.longest"));
+  EXPECT_THAT(problems_of("longest: 0"),
+              ElementsAre("bert.transformer.position_embedding.longest"));
+  EXPECT_THAT(problems_of("longest: 2"), ElementsAre());
+  EXPECT_THAT(problems_of("kind: SINUSOIDAL longest: 1"), ElementsAre());
+}
+
 }  // namespace
 }  // namespace regard
