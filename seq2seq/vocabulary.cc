@@ -110,7 +110,7 @@ int32_t Vocabulary::Id(absl::string_view token) const {
 }
 
 bool Vocabulary::Contains(absl::string_view token) const {
-  return ids_.contains(token);
+  return Id(token) >= kReserved;
 }
 
 const std::string& Vocabulary::Token(int32_t id) const {

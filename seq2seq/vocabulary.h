@@ -46,6 +46,7 @@ class Vocabulary {
 
   // kUnknown for a token that is not in the vocabulary. Does not allocate.
   int32_t Id(absl::string_view token) const;
+  // False for the reserved tokens, which text cannot spell.
   bool Contains(absl::string_view token) const;
 
   // 0 <= id < size().

@@ -70,6 +70,9 @@ TEST(VocabularyTest, TextCannotSpellReservedTokens) {
   EXPECT_EQ(vocabulary.size(), 5);
   EXPECT_THAT(vocabulary.Encode({"<eos>", "a", "<bos>", "<pad>"}),
               ElementsAre(0, 4, 0, 0));
+  EXPECT_TRUE(vocabulary.Contains("a"));
+  EXPECT_FALSE(vocabulary.Contains("<eos>"));
+  EXPECT_FALSE(vocabulary.Contains("<unk>"));
 }
 
 TEST(VocabularyTest, DecodesUpToTheEnd) {

@@ -144,7 +144,7 @@ void Session::ShowProgress(bool last) {
 void Session::NameUnknown(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (unknown_.size() > kMostUnknown ||
-        translator_.source_vocabulary().Contains(word) ||
+        translator_.source_vocabulary().Contains(word) || word == "<unk>" ||
         !unknown_.insert(word).second) {
       continue;
     }

@@ -21,6 +21,9 @@ done >thousand
 expect 'a thousand lines in, a thousand out' 1000 "$(wc -l <out)"
 expect_in err "'zebra'"
 expect 'each unknown word is named once' 1 "$(grep -c zebra err)"
+"${translate}" --run=run 'they <eos> <unk> watching' >/dev/null 2>err
+expect 'text cannot spell reserved tokens' \
+  "note: sentence 1: the model does not know '<eos>'" "$(cat err)"
 
 # On a terminal standard error has a line of progress, and notes in its place.
 python3 - "${translate}" >screen <<'PYTHON'
