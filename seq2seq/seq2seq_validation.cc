@@ -214,7 +214,8 @@ TransformerConfig TransformerOfDecoder(const EncoderDecoderConfig& config) {
 int64_t MemoryWidth(const EncoderDecoderConfig& config) {
   if (HasTransformerEncoder(config))
     return TransformerOfEncoder(config).width();
-  return config.encoder().hidden() * (config.encoder().bidirectional() ? 2 : 1);
+  const int64_t hidden = config.encoder().hidden();
+  return config.encoder().bidirectional() ? 2 * hidden : hidden;
 }
 
 void ValidateEncoderDecoder(const EncoderDecoderConfig& config,

@@ -149,6 +149,13 @@ TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfADecoderThatIsValid) {
               ElementsAre(StartsWith("transformer_decoder.width: ")));
 }
 
+TEST(MemoryWidthTest, IsNotCutWhereTheConfigIsOutOfRange) {
+  EncoderDecoderConfig config;
+  config.mutable_encoder()->set_hidden(2147483647);
+  config.mutable_encoder()->set_bidirectional(true);
+  EXPECT_EQ(MemoryWidth(config), 4294967294);
+}
+
 TEST(TransformerOfTest, APatternOfAPartReplacesThatOfBoth) {
   EncoderDecoderConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(

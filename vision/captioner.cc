@@ -1,5 +1,7 @@
 #include "vision/captioner.h"
 
+#include <algorithm>
+
 #include "attention/transformer/transformer.pb.h"
 #include "attention/transformer/validation.h"
 #include "third_party/abseil_backport/check.h"
@@ -33,7 +35,7 @@ void ValidateCaptioner(const CaptionerConfig& config,
     }
   }
   problems.RequireInRange("map_layer", config.map_layer(), -1,
-                          decoder.layers() - 1);
+                          std::max(decoder.layers(), 1) - 1);
 }
 
 template <typename T>

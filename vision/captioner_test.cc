@@ -1,5 +1,6 @@
 #include "vision/captioner.h"
 
+#include <climits>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,7 +24,9 @@
 namespace regard {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Not;
 
 constexpr int64_t kVocabulary = 9;
 constexpr ImageShape kImages = {1, 4, 4};
@@ -186,6 +189,11 @@ TEST(CaptionerTest, WhatDoesNotFitIsSaid) {
   config = ConfigOf();
   config.mutable_decoder()->set_width(5);
   EXPECT_THAT(Problems(config), ElementsAre("decoder.attention.heads"));
+  for (const int layers : {-5, INT_MIN}) {
+    config = ConfigOf();
+    config.mutable_decoder()->set_layers(layers);
+    EXPECT_THAT(Problems(config), Not(Contains("map_layer")));
+  }
   EXPECT_THAT(Problems(ConfigOf("", "tied_embeddings: SOURCE_TARGET_OUTPUT")),
               ElementsAre("decoder.tied_embeddings"));
 }

@@ -15,7 +15,7 @@ void ValidateSearch(const SearchConfig& config, ConfigProblems& problems) {
                           100);
   problems.RequireInRange("max_length", config.max_length(), 0, 100000);
   if (config.max_length_ratio() == 0 &&
-      config.max_length() < std::max(config.min_length() + 1, 1)) {
+      config.max_length() <= std::max(config.min_length(), 0)) {
     problems.Add("max_length",
                  absl::StrCat("leaves no room for ", config.min_length(),
                               " words and <eos>"));

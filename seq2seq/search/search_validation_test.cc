@@ -2,6 +2,7 @@
 #include "seq2seq/search/search_validation.h"
 
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
@@ -12,17 +13,27 @@
 namespace regard {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// "path: message" of the only problem; "" if there is none.
-std::string ProblemOf(const std::string& text) {
+// "path: message" of each problem.
+std::vector<std::string> ProblemsOf(const std::string& text) {
   SearchConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
   ConfigProblems problems;
   ValidateSearch(config, problems);
-  EXPECT_LE(problems.problems().size(), 1) << text;
-  if (problems.ok()) return "";
-  return problems.problems()[0].path + ": " + problems.problems()[0].message;
+  std::vector<std::string> found;
+  for (const auto& problem : problems.problems()) {
+    found.push_back(problem.path + ": " + problem.message);
+  }
+  return found;
+}
+
+// Of the only problem; "" if there is none.
+std::string ProblemOf(const std::string& text) {
+  const std::vector<std::string> found = ProblemsOf(text);
+  EXPECT_LE(found.size(), 1) << text;
+  return found.empty() ? "" : found[0];
 }
 
 TEST(SearchValidationTest, AcceptsTheDefaultAndTheEdges) {
@@ -41,6 +52,9 @@ TEST(SearchValidationTest, NamesTheFieldThatIsOutOfRange) {
               HasSubstr("max_length: leaves no room for 5 words and <eos>"));
   EXPECT_THAT(ProblemOf("max_length_ratio: 0 max_length: 0"),
               HasSubstr("max_length: leaves no room"));
+  EXPECT_THAT(ProblemsOf("max_length_ratio: 0 min_length: 2147483647"),
+              ElementsAre(HasSubstr("min_length: "),
+                          HasSubstr("max_length: leaves no room")));
   EXPECT_THAT(ProblemOf("sampling { temperature: 0 }"),
               HasSubstr("sampling.temperature: "));
   EXPECT_THAT(ProblemOf("sampling { top_p: 0 }"),
