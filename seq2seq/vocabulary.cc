@@ -1,12 +1,11 @@
 #include "seq2seq/vocabulary.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/check.h"
@@ -68,40 +67,10 @@ absl::StatusOr<Vocabulary> Vocabulary::FromText(absl::string_view text,
   return vocabulary;
 }
 
-absl::StatusOr<Vocabulary> Vocabulary::Load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return absl::ErrnoToStatus(errno,
-                               absl::StrCat("cannot open vocabulary ", path));
-  }
-  std::string text;
-  char block[4096];
-  do {
-    file.read(block, sizeof(block));
-    text.append(block, file.gcount());
-  } while (file);
-  if (file.bad()) {
-    return absl::ErrnoToStatus(errno,
-                               absl::StrCat("cannot read vocabulary ", path));
-  }
-  return FromText(text, path);
-}
-
 std::string Vocabulary::ToText() const {
   std::string text;
   for (const std::string& token : tokens_) absl::StrAppend(&text, token, "\n");
   return text;
-}
-
-absl::Status Vocabulary::Save(const std::string& path) const {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << ToText();
-  file.close();
-  if (!file) {
-    return absl::ErrnoToStatus(errno,
-                               absl::StrCat("cannot write vocabulary ", path));
-  }
-  return absl::OkStatus();
 }
 
 int32_t Vocabulary::Id(absl::string_view token) const {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -36,11 +35,9 @@ class Vocabulary {
   // path:line.
   static absl::StatusOr<Vocabulary> FromText(absl::string_view text,
                                              absl::string_view path);
-  static absl::StatusOr<Vocabulary> Load(const std::string& path);
 
   // One token a line in the order of ids, the reserved ones included.
   std::string ToText() const;
-  absl::Status Save(const std::string& path) const;
 
   int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
 
