@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/random.h"
-#include "seq2seq/metrics/exact_match.h"
 #include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/check.h"
 #include "vision/augmentation.h"
@@ -314,7 +313,7 @@ void CaptionModel::Evaluate(Forward<float>& forward, Split split,
   const bool attends = captioner_.encoder() != nullptr;
   TokenScores scores;
   Pointing pointing;
-  ExactMatch exact_match;
+  int64_t exact = 0;
   const auto measure = [&](absl::Span<const int64_t> images) {
     const Batch batch = MakeBatch(sentences, images, forward.tape().arena());
     const DecoderOutput<float> output =
@@ -340,13 +339,16 @@ void CaptionModel::Evaluate(Forward<float>& forward, Split split,
     for (size_t i = 0; i < images.size(); ++i) {
       const std::vector<std::string>& words =
           set.captions[static_cast<size_t>(images[i])].words;
-      exact_match.Add(written[i], absl::MakeConstSpan(words).subspan(
-                                      static_cast<size_t>(prompt_length())));
+      if (std::equal(written[i].begin(), written[i].end(),
+                     words.begin() + prompt_length(), words.end())) {
+        ++exact;
+      }
     }
   };
   ForEachBatch(forward, set.size(), kEvaluationBatch, measure);
   const auto count = static_cast<double>(scores.count);
-  measurements->push_back({"exact_match", exact_match.Share()});
+  measurements->push_back({"exact_match", static_cast<double>(exact) /
+                                              static_cast<double>(set.size())});
   if (attends) {
     measurements->push_back({"pointing_accuracy", pointing.Accuracy()});
     measurements->push_back({"pointing_mass", pointing.MeanMass()});
