@@ -61,10 +61,6 @@ absl::Status CannotOpen(const std::string& path, const absl::Status& why) {
           "data.path=fra.txt"));
 }
 
-int64_t LongerSide(const SentencePair& pair) {
-  return static_cast<int64_t>(std::max(pair.source.size(), pair.target.size()));
-}
-
 }  // namespace
 
 std::string PrepareText(absl::string_view text) {
@@ -176,12 +172,10 @@ absl::StatusOr<Corpus> ReadCorpus(const std::string& path,
                         .target_column = options.target_column}));
   Corpus corpus;
   int64_t bytes = 0;
-  bool any = false;
   while (options.max_pairs == 0 ||
          static_cast<int64_t>(corpus.pairs.size()) < options.max_pairs) {
     REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
     if (!more) break;
-    any = true;
     bytes +=
         static_cast<int64_t>(reader.source().size() + reader.target().size()) +
         2;
@@ -197,18 +191,14 @@ absl::StatusOr<Corpus> ReadCorpus(const std::string& path,
     if (pair.target.empty()) {
       return reader.TargetError("the target sentence is empty");
     }
-    if (options.max_tokens > 0 && LongerSide(pair) > options.max_tokens) {
-      continue;
-    }
     corpus.pairs.push_back(std::move(pair));
   }
   if (corpus.pairs.empty()) {
     REGARD_ASSIGN_OR_RETURN(const FileReader file, FileReader::Open(path));
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ":1:1: error: ",
-        file.size() == 0 ? "the file is empty"
-        : any            ? "the file has no sentence pair that is short enough"
-                         : "the file has no sentence pair"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ":1:1: error: ",
+                     file.size() == 0 ? "the file is empty"
+                                      : "the file has no sentence pair"));
   }
   REGARD_ASSIGN_OR_RETURN(corpus.sha256, reader.FirstDigest());
   return corpus;

@@ -78,9 +78,6 @@ struct CorpusOptions {
   // Reading stops after this many pairs; 0 reads all. An edition that keeps
   // the lines "with index <= 600" keeps 601 pairs.
   int64_t max_pairs = 0;
-  // Pairs with a side of more tokens are left out, and do not count as pairs;
-  // 0 keeps all.
-  int64_t max_tokens = 0;
 };
 
 // No-break spaces (U+00A0, U+202F) become spaces, letters lower-case, and a

@@ -100,14 +100,6 @@ TEST(ReadCorpusTest, StopsAfterMaxPairs) {
   EXPECT_FALSE(Read(text, {.max_pairs = 3}).ok());
 }
 
-TEST(ReadCorpusTest, LeavesOutLongPairsAndDoesNotCountThem) {
-  const auto pairs = Read("a a a\tb\nc\td d d\ne e\tf\ng\th\n",
-                          {.max_pairs = 1, .max_tokens = 2});
-  ASSERT_THAT(pairs, IsOk());
-  ASSERT_THAT(*pairs, SizeIs(1));
-  EXPECT_THAT(pairs->front().source, ElementsAre("e", "e"));
-}
-
 struct Malformed {
   std::string text;
   std::string message;
