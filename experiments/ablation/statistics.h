@@ -40,8 +40,8 @@ PermutationTest PairedPermutationTest(absl::Span<const double> differences);
 // The adjusted p-values, in the order given: rejecting those that are at most
 // alpha keeps the probability of any false rejection at or below alpha. With
 // the m values sorted, the k-th smallest becomes the largest of
-// (m - j + 1) p_j over j <= k, at most 1. What is NaN stays so and is not
-// counted.
+// (m - j + 1) p_j over j <= k, at most 1. What is NaN stays so, and counts
+// in m.
 std::vector<double> HolmAdjusted(absl::Span<const double> p_values);
 
 // Mean and standard deviation.
