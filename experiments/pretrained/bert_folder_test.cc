@@ -389,8 +389,6 @@ TEST(BertNamesTest, AreThoseOfTransformers) {
             "encoder.layer.11.attention.self.query.bias");
   EXPECT_EQ(HuggingFaceBertName("layers.0.attention.score.distance_embedding"),
             "encoder.layer.0.attention.self.distance_embedding.weight");
-  EXPECT_EQ(HuggingFaceBertName("layers.2.cross_attention.output.weight"),
-            "encoder.layer.2.crossattention.output.dense.weight");
   EXPECT_EQ(CanonicalBertName("bert.embeddings.LayerNorm.gamma"),
             "embeddings.LayerNorm.weight");
   EXPECT_EQ(CanonicalBertName("embeddings.position_ids"), "");
