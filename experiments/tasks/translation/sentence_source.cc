@@ -137,86 +137,64 @@ SequenceSplit ApartOf(const Options& options) {
           options.max_apart_length()};
 }
 
-class ReverseSource : public SentenceSource {
+void ValidateLengths(const ReverseConfig& options, ConfigProblems& problems) {
+  problems.RequireInRange("max_length", options.max_length(), 1, 1e4);
+  problems.RequireInRange("max_test_length", options.max_test_length(), 1, 1e4);
+}
+
+void ValidateLengths(const CopyConfig& options, ConfigProblems& problems) {
+  problems.RequireInRange("min_length", options.min_length(), 1, 1e4);
+  problems.RequireInRange("max_length", options.max_length(),
+                          options.min_length(), 1e4);
+}
+
+SequenceTask TaskOf(const ReverseConfig& options) {
+  return {.order = SequenceOrder::kReverse,
+          .symbols = options.symbols(),
+          .train = {options.train(), 1, options.max_length()},
+          .dev = {options.dev(), 1, options.max_test_length()},
+          .test = {options.test(), 1, options.max_test_length()},
+          .test_apart = ApartOf(options)};
+}
+
+SequenceTask TaskOf(const CopyConfig& options) {
+  const auto split = [&](int64_t pairs) {
+    return SequenceSplit{pairs, options.min_length(), options.max_length()};
+  };
+  return {.order = SequenceOrder::kCopy,
+          .symbols = options.symbols(),
+          .train = split(options.train()),
+          .dev = split(options.dev()),
+          .test = split(options.test()),
+          .test_apart = ApartOf(options)};
+}
+
+template <typename Config>
+class SequenceSource : public SentenceSource {
  public:
-  using Options = ReverseConfig;
+  using Options = Config;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     ValidateSplits(options, problems);
     problems.RequireInRange("symbols", options.symbols(), 1, 1e5);
-    problems.RequireInRange("max_length", options.max_length(), 1, 1e4);
-    problems.RequireInRange("max_test_length", options.max_test_length(), 1,
-                            1e4);
+    ValidateLengths(options, problems);
     ValidateApart(options, problems);
   }
 
-  explicit ReverseSource(const Options& options) : options_(options) {}
+  explicit SequenceSource(const Options& options) : task_(TaskOf(options)) {}
 
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
-    SequenceTask task = ReverseTask();
-    task.symbols = options_.symbols();
-    task.train = {options_.train(), 1, options_.max_length()};
-    task.dev = {options_.dev(), 1, options_.max_test_length()};
-    task.test = {options_.test(), 1, options_.max_test_length()};
-    task.test_apart = ApartOf(options_);
-    return SentencesOf(task, request.seed);
+    return SentencesOf(task_, request.seed);
   }
 
   std::vector<AlignmentLink> GoldLinks(
       const DataRequest&, const std::vector<std::string>& source,
       const std::vector<std::string>& target) const override {
-    std::vector<AlignmentLink> links;
-    const auto words = static_cast<int>(target.size());
-    if (std::equal(source.rbegin(), source.rend(), target.begin(),
-                   target.end())) {
-      for (int u = 0; u < words; ++u) links.push_back({u, words - 1 - u});
-    }
-    return links;
+    return SequenceLinks(task_.order, source, target);
   }
 
  private:
-  const Options options_;
-};
-
-class CopySource : public SentenceSource {
- public:
-  using Options = CopyConfig;
-
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateSplits(options, problems);
-    problems.RequireInRange("symbols", options.symbols(), 1, 1e5);
-    problems.RequireInRange("min_length", options.min_length(), 1, 1e4);
-    problems.RequireInRange("max_length", options.max_length(),
-                            options.min_length(), 1e4);
-    ValidateApart(options, problems);
-  }
-
-  explicit CopySource(const Options& options) : options_(options) {}
-
-  absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
-    SequenceTask task = CopyTask();
-    task.symbols = options_.symbols();
-    task.train = {options_.train(), options_.min_length(),
-                  options_.max_length()};
-    task.dev = {options_.dev(), options_.min_length(), options_.max_length()};
-    task.test = {options_.test(), options_.min_length(), options_.max_length()};
-    task.test_apart = ApartOf(options_);
-    return SentencesOf(task, request.seed);
-  }
-
-  std::vector<AlignmentLink> GoldLinks(
-      const DataRequest&, const std::vector<std::string>& source,
-      const std::vector<std::string>& target) const override {
-    std::vector<AlignmentLink> links;
-    if (source != target) return links;
-    for (int u = 0; u < static_cast<int>(target.size()); ++u) {
-      links.push_back({u, u});
-    }
-    return links;
-  }
-
- private:
-  const Options options_;
+  const SequenceTask task_;
 };
 
 class PlaceholderSource : public SentenceSource {
@@ -274,8 +252,8 @@ void RegisterSentenceSources(DataSourceRegistry& sources) {
   sources.Add<PhrasebookSource>(
       "English and French from a grammar, with gold alignments");
   AddPairsSource(sources);
-  sources.Add<ReverseSource>("numbers, and the same backwards");
-  sources.Add<CopySource>("numbers, and the same again");
+  sources.Add<SequenceSource<ReverseConfig>>("numbers, and the same backwards");
+  sources.Add<SequenceSource<CopyConfig>>("numbers, and the same again");
   sources.Add<PlaceholderSource>("pairs of given sizes, for //tools:plan");
 }
 

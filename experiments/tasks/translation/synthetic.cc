@@ -26,14 +26,10 @@ SentencePair MakePair(const SequenceTask& task, const SequenceSplit& split,
     pair.source.push_back(absl::StrCat(random.BelowAt(index++, task.symbols)));
   }
   pair.target = pair.source;
-  const bool reverse = task.order == SequenceOrder::kReverse;
-  if (reverse) std::reverse(pair.target.begin(), pair.target.end());
-  pair.alignment.reserve(length);
-  for (int64_t i = 0; i < length; ++i) {
-    const int64_t source = reverse ? length - 1 - i : i;
-    pair.alignment.push_back(
-        {.target = static_cast<int>(i), .source = static_cast<int>(source)});
+  if (task.order == SequenceOrder::kReverse) {
+    std::reverse(pair.target.begin(), pair.target.end());
   }
+  pair.alignment = SequenceLinks(task.order, pair.source, pair.target);
   return pair;
 }
 
@@ -54,22 +50,21 @@ std::vector<SentencePair> MakeSplit(const SequenceTask& task,
 
 }  // namespace
 
-SequenceTask ReverseTask() {
-  return {.order = SequenceOrder::kReverse,
-          .symbols = 50,
-          .train = {.pairs = 50000, .min_length = 1, .max_length = 25},
-          .dev = {.pairs = 1000, .min_length = 1, .max_length = 30},
-          .test = {.pairs = 1000, .min_length = 1, .max_length = 30},
-          .test_apart = {}};
-}
-
-SequenceTask CopyTask() {
-  return {.order = SequenceOrder::kCopy,
-          .symbols = 11,
-          .train = {.pairs = 100000, .min_length = 10, .max_length = 30},
-          .dev = {.pairs = 1000, .min_length = 10, .max_length = 30},
-          .test = {},
-          .test_apart = {}};
+std::vector<AlignmentLink> SequenceLinks(
+    SequenceOrder order, const std::vector<std::string>& source,
+    const std::vector<std::string>& target) {
+  const bool reverse = order == SequenceOrder::kReverse;
+  const bool fits = reverse ? std::equal(source.rbegin(), source.rend(),
+                                         target.begin(), target.end())
+                            : source == target;
+  std::vector<AlignmentLink> links;
+  if (!fits) return links;
+  const auto length = static_cast<int>(target.size());
+  links.reserve(target.size());
+  for (int u = 0; u < length; ++u) {
+    links.push_back({.target = u, .source = reverse ? length - 1 - u : u});
+  }
+  return links;
 }
 
 SequenceData MakeSequences(const SequenceTask& task, uint64_t seed) {

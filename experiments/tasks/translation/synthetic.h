@@ -4,6 +4,7 @@
 #define EXPERIMENTS_TASKS_TRANSLATION_SYNTHETIC_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "seq2seq/sentence_pair.h"
@@ -27,12 +28,10 @@ struct SequenceTask {
   SequenceSplit test_apart;  // of lengths that training does not have
 };
 
-// JoeyNMT's reverse task. A sixth of dev and test is longer than anything in
-// training.
-SequenceTask ReverseTask();
-
-// Sockeye's copy task; it has no test split.
-SequenceTask CopyTask();
+// The links of `target`, which is `source` in that order; none if it is not.
+std::vector<AlignmentLink> SequenceLinks(
+    SequenceOrder order, const std::vector<std::string>& source,
+    const std::vector<std::string>& target);
 
 struct SequenceData {
   std::vector<SentencePair> train;

@@ -11,6 +11,7 @@
 namespace regard {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -89,22 +90,17 @@ TEST(SequencesTest, MorePairsKeepTheEarlierOnes) {
   EXPECT_NE(MakeSequences(task, 5).train[0].source, many.train[0].source);
 }
 
-TEST(SequencesTest, PublishedTasksHaveTheirPublishedSizes) {
-  SequenceTask task = ReverseTask();
-  EXPECT_EQ(task.train.pairs, 50000);
-  task.train.pairs = 2000;
-  const SequenceData data = MakeSequences(task, 42);
-  const auto longest = [](const std::vector<SentencePair>& pairs) {
-    size_t length = 0;
-    for (const SentencePair& pair : pairs) {
-      length = std::max(length, pair.source.size());
-    }
-    return length;
-  };
-  EXPECT_EQ(longest(data.train), 25u);
-  EXPECT_EQ(longest(data.test), 30u);
-  EXPECT_THAT(data.dev, SizeIs(1000));
-  EXPECT_EQ(CopyTask().symbols, 11);
+TEST(SequencesTest, LinksAreOfAPairInOrder) {
+  const std::vector<std::string> forth = {"1", "2", "3"};
+  const std::vector<std::string> back = {"3", "2", "1"};
+  EXPECT_THAT(SequenceLinks(SequenceOrder::kCopy, forth, forth),
+              ElementsAre(AlignmentLink{0, 0}, AlignmentLink{1, 1},
+                          AlignmentLink{2, 2}));
+  EXPECT_THAT(SequenceLinks(SequenceOrder::kReverse, forth, back),
+              ElementsAre(AlignmentLink{0, 2}, AlignmentLink{1, 1},
+                          AlignmentLink{2, 0}));
+  EXPECT_THAT(SequenceLinks(SequenceOrder::kCopy, forth, back), IsEmpty());
+  EXPECT_THAT(SequenceLinks(SequenceOrder::kReverse, forth, forth), IsEmpty());
 }
 
 TEST(SequencesTest, LongerOnesAreASplitOfTheirOwn) {
