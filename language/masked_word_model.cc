@@ -45,7 +45,8 @@ MaskedWordModel<T>::MaskedWordModel(const BertConfig& config,
                                     const ScorerRegistry& scorers,
                                     WordPiece pieces, const TextSplits& text,
                                     const TextModelOptions& options)
-    : config_(config),
+    : Model<T>(options.loss),
+      config_(config),
       options_(options),
       pieces_(std::move(pieces)),
       train_ids_(EncodeLines(pieces_, text.train)),
@@ -101,17 +102,6 @@ int64_t MaskedWordModel<T>::CountWork(
   int64_t count = 0;
   for (const int64_t example : examples) count += train_.Predicted(example);
   return count;
-}
-
-template <typename T>
-void MaskedWordModel<T>::Denominators(absl::Span<const int64_t> examples,
-                                      absl::Span<double> denominators) const {
-  const auto size = static_cast<int64_t>(examples.size());
-  for (double& denominator : denominators) {
-    denominator = options_.loss.Denominator(size, size);
-  }
-  denominators[0] = options_.loss.Denominator(
-      std::max<int64_t>(1, CountWork(examples)), size);
 }
 
 template <typename T>

@@ -56,8 +56,6 @@ class MaskedWordModel : public Model<T> {
     return {train_.Length(example), 0};
   }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
-  void Denominators(absl::Span<const int64_t> examples,
-                    absl::Span<double> denominators) const override;
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;

@@ -58,7 +58,8 @@ TextClassifier<T>::TextClassifier(const TextClassifierConfig& config,
                                   const ScorerRegistry& scorers,
                                   WordPiece pieces, const LabelledSplits& data,
                                   const Options& options)
-    : config_(config),
+    : Model<T>(options.loss),
+      config_(config),
       options_(options),
       pieces_(std::move(pieces)),
       labels_(data.labels),
@@ -85,13 +86,6 @@ auto TextClassifier<T>::Encode(const std::vector<LabelledText>& texts) const
     examples.push_back({pieces_.Encode(text.text, longest), text.label});
   }
   return examples;
-}
-
-template <typename T>
-void TextClassifier<T>::Denominators(absl::Span<const int64_t> examples,
-                                     absl::Span<double> denominators) const {
-  const auto size = static_cast<int64_t>(examples.size());
-  denominators[0] = options_.loss.Denominator(size, size);
 }
 
 template <typename T>

@@ -28,7 +28,8 @@ template <typename T>
 TextModel<T>::TextModel(const LanguageModelConfig& config,
                         const ScorerRegistry& scorers, const TextSplits& text,
                         const TextModelOptions& options)
-    : config_(config),
+    : Model<T>(options.loss),
+      config_(config),
       options_(options),
       stride_(config.stride() > 0 ? config.stride() : config.block()),
       model_(config, scorers, VocabularyOf(text, config), options.seed),
@@ -93,13 +94,6 @@ int64_t TextModel<T>::CountWork(absl::Span<const int64_t> examples) const {
   int64_t ids = 0;
   for (const int64_t example : examples) ids += WindowOf(example).length;
   return ids;
-}
-
-template <typename T>
-void TextModel<T>::Denominators(absl::Span<const int64_t> examples,
-                                absl::Span<double> denominators) const {
-  denominators[0] = options_.loss.Denominator(
-      CountWork(examples), static_cast<int64_t>(examples.size()));
 }
 
 template <typename T>

@@ -60,8 +60,6 @@ class TextModel : public Model<T> {
     return {WindowOf(example).length, 0};
   }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
-  void Denominators(absl::Span<const int64_t> examples,
-                    absl::Span<double> denominators) const override;
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;

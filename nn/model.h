@@ -24,6 +24,7 @@
 #include "autodiff/tape.h"
 #include "nn/evaluated_set.h"
 #include "nn/forward.h"
+#include "nn/loss_options.h"
 #include "nn/parameters.h"
 
 namespace regard {
@@ -66,6 +67,7 @@ enum class Split { kTrain, kDev, kTest };
 template <typename T>
 class Model {
  public:
+  explicit Model(const LossOptions& loss = {}) : loss_(loss) {}
   virtual ~Model() = default;
 
   // Finalized.
@@ -99,10 +101,17 @@ class Model {
   // The same for the life of the model.
   virtual absl::Span<const LossTerm> loss_terms() const = 0;
 
-  // Sets denominators[i], of loss term i, for a whole batch: valid tokens,
-  // sequences, or 1, as the config's normalizer says. Never 0.
+  // Sets denominators[i], of loss term i, for a whole batch: by default what
+  // CountTerm() says, sequences, or 1, as the normalizer of the LossOptions
+  // says. Never 0.
   virtual void Denominators(absl::Span<const int64_t> examples,
-                            absl::Span<double> denominators) const = 0;
+                            absl::Span<double> denominators) const {
+    for (size_t term = 0; term < denominators.size(); ++term) {
+      denominators[term] =
+          loss_.Denominator(std::max<int64_t>(1, CountTerm(term, examples)),
+                            static_cast<int64_t>(examples.size()));
+    }
+  }
 
   // Sets sums[i], a scalar, to loss term i of one shard. `denominators` are
   // those of the whole batch. Inputs are assembled in the tape's arena: a warm
@@ -126,6 +135,9 @@ class Model {
   // Evaluate() leaves out.
   virtual void EvaluateExamples(Forward<T>& /*forward*/, Split /*split*/,
                                 std::vector<EvaluatedSet>* /*sets*/) const {}
+
+ private:
+  const LossOptions loss_;
 };
 
 }  // namespace regard

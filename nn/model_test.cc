@@ -38,10 +38,6 @@ class FakeModel : public Model<double> {
     static constexpr LossTerm kTerms[] = {{"loss", 1.0}};
     return kTerms;
   }
-  void Denominators(absl::Span<const int64_t> examples,
-                    absl::Span<double> denominators) const override {
-    denominators[0] = static_cast<double>(examples.size());
-  }
   void Loss(Forward<double>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double>,
             absl::Span<Var<double>> sums) const override {

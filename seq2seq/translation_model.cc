@@ -46,7 +46,8 @@ TranslationModel::TranslationModel(const EncoderDecoderConfig& config,
                                    Vocabulary source, Vocabulary target,
                                    TranslationData data,
                                    const TranslationOptions& options)
-    : options_(options),
+    : Model(options.loss),
+      options_(options),
       translator_(config, scorers, std::move(source), std::move(target),
                   options.num_steps, options.seed, options.tokenizers),
       data_(std::move(data)),
@@ -96,12 +97,6 @@ int64_t TranslationModel::CountWork(absl::Span<const int64_t> examples) const {
     tokens += static_cast<int64_t>(data_.train[example].target.size());
   }
   return tokens;
-}
-
-void TranslationModel::Denominators(absl::Span<const int64_t> examples,
-                                    absl::Span<double> denominators) const {
-  denominators[0] = options_.loss.Denominator(
-      CountWork(examples), static_cast<int64_t>(examples.size()));
 }
 
 // `examples` in the order in which a decoder can leave out the ends of targets.

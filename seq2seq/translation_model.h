@@ -86,8 +86,6 @@ class TranslationModel : public Model<float> {
             static_cast<int64_t>(pair.target.size())};
   }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
-  void Denominators(absl::Span<const int64_t> examples,
-                    absl::Span<double> denominators) const override;
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;

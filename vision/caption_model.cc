@@ -56,7 +56,8 @@ Vocabulary CaptionModel::VocabularyOf(const CaptionSplits& data,
 CaptionModel::CaptionModel(const CaptionerConfig& config,
                            const ScorerRegistry& scorers, CaptionSplits data,
                            const CaptionModelOptions& options)
-    : config_(config),
+    : Model(options.loss),
+      config_(config),
       options_(options),
       data_(std::move(data)),
       vocabulary_(VocabularyOf(data_, config)),
@@ -132,12 +133,6 @@ int64_t CaptionModel::CountWork(absl::Span<const int64_t> examples) const {
              prompt_length();
   }
   return words;
-}
-
-void CaptionModel::Denominators(absl::Span<const int64_t> examples,
-                                absl::Span<double> denominators) const {
-  denominators[0] = options_.loss.Denominator(
-      CountWork(examples), static_cast<int64_t>(examples.size()));
 }
 
 // Words of the prompt are read, and their targets are padding: they are never

@@ -60,8 +60,6 @@ class CaptionModel : public Model<float> {
     epoch_ = epoch.value_or(0);
   }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
-  void Denominators(absl::Span<const int64_t> examples,
-                    absl::Span<double> denominators) const override;
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;

@@ -47,7 +47,8 @@ ImageClassifier<T>::ImageClassifier(const VisionTransformerConfig& config,
                                     const ScorerRegistry& scorers,
                                     ImageSplits data,
                                     const ImageClassifierOptions& options)
-    : config_(config),
+    : Model<T>(options.loss),
+      config_(config),
       options_(options),
       data_(std::move(data)),
       encoder_(config, data_.train.shape, scorers,
@@ -63,13 +64,6 @@ ImageClassifier<T>::ImageClassifier(const VisionTransformerConfig& config,
   }
   // A patch that does not fit may be too large to hold its weights.
   if (encoder_.FitsImages()) parameters_.Finalize(options.seed);
-}
-
-template <typename T>
-void ImageClassifier<T>::Denominators(absl::Span<const int64_t> examples,
-                                      absl::Span<double> denominators) const {
-  const auto size = static_cast<int64_t>(examples.size());
-  denominators[0] = options_.loss.Denominator(size, size);
 }
 
 template <typename T>
