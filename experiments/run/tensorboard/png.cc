@@ -1,6 +1,7 @@
 #include "experiments/run/tensorboard/png.h"
 
-#include <algorithm>
+#include <zlib.h>
+
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
@@ -18,26 +19,8 @@ std::string BigEndian(uint32_t value) {
   return text;
 }
 
-// CRC-32 of PNG and zlib, bit by bit: images are few and small.
-uint32_t Crc32(absl::string_view bytes) {
-  uint32_t crc = 0xffffffff;
-  for (const char byte : bytes) {
-    crc ^= static_cast<uint8_t>(byte);
-    for (int bit = 0; bit < 8; ++bit) {
-      crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xedb88320 : 0);
-    }
-  }
-  return ~crc;
-}
-
-uint32_t Adler32(absl::string_view bytes) {
-  uint32_t a = 1;
-  uint32_t b = 0;
-  for (const char byte : bytes) {
-    a = (a + static_cast<uint8_t>(byte)) % 65521;
-    b = (b + a) % 65521;
-  }
-  return (b << 16) | a;
+const Bytef* Bytes(absl::string_view text) {
+  return reinterpret_cast<const Bytef*>(text.data());
 }
 
 // A zlib stream (RFC 1950) of stored blocks (RFC 1951, 3.2.4).
@@ -55,13 +38,15 @@ std::string StoredZlib(absl::string_view bytes) {
     }
     absl::StrAppend(&stream, block);
   }
-  return absl::StrCat(stream, BigEndian(Adler32(bytes)));
+  return absl::StrCat(stream,
+                      BigEndian(adler32_z(1, Bytes(bytes), bytes.size())));
 }
 
 void AppendChunk(absl::string_view type, absl::string_view data,
                  std::string& png) {
   const std::string body = absl::StrCat(type, data);
-  absl::StrAppend(&png, BigEndian(data.size()), body, BigEndian(Crc32(body)));
+  absl::StrAppend(&png, BigEndian(data.size()), body,
+                  BigEndian(crc32_z(0, Bytes(body), body.size())));
 }
 
 }  // namespace
