@@ -1,7 +1,5 @@
 #include "experiments/run/safetensors_header.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -13,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+#include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -215,19 +214,6 @@ class HeaderBuilder : public nlohmann::json_sax<nlohmann::json> {
   std::string error_;
 };
 
-bool IsUtf8(absl::string_view text) {
-  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
-  utf8proc_ssize_t left = text.size();
-  while (left > 0) {
-    utf8proc_int32_t code_point;
-    const utf8proc_ssize_t used = utf8proc_iterate(bytes, left, &code_point);
-    if (used <= 0) return false;
-    bytes += used;
-    left -= used;
-  }
-  return true;
-}
-
 // Bytes that dtype and shape ask for; an overflow anywhere is an error, even
 // when a later 0 would make the product 0, as in the reference.
 absl::StatusOr<int64_t> BytesFor(const std::string& name,
@@ -288,7 +274,7 @@ absl::Status CheckOffsets(const SafetensorsHeader& header,
 
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::string_view text,
                                                          int64_t buffer_bytes) {
-  if (!IsUtf8(text)) {
+  if (FindInvalidUtf8(text).has_value()) {
     return absl::InvalidArgumentError("InvalidHeader: not UTF-8");
   }
   // The format's rule, which also keeps out a byte-order mark.
