@@ -17,7 +17,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/types/span.h"
 #include "experiments/run/file.h"
 #include "experiments/run/safetensors.h"
 #include "experiments/run/sha256.h"
@@ -56,18 +55,11 @@ constexpr char kSnapshotPrefix[] = "snapshot-";
 constexpr char kSnapshotSuffix[] = ".safetensors";
 constexpr int64_t kMaxStateBytes = int64_t{64} << 20;
 constexpr int64_t kMaxManifestBytes = int64_t{1} << 16;
-constexpr int64_t kBlockBytes = int64_t{1} << 20;
 
 absl::StatusOr<FileFacts> FactsOf(const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(const FileReader file, FileReader::Open(path));
-  Sha256 sha256;
-  std::string block;
-  for (int64_t offset = 0; offset < file.size(); offset += kBlockBytes) {
-    block.resize(std::min(kBlockBytes, file.size() - offset));
-    REGARD_RETURN_IF_ERROR(file.ReadAt(offset, absl::MakeSpan(block)));
-    sha256.Update(block);
-  }
-  return FileFacts{.bytes = file.size(), .sha256 = sha256.HexDigest()};
+  REGARD_ASSIGN_OR_RETURN(std::string sha256, Sha256OfFile(file));
+  return FileFacts{.bytes = file.size(), .sha256 = std::move(sha256)};
 }
 
 // The first line in which two texts differ, as "GOT, WANTED".

@@ -2,8 +2,13 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "absl/strings/escaping.h"
+#include "absl/types/span.h"
 #include "third_party/abseil_backport/check.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -32,6 +37,18 @@ std::string Sha256::HexDigest() {
 std::string Sha256Hex(absl::string_view bytes) {
   Sha256 sha256;
   sha256.Update(bytes);
+  return sha256.HexDigest();
+}
+
+absl::StatusOr<std::string> Sha256OfFile(const FileReader& file) {
+  constexpr int64_t kBlockBytes = int64_t{1} << 20;
+  Sha256 sha256;
+  std::string block;
+  for (int64_t offset = 0; offset < file.size(); offset += kBlockBytes) {
+    block.resize(std::min(kBlockBytes, file.size() - offset));
+    REGARD_RETURN_IF_ERROR(file.ReadAt(offset, absl::MakeSpan(block)));
+    sha256.Update(block);
+  }
   return sha256.HexDigest();
 }
 

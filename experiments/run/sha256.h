@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "experiments/run/file.h"
 
 struct evp_md_ctx_st;
 
@@ -30,6 +32,9 @@ class Sha256 {
 
 // The digest of bytes at hand.
 std::string Sha256Hex(absl::string_view bytes);
+
+// The digest of a file, of which a mebibyte at a time is in memory.
+absl::StatusOr<std::string> Sha256OfFile(const FileReader& file);
 
 }  // namespace regard
 

@@ -1,12 +1,19 @@
 #include "experiments/run/sha256.h"
 
+#include <fstream>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "experiments/run/file.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
 namespace {
+
+using ::regard::testing::IsOk;
 
 // The published examples of FIPS 180-4.
 TEST(Sha256Test, PublishedDigests) {
@@ -25,6 +32,19 @@ TEST(Sha256Test, PiecesGiveTheDigestOfTheWhole) {
     pieces.Update(absl::string_view(bytes).substr(begin, 8));
   }
   EXPECT_EQ(pieces.HexDigest(), Sha256Hex(bytes));
+}
+
+TEST(Sha256Test, AFileHasTheDigestOfItsBytes) {
+  const std::string path = ::testing::TempDir() + "/bytes";
+  for (const int size : {0, 1 << 20, (1 << 21) + 7}) {
+    const std::string bytes(static_cast<size_t>(size), 'b');
+    std::ofstream(path) << bytes;
+    const absl::StatusOr<FileReader> file = FileReader::Open(path);
+    ASSERT_THAT(file, IsOk());
+    const absl::StatusOr<std::string> digest = Sha256OfFile(*file);
+    ASSERT_THAT(digest, IsOk());
+    EXPECT_EQ(*digest, Sha256Hex(bytes));
+  }
 }
 
 }  // namespace

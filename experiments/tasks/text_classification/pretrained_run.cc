@@ -1,6 +1,5 @@
 #include "experiments/tasks/text_classification/pretrained_run.h"
 
-#include <cstdint>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -24,8 +23,6 @@
 namespace regard {
 
 namespace {
-
-constexpr int64_t kMostWeightBytes = int64_t{1} << 36;
 
 // What must not differ, with the published defaults filled in.
 BertConfig Essence(const BertConfig& config) {
@@ -73,9 +70,9 @@ absl::StatusOr<PretrainedRun> OpenPretrainedRun(absl::string_view run) {
   REGARD_RETURN_IF_ERROR(CheckRunFile(folder, kVocabularyFile, vocabulary));
   found.weights = latest.checkpoint->ChosenWeightsPath();
   found.notes = std::move(latest.notes);
-  REGARD_ASSIGN_OR_RETURN(const std::string weights,
-                          ReadFile(found.weights, kMostWeightBytes));
-  found.digest = Sha256Hex(weights);
+  REGARD_ASSIGN_OR_RETURN(const FileReader weights,
+                          FileReader::Open(found.weights));
+  REGARD_ASSIGN_OR_RETURN(found.digest, Sha256OfFile(weights));
   return found;
 }
 

@@ -23,7 +23,6 @@ namespace regard {
 namespace {
 
 constexpr int64_t kMaxLineBytes = int64_t{64} << 10;
-constexpr int64_t kBlockBytes = int64_t{1} << 20;
 constexpr size_t kBufferBytes = size_t{1} << 16;
 constexpr absl::string_view kGzipMagic = "\x1f\x8b";
 // 15 bits of window, and the header of gzip.
@@ -155,15 +154,7 @@ absl::StatusOr<bool> TextFile::Next() {
 }
 
 absl::StatusOr<std::string> TextFile::Digest() const {
-  Sha256 sha256;
-  std::string block;
-  const FileReader& file = stream_->file;
-  for (int64_t offset = 0; offset < file.size(); offset += kBlockBytes) {
-    block.resize(std::min(kBlockBytes, file.size() - offset));
-    REGARD_RETURN_IF_ERROR(file.ReadAt(offset, absl::MakeSpan(block)));
-    sha256.Update(block);
-  }
-  return sha256.HexDigest();
+  return Sha256OfFile(stream_->file);
 }
 
 bool TextFile::IsSameFile(const TextFile& other) const {
