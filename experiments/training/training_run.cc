@@ -276,10 +276,12 @@ absl::StatusOr<TrainerResult> TrainingRun::Train(const TrainerOptions& options,
   }
   if (interrupted) {
     REGARD_RETURN_IF_ERROR(End(RunState::kInterrupted, *result));
-  } else if (const absl::Status read = ReadSets(plugins.aggregates);
-             !read.ok()) {
-    End(RunState::kFailed, *result).IgnoreError();
-    return read;
+  } else if (!trainer.finished()) {
+    const absl::Status read = ReadSets(plugins.aggregates);
+    if (!read.ok()) {
+      End(RunState::kFailed, *result).IgnoreError();
+      return read;
+    }
   }
   return result;
 }

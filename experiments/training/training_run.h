@@ -3,7 +3,6 @@
 #ifndef EXPERIMENTS_TRAINING_TRAINING_RUN_H_
 #define EXPERIMENTS_TRAINING_TRAINING_RUN_H_
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
