@@ -1,0 +1,149 @@
+// Short runs whose results must not change unless that is meant.
+// golden_digests.json lists them, and what each ends with on the platforms
+// where it has been trained. Where a change is meant,
+//
+//   bazel run //experiments:golden_digests_test -- --renew
+//
+// trains them and writes what they end with here.
+#include <gnu/libc-version.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "experiments/run/environment.h"
+#include "experiments/run/status.h"
+#include "experiments/training/child_program.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+namespace {
+
+// Keeps the order of the runs.
+using Json = nlohmann::ordered_json;
+
+constexpr char kList[] = "experiments/golden_digests.json";
+constexpr char kRenewal[] =
+    "bazel run //experiments:golden_digests_test -- --renew";
+
+Json ReadList(const std::string& path) {
+  return Json::parse(std::ifstream(path), nullptr, /*allow_exceptions=*/false);
+}
+
+std::vector<std::string> RunNames() {
+  const Json list = ReadList(kList);
+  std::vector<std::string> names;
+  for (const auto& [name, run] : list.items()) names.push_back(name);
+  return names;
+}
+
+// What rounding depends on besides the source: the instructions, who chose
+// them, and the libraries that compute exp() and its like.
+std::string Platform() {
+  const Environment environment = BuildEnvironment();
+  const std::string& compiler = environment.compiler;
+  return absl::StrCat(environment.instruction_set, ", ",
+                      compiler.substr(0, compiler.find('.')), ", glibc ",
+                      gnu_get_libc_version(), ", Eigen ",
+                      environment.libraries.at("eigen"));
+}
+
+// Trains a run. Returns the digest of its last weights and, where the task has
+// one, its final loss on dev, which is that of the weights that are used: the
+// best ones, or a mean.
+absl::StatusOr<std::string> Train(const std::string& name, const Json& run) {
+  const std::string folder =
+      absl::StrCat(::testing::TempDir(), "/golden_digests_test.", name);
+  std::filesystem::remove_all(folder);
+  std::vector<std::string> command = {
+      "experiments/train", "--config=" + run.at("config").get<std::string>(),
+      "--run=" + folder, "--threads=1", "--omit_times"};
+  for (const Json& change : run.at("set")) {
+    command.push_back("--set");
+    command.push_back(change.get<std::string>());
+  }
+  ChildProgram child(command, folder);
+  if (child.Wait() != 0) return absl::InternalError(child.Errors());
+  REGARD_ASSIGN_OR_RETURN(const RunStatus status,
+                          ReadStatus(folder + "/status.json"));
+  std::filesystem::remove_all(folder);
+  const auto loss = status.metrics.find("dev/loss");
+  return loss == status.metrics.end()
+             ? status.weights_digest
+             : absl::StrCat(status.weights_digest, ", dev/loss ",
+                            Json(loss->second).dump());
+}
+
+class GoldenDigestsTest : public ::testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Runs, GoldenDigestsTest,
+                         ::testing::ValuesIn(RunNames()),
+                         [](const auto& run) { return run.param; });
+
+TEST_P(GoldenDigestsTest, AreUnchanged) {
+  const Json run = ReadList(kList).at(GetParam());
+  const std::string platform = Platform();
+  const Json& results = run.at("results");
+  if (!results.contains(platform)) {
+    GTEST_SKIP() << "no result on " << platform << " yet: " << kRenewal;
+  }
+  const absl::StatusOr<std::string> now = Train(GetParam(), run);
+  ASSERT_TRUE(now.ok()) << now.status();
+  const std::string before = results.at(platform).get<std::string>();
+  if (*now == before) return;
+  ADD_FAILURE() << "The run " << GetParam() << " of " << kList
+                << " has changed on " << platform << ".\n  before: " << before
+                << "\n  now:    " << *now << "\nIf that is meant: " << kRenewal;
+}
+
+// Returns the exit code.
+int Renew() {
+  const char* const workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
+  if (workspace == nullptr) {
+    std::fprintf(stderr, "error: start it by %s\n", kRenewal);
+    return 2;
+  }
+  const std::string path = absl::StrCat(workspace, "/", kList);
+  const std::string platform = Platform();
+  Json list = ReadList(path);
+  for (auto& [name, run] : list.items()) {
+    const absl::StatusOr<std::string> now = Train(name, run);
+    if (!now.ok()) {
+      std::fprintf(stderr, "%s: %s", name.c_str(),
+                   std::string(now.status().message()).c_str());
+      return 1;
+    }
+    Json& results = run["results"];
+    const bool known = results.contains(platform);
+    if (known && results[platform] == *now) continue;
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), now->c_str());
+    // A change is one on every platform.
+    if (known) results.clear();
+    results[platform] = *now;
+  }
+  std::ofstream file(path);
+  file << list.dump(2) << std::endl;
+  return file ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace regard
+
+int main(int argc, char** argv) {
+  // Paths count from the runfiles, wherever `bazel run` was typed.
+  unsetenv("BUILD_WORKING_DIRECTORY");
+  if (argc == 2 && absl::string_view(argv[1]) == "--renew") {
+    return regard::Renew();
+  }
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
