@@ -191,9 +191,8 @@ TEST(TranslateTest, AWideBeamFindsTheBestOfAllTranslations) {
     EXPECT_EQ(found.ids, best.ids);
     EXPECT_NEAR(found.log_probability, best.log_probability, 1e-4);
     const Translation greedy = model.Translate({source}, Options(1, 0, 3))[0];
-    if (greedy.finished) {
-      EXPECT_GE(ScoreOf(found), ScoreOf(greedy) - 1e-6);
-    }
+    EXPECT_TRUE(greedy.finished);
+    EXPECT_GE(ScoreOf(found), ScoreOf(greedy) - 1e-6);
   }
 }
 
@@ -209,23 +208,23 @@ TEST(TranslateTest, ABeamOfOneTakesTheLikeliestWordEachTime) {
     DecoderState<float> state = model.Begin(forward, source, lengths);
     int32_t last = Vocabulary::kBegin;
     Ids expected;
-    while (expected.size() < 2 * source.size() + 10) {
+    while (last != Vocabulary::kEnd) {
       const Var<float> logits = model.Advance(forward, last, &state).first;
       last = Vocabulary::kUnknown;
       for (int32_t id = Vocabulary::kEnd; id < 9; ++id) {
         if (logits.at(0, id) > logits.at(0, last)) last = id;
       }
-      if (last == Vocabulary::kEnd) break;
-      expected.push_back(last);
+      if (expected.size() + 1 == 2 * source.size() + 10) {
+        last = Vocabulary::kEnd;
+      }
+      if (last != Vocabulary::kEnd) expected.push_back(last);
     }
     EXPECT_EQ(found.ids, expected);
-    EXPECT_EQ(found.finished, last == Vocabulary::kEnd);
-    if (found.finished) {
-      EXPECT_NEAR(found.log_probability,
-                  LogProbability(model, source, expected), 1e-3);
-      EXPECT_EQ(found.num_choices(), found.ids.size() + 1);
-      EXPECT_EQ(found.weights.size(), (found.ids.size() + 1) * source.size());
-    }
+    EXPECT_TRUE(found.finished);
+    EXPECT_NEAR(found.log_probability, LogProbability(model, source, expected),
+                1e-3);
+    EXPECT_EQ(found.num_choices(), found.ids.size() + 1);
+    EXPECT_EQ(found.weights.size(), (found.ids.size() + 1) * source.size());
   }
 }
 
@@ -237,10 +236,10 @@ TEST(TranslateTest, ALongerSearchEndsAtItsLimit) {
     const std::vector<Translation> found =
         model.Translate({{4, 3}, {4, 5, 6, 3}}, Options(beam, 1, 2));
     ASSERT_EQ(found.size(), 2);
-    EXPECT_EQ(found[0].ids.size(), 4);
-    EXPECT_EQ(found[1].ids.size(), 6);
-    EXPECT_FALSE(found[0].finished);
-    // A row for each choice: without <eos>, as many as ids.
+    // The last choice is <eos>, though the model never wants it.
+    EXPECT_EQ(found[0].ids.size(), 3);
+    EXPECT_EQ(found[1].ids.size(), 5);
+    EXPECT_TRUE(found[0].finished);
     EXPECT_EQ(found[1].num_choices(), 6);
     EXPECT_EQ(found[1].weights.size(), 6 * 4);
   }
@@ -290,8 +289,11 @@ Translation SimpleSearch(TestModel& model, const Ids& source,
         const int32_t word = t == 0 ? Vocabulary::kBegin : beam.ids[t - 1];
         std::tie(words, weights) = model.Advance(forward, word, &state);
       }
+      const bool ends = beam.ids.size() + 1 == longest &&
+                        words.cols() > Vocabulary::kEnd;
       for (int32_t id = 0; id < words.cols(); ++id) {
         if (id == Vocabulary::kPad || id == Vocabulary::kBegin) continue;
+        if (ends && id != Vocabulary::kEnd) continue;
         Translation longer = beam;
         longer.ids.push_back(id);
         longer.log_probability += static_cast<double>(words.at(0, id));

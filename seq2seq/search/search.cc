@@ -82,11 +82,14 @@ class BatchSearch {
   void Extend(const float* scores, int64_t first_row, SourceSearch* source);
   void ExtendBeams(const float* scores, int64_t first_row,
                    absl::Span<const int32_t> excluded, SourceSearch* source);
+  void EndBeams(const float* scores, int64_t first_row, SourceSearch* source);
   void ExtendSamples(const float* scores, int64_t first_row,
                      absl::Span<const int32_t> excluded, SourceSearch* source);
+  LogNormalizer Normalizer(const float* row) const;
   void Place(const Partial& partial, SourceSearch* source);
   void End(const Partial& partial, int64_t step, bool finished,
            SourceSearch* source);
+  bool IsLastStep(const SourceSearch& source) const;
   bool Done(const SourceSearch& source);
   bool MayImprove(const SourceSearch& source);
   double ScoreOf(const Partial& partial, int64_t step,
@@ -216,8 +219,12 @@ void BatchSearch::Extend(const float* scores, int64_t first_row,
   if (step_ >= config_.min_length()) {
     passed_over = passed_over.first(begin_ends ? 1 : 2);
   }
+  const bool has_end = special_.end >= 0 && special_.end < vocabulary_;
   if (config_.has_sampling()) {
     ExtendSamples(scores, first_row, passed_over, source);
+  } else if (IsLastStep(*source) && has_end &&
+             step_ >= config_.min_length()) {
+    EndBeams(scores, first_row, source);
   } else {
     ExtendBeams(scores, first_row, passed_over, source);
   }
@@ -274,6 +281,30 @@ void BatchSearch::ExtendBeams(const float* scores, int64_t first_row,
   }
 }
 
+// Ends all hypotheses, but for those that cannot end where others can.
+void BatchSearch::EndBeams(const float* scores, int64_t first_row,
+                           SourceSearch* source) {
+  bool any = false;
+  for (int64_t b = 0; b < source->num_beams; ++b) {
+    const float* const row = scores + (first_row + b) * vocabulary_;
+    const double log_probability =
+        source->beams[b].log_probability +
+        static_cast<double>(Normalizer(row)(row[special_.end]));
+    if (!std::isfinite(log_probability)) continue;
+    any = true;
+    Place({log_probability, static_cast<int32_t>(first_row + b), special_.end,
+           0},
+          source);
+  }
+  if (any) source->num_beams = 0;
+}
+
+// What turns a row of Advance() into log-probabilities.
+LogNormalizer BatchSearch::Normalizer(const float* row) const {
+  return members_.size() == 1 ? NormalizerOf(row, vocabulary_)
+                              : LogNormalizer();
+}
+
 void BatchSearch::ExtendSamples(const float* scores, int64_t first_row,
                                 absl::Span<const int32_t> excluded,
                                 SourceSearch* source) {
@@ -293,20 +324,23 @@ void BatchSearch::ExtendSamples(const float* scores, int64_t first_row,
       End(partial, step_ - 1, /*finished=*/false, source);
       continue;
     }
-    const LogNormalizer normalizer = members_.size() == 1
-                                         ? NormalizerOf(logits, vocabulary_)
-                                         : LogNormalizer();
-    partial.log_probability += static_cast<double>(normalizer(logits[id]));
+    partial.log_probability +=
+        static_cast<double>(Normalizer(logits)(logits[id]));
     partial.row = static_cast<int32_t>(row);
     partial.last = id;
     Place(partial, source);
   }
 }
 
+// Whether hypotheses of the greatest length are chosen.
+bool BatchSearch::IsLastStep(const SourceSearch& source) const {
+  return step_ + 1 >= inputs_.sources[source.index].max_length ||
+         step_ + 1 >= static_cast<int64_t>(steps_.size());
+}
+
 bool BatchSearch::Done(const SourceSearch& source) {
   return source.num_beams == 0 || source.last_step < step_ ||
-         step_ + 1 >= inputs_.sources[source.index].max_length ||
-         step_ + 1 >= static_cast<int64_t>(steps_.size()) ||
+         IsLastStep(source) ||
          (source.num_ended == width_ && !MayImprove(source));
 }
 

@@ -26,7 +26,8 @@ struct Hypothesis {
   // What hypotheses are ordered by: the log-probability over the length
   // penalty, plus the coverage term.
   double score = 0;
-  // Whether it ended before the longest length allowed.
+  // Whether its last choice was the ending id. Of a beam it is, unless that
+  // was impossible, or min_length left no room for it.
   bool finished = false;
 
   int64_t num_choices() const {
@@ -69,7 +70,9 @@ struct SearchInputs {
 // they are among the best `beam`, and the best `beam` of the others live on (as
 // in fairseq). A source is done when `beam` hypotheses are complete and no
 // living one would be among the n_best if it were: `beam` unlikely hypotheses
-// may be complete long before the best one is.
+// may be complete long before the best one is. At the greatest length each
+// hypothesis ends, however unlikely that is (as in fairseq): a complete one of
+// few, unlikely ids would win over all that were cut. Only samples are cut.
 //
 // Nothing is recorded. `config` has passed ValidateSearch().
 std::vector<std::vector<Hypothesis>> Search(const SearchInputs& inputs,

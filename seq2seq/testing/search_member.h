@@ -1,0 +1,47 @@
+// A decoder without parameters as the member of a search.
+#ifndef SEQ2SEQ_TESTING_SEARCH_MEMBER_H_
+#define SEQ2SEQ_TESTING_SEARCH_MEMBER_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/memory.h"
+#include "seq2seq/search/search.h"
+
+namespace regard {
+
+// The decoder, with its tape.
+class TestMember {
+ public:
+  // `decoder` outlives this.
+  explicit TestMember(const Decoder<float>& decoder) : decoder_(decoder) {
+    none_.Finalize(0);
+    forward_.emplace(tape_, none_, nullptr);
+  }
+
+  SearchMember Of(const std::function<Memory<float>(Forward<float>&)>& encode) {
+    return {&decoder_, &*forward_, encode};
+  }
+  // Of `sources` sources without a memory.
+  SearchMember Of(int64_t sources) {
+    return Of([sources](Forward<float>&) {
+      return Memory<float>{.sources = sources};
+    });
+  }
+  Forward<float>& forward() { return *forward_; }
+
+ private:
+  const Decoder<float>& decoder_;
+  ParameterStore<float> none_;
+  Tape<float> tape_;
+  std::optional<Forward<float>> forward_;
+};
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_TESTING_SEARCH_MEMBER_H_
