@@ -147,6 +147,7 @@ TEST_P(TranslatorEnsembleTest, AveragesTheLogProbabilities) {
   Member first(GetParam(), 1);
   Member second(kDot, 1.3F);
   SearchConfig search = Beam(8);
+  search.set_ensemble_mean(SearchConfig::LOG_PROBABILITIES);
   search.set_length_penalty(0);
   int finished = 0;
   for (const Ids& source : Sources(10)) {

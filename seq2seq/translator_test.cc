@@ -289,8 +289,8 @@ Translation SimpleSearch(TestModel& model, const Ids& source,
         const int32_t word = t == 0 ? Vocabulary::kBegin : beam.ids[t - 1];
         std::tie(words, weights) = model.Advance(forward, word, &state);
       }
-      const bool ends = beam.ids.size() + 1 == longest &&
-                        words.cols() > Vocabulary::kEnd;
+      const bool ends =
+          beam.ids.size() + 1 == longest && words.cols() > Vocabulary::kEnd;
       for (int32_t id = 0; id < words.cols(); ++id) {
         if (id == Vocabulary::kPad || id == Vocabulary::kBegin) continue;
         if (ends && id != Vocabulary::kEnd) continue;

@@ -42,6 +42,8 @@ absl::Status ParseTranslateArguments(int argc, char** argv,
               "words of a translation at least");
   line.Number("max_length", &arguments->max_length, 1, 100000,
               "ids of a translation at most, its end included");
+  line.Switch("log_probabilities", &arguments->log_probabilities,
+              "several runs average log-probabilities, not probabilities");
   line.Switch("sample", &arguments->sample,
               "draws translations from the model's distribution");
   line.Real("temperature", &arguments->temperature, 0.01, 100,
@@ -78,6 +80,9 @@ absl::Status ApplySearchFlags(const TranslateArguments& arguments,
   }
   if (arguments.coverage_penalty >= 0) {
     search->set_coverage_penalty(arguments.coverage_penalty);
+  }
+  if (arguments.log_probabilities) {
+    search->set_ensemble_mean(SearchConfig::LOG_PROBABILITIES);
   }
   if (arguments.sample) {
     search->mutable_sampling();

@@ -25,6 +25,7 @@ struct TranslateArguments {
   int max_length = -1;
   double length_penalty = -1;
   double coverage_penalty = -1;
+  bool log_probabilities = false;
   bool sample = false;
   double temperature = -1;
   int top_k = -1;
@@ -34,8 +35,8 @@ struct TranslateArguments {
   // Whether one of the search is given.
   bool HasSearchFlag() const {
     return beam >= 0 || n_best >= 0 || min_length >= 0 || max_length >= 0 ||
-           length_penalty >= 0 || coverage_penalty >= 0 || sample ||
-           temperature >= 0 || top_k >= 0 || top_p >= 0 || seed >= 0;
+           length_penalty >= 0 || coverage_penalty >= 0 || log_probabilities ||
+           sample || temperature >= 0 || top_k >= 0 || top_p >= 0 || seed >= 0;
   }
 };
 

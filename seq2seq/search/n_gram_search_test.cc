@@ -1,6 +1,4 @@
 // Search with a bigram table, against all its sentences.
-#include "seq2seq/search/search.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "seq2seq/search/search.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/testing/n_gram_decoder.h"
 #include "seq2seq/testing/search_member.h"
@@ -67,25 +66,31 @@ std::vector<Hypothesis> SearchIn(
   return Search({.members = searched, .sources = {source}}, Parse(config))[0];
 }
 
-// The mean log-probability of a sentence in `tables`, <eos> included.
-double LogProbability(const std::vector<const Probabilities*>& tables,
-                      Ids ids) {
+// Of a sentence, <eos> included: the sum of the logarithms of the tables' mean
+// probabilities, or with `logs` of their mean logarithms.
+double LogProbability(const std::vector<const Probabilities*>& tables, Ids ids,
+                      bool logs = false) {
   ids.push_back(kEnd);
+  const auto count = static_cast<double>(tables.size());
   double sum = 0;
-  for (const Probabilities* table : tables) {
-    int32_t last = Vocabulary::kBegin;
-    for (const int32_t id : ids) {
-      sum += std::log(
-          (*table)[static_cast<size_t>(last)][static_cast<size_t>(id)]);
-      last = id;
+  int32_t last = Vocabulary::kBegin;
+  for (const int32_t id : ids) {
+    double probability = 0;
+    for (const Probabilities* table : tables) {
+      const double p =
+          (*table)[static_cast<size_t>(last)][static_cast<size_t>(id)];
+      probability += p / count;
+      if (logs) sum += std::log(p) / count;
     }
+    if (!logs) sum += std::log(probability);
+    last = id;
   }
-  return sum / static_cast<double>(tables.size());
+  return sum;
 }
 
 // All sentences of at most `longest` words, the best first.
 std::vector<Hypothesis> All(const std::vector<const Probabilities*>& tables,
-                            size_t longest, double alpha) {
+                            size_t longest, double alpha, bool logs = false) {
   std::vector<Ids> sentences = {{}};
   for (size_t i = 0; i < sentences.size(); ++i) {
     if (sentences[i].size() == longest) continue;
@@ -98,7 +103,7 @@ std::vector<Hypothesis> All(const std::vector<const Probabilities*>& tables,
   for (const Ids& ids : sentences) {
     Hypothesis hypothesis;
     hypothesis.ids = ids;
-    hypothesis.log_probability = LogProbability(tables, ids);
+    hypothesis.log_probability = LogProbability(tables, ids, logs);
     const double length = static_cast<double>(ids.size()) + 1;
     hypothesis.score =
         hypothesis.log_probability / std::pow((5 + length) / 6, alpha);
@@ -111,19 +116,21 @@ std::vector<Hypothesis> All(const std::vector<const Probabilities*>& tables,
   return all;
 }
 
-void ExpectBest(const std::vector<const Probabilities*>& tables, double alpha) {
-  const std::vector<Hypothesis> expected = All(tables, 4, alpha);
+void ExpectBest(const std::vector<const Probabilities*>& tables, double alpha,
+                bool logs = false) {
+  const std::vector<Hypothesis> expected = All(tables, 4, alpha, logs);
   // Wide enough for all sentences that live.
-  const std::vector<Hypothesis> found =
-      SearchIn(tables, /*max_length=*/5,
-               "beam: 64 n_best: 7 length_penalty: " + std::to_string(alpha));
+  const std::vector<Hypothesis> found = SearchIn(
+      tables, /*max_length=*/5,
+      (logs ? "ensemble_mean: LOG_PROBABILITIES " : "") +
+          ("beam: 64 n_best: 7 length_penalty: " + std::to_string(alpha)));
   ASSERT_EQ(found.size(), 7);
   for (size_t i = 0; i < 7; ++i) {
     EXPECT_TRUE(found[i].finished);
     // Sentences of the same bigrams are equally good.
     EXPECT_NEAR(found[i].score, expected[i].score, 1e-5);
-    EXPECT_NEAR(found[i].log_probability, LogProbability(tables, found[i].ids),
-                1e-5);
+    EXPECT_NEAR(found[i].log_probability,
+                LogProbability(tables, found[i].ids, logs), 1e-5);
     for (size_t j = 0; j < i; ++j) EXPECT_NE(found[i].ids, found[j].ids);
     EXPECT_THAT(found[i].weights, IsEmpty());
   }
@@ -136,8 +143,31 @@ TEST(NGramSearchTest, AWideBeamFindsTheBestOfAllSentences) {
 TEST(NGramSearchTest, AnEnsembleFindsTheBestByItsMean) {
   for (const double alpha : {0.0, 1.0}) {
     ExpectBest({&kFirst, &kSecond}, alpha);
+    ExpectBest({&kFirst, &kSecond}, alpha, /*logs=*/true);
   }
   EXPECT_NE(All({&kFirst}, 4, 0)[0].ids, All({&kFirst, &kSecond}, 4, 0)[0].ids);
+}
+
+TEST(NGramSearchTest, AnEnsembleAveragesProbabilities) {
+  // By probabilities a is likelier, 0.4 to 0.3; by logarithms b is, since
+  // sqrt(0.3 * 0.3) > sqrt(0.7 * 0.1).
+  const Probabilities first = Table({{0, 0.7, 0.3}, {1, 0, 0}, {1, 0, 0}});
+  const Probabilities second = Table({{0.6, 0.1, 0.3}, {1, 0, 0}, {1, 0, 0}});
+  const std::string two = "min_length: 1 length_penalty: 0 beam: 2 ";
+  const Hypothesis arithmetic = SearchIn({&first, &second}, 5, two)[0];
+  EXPECT_THAT(arithmetic.ids, ElementsAre(kA));
+  EXPECT_NEAR(arithmetic.log_probability, std::log(0.4), 1e-6);
+  const Hypothesis geometric = SearchIn(
+      {&second, &first}, 5, two + "ensemble_mean: LOG_PROBABILITIES")[0];
+  EXPECT_THAT(geometric.ids, ElementsAre(kB));
+  EXPECT_NEAR(geometric.log_probability, std::log(0.3), 1e-6);
+  // What one member excludes is impossible by logarithms alone.
+  const Probabilities never = Table({{0, 0, 1}, {1, 0, 0}, {1, 0, 0}});
+  EXPECT_THAT(SearchIn({&first, &never}, 5, "n_best: 2 " + two).size(), 2);
+  EXPECT_THAT(SearchIn({&first, &never}, 5,
+                       "ensemble_mean: LOG_PROBABILITIES n_best: 2 " + two)
+                  .size(),
+              1);
 }
 
 TEST(NGramSearchTest, GreedySearchTakesTheLikeliestIdEachTime) {

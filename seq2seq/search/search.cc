@@ -13,6 +13,7 @@
 #include "autodiff/tape.h"
 #include "seq2seq/search/continuations.h"
 #include "seq2seq/search/member_search.h"
+#include "seq2seq/search/probability_sum.h"
 #include "seq2seq/search/sampler.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -169,19 +170,28 @@ BatchSearch::BatchSearch(const SearchInputs& inputs, const SearchConfig& config)
   }
 }
 
-// The logits of each row; of an ensemble, the mean of their log-probabilities.
+// The logits of each row; of an ensemble, the logarithms of its mean.
 Var<float> BatchSearch::Advance(absl::Span<const int32_t> ids) {
   const bool want_maps = inputs_.want_weights || config_.coverage_penalty() > 0;
   Var<float> sum = members_[0]->Advance(ids, want_maps);
   if (members_.size() == 1) return sum;
   sum = LogSoftmax(sum);
+  const bool probabilities =
+      config_.ensemble_mean() == SearchConfig::PROBABILITIES;
   for (size_t m = 1; m < members_.size(); ++m) {
     const Var<float> next =
         LogSoftmax(members_[m]->Advance(ids, /*want_maps=*/false));
-    for (int64_t i = 0; i < sum.size(); ++i) sum.data()[i] += next.data()[i];
+    if (probabilities) {
+      AddProbabilities(next.span(), sum.span());
+    } else {
+      for (int64_t i = 0; i < sum.size(); ++i) sum.data()[i] += next.data()[i];
+    }
   }
   const auto count = static_cast<float>(members_.size());
-  for (float& mean : sum.span()) mean /= count;
+  const float log_count = std::log(count);
+  for (float& mean : sum.span()) {
+    mean = probabilities ? mean - log_count : mean / count;
+  }
   return sum;
 }
 
@@ -222,8 +232,7 @@ void BatchSearch::Extend(const float* scores, int64_t first_row,
   const bool has_end = special_.end >= 0 && special_.end < vocabulary_;
   if (config_.has_sampling()) {
     ExtendSamples(scores, first_row, passed_over, source);
-  } else if (IsLastStep(*source) && has_end &&
-             step_ >= config_.min_length()) {
+  } else if (IsLastStep(*source) && has_end && step_ >= config_.min_length()) {
     EndBeams(scores, first_row, source);
   } else {
     ExtendBeams(scores, first_row, passed_over, source);
@@ -284,19 +293,16 @@ void BatchSearch::ExtendBeams(const float* scores, int64_t first_row,
 // Ends all hypotheses, but for those that cannot end where others can.
 void BatchSearch::EndBeams(const float* scores, int64_t first_row,
                            SourceSearch* source) {
-  bool any = false;
   for (int64_t b = 0; b < source->num_beams; ++b) {
-    const float* const row = scores + (first_row + b) * vocabulary_;
+    const auto row = static_cast<int32_t>(first_row + b);
+    const float* const logits = scores + row * vocabulary_;
     const double log_probability =
         source->beams[b].log_probability +
-        static_cast<double>(Normalizer(row)(row[special_.end]));
+        static_cast<double>(Normalizer(logits)(logits[special_.end]));
     if (!std::isfinite(log_probability)) continue;
-    any = true;
-    Place({log_probability, static_cast<int32_t>(first_row + b), special_.end,
-           0},
-          source);
+    Place({log_probability, row, special_.end, 0}, source);
   }
-  if (any) source->num_beams = 0;
+  if (source->last_step == step_) source->num_beams = 0;
 }
 
 // What turns a row of Advance() into log-probabilities.

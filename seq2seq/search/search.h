@@ -21,7 +21,8 @@ struct Hypothesis {
   // ending id if it was reached: [num_choices(), memory positions of the
   // source]. Empty if it was not asked for, or without attention.
   std::vector<float> weights;
-  // Natural logarithm of the model's probability, the ending id included.
+  // Natural logarithm of the model's probability, the ending id included; of
+  // an ensemble, the sum over its ids of the logarithms of means.
   double log_probability = 0;
   // What hypotheses are ordered by: the log-probability over the length
   // penalty, plus the coverage term.
@@ -52,8 +53,8 @@ struct SearchSource {
 };
 
 struct SearchInputs {
-  // Of one vocabulary. Their log-probabilities are averaged in this order; the
-  // alignment is the first one's.
+  // Of one vocabulary. Their predictions are averaged in this order, as
+  // ensemble_mean says; the alignment is the first one's.
   absl::Span<const SearchMember> members;
   absl::Span<const SearchSource> sources;
   // Ids that are read before the first choice, [sources, n]; empty: the head's

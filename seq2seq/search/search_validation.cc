@@ -21,6 +21,9 @@ void ValidateSearch(const SearchConfig& config, ConfigProblems& problems) {
                               " words and <eos>"));
   }
   problems.RequireInRange("n_best", config.n_best(), 1, kMaxBeam);
+  if (config.ensemble_mean() == SearchConfig::ENSEMBLE_MEAN_UNSPECIFIED) {
+    problems.Add("ensemble_mean", "must be PROBABILITIES or LOG_PROBABILITIES");
+  }
   if (!config.has_sampling()) {
     if (config.beam() > 0 && config.n_best() > config.beam()) {
       problems.Add("n_best",

@@ -55,6 +55,8 @@ TEST(SearchValidationTest, NamesTheFieldThatIsOutOfRange) {
   EXPECT_THAT(ProblemsOf("max_length_ratio: 0 min_length: 2147483647"),
               ElementsAre(HasSubstr("min_length: "),
                           HasSubstr("max_length: leaves no room")));
+  EXPECT_THAT(ProblemOf("ensemble_mean: ENSEMBLE_MEAN_UNSPECIFIED"),
+              HasSubstr("ensemble_mean: "));
   EXPECT_THAT(ProblemOf("sampling { temperature: 0 }"),
               HasSubstr("sampling.temperature: "));
   EXPECT_THAT(ProblemOf("sampling { top_p: 0 }"),
