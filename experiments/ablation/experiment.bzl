@@ -229,6 +229,8 @@ def experiment(
     That folder has the layout of a run folder. Its bytes depend on the config,
     the program and the data, nothing else. Output groups: metrics, status,
     config, report, attention, weights, checkpoint, environment, examples.
+    weights.safetensors has the weights that the metrics are of: under early
+    stopping, averaging or a moving average, these are not the last ones.
     `bazel run` trains the same config interactively, in a new folder under runs/.
 
     Args:

@@ -128,6 +128,11 @@ absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
   REGARD_RETURN_IF_ERROR(write("report.html", "<p>a report</p>\n"));
   REGARD_RETURN_IF_ERROR(
       WriteFileAtomically(JoinPath(checkpoint, "weights.safetensors"), "w"));
+  // Of a high rate, the last weights are not the best ones.
+  if (config.rate() > 1) {
+    REGARD_RETURN_IF_ERROR(
+        WriteFileAtomically(JoinPath(checkpoint, "best.safetensors"), "best"));
+  }
   status.state = RunState::kFinished;
   status.step = kSteps;
   return WriteStatus(arguments.run, status);

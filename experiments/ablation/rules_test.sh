@@ -70,6 +70,15 @@ expect_text "success is quiet, and needs no other folder" "0 " "${code} ${out}"
   fail "a run takes away what it worked in"
 diff -r "${scratch}/once" "${scratch}/twice" || fail "a run repeats its bytes"
 
+train fail "${scratch}/last" --set rate=1
+expect_text "the weights are the last ones" w \
+  "$(<"${scratch}/last/weights.safetensors")"
+train fail "${scratch}/best" --set rate=2
+expect_text "but for a run that measured others" best \
+  "$(<"${scratch}/best/weights.safetensors")"
+expect_text "whose last ones are those of its checkpoint" w \
+  "$(<"${scratch}/best/checkpoints/step-3/weights.safetensors")"
+
 train fail "${scratch}/failed" --set rate=-1
 expect_text "a failure fails the action, and says why" \
   "1 //some:label: training ended with exit code 1:*not a number" \

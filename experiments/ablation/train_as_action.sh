@@ -58,7 +58,11 @@ last="$(find "${run}/checkpoints" -maxdepth 1 -name 'step-*' 2>/dev/null |
   sort -V | tail -n 1)" || true
 if [[ "${code}" == 0 && -n "${last}" ]]; then
   cp -R "${last}" "${outputs}/checkpoints/"
-  cp "${last}/weights.safetensors" "${outputs}/weights.safetensors"
+  # The weights that were measured: where they are not the last ones, as with
+  # early stopping, these are beside them.
+  weights="${last}/best.safetensors"
+  [[ -e "${weights}" ]] || weights="${last}/weights.safetensors"
+  cp "${weights}" "${outputs}/weights.safetensors"
 else
   : >"${outputs}/weights.safetensors"
 fi
