@@ -48,6 +48,13 @@ def mentions(source, types, members):
             if wanted.search(_COMMENT.sub("", line))]
 
 
+def missing_protos(experiment, paths):
+    """The protos of tasks that experiment.proto imports but `paths` lacks."""
+    imported = re.findall(r'^import "(experiments/tasks/[^"]+)";', experiment,
+                          re.MULTILINE)
+    return [path for path in imported if path not in paths]
+
+
 def check_itself(types, members):
     """A test that finds nothing must be able to find something."""
     assert {"PhrasebookConfig", "RecurrentDecoderConfig"} <= types, types
@@ -71,7 +78,9 @@ def main(paths):
     protos = [texts.pop(path) for path in paths if path.endswith(".proto")]
     types, members = names_of(protos[0], protos[1:])
     check_itself(types, members)
-    problems = [f"a room needs {label}" for label in tasks_among(deps.split())]
+    problems = [f"{path} is not among the arguments"
+                for path in missing_protos(protos[0], paths)]
+    problems += [f"a room needs {label}" for label in tasks_among(deps.split())]
     for path, source in sorted(texts.items()):
         problems += [f"{path}:{line}"
                      for line in mentions(source, types, members)]
