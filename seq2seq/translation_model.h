@@ -57,8 +57,11 @@ struct TranslationData {
 
 struct TranslationOptions {
   LossOptions loss;
-  // Longer sides are cut to this many ids; 0: never. If set, the loss is also
-  // reported divided by it, as "d2l_loss".
+  // Longer sides are cut to this many ids; 0: never. If set, the cross-entropy
+  // of a token of the training pairs is also reported divided by it, as
+  // "d2l_loss": Dive into Deep Learning takes the mean over all steps of a
+  // sentence, the padded ones included, and divides their sum by the number of
+  // tokens.
   int64_t num_steps = 0;
   uint64_t seed = 0;
   // How EvaluateExamples() translates. Has passed ValidateSearch().

@@ -180,6 +180,38 @@ TEST(TranslationModelTest, LossIsTheSumOfItsExamplesInAnyOrder) {
   EXPECT_NEAR(loss({0}) + loss({1}) + loss({2}), together, 1e-5 * together);
 }
 
+TEST(TranslationModelTest, D2lLossIsThatOfATokenOverTheSteps) {
+  EncoderDecoderConfig config;
+  config.mutable_encoder()->set_embedding(2);
+  config.mutable_encoder()->set_hidden(2);
+  config.mutable_decoder()->set_embedding(2);
+  config.mutable_decoder()->set_hidden(2);
+  config.mutable_decoder()->set_context(RecurrentDecoderConfig::NO_CONTEXT);
+  const Vocabulary source = Words({"a", "b"});
+  const Vocabulary target = Words({"x", "y", "z"});
+  TokenizedCorpus tokenized;
+  tokenized.Add({"a"}, {"x", "y", "z"});
+  tokenized.Add({"b"}, {"x"});
+  TranslationData data;
+  data.train = std::move(tokenized).Encode(source, target);
+  TranslationOptions options;
+  options.num_steps = 10;
+  TranslationModel model(config, ScorerRegistry(), source, target,
+                         std::move(data), options);
+  std::fill(model.parameters().values().begin(),
+            model.parameters().values().end(), 0.0F);
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  std::vector<Measurement> measured;
+  model.Evaluate(forward, Split::kTrain, &measured);
+  ASSERT_EQ(measured.size(), 1);
+  EXPECT_EQ(measured[0].name, "d2l_loss");
+  // Each of the six tokens has log(7): the sentences' means over ten steps are
+  // 0.4 log(7) and 0.2 log(7), and their sum is divided by six. The mean over
+  // the twenty positions would be 0.3 log(7).
+  EXPECT_NEAR(measured[0].value, std::log(7) / 10, 1e-6);
+}
+
 // With dot products of zero everywhere all words get the same attention, so the
 // first has the greatest weight: every target word is linked to source word 0.
 double ErrorRate(int64_t num_steps) {
