@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -79,12 +80,19 @@ WordPiece WordVocabulary(absl::string_view text,
 MaskedTextIds EncodeLines(const WordPiece& pieces, absl::string_view text) {
   MaskedTextIds encoded;
   encoded.lines.push_back(0);
+  encoded.documents.push_back(0);
+  const auto end_document = [&] {
+    const auto end = static_cast<int64_t>(encoded.lines.size()) - 1;
+    if (end > encoded.documents.back()) encoded.documents.push_back(end);
+  };
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     const std::vector<int32_t> ids = pieces.Tokenize(line);
+    if (absl::StripAsciiWhitespace(line).empty()) end_document();
     if (ids.empty()) continue;
     encoded.ids.insert(encoded.ids.end(), ids.begin(), ids.end());
     encoded.lines.push_back(static_cast<int64_t>(encoded.ids.size()));
   }
+  end_document();
   return encoded;
 }
 
@@ -105,37 +113,19 @@ MaskedText::MaskedText(const WordPiece& pieces, const MaskedWordsConfig& config,
     }
     return;
   }
-  std::vector<Piece> parts;
-  const int64_t length = (config.block() - 3) / 2;
-  for (size_t i = 1; i < text.lines.size(); ++i) {
-    for (int64_t begin = text.lines[i - 1]; begin < text.lines[i];
-         begin += length) {
-      parts.push_back({begin, std::min(begin + length, text.lines[i])});
-    }
-  }
-  const RandomStream random(seed, "next_sentence");
-  for (size_t i = 0; i + 1 < parts.size(); ++i) {
-    // Two draws for each example. Any piece may be drawn, but not the next.
-    const bool apart = parts.size() > 2 && random.UniformAt(2 * i) < 0.5;
-    size_t second = i + 1;
-    if (apart) {
-      second = random.BelowAt(2 * i + 1, parts.size() - 1);
-      if (second > i) ++second;
-    }
-    examples_.push_back({parts[i], parts[second], apart});
-  }
+  examples_ =
+      MakeTextPairs(text.lines, text.documents, config.block() - 3, seed);
 }
 
 int64_t MaskedText::Length(int64_t example) const {
-  const Example& of = examples_[static_cast<size_t>(example)];
+  const TextPair& of = examples_[static_cast<size_t>(example)];
   const int64_t pair = config_.next_sentence() ? 1 : 0;
-  return of.first.end - of.first.begin + of.second.end - of.second.begin + 2 +
-         pair;
+  return of.first.size() + of.second.size() + 2 + pair;
 }
 
-int64_t MaskedText::Known(const Example& example) const {
+int64_t MaskedText::Known(const TextPair& example) const {
   int64_t count = 0;
-  for (const Piece& piece : {example.first, example.second}) {
+  for (const TextPiece& piece : {example.first, example.second}) {
     for (int64_t i = piece.begin; i < piece.end; ++i) {
       count += known_[static_cast<size_t>(text_.ids[i])] ? 1 : 0;
     }
@@ -173,10 +163,10 @@ MaskedBatch MaskedText::MakeBatch(absl::Span<const int64_t> examples,
   int64_t count = 0;
   for (int64_t row = 0; row < size; ++row) {
     const int64_t number = examples[static_cast<size_t>(row)];
-    const Example& example = examples_[static_cast<size_t>(number)];
+    const TextPair& example = examples_[static_cast<size_t>(number)];
     int32_t* const begin = ids + row * time;
     int32_t* end = begin;
-    const auto append = [&](const Piece& piece) {
+    const auto append = [&](const TextPiece& piece) {
       end = std::copy(text_.ids.begin() + piece.begin,
                       text_.ids.begin() + piece.end, end);
       *end++ = pieces_.separator();

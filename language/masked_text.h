@@ -13,6 +13,7 @@
 #include "autodiff/random.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
+#include "language/text_pairs.h"
 #include "language/wordpiece.h"
 #include "nn/config_problems.h"
 
@@ -37,6 +38,9 @@ struct MaskedTextIds {
   std::vector<int32_t> ids;
   // Line i is ids[lines[i]] up to lines[i + 1]; empty lines are left out.
   std::vector<int64_t> lines;
+  // Document i is lines documents[i] up to documents[i + 1]. Empty lines
+  // separate documents.
+  std::vector<int64_t> documents;
 };
 
 MaskedTextIds EncodeLines(const WordPiece& pieces, absl::string_view text);
@@ -56,8 +60,8 @@ struct MaskedBatch {
 class MaskedText {
  public:
   // `known` says of each id whether it may be masked. `seed` is that of the
-  // pairs: which piece is second is a function of (seed, example). All but the
-  // numbers and the config outlive this.
+  // pairs, of which the examples are a function; see MakeTextPairs(). All
+  // but the numbers and the config outlive this.
   MaskedText(const WordPiece& pieces, const MaskedWordsConfig& config,
              const MaskedTextIds& text, const std::vector<bool>& known,
              uint64_t seed);
@@ -83,17 +87,7 @@ class MaskedText {
                         const Masking& masking, Arena& arena) const;
 
  private:
-  struct Piece {
-    int64_t begin;
-    int64_t end;
-  };
-  struct Example {
-    Piece first;
-    Piece second;  // empty if there are no pairs
-    bool apart;
-  };
-
-  int64_t Known(const Example& example) const;
+  int64_t Known(const TextPair& example) const;
   int64_t PredictedOf(int64_t known, double share) const;
   // Masks a row in place; returns how many positions it appended.
   int64_t MaskRow(int64_t example, const Masking& masking, int64_t row_begin,
@@ -105,7 +99,7 @@ class MaskedText {
   const MaskedTextIds& text_;
   const std::vector<bool>& known_;
   std::vector<int32_t> random_ids_;  // the known ones
-  std::vector<Example> examples_;
+  std::vector<TextPair> examples_;   // without pairs, second is empty
 };
 
 }  // namespace regard

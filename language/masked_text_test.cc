@@ -47,7 +47,10 @@ TEST(WordVocabularyTest, CountsWordsAsWhiteSpaceSeparatesThem) {
   const MaskedTextIds ids = EncodeLines(pieces, text);
   EXPECT_THAT(ids.ids, ElementsAre(5, 1, 4, 6, 5, 1, 5, 6, 4, 1));
   EXPECT_THAT(ids.lines, ElementsAre(0, 5, 8, 10));
+  EXPECT_THAT(ids.documents, ElementsAre(0, 1, 3));
   EXPECT_THAT(EncodeLines(pieces, "").ids, IsEmpty());
+  EXPECT_THAT(EncodeLines(pieces, "\n\nb\nb\n \n\nb\n\n").documents,
+              ElementsAre(0, 2, 3));
 }
 
 TEST(WordVocabularyTest, ATokenInOtherCaseIsNoWord) {
@@ -224,46 +227,43 @@ TEST_F(MaskedTextTest, TheRestOfAWordThatWasCutIsAWord) {
 }
 
 TEST_F(MaskedTextTest, PairsFollowEachOtherOrNot) {
+  // Each document has one word: which one a piece is of can be seen.
   words_.clear();
-  for (int i = 0; i < 400; ++i) absl::StrAppend(&words_, "w", i % 10, "\n");
-  words_ += "w1 w2 w3 w4 w5 w6 w7\n";
-  config_.set_next_sentence(true);
-  const MaskedText text = Make();
-  // Pieces of (12 - 3) / 2 words: the last line has two.
-  EXPECT_EQ(text.size(), 401);
-  EXPECT_EQ(text.Length(0), 5);
-  EXPECT_EQ(text.Length(400), 4 + 3 + 3);
-  MaskedText::Masking nothing = kAllMasks;
-  nothing.share = 0;
-  const MaskedBatch batch = text.MakeBatch(All(text), nothing, arena_);
-  EXPECT_THAT(batch.input.types.subspan(0, 10),
-              ElementsAre(0, 0, 0, 1, 1, 1, 1, 1, 1, 1));
-  const int apart = std::accumulate(batch.apart.begin(), batch.apart.end(), 0);
-  EXPECT_NEAR(apart, 200, 40);
-  for (int row = 0; row < 399; ++row) {
-    if (batch.apart[row] == 1) continue;
-    // Nothing but the target of one token is masked.
-    const int32_t second = batch.input.ids[row * 10 + 3];
-    EXPECT_TRUE(second == 5 + (row + 1) % 10 || second == pieces_->mask());
+  for (int i = 0; i < 400; ++i) {
+    const std::string word = absl::StrCat("w", 1 + i % 9);
+    absl::StrAppend(&words_, word, " ", word, "\n", word, "\n", word, " ", word,
+                    "\n \n");
   }
-  EXPECT_EQ(batch.input.lengths[400], 10);
-}
-
-TEST_F(MaskedTextTest, APieceThatFollowsIsNeverOneApart) {
   known_.assign(known_.size(), false);
   config_.set_next_sentence(true);
-  ids_ = EncodeLines(*pieces_, "w1\nw2\nw3\n");
-  std::set<int32_t> apart[2];
-  for (uint64_t seed = 0; seed < 50; ++seed) {
-    const MaskedText text(*pieces_, config_, ids_, known_, seed);
-    const MaskedBatch batch = text.MakeBatch({0, 1}, kAllMasks, arena_);
-    for (const int row : {0, 1}) {
-      const int32_t second = batch.input.ids[row * 5 + 3];
-      if (batch.apart[row] == 1) apart[row].insert(second - 5);
+  const MaskedText text = Make();
+  EXPECT_EQ(ids_.documents.size(), 401);
+  EXPECT_GT(text.size(), 400);
+  const MaskedBatch batch = text.MakeBatch(All(text), kAllMasks, arena_);
+  const auto time = static_cast<int64_t>(batch.input.ids.size()) / text.size();
+  // Five words of a document, or a few of each of two.
+  EXPECT_LE(time, 12);
+  int apart = 0;
+  int of_other_word = 0;
+  for (int64_t row = 0; row < text.size(); ++row) {
+    EXPECT_EQ(batch.input.lengths[row], text.Length(row));
+    const auto ids = batch.input.ids.subspan(row * time, text.Length(row));
+    const auto types = batch.input.types.subspan(row * time, text.Length(row));
+    EXPECT_EQ(types[0], 0);
+    EXPECT_EQ(types.back(), 1);
+    EXPECT_EQ(ids.back(), pieces_->separator());
+    const int32_t first = ids[1];
+    const int32_t second = ids[ids.size() - 2];
+    if (batch.apart[row] == 1) {
+      ++apart;
+      of_other_word += first == second ? 0 : 1;
+    } else {
+      EXPECT_EQ(first, second);
     }
   }
-  EXPECT_THAT(apart[0], ElementsAre(1, 3));
-  EXPECT_THAT(apart[1], ElementsAre(1, 2));
+  EXPECT_NEAR(apart, static_cast<int>(text.size()) * 2 / 3, 60);
+  // One of nine documents has the same word.
+  EXPECT_NEAR(of_other_word, apart * 8 / 9, 40);
 }
 
 TEST_F(MaskedTextTest, OfNothingThereIsNothing) {
