@@ -1,6 +1,7 @@
 #include "seq2seq/subwords/sentencepiece_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <queue>
 #include <utility>
 
@@ -56,6 +57,10 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
     if (text.empty() || text.find_first_of({"\n\0", 2}) != std::string::npos ||
         FindInvalidUtf8(text).has_value()) {
       return error("a piece is empty, broken over lines or not UTF-8");
+    }
+    if (!std::isfinite(piece.score())) {
+      return error(
+          absl::StrCat("the score of piece '", text, "' is not finite"));
     }
     if (!model.pieces_.try_emplace(text, Piece{piece.score(), user}).second) {
       return error(absl::StrCat("piece '", text, "' is there twice"));

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -71,6 +72,18 @@ TEST(SentencepieceModelTest, MergesByScoreFromTheLeft) {
   // Of equal merges the leftmost.
   EXPECT_THAT(model->Tokenize("aaa"),
               ElementsAre(std::string(kSpaceSymbol), "aa", "a"));
+}
+
+TEST(SentencepieceModelTest, ScoresAreFinite) {
+  for (const float score : {std::numeric_limits<float>::quiet_NaN(),
+                            -std::numeric_limits<float>::infinity()}) {
+    Handmade unigram(sentencepiece::TrainerSpec::UNIGRAM);
+    unigram.Add("a", -2).Add("b", score);
+    EXPECT_THAT(unigram.Parse(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         "m.model: error: the score of piece 'b' is not "
+                         "finite"));
+  }
 }
 
 TEST(SentencepieceModelTest, FindsTheLikeliestPieces) {
