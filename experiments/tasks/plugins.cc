@@ -118,17 +118,21 @@ void ValidateUnusedParts(const ModelConfig& config, const TaskInfo& task,
 void ValidateFit(const DataSourceInfo& source, const TaskInfo& task,
                  const std::string& path, const Plugins& plugins,
                  ConfigProblems& problems) {
-  if (source.data == task.data) return;
+  // Names may be equal by chance; a cast of the data would then fail.
+  if (*source.data_type == *task.data_type) return;
   const std::string data = MemberName(*DataChoice(), *source.default_options);
   problems.Add(
       path, absl::StrCat(
                 "learns from ", task.data, ", but data.", data, " gives ",
+                source.data == task.data ? "another type that is called " : "",
                 source.data, "; data that fits it: ",
                 Names(plugins.data, *DataChoice(),
-                      [&](const auto& info) { return info.data == task.data; }),
+                      [&](const auto& info) {
+                        return *info.data_type == *task.data_type;
+                      }),
                 "; models that fit ", data, ": ",
                 Names(plugins.tasks, *TaskChoice(), [&](const auto& info) {
-                  return info.data == source.data;
+                  return *info.data_type == *source.data_type;
                 })));
 }
 

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,7 @@ namespace regard {
 
 struct DataSourceInfo : OptionInfo<> {
   std::string data;  // the name of its type: "sentence pairs"
+  const std::type_info* data_type;
   DataPath (*path)(const google::protobuf::Message& options);
   bool reads_dev_path;
   OptionFactory<AnyDataSource> create;
@@ -43,8 +45,8 @@ class DataSourceRegistry : public OptionRegistry<DataSourceInfo> {
   template <typename Source>
   void Add(absl::string_view description) {
     Insert({DescribePlugin<Source>(description), Source::DataType::kName,
-            &PathOf<Source>, Source::kReadsDevPath,
-            &CreatePlugin<Source, AnyDataSource>});
+            &typeid(typename Source::DataType), &PathOf<Source>,
+            Source::kReadsDevPath, &CreatePlugin<Source, AnyDataSource>});
   }
 
   // The source that a valid config chose.
@@ -65,7 +67,8 @@ class DataSourceRegistry : public OptionRegistry<DataSourceInfo> {
 };
 
 struct TaskInfo : OptionInfo<TaskContext> {
-  std::string data;                // the name of the type that it learns from
+  std::string data;  // the name of the type that it learns from
+  const std::type_info* data_type;
   std::vector<std::string> parts;  // members of ModelConfig
   bool searches;                   // whether it reads Experiment.search
   std::vector<MetricInfo> metrics;
@@ -93,6 +96,7 @@ class TaskRegistry : public OptionRegistry<TaskInfo> {
     static_cast<OptionInfo<TaskContext>&>(info) =
         DescribePlugin<Plugin, TaskContext>(description);
     info.data = Data::kName;
+    info.data_type = &typeid(Data);
     info.parts.assign(std::begin(Plugin::kParts), std::end(Plugin::kParts));
     info.searches = Plugin::kSearches;
     info.metrics = Plugin::Metrics();

@@ -92,7 +92,8 @@ class AnyDataSource {
 };
 
 // A source of `Data`, a copyable type of which `Data::kName` ("sentence pairs")
-// names what it holds. A task learns from every source of its type. The plug-in
+// names what it holds, for messages. A task learns from every source of its
+// type. The plug-in
 // has `Options` and a constructor from them.
 template <typename Data>
 class DataSource : public AnyDataSource {
