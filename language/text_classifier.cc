@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "attention/transformer/initialization.h"
 #include "attention/weighted_values.h"
 #include "autodiff/ops/dropout.h"
@@ -13,6 +14,9 @@
 namespace regard {
 
 namespace {
+
+// [CLS] and [SEP].
+constexpr int64_t kShortestText = 2;
 
 // Texts that an evaluation reads at once.
 constexpr int64_t kEvaluationTexts = 64;
@@ -77,11 +81,22 @@ TextClassifier<T>::TextClassifier(const TextClassifierConfig& config,
 }
 
 template <typename T>
+void TextClassifier<T>::ValidateData(ConfigProblems& problems) const {
+  if (bert_.longest_position() >= kShortestText) return;
+  problems.Add(
+      "bert.transformer.attention.attention",
+      absl::StrCat("knows positions up to ", bert_.longest_position() - 1,
+                   "; a text without words has positions up to ",
+                   kShortestText - 1));
+}
+
+template <typename T>
 auto TextClassifier<T>::Encode(const std::vector<LabelledText>& texts) const
     -> std::vector<Example> {
   const int64_t longest = std::min<int64_t>(
       config_.bert().masked_words().block(), bert_.longest_position());
   std::vector<Example> examples;
+  if (longest < kShortestText) return examples;
   for (const LabelledText& text : texts) {
     examples.push_back({pieces_.Encode(text.text, longest), text.label});
   }

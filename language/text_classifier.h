@@ -46,10 +46,15 @@ class TextClassifier : public Model<T> {
     uint64_t seed = 0;
   };
 
-  // `config` has passed ValidateTextClassifier().
+  // `config` has passed ValidateTextClassifier(). If the model does not know
+  // the positions of a text's two tokens at least, texts are not encoded:
+  // ValidateData() says so, and nothing else may be called.
   TextClassifier(const TextClassifierConfig& config,
                  const ScorerRegistry& scorers, WordPiece pieces,
                  const LabelledSplits& data, const Options& options);
+
+  // Adds what in the config does not fit, under paths relative to it.
+  void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<T>& parameters() override { return parameters_; }
   int64_t num_examples() const override {

@@ -120,6 +120,34 @@ TEST_F(BrokenConfigProgramTest, ScoresMustKnowTheDistancesOfTheData) {
                  "included, has positions up to "));
 }
 
+TEST_F(BrokenConfigProgramTest, AClassifierMustKnowThePositionsOfAText) {
+  EXPECT_THAT(
+      RefusalOfText("data { grammaticality { train: 20 } }\n"
+                    "model {\n  text_classifier {\n    bert { transformer {\n"
+                    "      width: 8 layers: 1\n"
+                    "      attention { heads: 2 attention {\n"
+                    "        relative_dot { max_position: 1 } } } } }\n"
+                    "  }\n}"),
+      StartsWith("a.textproto:6:28: error: model.text_classifier.bert."
+                 "transformer.attention.attention: knows positions up to 0; a "
+                 "text without words has positions up to 1"));
+}
+
+TEST_F(BrokenConfigProgramTest, TheModelMustKnowThePositionsOfSamples) {
+  WriteFile("s", "A b.\nC d.\n");
+  WriteFile("t", "W x.\nY z.\n");
+  EXPECT_THAT(
+      RefusalOfText("data {\n  pairs {\n"
+                    "    train { source: 's' target: 't' }\n"
+                    "    samples { source: 'A b.' reference: 'A b.' }\n"
+                    "    samples { source: 'A b A b A b' reference: 'A' }\n"
+                    "  }\n}\n"
+                    "model {\n  transformer {\n    width: 8 layers: 1\n"
+                    "    position_embedding { kind: LEARNED longest: 5 }\n"
+                    "  }\n}"),
+      StartsWith("a.textproto:5:15: error: data.pairs.samples[1].source: "));
+}
+
 TEST_F(BrokenConfigProgramTest, WhatIsWatchedMustBeMeasured) {
   EXPECT_EQ(RefusalOfChange("data { reverse { dev: 0 } }\n"
                             "training { early_stopping { patience: 3 } }\n"

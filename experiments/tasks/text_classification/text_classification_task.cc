@@ -121,9 +121,11 @@ class TextClassificationTask : public Task {
   bool has_dev() const override { return !data_.splits.dev.empty(); }
 
   void ValidateData(ConfigProblems& problems) const override {
-    if (beginning_.problem.empty()) return;
-    problems.Add(absl::StrCat("model.text_classifier.", beginning_.path),
-                 beginning_.problem);
+    const ConfigProblems::Scope scope(problems, "model.text_classifier");
+    if (!beginning_.problem.empty()) {
+      problems.Add(beginning_.path, beginning_.problem);
+    }
+    model_.ValidateData(problems);
   }
 
   Showcase Show(Forward<float>& forward, bool /*final*/) const override {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -150,6 +151,7 @@ class TranslationTask : public Task {
                vocabularies.second, Encode(data, vocabularies),
                OptionsOf(context.config, data)) {}
 
+  void ValidateSamples(ConfigProblems& problems) const;
   std::vector<SentencePair> ShownPairs() const;
   std::vector<Translation> Translate(
       Forward<float>& forward, absl::Span<const SentencePair> pairs) const;
@@ -202,6 +204,7 @@ std::string PathOfDecoder(const ModelConfig& model) {
 }
 
 void TranslationTask::ValidateData(ConfigProblems& problems) const {
+  ValidateSamples(problems);
   const EncoderDecoder<float>& model = model_.translator().model();
   const SequenceLengths longest = model_.LongestSentences();
   const ConfigProblems::Scope scope(problems, "model");
@@ -221,6 +224,17 @@ void TranslationTask::ValidateData(ConfigProblems& problems) const {
         PathOfDecoder(config_));
   check(model.decoder->longest_position(), longest[1], "target",
         PathOfDecoder(config_));
+}
+
+// Those of raw text are in no split. Their references are not encoded.
+void TranslationTask::ValidateSamples(ConfigProblems& problems) const {
+  for (size_t i = 0; i < samples_.size(); ++i) {
+    const absl::Status fits =
+        model_.translator().CheckSource(samples_[i].source);
+    if (fits.ok()) continue;
+    problems.Add(absl::StrCat("data.pairs.samples[", i, "].source"),
+                 std::string(fits.message()));
+  }
 }
 
 std::vector<MetricInfo> TranslationTask::Metrics() {
