@@ -19,6 +19,7 @@ namespace {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
+using ::testing::FloatNear;
 using ::testing::Pointwise;
 
 template <typename T>
@@ -175,6 +176,21 @@ TEST(NormalizersTest, FloatAgreesWithDouble) {
       for (int64_t i = 0; i < n; ++i) {
         EXPECT_NEAR(got[i], expected[i], 1e-6) << config;
       }
+    }
+  }
+}
+
+// From 2^24 on, a float less 1 is itself.
+TEST(NormalizersTest, WeightsOfLargeScoresAreThoseOfTheirDifferences) {
+  for (const char* config : {"softmax {}", "sparsemax {}", "entmax15 {}"}) {
+    const auto normalizer = Make<float>(config);
+    for (const float largest : {1 << 24, 1 << 26, 1 << 30}) {
+      EXPECT_THAT(Weights(*normalizer, std::vector<float>{largest}),
+                  ElementsAre(1))
+          << config;
+      EXPECT_THAT(Weights(*normalizer, std::vector<float>{0, largest, largest}),
+                  ElementsAre(0, FloatNear(0.5, 1e-6), FloatNear(0.5, 1e-6)))
+          << config;
     }
   }
 }

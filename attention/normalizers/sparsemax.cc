@@ -17,23 +17,25 @@ class Sparsemax : public Normalizer<T> {
 
   explicit Sparsemax(const Options&) {}
 
-  // Algorithm 1 of the paper. tau is at least the largest score less 1, so only
-  // scores above that are sorted.
+  // Algorithm 1 of the paper, of scores less the largest: scores themselves may
+  // be too large for their difference from the largest less 1 to be a number.
+  // tau is at least -1, so only scores above that are sorted.
   void Normalize(int64_t n, T* scores, T* scratch) const override {
     const T max = MaxRow(scores, n);
+    for (int64_t i = 0; i < n; ++i) scores[i] -= max;
     T* const end = std::copy_if(scores, scores + n, scratch,
-                                [=](T s) { return s > max - T(1); });
+                                [](T s) { return s > T(-1); });
     std::sort(scratch, end, std::greater<T>());
     double sum = 0;
     double tau = 0;
     for (const T* s = scratch; s != end; ++s) {
-      sum += static_cast<double>(*s - max);
+      sum += static_cast<double>(*s);
       const double next = (sum - 1) / static_cast<double>(s - scratch + 1);
-      if (static_cast<double>(*s - max) <= next) break;
+      if (static_cast<double>(*s) <= next) break;
       tau = next;
     }
     for (int64_t i = 0; i < n; ++i) {
-      scores[i] = std::max(scores[i] - max - static_cast<T>(tau), T(0));
+      scores[i] = std::max(scores[i] - static_cast<T>(tau), T(0));
     }
   }
 
