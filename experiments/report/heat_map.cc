@@ -21,12 +21,12 @@ struct Rgb {
   int blue = 0;
 };
 
-// From 0 to the greatest weight, on light and on dark pages, each of steadily
-// changing lightness, so that it can be read with any kind of colour vision;
-// the negative ones from 0 to the most negative, as gradients are.
 // Heads that one map can show.
 constexpr size_t kMostHeads = 32;
 
+// From 0 to the greatest weight, on light and on dark pages, each of steadily
+// changing lightness, so that it can be read with any kind of colour vision;
+// the negative ones from 0 to the most negative, as gradients are.
 enum class ColorRamp { kLight, kDark, kLightNegative, kDarkNegative };
 
 // What the ends of the ramps stand for.

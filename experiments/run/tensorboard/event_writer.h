@@ -38,7 +38,7 @@ class EventWriter {
   static absl::StatusOr<EventWriter> Create(const EventWriterOptions& options,
                                             FileOperations& files);
 
-  // Defined in the source: a moved-from writer has nothing to flush.
+  // A moved-from writer has nothing to flush.
   EventWriter(EventWriter&&) noexcept = default;
   EventWriter& operator=(EventWriter&&) = delete;
   // Flushes what it can.
