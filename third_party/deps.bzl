@@ -137,6 +137,12 @@ def regard_deps():
         build_file = "openssl:openssl.BUILD",
     )
     _system(
+        name = "libpng",
+        package = "libpng-dev",
+        links = {_INCLUDE + "png.h": "png.h"},
+        build_file = "libpng:libpng.BUILD",
+    )
+    _system(
         name = "utf8proc",
         package = "libutf8proc-dev",
         links = {_INCLUDE + "utf8proc.h": "utf8proc.h"},

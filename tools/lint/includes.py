@@ -26,6 +26,7 @@ _EXTERNAL = {
     "gtest/": ["//:gtest", "//:gtest_main"],
     "nlohmann/": ["//:json"],
     "openssl/": ["//:crypto"],
+    "png.h": ["//:libpng"],
     "unsupported/Eigen/": ["//:eigen"],
     "utf8proc.h": ["//:utf8proc"],
     "zlib.h": ["//:zlib"],

@@ -1,4 +1,4 @@
-// Images as PNG files (ISO/IEC 15948), stored without compression.
+// Images as PNG files (ISO/IEC 15948), by libpng.
 #ifndef EXPERIMENTS_RUN_TENSORBOARD_PNG_H_
 #define EXPERIMENTS_RUN_TENSORBOARD_PNG_H_
 
