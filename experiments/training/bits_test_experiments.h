@@ -187,7 +187,7 @@ training { epochs: 2 batch_size: 11 log_every: 2 checkpoint_every: 3 }
 // Words are masked anew in each step, and pairs are told apart.
 inline constexpr char kMaskedWords[] = R"(
 num_shards: 8
-data { grammar { train: 80 dev: 5 test: 5 } }
+data { grammar { train: 200 dev: 5 test: 5 } }
 model {
   bert {
     transformer { width: 12 layers: 2 attention { heads: 3 } feed_forward { hidden: 9 } }

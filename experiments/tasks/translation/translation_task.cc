@@ -275,10 +275,11 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
     apart.meaning += ", on what training keeps apart";
     metrics.push_back(std::move(apart));
   }
-  metrics.push_back({"d2l_loss", "nats per token and step",
-                     "cross-entropy of a token, divided by num_steps: what Dive "
-                     "into Deep Learning prints as its loss",
-                     Better::kLower});
+  metrics.push_back(
+      {"d2l_loss", "nats per token and step",
+       "cross-entropy of a token, divided by num_steps: what Dive "
+       "into Deep Learning prints as its loss",
+       Better::kLower});
   return metrics;
 }
 
