@@ -7,8 +7,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/config/command_line.h"
-#include "experiments/run/file.h"
 #include "experiments/training/train_program.h"
+#include "files/file.h"
 
 namespace regard {
 

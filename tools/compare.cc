@@ -7,9 +7,9 @@
 #include "absl/status/statusor.h"
 #include "experiments/ablation/run_comparison.h"
 #include "experiments/config/command_line.h"
-#include "experiments/run/file.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/plugins.h"
+#include "files/file.h"
 
 namespace regard {
 namespace {

@@ -15,9 +15,9 @@
 #include "absl/strings/string_view.h"
 #include "experiments/report/attention_file.h"
 #include "experiments/run/examples_file.h"
-#include "experiments/run/file.h"
 #include "experiments/run/run_description.h"
 #include "experiments/run/status.h"
+#include "files/file.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
 

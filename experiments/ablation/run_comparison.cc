@@ -16,9 +16,9 @@
 #include "experiments/report/run_results.h"
 #include "experiments/report/table_text.h"
 #include "experiments/run/examples_file.h"
-#include "experiments/run/file.h"
 #include "experiments/run/resampling.h"
 #include "experiments/run/run_description.h"
+#include "files/file.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

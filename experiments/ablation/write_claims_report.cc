@@ -11,8 +11,8 @@
 #include "experiments/ablation/report_tables.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
-#include "experiments/run/file.h"
 #include "experiments/run/status.h"
+#include "files/file.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 

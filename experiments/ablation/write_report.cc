@@ -6,9 +6,9 @@
 #include "absl/status/statusor.h"
 #include "experiments/ablation/ablation_report.h"
 #include "experiments/ablation/grid.h"
-#include "experiments/run/file.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/plugins.h"
+#include "files/file.h"
 
 int main(int argc, char** argv) {
   if (argc != 5) {

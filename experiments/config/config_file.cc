@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
-#include "experiments/run/file.h"
+#include "files/file.h"
 #include "seq2seq/utf8.h"
 
 namespace regard {

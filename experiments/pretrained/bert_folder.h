@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "attention/scorer_registry.h"
 #include "experiments/pretrained/bert_json.h"
-#include "experiments/run/file.h"
+#include "files/file.h"
 #include "language/bert.h"
 #include "language/wordpiece.h"
 #include "nn/parameters.h"

@@ -17,9 +17,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "experiments/run/file.h"
 #include "experiments/run/safetensors.h"
 #include "experiments/run/sha256.h"
+#include "files/file.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 

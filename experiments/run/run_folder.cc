@@ -10,7 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/run/file.h"
+#include "files/file.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/run/file.h"
 #include "experiments/run/safetensors_header.h"
+#include "files/file.h"
 
 namespace regard {
 

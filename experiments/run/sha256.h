@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "experiments/run/file.h"
+#include "files/file.h"
 
 struct evp_md_ctx_st;
 

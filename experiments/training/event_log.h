@@ -15,11 +15,11 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "experiments/experiment.pb.h"
-#include "experiments/run/file.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/tensorboard/event_writer.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/training_observer.h"
+#include "files/file.h"
 
 namespace regard {
 

@@ -15,11 +15,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "experiments/run/checkpoint.h"
-#include "experiments/run/file.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/weights.h"
 #include "experiments/tasks/trained_run.h"
+#include "files/file.h"
 #include "nn/parameters.h"
 #include "third_party/abseil_backport/status_macros.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "experiments/run/examples_file.h"
-#include "experiments/run/file.h"
+#include "files/file.h"
 
 namespace regard {
 

@@ -1,7 +1,7 @@
 """Checks that dependencies between the layers point downwards only."""
 
 # Lowest first. A package may use its own layer and those before it.
-_LAYERS = ("third_party", "autodiff", "nn", "attention", "seq2seq",
+_LAYERS = ("third_party", "files", "autodiff", "nn", "attention", "seq2seq",
            "language", "vision", "experiments")
 # Above all layers; configs may use tools, nobody else may.
 _LEAVES = ("tools", "configs")

@@ -14,6 +14,11 @@ class LayersTest(unittest.TestCase):
             "@eigen//:eigen", "",
         ])))
 
+    def test_everybody_may_use_files(self):
+        self.assertEqual([], list(layers.check("autodiff", ["//files:file"])))
+        self.assertEqual(1, len(
+            list(layers.check("files", ["//autodiff:shape"]))))
+
     def test_a_higher_layer_is_refused(self):
         self.assertEqual(
             ["autodiff: depends on //nn:linear, which is not below autodiff"],

@@ -16,8 +16,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "experiments/run/file.h"
 #include "experiments/run/tensorboard/event.pb.h"
+#include "files/file.h"
 
 namespace regard::tensorboard {
 

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/run/file.h"
+#include "files/file.h"
 #include "language/text_vocabulary.h"
 #include "third_party/abseil_backport/status_macros.h"
 

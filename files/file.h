@@ -2,8 +2,8 @@
 // moment leaves the old bytes or the new ones. Every error names the file.
 //
 // One process writes a path at a time: nothing here locks.
-#ifndef EXPERIMENTS_RUN_FILE_H_
-#define EXPERIMENTS_RUN_FILE_H_
+#ifndef FILES_FILE_H_
+#define FILES_FILE_H_
 
 #include <sys/types.h>
 
@@ -173,4 +173,4 @@ std::string JoinPath(absl::string_view folder, absl::string_view name);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_RUN_FILE_H_
+#endif  // FILES_FILE_H_

@@ -1,4 +1,4 @@
-#include "experiments/run/file.h"
+#include "files/file.h"
 
 #include <dirent.h>
 #include <fcntl.h>

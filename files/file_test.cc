@@ -1,4 +1,4 @@
-#include "experiments/run/file.h"
+#include "files/file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
