@@ -29,12 +29,12 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   std::string metric;
   int checkpoints = 5;
   CommandLine line(kUsage);
-  line.Text("run", &run, "the run");
+  line.Text("run", "DIR", &run, "the run");
   line.Number("checkpoints", &checkpoints, 1, 1000,
               "how many: the last ones (5)");
-  line.Text("metric", &metric,
+  line.Text("metric", "NAME", &metric,
             "the best ones by this metric on dev, such as dev/bleu");
-  line.Text("out", &out,
+  line.Text("out", "DIR", &out,
             "the folder to make; without it a new one under runs/");
   const absl::Status parsed = line.Parse(argc, argv);
   if (!parsed.ok()) return ExitCode(parsed);

@@ -29,7 +29,7 @@ int Compare(int argc, char** argv) {
   std::vector<std::string> folders;
   std::vector<std::string> given;
   CommandLine line(kUsage);
-  line.Repeated("run", &given, "a run; the first one is the baseline");
+  line.Repeated("run", "DIR", &given, "a run; the first one is the baseline");
   line.Positional(&folders, "RUN");
   const absl::Status parsed = line.Parse(argc, argv);
   if (!parsed.ok()) return ExitCode(parsed);

@@ -49,12 +49,12 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("model", &arguments->model, "the folder of the model");
+  line.Text("model", "DIR", &arguments->model, "the folder of the model");
   line.Switch("pairs", &arguments->pairs,
               "prints similarities of pairs, from -1 to 1");
   line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of a vector; without it, one per core");
-  line.Text("save", &arguments->save,
+  line.Text("save", "DIR", &arguments->save,
             "writes the model to this folder first, as transformers reads it");
   return line.Parse(argc, argv);
 }

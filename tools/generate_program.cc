@@ -55,7 +55,7 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("run", &arguments->run, "the run folder");
+  line.Text("run", "DIR", &arguments->run, "the run folder");
   line.Real("temperature", &arguments->temperature, 0.01, 100,
             "below 1 what is likely becomes likelier");
   line.Number("top_k", &arguments->top_k, 0, 10000000,

@@ -35,9 +35,8 @@ namespace {
 
 constexpr char kUsage[] =
     "Shows what a trained model attends to, and how much that matters.\n\n"
-    "  inspect --run=DIR --source=SENTENCE [--target=SENTENCE] [--beam=K]\n"
-    "          [--out=FILE]\n"
-    "  inspect --model=DIR --source=TEXT [--out=FILE]";
+    "  inspect --run=DIR [--target=SENTENCE] [--beam=K] [--out=FILE] SENTENCE\n"
+    "  inspect --model=DIR [--out=FILE] TEXT";
 // Each word takes a pass over all before it.
 constexpr size_t kMostWords = 100;
 
@@ -52,19 +51,28 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("run", &arguments->run, "the run folder");
-  line.Text("model", &arguments->model,
+  line.Text("run", "DIR", &arguments->run, "the run folder");
+  line.Text("model", "DIR", &arguments->model,
             "the folder of a BERT, whose heads are shown");
-  line.Text("source", &arguments->source, "the sentence to read");
-  line.Text("target", &arguments->target,
+  line.Text("source", "TEXT", &arguments->source,
+            "the text to read, as the argument TEXT");
+  line.Text("target", "SENTENCE", &arguments->target,
             "the translation to explain; without it, the model's own");
   line.Number("beam", &arguments->beam, 1, 64,
               "hypotheses kept in search of the model's own; 1 is greedy; "
               "without it, as in the run's config");
-  line.Text("out", &arguments->out,
+  line.Text("out", "FILE", &arguments->out,
             "the page to write; without it, inspect.html in the run folder, of "
             "a BERT in the working directory");
+  std::vector<std::string> sources;
+  line.Positional(&sources, "TEXT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  if (!arguments->source.empty()) sources.push_back(arguments->source);
+  if (sources.size() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: want one text, got ", sources.size(), "; quote its words"));
+  }
+  if (!sources.empty()) arguments->source = sources[0];
   if (arguments->model.empty()) return absl::OkStatus();
   if (!arguments->run.empty()) {
     return absl::InvalidArgumentError(

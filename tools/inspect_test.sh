@@ -25,7 +25,7 @@ expect_in run/inspect.html '<svg' 'watching' 'regardent' 'alignment error rate' 
 expect 'a page that asks no host' 0 "$(grep -c 'src="http' run/inspect.html)"
 
 # A pair without gold, by the model's own translation; the page elsewhere.
-"${inspect}" --run=run --source='zebra they' --out=page.html --beam=2 >out 2>err
+"${inspect}" --run=run 'zebra they' --out=page.html --beam=2 >out 2>err
 expect_in err "does not know 'zebra'"
 expect_in out 'no gold alignment is known' zebra page.html
 expect_in page.html '<svg'
@@ -34,6 +34,8 @@ fails_when_full 'a report' "${train}" --run=run --resume
 fails_when_full 'an alignment' "${inspect}" --run=run --source=they
 fails_when_full 'heads' "${inspect}" --model="${bert}" --source=the
 fails 'no run' '--run=DIR must name' "${inspect}" --source=they
+fails 'two texts' 'want one text, got 2' \
+  "${inspect}" --run=run --source=they watching
 fails 'no source' '--source wants 1 to 100 words, got 0' \
   "${inspect}" --run=run
 fails 'a long source' 'got 101' \

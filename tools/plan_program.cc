@@ -32,8 +32,8 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("config", &arguments->config, "the experiment");
-  line.Repeated("set", &arguments->overrides,
+  line.Text("config", "FILE", &arguments->config, "the experiment");
+  line.Repeated("set", "PATH=VALUE", &arguments->overrides,
                 "changes a field of the config; may be repeated");
   line.Number("threads", &arguments->threads, 1, 1024,
               "threads of the training; without it, one per core");

@@ -28,7 +28,7 @@ constexpr char kUsage[] =
 absl::Status ParseTranslateArguments(int argc, char** argv,
                                      TranslateArguments* arguments) {
   CommandLine line(kUsage);
-  line.Repeated("run", &arguments->runs,
+  line.Repeated("run", "DIR", &arguments->runs,
                 "a run folder; several of one vocabulary make an ensemble");
   line.Number("beam", &arguments->beam, 1, kMaxBeam,
               "hypotheses kept by the search; 1 is greedy");

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -30,56 +32,54 @@ void OpenStandardStreams() {
   if (fd > STDERR_FILENO) close(fd);
 }
 
-}  // namespace
-
-void CommandLine::Text(absl::string_view name, std::string* value,
-                       absl::string_view help) {
-  Flag flag;
-  flag.name = std::string(name);
-  flag.help = std::string(help);
-  flag.text = value;
-  flags_.push_back(flag);
+// "-" stands for itself, "-1" and "-.5" are numbers.
+bool LooksLikeFlag(absl::string_view argument) {
+  return argument.size() > 1 && argument[0] == '-' && argument[1] != '.' &&
+         !absl::ascii_isdigit(argument[1]);
 }
 
-void CommandLine::Repeated(absl::string_view name,
+}  // namespace
+
+CommandLine::Flag& CommandLine::Add(absl::string_view name,
+                                    absl::string_view kind,
+                                    absl::string_view help) {
+  Flag& flag = flags_.emplace_back();
+  flag.name = std::string(name);
+  flag.kind = std::string(kind);
+  flag.help = std::string(help);
+  return flag;
+}
+
+void CommandLine::Text(absl::string_view name, absl::string_view kind,
+                       std::string* value, absl::string_view help) {
+  Add(name, kind, help).text = value;
+}
+
+void CommandLine::Repeated(absl::string_view name, absl::string_view kind,
                            std::vector<std::string>* values,
                            absl::string_view help) {
-  Flag flag;
-  flag.name = std::string(name);
-  flag.help = std::string(help);
-  flag.repeated = values;
-  flags_.push_back(flag);
+  Add(name, kind, help).repeated = values;
 }
 
 void CommandLine::Number(absl::string_view name, int* value, int min, int max,
                          absl::string_view help) {
-  Flag flag;
-  flag.name = std::string(name);
-  flag.help = std::string(help);
+  Flag& flag = Add(name, "N", help);
   flag.number = value;
   flag.min = min;
   flag.max = max;
-  flags_.push_back(flag);
 }
 
 void CommandLine::Real(absl::string_view name, double* value, double min,
                        double max, absl::string_view help) {
-  Flag flag;
-  flag.name = std::string(name);
-  flag.help = std::string(help);
+  Flag& flag = Add(name, "X", help);
   flag.real = value;
   flag.min = min;
   flag.max = max;
-  flags_.push_back(flag);
 }
 
 void CommandLine::Switch(absl::string_view name, bool* value,
                          absl::string_view help) {
-  Flag flag;
-  flag.name = std::string(name);
-  flag.help = std::string(help);
-  flag.on = value;
-  flags_.push_back(flag);
+  Add(name, "", help).on = value;
 }
 
 void CommandLine::Positional(std::vector<std::string>* values,
@@ -92,10 +92,10 @@ std::string CommandLine::Help() const {
   std::string text = absl::StrCat(usage_, "\n\n");
   for (const Flag& flag : flags_) {
     std::string form = absl::StrCat("  --", flag.name);
-    if (flag.text != nullptr) absl::StrAppend(&form, "=TEXT");
-    if (flag.number != nullptr) absl::StrAppend(&form, "=N");
-    if (flag.real != nullptr) absl::StrAppend(&form, "=X");
-    if (flag.repeated != nullptr) absl::StrAppend(&form, " PATH=VALUE");
+    if (!flag.kind.empty()) {
+      absl::StrAppend(&form, absl::StrContains(flag.kind, '=') ? " " : "=",
+                      flag.kind);
+    }
     form.resize(std::max<size_t>(form.size() + 2, 24), ' ');
     absl::StrAppend(&text, form, flag.help, "\n");
   }
@@ -152,8 +152,16 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
         only_positional = true;
         continue;
       }
+      if (argument == "-h" && !only_positional) {
+        return absl::CancelledError(Help());
+      }
       if (positional_ == nullptr) {
         return error("'", argument, "' is not a flag; see --help");
+      }
+      if (!only_positional && LooksLikeFlag(argument)) {
+        return error("'", argument,
+                     "' is not a flag; see --help, and write -- ", "before a ",
+                     positional_name_, " that begins with '-'");
       }
       positional_->push_back(argument);
       continue;

@@ -18,19 +18,22 @@ class CommandLine {
 
   // Each flag writes to a variable of the caller, which holds its default and
   // must outlive Parse(). A flag given twice is an error, but for Repeated.
-  void Text(absl::string_view name, std::string* value, absl::string_view help);
-  void Repeated(absl::string_view name, std::vector<std::string>* values,
-                absl::string_view help);
+  // `kind` names a value in --help: "DIR", "FILE", "PATH=VALUE".
+  void Text(absl::string_view name, absl::string_view kind, std::string* value,
+            absl::string_view help);
+  void Repeated(absl::string_view name, absl::string_view kind,
+                std::vector<std::string>* values, absl::string_view help);
   void Number(absl::string_view name, int* value, int min, int max,
               absl::string_view help);
   void Real(absl::string_view name, double* value, double min, double max,
             absl::string_view help);
   void Switch(absl::string_view name, bool* value, absl::string_view help);
-  // What is not a flag, and all that follows `--`; without it, an error.
+  // What does not begin with '-', "-" itself, numbers below 0, and all that
+  // follows `--`; without it, an error.
   void Positional(std::vector<std::string>* values, absl::string_view name);
 
   // InvalidArgument, complete to print, for what is not understood. With
-  // --help, a Cancelled status whose message is the help.
+  // --help or -h, a Cancelled status whose message is the help.
   absl::Status Parse(int argc, char** argv) const;
 
   std::string Help() const;
@@ -38,6 +41,7 @@ class CommandLine {
  private:
   struct Flag {
     std::string name;
+    std::string kind;
     std::string help;
     std::string* text = nullptr;
     std::vector<std::string>* repeated = nullptr;
@@ -48,6 +52,8 @@ class CommandLine {
     bool* on = nullptr;
   };
 
+  Flag& Add(absl::string_view name, absl::string_view kind,
+            absl::string_view help);
   absl::Status Set(const Flag& flag, const std::string& value) const;
 
   std::string usage_;

@@ -56,11 +56,11 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("config", &arguments->config,
+  line.Text("config", "FILE", &arguments->config,
             "the experiment; without it the built-in one is trained");
-  line.Text("run", &arguments->run,
+  line.Text("run", "DIR", &arguments->run,
             "the run folder; without it a new one under runs/");
-  line.Repeated("set", &arguments->overrides,
+  line.Repeated("set", "PATH=VALUE", &arguments->overrides,
                 "changes a field of the config; may be repeated");
   line.Number("threads", &arguments->threads, 1, 1024,
               "threads, one per shard at most; without it, one per core");
