@@ -131,8 +131,10 @@ std::string AblationHtml(const Grid& grid) {
     report.AddText("How the comparisons over examples were made",
                    ExamplesNotes(comparisons));
   }
-  report.AddPlots("Curves: mean and band of one standard deviation",
-                  CurvePlots(grid));
+  report.AddPlots(
+      "Curves: mean and band of one standard deviation, as far as "
+      "all finished runs go",
+      CurvePlots(grid));
   for (const SharedSource& source : AttentionSideBySide(grid)) {
     report.AddSideBySide(absl::StrCat("Side by side: ", source.source),
                          SideBySideNote(source), source.maps);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "experiments/ablation/grid.h"
+#include "experiments/ablation/report_tables.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/run_results.h"
 #include "gmock/gmock.h"
@@ -59,6 +60,34 @@ TEST(AblationReportTest, ShowsTestsWithAndWithoutAName) {
   EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss"));
   grid.runs[1].metrics["test/loss"] = 3;
   EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss", "test/loss"));
+}
+
+// Runs of one cell whose loss is that of the seed, 1, 2, ..., at the steps.
+Grid RunsOf(const std::vector<std::vector<int64_t>>& steps) {
+  Grid grid;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    GridRun& run = grid.runs.emplace_back();
+    run.seed = std::to_string(i);
+    for (const int64_t step : steps[i]) {
+      run.records.push_back(
+          {.step = step,
+           .metrics = {{"dev/loss", static_cast<double>(i + 1)}}});
+    }
+  }
+  return grid;
+}
+
+TEST(CurvePlotsTest, ACurveEndsWhereTheFirstFinishedRunEnds) {
+  Grid grid = RunsOf({{10, 20}, {10, 20, 30}, {10}});
+  grid.runs[2].missing = "failed";
+  const std::vector<Plot> plots = CurvePlots(grid);
+  ASSERT_EQ(plots.size(), 1u);
+  EXPECT_THAT(plots[0].series[0].xs, ElementsAre(10, 20));
+  EXPECT_THAT(plots[0].series[0].ys, ElementsAre(1.5, 1.5));
+}
+
+TEST(CurvePlotsTest, TheLastStepsOfRunsAreNoCurve) {
+  EXPECT_TRUE(CurvePlots(RunsOf({{20}, {30}})).empty());
 }
 
 TEST(AblationReportTest, SaysWhoseAttentionIsNotThere) {

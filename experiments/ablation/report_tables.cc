@@ -280,8 +280,11 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
   std::map<std::string,
            std::map<size_t, std::map<int64_t, std::vector<double>>>>
       curves;
+  std::vector<int64_t> finished(cells.size());
   for (size_t c = 0; c < cells.size(); ++c) {
     for (const GridRun* run : cells[c].runs) {
+      if (!run->missing.empty()) continue;
+      ++finished[c];
       for (const MetricsRecord& record : run->records) {
         for (const auto& [metric, value] : record.metrics) {
           curves[metric][c][record.step].push_back(value);
@@ -297,15 +300,17 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
     plot.y_label = metric;
     bool changes = false;
     for (const auto& [c, by_step] : by_cell) {
-      changes = changes || by_step.size() > 1;
       Series series;
       series.name = CellName(grid, cells[c].coordinates);
       for (const auto& [step, values] : by_step) {
+        // A mean of the longest runs alone would be of other seeds.
+        if (std::ssize(values) < finished[c]) continue;
         const SampleSummary summary = Summarize(values);
         series.xs.push_back(static_cast<double>(step));
         series.ys.push_back(summary.mean);
         series.band.push_back(summary.standard_deviation);
       }
+      changes = changes || series.xs.size() > 1;
       plot.series.push_back(series);
     }
     if (changes) plots.push_back(plot);

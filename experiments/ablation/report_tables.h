@@ -47,8 +47,9 @@ Table LabelsTable(const Grid& grid);
 // without a number are empty.
 Table RunsTable(const Grid& grid);
 
-// For each metric that changed over time, the mean of each cell with a band of
-// one standard deviation.
+// For each metric that changed over time, the mean of each cell's finished runs
+// with a band of one standard deviation, at the steps that all of them
+// measured.
 std::vector<Plot> CurvePlots(const Grid& grid);
 
 // The table as Markdown. Ends with a newline. Cells are plain text; bars in

@@ -65,17 +65,18 @@ struct PairedTests {
                                // evaluation", 2005)
 };
 
-// Tests of whether the difference could be chance, by sacreBLEU's formulas: with
-// d the difference of resamples,
+// Tests of whether the difference could be chance, by sacreBLEU's formulas:
+// with d the difference of resamples,
 //
 //   bootstrap_p      (#(|d| - mean |d| >= |difference|) + 1) / (resamples + 1)
 //   randomization_p  (#(|d'| >= |difference|) + 1) / (trials + 1)
 //
 // where d' is the difference after each example's results were swapped between
 // the runs with probability 1/2. The second is two-sided. The first counts
-// only the resamples on the greater side: about half of a two-sided p-value. (sacreBLEU has > in place of >=, which finds a
-// run significantly different from itself.) An example is drawn, or swapped, in
-// all pairs of its set at once. At least one pair.
+// only the resamples on the greater side: about half of a two-sided p-value.
+// (sacreBLEU has > in place of >=, which finds a run significantly different
+// from itself.) An example is drawn, or swapped, in all pairs of its set at
+// once. At least one pair.
 PairedTests ComparePaired(absl::Span<const MetricPair> pairs);
 
 }  // namespace regard
