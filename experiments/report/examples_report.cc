@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "experiments/run/metric.h"
 #include "experiments/run/resampling.h"
 
 namespace regard {
@@ -106,11 +105,16 @@ ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed) {
   return result;
 }
 
-Table WorstAndBest(const EvaluatedSet& set) {
+Table WorstAndBest(const EvaluatedSet& set,
+                   absl::Span<const MetricInfo> infos) {
   Table table;
-  const auto metric =
-      std::find_if(set.metrics.begin(), set.metrics.end(),
-                   [](const ExampleMetric& m) { return m.of_single_examples; });
+  Better better = Better::kNeither;
+  const auto metric = std::find_if(
+      set.metrics.begin(), set.metrics.end(), [&](const ExampleMetric& m) {
+        const MetricInfo* const info = FindMetric(infos, m.name);
+        if (m.of_single_examples && info != nullptr) better = info->better;
+        return better != Better::kNeither;
+      });
   if (metric == set.metrics.end()) return table;
   table.header = {"", metric->name, "input", "reference", "output"};
   std::vector<size_t> order;
@@ -122,6 +126,7 @@ Table WorstAndBest(const EvaluatedSet& set) {
     }
   }
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    if (better == Better::kLower) std::swap(a, b);
     return metric->ValueOf(a) < metric->ValueOf(b);
   });
   const auto add = [&](const char* kind, size_t i) {

@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "experiments/report/run_results.h"
+#include "experiments/run/metric.h"
 #include "nn/evaluated_set.h"
 
 namespace regard {
@@ -30,9 +31,10 @@ struct ByLength {
 // Without rows where there are fewer than two ranges or no metric.
 ByLength MeasureByLength(absl::Span<const NamedSet> runs, uint64_t seed);
 
-// Up to five examples of either kind by the first metric of single examples,
-// the name of which is header[1]. Without rows where there is no such metric.
-Table WorstAndBest(const EvaluatedSet& set);
+// Up to five examples of either kind by the first metric of single examples of
+// which `infos` say whether lower or higher is better. Its name is header[1].
+// Without rows where there is no such metric.
+Table WorstAndBest(const EvaluatedSet& set, absl::Span<const MetricInfo> infos);
 
 // Whether two sets have the same metrics, inputs and references.
 bool SameExamples(const EvaluatedSet& a, const EvaluatedSet& b);

@@ -88,13 +88,17 @@ TEST(MeasureByLengthTest, NeedsLengthsThatDiffer) {
   EXPECT_THAT(MeasureByLength({}, 1).table.rows, IsEmpty());
 }
 
+std::vector<MetricInfo> InfosOf(Better better) {
+  return {{.name = "accuracy", .unit = "", .meaning = "", .better = better}};
+}
+
 TEST(WorstAndBestTest, ShowsBothEndsOnce) {
   EvaluatedSet set = SetOf({1, 2, 3, 4, 5}, 0);
   set.metrics[0].statistics = {0.5, 1, 0.2, 1, 0.9, 1, 0.1, 1, 0.7, 1};
   // The worst again.
   set.examples.push_back(set.examples[3]);
   set.metrics[0].Add({0.1, 1});
-  const Table table = WorstAndBest(set);
+  const Table table = WorstAndBest(set, InfosOf(Better::kHigher));
   EXPECT_THAT(table.header,
               ElementsAre("", "test/accuracy", "input", "reference", "output"));
   ASSERT_THAT(table.rows, SizeIs(4));
@@ -103,11 +107,23 @@ TEST(WorstAndBestTest, ShowsBothEndsOnce) {
   EXPECT_THAT(Column(table, 1), ElementsAre("0.1", "0.2", "0.9", "0.7"));
 }
 
-TEST(WorstAndBestTest, NeedsAMetricOfSingleExamples) {
+TEST(WorstAndBestTest, TheLowestAreBestWhereLowerIsBetter) {
+  EvaluatedSet set = SetOf({1, 2, 3, 4}, 0);
+  set.metrics[0].statistics = {0.5, 1, 0.2, 1, 0.9, 1, 0.1, 1};
+  const Table table = WorstAndBest(set, InfosOf(Better::kLower));
+  EXPECT_THAT(Column(table, 0), ElementsAre("worst", "worst", "best", "best"));
+  EXPECT_THAT(Column(table, 1), ElementsAre("0.9", "0.5", "0.1", "0.2"));
+}
+
+TEST(WorstAndBestTest, NeedsAMetricOfSingleExamplesWithADirection) {
   EvaluatedSet set = SetOf({1, 2, 3}, 2);
+  const std::vector<MetricInfo> infos = InfosOf(Better::kHigher);
+  EXPECT_THAT(WorstAndBest(set, infos).rows, SizeIs(2));
+  EXPECT_THAT(WorstAndBest(set, InfosOf(Better::kNeither)).rows, IsEmpty());
+  EXPECT_THAT(WorstAndBest(set, {}).rows, IsEmpty());
+  EXPECT_THAT(WorstAndBest(SetOf({1}, 1), infos).rows, IsEmpty());
   set.metrics[0].of_single_examples = false;
-  EXPECT_THAT(WorstAndBest(set).rows, IsEmpty());
-  EXPECT_THAT(WorstAndBest(SetOf({1}, 1)).rows, IsEmpty());
+  EXPECT_THAT(WorstAndBest(set, infos).rows, IsEmpty());
 }
 
 TEST(SameExamplesTest, ComparesInputsReferencesAndMetrics) {

@@ -137,7 +137,7 @@ void AddSets(const RunReport& report, HtmlReport& page) {
     page.AddTable(by_length.plot.title, by_length.table);
   }
   for (const EvaluatedSet& set : report.sets) {
-    const Table table = WorstAndBest(set);
+    const Table table = WorstAndBest(set, report.metric_infos);
     if (table.rows.empty()) continue;
     page.AddTable(absl::StrCat("Worst and best by ", table.header[1]), table);
   }

@@ -133,6 +133,7 @@ EvaluatedSet TwoExamples(const char* output) {
 TEST(RunReportHtmlTest, DrawsAMetricByLengthBesideTheBaseline) {
   RunReport report;
   report.name = "mine";
+  report.metric_infos = {{"accuracy", "", "", Better::kHigher}};
   report.baseline_name = "without attention";
   report.sets = {TwoExamples("ein")};
   report.baseline_sets = {TwoExamples("uno")};
