@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "attention/nadaraya_watson.h"
 #include "experiments/tasks/regression/nadaraya_watson_data.h"
 #include "experiments/tasks/task.h"
@@ -110,21 +112,25 @@ class RegressionTask : public Task {
                     {"model", test.x, model_.Predict(forward, test.x),
                      SeriesStyle::kLine}}});
     LabelledMatrix map;
-    const size_t stride = (train.x.size() + kMostColumns - 1) / kMostColumns;
-    map.title = absl::StrCat(
-        "Attention of test points (rows) to ",
-        stride > 1 ? absl::StrCat("one in ", stride, " of the ") : "",
-        "training points (columns)");
+    // Training points of a column; the first one names it.
+    const size_t group = (train.x.size() + kMostColumns - 1) / kMostColumns;
+    map.title =
+        absl::StrCat("Attention of test points (rows) to ",
+                     group > 1 ? absl::StrCat("groups of ", group, " ") : "",
+                     "training points (columns)");
     for (const double x : test.x)
       map.rows.push_back(absl::StrFormat("%.2f", x));
-    for (size_t i = 0; i < train.x.size(); i += stride) {
+    for (size_t i = 0; i < train.x.size(); i += group) {
       map.columns.push_back(absl::StrFormat("%.2f", train.x[i]));
     }
     const std::vector<double> weights = model_.Weights(forward, test.x);
     std::vector<double>& shown = map.heads.emplace_back();
     for (size_t row = 0; row < test.x.size(); ++row) {
-      for (size_t i = 0; i < train.x.size(); i += stride) {
-        shown.push_back(weights[row * train.x.size() + i]);
+      const auto of_row = absl::MakeConstSpan(weights).subspan(
+          row * train.x.size(), train.x.size());
+      for (size_t i = 0; i < of_row.size(); i += group) {
+        const auto of_group = of_row.subspan(i, group);
+        shown.push_back(std::accumulate(of_group.begin(), of_group.end(), 0.0));
       }
     }
     showcase.heat_maps.push_back(std::move(map));
