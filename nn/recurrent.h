@@ -49,7 +49,8 @@ void ValidateRecurrent(const Config& config, ConfigProblems& problems) {
   if (config.reset_gate() == RecurrentConfig::RESET_GATE_UNSPECIFIED) {
     problems.Add("reset_gate", "must be RESET_BEFORE or RESET_AFTER");
   }
-  if (config.cell() == RecurrentConfig::LSTM && config.has_reset_gate()) {
+  if (config.cell() == RecurrentConfig::LSTM &&
+      config.reset_gate() != Config().reset_gate()) {
     problems.Add("reset_gate", "an LSTM has no reset gate; this is for GRU");
   }
   if (config.initialization() != PYTORCH &&

@@ -198,8 +198,10 @@ TEST(RecurrentTest, EveryProblemOfAConfigIsReported) {
   EXPECT_THAT(WrongPaths(""), IsEmpty());
   EXPECT_THAT(WrongPaths("layers: 9 dropout: 1"),
               ElementsAre("layers", "dropout"));
-  EXPECT_THAT(WrongPaths("cell: LSTM reset_gate: RESET_AFTER"),
+  EXPECT_THAT(WrongPaths("cell: LSTM reset_gate: RESET_BEFORE"),
               ElementsAre("reset_gate"));
+  // A resolved config writes defaults out.
+  EXPECT_THAT(WrongPaths("cell: LSTM reset_gate: RESET_AFTER"), IsEmpty());
 }
 
 TEST(RecurrentDeathTest, ABidirectionalNetworkHasNoStep) {

@@ -13,7 +13,7 @@ void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
   problems.RequireInRange("probability", config.probability(), 0, 1);
   switch (config.schedule()) {
     case ScheduledSamplingConfig::CONSTANT:
-      if (config.has_updates()) {
+      if (config.updates() != ScheduledSamplingConfig().updates()) {
         problems.Add("updates", "is of LINEAR and INVERSE_SIGMOID");
       }
       break;

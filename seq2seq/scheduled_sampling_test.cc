@@ -67,6 +67,8 @@ TEST(ValidateScheduledSamplingTest, LocatesWhatIsWrong) {
   EXPECT_THAT(problems("schedule: LINEAR"), ElementsAre("updates"));
   EXPECT_THAT(problems("schedule: INVERSE_SIGMOID"), ElementsAre("updates"));
   EXPECT_THAT(problems("updates: 5"), ElementsAre("updates"));
+  // A resolved config writes defaults out.
+  EXPECT_THAT(problems("updates: 0"), ElementsAre());
   EXPECT_THAT(problems("schedule: SCHEDULE_UNSPECIFIED"),
               ElementsAre("schedule"));
 }

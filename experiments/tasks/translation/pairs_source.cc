@@ -267,7 +267,8 @@ class PairsSource : public SentenceSource {
         return SubwordError(absl::InvalidArgumentError(
             "sampling: a model of characters has one segmentation alone"));
       }
-      if (config.has_nbest_size() && !model->is_unigram()) {
+      if (config.nbest_size() != SubwordSamplingConfig().nbest_size() &&
+          !model->is_unigram()) {
         return SubwordError(absl::InvalidArgumentError(
             "sampling.nbest_size: is of UNIGRAM; the model is BPE"));
       }

@@ -330,7 +330,7 @@ TEST_F(PairsSourceTest, SamplingNeedsAModelThatCanSample) {
                           "' sampling {", sampling, "} }", files));
     return data.ok() ? "" : std::string(data.status().message());
   };
-  EXPECT_EQ(given("BPE", ""), "");
+  EXPECT_EQ(given("BPE", "nbest_size: -1"), "");
   EXPECT_THAT(given("BPE", "nbest_size: 4"),
               HasSubstr("data.pairs.subwords: sampling.nbest_size: is of "
                         "UNIGRAM; the model is BPE"));
@@ -482,7 +482,7 @@ TEST(PairsConfigTest, SubwordsHaveLimits) {
               HasSubstr("give both source_model and target_model"));
   EXPECT_THAT(problems("target_model: 'm'"),
               HasSubstr("given by source_model"));
-  EXPECT_EQ(problems("sampling {}"), "");
+  EXPECT_EQ(problems("sampling { nbest_size: -1 }"), "");
   EXPECT_EQ(problems("kind: UNIGRAM sampling { alpha: 1 nbest_size: 64 }"), "");
   EXPECT_EQ(problems("source_model: 'm' sampling { nbest_size: -1 }"), "");
   EXPECT_THAT(problems("sampling { alpha: 1.5 }"),

@@ -73,7 +73,7 @@ void ValidateSampling(const SubwordsConfig& options, ConfigProblems& problems) {
   if (options.kind() == SubwordsConfig::CHARACTERS) {
     problems.Add("", "characters have one segmentation alone");
   } else if (options.kind() == SubwordsConfig::BPE &&
-             sampling.has_nbest_size()) {
+             sampling.nbest_size() != SubwordSamplingConfig().nbest_size()) {
     problems.Add("nbest_size", "is of kind: UNIGRAM; BPE has alpha alone");
   }
 }
