@@ -80,8 +80,9 @@ ConfigText ConfigText::File(std::string name, std::string text) {
   return ConfigText(std::move(name), std::move(text), /*is_override=*/false);
 }
 
-ConfigText ConfigText::Override(std::string argument) {
-  return ConfigText("--set", std::move(argument), /*is_override=*/true);
+ConfigText ConfigText::Override(std::string argument, std::string place) {
+  return ConfigText(std::move(place), std::move(argument),
+                    /*is_override=*/true);
 }
 
 ConfigText::ConfigText(std::string name, std::string text, bool is_override)
@@ -118,6 +119,11 @@ std::string ConfigText::Origin(size_t offset) const {
   return absl::StrCat(Printable(name_, kShownCharacters), ":", Line(offset));
 }
 
+std::string ConfigText::Where(size_t offset) const {
+  if (is_override_) return name_;
+  return absl::StrCat(Origin(offset), ":", Column(offset));
+}
+
 std::string ConfigText::Diagnostic(const TextProblem& problem) const {
   const size_t offset = std::min(problem.range.begin, text_.size());
   const TextRange range = LineRange(offset);
@@ -133,9 +139,7 @@ std::string ConfigText::Diagnostic(const TextProblem& problem) const {
   const int marked =
       std::clamp(CountCharacters(line.substr(caret, problem.range.length)), 1,
                  kShownCharacters - kShownBeforeCaret);
-  const std::string place =
-      is_override_ ? name_ : absl::StrCat(Origin(offset), ":", Column(offset));
-  return absl::StrCat(place, ": error: ", problem.message, "\n  ", lead,
+  return absl::StrCat(Where(offset), ": error: ", problem.message, "\n  ", lead,
                       Printable(line.substr(from), kShownCharacters), "\n  ",
                       std::string(before, ' '), "^",
                       std::string(marked - 1, '~'));

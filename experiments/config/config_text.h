@@ -35,8 +35,8 @@ class ConfigText {
   // `name` is printed before line numbers: the path as the user gave it, or
   // what an embedded text is called.
   static ConfigText File(std::string name, std::string text);
-  // `argument` is `path=value`.
-  static ConfigText Override(std::string argument);
+  // `argument` is `path=value`; `place` says where the user wrote it.
+  static ConfigText Override(std::string argument, std::string place = "--set");
 
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }
@@ -49,6 +49,8 @@ class ConfigText {
 
   // Where a value came from: `file.textproto:12`, or `--set`.
   std::string Origin(size_t offset) const;
+  // The same with the column: `file.textproto:12:3`.
+  std::string Where(size_t offset) const;
 
   // The lines to print for a problem: place and message, source line, caret.
   // Long lines are cut around the caret; what a terminal might obey or hide is

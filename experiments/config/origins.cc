@@ -58,16 +58,23 @@ std::optional<std::string> ConfigOrigins::Find(absl::string_view path) const {
   return texts_[place->second.text].Origin(place->second.range.begin);
 }
 
-std::string ConfigOrigins::Diagnostic(absl::string_view path,
-                                      absl::string_view message) const {
+ConfigOrigins::Place ConfigOrigins::PlaceOf(absl::string_view path) const {
   REGARD_CHECK(!texts_.empty()) << "a config comes from at least one text";
-  Place place{main_, {0, 1}};
   for (std::string around(path); !around.empty(); around = Around(around)) {
     const auto found = places_.find(around);
-    if (found == places_.end()) continue;
-    place = found->second;
-    break;
+    if (found != places_.end()) return found->second;
   }
+  return {main_, {0, 1}};
+}
+
+std::string ConfigOrigins::Where(absl::string_view path) const {
+  const Place place = PlaceOf(path);
+  return texts_[place.text].Where(place.range.begin);
+}
+
+std::string ConfigOrigins::Diagnostic(absl::string_view path,
+                                      absl::string_view message) const {
+  const Place place = PlaceOf(path);
   return texts_[place.text].Diagnostic(
       {place.range, absl::StrCat(path, path.empty() ? "" : ": ", message)});
 }

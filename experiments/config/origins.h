@@ -30,6 +30,10 @@ class ConfigOrigins {
   // the field at `path`, so that it has its default.
   std::optional<std::string> Find(absl::string_view path) const;
 
+  // `configs/phrasebook.textproto:12:3`, or `--set`: the place that Diagnostic
+  // shows.
+  std::string Where(absl::string_view path) const;
+
   // Files and `--set` arguments, each before those that override it.
   absl::Span<const ConfigText> texts() const { return texts_; }
 
@@ -46,6 +50,7 @@ class ConfigOrigins {
   };
 
   void Forget(const std::string& path);
+  Place PlaceOf(absl::string_view path) const;
 
   std::vector<ConfigText> texts_;
   size_t main_ = 0;  // the file that the user named

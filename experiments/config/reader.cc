@@ -179,29 +179,6 @@ absl::StatusOr<std::vector<Layer>> ReadLayers(const ConfigSource& source,
   return layers;
 }
 
-absl::Status ApplyOverrides(absl::Span<const std::string> overrides,
-                            Message* config, ConfigOrigins* origins) {
-  std::vector<std::string> lines;
-  for (const std::string& argument : overrides) {
-    ConfigText text = ConfigText::Override(argument);
-    CheckedText checked = ApplyOverride(argument, config);
-    const bool sets_base =
-        std::any_of(checked.mentions.begin(), checked.mentions.end(),
-                    [](const Mention& m) { return m.Path() == kBaseField; });
-    if (sets_base && checked.problems.empty()) {
-      checked.problems.push_back(
-          {checked.mentions.front().range,
-           "a base is named by a file; give that file as the config"});
-    }
-    for (const TextProblem& problem : checked.problems) {
-      lines.push_back(text.Diagnostic(problem));
-    }
-    origins->Add(std::move(text), checked.mentions);
-  }
-  if (lines.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
-}
-
 absl::Status RequireFields(const Message& config,
                            const ConfigOrigins& origins) {
   if (config.IsInitialized()) return absl::OkStatus();
@@ -218,6 +195,30 @@ absl::Status RequireFields(const Message& config,
 
 }  // namespace
 
+absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
+                            Message* config, ConfigOrigins* origins) {
+  std::vector<std::string> lines;
+  for (const ConfigText& text : overrides) {
+    CheckedText checked = ApplyOverride(text.text(), config);
+    const bool sets_base =
+        std::any_of(checked.mentions.begin(), checked.mentions.end(),
+                    [](const Mention& m) { return m.Path() == kBaseField; });
+    if (sets_base && checked.problems.empty()) {
+      checked.problems.push_back(
+          {checked.mentions.front().range,
+           "a base is named by a file; give that file as the config"});
+    }
+    for (const TextProblem& problem : checked.problems) {
+      lines.push_back(text.Diagnostic(problem));
+    }
+    origins->Add(text, checked.mentions);
+  }
+  if (!lines.empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
+  }
+  return RequireFields(*config, *origins);
+}
+
 absl::StatusOr<ConfigOrigins> ReadConfig(
     const ConfigSource& source, absl::Span<const std::string> overrides,
     Message* config) {
@@ -232,8 +233,11 @@ absl::StatusOr<ConfigOrigins> ReadConfig(
     Combine(*layer->message, config);
     origins.Add(std::move(layer->text), layer->mentions);
   }
-  REGARD_RETURN_IF_ERROR(ApplyOverrides(overrides, config, &origins));
-  REGARD_RETURN_IF_ERROR(RequireFields(*config, origins));
+  std::vector<ConfigText> texts;
+  for (const std::string& argument : overrides) {
+    texts.push_back(ConfigText::Override(argument));
+  }
+  REGARD_RETURN_IF_ERROR(ApplyOverrides(texts, config, &origins));
   return origins;
 }
 

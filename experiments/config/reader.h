@@ -40,6 +40,12 @@ absl::StatusOr<ConfigOrigins> ReadConfig(
     const ConfigSource& source, absl::Span<const std::string> overrides,
     google::protobuf::Message* config);
 
+// Lays `overrides` over `config`, which was read from `origins`, and adds them
+// there. Errors are as ReadConfig's.
+absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
+                            google::protobuf::Message* config,
+                            ConfigOrigins* origins);
+
 }  // namespace regard
 
 #endif  // EXPERIMENTS_CONFIG_READER_H_

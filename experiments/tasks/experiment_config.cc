@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -206,27 +207,50 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
   ValidateTraining(config, plugins, problems);
 }
 
+namespace {
+
+// Validates what was read, and writes it out in full.
+absl::Status Complete(const Plugins& plugins, LoadedConfig& loaded) {
+  ConfigProblems problems;
+  ValidateExperiment(loaded.config, plugins, problems);
+  REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
+  loaded.resolved = ResolvedConfig(loaded.config, loaded.origins);
+  if (loaded.resolved.size() <= kMostConfigBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(loaded.origins.Diagnostic(
+      "", absl::StrCat("in full, with every default, the config has ",
+                       loaded.resolved.size(), " bytes; a config has at most ",
+                       kMostConfigBytes)));
+}
+
+}  // namespace
+
 absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins) {
   LoadedConfig loaded;
   REGARD_ASSIGN_OR_RETURN(loaded.origins,
                           ReadConfig(source, overrides, &loaded.config));
-  ConfigProblems problems;
-  ValidateExperiment(loaded.config, plugins, problems);
-  REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   for (const ConfigText& text : loaded.origins.texts()) {
     if (!text.is_override()) loaded.given = text.text();
   }
-  loaded.resolved = ResolvedConfig(loaded.config, loaded.origins);
-  if (loaded.resolved.size() > kMostConfigBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(source.name,
-                     ": error: in full, with every default, the "
-                     "config has ",
-                     loaded.resolved.size(), " bytes; a config has at most ",
-                     kMostConfigBytes));
+  REGARD_RETURN_IF_ERROR(Complete(plugins, loaded));
+  return loaded;
+}
+
+absl::StatusOr<LoadedConfig> LoadBaseline(const LoadedConfig& run,
+                                          const Plugins& plugins) {
+  LoadedConfig loaded = run;
+  std::vector<ConfigText> overrides;
+  for (const Override& change : run.config.baseline().override()) {
+    overrides.push_back(ConfigText::Override(
+        absl::StrCat(change.path(), "=", change.value()),
+        run.origins.Where(
+            absl::StrCat("baseline.override[", overrides.size(), "]"))));
   }
+  REGARD_RETURN_IF_ERROR(
+      ApplyOverrides(overrides, &loaded.config, &loaded.origins));
+  loaded.config.clear_baseline();
+  REGARD_RETURN_IF_ERROR(Complete(plugins, loaded));
   return loaded;
 }
 

@@ -32,6 +32,11 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins);
 
+// The baseline of `run`: its config with the baseline's overrides. An error
+// shows what is wrong where the run's texts say it.
+absl::StatusOr<LoadedConfig> LoadBaseline(const LoadedConfig& run,
+                                          const Plugins& plugins);
+
 // `config` is valid. `read_kept` is that of a run to go on with. An error is
 // about data files, and says where in them.
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(

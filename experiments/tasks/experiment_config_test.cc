@@ -237,7 +237,7 @@ TEST(ExperimentConfigTest, AConfigMustBeReadableInFull) {
   EXPECT_THAT(load(100), IsOk());
   EXPECT_THAT(load(30000),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       StartsWith("a.textproto: error: in full, with every "
+                       StartsWith("a.textproto:1:1: error: in full, with every "
                                   "default, the config has ")));
 }
 

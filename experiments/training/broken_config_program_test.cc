@@ -192,7 +192,7 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
   EXPECT_THAT(
       text,
       StartsWith("a.textproto:2:1: error: baseline: with its overrides the "
-                 "config is wrong:\n--set: error: no field "
+                 "config is wrong:\na.textproto:4:3: error: no field "
                  "'epohcs'"));
   EXPECT_EQ(RefusalOf({"--config=a.textproto", "--check"}), text);
   EXPECT_THAT(RefusalOfChange("baseline { name: \"b\" override { path: "
@@ -213,6 +213,56 @@ TEST_F(BrokenConfigProgramTest, ABaselineIsCheckedBeforeTraining) {
                      Path("output"));
   EXPECT_EQ(child.Wait(), 2);
   EXPECT_THAT(child.Errors(), HasSubstr("a.textproto:2:1: error: baseline"));
+}
+
+TEST_F(BrokenConfigProgramTest, AWrongFieldOfABaselineIsShownWhereItIsSaid) {
+  // In the config that the overrides change, or in the override.
+  EXPECT_THAT(
+      RefusalOfChange("model { decoder { query: CURRENT_STATE\n"
+                      "  readout: ATTENTIONAL } }\n"
+                      "baseline {\n"
+                      "  override { path: 'model.decoder.hidden_dropout'\n"
+                      "             value: '2' }\n"
+                      "  override { path: 'model.decoder.readout'\n"
+                      "             value: 'STATE' }\n"
+                      "  override { path: 'model.decoder.input_feeding'\n"
+                      "             value: 'true' }\n"
+                      "}\n"),
+      StartsWith(
+          "a.textproto:4:1: error: baseline: with its overrides the "
+          "config is wrong:\n"
+          "a.textproto:5:3: error: model.decoder.hidden_dropout: must be "
+          "in [0, 1), got 2\n"
+          "  model.decoder.hidden_dropout=2\n"));
+  EXPECT_THAT(RefusalOfChange("baseline { override {\n"
+                              "  path: 'model.encoder.hidden' value: '8' } }"),
+              HasSubstr("\ngood.textproto:8:3: error: "
+                        "model.decoder.initial_state: FINAL_STATE needs"));
+  EXPECT_THAT(RefusalOf({"--config=good.textproto", "--set",
+                         "baseline.override={path: 'seed' value: 'x'}"}),
+              HasSubstr("\n--set: error: 'seed' takes an integer"));
+}
+
+TEST_F(BrokenConfigProgramTest, AFolderThatHoldsARunIsRefusedBeforeTheData) {
+  WriteFile("a.textproto",
+            "base: 'good.textproto'\n"
+            "data { path: 'gone.txt' pairs {} }\n");
+  std::filesystem::create_directory(Path("run"));
+  WriteFile("run/status.json", "{}");
+  ChildProgram child(
+      {"experiments/train", "--config=a.textproto", "--run=" + Path("run")},
+      Path("output"));
+  EXPECT_EQ(child.Wait(), 2);
+  EXPECT_THAT(child.Errors(), HasSubstr("run: holds a run already"));
+}
+
+// Of the default experiment.
+TEST_F(BrokenConfigProgramTest, ABaselineMayHaveCellsWithoutResetGates) {
+  ChildProgram child(
+      {"experiments/train", "--check", "--set", "model.encoder.cell=LSTM",
+       "--set", "model.decoder.cell=LSTM"},
+      Path("output"));
+  EXPECT_EQ(child.Wait(), 0) << child.Errors();
 }
 
 TEST_F(BrokenConfigProgramTest, BasesMustExistAndEnd) {

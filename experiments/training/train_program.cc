@@ -135,21 +135,6 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
   return task;
 }
 
-// The config of the baseline, which lays its overrides over that of the run.
-absl::StatusOr<LoadedConfig> LoadBaseline(const LoadedConfig& run,
-                                          const Plugins& plugins) {
-  std::vector<std::string> overrides;
-  for (const Override& change : run.config.baseline().override()) {
-    overrides.push_back(absl::StrCat(change.path(), "=", change.value()));
-  }
-  REGARD_ASSIGN_OR_RETURN(
-      LoadedConfig loaded,
-      LoadConfig({"resolved.textproto", run.resolved}, overrides, plugins));
-  loaded.config.clear_baseline();
-  loaded.resolved = ResolvedConfig(loaded.config, loaded.origins);
-  return loaded;
-}
-
 // A problem of the baseline's, at the field `baseline`.
 absl::Status BaselineError(const LoadedConfig& run,
                            const absl::Status& status) {
@@ -195,16 +180,16 @@ absl::Status Check(const Arguments& arguments, const Plugins& plugins,
   return CheckBaselineTask(loaded, plugins);
 }
 
-// Everything that can be wrong with what the user gave. A folder to resume is
-// opened first, for its config; a new one is made last, so that a wrong config
-// leaves nothing behind.
+// Everything that can be wrong with what the user gave. A folder that exists is
+// opened first: one to resume has the config, another may be refused. A new one
+// is made last, so that a wrong config leaves nothing behind.
 absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
     const Arguments& arguments, const Plugins& plugins,
     absl::string_view default_config) {
   std::optional<RunFolder> folder;
-  if (arguments.resume && PathExists(ResolveUserPath(arguments.run))) {
+  if (!arguments.run.empty() && PathExists(ResolveUserPath(arguments.run))) {
     REGARD_ASSIGN_OR_RETURN(RunFolder opened,
-                            OpenFolder(arguments.run, "", /*resume=*/true));
+                            OpenFolder(arguments.run, "", arguments.resume));
     folder.emplace(std::move(opened));
   }
   REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
