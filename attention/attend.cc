@@ -91,7 +91,9 @@ Attended<T> Attender<T>::Attend(Forward<T>& forward,
                                 const AttendInputs<T>& inputs) const {
   const NameScope<T> scope(forward.tape(), "attention");
   ScoreInputs<T> in = inputs.score;
-  if (window_ > 0) in.mask.window = window_;
+  if (window_ > 0 && (in.mask.window == 0 || window_ < in.mask.window)) {
+    in.mask.window = window_;
+  }
   if (position_encoding_ != nullptr) {
     in.queries = position_encoding_->Turn(
         forward, in.queries, in.positions.first_query, in.positions.query_step);

@@ -23,7 +23,8 @@ namespace regard {
 // queries, keys and parameters: docs/decisions/0010-hidden-numbers.md.
 template <typename T>
 struct AttendInputs {
-  // The keys are those of Prepare(). The mask's window is set from the config.
+  // The keys are those of Prepare(). Of the mask's window and the config's,
+  // the narrower one holds.
   ScoreInputs<T> score;
   Var<T> values;  // [batch, key heads, keys, value width]
   // [heads], multiplies the dropped-out weights; may be empty.

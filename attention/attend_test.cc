@@ -207,6 +207,18 @@ TEST_F(AttendTest, AWindowHidesDistantKeys) {
   EXPECT_THAT(attended.context.span(), ElementsAre(4));
 }
 
+TEST_F(AttendTest, TheNarrowerWindowHolds) {
+  const auto attender = Make("dot {} window: 2");
+  AttendInputs<float> inputs = ThreeKeys();
+  inputs.score.positions.first_query = 2;
+  inputs.score.mask.window = 1;
+  EXPECT_THAT(attender->Attend(*forward_, inputs).weights.span(),
+              ElementsAre(0, 0, 1));
+  inputs.score.mask.window = 3;
+  EXPECT_THAT(attender->Attend(*forward_, inputs).weights.span(),
+              ElementsAre(0, 0.5, 0.5));
+}
+
 // A kernel's -inf is legal, and so is that plus a bias.
 TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNoFault) {
   const auto attender =
