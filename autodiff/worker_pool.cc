@@ -57,6 +57,8 @@ void WorkerPool::Run(int64_t count, absl::FunctionRef<void(int64_t)> work) {
     for (int64_t i = 0; i < count; ++i) work(i);
     return;
   }
+  REGARD_CHECK(!running_.exchange(true))
+      << "Run() inside of Run() of the same pool";
   work_ = &work;
   count_ = count;
   next_ = 0;
@@ -69,9 +71,11 @@ void WorkerPool::Run(int64_t count, absl::FunctionRef<void(int64_t)> work) {
   wake_.notify_all();
   TakeWork();
   const auto all_done = [this] { return busy_ == 0; };
-  if (SpinUntil(all_done)) return;
-  std::unique_lock<std::mutex> lock(mutex_);
-  done_.wait(lock, all_done);
+  if (!SpinUntil(all_done)) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    done_.wait(lock, all_done);
+  }
+  running_ = false;
 }
 
 void WorkerPool::TakeWork() {

@@ -27,7 +27,7 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   // Calls work(i) for 0 <= i < count, each once, and returns when all are done.
-  // Not reentrant.
+  // CHECK-fails if the threads are at work on another call.
   void Run(int64_t count, absl::FunctionRef<void(int64_t)> work);
 
   int threads() const { return static_cast<int>(threads_.size()) + 1; }
@@ -44,6 +44,7 @@ class WorkerPool {
   std::atomic<int64_t> next_ = 0;
   std::atomic<int> busy_ = 0;  // threads that have not finished this round
   std::atomic<uint64_t> round_ = 0;
+  std::atomic<bool> running_ = false;
   std::atomic<bool> stop_ = false;
   // For threads that have spun long enough.
   std::mutex mutex_;

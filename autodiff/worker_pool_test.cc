@@ -44,5 +44,24 @@ TEST(WorkerPoolTest, EveryThreadFlushesDenormals) {
   for (const float product : products) EXPECT_EQ(product, 0);
 }
 
+TEST(WorkerPoolTest, RunsInsideOfAnotherPoolOrOfOneIndex) {
+  WorkerPool outer(2), inner(2);
+  std::atomic<int> done = 0;
+  outer.Run(1, [&](int64_t) {
+    outer.Run(2, [&](int64_t) { ++done; });
+    inner.Run(2, [&](int64_t) { ++done; });
+  });
+  EXPECT_EQ(done, 4);
+}
+
+TEST(WorkerPoolDeathTest, DoesNotRunInsideOfItself) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto nested = [] {
+    WorkerPool pool(2);
+    pool.Run(2, [&](int64_t) { pool.Run(2, [](int64_t) {}); });
+  };
+  EXPECT_DEATH(nested(), "Run\\(\\) inside of Run\\(\\)");
+}
+
 }  // namespace
 }  // namespace regard

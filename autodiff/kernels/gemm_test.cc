@@ -321,6 +321,22 @@ TEST(GemmTest, CountsFloatingPointOperations) {
   EXPECT_EQ(GemmFlops() - before, 48);
 }
 
+TEST(GemmDeathTest, AProductInsideOfItsPoolsWorkIsRefused) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const int64_t m = 16, k = 256, n = 512;
+  const std::vector<float> a(m * k), b(k * n);
+  const auto nested = [&] {
+    WorkerPool pool(2);
+    const GemmThreads scope(pool);
+    // So many that the thread that has the scope takes one.
+    pool.Run(10000, [&](int64_t) {
+      std::vector<float> c(m * n);
+      Gemm<float>({a.data(), m, k}, {b.data(), k, n}, {c.data(), m, n});
+    });
+  };
+  EXPECT_DEATH(nested(), "Run\\(\\) inside of Run\\(\\)");
+}
+
 TEST(GemmDeathTest, MismatchedShapesAreNamed) {
   float x = 0;
   EXPECT_DEATH(Gemm<float>({&x, 1, 1}, {&x, 2, 1}, {&x, 1, 1}),
