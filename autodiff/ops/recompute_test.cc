@@ -76,6 +76,31 @@ TEST(RecomputeTest, KeepsOnlyTheOutput) {
   EXPECT_NEAR(y.data()[1], 0.9993292997390670, 1e-14);  // tanh(4)
 }
 
+// What changes between the forward and the backward pass changes no mask.
+TEST(RecomputeTest, ReplaysUnderTheFlagsOfTheRecording) {
+  const auto gradient = [](auto change) {
+    Tape<double> tape;
+    tape.set_training(true);
+    tape.set_random({.seed = 7, .step = 1, .examples = {}});
+    const Var<double> inputs[] = {tape.Input({1, 9}, std::vector<double>(9, 1)),
+                                  tape.Full({9, 9}, 0.1)};
+    const Var<double> y =
+        Sum(Recompute(tape, absl::MakeConstSpan(inputs), Block()));
+    change(tape);
+    tape.Backward(y);
+    const double* const d = inputs[0].grad_data();
+    return d == nullptr ? std::vector<double>() : std::vector<double>(d, d + 9);
+  };
+  const std::vector<double> expected = gradient([](auto&) {});
+  EXPECT_EQ(expected.size(), 9u);
+  EXPECT_EQ(gradient([](auto& tape) { tape.set_training(false); }), expected);
+  EXPECT_EQ(gradient([](auto& tape) {
+              tape.set_random({.seed = 8, .step = 2, .examples = {}});
+            }),
+            expected);
+  EXPECT_EQ(gradient([](auto& tape) { tape.set_recording(false); }), expected);
+}
+
 TEST(RecomputeTest, CheckedModeSurvivesTheReplay) {
   Tape<double> tape;
   tape.set_checked(true);
