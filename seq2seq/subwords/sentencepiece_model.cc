@@ -24,6 +24,12 @@ using PieceProto = sentencepiece::ModelProto::SentencePiece;
 // How much less than the least likely piece an unknown character counts.
 constexpr float kUnknownPenalty = 10;
 
+// The bytes that begin a character.
+size_t CharactersOf(absl::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char byte) { return (byte & 0xC0) != 0x80; });
+}
+
 }  // namespace
 
 absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
@@ -71,8 +77,7 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
     if (user) continue;
     model.lowest_score_ =
         any ? std::min(model.lowest_score_, piece.score()) : piece.score();
-    model.highest_score_ =
-        any ? std::max(model.highest_score_, piece.score()) : piece.score();
+    model.highest_score_ = std::max(model.highest_score_, piece.score());
     any = true;
   }
   if (!any) return error("the model has no pieces");
@@ -91,20 +96,28 @@ const SentencepieceModel::Piece* SentencepieceModel::Find(
   return found == pieces_.end() ? nullptr : &found->second;
 }
 
+size_t SentencepieceModel::UserDefinedPrefix(absl::string_view text) const {
+  for (size_t bytes = std::min(longest_user_, text.size()); bytes > 0;
+       --bytes) {
+    const Piece* piece = Find(text.substr(0, bytes));
+    if (piece != nullptr && piece->user_defined) return bytes;
+  }
+  return 0;
+}
+
+std::string SentencepieceModel::Normalize(absl::string_view text) const {
+  return normalizer_.Normalize(
+      text, [this](absl::string_view rest) { return UserDefinedPrefix(rest); });
+}
+
 std::vector<absl::string_view> SentencepieceModel::Symbols(
     absl::string_view text) const {
   std::vector<absl::string_view> symbols;
-  for (size_t begin = 0; begin < text.size();) {
-    size_t length = FirstCharacter(text.substr(begin)).bytes.size();
-    for (size_t bytes = std::min(longest_user_, text.size() - begin); bytes > 0;
-         --bytes) {
-      const Piece* piece = Find(text.substr(begin, bytes));
-      if (piece == nullptr || !piece->user_defined) continue;
-      length = bytes;
-      break;
-    }
-    symbols.push_back(text.substr(begin, length));
-    begin += length;
+  while (!text.empty()) {
+    size_t length = UserDefinedPrefix(text);
+    if (length == 0) length = FirstCharacter(text).bytes.size();
+    symbols.push_back(text.substr(0, length));
+    text.remove_prefix(length);
   }
   return symbols;
 }
@@ -179,7 +192,6 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
 template <typename Visit>
 void SentencepieceModel::ForEachPiece(absl::string_view text,
                                       Visit visit) const {
-  const float unknown = lowest_score_ - kUnknownPenalty;
   for (size_t begin = 0; begin < text.size();) {
     const size_t character = FirstCharacter(text.substr(begin)).bytes.size();
     bool single = false;
@@ -187,19 +199,18 @@ void SentencepieceModel::ForEachPiece(absl::string_view text,
     for (size_t bytes = character; bytes <= most; ++bytes) {
       const Piece* piece = Find(text.substr(begin, bytes));
       if (piece == nullptr) continue;
-      // The best segmentation has every user-defined piece.
-      visit(begin, bytes,
-            piece->user_defined
-                ? static_cast<float>(
-                      static_cast<double>(static_cast<float>(bytes) *
-                                          highest_score_) -
-                      0.1)
-                : piece->score);
+      visit(begin, bytes, piece);
       single |= bytes == character;
     }
-    if (!single) visit(begin, character, unknown);
+    if (!single) visit(begin, character, nullptr);
     begin += character;
   }
+}
+
+double SentencepieceModel::Score(const Piece* piece, size_t length) const {
+  if (piece == nullptr) return lowest_score_ - kUnknownPenalty;
+  if (!piece->user_defined) return piece->score;
+  return static_cast<float>(length) * highest_score_ - 0.1;
 }
 
 // The pieces whose scores, log-probabilities, have the greatest sum (Viterbi).
@@ -210,11 +221,11 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByScores(
     int64_t begin = -1;  // of the last piece of the best path to here
   };
   std::vector<Best> best(text.size() + 1);
-  ForEachPiece(text, [&](size_t begin, size_t bytes, float score) {
+  ForEachPiece(text, [&](size_t begin, size_t bytes, const Piece* piece) {
     Best& end = best[begin + bytes];
-    const float candidate = score + best[begin].score;
+    const double candidate = Score(piece, bytes) + best[begin].score;
     if (end.begin < 0 || candidate > end.score) {
-      end = {candidate, static_cast<int64_t>(begin)};
+      end = {static_cast<float>(candidate), static_cast<int64_t>(begin)};
     }
   });
   std::vector<absl::string_view> pieces;
@@ -231,10 +242,11 @@ std::vector<absl::string_view> SentencepieceModel::SampleByScores(
     absl::string_view text, const SubwordSampling& sampling,
     const RandomStream& random) const {
   UnigramLattice lattice(static_cast<int64_t>(text.size()));
-  ForEachPiece(text, [&](size_t begin, size_t bytes, float score) {
+  ForEachPiece(text, [&](size_t begin, size_t bytes, const Piece* piece) {
     lattice.Add(static_cast<int64_t>(begin),
                 static_cast<int64_t>(begin + bytes),
-                static_cast<double>(score));
+                static_cast<float>(
+                    Score(piece, CharactersOf(text.substr(begin, bytes)))));
   });
   const PieceEnds ends =
       sampling.nbest_size < 0
@@ -267,7 +279,7 @@ std::vector<std::string> SentencepieceModel::Tokens(
 
 std::vector<std::string> SentencepieceModel::Tokenize(
     absl::string_view text) const {
-  const std::string normal = normalizer_.Normalize(text);
+  const std::string normal = Normalize(text);
   switch (type_) {
     case TrainerSpec::BPE:
       return Tokens(SegmentByMerges(normal, [] { return false; }));
@@ -284,7 +296,7 @@ std::vector<std::string> SentencepieceModel::Sample(
   REGARD_CHECK(is_bpe() || is_unigram()) << "a model of type " << type_;
   REGARD_CHECK(0 <= sampling.alpha && sampling.alpha <= 1)
       << "alpha " << sampling.alpha;
-  const std::string normal = normalizer_.Normalize(text);
+  const std::string normal = Normalize(text);
   if (normal.empty()) return {};
   if (is_unigram()) return Tokens(SampleByScores(normal, sampling, random));
   uint64_t merges = 0;
@@ -293,10 +305,7 @@ std::vector<std::string> SentencepieceModel::Sample(
 }
 
 int64_t SentencepieceModel::MostTokens(absl::string_view text) const {
-  const std::string normal = normalizer_.Normalize(text);
-  // The bytes that begin a character.
-  return std::count_if(normal.begin(), normal.end(),
-                       [](char byte) { return (byte & 0xC0) != 0x80; });
+  return static_cast<int64_t>(CharactersOf(Normalize(text)));
 }
 
 std::string SentencepieceModel::Detokenize(

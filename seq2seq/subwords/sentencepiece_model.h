@@ -9,6 +9,7 @@
 #define SEQ2SEQ_SUBWORDS_SENTENCEPIECE_MODEL_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +84,9 @@ class SentencepieceModel : public Tokenizer {
 
   // Null if there is no such piece.
   const Piece* Find(absl::string_view piece) const;
+  // Bytes of the longest user-defined piece that text begins with; 0: none.
+  size_t UserDefinedPrefix(absl::string_view text) const;
+  std::string Normalize(absl::string_view text) const;
 
   // Pieces of normalised text, in order. `drop` says of each merge in turn
   // whether to leave it out.
@@ -93,10 +97,13 @@ class SentencepieceModel : public Tokenizer {
   std::vector<absl::string_view> SampleByScores(
       absl::string_view text, const SubwordSampling& sampling,
       const RandomStream& random) const;
-  // Calls visit(begin, bytes, score) for the pieces that text may be cut into,
-  // by rising `begin`; characters without a piece are pieces too.
+  // Calls visit(begin, bytes, piece) for the pieces that text may be cut into,
+  // by rising `begin`; a character without a piece is one, too, and null.
   template <typename Visit>
   void ForEachPiece(absl::string_view text, Visit visit) const;
+  // Of a piece that ForEachPiece() found. The library counts the length in
+  // bytes where it looks for the best segmentation, else in characters.
+  double Score(const Piece* piece, size_t length) const;
   // Its characters; user-defined pieces stay whole.
   std::vector<absl::string_view> Symbols(absl::string_view text) const;
   // Unknown pieces in a row are one token.
@@ -110,7 +117,7 @@ class SentencepieceModel : public Tokenizer {
   size_t longest_ = 0;       // bytes of a piece
   size_t longest_user_ = 0;  // of a user-defined one; 0: there is none
   float lowest_score_ = 0;
-  float highest_score_ = 0;
+  float highest_score_ = std::numeric_limits<float>::min();  // at least
 };
 
 }  // namespace regard

@@ -382,6 +382,50 @@ std::vector<std::string> ProgramSegments(
   return lines;
 }
 
+// A user-defined piece wins by no score of its own, and no map of characters
+// changes it: of the text, "\uff21" is one, "\uff22" is not.
+TEST(SentencepieceModelTest, SegmentsUserDefinedPiecesAsThePrograms) {
+  using Proto = sentencepiece::ModelProto::SentencePiece;
+  SubwordTrainer trainer({.model_type = "bpe", .vocabulary_size = 90});
+  for (const std::string& sentence : Sentences()) trainer.Add(sentence);
+  const absl::StatusOr<std::string> trained = trainer.Train();
+  ASSERT_THAT(trained, IsOk());
+  sentencepiece::ModelProto nfkc;
+  ASSERT_TRUE(nfkc.ParseFromString(*trained));
+  const std::vector<std::string> sentences = {"ab",
+                                              "aab abc",
+                                              "\uff21\uff22",
+                                              "b\uff21\uff21a",
+                                              "  \u2026  \u2026",
+                                              "cabab\uff21\u2026",
+                                              "x\u2026ab",
+                                              "\uff22\u2026b"};
+  for (const auto type :
+       {sentencepiece::TrainerSpec::BPE, sentencepiece::TrainerSpec::UNIGRAM,
+        sentencepiece::TrainerSpec::CHAR}) {
+    for (const float best : {-1.0F, 0.5F}) {
+      Handmade made(type);
+      *made.proto().mutable_normalizer_spec() = nfkc.normalizer_spec();
+      made.Add("<unk>", 0, Proto::UNKNOWN);
+      made.Add("a", best).Add("b", -1).Add("c", -2.5).Add("B", -3);
+      made.Add("abc", -2).Add("aab", -0.05F).Add("A", -3).Add(".", -3);
+      made.Add(std::string(kSpaceSymbol), -2);
+      made.Add("ab", -9, Proto::USER_DEFINED);
+      made.Add("\uff21", -9, Proto::USER_DEFINED);
+      made.Add("\u2026", -9, Proto::USER_DEFINED);
+      const auto model = made.Parse();
+      ASSERT_THAT(model, IsOk());
+      const std::vector<std::string> wanted =
+          ProgramSegments(made.proto().SerializeAsString(), sentences);
+      ASSERT_EQ(wanted.size(), sentences.size());
+      for (size_t i = 0; i < sentences.size(); ++i) {
+        EXPECT_EQ(absl::StrJoin(model->Tokenize(sentences[i]), " "), wanted[i])
+            << type << ", best score " << best;
+      }
+    }
+  }
+}
+
 class TrainedModelTest : public ::testing::TestWithParam<SubwordOptions> {};
 
 TEST_P(TrainedModelTest, SegmentsAsThePrograms) {

@@ -72,10 +72,17 @@ TextNormalizer::Prefix TextNormalizer::NormalizePrefix(
   return {first.bytes.size(), text.substr(0, first.bytes.size())};
 }
 
-std::string TextNormalizer::Normalize(absl::string_view text) const {
+std::string TextNormalizer::Normalize(
+    absl::string_view text,
+    absl::FunctionRef<size_t(absl::string_view)> kept) const {
+  const auto prefix_of = [&](absl::string_view rest) -> Prefix {
+    const size_t bytes = kept(rest);
+    return bytes > 0 ? Prefix{bytes, rest.substr(0, bytes)}
+                     : NormalizePrefix(rest);
+  };
   if (remove_extra_spaces_) {
     while (!text.empty()) {
-      const Prefix prefix = NormalizePrefix(text);
+      const Prefix prefix = prefix_of(text);
       if (prefix.result != " ") break;
       text.remove_prefix(prefix.bytes);
     }
@@ -87,7 +94,7 @@ std::string TextNormalizer::Normalize(absl::string_view text) const {
   if (add_space_in_front_) normal.append(space.data(), space.size());
   bool after_space = remove_extra_spaces_;
   while (!text.empty()) {
-    const Prefix prefix = NormalizePrefix(text);
+    const Prefix prefix = prefix_of(text);
     text.remove_prefix(prefix.bytes);
     absl::string_view result = prefix.result;
     while (after_space && absl::ConsumePrefix(&result, " ")) {

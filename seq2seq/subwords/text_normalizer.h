@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "seq2seq/subwords/sentencepiece.pb.h"
@@ -22,8 +23,11 @@ class TextNormalizer {
   static absl::StatusOr<TextNormalizer> Create(
       const sentencepiece::NormalizerSpec& spec);
 
-  // Bytes that are not UTF-8 become U+FFFD.
-  std::string Normalize(absl::string_view text) const;
+  // Bytes that are not UTF-8 become U+FFFD. What `kept` finds at the beginning
+  // of a rest of the text, so many bytes, stays as it is.
+  std::string Normalize(
+      absl::string_view text,
+      absl::FunctionRef<size_t(absl::string_view)> kept) const;
 
  private:
   // A replacement of the beginning of a text.
