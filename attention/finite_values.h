@@ -15,7 +15,8 @@ namespace regard {
 template <typename T>
 bool AllFinite(const T* x, int64_t n) {
   // The sum is 0 if they are, else NaN.
-  return SumEach<T>(n, [=](int64_t i) { return x[i] * T(0); }) == T(0);
+  return SumEach<T>(
+             n, [](auto x) { return x * T(0); }, x) == T(0);
 }
 
 // `x`, or `copy` with what is not finite replaced by 0. Both hold n numbers.

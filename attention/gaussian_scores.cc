@@ -13,6 +13,14 @@ namespace regard {
 
 namespace {
 
+// Of a matrix with rows of `stride` elements.
+template <typename T>
+struct Column {
+  const T* first;
+  int64_t stride;
+  T operator[](int64_t row) const { return first[row * stride]; }
+};
+
 // One scalar query and its keys.
 template <typename T>
 struct Row {
@@ -30,9 +38,10 @@ struct Row {
 
   // Gradients, from those of the scores.
   T QueryGradient(const T* d) const {
-    return -scale * scale * SumEach<T>(n, [=, this](int64_t k) {
-      return d[k] * (query - keys[k]);
-    });
+    return -scale * scale *
+           SumEach<T>(
+               n, [=, this](auto d, auto key) { return d * (query - key); }, d,
+               keys);
   }
 
   void AddKeyGradients(const T* d, T* __restrict d_keys) const {
@@ -204,9 +213,10 @@ struct Source {
         row[j] -= half;
         if (ProductIsAccurate(row[j], half)) continue;
         const T* y = keys + j * width;
-        row[j] = T(-0.5) * SumEach<T>(width, [=](int64_t at) {
-                   return (x[at] - y[at]) * (x[at] - y[at]);
-                 });
+        row[j] =
+            T(-0.5) *
+            SumEach<T>(
+                width, [](auto x, auto y) { return (x - y) * (x - y); }, x, y);
       }
     }
   }
@@ -243,9 +253,9 @@ struct Source {
     }
     if (d_keys != nullptr) {
       for (int64_t j = 0; j < num_keys; ++j) {
-        const T sum = SumEach<T>(num_queries, [=, this](int64_t i) {
-          return products[i * num_keys + j];
-        });
+        const T sum = SumEach<T>(
+            num_queries, [](auto x) { return x; },
+            Column<T>{products + j, num_keys});
         for (int64_t at = 0; at < width; ++at) {
           d_keys[j * width + at] -= sum * keys[j * width + at];
         }

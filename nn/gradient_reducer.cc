@@ -195,10 +195,9 @@ void GradientReducer<T>::SetSquaredNorm(int64_t chunk) {
   const absl::Span<const T> part =
       gradient().subspan(static_cast<size_t>(chunk * SlabChunks::kElements),
                          static_cast<size_t>(SlabChunks::kElements));
-  squared_norms_[chunk] =
-      SumEach<double>(static_cast<int64_t>(part.size()), [=](int64_t i) {
-        return static_cast<double>(part[i]) * static_cast<double>(part[i]);
-      });
+  squared_norms_[chunk] = SumEach<double>(
+      static_cast<int64_t>(part.size()), [](auto x) { return x * x; },
+      part.data());
 }
 
 template class GradientReducer<float>;

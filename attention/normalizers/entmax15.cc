@@ -48,10 +48,12 @@ class Entmax15 : public Normalizer<T> {
 
   // r_i (d_i - sum_j r_j d_j / sum_j r_j), where r is the root of the weight.
   void Backward(int64_t n, const T* weights, T* gradients) const override {
-    const T sum =
-        SumEach<T>(n, [=](int64_t i) { return std::sqrt(weights[i]); });
+    using std::sqrt;
+    const T sum = SumEach<T>(
+        n, [](auto w) { return sqrt(w); }, weights);
     const T dot = SumEach<T>(
-        n, [=](int64_t i) { return std::sqrt(weights[i]) * gradients[i]; });
+        n, [](auto w, auto d) { return sqrt(w) * d; }, weights,
+        static_cast<const T*>(gradients));
     const T mean = dot / sum;
     for (int64_t i = 0; i < n; ++i) {
       gradients[i] = std::sqrt(weights[i]) * (gradients[i] - mean);

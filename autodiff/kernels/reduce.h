@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace regard {
 
@@ -31,20 +32,38 @@ inline T FoldLanes(const T (&lanes)[kLanes]) {
   return FoldLanes(lanes, [](T a, T b) { return a + b; });
 }
 
-// Sum of f(i) for 0 <= i < n. f must be free of conditions, as in
-// `x[i] > 0 ? y[i] : 0`: with one, GCC 12 adds wrong lanes at -O3 with AVX.
-template <typename T, typename F>
-inline T SumEach(int64_t n, F f) {
+// Stands for a T that can be computed with, but not compared.
+template <typename T>
+struct Uncompared {
+  Uncompared(T) {}  // NOLINT(runtime/explicit)
+  friend Uncompared operator+(Uncompared x, Uncompared) { return x; }
+  friend Uncompared operator-(Uncompared x, Uncompared) { return x; }
+  friend Uncompared operator*(Uncompared x, Uncompared) { return x; }
+  friend Uncompared sqrt(Uncompared x) { return x; }
+};
+
+// Uncompared<T>, whatever X is.
+template <typename T, typename X>
+using UncomparedFor = Uncompared<T>;
+
+// Sum of f(x[i]...) for 0 <= i < n, elements converted to T. f is generic and
+// free of conditions, as in `x > 0 ? y : 0`: with one, GCC 12 adds wrong lanes
+// at -O3 with AVX. One of the elements does not compile.
+template <typename T, typename F, typename... X>
+requires std::is_invocable_r_v<Uncompared<T>, F, UncomparedFor<T, X>...>
+inline T SumEach(int64_t n, F f, X... x) {
   T lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t j = 0; j < kLanes; ++j) lanes[j] += f(i + j);
+    for (int64_t j = 0; j < kLanes; ++j) {
+      lanes[j] += f(static_cast<T>(x[i + j])...);
+    }
   }
   if (i < n) {
     // With a condition instead of a shorter loop, the lanes stay in registers
     // and the last elements are loaded with a mask.
     for (int64_t j = 0; j < kLanes; ++j) {
-      if (j < n - i) lanes[j] += f(i + j);
+      if (j < n - i) lanes[j] += f(static_cast<T>(x[i + j])...);
     }
   }
   return FoldLanes(lanes);
@@ -52,12 +71,14 @@ inline T SumEach(int64_t n, F f) {
 
 template <typename T>
 inline T SumRow(const T* x, int64_t n) {
-  return SumEach<T>(n, [=](int64_t i) { return x[i]; });
+  return SumEach<T>(
+      n, [](auto x) { return x; }, x);
 }
 
 template <typename T>
 inline T DotRow(const T* x, const T* y, int64_t n) {
-  return SumEach<T>(n, [=](int64_t i) { return x[i] * y[i]; });
+  return SumEach<T>(
+      n, [](auto x, auto y) { return x * y; }, x, y);
 }
 
 // Largest element; -inf where n is 0.

@@ -58,5 +58,27 @@ TEST(ReduceTest, TrailingZerosChangeNoBitOfASum) {
   for (const int64_t n : {51, 64, 65, 90}) EXPECT_EQ(SumRow(x.data(), n), sum);
 }
 
+// What GCC 12 would add wrongly does not compile. The result types are spelled
+// out so that a refusal can be asked for.
+template <typename F>
+concept CanBeSummed = requires(F f, const float* x) {
+  SumEach<float>(1, f, x, x);
+};  // NOLINT(readability/braces)
+
+TEST(ReduceTest, RefusesFunctionsWithConditions) {
+  const auto product = [](auto x, auto y) -> decltype(x * y) { return x * y; };
+  const auto choice = [](auto x, auto y) -> decltype(x > 0 ? x : y) {
+    return x > 0 ? x : y;
+  };
+  const auto of_floats = [](float x, float y) { return x > 0 ? x : y; };
+  const auto truth = [](auto x, auto y) -> decltype(x ? x : y) {
+    return x ? x : y;
+  };
+  static_assert(CanBeSummed<decltype(product)>);
+  static_assert(!CanBeSummed<decltype(choice)>);
+  static_assert(!CanBeSummed<decltype(of_floats)>);
+  static_assert(!CanBeSummed<decltype(truth)>);
+}
+
 }  // namespace
 }  // namespace regard

@@ -32,12 +32,8 @@ Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
     const T* bias_row = biased ? bias.data() : nullptr;
     T* __restrict y_row = y.data() + i * cols;
     const T mean = SumRow(x_row, cols) / static_cast<T>(cols);
-    const T variance = SumEach<T>(cols,
-                                  [=](int64_t j) {
-                                    const T centred = x_row[j] - mean;
-                                    return centred * centred;
-                                  }) /
-                       static_cast<T>(cols);
+    const auto squared = [=](auto x) { return (x - mean) * (x - mean); };
+    const T variance = SumEach<T>(cols, squared, x_row) / static_cast<T>(cols);
     const T scale = T(1) / std::sqrt(variance + epsilon);
     const auto scaled = [=](int64_t j) {
       return (x_row[j] - mean) * scale * gain_row[j];
@@ -63,12 +59,11 @@ Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
         const T mean = means[i];
         const T scale = inverse_deviations[i];
         const T mean_h = DotRow(g, gain_row, cols) / static_cast<T>(cols);
-        const T mean_hn = SumEach<T>(cols,
-                                     [=](int64_t j) {
-                                       return g[j] * gain_row[j] *
-                                              ((x_row[j] - mean) * scale);
-                                     }) /
-                          static_cast<T>(cols);
+        const auto hn = [=](auto g, auto gain, auto x) {
+          return g * gain * ((x - mean) * scale);
+        };
+        const T mean_hn =
+            SumEach<T>(cols, hn, g, gain_row, x_row) / static_cast<T>(cols);
         const auto term = [=](int64_t j) {
           return scale * (g[j] * gain_row[j] - mean_h -
                           (x_row[j] - mean) * scale * mean_hn);

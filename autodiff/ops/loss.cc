@@ -225,10 +225,9 @@ Var<T> SquaredError(Var<T> a, Var<T> b) {
   Var<T> y = tape.New({}, a.needs_grad() || b.needs_grad());
   const T* a_data = a.data();
   const T* b_data = b.data();
-  *y.data() = SumEach<T>(a.size(), [=](int64_t i) {
-    const T difference = a_data[i] - b_data[i];
-    return difference * difference;
-  });
+  *y.data() = SumEach<T>(
+      a.size(), [](auto a, auto b) { return (a - b) * (a - b); }, a_data,
+      b_data);
   tape.Record("SquaredError", y, [=] {
     const T g = T(2) * *y.grad_data();
     const T* a_data = a.data();

@@ -42,12 +42,11 @@ Var<T> RmsNorm(Var<T> x, Var<T> gain, std::type_identity_t<T> epsilon) {
         const T* x_row = x.data() + i * cols;
         T* __restrict dx = d.data() + i * cols;
         const T scale = scales[i];
+        const auto hn = [=](auto g, auto gain, auto x) {
+          return g * gain * (x * scale);
+        };
         const T mean_hn =
-            SumEach<T>(cols,
-                       [=](int64_t j) {
-                         return g[j] * gain_row[j] * (x_row[j] * scale);
-                       }) /
-            static_cast<T>(cols);
+            SumEach<T>(cols, hn, g, gain_row, x_row) / static_cast<T>(cols);
         const auto term = [=](int64_t j) {
           return scale * (g[j] * gain_row[j] - x_row[j] * scale * mean_hn);
         };
