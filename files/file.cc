@@ -29,28 +29,69 @@ std::string Parent(const std::string& path) {
 
 }  // namespace
 
-absl::Status FileError(const std::string& path, absl::string_view action,
-                       int error) {
-  return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot ", action));
+FileOperations& SystemFiles() {
+  static FileOperations files;
+  return files;
 }
 
-FileReader::FileReader(std::string path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor) {}
+absl::Status FileError(const std::string& path, absl::string_view action,
+                       int error) {
+  const absl::Status status =
+      absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot ", action));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(status.message());
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+      return absl::FailedPreconditionError(status.message());
+    default:
+      return IsMachineFailure(status)
+                 ? status
+                 : absl::UnavailableError(status.message());
+  }
+}
+
+absl::Status WriteError(const std::string& path, absl::string_view action,
+                        int error) {
+  const absl::Status status = FileError(path, action, error);
+  return error == ELOOP || IsMachineFailure(status)
+             ? status
+             : absl::UnavailableError(status.message());
+}
+
+bool IsMachineFailure(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kAborted:  // ESTALE
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kUnknown:  // EIO, and all that has no code
+      return true;
+    default:
+      return false;
+  }
+}
+
+FileReader::FileReader(std::string path, int descriptor, FileOperations& files)
+    : path_(std::move(path)), descriptor_(descriptor), files_(files) {}
 
 FileReader::FileReader(FileReader&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      files_(other.files_),
       size_(other.size_),
       identity_(other.identity_) {}
 
 FileReader::~FileReader() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ >= 0) files_.Close(descriptor_);
 }
 
-absl::StatusOr<FileReader> FileReader::Open(const std::string& path) {
-  // Not blocking: a pipe without a writer would hold the program for ever.
-  FileReader reader(path,
-                    open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+absl::StatusOr<FileReader> FileReader::Open(const std::string& path,
+                                            FileOperations& files) {
+  FileReader reader(path, files.OpenToRead(path), files);
   if (reader.descriptor_ < 0) return FileError(path, "open", errno);
   struct stat info;
   if (fstat(reader.descriptor_, &info) != 0) {
@@ -72,7 +113,7 @@ absl::StatusOr<FileReader> FileReader::Open(const std::string& path) {
 absl::Status FileReader::ReadAt(int64_t offset, absl::Span<char> bytes) const {
   while (!bytes.empty()) {
     const ssize_t count =
-        pread(descriptor_, bytes.data(), bytes.size(), offset);
+        files_.ReadAt(descriptor_, bytes.data(), bytes.size(), offset);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return FileError(path_, "read", errno);
     if (count == 0) {
@@ -86,10 +127,12 @@ absl::Status FileReader::ReadAt(int64_t offset, absl::Span<char> bytes) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
-  REGARD_ASSIGN_OR_RETURN(const FileReader reader, FileReader::Open(path));
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit,
+                                     FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const FileReader reader,
+                          FileReader::Open(path, files));
   if (reader.size() > limit) {
-    return absl::ResourceExhaustedError(
+    return absl::InvalidArgumentError(
         absl::StrCat(path, ": holds ", reader.size(), " bytes; at most ", limit,
                      " are read"));
   }
@@ -165,7 +208,7 @@ FileWriter::~FileWriter() {
 absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path,
                                               FileOperations& files) {
   const int descriptor = files.Create(path);
-  if (descriptor < 0) return FileError(path, "create", errno);
+  if (descriptor < 0) return WriteError(path, "create", errno);
   return FileWriter(path, descriptor, files);
 }
 
@@ -173,8 +216,8 @@ absl::Status FileWriter::Append(absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = files_.Write(descriptor_, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return FileError(path_, "write", errno);
-    if (count == 0) return FileError(path_, "write", ENOSPC);
+    if (count < 0) return WriteError(path_, "write", errno);
+    if (count == 0) return WriteError(path_, "write", ENOSPC);
     bytes.remove_prefix(count);
   }
   return absl::OkStatus();
@@ -185,23 +228,23 @@ absl::Status FileWriter::Finish() {
   do {
     synced = files_.Sync(descriptor_);
   } while (synced != 0 && errno == EINTR);
-  if (synced != 0) return FileError(path_, "sync", errno);
+  if (synced != 0) return WriteError(path_, "sync", errno);
   // Network file systems report a full disk only here. A descriptor is gone
   // even after EINTR.
   if (files_.Close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
-    return FileError(path_, "close", errno);
+    return WriteError(path_, "close", errno);
   }
   return absl::OkStatus();
 }
 
 absl::Status SyncDirectory(const std::string& path, FileOperations& files) {
   const int descriptor = files.OpenDirectory(path);
-  if (descriptor < 0) return FileError(path, "open", errno);
+  if (descriptor < 0) return WriteError(path, "open", errno);
   const int synced = files.Sync(descriptor);
   const int error = errno;
   files.Close(descriptor);
   // Some file systems cannot sync a folder, and say so by EINVAL.
-  if (synced != 0 && error != EINVAL) return FileError(path, "sync", error);
+  if (synced != 0 && error != EINVAL) return WriteError(path, "sync", error);
   return absl::OkStatus();
 }
 
@@ -209,14 +252,15 @@ absl::Status MakeDirectories(const std::string& path, FileOperations& files) {
   struct stat info;
   if (stat(path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return absl::OkStatus();
-    return FileError(path, "make the folder", ENOTDIR);
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": is there already, and is no folder"));
   }
   const std::string parent = Parent(path);
   if (!parent.empty() && parent != path) {
     REGARD_RETURN_IF_ERROR(MakeDirectories(parent, files));
   }
   if (files.MakeDirectory(path) != 0 && errno != EEXIST) {
-    return FileError(path, "make the folder", errno);
+    return WriteError(path, "make the folder", errno);
   }
   return absl::OkStatus();
 }
@@ -225,25 +269,31 @@ absl::Status RenameFile(const std::string& from, const std::string& to,
                         FileOperations& files) {
   if (files.Rename(from, to) == 0) return absl::OkStatus();
   const int error = errno;
-  return FileError(from, absl::StrCat("rename to ", to), error);
+  return WriteError(from, absl::StrCat("rename to ", to), error);
 }
 
 absl::Status RemoveTree(const std::string& path, FileOperations& files) {
   if (IsDirectory(path)) {
     REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                            ListDirectory(path));
+                            ListDirectory(path, files));
     for (const std::string& name : names) {
       REGARD_RETURN_IF_ERROR(RemoveTree(JoinPath(path, name), files));
     }
   }
   if (files.Remove(path) == 0 || errno == ENOENT) return absl::OkStatus();
-  return FileError(path, "remove", errno);
+  return WriteError(path, "remove", errno);
 }
 
-absl::StatusOr<std::vector<std::string>> ListDirectory(
-    const std::string& path) {
-  DIR* const directory = opendir(path.c_str());
-  if (directory == nullptr) return FileError(path, "list", errno);
+absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& path,
+                                                       FileOperations& files) {
+  const int descriptor = files.OpenDirectory(path);
+  if (descriptor < 0) return FileError(path, "list", errno);
+  DIR* const directory = fdopendir(descriptor);
+  if (directory == nullptr) {
+    const int error = errno;
+    files.Close(descriptor);
+    return FileError(path, "list", error);
+  }
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* const entry = readdir(directory)) {
@@ -256,6 +306,20 @@ absl::StatusOr<std::vector<std::string>> ListDirectory(
   if (error != 0) return FileError(path, "list", error);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+absl::StatusOr<PathKind> KindOfPath(const std::string& path,
+                                    FileOperations& files) {
+  struct stat info;
+  if (files.Status(path, &info) != 0) {
+    const absl::Status error = FileError(path, "look at it", errno);
+    if (absl::IsNotFound(error)) return PathKind::kNothing;
+    return error;
+  }
+  if (S_ISREG(info.st_mode)) return PathKind::kFile;
+  if (S_ISDIR(info.st_mode)) return PathKind::kDirectory;
+  if (S_ISLNK(info.st_mode)) return PathKind::kLink;
+  return PathKind::kOther;
 }
 
 bool IsDirectory(const std::string& path) {
@@ -282,11 +346,37 @@ std::string JoinPath(absl::string_view folder, absl::string_view name) {
   return absl::StrCat(folder, "/", name);
 }
 
+int FileOperations::OpenToRead(const std::string& path) {
+  return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+ssize_t FileOperations::ReadAt(int descriptor, char* bytes, size_t count,
+                               int64_t offset) {
+  return pread(descriptor, bytes, count, offset);
+}
+
+int FileOperations::Status(const std::string& path, struct stat* info) {
+  return lstat(path.c_str(), info);
+}
+
 // The modes leave the choice to the user's umask.
 
 int FileOperations::Create(const std::string& path) {
   return open(path.c_str(),
               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+int FileOperations::OpenToChange(const std::string& path) {
+  return open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+int FileOperations::CreateUnnamed() {
+  const char* const folder = std::getenv("TMPDIR");
+  std::string path = JoinPath(
+      folder == nullptr || *folder == '\0' ? "/tmp" : folder, "regard-XXXXXX");
+  const int descriptor = mkostemp(path.data(), O_CLOEXEC);
+  if (descriptor >= 0) unlink(path.c_str());
+  return descriptor;
 }
 
 int FileOperations::OpenDirectory(const std::string& path) {
@@ -295,6 +385,15 @@ int FileOperations::OpenDirectory(const std::string& path) {
 
 ssize_t FileOperations::Write(int descriptor, const char* bytes, size_t count) {
   return write(descriptor, bytes, count);
+}
+
+ssize_t FileOperations::WriteAt(int descriptor, const char* bytes, size_t count,
+                                int64_t offset) {
+  return pwrite(descriptor, bytes, count, offset);
+}
+
+int FileOperations::Truncate(int descriptor, int64_t bytes) {
+  return ftruncate(descriptor, bytes);
 }
 
 int FileOperations::Sync(int descriptor) { return fsync(descriptor); }

@@ -5,6 +5,7 @@
 #ifndef FILES_FILE_H_
 #define FILES_FILE_H_
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -21,18 +22,33 @@
 
 namespace regard {
 
-// The calls by which a run changes the disk, as one object, so that a test can
-// make the k-th of them fail. Each is the POSIX call of that name: it returns
-// what the call returns and sets errno.
+// The calls by which the disk is read and changed, as one object, so that a
+// test can make the k-th of them fail. Each is the POSIX call of that name: it
+// returns what the call returns and sets errno. A lint test keeps all other
+// opens of files out of the sources.
 // Stateless; safe to share between threads.
 class FileOperations {
  public:
   virtual ~FileOperations() = default;
 
+  // Opens for reading, without waiting for the writer of a pipe.
+  virtual int OpenToRead(const std::string& path);
+  virtual ssize_t ReadAt(int descriptor, char* bytes, size_t count,
+                         int64_t offset);
+  // The status of what has that name itself, not of what a link points to.
+  virtual int Status(const std::string& path, struct stat* info);
   // Opens a file for writing, made anew or emptied, never through a link.
   virtual int Create(const std::string& path);
+  // Opens a file as it is for reading and writing, made if need be, never
+  // through a link.
+  virtual int OpenToChange(const std::string& path);
+  // A file for reading and writing that has no name: it is gone once closed.
+  virtual int CreateUnnamed();
   virtual int OpenDirectory(const std::string& path);
   virtual ssize_t Write(int descriptor, const char* bytes, size_t count);
+  virtual ssize_t WriteAt(int descriptor, const char* bytes, size_t count,
+                          int64_t offset);
+  virtual int Truncate(int descriptor, int64_t bytes);
   virtual int Sync(int descriptor);
   virtual int Close(int descriptor);
   virtual int Rename(const std::string& from, const std::string& to);
@@ -41,17 +57,31 @@ class FileOperations {
   virtual int Remove(const std::string& path);
 };
 
+// Those of the operating system.
+FileOperations& SystemFiles();
+
 // The status of a call that failed with `error` (an errno), located: "PATH:
-// cannot DO: REASON". NotFound, PermissionDenied, ResourceExhausted (a full
-// disk) and the like by the errno.
+// cannot DO: REASON". NotFound or FailedPrecondition for a path that is wrong;
+// for all else a code of which IsMachineFailure() is true.
 absl::Status FileError(const std::string& path, absl::string_view action,
                        int error);
+
+// The same for a call that writes. A failed write is the machine's failure,
+// whatever the reason, unless a link stands in its way.
+absl::Status WriteError(const std::string& path, absl::string_view action,
+                        int error);
+
+// Whether an error is one of the machine (a right that is missing, a full or a
+// broken disk, a program that is not installed), not of what was given or read.
+bool IsMachineFailure(const absl::Status& status);
 
 // A regular file that is open for reading. Move-only.
 class FileReader {
  public:
-  // A folder, a pipe or a device is an InvalidArgument.
-  static absl::StatusOr<FileReader> Open(const std::string& path);
+  // A folder, a pipe or a device is an InvalidArgument. `files` outlives the
+  // reader.
+  static absl::StatusOr<FileReader> Open(const std::string& path,
+                                         FileOperations& files = SystemFiles());
 
   FileReader(FileReader&& other) noexcept;
   FileReader& operator=(FileReader&&) = delete;
@@ -73,10 +103,11 @@ class FileReader {
   absl::Status ReadAt(int64_t offset, absl::Span<char> bytes) const;
 
  private:
-  FileReader(std::string path, int descriptor);
+  FileReader(std::string path, int descriptor, FileOperations& files);
 
   std::string path_;
   int descriptor_;  // -1 once moved from
+  FileOperations& files_;
   int64_t size_ = 0;
   std::pair<uint64_t, uint64_t> identity_;
 };
@@ -84,10 +115,11 @@ class FileReader {
 // The most bytes of a config, a vocabulary and the like that are read.
 inline constexpr int64_t kMostTextFileBytes = int64_t{64} << 20;
 
-// The bytes of a regular file of at most `limit` bytes; a longer one is
-// ResourceExhausted before anything of it is read.
+// The bytes of a regular file of at most `limit` bytes; a longer one is an
+// InvalidArgument before anything of it is read.
 absl::StatusOr<std::string> ReadFile(const std::string& path,
-                                     int64_t limit = kMostTextFileBytes);
+                                     int64_t limit = kMostTextFileBytes,
+                                     FileOperations& files = SystemFiles());
 
 // "PATH:LINE:COLUMN: error: PROBLEM" for the byte of `text` at `offset`; lines
 // and columns, which are bytes, count from 1.
@@ -156,7 +188,14 @@ absl::Status RenameFile(const std::string& from, const std::string& to,
 absl::Status RemoveTree(const std::string& path, FileOperations& files);
 
 // The names in a folder, sorted, without "." and "..".
-absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& path);
+absl::StatusOr<std::vector<std::string>> ListDirectory(
+    const std::string& path, FileOperations& files = SystemFiles());
+
+enum class PathKind { kNothing, kFile, kDirectory, kLink, kOther };
+
+// What a path names, following no link at its end.
+absl::StatusOr<PathKind> KindOfPath(const std::string& path,
+                                    FileOperations& files = SystemFiles());
 
 // True for a folder itself, false for a link to one.
 bool IsDirectory(const std::string& path);

@@ -66,7 +66,7 @@ TEST_F(FileTest, AnEmptyFileIsRead) {
 TEST_F(FileTest, ALongerFileThanTheCapIsRefused) {
   ASSERT_THAT(WriteFileAtomically(Path("x"), "12345"), IsOk());
   EXPECT_THAT(ReadFile(Path("x"), 4),
-              StatusIs(absl::StatusCode::kResourceExhausted,
+              StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("/x: holds 5 bytes; at most 4")));
 }
 
@@ -90,8 +90,39 @@ TEST_F(FileTest, ErrorsNameTheFileAndTheReason) {
   EXPECT_THAT(ReadFile(Path("pipe"), 9),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("is not a regular file")));
-  EXPECT_THAT(WriteFileAtomically(Path("none/x"), "a"),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/none/x.tmp")));
+  EXPECT_THAT(
+      WriteFileAtomically(Path("none/x"), "a"),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/none/x.tmp")));
+}
+
+TEST_F(FileTest, AnErrorOfTheMachineIsToldFromAWrongPath) {
+  for (const int error : {EACCES, EPERM, EIO, ESTALE, EMFILE, ENOMEM, ENOSPC,
+                          EDQUOT, EROFS, EFBIG, EOVERFLOW, ETIMEDOUT}) {
+    EXPECT_TRUE(IsMachineFailure(FileError("a", "read", error))) << error;
+    EXPECT_TRUE(IsMachineFailure(WriteError("a", "write", error))) << error;
+  }
+  for (const int error : {ENOENT, ENOTDIR, EISDIR, ENAMETOOLONG}) {
+    EXPECT_FALSE(IsMachineFailure(FileError("a", "open", error))) << error;
+    EXPECT_TRUE(IsMachineFailure(WriteError("a", "create", error))) << error;
+  }
+  EXPECT_FALSE(IsMachineFailure(WriteError("a", "create", ELOOP)));
+  EXPECT_FALSE(IsMachineFailure(absl::OkStatus()));
+  EXPECT_FALSE(IsMachineFailure(absl::InvalidArgumentError("")));
+  EXPECT_FALSE(IsMachineFailure(absl::DataLossError("")));
+}
+
+TEST_F(FileTest, KindsOfPathsAreToldApartWithoutFollowingLinks) {
+  ASSERT_THAT(WriteFileAtomically(Path("x"), ""), IsOk());
+  ASSERT_EQ(symlink("x", Path("link").c_str()), 0);
+  ASSERT_EQ(symlink("nowhere", Path("dangling").c_str()), 0);
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(KindOfPath(Path("none")).value(), PathKind::kNothing);
+  EXPECT_EQ(KindOfPath(Path("x/y")).value(), PathKind::kNothing);
+  EXPECT_EQ(KindOfPath(Path("x")).value(), PathKind::kFile);
+  EXPECT_EQ(KindOfPath(folder_).value(), PathKind::kDirectory);
+  EXPECT_EQ(KindOfPath(Path("link")).value(), PathKind::kLink);
+  EXPECT_EQ(KindOfPath(Path("dangling")).value(), PathKind::kLink);
+  EXPECT_EQ(KindOfPath(Path("pipe")).value(), PathKind::kOther);
 }
 
 TEST_F(FileTest, ModesFollowTheUmask) {

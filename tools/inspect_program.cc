@@ -161,7 +161,7 @@ int Show(const std::string& text, const std::string& page,
   std::fputs(text.c_str(), stdout);
   const absl::Status written = WriteFileAtomically(out, page);
   if (!written.ok()) {
-    return ExitCode(WithErrorPrefix(written), 1);
+    return ExitCode(WithErrorPrefix(written));
   }
   std::printf("\nPage  %s\n", out.c_str());
   return FinishOutput();

@@ -55,7 +55,7 @@ absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
                                    int64_t limit) {
   if (!absl::StartsWith(bytes, kGzipMagic)) return bytes;
   Inflater inflater;
-  if (!inflater.ready) return absl::InternalError("zlib does not start");
+  if (!inflater.ready) return absl::UnavailableError("zlib does not start");
   z_stream& stream = inflater.stream;
   // zlib counts in 32 bits; files are read under a cap below that.
   stream.next_in = reinterpret_cast<Bytef*>(bytes.data());
@@ -71,7 +71,7 @@ absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
     const int result = inflate(&stream, Z_NO_FLUSH);
     const size_t count = piece.size() - stream.avail_out;
     if (static_cast<int64_t>(content.size() + count) > limit) {
-      return absl::ResourceExhaustedError(absl::StrCat(
+      return absl::InvalidArgumentError(absl::StrCat(
           path, ": error: holds more than ", limit, " bytes when unpacked"));
     }
     content.append(piece.data(), count);

@@ -1,6 +1,5 @@
 #include "experiments/config/command_line.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "experiments/config/field_names.h"
+#include "files/file.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -27,9 +27,9 @@ namespace {
 void OpenStandardStreams() {
   int fd = 0;
   while (fd >= 0 && fd <= STDERR_FILENO) {
-    fd = open("/dev/null", O_RDONLY);
+    fd = SystemFiles().OpenToRead("/dev/null");
   }
-  if (fd > STDERR_FILENO) close(fd);
+  if (fd > STDERR_FILENO) SystemFiles().Close(fd);
 }
 
 // "-" stands for itself, "-1" and "-.5" are numbers.
@@ -200,16 +200,18 @@ int FinishOutput() {
   // Both are needed: an error while the buffer was flushed before stays.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
   std::fputs("error: cannot write to standard output\n", stderr);
-  return 1;
+  return kExitFailed;
 }
 
-int ExitCode(const absl::Status& status, int code) {
+int ExitCode(const absl::Status& status) {
   if (status.ok()) return 0;
   const bool help = absl::IsCancelled(status);
   std::fputs(
       absl::StrCat(absl::StripSuffix(status.message(), "\n"), "\n").c_str(),
       help ? stdout : stderr);
-  return help ? FinishOutput() : code;
+  if (help) return FinishOutput();
+  if (absl::IsInternal(status)) return kExitDiverged;
+  return IsMachineFailure(status) ? kExitFailed : kExitWrongInput;
 }
 
 }  // namespace regard

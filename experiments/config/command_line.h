@@ -66,10 +66,15 @@ class CommandLine {
 // standard error, if standard output did not take all of it.
 int FinishOutput();
 
-// What main() returns when `status` ends the program: with an error, `code`
-// after printing it to standard error; with help, FinishOutput() after printing
-// that to standard output; otherwise 0.
-int ExitCode(const absl::Status& status, int code = 2);
+// The exit codes of all programs; tools/README.md lists them.
+inline constexpr int kExitFailed = 1;      // the machine: IsMachineFailure()
+inline constexpr int kExitWrongInput = 2;  // or usage
+inline constexpr int kExitDiverged = 3;    // an Internal error of the trainer
+
+// What main() returns when `status` ends the program: with an error, its exit
+// code after printing it to standard error; with help, FinishOutput() after
+// printing that to standard output; otherwise 0.
+int ExitCode(const absl::Status& status);
 
 }  // namespace regard
 

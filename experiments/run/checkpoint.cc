@@ -56,8 +56,9 @@ constexpr char kSnapshotSuffix[] = ".safetensors";
 constexpr int64_t kMaxStateBytes = int64_t{64} << 20;
 constexpr int64_t kMaxManifestBytes = int64_t{1} << 16;
 
-absl::StatusOr<FileFacts> FactsOf(const std::string& path) {
-  REGARD_ASSIGN_OR_RETURN(const FileReader file, FileReader::Open(path));
+absl::StatusOr<FileFacts> FactsOf(const std::string& path,
+                                  FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const FileReader file, FileReader::Open(path, files));
   REGARD_ASSIGN_OR_RETURN(std::string sha256, Sha256OfFile(file));
   return FileFacts{.bytes = file.size(), .sha256 = std::move(sha256)};
 }
@@ -122,31 +123,35 @@ std::set<int64_t> SnapshotsOf(absl::string_view manifest) {
   return steps;
 }
 
-// Sets `snapshots` to the steps of those that the whole, unharmed checkpoint of
-// `step` in the folder refers to; otherwise a DataLoss, or the error of a file
-// that cannot be read. Reads every byte.
-absl::Status VerifyCheckpointFolder(const std::string& path, int64_t step,
-                                    std::set<int64_t>* snapshots) {
+// The whole, unharmed checkpoint of `step` in the folder. IsMachineFailure() of
+// a file that could not be read; any other error is damage. Reads every byte.
+absl::StatusOr<Checkpoint> ReadCheckpointFolder(const std::string& path,
+                                                int64_t step,
+                                                FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(
       const std::string manifest,
-      ReadFile(JoinPath(path, kManifestFile), kMaxManifestBytes));
-  std::map<std::string, FileFacts> files;
-  *snapshots = SnapshotsOf(manifest);
-  for (const int64_t snapshot : *snapshots) {
+      ReadFile(JoinPath(path, kManifestFile), kMaxManifestBytes, files));
+  Checkpoint checkpoint = {.step = step, .path = path};
+  std::map<std::string, FileFacts> facts;
+  for (const int64_t snapshot : SnapshotsOf(manifest)) {
+    checkpoint.snapshots.push_back(snapshot);
     const std::string name = SnapshotReference(snapshot);
-    REGARD_ASSIGN_OR_RETURN(files[name], FactsOf(JoinPath(path, name)));
+    REGARD_ASSIGN_OR_RETURN(facts[name], FactsOf(JoinPath(path, name), files));
   }
   std::vector<const char*> names = {kOptimizerFile, kStateFile, kWeightsFile};
-  if (PathExists(JoinPath(path, kBestFile))) names.push_back(kBestFile);
+  REGARD_ASSIGN_OR_RETURN(const PathKind best,
+                          KindOfPath(JoinPath(path, kBestFile), files));
+  checkpoint.has_best = best != PathKind::kNothing;
+  if (checkpoint.has_best) names.push_back(kBestFile);
   for (const char* name : names) {
-    REGARD_ASSIGN_OR_RETURN(files[name], FactsOf(JoinPath(path, name)));
+    REGARD_ASSIGN_OR_RETURN(facts[name], FactsOf(JoinPath(path, name), files));
   }
-  const std::string expected = ManifestText(step, files);
+  const std::string expected = ManifestText(step, facts);
   if (manifest != expected) {
     return absl::DataLossError(
         absl::StrCat(path, ": ", Difference(manifest, expected)));
   }
-  return absl::OkStatus();
+  return checkpoint;
 }
 
 // A checkpoint's folder (step-N), whole or not, with its suffix if it has one.
@@ -158,11 +163,13 @@ struct Entry {
 
 // The entries, newest first, and of one step the replaced one last. Names that
 // are not ours are left out.
-absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& folder) {
+absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& folder,
+                                               FileOperations& files) {
   std::vector<Entry> entries;
-  if (!IsDirectory(folder)) return entries;
+  REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(folder, files));
+  if (kind != PathKind::kDirectory) return entries;
   REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                          ListDirectory(folder));
+                          ListDirectory(folder, files));
   for (const std::string& name : names) {
     absl::string_view rest = name;
     if (!absl::ConsumePrefix(&rest, kPrefix)) continue;
@@ -172,7 +179,9 @@ absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& folder) {
     entry.step = *step;
     entry.path = JoinPath(folder, name);
     entry.suffix = std::string(rest);
-    if (IsDirectory(entry.path)) entries.push_back(std::move(entry));
+    REGARD_ASSIGN_OR_RETURN(const PathKind there,
+                            KindOfPath(entry.path, files));
+    if (there == PathKind::kDirectory) entries.push_back(std::move(entry));
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.step != b.step ? a.step > b.step : a.suffix < b.suffix;
@@ -221,7 +230,7 @@ absl::StatusOr<std::map<std::string, FileFacts>> WriteSnapshots(
     }));
     of_this.sha256 = sha256.HexDigest();
     const std::string path = JoinPath(folder, SnapshotName(snapshot.step));
-    const absl::StatusOr<FileFacts> stored = FactsOf(path);
+    const absl::StatusOr<FileFacts> stored = FactsOf(path, files);
     if (stored.ok() && stored->bytes == of_this.bytes &&
         stored->sha256 == of_this.sha256) {
       continue;
@@ -284,12 +293,14 @@ absl::Status RemoveCheckpoint(const std::string& path, FileOperations& files) {
 // Removes snapshots, whole or not, that no checkpoint refers to.
 absl::Status PruneSnapshots(const std::string& folder, FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                          ListEntries(folder));
+                          ListEntries(folder, files));
   std::set<std::string> wanted;
   for (const Entry& entry : entries) {
     if (IsTemporary(entry)) continue;
     const absl::StatusOr<std::string> manifest =
-        ReadFile(JoinPath(entry.path, kManifestFile), kMaxManifestBytes);
+        ReadFile(JoinPath(entry.path, kManifestFile), kMaxManifestBytes, files);
+    // What it refers to is not known.
+    if (IsMachineFailure(manifest.status())) return manifest.status();
     if (!manifest.ok()) continue;
     for (const int64_t step : SnapshotsOf(*manifest)) {
       wanted.insert(SnapshotName(step));
@@ -297,7 +308,7 @@ absl::Status PruneSnapshots(const std::string& folder, FileOperations& files) {
   }
   if (!IsDirectory(folder)) return absl::OkStatus();
   REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                          ListDirectory(folder));
+                          ListDirectory(folder, files));
   for (const std::string& name : names) {
     absl::string_view rest = name;
     if (wanted.count(name) > 0 ||
@@ -380,9 +391,10 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
 }
 
 absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,
-                                                 size_t most) {
+                                                 size_t most,
+                                                 FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                          ListEntries(JoinPath(run_folder, kFolder)));
+                          ListEntries(JoinPath(run_folder, kFolder), files));
   FoundCheckpoints found;
   for (const Entry& entry : entries) {
     if (found.checkpoints.size() == most) break;
@@ -390,28 +402,24 @@ absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,
                           found.checkpoints.back().step == entry.step;
     if (replaced) continue;
     if (!entry.suffix.empty() && entry.suffix != kReplaced) continue;
-    std::set<int64_t> snapshots;
-    const absl::Status whole =
-        VerifyCheckpointFolder(entry.path, entry.step, &snapshots);
+    absl::StatusOr<Checkpoint> whole =
+        ReadCheckpointFolder(entry.path, entry.step, files);
+    if (IsMachineFailure(whole.status())) return whole.status();
     if (whole.ok()) {
-      found.checkpoints.push_back(
-          {.step = entry.step,
-           .path = entry.path,
-           .has_best = PathExists(JoinPath(entry.path, kBestFile)),
-           .snapshots = {snapshots.begin(), snapshots.end()}});
+      found.checkpoints.push_back(*std::move(whole));
     } else {
-      found.notes.push_back(
-          absl::StrCat("checkpoint of step ", entry.step,
-                       " is damaged and passed over: ", whole.message()));
+      found.notes.push_back(absl::StrCat(
+          "checkpoint of step ", entry.step,
+          " is damaged and passed over: ", whole.status().message()));
     }
   }
   return found;
 }
 
 absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
-    const std::string& run_folder) {
+    const std::string& run_folder, FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(FoundCheckpoints found,
-                          FindCheckpoints(run_folder, 1));
+                          FindCheckpoints(run_folder, 1, files));
   LatestCheckpoint latest;
   latest.notes = std::move(found.notes);
   if (!found.checkpoints.empty()) {
@@ -428,7 +436,7 @@ absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
                               int keep, FileOperations& files) {
   const std::string folder = JoinPath(run_folder, kFolder);
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                          ListEntries(folder));
+                          ListEntries(folder, files));
   int kept = 0;
   for (const Entry& entry : entries) {
     if (entry.step > newest || !entry.suffix.empty()) continue;
@@ -441,14 +449,16 @@ absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                          ListEntries(JoinPath(run_folder, kFolder)));
+                          ListEntries(JoinPath(run_folder, kFolder), files));
   for (const Entry& entry : entries) {
     if (IsTemporary(entry)) {
       REGARD_RETURN_IF_ERROR(RemoveTree(entry.path, files));
     } else if (entry.suffix == kReplaced) {
       const std::string name(absl::StripSuffix(entry.path, kReplaced));
-      std::set<int64_t> snapshots;
-      if (VerifyCheckpointFolder(name, entry.step, &snapshots).ok()) {
+      const absl::Status whole =
+          ReadCheckpointFolder(name, entry.step, files).status();
+      if (IsMachineFailure(whole)) return whole;
+      if (whole.ok()) {
         REGARD_RETURN_IF_ERROR(RemoveTree(entry.path, files));
       } else {
         REGARD_RETURN_IF_ERROR(RemoveTree(name, files));

@@ -83,9 +83,12 @@ struct FoundCheckpoints {
 };
 
 // The newest whole checkpoints, `most` of them at most. A run folder without
-// checkpoints is no error.
-absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,
-                                                 size_t most);
+// checkpoints is no error. Only a damaged checkpoint is passed over; one that
+// cannot be read (IsMachineFailure) is an error, since an older one in its
+// place would take back updates that are on the disk.
+absl::StatusOr<FoundCheckpoints> FindCheckpoints(
+    const std::string& run_folder, size_t most,
+    FileOperations& files = SystemFiles());
 
 struct LatestCheckpoint {
   // Absent when there is none that is whole.
@@ -96,7 +99,7 @@ struct LatestCheckpoint {
 
 // The newest whole checkpoint.
 absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
-    const std::string& run_folder);
+    const std::string& run_folder, FileOperations& files = SystemFiles());
 
 // The trainer's state as it was saved.
 absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint);

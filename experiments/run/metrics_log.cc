@@ -1,7 +1,6 @@
 #include "experiments/run/metrics_log.h"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <sys/types.h>
 
 #include <cerrno>
 #include <limits>
@@ -109,29 +108,37 @@ absl::StatusOr<std::vector<MetricsRecord>> ReadMetricsLog(
   return ParseMetricsLog(path, text);
 }
 
-MetricsLog::MetricsLog(std::string path, int descriptor, int64_t bytes)
-    : path_(std::move(path)), descriptor_(descriptor), bytes_(bytes) {}
+MetricsLog::MetricsLog(std::string path, int descriptor, int64_t bytes,
+                       FileOperations& files)
+    : path_(std::move(path)),
+      descriptor_(descriptor),
+      files_(files),
+      bytes_(bytes) {}
 
 MetricsLog::MetricsLog(MetricsLog&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      files_(other.files_),
       bytes_(other.bytes_) {}
 
 MetricsLog::~MetricsLog() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ >= 0) files_.Close(descriptor_);
 }
 
-absl::StatusOr<MetricsLog> MetricsLog::Create(const std::string& path) {
-  const int descriptor =
-      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return FileError(path, "create", errno);
-  return MetricsLog(path, descriptor, 0);
+absl::StatusOr<MetricsLog> MetricsLog::Create(const std::string& path,
+                                              FileOperations& files) {
+  const int descriptor = files.Create(path);
+  if (descriptor < 0) return WriteError(path, "create", errno);
+  return MetricsLog(path, descriptor, 0, files);
 }
 
 absl::StatusOr<MetricsLog> MetricsLog::Resume(const std::string& path,
-                                              int64_t step) {
-  if (!PathExists(path)) return Create(path);
-  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxLogBytes));
+                                              int64_t step,
+                                              FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(path, files));
+  if (kind == PathKind::kNothing) return Create(path, files);
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(path, kMaxLogBytes, files));
   int64_t kept = 0;
   const absl::Status read =
       ForEachRecord(path, text, [&](MetricsRecord&& record, int64_t end) {
@@ -142,11 +149,11 @@ absl::StatusOr<MetricsLog> MetricsLog::Resume(const std::string& path,
   // A last line that is damaged is cut off, as a torn one is.
   const bool last = text.find('\n', kept) == text.size() - 1;
   if (!read.ok() && !last) return read;
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) return FileError(path, "open", errno);
-  MetricsLog log(path, descriptor, kept);
-  if (ftruncate(descriptor, kept) != 0) {
-    return FileError(path, "shorten", errno);
+  const int descriptor = files.OpenToChange(path);
+  if (descriptor < 0) return WriteError(path, "open", errno);
+  MetricsLog log(path, descriptor, kept, files);
+  if (files.Truncate(descriptor, kept) != 0) {
+    return WriteError(path, "shorten", errno);
   }
   return log;
 }
@@ -155,15 +162,15 @@ absl::Status MetricsLog::Append(const MetricsRecord& record) {
   const std::string line = MetricsLine(record);
   size_t written = 0;
   while (written < line.size()) {
-    const ssize_t count =
-        pwrite(descriptor_, line.data() + written, line.size() - written,
-               bytes_ + static_cast<int64_t>(written));
+    const ssize_t count = files_.WriteAt(
+        descriptor_, line.data() + written, line.size() - written,
+        bytes_ + static_cast<int64_t>(written));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
       const int error = count < 0 ? errno : ENOSPC;
       // A torn line that stays is overwritten by the next, or cut on resuming.
-      [[maybe_unused]] const int shortened = ftruncate(descriptor_, bytes_);
-      return FileError(path_, "write", error);
+      files_.Truncate(descriptor_, bytes_);
+      return WriteError(path_, "write", error);
     }
     written += count;
   }
@@ -172,8 +179,8 @@ absl::Status MetricsLog::Append(const MetricsRecord& record) {
 }
 
 absl::Status MetricsLog::Sync() {
-  while (fsync(descriptor_) != 0) {
-    if (errno != EINTR) return FileError(path_, "sync", errno);
+  while (files_.Sync(descriptor_) != 0) {
+    if (errno != EINTR) return WriteError(path_, "sync", errno);
   }
   return absl::OkStatus();
 }

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "files/file.h"
 
 namespace regard {
 
@@ -46,13 +47,17 @@ absl::StatusOr<std::vector<MetricsRecord>> ReadMetricsLog(
 // Appends to a log. Move-only.
 class MetricsLog {
  public:
-  // Starts an empty log; a file that is there is emptied.
-  static absl::StatusOr<MetricsLog> Create(const std::string& path);
+  // Starts an empty log; a file that is there is emptied. `files` outlives the
+  // log.
+  static absl::StatusOr<MetricsLog> Create(
+      const std::string& path, FileOperations& files = SystemFiles());
 
   // Goes on with a log after a checkpoint of `step`: what was recorded later,
-  // or torn, is removed. A missing file is an empty log.
-  static absl::StatusOr<MetricsLog> Resume(const std::string& path,
-                                           int64_t step);
+  // or torn, is removed. A missing file is an empty log; one that cannot be
+  // read is an error, and stays as it is.
+  static absl::StatusOr<MetricsLog> Resume(
+      const std::string& path, int64_t step,
+      FileOperations& files = SystemFiles());
 
   MetricsLog(MetricsLog&& other) noexcept;
   MetricsLog& operator=(MetricsLog&&) = delete;
@@ -66,10 +71,12 @@ class MetricsLog {
   absl::Status Sync();
 
  private:
-  MetricsLog(std::string path, int descriptor, int64_t bytes);
+  MetricsLog(std::string path, int descriptor, int64_t bytes,
+             FileOperations& files);
 
   std::string path_;
   int descriptor_;  // -1 once moved from
+  FileOperations& files_;
   int64_t bytes_;
 };
 

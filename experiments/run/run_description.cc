@@ -96,6 +96,7 @@ absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
   }
   absl::StatusOr<std::string> text =
       ReadFile(JoinPath(run_folder, kName), kMostBytes);
+  if (IsMachineFailure(text.status())) return WithErrorPrefix(text.status());
   if (!text.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: no run there: ", text.status().message()));

@@ -129,13 +129,14 @@ absl::Status Load(const InitialWeights& config, const Plugins& plugins,
 
 }  // namespace
 
-std::vector<std::string> LoadInitialWeights(const Training& training,
-                                            const Plugins& plugins, Task& task,
-                                            ConfigProblems& problems) {
+absl::StatusOr<std::vector<std::string>> LoadInitialWeights(
+    const Training& training, const Plugins& plugins, Task& task,
+    ConfigProblems& problems) {
   std::vector<std::string> notes;
   if (!training.has_initial_weights()) return notes;
   const absl::Status loaded =
       Load(training.initial_weights(), plugins, task, &notes);
+  if (IsMachineFailure(loaded)) return WithErrorPrefix(loaded);
   if (!loaded.ok()) {
     absl::string_view message = loaded.message();
     absl::ConsumePrefix(&message, "error: ");

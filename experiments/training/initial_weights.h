@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
@@ -17,10 +18,10 @@ namespace regard {
 // What is wrong with the run, or does not fit this one, is added to `problems`.
 // A mean is computed in double precision, from the earliest checkpoint to the
 // last. Returns notes for the user: the damaged checkpoints that were passed
-// over.
-std::vector<std::string> LoadInitialWeights(const Training& training,
-                                            const Plugins& plugins, Task& task,
-                                            ConfigProblems& problems);
+// over; or the failure of the machine to read the run.
+absl::StatusOr<std::vector<std::string>> LoadInitialWeights(
+    const Training& training, const Plugins& plugins, Task& task,
+    ConfigProblems& problems);
 
 }  // namespace regard
 

@@ -394,6 +394,55 @@ TEST_F(KillTest, ADamagedFileOfARunToResumeIsWrongInput) {
   }
 }
 
+TEST_F(KillTest, ACheckpointThatCannotBeReadIsNotPassedOver) {
+  RunInPeace("run");
+  const auto before = Contents(Path("run"));
+  const std::string weights =
+      Path("run/checkpoints/step-180/weights.safetensors");
+  std::filesystem::permissions(weights, std::filesystem::perms::none);
+  std::filesystem::copy(Path("run/checkpoints/step-175"),
+                        Path("run/checkpoints/step-170"));
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"experiments/train", "--resume",
+                                 "--omit_times", "--run=" + Path("run")},
+        {"experiments/train", "--config=" + Path("kill.textproto"),
+         "--run=" + Path("other"),
+         "--set=training.initial_weights.run=\"" + Path("run") + "\""}}) {
+    ChildProgram child(command, Path("denied"), /*unprivileged=*/true);
+    EXPECT_EQ(child.Wait(), 1);
+    EXPECT_THAT(child.Errors(),
+                HasSubstr(weights + ": cannot open: Permission denied"));
+  }
+  // Nothing was pruned, nor made.
+  EXPECT_TRUE(
+      std::filesystem::exists(Path("run/checkpoints/step-170/manifest.json")));
+  EXPECT_FALSE(std::filesystem::exists(Path("other")));
+  std::filesystem::permissions(weights, std::filesystem::perms::owner_all);
+  std::filesystem::remove_all(Path("run/checkpoints/step-170"));
+  EXPECT_EQ(Contents(Path("run")), before);
+}
+
+TEST_F(KillTest, ALinkInTheFolderIsRefusedAndNothingElsewhereTouched) {
+  RunInPeace("run");
+  for (const char* name : {"metrics.jsonl", ".lock", "checkpoints"}) {
+    SCOPED_TRACE(name);
+    const std::filesystem::path entry = Path("run/") + name;
+    std::filesystem::rename(entry, Path("elsewhere"));
+    std::filesystem::create_symlink("../elsewhere", entry);
+    const auto before = Contents(Path("run"));
+    const auto text = ReadText(Path("elsewhere"));
+    const auto child = Start("run", {"--resume"});
+    EXPECT_EQ(child->Wait(), 2);
+    EXPECT_THAT(
+        child->Errors(),
+        HasSubstr(absl::StrCat(entry.string(), ": error: is a symbolic")));
+    EXPECT_EQ(Contents(Path("run")), before);
+    EXPECT_EQ(ReadText(Path("elsewhere")), text);
+    std::filesystem::remove(entry);
+    std::filesystem::rename(Path("elsewhere"), entry);
+  }
+}
+
 // Without --config, the folder's own config is read.
 TEST_F(KillTest, ARunKilledBeforeItsFirstCheckpointKeepsItsConfig) {
   const std::string digest = RunInPeace("run");

@@ -102,6 +102,7 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
     if (text.ok()) {
       return ConfigSource{folder->File("resolved.textproto"), *std::move(text)};
     }
+    if (IsMachineFailure(text.status())) return WithErrorPrefix(text.status());
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", text.status().message(),
         ": the run stopped before it had begun; give its --config again"));
@@ -126,8 +127,10 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
   ValidateTask(*task, loaded.config, problems);
   ValidateWatchedMetrics(*task, loaded.config, plugins, problems);
   if (problems.ok()) {
-    for (const std::string& note : LoadInitialWeights(
-             loaded.config.training(), plugins, *task, problems)) {
+    REGARD_ASSIGN_OR_RETURN(
+        const std::vector<std::string> notes,
+        LoadInitialWeights(loaded.config.training(), plugins, *task, problems));
+    for (const std::string& note : notes) {
       std::fprintf(stderr, "training.initial_weights: %s\n", note.c_str());
     }
   }
@@ -357,9 +360,7 @@ int TrainMain(int argc, char** argv, const Plugins& plugins,
   options.stop_signal = CatchStopSignals();
   const absl::StatusOr<int> code = TrainAndReport(**run, options, plugins);
   if (code.ok()) return *code;
-  // What training reads late is input, too: files of a run to resume.
-  return ExitCode(code.status(),
-                  absl::IsInvalidArgument(code.status()) ? 2 : 1);
+  return ExitCode(code.status());
 }
 
 }  // namespace regard
