@@ -1,8 +1,11 @@
 #include "experiments/run/examples_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -20,6 +23,29 @@ using Json = nlohmann::json;
 
 constexpr int64_t kMostBytes = int64_t{1} << 30;
 constexpr int64_t kMostWidth = 1000;
+
+constexpr char kNan[] = "NaN";
+constexpr char kInfinity[] = "Infinity";
+constexpr char kMinusInfinity[] = "-Infinity";
+
+// A statistic: a number, or one of these names for what JSON lacks.
+std::string StatisticText(double value) {
+  if (std::isfinite(value)) return JsonNumber(value);
+  return JsonString(std::isnan(value) ? kNan
+                    : value > 0       ? kInfinity
+                                      : kMinusInfinity);
+}
+
+std::optional<double> ReadStatistic(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  // Earlier programs wrote null for all that is not finite.
+  if (json.is_null() || json == kNan) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  if (json == kInfinity) return std::numeric_limits<double>::infinity();
+  if (json == kMinusInfinity) return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
 
 std::string HeaderLine(const EvaluatedSet& set) {
   std::string metrics;
@@ -46,7 +72,8 @@ std::string ExampleLine(const EvaluatedSet& set, size_t i) {
   for (const ExampleMetric& metric : set.metrics) {
     absl::StrAppend(&line, line.back() == '[' ? "[" : ",[");
     for (const double number : metric.Of(i)) {
-      absl::StrAppend(&line, line.back() == '[' ? "" : ",", JsonNumber(number));
+      absl::StrAppend(&line, line.back() == '[' ? "" : ",",
+                      StatisticText(number));
     }
     absl::StrAppend(&line, "]");
   }
@@ -135,11 +162,15 @@ class ExamplesReader {
     for (size_t i = 0; ok_ && i < columns.size(); ++i) {
       const Json& row = rows[i];
       ok_ = row.is_array() &&
-            static_cast<int64_t>(row.size()) == columns[i].width &&
-            std::all_of(row.begin(), row.end(),
-                        [](const Json& number) { return number.is_number(); });
+            static_cast<int64_t>(row.size()) == columns[i].width;
+      std::vector<double> statistics;
+      for (const Json& json : row) {
+        const std::optional<double> statistic = ReadStatistic(json);
+        ok_ = ok_ && statistic.has_value();
+        statistics.push_back(statistic.value_or(0));
+      }
       if (!ok_ || columns[i].metric.aggregate == nullptr) continue;
-      columns[i].metric.Add(row.get<std::vector<double>>());
+      columns[i].metric.Add(statistics);
     }
   }
 

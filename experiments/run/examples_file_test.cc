@@ -1,5 +1,6 @@
 #include "experiments/run/examples_file.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ using ::regard::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsNan;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -73,6 +75,27 @@ TEST(ExamplesFileTest, ReadsBackTheSameNumbers) {
   EXPECT_EQ((*sets)[0].examples[0].input, "a \"b\"\n");
 }
 
+TEST(ExamplesFileTest, ReadsBackWhatIsNotFinite) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  ExampleMetric cost = {"dev/cost", &kRatio};
+  cost.Add({std::numeric_limits<double>::quiet_NaN(), 1});
+  cost.Add({kInfinity, -kInfinity});
+  const std::vector<EvaluatedSet> sets = {
+      {.examples = {{"a", "b", "c", 1}, {"d", "e", "f", 2}},
+       .metrics = {cost}}};
+  const std::string text = ExamplesText(sets);
+  const auto read = ParseExamples("file", text, Known());
+  ASSERT_THAT(read, IsOk());
+  EXPECT_THAT((*read)[0].metrics[0].statistics,
+              ElementsAre(IsNan(), 1, kInfinity, -kInfinity));
+  EXPECT_EQ(ExamplesText(*read), text);
+  // As earlier programs wrote it.
+  const auto earlier = ParseExamples(
+      "file", absl::StrReplaceAll(text, {{"\"NaN\"", "null"}}), Known());
+  ASSERT_THAT(earlier, IsOk());
+  EXPECT_THAT((*earlier)[0].metrics[0].statistics[0], IsNan());
+}
+
 TEST(ExamplesFileTest, ARunMayHaveNoExamples) {
   EXPECT_EQ(ExamplesText({}), "");
   EXPECT_THAT(ParseExamples("file", "", Known()).value(), IsEmpty());
@@ -95,7 +118,7 @@ TEST(ExamplesFileTest, SaysWhichLineIsWrong) {
     return std::string(ParseExamples("file", bad, Known()).status().message());
   };
   EXPECT_THAT(line_of("[1,3]", "[1]"), StartsWith("file:2:1: error: "));
-  EXPECT_THAT(line_of("[1,3]", "[1,null]"), StartsWith("file:2:1: error: "));
+  EXPECT_THAT(line_of("[1,3]", "[1,\"3\"]"), StartsWith("file:2:1: error: "));
   EXPECT_THAT(line_of("[-2]", "2"), StartsWith("file:2:1: error: "));
   EXPECT_THAT(line_of("\"length\":1", "\"length\":-1"),
               StartsWith("file:3:1: error: "));

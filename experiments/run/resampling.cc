@@ -108,6 +108,8 @@ std::string ConfidenceText(const Confidence& confidence) {
 Confidence ConfidenceOf(std::vector<double> values) {
   REGARD_CHECK(!values.empty()) << "no values";
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  // NaN has no place in an order.
+  if (!std::isfinite(sum)) return {.mean = sum, .half_width = std::nan("")};
   std::sort(values.begin(), values.end());
   const size_t lower = values.size() / 40;
   const size_t upper = values.size() - lower - 1;
@@ -165,6 +167,11 @@ PairedTests ComparePaired(absl::Span<const MetricPair> pairs) {
     const double theirs = baseline->Value();
     tests.difference += (ours - theirs) / static_cast<double>(pairs.size());
     scale = std::max({scale, std::abs(ours), std::abs(theirs)});
+  }
+  // Of what is not a number nothing can be said: the p-values stay at 1.
+  if (!std::isfinite(tests.difference)) {
+    tests.resampled = {std::nan(""), std::nan("")};
+    return tests;
   }
   const double seen = std::abs(tests.difference);
   std::vector<double> differences = ResampledDifferences(pairs);

@@ -30,7 +30,7 @@ struct Confidence {
 // "38.1 ± 0.92"
 std::string ConfidenceText(const Confidence& confidence);
 
-// Of at least one value. CHECK-fails otherwise.
+// Of at least one value; CHECK-fails otherwise. Not finite if a value is not.
 Confidence ConfidenceOf(std::vector<double> values);
 
 // Bootstrap of the metric of these examples, at least one: a resample draws as

@@ -54,6 +54,22 @@ TEST(ConfidenceTest, OfOneValueIsThatValue) {
   EXPECT_EQ(ConfidenceOf({3}).half_width, 0);
 }
 
+TEST(ConfidenceTest, OfWhatIsNotFiniteIsNotFinite) {
+  std::vector<double> values(1000, 1.0);
+  for (size_t i = 0; i < values.size(); i += 3) values[i] = std::nan("");
+  EXPECT_TRUE(std::isnan(ConfidenceOf(values).mean));
+  EXPECT_TRUE(std::isnan(ConfidenceOf(values).half_width));
+}
+
+TEST(ComparePairedTest, WhatIsNotANumberIsNeverSignificant) {
+  const PairedTests tests =
+      Compare(Shares({1, std::nan(""), 1}), Shares({0, 0, 0}));
+  EXPECT_TRUE(std::isnan(tests.difference));
+  EXPECT_TRUE(std::isnan(tests.resampled.mean));
+  EXPECT_EQ(tests.bootstrap_p, 1);
+  EXPECT_EQ(tests.randomization_p, 1);
+}
+
 TEST(ConfidenceDeathTest, NeedsValues) {
   EXPECT_DEATH(ConfidenceOf({}), "no values");
 }
