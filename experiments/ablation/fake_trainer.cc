@@ -1,5 +1,6 @@
 // Stands in for the training program in tests of the build rules: the same
 // arguments, files and exit codes, with a loss that is a formula.
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -112,6 +113,9 @@ absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
   if (config.rate() < 0) {
     status.state = RunState::kFailed;
     REGARD_RETURN_IF_ERROR(WriteStatus(arguments.run, status));
+    if (config.rate() < -1) {
+      return WriteError("metrics.jsonl", "write", ENOSPC);
+    }
     return absl::InternalError("step 2: decoder/score: not a number");
   }
   REGARD_ASSIGN_OR_RETURN(MetricsLog log, MetricsLog::Create(JoinPath(
@@ -153,7 +157,7 @@ int Train(int argc, char** argv) {
   if (arguments.check) return 0;
   const absl::Status trained =
       WriteRun(arguments, config, ResolvedConfig(config, *origins));
-  if (!trained.ok()) return ExitCode(trained, 1);
+  if (!trained.ok()) return ExitCode(trained);
   std::printf("trained, in %s\n", arguments.run.c_str());
   return 0;
 }

@@ -81,12 +81,18 @@ expect_text "whose last ones are those of its checkpoint" w \
 
 train fail "${scratch}/failed" --set rate=-1
 expect_text "a failure fails the action, and says why" \
-  "1 //some:label: training ended with exit code 1:*not a number" \
+  "3 //some:label: training ended with exit code 3:*not a number" \
   "${code} ${out}"
 train keep "${scratch}/kept" --set rate=-1
 expect_text "unless it is kept" "0 //some:label:*not a number" "${code} ${out}"
 expect_text "with its reason" "step 2: decoder/score: not a number" \
   "$(<"${scratch}/kept/failure.txt")"
+train keep "${scratch}/full" --set rate=-2
+expect_text "a full disk is never kept" \
+  "1 //some:label: training ended with exit code 1:*No space left*" \
+  "${code} ${out}"
+[[ ! -e "${scratch}/full/failure.txt" ]] ||
+  fail "what is not kept leaves no result"
 train keep "${scratch}/wrong" --set rat=1
 expect_text "a wrong config is never kept" "2 *" "${code} ${out}"
 

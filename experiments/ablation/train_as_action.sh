@@ -6,10 +6,10 @@
 #
 # FILES, separated by spaces, are left beside those that every run leaves.
 #
-# With `keep`, a training that fails (exit code 1, such as a loss that is not a
-# number) is a result: status.json says so, failure.txt why, and the other files
-# may be empty. Any other end, such as a wrong config or a signal, fails the
-# action.
+# With `keep`, a training whose loss diverged (exit code 3) is a result, since it
+# would diverge again: status.json says so, failure.txt why, and the other files
+# may be empty. Any other end, such as a wrong config, a full disk or a signal,
+# fails the action, and nothing is cached.
 
 set -euo pipefail
 
@@ -30,7 +30,7 @@ code=0
 if [[ "${code}" != 0 ]]; then
   printf '%s: training ended with exit code %s:\n' "${label}" "${code}" >&2
   tail -n 40 "${scratch}/log" >&2
-  if [[ "${code}" != 1 || "${on_failure}" != keep ]]; then
+  if [[ "${code}" != 3 || "${on_failure}" != keep ]]; then
     exit "${code}"
   fi
 fi
