@@ -1,14 +1,15 @@
 #include "experiments/run/run_folder.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "files/file.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -41,7 +42,7 @@ absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options) {
       JoinPath(runs, FolderName(options.name, options.now));
   std::string path = base;
   for (int number = 2; files.MakeDirectory(path) != 0; ++number) {
-    if (errno != EEXIST) return FileError(path, "make the folder", errno);
+    if (errno != EEXIST) return WriteError(path, "make the folder", errno);
     path = absl::StrCat(base, "-", number);
   }
   return path;
@@ -56,6 +57,33 @@ bool HoldsRun(const std::string& path) {
   return false;
 }
 
+bool IsOwnFolder(absl::string_view name) {
+  return name == "baseline" || name == "checkpoints" || name == "tensorboard" ||
+         absl::StartsWith(name, "step-");
+}
+
+// Through a link, a write would reach a file elsewhere.
+absl::Status RefuseLinks(const std::string& folder) {
+  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(folder);
+  // Another process may be at work there.
+  if (absl::IsNotFound(names.status())) return absl::OkStatus();
+  REGARD_RETURN_IF_ERROR(names.status());
+  for (const std::string& name : *names) {
+    const std::string path = JoinPath(folder, name);
+    REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(path));
+    if (kind == PathKind::kLink) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path,
+                       ": error: is a symbolic link; the folder of a run that "
+                       "is written has none"));
+    }
+    if (kind == PathKind::kDirectory && IsOwnFolder(name)) {
+      REGARD_RETURN_IF_ERROR(RefuseLinks(path));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 RunFolder::RunFolder(std::string path, int lock)
@@ -67,7 +95,7 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
       holds_run_(other.holds_run_) {}
 
 RunFolder::~RunFolder() {
-  if (lock_ >= 0) close(lock_);
+  if (lock_ >= 0) SystemFiles().Close(lock_);
 }
 
 absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
@@ -78,13 +106,13 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
     FileOperations files;
     REGARD_RETURN_IF_ERROR(MakeDirectories(path, files));
   }
+  REGARD_RETURN_IF_ERROR(RefuseLinks(path));
   const std::string lock_path = JoinPath(path, kLockFile);
-  RunFolder folder(path,
-                   open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (folder.lock_ < 0) return FileError(lock_path, "open", errno);
+  RunFolder folder(path, SystemFiles().OpenToChange(lock_path));
+  if (folder.lock_ < 0) return WriteError(lock_path, "open", errno);
   while (flock(folder.lock_, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) return FileError(lock_path, "lock", errno);
+    if (errno != EWOULDBLOCK) return WriteError(lock_path, "lock", errno);
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": another process is writing to this run"));
   }

@@ -30,7 +30,8 @@ struct RunFolderOptions {
 class RunFolder {
  public:
   // Makes the folder if need be, and locks it. A FailedPrecondition if it holds
-  // a run and `resume` is not set, or if another process writes there; nothing
+  // a run and `resume` is not set, if another process writes there, or if an
+  // entry of the run is a symbolic link (the folder itself may be one); nothing
   // in it is then changed.
   static absl::StatusOr<RunFolder> Open(const RunFolderOptions& options);
 

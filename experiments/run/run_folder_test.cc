@@ -1,9 +1,13 @@
 #include "experiments/run/run_folder.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
@@ -16,6 +20,7 @@ namespace {
 using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class RunFolderTest : public ::testing::Test {
  protected:
@@ -84,6 +89,79 @@ TEST_F(RunFolderTest, ASecondWriterIsRefusedUntilTheFirstIsGone) {
                          HasSubstr("another process")));
   }
   EXPECT_THAT(RunFolder::Open({.path = JoinPath(root_, "x")}), IsOk());
+}
+
+TEST_F(RunFolderTest, AnEntryThatIsALinkIsRefusedAndNothingTouched) {
+  const std::string run = JoinPath(root_, "run");
+  const std::string elsewhere = JoinPath(root_, "elsewhere");
+  FileOperations& files = SystemFiles();
+  ASSERT_THAT(MakeDirectories(JoinPath(elsewhere, "folder"), files), IsOk());
+  ASSERT_THAT(WriteFileAtomically(JoinPath(elsewhere, "file"), "kept"), IsOk());
+  for (const char* entry : {".lock",
+                            "attention.json",
+                            "baseline",
+                            "baseline/.lock",
+                            "baseline/checkpoints",
+                            "baseline/metrics.jsonl",
+                            "checkpoints",
+                            "checkpoints/best",
+                            "checkpoints/snapshot-1.safetensors",
+                            "checkpoints/step-3",
+                            "checkpoints/step-3/manifest.json",
+                            "checkpoints/step-3/optimizer.safetensors",
+                            "checkpoints/step-3/state.textproto",
+                            "checkpoints/step-3/weights.safetensors",
+                            "checkpoints/step-3.tmp-1/weights.safetensors",
+                            "config.textproto",
+                            "environment.json",
+                            "examples.jsonl",
+                            "inspect.html",
+                            "metrics.jsonl",
+                            "report.html",
+                            "resolved.textproto",
+                            "run.json",
+                            "source_vocabulary.txt",
+                            "status.json",
+                            "tensorboard",
+                            "tensorboard/events.out.tfevents.1",
+                            "weights.safetensors"}) {
+    for (const char* target : {"file", "folder", "nothing"}) {
+      SCOPED_TRACE(absl::StrCat(entry, " -> ", target));
+      ASSERT_THAT(RemoveTree(run, files), IsOk());
+      const std::string path = JoinPath(run, entry);
+      ASSERT_THAT(MakeDirectories(path.substr(0, path.rfind('/')), files),
+                  IsOk());
+      ASSERT_EQ(symlink(JoinPath(elsewhere, target).c_str(), path.c_str()), 0);
+      for (const bool resume : {false, true}) {
+        EXPECT_THAT(RunFolder::Open({.path = run, .resume = resume}).status(),
+                    StatusIs(absl::StatusCode::kFailedPrecondition,
+                             HasSubstr(absl::StrCat(path,
+                                                    ": error: is a "
+                                                    "symbolic link"))));
+      }
+      EXPECT_EQ(KindOfPath(path).value(), PathKind::kLink);
+      EXPECT_EQ(PathExists(JoinPath(run, ".lock")),
+                absl::string_view(entry) == ".lock");
+      EXPECT_EQ(ReadFile(JoinPath(elsewhere, "file")).value(), "kept");
+      EXPECT_FALSE(PathExists(JoinPath(elsewhere, "nothing")));
+      EXPECT_THAT(ListDirectory(JoinPath(elsewhere, "folder")).value(),
+                  IsEmpty());
+    }
+  }
+}
+
+TEST_F(RunFolderTest, TheFolderItselfMayBeALink) {
+  FileOperations& files = SystemFiles();
+  ASSERT_THAT(MakeDirectories(JoinPath(root_, "there"), files), IsOk());
+  const std::string link = JoinPath(root_, "link");
+  ASSERT_EQ(symlink("there", link.c_str()), 0);
+  const auto folder = RunFolder::Open({.path = link});
+  ASSERT_THAT(folder, IsOk());
+  EXPECT_TRUE(PathExists(JoinPath(root_, "there/.lock")));
+  // What the user keeps in a folder of his own is his affair.
+  ASSERT_THAT(MakeDirectories(JoinPath(root_, "own/mine"), files), IsOk());
+  ASSERT_EQ(symlink("/nowhere", JoinPath(root_, "own/mine/x").c_str()), 0);
+  EXPECT_THAT(RunFolder::Open({.path = JoinPath(root_, "own")}), IsOk());
 }
 
 TEST_F(RunFolderTest, AFileInTheWayIsAnError) {

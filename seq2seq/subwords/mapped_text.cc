@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "files/file.h"
+
 namespace regard {
 
 MappedText::~MappedText() {
@@ -11,7 +13,10 @@ MappedText::~MappedText() {
 }
 
 void MappedText::Append(absl::string_view text) {
-  if (file_ == nullptr) file_.reset(std::tmpfile());
+  if (file_ == nullptr) {
+    const int descriptor = SystemFiles().CreateUnnamed();
+    if (descriptor >= 0) file_.reset(fdopen(descriptor, "w+"));
+  }
   if (file_ == nullptr ||
       std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) {
     if (error_ == 0) error_ = errno;
@@ -22,7 +27,7 @@ void MappedText::Append(absl::string_view text) {
 
 absl::Status MappedText::Map() {
   const auto error = [](int number) {
-    return absl::ErrnoToStatus(number, "cannot keep text in a temporary file");
+    return WriteError("a temporary file", "keep text", number);
   };
   if (error_ != 0) return error(error_);
   if (size_ == 0) return absl::OkStatus();

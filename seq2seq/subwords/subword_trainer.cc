@@ -7,10 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "files/file.h"
 #include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -29,10 +29,7 @@ namespace {
 constexpr char kProgram[] = "spm_train";
 constexpr int kMostSentenceBytes = 1 << 16;
 
-std::string ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+constexpr int64_t kMostModelBytes = int64_t{1} << 30;
 
 // The line of spm_train's messages that says what is wrong.
 std::string ErrorLine(const std::string& messages) {
@@ -124,12 +121,12 @@ absl::StatusOr<Ending> RunProgram(std::vector<std::string> arguments,
   const int failed = posix_spawnp(&child, kProgram, &actions, &attributes,
                                   pointers.data(), environ);
   if (failed == ENOENT) {
-    return absl::NotFoundError(
+    return absl::UnavailableError(
         "subwords are trained by the program spm_train, which is not "
         "installed: apt-get install sentencepiece");
   }
   if (failed != 0) {
-    return absl::ErrnoToStatus(failed, absl::StrCat("cannot run ", kProgram));
+    return WriteError(kProgram, "run it", failed);
   }
   Ending ending;
   while (waitpid(child, &ending.status, WNOHANG) == 0) {
@@ -143,15 +140,6 @@ absl::StatusOr<Ending> RunProgram(std::vector<std::string> arguments,
   return ending;
 }
 
-absl::Status WriteSentences(const std::string& path,
-                            const std::string& sentences) {
-  std::ofstream file(path, std::ios::binary);
-  file << sentences;
-  file.close();
-  if (file) return absl::OkStatus();
-  return absl::ErrnoToStatus(ENOSPC, absl::StrCat("cannot write ", path));
-}
-
 // The model, unless a signal ended the training.
 absl::StatusOr<std::string> TrainInFolder(const SubwordOptions& options,
                                           const std::string& sentences,
@@ -161,7 +149,7 @@ absl::StatusOr<std::string> TrainInFolder(const SubwordOptions& options,
   const auto path = [&](absl::string_view name) {
     return absl::StrCat(folder, "/", name);
   };
-  REGARD_RETURN_IF_ERROR(WriteSentences(path("sentences"), sentences));
+  REGARD_RETURN_IF_ERROR(WriteFileAtomically(path("sentences"), sentences));
   // One thread: unigram models depend on their number. Names relative to the
   // folder: a model keeps them, and the folder's own name is random. The
   // reserved tokens are those of Vocabulary.
@@ -180,12 +168,15 @@ absl::StatusOr<std::string> TrainInFolder(const SubwordOptions& options,
            "--bos_piece=<bos>", "--eos_piece=<eos>"},
           folder, path("messages"), signals));
   *stopped_by = ending.signal;
-  std::string model = ReadAll(path("model.model"));
-  if (ending.status != 0 || model.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        kProgram, " failed: ", ErrorLine(ReadAll(path("messages")))));
+  if (ending.status == 0) return ReadFile(path("model.model"), kMostModelBytes);
+  if (WIFSIGNALED(ending.status)) {
+    return absl::UnavailableError(
+        absl::StrCat(kProgram, " ended by signal ", WTERMSIG(ending.status)));
   }
-  return model;
+  REGARD_ASSIGN_OR_RETURN(const std::string messages,
+                          ReadFile(path("messages"), kMostModelBytes));
+  return absl::InvalidArgumentError(
+      absl::StrCat(kProgram, " failed: ", ErrorLine(messages)));
 }
 
 }  // namespace
@@ -210,8 +201,7 @@ absl::StatusOr<std::string> SubwordTrainer::Train() const {
     std::string folder =
         absl::StrCat(error ? "/tmp" : parent.string(), "/subwords-XXXXXX");
     if (mkdtemp(folder.data()) == nullptr) {
-      return absl::ErrnoToStatus(
-          errno, absl::StrCat("cannot make a temporary folder ", folder));
+      return WriteError(folder, "make the folder", errno);
     }
     model = TrainInFolder(options_, sentences_, folder, signals, &stopped_by);
     std::filesystem::remove_all(folder, error);

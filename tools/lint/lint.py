@@ -16,6 +16,7 @@ import sys
 sys.path.insert(0, "tools/lint")
 import includes  # pylint: disable=wrong-import-position
 import layers  # pylint: disable=wrong-import-position
+import opens  # pylint: disable=wrong-import-position
 
 _BUILDIFIER = "tools/lint/bin/buildifier"
 _INSTALL = "tools/lint/install"
@@ -114,6 +115,7 @@ def main(facts_path, deps_path=None):
         *check_owners(facts),
         *check_output(facts),
         *includes.check(facts),
+        *opens.check(facts),
     ]
     if deps_path:
         labels = pathlib.Path(deps_path).read_text(encoding="utf-8").split("\n")

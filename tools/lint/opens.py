@@ -1,0 +1,31 @@
+"""Keeps opens of files in files/: tests can make fail what goes through there."""
+
+import pathlib
+import re
+
+_KINDS = ("cc_library", "cc_binary")
+# The generator of embedded files runs while building, with no library of ours.
+_EXEMPT = ("experiments/report/embed_text.cc",)
+_OPEN = re.compile(
+    r"\b[io]?fstream\b|\bf(re)?open\s*\(|\btmpfile\s*\(|\bmko?stemps?\s*\("
+    r"|\bopendir\s*\(|\bcreat\s*\(|(?<![\w.>:])(::)?open(at)?\s*\(")
+
+
+def check_text(path, text):
+    for number, line in enumerate(text.split("\n"), start=1):
+        found = _OPEN.search(line.split("//")[0])
+        if found:
+            yield (f"{path}:{number}: {found.group().strip()} opens a file; go "
+                   "through files/file.h, which tests can make fail")
+
+
+def check(facts):
+    if facts["package"] == "files":
+        return
+    for target in facts["targets"]:
+        if target["kind"] not in _KINDS or target["testonly"]:
+            continue
+        for path in target["sources"]:
+            file = pathlib.Path(path)
+            if path not in _EXEMPT and file.exists():
+                yield from check_text(path, file.read_text(encoding="utf-8"))
