@@ -28,6 +28,8 @@ model {
 training { epochs: 1 }
 END
 "${train}" --config=config.textproto --run=run
+# The folder's own config can be read.
+"${train}" --resume --run=run
 translate_by run
 
 # The same score in all heads of a Transformer, and two others.

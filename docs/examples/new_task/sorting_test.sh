@@ -20,6 +20,8 @@ wants() { # wants FILE TEXT
 }
 
 "${train}" --config="${config}" --run=run >out
+# The folder's own config can be read.
+"${train}" --resume --run=run >/dev/null
 wants out 'ranks that find their number; higher is better'
 wants run/report.html 'Ranks (rows) look at numbers (columns)'
 wants run/report.html 'accuracy'

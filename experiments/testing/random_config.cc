@@ -1,0 +1,420 @@
+#include "experiments/testing/random_config.h"
+
+#include <fstream>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "experiments/config/field_names.h"
+#include "experiments/config/origins.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/experiment_config.h"
+#include "google/protobuf/text_format.h"
+#include "nn/config_problems.h"
+#include "seq2seq/subwords/subword_trainer.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard::testing {
+namespace {
+
+using ::google::protobuf::Descriptor;
+using ::google::protobuf::EnumDescriptor;
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::OneofDescriptor;
+using ::google::protobuf::Reflection;
+
+// What fields are drawn from: "NAME VALUE|VALUE;", of one message or of all
+// that have a field of the name. With "!" it is always given, as its default is
+// too large. "@" is the folder of files.
+constexpr char kValues[] =
+    R"(name random; seed 0|1|12345678901234567890; num_shards 1|2|3|5;
+Override.path !loss.scale|training.batch_size; Override.value !3|4;
+TransformerConfig.width !8|16; layers !1|2; embedding !4|6;
+RecurrentEncoderConfig.hidden !8; RecurrentDecoderConfig.hidden !8|8|8|6;
+FeedForwardConfig.hidden 0|12; heads !1|2|4; key_heads 0|1|2;
+head_width 0|4|6; output_width 0|8; width 0|2|5; KernelScore.width 1|0.5;
+filters 1|3; reach 0|1|2; max_keys 64|3; max_position 512|40|6;
+window 0|1|3; base 10000|100; buckets 8|6; max_distance 20|9;
+ScoreScale.value 1|0.5|-2; SigmoidNormalizer.bias 0|-1|0.5;
+dropout 0|0.1|0.5; embedding_dropout 0|0.1|0.5; hidden_dropout 0|0.1|0.5;
+drop_path 0|0.3; chunk 0|3; NormConfig.epsilon 1e-5|1e-12; longest 64|40|6;
+standard_deviation 0.02|0.1; embedding_deviation 0|0.02|1; layer -1|0|1;
+head -1|0|1; map_layer -1|0|1; probability 0.25|1;
+ScheduledSamplingConfig.updates 0|3; types 2|3; block !16|12; stride 0|5|16;
+evaluation_stride 0|4; share 0.15|0.5; mask_share 0.8|0.5;
+random_share 0.1|0.5; next_sentence_weight 1|0|0.5; min_frequency 1|2;
+MaskedWordsConfig.vocabulary @vocabulary; patch !4|2; shift 0|1; crop 1|0.7;
+prompt a picture of||a; LanguageModelConfig.transformer !;
+BertConfig.transformer !; VisionTransformerConfig.transformer !;
+TextClassifierConfig.bert !; CaptionerConfig.vision_transformer !;
+CaptionerConfig.decoder !; train !24|33; PhrasebookConfig.train !50|60;
+dev !0|4|5; test !2|3; test_apart !2|3; FashionMnistConfig.train 0|24;
+symbols 5|11; ReverseConfig.max_length !3|5; max_test_length !5|6;
+CopyConfig.min_length !1|2; CopyConfig.max_length !3|5;
+min_apart_length 1|6; max_apart_length 0|7; vocabulary !9; characters !300;
+source_vocabulary !9|12; target_vocabulary !9|12; source_words !3|4;
+target_words !3|4; pairs !24; size !8|12; side !4|8; points !12|20;
+exponent 0.8|1; noise 0|0.5; dev_fraction 0|0.1|0.2; test_fraction 0|0.1;
+source_column 0|1; target_column 1|0|2; max_pairs 0|40; num_steps 0|4;
+dev_pairs 0|5; max_tokens 0|20; max_ratio 0|9; dev_sample 0|5;
+SamplePair.source a red lion .|two;
+SamplePair.reference un lion rouge .|deux; PairFilesConfig.path @pairs;
+PairFilesConfig.name |a|b-1; vocabulary_size !40|60;
+character_coverage 1|0.99;
+normalization nmt_nfkc|nfkc|nmt_nfkc_cf|nfkc_cf|identity;
+source_model @bpe.model|@unigram.model; target_model @bpe.model|@char.model;
+alpha 0.1|0.5; nbest_size -1|4; beam 1|2|3; length_penalty 1|0;
+coverage_penalty 0|0.2; SearchConfig.min_length 0|2;
+SearchConfig.max_length !4|6; max_length_ratio !1|0.5; n_best 1|2;
+temperature 1|0.5; top_k 0|3; top_p 1|0.9; scale 1|0.5;
+label_smoothing 0|0.1; learning_rate 0.001|0.01; clip_norm 0|1;
+accumulate_batches 1|2; momentum 0|0.9; weight_decay 0|0.01; beta1 0.9|0;
+beta2 0.999|0.9; epsilon 1e-8|1e-6; decay 0.5|0.9; interval 1000|2;
+warmup 0|2; InverseSquareRootScheduleConfig.warmup !1|3; updates 0|6;
+floor 0|0.1; power 1|2;
+metric dev/loss|dev/bleu|dev/accuracy|dev/exact_match|dev/mse;
+patience 0|1|5; min_learning_rate 0|1e-4; threshold 1e-4|0.1;
+Experiment.training !; epochs !2|3; batch_size !8|7;
+examples_per_epoch 0|20; log_every 0|1|3; evaluate_every 1|0|2;
+checkpoint_every 0|1|2; keep_checkpoints 2|1|3; batch_tokens 0|90;
+length_step 1|3; min_gain 0|0.01; average 0|2; max_updates !6|9;
+max_minutes 0|1000; ema_decay 0|0.9;)";
+
+// Bases are of files, `NameFiles` gives paths, and the others need a run that
+// has the same parameters.
+constexpr const char* kNotDrawn[] = {"regard.Experiment.base",
+                                     "regard.PairFilesConfig.source",
+                                     "regard.PairFilesConfig.target",
+                                     "regard.Data.path",
+                                     "regard.Data.dev_path",
+                                     "regard.Training.initial_weights",
+                                     "regard.TextClassifierConfig.pretrained"};
+
+// Draws and repairs of one config.
+constexpr int kMostRounds = 60;
+
+const char* ValuesOf(const FieldDescriptor& field) {
+  static const auto* const values = [] {
+    auto* const table = new std::map<std::string, std::string>;
+    for (absl::string_view entry :
+         absl::StrSplit(kValues, ';', absl::SkipWhitespace())) {
+      table->insert(absl::StrSplit(absl::StripAsciiWhitespace(entry),
+                                   absl::MaxSplits(' ', 1)));
+    }
+    return table;
+  }();
+  auto found = values->find(
+      absl::StrCat(field.containing_type()->name(), ".", field.name()));
+  if (found == values->end() &&
+      field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+    found = values->find(std::string(field.name()));
+  }
+  return found == values->end() ? nullptr : found->second.c_str();
+}
+
+bool IsAlwaysGiven(const FieldDescriptor& field) {
+  const char* const values = ValuesOf(field);
+  return values != nullptr && values[0] == '!';
+}
+
+bool IsDrawn(const FieldDescriptor& field) {
+  for (const char* name : kNotDrawn) {
+    if (field.full_name() == name) return false;
+  }
+  return field.name() != "outside";
+}
+
+std::string BigEndian(std::initializer_list<int> numbers) {
+  std::string bytes;
+  for (const int number : numbers) {
+    bytes += {0, 0, static_cast<char>(number >> 8), static_cast<char>(number)};
+  }
+  return bytes;
+}
+
+// Images of 8 x 8 pixels of ten classes, in the files of Fashion-MNIST.
+void WriteImages(const std::string& folder, const std::string& name,
+                 int count) {
+  std::string pixels = BigEndian({0x803, count, 8, 8});
+  std::string labels = BigEndian({0x801, count});
+  for (int i = 0; i < count; ++i) {
+    for (int j = 0; j < 64; ++j) pixels += static_cast<char>(i % 10 * j);
+    labels += static_cast<char>(i % 10);
+  }
+  std::ofstream(absl::StrCat(folder, name, "-images-idx3-ubyte")) << pixels;
+  std::ofstream(absl::StrCat(folder, name, "-labels-idx1-ubyte")) << labels;
+}
+
+std::string ChoiceOf(const FieldDescriptor& field, const std::string& value) {
+  return absl::StrCat(field.full_name(), "=", value);
+}
+
+void AddAllChoices(const Descriptor& type, std::set<std::string>* seen,
+                   std::set<std::string>* choices) {
+  if (!seen->insert(std::string(type.full_name())).second) return;
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (!IsDrawn(field)) continue;
+    if (field.real_containing_oneof() != nullptr) {
+      choices->insert(std::string(field.full_name()));
+    }
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      AddAllChoices(*field.message_type(), seen, choices);
+    } else if (const EnumDescriptor* values = field.enum_type()) {
+      for (int j = 1; j < values->value_count(); ++j) {
+        choices->insert(ChoiceOf(field, std::string(values->value(j)->name())));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+RandomConfigs::RandomConfigs(std::string folder)
+    : folder_(std::move(folder) + "/"), plugins_(BuiltInPlugins()) {
+  const char* const colours[][2] = {{"red", "rouge"},
+                                    {"green", "vert"},
+                                    {"blue", "bleu"},
+                                    {"white", "blanc"}};
+  const char* const animals[][2] = {
+      {"lion", "lion"}, {"tiger", "tigre"}, {"zebra", "z\u00e8bre"}};
+  std::ofstream source(folder_ + "source"), target(folder_ + "target");
+  std::ofstream pairs(folder_ + "pairs"), text(folder_ + "text");
+  std::ofstream labels(folder_ + "labels"), words(folder_ + "vocabulary");
+  for (int i = 0; i < 60; ++i) {
+    const auto& colour = colours[i % 4];
+    const auto& animal = animals[i / 4 % 3];
+    const std::string english = absl::StrCat(i % 5 == 0 ? "two " : "a ",
+                                             colour[0], " ", animal[0], " .");
+    const std::string french = absl::StrCat(i % 5 == 0 ? "deux " : "un ",
+                                            animal[1], " ", colour[1], " .");
+    source << english << "\n";
+    target << french << "\n";
+    pairs << english << "\t" << french << "\t" << colour[0] << "\n";
+    text << english << "\n" << (i % 7 == 0 ? "\n" : "");
+    labels << animal[0] << "\t" << english << "\n";
+  }
+  words << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nred\nblue\nlion\nt\n"
+           "##wo\n##i\n##g\n##er\n.\n";
+  WriteImages(folder_, "train", 60);
+  WriteImages(folder_, "t10k", 20);
+  for (const char* kind : {"bpe", "unigram", "char"}) {
+    SubwordTrainer trainer({.model_type = kind, .vocabulary_size = 30});
+    for (const auto& colour : colours) {
+      for (const auto& animal : animals) {
+        trainer.Add(absl::StrCat("a two ", colour[0], " ", animal[0], " ."));
+        trainer.Add(absl::StrCat("un deux ", animal[1], " ", colour[1], " ."));
+      }
+    }
+    const auto model = trainer.Train();
+    REGARD_CHECK(model.ok()) << std::string(model.status().message());
+    std::ofstream(absl::StrCat(folder_, kind, ".model")) << *model;
+  }
+}
+
+int64_t RandomConfigs::Below(int64_t bound) {
+  return static_cast<int64_t>(random_() % static_cast<uint64_t>(bound));
+}
+
+void RandomConfigs::DrawField(Message* message, const FieldDescriptor* field) {
+  const Reflection& fields = *message->GetReflection();
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    Message* const inner = fields.MutableMessage(message, field);
+    inner->Clear();
+    Fill(inner);
+  } else if (const EnumDescriptor* values = field->enum_type()) {
+    fields.SetEnum(message, field,
+                   values->value(1 + Below(values->value_count() - 1)));
+  } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
+    fields.SetBool(message, field, Below(2) == 1);
+  } else {
+    const char* const values = ValuesOf(*field);
+    REGARD_CHECK(values != nullptr)
+        << "kValues has none for " << std::string(field->full_name());
+    const std::vector<std::string> choices =
+        absl::StrSplit(values + (values[0] == '!' ? 1 : 0), '|');
+    const std::string value = absl::StrReplaceAll(
+        choices[Below(static_cast<int64_t>(choices.size()))], {{"@", folder_}});
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+      fields.SetString(message, field, value);
+    } else {
+      REGARD_CHECK(google::protobuf::TextFormat::ParseFieldValueFromString(
+          value, field, message))
+          << std::string(field->full_name());
+    }
+  }
+}
+
+void RandomConfigs::Fill(Message* message) {
+  const Descriptor& type = *message->GetDescriptor();
+  for (int i = 0; i < type.real_oneof_decl_count(); ++i) {
+    const OneofDescriptor& oneof = *type.oneof_decl(i);
+    const FieldDescriptor* member = oneof.field(Below(oneof.field_count()));
+    if (IsDrawn(*member)) DrawField(message, member);
+  }
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor* field = type.field(i);
+    if (!IsDrawn(*field) || field->real_containing_oneof() != nullptr) continue;
+    if (field->is_repeated()) {
+      for (int64_t left = Below(3); left > 0; --left) {
+        Fill(message->GetReflection()->AddMessage(message, field));
+      }
+    } else if (IsAlwaysGiven(*field) || Below(3) > 0) {
+      DrawField(message, field);
+    }
+  }
+}
+
+void RandomConfigs::DrawDataAndModel(Experiment* config) {
+  const DataSourceInfo* source = nullptr;
+  const TaskInfo* task = nullptr;
+  for (; source == nullptr; source = plugins_.data.Find(config->data())) {
+    config->clear_data();
+    Fill(config->mutable_data());
+    // The source that has by far the most to choose from.
+    if (Below(3) == 0) Fill(config->mutable_data()->mutable_pairs());
+  }
+  while (task == nullptr || *task->data_type != *source->data_type) {
+    config->clear_model();
+    Fill(config->mutable_model());
+    task = plugins_.tasks.Find(config->model());
+  }
+}
+
+// What a source reads.
+void RandomConfigs::NameFiles(Experiment* config) const {
+  Data& data = *config->mutable_data();
+  const auto name = [this](PairFilesConfig& files) {
+    if (files.has_path()) return;
+    files.set_source(folder_ + "source");
+    files.set_target(folder_ + "target");
+  };
+  if (data.pairs().has_train()) name(*data.mutable_pairs()->mutable_train());
+  if (data.pairs().has_dev()) name(*data.mutable_pairs()->mutable_dev());
+  for (int i = 0; i < data.pairs().test_size(); ++i) {
+    name(*data.mutable_pairs()->mutable_test(i));
+  }
+  data.clear_path();
+  data.clear_dev_path();
+  if (data.has_pairs() && !data.pairs().has_train()) {
+    data.set_path(folder_ + "pairs");
+  } else if (data.has_text()) {
+    data.set_path(folder_ + "text");
+    if (config->seed() == 0) data.set_dev_path(folder_ + "source");
+  } else if (data.has_labelled_text()) {
+    data.set_path(folder_ + "labels");
+  } else if (data.has_fashion_mnist() ||
+             (data.has_captions() &&
+              data.captions().things() == CaptionsConfig::FASHION_MNIST)) {
+    data.set_path(folder_);
+  }
+}
+
+// Draws the field at `path`, or at times one around it, anew or leaves it out.
+bool RandomConfigs::Mend(Experiment* config, absl::string_view path) {
+  while (!ParentPath(path).empty() && Below(5) == 0) path = ParentPath(path);
+  if (path.empty()) return false;
+  Message* message = config;
+  const FieldDescriptor* field = nullptr;
+  int index = -1;
+  for (const PathStep& step : SplitPath(path)) {
+    if (field != nullptr) {
+      const Reflection& fields = *message->GetReflection();
+      if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return false;
+      // Of what two messages are merged into, a path may be in either.
+      const bool is_there =
+          field->is_repeated()
+              ? index >= 0 && index < fields.FieldSize(*message, field)
+              : fields.HasField(*message, field);
+      if (!is_there) break;
+      message = field->is_repeated()
+                    ? fields.MutableRepeatedMessage(message, field, index)
+                    : fields.MutableMessage(message, field);
+    }
+    field = FindField(*message->GetDescriptor(), step.name);
+    if (field == nullptr) return false;
+    index = step.index.value_or(-1);
+  }
+  const Reflection& fields = *message->GetReflection();
+  if (field->is_repeated() || !IsDrawn(*field) ||
+      (fields.HasField(*message, field) && !IsAlwaysGiven(*field) &&
+       Below(2) == 1)) {
+    fields.ClearField(message, field);
+  } else {
+    DrawField(message, field);
+  }
+  return true;
+}
+
+bool RandomConfigs::Repair(Experiment* config) {
+  for (int round = 0; round < kMostRounds; ++round) {
+    NameFiles(config);
+    ConfigProblems problems;
+    ValidateExperiment(*config, plugins_, problems);
+    if (problems.ok()) {
+      const auto task = BuildTask(*config, plugins_);
+      if (!task.ok()) return false;
+      ValidateTask(**task, *config, problems);
+      ValidateWatchedMetrics(**task, *config, plugins_, problems);
+      if (problems.ok()) return true;
+    }
+    if (!Mend(config, problems.problems()[0].path)) return false;
+    const TaskInfo* const task = plugins_.tasks.Find(config->model());
+    const DataSourceInfo* const source = plugins_.data.Find(config->data());
+    if (task == nullptr || source == nullptr ||
+        *task->data_type != *source->data_type) {
+      DrawDataAndModel(config);
+    }
+  }
+  return false;
+}
+
+Experiment RandomConfigs::Draw(uint64_t seed) {
+  for (uint64_t attempt = 0;; ++attempt) {
+    random_.seed(seed * 1000 + attempt);
+    Experiment config;
+    Fill(&config);
+    DrawDataAndModel(&config);
+    if (Repair(&config)) return config;
+    ++rejections_;
+  }
+}
+
+std::set<std::string> AllChoices(const Descriptor& type) {
+  std::set<std::string> seen;
+  std::set<std::string> choices;
+  AddAllChoices(type, &seen, &choices);
+  return choices;
+}
+
+void AddChoices(const Message& message, std::set<std::string>* choices) {
+  const Reflection& fields = *message.GetReflection();
+  std::vector<const FieldDescriptor*> present;
+  fields.ListFields(message, &present);
+  for (const FieldDescriptor* field : present) {
+    if (field->real_containing_oneof() != nullptr) {
+      choices->insert(std::string(field->full_name()));
+    }
+    if (field->enum_type() != nullptr) {
+      choices->insert(ChoiceOf(
+          *field, std::string(fields.GetEnum(message, field)->name())));
+    }
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) {
+      AddChoices(fields.GetMessage(message, field), choices);
+      continue;
+    }
+    for (int i = 0; i < fields.FieldSize(message, field); ++i) {
+      AddChoices(fields.GetRepeatedMessage(message, field, i), choices);
+    }
+  }
+}
+
+}  // namespace regard::testing
