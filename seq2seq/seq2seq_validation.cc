@@ -188,8 +188,9 @@ void ValidateAlignment(const EncoderDecoderConfig& config,
   if (problems.problems().size() > before) return;
   const int64_t layer =
       config.alignment().layer() < 0 ? last : config.alignment().layer();
-  problems.RequireInRange("head", config.alignment().head(), -1,
-                          LayerConfig(decoder, layer).attention().heads() - 1);
+  problems.RequireInRange(
+      "head", config.alignment().head(), -1,
+      LayerConfig(decoder, layer).cross_attention().heads() - 1);
 }
 
 }  // namespace

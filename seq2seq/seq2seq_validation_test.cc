@@ -130,6 +130,14 @@ TEST(ValidateEncoderDecoderTest, AnAlignmentIsOfALayerAndHeadThatAreThere) {
                       "pattern {} pattern { attention { heads: 2 } } } "
                       "alignment { head: 2 }"),
       ElementsAre(StartsWith("alignment.head: ")));
+  // Heads of the attention to the source.
+  EXPECT_THAT(ProblemsOfModel("transformer { cross_attention { heads: 1 } } "
+                              "alignment { head: 1 }"),
+              ElementsAre(StartsWith("alignment.head: ")));
+  EXPECT_THAT(ProblemsOfModel("transformer { attention { heads: 1 } "
+                              "cross_attention { heads: 2 } } "
+                              "alignment { head: 1 }"),
+              IsEmpty());
   EXPECT_THAT(ProblemsOfModel("transformer { layers: 2 } alignment { head: -2 "
                               "}"),
               ElementsAre(StartsWith("alignment.head: ")));
