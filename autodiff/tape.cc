@@ -123,7 +123,7 @@ void Tape<T>::RefuseGrad() {
 
 template <typename T>
 void Tape<T>::CheckContributions(const char* name) {
-  for (const Node<T>* node : contributions_) {
+  for (Node<T>* node : contributions_) {
     CheckFinite(*node, /*gradient=*/true, name);
   }
   contributions_.clear();
@@ -152,8 +152,20 @@ void Tape<T>::Reset() {
 }
 
 template <typename T>
-void Tape<T>::CheckFinite(const Node<T>& node, bool gradient,
-                          const char* name) {
+void Tape<T>::EndScores(Var<T> scores) {
+  in_scores_ = false;
+  if (!checked_) return;
+  scores.node()->infinity_is_legal = true;
+  const absl::Span<const T> values = scores.span();
+  if (fault_.empty() &&
+      std::find(values.begin(), values.end(), T(INFINITY)) != values.end()) {
+    fault_ = infinity_in_scores_;
+  }
+  infinity_in_scores_.clear();
+}
+
+template <typename T>
+void Tape<T>::CheckFinite(Node<T>& node, bool gradient, const char* name) {
   if (!fault_.empty()) return;
   const T* const values = gradient ? node.grad : node.value;
   int64_t nans = 0;
@@ -162,13 +174,19 @@ void Tape<T>::CheckFinite(const Node<T>& node, bool gradient,
     nans += std::isnan(values[i]);
     infinities += std::isinf(values[i]);
   }
-  if (!gradient && node.infinity_is_legal) infinities = 0;
+  if (!gradient) {
+    node.infinity_is_legal &= infinities > 0;
+    if (node.infinity_is_legal) infinities = 0;
+  }
   if (nans + infinities == 0) return;
-  fault_ = absl::StrCat(nans > 0 ? "NaN" : "Inf", " in ",
-                        gradient ? "a gradient made by " : "the value of ",
-                        name, " (", nans, " NaN and ", infinities,
-                        " Inf among ", node.size, " elements)");
-  if (scope_ != nullptr) absl::StrAppend(&fault_, " at ", scope_->ToString());
+  const bool waits = in_scores_ && !gradient && nans == 0;
+  std::string& fault = waits ? infinity_in_scores_ : fault_;
+  if (!fault.empty()) return;
+  fault = absl::StrCat(nans > 0 ? "NaN" : "Inf", " in ",
+                       gradient ? "a gradient made by " : "the value of ", name,
+                       " (", nans, " NaN and ", infinities, " Inf among ",
+                       node.size, " elements)");
+  if (scope_ != nullptr) absl::StrAppend(&fault, " at ", scope_->ToString());
 }
 
 template <typename T>

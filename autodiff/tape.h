@@ -177,6 +177,11 @@ class Tape {
   // until cleared, as "NaN in the value of MatMul (1 NaN and 0 Inf among 6
   // elements) at decoder/attention".
   void set_checked(bool checked) { checked_ = checked; }
+  // -inf is a legal score, whatever operations a score is composed of: from
+  // BeginScores() to EndScores() an infinity counts as a fault only if `scores`
+  // hold inf in the end. Does not nest.
+  void BeginScores() { in_scores_ = true; }
+  void EndScores(Var<T> scores);
   const std::string& fault() const { return fault_; }
   void clear_fault() { fault_.clear(); }
 
@@ -245,7 +250,7 @@ class Tape {
   }
 
   [[noreturn]] static void RefuseGrad();
-  void CheckFinite(const Node<T>& node, bool gradient, const char* name);
+  void CheckFinite(Node<T>& node, bool gradient, const char* name);
   // Checks and forgets the noted contributions, made by operation `name`.
   void CheckContributions(const char* name);
 
@@ -267,7 +272,9 @@ class Tape {
   const ScopeName* scope_ = nullptr;
   TapeObserver* observer_ = nullptr;
   std::string fault_;
-  std::vector<const Node<T>*> contributions_;
+  bool in_scores_ = false;
+  std::string infinity_in_scores_;  // the first, as in fault_
+  std::vector<Node<T>*> contributions_;
 #ifndef NDEBUG
   std::vector<uint64_t> serials_;  // of the nodes, by index
   uint64_t last_serial_ = 0;

@@ -217,6 +217,48 @@ TEST(TapeTest, CheckedModeAcceptsLegalInfinities) {
   EXPECT_EQ(tape.fault(), "");
 }
 
+// An operation `name` with this value.
+Var<double> Made(Tape<double>& tape, const char* name, double value) {
+  Var<double> y = tape.New({1}, true);
+  *y.data() = value;
+  tape.Record(name, y, [] {});
+  return y;
+}
+
+TEST(TapeTest, CheckedModeAcceptsWhatGivesAScoreOfMinusInfinity) {
+  Tape<double> tape;
+  tape.set_checked(true);
+  tape.BeginScores();
+  Made(tape, "Divide", INFINITY);
+  const Var<double> score = Made(tape, "Negate", -INFINITY);
+  tape.EndScores(score);
+  EXPECT_EQ(tape.fault(), "");
+  EXPECT_TRUE(score.node()->infinity_is_legal);
+  // Outside of a score it is none.
+  Made(tape, "Log", -INFINITY);
+  EXPECT_THAT(tape.fault(), HasSubstr("Inf in the value of Log"));
+}
+
+TEST(TapeTest, CheckedModeNamesTheFirstInfinityOfAScoreOfInfinity) {
+  Tape<double> tape;
+  tape.set_checked(true);
+  tape.BeginScores();
+  tape.EndScores(Made(tape, "Log", -INFINITY));
+  tape.BeginScores();
+  Made(tape, "Divide", INFINITY);
+  tape.EndScores(Made(tape, "Add", INFINITY));
+  EXPECT_THAT(tape.fault(), HasSubstr("Inf in the value of Divide"));
+}
+
+TEST(TapeTest, CheckedModeNamesANaNInAScore) {
+  Tape<double> tape;
+  tape.set_checked(true);
+  tape.BeginScores();
+  Made(tape, "Log", -INFINITY);
+  tape.EndScores(Made(tape, "Subtract", NAN));
+  EXPECT_THAT(tape.fault(), HasSubstr("NaN in the value of Subtract"));
+}
+
 // Sum(sqrt(x)) + Sum(x * 1) at x = 0, in both orders: whichever operation
 // contributes to the gradient first, Sqrt is the one that makes it infinite.
 TEST(TapeTest, CheckedModeNamesAFaultInALaterContribution) {

@@ -56,6 +56,13 @@ Var<T> operator/(std::type_identity_t<T> number, Var<T> x);
 template <typename T>
 Var<T> operator-(Var<T> x);
 
+// x where `condition` is positive, else y; all three broadcast. A gradient goes
+// to the operand that was taken, and none to `condition`.
+template <typename T>
+Var<T> Where(Var<T> condition, Var<T> x, Var<T> y);
+
+// A gradient of 0 stays 0, also where a derivative is infinite, as that of
+// Log() is at 0.
 template <typename T>
 Var<T> Exp(Var<T> x);
 // Natural logarithm.

@@ -4,6 +4,7 @@
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/ops/broadcast.h"
 #include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/keep_zero.h"
 #include "autodiff/tape.h"
 
 namespace regard {
@@ -11,10 +12,9 @@ namespace regard {
 namespace {
 
 // A rule gives the value y of (a, b) and, for the gradient g of y, those of a
-// and b. With kKeepsInfinity, infinities that are legal in a or b are so in y.
+// and b.
 struct AddRule {
   static constexpr const char* kName = "Add";
-  static constexpr bool kKeepsInfinity = true;
   template <typename T>
   static T Value(T a, T b) {
     return a + b;
@@ -31,7 +31,6 @@ struct AddRule {
 
 struct SubtractRule {
   static constexpr const char* kName = "Subtract";
-  static constexpr bool kKeepsInfinity = true;
   template <typename T>
   static T Value(T a, T b) {
     return a - b;
@@ -48,51 +47,47 @@ struct SubtractRule {
 
 struct MultiplyRule {
   static constexpr const char* kName = "Multiply";
-  static constexpr bool kKeepsInfinity = false;
   template <typename T>
   static T Value(T a, T b) {
     return a * b;
   }
   template <typename T>
   static T GradA(T g, T /*a*/, T b, T /*y*/) {
-    return g * b;
+    return KeepZero(g, g * b);
   }
   template <typename T>
   static T GradB(T g, T a, T /*b*/, T /*y*/) {
-    return g * a;
+    return KeepZero(g, g * a);
   }
 };
 
 struct DivideRule {
   static constexpr const char* kName = "Divide";
-  static constexpr bool kKeepsInfinity = false;
   template <typename T>
   static T Value(T a, T b) {
     return a / b;
   }
   template <typename T>
   static T GradA(T g, T /*a*/, T b, T /*y*/) {
-    return g / b;
+    return KeepZero(g, g / b);
   }
   template <typename T>
   static T GradB(T g, T /*a*/, T b, T y) {
-    return -g * y / b;
+    return KeepZero(g, -g * y / b);
   }
 };
 
-template <typename Rule, typename T>
+template <typename T>
 void SetLegalInfinity(Var<T> a, Var<T> b, Var<T> y) {
-  if constexpr (Rule::kKeepsInfinity) {
-    y.node()->infinity_is_legal =
-        a.node()->infinity_is_legal || b.node()->infinity_is_legal;
-  }
+  y.node()->infinity_is_legal =
+      a.node()->infinity_is_legal || b.node()->infinity_is_legal;
 }
 
 template <typename Rule, typename T>
 Var<T> SameShape(Var<T> a, Var<T> b) {
   Tape<T>& tape = a.tape();
   Var<T> y = tape.NewLike(a, a.needs_grad() || b.needs_grad());
-  SetLegalInfinity<Rule>(a, b, y);
+  SetLegalInfinity(a, b, y);
   const T* a_data = a.data();
   const T* b_data = b.data();
   T* __restrict y_data = y.data();
@@ -184,7 +179,7 @@ Var<T> Broadcast(Var<T> a, Var<T> b) {
   Tape<T>& tape = a.tape();
   Var<T> y = tape.New(BroadcastShape(Rule::kName, a.shape(), b.shape()),
                       a.needs_grad() || b.needs_grad());
-  SetLegalInfinity<Rule>(a, b, y);
+  SetLegalInfinity(a, b, y);
   const BroadcastLoop<2> loop(Rule::kName, y.shape(), {a.shape(), b.shape()});
   const int64_t inner = loop.inner();
   {
@@ -262,11 +257,48 @@ Var<T> Divide(Var<T> a, Var<T> b) {
   return Binary<DivideRule>(a, b);
 }
 
+template <typename T>
+Var<T> Where(Var<T> condition, Var<T> x, Var<T> y) {
+  Tape<T>& tape = x.tape();
+  const Shape of_both = BroadcastShape("Where", x.shape(), y.shape());
+  Var<T> out = tape.New(BroadcastShape("Where", condition.shape(), of_both),
+                        x.needs_grad() || y.needs_grad());
+  // It makes none itself.
+  out.node()->infinity_is_legal = true;
+  const BroadcastLoop<3> loop("Where", out.shape(),
+                              {condition.shape(), x.shape(), y.shape()});
+  // Calls take(element of the result, whether it is x's, elements of x and y).
+  const auto for_each = [=](auto take) {
+    loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[3]) {
+      for (int64_t j = 0; j < loop.inner(); ++j) {
+        const auto at = [&](int operand) {
+          return offsets[operand] + j * loop.inner_stride(operand);
+        };
+        take(row + j, condition.data()[at(0)] > 0, at(1), at(2));
+      }
+    });
+  };
+  for_each([=](int64_t i, bool of_x, int64_t in_x, int64_t in_y) {
+    out.data()[i] = of_x ? x.data()[in_x] : y.data()[in_y];
+  });
+  tape.Record("Where", out, [=] {
+    T* const dx = PartialGrad(x);
+    T* const dy = PartialGrad(y);
+    const T* g = out.grad_data();
+    for_each([=](int64_t i, bool of_x, int64_t in_x, int64_t in_y) {
+      if (of_x && dx != nullptr) dx[in_x] += g[i];
+      if (!of_x && dy != nullptr) dy[in_y] += g[i];
+    });
+  });
+  return out;
+}
+
 #define REGARD_INSTANTIATE(T)               \
   template Var<T> Add(Var<T>, Var<T>);      \
   template Var<T> Subtract(Var<T>, Var<T>); \
   template Var<T> Multiply(Var<T>, Var<T>); \
-  template Var<T> Divide(Var<T>, Var<T>);
+  template Var<T> Divide(Var<T>, Var<T>);   \
+  template Var<T> Where(Var<T>, Var<T>, Var<T>);
 REGARD_INSTANTIATE(float)
 REGARD_INSTANTIATE(double)
 #undef REGARD_INSTANTIATE

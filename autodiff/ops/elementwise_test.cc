@@ -82,6 +82,17 @@ std::vector<GradientCase> Cases() {
   AddUnaryCases("Gelu", &cases, both, [](auto x) { return Gelu(x); });
   AddUnaryCases("GeluTanh", &cases, both, [](auto x) { return GeluTanh(x); });
   AddUnaryCases("Softplus", &cases, both, [](auto x) { return Softplus(x); });
+  const Shape shapes[][3] = {
+      {{3, 5}, {3, 5}, {3, 5}}, {{}, {}, {}},
+      {{0, 3}, {0, 3}, {3}},    {{2, 3, 17}, {17}, {}},
+      {{17}, {3, 1}, {3, 17}},  {{1}, {1}, {1, 1}},
+  };
+  for (const auto& [condition, x, y] : shapes) {
+    cases.push_back(
+        MakeCase("Where", condition.ToString(),
+                 {AwayFromZero(condition), AwayFromZero(x), AwayFromZero(y)},
+                 [](auto&, auto in) { return Where(in[0], in[1], in[2]); }));
+  }
   return cases;
 }
 
@@ -205,8 +216,53 @@ TEST_F(ElementwiseValueTest, SoftplusIsPreciseAtBothEnds) {
               FloatNear(1, 1e-6));
 }
 
-// A score of -inf is legal, and so is its sum with anything finite.
-TEST(ElementwiseTest, SumsKeepLegalInfinities) {
+TEST_F(ElementwiseValueTest, WhereTakesOneAndLeavesTheOtherAlone) {
+  const Var<double> condition = Input({1, 0, -1, 0.5, NAN});
+  const Var<double> x = Input({1, INFINITY, NAN, 4, 5});
+  const Var<double> y = Input({NAN, 20, 30, -INFINITY, 50});
+  const Var<double> taken = Where(condition, x, Log(y));
+  EXPECT_THAT(Values(taken),
+              ElementsAre(1, std::log(20), std::log(30), 4, std::log(50)));
+  if (auto d = taken.grad_ref()) d.AddEach([](int64_t) { return 60; });
+  tape_.BackwardTo({});
+  EXPECT_THAT(Grad(x), ElementsAre(60, 0, 0, 60, 0));
+  EXPECT_EQ(Grad(y)[1], 3);
+  EXPECT_EQ(condition.grad_data(), nullptr);
+}
+
+// What a score of -inf has no weight for has no gradient, either.
+TEST_F(ElementwiseValueTest, AGradientOfZeroStaysZero) {
+  const double inf = INFINITY;
+  const auto gradients = [&](double x, auto f) {
+    std::vector<double> of_x;
+    // As an operand of equal shape, and as one that is repeated.
+    for (const Shape& shape : {Shape({2}), Shape({1})}) {
+      const Var<double> in =
+          tape_.Input(shape, std::vector<double>(shape.size(), x));
+      const Var<double> y = f(in, Input({0, -inf}));
+      y.grad_ref().AddEach([](int64_t) { return 0; });
+      tape_.BackwardTo({});
+      of_x.insert(of_x.end(), in.grad_data(), in.grad_data() + in.size());
+      tape_.Reset();
+    }
+    return of_x;
+  };
+  const auto zeros = ElementsAre(0, 0, 0);
+  EXPECT_THAT(gradients(0, [](auto x, auto) { return Log(x); }), zeros);
+  EXPECT_THAT(gradients(0, [](auto x, auto) { return Sqrt(x); }), zeros);
+  EXPECT_THAT(gradients(0, [](auto x, auto) { return 1 / x; }), zeros);
+  EXPECT_THAT(gradients(0, [](auto x, auto) { return Pow(x, 0.5); }), zeros);
+  EXPECT_THAT(gradients(0, [](auto x, auto) { return Pow(x, -1); }), zeros);
+  EXPECT_THAT(gradients(inf, [](auto x, auto) { return Exp(x); }), zeros);
+  EXPECT_THAT(gradients(-inf, [](auto x, auto) { return Square(x); }), zeros);
+  EXPECT_THAT(gradients(2, [](auto x, auto y) { return x * y; }), zeros);
+  EXPECT_THAT(gradients(2, [](auto x, auto y) { return x / y; }), zeros);
+  EXPECT_THAT(gradients(0, [](auto x, auto y) { return y / x; }), zeros);
+}
+
+// A score of -inf is legal, and so is what is computed from it, unless it is
+// not a number.
+TEST(ElementwiseTest, KeepsLegalInfinities) {
   Tape<double> tape;
   tape.set_checked(true);
   const Var<double> score = tape.Input({2}, {1, -INFINITY});
@@ -219,8 +275,12 @@ TEST(ElementwiseTest, SumsKeepLegalInfinities) {
   Subtract(score, score);
   EXPECT_THAT(tape.fault(), HasSubstr("NaN in the value of Subtract"));
   tape.clear_fault();
-  Multiply(score, bias);
-  EXPECT_THAT(tape.fault(), HasSubstr("Inf in the value of Multiply"));
+  EXPECT_EQ((score * 0.5).data()[1], -INFINITY);
+  EXPECT_EQ(Softplus(-score * bias / 3).data()[1], INFINITY);
+  EXPECT_EQ(tape.fault(), "");
+  // Where there is none any more, a new one is a fault.
+  Log(Exp(score));
+  EXPECT_THAT(tape.fault(), HasSubstr("Inf in the value of Log"));
 }
 
 TEST(ElementwiseDeathTest, ShapesThatDoNotBroadcast) {

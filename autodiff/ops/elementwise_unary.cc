@@ -5,6 +5,7 @@
 #include "autodiff/kernels/integer_power.h"
 #include "autodiff/kernels/transcendental.h"
 #include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/keep_zero.h"
 #include "autodiff/tape.h"
 
 namespace regard {
@@ -25,13 +26,18 @@ void RecordUnary(const char* name, Var<T> x, Var<T> y, G grad) {
   });
 }
 
-// y = value(x), element by element. `keeps_infinity`: infinities that are legal
-// in x are legal in y.
-template <typename T, typename F, typename G>
-Var<T> Unary(const char* name, Var<T> x, F value, G grad,
-             bool keeps_infinity = false) {
+// Uninitialised, for what is computed from x.
+template <typename T>
+Var<T> ResultOf(Var<T> x) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
-  y.node()->infinity_is_legal = keeps_infinity && x.node()->infinity_is_legal;
+  y.node()->infinity_is_legal = x.node()->infinity_is_legal;
+  return y;
+}
+
+// y = value(x), element by element.
+template <typename T, typename F, typename G>
+Var<T> Unary(const char* name, Var<T> x, F value, G grad) {
+  Var<T> y = ResultOf(x);
   const T* x_data = x.data();
   T* __restrict y_data = y.data();
   const int64_t size = x.size();
@@ -44,7 +50,7 @@ Var<T> Unary(const char* name, Var<T> x, F value, G grad,
 template <typename T, typename G>
 Var<T> UnaryKernel(const char* name, Var<T> x,
                    void (*kernel)(const T*, T*, int64_t), G grad) {
-  Var<T> y = x.tape().NewLike(x, x.needs_grad());
+  Var<T> y = ResultOf(x);
   kernel(x.data(), y.data(), x.size());
   RecordUnary(name, x, y, grad);
   return y;
@@ -72,7 +78,7 @@ template <typename T>
 Var<T> operator+(Var<T> x, std::type_identity_t<T> number) {
   return Unary(
       "Add", x, [=](T x) { return x + number; },
-      [](T g, T /*x*/, T /*y*/) { return g; }, /*keeps_infinity=*/true);
+      [](T g, T /*x*/, T /*y*/) { return g; });
 }
 
 template <typename T>
@@ -103,7 +109,7 @@ template <typename T>
 Var<T> operator-(std::type_identity_t<T> number, Var<T> x) {
   return Unary(
       "Subtract", x, [=](T x) { return number - x; },
-      [](T g, T /*x*/, T /*y*/) { return -g; }, /*keeps_infinity=*/true);
+      [](T g, T /*x*/, T /*y*/) { return -g; });
 }
 
 template <typename T>
@@ -115,7 +121,7 @@ template <typename T>
 Var<T> operator/(std::type_identity_t<T> number, Var<T> x) {
   return Unary(
       "Divide", x, [=](T x) { return number / x; },
-      [](T g, T x, T y) { return -g * y / x; });
+      [](T g, T x, T y) { return KeepZero(g, -g * y / x); });
 }
 
 template <typename T>
@@ -128,27 +134,27 @@ Var<T> operator-(Var<T> x) {
 template <typename T>
 Var<T> Exp(Var<T> x) {
   return UnaryKernel<T>("Exp", x, Exp<T>,
-                        [](T g, T /*x*/, T y) { return g * y; });
+                        [](T g, T /*x*/, T y) { return KeepZero(g, g * y); });
 }
 
 template <typename T>
 Var<T> Log(Var<T> x) {
   return UnaryKernel<T>("Log", x, Log<T>,
-                        [](T g, T x, T /*y*/) { return g / x; });
+                        [](T g, T x, T /*y*/) { return KeepZero(g, g / x); });
 }
 
 template <typename T>
 Var<T> Sqrt(Var<T> x) {
   return Unary(
       "Sqrt", x, [](T x) { return std::sqrt(x); },
-      [](T g, T /*x*/, T y) { return T(0.5) * g / y; });
+      [](T g, T /*x*/, T y) { return KeepZero(g, T(0.5) * g / y); });
 }
 
 template <typename T>
 Var<T> Square(Var<T> x) {
   return Unary(
       "Square", x, [](T x) { return x * x; },
-      [](T g, T x, T /*y*/) { return T(2) * g * x; });
+      [](T g, T x, T /*y*/) { return KeepZero(g, T(2) * g * x); });
 }
 
 template <typename T>
@@ -163,7 +169,7 @@ Var<T> Abs(Var<T> x) {
 template <typename T>
 Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
   Tape<T>& tape = x.tape();
-  Var<T> y = tape.NewLike(x, x.needs_grad());
+  Var<T> y = ResultOf(x);
   Power(x.data(), y.data(), x.size(), exponent);
   tape.Record("Pow", y, [=] {
     auto d = x.grad_ref();
@@ -173,7 +179,9 @@ Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
     T* slope = scratch.New(x.size());
     // 0 everywhere for exponent 0, where x^-1 may be infinite.
     Power(x.data(), slope, x.size(), exponent == 0 ? T(0) : exponent - 1);
-    d.AddEach([=](int64_t i) { return g[i] * (exponent * slope[i]); });
+    d.AddEach([=](int64_t i) {
+      return KeepZero(g[i], g[i] * (exponent * slope[i]));
+    });
   });
   return y;
 }
@@ -200,7 +208,7 @@ Var<T> Relu(Var<T> x) {
 template <typename T>
 Var<T> Gelu(Var<T> x) {
   Tape<T>& tape = x.tape();
-  Var<T> y = tape.NewLike(x, x.needs_grad());
+  Var<T> y = ResultOf(x);
   const int64_t size = x.size();
   const T* x_data = x.data();
   T* y_data = y.data();
@@ -234,7 +242,7 @@ Var<T> Gelu(Var<T> x) {
 template <typename T>
 Var<T> GeluTanh(Var<T> x) {
   Tape<T>& tape = x.tape();
-  Var<T> y = tape.NewLike(x, x.needs_grad());
+  Var<T> y = ResultOf(x);
   const int64_t size = x.size();
   const T* x_data = x.data();
   T* y_data = y.data();
@@ -268,7 +276,7 @@ Var<T> GeluTanh(Var<T> x) {
 template <typename T>
 Var<T> Softplus(Var<T> x) {
   Tape<T>& tape = x.tape();
-  Var<T> y = tape.NewLike(x, x.needs_grad());
+  Var<T> y = ResultOf(x);
   const int64_t size = x.size();
   const T* x_data = x.data();
   T* y_data = y.data();
