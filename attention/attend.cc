@@ -109,7 +109,9 @@ Attended<T> Attender<T>::Attend(Forward<T>& forward,
         scorer_->FusedContext(forward, in, inputs.values);
     if (context.has_value()) return {*context, Var<T>()};
   }
+  forward.tape().BeginScores();
   const Var<T> scores = scorer_->Score(forward, in);
+  forward.tape().EndScores(scores);
   if (fused) {
     const WeightsAndContext<T> both =
         MaskedSoftmaxContext(scores, in.mask, inputs.values, in.positions);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring/dot.pb.h"
 #include "attention/scoring_function.h"
+#include "attention/scoring_kit.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
 #include "gmock/gmock.h"
@@ -43,6 +45,45 @@ class Seven : public ScoringFunction<T> {
   std::optional<Var<T>> FusedContext(Forward<T>& forward, const ScoreInputs<T>&,
                                      Var<T> values) const override {
     return forward.tape().Full({1, 1, 1, values.dim(3)}, T(7));
+  }
+};
+
+// Which of the formulas Composed is.
+int formula = 0;
+constexpr int kFormulas = 8;
+
+// Formulas of r = max(1 - q . k, 0), and -inf where r is 0.
+template <typename T>
+class Composed : public ScoringFunction<T> {
+ public:
+  using Options = DotScore;
+  Composed(const Options&, ParameterScope<T>, const ScoreWidths&) {}
+
+  Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
+    const Var<T> r = Relu(1 - InnerProducts(in.queries, in.keys));
+    const Var<T> hidden =
+        r.tape().Full({1}, -std::numeric_limits<T>::infinity());
+    const Var<T> log = Log(r);
+    const Var<T> parts[] = {log, r};
+    const Var<T> logs[] = {log, Log(Exp(log))};
+    switch (formula) {
+      case 0:
+        return log * 0.5;
+      case 1:
+        return -(1 / r);
+      case 2:
+        return Where(r, r, hidden) / 2;
+      case 3:
+        return 2 * Log(Sqrt(r)) - 1;
+      case 4:
+        return Log(Pow(r, 1.5)) + log;
+      case 5:
+        return Sum(Stack<T>(parts, 4), 4);
+      case 6:
+        return log * r.tape().Input({1}, {2}) / (r + 1);
+      default:
+        return Max(Concat<T>(logs, 1), 1, /*keep=*/true);
+    }
   }
 };
 
@@ -217,6 +258,29 @@ TEST_F(AttendTest, TheNarrowerWindowHolds) {
   inputs.score.mask.window = 3;
   EXPECT_THAT(attender->Attend(*forward_, inputs).weights.span(),
               ElementsAre(0, 0.5, 0.5));
+}
+
+// -inf hides the second key whatever made it, and passes no gradient.
+TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
+  ScorerRegistry scorers;
+  scorers.Add<Composed>("composed");
+  const auto attender = Make(scorers, "dot {}");
+  for (formula = 0; formula < kFormulas; ++formula) {
+    forward_->BeginStep();
+    tape_.set_checked(true);
+    AttendInputs<float> inputs = ThreeKeys();
+    inputs.score.queries = tape_.Input({1, 1, 1, 2}, {0.25, 0.25});
+    inputs.score.keys = tape_.Input({1, 1, 3, 2}, {0.5, 0.5, 2, 2, -1, 1});
+    const Attended<float> attended = attender->Attend(*forward_, inputs);
+    EXPECT_EQ(attended.weights.data()[1], 0) << formula;
+    EXPECT_GT(attended.weights.data()[0], 0) << formula;
+    tape_.Backward(Sum(attended.context));
+    EXPECT_EQ(tape_.fault(), "") << formula;
+    const float* const d = inputs.score.keys.grad_data();
+    EXPECT_NE(d[0], 0) << formula;
+    EXPECT_THAT(std::vector<float>(d + 2, d + 4), Each(0)) << formula;
+    for (int i = 0; i < 6; ++i) EXPECT_TRUE(std::isfinite(d[i])) << formula;
+  }
 }
 
 // A kernel's -inf is legal, and so is that plus a bias.

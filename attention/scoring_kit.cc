@@ -56,7 +56,6 @@ Var<T> HideFurtherKeys(Var<T> scores, int64_t keys) {
   const int64_t rows = scores.dim(0) * scores.dim(1) * scores.dim(2);
   Var<T> out = scores.tape().New(
       {scores.dim(0), scores.dim(1), scores.dim(2), keys}, scores.needs_grad());
-  out.node()->infinity_is_legal = true;
   std::fill_n(out.data(), out.size(), -std::numeric_limits<T>::infinity());
   for (int64_t row = 0; row < rows; ++row) {
     std::copy_n(scores.data() + row * scored, scored, out.data() + row * keys);

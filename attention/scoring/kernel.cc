@@ -40,7 +40,6 @@ struct LogKernel {
 template <typename T>
 Var<T> LogKernelScores(Var<T> s, LogKernel kernel) {
   Var<T> out = s.tape().New(s.shape(), s.needs_grad());
-  out.node()->infinity_is_legal = true;
   for (int64_t i = 0; i < s.size(); ++i) {
     out.data()[i] = kernel.Value(s.data()[i]);
   }

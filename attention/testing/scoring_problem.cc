@@ -234,6 +234,15 @@ ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
 }
 
 template <typename T>
+std::string ScorerUnderTest<T>::FaultOf(const ScoringProblem& problem) {
+  tape_.set_checked(true);
+  tape_.clear_fault();
+  Answer(problem);
+  tape_.set_checked(false);
+  return tape_.fault();
+}
+
+template <typename T>
 bool ScorerUnderTest<T>::HasFusedContext(const ScoringProblem& problem) {
   forward_->BeginStep();
   ScoreInputs<T> in = Inputs(problem);
