@@ -255,6 +255,10 @@ TEST_F(ElementwiseValueTest, AGradientOfZeroStaysZero) {
   EXPECT_THAT(gradients(0, [](auto x, auto) { return Pow(x, -1); }), zeros);
   EXPECT_THAT(gradients(inf, [](auto x, auto) { return Exp(x); }), zeros);
   EXPECT_THAT(gradients(-inf, [](auto x, auto) { return Square(x); }), zeros);
+  EXPECT_THAT(gradients(inf, [](auto x, auto) { return Gelu(x); }), zeros);
+  EXPECT_THAT(gradients(inf, [](auto x, auto) { return GeluTanh(x); }), zeros);
+  EXPECT_THAT(gradients(1, [=](auto x, auto) { return x * inf; }), zeros);
+  EXPECT_THAT(gradients(1, [](auto x, auto) { return x / 0; }), zeros);
   EXPECT_THAT(gradients(2, [](auto x, auto y) { return x * y; }), zeros);
   EXPECT_THAT(gradients(2, [](auto x, auto y) { return x / y; }), zeros);
   EXPECT_THAT(gradients(0, [](auto x, auto y) { return y / x; }), zeros);

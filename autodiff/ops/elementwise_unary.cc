@@ -90,14 +90,14 @@ template <typename T>
 Var<T> operator*(Var<T> x, std::type_identity_t<T> number) {
   return Unary(
       "Multiply", x, [=](T x) { return x * number; },
-      [=](T g, T /*x*/, T /*y*/) { return g * number; });
+      [=](T g, T /*x*/, T /*y*/) { return KeepZero(g, g * number); });
 }
 
 template <typename T>
 Var<T> operator/(Var<T> x, std::type_identity_t<T> number) {
   return Unary(
       "Divide", x, [=](T x) { return x / number; },
-      [=](T g, T /*x*/, T /*y*/) { return g / number; });
+      [=](T g, T /*x*/, T /*y*/) { return KeepZero(g, g / number); });
 }
 
 template <typename T>
@@ -233,7 +233,8 @@ Var<T> Gelu(Var<T> x) {
     Exp(density, density, size);
     constexpr T kInverseSqrtTwoPi = T(0.5 * M_2_SQRTPI * M_SQRT1_2);
     d.AddEach([=](int64_t i) {
-      return g[i] * (below[i] + x_data[i] * kInverseSqrtTwoPi * density[i]);
+      return KeepZero(
+          g[i], g[i] * (below[i] + x_data[i] * kInverseSqrtTwoPi * density[i]));
     });
   });
   return y;
@@ -266,8 +267,9 @@ Var<T> GeluTanh(Var<T> x) {
     d.AddEach([=](int64_t i) {
       const T x = x_data[i];
       const T slope = kScale * (T(1) + T(3) * kCubic * x * x);
-      return g[i] * T(0.5) *
-             (T(1) + tanh[i] + x * (T(1) - tanh[i] * tanh[i]) * slope);
+      return KeepZero(
+          g[i], g[i] * T(0.5) *
+                    (T(1) + tanh[i] + x * (T(1) - tanh[i] * tanh[i]) * slope));
     });
   });
   return y;

@@ -271,6 +271,21 @@ TEST(SentencepieceModelTest, DrawnUnigramsMayBeAmongTheBestAlone) {
       {{"ab a", best / (best + second)}, {"a b a", second / (best + second)}});
 }
 
+// Where all segmentations count, the library measures a user-defined piece in
+// characters: exp(1 * 0.5 - 0.1) for the first one here.
+TEST(SentencepieceModelTest, DrawsUserDefinedPiecesByTheirCharacters) {
+  Handmade made(sentencepiece::TrainerSpec::UNIGRAM);
+  made.Add("a", 0.5).Add("\u00e9a", -1).Add(std::string(kSpaceSymbol), -9);
+  made.Add("\u00e9", -7,
+           sentencepiece::ModelProto::SentencePiece::USER_DEFINED);
+  const auto model = made.Parse();
+  ASSERT_THAT(model, IsOk());
+  const double parted =
+      std::exp(0.4 + 0.5) / (std::exp(0.4 + 0.5) + std::exp(-1.0));
+  ExpectDistribution(*model, "\u00e9a", {.alpha = 1},
+                     {{"\u00e9 a", parted}, {"\u00e9a", 1 - parted}});
+}
+
 TEST(SentencepieceModelDeathTest, CharactersAreNotDrawn) {
   const auto model =
       ModelOf(sentencepiece::TrainerSpec::CHAR, {{"a", -1}, {"b", -2}});
