@@ -1,0 +1,286 @@
+// Trains random models, kills and resumes them, and opens their runs by every
+// program that serves their kind. Started by
+//
+//   bazel run //tools:random_models -- --seeds=1-300 [--jobs=2]
+//
+// it prints a line for each failure, with the seed and the config, and how many
+// there are. Exits with 1 if there is any.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "experiments/config/command_line.h"
+#include "experiments/experiment.pb.h"
+#include "experiments/testing/random_config.h"
+#include "experiments/training/child_program.h"
+#include "google/protobuf/text_format.h"
+
+namespace regard {
+namespace {
+
+constexpr char kUsage[] =
+    "Trains, kills, resumes and opens random models.\n\n"
+    "  random_models --seeds=A-B [--jobs=N]";
+
+std::string ReadAll(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// Every file under a folder, by its path there.
+std::map<std::string, std::string> Contents(const std::string& folder) {
+  std::map<std::string, std::string> contents;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string path = entry.path().string();
+    contents[path.substr(folder.size())] = ReadAll(path);
+  }
+  return contents;
+}
+
+bool HasCheckpoint(const std::string& run) {
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(run + "/checkpoints", error)) {
+    if (absl::StartsWith(entry.path().filename().string(), "step-")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+class RandomModel {
+ public:
+  RandomModel(uint64_t seed, Experiment config, std::string folder)
+      : seed_(seed), config_(std::move(config)), folder_(std::move(folder)) {
+    std::filesystem::create_directories(folder_);
+    WriteConfig("config", config_);
+  }
+
+  // What went wrong, a line each.
+  std::vector<std::string> Exercise() {
+    if (!Train("whole", {"--config=" + Path("config"), "--threads=1"})) {
+      return failures_;
+    }
+    const std::map<std::string, std::string> whole = Contents(Path("whole"));
+    KillOnce();
+    if (Train("killed", {"--resume", "--threads=3"})) {
+      Compare("a run that was killed", whole, Contents(Path("killed")));
+    }
+    if (Train("whole", {"--resume", "--threads=2"})) {
+      Compare("a run that was resumed at its end", whole,
+              Contents(Path("whole")));
+    }
+    Open();
+    return failures_;
+  }
+
+  bool was_killed() const { return was_killed_; }
+
+ private:
+  std::string Path(const std::string& name) const {
+    return absl::StrCat(folder_, "/", name);
+  }
+
+  void WriteConfig(const std::string& name, const Experiment& config) const {
+    std::string text;
+    google::protobuf::TextFormat::PrintToString(config, &text);
+    std::ofstream(Path(name)) << text;
+  }
+
+  void Fail(const std::string& what) {
+    failures_.push_back(
+        absl::StrReplaceAll(absl::StrCat("seed ", seed_, ": ", what, " | ",
+                                         config_.ShortDebugString()),
+                            {{"\n", " "}}));
+  }
+
+  // Whether the program ends with 0; a failure if not.
+  bool Run(const std::vector<std::string>& command) {
+    ChildProgram program(command, Path("output"));
+    const int code = program.Wait();
+    if (code == 0) return true;
+    Fail(absl::StrCat(command[0], " ", command[1], " ends with ", code, ": ",
+                      program.Errors()));
+    return false;
+  }
+
+  bool Train(const std::string& run, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"experiments/train",
+                                         "--run=" + Path(run), "--omit_times"});
+    return Run(arguments);
+  }
+
+  // Some time after the first checkpoint.
+  void KillOnce() {
+    ChildProgram program(
+        {"experiments/train", "--run=" + Path("killed"), "--omit_times",
+         "--config=" + Path("config"), "--threads=2"},
+        Path("killed_output"));
+    const absl::Time limit = absl::Now() + absl::Seconds(20);
+    while (!HasCheckpoint(Path("killed")) && absl::Now() < limit) {
+      absl::SleepFor(absl::Microseconds(200));
+    }
+    absl::SleepFor(absl::Milliseconds(seed_ % 8));
+    program.Signal(SIGKILL);
+    was_killed_ = program.Wait() == 128 + SIGKILL;
+  }
+
+  void Compare(const std::string& what,
+               const std::map<std::string, std::string>& whole,
+               const std::map<std::string, std::string>& other) {
+    for (const auto& [name, text] : whole) {
+      // Say which text set a field.
+      if (absl::StartsWith(name, "/baseline/") &&
+          absl::EndsWith(name, ".textproto")) {
+        continue;
+      }
+      const auto found = other.find(name);
+      if (found == other.end() || found->second != text) {
+        return Fail(
+            absl::StrCat(what, ": ", name,
+                         found == other.end() ? " is missing" : " differs"));
+      }
+    }
+    for (const auto& [name, text] : other) {
+      // What a kill while a file was being written leaves.
+      if (absl::StrContains(name, ".tmp-")) continue;
+      if (whole.count(name) == 0) return Fail(what + " has more: " + name);
+    }
+  }
+
+  // By each program that opens a run of this kind.
+  void Open() {
+    const std::string run = "--run=" + Path("whole");
+    const ModelConfig& model = config_.model();
+    if (model.has_decoder() || model.has_transformer()) {
+      Run({"tools/translate", run, "a red lion .", "5"});
+      Run({"tools/translate", run, "--sample", "--n_best=2", "two 3"});
+      if (model.has_transformer() ||
+          model.decoder().context() == RecurrentDecoderConfig::ATTENTION) {
+        Run({"tools/inspect", run, "--source=a 3 red"});
+      }
+    } else if (model.has_language_model()) {
+      const std::vector<std::string> words = absl::StrSplit(
+          ReadAll(Path("whole/vocabulary.txt")), '\n', absl::SkipEmpty());
+      Run({"tools/generate", run, "--length=20", words.back()});
+    } else if (model.has_bert()) {
+      Experiment classifier = config_;
+      *classifier.mutable_data() = Data();
+      classifier.mutable_data()->mutable_grammaticality()->set_train(20);
+      auto& options = *classifier.mutable_model()->mutable_text_classifier();
+      *options.mutable_bert() = model.bert();
+      options.mutable_bert()->mutable_masked_words()->clear_vocabulary();
+      options.set_pretrained(Path("whole"));
+      classifier.mutable_training()->clear_early_stopping();
+      WriteConfig("classifier", classifier);
+      Train("classified", {"--config=" + Path("classifier")});
+    }
+    Train("again", {"--config=" + Path("config"), "--set=baseline.override=[]",
+                    absl::StrCat("--set=training.initial_weights={run: '",
+                                 Path("whole"), "'}")});
+    Run({"tools/average", run, "--checkpoints=1", "--out=" + Path("average")});
+    for (const char* metric : {"dev/loss", "dev/mse"}) {
+      if (!absl::StrContains(ReadAll(Path("whole/status.json")), metric)) {
+        continue;
+      }
+      Run({"tools/average", run, "--checkpoints=1",
+           absl::StrCat("--metric=", metric), "--out=" + Path("best")});
+      break;
+    }
+  }
+
+  uint64_t seed_;
+  Experiment config_;
+  std::string folder_;
+  std::vector<std::string> failures_;
+  bool was_killed_ = false;
+};
+
+// Returns the exit code.
+int Main(int argc, char** argv) {
+  std::string seeds;
+  int jobs = 1;
+  CommandLine line(kUsage);
+  line.Text("seeds", "A-B", &seeds, "the first and the last seed");
+  line.Number("jobs", &jobs, 1, 1024, "models at the same time (1)");
+  absl::Status parsed = line.Parse(argc, argv);
+  const std::pair<std::string, std::string> range =
+      absl::StrSplit(seeds, absl::MaxSplits('-', 1));
+  uint64_t first = 0;
+  uint64_t last = 0;
+  if (parsed.ok() && (!absl::SimpleAtoi(range.first, &first) ||
+                      !absl::SimpleAtoi(range.second, &last) || last < first)) {
+    parsed = absl::InvalidArgumentError("error: give --seeds=A-B, as in 1-300");
+  }
+  if (!parsed.ok()) return ExitCode(parsed);
+
+  const std::string folder =
+      absl::StrCat(std::filesystem::temp_directory_path().string(),
+                   "/random_models.", getpid());
+  std::filesystem::create_directories(folder);
+  testing::RandomConfigs configs(folder);
+  std::mutex mutex;
+  uint64_t next = first;
+  uint64_t killed = 0;
+  uint64_t failed = 0;
+  const auto work = [&] {
+    while (true) {
+      std::unique_lock<std::mutex> lock(mutex);
+      if (next > last) return;
+      const uint64_t seed = next++;
+      const std::string place = absl::StrCat(folder, "/", seed);
+      RandomModel model(seed, configs.Draw(seed), place);
+      lock.unlock();
+      const std::vector<std::string> failures = model.Exercise();
+      lock.lock();
+      killed += model.was_killed() ? 1 : 0;
+      failed += failures.empty() ? 0 : 1;
+      for (const std::string& failure : failures) {
+        std::printf("%s\n", failure.c_str());
+      }
+      std::fflush(stdout);
+      std::filesystem::remove_all(place);
+    }
+  };
+  std::vector<std::thread> threads(jobs);
+  for (std::thread& thread : threads) thread = std::thread(work);
+  for (std::thread& thread : threads) thread.join();
+  std::filesystem::remove_all(folder);
+  std::printf("%s models, %s failures; %s were killed in time\n",
+              absl::StrCat(last - first + 1).c_str(),
+              absl::StrCat(failed).c_str(), absl::StrCat(killed).c_str());
+  const int output = FinishOutput();
+  return failed > 0 ? 1 : output;
+}
+
+}  // namespace
+}  // namespace regard
+
+int main(int argc, char** argv) {
+  // Programs are found from the runfiles, wherever `bazel run` was typed.
+  unsetenv("BUILD_WORKING_DIRECTORY");
+  return regard::Main(argc, argv);
+}
