@@ -16,7 +16,8 @@ namespace {
 
 constexpr char kUsage[] =
     "Averages the weights at checkpoints of a run.\n\n"
-    "  average --run=DIR [--checkpoints=K] [--metric=NAME] [--out=DIR]\n\n"
+    "  average --run=DIR [--last=K] [--metric=NAME] [--out=DIR]\n"
+    "          [--set PATH=VALUE]... [--threads=N]\n\n"
     "Makes a run folder of its own, measured as at the end of training; wants\n"
     "the data of the run. Set training.keep_checkpoints in a run to have so\n"
     "many checkpoints.";
@@ -27,24 +28,36 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   std::string run;
   std::string out;
   std::string metric;
-  int checkpoints = 5;
+  int last = 0;
+  int checkpoints = 0;
+  int threads = 0;
+  std::vector<std::string> overrides;
   CommandLine line(kUsage);
   line.Text("run", "DIR", &run, "the run");
+  line.Number("last", &last, 1, 1000, "how many: the last ones (5)");
   line.Number("checkpoints", &checkpoints, 1, 1000,
-              "how many: the last ones (5)");
+              "the former name of --last");
   line.Text("metric", "NAME", &metric,
             "the best ones by this metric on dev, such as dev/bleu");
   line.Text("out", "DIR", &out,
             "the folder to make; without it a new one under runs/");
+  line.Repeated("set", "PATH=VALUE", &overrides,
+                "changes a field of the config; may be repeated");
+  line.Number("threads", &threads, 1, 1024,
+              "threads; without it, one per core");
   const absl::Status parsed = line.Parse(argc, argv);
   if (!parsed.ok()) return ExitCode(parsed);
+  if (last != 0 && checkpoints != 0) {
+    return ExitCode(absl::InvalidArgumentError(
+        "error: --checkpoints is the former name of --last: give one"));
+  }
+  if (last == 0) last = checkpoints == 0 ? 5 : checkpoints;
   if (run.empty()) {
     return ExitCode(absl::InvalidArgumentError(
         "error: --run=DIR must name the folder of a run"));
   }
-  std::string weights =
-      absl::StrCat("training.initial_weights={run: \"", absl::CEscape(run),
-                   "\" average: ", checkpoints);
+  std::string weights = absl::StrCat("training.initial_weights={run: \"",
+                                     absl::CEscape(run), "\" average: ", last);
   if (!metric.empty()) {
     absl::StrAppend(&weights, " metric: \"", absl::CEscape(metric), "\"");
   }
@@ -52,11 +65,16 @@ int AverageMain(int argc, char** argv, const Plugins& plugins) {
   std::vector<std::string> arguments = {
       argv[0],
       absl::StrCat("--config=", JoinPath(run, "resolved.textproto")),
-      "--set=training.epochs=0",
-      "--set=training.average=0",
-      "--set=baseline.override=[]",
-      absl::StrCat("--set=", weights, "}"),
   };
+  for (const std::string& change : overrides) {
+    arguments.push_back(absl::StrCat("--set=", change));
+  }
+  for (const char* change :
+       {"training.epochs=0", "training.average=0", "baseline.override=[]"}) {
+    arguments.push_back(absl::StrCat("--set=", change));
+  }
+  arguments.push_back(absl::StrCat("--set=", weights, "}"));
+  if (threads != 0) arguments.push_back(absl::StrCat("--threads=", threads));
   if (!out.empty()) arguments.push_back(absl::StrCat("--run=", out));
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());

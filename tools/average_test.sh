@@ -35,13 +35,18 @@ expect 'the mean of one' "$(digest run)" "$(digest last)"
 expect 'its measures' "$(grep -o '"test/loss":[0-9.]*' run/status.json)" \
   "$(grep -o '"test/loss":[0-9.]*' last/status.json)"
 
-quietly "${average}" --run=run --checkpoints=3 --out=mean
+quietly "${average}" --run=run --last=3 --out=mean --threads=2
 expect 'the mean of three' '' "$(awk -v a="$(
   for step in 4 6 8; do weight "run/checkpoints/step-${step}/weights.safetensors"; done
 )" -v b="$(weight mean/checkpoints/step-0/weights.safetensors)" 'BEGIN {
   split(a, w); d = (w[1] + w[2] + w[3]) / 3 - b
   if (d > 1e-6 || d < -1e-6 || w[1] == w[3]) print a, b
 }')"
+quietly "${average}" --run=run --last=3 --out=renamed --set name=renamed \
+  --set training.epochs=7
+expect 'a field changed, and no training' '1 0' \
+  "$(grep -c '^name: "renamed"' renamed/resolved.textproto) $(
+    grep -o '"step":[0-9]*' renamed/status.json | cut -d: -f2)"
 expect 'a report' yes "$([[ -s mean/report.html ]] && echo yes)"
 
 expect 'no baseline of it' no "$([[ -e mean/baseline ]] && echo yes || echo no)"
@@ -54,7 +59,7 @@ best() { # best METRIC OPTION: of the steps that are kept, as sort orders them.
 }
 for metric in 'loss g' 'chrf gr'; do
   read -r name order <<<"${metric}"
-  quietly "${average}" --run=run --checkpoints=1 "--metric=dev/${name}" \
+  quietly "${average}" --run=run --last=1 "--metric=dev/${name}" \
     "--out=best_${name}"
   step="$(best "${name}" "${order}")"
   expect "the best one by ${name}" \
@@ -65,11 +70,13 @@ done
 # A damaged checkpoint is passed over, and named.
 cp -r run damaged
 truncate -s -4 damaged/checkpoints/step-8/weights.safetensors
-quietly "${average}" --run=damaged --checkpoints=2 --out=rest
+quietly "${average}" --run=damaged --last=2 --out=rest
 expect_in log 'training.initial_weights: checkpoint of step 8 is damaged'
 
 fails 'too many' 'has 3 whole checkpoints, 4 are wanted' \
-  "${average}" --run=run --checkpoints=4 --out=never
+  "${average}" --run=run --last=4 --out=never
+fails 'both names' '--checkpoints is the former name of --last' \
+  "${average}" --run=run --last=3 --checkpoints=3 --out=never
 fails 'no run' '--run=DIR must name' "${average}"
 fails 'no metric' 'dev/blue is none of the metrics on dev' \
   "${average}" --run=run --metric=dev/blue --out=never

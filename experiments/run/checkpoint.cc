@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "experiments/run/checkpoint_folder.h"
 #include "experiments/run/safetensors.h"
 #include "experiments/run/sha256.h"
 #include "files/file.h"
@@ -44,7 +45,6 @@ std::string ManifestText(int64_t step,
 
 namespace {
 
-constexpr char kFolder[] = "checkpoints";
 constexpr char kPrefix[] = "step-";
 // Follows the name of one that is not finished, or is being removed.
 constexpr char kTemporary[] = ".tmp-";
@@ -356,7 +356,8 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
                                           int keep, FileOperations& files) {
   REGARD_CHECK_GE(content.step, 0);
   REGARD_CHECK_GE(keep, 1);
-  const std::string folder = JoinPath(run_folder, kFolder);
+  REGARD_ASSIGN_OR_RETURN(const std::string folder,
+                          CheckpointFolder(run_folder, files));
   if (!IsDirectory(folder)) {
     REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
     REGARD_RETURN_IF_ERROR(SyncDirectory(run_folder, files));
@@ -393,8 +394,10 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
 absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,
                                                  size_t most,
                                                  FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const std::string folder,
+                          CheckpointFolder(run_folder, files));
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                          ListEntries(JoinPath(run_folder, kFolder), files));
+                          ListEntries(folder, files));
   FoundCheckpoints found;
   for (const Entry& entry : entries) {
     if (found.checkpoints.size() == most) break;
@@ -434,7 +437,8 @@ absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint) {
 
 absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
                               int keep, FileOperations& files) {
-  const std::string folder = JoinPath(run_folder, kFolder);
+  REGARD_ASSIGN_OR_RETURN(const std::string folder,
+                          CheckpointFolder(run_folder, files));
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
                           ListEntries(folder, files));
   int kept = 0;
@@ -448,8 +452,10 @@ absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
 
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const std::string folder,
+                          CheckpointFolder(run_folder, files));
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                          ListEntries(JoinPath(run_folder, kFolder), files));
+                          ListEntries(folder, files));
   for (const Entry& entry : entries) {
     if (IsTemporary(entry)) {
       REGARD_RETURN_IF_ERROR(RemoveTree(entry.path, files));
@@ -466,7 +472,7 @@ absl::Status CleanUpCheckpoints(const std::string& run_folder,
       }
     }
   }
-  return PruneSnapshots(JoinPath(run_folder, kFolder), files);
+  return PruneSnapshots(folder, files);
 }
 
 }  // namespace regard

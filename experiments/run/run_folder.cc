@@ -50,8 +50,9 @@ absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options) {
 
 // A folder with other things in it is not one that holds a run.
 bool HoldsRun(const std::string& path) {
-  for (const char* name : {"config.textproto", "resolved.textproto", "run.json",
-                           "metrics.jsonl", "checkpoints", "status.json"}) {
+  for (const char* name :
+       {"config.textproto", "resolved.textproto", "run.json", "metrics.jsonl",
+        "checkpoints", "checkpoints.json", "status.json"}) {
     if (PathExists(JoinPath(path, name))) return true;
   }
   return false;

@@ -55,7 +55,8 @@ TEST_F(RunFolderTest, ANameCannotLeaveTheFolder) {
 }
 
 TEST_F(RunFolderTest, AFolderThatHoldsARunIsRefusedUnlessResumed) {
-  for (const char* file : {"config.textproto", "run.json", "status.json"}) {
+  for (const char* file :
+       {"checkpoints.json", "config.textproto", "run.json", "status.json"}) {
     {
       const auto first = RunFolder::Open({.path = JoinPath(root_, file)});
       ASSERT_THAT(first, IsOk());

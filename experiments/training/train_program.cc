@@ -41,11 +41,12 @@ namespace {
 constexpr char kUsage[] =
     "Trains an experiment and writes a run folder.\n\n"
     "  train [--config=FILE] [--run=DIR] [--set PATH=VALUE]... [--threads=N]\n"
-    "        [--resume] [--check] [--profile]";
+    "        [--checkpoints=DIR] [--resume] [--check] [--profile]";
 
 struct Arguments {
   std::string config;
   std::string run;
+  std::string checkpoints;
   std::vector<std::string> overrides;
   int threads = 0;
   bool resume = false;
@@ -60,6 +61,9 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
             "the experiment; without it the built-in one is trained");
   line.Text("run", "DIR", &arguments->run,
             "the run folder; without it a new one under runs/");
+  line.Text("checkpoints", "DIR", &arguments->checkpoints,
+            "a folder on another disk for the checkpoints; the run knows it "
+            "from then on");
   line.Repeated("set", "PATH=VALUE", &arguments->overrides,
                 "changes a field of the config; may be repeated");
   line.Number("threads", &arguments->threads, 1, 1024,
@@ -214,7 +218,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
   }
   auto run = std::make_unique<TrainingRun>(std::move(loaded),
                                            *std::move(folder), std::move(task));
-  REGARD_RETURN_IF_ERROR(run->Prepare(arguments.resume));
+  REGARD_RETURN_IF_ERROR(run->Prepare(arguments.resume, arguments.checkpoints));
   return run;
 }
 
@@ -230,7 +234,11 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> PrepareBaseline(
                           BuildFittingTask(loaded, &folder, plugins));
   auto baseline = std::make_unique<TrainingRun>(
       std::move(loaded), std::move(folder), std::move(task));
-  REGARD_RETURN_IF_ERROR(baseline->Prepare(/*resume=*/false));
+  // Its checkpoints are beside those of the run.
+  const std::string checkpoints = run.checkpoint_folder();
+  REGARD_RETURN_IF_ERROR(baseline->Prepare(
+      /*resume=*/false,
+      checkpoints.empty() ? "" : JoinPath(checkpoints, "baseline")));
   return baseline;
 }
 

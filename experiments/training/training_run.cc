@@ -12,6 +12,7 @@
 #include "experiments/config/reader.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/progress.h"
+#include "experiments/run/checkpoint_folder.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/examples_file.h"
 #include "experiments/run/metrics_log.h"
@@ -101,6 +102,35 @@ absl::Status TrainingRun::CheckSameData() const {
                    differences));
 }
 
+absl::StatusOr<std::string> TrainingRun::Id() const {
+  REGARD_ASSIGN_OR_RETURN(const std::vector<ResolvedField> fields,
+                          ParseResolvedFields(loaded_.resolved));
+  Sha256 sha256;
+  for (const ResolvedField& field : fields) {
+    sha256.Update(absl::StrCat(field.path, "=", field.value, "\n"));
+  }
+  for (const auto& [name, digest] : digests_) {
+    sha256.Update(absl::StrCat(name, ": ", digest, "\n"));
+  }
+  return sha256.HexDigest();
+}
+
+absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
+  std::string path = ResolveUserPath(checkpoints);
+  if (path.empty()) {
+    REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> record,
+                            ReadCheckpointRecord(folder_.path()));
+    if (!record.has_value()) return absl::OkStatus();
+    REGARD_ASSIGN_OR_RETURN(path, CheckpointFolder(folder_.path()));
+  }
+  REGARD_ASSIGN_OR_RETURN(RunFolder opened,
+                          RunFolder::Open({.path = path, .resume = true}));
+  checkpoint_folder_.emplace(std::move(opened));
+  if (checkpoints.empty()) return absl::OkStatus();
+  REGARD_ASSIGN_OR_RETURN(const std::string id, Id());
+  return RecordCheckpointFolder(folder_.path(), path, id);
+}
+
 absl::Status TrainingRun::WriteTaskFiles() const {
   Environment environment = BuildEnvironment();
   environment.data = digests_;
@@ -145,10 +175,17 @@ absl::Status TrainingRun::WriteFiles() const {
   return folder_.Write("resolved.textproto", loaded_.resolved);
 }
 
-absl::Status TrainingRun::Prepare(bool resume) {
+absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints) {
   for (const std::string& note : task_->Notes()) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
+  const bool begun = HasBegun(folder_);
+  if (begun) {
+    REGARD_RETURN_IF_ERROR(ReadRunDescription(folder_.path()).status());
+    REGARD_RETURN_IF_ERROR(CheckSameConfig());
+    REGARD_RETURN_IF_ERROR(CheckSameData());
+  }
+  REGARD_RETURN_IF_ERROR(OpenCheckpointFolder(checkpoints));
   if (!folder_.holds_run()) {
     if (resume) {
       std::fprintf(stderr, "%s holds no run to resume: starting at step 0\n",
@@ -156,14 +193,11 @@ absl::Status TrainingRun::Prepare(bool resume) {
     }
     return WriteFiles();
   }
-  if (!HasBegun(folder_)) {
+  if (!begun) {
     std::fprintf(stderr, "%s stopped before it had begun: starting at step 0\n",
                  folder_.path().c_str());
     return WriteFiles();
   }
-  REGARD_RETURN_IF_ERROR(ReadRunDescription(folder_.path()).status());
-  REGARD_RETURN_IF_ERROR(CheckSameConfig());
-  REGARD_RETURN_IF_ERROR(CheckSameData());
   FileOperations files;
   REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), files));
   REGARD_ASSIGN_OR_RETURN(const LatestCheckpoint latest,

@@ -38,7 +38,13 @@ class TrainingRun {
 
   // Writes the folder of a fresh run, or finds where to go on. An error is
   // wrong input: a config or data that differs from that of the run.
-  absl::Status Prepare(bool resume);
+  // Checkpoints go to the folder `checkpoints` if it is not empty.
+  absl::Status Prepare(bool resume, const std::string& checkpoints);
+
+  // Where its checkpoints go if not into its own folder, otherwise "".
+  std::string checkpoint_folder() const {
+    return checkpoint_folder_.has_value() ? checkpoint_folder_->path() : "";
+  }
 
   // Trains to the end or until stopped, and says in status.json if it was
   // stopped or failed. Without record_times there are no TensorBoard events.
@@ -68,6 +74,11 @@ class TrainingRun {
   // All of it but the config, as given and in full.
   absl::Status WriteTaskFiles() const;
   absl::Status RestoreTaskFiles() const;
+  // Locks the folder of the checkpoints if that is not in the run's own:
+  // `checkpoints`, which gets recorded, else the one on record.
+  absl::Status OpenCheckpointFolder(const std::string& checkpoints);
+  // A digest of config and data.
+  absl::StatusOr<std::string> Id() const;
   absl::Status CheckSameConfig() const;
   absl::Status CheckSameData() const;
   // Reads what the last evaluation wrote.
@@ -76,6 +87,8 @@ class TrainingRun {
       int64_t total_steps) const;
   const LoadedConfig loaded_;
   const RunFolder folder_;
+  // Held while it is written to.
+  std::optional<RunFolder> checkpoint_folder_;
   const std::unique_ptr<Task> task_;
   // SHA-256 of what training begins with, by the field that names it.
   const std::map<std::string, std::string> digests_;
