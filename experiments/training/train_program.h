@@ -8,8 +8,8 @@
 namespace regard {
 
 // Trains as the command line says; without --config, what `default_config`
-// says. Returns the exit code: 0 done, 1 failed inside, 2 wrong input or usage,
-// 130 and 143 interrupted with everything saved.
+// says. Returns the exit code (tools/README.md); 130 and 143 leave everything
+// saved.
 int TrainMain(int argc, char** argv, const Plugins& plugins,
               absl::string_view default_config);
 
