@@ -95,3 +95,13 @@ quietly "${train}" --resume --omit_times --run=run --checkpoints=link
 ln -s /nowhere "moved/${last}/link"
 fails 'a link among the checkpoints' 'is a symbolic link' \
   "${train}" --resume --omit_times --run=run
+
+# A folder that is only read may hold links to files, as Bazel lays out inputs.
+cp -rs "${PWD}/plain" linked
+expect 'a translation by links' "$("${translate}" --run=plain '1 2 3')" \
+  "$("${translate}" --run=linked '1 2 3')"
+quietly "${inspect}" --run=linked --source='1 2 3' --out=page.html
+quietly "${average}" --run=linked --last=2 --out=linked_mean
+expect 'a mean of links' "$(digest plain_mean)" "$(digest linked_mean)"
+fails 'but not to be written' 'is a symbolic link' \
+  "${train}" --resume --omit_times --run=linked

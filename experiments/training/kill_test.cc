@@ -407,7 +407,12 @@ TEST_F(KillTest, ACheckpointThatCannotBeReadIsNotPassedOver) {
                                  "--omit_times", "--run=" + Path("run")},
         {"experiments/train", "--config=" + Path("kill.textproto"),
          "--run=" + Path("other"),
-         "--set=training.initial_weights.run=\"" + Path("run") + "\""}}) {
+         "--set=training.initial_weights.run=\"" + Path("run") + "\""},
+        {"experiments/train", "--config=" + Path("kill.textproto"),
+         "--run=" + Path("other"),
+         "--set=baseline.override=[{path: \"training.initial_weights.run\" "
+         "value: \"'" +
+             Path("run") + "'\"}]"}}) {
     ChildProgram child(command, Path("denied"), /*unprivileged=*/true);
     EXPECT_EQ(child.Wait(), 1);
     EXPECT_THAT(child.Errors(),

@@ -145,7 +145,7 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
 // A problem of the baseline's, at the field `baseline`.
 absl::Status BaselineError(const LoadedConfig& run,
                            const absl::Status& status) {
-  if (status.ok()) return status;
+  if (status.ok() || IsMachineFailure(status)) return status;
   ConfigProblems problems;
   problems.Add("baseline", absl::StrCat("with its overrides the config is "
                                         "wrong:\n",
