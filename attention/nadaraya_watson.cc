@@ -57,6 +57,11 @@ Attended<T> NadarayaWatsonModel<T>::Regress(
       attender_->Prepare(forward, tape.Constant({1, 1, n, 1}, train_x_),
                          /*key_position=*/0);
   inputs.score.mask = mask;
+  if (attender_->uses_history()) {
+    // Each query is the first.
+    inputs.score.previous_weights = tape.Full({1, 1, queries.size(), n}, 0);
+    inputs.score.cumulative_weights = inputs.score.previous_weights;
+  }
   inputs.values = tape.Constant({1, 1, n, 1}, train_y_);
   return attender_->Attend(forward, inputs);
 }

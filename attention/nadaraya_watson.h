@@ -62,6 +62,9 @@ class NadarayaWatsonModel : public Model<T> {
   std::vector<double> Weights(Forward<T>& forward,
                               absl::Span<const double> x) const;
 
+  // As of Attender: points count as positions.
+  int64_t LongestDistance() const { return attender_->LongestDistance(); }
+
   const CurvePoints& train() const { return train_; }
   const CurvePoints& test() const { return test_; }
 

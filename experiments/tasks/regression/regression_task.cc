@@ -87,6 +87,16 @@ class RegressionTask : public Task {
       problems.Add("loss.label_smoothing", "regression predicts no classes");
     }
     const int64_t points = model_.num_examples();
+    const auto farthest = static_cast<int64_t>(
+        std::max(model_.train().x.size(), model_.test().x.size()) - 1);
+    if (farthest > model_.LongestDistance()) {
+      problems.Add(
+          "model.attention",
+          absl::StrCat("knows distances up to ", model_.LongestDistance(),
+                       "; the points, in their order, have distances "
+                       "up to ",
+                       farthest));
+    }
     const int64_t most = kMostWeights / points;
     if (std::min(batch_size_, points) <= most) return;
     problems.Add("training.batch_size",

@@ -68,6 +68,46 @@ TEST(RegressionTask, ABatchHasSoManyWeights) {
   EXPECT_EQ(problem(), "training.batch_size");
 }
 
+// 50 test points.
+TEST(RegressionTask, AScoreMustKnowTheDistancesOfThePoints) {
+  Experiment config = ConfigOf(10);
+  auto& score =
+      *config.mutable_model()->mutable_attention()->mutable_relative_dot();
+  const auto problem = [&] {
+    ConfigProblems problems;
+    BuildTask(config, BuiltInPlugins()).value()->ValidateData(problems);
+    return problems.ok() ? "" : problems.problems()[0].path;
+  };
+  score.set_max_position(49);
+  EXPECT_EQ(problem(), "model.attention");
+  score.set_max_position(50);
+  EXPECT_THAT(problem(), IsEmpty());
+  config.mutable_data()->mutable_nadaraya_watson()->set_points(51);
+  EXPECT_EQ(problem(), "model.attention");
+}
+
+// To a score of history, each query is the first.
+TEST(RegressionTask, ScoresOfHistorySeeNone) {
+  Experiment config = ConfigOf(10);
+  for (const bool located : {false, true}) {
+    if (located) {
+      config.mutable_model()->mutable_attention()->mutable_location_aware();
+    } else {
+      config.mutable_model()->mutable_attention()->mutable_coverage();
+    }
+    const std::unique_ptr<Task> task =
+        BuildTask(config, BuiltInPlugins()).value();
+    Tape<float> tape;
+    Forward<float> no_gradients(tape, task->model().parameters(), nullptr);
+    const LabelledMatrix map =
+        task->Show(no_gradients, /*final=*/true).heat_maps.front();
+    for (auto row = map.heads[0].begin(); row != map.heads[0].end();
+         row += 10) {
+      EXPECT_NEAR(std::accumulate(row, row + 10, 0.0), 1, 1e-5);
+    }
+  }
+}
+
 TEST(RegressionTask, HasNoLabelsToSmooth) {
   Experiment config = ConfigOf(10);
   config.mutable_loss()->set_label_smoothing(0.1);
