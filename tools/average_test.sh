@@ -67,6 +67,13 @@ for metric in 'loss g' 'chrf gr'; do
     "$(weight "best_${name}/checkpoints/step-0/weights.safetensors")"
 done
 
+# A run that ends with its best weights measures these at its last step.
+quietly "${train}" --config="${config}" --run=stopped "${small[@]}" \
+  --set 'training.early_stopping={metric: "dev/chrf"}'
+quietly "${average}" --run=stopped --checkpoints=1 --metric=dev/chrf \
+  --out=best_stopped
+expect 'the same best one' "$(digest best_chrf)" "$(digest best_stopped)"
+
 # A damaged checkpoint is passed over, and named.
 cp -r run damaged
 truncate -s -4 damaged/checkpoints/step-8/weights.safetensors
