@@ -438,7 +438,8 @@ absl::StatusOr<TrainerResult> Trainer::Run() {
   };
   // The last checkpoint is saved when all has been measured and recorded.
   if (finished_) return result(0);
-  while (step_ < total_steps_ && !IsOver()) {
+  bool over = IsOver();
+  while (step_ < total_steps_ && !over) {
     if (const int signal = stop_signal(); signal != 0) {
       REGARD_RETURN_IF_ERROR(Save());
       return result(signal);
@@ -454,7 +455,12 @@ absl::StatusOr<TrainerResult> Trainer::Run() {
         due(training.evaluate_every() * steps_per_epoch_)) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
     }
-    if (due(training.checkpoint_every())) REGARD_RETURN_IF_ERROR(Save());
+    over = IsOver();
+    // A run that is over is saved when its last record has been written: from a
+    // checkpoint before it, the record would be written twice.
+    if (!over && due(training.checkpoint_every())) {
+      REGARD_RETURN_IF_ERROR(Save());
+    }
   }
   REGARD_RETURN_IF_ERROR(Finish());
   return result(0);

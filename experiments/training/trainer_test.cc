@@ -185,6 +185,32 @@ class LastRecord : public TrainingObserver {
   std::map<std::string, double> metrics_;
 };
 
+class NoRecordAfterItsCheckpoint : public TrainingObserver {
+ public:
+  absl::Status Recorded(const MetricsRecord& record) override {
+    EXPECT_GT(record.step, saved_);
+    return absl::OkStatus();
+  }
+  absl::Status Checkpointed(const CheckpointContent& content) override {
+    saved_ = content.step;
+    return absl::OkStatus();
+  }
+  int64_t saved() const { return saved_; }
+
+ private:
+  int64_t saved_ = -1;
+};
+
+// A run that is killed in between would write the last record again.
+TEST(TrainerTest, TheLastCheckpointIsSavedOnceAllIsRecorded) {
+  FallingTask task(Better::kHigher);
+  NoRecordAfterItsCheckpoint observer;
+  Trainer trainer(Config("early_stopping { patience: 1 } checkpoint_every: 1"),
+                  task, BuiltInPlugins(), {&observer}, {.threads = 1});
+  EXPECT_THAT(trainer.Run(), IsOk());
+  EXPECT_EQ(observer.saved(), 4);
+}
+
 // Early stopping ends it after four updates, the last of which no record had.
 TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
   const Experiment config =
