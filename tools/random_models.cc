@@ -121,6 +121,7 @@ class RandomModel {
   bool Run(const std::vector<std::string>& command) {
     ChildProgram program(command, Path("output"));
     const int code = program.Wait();
+    elapsed_ = program.Elapsed();
     if (code == 0) return true;
     Fail(absl::StrCat(command[0], " ", command[1], " ends with ", code, ": ",
                       program.Errors()));
@@ -133,17 +134,19 @@ class RandomModel {
     return Run(arguments);
   }
 
-  // Some time after the first checkpoint.
+  // After the first checkpoint: at any time that the whole run takes, by the
+  // seed.
   void KillOnce() {
     ChildProgram program(
         {"experiments/train", "--run=" + Path("killed"), "--omit_times",
          "--config=" + Path("config"), "--threads=2"},
         Path("killed_output"));
+    const absl::Time end = absl::Now() + elapsed_ * (seed_ % 32) / 32.0;
     const absl::Time limit = absl::Now() + absl::Seconds(20);
     while (!HasCheckpoint(Path("killed")) && absl::Now() < limit) {
       absl::SleepFor(absl::Microseconds(200));
     }
-    absl::SleepFor(absl::Milliseconds(seed_ % 8));
+    absl::SleepFor(end - absl::Now());
     program.Signal(SIGKILL);
     was_killed_ = program.Wait() == 128 + SIGKILL;
   }
@@ -183,16 +186,23 @@ class RandomModel {
         Run({"tools/inspect", run, "--source=a 3 red"});
       }
     } else if (model.has_language_model()) {
-      const std::vector<std::string> words = absl::StrSplit(
-          ReadAll(Path("whole/vocabulary.txt")), '\n', absl::SkipEmpty());
-      Run({"tools/generate", run, "--length=20", words.back()});
+      // Lines begin with nothing; else the vocabulary has a word to begin with.
+      std::string prompt;
+      if (model.language_model().examples() != LanguageModelConfig::LINES) {
+        const std::vector<std::string> words = absl::StrSplit(
+            ReadAll(Path("whole/vocabulary.txt")), '\n', absl::SkipEmpty());
+        prompt = words.back();
+      }
+      Run({"tools/generate", run, "--length=20", prompt});
     } else if (model.has_bert()) {
       Experiment classifier = config_;
       *classifier.mutable_data() = Data();
       classifier.mutable_data()->mutable_grammaticality()->set_train(20);
       auto& options = *classifier.mutable_model()->mutable_text_classifier();
       *options.mutable_bert() = model.bert();
+      // The vocabulary is that of the run.
       options.mutable_bert()->mutable_masked_words()->clear_vocabulary();
+      options.mutable_bert()->mutable_masked_words()->clear_whole_words();
       options.set_pretrained(Path("whole"));
       classifier.mutable_training()->clear_early_stopping();
       WriteConfig("classifier", classifier);
@@ -216,6 +226,7 @@ class RandomModel {
   Experiment config_;
   std::string folder_;
   std::vector<std::string> failures_;
+  absl::Duration elapsed_;  // of the last program
   bool was_killed_ = false;
 };
 
