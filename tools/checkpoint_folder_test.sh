@@ -69,6 +69,12 @@ for command in "${train} --resume --omit_times --run=copied" \
   fails "a record of another id: ${command%% *}" \
     'holds checkpoints of another run' ${command}
 done
+for record in '' '{' '[]' '{"path":"disk"}' '{"path":1,"id":"x"}'; do
+  printf '%s' "${record}" >copied/checkpoints.json
+  fails "a record that is ${record}" \
+    'copied/checkpoints.json: error: not a record of checkpoints' \
+    "${translate}" --run=copied 1
+done
 expect 'nothing there is touched' "${before}" "$(contents disk)"
 expect 'nothing made' '' "$(ls -d never 2>/dev/null || true)"
 

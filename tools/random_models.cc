@@ -4,9 +4,9 @@
 //   bazel run //tools:random_models -- --seeds=1-300 [--jobs=2]
 //
 // it prints a line for each failure, with the seed and the config, and how many
-// there are. Exits with 1 if there is any.
+// there are. Exits with 1 if there is any, or if not all models were opened.
 #include <signal.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -94,10 +94,12 @@ class RandomModel {
               Contents(Path("whole")));
     }
     Open();
+    was_opened_ = true;
     return failures_;
   }
 
   bool was_killed() const { return was_killed_; }
+  bool was_opened() const { return was_opened_; }
 
  private:
   std::string Path(const std::string& name) const {
@@ -228,6 +230,7 @@ class RandomModel {
   std::vector<std::string> failures_;
   absl::Duration elapsed_;  // of the last program
   bool was_killed_ = false;
+  bool was_opened_ = false;
 };
 
 // Returns the exit code.
@@ -248,14 +251,17 @@ int Main(int argc, char** argv) {
   }
   if (!parsed.ok()) return ExitCode(parsed);
 
-  const std::string folder =
-      absl::StrCat(std::filesystem::temp_directory_path().string(),
-                   "/random_models.", getpid());
-  std::filesystem::create_directories(folder);
+  std::string folder = absl::StrCat(
+      std::filesystem::temp_directory_path().string(), "/random_models.XXXXXX");
+  if (mkdtemp(folder.data()) == nullptr) {
+    std::perror(folder.c_str());
+    return 1;
+  }
   testing::RandomConfigs configs(folder);
   std::mutex mutex;
   uint64_t next = first;
   uint64_t killed = 0;
+  uint64_t opened = 0;
   uint64_t failed = 0;
   const auto work = [&] {
     while (true) {
@@ -268,6 +274,7 @@ int Main(int argc, char** argv) {
       const std::vector<std::string> failures = model.Exercise();
       lock.lock();
       killed += model.was_killed() ? 1 : 0;
+      opened += model.was_opened() ? 1 : 0;
       failed += failures.empty() ? 0 : 1;
       for (const std::string& failure : failures) {
         std::printf("%s\n", failure.c_str());
@@ -280,11 +287,13 @@ int Main(int argc, char** argv) {
   for (std::thread& thread : threads) thread = std::thread(work);
   for (std::thread& thread : threads) thread.join();
   std::filesystem::remove_all(folder);
-  std::printf("%s models, %s failures; %s were killed in time\n",
-              absl::StrCat(last - first + 1).c_str(),
-              absl::StrCat(failed).c_str(), absl::StrCat(killed).c_str());
+  const uint64_t models = last - first + 1;
+  std::printf("%s\n",
+              absl::StrCat(models, " models, ", failed, " failures; ", opened,
+                           " were opened, ", killed, " were killed in time")
+                  .c_str());
   const int output = FinishOutput();
-  return failed > 0 ? 1 : output;
+  return failed > 0 || opened < models ? 1 : output;
 }
 
 }  // namespace

@@ -153,6 +153,12 @@ fails 'more than a beam finds' 'a beam of 2 cannot find 3' \
   "${translate}" --run=run --beam=2 --n_best=3
 fails 'sampling from a beam' 'sampling has no beam' \
   "${translate}" --run=run --beam=2 --sample
+for flag in --beam=1 --n_best=1 --min_length=0 --max_length=1 \
+  --length_penalty=0 --coverage_penalty=0 --log_probabilities --sample \
+  --temperature=1 --top_k=0 --top_p=1 --seed=0 --align --replace_unknown; do
+  fails "${flag} of --score" 'searches for nothing' \
+    "${translate}" --run=run --score "${flag}"
+done
 fails 'a temperature of nothing' 'need --sample' \
   "${translate}" --run=run --temperature=2
 fails 'no temperature' '--temperature wants a number from 0.01 to 100' \
