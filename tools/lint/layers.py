@@ -1,8 +1,8 @@
 """Checks that dependencies between the layers point downwards only."""
 
 # Lowest first. A package may use its own layer and those before it.
-_LAYERS = ("third_party", "files", "autodiff", "nn", "attention", "seq2seq",
-           "language", "vision", "experiments")
+_LAYERS = ("third_party", "files", "autodiff", "nn", "data", "attention",
+           "seq2seq", "language", "vision", "pretrained", "experiments")
 # Above all layers; configs may use tools, nobody else may.
 _LEAVES = ("tools", "configs")
 _ORDER = _LAYERS + _LEAVES
