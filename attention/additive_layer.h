@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "attention/additive_scores.h"
+#include "attention/kernels/additive_scores.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
 #include "nn/config_problems.h"

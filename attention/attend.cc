@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "attention/masked_normalize.h"
-#include "attention/masked_softmax.h"
-#include "attention/weighted_values.h"
+#include "attention/kernels/masked_normalize.h"
+#include "attention/kernels/masked_softmax.h"
+#include "attention/kernels/weighted_values.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/shape_ops.h"

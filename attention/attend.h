@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "attention/attention.pb.h"
-#include "attention/distance_bias.h"
+#include "attention/kernels/distance_bias.h"
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
 #include "attention/scorer_registry.h"

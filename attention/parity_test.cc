@@ -10,9 +10,9 @@
 
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
+#include "attention/kernels/relative_scores.h"
 #include "attention/multi_head.h"
 #include "attention/multi_head.pb.h"
-#include "attention/relative_scores.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/ops/elementwise.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "attention/weighted_values.h"
+#include "attention/kernels/weighted_values.h"
 #include "autodiff/arena.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "attention/kernels/weighted_values.h"
 #include "attention/transformer/initialization.h"
-#include "attention/weighted_values.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/loss.h"
 #include "autodiff/tape.h"

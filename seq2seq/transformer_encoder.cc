@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "attention/kernels/weighted_values.h"
 #include "attention/scoring_function.h"
-#include "attention/weighted_values.h"
 
 namespace regard {
 

@@ -2,7 +2,7 @@
 // additive score with W_q and W_k side by side in one matrix.
 // Luong et al., "Effective approaches to attention-based neural machine
 // translation", 2015.
-#include "attention/additive_scores.h"
+#include "attention/kernels/additive_scores.h"
 #include "attention/scoring/concat.pb.h"
 #include "attention/scoring_kit.h"
 

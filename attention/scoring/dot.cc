@@ -3,7 +3,7 @@
 // translation", 2015.
 #include <optional>
 
-#include "attention/scaled_dot_attention.h"
+#include "attention/kernels/scaled_dot_attention.h"
 #include "attention/scoring/dot.pb.h"
 #include "attention/scoring_kit.h"
 

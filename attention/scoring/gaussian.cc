@@ -1,6 +1,6 @@
 // Nadaraya-Watson with a Gaussian kernel of width 1: -|q - k|^2 / 2.
 // Nadaraya 1964; Watson 1964.
-#include "attention/gaussian_scores.h"
+#include "attention/kernels/gaussian_scores.h"
 #include "attention/scoring/gaussian.pb.h"
 #include "attention/scoring_kit.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "attention/gaussian_scores.h"
+#include "attention/kernels/gaussian_scores.h"
 #include "attention/scoring/kernel.pb.h"
 #include "attention/scoring_kit.h"
 

@@ -1,5 +1,5 @@
 // Parametric Nadaraya-Watson: -|(q - k) w|^2 / 2 with a learned scale w.
-#include "attention/gaussian_scores.h"
+#include "attention/kernels/gaussian_scores.h"
 #include "attention/score_scale.h"
 #include "attention/scoring/parametric_gaussian.pb.h"
 #include "attention/scoring_kit.h"

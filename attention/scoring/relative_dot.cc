@@ -3,7 +3,7 @@
 // Shaw et al. 2018; Huang et al. 2020.
 #include <cmath>
 
-#include "attention/relative_scores.h"
+#include "attention/kernels/relative_scores.h"
 #include "attention/scoring/relative_dot.pb.h"
 #include "attention/scoring_kit.h"
 

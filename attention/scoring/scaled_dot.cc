@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "attention/scaled_dot_attention.h"
+#include "attention/kernels/scaled_dot_attention.h"
 #include "attention/scoring/scaled_dot.pb.h"
 #include "attention/scoring_kit.h"
 

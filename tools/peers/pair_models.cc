@@ -8,9 +8,9 @@
 
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
+#include "attention/kernels/scaled_dot_attention.h"
 #include "attention/mask.h"
 #include "attention/multi_head.h"
-#include "attention/scaled_dot_attention.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_function.h"

@@ -1,7 +1,7 @@
 // Keeps what is not finite in hidden keys and values out of matrix products,
 // where a weight of 0 would not: 0 times NaN is NaN.
-#ifndef ATTENTION_FINITE_VALUES_H_
-#define ATTENTION_FINITE_VALUES_H_
+#ifndef ATTENTION_KERNELS_FINITE_VALUES_H_
+#define ATTENTION_KERNELS_FINITE_VALUES_H_
 
 #include <cmath>
 #include <cstdint>
@@ -68,4 +68,4 @@ void MultiplyValues(Tape<T>& tape, ConstMatrix<T> weights, const T* values,
 
 }  // namespace regard
 
-#endif  // ATTENTION_FINITE_VALUES_H_
+#endif  // ATTENTION_KERNELS_FINITE_VALUES_H_

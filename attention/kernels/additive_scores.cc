@@ -1,4 +1,4 @@
-#include "attention/additive_scores.h"
+#include "attention/kernels/additive_scores.h"
 
 #include <algorithm>
 #include <cstdint>

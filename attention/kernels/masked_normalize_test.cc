@@ -1,4 +1,4 @@
-#include "attention/masked_normalize.h"
+#include "attention/kernels/masked_normalize.h"
 
 #include <cmath>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/masked_softmax.h"
+#include "attention/kernels/masked_softmax.h"
 #include "attention/normalizers/built_in_normalizers.h"
 #include "attention/normalizers/normalizer.pb.h"
 #include "autodiff/ops/elementwise.h"
@@ -88,7 +88,7 @@ std::vector<GradientCase> Cases() {
 TEST(MaskedNormalizeTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(MaskedNormalizeTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/masked_normalize.h", Cases());
+  ExpectCaseForEachOperation("attention/kernels/masked_normalize.h", Cases());
 }
 
 // The bias of head h, query q and key k is at distance k - (1 + q).

@@ -1,4 +1,4 @@
-#include "attention/masked_normalize.h"
+#include "attention/kernels/masked_normalize.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "attention/masked_softmax.h"
+#include "attention/kernels/masked_softmax.h"
 
 #include <algorithm>
 #include <cmath>
@@ -127,7 +127,7 @@ std::vector<GradientCase> Cases() {
 TEST(MaskedSoftmaxTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(MaskedSoftmaxTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/masked_softmax.h", Cases());
+  ExpectCaseForEachOperation("attention/kernels/masked_softmax.h", Cases());
 }
 
 TEST(MaskedSoftmaxTest, AgreesWithItsCompositionUnderEveryMask) {

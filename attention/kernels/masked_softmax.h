@@ -6,10 +6,10 @@
 // Masked weights are exactly 0. A score of -inf is masked too. A row with
 // nothing left has zero weights, zero context and zero gradients, never NaN.
 // Hidden scores and values are not read: they may be NaN.
-#ifndef ATTENTION_MASKED_SOFTMAX_H_
-#define ATTENTION_MASKED_SOFTMAX_H_
+#ifndef ATTENTION_KERNELS_MASKED_SOFTMAX_H_
+#define ATTENTION_KERNELS_MASKED_SOFTMAX_H_
 
-#include "attention/distance_bias.h"
+#include "attention/kernels/distance_bias.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
@@ -38,4 +38,4 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
 
 }  // namespace regard
 
-#endif  // ATTENTION_MASKED_SOFTMAX_H_
+#endif  // ATTENTION_KERNELS_MASKED_SOFTMAX_H_

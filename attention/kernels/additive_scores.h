@@ -6,8 +6,8 @@
 // Bahdanau et al., "Neural machine translation by jointly learning to align and
 // translate", 2015, with both projections already applied. A term of the pair
 // of query and key may be added within the tanh.
-#ifndef ATTENTION_ADDITIVE_SCORES_H_
-#define ATTENTION_ADDITIVE_SCORES_H_
+#ifndef ATTENTION_KERNELS_ADDITIVE_SCORES_H_
+#define ATTENTION_KERNELS_ADDITIVE_SCORES_H_
 
 #include "attention/mask.h"
 #include "attention/positions.h"
@@ -33,4 +33,4 @@ Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
 
 }  // namespace regard
 
-#endif  // ATTENTION_ADDITIVE_SCORES_H_
+#endif  // ATTENTION_KERNELS_ADDITIVE_SCORES_H_

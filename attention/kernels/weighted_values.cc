@@ -1,9 +1,9 @@
-#include "attention/weighted_values.h"
+#include "attention/kernels/weighted_values.h"
 
 #include <algorithm>
 #include <cstdint>
 
-#include "attention/finite_values.h"
+#include "attention/kernels/finite_values.h"
 #include "autodiff/kernels/gemm.h"
 #include "third_party/abseil_backport/check.h"
 

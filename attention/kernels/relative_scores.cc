@@ -1,4 +1,4 @@
-#include "attention/relative_scores.h"
+#include "attention/kernels/relative_scores.h"
 
 #include <algorithm>
 

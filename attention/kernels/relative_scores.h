@@ -5,8 +5,8 @@
 // where x is query l or key r. Shaw et al., "Self-attention with relative
 // position representations", 2018 (of the query); Huang et al., "Improve
 // transformer models with better relative position embeddings", 2020 (of both).
-#ifndef ATTENTION_RELATIVE_SCORES_H_
-#define ATTENTION_RELATIVE_SCORES_H_
+#ifndef ATTENTION_KERNELS_RELATIVE_SCORES_H_
+#define ATTENTION_KERNELS_RELATIVE_SCORES_H_
 
 #include <cstdint>
 
@@ -39,4 +39,4 @@ Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
 
 }  // namespace regard
 
-#endif  // ATTENTION_RELATIVE_SCORES_H_
+#endif  // ATTENTION_KERNELS_RELATIVE_SCORES_H_

@@ -1,4 +1,4 @@
-#include "attention/scaled_dot_attention.h"
+#include "attention/kernels/scaled_dot_attention.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/masked_softmax.h"
+#include "attention/kernels/masked_softmax.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/reductions.h"
@@ -124,7 +124,8 @@ std::vector<GradientCase> Cases() {
 TEST(ScaledDotAttentionTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(ScaledDotAttentionTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/scaled_dot_attention.h", Cases());
+  ExpectCaseForEachOperation("attention/kernels/scaled_dot_attention.h",
+                             Cases());
 }
 
 // The worked example, divided by the root of its width.

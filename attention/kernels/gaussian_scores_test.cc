@@ -1,4 +1,4 @@
-#include "attention/gaussian_scores.h"
+#include "attention/kernels/gaussian_scores.h"
 
 #include <cstdint>
 #include <vector>
@@ -58,7 +58,7 @@ std::vector<GradientCase> Cases() {
 TEST(GaussianScoresTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(GaussianScoresTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/gaussian_scores.h", Cases());
+  ExpectCaseForEachOperation("attention/kernels/gaussian_scores.h", Cases());
 }
 
 TEST(GaussianScoresTest, AgreesWithItsComposition) {

@@ -1,4 +1,4 @@
-#include "attention/gaussian_scores.h"
+#include "attention/kernels/gaussian_scores.h"
 
 #include <algorithm>
 #include <cstdint>

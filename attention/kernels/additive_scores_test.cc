@@ -1,11 +1,11 @@
-#include "attention/additive_scores.h"
+#include "attention/kernels/additive_scores.h"
 
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "attention/kernels/masked_softmax.h"
 #include "attention/mask.h"
-#include "attention/masked_softmax.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/reductions.h"
@@ -88,7 +88,7 @@ std::vector<GradientCase> Cases() {
 TEST(AdditiveScoresTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(AdditiveScoresTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/additive_scores.h", Cases());
+  ExpectCaseForEachOperation("attention/kernels/additive_scores.h", Cases());
 }
 
 TEST(AdditiveScoresTest, AgreesWithItsComposition) {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "attention/masked_softmax.h"
-#include "attention/scaled_dot_attention.h"
+#include "attention/kernels/masked_softmax.h"
+#include "attention/kernels/scaled_dot_attention.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/reductions.h"

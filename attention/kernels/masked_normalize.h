@@ -3,10 +3,10 @@
 // Weights of hidden keys and of scores of -inf are exactly 0, and so are their
 // gradients. A row with nothing left has zero weights and gradients. Hidden
 // scores and gradients are not read: they may be NaN.
-#ifndef ATTENTION_MASKED_NORMALIZE_H_
-#define ATTENTION_MASKED_NORMALIZE_H_
+#ifndef ATTENTION_KERNELS_MASKED_NORMALIZE_H_
+#define ATTENTION_KERNELS_MASKED_NORMALIZE_H_
 
-#include "attention/distance_bias.h"
+#include "attention/kernels/distance_bias.h"
 #include "attention/mask.h"
 #include "attention/normalizer.h"
 #include "attention/positions.h"
@@ -24,4 +24,4 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
 
 }  // namespace regard
 
-#endif  // ATTENTION_MASKED_NORMALIZE_H_
+#endif  // ATTENTION_KERNELS_MASKED_NORMALIZE_H_

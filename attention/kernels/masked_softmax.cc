@@ -1,11 +1,11 @@
-#include "attention/masked_softmax.h"
+#include "attention/kernels/masked_softmax.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-#include "attention/finite_values.h"
+#include "attention/kernels/finite_values.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/softmax_row.h"

@@ -1,4 +1,4 @@
-#include "attention/weighted_values.h"
+#include "attention/kernels/weighted_values.h"
 
 #include <cmath>
 #include <cstdint>
@@ -40,7 +40,7 @@ std::vector<GradientCase> Cases() {
 TEST(WeightedValuesTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(WeightedValuesTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/weighted_values.h", Cases());
+  ExpectCaseForEachOperation("attention/kernels/weighted_values.h", Cases());
 }
 
 TEST(WeightedValuesTest, AgreesWithMatMul) {

@@ -11,8 +11,8 @@
 // of the direct sum. Other pairs are nearer to each other than to the origin,
 // and their differences are squared and summed. The choice depends on the pair
 // alone: neighbours, padding and batch change no bit of a score.
-#ifndef ATTENTION_GAUSSIAN_SCORES_H_
-#define ATTENTION_GAUSSIAN_SCORES_H_
+#ifndef ATTENTION_KERNELS_GAUSSIAN_SCORES_H_
+#define ATTENTION_KERNELS_GAUSSIAN_SCORES_H_
 
 #include "autodiff/tape.h"
 
@@ -25,4 +25,4 @@ Var<T> GaussianScores(Var<T> queries, Var<T> keys, Var<T> scale);
 
 }  // namespace regard
 
-#endif  // ATTENTION_GAUSSIAN_SCORES_H_
+#endif  // ATTENTION_KERNELS_GAUSSIAN_SCORES_H_

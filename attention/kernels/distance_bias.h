@@ -1,7 +1,7 @@
 // A bias of scores that depends on the head and the distance alone. Kernels add
 // it to the scores they read: it is never expanded to [heads, queries, keys].
-#ifndef ATTENTION_DISTANCE_BIAS_H_
-#define ATTENTION_DISTANCE_BIAS_H_
+#ifndef ATTENTION_KERNELS_DISTANCE_BIAS_H_
+#define ATTENTION_KERNELS_DISTANCE_BIAS_H_
 
 #include <cstdint>
 
@@ -52,4 +52,4 @@ struct DistanceBias {
 
 }  // namespace regard
 
-#endif  // ATTENTION_DISTANCE_BIAS_H_
+#endif  // ATTENTION_KERNELS_DISTANCE_BIAS_H_

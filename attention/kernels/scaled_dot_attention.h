@@ -8,8 +8,8 @@
 // (Milakov & Gimelshein, "Online normalizer calculation for softmax", 2018);
 // backward computes each block of weights again from the maximum and sum (Dao
 // et al., "FlashAttention", 2022).
-#ifndef ATTENTION_SCALED_DOT_ATTENTION_H_
-#define ATTENTION_SCALED_DOT_ATTENTION_H_
+#ifndef ATTENTION_KERNELS_SCALED_DOT_ATTENTION_H_
+#define ATTENTION_KERNELS_SCALED_DOT_ATTENTION_H_
 
 #include <type_traits>
 
@@ -31,4 +31,4 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
 
 }  // namespace regard
 
-#endif  // ATTENTION_SCALED_DOT_ATTENTION_H_
+#endif  // ATTENTION_KERNELS_SCALED_DOT_ATTENTION_H_

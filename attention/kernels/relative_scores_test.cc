@@ -1,4 +1,4 @@
-#include "attention/relative_scores.h"
+#include "attention/kernels/relative_scores.h"
 
 #include <cstdint>
 #include <vector>
@@ -39,7 +39,7 @@ std::vector<GradientCase> Cases() {
 TEST(RelativeScoresTest, Gradients) { CheckGradients(Cases()); }
 
 TEST(RelativeScoresTest, EveryOperationHasACase) {
-  ExpectCaseForEachOperation("attention/relative_scores.h", Cases());
+  ExpectCaseForEachOperation("attention/kernels/relative_scores.h", Cases());
 }
 
 // A table of rows 0 .. 4 and inputs of ones give back the rows taken.

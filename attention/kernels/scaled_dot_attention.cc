@@ -1,10 +1,10 @@
-#include "attention/scaled_dot_attention.h"
+#include "attention/kernels/scaled_dot_attention.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
-#include "attention/finite_values.h"
+#include "attention/kernels/finite_values.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/transcendental.h"

@@ -2,8 +2,8 @@
 //
 //   context[b, h, q] = sum over visible k of weights[b, h, q, k] values[b, g,
 //   k]
-#ifndef ATTENTION_WEIGHTED_VALUES_H_
-#define ATTENTION_WEIGHTED_VALUES_H_
+#ifndef ATTENTION_KERNELS_WEIGHTED_VALUES_H_
+#define ATTENTION_KERNELS_WEIGHTED_VALUES_H_
 
 #include <cstdint>
 
@@ -30,4 +30,4 @@ Var<T> MeanOfLengths(Var<T> x, absl::Span<const int32_t> lengths);
 
 }  // namespace regard
 
-#endif  // ATTENTION_WEIGHTED_VALUES_H_
+#endif  // ATTENTION_KERNELS_WEIGHTED_VALUES_H_
