@@ -8,7 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "seq2seq/utf8.h"
+#include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "seq2seq/utf8.h"
+#include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

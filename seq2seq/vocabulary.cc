@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "seq2seq/utf8.h"
+#include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

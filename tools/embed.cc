@@ -18,8 +18,8 @@
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/pretrained/bert_folder.h"
-#include "experiments/run/line_reader.h"
 #include "files/file.h"
+#include "files/line_reader.h"
 #include "language/sentence_embedder.h"
 
 namespace regard {

@@ -12,9 +12,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "experiments/ablation/statistics.h"
-#include "experiments/run/json_text.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/resampling.h"
+#include "files/json_text.h"
 
 namespace regard {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "files/file.h"
-#include "seq2seq/utf8.h"
+#include "files/utf8.h"
 
 namespace regard {
 namespace {

@@ -15,9 +15,9 @@
 #include "experiments/config/reader.h"
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
+#include "files/utf8.h"
 #include "google/protobuf/message.h"
 #include "gtest/gtest.h"
-#include "seq2seq/utf8.h"
 
 namespace regard {
 namespace {

@@ -14,8 +14,8 @@
 #include "experiments/config/field_names.h"
 #include "experiments/config/text_parser.h"
 #include "experiments/config/value_check.h"
+#include "files/utf8.h"
 #include "google/protobuf/descriptor.h"
-#include "seq2seq/utf8.h"
 
 namespace regard {
 namespace {

@@ -12,8 +12,8 @@
 #include "absl/strings/strip.h"
 #include "experiments/config/config_text.h"
 #include "experiments/config/field_names.h"
+#include "files/utf8.h"
 #include "google/protobuf/io/tokenizer.h"
-#include "seq2seq/utf8.h"
 
 namespace regard {
 namespace {

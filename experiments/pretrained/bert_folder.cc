@@ -10,8 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "experiments/pretrained/bert_names.h"
-#include "experiments/run/safetensors.h"
 #include "experiments/run/weights.h"
+#include "files/safetensors.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 

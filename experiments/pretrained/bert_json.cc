@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/pretrained/json_file.h"
+#include "files/json_file.h"
 #include "language/bert.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_replace.h"
-#include "seq2seq/utf8.h"
+#include "files/utf8.h"
 
 namespace regard {
 namespace {

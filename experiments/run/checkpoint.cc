@@ -18,9 +18,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "experiments/run/checkpoint_folder.h"
-#include "experiments/run/safetensors.h"
-#include "experiments/run/sha256.h"
 #include "files/file.h"
+#include "files/safetensors.h"
+#include "files/sha256.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 

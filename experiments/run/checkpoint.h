@@ -18,8 +18,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "experiments/run/safetensors.h"
 #include "files/file.h"
+#include "files/safetensors.h"
 
 namespace regard {
 

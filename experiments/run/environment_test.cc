@@ -3,8 +3,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "experiments/run/sha256.h"
 #include "files/file.h"
+#include "files/sha256.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

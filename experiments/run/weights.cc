@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "experiments/run/sha256.h"
+#include "files/sha256.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

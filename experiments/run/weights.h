@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "autodiff/shape.h"
-#include "experiments/run/safetensors.h"
+#include "files/safetensors.h"
 #include "nn/parameters.h"
 
 namespace regard {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "experiments/run/sha256.h"
+#include "files/sha256.h"
 #include "gtest/gtest.h"
 
 namespace regard {

@@ -12,8 +12,8 @@
 #include "experiments/config/config_fields.h"
 #include "experiments/report/heat_map.h"
 #include "experiments/report/printable_text.h"
-#include "experiments/run/sha256.h"
 #include "experiments/run/tensorboard/summary.h"
+#include "files/sha256.h"
 #include "nn/parameters.h"
 #include "third_party/abseil_backport/status_macros.h"
 

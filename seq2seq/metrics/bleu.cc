@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "files/utf8.h"
 #include "seq2seq/metrics/ngrams.h"
-#include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -6,8 +6,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "files/utf8.h"
 #include "seq2seq/metrics/ngrams.h"
-#include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "seq2seq/utf8.h"
+#include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

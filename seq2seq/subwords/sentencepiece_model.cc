@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "files/utf8.h"
 #include "seq2seq/subwords/unigram_lattice.h"
-#include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "seq2seq/utf8.h"
+#include "files/utf8.h"
 
 namespace regard {
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "experiments/run/sha256.h"
 #include "files/file.h"
+#include "files/sha256.h"
 #include "language/masked_text.h"
 
 namespace regard {

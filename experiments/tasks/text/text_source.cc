@@ -9,12 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "experiments/run/sha256.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/text/grammar.h"
 #include "files/file.h"
+#include "files/sha256.h"
+#include "files/utf8.h"
 #include "nn/config_problems.h"
-#include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

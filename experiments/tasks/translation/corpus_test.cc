@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "experiments/run/sha256.h"
+#include "files/sha256.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "seq2seq/sentence_pair.h"

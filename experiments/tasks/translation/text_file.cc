@@ -12,10 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
-#include "experiments/run/line_reader.h"
-#include "experiments/run/sha256.h"
 #include "files/file.h"
-#include "seq2seq/utf8.h"
+#include "files/line_reader.h"
+#include "files/sha256.h"
+#include "files/utf8.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -1,6 +1,6 @@
 // Reads lines as they arrive, from a file or a pipe.
-#ifndef EXPERIMENTS_RUN_LINE_READER_H_
-#define EXPERIMENTS_RUN_LINE_READER_H_
+#ifndef FILES_LINE_READER_H_
+#define FILES_LINE_READER_H_
 
 #include <sys/types.h>
 
@@ -51,4 +51,4 @@ class LineReader {
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_RUN_LINE_READER_H_
+#endif  // FILES_LINE_READER_H_

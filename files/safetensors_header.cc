@@ -1,4 +1,4 @@
-#include "experiments/run/safetensors_header.h"
+#include "files/safetensors_header.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "files/utf8.h"
 #include "nlohmann/json.hpp"
-#include "seq2seq/utf8.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -1,4 +1,4 @@
-#include "experiments/pretrained/json_file.h"
+#include "files/json_file.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "experiments/run/line_reader.h"
+#include "files/line_reader.h"
 
 #include <poll.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // Characters of UTF-8 text: where text is broken, and its code points one by
 // one.
-#ifndef SEQ2SEQ_UTF8_H_
-#define SEQ2SEQ_UTF8_H_
+#ifndef FILES_UTF8_H_
+#define FILES_UTF8_H_
 
 #include <cstdint>
 #include <optional>
@@ -44,4 +44,4 @@ std::string LowerCase(absl::string_view text);
 
 }  // namespace regard
 
-#endif  // SEQ2SEQ_UTF8_H_
+#endif  // FILES_UTF8_H_

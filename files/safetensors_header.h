@@ -5,8 +5,8 @@
 // HeaderTooSmall, HeaderTooLarge, InvalidHeaderLength, InvalidHeader,
 // InvalidHeaderStart, InvalidHeaderDeserialization, InvalidOffset,
 // TensorInvalidInfo, ValidationOverflow, MetadataIncompleteBuffer.
-#ifndef EXPERIMENTS_RUN_SAFETENSORS_HEADER_H_
-#define EXPERIMENTS_RUN_SAFETENSORS_HEADER_H_
+#ifndef FILES_SAFETENSORS_HEADER_H_
+#define FILES_SAFETENSORS_HEADER_H_
 
 #include <cstdint>
 #include <map>
@@ -45,4 +45,4 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(absl::string_view text,
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_RUN_SAFETENSORS_HEADER_H_
+#endif  // FILES_SAFETENSORS_HEADER_H_

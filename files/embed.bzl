@@ -60,9 +60,9 @@ def embed_text(name, src, function, **kwargs):
         cmd = "$(execpath {tool}) '{header}' {function} $< > $@".format(
             function = function,
             header = native.package_name() + "/" + name + ".h",
-            tool = Label("//experiments/report:embed_text"),
+            tool = Label("//files:embed_text"),
         ),
-        tools = [Label("//experiments/report:embed_text")],
+        tools = [Label("//files:embed_text")],
     )
     cc_library(
         name = name,

@@ -1,6 +1,6 @@
 // Numbers and strings as JSON text, the same bytes on every machine.
-#ifndef EXPERIMENTS_RUN_JSON_TEXT_H_
-#define EXPERIMENTS_RUN_JSON_TEXT_H_
+#ifndef FILES_JSON_TEXT_H_
+#define FILES_JSON_TEXT_H_
 
 #include <map>
 #include <string>
@@ -21,4 +21,4 @@ std::string JsonNumbers(const std::map<std::string, double>& numbers);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_RUN_JSON_TEXT_H_
+#endif  // FILES_JSON_TEXT_H_

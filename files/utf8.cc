@@ -1,4 +1,4 @@
-#include "seq2seq/utf8.h"
+#include "files/utf8.h"
 
 #include <utf8proc.h>
 

@@ -1,7 +1,7 @@
 // Tensors on the disk in the safetensors format, which PyTorch and others open:
 // float values written in the reference writer's order, and read strictly.
-#ifndef EXPERIMENTS_RUN_SAFETENSORS_H_
-#define EXPERIMENTS_RUN_SAFETENSORS_H_
+#ifndef FILES_SAFETENSORS_H_
+#define FILES_SAFETENSORS_H_
 
 #include <cstdint>
 #include <map>
@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/run/safetensors_header.h"
 #include "files/file.h"
+#include "files/safetensors_header.h"
 
 namespace regard {
 
@@ -62,4 +62,4 @@ class SafetensorsReader {
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_RUN_SAFETENSORS_H_
+#endif  // FILES_SAFETENSORS_H_

@@ -1,7 +1,7 @@
 // A file with one JSON object, read field by field. What is wrong is gathered,
 // a line "PATH:LINE:COLUMN: error: .." each.
-#ifndef EXPERIMENTS_PRETRAINED_JSON_FILE_H_
-#define EXPERIMENTS_PRETRAINED_JSON_FILE_H_
+#ifndef FILES_JSON_FILE_H_
+#define FILES_JSON_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -81,4 +81,4 @@ class JsonFile {
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_PRETRAINED_JSON_FILE_H_
+#endif  // FILES_JSON_FILE_H_

@@ -1,4 +1,4 @@
-#include "experiments/run/safetensors.h"
+#include "files/safetensors.h"
 
 #include <array>
 #include <bit>
@@ -16,8 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/run/safetensors_header.h"
 #include "files/file.h"
+#include "files/safetensors_header.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"

@@ -1,4 +1,4 @@
-#include "experiments/run/safetensors.h"
+#include "files/safetensors.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "experiments/run/json_text.h"
+#include "files/json_text.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 

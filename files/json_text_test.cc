@@ -1,4 +1,4 @@
-#include "experiments/run/json_text.h"
+#include "files/json_text.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "experiments/run/sha256.h"
+#include "files/sha256.h"
 
 #include <openssl/evp.h>
 

@@ -1,6 +1,6 @@
 // SHA-256 (FIPS 180-4) of bytes that arrive in pieces, through libcrypto.
-#ifndef EXPERIMENTS_RUN_SHA256_H_
-#define EXPERIMENTS_RUN_SHA256_H_
+#ifndef FILES_SHA256_H_
+#define FILES_SHA256_H_
 
 #include <memory>
 #include <string>
@@ -38,4 +38,4 @@ absl::StatusOr<std::string> Sha256OfFile(const FileReader& file);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_RUN_SHA256_H_
+#endif  // FILES_SHA256_H_
