@@ -15,12 +15,14 @@ _MESSAGE = re.compile(r"^message (\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"//.*")
 # Members that are common names of accessors: known by has_ and the like alone.
 _COMMON = {"text"}
+# Of data/, what belongs to tasks alone.
+_DATA = "(?:phrasebook|corpus|grammar|sequences)"
 
 
 def tasks_among(labels):
     """The libraries of tasks and their data; protos are parts of the config."""
     return [label for label in labels
-            if re.match(r"//experiments/(tasks/[^:]|data)", label)
+            if re.match(rf"//(experiments/tasks/[^:]|data[/:]{_DATA})", label)
             and not label.endswith("_proto")]
 
 
@@ -42,7 +44,7 @@ def mentions(source, types, members):
         rf"\b(?:{'|'.join(sorted(types))})\b"
         rf"|(?:\.|->)(?:has_|mutable_|clear_)(?:{'|'.join(sorted(members))})\("
         rf"|(?:\.|->)(?:{'|'.join(sorted(members - _COMMON))})\("
-        r"|\bexperiments/(?:tasks/\w+/|data/)")
+        rf"|\bexperiments/tasks/\w+/|\bdata/{_DATA}")
     return [f"{number}: {line.strip()}"
             for number, line in enumerate(source.splitlines(), 1)
             if wanted.search(_COMMENT.sub("", line))]
@@ -62,12 +64,12 @@ def check_itself(types, members):
     found = mentions(
         "// config.decoder()\nif (model.has_decoder()) return;\n"
         "const PairsConfig pairs;\nOutsideData data;\n"
-        '#include "experiments/tasks/translation/corpus.h"\n', types, members)
+        '#include "data/corpus.h"\n', types, members)
     assert [line.split(":")[0] for line in found] == ["2", "3", "5"], found
-    assert tasks_among(["//experiments/tasks:task", "//experiments/data:x",
+    assert tasks_among(["//experiments/tasks:task", "//data/phrasebook:x",
                         "//experiments/tasks/regression:regression",
                         "//experiments/tasks/regression:regression_proto"]) == [
-                            "//experiments/data:x",
+                            "//data/phrasebook:x",
                             "//experiments/tasks/regression:regression"]
 
 

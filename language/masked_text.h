@@ -11,10 +11,10 @@
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
 #include "autodiff/random.h"
+#include "data/text/wordpiece.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
 #include "language/text_pairs.h"
-#include "language/wordpiece.h"
 #include "nn/config_problems.h"
 
 namespace regard {

@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/arena.h"
+#include "data/text/wordpiece.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/bert.pb.h"
-#include "language/wordpiece.h"
 #include "nn/config_problems.h"
 
 namespace regard {

@@ -10,11 +10,11 @@
 
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
+#include "data/text/wordpiece.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
 #include "language/masked_text.h"
 #include "language/text_model.h"
-#include "language/wordpiece.h"
 #include "nn/config_problems.h"
 #include "nn/linear.h"
 #include "nn/model.h"

@@ -10,8 +10,8 @@
 
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
+#include "data/text/wordpiece.h"
 #include "language/bert.h"
-#include "language/wordpiece.h"
 #include "nn/parameters.h"
 
 namespace regard {

@@ -9,10 +9,10 @@
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
+#include "data/text/wordpiece.h"
 #include "gtest/gtest.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
-#include "language/wordpiece.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 

@@ -10,13 +10,13 @@
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_kit.h"
 #include "autodiff/ops/shape_ops.h"
+#include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
 #include "seq2seq/batch.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/memory.h"
 #include "seq2seq/testing/n_gram_decoder.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
-#include "seq2seq/parallel_corpus.h"
-#include "seq2seq/sentence_pair.h"
-#include "seq2seq/vocabulary.h"
+#include "data/parallel_corpus.h"
+#include "data/sentence_pair.h"
+#include "data/text/vocabulary.h"
 
 namespace regard {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "autodiff/arena.h"
+#include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

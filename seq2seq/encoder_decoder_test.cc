@@ -14,6 +14,7 @@
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
+#include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
@@ -21,7 +22,6 @@
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/test_model.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

@@ -7,10 +7,10 @@
 #include "absl/types/span.h"
 #include "autodiff/ops/loss.h"
 #include "autodiff/tape.h"
+#include "data/text/vocabulary.h"
 #include "nn/forward.h"
 #include "nn/linear.h"
 #include "nn/parameters.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 

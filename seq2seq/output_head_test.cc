@@ -12,12 +12,12 @@
 #include "autodiff/ops/loss.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
+#include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
 #include "nn/embedding.h"
 #include "nn/forward.h"
 #include "nn/linear.h"
 #include "nn/parameters.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

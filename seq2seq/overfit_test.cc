@@ -9,6 +9,7 @@
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
+#include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/optimizer.pb.h"
@@ -20,7 +21,6 @@
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/translator.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

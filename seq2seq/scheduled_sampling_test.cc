@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
+#include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
@@ -20,7 +21,6 @@
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/test_model.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

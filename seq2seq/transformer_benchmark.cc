@@ -9,6 +9,7 @@
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
 #include "benchmark/benchmark.h"
+#include "data/text/vocabulary.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "seq2seq/batch.h"
@@ -16,7 +17,6 @@
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/translator.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

@@ -11,6 +11,7 @@
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
+#include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
@@ -23,7 +24,6 @@
 #include "seq2seq/test_model.h"
 #include "seq2seq/transformer_decoder.h"
 #include "seq2seq/translator.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

@@ -11,6 +11,7 @@
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
 #include "autodiff/worker_pool.h"
+#include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/gradient_reducer.h"
@@ -24,7 +25,6 @@
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/test_model.h"
 #include "seq2seq/translator.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

@@ -13,19 +13,19 @@
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
 #include "autodiff/arena.h"
+#include "data/parallel_corpus.h"
+#include "data/sentence_pair.h"
+#include "data/text/vocabulary.h"
 #include "nn/evaluated_set.h"
 #include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/batch.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
 #include "seq2seq/output_head.h"
-#include "seq2seq/parallel_corpus.h"
 #include "seq2seq/search/search.pb.h"
-#include "seq2seq/sentence_pair.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/subwords/subword_sampler.h"
 #include "seq2seq/translator.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 

@@ -12,6 +12,9 @@
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
+#include "data/parallel_corpus.h"
+#include "data/sentence_pair.h"
+#include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
 #include "nn/evaluated_set.h"
 #include "nn/forward.h"
@@ -19,10 +22,7 @@
 #include "nn/parameters.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
-#include "seq2seq/parallel_corpus.h"
-#include "seq2seq/sentence_pair.h"
 #include "seq2seq/seq2seq.pb.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

@@ -14,14 +14,14 @@
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
+#include "data/text/tokenizer.h"
+#include "data/text/vocabulary.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/search/search.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
-#include "seq2seq/subwords/tokenizer.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 

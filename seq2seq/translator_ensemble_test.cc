@@ -6,13 +6,13 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
+#include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "seq2seq/batch.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/test_model.h"
 #include "seq2seq/translator.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

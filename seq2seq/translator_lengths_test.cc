@@ -8,13 +8,13 @@
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
+#include "data/text/vocabulary.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/translator.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

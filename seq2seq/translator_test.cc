@@ -18,6 +18,7 @@
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
+#include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -29,7 +30,6 @@
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

@@ -21,6 +21,7 @@
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
+#include "data/text/vocabulary.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/alignment_text.h"
 #include "experiments/report/printable_text.h"
@@ -33,7 +34,6 @@
 #include "seq2seq/output_head.h"
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/translator.h"
-#include "seq2seq/vocabulary.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/translate_arguments.h"
 

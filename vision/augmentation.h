@@ -6,9 +6,9 @@
 
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
+#include "data/images/image_set.h"
 #include "nn/config_problems.h"
 #include "vision/augmentation.pb.h"
-#include "vision/image_set.h"
 
 namespace regard {
 

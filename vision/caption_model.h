@@ -9,13 +9,13 @@
 
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
+#include "data/images/caption_set.h"
+#include "data/text/vocabulary.h"
 #include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
 #include "seq2seq/search/search.h"
 #include "seq2seq/search/search.pb.h"
-#include "seq2seq/vocabulary.h"
-#include "vision/caption_set.h"
 #include "vision/captioner.h"
 #include "vision/captioner.pb.h"
 

@@ -13,6 +13,8 @@
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
+#include "data/images/canvases.h"
+#include "data/images/caption_set.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
@@ -20,8 +22,6 @@
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/testing/warm_step.h"
-#include "vision/canvases.h"
-#include "vision/caption_set.h"
 #include "vision/captioner.pb.h"
 
 namespace regard {

@@ -9,6 +9,7 @@
 
 #include "attention/scorer_registry.h"
 #include "autodiff/tape.h"
+#include "data/images/image_set.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
@@ -16,7 +17,6 @@
 #include "seq2seq/memory.h"
 #include "seq2seq/transformer_decoder.h"
 #include "vision/captioner.pb.h"
-#include "vision/image_set.h"
 #include "vision/vision_transformer.h"
 
 namespace regard {

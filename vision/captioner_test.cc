@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"
+#include "data/images/image_set.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
@@ -19,7 +20,6 @@
 #include "seq2seq/search/search.h"
 #include "seq2seq/search/search.pb.h"
 #include "vision/captioner.pb.h"
-#include "vision/image_set.h"
 
 namespace regard {
 namespace {

@@ -10,10 +10,10 @@
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
 #include "attention/transformer/layer.h"
+#include "data/images/image_set.h"
 #include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
-#include "vision/image_set.h"
 #include "vision/vision_transformer.h"
 #include "vision/vision_transformer.pb.h"
 

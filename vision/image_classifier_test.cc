@@ -12,14 +12,14 @@
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
+#include "data/images/image_set.h"
+#include "data/images/shapes.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/loss_options.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/testing/warm_step.h"
-#include "vision/image_set.h"
-#include "vision/shapes.h"
 #include "vision/vision_transformer.pb.h"
 
 namespace regard {

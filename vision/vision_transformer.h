@@ -12,11 +12,11 @@
 #include "attention/transformer/position_embedding.h"
 #include "attention/transformer/stack.h"
 #include "autodiff/tape.h"
+#include "data/images/image_set.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/linear.h"
 #include "nn/parameters.h"
-#include "vision/image_set.h"
 #include "vision/vision_transformer.pb.h"
 
 namespace regard {

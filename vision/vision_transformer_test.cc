@@ -9,13 +9,13 @@
 #include "attention/transformer/testing/layer_check.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
+#include "data/images/image_set.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "vision/image_classifier.h"
-#include "vision/image_set.h"
 #include "vision/vision_transformer.pb.h"
 
 namespace regard {

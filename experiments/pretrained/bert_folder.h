@@ -11,10 +11,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "attention/scorer_registry.h"
+#include "data/text/wordpiece.h"
 #include "experiments/pretrained/bert_json.h"
 #include "files/file.h"
 #include "language/bert.h"
-#include "language/wordpiece.h"
 #include "nn/parameters.h"
 
 namespace regard {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "data/text/wordpiece.h"
 #include "experiments/report/run_results.h"
 #include "language/bert.h"
-#include "language/wordpiece.h"
 #include "nn/forward.h"
 
 namespace regard {

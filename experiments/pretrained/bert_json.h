@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "data/text/wordpiece.h"
 #include "language/bert.pb.h"
-#include "language/wordpiece.h"
 
 namespace regard {
 

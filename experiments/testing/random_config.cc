@@ -11,13 +11,13 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "data/text/subword_trainer.h"
 #include "experiments/config/field_names.h"
 #include "experiments/config/origins.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "google/protobuf/text_format.h"
 #include "nn/config_problems.h"
-#include "seq2seq/subwords/subword_trainer.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard::testing {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "seq2seq/sentence_pair.h"
+#include "data/sentence_pair.h"
 
 namespace regard {
 

@@ -1,8 +1,8 @@
 #include "seq2seq/metrics/alignment_error_rate.h"
 
+#include "data/sentence_pair.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "seq2seq/sentence_pair.h"
 
 namespace regard {
 namespace {

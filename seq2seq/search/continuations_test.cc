@@ -11,8 +11,8 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
+#include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

@@ -11,6 +11,7 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
+#include "data/text/vocabulary.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
@@ -20,7 +21,6 @@
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/testing/growing_decoder.h"
 #include "seq2seq/testing/search_member.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

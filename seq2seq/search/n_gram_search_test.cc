@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -14,7 +15,6 @@
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/testing/n_gram_decoder.h"
 #include "seq2seq/testing/search_member.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

@@ -16,10 +16,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "seq2seq/parallel_corpus.h"
-#include "seq2seq/subwords/mapped_text.h"
-#include "seq2seq/subwords/sentencepiece_model.h"
-#include "seq2seq/vocabulary.h"
+#include "data/parallel_corpus.h"
+#include "data/text/mapped_text.h"
+#include "data/text/sentencepiece_model.h"
+#include "data/text/vocabulary.h"
 
 namespace regard {
 

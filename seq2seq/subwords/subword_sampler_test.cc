@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "data/parallel_corpus.h"
+#include "data/text/sentencepiece.pb.h"
+#include "data/text/sentencepiece_model.h"
+#include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "seq2seq/parallel_corpus.h"
-#include "seq2seq/subwords/sentencepiece.pb.h"
-#include "seq2seq/subwords/sentencepiece_model.h"
-#include "seq2seq/vocabulary.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -7,10 +7,10 @@
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
+#include "data/images/image_set.h"
 #include "tools/peers/step_data.h"
 #include "tools/peers/transformer_options.h"
 #include "vision/image_classifier.h"
-#include "vision/image_set.h"
 #include "vision/vision_transformer.pb.h"
 
 namespace regard {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "seq2seq/vocabulary.h"
+#include "data/text/vocabulary.h"
 
 namespace regard {
 

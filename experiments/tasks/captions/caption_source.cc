@@ -8,14 +8,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "data/images/canvases.h"
+#include "data/images/image_set.h"
 #include "experiments/tasks/image_classification/image_source.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"
 #include "files/utf8.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
-#include "vision/canvases.h"
-#include "vision/image_set.h"
 
 namespace regard {
 

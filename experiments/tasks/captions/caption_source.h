@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
+#include "data/images/caption_set.h"
 #include "experiments/tasks/captions/captions.pb.h"
 #include "experiments/tasks/plugins.h"
-#include "vision/caption_set.h"
 
 namespace regard {
 

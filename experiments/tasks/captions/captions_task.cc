@@ -13,12 +13,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "data/images/caption_set.h"
 #include "experiments/tasks/captions/caption_source.h"
 #include "experiments/tasks/image_classification/image_picture.h"
 #include "experiments/tasks/task.h"
 #include "nn/config_problems.h"
 #include "vision/caption_model.h"
-#include "vision/caption_set.h"
 #include "vision/captioner.h"
 #include "vision/vision_transformer.h"
 

@@ -15,13 +15,13 @@
 #include "absl/types/span.h"
 #include "attention/transformer/layer.h"
 #include "autodiff/tape.h"
+#include "data/images/image_set.h"
 #include "experiments/tasks/image_classification/image_picture.h"
 #include "experiments/tasks/image_classification/image_source.h"
 #include "experiments/tasks/task.h"
 #include "nn/config_problems.h"
 #include "vision/attention_rollout.h"
 #include "vision/image_classifier.h"
-#include "vision/image_set.h"
 #include "vision/vision_transformer.h"
 
 namespace regard {

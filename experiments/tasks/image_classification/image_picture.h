@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "data/images/image_set.h"
 #include "experiments/report/run_results.h"
-#include "vision/image_set.h"
 
 namespace regard {
 

@@ -7,13 +7,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "data/images/idx.h"
+#include "data/images/shapes.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"
 #include "files/sha256.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
-#include "vision/idx.h"
-#include "vision/shapes.h"
 
 namespace regard {
 

@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "data/images/image_set.h"
 #include "experiments/tasks/image_classification/images.pb.h"
 #include "experiments/tasks/plugins.h"
-#include "vision/image_set.h"
 
 namespace regard {
 

@@ -9,10 +9,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "data/images/image_set.h"
 #include "experiments/tasks/image_classification/images.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "vision/image_set.h"
 
 namespace regard {
 namespace {

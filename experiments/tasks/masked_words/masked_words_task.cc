@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
+#include "data/text/wordpiece.h"
 #include "experiments/pretrained/bert_inspection.h"
 #include "experiments/tasks/masked_words/token_vocabulary.h"
 #include "experiments/tasks/task.h"
@@ -18,7 +19,6 @@
 #include "language/bert.h"
 #include "language/masked_text.h"
 #include "language/masked_word_model.h"
-#include "language/wordpiece.h"
 #include "nn/config_problems.h"
 
 namespace regard {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "data/text/wordpiece.h"
 #include "language/bert.pb.h"
-#include "language/wordpiece.h"
 
 namespace regard {
 

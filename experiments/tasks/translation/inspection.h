@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "data/sentence_pair.h"
 #include "experiments/report/alignment_text.h"
 #include "experiments/report/run_results.h"
 #include "seq2seq/attention_inspection.h"
-#include "seq2seq/sentence_pair.h"
 #include "seq2seq/translator.h"
 
 namespace regard {

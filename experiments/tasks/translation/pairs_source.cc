@@ -12,14 +12,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "autodiff/random.h"
-#include "experiments/tasks/translation/corpus.h"
+#include "data/corpus.h"
+#include "data/text/sentencepiece_model.h"
+#include "data/text/subword_trainer.h"
 #include "experiments/tasks/translation/pairs_validation.h"
 #include "experiments/tasks/translation/sentence_source.h"
 #include "files/file.h"
 #include "files/sha256.h"
-#include "seq2seq/subwords/sentencepiece_model.h"
 #include "seq2seq/subwords/subword_sampler.h"
-#include "seq2seq/subwords/subword_trainer.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "data/parallel_corpus.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
@@ -23,7 +24,6 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/model.h"
-#include "seq2seq/parallel_corpus.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "experiments/data/phrasebook.h"
+#include "data/phrasebook/phrasebook.h"
+#include "data/sequences.h"
+#include "data/text/vocabulary.h"
 #include "experiments/tasks/translation/pairs_source.h"
-#include "experiments/tasks/translation/synthetic.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 

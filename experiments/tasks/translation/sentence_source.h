@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "data/parallel_corpus.h"
+#include "data/sentence_pair.h"
+#include "data/text/vocabulary.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
-#include "seq2seq/parallel_corpus.h"
-#include "seq2seq/sentence_pair.h"
 #include "seq2seq/subwords/subword_sampler.h"
 #include "seq2seq/translation_model.h"
 #include "seq2seq/translator.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 

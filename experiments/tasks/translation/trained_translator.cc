@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "data/corpus.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/tasks/trained_run.h"
-#include "experiments/tasks/translation/corpus.h"
 #include "experiments/tasks/translation/sentence_source.h"
 #include "files/file.h"
 #include "third_party/abseil_backport/status_macros.h"

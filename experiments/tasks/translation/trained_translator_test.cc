@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 namespace {

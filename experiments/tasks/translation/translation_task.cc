@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "attention/attention.pb.h"
 #include "autodiff/tape.h"
+#include "data/text/vocabulary.h"
 #include "experiments/tasks/translation/inspection.h"
 #include "experiments/tasks/translation/sentence_source.h"
 #include "experiments/tasks/translation/trained_translator.h"
@@ -28,7 +29,6 @@
 #include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "seq2seq/translation_model.h"
-#include "seq2seq/vocabulary.h"
 
 namespace regard {
 

@@ -1,0 +1,207 @@
+#include "data/corpus.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "files/file.h"
+#include "files/utf8.h"
+#include "third_party/abseil_backport/check.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+namespace {
+
+// Of pairs that are kept in memory.
+constexpr int64_t kMaxTextBytes = int64_t{256} << 20;
+
+bool IsDetachedMark(char32_t c) {
+  return c == U',' || c == U'.' || c == U'!' || c == U'?';
+}
+
+std::string Composed(const std::string& text) {
+  // Most text is ASCII, and composed already.
+  const bool is_ascii = std::all_of(text.begin(), text.end(),
+                                    [](char c) { return (c & 0x80) == 0; });
+  if (is_ascii) return text;
+  utf8proc_uint8_t* composed = nullptr;
+  const utf8proc_ssize_t length = utf8proc_map(
+      reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+      static_cast<utf8proc_ssize_t>(text.size()), &composed,
+      static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+  REGARD_CHECK_GE(length, 0) << utf8proc_errmsg(length);
+  std::string result(reinterpret_cast<const char*>(composed), length);
+  std::free(composed);
+  return result;
+}
+
+absl::Status CannotOpen(const std::string& path, const absl::Status& why) {
+  if (absl::IsInvalidArgument(why) && !path.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: corpus ", why.message()));
+  }
+  const std::string what = path.empty()
+                               ? "error: no corpus file is named"
+                               : absl::StrCat("error: corpus ", why.message());
+  return absl::Status(
+      why.code(),
+      absl::StrCat(
+          what,
+          "\n  A corpus is a text file of sentence pairs, one pair a line, the "
+          "two sentences\n  separated by a tab. The English-French pairs "
+          "`fra-eng` of Tatoeba are at\n  www.manythings.org/anki "
+          "(fra-eng.zip; unpack fra.txt).\n  Name the file in the config, "
+          "`data { path: \"fra.txt\" }`, or with\n  --set "
+          "data.path=fra.txt"));
+}
+
+}  // namespace
+
+std::string PrepareText(absl::string_view text) {
+  std::string prepared;
+  prepared.reserve(text.size() + 8);
+  bool after_space = true;  // a mark that starts the text gets no space
+  for (const Character& character : Characters(text)) {
+    char32_t c = character.code_point;
+    if (c == U'\u00A0' || c == U'\u202F') c = U' ';
+    if (IsDetachedMark(c) && !after_space) prepared.push_back(' ');
+    AppendUtf8(static_cast<char32_t>(
+                   utf8proc_tolower(static_cast<utf8proc_int32_t>(c))),
+               &prepared);
+    after_space = c == U' ';
+  }
+  return Composed(prepared);
+}
+
+std::vector<std::string> SplitTokens(absl::string_view text) {
+  return absl::StrSplit(text, ' ', absl::SkipEmpty());
+}
+
+absl::StatusOr<PairReader> PairReader::Open(const PairFiles& files) {
+  if (!files.path.empty()) {
+    REGARD_ASSIGN_OR_RETURN(TextFile file,
+                            TextFile::Open(files.path, "corpus"));
+    return PairReader(files, std::move(file), std::nullopt);
+  }
+  REGARD_ASSIGN_OR_RETURN(TextFile source,
+                          TextFile::Open(files.source, "corpus"));
+  REGARD_ASSIGN_OR_RETURN(TextFile target,
+                          TextFile::Open(files.target, "corpus"));
+  if (source.IsSameFile(target)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        files.target, ":1:1: error: source and target are the same file"));
+  }
+  return PairReader(files, std::move(source), std::move(target));
+}
+
+absl::StatusOr<bool> PairReader::Next() {
+  if (second_.has_value()) {
+    REGARD_ASSIGN_OR_RETURN(const bool has_source, first_.Next());
+    REGARD_ASSIGN_OR_RETURN(const bool has_target, second_->Next());
+    if (has_source != has_target) {
+      const TextFile& longer = has_source ? first_ : *second_;
+      return longer.Error(
+          0, absl::StrCat("this line has no other side: ",
+                          has_source ? files_.target : files_.source, " has ",
+                          longer.number() - 1, " lines"));
+    }
+    source_ = first_.text();
+    target_ = second_->text();
+    return has_source;
+  }
+  while (true) {
+    REGARD_ASSIGN_OR_RETURN(const bool any, first_.Next());
+    if (!any) return false;
+    if (first_.text().empty()) continue;
+    REGARD_RETURN_IF_ERROR(SplitColumns());
+    return true;
+  }
+}
+
+absl::Status PairReader::SplitColumns() {
+  const absl::string_view text = first_.text();
+  const std::vector<absl::string_view> columns = absl::StrSplit(text, '\t');
+  for (const bool is_source : {true, false}) {
+    const int column = is_source ? files_.source_column : files_.target_column;
+    if (column >= static_cast<int>(columns.size())) {
+      return first_.Error(
+          text.size(),
+          absl::StrCat("want a tab and the ", is_source ? "source" : "target",
+                       " sentence in column ", column + 1, ", got ",
+                       columns.size(), " column",
+                       columns.size() == 1 ? "" : "s"));
+    }
+    (is_source ? source_ : target_) = columns[column];
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PairReader::SourceError(absl::string_view problem) const {
+  return first_.Error(source_.data() - first_.text().data(), problem);
+}
+
+absl::Status PairReader::TargetError(absl::string_view problem) const {
+  const TextFile& file = second_.has_value() ? *second_ : first_;
+  return file.Error(target_.data() - file.text().data(), problem);
+}
+
+int64_t PairReader::carriage_returns() const {
+  return first_.carriage_returns() +
+         (second_.has_value() ? second_->carriage_returns() : 0);
+}
+
+absl::StatusOr<Corpus> ReadCorpus(const std::string& path,
+                                  const CorpusOptions& options) {
+  REGARD_CHECK_GE(options.source_column, 0);
+  REGARD_CHECK_GE(options.target_column, 0);
+  if (path.empty()) return CannotOpen(path, absl::InvalidArgumentError(""));
+  // The message of a file that is not there says more than the reader's.
+  if (const auto file = FileReader::Open(path); !file.ok()) {
+    return CannotOpen(path, file.status());
+  }
+  REGARD_ASSIGN_OR_RETURN(
+      PairReader reader,
+      PairReader::Open({.path = path,
+                        .source_column = options.source_column,
+                        .target_column = options.target_column}));
+  Corpus corpus;
+  int64_t bytes = 0;
+  while (options.max_pairs == 0 ||
+         static_cast<int64_t>(corpus.pairs.size()) < options.max_pairs) {
+    REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
+    if (!more) break;
+    bytes +=
+        static_cast<int64_t>(reader.source().size() + reader.target().size()) +
+        2;
+    if (bytes > kMaxTextBytes) {
+      return reader.SourceError("more than 256 MiB of pairs: set max_pairs");
+    }
+    SentencePair pair = {SplitTokens(PrepareText(reader.source())),
+                         SplitTokens(PrepareText(reader.target())),
+                         {}};
+    if (pair.source.empty()) {
+      return reader.SourceError("the source sentence is empty");
+    }
+    if (pair.target.empty()) {
+      return reader.TargetError("the target sentence is empty");
+    }
+    corpus.pairs.push_back(std::move(pair));
+  }
+  if (corpus.pairs.empty()) {
+    REGARD_ASSIGN_OR_RETURN(const FileReader file, FileReader::Open(path));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ":1:1: error: ",
+                     file.size() == 0 ? "the file is empty"
+                                      : "the file has no sentence pair"));
+  }
+  REGARD_ASSIGN_OR_RETURN(corpus.sha256, reader.FirstDigest());
+  return corpus;
+}
+
+}  // namespace regard

@@ -1,0 +1,137 @@
+#include "data/grammar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+TEST(GrammarTest, EntropyAndLengthAreThoseComputedByHand) {
+  const GrammarRule rules[] = {
+      {"S", 1, "a"}, {"S", 3, "bb A"}, {"A", 2, "c"}, {"A", 2, "d"}};
+  const Grammar grammar(rules);
+  const double ln2 = std::log(2.0);
+  EXPECT_NEAR(grammar.SentenceEntropy(),
+              0.25 * 2 * ln2 + 0.75 * (std::log(4.0 / 3) + ln2), 1e-12);
+  EXPECT_NEAR(grammar.LineLength(), 0.25 * 2 + 0.75 * 5, 1e-12);
+}
+
+TEST(GrammarTest, RecursionIsSummed) {
+  // As many x as a coin shows heads, and one more: 2 on average.
+  const GrammarRule rules[] = {{"S", 1, "x S"}, {"S", 1, "x"}};
+  const Grammar grammar(rules);
+  EXPECT_NEAR(grammar.SentenceEntropy(), 2 * std::log(2.0), 1e-9);
+  EXPECT_NEAR(grammar.LineLength(), 4, 1e-9);
+}
+
+TEST(GrammarDeathTest, RefusesSentencesWithoutEnd) {
+  const GrammarRule rules[] = {{"S", 2, "S S"}, {"S", 1, "x"}};
+  EXPECT_DEATH(Grammar{rules}, "no finite expected length");
+}
+
+TEST(GrammarTest, SentencesAreAFunctionOfSeedAndPurpose) {
+  const Grammar grammar(EnglishRules());
+  const std::string text = grammar.Sentences(20, 1, "train");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 20);
+  EXPECT_EQ(text.back(), '\n');
+  EXPECT_EQ(text, grammar.Sentences(20, 1, "train"));
+  EXPECT_NE(text, grammar.Sentences(20, 2, "train"));
+  EXPECT_NE(text, grammar.Sentences(20, 1, "dev"));
+}
+
+// The derivations of words by rules, each of which counts `weight`.
+class Derivations {
+ public:
+  Derivations(absl::Span<const GrammarRule> rules, bool probabilities) {
+    std::map<std::string, double> sums;
+    for (const GrammarRule& rule : rules) sums[rule.symbol] += rule.weight;
+    for (const GrammarRule& rule : rules) {
+      rules_[rule.symbol].push_back(
+          {probabilities ? rule.weight / sums[rule.symbol] : 1.0,
+           absl::StrSplit(rule.expansion, ' ')});
+    }
+  }
+
+  double Of(const std::vector<std::string>& words) {
+    words_ = words;
+    known_.clear();
+    return OfSymbol("SENTENCE", 0, words.size());
+  }
+
+ private:
+  struct Rule {
+    double weight;
+    std::vector<std::string> parts;
+  };
+
+  // Of words [begin, end).
+  double OfSymbol(const std::string& symbol, size_t begin, size_t end) {
+    const auto key = std::make_tuple(symbol, begin, end);
+    const auto found = known_.find(key);
+    if (found != known_.end()) return found->second;
+    double sum = 0;
+    for (const Rule& rule : rules_.at(symbol)) {
+      sum += rule.weight * OfParts(rule.parts, 0, begin, end);
+    }
+    known_[key] = sum;
+    return sum;
+  }
+
+  double OfParts(const std::vector<std::string>& parts, size_t part,
+                 size_t begin, size_t end) {
+    if (part == parts.size()) return begin == end ? 1 : 0;
+    if (begin == end) return 0;
+    if (rules_.count(parts[part]) == 0) {
+      return words_[begin] == parts[part]
+                 ? OfParts(parts, part + 1, begin + 1, end)
+                 : 0;
+    }
+    double sum = 0;
+    for (size_t middle = begin + 1; middle <= end; ++middle) {
+      const double rest = OfParts(parts, part + 1, middle, end);
+      if (rest > 0) sum += rest * OfSymbol(parts[part], begin, middle);
+    }
+    return sum;
+  }
+
+  std::map<std::string, std::vector<Rule>> rules_;
+  std::vector<std::string> words_;
+  std::map<std::tuple<std::string, size_t, size_t>, double> known_;
+};
+
+TEST(EnglishRulesTest, EntropyIsTheMeanSurpriseOfSentencesWithOneDerivation) {
+  const Grammar grammar(EnglishRules());
+  Derivations counts(EnglishRules(), /*probabilities=*/false);
+  Derivations probabilities(EnglishRules(), /*probabilities=*/true);
+  const std::string text = grammar.Sentences(1000, 3, "test");
+  double sum = 0;
+  double squares = 0;
+  double characters = 0;
+  std::vector<std::string> lines =
+      absl::StrSplit(text, '\n', absl::SkipEmpty());
+  for (const std::string& line : lines) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    ASSERT_EQ(counts.Of(words), 1) << line;
+    const double surprise = -std::log(probabilities.Of(words));
+    sum += surprise;
+    squares += surprise * surprise;
+    characters += static_cast<double>(line.size()) + 1;
+  }
+  const auto count = static_cast<double>(lines.size());
+  const double mean = sum / count;
+  const double error = std::sqrt((squares / count - mean * mean) / count);
+  EXPECT_NEAR(mean, grammar.SentenceEntropy(), 4 * error);
+  // Lengths are spread like surprises, in proportion.
+  EXPECT_NEAR(characters / count / grammar.LineLength(), 1, 4 * error / mean);
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,139 @@
+#include "data/images/canvases.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAreArray;
+
+// Tiles of one grey value for each kind.
+class FlatThings : public ThingSource {
+ public:
+  int64_t side() const override { return 2; }
+  const std::vector<std::string>& names() const override { return names_; }
+  void Draw(int32_t kind, uint64_t, absl::Span<uint8_t> pixels) const override {
+    std::fill(pixels.begin(), pixels.end(), static_cast<uint8_t>(kind + 1));
+  }
+
+ private:
+  const std::vector<std::string> names_ = {"hat", "cup", "pen"};
+};
+
+TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
+  const TripleSplits splits = SplitTriples(8, /*seed=*/1);
+  EXPECT_EQ(splits.test.size(), 12);  // of 56
+  EXPECT_EQ(splits.dev.size(), 5);
+  EXPECT_EQ(splits.train.size(), 39);
+  std::set<KindTriple> all;
+  for (const auto* split : {&splits.train, &splits.dev, &splits.test}) {
+    for (const KindTriple& triple : *split) {
+      EXPECT_LT(triple[0], triple[1]);
+      EXPECT_LT(triple[1], triple[2]);
+      EXPECT_TRUE(all.insert(triple).second);
+    }
+  }
+  EXPECT_EQ(all.size(), 56);
+  EXPECT_EQ(SplitTriples(8, 1).test, splits.test);
+  EXPECT_NE(SplitTriples(8, 2).test, splits.test);
+  EXPECT_EQ(SplitTriples(3, 1).test.size(), 1);
+  EXPECT_EQ(SplitTriples(2, 1).train.size(), 0);
+}
+
+// Reads the canvas back from its grey values.
+TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
+  const FlatThings things;
+  const std::vector<std::string> prompt = {"see"};
+  const CaptionSet set = MakeCanvases(60, things, {{KindTriple{0, 1, 2}}},
+                                      prompt, /*seed=*/1, "train");
+  ASSERT_EQ(set.size(), 60);
+  ASSERT_EQ(set.images.size(), 60);
+  EXPECT_EQ(set.images.shape, (ImageShape{1, 4, 4}));
+  std::set<std::string> sentences;
+  for (int64_t i = 0; i < set.size(); ++i) {
+    const uint8_t* const pixels = set.images.image(i);
+    std::vector<int> quadrants;
+    for (const int at : {0, 2, 8, 10}) {
+      quadrants.push_back(pixels[at]);
+      for (const int same : {1, 4, 5}) EXPECT_EQ(pixels[at + same], pixels[at]);
+    }
+    EXPECT_THAT(quadrants, UnorderedElementsAreArray({0, 1, 2, 3}));
+    // The corner is opposite of what is empty.
+    const auto empty = static_cast<int>(
+        std::find(quadrants.begin(), quadrants.end(), 0) - quadrants.begin());
+    const int corner = 3 - empty;
+    const auto name = [&](int quadrant) {
+      return things.names()[static_cast<size_t>(quadrants[quadrant] - 1)];
+    };
+    const Caption& caption = set.captions[static_cast<size_t>(i)];
+    const std::string sentence = absl::StrJoin(caption.words, " ");
+    EXPECT_EQ(sentence, "see a " + name(corner) +
+                            (corner < 2 ? " above" : " below") + " a " +
+                            name(corner ^ 2) + " and " +
+                            (corner % 2 == 0 ? "left" : "right") + " of a " +
+                            name(corner ^ 1));
+    EXPECT_THAT(caption.quadrants,
+                ElementsAre(-1, -1, corner, -1, -1, corner ^ 2, -1, -1, -1, -1,
+                            corner ^ 1));
+    sentences.insert(sentence);
+  }
+  // Of 4 corners times 6 orders.
+  EXPECT_GT(sentences.size(), 18);
+}
+
+TEST(CanvasesTest, AreAFunctionOfSeedAndSplit) {
+  const ShapeThings things(8, /*seed=*/1);
+  const TripleSplits splits = SplitTriples(8, 1);
+  const auto pixels = [&](int64_t count, uint64_t seed, const char* split) {
+    std::vector<uint8_t> all =
+        MakeCanvases(count, things, splits.train, {}, seed, split)
+            .images.pixels;
+    all.resize(std::min<size_t>(all.size(), 4 * 256));
+    return all;
+  };
+  EXPECT_EQ(pixels(4, 1, "train"), pixels(9, 1, "train"));
+  EXPECT_NE(pixels(4, 1, "train"), pixels(4, 2, "train"));
+  EXPECT_NE(pixels(4, 1, "train"), pixels(4, 1, "test"));
+  EXPECT_EQ(MakeCanvases(0, things, {}, {}, 1, "test").size(), 0);
+}
+
+TEST(CanvasesTest, ImagesAreOfTheirKind) {
+  ImageSet images;
+  images.shape = {1, 1, 1};
+  images.pixels = {10, 20, 11, 30, 12};
+  images.labels = {0, 1, 0, 2, 0};
+  const std::vector<std::string> kinds = {"c", "a"};
+  const ImageThings things(images, {"a", "b", "c"}, kinds, /*seed=*/1);
+  EXPECT_THAT(things.names(), ElementsAre("c", "a"));
+  std::set<int> seen;
+  for (uint64_t draw = 0; draw < 50; ++draw) {
+    uint8_t pixel = 0;
+    things.Draw(0, draw, {&pixel, 1});
+    EXPECT_EQ(pixel, 30);
+    things.Draw(1, draw, {&pixel, 1});
+    seen.insert(pixel);
+  }
+  EXPECT_THAT(seen, ElementsAre(10, 11, 12));
+}
+
+TEST(CanvasesDeathTest, EachKindNeedsAnImage) {
+  ImageSet images;
+  images.shape = {1, 1, 1};
+  images.pixels = {10};
+  images.labels = {0};
+  const std::vector<std::string> kinds = {"b"};
+  EXPECT_DEATH(ImageThings(images, {"a", "b"}, kinds, 1), "no image of b");
+}
+
+}  // namespace
+}  // namespace regard

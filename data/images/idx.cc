@@ -1,0 +1,175 @@
+#include "data/images/idx.h"
+
+#include <zlib.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr absl::string_view kGzipMagic = "\x1f\x8b";
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+
+absl::Status ErrorAt(absl::string_view path, int64_t byte,
+                     absl::string_view problem) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": error: byte ", byte, ": ", problem));
+}
+
+// Ends the stream when it goes out of scope.
+struct Inflater {
+  z_stream stream = {};
+  bool ready = false;
+
+  Inflater() {
+    // 15 bits of window; 16: with a gzip header.
+    ready = inflateInit2(&stream, 15 + 16) == Z_OK;
+  }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  ~Inflater() {
+    if (ready) inflateEnd(&stream);
+  }
+};
+
+uint32_t BigEndian(absl::string_view bytes, size_t offset) {
+  uint32_t value = 0;
+  for (size_t i = offset; i < offset + 4; ++i) {
+    value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return value;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
+                                   int64_t limit) {
+  if (!absl::StartsWith(bytes, kGzipMagic)) return bytes;
+  Inflater inflater;
+  if (!inflater.ready) return absl::UnavailableError("zlib does not start");
+  z_stream& stream = inflater.stream;
+  // zlib counts in 32 bits; files are read under a cap below that.
+  stream.next_in = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  std::string content;
+  std::array<char, 65536> piece;
+  const auto position = [&] {
+    return static_cast<int64_t>(bytes.size()) - stream.avail_in;
+  };
+  while (true) {
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = piece.size();
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    const size_t count = piece.size() - stream.avail_out;
+    if (static_cast<int64_t>(content.size() + count) > limit) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": error: holds more than ", limit, " bytes when unpacked"));
+    }
+    content.append(piece.data(), count);
+    if (result == Z_STREAM_END) {
+      if (stream.avail_in == 0) return content;
+      // Another member follows.
+      if (inflateReset(&stream) != Z_OK) {
+        return ErrorAt(path, position(), "not a gzip stream");
+      }
+      continue;
+    }
+    if (result == Z_OK && (count > 0 || stream.avail_in > 0)) continue;
+    if (result == Z_OK || result == Z_BUF_ERROR) {
+      return ErrorAt(path, position(),
+                     "the gzip stream ends early: is the file cut?");
+    }
+    return ErrorAt(
+        path, position(),
+        absl::StrCat("not a valid gzip stream: ",
+                     stream.msg == nullptr ? "zlib refuses it" : stream.msg));
+  }
+}
+
+absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
+                                  absl::string_view path, int rank) {
+  const size_t header = 4 + 4 * static_cast<size_t>(rank);
+  if (bytes.size() < header) {
+    return ErrorAt(
+        path, static_cast<int64_t>(bytes.size()),
+        absl::StrCat("the file ends within its header of ", header, " bytes"));
+  }
+  // Two zeros, the type of unsigned bytes, the number of axes.
+  const uint32_t wanted = 0x00000800 + static_cast<uint32_t>(rank);
+  if (const uint32_t magic = BigEndian(bytes, 0); magic != wanted) {
+    return ErrorAt(path, 0,
+                   absl::StrFormat("the magic number is 0x%08x; an IDX file of "
+                                   "bytes with %d axes has 0x%08x",
+                                   magic, rank, wanted));
+  }
+  IdxArray array;
+  array.elements = bytes.substr(header);
+  const auto present = static_cast<int64_t>(array.elements.size());
+  // At most 2^32 a factor: the product is capped before it can overflow.
+  constexpr int64_t kTooMany = int64_t{1} << 62;
+  int64_t elements = 1;
+  for (int axis = 0; axis < rank; ++axis) {
+    const auto extent = static_cast<int64_t>(
+        BigEndian(bytes, 4 + 4 * static_cast<size_t>(axis)));
+    array.extents.push_back(extent);
+    elements = extent > 0 && elements > kTooMany / extent ? kTooMany
+                                                          : elements * extent;
+  }
+  if (elements != present) {
+    return ErrorAt(path, 4,
+                   absl::StrCat("the header promises ", elements,
+                                elements == kTooMany ? " or more" : "",
+                                " elements; the file has ", present));
+  }
+  return array;
+}
+
+absl::StatusOr<ImageSet> ParseLabelledImages(std::string image_bytes,
+                                             absl::string_view image_path,
+                                             std::string label_bytes,
+                                             absl::string_view label_path,
+                                             int32_t classes) {
+  REGARD_ASSIGN_OR_RETURN(
+      const std::string image_content,
+      Gunzip(std::move(image_bytes), image_path, kMostBytes));
+  REGARD_ASSIGN_OR_RETURN(
+      const std::string label_content,
+      Gunzip(std::move(label_bytes), label_path, kMostBytes));
+  REGARD_ASSIGN_OR_RETURN(const IdxArray images,
+                          ParseIdx(image_content, image_path, /*rank=*/3));
+  REGARD_ASSIGN_OR_RETURN(const IdxArray labels,
+                          ParseIdx(label_content, label_path, /*rank=*/1));
+  const int64_t count = images.extents[0];
+  if (images.elements.empty()) {
+    return ErrorAt(image_path, 4, "there are no images");
+  }
+  if (labels.extents[0] != count) {
+    return ErrorAt(label_path, 4,
+                   absl::StrCat(labels.extents[0], " labels for the ", count,
+                                " images of ", image_path));
+  }
+  ImageSet set;
+  set.shape = {1, images.extents[1], images.extents[2]};
+  set.pixels.assign(images.elements.begin(), images.elements.end());
+  for (size_t i = 0; i < labels.elements.size(); ++i) {
+    const auto label = static_cast<unsigned char>(labels.elements[i]);
+    if (label >= classes) {
+      return ErrorAt(
+          label_path, static_cast<int64_t>(8 + i),
+          absl::StrCat("label ", label, "; there are ", classes, " classes"));
+    }
+    set.labels.push_back(label);
+  }
+  return set;
+}
+
+}  // namespace regard

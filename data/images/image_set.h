@@ -1,0 +1,44 @@
+// Images of one size, and their labels.
+#ifndef DATA_IMAGES_IMAGE_SET_H_
+#define DATA_IMAGES_IMAGE_SET_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace regard {
+
+struct ImageShape {
+  int64_t channels = 1;
+  int64_t height = 0;
+  int64_t width = 0;
+
+  int64_t size() const { return channels * height * width; }
+  friend bool operator==(const ImageShape&, const ImageShape&) = default;
+};
+
+struct ImageSet {
+  ImageShape shape;
+  std::vector<uint8_t> pixels;  // [images, channels, height, width]
+  // [images], 0 .. classes - 1; empty where there are no classes.
+  std::vector<int32_t> labels;
+
+  int64_t size() const {
+    return pixels.empty() ? 0
+                          : static_cast<int64_t>(pixels.size()) / shape.size();
+  }
+  const uint8_t* image(int64_t i) const {
+    return pixels.data() + i * shape.size();
+  }
+};
+
+struct ImageSplits {
+  ImageSet train;
+  ImageSet dev;                      // may be empty
+  ImageSet test;                     // may be empty
+  std::vector<std::string> classes;  // a name for each label
+};
+
+}  // namespace regard
+
+#endif  // DATA_IMAGES_IMAGE_SET_H_

@@ -1,0 +1,111 @@
+// Sentence pairs as ids in flat arrays: 4 bytes a token and 16 a pair.
+#ifndef DATA_PARALLEL_CORPUS_H_
+#define DATA_PARALLEL_CORPUS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "data/text/vocabulary.h"
+
+namespace regard {
+
+// Both sides of a pair; pieces of a corpus.
+struct PairView {
+  absl::Span<const int32_t> source;
+  absl::Span<const int32_t> target;
+};
+
+class ParallelCorpus {
+ public:
+  int64_t size() const { return static_cast<int64_t>(ends_.size() / 2); }
+  bool empty() const { return ends_.empty(); }
+
+  // 0 <= i < size().
+  PairView operator[](int64_t i) const {
+    const int64_t begin = i == 0 ? 0 : ends_[2 * i - 1];
+    const int64_t middle = ends_[2 * i];
+    const absl::Span<const int32_t> ids(ids_);
+    return {ids.subspan(begin, middle - begin),
+            ids.subspan(middle, ends_[2 * i + 1] - middle)};
+  }
+
+  // Appends a pair.
+  void Add(absl::Span<const int32_t> source, absl::Span<const int32_t> target) {
+    for (const absl::Span<const int32_t> side : {source, target}) {
+      ids_.insert(ids_.end(), side.begin(), side.end());
+      ends_.push_back(num_ids());
+    }
+  }
+  // Removes all pairs and keeps their memory.
+  void Clear() {
+    ids_.clear();
+    ends_.clear();
+  }
+
+  // Ids of both sides together.
+  int64_t num_ids() const { return static_cast<int64_t>(ids_.size()); }
+
+ private:
+  friend class TokenizedCorpus;
+
+  std::vector<int32_t> ids_;
+  std::vector<int64_t> ends_;  // of source and target in turn
+};
+
+// Collects tokenised pairs and counts their tokens, until the vocabularies are
+// known:
+//
+//   TokenizedCorpus tokenized;
+//   tokenized.Add(source_tokens, target_tokens);
+//   const Vocabulary source = tokenized.SourceVocabulary(/*min_frequency=*/1);
+//   ...
+//   const ParallelCorpus corpus = std::move(tokenized).Encode(source, target);
+//
+// Each different token is held once.
+class TokenizedCorpus {
+ public:
+  int64_t size() const { return pairs_.size(); }
+
+  // Neither side has <eos>; tokens are as VocabularyBuilder takes them.
+  void Add(absl::Span<const std::string> source,
+           absl::Span<const std::string> target);
+  // Counts the tokens alone.
+  void Count(absl::Span<const std::string> source,
+             absl::Span<const std::string> target);
+
+  // Of the tokens of one side, or of both, by falling frequency and then in the
+  // order of first sight.
+  Vocabulary SourceVocabulary(int64_t min_frequency) const;
+  Vocabulary TargetVocabulary(int64_t min_frequency) const;
+  Vocabulary SharedVocabulary(int64_t min_frequency) const;
+
+  // The pairs as ids, each side with <eos> and, unless `num_steps` is 0, cut to
+  // that many ids.
+  ParallelCorpus Encode(const Vocabulary& source, const Vocabulary& target,
+                        int64_t num_steps = 0) &&;
+
+ private:
+  enum Side { kSource, kTarget };
+  struct Counts {
+    int64_t times[2] = {0, 0};  // on each side
+    int64_t first[2] = {0, 0};  // which token it was of all
+  };
+
+  // The token's number, in order of first sight.
+  int32_t CountToken(absl::string_view token, Side side);
+  Vocabulary Build(bool source, bool target, int64_t min_frequency) const;
+
+  ParallelCorpus pairs_;  // of tokens' numbers
+  std::vector<Counts> counts_;
+  absl::flat_hash_map<std::string, int32_t> numbers_;
+  int64_t tokens_ = 0;
+};
+
+}  // namespace regard
+
+#endif  // DATA_PARALLEL_CORPUS_H_

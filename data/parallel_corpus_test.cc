@@ -1,0 +1,86 @@
+#include "data/parallel_corpus.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+TokenizedCorpus Pairs() {
+  TokenizedCorpus corpus;
+  corpus.Add({"b", "a"}, {"x", "b"});
+  corpus.Add({"a"}, {"y", "x", "x"});
+  return corpus;
+}
+
+TEST(TokenizedCorpusTest, CountsEachSide) {
+  const TokenizedCorpus corpus = Pairs();
+  EXPECT_EQ(corpus.SourceVocabulary(1).ToText(),
+            "<unk>\n<pad>\n<bos>\n<eos>\na\nb\n");
+  EXPECT_EQ(corpus.TargetVocabulary(1).ToText(),
+            "<unk>\n<pad>\n<bos>\n<eos>\nx\nb\ny\n");
+  // `b` was seen before `a`, and both twice.
+  EXPECT_EQ(corpus.SharedVocabulary(2).ToText(),
+            "<unk>\n<pad>\n<bos>\n<eos>\nx\nb\na\n");
+}
+
+TEST(TokenizedCorpusTest, TiesStandInTheOrderOfTheirOwnSide) {
+  TokenizedCorpus corpus;
+  // The target sees `p` before the source does.
+  corpus.Add({"q"}, {"p"});
+  corpus.Add({"r", "p"}, {"q"});
+  EXPECT_EQ(corpus.SourceVocabulary(1).ToText(),
+            "<unk>\n<pad>\n<bos>\n<eos>\nq\nr\np\n");
+}
+
+TEST(TokenizedCorpusTest, EncodesWithEndsOfSentences) {
+  TokenizedCorpus tokenized = Pairs();
+  const Vocabulary source = tokenized.SourceVocabulary(1);
+  const Vocabulary target = tokenized.TargetVocabulary(2);
+  const ParallelCorpus corpus = std::move(tokenized).Encode(source, target);
+  ASSERT_EQ(corpus.size(), 2);
+  EXPECT_THAT(corpus[0].source, ElementsAre(5, 4, 3));
+  EXPECT_THAT(corpus[0].target, ElementsAre(4, 0, 3));
+  EXPECT_THAT(corpus[1].source, ElementsAre(4, 3));
+  EXPECT_THAT(corpus[1].target, ElementsAre(0, 4, 4, 3));
+  EXPECT_EQ(corpus.num_ids(), 12);
+}
+
+TEST(TokenizedCorpusTest, CutsLongSides) {
+  TokenizedCorpus tokenized = Pairs();
+  const Vocabulary source = tokenized.SourceVocabulary(1);
+  const Vocabulary target = tokenized.TargetVocabulary(1);
+  const ParallelCorpus corpus = std::move(tokenized).Encode(source, target, 2);
+  EXPECT_THAT(corpus[0].source, ElementsAre(5, 4));
+  EXPECT_THAT(corpus[1].source, ElementsAre(4, 3));
+  EXPECT_THAT(corpus[1].target, ElementsAre(6, 4));
+}
+
+TEST(TokenizedCorpusTest, TextCannotSpellAReservedToken) {
+  TokenizedCorpus tokenized;
+  tokenized.Add({"<eos>", "a"}, {"b"});
+  tokenized.Count({"c"}, {"d"});
+  const Vocabulary source = tokenized.SourceVocabulary(1);
+  EXPECT_EQ(source.size(), 6);
+  const Vocabulary target = tokenized.TargetVocabulary(1);
+  EXPECT_TRUE(target.Contains("d"));
+  const ParallelCorpus corpus = std::move(tokenized).Encode(source, target);
+  EXPECT_THAT(corpus[0].source, ElementsAre(0, 4, 3));
+}
+
+TEST(TokenizedCorpusTest, OfNothingIsEmpty) {
+  TokenizedCorpus tokenized;
+  EXPECT_EQ(tokenized.size(), 0);
+  const ParallelCorpus corpus =
+      std::move(tokenized).Encode(Vocabulary(), Vocabulary());
+  EXPECT_TRUE(corpus.empty());
+}
+
+}  // namespace
+}  // namespace regard

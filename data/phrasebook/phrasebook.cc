@@ -1,0 +1,148 @@
+#include "data/phrasebook/phrasebook.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "data/phrasebook/phrasebook_grammar.h"
+#include "data/phrasebook/phrasebook_random.h"
+#include "data/phrasebook/phrasebook_sentence.h"
+#include "data/sentence_pair.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+namespace {
+
+// Draws in a row without a new sentence before giving up.
+constexpr int kMaxFruitlessDraws = 1000000;
+
+enum class Meeting { kNone, kByChance, kInRole };
+
+// How words that are held apart meet in this sentence.
+Meeting MeetingOf(const PhrasebookSentence& sentence,
+                  const PhrasebookOptions& options) {
+  for (const WordPair& pair : sentence.pairs) {
+    if (IsHeldApart(pair, options)) return Meeting::kInRole;
+  }
+  for (absl::string_view noun : sentence.nouns) {
+    for (absl::string_view word : sentence.words) {
+      if (IsHeldApart({noun, word}, options)) return Meeting::kByChance;
+    }
+  }
+  return Meeting::kNone;
+}
+
+// Draws new sentences and puts them where they belong.
+class Splitter {
+ public:
+  explicit Splitter(const PhrasebookOptions& options)
+      : options_(options), random_(options.seed) {
+    const int largest =
+        std::max({options.dev, options.test_unseen, options.test_apart});
+    if (largest > 0) {
+      REGARD_CHECK_GE(options.train, kMinPhrasebookTrain);
+      REGARD_CHECK_GE(options.train, largest / kMaxPhrasebookRatio);
+    }
+    const PhrasebookSentence first = TheyAreWatching();
+    IsNew(first);
+    if (options.train > 0) AddToTrain(first);
+  }
+
+  Phrasebook Run() {
+    FillTrain();
+    Fill(options_.dev, Meeting::kNone, book_.dev);
+    Fill(options_.test_unseen, Meeting::kNone, book_.test_unseen);
+    Fill(options_.test_apart, Meeting::kInRole, book_.test_apart);
+    return std::move(book_);
+  }
+
+ private:
+  static bool IsFull(const PhrasebookSplit& split, int size) {
+    return static_cast<int>(split.pairs.size()) >= size;
+  }
+
+  static void Add(const PhrasebookSentence& sentence, PhrasebookSplit& split) {
+    split.pairs.push_back(sentence.pair);
+    split.constructions.push_back(sentence.construction);
+  }
+
+  void AddToTrain(const PhrasebookSentence& sentence) {
+    Add(sentence, book_.train);
+    source_words_.insert(sentence.pair.source.begin(),
+                         sentence.pair.source.end());
+    target_words_.insert(sentence.pair.target.begin(),
+                         sentence.pair.target.end());
+  }
+
+  // Whether this is the first time that the sentence is drawn.
+  bool IsNew(const PhrasebookSentence& sentence) {
+    return seen_.insert(absl::StrJoin(sentence.pair.source, " ")).second;
+  }
+
+  // A sentence not drawn before whose held words meet in this way.
+  PhrasebookSentence DrawNew(Meeting meeting) {
+    for (int i = 0; i < kMaxFruitlessDraws; ++i) {
+      PhrasebookSentence sentence = DrawSentence(random_);
+      if (MeetingOf(sentence, options_) == meeting && IsNew(sentence)) {
+        return sentence;
+      }
+    }
+    REGARD_CHECK(false) << "the grammar has no more sentences after "
+                        << seen_.size();
+    return {};
+  }
+
+  void FillTrain() {
+    while (!IsFull(book_.train, options_.train)) {
+      AddToTrain(DrawNew(Meeting::kNone));
+    }
+  }
+
+  void Fill(int size, Meeting meeting, PhrasebookSplit& split) {
+    while (!IsFull(split, size)) {
+      const PhrasebookSentence sentence = DrawNew(meeting);
+      if (IsKnown(sentence.pair.source, source_words_) &&
+          IsKnown(sentence.pair.target, target_words_)) {
+        Add(sentence, split);
+      }
+    }
+  }
+
+  static bool IsKnown(const std::vector<std::string>& words,
+                      const absl::flat_hash_set<std::string>& known) {
+    return std::all_of(words.begin(), words.end(),
+                       [&](const auto& word) { return known.contains(word); });
+  }
+
+  PhrasebookOptions options_;
+  PhrasebookRandom random_;
+  Phrasebook book_;
+  absl::flat_hash_set<std::string> seen_;  // English sentences
+  absl::flat_hash_set<std::string> source_words_;
+  absl::flat_hash_set<std::string> target_words_;
+};
+
+}  // namespace
+
+bool IsHeldApart(const WordPair& pair, const PhrasebookOptions& options) {
+  uint64_t bits = options.seed;
+  for (absl::string_view part :
+       {pair.noun, absl::string_view(" "), pair.word}) {
+    for (char letter : part) {
+      bits = MixBits(bits + static_cast<unsigned char>(letter) +
+                     0x9e3779b97f4a7c15u);
+    }
+  }
+  return static_cast<int>(bits % 100) < options.apart_percent;
+}
+
+Phrasebook MakePhrasebook(const PhrasebookOptions& options) {
+  return Splitter(options).Run();
+}
+
+}  // namespace regard

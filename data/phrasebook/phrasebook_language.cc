@@ -1,0 +1,348 @@
+#include "data/phrasebook/phrasebook_language.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "data/phrasebook/phrasebook.pb.h"
+#include "data/phrasebook/phrasebook_grammar_text.h"
+#include "data/phrasebook/phrasebook_words_text.h"
+#include "google/protobuf/text_format.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard::phrasebook {
+namespace {
+
+// The first of `words` whose key is `name`, or null.
+template <typename Words, typename Key>
+auto* FindIn(const Words& words, absl::string_view name, Key key) {
+  const auto found = std::find_if(
+      words.begin(), words.end(),
+      [&](const auto& word) { return absl::string_view(key(word)) == name; });
+  return found == words.end() ? nullptr : &*found;
+}
+
+constexpr auto kName = [](const auto& word) -> absl::string_view {
+  return word.name();
+};
+constexpr auto kEnglish = [](const auto& word) -> absl::string_view {
+  return word.english();
+};
+constexpr auto kFirstEnglish = [](const auto& word) -> absl::string_view {
+  return word.english_size() == 0 ? absl::string_view() : word.english(0);
+};
+
+template <typename Words, typename Key>
+const auto& Find(const Words& words, absl::string_view name, Key key) {
+  const auto* word = FindIn(words, name, key);
+  REGARD_CHECK(word != nullptr) << "not in the phrasebook: " << name;
+  return *word;
+}
+
+bool IsLiteral(absl::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char letter) {
+    return 'A' <= letter && letter <= 'Z';
+  });
+}
+
+}  // namespace
+
+// Checks a grammar and parses the texts of its patterns.
+class Language::Checker {
+ public:
+  explicit Checker(Language& language)
+      : language_(language), grammar_(language.grammar_) {}
+
+  std::vector<std::string> Problems() {
+    CheckWords();
+    for (const Pattern& pattern : grammar_.pattern()) {
+      AddTexts(pattern.english(), pattern.french(), "pattern");
+    }
+    for (const Rule& rule : grammar_.rule()) {
+      CheckSteps(rule.step(), rule.name(), /*english=*/"");
+    }
+    for (const Construction& construction : grammar_.construction()) {
+      Require(construction.weight() > 0, construction.name(), "has no weight");
+      AddTexts(construction.english(), construction.french(),
+               construction.name());
+      CheckSteps(construction.step(), construction.name(),
+                 construction.english());
+    }
+    return std::move(problems_);
+  }
+
+ private:
+  void Require(bool condition, absl::string_view where,
+               absl::string_view what) {
+    if (!condition) problems_.push_back(absl::StrCat(where, " ", what));
+  }
+
+  template <typename Word>
+  void CheckForms(const Word& word, int english, int french) {
+    const absl::string_view name = kFirstEnglish(word);
+    Require(word.english_size() == english, name,
+            absl::StrCat("needs ", english, " English forms"));
+    Require(word.french_size() == french, name,
+            absl::StrCat("needs ", french, " French forms"));
+  }
+
+  void CheckWords() {
+    for (const Noun& noun : grammar_.noun()) {
+      const int numbers = noun.english_size() == 1 ? 1 : 2;
+      CheckForms(noun, numbers, numbers);
+      Require(noun.kind_size() > 0, noun.english(0), "has no kind");
+    }
+    for (const Adjective& word : grammar_.adjective()) {
+      CheckForms(word, word.english_size() == 1 ? 1 : 3, 4);
+    }
+    for (const Verb& verb : grammar_.verb()) {
+      CheckForms(verb, 4, 6);
+      const Bits traits = BitsOf(verb.trait());
+      Require(verb.object_size() > 0 || (traits & INTRANSITIVE) != 0,
+              kFirstEnglish(verb), "takes no object and is not INTRANSITIVE");
+    }
+    for (const Pronoun& pronoun : grammar_.pronoun()) {
+      CheckForms(pronoun, 2, 3);
+      CheckForms(pronoun.owner(), 2, 3);
+    }
+    CheckForms(grammar_.who(), 2, 3);
+    for (const Determiner& word : grammar_.determiner()) CheckForms(word, 2, 3);
+    for (const Auxiliary& auxiliary : grammar_.auxiliary()) {
+      for (const int forms :
+           {auxiliary.english_size(), auxiliary.french_size()}) {
+        Require(forms == 0 || forms == 4, auxiliary.name(),
+                "needs no forms or four");
+      }
+    }
+  }
+
+  // `english`: what the sentence is unless a step says otherwise.
+  template <typename Steps>
+  void CheckSteps(const Steps& steps, const std::string& where,
+                  const std::string& english) {
+    for (const Step& step : steps) {
+      if (step.has_rule()) {
+        Require(FindIn(grammar_.rule(), step.rule(), kName) != nullptr, where,
+                absl::StrCat("names no rule: ", step.rule()));
+      }
+      for (const Alternative& alternative : step.one_of()) {
+        Require(alternative.weight() > 0, where, "has a choice of no weight");
+        CheckSteps(alternative.step(), where, english);
+      }
+      CheckSteps(step.retry().step(), where, english);
+      for (const std::string& verb : step.verb().one_of()) {
+        Require(FindIn(grammar_.verb(), verb, kFirstEnglish) != nullptr, where,
+                absl::StrCat("names no verb: ", verb));
+      }
+      for (const std::string& noun : step.phrase().noun()) {
+        Require(FindIn(grammar_.noun(), noun, kFirstEnglish) != nullptr, where,
+                absl::StrCat("names no noun: ", noun));
+      }
+      for (const std::string& word : step.phrase().preposition()) {
+        Require(FindIn(grammar_.preposition(), word, kEnglish) != nullptr,
+                where, absl::StrCat("names no preposition: ", word));
+      }
+      if (step.phrase().has_determiner()) {
+        Require(
+            FindIn(grammar_.determiner(), step.phrase().determiner(), kName) !=
+                nullptr,
+            where,
+            absl::StrCat("names no determiner: ", step.phrase().determiner()));
+      }
+      for (const std::string& word : step.particle()) {
+        Require(FindIn(grammar_.particle(), word, kEnglish) != nullptr, where,
+                absl::StrCat("names no particle: ", word));
+      }
+      if (step.has_english() || step.has_french()) {
+        AddTexts(step.has_english() ? step.english() : english, step.french(),
+                 where);
+      }
+    }
+  }
+
+  void AddTexts(const std::string& english, const std::string& french,
+                const std::string& where) {
+    AddText(english, where);
+    AddText(french, where);
+    std::set<absl::string_view> known;
+    for (const Determiner& determiner : grammar_.determiner()) {
+      known.insert(determiner.english().begin(), determiner.english().end());
+    }
+    for (const Token& token : language_.tokens_[english]) {
+      known.insert(token.text);
+      if (token.type == Token::Type::kComparative) {
+        known.insert({"ADJECTIVE", "DEGREE"});
+      }
+    }
+    for (const Token& token : language_.tokens_[french]) {
+      for (const std::string& link : token.links) {
+        Require(known.count(link) != 0 || token.type == Token::Type::kClitic,
+                where,
+                absl::StrCat("links to no English word: ", token.text, "(",
+                             link, ")"));
+      }
+    }
+  }
+
+  void AddText(const std::string& text, const std::string& where) {
+    if (text.empty() || language_.tokens_.contains(text)) return;
+    // Spaces inside parentheses part links, others part tokens.
+    std::vector<std::string> words;
+    bool inside = false;
+    for (absl::string_view part : absl::StrSplit(text, ' ')) {
+      if (inside) {
+        absl::StrAppend(&words.back(), " ", part);
+      } else {
+        words.emplace_back(part);
+      }
+      inside = absl::StrContains(part, '(') || inside;
+      if (absl::EndsWith(part, ")")) inside = false;
+    }
+    std::vector<Token>& tokens = language_.tokens_[text];
+    for (const std::string& word : words) {
+      tokens.push_back(ParseToken(word, where));
+    }
+  }
+
+  Token ParseToken(absl::string_view word, const std::string& where) {
+    using Type = Token::Type;
+    constexpr std::pair<absl::string_view, Type> kTypes[] = {
+        {"CLAUSE", Type::kClause},
+        {"CLITIC", Type::kClitic},
+        {"VERB", Type::kVerb},
+        {"BASE", Type::kBase},
+        {"ING", Type::kIng},
+        {"PAST", Type::kPast},
+        {"ADJECTIVE", Type::kAdjective},
+        {"COMPARATIVE", Type::kComparative}};
+    Token token;
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(word, absl::MaxSplits('(', 1));
+    token.text = std::string(parts.first);
+    if (!parts.second.empty()) {
+      token.links =
+          absl::StrSplit(parts.second.substr(0, parts.second.size() - 1), ' ');
+    }
+    if (IsLiteral(token.text)) {
+      if (token.links.empty()) token.links = {token.text};
+      return token;
+    }
+    const std::pair<std::string, std::string> name =
+        absl::StrSplit(token.text, absl::MaxSplits('.', 1));
+    if (!name.second.empty()) {
+      Require(Slot_Parse(name.second, &token.slot), where,
+              absl::StrCat("names no slot: ", token.text));
+    }
+    if (Slot_Parse(name.first, &token.slot)) {
+      token.type = Type::kPhrase;
+      return token;
+    }
+    if (token.links.empty()) token.links = {token.text};
+    token.auxiliary = FindIn(grammar_.auxiliary(), name.first, kName);
+    const auto* const type = std::find_if(
+        std::begin(kTypes), std::end(kTypes),
+        [&](const auto& entry) { return entry.first == name.first; });
+    if (type != std::end(kTypes)) {
+      token.type = type->second;
+    } else if (token.auxiliary != nullptr) {
+      token.type = Type::kAuxiliary;
+    } else {
+      token.type = Type::kParticle;
+      Require(FindIn(grammar_.particle(), name.first,
+                     [](const Particle& particle) -> absl::string_view {
+                       return particle.token();
+                     }) != nullptr,
+              where, absl::StrCat("has an unknown token: ", token.text));
+    }
+    return token;
+  }
+
+  Language& language_;
+  const Grammar& grammar_;
+  std::vector<std::string> problems_;
+};
+
+absl::StatusOr<Language> Language::Parse(absl::string_view words,
+                                         absl::string_view grammar) {
+  Language language;
+  for (const absl::string_view text : {words, grammar}) {
+    Grammar part;
+    if (!google::protobuf::TextFormat::ParseFromString(std::string(text),
+                                                       &part)) {
+      return absl::InvalidArgumentError("not a regard.phrasebook.Grammar");
+    }
+    language.grammar_.MergeFrom(part);
+  }
+  const std::vector<std::string> problems = Checker(language).Problems();
+  if (!problems.empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));
+  }
+  return language;
+}
+
+const Language& Language::Embedded() {
+  static const Language* const language = [] {
+    absl::StatusOr<Language> parsed =
+        Parse(PhrasebookWordsText(), PhrasebookGrammarText());
+    REGARD_CHECK(parsed.ok()) << parsed.status().message();
+    return new Language(*std::move(parsed));
+  }();
+  return *language;
+}
+
+const Pattern& Language::FindPattern(Tense tense, bool negated,
+                                     bool question) const {
+  for (const Pattern& pattern : grammar_.pattern()) {
+    if (pattern.tense() == tense && pattern.negated() == negated &&
+        pattern.question() == question) {
+      return pattern;
+    }
+  }
+  REGARD_CHECK(false) << "no pattern of tense " << Tense_Name(tense)
+                      << ", negated " << negated << ", question " << question;
+  return grammar_.pattern(0);
+}
+
+const Rule& Language::FindRule(absl::string_view name) const {
+  return Find(grammar_.rule(), name, kName);
+}
+const Noun& Language::FindNoun(absl::string_view english) const {
+  return Find(grammar_.noun(), english, kFirstEnglish);
+}
+const Verb& Language::FindVerb(absl::string_view english) const {
+  return Find(grammar_.verb(), english, kFirstEnglish);
+}
+const Pronoun& Language::FindPronoun(absl::string_view english) const {
+  return Find(grammar_.pronoun(), english, kFirstEnglish);
+}
+const Determiner& Language::FindDeterminer(absl::string_view name) const {
+  return Find(grammar_.determiner(), name, kName);
+}
+const Particle& Language::FindParticle(absl::string_view english) const {
+  return Find(grammar_.particle(), english, kEnglish);
+}
+const Particle& Language::FindPreposition(absl::string_view english) const {
+  return Find(grammar_.preposition(), english, kEnglish);
+}
+
+bool Language::BeginsWithVowelSound(absl::string_view french) const {
+  const auto& aspirated = grammar_.aspirated();
+  return std::find(aspirated.begin(), aspirated.end(), french) ==
+             aspirated.end() &&
+         std::any_of(grammar_.vowel().begin(), grammar_.vowel().end(),
+                     [&](const std::string& vowel) {
+                       return absl::StartsWith(french, vowel);
+                     });
+}
+
+}  // namespace regard::phrasebook

@@ -1,0 +1,93 @@
+// The words and the grammar of the phrasebook, parsed from their text and
+// checked: see phrasebook.proto for the notation.
+#ifndef DATA_PHRASEBOOK_PHRASEBOOK_LANGUAGE_H_
+#define DATA_PHRASEBOOK_PHRASEBOOK_LANGUAGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "data/phrasebook/phrasebook.pb.h"
+
+namespace regard::phrasebook {
+
+// Several values of Kind or Trait: their bitwise or.
+using Bits = uint32_t;
+
+template <typename Values>
+Bits BitsOf(const Values& values) {
+  Bits bits = 0;
+  for (const int value : values) bits |= static_cast<Bits>(value);
+  return bits;
+}
+
+// A word of a pattern.
+struct Token {
+  enum class Type {
+    kLiteral,
+    kClause,
+    kPhrase,
+    kClitic,
+    kVerb,
+    kBase,
+    kIng,
+    kPast,
+    kAdjective,
+    kComparative,
+    kAuxiliary,
+    kParticle,
+  };
+
+  Type type = Type::kLiteral;
+  std::string text;                      // as written: "que|qu'", "BE.OBJECT"
+  Slot slot = SUBJECT;                   // of kPhrase; else what it agrees with
+  const Auxiliary* auxiliary = nullptr;  // of kAuxiliary
+  // The English words it is linked to; of kPhrase, in addition to its own.
+  std::vector<std::string> links;
+};
+
+// Thread-compatible; immutable once made.
+class Language {
+ public:
+  // An error lists all that is wrong with the texts.
+  static absl::StatusOr<Language> Parse(absl::string_view words,
+                                        absl::string_view grammar);
+
+  // The phrasebook's own, parsed by the first call and never destroyed.
+  static const Language& Embedded();
+
+  const Grammar& grammar() const { return grammar_; }
+
+  // The tokens of a text that stands in `english` or `french` of the grammar.
+  const std::vector<Token>& Tokens(const std::string& text) const {
+    return tokens_.at(text);
+  }
+
+  const Pattern& FindPattern(Tense tense, bool negated, bool question) const;
+
+  // By name, or by the first English form; it is an error if there is none.
+  const Rule& FindRule(absl::string_view name) const;
+  const Noun& FindNoun(absl::string_view english) const;
+  const Verb& FindVerb(absl::string_view english) const;
+  const Pronoun& FindPronoun(absl::string_view english) const;
+  const Determiner& FindDeterminer(absl::string_view name) const;
+  const Particle& FindParticle(absl::string_view english) const;
+  const Particle& FindPreposition(absl::string_view english) const;
+
+  // Whether a French word makes the word before it elide: it begins with a
+  // vowel or with a mute h.
+  bool BeginsWithVowelSound(absl::string_view french) const;
+
+ private:
+  class Checker;
+
+  Grammar grammar_;
+  absl::flat_hash_map<std::string, std::vector<Token>> tokens_;
+};
+
+}  // namespace regard::phrasebook
+
+#endif  // DATA_PHRASEBOOK_PHRASEBOOK_LANGUAGE_H_

@@ -1,0 +1,78 @@
+#include "data/sequences.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "autodiff/random.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+namespace {
+
+SentencePair MakePair(const SequenceTask& task, const SequenceSplit& split,
+                      const RandomStream& random, int64_t position) {
+  // Every pair owns as many numbers as the longest needs, and one more for its
+  // length.
+  uint64_t index = static_cast<uint64_t>(position) * (split.max_length + 1);
+  const auto length = static_cast<int64_t>(
+      split.min_length +
+      random.BelowAt(index++, split.max_length - split.min_length + 1));
+  SentencePair pair;
+  pair.source.reserve(length);
+  for (int64_t i = 0; i < length; ++i) {
+    pair.source.push_back(absl::StrCat(random.BelowAt(index++, task.symbols)));
+  }
+  pair.target = pair.source;
+  if (task.order == SequenceOrder::kReverse) {
+    std::reverse(pair.target.begin(), pair.target.end());
+  }
+  pair.alignment = SequenceLinks(task.order, pair.source, pair.target);
+  return pair;
+}
+
+std::vector<SentencePair> MakeSplit(const SequenceTask& task,
+                                    const SequenceSplit& split, uint64_t seed,
+                                    absl::string_view name) {
+  REGARD_CHECK_GE(split.pairs, 0);
+  REGARD_CHECK_GE(split.min_length, 1);
+  REGARD_CHECK_GE(split.max_length, split.min_length);
+  const RandomStream random(seed, absl::StrCat("data/sequences/", name));
+  std::vector<SentencePair> pairs;
+  pairs.reserve(split.pairs);
+  for (int64_t i = 0; i < split.pairs; ++i) {
+    pairs.push_back(MakePair(task, split, random, i));
+  }
+  return pairs;
+}
+
+}  // namespace
+
+std::vector<AlignmentLink> SequenceLinks(
+    SequenceOrder order, const std::vector<std::string>& source,
+    const std::vector<std::string>& target) {
+  const bool reverse = order == SequenceOrder::kReverse;
+  const bool fits = reverse ? std::equal(source.rbegin(), source.rend(),
+                                         target.begin(), target.end())
+                            : source == target;
+  std::vector<AlignmentLink> links;
+  if (!fits) return links;
+  const auto length = static_cast<int>(target.size());
+  links.reserve(target.size());
+  for (int u = 0; u < length; ++u) {
+    links.push_back({.target = u, .source = reverse ? length - 1 - u : u});
+  }
+  return links;
+}
+
+SequenceData MakeSequences(const SequenceTask& task, uint64_t seed) {
+  REGARD_CHECK_GE(task.symbols, 1);
+  return {.train = MakeSplit(task, task.train, seed, "train"),
+          .dev = MakeSplit(task, task.dev, seed, "dev"),
+          .test = MakeSplit(task, task.test, seed, "test"),
+          .test_apart = MakeSplit(task, task.test_apart, seed, "test_apart")};
+}
+
+}  // namespace regard

@@ -1,0 +1,49 @@
+// Sequences of numbers to copy or to reverse: translation whose alignment is
+// known, and whose difficulty is set by its lengths.
+#ifndef DATA_SEQUENCES_H_
+#define DATA_SEQUENCES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/sentence_pair.h"
+
+namespace regard {
+
+enum class SequenceOrder { kCopy, kReverse };
+
+struct SequenceSplit {
+  int64_t pairs = 0;
+  int64_t min_length = 1;  // tokens a side; lengths are uniform
+  int64_t max_length = 1;  // included
+};
+
+struct SequenceTask {
+  SequenceOrder order = SequenceOrder::kCopy;
+  int64_t symbols = 10;  // tokens are "0" to "symbols - 1", uniform
+  SequenceSplit train;
+  SequenceSplit dev;
+  SequenceSplit test;
+  SequenceSplit test_apart;  // of lengths that training does not have
+};
+
+// The links of `target`, which is `source` in that order; none if it is not.
+std::vector<AlignmentLink> SequenceLinks(
+    SequenceOrder order, const std::vector<std::string>& source,
+    const std::vector<std::string>& target);
+
+struct SequenceData {
+  std::vector<SentencePair> train;
+  std::vector<SentencePair> dev;
+  std::vector<SentencePair> test;
+  std::vector<SentencePair> test_apart;
+};
+
+// Pairs with gold alignments. A pair depends on (seed, split, position, symbols
+// and lengths of its split), so asking for more pairs keeps the earlier ones.
+SequenceData MakeSequences(const SequenceTask& task, uint64_t seed);
+
+}  // namespace regard
+
+#endif  // DATA_SEQUENCES_H_

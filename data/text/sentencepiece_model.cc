@@ -1,0 +1,319 @@
+#include "data/text/sentencepiece_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <queue>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "data/text/unigram_lattice.h"
+#include "files/utf8.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+using sentencepiece::ModelProto;
+using sentencepiece::TrainerSpec;
+using PieceProto = sentencepiece::ModelProto::SentencePiece;
+
+// How much less than the least likely piece an unknown character counts.
+constexpr float kUnknownPenalty = 10;
+
+// The bytes that begin a character.
+size_t CharactersOf(absl::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char byte) { return (byte & 0xC0) != 0x80; });
+}
+
+}  // namespace
+
+absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
+    absl::string_view bytes, absl::string_view path) {
+  const auto error = [&](absl::string_view problem) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": error: ", problem));
+  };
+  ModelProto proto;
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
+      proto.pieces_size() == 0) {
+    return error("not a sentencepiece model");
+  }
+  const TrainerSpec& trainer = proto.trainer_spec();
+  if (trainer.model_type() == TrainerSpec::WORD) {
+    return error("a model of whole words; want BPE, unigram or characters");
+  }
+  if (trainer.byte_fallback() || trainer.treat_whitespace_as_suffix()) {
+    return error(
+        "models with byte_fallback or treat_whitespace_as_suffix are not "
+        "supported");
+  }
+  absl::StatusOr<TextNormalizer> normalizer =
+      TextNormalizer::Create(proto.normalizer_spec());
+  if (!normalizer.ok()) return error(normalizer.status().message());
+  SentencepieceModel model(*std::move(normalizer), trainer.model_type());
+  bool any = false;
+  for (const PieceProto& piece : proto.pieces()) {
+    const bool user = piece.type() == PieceProto::USER_DEFINED;
+    if (piece.type() != PieceProto::NORMAL && !user) continue;
+    const std::string& text = piece.piece();
+    if (text.empty() || text.find_first_of({"\n\0", 2}) != std::string::npos ||
+        FindInvalidUtf8(text).has_value()) {
+      return error("a piece is empty, broken over lines or not UTF-8");
+    }
+    if (!std::isfinite(piece.score())) {
+      return error(
+          absl::StrCat("the score of piece '", text, "' is not finite"));
+    }
+    if (!model.pieces_.try_emplace(text, Piece{piece.score(), user}).second) {
+      return error(absl::StrCat("piece '", text, "' is there twice"));
+    }
+    model.order_.push_back(text);
+    model.longest_ = std::max(model.longest_, text.size());
+    if (user) model.longest_user_ = std::max(model.longest_user_, text.size());
+    if (user) continue;
+    model.lowest_score_ =
+        any ? std::min(model.lowest_score_, piece.score()) : piece.score();
+    model.highest_score_ = std::max(model.highest_score_, piece.score());
+    any = true;
+  }
+  if (!any) return error("the model has no pieces");
+  return model;
+}
+
+Vocabulary SentencepieceModel::MakeVocabulary() const {
+  VocabularyBuilder builder;
+  builder.Add(order_);
+  return builder.Build();
+}
+
+const SentencepieceModel::Piece* SentencepieceModel::Find(
+    absl::string_view piece) const {
+  const auto found = pieces_.find(piece);
+  return found == pieces_.end() ? nullptr : &found->second;
+}
+
+size_t SentencepieceModel::UserDefinedPrefix(absl::string_view text) const {
+  for (size_t bytes = std::min(longest_user_, text.size()); bytes > 0;
+       --bytes) {
+    const Piece* piece = Find(text.substr(0, bytes));
+    if (piece != nullptr && piece->user_defined) return bytes;
+  }
+  return 0;
+}
+
+std::string SentencepieceModel::Normalize(absl::string_view text) const {
+  return normalizer_.Normalize(
+      text, [this](absl::string_view rest) { return UserDefinedPrefix(rest); });
+}
+
+std::vector<absl::string_view> SentencepieceModel::Symbols(
+    absl::string_view text) const {
+  std::vector<absl::string_view> symbols;
+  while (!text.empty()) {
+    size_t length = UserDefinedPrefix(text);
+    if (length == 0) length = FirstCharacter(text).bytes.size();
+    symbols.push_back(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return symbols;
+}
+
+// Joins the neighbours whose piece has the highest score, the leftmost of
+// equals, until no two make a piece.
+std::vector<absl::string_view> SentencepieceModel::SegmentByMerges(
+    absl::string_view text, absl::FunctionRef<bool()> drop) const {
+  struct Symbol {
+    absl::string_view text;  // empty once joined to the one before
+    int before;
+    int after;  // -1: none
+    bool fixed;
+  };
+  struct Merge {
+    float score;
+    int left;
+    int right;
+    size_t bytes;  // of both, when it was found
+    bool operator<(const Merge& other) const {
+      return score < other.score || (score == other.score && left > other.left);
+    }
+  };
+  std::vector<Symbol> symbols;
+  for (const absl::string_view symbol : Symbols(text)) {
+    const auto i = static_cast<int>(symbols.size());
+    const Piece* piece = longest_user_ == 0 ? nullptr : Find(symbol);
+    symbols.push_back(
+        {symbol, i - 1, i + 1, piece != nullptr && piece->user_defined});
+  }
+  if (symbols.empty()) return {};
+  symbols.back().after = -1;
+  std::priority_queue<Merge> merges;
+  const auto consider = [&](int left, int right) {
+    if (left < 0 || right < 0) return;
+    const Symbol& a = symbols[left];
+    const Symbol& b = symbols[right];
+    if (a.fixed || b.fixed) return;
+    const absl::string_view joined(a.text.data(),
+                                   a.text.size() + b.text.size());
+    if (const Piece* piece = Find(joined); piece != nullptr) {
+      merges.push({piece->score, left, right, joined.size()});
+    }
+  };
+  for (int i = 1; i < static_cast<int>(symbols.size()); ++i) {
+    consider(i - 1, i);
+  }
+  while (!merges.empty()) {
+    const Merge merge = merges.top();
+    merges.pop();
+    Symbol& left = symbols[merge.left];
+    Symbol& right = symbols[merge.right];
+    if (left.text.empty() || right.text.empty() ||
+        left.text.size() + right.text.size() != merge.bytes) {
+      continue;
+    }
+    if (drop()) continue;
+    left.text = {left.text.data(), merge.bytes};
+    right.text = {};
+    left.after = right.after;
+    if (right.after >= 0) symbols[right.after].before = merge.left;
+    consider(left.before, merge.left);
+    consider(merge.left, left.after);
+  }
+  std::vector<absl::string_view> pieces;
+  for (int i = 0; i >= 0; i = symbols[i].after) {
+    pieces.push_back(symbols[i].text);
+  }
+  return pieces;
+}
+
+template <typename Visit>
+void SentencepieceModel::ForEachPiece(absl::string_view text,
+                                      Visit visit) const {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t character = FirstCharacter(text.substr(begin)).bytes.size();
+    bool single = false;
+    const size_t most = std::min(longest_, text.size() - begin);
+    for (size_t bytes = character; bytes <= most; ++bytes) {
+      const Piece* piece = Find(text.substr(begin, bytes));
+      if (piece == nullptr) continue;
+      visit(begin, bytes, piece);
+      single |= bytes == character;
+    }
+    if (!single) visit(begin, character, nullptr);
+    begin += character;
+  }
+}
+
+double SentencepieceModel::Score(const Piece* piece, size_t length) const {
+  if (piece == nullptr) return lowest_score_ - kUnknownPenalty;
+  if (!piece->user_defined) return piece->score;
+  return static_cast<float>(length) * highest_score_ - 0.1;
+}
+
+// The pieces whose scores, log-probabilities, have the greatest sum (Viterbi).
+std::vector<absl::string_view> SentencepieceModel::SegmentByScores(
+    absl::string_view text) const {
+  struct Best {
+    float score = 0;
+    int64_t begin = -1;  // of the last piece of the best path to here
+  };
+  std::vector<Best> best(text.size() + 1);
+  ForEachPiece(text, [&](size_t begin, size_t bytes, const Piece* piece) {
+    Best& end = best[begin + bytes];
+    const double candidate = Score(piece, bytes) + best[begin].score;
+    if (end.begin < 0 || candidate > end.score) {
+      end = {static_cast<float>(candidate), static_cast<int64_t>(begin)};
+    }
+  });
+  std::vector<absl::string_view> pieces;
+  for (auto end = static_cast<int64_t>(text.size()); end > 0;) {
+    const int64_t begin = best[end].begin;
+    pieces.push_back(text.substr(begin, end - begin));
+    end = begin;
+  }
+  std::reverse(pieces.begin(), pieces.end());
+  return pieces;
+}
+
+std::vector<absl::string_view> SentencepieceModel::SampleByScores(
+    absl::string_view text, const SubwordSampling& sampling,
+    const RandomStream& random) const {
+  UnigramLattice lattice(static_cast<int64_t>(text.size()));
+  ForEachPiece(text, [&](size_t begin, size_t bytes, const Piece* piece) {
+    lattice.Add(static_cast<int64_t>(begin),
+                static_cast<int64_t>(begin + bytes),
+                static_cast<float>(
+                    Score(piece, CharactersOf(text.substr(begin, bytes)))));
+  });
+  const PieceEnds ends =
+      sampling.nbest_size < 0
+          ? lattice.Sample(sampling.alpha, random)
+          : lattice.SampleNBest(sampling.nbest_size, sampling.alpha, random);
+  std::vector<absl::string_view> pieces;
+  int64_t begin = 0;
+  for (const int64_t end : ends) {
+    pieces.push_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return pieces;
+}
+
+std::vector<std::string> SentencepieceModel::Tokens(
+    absl::Span<const absl::string_view> pieces) const {
+  std::vector<std::string> tokens;
+  bool after_unknown = false;
+  for (const absl::string_view piece : pieces) {
+    const bool unknown = Find(piece) == nullptr;
+    if (unknown && after_unknown) {
+      absl::StrAppend(&tokens.back(), piece);
+    } else {
+      tokens.emplace_back(piece);
+    }
+    after_unknown = unknown;
+  }
+  return tokens;
+}
+
+std::vector<std::string> SentencepieceModel::Tokenize(
+    absl::string_view text) const {
+  const std::string normal = Normalize(text);
+  switch (type_) {
+    case TrainerSpec::BPE:
+      return Tokens(SegmentByMerges(normal, [] { return false; }));
+    case TrainerSpec::UNIGRAM:
+      return Tokens(SegmentByScores(normal));
+    default:
+      return Tokens(Symbols(normal));
+  }
+}
+
+std::vector<std::string> SentencepieceModel::Sample(
+    absl::string_view text, const SubwordSampling& sampling,
+    const RandomStream& random) const {
+  REGARD_CHECK(is_bpe() || is_unigram()) << "a model of type " << type_;
+  REGARD_CHECK(0 <= sampling.alpha && sampling.alpha <= 1)
+      << "alpha " << sampling.alpha;
+  const std::string normal = Normalize(text);
+  if (normal.empty()) return {};
+  if (is_unigram()) return Tokens(SampleByScores(normal, sampling, random));
+  uint64_t merges = 0;
+  return Tokens(SegmentByMerges(
+      normal, [&] { return random.UniformAt(merges++) < sampling.alpha; }));
+}
+
+int64_t SentencepieceModel::MostTokens(absl::string_view text) const {
+  return static_cast<int64_t>(CharactersOf(Normalize(text)));
+}
+
+std::string SentencepieceModel::Detokenize(
+    absl::Span<const std::string> tokens) const {
+  std::string text;
+  for (const std::string& token : tokens) absl::StrAppend(&text, token);
+  text = absl::StrReplaceAll(text, {{kSpaceSymbol, " "}});
+  return std::string(absl::StripPrefix(text, " "));
+}
+
+}  // namespace regard

@@ -1,0 +1,476 @@
+#include "data/text/sentencepiece_model.h"
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "autodiff/random.h"
+#include "data/text/subword_trainer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string Spaced(absl::string_view word) {
+  return absl::StrCat(kSpaceSymbol, word);
+}
+
+// A model without a map of characters.
+class Handmade {
+ public:
+  explicit Handmade(sentencepiece::TrainerSpec::ModelType type) {
+    proto_.mutable_trainer_spec()->set_model_type(type);
+  }
+
+  Handmade& Add(const std::string& piece, float score,
+                sentencepiece::ModelProto::SentencePiece::Type type =
+                    sentencepiece::ModelProto::SentencePiece::NORMAL) {
+    auto* added = proto_.add_pieces();
+    added->set_piece(piece);
+    added->set_score(score);
+    added->set_type(type);
+    return *this;
+  }
+
+  sentencepiece::ModelProto& proto() { return proto_; }
+  absl::StatusOr<SentencepieceModel> Parse() const {
+    return SentencepieceModel::Parse(proto_.SerializeAsString(), "m.model");
+  }
+
+ private:
+  sentencepiece::ModelProto proto_;
+};
+
+TEST(SentencepieceModelTest, MergesByScoreFromTheLeft) {
+  Handmade bpe(sentencepiece::TrainerSpec::BPE);
+  bpe.Add("ab", 0).Add("bc", -1).Add("abc", -2).Add("a", -3).Add("b", -4);
+  bpe.Add("c", -5).Add(std::string(kSpaceSymbol), -6).Add("aa", -7);
+  const auto model = bpe.Parse();
+  ASSERT_THAT(model, IsOk());
+  EXPECT_THAT(model->Tokenize("abc"),
+              ElementsAre(std::string(kSpaceSymbol), "abc"));
+  EXPECT_THAT(model->Tokenize("bcab"),
+              ElementsAre(std::string(kSpaceSymbol), "bc", "ab"));
+  // Of equal merges the leftmost.
+  EXPECT_THAT(model->Tokenize("aaa"),
+              ElementsAre(std::string(kSpaceSymbol), "aa", "a"));
+}
+
+TEST(SentencepieceModelTest, ScoresAreFinite) {
+  for (const float score : {std::numeric_limits<float>::quiet_NaN(),
+                            -std::numeric_limits<float>::infinity()}) {
+    Handmade unigram(sentencepiece::TrainerSpec::UNIGRAM);
+    unigram.Add("a", -2).Add("b", score);
+    EXPECT_THAT(unigram.Parse(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         "m.model: error: the score of piece 'b' is not "
+                         "finite"));
+  }
+}
+
+TEST(SentencepieceModelTest, FindsTheLikeliestPieces) {
+  Handmade unigram(sentencepiece::TrainerSpec::UNIGRAM);
+  unigram.Add("a", -2).Add("b", -2).Add("ab", -3).Add("abb", -7);
+  unigram.Add(Spaced("a"), -1).Add(std::string(kSpaceSymbol), -2);
+  const auto model = unigram.Parse();
+  ASSERT_THAT(model, IsOk());
+  EXPECT_THAT(model->Tokenize("aab"), ElementsAre(Spaced("a"), "ab"));
+  EXPECT_THAT(model->Tokenize("abb"), ElementsAre(Spaced("a"), "b", "b"));
+}
+
+TEST(SentencepieceModelTest, UnknownCharactersInARowAreOneToken) {
+  Handmade unigram(sentencepiece::TrainerSpec::UNIGRAM);
+  unigram.Add("a", -2).Add(std::string(kSpaceSymbol), -2);
+  const auto model = unigram.Parse();
+  ASSERT_THAT(model, IsOk());
+  EXPECT_THAT(model->Tokenize("axya"),
+              ElementsAre(std::string(kSpaceSymbol), "a", "xy", "a"));
+}
+
+TEST(SentencepieceModelTest, KeepsUserDefinedPiecesWhole) {
+  using Proto = sentencepiece::ModelProto::SentencePiece;
+  for (const auto type :
+       {sentencepiece::TrainerSpec::BPE, sentencepiece::TrainerSpec::UNIGRAM}) {
+    Handmade made(type);
+    made.Add("a", -1).Add("b", -2).Add("aab", -5);
+    made.Add(std::string(kSpaceSymbol), -2);
+    made.Add("ab", 0, Proto::USER_DEFINED);
+    const auto model = made.Parse();
+    ASSERT_THAT(model, IsOk());
+    EXPECT_THAT(model->Tokenize("aab"),
+                ElementsAre(std::string(kSpaceSymbol), "a", "ab"));
+  }
+}
+
+// Scores of the pieces of a model for the tests of drawing.
+using Scores = std::map<std::string, float>;
+
+absl::StatusOr<SentencepieceModel> ModelOf(
+    sentencepiece::TrainerSpec::ModelType type, const Scores& scores) {
+  Handmade made(type);
+  for (const auto& [piece, score] : scores) made.Add(piece, score);
+  // The space in front of a text is one more character without choice.
+  made.Add(std::string(kSpaceSymbol), -9);
+  return made.Parse();
+}
+
+// How often each segmentation of `text` is drawn, against its probability. 5
+// standard deviations of a count are exceeded with probability 6e-7.
+void ExpectDistribution(const SentencepieceModel& model, const char* text,
+                        const SubwordSampling& sampling,
+                        const std::map<std::string, double>& probabilities) {
+  constexpr int kDraws = 20000;
+  std::map<std::string, int> counts;
+  for (int i = 0; i < kDraws; ++i) {
+    std::vector<std::string> tokens =
+        model.Sample(text, sampling, RandomStream(11, absl::StrCat(i)));
+    ASSERT_EQ(tokens.front(), kSpaceSymbol);
+    tokens.erase(tokens.begin());
+    ++counts[absl::StrJoin(tokens, " ")];
+  }
+  double sum = 0;
+  for (const auto& [segmentation, p] : probabilities) {
+    EXPECT_NEAR(counts[segmentation], kDraws * p,
+                5 * std::sqrt(kDraws * p * (1 - p)) + 0.5)
+        << segmentation;
+    sum += p;
+  }
+  EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_EQ(counts.size(), probabilities.size());
+}
+
+// P(x)^alpha, up to a factor, of all segmentations of `text`.
+std::map<std::string, double> UnigramWeights(const std::string& text,
+                                             const Scores& scores,
+                                             double alpha) {
+  if (text.empty()) return {{"", 1}};
+  std::map<std::string, double> weights;
+  for (size_t bytes = 1; bytes <= text.size(); ++bytes) {
+    const auto piece = scores.find(text.substr(0, bytes));
+    if (piece == scores.end()) continue;
+    for (const auto& [rest, weight] :
+         UnigramWeights(text.substr(bytes), scores, alpha)) {
+      weights[absl::StrCat(piece->first, rest.empty() ? "" : " ", rest)] =
+          weight * std::exp(alpha * static_cast<double>(piece->second));
+    }
+  }
+  return weights;
+}
+
+TEST(SentencepieceModelTest, DrawsUnigramsByTheirProbability) {
+  const Scores scores = {{"a", -2},    {"b", -2.5}, {"ab", -2.5},
+                         {"ba", -3.5}, {"aba", -5}, {"bab", -4.5}};
+  const auto model = ModelOf(sentencepiece::TrainerSpec::UNIGRAM, scores);
+  ASSERT_THAT(model, IsOk());
+  EXPECT_TRUE(model->is_unigram());
+  for (const double alpha : {0.0, 0.2, 1.0}) {
+    auto weights = UnigramWeights("ababa", scores, alpha);
+    EXPECT_EQ(weights.size(), 13);
+    double sum = 0;
+    for (const auto& [segmentation, weight] : weights) sum += weight;
+    for (auto& [segmentation, weight] : weights) weight /= sum;
+    ExpectDistribution(*model, "ababa", {.alpha = alpha}, weights);
+  }
+}
+
+// The algorithm as it is written down: of the pairs of neighbours that make a
+// piece and have not been left out, the one of the highest score has its turn.
+// A pair is named by where it begins, is parted and ends.
+std::map<std::string, double> DropoutProbabilities(
+    const std::vector<std::string>& symbols,
+    const std::set<std::array<size_t, 3>>& left_out, const Scores& scores,
+    double alpha) {
+  size_t best = 0;
+  std::array<size_t, 3> best_name = {};
+  size_t begin = 0;
+  for (size_t i = 1; i < symbols.size(); ++i) {
+    const size_t middle = begin + symbols[i - 1].size();
+    const std::array<size_t, 3> name = {begin, middle,
+                                        middle + symbols[i].size()};
+    begin = middle;
+    const auto piece = scores.find(symbols[i - 1] + symbols[i]);
+    if (piece == scores.end() || left_out.count(name) > 0) continue;
+    if (best == 0 ||
+        piece->second > scores.at(symbols[best - 1] + symbols[best])) {
+      best = i;
+      best_name = name;
+    }
+  }
+  if (best == 0) return {{absl::StrJoin(symbols, " "), 1}};
+  std::set<std::array<size_t, 3>> without = left_out;
+  without.insert(best_name);
+  std::vector<std::string> merged = symbols;
+  merged[best - 1] += merged[best];
+  merged.erase(merged.begin() + static_cast<int64_t>(best));
+  std::map<std::string, double> probabilities;
+  for (const auto& [segmentation, p] :
+       DropoutProbabilities(symbols, without, scores, alpha)) {
+    probabilities[segmentation] += alpha * p;
+  }
+  for (const auto& [segmentation, p] :
+       DropoutProbabilities(merged, left_out, scores, alpha)) {
+    probabilities[segmentation] += (1 - alpha) * p;
+  }
+  return probabilities;
+}
+
+TEST(SentencepieceModelTest, LeavesMergesOutByTheirProbability) {
+  const Scores scores = {{"a", -20},  {"b", -21}, {"ab", 0},    {"ba", -1},
+                         {"aba", -2}, {"bb", -3}, {"abab", -4}, {"bab", -5}};
+  const auto model = ModelOf(sentencepiece::TrainerSpec::BPE, scores);
+  ASSERT_THAT(model, IsOk());
+  EXPECT_TRUE(model->is_bpe());
+  for (const double alpha : {0.1, 0.5}) {
+    const auto probabilities =
+        DropoutProbabilities({"a", "b", "a", "b", "b", "a"}, {}, scores, alpha);
+    EXPECT_GT(probabilities.size(), 10);
+    ExpectDistribution(*model, "ababba", {.alpha = alpha}, probabilities);
+  }
+}
+
+TEST(SentencepieceModelTest, LeavesNoMergeOrEveryMergeOut) {
+  const auto model = ModelOf(sentencepiece::TrainerSpec::BPE,
+                             {{"a", -20}, {"b", -21}, {"ab", 0}, {"abab", 1}});
+  ASSERT_THAT(model, IsOk());
+  const RandomStream random(1, "");
+  EXPECT_EQ(model->Sample("abab x", {.alpha = 0}, random),
+            model->Tokenize("abab x"));
+  EXPECT_THAT(model->Sample("abab", {.alpha = 1}, random),
+              ElementsAre(std::string(kSpaceSymbol), "a", "b", "a", "b"));
+  EXPECT_THAT(model->Sample(" ", {.alpha = 1}, random), IsEmpty());
+  EXPECT_EQ(model->MostTokens("abab"), 5);
+  EXPECT_EQ(model->MostTokens(""), 0);
+}
+
+TEST(SentencepieceModelTest, DrawnUnigramsMayBeAmongTheBestAlone) {
+  const Scores scores = {{"a", -1}, {"b", -1}, {"ab", -1.5}, {"ba", -4}};
+  const auto model = ModelOf(sentencepiece::TrainerSpec::UNIGRAM, scores);
+  ASSERT_THAT(model, IsOk());
+  const double best = std::exp(0.5 * -2.5);
+  const double second = std::exp(0.5 * -3.0);
+  ExpectDistribution(
+      *model, "aba", {.alpha = 0.5, .nbest_size = 2},
+      {{"ab a", best / (best + second)}, {"a b a", second / (best + second)}});
+}
+
+// Where all segmentations count, the library measures a user-defined piece in
+// characters: exp(1 * 0.5 - 0.1) for the first one here.
+TEST(SentencepieceModelTest, DrawsUserDefinedPiecesByTheirCharacters) {
+  Handmade made(sentencepiece::TrainerSpec::UNIGRAM);
+  made.Add("a", 0.5).Add("\u00e9a", -1).Add(std::string(kSpaceSymbol), -9);
+  made.Add("\u00e9", -7,
+           sentencepiece::ModelProto::SentencePiece::USER_DEFINED);
+  const auto model = made.Parse();
+  ASSERT_THAT(model, IsOk());
+  const double parted =
+      std::exp(0.4 + 0.5) / (std::exp(0.4 + 0.5) + std::exp(-1.0));
+  ExpectDistribution(*model, "\u00e9a", {.alpha = 1},
+                     {{"\u00e9 a", parted}, {"\u00e9a", 1 - parted}});
+}
+
+TEST(SentencepieceModelDeathTest, CharactersAreNotDrawn) {
+  const auto model =
+      ModelOf(sentencepiece::TrainerSpec::CHAR, {{"a", -1}, {"b", -2}});
+  ASSERT_THAT(model, IsOk());
+  EXPECT_DEATH(model->Sample("ab", {}, RandomStream(1, "")), "a model of type");
+}
+
+TEST(SentencepieceModelTest, TrimsAndJoinsSpaces) {
+  Handmade characters(sentencepiece::TrainerSpec::CHAR);
+  characters.Add("a", -1).Add("b", -2).Add(std::string(kSpaceSymbol), -3);
+  const auto model = characters.Parse();
+  ASSERT_THAT(model, IsOk());
+  const std::string space(kSpaceSymbol);
+  EXPECT_THAT(model->Tokenize("  a   b "), ElementsAre(space, "a", space, "b"));
+  EXPECT_THAT(model->Tokenize(""), IsEmpty());
+  EXPECT_THAT(model->Tokenize("   "), IsEmpty());
+  EXPECT_EQ(model->Detokenize({space, "a", space, "b"}), "a b");
+  EXPECT_EQ(model->Detokenize({}), "");
+}
+
+TEST(SentencepieceModelTest, ItsVocabularyKeepsTheOrderOfThePieces) {
+  using Proto = sentencepiece::ModelProto::SentencePiece;
+  Handmade bpe(sentencepiece::TrainerSpec::BPE);
+  bpe.Add("<unk>", 0, Proto::UNKNOWN).Add("<s>", 0, Proto::CONTROL);
+  bpe.Add("b", 0).Add("a", -1);
+  const auto model = bpe.Parse();
+  ASSERT_THAT(model, IsOk());
+  EXPECT_EQ(model->MakeVocabulary().ToText(),
+            "<unk>\n<pad>\n<bos>\n<eos>\nb\na\n");
+}
+
+TEST(SentencepieceModelTest, RefusesWhatItCannotRead) {
+  EXPECT_THAT(SentencepieceModel::Parse("hello", "m.model"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("m.model: error: not a sentencepiece")));
+  EXPECT_THAT(SentencepieceModel::Parse("", "m.model"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("")));
+  Handmade words(sentencepiece::TrainerSpec::WORD);
+  words.Add("a", 0);
+  EXPECT_THAT(words.Parse(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      HasSubstr("whole words")));
+  Handmade bytes(sentencepiece::TrainerSpec::BPE);
+  bytes.Add("a", 0).proto().mutable_trainer_spec()->set_byte_fallback(true);
+  EXPECT_THAT(bytes.Parse(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      HasSubstr("byte_fallback")));
+  Handmade twice(sentencepiece::TrainerSpec::BPE);
+  twice.Add("a", 0).Add("a", 0);
+  EXPECT_THAT(twice.Parse(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      HasSubstr("'a' is there twice")));
+  Handmade damaged(sentencepiece::TrainerSpec::BPE);
+  damaged.Add("a", 0)
+      .proto()
+      .mutable_normalizer_spec()
+      ->set_precompiled_charsmap("\xff\xff\xff\xff junk");
+  EXPECT_THAT(damaged.Parse(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("map of characters")));
+}
+
+// Sentences with composed and decomposed accents, wide forms, controls and
+// spaces of all kinds.
+std::vector<std::string> Sentences() {
+  const std::vector<std::string> words = {"the",
+                                          "boat",
+                                          "caf\u00e9",
+                                          "cafe\u0301",
+                                          "\uff21\uff22\uff23",
+                                          "\u2026",
+                                          "\ufb01sh",
+                                          "\u6771\u4eac",
+                                          "\u3042\u3099",
+                                          "don't",
+                                          "3,5",
+                                          "\u00bd",
+                                          "e\u00a0f",
+                                          "t\tu",
+                                          "\u200bz",
+                                          "\u3000q",
+                                          "x\u00ady",
+                                          "\u03a3\u03af",
+                                          "MOSCOW",
+                                          "\u212b",
+                                          "\U0001f600",
+                                          "ab\u0301c"};
+  std::vector<std::string> sentences;
+  for (size_t i = 0; i < 400; ++i) {
+    std::vector<std::string> some;
+    for (size_t j = 0; j < 3 + i % 7; ++j) {
+      some.push_back(words[(i * i + 7 * j * j + i * j) % words.size()]);
+    }
+    sentences.push_back(absl::StrJoin(some, i % 5 == 0 ? "  " : " "));
+  }
+  return sentences;
+}
+
+// Segments by sentencepiece's own program.
+std::vector<std::string> ProgramSegments(
+    const std::string& model, const std::vector<std::string>& sentences) {
+  const std::string folder = ::testing::TempDir();
+  std::ofstream(folder + "/m.model", std::ios::binary) << model;
+  std::ofstream(folder + "/in", std::ios::binary)
+      << absl::StrJoin(sentences, "\n") << "\n";
+  const std::string command =
+      absl::StrCat("spm_encode --model=", folder, "/m.model < ", folder,
+                   "/in > ", folder, "/out");
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  std::ifstream file(folder + "/out");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+// A user-defined piece wins by no score of its own, and no map of characters
+// changes it: of the text, "\uff21" is one, "\uff22" is not.
+TEST(SentencepieceModelTest, SegmentsUserDefinedPiecesAsThePrograms) {
+  using Proto = sentencepiece::ModelProto::SentencePiece;
+  SubwordTrainer trainer({.model_type = "bpe", .vocabulary_size = 90});
+  for (const std::string& sentence : Sentences()) trainer.Add(sentence);
+  const absl::StatusOr<std::string> trained = trainer.Train();
+  ASSERT_THAT(trained, IsOk());
+  sentencepiece::ModelProto nfkc;
+  ASSERT_TRUE(nfkc.ParseFromString(*trained));
+  const std::vector<std::string> sentences = {"ab",
+                                              "aab abc",
+                                              "\uff21\uff22",
+                                              "b\uff21\uff21a",
+                                              "  \u2026  \u2026",
+                                              "cabab\uff21\u2026",
+                                              "x\u2026ab",
+                                              "\uff22\u2026b"};
+  for (const auto type :
+       {sentencepiece::TrainerSpec::BPE, sentencepiece::TrainerSpec::UNIGRAM,
+        sentencepiece::TrainerSpec::CHAR}) {
+    for (const float best : {-1.0F, 0.5F}) {
+      Handmade made(type);
+      *made.proto().mutable_normalizer_spec() = nfkc.normalizer_spec();
+      made.Add("<unk>", 0, Proto::UNKNOWN);
+      made.Add("a", best).Add("b", -1).Add("c", -2.5).Add("B", -3);
+      made.Add("abc", -2).Add("aab", -0.05F).Add("A", -3).Add(".", -3);
+      made.Add(std::string(kSpaceSymbol), -2);
+      made.Add("ab", -9, Proto::USER_DEFINED);
+      made.Add("\uff21", -9, Proto::USER_DEFINED);
+      made.Add("\u2026", -9, Proto::USER_DEFINED);
+      const auto model = made.Parse();
+      ASSERT_THAT(model, IsOk());
+      const std::vector<std::string> wanted =
+          ProgramSegments(made.proto().SerializeAsString(), sentences);
+      ASSERT_EQ(wanted.size(), sentences.size());
+      for (size_t i = 0; i < sentences.size(); ++i) {
+        EXPECT_EQ(absl::StrJoin(model->Tokenize(sentences[i]), " "), wanted[i])
+            << type << ", best score " << best;
+      }
+    }
+  }
+}
+
+class TrainedModelTest : public ::testing::TestWithParam<SubwordOptions> {};
+
+TEST_P(TrainedModelTest, SegmentsAsThePrograms) {
+  SubwordTrainer trainer(GetParam());
+  const std::vector<std::string> sentences = Sentences();
+  for (size_t i = 0; i < sentences.size(); i += 2) trainer.Add(sentences[i]);
+  const absl::StatusOr<std::string> bytes = trainer.Train();
+  ASSERT_THAT(bytes, IsOk());
+  const auto model = SentencepieceModel::Parse(*bytes, "trained");
+  ASSERT_THAT(model, IsOk());
+  EXPECT_LE(model->MakeVocabulary().size(), GetParam().vocabulary_size);
+  const std::vector<std::string> wanted = ProgramSegments(*bytes, sentences);
+  ASSERT_EQ(wanted.size(), sentences.size());
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    EXPECT_EQ(absl::StrJoin(model->Tokenize(sentences[i]), " "), wanted[i]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, TrainedModelTest,
+    ::testing::Values(
+        SubwordOptions{.model_type = "bpe", .vocabulary_size = 90},
+        SubwordOptions{.model_type = "bpe",
+                       .vocabulary_size = 60,
+                       .character_coverage = 0.98},
+        SubwordOptions{.model_type = "bpe",
+                       .vocabulary_size = 90,
+                       .normalization = "identity"},
+        SubwordOptions{.model_type = "unigram", .vocabulary_size = 66},
+        SubwordOptions{.model_type = "char", .vocabulary_size = 200}));
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,214 @@
+#include "data/text/subword_trainer.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "files/file.h"
+#include "files/utf8.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kProgram[] = "spm_train";
+constexpr int kMostSentenceBytes = 1 << 16;
+
+constexpr int64_t kMostModelBytes = int64_t{1} << 30;
+
+// The line of spm_train's messages that says what is wrong.
+std::string ErrorLine(const std::string& messages) {
+  std::string last;
+  for (const absl::string_view line : absl::StrSplit(messages, '\n')) {
+    if (line.empty() || absl::StrContains(line, "LOG(") ||
+        absl::StartsWith(line, "Program terminated")) {
+      continue;
+    }
+    // The message stands behind its place and condition.
+    const size_t bracket = line.rfind("] ");
+    const absl::string_view message =
+        bracket == absl::string_view::npos ? line : line.substr(bracket + 2);
+    // Without a message, the condition that does not hold.
+    last = std::string(message.empty() ? line : message);
+  }
+  return last.empty() ? "no message" : last;
+}
+
+// Holds SIGINT and SIGTERM back while it lives. SIGCHLD is sent even if the
+// program was started with children ignored.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigemptyset(&set_);
+    for (const int number : {SIGINT, SIGTERM, SIGCHLD}) {
+      sigaddset(&set_, number);
+    }
+    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    const struct sigaction sent = {};  // SIG_DFL
+    sigaction(SIGCHLD, &sent, &children_before_);
+  }
+  ~HeldSignals() {
+    sigaction(SIGCHLD, &children_before_, nullptr);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  // The next of them, or SIGCHLD.
+  int Wait() const {
+    int number = 0;
+    while (sigwait(&set_, &number) != 0) {
+    }
+    return number;
+  }
+
+  // What signals were held back before.
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t set_;
+  sigset_t before_;
+  struct sigaction children_before_;
+};
+
+// How a program ended.
+struct Ending {
+  int status = 0;  // as waitpid() says it
+  int signal = 0;  // that arrived meanwhile; 0: none
+};
+
+// Runs the program in `folder` with its messages going to a file. A signal that
+// is held kills it.
+absl::StatusOr<Ending> RunProgram(std::vector<std::string> arguments,
+                                  const std::string& folder,
+                                  const std::string& messages,
+                                  const HeldSignals& signals) {
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  const absl::Cleanup destroy = [&] {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  };
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+                                   O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  posix_spawnattr_setsigmask(&attributes, &signals.before());
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, kProgram, &actions, &attributes,
+                                  pointers.data(), environ);
+  if (failed == ENOENT) {
+    return absl::UnavailableError(
+        "subwords are trained by the program spm_train, which is not "
+        "installed: apt-get install sentencepiece");
+  }
+  if (failed != 0) {
+    return WriteError(kProgram, "run it", failed);
+  }
+  Ending ending;
+  while (waitpid(child, &ending.status, WNOHANG) == 0) {
+    const int number = signals.Wait();
+    if (number == SIGCHLD) continue;
+    ending.signal = number;
+    kill(child, SIGKILL);
+    waitpid(child, &ending.status, 0);
+    break;
+  }
+  return ending;
+}
+
+// The model, unless a signal ended the training.
+absl::StatusOr<std::string> TrainInFolder(const SubwordOptions& options,
+                                          const std::string& sentences,
+                                          const std::string& folder,
+                                          const HeldSignals& signals,
+                                          int* stopped_by) {
+  const auto path = [&](absl::string_view name) {
+    return absl::StrCat(folder, "/", name);
+  };
+  REGARD_RETURN_IF_ERROR(WriteFileAtomically(path("sentences"), sentences));
+  // One thread: unigram models depend on their number. Names relative to the
+  // folder: a model keeps them, and the folder's own name is random. The
+  // reserved tokens are those of Vocabulary.
+  REGARD_ASSIGN_OR_RETURN(
+      const Ending ending,
+      RunProgram(
+          {kProgram, "--input=sentences", "--model_prefix=model",
+           absl::StrCat("--model_type=", options.model_type),
+           absl::StrCat("--vocab_size=", options.vocabulary_size),
+           absl::StrCat("--character_coverage=", options.character_coverage),
+           absl::StrCat("--normalization_rule_name=", options.normalization),
+           absl::StrCat("--max_sentence_length=", kMostSentenceBytes),
+           "--input_sentence_size=0", "--shuffle_input_sentence=false",
+           "--num_threads=1", "--unk_id=0", "--pad_id=1", "--bos_id=2",
+           "--eos_id=3", "--unk_piece=<unk>", "--pad_piece=<pad>",
+           "--bos_piece=<bos>", "--eos_piece=<eos>"},
+          folder, path("messages"), signals));
+  *stopped_by = ending.signal;
+  if (ending.status == 0) return ReadFile(path("model.model"), kMostModelBytes);
+  if (WIFSIGNALED(ending.status)) {
+    return absl::UnavailableError(
+        absl::StrCat(kProgram, " ended by signal ", WTERMSIG(ending.status)));
+  }
+  REGARD_ASSIGN_OR_RETURN(const std::string messages,
+                          ReadFile(path("messages"), kMostModelBytes));
+  return absl::InvalidArgumentError(
+      absl::StrCat(kProgram, " failed: ", ErrorLine(messages)));
+}
+
+}  // namespace
+
+void SubwordTrainer::Add(absl::string_view sentence) {
+  is_empty_ = is_empty_ && SplitOnWhitespace(sentence).empty();
+  absl::StrAppend(&sentences_, sentence, "\n");
+}
+
+absl::StatusOr<std::string> SubwordTrainer::Train() const {
+  if (is_empty_) {
+    return absl::InvalidArgumentError(
+        "the text has no word to learn subwords from");
+  }
+  absl::StatusOr<std::string> model = absl::InternalError("");
+  int stopped_by = 0;
+  {
+    const HeldSignals signals;
+    std::error_code error;
+    const std::filesystem::path parent =
+        std::filesystem::temp_directory_path(error);
+    std::string folder =
+        absl::StrCat(error ? "/tmp" : parent.string(), "/subwords-XXXXXX");
+    if (mkdtemp(folder.data()) == nullptr) {
+      return WriteError(folder, "make the folder", errno);
+    }
+    model = TrainInFolder(options_, sentences_, folder, signals, &stopped_by);
+    std::filesystem::remove_all(folder, error);
+  }
+  if (stopped_by == 0) return model;
+  raise(stopped_by);
+  return absl::CancelledError(absl::StrCat("stopped by signal ", stopped_by));
+}
+
+}  // namespace regard

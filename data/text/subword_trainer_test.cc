@@ -1,0 +1,94 @@
+#include "data/text/subword_trainer.h"
+
+#include <signal.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::StatusIs;
+using ::testing::HasSubstr;
+
+TEST(SubwordTrainerTest, SaysWhyItFailed) {
+  SubwordTrainer trainer({.vocabulary_size = 10000});
+  trainer.Add("too short a text");
+  EXPECT_THAT(trainer.Train(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("Vocabulary size too high")));
+}
+
+TEST(SubwordTrainerTest, NeedsAWord) {
+  SubwordTrainer trainer({});
+  trainer.Add(" ");
+  EXPECT_THAT(trainer.Train(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("has no word")));
+}
+
+// As a parent that ignores its children leaves it.
+TEST(SubwordTrainerTest, EndsWhereChildrenAreIgnored) {
+  signal(SIGCHLD, SIG_IGN);
+  SubwordTrainer trainer({.vocabulary_size = 10000});
+  trainer.Add("too short a text");
+  EXPECT_THAT(trainer.Train(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("Vocabulary size too high")));
+  EXPECT_EQ(signal(SIGCHLD, SIG_DFL), SIG_IGN);
+}
+
+// Trains with a program that never ends, and that tells its number in `file`
+// once it runs; another process then sends the signal.
+void TrainUntil(int signal_number, const std::string& file) {
+  if (fork() == 0) {
+    while (!std::filesystem::exists(file)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    kill(getppid(), signal_number);
+    _exit(0);
+  }
+  SubwordTrainer trainer({});
+  trainer.Add("a text");
+  trainer.Train().IgnoreError();
+}
+
+TEST(SubwordTrainerDeathTest, ASignalLeavesNothingBehind) {
+  const std::string folder = ::testing::TempDir() + "/subword_trainer_test";
+  for (const int number : {SIGTERM, SIGINT}) {
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder + "/temporary");
+    const std::string file = folder + "/pid";
+    const std::string program = folder + "/spm_train";
+    std::ofstream(program) << "#!/bin/sh\necho $$ > " << file << ".tmp\nmv "
+                           << file << ".tmp " << file << "\nexec sleep 60\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    EXPECT_EXIT(
+        {
+          setenv("TMPDIR", (folder + "/temporary").c_str(), 1);
+          setenv("PATH", absl::StrCat(folder, ":", getenv("PATH")).c_str(), 1);
+          TrainUntil(number, file);
+        },
+        ::testing::KilledBySignal(number), "");
+    EXPECT_TRUE(std::filesystem::is_empty(folder + "/temporary"));
+    pid_t child = 0;
+    std::ifstream(file) >> child;
+    ASSERT_GT(child, 0);
+    EXPECT_EQ(kill(child, 0), -1);
+    EXPECT_EQ(errno, ESRCH);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace regard

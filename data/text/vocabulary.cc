@@ -1,0 +1,146 @@
+#include "data/text/vocabulary.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "files/utf8.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+namespace {
+
+bool IsReserved(absl::string_view token) {
+  return std::find(std::begin(Vocabulary::kReservedTokens),
+                   std::end(Vocabulary::kReservedTokens),
+                   token) != std::end(Vocabulary::kReservedTokens);
+}
+
+}  // namespace
+
+Vocabulary::Vocabulary() {
+  for (absl::string_view token : kReservedTokens) Append(token);
+}
+
+absl::StatusOr<Vocabulary> Vocabulary::FromText(absl::string_view text,
+                                                absl::string_view path) {
+  Vocabulary vocabulary;
+  int32_t line = 0;
+  const auto error = [&](absl::string_view problem) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ":", line, ": error: ", problem));
+  };
+  while (!text.empty()) {
+    ++line;
+    const size_t end = text.find('\n');
+    if (end == absl::string_view::npos) {
+      return error("the last line does not end: the file was cut short");
+    }
+    const absl::string_view token = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (token.empty()) return error("empty line where a token should be");
+    if (token.find('\0') != absl::string_view::npos) {
+      return error("NUL byte in a token");
+    }
+    if (FindInvalidUtf8(token).has_value()) {
+      return error("token is not UTF-8");
+    }
+    if (line <= kReserved) {
+      const absl::string_view wanted = kReservedTokens[line - 1];
+      if (token == wanted) continue;
+      return error(absl::StrCat("got token '", token, "', want '", wanted,
+                                "': the reserved tokens come first"));
+    }
+    if (!vocabulary.Append(token)) {
+      return error(absl::StrCat("token '", token, "' is here twice, first on ",
+                                "line ", vocabulary.Id(token) + 1));
+    }
+  }
+  if (line < kReserved) {
+    ++line;
+    return error(absl::StrCat("the file ends, want reserved token '",
+                              kReservedTokens[line - 1], "'"));
+  }
+  return vocabulary;
+}
+
+std::string Vocabulary::ToText() const {
+  std::string text;
+  for (const std::string& token : tokens_) absl::StrAppend(&text, token, "\n");
+  return text;
+}
+
+int32_t Vocabulary::Id(absl::string_view token) const {
+  const auto found = ids_.find(token);
+  return found == ids_.end() ? kUnknown : found->second;
+}
+
+bool Vocabulary::Contains(absl::string_view token) const {
+  return Id(token) >= kReserved;
+}
+
+const std::string& Vocabulary::Token(int32_t id) const {
+  REGARD_CHECK_GE(id, 0);
+  REGARD_CHECK_LT(id, size());
+  return tokens_[id];
+}
+
+std::vector<int32_t> Vocabulary::Encode(
+    absl::Span<const std::string> tokens) const {
+  std::vector<int32_t> ids;
+  ids.reserve(tokens.size());
+  for (const std::string& token : tokens) {
+    const int32_t id = Id(token);
+    ids.push_back(id < kReserved ? kUnknown : id);
+  }
+  return ids;
+}
+
+std::vector<std::string> Vocabulary::Decode(
+    absl::Span<const int32_t> ids) const {
+  std::vector<std::string> tokens;
+  for (const int32_t id : ids) {
+    if (id == kEnd) break;
+    if (id == kBegin || id == kPad) continue;
+    tokens.push_back(Token(id));
+  }
+  return tokens;
+}
+
+bool Vocabulary::Append(absl::string_view token) {
+  if (!ids_.try_emplace(std::string(token), size()).second) return false;
+  tokens_.emplace_back(token);
+  return true;
+}
+
+void VocabularyBuilder::Add(absl::Span<const std::string> tokens) {
+  for (const std::string& token : tokens) Add(token, 1);
+}
+
+void VocabularyBuilder::Add(absl::string_view token, int64_t times) {
+  REGARD_CHECK(!token.empty()) << "a token of a vocabulary";
+  REGARD_CHECK(token.find('\n') == absl::string_view::npos)
+      << "a token of a vocabulary: " << token;
+  if (IsReserved(token)) return;
+  const auto [entry, is_new] = positions_.try_emplace(token, counts_.size());
+  if (is_new) counts_.push_back({.token = std::string(token), .times = 0});
+  counts_[entry->second].times += times;
+}
+
+Vocabulary VocabularyBuilder::Build(int64_t min_frequency) const {
+  std::vector<const Count*> kept;
+  for (const Count& count : counts_) {
+    if (count.times >= min_frequency) kept.push_back(&count);
+  }
+  std::stable_sort(
+      kept.begin(), kept.end(),
+      [](const Count* a, const Count* b) { return a->times > b->times; });
+  Vocabulary vocabulary;
+  for (const Count* count : kept) vocabulary.Append(count->token);
+  return vocabulary;
+}
+
+}  // namespace regard

@@ -1,0 +1,102 @@
+// The tokens that a model knows and their ids, 0 .. size - 1.
+//
+// The four reserved tokens come first; the others follow by falling frequency,
+// ties in the order in which they were first seen. So the same text always
+// gives the same ids.
+#ifndef DATA_TEXT_VOCABULARY_H_
+#define DATA_TEXT_VOCABULARY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace regard {
+
+// Copyable. A vocabulary does not change once it is made.
+class Vocabulary {
+ public:
+  static constexpr int32_t kUnknown = 0;
+  static constexpr int32_t kPad = 1;
+  static constexpr int32_t kBegin = 2;
+  static constexpr int32_t kEnd = 3;
+  static constexpr int32_t kReserved = 4;
+  static constexpr absl::string_view kReservedTokens[kReserved] = {
+      "<unk>", "<pad>", "<bos>", "<eos>"};
+
+  // The reserved tokens alone.
+  Vocabulary();
+
+  // Reads what ToText() wrote. `path` names the text in errors, which say
+  // path:line.
+  static absl::StatusOr<Vocabulary> FromText(absl::string_view text,
+                                             absl::string_view path);
+
+  // One token a line in the order of ids, the reserved ones included.
+  std::string ToText() const;
+
+  int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
+
+  // kUnknown for a token that is not in the vocabulary. Does not allocate.
+  int32_t Id(absl::string_view token) const;
+  // False for the reserved tokens, which text cannot spell.
+  bool Contains(absl::string_view token) const;
+
+  // 0 <= id < size().
+  const std::string& Token(int32_t id) const;
+
+  // One id for each token; neither <bos> nor <eos> is added. Text cannot spell
+  // a reserved token: "<eos>" as a word is an unknown word.
+  std::vector<int32_t> Encode(absl::Span<const std::string> tokens) const;
+
+  // The tokens before the first <eos>, without <bos> and <pad>.
+  std::vector<std::string> Decode(absl::Span<const int32_t> ids) const;
+
+  friend bool operator==(const Vocabulary& a, const Vocabulary& b) {
+    return a.tokens_ == b.tokens_;
+  }
+
+ private:
+  friend class VocabularyBuilder;
+
+  // False when the token is there already.
+  bool Append(absl::string_view token);
+
+  std::vector<std::string> tokens_;
+  // Looked up, never walked: its order is not a fact.
+  absl::flat_hash_map<std::string, int32_t> ids_;
+};
+
+// Counts tokens, then makes their vocabulary:
+//
+//   VocabularyBuilder builder;
+//   for (const SentencePair& pair : pairs) builder.Add(pair.source);
+//   Vocabulary vocabulary = builder.Build(/*min_frequency=*/2);
+class VocabularyBuilder {
+ public:
+  // Words that spell a reserved token are passed over. Tokens are neither empty
+  // nor broken over lines.
+  void Add(absl::Span<const std::string> tokens);
+  // The same for a token that was seen `times` times in a row.
+  void Add(absl::string_view token, int64_t times);
+
+  // The tokens that were seen at least `min_frequency` times.
+  Vocabulary Build(int64_t min_frequency = 1) const;
+
+ private:
+  struct Count {
+    std::string token;
+    int64_t times = 0;
+  };
+
+  std::vector<Count> counts_;  // in order of first sight
+  absl::flat_hash_map<std::string, size_t> positions_;
+};
+
+}  // namespace regard
+
+#endif  // DATA_TEXT_VOCABULARY_H_

@@ -1,0 +1,383 @@
+#include "data/text/wordpiece.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "files/utf8.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+constexpr absl::string_view kContinuation = "##";
+constexpr size_t kMostProblems = 20;
+
+struct CodePoints {
+  char32_t first;
+  char32_t last;
+};
+
+constexpr bool InRanges(absl::Span<const CodePoints> ranges, char32_t c) {
+  const auto* const range = std::upper_bound(
+      ranges.begin(), ranges.end(), c,
+      [](char32_t a, const CodePoints& b) { return a < b.first; });
+  return range != ranges.begin() && c <= (range - 1)->last;
+}
+
+// The `tokenizers` library knows the categories of Unicode 8. These ranges hold
+// the format characters, nonspacing marks and punctuation of later versions (up
+// to 17), which it takes for letters, and nothing else that is not one.
+constexpr CodePoints kAfterUnicode8[] = {
+    {0x061D, 0x061D},   {0x07FD, 0x07FD},   {0x0890, 0x08E2},
+    {0x09FD, 0x09FE},   {0x0A76, 0x0A76},   {0x0AFA, 0x0AFF},
+    {0x0B55, 0x0B55},   {0x0C04, 0x0C3C},   {0x0C77, 0x0C77},
+    {0x0C84, 0x0C84},   {0x0D00, 0x0D00},   {0x0D3B, 0x0D3C},
+    {0x0D81, 0x0D81},   {0x0EBA, 0x0EBA},   {0x0ECE, 0x0ECE},
+    {0x180F, 0x1886},   {0x1ABF, 0x1AEB},   {0x1B4E, 0x1B4F},
+    {0x1B7D, 0x1B7F},   {0x1DF6, 0x1DFB},   {0x2E43, 0x2E5D},
+    {0xA82C, 0xA82C},   {0xA8C5, 0xA8C5},   {0xA8FF, 0xA8FF},
+    {0xA9BD, 0xA9BD},   {0x10D24, 0x10F89}, {0x11070, 0x11074},
+    {0x110C2, 0x110CD}, {0x111CF, 0x111CF}, {0x1123E, 0x11241},
+    {0x1133B, 0x1133B}, {0x113BB, 0x1145E}, {0x11660, 0x1166C},
+    {0x116B9, 0x116B9}, {0x1182F, 0x11FFF}, {0x12FF1, 0x1612F},
+    {0x16D6D, 0x16F4F}, {0x16FE2, 0x16FE4}, {0x1CF00, 0x1CF46},
+    {0x1E000, 0x1E6F5}, {0x1E944, 0x1E95F},
+};
+
+// BERT's: the fifth block begins at U+2B920 in its code.
+constexpr CodePoints kChinese[] = {
+    {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},
+    {0x20000, 0x2A6DF}, {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF},
+    {0x2F800, 0x2FA1F},
+};
+
+utf8proc_category_t CategoryOf(char32_t c) {
+  // Three characters whose category has changed since Unicode 8.
+  if (c == 0x1734) return UTF8PROC_CATEGORY_MN;
+  if (c == 0x166D || c == 0x111C9) return UTF8PROC_CATEGORY_PO;
+  if (InRanges(kAfterUnicode8, c)) return UTF8PROC_CATEGORY_LO;
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
+
+// Unicode's property White_Space.
+bool IsUnicodeSpace(char32_t c) {
+  return IsWhitespace(c) && !(c >= 0x1C && c <= 0x1F);
+}
+
+bool IsRemovedByCleaning(char32_t c) {
+  if (c == '\t' || c == '\n' || c == '\r') return false;
+  if (c < 0x80) return c < 0x20 || c == 0x7F;
+  if (c == 0xFFFD) return true;
+  const utf8proc_category_t category = CategoryOf(c);
+  return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
+         category == UTF8PROC_CATEGORY_CO;
+}
+
+bool IsPunctuation(char32_t c) {
+  if (c < 0x80) return absl::ascii_ispunct(static_cast<unsigned char>(c));
+  const utf8proc_category_t category = CategoryOf(c);
+  return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+}
+
+bool IsAscii(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x80;
+  });
+}
+
+// The canonical decomposition without nonspacing marks.
+std::u32string StripAccents(const std::u32string& text) {
+  std::string bytes;
+  for (const char32_t c : text) AppendUtf8(c, &bytes);
+  std::vector<utf8proc_int32_t> decomposed;
+  const auto decompose = [&] {
+    return utf8proc_decompose(
+        reinterpret_cast<const utf8proc_uint8_t*>(bytes.data()),
+        static_cast<utf8proc_ssize_t>(bytes.size()), decomposed.data(),
+        static_cast<utf8proc_ssize_t>(decomposed.size()), UTF8PROC_DECOMPOSE);
+  };
+  const utf8proc_ssize_t count = decompose();
+  REGARD_CHECK(count >= 0) << utf8proc_errmsg(count);
+  decomposed.resize(static_cast<size_t>(count));
+  decompose();
+  std::u32string stripped;
+  for (const utf8proc_int32_t c : decomposed) {
+    const auto code_point = static_cast<char32_t>(c);
+    if (CategoryOf(code_point) == UTF8PROC_CATEGORY_MN) continue;
+    stripped.push_back(code_point);
+  }
+  return stripped;
+}
+
+// Receives a word and its number of characters.
+using WordSink = absl::FunctionRef<void(absl::string_view, int64_t)>;
+
+// Gathers characters to words.
+class Words {
+ public:
+  Words(const WordPieceOptions& options, WordSink sink)
+      : options_(options), sink_(sink) {}
+
+  // Adds the characters of `text` after cleaning, and ends the last word.
+  void AddText(absl::string_view text);
+
+ private:
+  void Add(char32_t c) {
+    if (IsUnicodeSpace(c)) return End();
+    const bool alone = options_.split_punctuation && IsPunctuation(c);
+    if (alone) End();
+    if (c < 0x80) {
+      word_.push_back(static_cast<char>(c));
+    } else {
+      AppendUtf8(c, &word_);
+    }
+    ++characters_;
+    if (alone) End();
+  }
+
+  void End() {
+    if (word_.empty()) return;
+    sink_(word_, characters_);
+    word_.clear();
+    characters_ = 0;
+  }
+
+  const WordPieceOptions& options_;
+  const WordSink sink_;
+  std::string word_;
+  int64_t characters_ = 0;
+};
+
+void Words::AddText(absl::string_view text) {
+  const bool strip_accents =
+      options_.strip_accents.value_or(options_.lower_case);
+  if (IsAscii(text)) {
+    for (const char c : text) {
+      const auto code_point = static_cast<unsigned char>(c);
+      if (options_.clean_text && IsRemovedByCleaning(code_point)) continue;
+      Add(options_.lower_case ? absl::ascii_tolower(code_point) : code_point);
+    }
+    return End();
+  }
+  std::u32string clean;
+  for (const Character& character : Characters(text)) {
+    const char32_t c = character.code_point;
+    if (options_.clean_text && IsRemovedByCleaning(c)) continue;
+    if (options_.clean_text && IsUnicodeSpace(c)) {
+      clean.push_back(' ');
+    } else if (options_.split_chinese && InRanges(kChinese, c)) {
+      clean.append({' ', c, ' '});
+    } else {
+      clean.push_back(c);
+    }
+  }
+  if (strip_accents) clean = StripAccents(clean);
+  for (const char32_t c : clean) {
+    if (!options_.lower_case) {
+      Add(c);
+    } else if (c == 0x130) {  // the one letter whose lower case has two
+      Add('i');
+      Add(0x307);
+    } else {
+      Add(static_cast<char32_t>(
+          utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
+    }
+  }
+  End();
+}
+
+}  // namespace
+
+absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
+                                            absl::string_view path,
+                                            const WordPieceOptions& options) {
+  WordPiece pieces(options);
+  pieces.tokens_ = std::move(tokens);
+  std::vector<std::string> problems;
+  const auto complain = [&](size_t line, absl::string_view problem) {
+    problems.push_back(absl::StrCat(path, ":", line, ": error: ", problem));
+  };
+  for (size_t i = 0; i < pieces.tokens_.size(); ++i) {
+    const std::string& token = pieces.tokens_[i];
+    if (token.empty()) {
+      complain(i + 1, "an empty line; each line is a token");
+      continue;
+    }
+    if (FindInvalidUtf8(token).has_value()) {
+      complain(i + 1, "bytes that are not UTF-8");
+      continue;
+    }
+    const auto id = static_cast<int32_t>(i);
+    const auto [known, is_new] = pieces.ids_.try_emplace(token, id);
+    if (!is_new) {
+      complain(i + 1,
+               absl::StrCat("token '", absl::Utf8SafeCEscape(token),
+                            "' is on line ", known->second + 1, " already"));
+      continue;
+    }
+    absl::string_view rest = token;
+    if (options.continuations && absl::ConsumePrefix(&rest, kContinuation)) {
+      pieces.continuations_.emplace(rest, id);
+    }
+    pieces.longest_piece_ = std::max(pieces.longest_piece_, token.size());
+  }
+  const auto find_special = [&](const std::string& token, bool required) {
+    const int32_t id = pieces.Find(token);
+    if (id >= 0) {
+      pieces.special_.push_back({token, id});
+    } else if (required) {
+      complain(pieces.tokens_.size(),
+               absl::StrCat("the file ends without the token ", token));
+    }
+    return id;
+  };
+  pieces.unknown_ = find_special(options.unknown, true);
+  pieces.classifier_ = find_special(options.classifier, true);
+  pieces.separator_ = find_special(options.separator, true);
+  pieces.padding_ = find_special(options.padding, false);
+  pieces.mask_ = find_special(options.mask, false);
+  if (problems.empty()) return pieces;
+  if (problems.size() > kMostProblems) {
+    const size_t more = problems.size() - kMostProblems;
+    problems.resize(kMostProblems);
+    problems.push_back(absl::StrCat(path, ": ", more, " more errors"));
+  }
+  return absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));
+}
+
+absl::StatusOr<WordPiece> WordPiece::FromText(absl::string_view text,
+                                              absl::string_view path,
+                                              const WordPieceOptions& options) {
+  absl::ConsumeSuffix(&text, "\n");
+  std::vector<std::string> tokens;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    absl::ConsumeSuffix(&line, "\r");
+    tokens.emplace_back(line);
+  }
+  return Create(std::move(tokens), path, options);
+}
+
+std::string WordPiece::ToText() const {
+  return absl::StrCat(absl::StrJoin(tokens_, "\n"), "\n");
+}
+
+const std::string& WordPiece::Token(int32_t id) const {
+  REGARD_CHECK(id >= 0 && id < size()) << "id " << id << " of " << size();
+  return tokens_[static_cast<size_t>(id)];
+}
+
+int32_t WordPiece::Find(absl::string_view token) const {
+  const auto found = ids_.find(token);
+  return found == ids_.end() ? -1 : found->second;
+}
+
+bool WordPiece::Continues(int32_t id) const {
+  const absl::string_view token = Token(id);
+  return options_.continuations && token.size() > kContinuation.size() &&
+         token.substr(0, kContinuation.size()) == kContinuation;
+}
+
+bool WordPiece::IsSpecial(int32_t id) const {
+  return std::any_of(
+      special_.begin(), special_.end(),
+      [&](const SpecialToken& special) { return special.id == id; });
+}
+
+std::vector<int32_t> WordPiece::Tokenize(absl::string_view text) const {
+  std::vector<int32_t> ids;
+  const auto add_word = [&](absl::string_view word, int64_t characters) {
+    AppendWord(word, characters, &ids);
+  };
+  Words words(options_, add_word);
+  SplitAtSpecial(
+      text, special_, [&](absl::string_view part) { words.AddText(part); },
+      [&](int32_t id) { ids.push_back(id); });
+  return ids;
+}
+
+std::vector<std::string> WordPiece::SplitWords(
+    absl::string_view text, const WordPieceOptions& options) {
+  std::vector<SpecialToken> special;
+  for (const std::string* token :
+       {&options.unknown, &options.classifier, &options.separator,
+        &options.padding, &options.mask}) {
+    if (!token->empty()) special.push_back({*token, -1});
+  }
+  std::vector<std::string> split;
+  const auto add_word = [&](absl::string_view word, int64_t) {
+    split.emplace_back(word);
+  };
+  Words words(options, add_word);
+  SplitAtSpecial(
+      text, special, [&](absl::string_view part) { words.AddText(part); },
+      [](int32_t) {});
+  return split;
+}
+
+void WordPiece::SplitAtSpecial(
+    absl::string_view text, absl::Span<const SpecialToken> all,
+    absl::FunctionRef<void(absl::string_view)> on_text,
+    absl::FunctionRef<void(int32_t)> on_special) {
+  size_t begin = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const SpecialToken* found = nullptr;
+    for (const SpecialToken& special : all) {
+      if (text[at] == special.text.front() &&
+          text.substr(at, special.text.size()) == special.text &&
+          (found == nullptr || special.text.size() > found->text.size())) {
+        found = &special;
+      }
+    }
+    if (found == nullptr) continue;
+    on_text(text.substr(begin, at - begin));
+    on_special(found->id);
+    begin = at + found->text.size();
+    at = begin - 1;
+  }
+  on_text(text.substr(begin));
+}
+
+std::vector<int32_t> WordPiece::Encode(absl::string_view text,
+                                       int64_t longest) const {
+  REGARD_CHECK(longest >= 2) << "at most " << longest << " ids";
+  std::vector<int32_t> ids = Tokenize(text);
+  if (static_cast<int64_t>(ids.size()) > longest - 2) {
+    ids.resize(static_cast<size_t>(longest - 2));
+  }
+  ids.insert(ids.begin(), classifier_);
+  ids.push_back(separator_);
+  return ids;
+}
+
+void WordPiece::AppendWord(absl::string_view word, int64_t characters,
+                           std::vector<int32_t>* ids) const {
+  if (characters > options_.longest_word) return ids->push_back(unknown_);
+  const size_t before = ids->size();
+  while (!word.empty()) {
+    const bool begins = ids->size() == before;
+    const auto& pieces = begins ? ids_ : continuations_;
+    size_t length = std::min(word.size(), longest_piece_);
+    auto found = pieces.find(word.substr(0, length));
+    while (found == pieces.end() && length > 1) {
+      found = pieces.find(word.substr(0, --length));
+    }
+    if (found == pieces.end()) {
+      ids->resize(before);
+      return ids->push_back(unknown_);
+    }
+    ids->push_back(found->second);
+    word.remove_prefix(length);
+  }
+}
+
+}  // namespace regard

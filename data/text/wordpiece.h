@@ -1,0 +1,130 @@
+// BERT's tokeniser: words cut into the pieces of a vocabulary.
+//
+// A text is cleaned, lower-cased and cut into words by the rules of BERT's
+// basic tokeniser; each word becomes the longest pieces of the vocabulary that
+// spell it, from the left, where pieces that continue a word are written with
+// "##" in front (Wu et al., 2016; Devlin et al., 2019). The ids are those of
+// the `tokenizers` library.
+#ifndef DATA_TEXT_WORDPIECE_H_
+#define DATA_TEXT_WORDPIECE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace regard {
+
+struct WordPieceOptions {
+  // Removes control characters and makes a space of each white space.
+  bool clean_text = true;
+  // Makes each Chinese character a word.
+  bool split_chinese = true;
+  bool lower_case = true;
+  // Removes nonspacing marks after canonical decomposition; as `lower_case` if
+  // absent.
+  std::optional<bool> strip_accents;
+  // Makes each punctuation mark a word. Without, only white space separates
+  // words.
+  bool split_punctuation = true;
+  // Whether "##" in front of a token says that it continues a word.
+  bool continuations = true;
+  // A word of more characters is unknown.
+  int64_t longest_word = 100;
+  // Tokens that are found in a text as they stand, before anything is cleaned.
+  std::string unknown = "[UNK]";
+  std::string classifier = "[CLS]";
+  std::string separator = "[SEP]";
+  std::string padding = "[PAD]";
+  std::string mask = "[MASK]";
+};
+
+// Copyable; does not change once made.
+class WordPiece {
+ public:
+  // Token i of a vocabulary has id i. A token that is empty, or there twice,
+  // and an absent unknown, classifier or separator are errors: each is named,
+  // with its line counted from 1, in one InvalidArgument, lines of
+  // "PATH:LINE: error: ..".
+  static absl::StatusOr<WordPiece> Create(std::vector<std::string> tokens,
+                                          absl::string_view path,
+                                          const WordPieceOptions& options);
+  // The same of a file's text, one token a line.
+  static absl::StatusOr<WordPiece> FromText(absl::string_view text,
+                                            absl::string_view path,
+                                            const WordPieceOptions& options);
+
+  // The words of a text before they are cut into pieces, without special
+  // tokens.
+  static std::vector<std::string> SplitWords(absl::string_view text,
+                                             const WordPieceOptions& options);
+
+  // One token a line.
+  std::string ToText() const;
+
+  int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
+  // 0 <= id < size().
+  const std::string& Token(int32_t id) const;
+  // The id of a token as it is written in the vocabulary; -1 if there is none.
+  int32_t Find(absl::string_view token) const;
+  // Whether `id` continues a word.
+  bool Continues(int32_t id) const;
+
+  int32_t unknown() const { return unknown_; }
+  int32_t classifier() const { return classifier_; }
+  int32_t separator() const { return separator_; }
+  int32_t padding() const { return padding_; }  // -1 if there is none
+  int32_t mask() const { return mask_; }        // -1 if there is none
+  // Whether `id` is one of those above.
+  bool IsSpecial(int32_t id) const;
+
+  // The ids of any bytes; those that are not UTF-8 are read as U+FFFD, which
+  // clean_text removes. Nothing is put around them.
+  std::vector<int32_t> Tokenize(absl::string_view text) const;
+
+  // [CLS] ids [SEP], cut to at most `longest` >= 2 ids.
+  std::vector<int32_t> Encode(absl::string_view text, int64_t longest) const;
+
+ private:
+  struct SpecialToken {
+    std::string text;
+    int32_t id;
+  };
+
+  explicit WordPiece(const WordPieceOptions& options) : options_(options) {}
+
+  // Hands on the special tokens of a text, the leftmost first and of several
+  // there the longest, and what stands between them, which may be empty.
+  static void SplitAtSpecial(absl::string_view text,
+                             absl::Span<const SpecialToken> all,
+                             absl::FunctionRef<void(absl::string_view)> on_text,
+                             absl::FunctionRef<void(int32_t)> on_special);
+
+  // Appends the pieces of a word of `characters` characters.
+  void AppendWord(absl::string_view word, int64_t characters,
+                  std::vector<int32_t>* ids) const;
+
+  WordPieceOptions options_;
+  std::vector<std::string> tokens_;
+  // Looked up, never iterated over: their order is arbitrary. Tokens, and what
+  // follows "##" in those that begin with it.
+  absl::flat_hash_map<std::string, int32_t> ids_;
+  absl::flat_hash_map<std::string, int32_t> continuations_;
+  size_t longest_piece_ = 0;  // bytes
+  std::vector<SpecialToken> special_;
+  int32_t unknown_ = -1;
+  int32_t classifier_ = -1;
+  int32_t separator_ = -1;
+  int32_t padding_ = -1;
+  int32_t mask_ = -1;
+};
+
+}  // namespace regard
+
+#endif  // DATA_TEXT_WORDPIECE_H_

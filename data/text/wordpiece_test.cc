@@ -1,0 +1,158 @@
+#include "data/text/wordpiece.h"
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+WordPiece Of(const std::vector<std::string>& tokens,
+             const WordPieceOptions& options = {}) {
+  std::vector<std::string> all = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  all.insert(all.end(), tokens.begin(), tokens.end());
+  return WordPiece::Create(all, "vocab.txt", options).value();
+}
+
+WordPieceOptions Named(const std::string& name) {
+  WordPieceOptions options;
+  if (name == "cased" || name == "cased_stripped") options.lower_case = false;
+  if (name == "cased_stripped") options.strip_accents = true;
+  if (name == "accents") options.strip_accents = false;
+  if (name == "raw") {
+    options.clean_text = false;
+    options.split_chinese = false;
+  }
+  return options;
+}
+
+// tools/parity/write_wordpiece_fixture.py wrote the file.
+TEST(WordPieceTest, AgreesWithTheTokenizersLibrary) {
+  std::ifstream file("data/text/testdata/wordpiece.txt");
+  std::string vocabulary;
+  std::string line;
+  while (std::getline(file, line) && !line.empty()) {
+    absl::StrAppend(&vocabulary, line, "\n");
+  }
+  int cases = 0;
+  while (std::getline(file, line)) {
+    const std::vector<std::string> fields = absl::StrSplit(line, '\t');
+    ASSERT_EQ(fields.size(), 3) << line;
+    std::string text;
+    ASSERT_TRUE(absl::CUnescape(fields[1], &text)) << line;
+    const auto pieces =
+        WordPiece::FromText(vocabulary, "vocab.txt", Named(fields[0]));
+    ASSERT_TRUE(pieces.ok()) << pieces.status();
+    EXPECT_EQ(absl::StrJoin(pieces->Tokenize(text), " "), fields[2]) << line;
+    ++cases;
+  }
+  EXPECT_GE(cases, 200);
+}
+
+TEST(WordPieceTest, EncodesBetweenSpecialTokensAndCuts) {
+  const WordPiece pieces = Of({"a", "b"});
+  EXPECT_THAT(pieces.Encode("a b a", 16), ElementsAre(2, 5, 6, 5, 3));
+  EXPECT_THAT(pieces.Encode("a b a", 5), ElementsAre(2, 5, 6, 5, 3));
+  EXPECT_THAT(pieces.Encode("a b a", 4), ElementsAre(2, 5, 6, 3));
+  EXPECT_THAT(pieces.Encode("a", 2), ElementsAre(2, 3));
+  EXPECT_THAT(pieces.Encode("", 16), ElementsAre(2, 3));
+  std::string words;
+  for (int i = 0; i < 10000; ++i) words += "b ";
+  EXPECT_EQ(pieces.Tokenize(words).size(), 10000);
+  EXPECT_EQ(pieces.Encode(words, 512).size(), 512);
+}
+
+TEST(WordPieceTest, ReadsAnyBytes) {
+  const WordPiece pieces = Of({"a", "##b"});
+  EXPECT_THAT(pieces.Tokenize("a\xff\xc3"), ElementsAre(5));
+  EXPECT_THAT(pieces.Tokenize("\xff"), IsEmpty());
+  EXPECT_THAT(pieces.Tokenize("a\xe4\xb8"
+                              "b"),
+              ElementsAre(5, 6));
+}
+
+TEST(WordPieceTest, WordsMayKeepTheirPunctuation) {
+  WordPieceOptions options;
+  options.split_punctuation = false;
+  const WordPiece pieces = Of({"@-@", "a.", "<unk>"}, options);
+  EXPECT_THAT(pieces.Tokenize("@-@ A. <unk> a"), ElementsAre(5, 6, 7, 1));
+}
+
+TEST(WordPieceTest, SplitsWords) {
+  WordPieceOptions options;
+  EXPECT_THAT(WordPiece::SplitWords(" Caf\u00e9, <b>", options),
+              ElementsAre("cafe", ",", "<", "b", ">"));
+  options.split_punctuation = false;
+  options.strip_accents = false;
+  EXPECT_THAT(WordPiece::SplitWords(" Caf\u00e9, <b>\n", options),
+              ElementsAre("caf\u00e9,", "<b>"));
+  EXPECT_THAT(WordPiece::SplitWords("", options), IsEmpty());
+  EXPECT_THAT(WordPiece::SplitWords("a[MASK]b [UNK] [mask]", options),
+              ElementsAre("a", "b", "[mask]"));
+}
+
+TEST(WordPieceTest, KnowsItsTokens) {
+  const WordPiece pieces = Of({"a", "##b", "##"});
+  EXPECT_EQ(pieces.size(), 8);
+  EXPECT_EQ(pieces.Token(6), "##b");
+  EXPECT_EQ(pieces.Find("##b"), 6);
+  EXPECT_EQ(pieces.Find("b"), -1);
+  EXPECT_TRUE(pieces.Continues(6));
+  EXPECT_FALSE(pieces.Continues(5));
+  EXPECT_FALSE(pieces.Continues(7));
+  EXPECT_TRUE(pieces.IsSpecial(pieces.mask()));
+  EXPECT_FALSE(pieces.IsSpecial(5));
+  const auto again =
+      WordPiece::FromText(pieces.ToText(), "vocab.txt", WordPieceOptions());
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->ToText(), pieces.ToText());
+  EXPECT_DEATH(pieces.Token(8), "id 8 of 8");
+  EXPECT_DEATH(pieces.Encode("a", 1), "at most 1 ids");
+}
+
+TEST(WordPieceTest, NamesAllThatIsWrongWithAVocabulary) {
+  const auto of = [](absl::string_view text) {
+    return WordPiece::FromText(text, "v.txt", WordPieceOptions()).status();
+  };
+  EXPECT_THAT(
+      of("[UNK]\na\n\na\n[CLS]\nb\xff\n"),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               AllOf(HasSubstr("v.txt:3: error: an empty line"),
+                     HasSubstr("v.txt:4: error: token 'a' is on line 2"),
+                     HasSubstr("v.txt:6: error: bytes that are not UTF-8"),
+                     HasSubstr("ends without the token [SEP]"),
+                     Not(HasSubstr("[MASK]")))));
+  EXPECT_THAT(of(""), StatusIs(absl::StatusCode::kInvalidArgument,
+                               HasSubstr("v.txt:1: error: an empty line")));
+  std::string many = "[UNK]\n[CLS]\n[SEP]\n";
+  for (int i = 0; i < 30; ++i) many += "same\n";
+  EXPECT_THAT(of(many), StatusIs(absl::StatusCode::kInvalidArgument,
+                                 HasSubstr("v.txt: 9 more errors")));
+  // Lines may end as on Windows; padding and mask may be absent.
+  const auto pieces =
+      WordPiece::FromText("[UNK]\r\n[CLS]\r\n[SEP]\r\na", "v.txt", {});
+  ASSERT_TRUE(pieces.ok()) << pieces.status();
+  EXPECT_EQ(pieces->mask(), -1);
+  EXPECT_EQ(pieces->padding(), -1);
+  EXPECT_THAT(pieces->Tokenize("a [MASK]"), ElementsAre(3, 0, 0, 0));
+}
+
+}  // namespace
+}  // namespace regard
