@@ -17,10 +17,10 @@
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
-#include "experiments/pretrained/bert_folder.h"
 #include "files/file.h"
 #include "files/line_reader.h"
 #include "language/sentence_embedder.h"
+#include "pretrained/bert_folder.h"
 
 namespace regard {
 

@@ -10,8 +10,8 @@
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/tasks/experiment_config.h"
-#include "experiments/training/resource_plan.h"
 #include "third_party/abseil_backport/status_macros.h"
+#include "tools/resource_plan.h"
 
 namespace regard {
 

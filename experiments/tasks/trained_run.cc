@@ -6,9 +6,9 @@
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/run_description.h"
-#include "experiments/run/weights.h"
 #include "experiments/tasks/experiment_config.h"
 #include "files/file.h"
+#include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -17,10 +17,10 @@
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/metrics_log.h"
-#include "experiments/run/weights.h"
 #include "experiments/tasks/trained_run.h"
 #include "files/file.h"
 #include "nn/parameters.h"
+#include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "autodiff/tape.h"
-#include "experiments/run/weights.h"
 #include "experiments/training/batch_plan.h"
 #include "experiments/training/profile.h"
 #include "nn/forward.h"
+#include "nn/weights.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 

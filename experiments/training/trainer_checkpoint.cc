@@ -11,11 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "experiments/run/checkpoint.h"
-#include "experiments/run/weights.h"
 #include "experiments/training/trainer.h"
 #include "experiments/training/trainer_state.pb.h"
 #include "files/safetensors.h"
 #include "google/protobuf/text_format.h"
+#include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

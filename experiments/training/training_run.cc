@@ -17,11 +17,11 @@
 #include "experiments/run/examples_file.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/run_description.h"
-#include "experiments/run/weights.h"
 #include "experiments/training/observers.h"
 #include "files/file.h"
 #include "files/sha256.h"
 #include "nn/parameters.h"
+#include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
-#include "experiments/pretrained/bert_folder.h"
+#include "pretrained/bert_folder.h"
 
 int main(int argc, char** argv) {
   regard::ScorerRegistry scorers;

@@ -347,7 +347,7 @@ def main():
         torch.manual_seed(1)
         case().write(folder / (name + ".txt"))
     torch.manual_seed(1)
-    pretrained(pathlib.Path(sys.argv[1]) / "experiments/pretrained/testdata/bert")
+    pretrained(pathlib.Path(sys.argv[1]) / "pretrained/testdata/bert")
 
 
 if __name__ == "__main__":

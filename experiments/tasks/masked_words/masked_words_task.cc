@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "data/text/wordpiece.h"
-#include "experiments/pretrained/bert_inspection.h"
+#include "experiments/report/bert_inspection.h"
 #include "experiments/tasks/masked_words/token_vocabulary.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/text/text_source.h"

@@ -11,13 +11,13 @@
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/run_description.h"
-#include "experiments/run/weights.h"
 #include "experiments/tasks/masked_words/token_vocabulary.h"
 #include "files/file.h"
 #include "files/safetensors.h"
 #include "files/sha256.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "language/bert.h"
+#include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -1,6 +1,6 @@
 // A model's parameters, and slabs laid out like them, as tensors in files.
-#ifndef EXPERIMENTS_RUN_WEIGHTS_H_
-#define EXPERIMENTS_RUN_WEIGHTS_H_
+#ifndef NN_WEIGHTS_H_
+#define NN_WEIGHTS_H_
 
 #include <cstdint>
 #include <string>
@@ -45,4 +45,4 @@ std::string WeightsDigest(absl::Span<const TensorView> tensors);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_RUN_WEIGHTS_H_
+#endif  // NN_WEIGHTS_H_

@@ -1,6 +1,6 @@
 // What Hugging Face's files call the parameters of BERT.
-#ifndef EXPERIMENTS_PRETRAINED_BERT_NAMES_H_
-#define EXPERIMENTS_PRETRAINED_BERT_NAMES_H_
+#ifndef PRETRAINED_BERT_NAMES_H_
+#define PRETRAINED_BERT_NAMES_H_
 
 #include <string>
 
@@ -20,4 +20,4 @@ std::string CanonicalBertName(absl::string_view name);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_PRETRAINED_BERT_NAMES_H_
+#endif  // PRETRAINED_BERT_NAMES_H_

@@ -1,4 +1,4 @@
-#include "experiments/pretrained/bert_names.h"
+#include "pretrained/bert_names.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

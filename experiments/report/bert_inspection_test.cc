@@ -1,4 +1,4 @@
-#include "experiments/pretrained/bert_inspection.h"
+#include "experiments/report/bert_inspection.h"
 
 #include <cstdint>
 #include <numeric>
@@ -9,12 +9,12 @@
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
-#include "experiments/pretrained/bert_folder.h"
 #include "experiments/report/run_results.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "pretrained/bert_folder.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -28,8 +28,7 @@ using ::testing::SizeIs;
 TEST(InspectBertTest, EveryHeadOfEveryLayerSharesOutOne) {
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
-  const auto model =
-      ReadBertFolder("experiments/pretrained/testdata/bert", scorers);
+  const auto model = ReadBertFolder("pretrained/testdata/bert", scorers);
   ASSERT_THAT(model.status(), testing::IsOk());
   const std::vector<int32_t> ids =
       model->pieces->Encode("the cat", model->longest);

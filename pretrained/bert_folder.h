@@ -1,7 +1,7 @@
 // BERT in Hugging Face's folders: config.json, model.safetensors, vocab.txt and
 // the files of the tokeniser. See docs/hugging_face.md.
-#ifndef EXPERIMENTS_PRETRAINED_BERT_FOLDER_H_
-#define EXPERIMENTS_PRETRAINED_BERT_FOLDER_H_
+#ifndef PRETRAINED_BERT_FOLDER_H_
+#define PRETRAINED_BERT_FOLDER_H_
 
 #include <cstdint>
 #include <memory>
@@ -12,10 +12,10 @@
 #include "absl/strings/string_view.h"
 #include "attention/scorer_registry.h"
 #include "data/text/wordpiece.h"
-#include "experiments/pretrained/bert_json.h"
 #include "files/file.h"
 #include "language/bert.h"
 #include "nn/parameters.h"
+#include "pretrained/bert_json.h"
 
 namespace regard {
 
@@ -47,4 +47,4 @@ absl::Status LoadBertWeights(const std::string& path,
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_PRETRAINED_BERT_FOLDER_H_
+#endif  // PRETRAINED_BERT_FOLDER_H_

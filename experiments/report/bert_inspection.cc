@@ -1,4 +1,4 @@
-#include "experiments/pretrained/bert_inspection.h"
+#include "experiments/report/bert_inspection.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "experiments/pretrained/bert_json.h"
+#include "pretrained/bert_json.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "experiments/run/weights.h"
+#include "nn/weights.h"
 
 #include <algorithm>
 #include <array>

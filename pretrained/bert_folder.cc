@@ -1,4 +1,4 @@
-#include "experiments/pretrained/bert_folder.h"
+#include "pretrained/bert_folder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "experiments/pretrained/bert_names.h"
-#include "experiments/run/weights.h"
 #include "files/safetensors.h"
 #include "nn/config_problems.h"
+#include "nn/weights.h"
+#include "pretrained/bert_names.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -1,4 +1,4 @@
-#include "experiments/pretrained/bert_folder.h"
+#include "pretrained/bert_folder.h"
 
 #include <cmath>
 #include <cstdint>
@@ -17,13 +17,13 @@
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
-#include "experiments/pretrained/bert_names.h"
-#include "experiments/run/weights.h"
 #include "files/file.h"
 #include "files/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/sentence_embedder.h"
+#include "nn/weights.h"
+#include "pretrained/bert_names.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -36,7 +36,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // tools/parity/write_bert_fixtures.py wrote it, by transformers.
-constexpr char kFolder[] = "experiments/pretrained/testdata/bert";
+constexpr char kFolder[] = "pretrained/testdata/bert";
 
 ScorerRegistry Scorers() {
   ScorerRegistry scorers;

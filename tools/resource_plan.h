@@ -1,7 +1,7 @@
 // What an experiment will take, found without training it: parameters, memory
 // and work.
-#ifndef EXPERIMENTS_TRAINING_RESOURCE_PLAN_H_
-#define EXPERIMENTS_TRAINING_RESOURCE_PLAN_H_
+#ifndef TOOLS_RESOURCE_PLAN_H_
+#define TOOLS_RESOURCE_PLAN_H_
 
 #include <cstdint>
 #include <optional>
@@ -63,4 +63,4 @@ std::string ResourcePlanText(const ResourcePlan& plan,
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TRAINING_RESOURCE_PLAN_H_
+#endif  // TOOLS_RESOURCE_PLAN_H_

@@ -1,4 +1,4 @@
-#include "experiments/training/resource_plan.h"
+#include "tools/resource_plan.h"
 
 #include <algorithm>
 #include <any>

@@ -1,7 +1,7 @@
 // What the heads of a BERT look at in a text, as numbers, and as what pages and
 // terminals draw.
-#ifndef EXPERIMENTS_PRETRAINED_BERT_INSPECTION_H_
-#define EXPERIMENTS_PRETRAINED_BERT_INSPECTION_H_
+#ifndef EXPERIMENTS_REPORT_BERT_INSPECTION_H_
+#define EXPERIMENTS_REPORT_BERT_INSPECTION_H_
 
 #include <string>
 #include <vector>
@@ -36,4 +36,4 @@ std::string BertInspectionHtml(const BertInspection& inspection,
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_PRETRAINED_BERT_INSPECTION_H_
+#endif  // EXPERIMENTS_REPORT_BERT_INSPECTION_H_

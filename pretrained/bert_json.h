@@ -1,6 +1,6 @@
 // config.json and the files of the tokeniser of a Hugging Face folder.
-#ifndef EXPERIMENTS_PRETRAINED_BERT_JSON_H_
-#define EXPERIMENTS_PRETRAINED_BERT_JSON_H_
+#ifndef PRETRAINED_BERT_JSON_H_
+#define PRETRAINED_BERT_JSON_H_
 
 #include <cstdint>
 #include <string>
@@ -57,4 +57,4 @@ absl::Status CheckPooling(absl::string_view text, absl::string_view path);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_PRETRAINED_BERT_JSON_H_
+#endif  // PRETRAINED_BERT_JSON_H_
