@@ -10,8 +10,8 @@
 #include "autodiff/tape.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
+#include "seq2seq/decoding/sampler.h"
 #include "seq2seq/memory.h"
-#include "seq2seq/search/sampler.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "language/language_model.h"
 #include "nn/forward.h"
-#include "seq2seq/search/search.pb.h"
+#include "seq2seq/decoding/search.pb.h"
 
 namespace regard {
 

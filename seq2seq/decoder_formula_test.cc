@@ -19,7 +19,7 @@
 #include "nn/recurrent.pb.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
-#include "seq2seq/recurrent_decoder.h"
+#include "seq2seq/recurrent/recurrent_decoder.h"
 #include "seq2seq/test_model.h"
 
 namespace regard {

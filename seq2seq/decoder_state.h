@@ -9,8 +9,8 @@
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
 #include "autodiff/tape.h"
-#include "seq2seq/growing_rows.h"
-#include "seq2seq/known_rows.h"
+#include "seq2seq/decoding/growing_rows.h"
+#include "seq2seq/decoding/known_rows.h"
 
 namespace regard {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "seq2seq/recurrent_decoder.h"
-#include "seq2seq/recurrent_encoder.h"
+#include "seq2seq/recurrent/recurrent_decoder.h"
+#include "seq2seq/recurrent/recurrent_encoder.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "seq2seq/transformer_decoder.h"
 #include "seq2seq/transformer_encoder.h"

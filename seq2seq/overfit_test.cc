@@ -17,8 +17,8 @@
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
 #include "seq2seq/batch.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
-#include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/translator.h"
 

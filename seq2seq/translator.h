@@ -18,9 +18,9 @@
 #include "data/text/vocabulary.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "seq2seq/decoding/search.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
-#include "seq2seq/search/search.h"
-#include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
 
 namespace regard {

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "seq2seq/batch.h"
-#include "seq2seq/search/search.pb.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/test_model.h"
 #include "seq2seq/translator.h"
 

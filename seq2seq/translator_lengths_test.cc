@@ -12,7 +12,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "seq2seq/search/search.pb.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/translator.h"
 

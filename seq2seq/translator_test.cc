@@ -27,8 +27,8 @@
 #include "seq2seq/batch.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
-#include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
 
 namespace regard {

@@ -25,7 +25,7 @@
 #include "language/language_model.h"
 #include "language/text_vocabulary.h"
 #include "nn/forward.h"
-#include "seq2seq/search/search.pb.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

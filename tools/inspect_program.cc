@@ -25,7 +25,7 @@
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "pretrained/bert_folder.h"
-#include "seq2seq/search/search.pb.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/translator.h"
 #include "third_party/abseil_backport/status_macros.h"
 

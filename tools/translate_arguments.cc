@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "experiments/config/command_line.h"
 #include "nn/config_problems.h"
-#include "seq2seq/search/search_validation.h"
+#include "seq2seq/decoding/search_validation.h"
 
 namespace regard {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "autodiff/worker_pool.h"
-#include "seq2seq/search/search.pb.h"
+#include "seq2seq/decoding/search.pb.h"
 
 namespace regard {
 

@@ -13,9 +13,9 @@
 #include "data/text/vocabulary.h"
 #include "nn/loss_options.h"
 #include "nn/model.h"
+#include "seq2seq/decoding/search.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/output_head.h"
-#include "seq2seq/search/search.h"
-#include "seq2seq/search/search.pb.h"
 #include "vision/captioner.h"
 #include "vision/captioner.pb.h"
 

@@ -1,6 +1,6 @@
 // A captioner: a Vision Transformer whose tokens a Transformer decoder attends
-// to. The decoder is an ordinary Decoder, which seq2seq/search/ searches with.
-// Li et al., "BLIP: Bootstrapping language-image pre-training", 2022.
+// to. The decoder is an ordinary Decoder, which seq2seq/decoding/ searches
+// with. Li et al., "BLIP: Bootstrapping language-image pre-training", 2022.
 #ifndef VISION_CAPTIONER_H_
 #define VISION_CAPTIONER_H_
 

@@ -16,9 +16,9 @@
 #include "nn/parameters.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
+#include "seq2seq/decoding/search.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/memory.h"
-#include "seq2seq/search/search.h"
-#include "seq2seq/search/search.pb.h"
 #include "vision/captioner.pb.h"
 
 namespace regard {

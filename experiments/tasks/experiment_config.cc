@@ -17,7 +17,7 @@
 #include "experiments/config/resolved.h"
 #include "nn/optimizer_validation.h"
 #include "nn/schedule.h"
-#include "seq2seq/search/search_validation.h"
+#include "seq2seq/decoding/search_validation.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

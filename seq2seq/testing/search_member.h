@@ -10,8 +10,8 @@
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "seq2seq/decoder.h"
+#include "seq2seq/decoding/search.h"
 #include "seq2seq/memory.h"
-#include "seq2seq/search/search.h"
 
 namespace regard {
 

@@ -10,7 +10,7 @@
 #include "autodiff/worker_pool.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/search/search.h"
+#include "seq2seq/decoding/search.h"
 #include "tools/peers/timed_work.h"
 
 namespace regard {

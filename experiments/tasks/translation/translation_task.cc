@@ -21,12 +21,12 @@
 #include "nn/config_problems.h"
 #include "nn/evaluated_set.h"
 #include "nn/option_registry.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
 #include "seq2seq/metrics/ter.h"
-#include "seq2seq/search/search.pb.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "seq2seq/translation_model.h"
 

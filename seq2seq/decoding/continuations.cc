@@ -1,0 +1,127 @@
+#include "seq2seq/decoding/continuations.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "Eigen/Core"
+#include "autodiff/kernels/reduce.h"
+#include "autodiff/kernels/transcendental.h"
+
+namespace regard {
+
+namespace {
+
+// Ids are passed over by blocks: most blocks have none that is kept.
+constexpr int64_t kBlock = 64;
+// Ids whose probabilities are summed at a time, in the nearest cache.
+constexpr int64_t kChunk = 16 * kBlock;
+
+bool Better(const Continuation& a, const Continuation& b) {
+  if (a.log_probability != b.log_probability) {
+    return a.log_probability > b.log_probability;
+  }
+  return std::tie(a.beam, a.id) < std::tie(b.beam, b.id);
+}
+
+float MaxOfBlock(const float* x) {
+  return Eigen::Map<const Eigen::Array<float, kBlock, 1>>(x).maxCoeff();
+}
+
+// log(sum(exp(x - max))).
+float LogSum(const float* x, int64_t n, float max) {
+  float chunk[kChunk];
+  double sum = 0;
+  for (int64_t first = 0; first < n; first += kChunk) {
+    const int64_t size = std::min(kChunk, n - first);
+    sum += static_cast<double>(ExpAndSum(x + first, max, size, chunk));
+  }
+  auto log_sum = static_cast<float>(sum);
+  Log(&log_sum, &log_sum, 1);
+  return log_sum;
+}
+
+}  // namespace
+
+LogNormalizer NormalizerOf(const float* logits, int64_t vocabulary) {
+  const float max = MaxRow(logits, vocabulary);
+  return {max, LogSum(logits, vocabulary, max)};
+}
+
+BestContinuations::BestContinuations(int64_t most, int64_t vocabulary,
+                                     Arena& arena)
+    : most_(most),
+      vocabulary_(vocabulary),
+      best_(arena.New<Continuation>(most)),
+      block_maxima_(arena.New<float>((vocabulary + kBlock - 1) / kBlock)) {}
+
+double BestContinuations::Least() const {
+  return full() ? best_[count_ - 1].log_probability
+                : std::numeric_limits<double>::lowest();
+}
+
+void BestContinuations::Insert(const Continuation& continuation) {
+  if (!full()) {
+    ++count_;
+  } else if (!Better(continuation, best_[count_ - 1])) {
+    return;
+  }
+  int64_t at = count_ - 1;
+  for (; at > 0 && Better(continuation, best_[at - 1]); --at) {
+    best_[at] = best_[at - 1];
+  }
+  best_[at] = continuation;
+}
+
+float BestContinuations::FindBlockMaxima(const float* row) {
+  const int64_t whole = vocabulary_ / kBlock;
+  for (int64_t i = 0; i < whole; ++i) {
+    block_maxima_[i] = MaxOfBlock(row + i * kBlock);
+  }
+  int64_t blocks = whole;
+  if (whole * kBlock < vocabulary_) {
+    block_maxima_[blocks++] =
+        MaxRow(row + whole * kBlock, vocabulary_ - whole * kBlock);
+  }
+  return MaxRow(block_maxima_, blocks);
+}
+
+void BestContinuations::AddLogits(int32_t beam, double so_far,
+                                  const float* logits) {
+  const float max = FindBlockMaxima(logits);
+  AddRow(beam, so_far, logits, {max, LogSum(logits, vocabulary_, max)});
+}
+
+void BestContinuations::AddLogProbabilities(int32_t beam, double so_far,
+                                            const float* log_probabilities) {
+  FindBlockMaxima(log_probabilities);
+  AddRow(beam, so_far, log_probabilities, LogNormalizer());
+}
+
+void BestContinuations::AddRow(int32_t beam, double so_far, const float* row,
+                               const LogNormalizer& normalizer) {
+  const auto extended = [&](float logit) {
+    return so_far + static_cast<double>(normalizer(logit));
+  };
+  const int64_t blocks = (vocabulary_ + kBlock - 1) / kBlock;
+  double least = Least();
+  for (int64_t i = 0; i < blocks; ++i) {
+    // Rounding keeps order, so no id of a block is better than its largest
+    // logit says.
+    if (extended(block_maxima_[i]) < least) continue;
+    const int64_t end = std::min((i + 1) * kBlock, vocabulary_);
+    for (int64_t j = i * kBlock; j < end; ++j) {
+      const double log_probability = extended(row[j]);
+      if (!(log_probability >= least)) continue;
+      const auto id = static_cast<int32_t>(j);
+      if (std::find(excluded_.begin(), excluded_.end(), id) !=
+          excluded_.end()) {
+        continue;
+      }
+      Insert({log_probability, beam, id});
+      least = Least();
+    }
+  }
+}
+
+}  // namespace regard

@@ -1,0 +1,78 @@
+// The coverage term of a decoder whose attention has exact zeros.
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/decoder_state.h"
+#include "seq2seq/decoding/search.h"
+#include "seq2seq/decoding/search.pb.h"
+#include "seq2seq/memory.h"
+#include "seq2seq/testing/n_gram_decoder.h"
+
+namespace regard {
+namespace {
+
+// Attends to the first of two keys alone, as a sparse score may.
+class SparseDecoder : public NGramDecoder {
+ public:
+  using NGramDecoder::NGramDecoder;
+
+  DecoderOutput<float> Advance(Forward<float>& forward,
+                               absl::Span<const int32_t> ids,
+                               const AdvanceOptions& options,
+                               DecoderState<float>* state) const override {
+    DecoderOutput<float> output =
+        NGramDecoder::Advance(forward, ids, options, state);
+    Tape<float>& tape = forward.tape();
+    const auto queries = static_cast<int64_t>(ids.size());
+    const Var<float> weights = tape.Full({1, 1, queries, 2}, 0);
+    for (int64_t i = 0; i < queries; ++i) weights.data()[2 * i] = 1;
+    auto* const map = tape.arena().New<AttentionMap<float>>(1);
+    *map = {"sparse", /*over_memory=*/true, weights};
+    output.maps = {map, 1};
+    return output;
+  }
+};
+
+std::vector<Hypothesis> BestThree(double coverage_penalty) {
+  // Of <eos> and two words: after <bos>, and after each word.
+  const SparseDecoder decoder({{},
+                               {},
+                               {0, 0, 0, 0.1, 0.5, 0.4},
+                               {},
+                               {0, 0, 0, 0.3, 0.1, 0.6},
+                               {0, 0, 0, 0.23, 0.42, 0.35}});
+  ParameterStore<float> none;
+  none.Finalize(0);
+  Tape<float> tape;
+  Forward<float> forward(tape, none, nullptr);
+  const SearchMember member = {&decoder, &forward, [](Forward<float>&) {
+                                 return Memory<float>{.sources = 1};
+                               }};
+  const SearchSource source = {.max_length = 6};
+  SearchConfig config;
+  config.set_beam(3);
+  config.set_n_best(3);
+  config.set_length_penalty(0);
+  config.set_coverage_penalty(coverage_penalty);
+  return Search({.members = {&member, 1}, .sources = {&source, 1}}, config)[0];
+}
+
+TEST(CoverageTest, ASourceWithoutAttentionLeavesScoresFinite) {
+  const std::vector<Hypothesis> with = BestThree(0.5);
+  const std::vector<Hypothesis> without = BestThree(0);
+  ASSERT_EQ(with.size(), without.size());
+  for (size_t i = 0; i < with.size(); ++i) {
+    EXPECT_EQ(with[i].ids, without[i].ids);
+    EXPECT_NEAR(with[i].score, without[i].score + 0.5 * std::log(1e-8), 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,131 @@
+#include "seq2seq/decoding/growing_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+RowCopies::RowCopies(int64_t max_rows, Arena& arena)
+    : max_rows_(max_rows),
+      readers_(arena.New<int32_t>(max_rows)),
+      ready_(arena.New<int32_t>(max_rows)),
+      // A cycle has two rows or more, and takes one more copy.
+      copies_(arena.New<Copy>(max_rows + max_rows / 2)) {}
+
+absl::Span<const RowCopies::Copy> RowCopies::Plan(
+    absl::Span<const int32_t> rows) {
+  const auto count = static_cast<int32_t>(rows.size());
+  REGARD_CHECK(count <= max_rows_) << count << " rows, at most " << max_rows_;
+  std::fill_n(readers_, max_rows_, 0);
+  for (int32_t i = 0; i < count; ++i) {
+    REGARD_CHECK(rows[i] >= 0 && rows[i] < max_rows_) << "row " << rows[i];
+    if (rows[i] != i) ++readers_[rows[i]];
+  }
+  size_t planned = 0;
+  int64_t num_ready = 0;
+  const auto changes = [&](int32_t row) {
+    return row < count && rows[row] != row;
+  };
+  for (int32_t i = 0; i < count; ++i) {
+    if (changes(i) && readers_[i] == 0) ready_[num_ready++] = i;
+  }
+  // A row that waits has readers; one that is done has -1 of them.
+  while (num_ready > 0) {
+    const int32_t to = ready_[--num_ready];
+    const int32_t from = rows[to];
+    copies_[planned++] = {from, to};
+    readers_[to] = -1;
+    if (--readers_[from] == 0 && changes(from)) ready_[num_ready++] = from;
+  }
+  // What is left are cycles.
+  const auto spare = static_cast<int32_t>(max_rows_);
+  for (int32_t i = 0; i < count; ++i) {
+    if (!changes(i) || readers_[i] < 0) continue;
+    copies_[planned++] = {i, spare};
+    int32_t to = i;
+    for (; rows[to] != i; to = rows[to]) {
+      copies_[planned++] = {rows[to], to};
+      readers_[to] = -1;
+    }
+    copies_[planned++] = {spare, to};
+    readers_[to] = -1;
+  }
+  return {copies_, planned};
+}
+
+template <typename T>
+void GrowingRows<T>::Widen(int64_t positions, int64_t extent) {
+  const T* const from = data_;
+  const int64_t from_stride = extent_ * width_;
+  if (data_ == nullptr || extent > capacity_) {
+    capacity_ = std::min(max_positions_, std::max(extent, 2 * capacity_));
+    data_ =
+        arena_.template New<T>((max_rows_ + 1) * blocks_ * capacity_ * width_);
+  }
+  extent_ = extent;
+  const int64_t stride = extent_ * width_;
+  const int64_t valid = positions * width_;
+  // From the last on, since blocks move towards the end.
+  for (int64_t block = rows_ * blocks_; block-- > 0;) {
+    T* const to = data_ + block * stride;
+    if (valid > 0) {
+      std::memmove(to, from + block * from_stride,
+                   static_cast<size_t>(valid) * sizeof(T));
+    }
+    std::fill(to + valid, to + stride, T(0));
+  }
+}
+
+template <typename T>
+void GrowingRows<T>::Append(int64_t positions, Var<T> part) {
+  const Shape& shape = part.shape();
+  const int64_t count = shape[-2];
+  if (data_ == nullptr) {
+    shape_ = shape;
+    width_ = shape[-1];
+    blocks_ = 1;
+    for (int axis = 1; axis + 2 < shape.rank(); ++axis) blocks_ *= shape[axis];
+  }
+  if (positions == 0) rows_ = shape[0];
+  REGARD_CHECK(shape == shape_.With(0, rows_).With(-2, count))
+      << shape << " for " << rows_ << " rows of " << shape_;
+  const int64_t needed = positions + count;
+  REGARD_CHECK(needed <= max_positions_)
+      << needed << " positions, at most " << max_positions_;
+  int64_t extent = extent_;
+  if (data_ == nullptr || needed > extent) {
+    constexpr int64_t kLeast = 16;
+    extent = std::max(needed, extent + std::max(kLeast, extent / 4));
+    extent = std::min(extent, max_positions_);
+  }
+  if (positions == 0 || extent > extent_) Widen(positions, extent);
+  const T* from = part.data();
+  for (int64_t block = 0; block < rows_ * blocks_; ++block) {
+    std::copy_n(from, count * width_,
+                data_ + (block * extent_ + positions) * width_);
+    from += count * width_;
+  }
+}
+
+template <typename T>
+void GrowingRows<T>::Gather(absl::Span<const RowCopies::Copy> copies,
+                            int64_t rows) {
+  const int64_t size = blocks_ * extent_ * width_;
+  for (const RowCopies::Copy& copy : copies) {
+    std::copy_n(data_ + copy.from * size, size, data_ + copy.to * size);
+  }
+  rows_ = rows;
+}
+
+template <typename T>
+Var<T> GrowingRows<T>::View(Tape<T>& tape) const {
+  return tape.Leaf(data_, /*grad=*/nullptr,
+                   shape_.With(0, rows_).With(-2, extent_));
+}
+
+template class GrowingRows<float>;
+template class GrowingRows<double>;
+
+}  // namespace regard

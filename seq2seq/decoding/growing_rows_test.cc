@@ -1,0 +1,103 @@
+#include "seq2seq/decoding/growing_rows.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "autodiff/arena.h"
+#include "autodiff/shape.h"
+#include "autodiff/tape.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+// Every map from up to four rows to up to four rows.
+TEST(RowCopiesTest, MakeEveryArrangement) {
+  constexpr int64_t kMaxRows = 4;
+  Arena arena;
+  RowCopies copies(kMaxRows, arena);
+  for (size_t count = 0; count <= kMaxRows; ++count) {
+    for (int number = 0; number < 1 << (2 * count); ++number) {
+      std::vector<int32_t> rows;
+      size_t moved = 0;
+      for (size_t i = 0; i < count; ++i) {
+        rows.push_back(number >> (2 * i) & 3);
+        if (rows.back() != static_cast<int32_t>(i)) ++moved;
+      }
+      std::vector<int32_t> array = {0, 1, 2, 3, -1};
+      const auto plan = copies.Plan(rows);
+      for (const RowCopies::Copy& copy : plan) {
+        array[static_cast<size_t>(copy.to)] =
+            array[static_cast<size_t>(copy.from)];
+      }
+      array.resize(count);
+      ASSERT_EQ(array, rows) << number;
+      // One more for each of at most two cycles.
+      ASSERT_LE(plan.size(), moved + moved / 2);
+      if (moved == 0) {
+        ASSERT_TRUE(plan.empty());
+      }
+    }
+  }
+}
+
+TEST(RowCopiesDeathTest, RefusesWhatItHasNoRoomFor) {
+  Arena arena;
+  RowCopies copies(2, arena);
+  EXPECT_DEATH(copies.Plan({0, 1, 1}), "3 rows, at most 2");
+  EXPECT_DEATH(copies.Plan({2}), "row 2");
+}
+
+// A step writes its own positions and moves nothing; only some widen the array.
+TEST(GrowingRowsTest, MovesSeldom) {
+  constexpr int64_t kSteps = 1000;
+  Tape<float> tape;
+  Arena arena;
+  GrowingRows<float> rows(/*max_rows=*/2, /*max_positions=*/kSteps, arena);
+  std::set<int64_t> extents;
+  std::set<const float*> places;
+  for (int64_t t = 0; t < kSteps; ++t) {
+    const auto now = static_cast<float>(t);
+    rows.Append(t, tape.Constant({2, 1, 1}, {now, -now}));
+    const Var<float> view = rows.View(tape);
+    extents.insert(view.dim(1));
+    places.insert(view.data());
+    ASSERT_GT(view.dim(1), t);
+    ASSERT_LE(view.dim(1), std::max<int64_t>(t + 16, 5 * t / 4 + 1));
+  }
+  EXPECT_LE(extents.size(), 20u);
+  EXPECT_LE(places.size(), 7u);
+  const Var<float> view = rows.View(tape);
+  ASSERT_EQ(view.shape(), Shape({2, kSteps, 1}));
+  for (int64_t t = 0; t < kSteps; ++t) {
+    EXPECT_EQ(view.data()[t], static_cast<float>(t));
+    EXPECT_EQ(view.data()[kSteps + t], static_cast<float>(-t));
+  }
+}
+
+TEST(GrowingRowsTest, EmptyExtents) {
+  Tape<float> tape;
+  Arena arena;
+  GrowingRows<float> rows(/*max_rows=*/3, /*max_positions=*/1, arena);
+  rows.Append(0, tape.Constant({3, 0, 2}));
+  rows.Append(0, tape.Constant({3, 1, 2}, {1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(rows.View(tape).shape(), Shape({3, 1, 2}));
+  rows.Gather({}, 0);
+  EXPECT_EQ(rows.View(tape).shape(), Shape({0, 1, 2}));
+}
+
+TEST(GrowingRowsDeathTest, RefusesOtherShapes) {
+  Tape<float> tape;
+  Arena arena;
+  GrowingRows<float> rows(/*max_rows=*/3, /*max_positions=*/2, arena);
+  rows.Append(0, tape.Full({2, 1, 4}, 1));
+  EXPECT_DEATH(rows.Append(1, tape.Full({3, 1, 4}, 1)), "2 rows");
+  EXPECT_DEATH(rows.Append(1, tape.Full({2, 1, 5}, 1)), "2, 1, 5");
+  EXPECT_DEATH(rows.Append(1, tape.Full({2, 2, 4}, 1)),
+               "3 positions, at most 2");
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,359 @@
+// Search with a bigram table, against all its sentences.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/text/vocabulary.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "seq2seq/decoding/search.h"
+#include "seq2seq/decoding/search.pb.h"
+#include "seq2seq/testing/n_gram_decoder.h"
+#include "seq2seq/testing/search_member.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Ids = std::vector<int32_t>;
+using Probabilities = std::vector<std::vector<double>>;
+
+constexpr int32_t kEnd = Vocabulary::kEnd;
+constexpr int32_t kA = 4;
+constexpr int32_t kB = 5;
+
+SearchConfig Parse(const std::string& text) {
+  SearchConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config))
+      << text;
+  return config;
+}
+
+// The table of two words: probabilities of <eos>, a and b after <bos>, a and b.
+Probabilities Table(const std::vector<std::vector<double>>& p) {
+  Probabilities table(6, {0, 0, 0, 1, 0, 0});
+  const int32_t after[] = {Vocabulary::kBegin, kA, kB};
+  for (size_t i = 0; i < 3; ++i) {
+    table[static_cast<size_t>(after[i])] = {0, 0, 0, p[i][0], p[i][1], p[i][2]};
+  }
+  return table;
+}
+
+const Probabilities kFirst =
+    Table({{0.1, 0.5, 0.4}, {0.3, 0.1, 0.6}, {0.23, 0.42, 0.35}});
+const Probabilities kSecond =
+    Table({{0.4, 0.2, 0.4}, {0.1, 0.7, 0.2}, {0.6, 0.1, 0.3}});
+
+std::vector<Hypothesis> SearchIn(
+    const std::vector<const Probabilities*>& tables, int64_t max_length,
+    const std::string& config) {
+  std::vector<std::unique_ptr<NGramDecoder>> decoders;
+  std::vector<std::unique_ptr<TestMember>> members;
+  std::vector<SearchMember> searched;
+  for (const Probabilities* table : tables) {
+    decoders.push_back(std::make_unique<NGramDecoder>(*table));
+    members.push_back(std::make_unique<TestMember>(*decoders.back()));
+    searched.push_back(members.back()->Of(1));
+  }
+  const SearchSource source = {.max_length = max_length};
+  return Search({.members = searched, .sources = {source}}, Parse(config))[0];
+}
+
+// Of a sentence, <eos> included: the sum of the logarithms of the tables' mean
+// probabilities, or with `logs` of their mean logarithms.
+double LogProbability(const std::vector<const Probabilities*>& tables, Ids ids,
+                      bool logs = false) {
+  ids.push_back(kEnd);
+  const auto count = static_cast<double>(tables.size());
+  double sum = 0;
+  int32_t last = Vocabulary::kBegin;
+  for (const int32_t id : ids) {
+    double probability = 0;
+    for (const Probabilities* table : tables) {
+      const double p =
+          (*table)[static_cast<size_t>(last)][static_cast<size_t>(id)];
+      probability += p / count;
+      if (logs) sum += std::log(p) / count;
+    }
+    if (!logs) sum += std::log(probability);
+    last = id;
+  }
+  return sum;
+}
+
+// All sentences of at most `longest` words, the best first.
+std::vector<Hypothesis> All(const std::vector<const Probabilities*>& tables,
+                            size_t longest, double alpha, bool logs = false) {
+  std::vector<Ids> sentences = {{}};
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    if (sentences[i].size() == longest) continue;
+    for (const int32_t word : {kA, kB}) {
+      sentences.push_back(sentences[i]);
+      sentences.back().push_back(word);
+    }
+  }
+  std::vector<Hypothesis> all;
+  for (const Ids& ids : sentences) {
+    Hypothesis hypothesis;
+    hypothesis.ids = ids;
+    hypothesis.log_probability = LogProbability(tables, ids, logs);
+    const double length = static_cast<double>(ids.size()) + 1;
+    hypothesis.score =
+        hypothesis.log_probability / std::pow((5 + length) / 6, alpha);
+    all.push_back(hypothesis);
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Hypothesis& a, const Hypothesis& b) {
+              return a.score > b.score;
+            });
+  return all;
+}
+
+void ExpectBest(const std::vector<const Probabilities*>& tables, double alpha,
+                bool logs = false) {
+  const std::vector<Hypothesis> expected = All(tables, 4, alpha, logs);
+  // Wide enough for all sentences that live.
+  const std::vector<Hypothesis> found = SearchIn(
+      tables, /*max_length=*/5,
+      (logs ? "ensemble_mean: LOG_PROBABILITIES " : "") +
+          ("beam: 64 n_best: 7 length_penalty: " + std::to_string(alpha)));
+  ASSERT_EQ(found.size(), 7);
+  for (size_t i = 0; i < 7; ++i) {
+    EXPECT_TRUE(found[i].finished);
+    // Sentences of the same bigrams are equally good.
+    EXPECT_NEAR(found[i].score, expected[i].score, 1e-5);
+    EXPECT_NEAR(found[i].log_probability,
+                LogProbability(tables, found[i].ids, logs), 1e-5);
+    for (size_t j = 0; j < i; ++j) EXPECT_NE(found[i].ids, found[j].ids);
+    EXPECT_THAT(found[i].weights, IsEmpty());
+  }
+}
+
+TEST(NGramSearchTest, AWideBeamFindsTheBestOfAllSentences) {
+  for (const double alpha : {0.0, 0.6, 1.0, 4.0}) ExpectBest({&kFirst}, alpha);
+}
+
+TEST(NGramSearchTest, AnEnsembleFindsTheBestByItsMean) {
+  for (const double alpha : {0.0, 1.0}) {
+    ExpectBest({&kFirst, &kSecond}, alpha);
+    ExpectBest({&kFirst, &kSecond}, alpha, /*logs=*/true);
+  }
+  EXPECT_NE(All({&kFirst}, 4, 0)[0].ids, All({&kFirst, &kSecond}, 4, 0)[0].ids);
+}
+
+TEST(NGramSearchTest, AnEnsembleAveragesProbabilities) {
+  // By probabilities a is likelier, 0.4 to 0.3; by logarithms b is, since
+  // sqrt(0.3 * 0.3) > sqrt(0.7 * 0.1).
+  const Probabilities first = Table({{0, 0.7, 0.3}, {1, 0, 0}, {1, 0, 0}});
+  const Probabilities second = Table({{0.6, 0.1, 0.3}, {1, 0, 0}, {1, 0, 0}});
+  const std::string two = "min_length: 1 length_penalty: 0 beam: 2 ";
+  const Hypothesis arithmetic = SearchIn({&first, &second}, 5, two)[0];
+  EXPECT_THAT(arithmetic.ids, ElementsAre(kA));
+  EXPECT_NEAR(arithmetic.log_probability, std::log(0.4), 1e-6);
+  const Hypothesis geometric = SearchIn(
+      {&second, &first}, 5, two + "ensemble_mean: LOG_PROBABILITIES")[0];
+  EXPECT_THAT(geometric.ids, ElementsAre(kB));
+  EXPECT_NEAR(geometric.log_probability, std::log(0.3), 1e-6);
+  // What one member excludes is impossible by logarithms alone.
+  const Probabilities never = Table({{0, 0, 1}, {1, 0, 0}, {1, 0, 0}});
+  EXPECT_THAT(SearchIn({&first, &never}, 5, "n_best: 2 " + two).size(), 2);
+  EXPECT_THAT(SearchIn({&first, &never}, 5,
+                       "ensemble_mean: LOG_PROBABILITIES n_best: 2 " + two)
+                  .size(),
+              1);
+}
+
+TEST(NGramSearchTest, GreedySearchTakesTheLikeliestIdEachTime) {
+  // a b a b ...: no end is ever the likeliest, but at last the only choice.
+  const Hypothesis found = SearchIn({&kFirst}, 5, "")[0];
+  EXPECT_THAT(found.ids, ElementsAre(kA, kB, kA, kB));
+  EXPECT_TRUE(found.finished);
+  EXPECT_NEAR(found.log_probability, std::log(0.5 * 0.6 * 0.42 * 0.6 * 0.23),
+              1e-5);
+  EXPECT_EQ(found.num_choices(), 5);
+  // The first end that is likeliest is the end, even where a longer sentence
+  // has a better score.
+  const Probabilities table = Table({{0.51, 0.49, 0}, {1, 0, 0}, {1, 0, 0}});
+  EXPECT_THAT(SearchIn({&table}, 5, "length_penalty: 4")[0].ids, IsEmpty());
+  EXPECT_THAT(SearchIn({&table}, 5, "beam: 2 length_penalty: 4")[0].ids,
+              ElementsAre(kA));
+}
+
+TEST(NGramSearchTest, AsManyHypothesesLiveOnWhenOthersEnd) {
+  // <eos> and a are the best two at first, but b, the third, leads to a better
+  // sentence than a does.
+  const Probabilities table =
+      Table({{0.5, 0.3, 0.2}, {0.1, 0.9, 0}, {1, 0, 0}});
+  const std::vector<Hypothesis> found =
+      SearchIn({&table}, 20, "beam: 2 n_best: 2 length_penalty: 0");
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_THAT(found[0].ids, IsEmpty());
+  EXPECT_THAT(found[1].ids, ElementsAre(kB));
+  EXPECT_NEAR(found[1].log_probability, std::log(0.2), 1e-6);
+}
+
+TEST(NGramSearchTest, UnlikelyEndsDoNotStopALikelySentence) {
+  // 4 5 6 7 8 is likely. To stop inside of it is not, but is complete twice
+  // before it is; smoothed labels make such models.
+  Probabilities table(9, {0, 0, 0, 1, 0, 0, 0, 0, 0});
+  for (const int32_t id : {Vocabulary::kBegin, 4, 5, 6, 7}) {
+    std::vector<double>& row = table[static_cast<size_t>(id)];
+    row[kEnd] = 0.01;
+    row[static_cast<size_t>(id == Vocabulary::kBegin ? 4 : id + 1)] = 0.99;
+  }
+  for (const std::string length_penalty : {"0", "1"}) {
+    const std::vector<Hypothesis> found = SearchIn(
+        {&table}, 20, "beam: 2 n_best: 2 length_penalty: " + length_penalty);
+    ASSERT_EQ(found.size(), 2);
+    EXPECT_THAT(found[0].ids, ElementsAre(4, 5, 6, 7, 8));
+    EXPECT_NEAR(found[0].log_probability, 5 * std::log(0.99), 1e-6);
+  }
+}
+
+TEST(NGramSearchTest, AtTheGreatestLengthHypothesesEndByTheirScores) {
+  // <eos> is among the best two at the first step alone, where it is unlikely.
+  const Probabilities table =
+      Table({{0.02, 0.98, 0}, {0.2, 0.4, 0.4}, {0.2, 0.4, 0.4}});
+  const std::vector<Hypothesis> found =
+      SearchIn({&table}, 4, "beam: 2 n_best: 2");
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_THAT(found[0].ids, ElementsAre(kA, kA, kA));
+  EXPECT_THAT(found[1].ids, ElementsAre(kA, kA, kB));
+  for (const Hypothesis& hypothesis : found) {
+    EXPECT_TRUE(hypothesis.finished);
+    EXPECT_NEAR(hypothesis.log_probability, std::log(0.98 * 0.4 * 0.4 * 0.2),
+                1e-5);
+    // The length penalty of 4 ids is (5 + 4) / 6.
+    EXPECT_NEAR(hypothesis.score, std::log(0.98 * 0.4 * 0.4 * 0.2) / 1.5, 1e-5);
+  }
+  // An end at once is better than one after an unlikely end.
+  const Probabilities never =
+      Table({{0.02, 0.98, 0}, {1e-9, 0.5, 0.5}, {1e-9, 0.5, 0.5}});
+  EXPECT_THAT(SearchIn({&never}, 4, "beam: 2")[0].ids, IsEmpty());
+  const Hypothesis only = SearchIn({&kFirst}, 1, "beam: 2")[0];
+  EXPECT_THAT(only.ids, IsEmpty());
+  EXPECT_NEAR(only.log_probability, std::log(0.1), 1e-6);
+}
+
+TEST(NGramSearchTest, WhatCannotEndAtTheGreatestLengthIsLeftOut) {
+  // After a there is no end, after b there is.
+  const Probabilities table =
+      Table({{0, 0.9, 0.1}, {0, 0.5, 0.5}, {0.5, 0.5, 0}});
+  const std::vector<Hypothesis> found =
+      SearchIn({&table}, 2, "beam: 2 n_best: 2");
+  ASSERT_EQ(found.size(), 1);
+  EXPECT_THAT(found[0].ids, ElementsAre(kB));
+  EXPECT_NEAR(found[0].log_probability, std::log(0.1 * 0.5), 1e-6);
+}
+
+TEST(NGramSearchTest, LengthsStayInTheirLimits) {
+  const Probabilities table =
+      Table({{0.9, 0.06, 0.04}, {0.8, 0.1, 0.1}, {0.7, 0.2, 0.1}});
+  EXPECT_THAT(SearchIn({&table}, 9, "")[0].ids, IsEmpty());
+  const Hypothesis longer = SearchIn({&table}, 9, "min_length: 3")[0];
+  EXPECT_THAT(longer.ids, ElementsAre(kA, kA, kA));
+  EXPECT_TRUE(longer.finished);
+  const Hypothesis cut = SearchIn({&table}, 2, "min_length: 3 beam: 2")[0];
+  EXPECT_EQ(cut.ids.size(), 2);
+  EXPECT_FALSE(cut.finished);
+}
+
+TEST(NGramSearchTest, WhereNothingIsPossibleAHypothesisStaysUnfinished) {
+  const Probabilities nowhere = Table({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}});
+  const Probabilities one = Table({{0, 1, 0}, {0, 0, 0}, {0, 0, 0}});
+  for (const char* config : {"", "beam: 3", "sampling {}"}) {
+    const std::vector<Hypothesis> none = SearchIn({&nowhere}, 9, config);
+    ASSERT_EQ(none.size(), 1);
+    EXPECT_THAT(none[0].ids, IsEmpty());
+    EXPECT_FALSE(none[0].finished);
+    const std::vector<Hypothesis> first = SearchIn({&one}, 9, config);
+    ASSERT_EQ(first.size(), 1);
+    EXPECT_THAT(first[0].ids, ElementsAre(kA));
+    EXPECT_FALSE(first[0].finished);
+  }
+}
+
+// Samples of sources 0 .. count - 1.
+std::vector<std::vector<Hypothesis>> Samples(int64_t count,
+                                             const std::string& config,
+                                             uint64_t first_key = 0) {
+  const NGramDecoder decoder(kFirst);
+  TestMember member(decoder);
+  std::vector<SearchSource> sources;
+  for (int64_t i = 0; i < count; ++i) {
+    sources.push_back(
+        {.max_length = 6, .key = first_key + static_cast<uint64_t>(i)});
+  }
+  const SearchMember members[] = {member.Of(count)};
+  return Search({.members = members, .sources = sources}, Parse(config));
+}
+
+TEST(NGramSearchTest, SamplesAreAsFrequentAsTheyAreProbable) {
+  constexpr int64_t kSources = 4000;
+  std::map<Ids, double> shares;
+  for (const auto& samples : Samples(kSources, "n_best: 5 sampling {}")) {
+    ASSERT_EQ(samples.size(), 5);
+    for (const Hypothesis& sample : samples) {
+      if (!sample.finished) continue;
+      EXPECT_NEAR(sample.log_probability, LogProbability({&kFirst}, sample.ids),
+                  1e-5);
+      shares[sample.ids] += 1.0 / (5 * kSources);
+    }
+  }
+  for (const Ids& ids : std::vector<Ids>{{}, {kA}, {kB}, {kA, kB}, {kB, kA}}) {
+    const double p = std::exp(LogProbability({&kFirst}, ids));
+    // Four standard deviations.
+    EXPECT_NEAR(shares[ids], p, 4 * std::sqrt(p / (5 * kSources)));
+  }
+}
+
+TEST(NGramSearchTest, SamplesDependOnSeedAndSourceAlone) {
+  const auto samples = Samples(50, "n_best: 2 sampling { seed: 3 }");
+  const auto part = Samples(10, "n_best: 2 sampling { seed: 3 }", 20);
+  const auto other = Samples(50, "n_best: 2 sampling { seed: 4 }");
+  int different = 0;
+  for (size_t i = 0; i < 10; ++i) {
+    for (size_t n = 0; n < 2; ++n) {
+      EXPECT_EQ(part[i][n].ids, samples[20 + i][n].ids);
+      EXPECT_EQ(part[i][n].log_probability, samples[20 + i][n].log_probability);
+    }
+  }
+  for (size_t i = 0; i < 50; ++i) {
+    different += samples[i][0].ids != other[i][0].ids;
+  }
+  EXPECT_GT(different, 20);
+}
+
+TEST(NGramSearchTest, TopKOfOneIsGreedySearch) {
+  for (const auto& samples : Samples(5, "n_best: 2 sampling { top_k: 1 }")) {
+    for (const Hypothesis& sample : samples) {
+      EXPECT_THAT(sample.ids, ElementsAre(kA, kB, kA, kB, kA, kB));
+    }
+  }
+}
+
+TEST(NGramSearchDeathTest, RefusesMembersThatDoNotFit) {
+  const NGramDecoder decoder(kFirst);
+  const NGramDecoder smaller({{1, 0}, {1, 0}});
+  TestMember member(decoder);
+  TestMember other(smaller);
+  const SearchSource sources[] = {{.max_length = 3}};
+  const SearchMember both[] = {member.Of(1), other.Of(1)};
+  EXPECT_DEATH(Search({.members = both, .sources = sources}, SearchConfig()),
+               "vocabularies of an ensemble");
+  const SearchMember two[] = {member.Of(2)};
+  EXPECT_DEATH(Search({.members = two, .sources = sources}, SearchConfig()),
+               "sources of a memory");
+  EXPECT_DEATH(Search({.members = {}, .sources = sources}, SearchConfig()),
+               "no member");
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,73 @@
+#include "seq2seq/decoding/sampler.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "autodiff/kernels/reduce.h"
+#include "autodiff/kernels/transcendental.h"
+
+namespace regard {
+
+Sampler::Sampler(const SamplingConfig& config, int64_t vocabulary, Arena& arena)
+    : temperature_(config.temperature()),
+      top_k_(config.top_k()),
+      top_p_(config.top_p()),
+      vocabulary_(vocabulary),
+      ids_(arena.New<int32_t>(vocabulary)),
+      weights_(arena.New<float>(vocabulary)) {}
+
+int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
+                      double uniform) {
+  std::copy_n(logits, vocabulary_, weights_);
+  for (const int32_t id : excluded) {
+    if (id >= 0 && id < vocabulary_) {
+      weights_[id] = -std::numeric_limits<float>::infinity();
+    }
+  }
+  const float max = MaxRow(weights_, vocabulary_);
+  const auto scale = static_cast<float>(1 / temperature_);
+  for (int64_t i = 0; i < vocabulary_; ++i) {
+    weights_[i] = (weights_[i] - max) * scale;
+  }
+  Exp(weights_, weights_, vocabulary_);
+  // A weight that is not a number is none.
+  int32_t* end = ids_;
+  for (int32_t id = 0; id < vocabulary_; ++id) {
+    if (weights_[id] > 0) *end++ = id;
+  }
+  const auto likelier = [this](int32_t a, int32_t b) {
+    return std::make_tuple(-weights_[a], a) < std::make_tuple(-weights_[b], b);
+  };
+  if (top_k_ > 0 && top_k_ < end - ids_) {
+    std::nth_element(ids_, ids_ + top_k_, end, likelier);
+    end = ids_ + top_k_;
+  }
+  const auto mass = [&] {
+    double sum = 0;
+    for (const int32_t* id = ids_; id != end; ++id) {
+      sum += static_cast<double>(weights_[*id]);
+    }
+    return sum;
+  };
+  if (top_k_ > 0 || top_p_ < 1) std::sort(ids_, end, likelier);
+  double total = mass();
+  if (top_p_ < 1) {
+    double held = 0;
+    int32_t* nucleus = ids_;
+    while (nucleus != end && held < top_p_ * total) {
+      held += static_cast<double>(weights_[*nucleus++]);
+    }
+    end = nucleus;
+    total = held;
+  }
+  double left = uniform * total;
+  for (const int32_t* id = ids_; id != end; ++id) {
+    left -= static_cast<double>(weights_[*id]);
+    if (left < 0) return *id;
+  }
+  // Rounding left nothing: the last.
+  return end == ids_ ? -1 : end[-1];
+}
+
+}  // namespace regard

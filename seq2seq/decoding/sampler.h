@@ -1,0 +1,38 @@
+// Draws token ids from a model's distribution.
+#ifndef SEQ2SEQ_DECODING_SAMPLER_H_
+#define SEQ2SEQ_DECODING_SAMPLER_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "autodiff/arena.h"
+#include "seq2seq/decoding/search.pb.h"
+
+namespace regard {
+
+class Sampler {
+ public:
+  // `config` is valid. The storage is of `arena`.
+  Sampler(const SamplingConfig& config, int64_t vocabulary, Arena& arena);
+
+  // Draws from softmax(logits / temperature), cut to the top_k likeliest ids
+  // and then to the fewest of these that hold top_p of the probability; of
+  // equals, lower ids come first. `uniform`, in [0, 1), is the random number.
+  // Returns -1 if no id but the `excluded` has a probability above 0.
+  //
+  // O(vocabulary), or O(vocabulary log vocabulary) with top_p.
+  int32_t Draw(const float* logits, absl::Span<const int32_t> excluded,
+               double uniform);
+
+ private:
+  const double temperature_;
+  const int64_t top_k_;
+  const double top_p_;
+  const int64_t vocabulary_;
+  int32_t* ids_;    // [vocabulary]: candidates
+  float* weights_;  // [vocabulary]: exp((logit - max) / temperature)
+};
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_DECODING_SAMPLER_H_

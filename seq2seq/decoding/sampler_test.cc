@@ -1,0 +1,113 @@
+// Draws against the distributions that they are of.
+#include "seq2seq/decoding/sampler.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/arena.h"
+#include "gtest/gtest.h"
+#include "seq2seq/decoding/search.pb.h"
+
+namespace regard {
+namespace {
+
+std::vector<float> LogitsOf(const std::vector<double>& probabilities) {
+  std::vector<float> logits;
+  for (const double p : probabilities) {
+    logits.push_back(static_cast<float>(std::log(p) + 3));
+  }
+  return logits;
+}
+
+// The share of each id among many draws.
+std::vector<double> Shares(const SamplingConfig& config,
+                           const std::vector<float>& logits,
+                           absl::Span<const int32_t> excluded) {
+  Arena arena;
+  Sampler sampler(config, static_cast<int64_t>(logits.size()), arena);
+  std::vector<double> shares(logits.size(), 0);
+  constexpr int kDraws = 20000;
+  for (int i = 0; i < kDraws; ++i) {
+    // Evenly spaced numbers draw each id as often as it is probable.
+    const int32_t id =
+        sampler.Draw(logits.data(), excluded, (i + 0.5) / kDraws);
+    shares[static_cast<size_t>(id)] += 1.0 / kDraws;
+  }
+  return shares;
+}
+
+void ExpectShares(const SamplingConfig& config,
+                  const std::vector<double>& expected,
+                  absl::Span<const int32_t> excluded = {}) {
+  const std::vector<double> shares =
+      Shares(config, LogitsOf({0.1, 0.4, 0.2, 0.3}), excluded);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(shares[i], expected[i], 1e-4) << i;
+  }
+}
+
+TEST(SamplerTest, DrawsEachIdAsOftenAsItIsProbable) {
+  ExpectShares(SamplingConfig(), {0.1, 0.4, 0.2, 0.3});
+}
+
+TEST(SamplerTest, ExcludedIdsLeaveTheirShareToTheOthers) {
+  ExpectShares(SamplingConfig(), {0.1 / 0.6, 0, 0.2 / 0.6, 0.3 / 0.6}, {1});
+}
+
+TEST(SamplerTest, TemperatureIsAPowerOfTheProbabilities) {
+  SamplingConfig config;
+  config.set_temperature(0.5);
+  ExpectShares(config, {0.01 / 0.3, 0.16 / 0.3, 0.04 / 0.3, 0.09 / 0.3});
+}
+
+TEST(SamplerTest, TopKKeepsTheLikeliest) {
+  SamplingConfig config;
+  config.set_top_k(2);
+  ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
+  config.set_top_k(1);
+  ExpectShares(config, {0, 1, 0, 0});
+  config.set_top_k(9);
+  ExpectShares(config, {0.1, 0.4, 0.2, 0.3});
+}
+
+TEST(SamplerTest, TopPKeepsTheFewestThatHoldIt) {
+  SamplingConfig config;
+  config.set_top_p(0.65);
+  ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
+  config.set_top_p(0.75);
+  ExpectShares(config, {0, 0.4 / 0.9, 0.2 / 0.9, 0.3 / 0.9});
+  config.set_top_p(0.01);
+  ExpectShares(config, {0, 1, 0, 0});
+  // Of what top_k left: 0.4 / 0.7 is less than 0.6.
+  config.set_top_k(2);
+  config.set_top_p(0.6);
+  ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
+}
+
+TEST(SamplerTest, OfEqualsTheLowerIdsAreKept) {
+  SamplingConfig config;
+  config.set_top_k(2);
+  const std::vector<double> shares =
+      Shares(config, std::vector<float>(5, 1.5F), {0});
+  EXPECT_EQ(shares[0], 0);
+  EXPECT_NEAR(shares[1], 0.5, 1e-4);
+  EXPECT_NEAR(shares[2], 0.5, 1e-4);
+}
+
+TEST(SamplerTest, WithoutAPossibleIdThereIsNone) {
+  Arena arena;
+  Sampler sampler(SamplingConfig(), 3, arena);
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float impossible[] = {-infinity, 2, -infinity};
+  EXPECT_EQ(sampler.Draw(impossible, {}, 0.99), 1);
+  EXPECT_EQ(sampler.Draw(impossible, {1}, 0.5), -1);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float numbers[] = {nan, nan, nan};
+  EXPECT_EQ(sampler.Draw(numbers, {}, 0.5), -1);
+}
+
+}  // namespace
+}  // namespace regard

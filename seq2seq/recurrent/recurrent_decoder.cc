@@ -1,0 +1,331 @@
+#include "seq2seq/recurrent/recurrent_decoder.h"
+
+#include <algorithm>
+
+#include "autodiff/ops/dropout.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/shape_ops.h"
+#include "seq2seq/recurrent/recurrent_stack.h"
+#include "seq2seq/scheduled_sampling.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+RecurrentDecoder<T>::RecurrentDecoder(const RecurrentDecoderConfig& config,
+                                      const Attention& attention,
+                                      const ScorerRegistry& scorers,
+                                      const Widths& widths,
+                                      const ParameterScope<T>& parameters)
+    : config_(config),
+      context_width_(config.context() == RecurrentDecoderConfig::NO_CONTEXT
+                         ? 0
+                         : widths.memory),
+      word_column_(queries_before() ? context_width_ : 0) {
+  const ParameterScope<T> scope = parameters.Sub("decoder");
+  const int64_t hidden = config.hidden();
+  embedding_ = std::make_unique<EmbeddingLayer<T>>(
+      scope.Sub("embedding"), widths.vocabulary, config.embedding());
+  if (config.context() == RecurrentDecoderConfig::ATTENTION) {
+    attender_ = std::make_unique<Attender<T>>(
+        scorers, attention, parameters.Sub("attention"),
+        ScoreWidths{.heads = 1, .query = hidden, .key = widths.memory});
+  }
+  rnn_ =
+      std::make_unique<Recurrent<T>>(scope.Sub("rnn"), RecurrentStack(config),
+                                     word_column_ + config.embedding() +
+                                         (config.input_feeding() ? hidden : 0));
+  const Initialization initialization = config.initialization();
+  if (config.initial_state() == RecurrentDecoderConfig::PROJECTED) {
+    bridge_ = std::make_unique<LinearLayer<T>>(
+        scope.Sub("bridge"), widths.memory, hidden,
+        LinearOptions{.initialization = initialization});
+  }
+  int64_t readout = hidden;
+  if (reads_embedding()) readout += context_width_ + config.embedding();
+  if (config.readout() == RecurrentDecoderConfig::ATTENTIONAL) {
+    attentional_ = std::make_unique<LinearLayer<T>>(
+        scope.Sub("attentional"), hidden + context_width_, hidden,
+        LinearOptions{.bias = false, .initialization = initialization});
+  }
+  head_ = std::make_unique<LinearHead<T>>(
+      scope.Sub("output"), readout, widths.vocabulary,
+      LinearOptions{.initialization = initialization});
+}
+
+template <typename T>
+RecurrentState<T> RecurrentDecoder<T>::StateOf(
+    const DecoderState<T>& state) const {
+  RecurrentState<T> recurrent;
+  for (int layer = 0; layer < rnn_->layers(); ++layer) {
+    for (int i = 0; i < rnn_->states(); ++i) {
+      recurrent[layer][i] = state[StateSlot(layer, i)];
+    }
+  }
+  return recurrent;
+}
+
+template <typename T>
+void RecurrentDecoder<T>::SetState(const RecurrentState<T>& recurrent,
+                                   DecoderState<T>* state) const {
+  for (int layer = 0; layer < rnn_->layers(); ++layer) {
+    for (int i = 0; i < rnn_->states(); ++i) {
+      state->SetRow(StateSlot(layer, i), recurrent[layer][i]);
+    }
+  }
+}
+
+template <typename T>
+DecoderState<T> RecurrentDecoder<T>::Begin(Forward<T>& forward,
+                                           const Memory<T>& memory) const {
+  Tape<T>& tape = forward.tape();
+  const NameScope<T> scope(tape, "decoder");
+  const int64_t sources = memory.sources;
+  DecoderState<T> state(tape, sources, memory.lengths, kNumSlots);
+
+  RecurrentState<T> initial = rnn_->ZeroState(forward, sources);
+  if (config_.initial_state() == RecurrentDecoderConfig::FINAL_STATE) {
+    initial = memory.final_state;
+  } else if (bridge_ != nullptr) {
+    const Var<T> hidden = Tanh((*bridge_)(forward, memory.summary));
+    for (int layer = 0; layer < rnn_->layers(); ++layer) {
+      initial[layer][0] = hidden;
+    }
+  }
+  SetState(initial, &state);
+  if (config_.input_feeding()) {
+    state.SetRow(kFeed, tape.Full({sources, config_.hidden()}, T(0)));
+  }
+
+  if (attender_ != nullptr) {
+    const int64_t time = memory.values.dim(1);
+    REGARD_CHECK(time <= longest_memory())
+        << "a memory of " << time << " positions; the attention knows "
+        << longest_memory();
+    const Var<T> values =
+        memory.values.WithShape({sources, 1, time, context_width_});
+    state.SetSource(kValues, values);
+    state.SetSource(kKeys,
+                    attender_->Prepare(forward, values, /*key_position=*/0));
+    if (attender_->uses_history()) {
+      const Var<T> none = tape.Full({sources, time}, T(0));
+      state.SetRow(kPreviousWeights, none);
+      state.SetRow(kCumulativeWeights, none);
+    }
+  } else if (context_width_ > 0) {
+    state.SetSource(kContext, memory.summary);
+  }
+  return state;
+}
+
+template <typename T>
+typename RecurrentDecoder<T>::Word RecurrentDecoder<T>::ReadWords(
+    Forward<T>& forward, absl::Span<const int32_t> ids, const Shape& leading,
+    DecoderState<T>* state) const {
+  const NameScope<T> scope(forward.tape(), "decoder");
+  const auto embed = [&](absl::Span<const int32_t> of, const Shape& shape) {
+    return Dropout((*embedding_)(forward, of, shape),
+                   config_.embedding_dropout(), "embedding");
+  };
+  const auto project = [&](Var<T> embedding) {
+    return rnn_->ProjectInput(forward, embedding, word_column_, /*addend=*/{});
+  };
+  if (state->known_rows() == nullptr) {
+    const Var<T> embedding = embed(ids, leading);
+    return {embedding, project(embedding)};
+  }
+  const Var<T> projected = state->known_rows()->Get(
+      forward.tape(), ids, [&](absl::Span<const int32_t> unknown) {
+        return project(embed(unknown, {static_cast<int64_t>(unknown.size())}));
+      });
+  return {reads_embedding() ? embed(ids, leading) : Var<T>(), projected};
+}
+
+template <typename T>
+Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
+                                        const AdvanceOptions& options,
+                                        const DecoderState<T>& state) const {
+  const int64_t sources = state.sources();
+  const int64_t rows = query.rows() / sources;
+  const auto by_source = [&](Var<T> x) {
+    return x.has_value() ? x.WithShape({sources, 1, rows, x.cols()}) : x;
+  };
+  AttendInputs<T> inputs;
+  inputs.score.queries = by_source(query);
+  inputs.score.keys = state[kKeys];
+  inputs.score.mask.key_lengths = state.lengths();
+  // The rows of a source are alternatives at one position.
+  inputs.score.positions = {.first_query = state.position(), .query_step = 0};
+  inputs.score.previous_weights = by_source(state[kPreviousWeights]);
+  inputs.score.cumulative_weights = by_source(state[kCumulativeWeights]);
+  inputs.values = state[kValues];
+  inputs.want_weight_gradients = options.want_map_gradients;
+  Attended<T> attended = attender_->Attend(forward, inputs);
+  attended.context = attended.context.WithShape({query.rows(), context_width_});
+  return attended;
+}
+
+template <typename T>
+Var<T> RecurrentDecoder<T>::Readout(Forward<T>& forward, Var<T> top,
+                                    Var<T> context, Var<T> embedding) const {
+  switch (config_.readout()) {
+    case RecurrentDecoderConfig::STATE_CONTEXT_EMBEDDING: {
+      const Var<T> parts[] = {top, context, embedding};
+      return Concat<T>(parts, /*axis=*/-1);
+    }
+    case RecurrentDecoderConfig::ATTENTIONAL: {
+      const Var<T> parts[] = {top, context};
+      return Tanh((*attentional_)(forward, Concat<T>(parts, /*axis=*/-1)));
+    }
+    default:
+      return top;
+  }
+}
+
+template <typename T>
+typename RecurrentDecoder<T>::Step RecurrentDecoder<T>::AdvanceOne(
+    Forward<T>& forward, const Word& word, const AdvanceOptions& options,
+    DecoderState<T>* state) const {
+  const NameScope<T> scope(forward.tape(), "decoder");
+  const RecurrentState<T> before = StateOf(*state);
+  Var<T> projected = word.projected;
+  Var<T> context = (*state)[kContext];
+  if (context.has_value() && state->rows_per_source() > 1) {
+    const int64_t sources = state->sources();
+    context = BroadcastTo(context.WithShape({sources, 1, context_width_}),
+                          {sources, state->rows_per_source(), context_width_})
+                  .WithShape({state->rows(), context_width_});
+  }
+  Attended<T> attended;
+  if (attender_ != nullptr && queries_before()) {
+    attended = Attend(forward, rnn_->Output(before), options, *state);
+    context = attended.context;
+  }
+  if (word_column_ > 0) {
+    projected = rnn_->ProjectInput(forward, context, 0, projected);
+  }
+  if (config_.input_feeding()) {
+    projected =
+        rnn_->ProjectInput(forward, (*state)[kFeed],
+                           word_column_ + config_.embedding(), projected);
+  }
+  const RecurrentState<T> after = rnn_->Step(forward, projected, before);
+  SetState(after, state);
+  const Var<T> top = rnn_->Output(after);
+  if (attender_ != nullptr && !queries_before()) {
+    attended = Attend(forward, top, options, *state);
+    context = attended.context;
+  }
+  if (attender_ != nullptr && attender_->uses_history()) {
+    const Var<T> now =
+        attended.weights.WithShape({state->rows(), attended.weights.cols()});
+    state->SetRow(kCumulativeWeights, (*state)[kCumulativeWeights] + now);
+    state->SetRow(kPreviousWeights, now);
+  }
+  const Var<T> readout = Dropout(Readout(forward, top, context, word.embedding),
+                                 config_.hidden_dropout(), "readout");
+  if (config_.input_feeding()) state->SetRow(kFeed, readout);
+  return {readout, attended.weights};
+}
+
+// Where an eighth of the rows have ended, the others are kept: this copies
+// their keys and values, and so is not done for each row.
+template <typename T>
+void RecurrentDecoder<T>::DropEnded(absl::Span<const int32_t> lengths,
+                                    int64_t time,
+                                    DecoderState<T>* state) const {
+  if (lengths.empty()) return;
+  const int64_t rows = state->rows();
+  int64_t live = rows;
+  while (live > 0 && lengths[live - 1] <= time) --live;
+  if (live <= rows - (rows + 7) / 8) state->KeepFirst(live);
+}
+
+template <typename T>
+DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
+                                              absl::Span<const int32_t> ids,
+                                              const AdvanceOptions& options,
+                                              DecoderState<T>* state) const {
+  Tape<T>& tape = forward.tape();
+  const int64_t rows = state->rows();
+  const int64_t time = static_cast<int64_t>(ids.size()) / rows;
+  REGARD_CHECK(time > 0 && time * rows == static_cast<int64_t>(ids.size()))
+      << ids.size() << " ids for " << rows << " rows";
+  REGARD_CHECK(time == 1 || state->rows_per_source() == 1)
+      << time << " ids at once for " << state->rows_per_source()
+      << " rows a source";
+  // Of the decoder's own words, which are read one by one.
+  const double own_words =
+      tape.training() && config_.has_scheduled_sampling()
+          ? OwnWordProbability(config_.scheduled_sampling(), tape.random().step)
+          : 0;
+  const Word words =
+      own_words > 0 ? Word() : ReadWords(forward, ids, {rows, time}, state);
+  const auto at = [&](Var<T> x, int64_t t) {
+    if (!x.has_value()) return x;
+    if (time == 1) return x.WithShape({rows, x.cols()});
+    x = Slice(x.WithShape({rows, time, x.cols()}), /*axis=*/1, t, 1)
+            .WithShape({rows, x.cols()});
+    return state->rows() == rows ? x : Slice(x, /*axis=*/0, 0, state->rows());
+  };
+  const bool maps = options.want_maps && attender_ != nullptr;
+  const absl::Span<const int32_t> lengths = options.lengths;
+  REGARD_CHECK(lengths.empty() ||
+               (static_cast<int64_t>(lengths.size()) == rows &&
+                std::is_sorted(lengths.rbegin(), lengths.rend()) && !maps))
+      << lengths.size() << " lengths for " << rows
+      << " rows, in falling order and without maps";
+  auto* const readouts = tape.arena().template New<Var<T>>(time);
+  auto* const weights = tape.arena().template New<Var<T>>(time);
+  for (int64_t t = 0; t < time; ++t) {
+    const NameScope<T> scope(tape, "step", state->position());
+    // The decoder's own words are those of all rows.
+    if (own_words == 0) DropEnded(lengths, t, state);
+    Word word;
+    if (own_words > 0) {
+      const absl::Span<int32_t> read(tape.arena().template New<int32_t>(rows),
+                                     static_cast<size_t>(rows));
+      for (int64_t row = 0; row < rows; ++row) read[row] = ids[row * time + t];
+      if (t > 0) {
+        ReplaceByOwnWords(forward, *head_, readouts[t - 1], own_words,
+                          state->position(), read);
+      }
+      word = ReadWords(forward, read, {rows}, state);
+    } else {
+      word = {reads_embedding() ? at(words.embedding, t) : Var<T>(),
+              at(words.projected, t)};
+    }
+    const Step step = AdvanceOne(forward, word, options, state);
+    readouts[t] = step.readout;
+    weights[t] = step.weights;
+    state->Move(1);
+  }
+  const auto joined = [time](const Var<T>* parts) {
+    return absl::MakeConstSpan(parts, static_cast<size_t>(time));
+  };
+  DecoderOutput<T> output;
+  output.readout = time == 1
+                       ? readouts[0].WithShape({rows, 1, readouts[0].cols()})
+                       : Stack(joined(readouts), /*axis=*/1);
+  if (maps) {
+    auto* const map =
+        new (tape.arena().template New<AttentionMap<T>>(1)) AttentionMap<T>{
+            "attention", /*over_memory=*/true,
+            time == 1 ? weights[0] : Concat(joined(weights), /*axis=*/2)};
+    output.maps = absl::MakeConstSpan(map, 1);
+  }
+  return output;
+}
+
+template <typename T>
+int64_t RecurrentDecoder<T>::longest_position() const {
+  if (attender_ == nullptr || attender_->LongestDistance() == kAnyDistance) {
+    return Decoder<T>::kUnlimited;
+  }
+  return attender_->LongestDistance() + 1;
+}
+
+template class RecurrentDecoder<float>;
+template class RecurrentDecoder<double>;
+
+}  // namespace regard

@@ -1,0 +1,130 @@
+// The recurrent decoder of sequence-to-sequence models, with and without
+// attention: a stack of GRU or LSTM layers writes the target one id after
+// another.
+//
+// Bahdanau et al., "Neural machine translation by jointly learning to align and
+// translate", 2015; Luong et al., "Effective approaches to attention-based
+// neural machine translation", 2015.
+#ifndef SEQ2SEQ_RECURRENT_RECURRENT_DECODER_H_
+#define SEQ2SEQ_RECURRENT_RECURRENT_DECODER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/types/span.h"
+#include "attention/attend.h"
+#include "attention/attention.pb.h"
+#include "attention/scorer_registry.h"
+#include "autodiff/ops/recurrent_sequence.h"
+#include "nn/embedding.h"
+#include "nn/forward.h"
+#include "nn/linear.h"
+#include "nn/parameters.h"
+#include "nn/recurrent.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/decoder_state.h"
+#include "seq2seq/memory.h"
+#include "seq2seq/output_head.h"
+#include "seq2seq/seq2seq.pb.h"
+
+namespace regard {
+
+template <typename T>
+class RecurrentDecoder : public Decoder<T> {
+ public:
+  struct Widths {
+    int64_t memory;      // of the memory's values and summary
+    int64_t vocabulary;  // of the target
+  };
+
+  // The configs have passed ValidateEncoderDecoder(); `attention` is read if
+  // the context is ATTENTION. Parameters are "decoder.*" and "attention.*" in
+  // `parameters`.
+  RecurrentDecoder(const RecurrentDecoderConfig& config,
+                   const Attention& attention, const ScorerRegistry& scorers,
+                   const Widths& widths, const ParameterScope<T>& parameters);
+
+  // Slots of the state. Attention weights are [rows, time].
+  enum Slot {
+    kKeys,     // prepared [sources, 1, time, prepared width]
+    kValues,   // [sources, 1, time, memory width]
+    kContext,  // [sources, memory width], if it is the same at each step
+    kFeed,     // [rows, hidden], with input feeding
+    kPreviousWeights,
+    kCumulativeWeights,
+    kStates,  // [rows, hidden], of StateSlot() onwards
+    kNumSlots = kStates + kMaxRecurrentLayers * kMaxRecurrentStates,
+  };
+  // The slot of a layer's state; state 0 is its output.
+  static constexpr int StateSlot(int layer, int state) {
+    return kStates + layer * kMaxRecurrentStates + state;
+  }
+
+  DecoderState<T> Begin(Forward<T>& forward,
+                        const Memory<T>& memory) const override;
+  // On a tape in training, reads some of its own words instead of `ids` where
+  // config.scheduled_sampling says so.
+  DecoderOutput<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
+                           const AdvanceOptions& options,
+                           DecoderState<T>* state) const override;
+  const OutputHead<T>& head() const override { return *head_; }
+  // As far as the attention knows the distance to the first source position,
+  // and that of the last one to the first target position.
+  int64_t longest_position() const override;
+  int64_t longest_memory() const override { return longest_position(); }
+  bool attends_to_memory() const override { return attender_ != nullptr; }
+
+ private:
+  // What a decoder's step reads of its word.
+  struct Word {
+    Var<T> embedding;  // [rows, embedding]; empty if no readout reads it
+    // [rows, gates]: the word's part of the first layer's input, with the bias.
+    Var<T> projected;
+  };
+  struct Step {
+    Var<T> readout;  // [rows, readout width]
+    Var<T> weights;  // [sources, 1, rows of each, time], or empty
+  };
+
+  Word ReadWords(Forward<T>& forward, absl::Span<const int32_t> ids,
+                 const Shape& leading, DecoderState<T>* state) const;
+  // Where row i has lengths[i] ids.
+  void DropEnded(absl::Span<const int32_t> lengths, int64_t time,
+                 DecoderState<T>* state) const;
+  Step AdvanceOne(Forward<T>& forward, const Word& word,
+                  const AdvanceOptions& options, DecoderState<T>* state) const;
+  Attended<T> Attend(Forward<T>& forward, Var<T> query,
+                     const AdvanceOptions& options,
+                     const DecoderState<T>& state) const;
+  Var<T> Readout(Forward<T>& forward, Var<T> top, Var<T> context,
+                 Var<T> embedding) const;
+  RecurrentState<T> StateOf(const DecoderState<T>& state) const;
+  void SetState(const RecurrentState<T>& recurrent,
+                DecoderState<T>* state) const;
+  bool reads_embedding() const {
+    return config_.readout() == RecurrentDecoderConfig::STATE_CONTEXT_EMBEDDING;
+  }
+  // Whether the context enters the recurrence.
+  bool queries_before() const {
+    return config_.query() == RecurrentDecoderConfig::PREVIOUS_STATE;
+  }
+
+  const RecurrentDecoderConfig config_;
+  const int64_t context_width_;  // 0 without context
+  // The first layer reads the context, where it enters the recurrence, the word
+  // from this column on, and what is fed back.
+  const int64_t word_column_;
+  std::unique_ptr<EmbeddingLayer<T>> embedding_;
+  std::unique_ptr<Attender<T>> attender_;
+  std::unique_ptr<Recurrent<T>> rnn_;
+  std::unique_ptr<LinearLayer<T>> bridge_;       // initial_state: PROJECTED
+  std::unique_ptr<LinearLayer<T>> attentional_;  // readout: ATTENTIONAL
+  std::unique_ptr<OutputHead<T>> head_;
+};
+
+extern template class RecurrentDecoder<float>;
+extern template class RecurrentDecoder<double>;
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_RECURRENT_RECURRENT_DECODER_H_
