@@ -7,6 +7,8 @@ set -euo pipefail
 train="${PWD}/$1"
 translate="${PWD}/$2"
 inspect="${PWD}/$3"
+config="${PWD}/$4"
+base="${PWD}/$5"
 cd "${TEST_TMPDIR}"
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 
@@ -17,6 +19,14 @@ translate_by() {
     --target='ils regardent .'
   [[ -s "$1/inspect.html" ]]
 }
+
+# The config of this example, beside its base as in the repository.
+mkdir -p configs docs/examples/new_score
+cp "${base}" configs
+cp "${config}" docs/examples/new_score
+"${train}" --config=docs/examples/new_score/phrasebook.textproto --run=example \
+  --set data.phrasebook.train=600 --set training.epochs=1
+"${train}" --resume --run=example
 
 cat >config.textproto <<'END'
 data { phrasebook { train: 600 dev: 10 test: 10 test_apart: 10 } }
