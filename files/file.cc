@@ -187,12 +187,6 @@ absl::Status WriteFileAtomically(const std::string& path,
       path, files, [&](FileWriter& writer) { return writer.Append(bytes); });
 }
 
-absl::Status WriteFileAtomically(const std::string& path,
-                                 absl::string_view bytes) {
-  FileOperations files;
-  return WriteFileAtomically(path, bytes, files);
-}
-
 FileWriter::FileWriter(std::string path, int descriptor, FileOperations& files)
     : path_(std::move(path)), descriptor_(descriptor), files_(files) {}
 

@@ -164,9 +164,7 @@ class FileWriter {
 // gone, unless removing it failed too.
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::string_view bytes,
-                                 FileOperations& files);
-absl::Status WriteFileAtomically(const std::string& path,
-                                 absl::string_view bytes);
+                                 FileOperations& files = SystemFiles());
 
 // The same for bytes that `write` appends piece by piece.
 absl::Status WriteFileAtomically(

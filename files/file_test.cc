@@ -125,6 +125,20 @@ TEST_F(FileTest, KindsOfPathsAreToldApartWithoutFollowingLinks) {
   EXPECT_EQ(KindOfPath(Path("pipe")).value(), PathKind::kOther);
 }
 
+TEST_F(FileTest, NothingIsOpenedForWritingThroughALink) {
+  ASSERT_THAT(WriteFileAtomically(Path("there"), "kept"), IsOk());
+  for (const char* target : {"there", "nowhere"}) {
+    const std::string link = Path(absl::StrCat("link_to_", target));
+    ASSERT_EQ(symlink(Path(target).c_str(), link.c_str()), 0);
+    EXPECT_EQ(files_.Create(link), -1);
+    EXPECT_EQ(errno, ELOOP);
+    EXPECT_EQ(files_.OpenToChange(link), -1);
+    EXPECT_EQ(errno, ELOOP);
+  }
+  EXPECT_EQ(ReadFile(Path("there")).value(), "kept");
+  EXPECT_FALSE(PathExists(Path("nowhere")));
+}
+
 TEST_F(FileTest, ModesFollowTheUmask) {
   const mode_t before = umask(027);
   ASSERT_THAT(WriteFileAtomically(Path("x"), "a"), IsOk());

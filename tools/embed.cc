@@ -170,9 +170,8 @@ int EmbedMain(int argc, char** argv) {
       ReadBertFolder(arguments.model, scorers);
   if (!model.ok()) return ExitCode(model.status());
   if (!arguments.save.empty()) {
-    FileOperations files;
     const absl::Status saved =
-        WriteBertFolder(*model, ResolveUserPath(arguments.save), files);
+        WriteBertFolder(*model, ResolveUserPath(arguments.save), SystemFiles());
     if (!saved.ok()) return ExitCode(WithErrorPrefix(saved));
   }
   SentenceEmbedder embedder(*model->bert, *model->parameters, *model->pieces,

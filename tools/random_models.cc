@@ -43,8 +43,6 @@ constexpr char kUsage[] =
     "Trains, kills, resumes and opens random models.\n\n"
     "  random_models --seeds=A-B [--jobs=N]";
 
-constexpr int kDiverged = 3;  // train's exit code
-
 std::string ReadAll(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
@@ -84,12 +82,11 @@ class RandomModel {
 
   // What went wrong, a line each.
   std::vector<std::string> Exercise() {
-    if (!Run({"experiments/train", "--run=" + Path("whole"), "--omit_times",
-              "--config=" + Path("config"), "--threads=1"},
-             kDiverged)) {
+    if (!Train("whole", {"--config=" + Path("config"), "--threads=1"},
+               kExitDiverged)) {
       return failures_;
     }
-    diverged_ = code_ == kDiverged;
+    diverged_ = code_ == kExitDiverged;
     if (diverged_) return failures_;
     const std::map<std::string, std::string> whole = Contents(Path("whole"));
     KillOnce();
@@ -138,10 +135,11 @@ class RandomModel {
     return false;
   }
 
-  bool Train(const std::string& run, std::vector<std::string> arguments) {
+  bool Train(const std::string& run, std::vector<std::string> arguments,
+             int other_code = 0) {
     arguments.insert(arguments.begin(), {"experiments/train",
                                          "--run=" + Path(run), "--omit_times"});
-    return Run(arguments);
+    return Run(arguments, other_code);
   }
 
   // After the first checkpoint: at any time that the whole run takes, by the
@@ -219,11 +217,11 @@ class RandomModel {
       Train("classified", {"--config=" + Path("classifier")});
     }
     // A loss that grew from step to step may go on to infinity.
-    Run({"experiments/train", "--run=" + Path("again"),
-         "--config=" + Path("config"), "--set=baseline.override=[]",
-         absl::StrCat("--set=training.initial_weights={run: '", Path("whole"),
-                      "'}")},
-        kDiverged);
+    Train("again",
+          {"--config=" + Path("config"), "--set=baseline.override=[]",
+           absl::StrCat("--set=training.initial_weights={run: '", Path("whole"),
+                        "'}")},
+          kExitDiverged);
     Run({"tools/average", run, "--checkpoints=1", "--out=" + Path("average")});
     for (const char* metric : {"dev/loss", "dev/mse"}) {
       if (!absl::StrContains(ReadAll(Path("whole/status.json")), metric)) {

@@ -95,10 +95,9 @@ absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
     REGARD_RETURN_IF_ERROR(
         ReadStatus(JoinPath(config.pretrained(), "status.json")).status());
   }
-  FileOperations files;
   const std::string checkpoint =
       JoinPath(arguments.run, absl::StrCat("checkpoints/step-", kSteps));
-  REGARD_RETURN_IF_ERROR(MakeDirectories(checkpoint, files));
+  REGARD_RETURN_IF_ERROR(MakeDirectories(checkpoint, SystemFiles()));
   const auto write = [&arguments](absl::string_view name,
                                   absl::string_view text) {
     return WriteFileAtomically(JoinPath(arguments.run, name), text);

@@ -160,7 +160,7 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
       }
       if (!only_positional && LooksLikeFlag(argument)) {
         return error("'", argument,
-                     "' is not a flag; see --help, and write -- ", "before a ",
+                     "' is not a flag; see --help, and write -- before a ",
                      positional_name_, " that begins with '-'");
       }
       positional_->push_back(argument);

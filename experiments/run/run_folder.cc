@@ -32,16 +32,15 @@ std::string FolderName(absl::string_view name, absl::Time now) {
 
 // Makes a folder that nobody else has made.
 absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options) {
-  FileOperations files;
   const char* const workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
   const std::string runs = workspace == nullptr || *workspace == '\0'
                                ? ResolveUserPath("runs")
                                : JoinPath(workspace, "runs");
-  REGARD_RETURN_IF_ERROR(MakeDirectories(runs, files));
+  REGARD_RETURN_IF_ERROR(MakeDirectories(runs, SystemFiles()));
   const std::string base =
       JoinPath(runs, FolderName(options.name, options.now));
   std::string path = base;
-  for (int number = 2; files.MakeDirectory(path) != 0; ++number) {
+  for (int number = 2; SystemFiles().MakeDirectory(path) != 0; ++number) {
     if (errno != EEXIST) return WriteError(path, "make the folder", errno);
     path = absl::StrCat(base, "-", number);
   }
@@ -104,8 +103,7 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
   if (path.empty()) {
     REGARD_ASSIGN_OR_RETURN(path, MakeNewFolder(options));
   } else {
-    FileOperations files;
-    REGARD_RETURN_IF_ERROR(MakeDirectories(path, files));
+    REGARD_RETURN_IF_ERROR(MakeDirectories(path, SystemFiles()));
   }
   REGARD_RETURN_IF_ERROR(RefuseLinks(path));
   const std::string lock_path = JoinPath(path, kLockFile);

@@ -40,8 +40,7 @@ CheckpointObserver::CheckpointObserver(std::string run_folder, int keep)
 
 absl::Status CheckpointObserver::Checkpointed(
     const CheckpointContent& content) {
-  FileOperations files;
-  return SaveCheckpoint(run_folder_, content, keep_, files).status();
+  return SaveCheckpoint(run_folder_, content, keep_, SystemFiles()).status();
 }
 
 }  // namespace regard

@@ -198,8 +198,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints) {
                  folder_.path().c_str());
     return WriteFiles();
   }
-  FileOperations files;
-  REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), files));
+  REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), SystemFiles()));
   REGARD_ASSIGN_OR_RETURN(const LatestCheckpoint latest,
                           FindLatestCheckpoint(folder_.path()));
   for (const std::string& note : latest.notes) {
@@ -212,9 +211,9 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints) {
     // The config may have been read from the folder: its text stays as given.
     return WriteTaskFiles();
   }
-  REGARD_RETURN_IF_ERROR(
-      PruneCheckpoints(folder_.path(), checkpoint_->step,
-                       loaded_.config.training().keep_checkpoints(), files));
+  REGARD_RETURN_IF_ERROR(PruneCheckpoints(
+      folder_.path(), checkpoint_->step,
+      loaded_.config.training().keep_checkpoints(), SystemFiles()));
   REGARD_RETURN_IF_ERROR(RestoreTaskFiles());
   std::fprintf(stderr, "resuming at step %s\n",
                absl::StrCat(checkpoint_->step).c_str());

@@ -64,8 +64,7 @@ absl::Status WriteWeights(const ParameterStore<float>& parameters,
          parameters.values().subspan(static_cast<size_t>(info.offset),
                                      static_cast<size_t>(info.size()))});
   }
-  FileOperations files;
-  return WriteSafetensorsFile(path, views, {}, files);
+  return WriteSafetensorsFile(path, views, {}, SystemFiles());
 }
 
 double Now(clockid_t clock) {
