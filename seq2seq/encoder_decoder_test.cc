@@ -21,7 +21,7 @@
 #include "seq2seq/batch.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
-#include "seq2seq/test_model.h"
+#include "seq2seq/testing/test_model.h"
 
 namespace regard {
 namespace {

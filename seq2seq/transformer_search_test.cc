@@ -21,7 +21,7 @@
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/memory.h"
-#include "seq2seq/test_model.h"
+#include "seq2seq/testing/test_model.h"
 #include "seq2seq/transformer_decoder.h"
 #include "seq2seq/translator.h"
 

@@ -16,7 +16,7 @@
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/encoder_decoder.h"
-#include "seq2seq/test_model.h"
+#include "seq2seq/testing/test_model.h"
 #include "seq2seq/transformer_decoder.h"
 
 namespace regard {

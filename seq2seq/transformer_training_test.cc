@@ -23,7 +23,7 @@
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/seq2seq.pb.h"
-#include "seq2seq/test_model.h"
+#include "seq2seq/testing/test_model.h"
 #include "seq2seq/translator.h"
 
 namespace regard {

@@ -11,7 +11,7 @@
 #include "nn/forward.h"
 #include "seq2seq/batch.h"
 #include "seq2seq/decoding/search.pb.h"
-#include "seq2seq/test_model.h"
+#include "seq2seq/testing/test_model.h"
 #include "seq2seq/translator.h"
 
 namespace regard {

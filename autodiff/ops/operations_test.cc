@@ -5,10 +5,8 @@ namespace regard {
 namespace {
 
 TEST(OperationsTest, EveryHeaderHasATestThatChecksItsGradients) {
-  // The reference implementations only compose operations; the pass is what the
-  // recurrent operations share.
-  ExpectTestForEachHeader("autodiff/ops", {"autodiff/ops/recurrent_reference.h",
-                                           "autodiff/ops/recurrent_pass.h"});
+  // The pass is what the recurrent operations share.
+  ExpectTestForEachHeader("autodiff/ops", {"autodiff/ops/recurrent_pass.h"});
 }
 
 }  // namespace

@@ -11,11 +11,11 @@
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/gru.h"
 #include "autodiff/ops/lstm.h"
-#include "autodiff/ops/recurrent_reference.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/gradient_check.h"
+#include "autodiff/testing/recurrent_reference.h"
 #include "gtest/gtest.h"
 
 namespace regard {

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "gtest/gtest.h"
-#include "seq2seq/test_model.h"
+#include "seq2seq/testing/test_model.h"
 
 namespace regard {
 namespace {

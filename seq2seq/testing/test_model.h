@@ -1,6 +1,6 @@
 // A small model from the text of its configs, for tests.
-#ifndef SEQ2SEQ_TEST_MODEL_H_
-#define SEQ2SEQ_TEST_MODEL_H_
+#ifndef SEQ2SEQ_TESTING_TEST_MODEL_H_
+#define SEQ2SEQ_TESTING_TEST_MODEL_H_
 
 #include <cstdint>
 
@@ -116,4 +116,4 @@ class TestModel {
 
 }  // namespace regard
 
-#endif  // SEQ2SEQ_TEST_MODEL_H_
+#endif  // SEQ2SEQ_TESTING_TEST_MODEL_H_

@@ -1,7 +1,7 @@
 // GruSequence and LstmSequence composed of plain operations: the reference
 // implementations that the fused ones are tested against.
-#ifndef AUTODIFF_OPS_RECURRENT_REFERENCE_H_
-#define AUTODIFF_OPS_RECURRENT_REFERENCE_H_
+#ifndef AUTODIFF_TESTING_RECURRENT_REFERENCE_H_
+#define AUTODIFF_TESTING_RECURRENT_REFERENCE_H_
 
 #include "autodiff/ops/gru.h"
 #include "autodiff/ops/lstm.h"
@@ -17,4 +17,4 @@ SequenceOutputs<T> LstmSequenceReference(const SequenceInputs<T>& inputs);
 
 }  // namespace regard
 
-#endif  // AUTODIFF_OPS_RECURRENT_REFERENCE_H_
+#endif  // AUTODIFF_TESTING_RECURRENT_REFERENCE_H_

@@ -1,4 +1,4 @@
-#include "autodiff/ops/recurrent_reference.h"
+#include "autodiff/testing/recurrent_reference.h"
 
 #include <cstdint>
 #include <vector>
