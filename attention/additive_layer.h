@@ -42,9 +42,6 @@ class AdditiveLayer {
   Parameter<T> w_q_, w_k_, w_v_, bias_;
 };
 
-extern template class AdditiveLayer<float>;
-extern template class AdditiveLayer<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_ADDITIVE_LAYER_H_

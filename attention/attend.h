@@ -80,9 +80,6 @@ class Attender {
   T dropout_;
 };
 
-extern template class Attender<float>;
-extern template class Attender<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_ATTEND_H_

@@ -117,9 +117,6 @@ class MultiHeadAttention {
   Attender<T> attender_;
 };
 
-extern template class MultiHeadAttention<float>;
-extern template class MultiHeadAttention<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_MULTI_HEAD_H_

@@ -92,9 +92,6 @@ class NadarayaWatsonModel : public Model<T> {
   std::unique_ptr<Attender<T>> attender_;
 };
 
-extern template class NadarayaWatsonModel<float>;
-extern template class NadarayaWatsonModel<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_NADARAYA_WATSON_H_

@@ -36,9 +36,6 @@ class ScoreScaleParameter {
   Parameter<T> learned_;
 };
 
-extern template class ScoreScaleParameter<float>;
-extern template class ScoreScaleParameter<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_SCORE_SCALE_H_

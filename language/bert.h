@@ -113,11 +113,6 @@ class MaskedWordHead : public OutputHead<T> {
   Parameter<T> bias_;
 };
 
-extern template class Bert<float>;
-extern template class Bert<double>;
-extern template class MaskedWordHead<float>;
-extern template class MaskedWordHead<double>;
-
 }  // namespace regard
 
 #endif  // LANGUAGE_BERT_H_

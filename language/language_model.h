@@ -64,9 +64,6 @@ class LanguageModel {
   TransformerDecoder<T> decoder_;
 };
 
-extern template class LanguageModel<float>;
-extern template class LanguageModel<double>;
-
 }  // namespace regard
 
 #endif  // LANGUAGE_LANGUAGE_MODEL_H_

@@ -100,9 +100,6 @@ class MaskedWordModel : public Model<T> {
   std::vector<LossTerm> terms_;
 };
 
-extern template class MaskedWordModel<float>;
-extern template class MaskedWordModel<double>;
-
 }  // namespace regard
 
 #endif  // LANGUAGE_MASKED_WORD_MODEL_H_

@@ -108,9 +108,6 @@ class TextClassifier : public Model<T> {
   LossTerm terms_[1];
 };
 
-extern template class TextClassifier<float>;
-extern template class TextClassifier<double>;
-
 }  // namespace regard
 
 #endif  // LANGUAGE_TEXT_CLASSIFIER_H_

@@ -89,9 +89,6 @@ class TextModel : public Model<T> {
   LossTerm terms_[1];
 };
 
-extern template class TextModel<float>;
-extern template class TextModel<double>;
-
 }  // namespace regard
 
 #endif  // LANGUAGE_TEXT_MODEL_H_

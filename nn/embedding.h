@@ -32,9 +32,6 @@ class EmbeddingLayer {
   Parameter<T> weight_;
 };
 
-extern template class EmbeddingLayer<float>;
-extern template class EmbeddingLayer<double>;
-
 }  // namespace regard
 
 #endif  // NN_EMBEDDING_H_

@@ -57,9 +57,6 @@ class Forward {
   std::vector<Var<T>> leaves_;
 };
 
-extern template class Forward<float>;
-extern template class Forward<double>;
-
 }  // namespace regard
 
 #endif  // NN_FORWARD_H_

@@ -115,9 +115,6 @@ class GradientReducer {
   std::vector<Node> nodes_;  // of each shard
 };
 
-extern template class GradientReducer<float>;
-extern template class GradientReducer<double>;
-
 }  // namespace regard
 
 #endif  // NN_GRADIENT_REDUCER_H_

@@ -27,9 +27,6 @@ class LayerNormLayer {
   double epsilon_;
 };
 
-extern template class LayerNormLayer<float>;
-extern template class LayerNormLayer<double>;
-
 }  // namespace regard
 
 #endif  // NN_LAYER_NORM_H_

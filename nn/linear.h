@@ -38,9 +38,6 @@ class LinearLayer {
   Parameter<T> bias_;
 };
 
-extern template class LinearLayer<float>;
-extern template class LinearLayer<double>;
-
 }  // namespace regard
 
 #endif  // NN_LINEAR_H_

@@ -105,9 +105,6 @@ class Optimizer {
 // torch.nn.utils.clip_grad_norm_; 1 if max_norm is 0.
 double ClipFactor(double gradient_norm, double max_norm);
 
-extern template class Optimizer<float>;
-extern template class Optimizer<double>;
-
 }  // namespace regard
 
 #endif  // NN_OPTIMIZER_H_

@@ -216,13 +216,6 @@ class GradientSlab {
   std::vector<uint8_t> touched_rows_;
 };
 
-extern template class ParameterStore<float>;
-extern template class ParameterStore<double>;
-extern template class ParameterScope<float>;
-extern template class ParameterScope<double>;
-extern template class GradientSlab<float>;
-extern template class GradientSlab<double>;
-
 }  // namespace regard
 
 #endif  // NN_PARAMETERS_H_

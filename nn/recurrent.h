@@ -137,9 +137,6 @@ class Recurrent {
   std::vector<Cell> cells_;  // [layers, directions]
 };
 
-extern template class Recurrent<float>;
-extern template class Recurrent<double>;
-
 }  // namespace regard
 
 #endif  // NN_RECURRENT_H_

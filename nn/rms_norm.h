@@ -26,9 +26,6 @@ class RmsNormLayer {
   double epsilon_;
 };
 
-extern template class RmsNormLayer<float>;
-extern template class RmsNormLayer<double>;
-
 }  // namespace regard
 
 #endif  // NN_RMS_NORM_H_

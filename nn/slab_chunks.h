@@ -41,9 +41,6 @@ class SlabChunks {
   std::vector<size_t> first_;  // range of each chunk, and the number of ranges
 };
 
-extern template SlabChunks::SlabChunks(const ParameterStore<float>&);
-extern template SlabChunks::SlabChunks(const ParameterStore<double>&);
-
 }  // namespace regard
 
 #endif  // NN_SLAB_CHUNKS_H_

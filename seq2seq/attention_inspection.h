@@ -47,15 +47,6 @@ std::vector<InspectedStep> InspectAttention(
     const std::function<Memory<T>(Forward<T>&)>& encode,
     absl::Span<const int32_t> target);
 
-extern template std::vector<InspectedStep> InspectAttention<float>(
-    const Decoder<float>&, Forward<float>&,
-    const std::function<Memory<float>(Forward<float>&)>&,
-    absl::Span<const int32_t>);
-extern template std::vector<InspectedStep> InspectAttention<double>(
-    const Decoder<double>&, Forward<double>&,
-    const std::function<Memory<double>(Forward<double>&)>&,
-    absl::Span<const int32_t>);
-
 }  // namespace regard
 
 #endif  // SEQ2SEQ_ATTENTION_INSPECTION_H_

@@ -94,11 +94,6 @@ template <typename T>
 Var<T> MemoryAlignment(absl::Span<const AttentionMap<T>> maps,
                        const AlignmentChoice& choice = {});
 
-extern template Var<float> MemoryAlignment(
-    absl::Span<const AttentionMap<float>>, const AlignmentChoice&);
-extern template Var<double> MemoryAlignment(
-    absl::Span<const AttentionMap<double>>, const AlignmentChoice&);
-
 }  // namespace regard
 
 #endif  // SEQ2SEQ_DECODER_H_

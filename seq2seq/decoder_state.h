@@ -152,11 +152,6 @@ class DecoderCache {
   RowCopies copies_;
 };
 
-extern template class DecoderState<float>;
-extern template class DecoderState<double>;
-extern template class DecoderCache<float>;
-extern template class DecoderCache<double>;
-
 }  // namespace regard
 
 #endif  // SEQ2SEQ_DECODER_STATE_H_

@@ -43,16 +43,6 @@ EncoderDecoder<T> MakeModel(const EncoderDecoderConfig& config,
                             const VocabularySizes& vocabularies,
                             const ParameterScope<T>& parameters);
 
-extern template struct EncoderDecoder<float>;
-extern template struct EncoderDecoder<double>;
-extern template EncoderDecoder<float> MakeModel(const EncoderDecoderConfig&,
-                                                const ScorerRegistry&,
-                                                const VocabularySizes&,
-                                                const ParameterScope<float>&);
-extern template EncoderDecoder<double> MakeModel(const EncoderDecoderConfig&,
-                                                 const ScorerRegistry&,
-                                                 const VocabularySizes&,
-                                                 const ParameterScope<double>&);
 }  // namespace regard
 
 #endif  // SEQ2SEQ_ENCODER_DECODER_H_

@@ -89,17 +89,6 @@ template <typename T>
 TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
                         Var<T> readout, absl::Span<const int32_t> targets);
 
-extern template class OutputHead<float>;
-extern template class OutputHead<double>;
-extern template class LinearHead<float>;
-extern template class LinearHead<double>;
-extern template TokenScores ScoreTokens(const OutputHead<float>&,
-                                        Forward<float>&, Var<float>,
-                                        absl::Span<const int32_t>);
-extern template TokenScores ScoreTokens(const OutputHead<double>&,
-                                        Forward<double>&, Var<double>,
-                                        absl::Span<const int32_t>);
-
 }  // namespace regard
 
 #endif  // SEQ2SEQ_OUTPUT_HEAD_H_

@@ -35,13 +35,6 @@ void ReplaceByOwnWords(Forward<T>& forward, const OutputHead<T>& head,
                        Var<T> readout, double probability, int64_t position,
                        absl::Span<int32_t> ids);
 
-extern template void ReplaceByOwnWords(Forward<float>&,
-                                       const OutputHead<float>&, Var<float>,
-                                       double, int64_t, absl::Span<int32_t>);
-extern template void ReplaceByOwnWords(Forward<double>&,
-                                       const OutputHead<double>&, Var<double>,
-                                       double, int64_t, absl::Span<int32_t>);
-
 }  // namespace regard
 
 #endif  // SEQ2SEQ_SCHEDULED_SAMPLING_H_

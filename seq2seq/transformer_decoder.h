@@ -85,9 +85,6 @@ class TransformerDecoder : public Decoder<T> {
   std::vector<std::string> cross_names_;
 };
 
-extern template class TransformerDecoder<float>;
-extern template class TransformerDecoder<double>;
-
 }  // namespace regard
 
 #endif  // SEQ2SEQ_TRANSFORMER_DECODER_H_

@@ -41,9 +41,6 @@ class TransformerEncoder : public Encoder<T> {
   TransformerStack<T> stack_;
 };
 
-extern template class TransformerEncoder<float>;
-extern template class TransformerEncoder<double>;
-
 }  // namespace regard
 
 #endif  // SEQ2SEQ_TRANSFORMER_ENCODER_H_

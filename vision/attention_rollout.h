@@ -18,11 +18,6 @@ template <typename T>
 std::vector<double> AttentionRollout(absl::Span<const LayerWeights<T>> weights,
                                      int64_t example);
 
-extern template std::vector<double> AttentionRollout(
-    absl::Span<const LayerWeights<float>>, int64_t);
-extern template std::vector<double> AttentionRollout(
-    absl::Span<const LayerWeights<double>>, int64_t);
-
 }  // namespace regard
 
 #endif  // VISION_ATTENTION_ROLLOUT_H_

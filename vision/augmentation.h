@@ -43,17 +43,6 @@ Var<T> MakeImages(Tape<T>& tape, const ImageSet& set,
                   absl::Span<const int64_t> examples,
                   const ImageAugmentation& config, int64_t epoch);
 
-extern template void TransformImage(const uint8_t*, const ImageShape&,
-                                    const ImageTransform&, float*);
-extern template void TransformImage(const uint8_t*, const ImageShape&,
-                                    const ImageTransform&, double*);
-extern template Var<float> MakeImages(Tape<float>&, const ImageSet&,
-                                      absl::Span<const int64_t>,
-                                      const ImageAugmentation&, int64_t);
-extern template Var<double> MakeImages(Tape<double>&, const ImageSet&,
-                                       absl::Span<const int64_t>,
-                                       const ImageAugmentation&, int64_t);
-
 }  // namespace regard
 
 #endif  // VISION_AUGMENTATION_H_

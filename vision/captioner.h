@@ -49,9 +49,6 @@ class Captioner {
   TransformerDecoder<T> decoder_;
 };
 
-extern template class Captioner<float>;
-extern template class Captioner<double>;
-
 }  // namespace regard
 
 #endif  // VISION_CAPTIONER_H_

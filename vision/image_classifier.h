@@ -88,9 +88,6 @@ class ImageClassifier : public Model<T> {
   int64_t epoch_ = 0;  // whose variants of the images are trained on
 };
 
-extern template class ImageClassifier<float>;
-extern template class ImageClassifier<double>;
-
 }  // namespace regard
 
 #endif  // VISION_IMAGE_CLASSIFIER_H_

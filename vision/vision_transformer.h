@@ -68,9 +68,6 @@ class VisionTransformer {
   T dropout_;
 };
 
-extern template class VisionTransformer<float>;
-extern template class VisionTransformer<double>;
-
 }  // namespace regard
 
 #endif  // VISION_VISION_TRANSFORMER_H_

@@ -143,9 +143,6 @@ class ScorerUnderTest {
   std::unique_ptr<Forward<T>> forward_;
 };
 
-extern template class ScorerUnderTest<float>;
-extern template class ScorerUnderTest<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_TESTING_SCORING_PROBLEM_H_

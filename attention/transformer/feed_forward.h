@@ -45,12 +45,6 @@ class FeedForward {
   LinearLayer<T> output_;
 };
 
-extern template Var<float> Activate(FeedForwardConfig::Activation, Var<float>);
-extern template Var<double> Activate(FeedForwardConfig::Activation,
-                                     Var<double>);
-extern template class FeedForward<float>;
-extern template class FeedForward<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_TRANSFORMER_FEED_FORWARD_H_

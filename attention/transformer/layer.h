@@ -94,9 +94,6 @@ class TransformerLayer {
   Residual<T> feed_forward_branch_;
 };
 
-extern template class TransformerLayer<float>;
-extern template class TransformerLayer<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_TRANSFORMER_LAYER_H_

@@ -39,9 +39,6 @@ class PositionEmbedding {
   std::vector<double> frequencies_;  // of each pair of columns, if sinusoidal
 };
 
-extern template class PositionEmbedding<float>;
-extern template class PositionEmbedding<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_TRANSFORMER_POSITION_EMBEDDING_H_

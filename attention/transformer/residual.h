@@ -67,13 +67,6 @@ class Residual {
   Norm<T> norm_;
 };
 
-extern template Var<float> DropPath(Var<float>, float, const char*);
-extern template Var<double> DropPath(Var<double>, double, const char*);
-extern template class Norm<float>;
-extern template class Norm<double>;
-extern template class Residual<float>;
-extern template class Residual<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_TRANSFORMER_RESIDUAL_H_

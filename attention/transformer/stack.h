@@ -61,9 +61,6 @@ class TransformerStack {
   std::optional<Norm<T>> norm_;
 };
 
-extern template class TransformerStack<float>;
-extern template class TransformerStack<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_TRANSFORMER_STACK_H_

@@ -40,9 +40,6 @@ class TokenEmbedding {
   T dropout_;
 };
 
-extern template class TokenEmbedding<float>;
-extern template class TokenEmbedding<double>;
-
 }  // namespace regard
 
 #endif  // ATTENTION_TRANSFORMER_TOKEN_EMBEDDING_H_

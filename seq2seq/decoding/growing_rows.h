@@ -77,9 +77,6 @@ class GrowingRows {
   Shape shape_;  // of the first part
 };
 
-extern template class GrowingRows<float>;
-extern template class GrowingRows<double>;
-
 }  // namespace regard
 
 #endif  // SEQ2SEQ_DECODING_GROWING_ROWS_H_

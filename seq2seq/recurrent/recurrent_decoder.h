@@ -122,9 +122,6 @@ class RecurrentDecoder : public Decoder<T> {
   std::unique_ptr<OutputHead<T>> head_;
 };
 
-extern template class RecurrentDecoder<float>;
-extern template class RecurrentDecoder<double>;
-
 }  // namespace regard
 
 #endif  // SEQ2SEQ_RECURRENT_RECURRENT_DECODER_H_

@@ -37,9 +37,6 @@ class RecurrentEncoder : public Encoder<T> {
   Recurrent<T> rnn_;
 };
 
-extern template class RecurrentEncoder<float>;
-extern template class RecurrentEncoder<double>;
-
 }  // namespace regard
 
 #endif  // SEQ2SEQ_RECURRENT_RECURRENT_ENCODER_H_
