@@ -103,8 +103,6 @@ class MultiHeadAttention {
   // As Attender's.
   int64_t LongestDistance() const { return attender_.LongestDistance(); }
   int64_t heads() const { return heads_; }
-  int64_t key_heads() const { return key_heads_; }
-  int64_t head_width() const { return head_width_; }
 
  private:
   int64_t heads_;

@@ -8,13 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "attention/fused_projection.h"
-#include "attention/multi_head.h"
+#include "absl/types/span.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "attention/transformer/transformer.pb.h"
-#include "attention/transformer/validation.h"
 #include "autodiff/tape.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
@@ -32,39 +29,32 @@ namespace regard {
 namespace {
 
 // Gives the parameters of `store` the values of the fixture: in `layers`, those
-// of queries, keys and values from timm's fused projection.
-void SetFusedParameters(const Fixture& fixture, const TransformerConfig& config,
+// of queries, keys and values are the thirds of timm's fused projection.
+void SetFusedParameters(const Fixture& fixture,
                         const std::vector<std::string>& layers,
                         ParameterStore<float>& store) {
-  // What the import reads of a layer: heads and widths.
-  ParameterStore<float> unused;
-  const MultiHeadAttention<float> attention(
-      BuiltInScorers(), LayerConfig(config, 0).attention(), unused.Root(),
-      {config.width(), config.width(), config.width()});
-  for (const std::string& layer : layers) {
-    const std::string scope = layer + "attention";
-    const std::vector<float> weight =
-        fixture.Floats("fused." + scope + ".weight");
-    std::vector<float> bias;
-    if (config.attention().bias()) {
-      bias = fixture.Floats("fused." + scope + ".bias");
-    }
-    ASSERT_TRUE(ImportFusedProjection({.weight = weight, .bias = bias},
-                                      attention, scope, store)
-                    .ok());
-  }
   for (const ParameterInfo& info : store.parameters()) {
-    const bool fused = std::any_of(
-        layers.begin(), layers.end(), [&](const std::string& layer) {
-          return absl::StartsWith(info.name, layer + "attention.query.") ||
-                 absl::StartsWith(info.name, layer + "attention.key.") ||
-                 absl::StartsWith(info.name, layer + "attention.value.");
-        });
-    if (fused) continue;
-    const Fixture::Array& value = fixture["value." + info.name];
-    ASSERT_EQ(value.shape, info.shape) << info.name;
-    std::copy(value.values.begin(), value.values.end(),
-              store.value(*store.FindByName(info.name)).begin());
+    const absl::Span<float> to = store.value(*store.FindByName(info.name));
+    std::vector<float> values;
+    for (const std::string& layer : layers) {
+      size_t third = 0;
+      for (const char* part : {"query", "key", "value"}) {
+        for (const char* kind : {".weight", ".bias"}) {
+          if (info.name != layer + "attention." + part + kind) continue;
+          const std::vector<float> fused =
+              fixture.Floats("fused." + layer + "attention" + kind);
+          ASSERT_EQ(fused.size(), 3 * to.size()) << info.name;
+          values.assign(fused.begin() + third * to.size(),
+                        fused.begin() + (third + 1) * to.size());
+        }
+        ++third;
+      }
+    }
+    if (values.empty()) {
+      ASSERT_EQ(fixture["value." + info.name].shape, info.shape) << info.name;
+      values = fixture.Floats("value." + info.name);
+    }
+    std::copy(values.begin(), values.end(), to.begin());
   }
 }
 
@@ -89,7 +79,7 @@ TEST(VisionParityTest, Block) {
   const TransformerLayer<float> block(BuiltInScorers(), config, /*index=*/0,
                                       /*memory_width=*/0, store.Root());
   store.Finalize(/*seed=*/0);
-  SetFusedParameters(fixture, config, {""}, store);
+  SetFusedParameters(fixture, {""}, store);
   GradientSlab<float> gradients(store);
   Tape<float> tape;
   Forward<float> forward(tape, store, &gradients);
@@ -110,8 +100,7 @@ TEST(VisionParityTest, ModelOfTwoLayers) {
                                        store.Root());
   const LinearLayer<float> head(store.Root().Sub("head"), 6, 3);
   store.Finalize(/*seed=*/0);
-  SetFusedParameters(fixture, config.transformer(), {"layers.0.", "layers.1."},
-                     store);
+  SetFusedParameters(fixture, {"layers.0.", "layers.1."}, store);
   GradientSlab<float> gradients(store);
   Tape<float> tape;
   Forward<float> forward(tape, store, &gradients);
@@ -135,8 +124,8 @@ TEST(VisionParityTest, Captioner) {
   const Captioner<float> model(config, {2, 4, 6}, /*vocabulary=*/9,
                                BuiltInScorers(), store.Root());
   store.Finalize(/*seed=*/0);
-  SetFusedParameters(fixture, config.vision_transformer().transformer(),
-                     {"encoder.layers.0.", "encoder.layers.1."}, store);
+  SetFusedParameters(fixture, {"encoder.layers.0.", "encoder.layers.1."},
+                     store);
   GradientSlab<float> gradients(store);
   Tape<float> tape;
   Forward<float> forward(tape, store, &gradients);
