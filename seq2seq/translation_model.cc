@@ -21,9 +21,8 @@ constexpr int64_t kEvaluationBatch = 64;
 
 constexpr ChrfOptions kWithWordPairs = {.word_order = 2};
 
-BleuOptions BleuOptionsOf(const EvaluationSet& set) {
-  return {.tokenizer = set.references.empty() ? BleuTokenizer::kNone
-                                              : BleuTokenizer::k13a};
+BleuTokenizer BleuTokenizerOf(const EvaluationSet& set) {
+  return set.references.empty() ? BleuTokenizer::kNone : BleuTokenizer::k13a;
 }
 
 std::string Prefix(const char* split, const EvaluationSet& set) {
@@ -222,7 +221,7 @@ EvaluatedSet TranslationModel::TranslateSet(Forward<float>& forward,
         raw ? translator_.TargetText(words) : absl::StrJoin(words, " ");
     const std::string reference =
         raw ? set.references[i] : absl::StrJoin(pair.target, " ");
-    bleu.Add(BleuStatistics(output, {reference}, BleuOptionsOf(set).tokenizer));
+    bleu.Add(BleuStatistics(output, {reference}, BleuTokenizerOf(set)));
     chrf.Add(ChrfStatistics(output, {reference}));
     if (raw) {
       chrf_plus_plus.Add(ChrfStatistics(output, {reference}, kWithWordPairs));
@@ -255,7 +254,7 @@ std::map<std::string, std::string> TranslationModel::Signatures() const {
       signatures[absl::StrCat(prefix, name, set->suffix)] =
           std::move(signature);
     };
-    add("bleu", BleuSignature(BleuOptionsOf(*set)));
+    add("bleu", BleuSignature(BleuTokenizerOf(*set)));
     add("chrf", ChrfSignature());
     if (set->references.empty()) continue;
     add("chrf++", ChrfSignature(kWithWordPairs));

@@ -21,8 +21,8 @@
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "seq2seq/metrics/bleu.h"
-#include "seq2seq/metrics/chrf.h"
 #include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/testing/corpus_score.h"
 
 namespace regard {
 namespace {
@@ -134,9 +134,7 @@ TEST(TranslationModelTest, KeepsWhatMetricsAreMadeOf) {
   const std::vector<std::string> outputs = {set.examples[0].output,
                                             set.examples[1].output};
   EXPECT_EQ(set.metrics[0].Value(),
-            CorpusBleu(outputs, {{"x y z"}, {"x y"}},
-                       {.tokenizer = BleuTokenizer::kNone})
-                .score);
+            CorpusBleu(outputs, {{"x y z"}, {"x y"}}, BleuTokenizer::kNone));
   EXPECT_EQ(set.metrics[1].Value(), CorpusChrf(outputs, {{"x y z"}, {"x y"}}));
   EXPECT_EQ(set.metrics[2].Value(), 0);
   // No number is in two places.

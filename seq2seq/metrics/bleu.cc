@@ -6,7 +6,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "files/utf8.h"
 #include "seq2seq/metrics/ngrams.h"
@@ -91,45 +90,6 @@ int64_t ClosestLength(const std::vector<UnitSequence>& references,
   return closest;
 }
 
-double SmoothingValue(const BleuOptions& options) {
-  if (options.smoothing_value != 0.0) return options.smoothing_value;
-  switch (options.smoothing) {
-    case BleuSmoothing::kFloor:
-      return 0.1;
-    case BleuSmoothing::kAddK:
-      return 1.0;
-    case BleuSmoothing::kNone:
-    case BleuSmoothing::kExp:
-      break;
-  }
-  return 0.0;
-}
-
-// Fills in the precisions; returns how many orders the score averages over.
-int SmoothPrecisions(const BleuOptions& options, BleuScore& bleu) {
-  const double value = SmoothingValue(options);
-  double halves = 1.0;
-  int orders = kBleuOrders;
-  for (int i = 0; i < kBleuOrders; ++i) {
-    auto matches = static_cast<double>(bleu.matches[i]);
-    auto total = static_cast<double>(bleu.totals[i]);
-    if (options.smoothing == BleuSmoothing::kAddK && i > 0) {
-      matches += value;
-      total += value;
-    }
-    if (total == 0.0) break;
-    if (options.effective_order) orders = i + 1;
-    if (matches == 0.0 && options.smoothing == BleuSmoothing::kExp) {
-      halves *= 2.0;
-      matches = 1.0 / halves;
-    } else if (matches == 0.0 && options.smoothing == BleuSmoothing::kFloor) {
-      matches = value;
-    }
-    bleu.precisions[i] = 100.0 * matches / total;
-  }
-  return orders;
-}
-
 }  // namespace
 
 std::vector<std::string> Tokenize13a(absl::string_view sentence) {
@@ -181,74 +141,33 @@ std::array<double, kBleuStatistics> BleuStatistics(
   return statistics;
 }
 
-BleuScore BleuOfSums(absl::Span<const double> sums,
-                     const BleuOptions& options) {
-  BleuScore bleu;
-  bleu.prediction_length = static_cast<int64_t>(sums[0]);
-  bleu.reference_length = static_cast<int64_t>(sums[1]);
-  for (int i = 0; i < kBleuOrders; ++i) {
-    bleu.matches[i] = static_cast<int64_t>(sums[2 + i]);
-    bleu.totals[i] = static_cast<int64_t>(sums[2 + kBleuOrders + i]);
-  }
-  if (bleu.prediction_length < bleu.reference_length) {
-    bleu.brevity_penalty =
-        bleu.prediction_length == 0
-            ? 0.0
-            : std::exp(1.0 - static_cast<double>(bleu.reference_length) /
-                                 static_cast<double>(bleu.prediction_length));
-  }
+double BleuOfSums(absl::Span<const double> sums) {
   // Smoothing does not make something of nothing.
-  if (bleu.matches == std::array<int64_t, kBleuOrders>{}) return bleu;
-
-  const int orders = SmoothPrecisions(options, bleu);
+  if (sums[2] == 0.0) return 0.0;
   double log_sum = 0.0;
-  for (int i = 0; i < orders; ++i) {
-    if (bleu.precisions[i] == 0.0) return bleu;
-    log_sum += std::log(bleu.precisions[i]);
+  double halves = 1.0;
+  for (int i = 0; i < kBleuOrders; ++i) {
+    double matches = sums[2 + i];
+    const double total = sums[2 + kBleuOrders + i];
+    if (total == 0.0) return 0.0;
+    if (matches == 0.0) {
+      halves *= 2.0;
+      matches = 1.0 / halves;
+    }
+    log_sum += std::log(100.0 * matches / total);
   }
-  bleu.score = bleu.brevity_penalty * std::exp(log_sum / orders);
-  return bleu;
+  const double brevity_penalty =
+      sums[0] < sums[1] ? std::exp(1.0 - sums[1] / sums[0]) : 1.0;
+  return brevity_penalty * std::exp(log_sum / kBleuOrders);
 }
 
-double DefaultBleuOfSums(absl::Span<const double> sums) {
-  return BleuOfSums(sums).score;
-}
-
-BleuScore CorpusBleu(absl::Span<const std::string> predictions,
-                     absl::Span<const std::vector<std::string>> references,
-                     const BleuOptions& options) {
-  REGARD_CHECK_EQ(predictions.size(), references.size());
-  std::array<double, kBleuStatistics> sums = {};
-  for (size_t i = 0; i < predictions.size(); ++i) {
-    const std::array<double, kBleuStatistics> statistics =
-        BleuStatistics(predictions[i], references[i], options.tokenizer);
-    for (size_t j = 0; j < sums.size(); ++j) sums[j] += statistics[j];
-  }
-  return BleuOfSums(sums, options);
-}
-
-std::string BleuSignature(const BleuOptions& options, int references_each) {
-  std::string smoothing;
-  switch (options.smoothing) {
-    case BleuSmoothing::kNone:
-      smoothing = "none";
-      break;
-    case BleuSmoothing::kFloor:
-      smoothing = absl::StrFormat("floor[%.2f]", SmoothingValue(options));
-      break;
-    case BleuSmoothing::kAddK:
-      smoothing = absl::StrFormat("add-k[%.2f]", SmoothingValue(options));
-      break;
-    case BleuSmoothing::kExp:
-      smoothing = "exp";
-      break;
-  }
+std::string BleuSignature(BleuTokenizer tokenizer, int references_each) {
   return absl::StrCat(
       "nrefs:",
       references_each > 0 ? absl::StrCat(references_each) : std::string("var"),
-      "|case:mixed|eff:", options.effective_order ? "yes" : "no",
-      "|tok:", options.tokenizer == BleuTokenizer::k13a ? "13a" : "none",
-      "|smooth:", smoothing, "|version:regard-1");
+      "|case:mixed|eff:no|tok:",
+      tokenizer == BleuTokenizer::k13a ? "13a" : "none",
+      "|smooth:exp|version:regard-1");
 }
 
 }  // namespace regard

@@ -23,34 +23,6 @@ enum class BleuTokenizer {
   kNone,  // text is tokens between spaces already
 };
 
-// What stands in for an order without matches (Chen and Cherry, WMT 2014).
-enum class BleuSmoothing {
-  kNone,   // nothing: the score is 0
-  kFloor,  // `smoothing_value` matches
-  kAddK,   // `smoothing_value` more matches and n-grams in orders above 1
-  kExp,    // 1/2 match in the first such order, 1/4 in the next, ...
-};
-
-struct BleuOptions {
-  BleuTokenizer tokenizer = BleuTokenizer::k13a;
-  BleuSmoothing smoothing = BleuSmoothing::kExp;
-  double smoothing_value = 0.0;  // 0: the usual 0.1 of kFloor, 1 of kAddK
-  // Averages over the orders that the predictions are long enough for. For
-  // single sentences.
-  bool effective_order = false;
-};
-
-struct BleuScore {
-  double score = 0.0;  // 0 to 100
-  // For orders 1 to 4, before smoothing.
-  std::array<int64_t, kBleuOrders> matches = {};
-  std::array<int64_t, kBleuOrders> totals = {};
-  std::array<double, kBleuOrders> precisions = {};  // percent, smoothed
-  double brevity_penalty = 1.0;
-  int64_t prediction_length = 0;  // tokens
-  int64_t reference_length = 0;
-};
-
 // The tokens that mteval-v13a makes of a sentence.
 std::vector<std::string> Tokenize13a(absl::string_view sentence);
 
@@ -62,24 +34,16 @@ std::array<double, kBleuStatistics> BleuStatistics(
     const std::string& prediction, absl::Span<const std::string> references,
     BleuTokenizer tokenizer);
 
-BleuScore BleuOfSums(absl::Span<const double> sums,
-                     const BleuOptions& options = {});
+// From 0 to 100. An order without matches counts as 1/2 match, the next such
+// order as 1/4, ... (Chen and Cherry, WMT 2014); without any match it is 0.
+double BleuOfSums(absl::Span<const double> sums);
 
-double DefaultBleuOfSums(absl::Span<const double> sums);
-
-// The score with the default smoothing.
-inline constexpr Aggregate kBleu = {"bleu", kBleuStatistics,
-                                    &DefaultBleuOfSums};
-
-// `references[i]`, at least one, are the references of `predictions[i]`.
-BleuScore CorpusBleu(absl::Span<const std::string> predictions,
-                     absl::Span<const std::vector<std::string>> references,
-                     const BleuOptions& options = {});
+inline constexpr Aggregate kBleu = {"bleu", kBleuStatistics, &BleuOfSums};
 
 // How a score was computed, in sacreBLEU's form, to be printed beside it:
 // "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:regard-1".
 // `references_each` 0 stands for numbers that vary.
-std::string BleuSignature(const BleuOptions& options, int references_each = 1);
+std::string BleuSignature(BleuTokenizer tokenizer, int references_each = 1);
 
 }  // namespace regard
 

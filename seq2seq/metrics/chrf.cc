@@ -116,19 +116,6 @@ double ChrfOfSums(absl::Span<const double> sums) {
          (kBetaSquared * precision + recall);
 }
 
-double CorpusChrf(absl::Span<const std::string> predictions,
-                  absl::Span<const std::vector<std::string>> references,
-                  const ChrfOptions& options) {
-  REGARD_CHECK_EQ(predictions.size(), references.size());
-  std::vector<double> sums(3 * (kCharacterOrders + options.word_order));
-  for (size_t i = 0; i < predictions.size(); ++i) {
-    const std::vector<double> statistics =
-        ChrfStatistics(predictions[i], references[i], options);
-    for (size_t j = 0; j < sums.size(); ++j) sums[j] += statistics[j];
-  }
-  return ChrfOfSums(sums);
-}
-
 std::string ChrfSignature(const ChrfOptions& options, int references_each) {
   return absl::StrCat(
       "nrefs:",

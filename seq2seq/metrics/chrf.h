@@ -26,16 +26,11 @@ std::vector<double> ChrfStatistics(const std::string& prediction,
                                    absl::Span<const std::string> references,
                                    const ChrfOptions& options = {});
 
+// In 0 to 100.
 double ChrfOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kChrf = {"chrf", 3 * 6, &ChrfOfSums};
 inline constexpr Aggregate kChrfPlusPlus = {"chrf++", 3 * (6 + 2), &ChrfOfSums};
-
-// In 0 to 100. `references[i]`, at least one, are the references of
-// `predictions[i]`; of several, the one that scores best counts.
-double CorpusChrf(absl::Span<const std::string> predictions,
-                  absl::Span<const std::vector<std::string>> references,
-                  const ChrfOptions& options = {});
 
 // "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:regard-1";
 // `references_each` 0 means that the numbers vary.

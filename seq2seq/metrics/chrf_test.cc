@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "nn/evaluated_set.h"
+#include "seq2seq/testing/corpus_score.h"
 
 namespace regard {
 namespace {

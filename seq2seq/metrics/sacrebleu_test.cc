@@ -17,6 +17,7 @@
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
 #include "seq2seq/metrics/ter.h"
+#include "seq2seq/testing/corpus_score.h"
 
 namespace regard {
 namespace {
@@ -60,7 +61,8 @@ TEST(SacreBleuTest, ScoresAndSignaturesAreEqual) {
     }
     const ChrfOptions plus_plus = {.word_order = 2};
     const std::pair<double, std::string> ours[] = {
-        {CorpusBleu(predictions, references).score, BleuSignature({}, each)},
+        {CorpusBleu(predictions, references),
+         BleuSignature(BleuTokenizer::k13a, each)},
         {CorpusChrf(predictions, references), ChrfSignature({}, each)},
         {CorpusChrf(predictions, references, plus_plus),
          ChrfSignature(plus_plus, each)},

@@ -276,13 +276,6 @@ Words IdsOf(const Text& words, absl::flat_hash_map<std::string, int32_t>& ids) {
 
 }  // namespace
 
-int64_t TranslationEdits(absl::Span<const std::string> prediction,
-                         absl::Span<const std::string> reference) {
-  absl::flat_hash_map<std::string, int32_t> ids;
-  Words sentence = IdsOf(prediction, ids);
-  return CountEdits(std::move(sentence), IdsOf(reference, ids));
-}
-
 std::array<double, 2> TerStatistics(const std::string& prediction,
                                     absl::Span<const std::string> references) {
   REGARD_CHECK(!references.empty()) << "a prediction without a reference";
@@ -306,19 +299,6 @@ std::array<double, 2> TerStatistics(const std::string& prediction,
 double TerOfSums(absl::Span<const double> sums) {
   if (sums[1] > 0) return 100 * (sums[0] / sums[1]);
   return sums[0] > 0 ? 100 : 0;
-}
-
-double CorpusTer(absl::Span<const std::string> predictions,
-                 absl::Span<const std::vector<std::string>> references) {
-  REGARD_CHECK_EQ(predictions.size(), references.size());
-  std::array<double, 2> sums = {};
-  for (size_t i = 0; i < predictions.size(); ++i) {
-    const std::array<double, 2> statistics =
-        TerStatistics(predictions[i], references[i]);
-    sums[0] += statistics[0];
-    sums[1] += statistics[1];
-  }
-  return TerOfSums(sums);
 }
 
 std::string TerSignature(int references_each) {

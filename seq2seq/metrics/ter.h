@@ -24,18 +24,10 @@ namespace regard {
 std::array<double, 2> TerStatistics(const std::string& prediction,
                                     absl::Span<const std::string> references);
 
+// At least 0, and above 100 where edits outnumber the reference's words.
 double TerOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kTer = {"ter", 2, &TerOfSums};
-
-// At least 0, and above 100 where edits outnumber the reference's words.
-// `references[i]`, at least one, are the references of `predictions[i]`.
-double CorpusTer(absl::Span<const std::string> predictions,
-                 absl::Span<const std::vector<std::string>> references);
-
-// Edits that make `prediction` the reference, a shift of a phrase being one.
-int64_t TranslationEdits(absl::Span<const std::string> prediction,
-                         absl::Span<const std::string> reference);
 
 // "nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:regard-1";
 // `references_each` 0 means that the numbers vary.

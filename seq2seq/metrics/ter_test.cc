@@ -3,21 +3,17 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
+#include "seq2seq/testing/corpus_score.h"
 
 namespace regard {
 namespace {
 
-int64_t Edits(const char* prediction, const char* reference) {
-  const std::vector<std::string> predicted =
-      absl::StrSplit(prediction, ' ', absl::SkipEmpty());
-  const std::vector<std::string> wanted =
-      absl::StrSplit(reference, ' ', absl::SkipEmpty());
-  return TranslationEdits(predicted, wanted);
+double Edits(const char* prediction, const char* reference) {
+  return TerStatistics(prediction, {reference})[0];
 }
 
-TEST(TranslationEditsTest, CountsEachKindOfEdit) {
+TEST(TerEditsTest, CountsEachKindOfEdit) {
   EXPECT_EQ(Edits("a b c", "a b c"), 0);
   EXPECT_EQ(Edits("a b c", "a x c"), 1);
   EXPECT_EQ(Edits("a b c d", "a b c"), 1);
@@ -27,13 +23,13 @@ TEST(TranslationEditsTest, CountsEachKindOfEdit) {
   EXPECT_EQ(Edits("", ""), 0);
 }
 
-TEST(TranslationEditsTest, AShiftOfAPhraseIsOneEdit) {
+TEST(TerEditsTest, AShiftOfAPhraseIsOneEdit) {
   // As insertions and deletions it would be four.
   EXPECT_EQ(Edits("d e a b c", "a b c d e"), 1);
   EXPECT_EQ(Edits("a c d b", "a b c d"), 1);
 }
 
-TEST(TranslationEditsTest, StaysNearTheDiagonalOfLongSentences) {
+TEST(TerEditsTest, StaysNearTheDiagonalOfLongSentences) {
   std::string prediction;
   std::string reference;
   for (int i = 0; i < 200; ++i) {
@@ -56,8 +52,8 @@ TEST(CorpusTerTest, OfEmptyTexts) {
   EXPECT_EQ(CorpusTer({"a"}, {{""}}), 100);
 }
 
-TEST(CorpusTerDeathTest, NeedsAReference) {
-  EXPECT_DEATH(CorpusTer({"a"}, {{}}), "without a reference");
+TEST(TerStatisticsDeathTest, NeedsAReference) {
+  EXPECT_DEATH(TerStatistics("a", {}), "without a reference");
 }
 
 TEST(TerStatisticsTest, AreEditsAndWords) {
