@@ -16,12 +16,31 @@ def _require(ctx, path, package):
         fail(_ADVICE.format(what = ctx.name, path = path, package = package))
     return found
 
+def _write_version(ctx):
+    """Writes version.bzl, whose `VERSION` is a macro that says what is installed.
+
+    Files outside the workspace are no inputs of an action. A command that defines
+    VERSION is another one after an upgrade, so caches serve nothing stale.
+    """
+    query = ["dpkg-query", "-W", "-f", "${Version},"] + ctx.attr.package.split(" ")
+    result = ctx.execute(query)
+    if result.return_code != 0:
+        fail(_ADVICE.format(
+            what = ctx.name,
+            path = " ".join(query),
+            package = ctx.attr.package,
+        ))
+    ctx.file("version.bzl", "VERSION = {}\n".format(
+        repr("VERSION_OF_{}={}".format(ctx.name, result.stdout.strip(","))),
+    ))
+
 def _system_library_impl(ctx):
     for source, target in ctx.attr.links.items():
         ctx.symlink(_require(ctx, source, ctx.attr.package), target)
     for label, target in ctx.attr.files.items():
         ctx.symlink(label, target)
     ctx.symlink(ctx.attr.build_file, "BUILD.bazel")
+    _write_version(ctx)
 
 system_library = repository_rule(
     implementation = _system_library_impl,
@@ -56,13 +75,16 @@ def _pkg_config_libs(ctx, module):
 
 _PACKAGE_HEADER = """# Generated from the system's pkg-config files.
 
+load("//:version.bzl", "VERSION")
+
 package(default_visibility = ["//visibility:public"])
 """
 
 _LIBRARY = """
 cc_library(
     name = {name},
-    linkopts = {linkopts},
+    defines = [VERSION],
+    linkopts = ["-D" + VERSION] + {linkopts},
 )
 """
 
@@ -76,11 +98,13 @@ def _system_pkg_config_impl(ctx):
         folders.setdefault(folder, []).append(
             _LIBRARY.format(name = repr(name), linkopts = repr(linkopts)),
         )
+    ctx.file("BUILD.bazel")
     for folder, libraries in folders.items():
         ctx.file(
             (folder + "/" if folder else "") + "BUILD.bazel",
             _PACKAGE_HEADER + "".join(libraries),
         )
+    _write_version(ctx)
 
 system_pkg_config = repository_rule(
     implementation = _system_pkg_config_impl,
