@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """No room but tasks/ depends on a task, or names its config or its data.
 
-The arguments are the labels that the rooms need, experiment.proto, the protos
-of the tasks, and the sources of the rooms.
+The arguments are the labels that the rooms need, experiment.proto, data.proto,
+the protos of the data sources, and the sources of the rooms.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ _COMMENT = re.compile(r"//.*")
 # Members that are common names of accessors: known by has_ and the like alone.
 _COMMON = {"text"}
 # Of data/, what belongs to tasks alone.
-_DATA = "(?:phrasebook|corpus|grammar|sequences)"
+_DATA = "(?:phrasebook|corpus|grammar|nadaraya_watson|pairs|sequences)"
 
 
 def tasks_among(labels):
@@ -26,11 +26,11 @@ def tasks_among(labels):
             and not label.endswith("_proto")]
 
 
-def names_of(experiment, protos):
+def names_of(choices, protos):
     """What C++ calls the options of the tasks: types, and members' accessors."""
     types = {name for text in protos for name in _MESSAGE.findall(text)}
     members = set()
-    for body in _ONEOF.findall(experiment):
+    for body in _ONEOF.findall(choices):
         for message, member in _MEMBER.findall(body):
             if member != "outside":
                 types.add(message)
@@ -50,10 +50,9 @@ def mentions(source, types, members):
             if wanted.search(_COMMENT.sub("", line))]
 
 
-def missing_protos(experiment, paths):
-    """The protos of tasks that experiment.proto imports but `paths` lacks."""
-    imported = re.findall(r'^import "(experiments/tasks/[^"]+)";', experiment,
-                          re.MULTILINE)
+def missing_protos(data, paths):
+    """The protos that data.proto imports but `paths` lacks."""
+    imported = re.findall(r'^import "([^"]+)";', data, re.MULTILINE)
     return [path for path in imported if path not in paths]
 
 
@@ -78,10 +77,10 @@ def main(paths):
              for path in paths}
     deps = texts.pop(paths[0])
     protos = [texts.pop(path) for path in paths if path.endswith(".proto")]
-    types, members = names_of(protos[0], protos[1:])
+    types, members = names_of(protos[0] + protos[1], protos[2:])
     check_itself(types, members)
     problems = [f"{path} is not among the arguments"
-                for path in missing_protos(protos[0], paths)]
+                for path in missing_protos(protos[1], paths)]
     problems += [f"a room needs {label}" for label in tasks_among(deps.split())]
     for path, source in sorted(texts.items()):
         problems += [f"{path}:{line}"

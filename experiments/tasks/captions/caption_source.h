@@ -6,7 +6,7 @@
 #include <string>
 
 #include "data/images/caption_set.h"
-#include "experiments/tasks/captions/captions.pb.h"
+#include "data/images/captions.pb.h"
 #include "experiments/tasks/plugins.h"
 
 namespace regard {

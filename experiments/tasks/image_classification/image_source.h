@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "data/images/image_set.h"
-#include "experiments/tasks/image_classification/images.pb.h"
+#include "data/images/images.pb.h"
 #include "experiments/tasks/plugins.h"
 
 namespace regard {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "data/images/image_set.h"
-#include "experiments/tasks/image_classification/images.pb.h"
+#include "data/images/images.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

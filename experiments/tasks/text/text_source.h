@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "data/text/text.pb.h"
 #include "experiments/tasks/plugins.h"
-#include "experiments/tasks/text/text.pb.h"
 #include "language/text_model.h"
 
 namespace regard {

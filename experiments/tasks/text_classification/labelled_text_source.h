@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "data/text/labelled_text.pb.h"
 #include "experiments/tasks/plugins.h"
-#include "experiments/tasks/text_classification/text_classification.pb.h"
 #include "language/text_classifier.h"
 
 namespace regard {

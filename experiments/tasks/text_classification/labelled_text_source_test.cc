@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "experiments/tasks/text_classification/text_classification.pb.h"
+#include "data/text/labelled_text.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -2,7 +2,7 @@
 #ifndef EXPERIMENTS_TASKS_TRANSLATION_PAIRS_VALIDATION_H_
 #define EXPERIMENTS_TASKS_TRANSLATION_PAIRS_VALIDATION_H_
 
-#include "experiments/tasks/translation/translation.pb.h"
+#include "data/pairs/pairs.pb.h"
 #include "nn/config_problems.h"
 
 namespace regard {
