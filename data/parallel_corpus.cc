@@ -12,6 +12,17 @@ constexpr int32_t kEndNumber = -1;
 
 }  // namespace
 
+std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
+                                    const Vocabulary& vocabulary,
+                                    int64_t num_steps) {
+  std::vector<int32_t> ids = vocabulary.Encode(tokens);
+  ids.push_back(Vocabulary::kEnd);
+  if (num_steps > 0 && static_cast<int64_t>(ids.size()) > num_steps) {
+    ids.resize(num_steps);
+  }
+  return ids;
+}
+
 int32_t TokenizedCorpus::CountToken(absl::string_view token, Side side) {
   const auto [entry, is_new] =
       numbers_.try_emplace(token, static_cast<int32_t>(counts_.size()));

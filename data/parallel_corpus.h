@@ -14,6 +14,12 @@
 
 namespace regard {
 
+// Encodes a sentence and appends <eos>; where `num_steps` is not 0, the result
+// is cut to that many ids.
+std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
+                                    const Vocabulary& vocabulary,
+                                    int64_t num_steps);
+
 // Both sides of a pair; pieces of a corpus.
 struct PairView {
   absl::Span<const int32_t> source;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -80,6 +81,18 @@ TEST(TokenizedCorpusTest, OfNothingIsEmpty) {
   const ParallelCorpus corpus =
       std::move(tokenized).Encode(Vocabulary(), Vocabulary());
   EXPECT_TRUE(corpus.empty());
+}
+
+TEST(EncodeSentenceTest, EndsWithEosUnlessCut) {
+  VocabularyBuilder builder;
+  builder.Add({"a", "b", "a"});
+  const Vocabulary vocabulary = builder.Build();
+  EXPECT_THAT(EncodeSentence({"b", "a", "c"}, vocabulary, 0),
+              ElementsAre(5, 4, Vocabulary::kUnknown, Vocabulary::kEnd));
+  EXPECT_THAT(EncodeSentence({"b", "a"}, vocabulary, 3),
+              ElementsAre(5, 4, Vocabulary::kEnd));
+  EXPECT_THAT(EncodeSentence({"b", "a"}, vocabulary, 2), ElementsAre(5, 4));
+  EXPECT_THAT(EncodeSentence({}, vocabulary, 2), ElementsAre(Vocabulary::kEnd));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
 #include "autodiff/arena.h"
+#include "data/text/text_splits.h"
 #include "data/text/wordpiece.h"
 #include "language/bert.h"
 #include "language/text_classifier.pb.h"
@@ -19,18 +20,6 @@
 #include "nn/parameters.h"
 
 namespace regard {
-
-struct LabelledText {
-  std::string text;  // UTF-8
-  int32_t label = 0;
-};
-
-struct LabelledSplits {
-  std::vector<LabelledText> train;
-  std::vector<LabelledText> dev;   // may be empty
-  std::vector<LabelledText> test;  // may be empty
-  std::vector<std::string> labels;
-};
 
 // Paths are relative to `config`.
 void ValidateTextClassifier(const TextClassifierConfig& config,

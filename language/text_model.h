@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
+#include "data/text/text_splits.h"
 #include "language/language_model.h"
 #include "language/language_model.pb.h"
 #include "language/text_batch.h"
@@ -17,13 +18,6 @@
 #include "seq2seq/output_head.h"
 
 namespace regard {
-
-// UTF-8.
-struct TextSplits {
-  std::string train;
-  std::string dev;   // may be empty
-  std::string test;  // may be empty
-};
 
 // The vocabulary of a config: the characters of all splits, or the words of
 // training.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "data/text/vocabulary.h"
+
 namespace regard {
 
 namespace {
@@ -49,17 +51,6 @@ Batch BatchOf(Pair pair, absl::Span<const int64_t> examples, Arena& arena) {
 }
 
 }  // namespace
-
-std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
-                                    const Vocabulary& vocabulary,
-                                    int64_t num_steps) {
-  std::vector<int32_t> ids = vocabulary.Encode(tokens);
-  ids.push_back(Vocabulary::kEnd);
-  if (num_steps > 0 && static_cast<int64_t>(ids.size()) > num_steps) {
-    ids.resize(num_steps);
-  }
-  return ids;
-}
 
 Batch MakeBatch(absl::Span<const EncodedPair> pairs,
                 absl::Span<const int64_t> examples, Arena& arena) {

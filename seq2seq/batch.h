@@ -3,14 +3,11 @@
 #define SEQ2SEQ_BATCH_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
 #include "data/parallel_corpus.h"
-#include "data/sentence_pair.h"
-#include "data/text/vocabulary.h"
 
 namespace regard {
 
@@ -19,12 +16,6 @@ struct EncodedPair {
   std::vector<int32_t> source;
   std::vector<int32_t> target;
 };
-
-// Encodes a sentence and appends <eos>; where `num_steps` is not 0, the result
-// is cut to that many ids.
-std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
-                                    const Vocabulary& vocabulary,
-                                    int64_t num_steps);
 
 // A batch in the arena of a step; rows are sentences, padded with <pad> to the
 // longest.

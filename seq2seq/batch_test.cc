@@ -1,10 +1,9 @@
-// Padded batches, and sentences as ids.
+// Padded batches.
 #include "seq2seq/batch.h"
 
 #include <vector>
 
 #include "autodiff/arena.h"
-#include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -25,18 +24,6 @@ TEST(BatchTest, PadsToTheLongestAndShiftsTheTarget) {
   EXPECT_THAT(batch.source_lengths, ElementsAre(2, 1));
   EXPECT_THAT(batch.target_input, ElementsAre(2, 5, 6, 2, 1, 1));
   EXPECT_THAT(batch.target, ElementsAre(5, 6, 3, 3, 1, 1));
-}
-
-TEST(EncodeSentenceTest, EndsWithEosUnlessCut) {
-  VocabularyBuilder builder;
-  builder.Add({"a", "b", "a"});
-  const Vocabulary vocabulary = builder.Build();
-  EXPECT_THAT(EncodeSentence({"b", "a", "c"}, vocabulary, 0),
-              ElementsAre(5, 4, Vocabulary::kUnknown, Vocabulary::kEnd));
-  EXPECT_THAT(EncodeSentence({"b", "a"}, vocabulary, 3),
-              ElementsAre(5, 4, Vocabulary::kEnd));
-  EXPECT_THAT(EncodeSentence({"b", "a"}, vocabulary, 2), ElementsAre(5, 4));
-  EXPECT_THAT(EncodeSentence({}, vocabulary, 2), ElementsAre(Vocabulary::kEnd));
 }
 
 }  // namespace

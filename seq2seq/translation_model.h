@@ -13,6 +13,8 @@
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
 #include "autodiff/arena.h"
+#include "data/pairs/evaluation_set.h"
+#include "data/pairs/subword_sampler.h"
 #include "data/parallel_corpus.h"
 #include "data/sentence_pair.h"
 #include "data/text/vocabulary.h"
@@ -24,24 +26,9 @@
 #include "seq2seq/metrics/alignment_error_rate.h"
 #include "seq2seq/output_head.h"
 #include "seq2seq/seq2seq.pb.h"
-#include "seq2seq/subwords/subword_sampler.h"
 #include "seq2seq/translator.h"
 
 namespace regard {
-
-// Sentences to evaluate on.
-struct EvaluationSet {
-  std::vector<SentencePair> pairs = {};
-  // The raw text of each target, where translations are compared as raw text;
-  // else empty: tokens are compared.
-  std::vector<std::string> references = {};
-  // Names the set among those of its split ("test.news/bleu"); may be empty.
-  std::string name = "";
-  // What the names of its metrics end in.
-  std::string suffix = "";
-
-  bool empty() const { return pairs.empty(); }
-};
 
 // Sentences to train on, and to evaluate on by the name of the metric's split.
 struct TranslationData {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/random.h"
-#include "seq2seq/batch.h"
+#include "data/parallel_corpus.h"
 
 namespace regard {
 

@@ -42,13 +42,6 @@ std::vector<std::vector<Translation>> TranslateIds(
     absl::Span<const std::vector<int32_t>> sources, const SearchConfig& search,
     bool want_weights);
 
-// What makes tokens of raw text. Null where the text is tokens between spaces.
-// Shared, because data and translators are copied and outlive each other.
-struct Tokenizers {
-  std::shared_ptr<const Tokenizer> source = nullptr;
-  std::shared_ptr<const Tokenizer> target = nullptr;
-};
-
 class Translator {
  public:
   // `config` has passed ValidateEncoderDecoder(). `num_steps`: sources are cut

@@ -2,6 +2,7 @@
 #ifndef DATA_TEXT_TOKENIZER_H_
 #define DATA_TEXT_TOKENIZER_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,13 @@ class Tokenizer {
   // The text that tokens stand for.
   virtual std::string Detokenize(
       absl::Span<const std::string> tokens) const = 0;
+};
+
+// What makes tokens of raw text. Null where the text is tokens between spaces.
+// Shared, because data and translators are copied and outlive each other.
+struct Tokenizers {
+  std::shared_ptr<const Tokenizer> source = nullptr;
+  std::shared_ptr<const Tokenizer> target = nullptr;
 };
 
 }  // namespace regard

@@ -138,9 +138,6 @@ void ValidateFit(const DataSourceInfo& source, const TaskInfo& task,
 
 }  // namespace
 
-DataSourceRegistry::DataSourceRegistry()
-    : OptionRegistry(DataChoice(), "phrasebook {}") {}
-
 TaskRegistry::TaskRegistry()
     : OptionRegistry(TaskChoice(),
                      "decoder {}, transformer {} or nadaraya_watson {}") {}

@@ -17,6 +17,7 @@
 
 #include "absl/strings/string_view.h"
 #include "attention/scorer_registry.h"
+#include "data/data_source.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/run/metric.h"
 #include "experiments/tasks/task.h"
@@ -29,42 +30,6 @@
 #include "nn/schedule_registry.h"
 
 namespace regard {
-
-struct DataSourceInfo : OptionInfo<> {
-  std::string data;  // the name of its type: "sentence pairs"
-  const std::type_info* data_type;
-  DataPath (*path)(const google::protobuf::Message& options);
-  bool reads_dev_path;
-  OptionFactory<AnyDataSource> create;
-};
-
-class DataSourceRegistry : public OptionRegistry<DataSourceInfo> {
- public:
-  DataSourceRegistry();
-
-  template <typename Source>
-  void Add(absl::string_view description) {
-    Insert({DescribePlugin<Source>(description), Source::DataType::kName,
-            &typeid(typename Source::DataType), &PathOf<Source>,
-            Source::kReadsDevPath, &CreatePlugin<Source, AnyDataSource>});
-  }
-
-  // The source that a valid config chose.
-  std::unique_ptr<AnyDataSource> Create(const Data& config) const {
-    return CreateBy(&DataSourceInfo::create, config);
-  }
-
- private:
-  template <typename Source>
-  static DataPath PathOf(const google::protobuf::Message& options) {
-    using Options = typename Source::Options;
-    if constexpr (requires(const Options& own) { Source::Path(own); }) {
-      return Source::Path(static_cast<const Options&>(options));
-    } else {
-      return Source::kPath;
-    }
-  }
-};
 
 struct TaskInfo : OptionInfo<TaskContext> {
   std::string data;  // the name of the type that it learns from

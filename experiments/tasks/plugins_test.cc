@@ -1,10 +1,10 @@
 #include "experiments/tasks/plugins.h"
 
 #include "absl/status/statusor.h"
+#include "data/data_source.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/plugins_test.pb.h"
-#include "experiments/tasks/task.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"

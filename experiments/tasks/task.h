@@ -1,20 +1,16 @@
-// What a new task is written with: data sources, tasks and their metrics.
-//
-// A data source gives examples; a task is a model with its metrics and what it
-// shows of itself. Both are plug-ins: an options message, a class, and one line
-// of registration (see nn/option_registry.h). docs/add_a_task.md is the guide.
+// What a new task is written with: a model with its metrics and what it shows
+// of itself. It learns from the examples of a data source (data/data_source.h).
+// Both are plug-ins: an options message, a class, and one line of registration
+// (see nn/option_registry.h). docs/add_a_task.md is the guide.
 #ifndef EXPERIMENTS_TASKS_TASK_H_
 #define EXPERIMENTS_TASKS_TASK_H_
 
-#include <any>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
@@ -25,7 +21,6 @@
 #include "nn/forward.h"
 #include "nn/loss_options.h"
 #include "nn/model.h"
-#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -39,76 +34,6 @@ inline LossOptions LossOptionsOf(const Loss& loss) {
           .scale = loss.scale(),
           .label_smoothing = loss.label_smoothing()};
 }
-
-// Reads a file that a run folder has kept (Task::Files()), by its name. An
-// error is complete to print.
-using ReadKept =
-    std::function<absl::StatusOr<std::string>(const std::string& name)>;
-
-// What data is made from besides a source's options.
-struct DataRequest {
-  std::string path;           // data.path as the user gave it
-  std::string dev_path = {};  // data.dev_path; empty where it is not given
-  uint64_t seed = 0;
-  // Of a run to go on with, which has made its files from the same options;
-  // null for a new run.
-  ReadKept read_kept = nullptr;
-};
-
-// What a data source does with data.path.
-enum class DataPath { kNone, kRequired, kOptional, kIgnored };
-
-// The interface that the framework sees; sources derive from DataSource.
-class AnyDataSource {
- public:
-  // One that depends on the options is declared as
-  // `static DataPath Path(const Options&)` beside this.
-  static constexpr DataPath kPath = DataPath::kNone;
-  // Whether it reads data.dev_path.
-  static constexpr bool kReadsDevPath = false;
-  // Adds what is wrong with the options, under paths relative to them. A source
-  // with limits declares its own, with its options' type.
-  static void Validate(const auto& /*options*/, ConfigProblems&) {}
-
-  virtual ~AnyDataSource() = default;
-  virtual absl::StatusOr<std::any> LoadAny(
-      const DataRequest& request) const = 0;
-
- protected:
-  // Of generated examples: options.train(), dev() and test().
-  static void ValidateSizes(const auto& options, ConfigProblems& problems) {
-    problems.RequireInRange("train", options.train(), 1, 1e6);
-    problems.RequireInRange("dev", options.dev(), 0, 1e6);
-    problems.RequireInRange("test", options.test(), 0, 1e6);
-  }
-  // Of a file that is cut: options.dev_fraction() and test_fraction().
-  static void ValidateFractions(const auto& options, ConfigProblems& problems) {
-    problems.RequireInRange("dev_fraction", options.dev_fraction(), 0, 0.9);
-    problems.RequireInRange("test_fraction", options.test_fraction(), 0, 0.9);
-    if (options.dev_fraction() + options.test_fraction() >= 1) {
-      problems.Add("test_fraction", "leaves nothing to train on beside dev");
-    }
-  }
-};
-
-// A source of `Data`, a copyable type of which `Data::kName` ("sentence pairs")
-// names what it holds, for messages. A task learns from every source of its
-// type. The plug-in
-// has `Options` and a constructor from them.
-template <typename Data>
-class DataSource : public AnyDataSource {
- public:
-  using DataType = Data;
-
-  // A function of the options and the request alone. An error is about the
-  // file, and complete to print.
-  virtual absl::StatusOr<Data> Load(const DataRequest& request) const = 0;
-
-  absl::StatusOr<std::any> LoadAny(const DataRequest& request) const final {
-    REGARD_ASSIGN_OR_RETURN(Data data, Load(request));
-    return std::any(std::move(data));
-  }
-};
 
 // What a task is made from besides its options and data.
 struct TaskContext {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "data/images/caption_set.h"
-#include "experiments/tasks/captions/caption_source.h"
+#include "data/images/caption_source.h"
 #include "experiments/tasks/image_classification/image_picture.h"
 #include "experiments/tasks/task.h"
 #include "nn/config_problems.h"

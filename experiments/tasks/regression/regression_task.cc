@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
 #include "attention/nadaraya_watson.h"
-#include "experiments/tasks/regression/nadaraya_watson_data.h"
+#include "data/nadaraya_watson_data.h"
 #include "experiments/tasks/task.h"
 
 namespace regard {
@@ -22,30 +22,6 @@ namespace {
 constexpr size_t kMostColumns = 200;
 // Weights of one batch: points of the batch times training points.
 constexpr int64_t kMostWeights = int64_t{1} << 27;
-
-class NadarayaWatsonSource : public DataSource<NadarayaWatsonData> {
- public:
-  using Options = NadarayaWatsonDataConfig;
-
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("points", options.points(), 2, 1e5);
-    problems.RequireInRange("noise", options.noise(), 0, 100);
-    problems.RequireInRange("exponent", options.exponent(), 0, 10);
-  }
-
-  explicit NadarayaWatsonSource(const Options& options) : options_(options) {}
-
-  absl::StatusOr<NadarayaWatsonData> Load(
-      const DataRequest& request) const override {
-    return MakeNadarayaWatsonData({.training_points = options_.points(),
-                                   .exponent = options_.exponent(),
-                                   .noise = options_.noise()},
-                                  request.seed);
-  }
-
- private:
-  const Options options_;
-};
 
 class RegressionTask : public Task {
  public:
@@ -156,7 +132,7 @@ class RegressionTask : public Task {
 }  // namespace
 
 void RegisterRegression(Plugins& plugins) {
-  plugins.data.Add<NadarayaWatsonSource>("noisy points of a curve");
+  RegisterNadarayaWatsonSource(plugins.data);
   plugins.tasks.Add<RegressionTask>("regression by attention");
 }
 

@@ -1,5 +1,3 @@
-#include "experiments/tasks/translation/pairs_source.h"
-
 #include <zlib.h>
 
 #include <any>
@@ -13,12 +11,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "data/data_source.h"
+#include "data/pairs/sentence_source.h"
 #include "data/parallel_corpus.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
-#include "experiments/tasks/translation/sentence_source.h"
 #include "files/sha256.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "data/corpus.h"
+#include "data/pairs/sentence_source.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/tasks/trained_run.h"
-#include "experiments/tasks/translation/sentence_source.h"
 #include "files/file.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -67,7 +67,7 @@ absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
   TrainedTranslator trained;
   static_cast<TrainedRun&>(trained) = std::move(opened);
   const std::unique_ptr<SentenceSource> source_of_data =
-      SentenceSourceOf(trained.config, plugins);
+      SentenceSourceOf(trained.config.data(), plugins.data);
   const ModelConfig& model = trained.config.model();
   if (source_of_data == nullptr ||
       (!model.has_decoder() && !model.has_transformer())) {
@@ -95,7 +95,7 @@ std::vector<AlignmentLink> GoldAlignment(const TrainedTranslator& trained,
                                          const std::vector<std::string>& target,
                                          const Plugins& plugins) {
   const Experiment& config = trained.config;
-  return SentenceSourceOf(config, plugins)
+  return SentenceSourceOf(config.data(), plugins.data)
       ->GoldLinks({.path = config.data().path(), .seed = config.seed()}, source,
                   target);
 }

@@ -1,11 +1,10 @@
-#include "seq2seq/subwords/subword_sampler.h"
+#include "data/pairs/subword_sampler.h"
 
 #include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/random.h"
-#include "seq2seq/batch.h"
 
 namespace regard {
 

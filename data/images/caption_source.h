@@ -1,13 +1,13 @@
 // Where images with sentences come from.
-#ifndef EXPERIMENTS_TASKS_CAPTIONS_CAPTION_SOURCE_H_
-#define EXPERIMENTS_TASKS_CAPTIONS_CAPTION_SOURCE_H_
+#ifndef DATA_IMAGES_CAPTION_SOURCE_H_
+#define DATA_IMAGES_CAPTION_SOURCE_H_
 
 #include <map>
 #include <string>
 
+#include "data/data_source.h"
 #include "data/images/caption_set.h"
 #include "data/images/captions.pb.h"
-#include "experiments/tasks/plugins.h"
 
 namespace regard {
 
@@ -24,4 +24,4 @@ void RegisterCaptionSources(DataSourceRegistry& sources);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TASKS_CAPTIONS_CAPTION_SOURCE_H_
+#endif  // DATA_IMAGES_CAPTION_SOURCE_H_

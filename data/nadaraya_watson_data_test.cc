@@ -1,4 +1,4 @@
-#include "experiments/tasks/regression/nadaraya_watson_data.h"
+#include "data/nadaraya_watson_data.h"
 
 #include <algorithm>
 #include <cmath>

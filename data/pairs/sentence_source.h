@@ -1,6 +1,6 @@
 // Where the sentence pairs of a translation come from.
-#ifndef EXPERIMENTS_TASKS_TRANSLATION_SENTENCE_SOURCE_H_
-#define EXPERIMENTS_TASKS_TRANSLATION_SENTENCE_SOURCE_H_
+#ifndef DATA_PAIRS_SENTENCE_SOURCE_H_
+#define DATA_PAIRS_SENTENCE_SOURCE_H_
 
 #include <cstdint>
 #include <map>
@@ -10,14 +10,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "data/data_source.h"
+#include "data/pairs/evaluation_set.h"
+#include "data/pairs/subword_sampler.h"
 #include "data/parallel_corpus.h"
 #include "data/sentence_pair.h"
+#include "data/text/tokenizer.h"
 #include "data/text/vocabulary.h"
-#include "experiments/tasks/plugins.h"
-#include "experiments/tasks/task.h"
-#include "seq2seq/subwords/subword_sampler.h"
-#include "seq2seq/translation_model.h"
-#include "seq2seq/translator.h"
 
 namespace regard {
 
@@ -73,12 +72,12 @@ class SentenceSource : public DataSource<SentenceData> {
 };
 
 // The source that a valid config chose; null if it gives other data.
-std::unique_ptr<SentenceSource> SentenceSourceOf(const Experiment& config,
-                                                 const Plugins& plugins);
+std::unique_ptr<SentenceSource> SentenceSourceOf(
+    const Data& config, const DataSourceRegistry& sources);
 
 // Adds phrasebook, pairs, reverse, copy and placeholder.
 void RegisterSentenceSources(DataSourceRegistry& sources);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TASKS_TRANSLATION_SENTENCE_SOURCE_H_
+#endif  // DATA_PAIRS_SENTENCE_SOURCE_H_

@@ -1,4 +1,4 @@
-#include "experiments/tasks/image_classification/image_source.h"
+#include "data/images/image_source.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "data/images/idx.h"
 #include "data/images/shapes.h"
-#include "experiments/tasks/task.h"
 #include "files/file.h"
 #include "files/sha256.h"
 #include "nn/config_problems.h"

@@ -1,4 +1,4 @@
-#include "experiments/tasks/text_classification/labelled_text_source.h"
+#include "data/text/labelled_text_source.h"
 
 #include <fstream>
 #include <string>

@@ -5,8 +5,8 @@
 // with multiple subword candidates", ACL 2018, for unigram models; Provilkov et
 // al., "BPE-dropout: simple and effective subword regularization", ACL 2020,
 // for byte-pair encoding.
-#ifndef SEQ2SEQ_SUBWORDS_SUBWORD_SAMPLER_H_
-#define SEQ2SEQ_SUBWORDS_SUBWORD_SAMPLER_H_
+#ifndef DATA_PAIRS_SUBWORD_SAMPLER_H_
+#define DATA_PAIRS_SUBWORD_SAMPLER_H_
 
 #include <cstdint>
 #include <memory>
@@ -81,4 +81,4 @@ class SubwordSampler {
 
 }  // namespace regard
 
-#endif  // SEQ2SEQ_SUBWORDS_SUBWORD_SAMPLER_H_
+#endif  // DATA_PAIRS_SUBWORD_SAMPLER_H_

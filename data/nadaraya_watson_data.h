@@ -3,11 +3,13 @@
 //
 // Zhang et al., "Dive into Deep Learning"; the options' defaults are edition
 // 0.17's (section "nadaraya-watson").
-#ifndef EXPERIMENTS_TASKS_REGRESSION_NADARAYA_WATSON_DATA_H_
-#define EXPERIMENTS_TASKS_REGRESSION_NADARAYA_WATSON_DATA_H_
+#ifndef DATA_NADARAYA_WATSON_DATA_H_
+#define DATA_NADARAYA_WATSON_DATA_H_
 
 #include <cstdint>
 #include <vector>
+
+#include "data/data_source.h"
 
 namespace regard {
 
@@ -42,6 +44,9 @@ double NadarayaWatsonTruth(double x, double exponent);
 NadarayaWatsonData MakeNadarayaWatsonData(const NadarayaWatsonOptions& options,
                                           uint64_t seed);
 
+// Adds nadaraya_watson.
+void RegisterNadarayaWatsonSource(DataSourceRegistry& sources);
+
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TASKS_REGRESSION_NADARAYA_WATSON_DATA_H_
+#endif  // DATA_NADARAYA_WATSON_DATA_H_

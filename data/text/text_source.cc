@@ -1,4 +1,4 @@
-#include "experiments/tasks/text/text_source.h"
+#include "data/text/text_source.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "data/grammar.h"
-#include "experiments/tasks/task.h"
 #include "files/file.h"
 #include "files/sha256.h"
 #include "files/utf8.h"

@@ -1,4 +1,4 @@
-#include "experiments/tasks/text_classification/labelled_text_source.h"
+#include "data/text/labelled_text_source.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,6 @@
 #include "absl/strings/strip.h"
 #include "autodiff/random.h"
 #include "data/grammar.h"
-#include "experiments/tasks/task.h"
 #include "files/file.h"
 #include "files/sha256.h"
 #include "files/utf8.h"

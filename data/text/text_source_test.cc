@@ -1,4 +1,4 @@
-#include "experiments/tasks/text/text_source.h"
+#include "data/text/text_source.h"
 
 #include <fstream>
 #include <string>

@@ -1,4 +1,4 @@
-#include "experiments/tasks/translation/pairs_source.h"
+#include "data/pairs/pairs_source.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,13 +13,13 @@
 #include "absl/strings/str_join.h"
 #include "autodiff/random.h"
 #include "data/corpus.h"
+#include "data/pairs/pairs_validation.h"
+#include "data/pairs/sentence_source.h"
+#include "data/pairs/subword_sampler.h"
 #include "data/text/sentencepiece_model.h"
 #include "data/text/subword_trainer.h"
-#include "experiments/tasks/translation/pairs_validation.h"
-#include "experiments/tasks/translation/sentence_source.h"
 #include "files/file.h"
 #include "files/sha256.h"
-#include "seq2seq/subwords/subword_sampler.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -1,15 +1,15 @@
 // Where the text of a language model comes from.
-#ifndef EXPERIMENTS_TASKS_TEXT_TEXT_SOURCE_H_
-#define EXPERIMENTS_TASKS_TEXT_TEXT_SOURCE_H_
+#ifndef DATA_TEXT_TEXT_SOURCE_H_
+#define DATA_TEXT_TEXT_SOURCE_H_
 
 #include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "data/data_source.h"
 #include "data/text/text.pb.h"
-#include "experiments/tasks/plugins.h"
-#include "language/text_model.h"
+#include "data/text/text_splits.h"
 
 namespace regard {
 
@@ -38,4 +38,4 @@ void RegisterTextSources(DataSourceRegistry& sources);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TASKS_TEXT_TEXT_SOURCE_H_
+#endif  // DATA_TEXT_TEXT_SOURCE_H_

@@ -1,4 +1,4 @@
-#include "experiments/tasks/captions/caption_source.h"
+#include "data/images/caption_source.h"
 
 #include <cstdint>
 #include <utility>
@@ -10,8 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "data/images/canvases.h"
 #include "data/images/image_set.h"
-#include "experiments/tasks/image_classification/image_source.h"
-#include "experiments/tasks/task.h"
+#include "data/images/image_source.h"
 #include "files/file.h"
 #include "files/utf8.h"
 #include "nn/config_problems.h"

@@ -1,9 +1,12 @@
-#include "experiments/tasks/regression/nadaraya_watson_data.h"
+#include "data/nadaraya_watson_data.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "absl/status/statusor.h"
 #include "autodiff/random.h"
+#include "data/nadaraya_watson_data.pb.h"
+#include "nn/config_problems.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -45,6 +48,38 @@ NadarayaWatsonData MakeNadarayaWatsonData(const NadarayaWatsonOptions& options,
     data.test.y.push_back(NadarayaWatsonTruth(x, options.exponent));
   }
   return data;
+}
+
+namespace {
+
+class NadarayaWatsonSource : public DataSource<NadarayaWatsonData> {
+ public:
+  using Options = NadarayaWatsonDataConfig;
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    problems.RequireInRange("points", options.points(), 2, 1e5);
+    problems.RequireInRange("noise", options.noise(), 0, 100);
+    problems.RequireInRange("exponent", options.exponent(), 0, 10);
+  }
+
+  explicit NadarayaWatsonSource(const Options& options) : options_(options) {}
+
+  absl::StatusOr<NadarayaWatsonData> Load(
+      const DataRequest& request) const override {
+    return MakeNadarayaWatsonData({.training_points = options_.points(),
+                                   .exponent = options_.exponent(),
+                                   .noise = options_.noise()},
+                                  request.seed);
+  }
+
+ private:
+  const Options options_;
+};
+
+}  // namespace
+
+void RegisterNadarayaWatsonSource(DataSourceRegistry& sources) {
+  sources.Add<NadarayaWatsonSource>("noisy points of a curve");
 }
 
 }  // namespace regard

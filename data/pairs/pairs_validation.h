@@ -1,6 +1,6 @@
 // What is wrong with the options of sentence pairs of text files.
-#ifndef EXPERIMENTS_TASKS_TRANSLATION_PAIRS_VALIDATION_H_
-#define EXPERIMENTS_TASKS_TRANSLATION_PAIRS_VALIDATION_H_
+#ifndef DATA_PAIRS_PAIRS_VALIDATION_H_
+#define DATA_PAIRS_PAIRS_VALIDATION_H_
 
 #include "data/pairs/pairs.pb.h"
 #include "nn/config_problems.h"
@@ -12,4 +12,4 @@ void ValidatePairs(const PairsConfig& options, ConfigProblems& problems);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TASKS_TRANSLATION_PAIRS_VALIDATION_H_
+#endif  // DATA_PAIRS_PAIRS_VALIDATION_H_

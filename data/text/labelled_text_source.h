@@ -1,6 +1,6 @@
 // Where the texts of a classification come from.
-#ifndef EXPERIMENTS_TASKS_TEXT_CLASSIFICATION_LABELLED_TEXT_SOURCE_H_
-#define EXPERIMENTS_TASKS_TEXT_CLASSIFICATION_LABELLED_TEXT_SOURCE_H_
+#ifndef DATA_TEXT_LABELLED_TEXT_SOURCE_H_
+#define DATA_TEXT_LABELLED_TEXT_SOURCE_H_
 
 #include <cstdint>
 #include <map>
@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "data/data_source.h"
 #include "data/text/labelled_text.pb.h"
-#include "experiments/tasks/plugins.h"
-#include "language/text_classifier.h"
+#include "data/text/text_splits.h"
 
 namespace regard {
 
@@ -37,4 +37,4 @@ void RegisterLabelledTextSources(DataSourceRegistry& sources);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TASKS_TEXT_CLASSIFICATION_LABELLED_TEXT_SOURCE_H_
+#endif  // DATA_TEXT_LABELLED_TEXT_SOURCE_H_

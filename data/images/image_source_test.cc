@@ -1,4 +1,4 @@
-#include "experiments/tasks/image_classification/image_source.h"
+#include "data/images/image_source.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,19 +1,19 @@
-#include "experiments/tasks/translation/sentence_source.h"
+#include "data/pairs/sentence_source.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "data/pairs/pairs_source.h"
 #include "data/phrasebook/phrasebook.h"
 #include "data/sequences.h"
 #include "data/text/vocabulary.h"
-#include "experiments/tasks/translation/pairs_source.h"
 
 namespace regard {
 
-std::unique_ptr<SentenceSource> SentenceSourceOf(const Experiment& config,
-                                                 const Plugins& plugins) {
-  std::unique_ptr<AnyDataSource> source = plugins.data.Create(config.data());
+std::unique_ptr<SentenceSource> SentenceSourceOf(
+    const Data& config, const DataSourceRegistry& sources) {
+  std::unique_ptr<AnyDataSource> source = sources.Create(config);
   auto* sentences = dynamic_cast<SentenceSource*>(source.get());
   if (sentences != nullptr) source.release();
   return std::unique_ptr<SentenceSource>(sentences);

@@ -1,15 +1,15 @@
 // Where labelled images come from.
-#ifndef EXPERIMENTS_TASKS_IMAGE_CLASSIFICATION_IMAGE_SOURCE_H_
-#define EXPERIMENTS_TASKS_IMAGE_CLASSIFICATION_IMAGE_SOURCE_H_
+#ifndef DATA_IMAGES_IMAGE_SOURCE_H_
+#define DATA_IMAGES_IMAGE_SOURCE_H_
 
 #include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "data/data_source.h"
 #include "data/images/image_set.h"
 #include "data/images/images.pb.h"
-#include "experiments/tasks/plugins.h"
 
 namespace regard {
 
@@ -36,4 +36,4 @@ void RegisterImageSources(DataSourceRegistry& sources);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TASKS_IMAGE_CLASSIFICATION_IMAGE_SOURCE_H_
+#endif  // DATA_IMAGES_IMAGE_SOURCE_H_

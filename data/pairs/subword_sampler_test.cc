@@ -1,4 +1,4 @@
-#include "seq2seq/subwords/subword_sampler.h"
+#include "data/pairs/subword_sampler.h"
 
 #include <map>
 #include <memory>

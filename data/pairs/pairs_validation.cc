@@ -1,4 +1,4 @@
-#include "experiments/tasks/translation/pairs_validation.h"
+#include "data/pairs/pairs_validation.h"
 
 #include <algorithm>
 #include <cctype>

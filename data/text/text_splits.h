@@ -1,0 +1,32 @@
+// Texts to learn from and to evaluate on.
+#ifndef DATA_TEXT_TEXT_SPLITS_H_
+#define DATA_TEXT_TEXT_SPLITS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace regard {
+
+// UTF-8.
+struct TextSplits {
+  std::string train;
+  std::string dev;   // may be empty
+  std::string test;  // may be empty
+};
+
+struct LabelledText {
+  std::string text;  // UTF-8
+  int32_t label = 0;
+};
+
+struct LabelledSplits {
+  std::vector<LabelledText> train;
+  std::vector<LabelledText> dev;   // may be empty
+  std::vector<LabelledText> test;  // may be empty
+  std::vector<std::string> labels;
+};
+
+}  // namespace regard
+
+#endif  // DATA_TEXT_TEXT_SPLITS_H_
