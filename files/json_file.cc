@@ -1,11 +1,13 @@
 #include "files/json_file.h"
 
+#include <sstream>
 #include <utility>
 
-#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "files/file.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -13,93 +15,100 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Goes through valid JSON: `on_string` gets each string's depth of brackets and
-// its bytes without quotes, `on_bracket` the depth inside of each bracket that
-// opens. Either ends it by returning false.
-template <typename OnString, typename OnBracket>
-void Scan(absl::string_view text, const OnString& on_string,
-          const OnBracket& on_bracket) {
-  int depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '[' || c == '{') {
-      if (!on_bracket(++depth)) return;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    } else if (c == '"') {
-      const size_t begin = ++i;
-      while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
-      if (i >= text.size()) return;
-      if (!on_string(depth, begin, text.substr(begin, i - begin))) return;
-    }
-  }
-}
-
-// Whether brackets stand in each other deeper than any model needs; what reads
-// and prints JSON calls itself for each.
-bool IsTooDeep(absl::string_view text) {
-  constexpr int kMostDepth = 100;
-  bool too_deep = false;
-  Scan(
-      text, [](int, size_t, absl::string_view) { return true; },
-      [&](int depth) {
-        too_deep = depth > kMostDepth;
-        return !too_deep;
-      });
-  return too_deep;
-}
-
-// The offset of the value of a field of the object that `text` begins with;
-// nothing for a key that is written with escapes.
-std::optional<size_t> FindValue(absl::string_view text, absl::string_view key) {
-  std::optional<size_t> found;
-  Scan(
-      text,
-      [&](int depth, size_t begin, absl::string_view bytes) {
-        if (depth == 0) return false;
-        if (depth > 1 || bytes != key) return true;
-        const auto is_space = [&](size_t i) {
-          return i < text.size() &&
-                 absl::ascii_isspace(static_cast<unsigned char>(text[i]));
-        };
-        size_t i = begin + bytes.size() + 1;
-        while (is_space(i)) ++i;
-        if (i >= text.size() || text[i] != ':') return true;
-        ++i;
-        while (is_space(i)) ++i;
-        found = i;
-        return false;
-      },
-      [](int) { return true; });
-  return found;
-}
-
-// Finds where text stops being JSON.
-class ErrorFinder : public nlohmann::json_sax<Json> {
+// Builds the tree from the parser's events. The library's own builder lets the
+// second of two equal keys replace the first, and does not know offsets.
+class TreeBuilder : public nlohmann::json_sax<Json> {
  public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(size_t) override { return true; }
-  bool key(string_t&) override { return true; }
-  bool end_object() override { return true; }
-  bool start_array(size_t) override { return true; }
-  bool end_array() override { return true; }
+  TreeBuilder(absl::string_view text, JsonOffsets* offsets)
+      : text_(text), input_(std::string(text)), offsets_(offsets) {}
+
+  bool Parse() { return Json::sax_parse(input_, this); }
+
+  Json& root() { return root_; }
+  size_t error_offset() const { return error_offset_; }
+  const std::string& problem() const { return problem_; }
+
+  bool null() override { return Add(nullptr); }
+  bool boolean(bool value) override { return Add(value); }
+  bool number_integer(number_integer_t value) override { return Add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return Add(value); }
+  bool number_float(number_float_t value, const string_t&) override {
+    return Add(value);
+  }
+  bool string(string_t& value) override { return Add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(size_t) override { return Open(Json::object()); }
+  bool end_object() override { return Close(); }
+  bool start_array(size_t) override { return Open(Json::array()); }
+  bool end_array() override { return Close(); }
+
+  bool key(string_t& key) override {
+    key_ = key;
+    value_offset_ = text_.find_first_not_of(" \t\r\n:", Position());
+    if (!open_.back()->contains(key)) return true;
+    return Fail(Position(), absl::StrCat("'", absl::Utf8SafeCHexEscape(key),
+                                         "' occurs twice"));
+  }
+
   bool parse_error(size_t position, const std::string&,
                    const nlohmann::detail::exception&) override {
     // Bytes that were read, the offending one included.
-    offset_ = position > 0 ? position - 1 : 0;
+    const size_t offset = position > 0 ? position - 1 : 0;
+    return Fail(offset, offset >= text_.size()
+                            ? "not JSON: the text ends too soon"
+                            : "not JSON from here on");
+  }
+
+ private:
+  // Bytes that the parser has read.
+  size_t Position() {
+    return static_cast<size_t>(
+        input_.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in));
+  }
+
+  bool Add(Json value) {
+    if (open_.empty()) {
+      added_ = &(root_ = std::move(value));
+    } else if (open_.back()->is_array()) {
+      added_ = &open_.back()->emplace_back(std::move(value));
+    } else {
+      added_ = &((*open_.back())[key_] = std::move(value));
+      if (offsets_ != nullptr) (*offsets_)[added_] = value_offset_;
+    }
+    return true;
+  }
+
+  bool Open(Json value) {
+    constexpr size_t kMostOpen = 100;
+    if (open_.size() == kMostOpen) {
+      return Fail(0, "more than 100 brackets in each other");
+    }
+    Add(std::move(value));
+    open_.push_back(added_);
+    return true;
+  }
+
+  bool Close() {
+    open_.pop_back();
+    return true;
+  }
+
+  bool Fail(size_t offset, absl::string_view problem) {
+    error_offset_ = offset;
+    problem_ = std::string(problem);
     return false;
   }
 
-  size_t offset() const { return offset_; }
-
- private:
-  size_t offset_ = 0;
+  absl::string_view text_;
+  std::istringstream input_;
+  JsonOffsets* offsets_;
+  Json root_;
+  Json* added_ = nullptr;    // the last one
+  std::vector<Json*> open_;  // a child's place is fixed while it is open
+  std::string key_;          // the last one
+  size_t value_offset_ = 0;  // of its value
+  size_t error_offset_ = 0;
+  std::string problem_;
 };
 
 std::string Shown(const Json& value) {
@@ -112,26 +121,28 @@ std::string Shown(const Json& value) {
 
 }  // namespace
 
-absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
-                                         absl::string_view path) {
-  JsonFile file(text, path);
-  const auto error = [&](size_t offset, absl::string_view problem) {
-    return absl::InvalidArgumentError(ErrorInText(path, text, offset, problem));
-  };
-  if (IsTooDeep(text)) return error(0, "more than 100 brackets in each other");
-  ErrorFinder finder;
-  if (!Json::sax_parse(text.begin(), text.end(), &finder)) {
-    return error(finder.offset(), finder.offset() >= text.size()
-                                      ? "not JSON: the text ends too soon"
-                                      : "not JSON from here on");
-  }
-  file.json_ = Json::parse(text.begin(), text.end(), /*cb=*/nullptr,
-                           /*allow_exceptions=*/false);
-  if (!file.json_.is_object()) return error(0, "not a JSON object");
-  return file;
+absl::StatusOr<Json> ParseJson(
+    absl::string_view text,
+    absl::FunctionRef<std::string(size_t, absl::string_view)> error,
+    JsonOffsets* offsets) {
+  TreeBuilder builder(text, offsets);
+  if (builder.Parse()) return std::move(builder.root());
+  return absl::InvalidArgumentError(
+      error(builder.error_offset(), builder.problem()));
 }
 
-JsonObject JsonFile::root() { return {this, &json_, text_.find('{')}; }
+absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
+                                         absl::string_view path) {
+  JsonFile file;
+  file.text_ = std::string(text);
+  file.path_ = std::string(path);
+  const auto error = [&](size_t offset, absl::string_view problem) {
+    return ErrorInText(path, text, offset, problem);
+  };
+  REGARD_ASSIGN_OR_RETURN(file.json_, ParseJson(text, error, &file.offsets_));
+  if (file.json_.is_object()) return file;
+  return absl::InvalidArgumentError(error(0, "not a JSON object"));
+}
 
 absl::Status JsonFile::status() const {
   if (problems_.empty()) return absl::OkStatus();
@@ -145,86 +156,84 @@ const Json* JsonObject::Find(const char* key) const {
 
 void JsonObject::Complain(absl::string_view key,
                           absl::string_view problem) const {
-  const absl::string_view text = absl::string_view(file_->text_).substr(begin_);
-  file_->problems_.push_back(
-      ErrorInText(file_->path_, file_->text_,
-                  begin_ + FindValue(text, key).value_or(0), problem));
+  const auto value = json_->find(std::string(key));
+  const auto offset =
+      file_->offsets_.find(value == json_->end() ? json_ : &*value);
+  file_->problems_.push_back(ErrorInText(
+      file_->path_, file_->text_,
+      offset == file_->offsets_.end() ? file_->text_.find('{') : offset->second,
+      problem));
 }
 
-void JsonObject::ComplainOfValue(const char* key,
-                                 absl::string_view wanted) const {
-  Complain(key, absl::StrCat(key, " must be ", wanted, ", but is ",
-                             Shown(*Find(key))));
+template <typename Fits>
+const Json* JsonObject::FindFitting(const char* key, const std::string& wanted,
+                                    Fits fits) const {
+  const Json* const value = Find(key);
+  if (value == nullptr || fits(*value)) return value;
+  Complain(key,
+           absl::StrCat(key, " must be ", wanted, ", but is ", Shown(*value)));
+  return nullptr;
 }
 
 std::optional<bool> JsonObject::Bool(const char* key) const {
-  const Json* const value = Find(key);
+  const Json* const value = FindFitting(
+      key, "true or false", [](const Json& json) { return json.is_boolean(); });
   if (value == nullptr) return std::nullopt;
-  if (value->is_boolean()) return value->get<bool>();
-  ComplainOfValue(key, "true or false");
-  return std::nullopt;
+  return value->get<bool>();
 }
 
 std::optional<std::string> JsonObject::Text(const char* key) const {
-  const Json* const value = Find(key);
+  const Json* const value = FindFitting(
+      key, "a string", [](const Json& json) { return json.is_string(); });
   if (value == nullptr) return std::nullopt;
-  if (value->is_string()) return value->get<std::string>();
-  ComplainOfValue(key, "a string");
-  return std::nullopt;
+  return value->get<std::string>();
 }
 
 std::optional<JsonObject> JsonObject::Object(const char* key) const {
-  const Json* const value = Find(key);
+  const Json* const value = FindFitting(
+      key, "an object", [](const Json& json) { return json.is_object(); });
   if (value == nullptr) return std::nullopt;
-  if (value->is_object()) {
-    const absl::string_view text =
-        absl::string_view(file_->text_).substr(begin_);
-    return JsonObject(file_, value, begin_ + FindValue(text, key).value_or(0));
-  }
-  ComplainOfValue(key, "an object");
-  return std::nullopt;
+  return JsonObject(file_, value);
 }
 
 int64_t JsonObject::Integer(const char* key, std::optional<int64_t> otherwise,
                             int64_t min, int64_t max) const {
-  const Json* const value = Find(key);
-  if (value == nullptr) {
-    if (!otherwise.has_value()) Complain(key, absl::StrCat(key, " is missing"));
-    return otherwise.value_or(1);
+  if (!otherwise.has_value() && Find(key) == nullptr) {
+    Complain(key, absl::StrCat(key, " is missing"));
   }
   // Integers beyond int64 compare as doubles.
-  if (value->is_number_integer() &&
-      value->get<double>() >= static_cast<double>(min) &&
-      value->get<double>() <= static_cast<double>(max)) {
-    return value->get<int64_t>();
-  }
-  ComplainOfValue(key, absl::StrCat("an integer from ", min, " to ", max));
-  return otherwise.value_or(1);
+  const Json* const value =
+      FindFitting(key, absl::StrCat("an integer from ", min, " to ", max),
+                  [&](const Json& json) {
+                    return json.is_number_integer() &&
+                           json.get<double>() >= static_cast<double>(min) &&
+                           json.get<double>() <= static_cast<double>(max);
+                  });
+  return value == nullptr ? otherwise.value_or(1) : value->get<int64_t>();
 }
 
 double JsonObject::Real(const char* key, double otherwise, double min,
                         double max) const {
-  const Json* const value = Find(key);
-  if (value == nullptr) return otherwise;
-  if (value->is_number() && value->get<double>() >= min &&
-      value->get<double>() <= max) {
-    return value->get<double>();
-  }
-  ComplainOfValue(key, absl::StrCat("a number from ", min, " to ", max));
-  return otherwise;
+  const Json* const value =
+      FindFitting(key, absl::StrCat("a number from ", min, " to ", max),
+                  [&](const Json& json) {
+                    return json.is_number() && json.get<double>() >= min &&
+                           json.get<double>() <= max;
+                  });
+  return value == nullptr ? otherwise : value->get<double>();
 }
 
 size_t JsonObject::Choice(const char* key,
                           const std::vector<std::string>& choices) const {
-  const Json* const value = Find(key);
-  if (value == nullptr) return 0;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    if (value->is_string() && value->get<std::string>() == choices[i]) {
-      return i;
-    }
-  }
-  ComplainOfValue(key, absl::StrCat("one of ", absl::StrJoin(choices, ", ")));
-  return 0;
+  size_t choice = 0;
+  FindFitting(key, absl::StrCat("one of ", absl::StrJoin(choices, ", ")),
+              [&](const Json& json) {
+                while (choice < choices.size() && json != choices[choice]) {
+                  ++choice;
+                }
+                return choice < choices.size();
+              });
+  return choice % choices.size();
 }
 
 std::optional<std::string> JsonObject::Token(const char* key) const {

@@ -1,20 +1,35 @@
-// A file with one JSON object, read field by field. What is wrong is gathered,
-// a line "PATH:LINE:COLUMN: error: .." each.
+// JSON text, read strictly: as a tree, or as one object field by field, whose
+// problems are gathered, a line "PATH:LINE:COLUMN: error: .." each.
 #ifndef FILES_JSON_FILE_H_
 #define FILES_JSON_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 
 namespace regard {
+
+// The offsets in a text of the values of fields.
+using JsonOffsets = std::map<const nlohmann::json*, size_t>;
+
+// The tree of a text. What is not JSON, a key that one object has twice, which
+// two readers would understand differently, and brackets in each other deeper
+// than any file needs are an InvalidArgument. `error` makes its message, of the
+// byte where it is and what it is. Fills `offsets` unless it is null.
+absl::StatusOr<nlohmann::json> ParseJson(
+    absl::string_view text,
+    absl::FunctionRef<std::string(size_t offset, absl::string_view problem)>
+        error,
+    JsonOffsets* offsets = nullptr);
 
 class JsonFile;
 
@@ -44,15 +59,17 @@ class JsonObject {
  private:
   friend class JsonFile;
 
-  JsonObject(JsonFile* file, const nlohmann::json* json, size_t begin)
-      : file_(file), json_(json), begin_(begin) {}
+  JsonObject(JsonFile* file, const nlohmann::json* json)
+      : file_(file), json_(json) {}
 
   const nlohmann::json* Find(const char* key) const;
-  void ComplainOfValue(const char* key, absl::string_view wanted) const;
+  // The value of a field, if it is there and `fits`; else a problem.
+  template <typename Fits>
+  const nlohmann::json* FindFitting(const char* key, const std::string& wanted,
+                                    Fits fits) const;
 
   JsonFile* file_;
   const nlohmann::json* json_;
-  size_t begin_;  // of its '{' in the text
 };
 
 class JsonFile {
@@ -62,7 +79,7 @@ class JsonFile {
                                         absl::string_view path);
 
   // Valid while this is not moved.
-  JsonObject root();
+  JsonObject root() { return {this, &json_}; }
 
   // All problems so far.
   absl::Status status() const;
@@ -70,12 +87,10 @@ class JsonFile {
  private:
   friend class JsonObject;
 
-  JsonFile(absl::string_view text, absl::string_view path)
-      : text_(text), path_(path) {}
-
   std::string text_;
   std::string path_;
   nlohmann::json json_;
+  JsonOffsets offsets_;  // of all but the root
   std::vector<std::string> problems_;
 };
 

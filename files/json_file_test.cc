@@ -29,6 +29,8 @@ TEST(JsonFileTest, SaysWhereTextIsNotJson) {
   EXPECT_EQ(ParseError("{} {}"), "a.json:1:4: error: not JSON from here on");
   EXPECT_EQ(ParseError("{\"a\": \"\xff\"}"),
             "a.json:1:8: error: not JSON from here on");
+  EXPECT_EQ(ParseError("{\"a\": {\"b\": 1, \"\\u0062\": 2}}"),
+            "a.json:1:24: error: 'b' occurs twice");
   EXPECT_EQ(ParseError("[1]"), "a.json:1:1: error: not a JSON object");
   EXPECT_THAT(ParseError("{\"a\":" + std::string(1000, '[')),
               HasSubstr("more than 100 brackets"));

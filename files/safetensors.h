@@ -1,5 +1,11 @@
 // Tensors on the disk in the safetensors format, which PyTorch and others open:
-// float values written in the reference writer's order, and read strictly.
+// float values written in the reference writer's order, and read with every
+// check of the reference reader and a few of our own: see docs/checkpoints.md.
+//
+// The message of an error of the format has the reference's name for its kind:
+// HeaderTooSmall, HeaderTooLarge, InvalidHeaderLength, InvalidHeader,
+// InvalidHeaderStart, InvalidHeaderDeserialization, InvalidOffset,
+// TensorInvalidInfo, ValidationOverflow, MetadataIncompleteBuffer.
 #ifndef FILES_SAFETENSORS_H_
 #define FILES_SAFETENSORS_H_
 
@@ -14,7 +20,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "files/file.h"
-#include "files/safetensors_header.h"
 
 namespace regard {
 
@@ -38,6 +43,20 @@ absl::Status WriteSafetensors(
 absl::Status WriteSafetensorsFile(
     const std::string& path, absl::Span<const TensorView> tensors,
     const std::map<std::string, std::string>& metadata, FileOperations& files);
+
+struct TensorInfo {
+  // The format's name: "F32", "I64", ...
+  std::string dtype;
+  std::vector<int64_t> shape;
+  // Bytes [begin, end) of the buffer that follows the header.
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+struct SafetensorsHeader {
+  std::map<std::string, TensorInfo> tensors;
+  std::map<std::string, std::string> metadata;
+};
 
 // An open file whose header has been checked. Move-only.
 class SafetensorsReader {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "files/json_file.h"
 #include "files/json_text.h"
-#include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -54,17 +54,16 @@ absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
       ReadFile(path, kMostRecordBytes, files);
   if (absl::IsNotFound(text.status())) return std::nullopt;
   REGARD_RETURN_IF_ERROR(text.status());
-  const nlohmann::json json = nlohmann::json::parse(
-      text->begin(), text->end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
-  const auto has_text = [&](const char* key) {
-    return json.is_object() && json.contains(key) && json[key].is_string();
-  };
-  if (!has_text("path") || !has_text("id")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": error: not a record of checkpoints"));
+  absl::StatusOr<JsonFile> json = JsonFile::Parse(*text, path);
+  if (json.ok()) {
+    const std::optional<std::string> there = json->root().Text("path");
+    const std::optional<std::string> id = json->root().Text("id");
+    if (there.has_value() && id.has_value()) {
+      return CheckpointRecord{.path = *there, .id = *id};
+    }
   }
-  return CheckpointRecord{.path = json["path"].get<std::string>(),
-                          .id = json["id"].get<std::string>()};
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": error: not a record of checkpoints"));
 }
 
 absl::StatusOr<std::string> CheckpointFolder(const std::string& run_folder,
