@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "experiments/ablation/statistics.h"
 #include "experiments/report/examples_report.h"
 #include "nn/evaluated_set.h"
 
@@ -75,6 +73,7 @@ std::optional<ComparisonOverExamples> CompareOverExamples(
                                            static_cast<int>(measured.size())};
   for (const auto& [key, size] : examples) comparison.examples += size;
   comparison.tests = ComparePaired(measured);
+  comparison.corrected_p_value = comparison.tests.randomization_p;
   return comparison;
 }
 
@@ -107,14 +106,18 @@ Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
   comparison.over_examples = CompareOverExamples(pairs, metric);
   // The survivors of a cell are no random sample of it.
   if (comparison.missing_pairs > 0) {
-    comparison.test.p_value = std::numeric_limits<double>::quiet_NaN();
+    comparison.test.p_value = std::nan("");
   }
+  comparison.corrected_p_value = comparison.test.p_value;
   return comparison;
 }
 
-// "model.attention.dot" of "model.attention.dot={scale: true}".
-absl::string_view PathOf(absl::string_view override) {
-  return override.substr(0, override.find('='));
+// Replaces p-values by Holm's.
+void CorrectByHolm(const std::vector<double*>& p_values) {
+  std::vector<double> values;
+  for (const double* p_value : p_values) values.push_back(*p_value);
+  values = HolmAdjusted(values);
+  for (size_t i = 0; i < values.size(); ++i) *p_values[i] = values[i];
 }
 
 absl::string_view Parent(absl::string_view path) {
@@ -126,54 +129,42 @@ bool Within(absl::string_view path, absl::string_view message) {
   return path == message || absl::StartsWith(path, absl::StrCat(message, "."));
 }
 
+// The fields that the axis sets: "model.dot" of "model.dot={scale: true}".
 std::set<std::string> PathsOf(const Axis& axis) {
   std::set<std::string> paths;
   for (const AxisValue& value : axis.values) {
     for (const std::string& override : value.overrides) {
-      paths.emplace(PathOf(override));
+      paths.insert(override.substr(0, override.find('=')));
     }
   }
   return paths;
 }
 
-bool AppearsOnly(const FieldDifference& difference) {
-  return difference.before == "not set";
-}
-bool VanishesOnly(const FieldDifference& difference) {
-  return difference.after == "not set";
-}
-
-// Whether some field that the axis sets, or a message around it, took the place
-// of this one in a oneof: one came and the other went, side by side.
-bool ChangedPlaces(const FieldDifference& difference,
-                   const std::vector<FieldDifference>& all,
-                   const std::set<std::string>& axis_paths) {
-  for (const FieldDifference& other : all) {
-    const bool opposite = (AppearsOnly(difference) && VanishesOnly(other)) ||
-                          (VanishesOnly(difference) && AppearsOnly(other));
-    if (!opposite || Parent(other.path) != Parent(difference.path)) continue;
-    for (const std::string& path : axis_paths) {
-      if (Within(path, other.path)) return true;
-    }
-  }
-  return false;
+// Whether one came and the other went, side by side: as members of a oneof do.
+bool ChangedPlaces(const FieldDifference& a, const FieldDifference& b) {
+  const auto came_and_went = [](const FieldDifference& came,
+                                const FieldDifference& went) {
+    return came.before == "not set" && went.after == "not set";
+  };
+  return Parent(a.path) == Parent(b.path) &&
+         (came_and_went(a, b) || came_and_went(b, a));
 }
 
-// The differences that the axis is not there to make.
-std::vector<FieldDifference> OtherDifferences(
-    const std::vector<FieldDifference>& all,
-    const std::set<std::string>& axis_paths) {
-  std::vector<FieldDifference> others;
-  for (const FieldDifference& difference : all) {
-    bool of_axis = ChangedPlaces(difference, all, axis_paths);
-    for (const std::string& path : axis_paths) {
-      // Setting a field makes the messages around it.
-      of_axis = of_axis || Within(difference.path, path) ||
-                Within(path, difference.path);
-    }
-    if (!of_axis) others.push_back(difference);
-  }
-  return others;
+// Whether the axis is there to make the difference.
+bool IsOfAxis(const FieldDifference& difference,
+              const std::vector<FieldDifference>& all,
+              const std::set<std::string>& axis_paths) {
+  return std::any_of(
+      axis_paths.begin(), axis_paths.end(), [&](const std::string& path) {
+        // Setting a field makes the messages around it, and may clear the
+        // members of their oneofs.
+        return Within(difference.path, path) || Within(path, difference.path) ||
+               std::any_of(all.begin(), all.end(),
+                           [&](const FieldDifference& other) {
+                             return Within(path, other.path) &&
+                                    ChangedPlaces(difference, other);
+                           });
+      });
 }
 
 }  // namespace
@@ -181,34 +172,25 @@ std::vector<FieldDifference> OtherDifferences(
 std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
   std::vector<Comparison> all;
   for (const std::string& metric : MetricsToShow(grid)) {
-    std::vector<double> p_values;
-    std::vector<size_t> family;  // without values that do not measure it
-    std::vector<double> example_p_values;
-    std::vector<size_t> example_family;
+    std::vector<Comparison> of_metric;
     for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
       for (size_t v = 0; v < grid.axes[axis].values.size(); ++v) {
         if (v == grid.axes[axis].baseline) continue;
-        all.push_back(Compare(grid, metric, axis, v));
-        all.back().corrected_p_value = all.back().test.p_value;
-        if (!all.back().Measured()) continue;
-        family.push_back(all.size() - 1);
-        p_values.push_back(all.back().test.p_value);
-        if (!all.back().over_examples.has_value()) continue;
-        example_family.push_back(all.size() - 1);
-        example_p_values.push_back(
-            all.back().over_examples->tests.randomization_p);
+        of_metric.push_back(Compare(grid, metric, axis, v));
       }
     }
-    const std::vector<double> corrected = HolmAdjusted(p_values);
-    for (size_t i = 0; i < corrected.size(); ++i) {
-      all[family[i]].corrected_p_value = corrected[i];
+    std::vector<double*> over_seeds;
+    std::vector<double*> over_examples;
+    for (Comparison& comparison : of_metric) {
+      // Values that do not measure the metric are of no family.
+      if (!comparison.Measured()) continue;
+      over_seeds.push_back(&comparison.corrected_p_value);
+      if (!comparison.over_examples.has_value()) continue;
+      over_examples.push_back(&comparison.over_examples->corrected_p_value);
     }
-    const std::vector<double> example_corrected =
-        HolmAdjusted(example_p_values);
-    for (size_t i = 0; i < example_corrected.size(); ++i) {
-      all[example_family[i]].over_examples->corrected_p_value =
-          example_corrected[i];
-    }
+    CorrectByHolm(over_seeds);
+    CorrectByHolm(over_examples);
+    all.insert(all.end(), of_metric.begin(), of_metric.end());
   }
   return all;
 }
@@ -238,8 +220,8 @@ std::vector<std::string> ConfoundedComparisons(const Grid& grid) {
         if (run->config.empty() || baseline->config.empty()) continue;
         const std::vector<FieldDifference> differences =
             DiffResolvedFields(baseline->config, run->config);
-        for (const FieldDifference& other :
-             OtherDifferences(differences, axis_paths)) {
+        for (const FieldDifference& other : differences) {
+          if (IsOfAxis(other, differences, axis_paths)) continue;
           others.insert(absl::StrCat(other.path, " (", other.after, "; ",
                                      other.before, ")"));
         }

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "experiments/ablation/grid.h"
-#include "experiments/ablation/statistics.h"
-#include "experiments/run/resampling.h"
+#include "experiments/run/statistics.h"
 
 namespace regard {
 

@@ -11,9 +11,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "experiments/ablation/statistics.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/resampling.h"
+#include "experiments/run/statistics.h"
 #include "files/json_text.h"
 
 namespace regard {
@@ -136,9 +135,15 @@ Table ComparisonsTable(const Grid& grid,
 Table ExamplesTable(const Grid& grid,
                     const std::vector<Comparison>& comparisons) {
   Table table;
-  table.header = {"metric",     "value",          "against",
-                  "runs",       "examples",       "difference",
-                  "95 %",       "p by bootstrap", "p by randomization",
+  table.header = {"metric",
+                  "value",
+                  "against",
+                  "runs",
+                  "examples",
+                  "difference",
+                  "95 %",
+                  "one-sided p by bootstrap",
+                  "p by randomization",
                   "corrected p"};
   for (const Comparison& comparison : comparisons) {
     if (!comparison.over_examples.has_value()) continue;
@@ -167,7 +172,8 @@ std::vector<std::string> ExamplesNotes(
       "These ask whether the same trained models would differ on other "
       "examples of the kind; those over seeds, whether other trainings would "
       "on the same examples. The difference is averaged over the pairs of "
-      "runs, paired by seed. 95 % and the first p are of ",
+      "runs, paired by seed. 95 % and the first p, which is "
+      "one-sided (about half of a two-sided p), are of ",
       kBootstrapResamples,
       " paired bootstrap resamples of the examples (mean ± half of the "
       "distance between the 2.5 % and 97.5 % percentiles), the second p is of "

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -16,59 +17,48 @@
 #include "experiments/report/run_results.h"
 #include "experiments/report/table_text.h"
 #include "experiments/run/examples_file.h"
-#include "experiments/run/resampling.h"
 #include "experiments/run/run_description.h"
+#include "experiments/run/statistics.h"
 #include "files/file.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 namespace {
 
-constexpr absl::string_view kMissing = "missing";
+// With whole cells: the names of runs are paths.
+std::string TextTable(const Table& table) {
+  return TableText(table, std::numeric_limits<int>::max(), "  ");
+}
 
-// One line of a listing: a name, padded, and what there is to say.
-struct Line {
-  std::string name;
-  std::string text;
-};
+using Rows = std::vector<std::vector<std::string>>;
 
-std::string Listing(const std::string& title, const std::vector<Line>& lines,
-                    const std::string& if_none) {
-  if (lines.empty()) return absl::StrCat(title, ": ", if_none, "\n");
-  size_t width = 0;
-  for (const Line& line : lines) width = std::max(width, line.name.size());
-  std::string text = absl::StrCat(title, ":\n");
-  for (const Line& line : lines) {
-    absl::StrAppend(&text, "  ", line.name,
-                    std::string(width - line.name.size(), ' '), "  ", line.text,
-                    "\n");
-  }
-  return text;
+std::string Listing(const std::string& title, const Rows& rows) {
+  if (rows.empty()) return absl::StrCat(title, ": none\n");
+  return absl::StrCat(title, ":\n", TextTable({.rows = rows}));
 }
 
 std::string Arrow(const std::string& before, const std::string& after) {
   return absl::StrCat(before, " -> ", after);
 }
 
-std::string MetricText(const RunStatus& status, const std::string& name) {
-  const auto metric = status.metrics.find(name);
-  if (metric == status.metrics.end()) return std::string(kMissing);
-  return absl::StrFormat("%.6g", metric->second);
+std::optional<double> MetricOf(const StoredRun& run, const std::string& name) {
+  const auto metric = run.status.metrics.find(name);
+  if (metric == run.status.metrics.end()) return std::nullopt;
+  return metric->second;
+}
+
+std::string MetricText(std::optional<double> metric) {
+  return metric.has_value() ? absl::StrFormat("%.6g", *metric) : "missing";
 }
 
 // " (+0.5, +12.5 %)"; empty where there is no such number.
-std::string Change(const RunStatus& before, const RunStatus& after,
-                   const std::string& name) {
-  const auto old_metric = before.metrics.find(name);
-  const auto new_metric = after.metrics.find(name);
-  if (old_metric == before.metrics.end() || new_metric == after.metrics.end()) {
-    return "";
-  }
-  const double change = new_metric->second - old_metric->second;
+std::string Change(std::optional<double> before, std::optional<double> after) {
+  if (!before.has_value() || !after.has_value()) return "";
+  const double change = *after - *before;
   if (!std::isfinite(change)) return "";
-  if (old_metric->second == 0) return absl::StrFormat("  (%+.4g)", change);
+  if (*before == 0) return absl::StrFormat("  (%+.4g)", change);
   return absl::StrFormat("  (%+.4g, %+.2f %%)", change,
-                         100 * change / std::abs(old_metric->second));
+                         100 * change / std::abs(*before));
 }
 
 std::string WeightsText(const std::string& before, const std::string& after) {
@@ -103,7 +93,7 @@ absl::StatusOr<StoredRun> ReadStoredRun(const std::string& folder,
 }
 
 std::string RunComparisonText(const StoredRun& before, const StoredRun& after) {
-  std::vector<Line> fields;
+  Rows fields;
   for (const FieldDifference& difference :
        DiffResolvedFields(before.config, after.config)) {
     fields.push_back(
@@ -113,25 +103,21 @@ std::string RunComparisonText(const StoredRun& before, const StoredRun& after) {
   for (const StoredRun* run : {&before, &after}) {
     for (const auto& [name, value] : run->status.metrics) names.insert(name);
   }
-  std::vector<Line> moved;
-  std::vector<Line> same;
+  Rows moved;
+  Rows same;
   for (const std::string& name : names) {
-    const std::string ours = MetricText(before.status, name);
-    const std::string theirs = MetricText(after.status, name);
-    const auto old_metric = before.status.metrics.find(name);
-    const auto new_metric = after.status.metrics.find(name);
-    const bool equal = old_metric != before.status.metrics.end() &&
-                       new_metric != after.status.metrics.end() &&
-                       old_metric->second == new_metric->second;
-    if (equal) {
-      same.push_back({name, ours});
+    const std::optional<double> ours = MetricOf(before, name);
+    const std::optional<double> theirs = MetricOf(after, name);
+    if (ours == theirs) {
+      same.push_back({name, MetricText(ours)});
     } else {
       moved.push_back(
-          {name, absl::StrCat(Arrow(ours, theirs),
-                              Change(before.status, after.status, name))});
+          {name, absl::StrCat(Arrow(MetricText(ours), MetricText(theirs)),
+                              Change(ours, theirs))});
     }
   }
-  std::string text = Listing("config", fields, "no field differs");
+  std::string text =
+      fields.empty() ? "config: no field differs\n" : Listing("config", fields);
   if (before.status.state != after.status.state) {
     absl::StrAppend(&text, "state: ",
                     Arrow(std::string(StateName(before.status.state)),
@@ -144,8 +130,8 @@ std::string RunComparisonText(const StoredRun& before, const StoredRun& after) {
                           absl::StrCat(after.status.step)),
                     "\n");
   }
-  absl::StrAppend(&text, Listing("metrics that moved", moved, "none"));
-  if (!same.empty()) text += Listing("metrics that are equal", same, "");
+  absl::StrAppend(&text, Listing("metrics that moved", moved));
+  if (!same.empty()) text += Listing("metrics that are equal", same);
   return absl::StrCat(
       text, "weights: ",
       WeightsText(before.status.weights_digest, after.status.weights_digest),
@@ -167,11 +153,6 @@ bool DifferInSeedAlone(const StoredRun& a, const StoredRun& b) {
     if (difference.path != "seed" && difference.path != "name") return false;
   }
   return SeedOf(a) != SeedOf(b);
-}
-
-// With whole cells: the names of runs are paths.
-std::string TextTable(const Table& table) {
-  return TableText(table, std::numeric_limits<int>::max(), "  ");
 }
 
 // A row for each run; a column for each metric of examples.

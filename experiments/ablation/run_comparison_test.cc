@@ -132,8 +132,9 @@ TEST(SignificanceText, OfARunAndItselfSaysThatNothingDiffers) {
                               "  a          0.5 ("));
   EXPECT_THAT(
       text,
-      HasSubstr("  test/accuracy  a      a        1     10        0           "
-                "0 ± 0  1.0000          1.0000              1.0000\n"));
+      HasSubstr(
+          "  test/accuracy  a      a        1     10        0           "
+          "0 ± 0  1.0000                    1.0000              1.0000\n"));
   EXPECT_THAT(text, Not(HasSubstr("over seeds:")));
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "experiments/run/resampling.h"
+#include "experiments/run/statistics.h"
 
 namespace regard {
 namespace {

@@ -11,7 +11,7 @@
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/metrics_log.h"
-#include "experiments/run/resampling.h"
+#include "experiments/run/statistics.h"
 #include "nn/evaluated_set.h"
 
 namespace regard {

@@ -10,8 +10,8 @@ namespace regard {
 
 std::string TableText(const Table& table, int most_columns,
                       absl::string_view indent) {
-  std::vector<std::vector<std::string>> rows = {table.header};
-  rows.insert(rows.end(), table.rows.begin(), table.rows.end());
+  std::vector<std::vector<std::string>> rows = table.rows;
+  if (!table.header.empty()) rows.insert(rows.begin(), table.header);
   std::vector<int> widths;
   for (std::vector<std::string>& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));

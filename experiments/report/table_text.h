@@ -9,9 +9,9 @@
 
 namespace regard {
 
-// The header and the rows, a line each, in columns that are two spaces apart.
-// Cells are cut to `most_columns` columns of the terminal. Every line begins
-// with `indent` and ends with a newline.
+// The header, if there is one, and the rows, a line each, in columns that are
+// two spaces apart. Cells are cut to `most_columns` columns of the terminal.
+// Every line begins with `indent` and ends with a newline.
 std::string TableText(const Table& table, int most_columns,
                       absl::string_view indent = "");
 

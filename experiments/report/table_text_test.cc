@@ -27,7 +27,7 @@ TEST(TableTextTest, CellsCannotMoveTheCursor) {
   EXPECT_EQ(TableText({{"a"}, {{"\x1b[1mb\nc"}}}, 20), "a\n[1mb c\n");
 }
 
-TEST(TableTextTest, MayBeEmpty) { EXPECT_EQ(TableText({}, 20), "\n"); }
+TEST(TableTextTest, MayBeEmpty) { EXPECT_EQ(TableText({}, 20), ""); }
 
 }  // namespace
 }  // namespace regard

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "experiments/run/resampling.h"
+#include "experiments/run/statistics.h"
 
 namespace regard {
 

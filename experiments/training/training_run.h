@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/resampling.h"
+#include "experiments/run/statistics.h"
 #include "experiments/run/run_folder.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"

@@ -1,4 +1,4 @@
-#include "experiments/run/resampling.h"
+#include "experiments/run/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,63 +29,61 @@ size_t NumExamples(const ExampleMetric& metric) {
          static_cast<size_t>(metric.aggregate->width);
 }
 
-RandomStream StreamOf(const MetricPair& pair, absl::string_view purpose) {
-  return RandomStream(pair.key, purpose);
+// Tosses a fair coin for each of `count` things: `visit(i, heads)`.
+template <typename Visit>
+void TossCoins(const RandomStream& random, int trial, size_t count,
+               const Visit& visit) {
+  const uint64_t words = (count + 63) / 64;
+  uint64_t bits = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (i % 64 == 0) {
+      bits = random.BitsAt(static_cast<uint64_t>(trial) * words + i / 64);
+    }
+    visit(i, (bits >> (i % 64) & 1) != 0);
+  }
 }
 
-// The mean difference of each resample.
-std::vector<double> ResampledDifferences(absl::Span<const MetricPair> pairs) {
-  std::vector<double> differences(kBootstrapResamples);
+// The mean over the pairs of `difference(pair, random, trial)`, for each trial.
+template <typename Difference>
+std::vector<double> MeanDifferences(absl::Span<const MetricPair> pairs,
+                                    absl::string_view purpose, int trials,
+                                    const Difference& difference) {
+  std::vector<double> means(trials);
   for (const MetricPair& pair : pairs) {
-    const RandomStream random = StreamOf(pair, "paired_bootstrap");
-    std::vector<size_t> indices(NumExamples(*pair.run));
-    for (int r = 0; r < kBootstrapResamples; ++r) {
-      Draw(random, r, absl::MakeSpan(indices));
-      differences[r] +=
-          (pair.run->ValueOf(indices) - pair.baseline->ValueOf(indices)) /
-          static_cast<double>(pairs.size());
+    const RandomStream random(pair.key, purpose);
+    for (int trial = 0; trial < trials; ++trial) {
+      means[trial] +=
+          difference(pair, random, trial) / static_cast<double>(pairs.size());
     }
   }
-  return differences;
+  return means;
+}
+
+double ResampledDifference(const MetricPair& pair, const RandomStream& random,
+                           int resample) {
+  std::vector<size_t> indices(NumExamples(*pair.run));
+  Draw(random, resample, absl::MakeSpan(indices));
+  return pair.run->ValueOf(indices) - pair.baseline->ValueOf(indices);
 }
 
 // The difference after random swaps.
 double SwappedDifference(const MetricPair& pair, const RandomStream& random,
-                         uint64_t trial, std::vector<double>* sums) {
+                         int trial) {
   const Aggregate& aggregate = *pair.run->aggregate;
   const auto width = static_cast<size_t>(aggregate.width);
-  const size_t examples = NumExamples(*pair.run);
-  const uint64_t words = (examples + 63) / 64;
-  sums->assign(2 * width, 0);
-  double* const first = sums->data();
-  double* const second = first + width;
+  std::vector<double> first(width);
+  std::vector<double> second(width);
   const double* ours = pair.run->statistics.data();
   const double* theirs = pair.baseline->statistics.data();
-  uint64_t bits = 0;
-  for (size_t i = 0; i < examples; ++i, ours += width, theirs += width) {
-    if (i % 64 == 0) bits = random.BitsAt(trial * words + i / 64);
-    const bool swap = (bits >> (i % 64) & 1) != 0;
-    const double* const to_first = swap ? theirs : ours;
-    const double* const to_second = swap ? ours : theirs;
+  TossCoins(random, trial, NumExamples(*pair.run), [&](size_t, bool swap) {
     for (size_t j = 0; j < width; ++j) {
-      first[j] += to_first[j];
-      second[j] += to_second[j];
+      first[j] += (swap ? theirs : ours)[j];
+      second[j] += (swap ? ours : theirs)[j];
     }
-  }
-  return aggregate.value({first, width}) - aggregate.value({second, width});
-}
-
-std::vector<double> RandomizedDifferences(absl::Span<const MetricPair> pairs) {
-  std::vector<double> differences(kRandomizationTrials);
-  std::vector<double> sums;
-  for (const MetricPair& pair : pairs) {
-    const RandomStream random = StreamOf(pair, "approximate_randomization");
-    for (int trial = 0; trial < kRandomizationTrials; ++trial) {
-      differences[trial] += SwappedDifference(pair, random, trial, &sums) /
-                            static_cast<double>(pairs.size());
-    }
-  }
-  return differences;
+    ours += width;
+    theirs += width;
+  });
+  return aggregate.value(first) - aggregate.value(second);
 }
 
 // The share of `values` that are at least `seen`, those of the data included.
@@ -174,7 +172,8 @@ PairedTests ComparePaired(absl::Span<const MetricPair> pairs) {
     return tests;
   }
   const double seen = std::abs(tests.difference);
-  std::vector<double> differences = ResampledDifferences(pairs);
+  std::vector<double> differences = MeanDifferences(
+      pairs, "paired_bootstrap", kBootstrapResamples, ResampledDifference);
   tests.resampled = ConfidenceOf(differences);
   double mean = 0;
   for (double& difference : differences) {
@@ -183,10 +182,87 @@ PairedTests ComparePaired(absl::Span<const MetricPair> pairs) {
   }
   for (double& difference : differences) difference -= mean;
   tests.bootstrap_p = PValue(differences, seen, scale);
-  differences = RandomizedDifferences(pairs);
+  differences = MeanDifferences(pairs, "approximate_randomization",
+                                kRandomizationTrials, SwappedDifference);
   for (double& difference : differences) difference = std::abs(difference);
   tests.randomization_p = PValue(differences, seen, scale);
   return tests;
+}
+
+PermutationTest PairedPermutationTest(absl::Span<const double> differences) {
+  const size_t n = differences.size();
+  double sum = 0;
+  double scale = 0;
+  for (const double difference : differences) {
+    sum += difference;
+    scale += std::abs(difference);
+  }
+  PermutationTest test;
+  test.smallest_p_value = n == 0 ? 1 : std::ldexp(1.0, 1 - static_cast<int>(n));
+  test.exact = n <= kMostExactPairs;
+  if (n == 0 || !std::isfinite(scale)) {
+    test.p_value = std::nan("");
+    return test;
+  }
+  // Sums that are equal on paper count as equal, however they are rounded.
+  const double seen = std::abs(sum) - 1e-12 * scale;
+  // With all signs flipped, half of the choices are the others again.
+  const int choices = test.exact ? 1 << (n - 1) : kRandomChoices;
+  const RandomStream random(0, "permutation_test");
+  int extreme = 0;
+  for (int choice = 0; choice < choices; ++choice) {
+    double flipped = 0;
+    const auto add = [&](size_t i, bool flip) {
+      flipped += flip ? -differences[i] : differences[i];
+    };
+    if (test.exact) {
+      for (size_t i = 0; i < n; ++i) add(i, (choice >> i & 1) != 0);
+    } else {
+      TossCoins(random, choice, n, add);
+    }
+    if (std::abs(flipped) >= seen) ++extreme;
+  }
+  // A sample of choices has the one seen besides.
+  const int besides = test.exact ? 0 : 1;
+  test.p_value = static_cast<double>(extreme + besides) /
+                 static_cast<double>(choices + besides);
+  return test;
+}
+
+std::vector<double> HolmAdjusted(absl::Span<const double> p_values) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < p_values.size(); ++i) {
+    if (!std::isnan(p_values[i])) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return p_values[a] < p_values[b];
+  });
+  std::vector<double> adjusted(p_values.begin(), p_values.end());
+  double largest = 0;
+  for (size_t k = 0; k < order.size(); ++k) {
+    const double factor = static_cast<double>(p_values.size() - k);
+    largest = std::max(largest, factor * p_values[order[k]]);
+    adjusted[order[k]] = std::min(1.0, largest);
+  }
+  return adjusted;
+}
+
+SampleSummary Summarize(absl::Span<const double> values) {
+  SampleSummary summary;
+  summary.n = static_cast<int>(values.size());
+  summary.mean = std::nan("");
+  summary.standard_deviation = summary.mean;
+  if (values.empty()) return summary;
+  double sum = 0;
+  for (const double value : values) sum += value;
+  summary.mean = sum / summary.n;
+  if (summary.n < 2) return summary;
+  double squares = 0;
+  for (const double value : values) {
+    squares += (value - summary.mean) * (value - summary.mean);
+  }
+  summary.standard_deviation = std::sqrt(squares / (summary.n - 1));
+  return summary;
 }
 
 }  // namespace regard
