@@ -5,65 +5,15 @@
 #include <vector>
 
 #include "autodiff/arena.h"
-#include "autodiff/ops/shape_ops.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
-#include "seq2seq/decoder.h"
-#include "seq2seq/decoder_state.h"
+#include "seq2seq/decoding/incremental_decoder.h"
 #include "seq2seq/decoding/sampler.h"
+#include "seq2seq/decoding/search.h"
 #include "seq2seq/memory.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
-
-namespace {
-
-// The part of a text that the decoder has read. What outlives a call is in the
-// tape's scratch arena, so that the tape can be rewound.
-class Context {
- public:
-  Context(const Decoder<float>& decoder, Forward<float>& forward)
-      : decoder_(decoder), forward_(forward), scratch_(forward.tape()) {
-    Tape<float>& tape = forward_.tape();
-    const Tape<float>::Mark mark = tape.Save();
-    Memory<float> nothing;
-    nothing.sources = 1;
-    using Limits = DecoderCache<float>::Limits;
-    cache_.emplace(decoder_.Begin(forward_, nothing),
-                   Limits{/*rows=*/1, decoder_.head().vocabulary(),
-                          decoder_.longest_position()},
-                   tape.scratch());
-    tape.Rewind(mark);
-  }
-
-  // Reads `ids`, at once. Sets `logits` to those of the id after them.
-  void Read(absl::Span<const int32_t> ids, std::vector<float>* logits) {
-    Tape<float>& tape = forward_.tape();
-    const Tape<float>::Mark mark = tape.Save();
-    DecoderState<float> state = cache_->View(tape);
-    Var<float> last =
-        decoder_.Advance(forward_, ids, AdvanceOptions(), &state).readout;
-    last = Slice(last, /*axis=*/1, last.dim(1) - 1, 1);
-    const Var<float> row =
-        decoder_.head().Logits(forward_, last.WithShape({1, last.cols()}));
-    logits->assign(row.data(), row.data() + row.size());
-    static constexpr int32_t kOnlyRow[] = {0};
-    cache_->Gather(state, kOnlyRow, /*rows_per_source=*/1);
-    tape.Rewind(mark);
-    position_ += static_cast<int64_t>(ids.size());
-  }
-
-  int64_t position() const { return position_; }
-
- private:
-  const Decoder<float>& decoder_;
-  Forward<float>& forward_;
-  ScratchScope<float> scratch_;
-  std::optional<DecoderCache<float>> cache_;
-  int64_t position_ = 0;
-};
-
-}  // namespace
 
 bool Generate(const LanguageModel<float>& model, Forward<float>& forward,
               absl::Span<const int32_t> prompt,
@@ -72,13 +22,11 @@ bool Generate(const LanguageModel<float>& model, Forward<float>& forward,
   REGARD_CHECK(!prompt.empty()) << "an empty prompt";
   const TransformerDecoder<float>& decoder = model.decoder();
   const SpecialIds special = decoder.head().special_ids();
-  const auto half =
-      static_cast<size_t>(std::max<int64_t>(1, model.block() / 2));
-  Tape<float>& tape = forward.tape();
-  const bool recording = tape.recording();
-  tape.set_recording(false);
-  forward.BeginStep();
-
+  const auto block = static_cast<size_t>(model.block());
+  const size_t half = std::max<size_t>(1, block / 2);
+  const EnsembleMember member = {&decoder, &forward, [](Forward<float>&) {
+                                   return Memory<float>{.sources = 1};
+                                 }};
   Arena arena;
   Sampler sampler(options.sampling, decoder.head().vocabulary(), arena);
   const RandomStream random(options.sampling.seed(), "sampling");
@@ -86,30 +34,29 @@ bool Generate(const LanguageModel<float>& model, Forward<float>& forward,
   for (const int32_t id : prompt) key = Hash(static_cast<uint64_t>(id), key);
 
   std::vector<int32_t> text(prompt.begin(), prompt.end());
-  std::vector<float> logits;
-  std::optional<Context> context;
-  context.emplace(decoder, forward);
-  size_t unread = text.size();
-  bool ended = false;
+  std::optional<IncrementalDecoder> reader;
+  size_t begin = 0;  // the reader reads the text from here on
+  size_t unread = 0;
   for (int64_t step = 0; step < options.length; ++step) {
-    if (context->position() + static_cast<int64_t>(unread) > model.block()) {
-      context.reset();
-      context.emplace(decoder, forward);
-      unread = std::min(half, text.size());
+    if (!reader.has_value() || text.size() - begin > block) {
+      if (text.size() - begin > block) begin = text.size() - half;
+      reader.reset();
+      reader.emplace(member, /*sources=*/1, /*max_rows=*/1);
+      unread = text.size() - begin;
     }
-    context->Read(absl::MakeConstSpan(text).last(unread), &logits);
+    const Var<float> logits = reader->Advance(
+        absl::MakeConstSpan(text).last(unread), /*want_maps=*/false);
     const int32_t id =
         sampler.Draw(logits.data(), {special.begin},
                      random.UniformAt(Hash(static_cast<uint64_t>(step), key)));
+    reader->Keep({0}, /*rows_per_source=*/1);
     // Without <eos>, no id is that of the end.
-    ended = id >= 0 && id == special.end;
-    if (id < 0 || ended || !emit(id)) break;
+    if (id >= 0 && id == special.end) return true;
+    if (id < 0 || !emit(id)) return false;
     text.push_back(id);
     unread = 1;
   }
-  context.reset();
-  tape.set_recording(recording);
-  return ended;
+  return false;
 }
 
 }  // namespace regard

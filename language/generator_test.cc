@@ -15,7 +15,6 @@
 #include "gtest/gtest.h"
 #include "language/language_model.h"
 #include "language/language_model.pb.h"
-#include "language/text_batch.h"
 #include "language/text_vocabulary.h"
 #include "nn/forward.h"
 
@@ -69,12 +68,8 @@ class GeneratorTest : public ::testing::Test {
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
     forward.BeginStep();
-    TextBatch batch;
-    batch.size = 1;
-    batch.time = static_cast<int64_t>(ids.size());
-    batch.input = ids;
     const Var<float> logits = model.decoder().head().Logits(
-        forward, model.Run(forward, batch).readout);
+        forward, model.decoder().Run(forward, {.sources = 1}, ids).readout);
     const float* const end = logits.data() + logits.size();
     return {end - logits.cols(), end};
   }

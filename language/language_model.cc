@@ -73,16 +73,6 @@ LanguageModel<T>::LanguageModel(const LanguageModelConfig& config,
   parameters_.Finalize(seed);
 }
 
-template <typename T>
-DecoderOutput<T> LanguageModel<T>::Run(Forward<T>& forward,
-                                       const TextBatch& batch,
-                                       const AdvanceOptions& options) const {
-  Memory<T> memory;
-  memory.sources = batch.size;
-  DecoderState<T> state = decoder_.Begin(forward, memory);
-  return decoder_.Advance(forward, batch.input, options, &state);
-}
-
 template class LanguageModel<float>;
 template class LanguageModel<double>;
 

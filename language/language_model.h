@@ -6,15 +6,11 @@
 
 #include <cstdint>
 
-#include "absl/types/span.h"
 #include "attention/scorer_registry.h"
 #include "language/language_model.pb.h"
-#include "language/text_batch.h"
 #include "language/text_vocabulary.h"
 #include "nn/config_problems.h"
-#include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/decoder.h"
 #include "seq2seq/transformer_decoder.h"
 
 namespace regard {
@@ -52,10 +48,6 @@ class LanguageModel {
   const TransformerDecoder<T>& decoder() const { return decoder_; }
   // Ids that it reads at once at most.
   int64_t block() const { return block_; }
-
-  // Reads all rows of a batch at once: the readout is [size, time, width].
-  DecoderOutput<T> Run(Forward<T>& forward, const TextBatch& batch,
-                       const AdvanceOptions& options = {}) const;
 
  private:
   const int64_t block_;

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
+#include "seq2seq/padded_ids.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -77,8 +78,8 @@ WordPiece WordVocabulary(absl::string_view text,
   return WordPiece::Create(std::move(tokens), "", options).value();
 }
 
-MaskedTextIds EncodeLines(const WordPiece& pieces, absl::string_view text) {
-  MaskedTextIds encoded;
+EncodedText EncodeLines(const WordPiece& pieces, absl::string_view text) {
+  EncodedText encoded;
   encoded.lines.push_back(0);
   encoded.documents.push_back(0);
   const auto end_document = [&] {
@@ -97,8 +98,8 @@ MaskedTextIds EncodeLines(const WordPiece& pieces, absl::string_view text) {
 }
 
 MaskedText::MaskedText(const WordPiece& pieces, const MaskedWordsConfig& config,
-                       const MaskedTextIds& text,
-                       const std::vector<bool>& known, uint64_t seed)
+                       const EncodedText& text, const std::vector<bool>& known,
+                       uint64_t seed)
     : pieces_(pieces), config_(config), text_(text), known_(known) {
   REGARD_CHECK_EQ(static_cast<int64_t>(known.size()), int64_t{pieces.size()});
   for (int32_t id = 0; id < pieces.size(); ++id) {
@@ -153,49 +154,43 @@ MaskedBatch MaskedText::MakeBatch(absl::Span<const int64_t> examples,
     most += PredictedOf(Known(examples_[static_cast<size_t>(example)]),
                         masking.share);
   }
-  auto* const ids = arena.New<int32_t>(size * time);
-  auto* const lengths = arena.New<int32_t>(size);
+  const bool pairs = config_.next_sentence();
+  PaddedIds ids = EmptyRows(size, time, pieces_.separator(), arena);
+  // Padding counts as part of the second piece.
+  const PaddedIds types = EmptyRows(pairs ? size : 0, time, /*pad=*/1, arena);
+  auto* const apart = arena.New<int32_t>(size);
   auto* const positions = arena.New<int32_t>(most);
   auto* const targets = arena.New<int32_t>(most);
-  const bool pairs = config_.next_sentence();
-  auto* const types = pairs ? arena.New<int32_t>(size * time) : nullptr;
-  auto* const apart = pairs ? arena.New<int32_t>(size) : nullptr;
   int64_t count = 0;
   for (int64_t row = 0; row < size; ++row) {
     const int64_t number = examples[static_cast<size_t>(row)];
     const TextPair& example = examples_[static_cast<size_t>(number)];
-    int32_t* const begin = ids + row * time;
-    int32_t* end = begin;
+    const int32_t& length = ids.lengths[static_cast<size_t>(row)];
     const auto append = [&](const TextPiece& piece) {
-      end = std::copy(text_.ids.begin() + piece.begin,
-                      text_.ids.begin() + piece.end, end);
-      *end++ = pieces_.separator();
+      ids.Append(row, absl::MakeConstSpan(text_.ids).subspan(
+                          static_cast<size_t>(piece.begin),
+                          static_cast<size_t>(piece.size())));
+      ids.Append(row, {pieces_.separator()});
     };
-    *end++ = pieces_.classifier();
+    ids.Append(row, {pieces_.classifier()});
     append(example.first);
     if (pairs) {
-      std::fill(types + row * time, types + row * time + (end - begin), 0);
-      std::fill(types + row * time + (end - begin), types + (row + 1) * time,
-                1);
+      std::fill_n(types.ids.data() + row * time, length, 0);
       append(example.second);
       apart[row] = example.apart ? 1 : 0;
     }
-    lengths[row] = static_cast<int32_t>(end - begin);
-    std::fill(end, begin + time, pieces_.separator());
     count += MaskRow(number, masking, row * time,
-                     {begin, static_cast<size_t>(lengths[row])}, arena,
-                     positions + count, targets + count);
+                     {ids.ids.data() + row * time, static_cast<size_t>(length)},
+                     arena, positions + count, targets + count);
   }
-  const auto all = static_cast<size_t>(size * time);
-  const auto rows = static_cast<size_t>(size);
   const auto predicted = static_cast<size_t>(count);
   return {.input = {.size = size,
-                    .ids = {ids, all},
-                    .types = {types, pairs ? all : 0},
-                    .lengths = {lengths, rows}},
+                    .ids = ids.ids,
+                    .types = types.ids,
+                    .lengths = ids.lengths},
           .positions = {positions, predicted},
           .targets = {targets, predicted},
-          .apart = {apart, pairs ? rows : 0}};
+          .apart = {apart, pairs ? examples.size() : 0}};
 }
 
 int64_t MaskedText::MaskRow(int64_t example, const Masking& masking,

@@ -15,6 +15,7 @@
 #include "language/bert.h"
 #include "language/bert.pb.h"
 #include "language/text_pairs.h"
+#include "language/text_vocabulary.h"
 #include "nn/config_problems.h"
 
 namespace regard {
@@ -33,17 +34,8 @@ WordPieceOptions TokenOptions(const MaskedWordsConfig& config);
 WordPiece WordVocabulary(absl::string_view text,
                          const MaskedWordsConfig& config);
 
-// The ids of a text, line by line.
-struct MaskedTextIds {
-  std::vector<int32_t> ids;
-  // Line i is ids[lines[i]] up to lines[i + 1]; empty lines are left out.
-  std::vector<int64_t> lines;
-  // Document i is lines documents[i] up to documents[i + 1]. Empty lines
-  // separate documents.
-  std::vector<int64_t> documents;
-};
-
-MaskedTextIds EncodeLines(const WordPiece& pieces, absl::string_view text);
+// With lines and documents: empty lines separate documents, and are left out.
+EncodedText EncodeLines(const WordPiece& pieces, absl::string_view text);
 
 // In the arena of a step.
 struct MaskedBatch {
@@ -63,7 +55,7 @@ class MaskedText {
   // pairs, of which the examples are a function; see MakeTextPairs(). All
   // but the numbers and the config outlive this.
   MaskedText(const WordPiece& pieces, const MaskedWordsConfig& config,
-             const MaskedTextIds& text, const std::vector<bool>& known,
+             const EncodedText& text, const std::vector<bool>& known,
              uint64_t seed);
 
   int64_t size() const { return static_cast<int64_t>(examples_.size()); }
@@ -96,7 +88,7 @@ class MaskedText {
 
   const WordPiece& pieces_;
   const MaskedWordsConfig config_;
-  const MaskedTextIds& text_;
+  const EncodedText& text_;
   const std::vector<bool>& known_;
   std::vector<int32_t> random_ids_;  // the known ones
   std::vector<TextPair> examples_;   // without pairs, second is empty

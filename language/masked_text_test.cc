@@ -44,7 +44,7 @@ TEST(WordVocabularyTest, CountsWordsAsWhiteSpaceSeparatesThem) {
   const WordPiece pieces = WordVocabulary(text, config);
   EXPECT_THAT(TokensOf(pieces), ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]",
                                             "[MASK]", "b", "the,"));
-  const MaskedTextIds ids = EncodeLines(pieces, text);
+  const EncodedText ids = EncodeLines(pieces, text);
   EXPECT_THAT(ids.ids, ElementsAre(5, 1, 4, 6, 5, 1, 5, 6, 4, 1));
   EXPECT_THAT(ids.lines, ElementsAre(0, 5, 8, 10));
   EXPECT_THAT(ids.documents, ElementsAre(0, 1, 3));
@@ -102,7 +102,7 @@ class MaskedTextTest : public ::testing::Test {
   std::vector<bool> known_;
   std::string words_;
   MaskedWordsConfig config_;
-  MaskedTextIds ids_;
+  EncodedText ids_;
   Arena arena_;
 };
 

@@ -21,7 +21,7 @@ constexpr uint64_t kEvaluationSeed = 0x7E57;
 // Ids that an evaluation reads at once, and at least an example.
 constexpr int64_t kEvaluationIds = 4096;
 
-std::vector<int64_t> CountIds(const MaskedTextIds& text, int32_t vocabulary) {
+std::vector<int64_t> CountIds(const EncodedText& text, int32_t vocabulary) {
   std::vector<int64_t> counts(static_cast<size_t>(vocabulary));
   for (const int32_t id : text.ids) ++counts[static_cast<size_t>(id)];
   return counts;
@@ -29,8 +29,7 @@ std::vector<int64_t> CountIds(const MaskedTextIds& text, int32_t vocabulary) {
 
 }  // namespace
 
-template <typename T>
-std::vector<bool> MaskedWordModel<T>::KnownTokens() const {
+std::vector<bool> MaskedWordModel::KnownTokens() const {
   std::vector<bool> known;
   for (int32_t id = 0; id < pieces_.size(); ++id) {
     known.push_back(!pieces_.IsSpecial(id) &&
@@ -40,12 +39,11 @@ std::vector<bool> MaskedWordModel<T>::KnownTokens() const {
   return known;
 }
 
-template <typename T>
-MaskedWordModel<T>::MaskedWordModel(const BertConfig& config,
-                                    const ScorerRegistry& scorers,
-                                    WordPiece pieces, const TextSplits& text,
-                                    const TextModelOptions& options)
-    : Model<T>(options.loss),
+MaskedWordModel::MaskedWordModel(const BertConfig& config,
+                                 const ScorerRegistry& scorers,
+                                 WordPiece pieces, const TextSplits& text,
+                                 const TextModelOptions& options)
+    : Model(options.loss),
       config_(config),
       options_(options),
       pieces_(std::move(pieces)),
@@ -72,8 +70,7 @@ MaskedWordModel<T>::MaskedWordModel(const BertConfig& config,
   parameters_.Finalize(options.seed);
 }
 
-template <typename T>
-void MaskedWordModel<T>::ValidateData(ConfigProblems& problems) const {
+void MaskedWordModel::ValidateData(ConfigProblems& problems) const {
   const MaskedWordsConfig& masked = config_.masked_words();
   if (pieces_.mask() < 0) {
     problems.Add("masked_words.vocabulary", "has no token [MASK]");
@@ -96,27 +93,23 @@ void MaskedWordModel<T>::ValidateData(ConfigProblems& problems) const {
   }
 }
 
-template <typename T>
-int64_t MaskedWordModel<T>::CountWork(
-    absl::Span<const int64_t> examples) const {
+int64_t MaskedWordModel::CountWork(absl::Span<const int64_t> examples) const {
   int64_t count = 0;
   for (const int64_t example : examples) count += train_.Predicted(example);
   return count;
 }
 
-template <typename T>
-Var<T> MaskedWordModel<T>::AtPositions(Var<T> hidden,
-                                       absl::Span<const int32_t> positions) {
+Var<float> MaskedWordModel::AtPositions(Var<float> hidden,
+                                        absl::Span<const int32_t> positions) {
   return Gather(hidden.WithShape({hidden.rows(), hidden.cols()}), positions,
                 {static_cast<int64_t>(positions.size())});
 }
 
-template <typename T>
-void MaskedWordModel<T>::Loss(Forward<T>& forward,
-                              absl::Span<const int64_t> examples,
-                              absl::Span<const double>,
-                              absl::Span<Var<T>> sums) const {
-  Tape<T>& tape = forward.tape();
+void MaskedWordModel::Loss(Forward<float>& forward,
+                           absl::Span<const int64_t> examples,
+                           absl::Span<const double>,
+                           absl::Span<Var<float>> sums) const {
+  Tape<float>& tape = forward.tape();
   const MaskedWordsConfig& masked = config_.masked_words();
   const MaskedBatch batch =
       train_.MakeBatch(examples,
@@ -126,9 +119,9 @@ void MaskedWordModel<T>::Loss(Forward<T>& forward,
                         .seed = options_.seed,
                         .step = tape.random().step},
                        tape.arena());
-  const Var<T> hidden = bert_(forward, batch.input);
+  const Var<float> hidden = bert_(forward, batch.input);
   sums[0] = batch.targets.empty()
-                ? tape.Full({}, T(0))
+                ? tape.Full({}, 0.0F)
                 : head_.Loss(forward, AtPositions(hidden, batch.positions),
                              batch.targets, options_.loss.label_smoothing);
   if (!next_sentence_.has_value()) return;
@@ -136,8 +129,7 @@ void MaskedWordModel<T>::Loss(Forward<T>& forward,
       (*next_sentence_)(forward, bert_.Pool(forward, hidden)), batch.apart);
 }
 
-template <typename T>
-MaskedText::Masking MaskedWordModel<T>::EvaluationMasking() {
+MaskedText::Masking MaskedWordModel::EvaluationMasking() {
   return {.share = kEvaluationShare,
           .mask_share = 1,
           .random_share = 0,
@@ -145,10 +137,8 @@ MaskedText::Masking MaskedWordModel<T>::EvaluationMasking() {
           .step = 0};
 }
 
-template <typename T>
-void MaskedWordModel<T>::Evaluate(
-    Forward<T>& forward, Split split,
-    std::vector<Measurement>* measurements) const {
+void MaskedWordModel::Evaluate(Forward<float>& forward, Split split,
+                               std::vector<Measurement>* measurements) const {
   if (split == Split::kTrain) return;
   const MaskedText& text = split == Split::kDev ? dev_ : test_;
   if (text.size() == 0) return;
@@ -165,7 +155,7 @@ void MaskedWordModel<T>::Evaluate(
   const auto measure = [&](absl::Span<const int64_t> examples) {
     const MaskedBatch batch =
         text.MakeBatch(examples, EvaluationMasking(), forward.tape().arena());
-    const Var<T> hidden = bert_(forward, batch.input);
+    const Var<float> hidden = bert_(forward, batch.input);
     if (!batch.targets.empty()) {
       sum += ScoreTokens(head_, forward, AtPositions(hidden, batch.positions),
                          batch.targets);
@@ -176,11 +166,11 @@ void MaskedWordModel<T>::Evaluate(
                    known_total);
     }
     if (!next_sentence_.has_value()) return;
-    const Var<T> logits =
+    const Var<float> logits =
         (*next_sentence_)(forward, bert_.Pool(forward, hidden));
     next_loss += static_cast<double>(CrossEntropy(logits, batch.apart).item());
     for (size_t i = 0; i < batch.apart.size(); ++i) {
-      const T* const row = logits.data() + 2 * i;
+      const float* const row = logits.data() + 2 * i;
       next_correct += (row[1] > row[0]) == (batch.apart[i] == 1) ? 1 : 0;
     }
   };
@@ -199,8 +189,5 @@ void MaskedWordModel<T>::Evaluate(
   report("next_sentence_loss", next_loss / size);
   report("next_sentence_accuracy", static_cast<double>(next_correct) / size);
 }
-
-template class MaskedWordModel<float>;
-template class MaskedWordModel<double>;
 
 }  // namespace regard

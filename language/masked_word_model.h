@@ -28,8 +28,7 @@ namespace regard {
 // In training, what is masked is a function of (seed, step, example); the
 // number of tokens that the loss is divided by is one of the example alone:
 // MaskedText::Predicted(), which whole words may not fill.
-template <typename T>
-class MaskedWordModel : public Model<T> {
+class MaskedWordModel : public Model<float> {
  public:
   // `config` has passed ValidateBert() and ValidateMaskedWords(); see also
   // ValidateData().
@@ -41,7 +40,7 @@ class MaskedWordModel : public Model<T> {
   // config. Nothing else may be called if there is a problem.
   void ValidateData(ConfigProblems& problems) const;
 
-  ParameterStore<T>& parameters() override { return parameters_; }
+  ParameterStore<float>& parameters() override { return parameters_; }
   int64_t num_examples() const override { return train_.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   // Next sentences are of each example.
@@ -56,28 +55,29 @@ class MaskedWordModel : public Model<T> {
     return {train_.Length(example), 0};
   }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
-  void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
+  void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
-            absl::Span<Var<T>> sums) const override;
+            absl::Span<Var<float>> sums) const override;
   // On a fixed 15 % of the known tokens of dev and test, each of which [MASK]
   // takes the place of: loss, token_accuracy, and unigram_loss, the
   // cross-entropy of the frequencies in the training text among known tokens;
   // with next sentences, next_sentence_loss and next_sentence_accuracy.
-  void Evaluate(Forward<T>& forward, Split split,
+  void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 
-  const Bert<T>& bert() const { return bert_; }
+  const Bert<float>& bert() const { return bert_; }
   const WordPiece& pieces() const { return pieces_; }
-  const MaskedWordHead<T>& head() const { return head_; }
+  const MaskedWordHead<float>& head() const { return head_; }
   bool has_dev() const { return dev_.size() > 0; }
   // Of dev, or of the training text if there is no dev.
   const MaskedText& shown() const { return has_dev() ? dev_ : train_; }
   // That of evaluations.
   static MaskedText::Masking EvaluationMasking();
-  const MaskedTextIds& train_ids() const { return train_ids_; }
+  const EncodedText& train_ids() const { return train_ids_; }
 
   // The outputs at the positions that are predicted: [positions, width].
-  static Var<T> AtPositions(Var<T> hidden, absl::Span<const int32_t> positions);
+  static Var<float> AtPositions(Var<float> hidden,
+                                absl::Span<const int32_t> positions);
 
  private:
   std::vector<bool> KnownTokens() const;
@@ -85,18 +85,18 @@ class MaskedWordModel : public Model<T> {
   const BertConfig config_;
   const TextModelOptions options_;
   const WordPiece pieces_;
-  const MaskedTextIds train_ids_;
-  const MaskedTextIds dev_ids_;
-  const MaskedTextIds test_ids_;
+  const EncodedText train_ids_;
+  const EncodedText dev_ids_;
+  const EncodedText test_ids_;
   std::vector<int64_t> counts_;  // of each id in the training text
   const std::vector<bool> known_;
   const MaskedText train_;
   const MaskedText dev_;
   const MaskedText test_;
-  ParameterStore<T> parameters_;
-  Bert<T> bert_;
-  MaskedWordHead<T> head_;
-  std::optional<LinearLayer<T>> next_sentence_;
+  ParameterStore<float> parameters_;
+  Bert<float> bert_;
+  MaskedWordHead<float> head_;
+  std::optional<LinearLayer<float>> next_sentence_;
   std::vector<LossTerm> terms_;
 };
 

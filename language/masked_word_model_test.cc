@@ -42,10 +42,9 @@ TextSplits Text() {
   return text;
 }
 
-template <typename T>
-std::unique_ptr<MaskedWordModel<T>> ModelOf(const BertConfig& config,
-                                            const TextSplits& text = Text()) {
-  return std::make_unique<MaskedWordModel<T>>(
+std::unique_ptr<MaskedWordModel> ModelOf(const BertConfig& config,
+                                         const TextSplits& text = Text()) {
+  return std::make_unique<MaskedWordModel>(
       config, BuiltInScorers(),
       WordVocabulary(text.train, config.masked_words()), text,
       TextModelOptions());
@@ -61,9 +60,9 @@ double Named(const std::vector<Measurement>& measurements,
 }
 
 TEST(MaskedWordModelTest, UnigramIsOfTheKnownWordsOfTraining) {
-  const auto model = ModelOf<double>(ConfigOf("block: 16 min_frequency: 2"));
-  Tape<double> tape;
-  Forward<double> forward(tape, model->parameters(), nullptr);
+  const auto model = ModelOf(ConfigOf("block: 16 min_frequency: 2"));
+  Tape<float> tape;
+  Forward<float> forward(tape, model->parameters(), nullptr);
   std::vector<Measurement> measurements;
   model->Evaluate(forward, Split::kDev, &measurements);
   // 24 of a, b and c, 13 of d: which words were drawn decides between these.
@@ -78,7 +77,7 @@ TEST(MaskedWordModelTest, UnigramIsOfTheKnownWordsOfTraining) {
 TEST(MaskedWordModelTest, EvaluationsAreTheSameWhateverTheConfigMasks) {
   std::vector<double> unigrams;
   for (const char* masked : {"block: 16", "block: 16 share: 0.5"}) {
-    const auto model = ModelOf<float>(ConfigOf(masked));
+    const auto model = ModelOf(ConfigOf(masked));
     Tape<float> tape;
     Forward<float> forward(tape, model->parameters(), nullptr);
     std::vector<Measurement> measurements;
@@ -89,7 +88,7 @@ TEST(MaskedWordModelTest, EvaluationsAreTheSameWhateverTheConfigMasks) {
 }
 
 TEST(MaskedWordModelTest, LearnsWhatNeighboursSay) {
-  const auto model = ModelOf<float>(ConfigOf("block: 16 next_sentence: true"));
+  const auto model = ModelOf(ConfigOf("block: 16 next_sentence: true"));
   GradientSlab<float> gradients(model->parameters());
   Tape<float> tape;
   Forward<float> forward(tape, model->parameters(), &gradients);
@@ -123,7 +122,7 @@ TEST(MaskedWordModelTest, LearnsWhatNeighboursSay) {
 
 TEST(MaskedWordModelTest, WarmStepsAllocateNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
-  const auto model = ModelOf<float>(ConfigOf("block: 16 next_sentence: true"));
+  const auto model = ModelOf(ConfigOf("block: 16 next_sentence: true"));
   GradientSlab<float> gradients(model->parameters());
   Tape<float> tape;
   Forward<float> forward(tape, model->parameters(), &gradients);
@@ -145,17 +144,17 @@ TEST(MaskedWordModelTest, WarmStepsAllocateNothing) {
 }
 
 TEST(MaskedWordModelTest, PairsHaveLengthsAndBlocksHaveNone) {
-  const auto pairs = ModelOf<float>(ConfigOf("block: 16 next_sentence: true"));
+  const auto pairs = ModelOf(ConfigOf("block: 16 next_sentence: true"));
   EXPECT_GT(pairs->Lengths(0)[0], 3);
   EXPECT_EQ(pairs->Lengths(0)[1], 0);
-  const auto blocks = ModelOf<float>(ConfigOf("block: 16"));
+  const auto blocks = ModelOf(ConfigOf("block: 16"));
   EXPECT_EQ(blocks->Lengths(0), SequenceLengths());
 }
 
 TEST(MaskedWordModelTest, SaysWhatDoesNotFit) {
   const auto problem = [](const BertConfig& config, const TextSplits& text) {
     ConfigProblems problems;
-    ModelOf<float>(config, text)->ValidateData(problems);
+    ModelOf(config, text)->ValidateData(problems);
     std::string lines;
     for (const ConfigProblems::Problem& found : problems.problems()) {
       lines += (lines.empty() ? "" : "\n") + found.path + ": " + found.message;

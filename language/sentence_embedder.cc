@@ -10,6 +10,7 @@
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
+#include "seq2seq/padded_ids.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -47,24 +48,14 @@ class SentenceEmbedder::Worker {
   // Texts in the order of their lengths.
   void Embed(absl::Span<const Text> texts) {
     FlushDenormalsToZero();
-    const auto size = static_cast<int64_t>(texts.size());
-    const auto time = static_cast<int64_t>(texts.back().ids->size());
-    auto* const ids = tape_.arena().New<int32_t>(size * time);
-    auto* const lengths = tape_.arena().New<int32_t>(size);
-    std::fill_n(ids, size * time, 0);
-    for (int64_t i = 0; i < size; ++i) {
-      const std::vector<int32_t>& of_text = *texts[i].ids;
-      std::copy(of_text.begin(), of_text.end(), ids + i * time);
-      lengths[i] = static_cast<int32_t>(of_text.size());
-    }
-    const auto count = static_cast<size_t>(size);
-    const BertBatch batch = {.size = size,
-                             .ids = {ids, static_cast<size_t>(size * time)},
-                             .lengths = {lengths, count}};
-    const Var<float> means =
-        MeanOfLengths(bert_(forward_, batch), batch.lengths);
+    const PaddedIds ids =
+        Pad(static_cast<int64_t>(texts.size()), /*pad=*/0, tape_.arena(),
+            [&](int64_t row) { return absl::MakeConstSpan(*texts[row].ids); });
+    const Var<float> hidden = bert_(
+        forward_, {.size = ids.rows, .ids = ids.ids, .lengths = ids.lengths});
+    const Var<float> means = MeanOfLengths(hidden, ids.lengths);
     const auto width = static_cast<size_t>(means.cols());
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < texts.size(); ++i) {
       Normalize(means.span().subspan(i * width, width),
                 {texts[i].vector, width});
     }

@@ -6,6 +6,7 @@
 
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
+#include "seq2seq/padded_ids.h"
 
 namespace regard {
 
@@ -17,17 +18,9 @@ struct TextWindow {
   int64_t skipped = 0;
 };
 
-// In the arena of a step; the rows are as long as the longest window.
-struct TextBatch {
-  int64_t size = 0;
-  int64_t time = 0;
-  absl::Span<const int32_t> input;  // [size, time]; any id behind a window
-  // [size, time]; -1 where nothing is predicted, or it is not counted.
-  absl::Span<const int32_t> target;
-};
-
-TextBatch MakeTextBatch(absl::Span<const int32_t> ids,
-                        absl::Span<const TextWindow> windows, Arena& arena);
+// A target is -1 where nothing is predicted, or it is not counted.
+DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
+                           absl::Span<const TextWindow> windows, Arena& arena);
 
 }  // namespace regard
 

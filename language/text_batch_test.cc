@@ -16,10 +16,10 @@ TEST(TextBatchTest, EachIdPredictsTheNext) {
   Arena arena;
   const std::vector<int32_t> ids = {10, 11, 12, 13, 14};
   const TextWindow windows[] = {{0, 3}, {1, 3}};
-  const TextBatch batch = MakeTextBatch(ids, windows, arena);
-  EXPECT_EQ(batch.size, 2);
-  EXPECT_EQ(batch.time, 3);
-  EXPECT_THAT(batch.input, ElementsAre(10, 11, 12, 11, 12, 13));
+  const DecoderBatch batch = MakeTextBatch(ids, windows, arena);
+  EXPECT_EQ(batch.input.rows, 2);
+  EXPECT_EQ(batch.input.time, 3);
+  EXPECT_THAT(batch.input.ids, ElementsAre(10, 11, 12, 11, 12, 13));
   EXPECT_THAT(batch.target, ElementsAre(11, 12, 13, 12, 13, 14));
 }
 
@@ -27,9 +27,9 @@ TEST(TextBatchTest, WhatIsSkippedOrMissingIsNoTarget) {
   Arena arena;
   const std::vector<int32_t> ids = {10, 11, 12, 13, 14};
   const TextWindow windows[] = {{0, 4, 2}, {3, 1}};
-  const TextBatch batch = MakeTextBatch(ids, windows, arena);
-  EXPECT_EQ(batch.time, 4);
-  EXPECT_THAT(batch.input, ElementsAre(10, 11, 12, 13, 13, 0, 0, 0));
+  const DecoderBatch batch = MakeTextBatch(ids, windows, arena);
+  EXPECT_EQ(batch.input.time, 4);
+  EXPECT_THAT(batch.input.ids, ElementsAre(10, 11, 12, 13, 13, 0, 0, 0));
   EXPECT_THAT(batch.target, ElementsAre(-1, -1, 13, 14, 14, -1, -1, -1));
 }
 

@@ -10,6 +10,7 @@
 #include "autodiff/ops/loss.h"
 #include "autodiff/tape.h"
 #include "language/masked_text.h"
+#include "seq2seq/padded_ids.h"
 
 namespace regard {
 
@@ -21,9 +22,8 @@ constexpr int64_t kShortestText = 2;
 // Texts that an evaluation reads at once.
 constexpr int64_t kEvaluationTexts = 64;
 
-template <typename T>
-int32_t LikeliestOf(Var<T> logits, int64_t row) {
-  const T* const begin = logits.data() + row * logits.cols();
+int32_t LikeliestOf(Var<float> logits, int64_t row) {
+  const float* const begin = logits.data() + row * logits.cols();
   return static_cast<int32_t>(std::max_element(begin, begin + logits.cols()) -
                               begin);
 }
@@ -57,12 +57,11 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
   ValidateMaskedWords(config.bert().masked_words(), problems);
 }
 
-template <typename T>
-TextClassifier<T>::TextClassifier(const TextClassifierConfig& config,
-                                  const ScorerRegistry& scorers,
-                                  WordPiece pieces, const LabelledSplits& data,
-                                  const Options& options)
-    : Model<T>(options.loss),
+TextClassifier::TextClassifier(const TextClassifierConfig& config,
+                               const ScorerRegistry& scorers, WordPiece pieces,
+                               const LabelledSplits& data,
+                               const Options& options)
+    : Model(options.loss),
       config_(config),
       options_(options),
       pieces_(std::move(pieces)),
@@ -80,8 +79,7 @@ TextClassifier<T>::TextClassifier(const TextClassifierConfig& config,
   parameters_.Finalize(options.seed);
 }
 
-template <typename T>
-void TextClassifier<T>::ValidateData(ConfigProblems& problems) const {
+void TextClassifier::ValidateData(ConfigProblems& problems) const {
   if (bert_.longest_position() >= kShortestText) return;
   problems.Add(
       "bert.transformer.attention.attention",
@@ -90,8 +88,7 @@ void TextClassifier<T>::ValidateData(ConfigProblems& problems) const {
                    kShortestText - 1));
 }
 
-template <typename T>
-auto TextClassifier<T>::Encode(const std::vector<LabelledText>& texts) const
+auto TextClassifier::Encode(const std::vector<LabelledText>& texts) const
     -> std::vector<Example> {
   const int64_t longest = std::min<int64_t>(
       config_.bert().masked_words().block(), bert_.longest_position());
@@ -103,54 +100,44 @@ auto TextClassifier<T>::Encode(const std::vector<LabelledText>& texts) const
   return examples;
 }
 
-template <typename T>
-Var<T> TextClassifier<T>::Logits(Forward<T>& forward,
-                                 const std::vector<Example>& texts,
-                                 absl::Span<const int64_t> examples,
-                                 absl::Span<const int32_t>* labels) const {
+Var<float> TextClassifier::Logits(Forward<float>& forward,
+                                  const std::vector<Example>& texts,
+                                  absl::Span<const int64_t> examples,
+                                  absl::Span<const int32_t>* labels) const {
   Arena& arena = forward.tape().arena();
-  const size_t size = examples.size();
-  size_t time = 0;
-  for (const int64_t example : examples) {
-    time = std::max(time, texts[static_cast<size_t>(example)].ids.size());
-  }
-  auto* const ids = arena.New<int32_t>(static_cast<int64_t>(size * time));
-  auto* const lengths = arena.New<int32_t>(static_cast<int64_t>(size));
-  auto* const targets = arena.New<int32_t>(static_cast<int64_t>(size));
-  for (size_t row = 0; row < size; ++row) {
-    const Example& text = texts[static_cast<size_t>(examples[row])];
-    int32_t* const end =
-        std::copy(text.ids.begin(), text.ids.end(), ids + row * time);
-    std::fill(end, ids + (row + 1) * time, pieces_.separator());
-    lengths[row] = static_cast<int32_t>(text.ids.size());
-    targets[row] = text.label;
-  }
-  *labels = {targets, size};
-  const BertBatch batch = {.size = static_cast<int64_t>(size),
-                           .ids = {ids, size * time},
-                           .lengths = {lengths, size}};
-  const Var<T> hidden = bert_(forward, batch);
-  const Var<T> read = config_.pooling() == TextClassifierConfig::POOLER
-                          ? bert_.Pool(forward, hidden)
-                          : MeanOfLengths(hidden, batch.lengths);
+  const auto size = static_cast<int64_t>(examples.size());
+  const auto text = [&](int64_t row) -> const Example& {
+    return texts[static_cast<size_t>(examples[static_cast<size_t>(row)])];
+  };
+  auto* const targets = arena.New<int32_t>(size);
+  for (int64_t row = 0; row < size; ++row) targets[row] = text(row).label;
+  *labels = {targets, examples.size()};
+  const PaddedIds ids = Pad(size, pieces_.separator(), arena, [&](int64_t row) {
+    return absl::MakeConstSpan(text(row).ids);
+  });
+  const BertBatch batch = {
+      .size = size, .ids = ids.ids, .lengths = ids.lengths};
+  const Var<float> hidden = bert_(forward, batch);
+  const Var<float> read = config_.pooling() == TextClassifierConfig::POOLER
+                              ? bert_.Pool(forward, hidden)
+                              : MeanOfLengths(hidden, batch.lengths);
   return classifier_(
-      forward, Dropout(read, static_cast<T>(config_.dropout()), "classifier"));
+      forward,
+      Dropout(read, static_cast<float>(config_.dropout()), "classifier"));
 }
 
-template <typename T>
-void TextClassifier<T>::Loss(Forward<T>& forward,
-                             absl::Span<const int64_t> examples,
-                             absl::Span<const double>,
-                             absl::Span<Var<T>> sums) const {
+void TextClassifier::Loss(Forward<float>& forward,
+                          absl::Span<const int64_t> examples,
+                          absl::Span<const double>,
+                          absl::Span<Var<float>> sums) const {
   absl::Span<const int32_t> labels;
-  const Var<T> logits = Logits(forward, train_, examples, &labels);
+  const Var<float> logits = Logits(forward, train_, examples, &labels);
   sums[0] = CrossEntropy(logits, labels,
                          {.label_smoothing = options_.loss.label_smoothing});
 }
 
-template <typename T>
-void TextClassifier<T>::Evaluate(Forward<T>& forward, Split split,
-                                 std::vector<Measurement>* measurements) const {
+void TextClassifier::Evaluate(Forward<float>& forward, Split split,
+                              std::vector<Measurement>* measurements) const {
   if (split == Split::kTrain) return;
   const std::vector<Example>& texts = split == Split::kDev ? dev_ : test_;
   const auto size = static_cast<int64_t>(texts.size());
@@ -159,7 +146,7 @@ void TextClassifier<T>::Evaluate(Forward<T>& forward, Split split,
   int64_t correct = 0;
   const auto measure = [&](absl::Span<const int64_t> examples) {
     absl::Span<const int32_t> labels;
-    const Var<T> logits = Logits(forward, texts, examples, &labels);
+    const Var<float> logits = Logits(forward, texts, examples, &labels);
     loss += static_cast<double>(CrossEntropy(logits, labels).item());
     for (size_t row = 0; row < labels.size(); ++row) {
       correct += LikeliestOf(logits, static_cast<int64_t>(row)) == labels[row];
@@ -171,16 +158,12 @@ void TextClassifier<T>::Evaluate(Forward<T>& forward, Split split,
   measurements->push_back({"accuracy", static_cast<double>(correct) / count});
 }
 
-template <typename T>
-int32_t TextClassifier<T>::Classify(Forward<T>& forward,
-                                    const std::string& text) const {
+int32_t TextClassifier::Classify(Forward<float>& forward,
+                                 const std::string& text) const {
   const std::vector<Example> one = Encode({{text, 0}});
   forward.BeginStep();
   absl::Span<const int32_t> labels;
   return LikeliestOf(Logits(forward, one, {0}, &labels), 0);
 }
-
-template class TextClassifier<float>;
-template class TextClassifier<double>;
 
 }  // namespace regard

@@ -27,8 +27,7 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
                             ConfigProblems& problems);
 
 // Parameters are those of Bert, and "classifier.{weight,bias}".
-template <typename T>
-class TextClassifier : public Model<T> {
+class TextClassifier : public Model<float> {
  public:
   struct Options {
     LossOptions loss;
@@ -45,7 +44,7 @@ class TextClassifier : public Model<T> {
   // Adds what in the config does not fit, under paths relative to it.
   void ValidateData(ConfigProblems& problems) const;
 
-  ParameterStore<T>& parameters() override { return parameters_; }
+  ParameterStore<float>& parameters() override { return parameters_; }
   int64_t num_examples() const override {
     return static_cast<int64_t>(train_.size());
   }
@@ -58,17 +57,17 @@ class TextClassifier : public Model<T> {
         0};
   }
   absl::Span<const LossTerm> loss_terms() const override { return terms_; }
-  void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
+  void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
-            absl::Span<Var<T>> sums) const override;
+            absl::Span<Var<float>> sums) const override;
   // On dev and test: loss and accuracy.
-  void Evaluate(Forward<T>& forward, Split split,
+  void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 
   // The likeliest class of a text.
-  int32_t Classify(Forward<T>& forward, const std::string& text) const;
+  int32_t Classify(Forward<float>& forward, const std::string& text) const;
 
-  const Bert<T>& bert() const { return bert_; }
+  const Bert<float>& bert() const { return bert_; }
   const WordPiece& pieces() const { return pieces_; }
   const std::vector<std::string>& labels() const { return labels_; }
 
@@ -80,17 +79,17 @@ class TextClassifier : public Model<T> {
 
   std::vector<Example> Encode(const std::vector<LabelledText>& texts) const;
   // Sets `labels` to those of the examples.
-  Var<T> Logits(Forward<T>& forward, const std::vector<Example>& texts,
-                absl::Span<const int64_t> examples,
-                absl::Span<const int32_t>* labels) const;
+  Var<float> Logits(Forward<float>& forward, const std::vector<Example>& texts,
+                    absl::Span<const int64_t> examples,
+                    absl::Span<const int32_t>* labels) const;
 
   const TextClassifierConfig config_;
   const Options options_;
   const WordPiece pieces_;
   const std::vector<std::string> labels_;
-  ParameterStore<T> parameters_;
-  Bert<T> bert_;
-  LinearLayer<T> classifier_;
+  ParameterStore<float> parameters_;
+  Bert<float> bert_;
+  LinearLayer<float> classifier_;
   const std::vector<Example> train_;
   const std::vector<Example> dev_;
   const std::vector<Example> test_;

@@ -75,7 +75,7 @@ class TextClassifierTest
 
   const LabelledSplits data_;
   TextClassifierConfig config_;
-  TextClassifier<float> model_;
+  TextClassifier model_;
   GradientSlab<float> gradients_;
   Tape<float> tape_;
   Forward<float> forward_;

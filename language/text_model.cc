@@ -34,17 +34,19 @@ TextModel<T>::TextModel(const LanguageModelConfig& config,
       stride_(config.stride() > 0 ? config.stride() : config.block()),
       model_(config, scorers, VocabularyOf(text, config), options.seed),
       train_(model_.vocabulary().Encode(text.train)),
+      train_lines_(LinesOf(train_)),
       dev_(model_.vocabulary().Encode(text.dev)),
       test_(model_.vocabulary().Encode(text.test)),
       terms_{{"loss", options.loss.scale}} {}
 
 template <typename T>
-int64_t TextModel<T>::LongestLine(const EncodedText& text) {
-  int64_t longest = 0;
+std::vector<TextWindow> TextModel<T>::LinesOf(const EncodedText& text) {
+  std::vector<TextWindow> windows;
   for (size_t i = 1; i < text.lines.size(); ++i) {
-    longest = std::max(longest, text.lines[i] - text.lines[i - 1] - 1);
+    const int64_t first = text.lines[i - 1];
+    windows.push_back({first, text.lines[i] - first - 1});
   }
-  return longest;
+  return windows;
 }
 
 template <typename T>
@@ -62,8 +64,12 @@ std::string TextModel<T>::Problem() const {
                               " ids to train on; the text has ",
                               train_.ids.size());
   }
-  const int64_t longest =
-      std::max({LongestLine(train_), LongestLine(dev_), LongestLine(test_)});
+  int64_t longest = 0;
+  for (const EncodedText* text : {&train_, &dev_, &test_}) {
+    for (const TextWindow& line : LinesOf(*text)) {
+      longest = std::max(longest, line.length);
+    }
+  }
   if (longest > block) {
     return absl::StrCat("must be at least ", longest,
                         ", the longest line of the text and its <bos>");
@@ -74,7 +80,7 @@ std::string TextModel<T>::Problem() const {
 template <typename T>
 int64_t TextModel<T>::num_examples() const {
   if (model_.vocabulary().lines()) {
-    return static_cast<int64_t>(train_.lines.size()) - 1;
+    return static_cast<int64_t>(train_lines_.size());
   }
   // The last id is predicted alone.
   const auto last =
@@ -85,8 +91,7 @@ int64_t TextModel<T>::num_examples() const {
 template <typename T>
 TextWindow TextModel<T>::WindowOf(int64_t example) const {
   if (!model_.vocabulary().lines()) return {example * stride_, model_.block()};
-  const int64_t first = train_.lines[static_cast<size_t>(example)];
-  return {first, train_.lines[static_cast<size_t>(example) + 1] - first - 1};
+  return train_lines_[static_cast<size_t>(example)];
 }
 
 template <typename T>
@@ -94,6 +99,14 @@ int64_t TextModel<T>::CountWork(absl::Span<const int64_t> examples) const {
   int64_t ids = 0;
   for (const int64_t example : examples) ids += WindowOf(example).length;
   return ids;
+}
+
+template <typename T>
+Var<T> TextModel<T>::Readout(Forward<T>& forward,
+                             const DecoderBatch& batch) const {
+  return model_.decoder()
+      .Run(forward, {.sources = batch.input.rows}, batch.input.ids)
+      .readout;
 }
 
 template <typename T>
@@ -107,21 +120,17 @@ void TextModel<T>::Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
   for (size_t i = 0; i < examples.size(); ++i) {
     windows[i] = WindowOf(examples[i]);
   }
-  const TextBatch batch = MakeTextBatch(train_.ids, windows, arena);
+  const DecoderBatch batch = MakeTextBatch(train_.ids, windows, arena);
   sums[0] =
-      model_.decoder().head().Loss(forward, model_.Run(forward, batch).readout,
+      model_.decoder().head().Loss(forward, Readout(forward, batch),
                                    batch.target, options_.loss.label_smoothing);
 }
 
 template <typename T>
 std::vector<TextWindow> TextModel<T>::EvaluationWindows(
     const EncodedText& text) const {
+  if (model_.vocabulary().lines()) return LinesOf(text);
   std::vector<TextWindow> windows;
-  for (size_t i = 1; i < text.lines.size(); ++i) {
-    const int64_t first = text.lines[i - 1];
-    windows.push_back({first, text.lines[i] - first - 1});
-  }
-  if (model_.vocabulary().lines()) return windows;
   const int64_t block = model_.block();
   const int64_t stride =
       config_.evaluation_stride() > 0 ? config_.evaluation_stride() : block;
@@ -154,11 +163,11 @@ void TextModel<T>::Evaluate(Forward<T>& forward, Split split,
       ++end;
     }
     forward.BeginStep();
-    const TextBatch batch = MakeTextBatch(
+    const DecoderBatch batch = MakeTextBatch(
         text.ids, absl::MakeConstSpan(windows).subspan(begin, end - begin),
         forward.tape().arena());
     sum += ScoreTokens(model_.decoder().head(), forward,
-                       model_.Run(forward, batch).readout, batch.target);
+                       Readout(forward, batch), batch.target);
     begin = end;
   }
   const auto count = static_cast<double>(sum.count);

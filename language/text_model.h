@@ -16,6 +16,7 @@
 #include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
+#include "seq2seq/padded_ids.h"
 
 namespace regard {
 
@@ -70,14 +71,16 @@ class TextModel : public Model<T> {
  private:
   TextWindow WindowOf(int64_t example) const;
   std::vector<TextWindow> EvaluationWindows(const EncodedText& text) const;
-  // The longest line of `text`, in the ids that are read.
-  static int64_t LongestLine(const EncodedText& text);
+  // The ids that are read of each line.
+  static std::vector<TextWindow> LinesOf(const EncodedText& text);
+  Var<T> Readout(Forward<T>& forward, const DecoderBatch& batch) const;
 
   const LanguageModelConfig config_;
   const TextModelOptions options_;
   const int64_t stride_;
   LanguageModel<T> model_;
   const EncodedText train_;
+  const std::vector<TextWindow> train_lines_;
   const EncodedText dev_;
   const EncodedText test_;
   LossTerm terms_[1];

@@ -171,9 +171,12 @@ double ReferenceLoss(const TextModel<double>& model, int64_t block,
         i < block ? 0 : (i - block + 1 + stride - 1) / stride * stride;
     forward.BeginStep();
     const TextWindow window[] = {{first, i - first + 1}};
-    const TextBatch batch = MakeTextBatch(ids, window, tape.arena());
+    const DecoderBatch batch = MakeTextBatch(ids, window, tape.arena());
     const Var<double> readout =
-        model.language_model().Run(forward, batch).readout;
+        model.language_model()
+            .decoder()
+            .Run(forward, {.sources = 1}, batch.input.ids)
+            .readout;
     const Var<double> logits =
         model.language_model().decoder().head().Logits(forward, readout);
     const Var<double> log_softmax = LogSoftmax(logits);

@@ -18,9 +18,12 @@ namespace regard {
 // A text in ids.
 struct EncodedText {
   std::vector<int32_t> ids;
-  // LINES only: line i, <bos> and <eos> included, is ids[lines[i]] up to
-  // lines[i + 1]; one more than there are lines.
-  std::vector<int64_t> lines;
+  // Line i is ids[lines[i]] up to lines[i + 1]; one more than there are lines.
+  // Empty if lines are not told apart.
+  std::vector<int64_t> lines = {};
+  // Document i is lines documents[i] up to documents[i + 1]; one more than
+  // there are documents. Empty if documents are not told apart.
+  std::vector<int64_t> documents = {};
 };
 
 // The reserved tokens come first: <unk> of words, <bos> and <eos> of lines.
@@ -52,7 +55,8 @@ class TextVocabulary {
   SpecialIds special_ids() const;
 
   // The ids of a text to train on or to evaluate, which is UTF-8. Unknown words
-  // become <unk>; an unknown character fails a check.
+  // become <unk>; an unknown character fails a check. Lines are told apart if
+  // they are examples, and include <bos> and <eos>.
   EncodedText Encode(absl::string_view text) const;
 
   // The ids that generation begins with: those of `prompt`, after <bos> if

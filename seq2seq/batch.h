@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
 #include "data/parallel_corpus.h"
+#include "seq2seq/padded_ids.h"
 
 namespace regard {
 
@@ -17,18 +18,9 @@ struct EncodedPair {
   std::vector<int32_t> target;
 };
 
-// A batch in the arena of a step; rows are sentences, padded with <pad> to the
-// longest.
-struct Batch {
-  int64_t size = 0;
-  int64_t source_time = 0;
-  int64_t target_time = 0;
-  absl::Span<const int32_t> source;          // [batch, source time]
-  absl::Span<const int32_t> source_lengths;  // [batch], <eos> included
-  // [batch, target time]: <bos> and the target without its last id.
-  absl::Span<const int32_t> target_input;
-  absl::Span<const int32_t> target;          // [batch, target time]
-  absl::Span<const int32_t> target_lengths;  // [batch]
+// The rows are sentences, padded with <pad>; lengths include <eos>.
+struct Batch : DecoderBatch {
+  PaddedIds source;
 };
 
 // Of the pairs that `examples` name.

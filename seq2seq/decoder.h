@@ -74,6 +74,15 @@ class Decoder {
                                    const AdvanceOptions& options,
                                    DecoderState<T>* state) const = 0;
 
+  // Teacher forcing: reads all `ids` of each source at once, [sources, n]. The
+  // readout is [sources, n, width].
+  DecoderOutput<T> Run(Forward<T>& forward, const Memory<T>& memory,
+                       absl::Span<const int32_t> ids,
+                       const AdvanceOptions& options = {}) const {
+    DecoderState<T> state = Begin(forward, memory);
+    return Advance(forward, ids, options, &state);
+  }
+
   virtual const OutputHead<T>& head() const = 0;
 
   // Ids that a row can have at most; more fail a check in Advance().

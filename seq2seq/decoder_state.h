@@ -78,7 +78,7 @@ class DecoderState {
   void KeepFirst(int64_t count);
 
   // Called by Advance() when it has read `count` ids of each row.
-  void Move(int64_t count) { position_ += count; }
+  void AdvancePosition(int64_t count) { position_ += count; }
 
   // Rows that depend on an id alone, each computed once. Null unless a search
   // keeps the state.

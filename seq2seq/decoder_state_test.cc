@@ -84,7 +84,7 @@ TEST(DecoderStateTest, AppendJoinsPositionsAndPassesGradients) {
 TEST(DecoderStateTest, KeepsTheFirstSources) {
   Tape<float> tape;
   DecoderState<float> state = Begin(tape, kLengths);
-  state.Move(4);
+  state.AdvancePosition(4);
   state.KeepFirst(2);
   EXPECT_EQ(state.sources(), 2);
   EXPECT_EQ(state.rows(), 2);
@@ -135,7 +135,7 @@ TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
                             {.rows = 4, .vocabulary = 10}, arena);
   DecoderState<float> state = cache.View(tape);
   state.Append(kCache, tape.Constant({3, 1, 2}, {1, 2, 3, 4, 5, 6}));
-  state.Move(1);
+  state.AdvancePosition(1);
   // The last source takes the place of the first; two rows each.
   cache.Gather(state, {2, 2, 1, 1}, 2);
   DecoderState<float> view = cache.View(tape);
@@ -152,7 +152,7 @@ TEST(DecoderCacheTest, GathersRowsOfEveryKind) {
   // A second step: hidden changes, and the history of each row is its own.
   view.SetRow(kHidden, tape.Constant({4, 1}, {1, 2, 3, 4}));
   view.Append(kCache, tape.Constant({4, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7}));
-  view.Move(1);
+  view.AdvancePosition(1);
   cache.Gather(view, {3, 2}, 2);
   const DecoderState<float> last = cache.View(tape);
   EXPECT_EQ(last.sources(), 1);
@@ -187,7 +187,7 @@ TEST(DecoderCacheTest, GrowsPositionAfterPosition) {
     DecoderState<float> state = cache.View(tape);
     const auto now = static_cast<float>(step);
     state.Append(kCache, tape.Constant({3, 1, 1}, {now, 100 + now, 200 + now}));
-    state.Move(1);
+    state.AdvancePosition(1);
     cache.Gather(state, {1, 0, 2}, 3);
     tape.Rewind(mark);
   }
@@ -267,7 +267,7 @@ TEST(DecoderCacheTest, IsWhatEachRowReadInAnyOrderOfRows) {
       expect(state.Append(kPlain, plain), 1);
       expect(state.Append(kInHeads, in_heads), kHeads);
       state.SetRow(kLast, last);
-      state.Move(n);
+      state.AdvancePosition(n);
       // The last of the sources takes the place of one that is done.
       std::vector<int64_t> live;
       for (int64_t i = 0; i < sources; ++i) live.push_back(i);

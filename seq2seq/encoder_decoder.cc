@@ -13,9 +13,9 @@ namespace regard {
 template <typename T>
 DecoderOutput<T> EncoderDecoder<T>::Run(Forward<T>& forward, const Batch& batch,
                                         const AdvanceOptions& options) const {
-  DecoderState<T> state = decoder->Begin(
-      forward, encoder->Encode(forward, batch.source, batch.source_lengths));
-  return decoder->Advance(forward, batch.target_input, options, &state);
+  const Memory<T> memory =
+      encoder->Encode(forward, batch.source.ids, batch.source.lengths);
+  return decoder->Run(forward, memory, batch.input.ids, options);
 }
 
 template <typename T>

@@ -199,24 +199,24 @@ TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
   Forward<double> forward(tape, model.store(), nullptr);
   forward.BeginStep();
   const Batch batch = MakeBatch(pairs, examples, tape.arena());
-  const int64_t time = batch.target_time;
+  const int64_t time = batch.input.time;
   const DecoderOutput<double> all =
       model->Run(forward, batch, {.want_maps = true});
-  EXPECT_EQ(all.readout.dim(0), batch.size);
+  EXPECT_EQ(all.readout.dim(0), batch.source.rows);
   EXPECT_EQ(all.readout.dim(1), time);
   EXPECT_EQ(MemoryAlignment(all.maps).has_value(),
             model->decoder->attends_to_memory());
   DecoderState<double> state =
-      model.Begin(forward, batch.source, batch.source_lengths);
+      model.Begin(forward, batch.source.ids, batch.source.lengths);
   for (int64_t t = 0; t < time; ++t) {
     EXPECT_EQ(state.position(), t);
     std::vector<int32_t> ids;
-    for (int64_t b = 0; b < batch.size; ++b) {
-      ids.push_back(batch.target_input[b * time + t]);
+    for (int64_t b = 0; b < batch.source.rows; ++b) {
+      ids.push_back(batch.input.ids[b * time + t]);
     }
     const DecoderOutput<double> step =
         model->decoder->Advance(forward, ids, {.want_maps = true}, &state);
-    for (int64_t b = 0; b < batch.size; ++b) {
+    for (int64_t b = 0; b < batch.source.rows; ++b) {
       for (int64_t i = 0; i < step.readout.cols(); ++i) {
         EXPECT_NEAR(step.readout.at(b, i), all.readout.at(b * time + t, i),
                     1e-14);
@@ -229,10 +229,11 @@ TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
       const Var<double> now = step.maps[m].weights;
       // Rows are batch, head, query.
       for (int64_t row = 0; row < now.rows(); ++row) {
-        const auto b = static_cast<size_t>(row / (now.rows() / batch.size));
+        const auto b =
+            static_cast<size_t>(row / (now.rows() / batch.source.rows));
         double sum = 0;
         for (int64_t k = 0; k < now.cols(); ++k) {
-          if (step.maps[m].over_memory && k >= batch.source_lengths[b]) {
+          if (step.maps[m].over_memory && k >= batch.source.lengths[b]) {
             EXPECT_EQ(now.at(row, k), 0);
           }
           EXPECT_NEAR(now.at(row, k), whole.at(row * time + t, k), 1e-14);
@@ -257,20 +258,20 @@ TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
   const Var<float> all = model->Run(forward, batch).readout;
   const ScratchScope<float> scratch(tape);
   DecoderCache<float> cache(
-      model.Begin(forward, batch.source, batch.source_lengths),
-      {.rows = batch.size, .vocabulary = kTargetWords}, tape.scratch());
-  for (int64_t t = 0; t < batch.target_time; ++t) {
+      model.Begin(forward, batch.source.ids, batch.source.lengths),
+      {.rows = batch.source.rows, .vocabulary = kTargetWords}, tape.scratch());
+  for (int64_t t = 0; t < batch.input.time; ++t) {
     const Tape<float>::Mark mark = tape.Save();
     std::vector<int32_t> ids;
-    for (int64_t b = 0; b < batch.size; ++b) {
-      ids.push_back(batch.target_input[b * batch.target_time + t]);
+    for (int64_t b = 0; b < batch.source.rows; ++b) {
+      ids.push_back(batch.input.ids[b * batch.input.time + t]);
     }
     DecoderState<float> state = cache.View(tape);
     const Var<float> step =
         model->decoder->Advance(forward, ids, {}, &state).readout;
-    for (int64_t b = 0; b < batch.size; ++b) {
+    for (int64_t b = 0; b < batch.source.rows; ++b) {
       for (int64_t i = 0; i < step.cols(); ++i) {
-        const float want = all.at(b * batch.target_time + t, i);
+        const float want = all.at(b * batch.input.time + t, i);
         if (GetParam().same_kernels) {
           EXPECT_EQ(step.at(b, i), want);
         } else {
@@ -301,16 +302,16 @@ TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
     forward.BeginStep();
     const Batch batch = MakeBatch(pairs, longest_first, tape.arena());
     AdvanceOptions options;
-    if (with_lengths) options.lengths = batch.target_lengths;
+    if (with_lengths) options.lengths = batch.input.lengths;
     const Var<double> readout = model->Run(forward, batch, options).readout;
-    EXPECT_EQ(readout.dim(0), batch.size);
-    EXPECT_EQ(readout.dim(1), batch.target_time);
+    EXPECT_EQ(readout.dim(0), batch.source.rows);
+    EXPECT_EQ(readout.dim(1), batch.input.time);
     Result result;
-    for (int64_t b = 0; b < batch.size; ++b) {
+    for (int64_t b = 0; b < batch.source.rows; ++b) {
       const double* const row =
-          readout.data() + b * batch.target_time * readout.cols();
+          readout.data() + b * batch.input.time * readout.cols();
       result.readouts.insert(result.readouts.end(), row,
-                             row + batch.target_lengths[b] * readout.cols());
+                             row + batch.input.lengths[b] * readout.cols());
     }
     const Var<double> scalars[] = {model.head().Loss(
         forward, readout, batch.target, /*label_smoothing=*/0)};
@@ -342,7 +343,7 @@ TEST(EncoderDecoderDeathTest, LengthsFallAndThereAreNoMaps) {
   Forward<float> forward(tape, model.store(), nullptr);
   forward.BeginStep();
   const Batch batch = MakeBatch(Pairs(), {0, 1, 2}, tape.arena());
-  EXPECT_DEATH(model->Run(forward, batch, {.lengths = batch.target_lengths}),
+  EXPECT_DEATH(model->Run(forward, batch, {.lengths = batch.input.lengths}),
                "3 lengths for 3 rows, in falling order");
   const int32_t falling[] = {5, 3, 1};
   EXPECT_DEATH(
@@ -394,13 +395,13 @@ TEST_P(EncoderDecoderTest, StepsHaveTheGradientOfTeacherForcing) {
   forward.BeginStep();
   const Batch batch = MakeBatch(pairs, {0}, tape.arena());
   DecoderState<double> state =
-      model.Begin(forward, batch.source, batch.source_lengths);
+      model.Begin(forward, batch.source.ids, batch.source.lengths);
   Var<double> sum;
   for (size_t t = 0; t < 3; ++t) {
     const Var<double> loss = model.head().Loss(
         forward,
         model->decoder
-            ->Advance(forward, batch.target_input.subspan(t, 1), {}, &state)
+            ->Advance(forward, batch.input.ids.subspan(t, 1), {}, &state)
             .readout,
         batch.target.subspan(t, 1), /*label_smoothing=*/0);
     sum = t == 0 ? loss : sum + loss;

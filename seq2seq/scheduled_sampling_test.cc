@@ -1,5 +1,6 @@
 #include "seq2seq/scheduled_sampling.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -158,10 +159,10 @@ RollOut Greedy(const TestModel<double>& model, int64_t example) {
   forward.BeginStep();
   const Batch batch = MakeBatch(Pairs(), {example}, tape.arena());
   DecoderState<double> state =
-      model.Begin(forward, batch.source, batch.source_lengths);
+      model.Begin(forward, batch.source.ids, batch.source.lengths);
   RollOut out;
   int32_t id = Vocabulary::kBegin;
-  for (int64_t t = 0; t < batch.target_time; ++t) {
+  for (int64_t t = 0; t < batch.input.time; ++t) {
     out.read.push_back(id);
     const Var<double> readout =
         model->decoder
@@ -200,8 +201,8 @@ TEST_P(ScheduledSamplingTest, TheGradientIsThatOfTheWordsThatWereRead) {
     forward.BeginStep();
     tape.set_training(training);
     tape.set_random({1, 0, example});
-    Batch batch = MakeBatch(Pairs(), example, tape.arena());
-    if (!read.empty()) batch.target_input = read;
+    const Batch batch = MakeBatch(Pairs(), example, tape.arena());
+    std::copy(read.begin(), read.end(), batch.input.ids.begin());
     const Var<double> loss[] = {
         model.head().Loss(forward, model->Run(forward, batch).readout,
                           batch.target, /*label_smoothing=*/0.1)};

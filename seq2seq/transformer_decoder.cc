@@ -128,7 +128,7 @@ DecoderOutput<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
   DecoderOutput<T> output;
   output.readout = stack_(forward, x, inputs, memories, weights);
   if (options.want_maps) output.maps = MapsOf(tape, weights);
-  state->Move(time);
+  state->AdvancePosition(time);
   return output;
 }
 

@@ -163,7 +163,7 @@ TEST(TransformerLanguageModelTest, ContinuesAPrompt) {
   EXPECT_EQ(decoder.longest_position(), 12);
   Tape<float> tape;
   Forward<float> forward(tape, store, nullptr);
-  const std::vector<SearchMember> members = {
+  const std::vector<EnsembleMember> members = {
       {&decoder, &forward,
        [](Forward<float>&) { return Memory<float>{.sources = 2}; }}};
   const std::vector<int32_t> prompts = {0, 1, 2, 5, 4, 3};

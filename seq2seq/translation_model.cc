@@ -123,7 +123,7 @@ void TranslationModel::Loss(Forward<float>& forward,
   const EncoderDecoder<float>& model = translator_.model();
   const Batch batch = MakeBatch(data_.train, random.examples, tape.arena());
   const Var<float> readout =
-      model.Run(forward, batch, {.lengths = batch.target_lengths}).readout;
+      model.Run(forward, batch, {.lengths = batch.input.lengths}).readout;
   sums[0] = model.decoder->head().Loss(forward, readout, batch.target,
                                        options_.loss.label_smoothing);
 }
@@ -153,8 +153,8 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
     const Var<float> weights =
         MemoryAlignment(model.Run(forward, batch, {.want_maps = true}).maps,
                         model.decoder->alignment());
-    const int64_t size = batch.target_time * batch.source_time;
-    for (int64_t b = 0; b < batch.size; ++b) {
+    const int64_t size = batch.input.time * batch.source.time;
+    for (int64_t b = 0; b < batch.source.rows; ++b) {
       const auto example = static_cast<size_t>(examples[b]);
       const SentencePair& pair = pairs[example];
       if (pair.alignment.empty()) continue;
@@ -162,7 +162,7 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
       const EncodedPair& ids = encoded[example];
       rate.Add(GreatestLinks(absl::MakeConstSpan(weights.data() + b * size,
                                                  static_cast<size_t>(size)),
-                             static_cast<int>(batch.source_time),
+                             static_cast<int>(batch.source.time),
                              static_cast<int>(std::min(pair.target.size(),
                                                        ids.target.size())),
                              static_cast<int>(std::min(pair.source.size(),

@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "autodiff/arena.h"
 #include "autodiff/random.h"
 #include "data/parallel_corpus.h"
+#include "seq2seq/padded_ids.h"
 
 namespace regard {
 
@@ -54,26 +56,21 @@ void TranslateBatch(absl::Span<const TranslationMember> members,
                     absl::Span<const size_t> order, const SearchConfig& search,
                     bool want_weights,
                     std::vector<std::vector<Translation>>* translations) {
-  size_t time = 0;
-  for (const size_t i : order) time = std::max(time, sources[i].size());
-  std::vector<int32_t> ids(order.size() * time, Vocabulary::kPad);
-  std::vector<int32_t> lengths;
+  Arena arena;
+  const PaddedIds padded = Pad(
+      static_cast<int64_t>(order.size()), Vocabulary::kPad, arena,
+      [&](int64_t row) { return absl::MakeConstSpan(sources[order[row]]); });
   std::vector<SearchSource> limits;
-  lengths.reserve(order.size());
-  limits.reserve(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    const std::vector<int32_t>& source = sources[order[i]];
-    std::copy(source.begin(), source.end(),
-              ids.begin() + static_cast<int64_t>(i * time));
-    lengths.push_back(static_cast<int32_t>(source.size()));
-    limits.push_back({LongestTranslation(source, search), KeyOf(source)});
+  for (const size_t i : order) {
+    limits.push_back(
+        {LongestTranslation(sources[i], search), KeyOf(sources[i])});
   }
-  std::vector<SearchMember> searched;
+  std::vector<EnsembleMember> searched;
   for (const TranslationMember& member : members) {
     searched.push_back(
         {member.model->decoder.get(), member.forward,
          [&, &encoder = *member.model->encoder](Forward<float>& forward) {
-           return encoder.Encode(forward, ids, lengths);
+           return encoder.Encode(forward, padded.ids, padded.lengths);
          }});
   }
   auto found = Search(

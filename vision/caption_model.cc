@@ -137,32 +137,19 @@ int64_t CaptionModel::CountWork(absl::Span<const int64_t> examples) const {
 
 // Words of the prompt are read, and their targets are padding: they are never
 // predicted.
-CaptionModel::Batch CaptionModel::MakeBatch(
+DecoderBatch CaptionModel::MakeBatch(
     absl::Span<const std::vector<int32_t>> sentences,
     absl::Span<const int64_t> examples, Arena& arena) const {
-  Batch batch;
-  batch.size = static_cast<int64_t>(examples.size());
-  for (const int64_t example : examples) {
-    batch.time = std::max(
-        batch.time,
-        static_cast<int64_t>(sentences[static_cast<size_t>(example)].size()));
+  const auto rows = static_cast<int64_t>(examples.size());
+  DecoderBatch batch = TeacherForcing(
+      rows, Vocabulary::kBegin, Vocabulary::kPad, arena, [&](int64_t row) {
+        return absl::MakeConstSpan(
+            sentences[static_cast<size_t>(examples[row])]);
+      });
+  for (int64_t row = 0; row < rows; ++row) {
+    std::fill_n(batch.target.data() + row * batch.input.time, prompt_length(),
+                Vocabulary::kPad);
   }
-  const int64_t count = batch.size * batch.time;
-  int32_t* const input = arena.New<int32_t>(count);
-  int32_t* const target = arena.New<int32_t>(count);
-  std::fill_n(input, count, Vocabulary::kPad);
-  std::fill_n(target, count, Vocabulary::kPad);
-  for (int64_t b = 0; b < batch.size; ++b) {
-    const std::vector<int32_t>& ids =
-        sentences[static_cast<size_t>(examples[static_cast<size_t>(b)])];
-    int32_t* const row = input + b * batch.time;
-    row[0] = Vocabulary::kBegin;
-    std::copy(ids.begin(), ids.end() - 1, row + 1);
-    std::copy(ids.begin() + prompt_length(), ids.end(),
-              target + b * batch.time + prompt_length());
-  }
-  batch.input = {input, static_cast<size_t>(count)};
-  batch.target = {target, static_cast<size_t>(count)};
   return batch;
 }
 
@@ -181,20 +168,18 @@ Memory<float> CaptionModel::EncodeImages(
 DecoderOutput<float> CaptionModel::Run(Forward<float>& forward,
                                        const CaptionSet& set,
                                        absl::Span<const int64_t> images,
-                                       const Batch& batch,
+                                       const DecoderBatch& batch,
                                        bool want_maps) const {
-  const Decoder<float>& decoder = captioner_.decoder();
-  DecoderState<float> state =
-      decoder.Begin(forward, EncodeImages(forward, set, images));
-  return decoder.Advance(forward, batch.input, {.want_maps = want_maps},
-                         &state);
+  return captioner_.decoder().Run(forward, EncodeImages(forward, set, images),
+                                  batch.input.ids, {.want_maps = want_maps});
 }
 
 void CaptionModel::Loss(Forward<float>& forward,
                         absl::Span<const int64_t> examples,
                         absl::Span<const double>,
                         absl::Span<Var<float>> sums) const {
-  const Batch batch = MakeBatch(train_, examples, forward.tape().arena());
+  const DecoderBatch batch =
+      MakeBatch(train_, examples, forward.tape().arena());
   sums[0] = captioner_.decoder().head().Loss(
       forward,
       Run(forward, data_.train, examples, batch, /*want_maps=*/false).readout,
@@ -244,7 +229,7 @@ double CaptionModel::UniformMass(const CaptionSet& set) const {
   return pointing.MeanMass();
 }
 
-std::vector<std::vector<std::string>> CaptionModel::Write(
+std::vector<std::vector<std::string>> CaptionModel::GenerateCaptions(
     Forward<float>& forward, const CaptionSet& set,
     absl::Span<const int64_t> images) const {
   // The same without cross-attention.
@@ -265,10 +250,10 @@ std::vector<std::vector<std::string>> CaptionModel::Write(
                          Hash(static_cast<uint64_t>(image), kHashSeed)});
       prompts.insert(prompts.end(), prompt_.begin(), prompt_.end());
     }
-    const SearchMember member = {&captioner_.decoder(), &forward,
-                                 [&](Forward<float>& of_member) {
-                                   return EncodeImages(of_member, set, batch);
-                                 }};
+    const EnsembleMember member = {&captioner_.decoder(), &forward,
+                                   [&](Forward<float>& of_member) {
+                                     return EncodeImages(of_member, set, batch);
+                                   }};
     for (const auto& found : Search({.members = {&member, 1},
                              .sources = sources,
                              .prompt = prompts,
@@ -280,14 +265,14 @@ std::vector<std::vector<std::string>> CaptionModel::Write(
   return sentences;
 }
 
-std::vector<float> CaptionModel::Look(
+std::vector<float> CaptionModel::WordAttention(
     Forward<float>& forward, const CaptionSet& set, int64_t image,
     absl::Span<const std::string> words) const {
   const int64_t images[] = {image};
   const std::vector<int32_t> sentence[] = {Encode(words)};
   const int64_t only[] = {0};
   forward.BeginStep();
-  const Batch batch = MakeBatch(sentence, only, forward.tape().arena());
+  const DecoderBatch batch = MakeBatch(sentence, only, forward.tape().arena());
   const Var<float> map =
       MemoryAlignment(Run(forward, set, images, batch, /*want_maps=*/true).maps,
                       captioner_.decoder().alignment());
@@ -310,7 +295,8 @@ void CaptionModel::Evaluate(Forward<float>& forward, Split split,
   Pointing pointing;
   int64_t exact = 0;
   const auto measure = [&](absl::Span<const int64_t> images) {
-    const Batch batch = MakeBatch(sentences, images, forward.tape().arena());
+    const DecoderBatch batch =
+        MakeBatch(sentences, images, forward.tape().arena());
     const DecoderOutput<float> output =
         Run(forward, set, images, batch, /*want_maps=*/attends);
     scores += ScoreTokens(captioner_.decoder().head(), forward, output.readout,
@@ -323,14 +309,14 @@ void CaptionModel::Evaluate(Forward<float>& forward, Split split,
             set.captions[static_cast<size_t>(images[i])].quadrants;
         for (size_t word = 0; word < quadrants.size(); ++word) {
           if (quadrants[word] < 0) continue;
-          const size_t row = i * static_cast<size_t>(batch.time) + word;
+          const size_t row = i * static_cast<size_t>(batch.input.time) + word;
           AddPointing(absl::MakeConstSpan(map.data() + row * map.cols(),
                                           static_cast<size_t>(map.cols())),
                       quadrants[word], &pointing);
         }
       }
     }
-    const auto written = Write(forward, set, images);
+    const auto written = GenerateCaptions(forward, set, images);
     for (size_t i = 0; i < images.size(); ++i) {
       const std::vector<std::string>& words =
           set.captions[static_cast<size_t>(images[i])].words;

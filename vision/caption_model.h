@@ -16,6 +16,7 @@
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/output_head.h"
+#include "seq2seq/padded_ids.h"
 #include "vision/captioner.h"
 #include "vision/captioner.pb.h"
 
@@ -69,16 +70,16 @@ class CaptionModel : public Model<float> {
                 std::vector<Measurement>* measurements) const override;
 
   // The best sentence for each image, without prompt.
-  std::vector<std::vector<std::string>> Write(
+  std::vector<std::vector<std::string>> GenerateCaptions(
       Forward<float>& forward, const CaptionSet& set,
       absl::Span<const int64_t> images) const;
 
-  // Where each word of a sentence (with prompt) looks when it is predicted, at
-  // layer config.map_layer(): [words, tokens]; zeros for the words of the
-  // prompt. With cross-attention only.
-  std::vector<float> Look(Forward<float>& forward, const CaptionSet& set,
-                          int64_t image,
-                          absl::Span<const std::string> words) const;
+  // The attention weights with which each word of a sentence (with prompt) is
+  // predicted, at layer config.map_layer(): [words, tokens]; zeros for the
+  // words of the prompt. With cross-attention only.
+  std::vector<float> WordAttention(Forward<float>& forward,
+                                   const CaptionSet& set, int64_t image,
+                                   absl::Span<const std::string> words) const;
 
   // Shares of the attention of `tokens` [tokens] on each quadrant.
   std::vector<double> OnQuadrants(absl::Span<const float> tokens) const;
@@ -95,20 +96,13 @@ class CaptionModel : public Model<float> {
   }
 
  private:
-  // A batch in the arena of a step.
-  struct Batch {
-    int64_t size = 0;
-    int64_t time = 0;
-    absl::Span<const int32_t> input;   // [batch, time]
-    absl::Span<const int32_t> target;  // [batch, time]
-  };
-
   std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
-  Batch MakeBatch(absl::Span<const std::vector<int32_t>> sentences,
-                  absl::Span<const int64_t> examples, Arena& arena) const;
+  DecoderBatch MakeBatch(absl::Span<const std::vector<int32_t>> sentences,
+                         absl::Span<const int64_t> examples,
+                         Arena& arena) const;
   DecoderOutput<float> Run(Forward<float>& forward, const CaptionSet& set,
-                           absl::Span<const int64_t> images, const Batch& batch,
-                           bool want_maps) const;
+                           absl::Span<const int64_t> images,
+                           const DecoderBatch& batch, bool want_maps) const;
   Memory<float> EncodeImages(Forward<float>& forward, const CaptionSet& set,
                              absl::Span<const int64_t> images) const;
   void AddPointing(absl::Span<const float> tokens, int32_t quadrant,

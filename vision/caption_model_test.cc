@@ -103,11 +103,11 @@ TEST(CaptionModelTest, LearnsAFewCanvasesByHeart) {
   EXPECT_EQ(measured.at("exact_match"), 1);
   EXPECT_EQ(measured.at("token_accuracy"), 1);
   const std::vector<int64_t> second = {1};
-  EXPECT_EQ(
-      "a picture of " +
-          absl::StrJoin(
-              model.Write(no_gradients, model.data().train, second)[0], " "),
-      absl::StrJoin(model.data().train.captions[1].words, " "));
+  EXPECT_EQ("a picture of " +
+                absl::StrJoin(model.GenerateCaptions(
+                                  no_gradients, model.data().train, second)[0],
+                              " "),
+            absl::StrJoin(model.data().train.captions[1].words, " "));
 }
 
 TEST(CaptionModelTest, WordsOfThePromptAreNotPredicted) {
@@ -149,7 +149,7 @@ TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
   Forward<float> forward(tape, model.parameters(), nullptr);
   const CaptionSet& set = model.data().test;
   const std::vector<std::string>& words = set.captions[0].words;
-  const std::vector<float> looks = model.Look(forward, set, 0, words);
+  const std::vector<float> looks = model.WordAttention(forward, set, 0, words);
   ASSERT_EQ(looks.size(), words.size() * 17);
   double mass = 0;
   int correct = 0;
@@ -180,7 +180,8 @@ TEST(CaptionModelTest, WithoutCrossAttentionAllImagesHaveOneSentence) {
   EXPECT_EQ(measured.count("pointing_accuracy"), 0);
   EXPECT_EQ(measured.count("exact_match"), 1);
   const std::vector<int64_t> images = {0, 3};
-  const auto written = model.Write(forward, model.data().test, images);
+  const auto written =
+      model.GenerateCaptions(forward, model.data().test, images);
   EXPECT_EQ(written[0], written[1]);
 }
 

@@ -137,7 +137,7 @@ TEST(CaptionerTest, IsSearchedAsAnyDecoder) {
   Tape<float> tape;
   Forward<float> no_gradients(tape, run.store(), nullptr);
   const std::vector<float> pixels = RandomValues<float>(32, 1);
-  const SearchMember member = {
+  const EnsembleMember member = {
       &model.decoder(), &no_gradients, [&](Forward<float>& of_member) {
         return model.Encode(of_member, 2,
                             of_member.tape().Constant({2, 1, 4, 4}, pixels));

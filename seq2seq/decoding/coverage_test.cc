@@ -52,9 +52,9 @@ std::vector<Hypothesis> BestThree(double coverage_penalty) {
   none.Finalize(0);
   Tape<float> tape;
   Forward<float> forward(tape, none, nullptr);
-  const SearchMember member = {&decoder, &forward, [](Forward<float>&) {
-                                 return Memory<float>{.sources = 1};
-                               }};
+  const EnsembleMember member = {&decoder, &forward, [](Forward<float>&) {
+                                   return Memory<float>{.sources = 1};
+                                 }};
   const SearchSource source = {.max_length = 6};
   SearchConfig config;
   config.set_beam(3);

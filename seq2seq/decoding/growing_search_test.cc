@@ -75,7 +75,7 @@ class GrowingSearchTest : public ::testing::Test {
       sources.push_back(
           {.max_length = 4 + source % 5, .key = static_cast<uint64_t>(source)});
     }
-    const SearchMember members[] = {member_.Of(
+    const EnsembleMember members[] = {member_.Of(
         [&](Forward<float>& forward) { return Encode(forward, which); })};
     return Search({.members = members, .sources = sources, .prompt = prompt},
                   Parse(config));
@@ -189,7 +189,7 @@ TEST_F(GrowingSearchTest, TheCoverageTermIsOfTheWholeHypothesis) {
 TEST(GrowingDecoderTest, NothingIsGeneratedPastTheLongestPosition) {
   const GrowingDecoder<float> decoder(12, /*longest=*/5, 3);
   TestMember member(decoder);
-  const SearchMember members[] = {member.Of(2)};
+  const EnsembleMember members[] = {member.Of(2)};
   const SearchSource sources[] = {{.max_length = 100}, {.max_length = 3}};
   const int32_t prompt[] = {2, 5, 6, 2, 7, 4};
   const auto found =

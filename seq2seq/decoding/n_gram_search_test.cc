@@ -56,7 +56,7 @@ std::vector<Hypothesis> SearchIn(
     const std::string& config) {
   std::vector<std::unique_ptr<NGramDecoder>> decoders;
   std::vector<std::unique_ptr<TestMember>> members;
-  std::vector<SearchMember> searched;
+  std::vector<EnsembleMember> searched;
   for (const Probabilities* table : tables) {
     decoders.push_back(std::make_unique<NGramDecoder>(*table));
     members.push_back(std::make_unique<TestMember>(*decoders.back()));
@@ -291,7 +291,7 @@ std::vector<std::vector<Hypothesis>> Samples(int64_t count,
     sources.push_back(
         {.max_length = 6, .key = first_key + static_cast<uint64_t>(i)});
   }
-  const SearchMember members[] = {member.Of(count)};
+  const EnsembleMember members[] = {member.Of(count)};
   return Search({.members = members, .sources = sources}, Parse(config));
 }
 
@@ -345,10 +345,10 @@ TEST(NGramSearchDeathTest, RefusesMembersThatDoNotFit) {
   TestMember member(decoder);
   TestMember other(smaller);
   const SearchSource sources[] = {{.max_length = 3}};
-  const SearchMember both[] = {member.Of(1), other.Of(1)};
+  const EnsembleMember both[] = {member.Of(1), other.Of(1)};
   EXPECT_DEATH(Search({.members = both, .sources = sources}, SearchConfig()),
                "vocabularies of an ensemble");
-  const SearchMember two[] = {member.Of(2)};
+  const EnsembleMember two[] = {member.Of(2)};
   EXPECT_DEATH(Search({.members = two, .sources = sources}, SearchConfig()),
                "sources of a memory");
   EXPECT_DEATH(Search({.members = {}, .sources = sources}, SearchConfig()),

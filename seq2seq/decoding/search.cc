@@ -12,7 +12,7 @@
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
 #include "seq2seq/decoding/continuations.h"
-#include "seq2seq/decoding/member_search.h"
+#include "seq2seq/decoding/incremental_decoder.h"
 #include "seq2seq/decoding/probability_sum.h"
 #include "seq2seq/decoding/sampler.h"
 #include "third_party/abseil_backport/check.h"
@@ -113,7 +113,7 @@ class BatchSearch {
   const SpecialIds special_;
   const int64_t vocabulary_;
   const int64_t width_;  // hypotheses of a source that may live
-  std::vector<std::unique_ptr<MemberSearch>> members_;
+  std::vector<std::unique_ptr<IncrementalDecoder>> members_;
   std::optional<BestContinuations> best_;
   std::optional<Sampler> sampler_;
   const RandomStream random_;
@@ -140,14 +140,14 @@ BatchSearch::BatchSearch(const SearchInputs& inputs, const SearchConfig& config)
     REGARD_CHECK(source.max_length > 0) << source.max_length << " ids at most";
     longest = std::max(longest, source.max_length);
   }
-  for (const SearchMember& member : inputs.members) {
+  for (const EnsembleMember& member : inputs.members) {
     REGARD_CHECK_EQ(member.decoder->head().vocabulary(), vocabulary_)
         << "vocabularies of an ensemble";
     // Nothing is read after the last choice.
     longest =
         std::min(longest, member.decoder->longest_position() - prompt + 1);
     members_.push_back(
-        std::make_unique<MemberSearch>(member, live_, live_ * width_));
+        std::make_unique<IncrementalDecoder>(member, live_, live_ * width_));
   }
   REGARD_CHECK(longest > 0)
       << "a prompt of " << prompt << " ids leaves no position to choose from";

@@ -37,7 +37,7 @@ struct Hypothesis {
 };
 
 // One model of an ensemble, or the only one.
-struct SearchMember {
+struct EnsembleMember {
   const Decoder<float>* decoder;
   // Its tape is this member's alone.
   Forward<float>* forward;
@@ -55,7 +55,7 @@ struct SearchSource {
 struct SearchInputs {
   // Of one vocabulary. Their predictions are averaged in this order, as
   // ensemble_mean says; the alignment is the first one's.
-  absl::Span<const SearchMember> members;
+  absl::Span<const EnsembleMember> members;
   absl::Span<const SearchSource> sources;
   // Ids that are read before the first choice, [sources, n]; empty: the head's
   // beginning id. They are not part of a hypothesis.

@@ -298,7 +298,7 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
     const Step step = AdvanceOne(forward, word, options, state);
     readouts[t] = step.readout;
     weights[t] = step.weights;
-    state->Move(1);
+    state->AdvancePosition(1);
   }
   const auto joined = [time](const Var<T>* parts) {
     return absl::MakeConstSpan(parts, static_cast<size_t>(time));

@@ -51,7 +51,7 @@ class GrowingDecoder : public Decoder<T>, public OutputHead<T> {
     const Var<T> x = Gather(Table(tape), ids, {rows, n});
     const Var<T> keys = state->Append(kKeys, x);
     const Var<T> values = state->Append(kValues, Tanh(x));
-    state->Move(n);
+    state->AdvancePosition(n);
     // Causal: position first + i sees itself and those before it.
     Var<T> self =
         Weights(x, keys, [&](int64_t, int64_t i) { return first + i + 1; });

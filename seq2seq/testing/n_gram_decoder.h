@@ -31,7 +31,7 @@ class NGramDecoder : public Decoder<float>, public OutputHead<float> {
     for (size_t i = 0; i < ids.size(); ++i) {
       readout.data()[i] = static_cast<float>(ids[i]);
     }
-    state->Move(n);
+    state->AdvancePosition(n);
     return {.readout = readout, .maps = {}};
   }
   const OutputHead<float>& head() const override { return *this; }

@@ -24,11 +24,12 @@ class TestMember {
     forward_.emplace(tape_, none_, nullptr);
   }
 
-  SearchMember Of(const std::function<Memory<float>(Forward<float>&)>& encode) {
+  EnsembleMember Of(
+      const std::function<Memory<float>(Forward<float>&)>& encode) {
     return {&decoder_, &*forward_, encode};
   }
   // Of `sources` sources without a memory.
-  SearchMember Of(int64_t sources) {
+  EnsembleMember Of(int64_t sources) {
     return Of([sources](Forward<float>&) {
       return Memory<float>{.sources = sources};
     });

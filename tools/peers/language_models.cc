@@ -87,7 +87,7 @@ class GreedyGeneration : public SearchedModel {
                                             size_t begin,
                                             size_t end) const override {
     const size_t count = end - begin;
-    const SearchMember member = {
+    const EnsembleMember member = {
         &model_.decoder(), &forward, [count](Forward<float>&) {
           return Memory<float>{.sources = static_cast<int64_t>(count)};
         }};

@@ -118,7 +118,8 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
   const VisionTransformer<float>& encoder = *model_.captioner().encoder();
   const Caption& caption = set.captions[static_cast<size_t>(image)];
   const bool right = words == absl::MakeConstSpan(caption.words);
-  const std::vector<float> looks = model_.Look(forward, set, image, words);
+  const std::vector<float> looks =
+      model_.WordAttention(forward, set, image, words);
   const auto tokens = static_cast<size_t>(encoder.tokens());
   const auto first_patch = static_cast<size_t>(encoder.first_patch());
   const int rows = static_cast<int>(encoder.rows());
@@ -176,7 +177,7 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
       static_cast<size_t>(std::min(kSamples, set->size())));
   std::iota(images.begin(), images.end(), 0);
   const std::vector<std::vector<std::string>> written =
-      model_.Write(forward, *set, images);
+      model_.GenerateCaptions(forward, *set, images);
   const auto prompt = static_cast<size_t>(model_.prompt_length());
   const int64_t longest = model_.captioner().decoder().longest_position() - 1;
   for (size_t i = 0; i < images.size(); ++i) {

@@ -100,7 +100,7 @@ class MaskedWordsTask : public Task {
 
   std::map<std::string, std::string> digests_;
   const TokenVocabulary vocabulary_;
-  MaskedWordModel<float> model_;
+  MaskedWordModel model_;
 };
 
 std::string MaskedWordsTask::TextOf(absl::Span<const int32_t> ids) const {
@@ -115,14 +115,14 @@ std::string MaskedWordsTask::TextOf(absl::Span<const int32_t> ids) const {
 // An example with each masked token, what it was and what the model puts there.
 void MaskedWordsTask::AddSample(Forward<float>& forward, int64_t example,
                                 Showcase* showcase) const {
-  const auto masking = MaskedWordModel<float>::EvaluationMasking();
+  const auto masking = MaskedWordModel::EvaluationMasking();
   forward.BeginStep();
   const MaskedBatch batch =
       model_.shown().MakeBatch({example}, masking, forward.tape().arena());
   if (batch.targets.empty()) return;
   const Var<float> hidden = model_.bert()(forward, batch.input);
   const Var<float> logits = model_.head().Logits(
-      forward, MaskedWordModel<float>::AtPositions(hidden, batch.positions));
+      forward, MaskedWordModel::AtPositions(hidden, batch.positions));
   std::vector<int32_t> right;
   std::vector<int32_t> predicted;
   for (size_t i = 0; i < batch.targets.size(); ++i) {

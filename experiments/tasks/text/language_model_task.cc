@@ -148,12 +148,8 @@ void LanguageModelTask::AddHeatMaps(Forward<float>& forward,
                                     Showcase* showcase) const {
   const auto count = static_cast<int64_t>(ids.size());
   forward.BeginStep();
-  TextBatch batch;
-  batch.size = 1;
-  batch.time = count;
-  batch.input = ids;
   const DecoderOutput<float> output =
-      model().Run(forward, batch, {.want_maps = true});
+      model().decoder().Run(forward, {.sources = 1}, ids, {.want_maps = true});
   for (const AttentionMap<float>& map : output.maps) {
     LabelledMatrix matrix;
     matrix.title = absl::StrCat(map.name, ": ", TextOf(ids));

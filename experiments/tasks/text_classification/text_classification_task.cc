@@ -165,7 +165,7 @@ class TextClassificationTask : public Task {
   LabelledTextData data_;
   Beginning beginning_;
   const TokenVocabulary vocabulary_;
-  TextClassifier<float> model_;
+  TextClassifier model_;
 };
 
 }  // namespace

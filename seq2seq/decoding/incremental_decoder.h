@@ -1,6 +1,6 @@
-// The part of a search that one decoder takes.
-#ifndef SEQ2SEQ_DECODING_MEMBER_SEARCH_H_
-#define SEQ2SEQ_DECODING_MEMBER_SEARCH_H_
+// A decoder that reads ids step by step, with a cache of what it has read.
+#ifndef SEQ2SEQ_DECODING_INCREMENTAL_DECODER_H_
+#define SEQ2SEQ_DECODING_INCREMENTAL_DECODER_H_
 
 #include <cstdint>
 #include <optional>
@@ -14,21 +14,23 @@
 
 namespace regard {
 
-// What a decoder has kept of each row. Lives in the scratch arena of its tape,
-// which records nothing meanwhile.
-class MemberSearch {
+// Begins a step of the member's Forward. The cache is in the scratch arena of
+// the tape, which records nothing during the lifetime of this.
+class IncrementalDecoder {
  public:
-  // Of as many `sources` and at most `max_rows` rows.
-  MemberSearch(const SearchMember& member, int64_t sources, int64_t max_rows);
-  ~MemberSearch();
+  // The member's memory has `sources` sources; there are at most `max_rows`
+  // rows.
+  IncrementalDecoder(const EnsembleMember& member, int64_t sources,
+                     int64_t max_rows);
+  ~IncrementalDecoder();
 
-  MemberSearch(const MemberSearch&) = delete;
-  MemberSearch& operator=(const MemberSearch&) = delete;
+  IncrementalDecoder(const IncrementalDecoder&) = delete;
+  IncrementalDecoder& operator=(const IncrementalDecoder&) = delete;
 
   // Reads ids [rows, n]. Returns the logits after the last, [rows, vocabulary].
   Var<float> Advance(absl::Span<const int32_t> ids, bool want_maps);
 
-  // Ends a step: its rows `rows` live on.
+  // Ends a step: row i of the next one continues row rows[i].
   void Keep(absl::Span<const int32_t> rows, int64_t rows_per_source);
 
   Tape<float>& tape() const { return forward_.tape(); }
@@ -50,4 +52,4 @@ class MemberSearch {
 
 }  // namespace regard
 
-#endif  // SEQ2SEQ_DECODING_MEMBER_SEARCH_H_
+#endif  // SEQ2SEQ_DECODING_INCREMENTAL_DECODER_H_

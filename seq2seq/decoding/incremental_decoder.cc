@@ -1,4 +1,4 @@
-#include "seq2seq/decoding/member_search.h"
+#include "seq2seq/decoding/incremental_decoder.h"
 
 #include "autodiff/ops/shape_ops.h"
 #include "seq2seq/memory.h"
@@ -6,8 +6,8 @@
 
 namespace regard {
 
-MemberSearch::MemberSearch(const SearchMember& member, int64_t sources,
-                           int64_t max_rows)
+IncrementalDecoder::IncrementalDecoder(const EnsembleMember& member,
+                                       int64_t sources, int64_t max_rows)
     : decoder_(*member.decoder),
       forward_(*member.forward),
       recording_(forward_.tape().recording()) {
@@ -26,10 +26,12 @@ MemberSearch::MemberSearch(const SearchMember& member, int64_t sources,
   tape.Rewind(mark);
 }
 
-MemberSearch::~MemberSearch() { forward_.tape().set_recording(recording_); }
+IncrementalDecoder::~IncrementalDecoder() {
+  forward_.tape().set_recording(recording_);
+}
 
-Var<float> MemberSearch::Advance(absl::Span<const int32_t> ids,
-                                 bool want_maps) {
+Var<float> IncrementalDecoder::Advance(absl::Span<const int32_t> ids,
+                                       bool want_maps) {
   Tape<float>& tape = forward_.tape();
   mark_ = tape.Save();
   state_.emplace(cache_->View(tape));
@@ -43,8 +45,8 @@ Var<float> MemberSearch::Advance(absl::Span<const int32_t> ids,
                                 last.WithShape({last.dim(0), last.cols()}));
 }
 
-void MemberSearch::Keep(absl::Span<const int32_t> rows,
-                        int64_t rows_per_source) {
+void IncrementalDecoder::Keep(absl::Span<const int32_t> rows,
+                              int64_t rows_per_source) {
   if (!rows.empty()) cache_->Gather(*state_, rows, rows_per_source);
   forward_.tape().Rewind(mark_);
 }
