@@ -53,16 +53,23 @@ def embed_text(name, src, function, **kwargs):
         out = name + ".h",
         src = str(src),
     )
+
+    # Each 64 bytes are a literal, every byte in hexadecimal.
     native.genrule(
         name = name + "_source",
         srcs = [src],
         outs = [name + ".cc"],
-        cmd = "$(execpath {tool}) '{header}' {function} $< > $@".format(
+        cmd = """(
+            echo '#include "{header}"'
+            echo 'namespace regard {{ static constexpr char kBytes[] = ""'
+            od -An -v -tx1 -w64 $< | sed -e 's/ /\\\\x/g' -e 's/.*/"&"/'
+            echo '; absl::string_view {function}() {{'
+            echo '  return absl::string_view(kBytes, sizeof(kBytes) - 1);'
+            echo '}} }}  // namespace regard'
+        ) > $@""".format(
             function = function,
             header = native.package_name() + "/" + name + ".h",
-            tool = Label("//files:embed_text"),
         ),
-        tools = [Label("//files:embed_text")],
     )
     cc_library(
         name = name,
