@@ -95,9 +95,6 @@ class FileReader {
   // The same for two names of one file: device and inode.
   std::pair<uint64_t, uint64_t> identity() const { return identity_; }
 
-  // For reading it as a stream.
-  int descriptor() const { return descriptor_; }
-
   // Fills `bytes` from the file's byte `offset` on; a file that ends before
   // that has been cut short and is a DataLoss.
   absl::Status ReadAt(int64_t offset, absl::Span<char> bytes) const;

@@ -144,6 +144,12 @@ absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
   return absl::InvalidArgumentError(error(0, "not a JSON object"));
 }
 
+absl::StatusOr<JsonFile> JsonFile::Read(const std::string& path) {
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          WithErrorPrefix(ReadFile(path)));
+  return Parse(text, path);
+}
+
 absl::Status JsonFile::status() const {
   if (problems_.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrJoin(problems_, "\n"));

@@ -78,6 +78,9 @@ class JsonFile {
   static absl::StatusOr<JsonFile> Parse(absl::string_view text,
                                         absl::string_view path);
 
+  // The same of a file; errors are complete to print.
+  static absl::StatusOr<JsonFile> Read(const std::string& path);
+
   // Valid while this is not moved.
   JsonObject root() { return {this, &json_}; }
 

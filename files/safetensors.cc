@@ -312,23 +312,33 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(
   return SafetensorsReader(std::move(file), *std::move(header), buffer_begin);
 }
 
+absl::Status SafetensorsReader::Check(const std::string& name,
+                                      absl::Span<const int64_t> shape) const {
+  const auto found = header_.tensors.find(name);
+  const std::string wanted = absl::StrCat("F32 ", ShapeText(shape), " wanted");
+  if (found == header_.tensors.end()) {
+    return absl::NotFoundError(
+        absl::StrCat("no tensor '", name, "', ", wanted));
+  }
+  const TensorInfo& tensor = found->second;
+  if (tensor.dtype == "F32" && absl::MakeConstSpan(tensor.shape) == shape) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("tensor '", name, "' is ", tensor.dtype, " ",
+                   ShapeText(tensor.shape), ", ", wanted));
+}
+
 absl::Status SafetensorsReader::Read(const std::string& name,
                                      absl::Span<const int64_t> shape,
                                      absl::Span<float> values) const {
-  const auto found = header_.tensors.find(name);
-  if (found == header_.tensors.end()) {
-    return absl::NotFoundError(
-        absl::StrCat(file_.path(), ": no tensor '", name, "'"));
-  }
-  const TensorInfo& tensor = found->second;
-  if (tensor.dtype != "F32" || absl::MakeConstSpan(tensor.shape) != shape) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        file_.path(), ": tensor '", name, "' is ", tensor.dtype, " ",
-        ShapeText(tensor.shape), ", F32 ", ShapeText(shape), " wanted"));
+  if (const absl::Status fits = Check(name, shape); !fits.ok()) {
+    return absl::Status(fits.code(),
+                        absl::StrCat(file_.path(), ": ", fits.message()));
   }
   REGARD_CHECK_EQ(ValuesIn(shape), static_cast<int64_t>(values.size()))
       << name << " " << ShapeText(shape);
-  return file_.ReadAt(buffer_begin_ + tensor.begin,
+  return file_.ReadAt(buffer_begin_ + header_.tensors.at(name).begin,
                       absl::MakeSpan(reinterpret_cast<char*>(values.data()),
                                      values.size() * sizeof(float)));
 }

@@ -65,8 +65,12 @@ class SafetensorsReader {
 
   const SafetensorsHeader& header() const { return header_; }
 
-  // Fills `values` with the tensor of that name, which must hold floats in
-  // that very shape: otherwise NotFound or InvalidArgument.
+  // Whether the tensor of that name holds floats in that very shape: otherwise
+  // NotFound or InvalidArgument, without the file's name.
+  absl::Status Check(const std::string& name,
+                     absl::Span<const int64_t> shape) const;
+
+  // Fills `values` with a tensor that passes Check().
   absl::Status Read(const std::string& name, absl::Span<const int64_t> shape,
                     absl::Span<float> values) const;
 

@@ -25,11 +25,6 @@ constexpr char kWeights[] = "model.safetensors";
 constexpr char kVocabulary[] = "vocab.txt";
 constexpr char kTokenizerConfig[] = "tokenizer_config.json";
 
-std::string TypeText(absl::string_view dtype,
-                     const std::vector<int64_t>& shape) {
-  return absl::StrCat(dtype, " [", absl::StrJoin(shape, ", "), "]");
-}
-
 // What is wrong with a file, a line each.
 class Problems {
  public:
@@ -39,6 +34,7 @@ class Problems {
   void Add(const Parts&... parts) {
     lines_.push_back(absl::StrCat(path_, ": error: ", parts...));
   }
+  bool empty() const { return lines_.empty(); }
   absl::Status status() {
     if (lines_.empty()) return absl::OkStatus();
     if (lines_.size() > kMostProblems) {
@@ -83,11 +79,6 @@ std::map<std::string, std::string> CanonicalNames(
   return names;
 }
 
-// The text of a file of the folder.
-absl::StatusOr<std::string> ReadPart(const std::string& path) {
-  return WithErrorPrefix(ReadFile(path));
-}
-
 // Adds the message of a status, complete to print, to `messages`.
 void Collect(const absl::Status& status, std::vector<std::string>* messages) {
   if (!status.ok()) messages->emplace_back(status.message());
@@ -97,13 +88,11 @@ absl::Status ReadTokenizer(const std::string& folder, PretrainedBert* model) {
   TokenizerDescription tokenizer;
   const std::string json = JoinPath(folder, "tokenizer.json");
   if (PathExists(json)) {
-    REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(json));
-    REGARD_RETURN_IF_ERROR(ReadTokenizerJson(text, json, &tokenizer));
+    REGARD_RETURN_IF_ERROR(ReadTokenizerJson(json, &tokenizer));
   }
   const std::string config = JoinPath(folder, kTokenizerConfig);
   if (PathExists(config)) {
-    REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(config));
-    REGARD_RETURN_IF_ERROR(ReadTokenizerConfig(text, config, &tokenizer));
+    REGARD_RETURN_IF_ERROR(ReadTokenizerConfig(config, &tokenizer));
   }
   const std::string vocabulary = JoinPath(folder, kVocabulary);
   absl::StatusOr<WordPiece> pieces = absl::InternalError("");
@@ -111,7 +100,8 @@ absl::Status ReadTokenizer(const std::string& folder, PretrainedBert* model) {
     pieces =
         WordPiece::Create(std::move(tokenizer.tokens), json, tokenizer.options);
   } else {
-    REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(vocabulary));
+    REGARD_ASSIGN_OR_RETURN(const std::string text,
+                            WithErrorPrefix(ReadFile(vocabulary)));
     pieces = WordPiece::FromText(text, vocabulary, tokenizer.options);
   }
   REGARD_RETURN_IF_ERROR(pieces.status());
@@ -130,23 +120,12 @@ absl::Status ReadSentenceFiles(const std::string& folder,
                                PretrainedBert* model) {
   const std::string sentence = JoinPath(folder, "sentence_bert_config.json");
   if (PathExists(sentence)) {
-    REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(sentence));
     REGARD_ASSIGN_OR_RETURN(const int64_t longest,
-                            ParseLongestSentence(text, sentence));
+                            ReadLongestSentence(sentence));
     model->longest = Least(model->longest, longest);
   }
   const std::string pooling = JoinPath(folder, "1_Pooling/config.json");
-  if (!PathExists(pooling)) return absl::OkStatus();
-  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(pooling));
-  return CheckPooling(text, pooling);
-}
-
-absl::Status ReadDescription(const std::string& folder,
-                             BertDescription* description) {
-  const std::string path = JoinPath(folder, kConfig);
-  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadPart(path));
-  REGARD_ASSIGN_OR_RETURN(*description, ParseBertConfig(text, path));
-  return absl::OkStatus();
+  return PathExists(pooling) ? CheckPooling(pooling) : absl::OkStatus();
 }
 
 // Whether the file has a pooler, whole or in part.
@@ -201,30 +180,18 @@ absl::Status LoadBertWeights(const std::string& path,
   Problems problems(path);
   std::map<std::string, std::string> names =
       CanonicalNames(reader.header(), problems);
-  struct Source {
-    const ParameterInfo* info;
-    std::string name;
-    std::vector<int64_t> shape;
-  };
-  std::vector<Source> sources;
+  std::vector<std::pair<const ParameterInfo*, std::string>> sources;
   for (const ParameterInfo& info : parameters.parameters()) {
     const std::string wanted = HuggingFaceBertName(info.name);
-    const std::vector<int64_t> shape = Extents(info.shape);
     const auto found = names.find(wanted);
-    if (found == names.end()) {
-      problems.Add("no tensor '", wanted, "', ", TypeText("F32", shape),
-                   " wanted");
-      continue;
-    }
-    const TensorInfo& tensor = reader.header().tensors.at(found->second);
-    if (tensor.dtype != "F32" || tensor.shape != shape) {
-      problems.Add("tensor '", found->second, "' is ",
-                   TypeText(tensor.dtype, tensor.shape), ", ",
-                   TypeText("F32", shape), " wanted");
+    const std::string name = found == names.end() ? wanted : found->second;
+    if (found != names.end()) names.erase(found);
+    const absl::Status fits = reader.Check(name, Extents(info.shape));
+    if (fits.ok()) {
+      sources.emplace_back(&info, name);
     } else {
-      sources.push_back({&info, found->second, shape});
+      problems.Add(fits.message());
     }
-    names.erase(found);
   }
   // With relative positions the table of absolute ones is there, unused.
   if (!parameters.FindByName("position_embedding.weight").has_value()) {
@@ -233,23 +200,17 @@ absl::Status LoadBertWeights(const std::string& path,
   for (const auto& [canonical, name] : names) {
     problems.Add("tensor '", name, "' is none of this model's");
   }
-  if (absl::Status status = problems.status(); !status.ok()) {
-    // What is there may have more faults; they are found without the model.
-    std::vector<float> values;
-    for (const Source& source : sources) {
-      values.resize(static_cast<size_t>(source.info->size()));
-      REGARD_RETURN_IF_ERROR(
-          reader.Read(source.name, source.shape, absl::MakeSpan(values)));
-      CheckFinite(source.name, values, problems);
-    }
-    return problems.status();
-  }
-  parameters.FinalizeWithZeros();
-  for (const Source& source : sources) {
+  // What is there may have more faults; they are found without the model.
+  const bool fits = problems.empty();
+  if (fits) parameters.FinalizeWithZeros();
+  std::vector<float> scratch;
+  for (const auto& [info, name] : sources) {
+    if (!fits) scratch.resize(static_cast<size_t>(info->size()));
     const absl::Span<float> values =
-        parameters.value(*parameters.FindByName(source.info->name));
-    REGARD_RETURN_IF_ERROR(reader.Read(source.name, source.shape, values));
-    CheckFinite(source.name, values, problems);
+        fits ? parameters.value(*parameters.FindByName(info->name))
+             : absl::MakeSpan(scratch);
+    REGARD_RETURN_IF_ERROR(reader.Read(name, Extents(info->shape), values));
+    CheckFinite(name, values, problems);
   }
   return problems.status();
 }
@@ -265,8 +226,10 @@ absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
   }
   PretrainedBert model;
   std::vector<std::string> messages;
-  const absl::Status described = ReadDescription(folder, &model.description);
-  Collect(described, &messages);
+  absl::StatusOr<BertDescription> described =
+      ReadBertConfig(JoinPath(folder, kConfig));
+  Collect(described.status(), &messages);
+  if (described.ok()) model.description = *described;
   Collect(ReadTokenizer(folder, &model), &messages);
   Collect(ReadSentenceFiles(folder, &model), &messages);
   if (described.ok()) Collect(ReadModel(folder, scorers, &model), &messages);

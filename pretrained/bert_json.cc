@@ -31,6 +31,13 @@ const std::vector<std::string>& PositionNames() {
   return *names;
 }
 
+constexpr std::pair<const char*, std::string WordPieceOptions::*> kTokens[] = {
+    {"unk_token", &WordPieceOptions::unknown},
+    {"cls_token", &WordPieceOptions::classifier},
+    {"sep_token", &WordPieceOptions::separator},
+    {"pad_token", &WordPieceOptions::padding},
+    {"mask_token", &WordPieceOptions::mask}};
+
 void SetPositions(size_t choice, int longest, TransformerConfig* config) {
   PositionEmbeddingConfig& positions = *config->mutable_position_embedding();
   if (choice == 0) {
@@ -48,10 +55,9 @@ void SetPositions(size_t choice, int longest, TransformerConfig* config) {
 
 }  // namespace
 
-absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
-                                                absl::string_view path) {
+absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
   constexpr int64_t kMostSize = 65536;
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
   const JsonObject json = file.root();
   BertDescription description;
   BertConfig& config = description.config;
@@ -135,9 +141,9 @@ std::string BertConfigText(const BertDescription& description) {
   return json.dump(2) + "\n";
 }
 
-absl::Status ReadTokenizerJson(absl::string_view text, absl::string_view path,
+absl::Status ReadTokenizerJson(const std::string& path,
                                TokenizerDescription* description) {
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
   const JsonObject json = file.root();
   WordPieceOptions& options = description->options;
   if (const auto normalizer = json.Object("normalizer")) {
@@ -176,25 +182,18 @@ absl::Status ReadTokenizerJson(absl::string_view text, absl::string_view path,
   return file.status();
 }
 
-absl::Status ReadTokenizerConfig(absl::string_view text, absl::string_view path,
+absl::Status ReadTokenizerConfig(const std::string& path,
                                  TokenizerDescription* description) {
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
   const JsonObject json = file.root();
   WordPieceOptions& options = description->options;
   options.lower_case = json.Bool("do_lower_case").value_or(options.lower_case);
   options.split_chinese =
       json.Bool("tokenize_chinese_chars").value_or(options.split_chinese);
-  if (const auto strip = json.Bool("strip_accents")) {
-    options.strip_accents = strip;
-  }
-  const std::pair<const char*, std::string*> tokens[] = {
-      {"unk_token", &options.unknown},
-      {"cls_token", &options.classifier},
-      {"sep_token", &options.separator},
-      {"pad_token", &options.padding},
-      {"mask_token", &options.mask}};
-  for (const auto& [key, token] : tokens) {
-    *token = json.Token(key).value_or(*token);
+  const std::optional<bool> strip = json.Bool("strip_accents");
+  if (strip.has_value()) options.strip_accents = strip;
+  for (const auto& [key, token] : kTokens) {
+    options.*token = json.Token(key).value_or(options.*token);
   }
   // "No limit" is written as 1e30.
   const double longest = json.Real("model_max_length", 0, 0, 1e31);
@@ -209,33 +208,25 @@ std::string TokenizerConfigText(const WordPieceOptions& options,
   nlohmann::ordered_json json;
   json["tokenizer_class"] = "BertTokenizer";
   json["do_lower_case"] = options.lower_case;
-  if (options.strip_accents.has_value()) {
-    json["strip_accents"] = *options.strip_accents;
-  } else {
-    json["strip_accents"] = nullptr;
-  }
+  json["strip_accents"] = nullptr;
+  if (options.strip_accents) json["strip_accents"] = *options.strip_accents;
   json["tokenize_chinese_chars"] = options.split_chinese;
-  json["unk_token"] = options.unknown;
-  json["cls_token"] = options.classifier;
-  json["sep_token"] = options.separator;
-  json["pad_token"] = options.padding;
-  json["mask_token"] = options.mask;
+  for (const auto& [key, token] : kTokens) json[key] = options.*token;
   json["model_max_length"] = longest;
   return json.dump(2, ' ', /*ensure_ascii=*/false,
                    nlohmann::ordered_json::error_handler_t::replace) +
          "\n";
 }
 
-absl::StatusOr<int64_t> ParseLongestSentence(absl::string_view text,
-                                             absl::string_view path) {
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
+absl::StatusOr<int64_t> ReadLongestSentence(const std::string& path) {
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
   const int64_t longest = file.root().Integer("max_seq_length", 0, 2, 1 << 24);
   REGARD_RETURN_IF_ERROR(file.status());
   return longest;
 }
 
-absl::Status CheckPooling(absl::string_view text, absl::string_view path) {
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
+absl::Status CheckPooling(const std::string& path) {
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
   constexpr char kMean[] = "pooling_mode_mean_tokens";
   if (!file.root().Bool(kMean).value_or(true)) {
     file.root().Complain(

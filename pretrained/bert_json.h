@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "data/text/wordpiece.h"
 #include "language/bert.pb.h"
 
@@ -22,8 +22,7 @@ struct BertDescription {
 // Errors name all that is wrong, a line "PATH:LINE:COLUMN: error: .." each:
 // what is no JSON, sizes that are absent or out of range, and what Bert cannot
 // do.
-absl::StatusOr<BertDescription> ParseBertConfig(absl::string_view text,
-                                                absl::string_view path);
+absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path);
 
 // The text of config.json. Without a pooler transformers has to be told so when
 // it opens the folder.
@@ -38,9 +37,9 @@ struct TokenizerDescription {
 };
 
 // Adds what tokenizer.json, then tokenizer_config.json, say: the later wins.
-absl::Status ReadTokenizerJson(absl::string_view text, absl::string_view path,
+absl::Status ReadTokenizerJson(const std::string& path,
                                TokenizerDescription* description);
-absl::Status ReadTokenizerConfig(absl::string_view text, absl::string_view path,
+absl::Status ReadTokenizerConfig(const std::string& path,
                                  TokenizerDescription* description);
 
 // The text of tokenizer_config.json.
@@ -49,11 +48,10 @@ std::string TokenizerConfigText(const WordPieceOptions& options,
 
 // Where sentence-transformers cuts ("max_seq_length" of
 // sentence_bert_config.json); 0: not said.
-absl::StatusOr<int64_t> ParseLongestSentence(absl::string_view text,
-                                             absl::string_view path);
+absl::StatusOr<int64_t> ReadLongestSentence(const std::string& path);
 
 // OK if 1_Pooling/config.json asks for the mean of the tokens.
-absl::Status CheckPooling(absl::string_view text, absl::string_view path);
+absl::Status CheckPooling(const std::string& path);
 
 }  // namespace regard
 
