@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
 
 namespace regard {
 
@@ -42,6 +45,12 @@ bool LineReader::Next(std::string* line, bool* cut) {
     position_ = newline == std::string::npos ? end : end + 1;
     if (newline != std::string::npos) return true;
   }
+}
+
+absl::Status LineReader::status(absl::string_view name) const {
+  if (error_ == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("error: cannot read ", name, ": ", std::strerror(error_)));
 }
 
 bool LineReader::Ready() {

@@ -9,6 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
 namespace regard {
 
 class LineReader {
@@ -32,8 +35,9 @@ class LineReader {
   // still to come. Of a file descriptor alone.
   bool Ready();
 
-  // Why reading ended early, as an errno; 0 at a true end.
-  int error() const { return error_; }
+  // OK at a true end; else why the reading of `name` ended early, complete to
+  // print.
+  absl::Status status(absl::string_view name) const;
 
  private:
   // Reads more into the buffer; false at the end.
@@ -46,7 +50,7 @@ class LineReader {
   const size_t limit_;
   std::string buffer_;
   size_t position_ = 0;
-  int error_ = 0;
+  int error_ = 0;  // an errno
 };
 
 }  // namespace regard

@@ -3,16 +3,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
 namespace {
 
+using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -42,7 +45,7 @@ std::vector<std::string> Lines(LineReader& reader) {
 TEST(LineReaderTest, JoinsThePiecesOfALine) {
   LineReader reader(Pieces({"ab\nc", "", "d", "\n", "\nla", "st"}), 100);
   EXPECT_THAT(Lines(reader), ElementsAre("ab", "cd", "", "last"));
-  EXPECT_EQ(reader.error(), 0);
+  EXPECT_THAT(reader.status("pieces"), IsOk());
 }
 
 TEST(LineReaderTest, NothingHasNoLine) {
@@ -58,7 +61,9 @@ TEST(LineReaderTest, CutsLinesThatExceedTheLimit) {
 TEST(LineReaderTest, SaysWhyReadingEnded) {
   LineReader reader(/*file_descriptor=*/-1, 100);
   EXPECT_THAT(Lines(reader), IsEmpty());
-  EXPECT_EQ(reader.error(), EBADF);
+  EXPECT_THAT(reader.status("a pipe"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "error: cannot read a pipe: Bad file descriptor"));
 }
 
 TEST(LineReaderTest, IsReadyWhereALineIsThere) {

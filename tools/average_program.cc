@@ -1,5 +1,3 @@
-#include "tools/average_program.h"
-
 #include <string>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "experiments/config/command_line.h"
 #include "experiments/training/train_program.h"
 #include "files/file.h"
+#include "tools/programs.h"
 
 namespace regard {
 

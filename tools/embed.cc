@@ -4,13 +4,11 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
@@ -21,6 +19,7 @@
 #include "files/line_reader.h"
 #include "language/sentence_embedder.h"
 #include "pretrained/bert_folder.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -39,25 +38,6 @@ constexpr size_t kMostLineBytes = size_t{16} << 20;
 // Lines that are read before the first of them is answered, unless the input
 // pauses.
 constexpr size_t kMostLines = 4096;
-
-struct Arguments {
-  std::string model;
-  std::string save;
-  bool pairs = false;
-  int threads = HardwareThreads();
-};
-
-absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
-  CommandLine line(kUsage);
-  line.Text("model", "DIR", &arguments->model, "the folder of the model");
-  line.Switch("pairs", &arguments->pairs,
-              "prints similarities of pairs, from -1 to 1");
-  line.Number("threads", &arguments->threads, 1, 1024,
-              "changes no bit of a vector; without it, one per core");
-  line.Text("save", "DIR", &arguments->save,
-            "writes the model to this folder first, as transformers reads it");
-  return line.Parse(argc, argv);
-}
 
 void AppendNumber(double number, std::string* text) {
   char buffer[32];
@@ -128,7 +108,7 @@ class Block {
   std::vector<float> vectors_;
 };
 
-int PrintAll(SentenceEmbedder& embedder, bool pairs) {
+absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
   LineReader reader(STDIN_FILENO, kMostLineBytes);
   Block block(embedder, pairs);
   std::string line;
@@ -144,43 +124,47 @@ int PrintAll(SentenceEmbedder& embedder, bool pairs) {
     }
     if (block.full() || !reader.Ready()) written = block.Print();
   }
-  if (written && !block.empty()) block.Print();
-  const int code = FinishOutput();
-  if (code != 0) return code;
-  if (!wrong.ok()) return ExitCode(wrong);
-  if (reader.error() == 0) return 0;
-  return ExitCode(absl::InvalidArgumentError(absl::StrCat(
-      "error: cannot read standard input: ", std::strerror(reader.error()))));
+  if (written && !block.empty()) written = block.Print();
+  if (!written) return absl::OkStatus();  // which the end of the program tells
+  wrong.Update(reader.status("standard input"));
+  return wrong;
 }
 
-int EmbedMain(int argc, char** argv) {
-  FlushDenormalsToZero();
-  Arguments arguments;
-  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
-      !status.ok()) {
-    return ExitCode(status);
-  }
-  if (arguments.model.empty()) {
-    return ExitCode(absl::InvalidArgumentError(
-        "error: --model=DIR must name the folder of a BERT"));
+absl::Status Embed(int argc, char** argv) {
+  std::string folder;
+  std::string save;
+  bool pairs = false;
+  int threads = HardwareThreads();
+  CommandLine line(kUsage);
+  line.Text("model", "DIR", &folder, "the folder of the model");
+  line.Switch("pairs", &pairs, "prints similarities of pairs, from -1 to 1");
+  line.Number("threads", &threads, 1, 1024,
+              "changes no bit of a vector; without it, one per core");
+  line.Text("save", "DIR", &save,
+            "writes the model to this folder first, as transformers reads it");
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  if (folder.empty()) {
+    return absl::InvalidArgumentError(
+        "error: --model=DIR must name the folder of a BERT");
   }
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
-  const absl::StatusOr<PretrainedBert> model =
-      ReadBertFolder(arguments.model, scorers);
-  if (!model.ok()) return ExitCode(model.status());
-  if (!arguments.save.empty()) {
-    const absl::Status saved =
-        WriteBertFolder(*model, ResolveUserPath(arguments.save), SystemFiles());
-    if (!saved.ok()) return ExitCode(WithErrorPrefix(saved));
+  REGARD_ASSIGN_OR_RETURN(const PretrainedBert model,
+                          ReadBertFolder(folder, scorers));
+  if (!save.empty()) {
+    REGARD_RETURN_IF_ERROR(WithErrorPrefix(
+        WriteBertFolder(model, ResolveUserPath(save), SystemFiles())));
   }
-  SentenceEmbedder embedder(*model->bert, *model->parameters, *model->pieces,
-                            model->longest, arguments.threads);
-  return PrintAll(embedder, arguments.pairs);
+  SentenceEmbedder embedder(*model.bert, *model.parameters, *model.pieces,
+                            model.longest, threads);
+  return PrintAll(embedder, pairs);
 }
 
 }  // namespace
 
 }  // namespace regard
 
-int main(int argc, char** argv) { return regard::EmbedMain(argc, argv); }
+int main(int argc, char** argv) {
+  regard::FlushDenormalsToZero();
+  return regard::ExitCode(regard::Embed(argc, argv));
+}

@@ -1,11 +1,8 @@
-#include "tools/generate_program.h"
-
 #include <unistd.h>
 
 #include <climits>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +22,9 @@
 #include "language/language_model.h"
 #include "language/text_vocabulary.h"
 #include "nn/forward.h"
-#include "seq2seq/decoding/search.pb.h"
 #include "third_party/abseil_backport/status_macros.h"
+#include "tools/programs.h"
+#include "tools/search_flags.h"
 
 namespace regard {
 
@@ -44,41 +42,26 @@ constexpr size_t kMostLineBytes = size_t{1} << 16;
 
 struct Arguments {
   std::string run;
-  double temperature = 1;
-  int top_k = 0;
-  double top_p = 1;
-  int seed = 0;
-  int length = 500;
+  GenerationOptions options;
   int threads = HardwareThreads();
   std::vector<std::string> prompts;
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
+  FieldFlags sampling(line);
+  int length = 500;
   line.Text("run", "DIR", &arguments->run, "the run folder");
-  line.Real("temperature", &arguments->temperature, 0.01, 100,
-            "below 1 what is likely becomes likelier");
-  line.Number("top_k", &arguments->top_k, 0, 10000000,
-              "draws from so many of the likeliest only; 0: all");
-  line.Real("top_p", &arguments->top_p, 1e-6, 1,
-            "draws from the likeliest of this probability only");
-  line.Number("seed", &arguments->seed, 0, INT_MAX, "of the draws");
-  line.Number("length", &arguments->length, 0, INT_MAX,
+  AddSamplingFlags(sampling);
+  line.Number("length", &length, 0, INT_MAX,
               "characters or words that are generated at most");
   line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of a text; without it, one per core");
   line.Positional(&arguments->prompts, "PROMPT");
-  return line.Parse(argc, argv);
-}
-
-GenerationOptions OptionsOf(const Arguments& arguments) {
-  GenerationOptions options;
-  options.length = arguments.length;
-  options.sampling.set_temperature(arguments.temperature);
-  options.sampling.set_top_k(arguments.top_k);
-  options.sampling.set_top_p(arguments.top_p);
-  options.sampling.set_seed(static_cast<uint64_t>(arguments.seed));
-  return options;
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  sampling.SetIn(&arguments->options.sampling);
+  arguments->options.length = length;
+  return absl::OkStatus();
 }
 
 // Writes text after text to standard output.
@@ -151,9 +134,7 @@ absl::Status ContinueInput(const LanguageModel<float>& model,
     }
     written = session.Continue(line, *ids);
   }
-  if (reader.error() == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "error: cannot read standard input: ", std::strerror(reader.error())));
+  return reader.status("standard input");
 }
 
 absl::Status ContinueAll(const std::vector<std::string>& prompts,
@@ -174,30 +155,28 @@ absl::Status ContinueAll(const std::vector<std::string>& prompts,
   return absl::OkStatus();
 }
 
+absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
+  Arguments arguments;
+  REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
+  REGARD_ASSIGN_OR_RETURN(const TrainedLanguageModel trained,
+                          LoadLanguageModel(arguments.run, plugins));
+  for (const std::string& note : trained.notes) {
+    std::fprintf(stderr, "%s\n", note.c_str());
+  }
+  const LanguageModel<float>& model = *trained.model;
+  WorkerPool pool(arguments.threads);
+  const GemmThreads share_products(pool);
+  Session session(model, arguments.options);
+  return arguments.prompts.empty()
+             ? ContinueInput(model, session)
+             : ContinueAll(arguments.prompts, model, session);
+}
+
 }  // namespace
 
 int GenerateMain(int argc, char** argv, const Plugins& plugins) {
   FlushDenormalsToZero();
-  Arguments arguments;
-  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
-      !status.ok()) {
-    return ExitCode(status);
-  }
-  const absl::StatusOr<TrainedLanguageModel> trained =
-      LoadLanguageModel(arguments.run, plugins);
-  if (!trained.ok()) return ExitCode(trained.status());
-  for (const std::string& note : trained->notes) {
-    std::fprintf(stderr, "%s\n", note.c_str());
-  }
-  const LanguageModel<float>& model = *trained->model;
-  WorkerPool pool(arguments.threads);
-  const GemmThreads share_products(pool);
-  Session session(model, OptionsOf(arguments));
-  const absl::Status status =
-      arguments.prompts.empty()
-          ? ContinueInput(model, session)
-          : ContinueAll(arguments.prompts, model, session);
-  return status.ok() ? FinishOutput() : ExitCode(status);
+  return ExitCode(GenerateTexts(argc, argv, plugins));
 }
 
 }  // namespace regard

@@ -1,5 +1,3 @@
-#include "tools/inspect_program.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -28,6 +26,7 @@
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/translator.h"
 #include "third_party/abseil_backport/status_macros.h"
+#include "tools/programs.h"
 
 namespace regard {
 
@@ -155,50 +154,45 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
                  GoldAlignment(trained, source, target, plugins));
 }
 
-// Prints the text and writes the page. Returns the exit code.
-int Show(const std::string& text, const std::string& page,
-         const std::string& out) {
+// Prints the text and writes the page.
+absl::Status Show(const std::string& text, const std::string& page,
+                  const std::string& out) {
   std::fputs(text.c_str(), stdout);
-  const absl::Status written = WriteFileAtomically(out, page);
-  if (!written.ok()) {
-    return ExitCode(WithErrorPrefix(written));
-  }
+  REGARD_RETURN_IF_ERROR(WithErrorPrefix(WriteFileAtomically(out, page)));
   std::printf("\nPage  %s\n", out.c_str());
-  return FinishOutput();
+  return absl::OkStatus();
 }
 
-int InspectTranslation(const Arguments& arguments, const Plugins& plugins) {
-  absl::StatusOr<TrainedTranslator> trained =
-      LoadTranslator(arguments.run, plugins);
-  if (!trained.ok()) return ExitCode(trained.status());
-  const absl::StatusOr<Inspection> inspection =
-      Look(arguments, *trained, plugins);
-  if (!inspection.ok()) return ExitCode(inspection.status());
-  return Show(
-      absl::StrCat(PrintableText(absl::StrJoin(inspection->target, " ")),
-                   "\n\n", InspectionText(*inspection, TerminalStyle())),
-      InspectionHtml(*inspection, trained->config.name()),
-      arguments.out.empty() ? absl::StrCat(trained->path, "/inspect.html")
-                            : ResolveUserPath(arguments.out));
+absl::Status InspectTranslation(const Arguments& arguments,
+                                const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(TrainedTranslator trained,
+                          LoadTranslator(arguments.run, plugins));
+  REGARD_ASSIGN_OR_RETURN(const Inspection inspection,
+                          Look(arguments, trained, plugins));
+  return Show(absl::StrCat(PrintableText(absl::StrJoin(inspection.target, " ")),
+                           "\n\n", InspectionText(inspection, TerminalStyle())),
+              InspectionHtml(inspection, trained.config.name()),
+              arguments.out.empty()
+                  ? absl::StrCat(trained.path, "/inspect.html")
+                  : ResolveUserPath(arguments.out));
 }
 
-int InspectHeads(const Arguments& arguments, const Plugins& plugins) {
-  const absl::StatusOr<PretrainedBert> model =
-      ReadBertFolder(arguments.model, plugins.scorers);
-  if (!model.ok()) return ExitCode(model.status());
-  const std::vector<int32_t> ids = model->pieces->Encode(
+absl::Status InspectHeads(const Arguments& arguments, const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(const PretrainedBert model,
+                          ReadBertFolder(arguments.model, plugins.scorers));
+  const std::vector<int32_t> ids = model.pieces->Encode(
       arguments.source, std::numeric_limits<int64_t>::max());
-  const int64_t most = std::min(model->longest, int64_t{kMostWords});
+  const int64_t most = std::min(model.longest, int64_t{kMostWords});
   if (arguments.source.empty() || static_cast<int64_t>(ids.size()) > most) {
-    return ExitCode(absl::InvalidArgumentError(
+    return absl::InvalidArgumentError(
         absl::StrCat("error: --source wants a text of at most ", most,
-                     " tokens, [CLS] and [SEP] included; got ", ids.size())));
+                     " tokens, [CLS] and [SEP] included; got ", ids.size()));
   }
   Tape<float> tape;
-  Forward<float> forward(tape, std::as_const(*model->parameters), nullptr);
+  Forward<float> forward(tape, std::as_const(*model.parameters), nullptr);
   forward.BeginStep();
-  const BertInspection inspection = InspectBert(
-      *model->bert, *model->pieces, forward, {.size = 1, .ids = ids});
+  const BertInspection inspection =
+      InspectBert(*model.bert, *model.pieces, forward, {.size = 1, .ids = ids});
   return Show(
       absl::StrCat(PrintableText(absl::StrJoin(inspection.tokens, " ")), "\n\n",
                    TableText(HeadsTable(inspection), /*most_columns=*/20)),
@@ -206,17 +200,18 @@ int InspectHeads(const Arguments& arguments, const Plugins& plugins) {
       ResolveUserPath(arguments.out.empty() ? "inspect.html" : arguments.out));
 }
 
+absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
+  Arguments arguments;
+  REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
+  return arguments.model.empty() ? InspectTranslation(arguments, plugins)
+                                 : InspectHeads(arguments, plugins);
+}
+
 }  // namespace
 
 int InspectMain(int argc, char** argv, const Plugins& plugins) {
   FlushDenormalsToZero();
-  Arguments arguments;
-  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
-      !status.ok()) {
-    return ExitCode(status);
-  }
-  return arguments.model.empty() ? InspectTranslation(arguments, plugins)
-                                 : InspectHeads(arguments, plugins);
+  return ExitCode(InspectModel(argc, argv, plugins));
 }
 
 }  // namespace regard

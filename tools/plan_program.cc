@@ -1,5 +1,3 @@
-#include "tools/plan_program.h"
-
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -11,6 +9,7 @@
 #include "experiments/config/command_line.h"
 #include "experiments/tasks/experiment_config.h"
 #include "third_party/abseil_backport/status_macros.h"
+#include "tools/programs.h"
 #include "tools/resource_plan.h"
 
 namespace regard {
@@ -24,32 +23,26 @@ constexpr char kUsage[] =
     "Sentences of a corpus that is not there: --set\n"
     "'data={placeholder {source_vocabulary: 7853 target_vocabulary: 5893}}'";
 
-struct Arguments {
+absl::Status Plan(int argc, char** argv, const Plugins& plugins) {
   std::string config;
   std::vector<std::string> overrides;
   int threads = HardwareThreads();
-};
-
-absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("config", "FILE", &arguments->config, "the experiment");
-  line.Repeated("set", "PATH=VALUE", &arguments->overrides,
+  line.Text("config", "FILE", &config, "the experiment");
+  line.Repeated("set", "PATH=VALUE", &overrides,
                 "changes a field of the config; may be repeated");
-  line.Number("threads", &arguments->threads, 1, 1024,
+  line.Number("threads", &threads, 1, 1024,
               "threads of the training; without it, one per core");
-  return line.Parse(argc, argv);
-}
-
-absl::Status Plan(const Arguments& arguments, const Plugins& plugins) {
-  if (arguments.config.empty()) {
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  if (config.empty()) {
     return absl::InvalidArgumentError(
         "error: --config=FILE must name an experiment");
   }
-  REGARD_ASSIGN_OR_RETURN(const LoadedConfig loaded,
-                          LoadConfig({arguments.config, std::nullopt},
-                                     arguments.overrides, plugins));
+  REGARD_ASSIGN_OR_RETURN(
+      const LoadedConfig loaded,
+      LoadConfig({config, std::nullopt}, overrides, plugins));
   REGARD_ASSIGN_OR_RETURN(const ResourcePlan plan,
-                          MakeResourcePlan(loaded, arguments.threads, plugins));
+                          MakeResourcePlan(loaded, threads, plugins));
   std::fputs(ResourcePlanText(plan, loaded.config).c_str(), stdout);
   return absl::OkStatus();
 }
@@ -57,10 +50,7 @@ absl::Status Plan(const Arguments& arguments, const Plugins& plugins) {
 }  // namespace
 
 int PlanMain(int argc, char** argv, const Plugins& plugins) {
-  Arguments arguments;
-  absl::Status status = ParseArguments(argc, argv, &arguments);
-  if (status.ok()) status = Plan(arguments, plugins);
-  return status.ok() ? FinishOutput() : ExitCode(status);
+  return ExitCode(Plan(argc, argv, plugins));
 }
 
 }  // namespace regard

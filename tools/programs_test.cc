@@ -1,11 +1,10 @@
 // The programs set up their thread as training does.
+#include "tools/programs.h"
+
 #include <immintrin.h>
 
 #include "experiments/tasks/plugins.h"
 #include "gtest/gtest.h"
-#include "tools/generate_program.h"
-#include "tools/inspect_program.h"
-#include "tools/translate_program.h"
 
 namespace regard {
 namespace {

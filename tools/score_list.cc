@@ -11,6 +11,7 @@
 #include "attention/attention.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "google/protobuf/text_format.h"
 #include "nn/config_problems.h"
 #include "nn/parameters.h"
 
@@ -19,6 +20,9 @@ namespace regard {
 using ::google::protobuf::Descriptor;
 using ::google::protobuf::DescriptorPool;
 using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::MessageFactory;
+using ::google::protobuf::TextFormat;
 
 namespace {
 
@@ -48,29 +52,14 @@ std::map<const Descriptor*, Place> Places() {
   return places;
 }
 
+// The default value as a config writes it.
 std::string Default(const FieldDescriptor& field) {
   if (!field.has_default_value()) return "absent";
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return field.default_value_bool() ? "true" : "false";
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return std::string(field.default_value_enum()->name());
-    case FieldDescriptor::CPPTYPE_STRING:
-      return absl::StrCat("\"", std::string(field.default_value_string()),
-                          "\"");
-    case FieldDescriptor::CPPTYPE_INT32:
-      return absl::StrCat(field.default_value_int32());
-    case FieldDescriptor::CPPTYPE_INT64:
-      return absl::StrCat(field.default_value_int64());
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return absl::StrCat(field.default_value_uint32());
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return absl::StrCat(field.default_value_uint64());
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return absl::StrCat(field.default_value_float());
-    default:
-      return absl::StrCat(field.default_value_double());
-  }
+  const Message& options = *MessageFactory::generated_factory()->GetPrototype(
+      field.containing_type());
+  std::string text;
+  TextFormat::PrintFieldValueToString(options, &field, /*index=*/-1, &text);
+  return text;
 }
 
 // A line for each option; those of an option that is a message follow it.

@@ -1,11 +1,8 @@
-#include "tools/translate_program.h"
-
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,12 +32,24 @@
 #include "seq2seq/output_head.h"
 #include "seq2seq/translator.h"
 #include "third_party/abseil_backport/status_macros.h"
-#include "tools/translate_arguments.h"
+#include "tools/programs.h"
+#include "tools/search_flags.h"
 
 namespace regard {
 
 namespace {
 
+constexpr char kUsage[] =
+    "Translates sentences with the model of a run, or of several together.\n\n"
+    "  translate --run=DIR [--run=DIR]... [--beam=K] [--align] [SENTENCE...]\n"
+    "  translate --run=DIR --score\n\n"
+    "Without sentences, they are read from standard input, one a line. Where\n"
+    "standard output is not a terminal it gets one translation a line, in the\n"
+    "order of the sentences, and nothing else. With --n_best a line is\n"
+    "INDEX ||| TRANSLATION ||| SCORE, sentences counted from 0, best first.\n"
+    "What no flag sets is as in `search` of the first run's config. With\n"
+    "--score a line is SOURCE<TAB>TARGET, and its answer the target's natural\n"
+    "log-probability.";
 // Bound time and memory whatever comes in: longer sentences are cut.
 constexpr size_t kMostWords = 500;
 constexpr size_t kMostLineBytes = size_t{1} << 16;
@@ -49,6 +58,58 @@ constexpr size_t kMostWaiting = 512;
 constexpr size_t kMostWaitingWords = 16384;
 // Words that are named as unknown, each once.
 constexpr size_t kMostUnknown = 20;
+
+struct Arguments {
+  std::vector<std::string> runs;
+  bool align = false;
+  bool score = false;
+  bool replace_unknown = false;
+  std::vector<std::string> sentences;
+  int threads = HardwareThreads();
+  // What flags set.
+  bool sample = false;
+  SearchConfig search;
+  SamplingConfig sampling;
+
+  bool HasSearchFlag() const {
+    return sample || search.ByteSizeLong() > 0 || sampling.ByteSizeLong() > 0;
+  }
+};
+
+absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
+  bool log_probabilities = false;
+  CommandLine line(kUsage);
+  FieldFlags search(line);
+  FieldFlags sampling(line);
+  line.Repeated("run", "DIR", &arguments->runs,
+                "a run folder; several of one vocabulary make an ensemble");
+  AddSearchFlags(search);
+  line.Switch("log_probabilities", &log_probabilities,
+              "several runs average log-probabilities, not probabilities");
+  line.Switch("sample", &arguments->sample,
+              "draws translations from the model's distribution");
+  AddSamplingFlags(sampling);
+  line.Switch("align", &arguments->align,
+              "draws what each word looked at; off a terminal on standard "
+              "error");
+  line.Switch("score", &arguments->score,
+              "scores given pairs instead of translating");
+  line.Switch("replace_unknown", &arguments->replace_unknown,
+              "writes the source word that gets most attention for <unk>");
+  line.Number("threads", &arguments->threads, 1, 1024,
+              "changes no bit of a translation; without it, one per core");
+  line.Positional(&arguments->sentences, "SENTENCE");
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  search.SetIn(&arguments->search);
+  sampling.SetIn(&arguments->sampling);
+  if (arguments->search.has_max_length()) {
+    arguments->search.set_max_length_ratio(0);
+  }
+  if (log_probabilities) {
+    arguments->search.set_ensemble_mean(SearchConfig::LOG_PROBABILITIES);
+  }
+  return absl::OkStatus();
+}
 
 // A model and the tape that it runs on.
 struct Member {
@@ -63,7 +124,7 @@ struct Member {
 
 // Standard error, as a terminal where nothing else than notes is shown: what is
 // translated goes elsewhere, and nobody waits for an answer.
-ProgressOutput ProgressOf(const TranslateArguments& arguments) {
+ProgressOutput ProgressOf(const Arguments& arguments) {
   ProgressOutput output = ProgressToStandardError();
   const bool quiet = arguments.sentences.empty() && !arguments.align &&
                      isatty(STDIN_FILENO) == 0 && isatty(STDOUT_FILENO) == 0;
@@ -75,7 +136,7 @@ ProgressOutput ProgressOf(const TranslateArguments& arguments) {
 class Session {
  public:
   Session(const std::vector<TrainedTranslator>& trained,
-          const TranslateArguments& arguments, const SearchConfig& search)
+          const Arguments& arguments, const SearchConfig& search)
       : translator_(*trained.front().translator),
         search_(search),
         align_(arguments.align),
@@ -338,14 +399,12 @@ absl::Status TranslateInput(Session& session) {
   }
   session.Flush();
   if (!added.ok()) return added;
-  if (reader.error() == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "error: cannot read standard input: ", std::strerror(reader.error())));
+  return reader.status("standard input");
 }
 
 // The models of all runs, which fit together.
 absl::StatusOr<std::vector<TrainedTranslator>> LoadRuns(
-    const TranslateArguments& arguments, const Plugins& plugins) {
+    const Arguments& arguments, const Plugins& plugins) {
   std::vector<std::string> runs = arguments.runs;
   if (runs.empty()) runs.emplace_back();  // for the message
   if (arguments.score && (runs.size() > 1 || !arguments.sentences.empty())) {
@@ -378,33 +437,23 @@ absl::StatusOr<std::vector<TrainedTranslator>> LoadRuns(
   return trained;
 }
 
-}  // namespace
-
-int TranslateMain(int argc, char** argv, const Plugins& plugins) {
-  FlushDenormalsToZero();
-  TranslateArguments arguments;
-  if (const absl::Status status =
-          ParseTranslateArguments(argc, argv, &arguments);
-      !status.ok()) {
-    return ExitCode(status);
-  }
-  const absl::StatusOr<std::vector<TrainedTranslator>> trained =
-      LoadRuns(arguments, plugins);
-  if (!trained.ok()) return ExitCode(trained.status());
+absl::Status Translate(int argc, char** argv, const Plugins& plugins) {
+  Arguments arguments;
+  REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
+  REGARD_ASSIGN_OR_RETURN(const std::vector<TrainedTranslator> trained,
+                          LoadRuns(arguments, plugins));
   if ((arguments.align || arguments.replace_unknown) &&
-      !trained->front().translator->has_attention()) {
-    return ExitCode(absl::InvalidArgumentError(
+      !trained.front().translator->has_attention()) {
+    return absl::InvalidArgumentError(
         absl::StrCat("error: --align and --replace_unknown: the model of ",
-                     trained->front().path, " does not attend")));
+                     trained.front().path, " does not attend"));
   }
-  SearchConfig search = trained->front().config.search();
-  if (const absl::Status status = ApplySearchFlags(arguments, &search);
-      !status.ok()) {
-    return ExitCode(status);
-  }
+  SearchConfig search = trained.front().config.search();
+  REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments.search, arguments.sample,
+                                       arguments.sampling, &search));
   WorkerPool pool(arguments.threads);
   const GemmThreads share_products(pool);
-  Session session(*trained, arguments, search);
+  Session session(trained, arguments, search);
   absl::Status status;
   if (arguments.sentences.empty()) {
     status = TranslateInput(session);
@@ -415,7 +464,14 @@ int TranslateMain(int argc, char** argv, const Plugins& plugins) {
     session.Flush();
   }
   session.Finish();
-  return status.ok() ? FinishOutput() : ExitCode(status);
+  return status;
+}
+
+}  // namespace
+
+int TranslateMain(int argc, char** argv, const Plugins& plugins) {
+  FlushDenormalsToZero();
+  return ExitCode(Translate(argc, argv, plugins));
 }
 
 }  // namespace regard

@@ -113,7 +113,7 @@ def regard_binary(name, scores = [], tasks = [], tools = False, **kwargs):
     for tool in ["average", "generate", "inspect", "plan", "translate"]:
         plugin_binary(
             name + "_" + tool,
-            ["//tools:{}_program".format(tool)],
+            ["//tools:programs"],
             "regard::{}Main(argc, argv, plugins)".format(tool.capitalize()),
             scores,
             tasks,

@@ -204,7 +204,7 @@ int FinishOutput() {
 }
 
 int ExitCode(const absl::Status& status) {
-  if (status.ok()) return 0;
+  if (status.ok()) return FinishOutput();
   const bool help = absl::IsCancelled(status);
   std::fputs(
       absl::StrCat(absl::StripSuffix(status.message(), "\n"), "\n").c_str(),

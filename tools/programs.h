@@ -1,0 +1,29 @@
+// The programs that open runs, each without its main(): a program is this and
+// its plug-ins. All return an exit code: 0 done, 1 what was made could not be
+// written, 2 wrong input or usage.
+#ifndef TOOLS_PROGRAMS_H_
+#define TOOLS_PROGRAMS_H_
+
+#include "experiments/tasks/plugins.h"
+
+namespace regard {
+
+// Makes the run that the command line asks for: the mean of the weights at
+// checkpoints of another one. Returns the exit code of TrainMain.
+int AverageMain(int argc, char** argv, const Plugins& plugins);
+
+// Generates text as the command line says.
+int GenerateMain(int argc, char** argv, const Plugins& plugins);
+
+// Shows what a model attends to for the sentence of the command line.
+int InspectMain(int argc, char** argv, const Plugins& plugins);
+
+// Prints what the experiment of the command line would take.
+int PlanMain(int argc, char** argv, const Plugins& plugins);
+
+// Translates as the command line says.
+int TranslateMain(int argc, char** argv, const Plugins& plugins);
+
+}  // namespace regard
+
+#endif  // TOOLS_PROGRAMS_H_
