@@ -5,6 +5,7 @@ load("@com_google_protobuf//bazel:proto_library.bzl", "proto_library")
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 load("@rules_cc//cc:cc_test.bzl", "cc_test")
+load("//nn:plugin_list.bzl", "camel_case", "generated_source")
 
 _TEST = """// Generated for {label}.
 #include "attention/testing/scoring_function_test_body.h"
@@ -36,17 +37,6 @@ int main(int argc, char** argv) {{
       argc, argv, {{{cases}}});
 }}
 """
-
-def _generated_source_impl(ctx):
-    ctx.actions.write(ctx.outputs.out, ctx.attr.text)
-
-_generated_source = rule(
-    implementation = _generated_source_impl,
-    attrs = {
-        "out": attr.output(mandatory = True),
-        "text": attr.string(mandatory = True),
-    },
-)
 
 def _label(label):
     return str(Label(label))
@@ -102,7 +92,7 @@ def scoring_function(
         deps = deps + [_label("//attention:scoring")],
     )
 
-    camel = "".join([word.capitalize() for word in name.split("_")])
+    camel = camel_case(name)
     register = "Register" + camel
     text = {
         "camel": camel,
@@ -114,7 +104,7 @@ def scoring_function(
         "label": "//{}:{}".format(native.package_name(), name),
         "register": register,
     }
-    _generated_source(
+    generated_source(
         name = name + "_test_source",
         testonly = True,
         out = name + "_test.cc",
@@ -130,7 +120,7 @@ def scoring_function(
             "@com_google_googletest//:gtest_main",
         ],
     )
-    _generated_source(
+    generated_source(
         name = name + "_benchmark_source",
         testonly = True,
         out = name + "_benchmark.cc",

@@ -128,6 +128,13 @@ class DataSourceRegistry : public OptionRegistry<DataSourceInfo> {
   }
 };
 
+// Begins the definition of `void RegisterNAME(regard::DataSourceRegistry&
+// sources)`, which //data:built_in_data_sources finds by the name of its
+// target.
+#define REGARD_DATA_SOURCES(name)                                \
+  extern "C" void Register##name(::regard::DataSourceRegistry&); \
+  void Register##name(::regard::DataSourceRegistry& sources)
+
 }  // namespace regard
 
 #endif  // DATA_DATA_SOURCE_H_

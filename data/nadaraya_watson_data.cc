@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "autodiff/random.h"
+#include "data/data_source.h"
 #include "data/nadaraya_watson_data.pb.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/check.h"
@@ -78,7 +79,7 @@ class NadarayaWatsonSource : public DataSource<NadarayaWatsonData> {
 
 }  // namespace
 
-void RegisterNadarayaWatsonSource(DataSourceRegistry& sources) {
+REGARD_DATA_SOURCES(NadarayaWatsonData) {
   sources.Add<NadarayaWatsonSource>("noisy points of a curve");
 }
 

@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/data_source.h"
-
 namespace regard {
 
 struct NadarayaWatsonOptions {
@@ -43,9 +41,6 @@ double NadarayaWatsonTruth(double x, double exponent);
 // The same options and seed give the same points.
 NadarayaWatsonData MakeNadarayaWatsonData(const NadarayaWatsonOptions& options,
                                           uint64_t seed);
-
-// Adds nadaraya_watson.
-void RegisterNadarayaWatsonSource(DataSourceRegistry& sources);
 
 }  // namespace regard
 

@@ -48,8 +48,10 @@ class OptimizerRegistry : public OptionRegistry<OptimizerInfo> {
 };
 
 // Defines `void RegisterNAME(regard::OptimizerRegistry&)` for the class
-// template NAME, in its namespace.
+// template NAME, in any namespace; regard_binary(optimizers = [...]) finds it
+// by the name of its target.
 #define REGARD_OPTIMIZER(name, formula)                          \
+  extern "C" void Register##name(::regard::OptimizerRegistry&);  \
   void Register##name(::regard::OptimizerRegistry& optimizers) { \
     optimizers.Add<name>(formula);                               \
   }

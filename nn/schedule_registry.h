@@ -37,8 +37,10 @@ class ScheduleRegistry : public OptionRegistry<ScheduleInfo> {
 };
 
 // Defines `void RegisterNAME(regard::ScheduleRegistry&)` for the class NAME, in
-// its namespace.
+// any namespace; regard_binary(schedules = [...]) finds it by the name of its
+// target.
 #define REGARD_SCHEDULE(name, description)                     \
+  extern "C" void Register##name(::regard::ScheduleRegistry&); \
   void Register##name(::regard::ScheduleRegistry& schedules) { \
     schedules.Add<name>(description);                          \
   }

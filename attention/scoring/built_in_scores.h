@@ -6,7 +6,7 @@
 
 namespace regard {
 
-void RegisterBuiltInScores(ScorerRegistry& scorers);
+extern "C" void RegisterBuiltInScores(ScorerRegistry& scorers);
 
 }  // namespace regard
 

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "data/data_source.h"
 #include "data/images/canvases.h"
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
@@ -130,7 +131,7 @@ class CaptionsSource : public DataSource<CaptionData> {
 
 }  // namespace
 
-void RegisterCaptionSources(DataSourceRegistry& sources) {
+REGARD_DATA_SOURCES(CaptionSource) {
   sources.Add<CaptionsSource>("generated canvases and their sentences");
 }
 

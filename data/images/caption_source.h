@@ -5,7 +5,6 @@
 #include <map>
 #include <string>
 
-#include "data/data_source.h"
 #include "data/images/caption_set.h"
 #include "data/images/captions.pb.h"
 
@@ -18,9 +17,6 @@ struct CaptionData {
   // SHA-256 of each file, by data.path and its name.
   std::map<std::string, std::string> digests;
 };
-
-// Adds captions.
-void RegisterCaptionSources(DataSourceRegistry& sources);
 
 }  // namespace regard
 

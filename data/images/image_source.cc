@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "data/data_source.h"
 #include "data/images/idx.h"
 #include "data/images/shapes.h"
 #include "files/file.h"
@@ -171,7 +172,7 @@ absl::StatusOr<ImageData> ReadFashionMnist(const std::string& path,
   return data;
 }
 
-void RegisterImageSources(DataSourceRegistry& sources) {
+REGARD_DATA_SOURCES(ImageSource) {
   sources.Add<ShapesSource>("generated images of shapes");
   sources.Add<FashionMnistSource>("images of clothes");
 }

@@ -7,7 +7,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "data/data_source.h"
 #include "data/images/image_set.h"
 #include "data/images/images.pb.h"
 
@@ -30,9 +29,6 @@ inline constexpr absl::string_view kFashionMnistFolder =
 // install the data set.
 absl::StatusOr<ImageData> ReadFashionMnist(const std::string& path,
                                            const FashionMnistConfig& config);
-
-// Adds shapes and fashion_mnist.
-void RegisterImageSources(DataSourceRegistry& sources);
 
 }  // namespace regard
 

@@ -1,5 +1,3 @@
-#include "data/pairs/pairs_source.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "autodiff/random.h"
 #include "data/corpus.h"
+#include "data/data_source.h"
 #include "data/pairs/pairs_validation.h"
 #include "data/pairs/sentence_source.h"
 #include "data/pairs/subword_sampler.h"
@@ -456,7 +455,7 @@ class PairsSource : public SentenceSource {
 
 }  // namespace
 
-void AddPairsSource(DataSourceRegistry& sources) {
+REGARD_DATA_SOURCES(PairsSource) {
   sources.Add<PairsSource>("the lines of text files");
 }
 

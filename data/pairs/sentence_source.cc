@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "data/pairs/pairs_source.h"
 #include "data/phrasebook/phrasebook.h"
 #include "data/sequences.h"
 #include "data/text/vocabulary.h"
@@ -248,10 +247,9 @@ class PlaceholderSource : public SentenceSource {
 
 }  // namespace
 
-void RegisterSentenceSources(DataSourceRegistry& sources) {
+REGARD_DATA_SOURCES(SentenceSource) {
   sources.Add<PhrasebookSource>(
       "English and French from a grammar, with gold alignments");
-  AddPairsSource(sources);
   sources.Add<SequenceSource<ReverseConfig>>("numbers, and the same backwards");
   sources.Add<SequenceSource<CopyConfig>>("numbers, and the same again");
   sources.Add<PlaceholderSource>("pairs of given sizes, for //tools:plan");

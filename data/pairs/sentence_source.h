@@ -75,9 +75,6 @@ class SentenceSource : public DataSource<SentenceData> {
 std::unique_ptr<SentenceSource> SentenceSourceOf(
     const Data& config, const DataSourceRegistry& sources);
 
-// Adds phrasebook, pairs, reverse, copy and placeholder.
-void RegisterSentenceSources(DataSourceRegistry& sources);
-
 }  // namespace regard
 
 #endif  // DATA_PAIRS_SENTENCE_SOURCE_H_

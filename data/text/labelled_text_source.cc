@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "autodiff/random.h"
+#include "data/data_source.h"
 #include "data/grammar.h"
 #include "files/file.h"
 #include "files/sha256.h"
@@ -178,7 +179,7 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
   return data;
 }
 
-void RegisterLabelledTextSources(DataSourceRegistry& sources) {
+REGARD_DATA_SOURCES(LabelledTextSource) {
   sources.Add<LabelledTextSource>("a file of labels and texts");
   sources.Add<GrammaticalitySource>(
       "sentences of a grammar, right or with a verb of the wrong number");

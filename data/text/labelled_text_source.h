@@ -8,7 +8,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "data/data_source.h"
 #include "data/text/labelled_text.pb.h"
 #include "data/text/text_splits.h"
 
@@ -31,9 +30,6 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
 // `sentence` of the data source `grammar` with the number of one of its verbs
 // changed: that of the `choice`-th, modulo the number of verbs.
 std::string WithWrongNumber(absl::string_view sentence, uint64_t choice);
-
-// Adds labelled_text and grammaticality.
-void RegisterLabelledTextSources(DataSourceRegistry& sources);
 
 }  // namespace regard
 

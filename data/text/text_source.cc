@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "data/data_source.h"
 #include "data/grammar.h"
 #include "files/file.h"
 #include "files/sha256.h"
@@ -176,7 +177,7 @@ absl::StatusOr<TextData> ReadTextFile(const std::string& path,
   return data;
 }
 
-void RegisterTextSources(DataSourceRegistry& sources) {
+REGARD_DATA_SOURCES(TextSource) {
   sources.Add<TextSource>("a text file");
   sources.Add<GrammarSource>("sentences of a grammar whose entropy is known");
   sources.Add<PlaceholderTextSource>("text of a given size, for //tools:plan");

@@ -7,7 +7,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "data/data_source.h"
 #include "data/text/text.pb.h"
 #include "data/text/text_splits.h"
 
@@ -32,9 +31,6 @@ TextSplits SplitText(absl::string_view text, const TextConfig& config);
 // NUL; and which file is empty, or missing.
 absl::StatusOr<TextData> ReadTextFile(const std::string& path,
                                       const TextConfig& config);
-
-// Adds text, grammar and placeholder_text.
-void RegisterTextSources(DataSourceRegistry& sources);
 
 }  // namespace regard
 

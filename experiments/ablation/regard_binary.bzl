@@ -1,6 +1,7 @@
 """`regard_binary`: programs with plug-ins of one's own."""
 
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
+load("//nn:plugin_list.bzl", "generated_source", "registration")
 
 _MAIN = """// Generated for {label}.
 #include "experiments/tasks/built_in_plugins.h"
@@ -16,28 +17,15 @@ int main(int argc, char** argv) {{
 }}
 """
 
-def _main_impl(ctx):
-    ctx.actions.write(ctx.outputs.out, ctx.attr.text)
+# The registry of each kind of plug-in, and where main() has it.
+_KINDS = {
+    "optimizers": ("OptimizerRegistry", "plugins.optimizers"),
+    "schedules": ("ScheduleRegistry", "plugins.schedules"),
+    "scores": ("ScorerRegistry", "plugins.scorers"),
+    "tasks": ("Plugins", "plugins"),
+}
 
-_main = rule(
-    implementation = _main_impl,
-    attrs = {
-        "out": attr.output(mandatory = True),
-        "text": attr.string(mandatory = True),
-    },
-)
-
-def _target_name(label):
-    label = str(label)
-    if ":" in label:
-        return label.rpartition(":")[2]
-    return label.rpartition("/")[2]
-
-def _register_function(target):
-    words = _target_name(target).split("_")
-    return "Register" + "".join([word.capitalize() for word in words])
-
-def plugin_binary(name, libraries, call, scores = [], tasks = [], **kwargs):
+def plugin_binary(name, libraries, call, plugins = {}, **kwargs):
     """A program whose main() makes the plug-ins and calls `call`.
 
     Args:
@@ -45,18 +33,14 @@ def plugin_binary(name, libraries, call, scores = [], tasks = [], **kwargs):
       libraries: labels of libraries whose headers, named like them, `call`
         needs.
       call: the C++ expression of the exit code.
-      scores: as for `regard_binary`.
-      tasks: as for `regard_binary`.
+      plugins: labels of more plug-ins, by the argument of `regard_binary`.
       **kwargs: passed to cc_binary.
     """
-    functions = [
-        (_register_function(score), "ScorerRegistry& scorers", "plugins.scorers")
-        for score in scores
-    ] + [
-        (_register_function(task), "Plugins& plugins", "plugins")
-        for task in tasks
+    parts = [
+        registration(labels, *_KINDS[kind])
+        for kind, labels in plugins.items()
     ]
-    _main(
+    generated_source(
         name = name + "_main",
         out = name + "_main.cc",
         text = _MAIN.format(
@@ -65,14 +49,8 @@ def plugin_binary(name, libraries, call, scores = [], tasks = [], **kwargs):
                 '#include "{}.h"\n'.format(library[2:].replace(":", "/"))
                 for library in libraries
             ]),
-            declarations = "".join([
-                "extern \"C\" void {}({});\n".format(function, parameter)
-                for function, parameter, _ in functions
-            ]),
-            calls = "".join([
-                "  regard::{}({});\n".format(function, argument)
-                for function, _, argument in functions
-            ]),
+            declarations = "".join([part.declarations for part in parts]),
+            calls = "".join([part.calls for part in parts]),
             call = call,
         ),
         testonly = kwargs.get("testonly", False),
@@ -83,11 +61,25 @@ def plugin_binary(name, libraries, call, scores = [], tasks = [], **kwargs):
         deps = [
             str(Label("//experiments/tasks:built_in_plugins")),
             str(Label("//experiments/tasks:plugins")),
-        ] + [str(Label(library)) for library in libraries] + scores + tasks,
+        ] + [
+            str(Label(library))
+            for library in libraries
+        ] + [
+            label
+            for labels in plugins.values()
+            for label in labels
+        ],
         **kwargs
     )
 
-def regard_binary(name, scores = [], tasks = [], tools = False, **kwargs):
+def regard_binary(
+        name,
+        scores = [],
+        tasks = [],
+        optimizers = [],
+        schedules = [],
+        tools = False,
+        **kwargs):
     """A program like `//experiments:train` that knows more plug-ins.
 
     Args:
@@ -96,16 +88,26 @@ def regard_binary(name, scores = [], tasks = [], tools = False, **kwargs):
         `RegisterMyScore(ScorerRegistry&)`, whatever its namespace.
       tasks: labels of libraries with tasks and data sources. Target `my_task`
         provides `RegisterMyTask(Plugins&)`, by REGARD_PLUGINS(MyTask).
+      optimizers: labels of libraries. Target `my_rule` provides
+        `RegisterMyRule(OptimizerRegistry&)`, by REGARD_OPTIMIZER(MyRule, ...).
+      schedules: labels of libraries. Target `my_schedule` provides
+        `RegisterMySchedule(ScheduleRegistry&)`, by
+        REGARD_SCHEDULE(MySchedule, ...).
       tools: whether to make NAME_average, NAME_generate, NAME_inspect, NAME_plan and
         NAME_translate, too: `//tools`' programs for runs of this one.
       **kwargs: passed to each cc_binary.
     """
+    plugins = {
+        "optimizers": optimizers,
+        "schedules": schedules,
+        "scores": scores,
+        "tasks": tasks,
+    }
     plugin_binary(
         name,
         ["//experiments:default_config", "//experiments/training:train_program"],
         "regard::TrainMain(argc, argv, plugins, regard::DefaultConfig())",
-        scores,
-        tasks,
+        plugins,
         **kwargs
     )
     if not tools:
@@ -115,7 +117,6 @@ def regard_binary(name, scores = [], tasks = [], tools = False, **kwargs):
             name + "_" + tool,
             ["//tools:programs"],
             "regard::{}Main(argc, argv, plugins)".format(tool.capitalize()),
-            scores,
-            tasks,
+            plugins,
             **kwargs
         )

@@ -3,9 +3,9 @@
 namespace regard {
 
 // Each is defined by REGARD_OPTIMIZER in a file of this folder.
-void RegisterAdam(OptimizerRegistry& optimizers);
-void RegisterAdamW(OptimizerRegistry& optimizers);
-void RegisterSgd(OptimizerRegistry& optimizers);
+extern "C" void RegisterAdam(OptimizerRegistry& optimizers);
+extern "C" void RegisterAdamW(OptimizerRegistry& optimizers);
+extern "C" void RegisterSgd(OptimizerRegistry& optimizers);
 
 void RegisterBuiltInOptimizers(OptimizerRegistry& optimizers) {
   RegisterAdam(optimizers);

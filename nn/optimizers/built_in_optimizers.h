@@ -6,7 +6,7 @@
 
 namespace regard {
 
-void RegisterBuiltInOptimizers(OptimizerRegistry& optimizers);
+extern "C" void RegisterBuiltInOptimizers(OptimizerRegistry& optimizers);
 
 }  // namespace regard
 

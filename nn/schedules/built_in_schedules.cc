@@ -3,12 +3,12 @@
 namespace regard {
 
 // Each is defined by REGARD_SCHEDULE in a file of this folder.
-void RegisterConstantSchedule(ScheduleRegistry& schedules);
-void RegisterCosineSchedule(ScheduleRegistry& schedules);
-void RegisterExponentialSchedule(ScheduleRegistry& schedules);
-void RegisterInverseSquareRootSchedule(ScheduleRegistry& schedules);
-void RegisterPolynomialSchedule(ScheduleRegistry& schedules);
-void RegisterReduceOnPlateauSchedule(ScheduleRegistry& schedules);
+extern "C" void RegisterConstantSchedule(ScheduleRegistry& schedules);
+extern "C" void RegisterCosineSchedule(ScheduleRegistry& schedules);
+extern "C" void RegisterExponentialSchedule(ScheduleRegistry& schedules);
+extern "C" void RegisterInverseSquareRootSchedule(ScheduleRegistry& schedules);
+extern "C" void RegisterPolynomialSchedule(ScheduleRegistry& schedules);
+extern "C" void RegisterReduceOnPlateauSchedule(ScheduleRegistry& schedules);
 
 void RegisterBuiltInSchedules(ScheduleRegistry& schedules) {
   RegisterConstantSchedule(schedules);

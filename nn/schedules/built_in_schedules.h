@@ -6,7 +6,7 @@
 
 namespace regard {
 
-void RegisterBuiltInSchedules(ScheduleRegistry& schedules);
+extern "C" void RegisterBuiltInSchedules(ScheduleRegistry& schedules);
 
 }  // namespace regard
 

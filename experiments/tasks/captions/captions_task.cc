@@ -1,5 +1,3 @@
-#include "experiments/tasks/captions/captions_task.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +14,7 @@
 #include "data/images/caption_set.h"
 #include "data/images/caption_source.h"
 #include "experiments/tasks/image_classification/image_picture.h"
+#include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "nn/config_problems.h"
 #include "vision/caption_model.h"
@@ -209,8 +208,7 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
 
 }  // namespace
 
-void RegisterCaptions(Plugins& plugins) {
-  RegisterCaptionSources(plugins.data);
+REGARD_PLUGINS(Captions) {
   plugins.tasks.Add<CaptionsTask>("sentences about images");
 }
 

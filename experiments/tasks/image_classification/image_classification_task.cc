@@ -1,5 +1,3 @@
-#include "experiments/tasks/image_classification/image_classification_task.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -18,6 +16,7 @@
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
 #include "experiments/tasks/image_classification/image_picture.h"
+#include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "nn/config_problems.h"
 #include "vision/attention_rollout.h"
@@ -281,8 +280,7 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
 
 }  // namespace
 
-void RegisterImageClassification(Plugins& plugins) {
-  RegisterImageSources(plugins.data);
+REGARD_PLUGINS(ImageClassification) {
   plugins.tasks.Add<ImageClassificationTask>(
       "classes of images by a Vision Transformer");
 }

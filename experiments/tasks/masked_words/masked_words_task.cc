@@ -1,5 +1,3 @@
-#include "experiments/tasks/masked_words/masked_words_task.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -15,6 +13,7 @@
 #include "data/text/wordpiece.h"
 #include "experiments/report/bert_inspection.h"
 #include "experiments/tasks/masked_words/token_vocabulary.h"
+#include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "language/bert.h"
 #include "language/masked_text.h"
@@ -185,7 +184,7 @@ Showcase MaskedWordsTask::Show(Forward<float>& forward, bool /*final*/) const {
 
 }  // namespace
 
-void RegisterMaskedWords(Plugins& plugins) {
+REGARD_PLUGINS(MaskedWords) {
   plugins.tasks.Add<MaskedWordsTask>("predicts masked words of a text");
 }
 

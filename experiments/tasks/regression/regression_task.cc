@@ -1,5 +1,3 @@
-#include "experiments/tasks/regression/regression_task.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -12,6 +10,7 @@
 #include "absl/types/span.h"
 #include "attention/nadaraya_watson.h"
 #include "data/nadaraya_watson_data.h"
+#include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 
 namespace regard {
@@ -131,8 +130,7 @@ class RegressionTask : public Task {
 
 }  // namespace
 
-void RegisterRegression(Plugins& plugins) {
-  RegisterNadarayaWatsonSource(plugins.data);
+REGARD_PLUGINS(Regression) {
   plugins.tasks.Add<RegressionTask>("regression by attention");
 }
 

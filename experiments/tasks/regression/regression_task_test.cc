@@ -1,5 +1,3 @@
-#include "experiments/tasks/regression/regression_task.h"
-
 #include <memory>
 #include <numeric>
 #include <string>

@@ -1,5 +1,3 @@
-#include "experiments/tasks/text/language_model_task.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "data/text/text_source.h"
+#include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "language/generator.h"
 #include "language/language_model.h"
@@ -204,8 +203,7 @@ Showcase LanguageModelTask::Show(Forward<float>& forward,
 
 }  // namespace
 
-void RegisterText(Plugins& plugins) {
-  RegisterTextSources(plugins.data);
+REGARD_PLUGINS(Text) {
   plugins.tasks.Add<LanguageModelTask>(
       "predicts the next character or word of a text");
 }

@@ -1,5 +1,3 @@
-#include "experiments/tasks/text_classification/text_classification_task.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -15,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "data/text/labelled_text_source.h"
 #include "experiments/tasks/masked_words/token_vocabulary.h"
+#include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/text_classification/pretrained_run.h"
 #include "language/text_classifier.h"
@@ -170,8 +169,7 @@ class TextClassificationTask : public Task {
 
 }  // namespace
 
-void RegisterTextClassification(Plugins& plugins) {
-  RegisterLabelledTextSources(plugins.data);
+REGARD_PLUGINS(TextClassification) {
   plugins.tasks.Add<TextClassificationTask>("says of which class a text is");
 }
 

@@ -1,5 +1,3 @@
-#include "experiments/tasks/translation/translation_task.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -15,6 +13,7 @@
 #include "autodiff/tape.h"
 #include "data/pairs/sentence_source.h"
 #include "data/text/vocabulary.h"
+#include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/translation/inspection.h"
 #include "experiments/tasks/translation/trained_translator.h"
@@ -433,8 +432,7 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
 
 }  // namespace
 
-void RegisterTranslation(Plugins& plugins) {
-  RegisterSentenceSources(plugins.data);
+REGARD_PLUGINS(Translation) {
   plugins.tasks.Add<RecurrentTranslation>("translation by a recurrent decoder");
   plugins.tasks.Add<TransformerTranslation>("translation by a Transformer");
   for (const Aggregate* aggregate : {&kBleu, &kChrf, &kChrfPlusPlus, &kTer}) {

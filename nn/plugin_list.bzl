@@ -1,0 +1,133 @@
+"""`plugin_list`: a library that registers the plug-ins that it names."""
+
+load("@rules_cc//cc:cc_library.bzl", "cc_library")
+
+_HEADER = """// Generated for {label}.
+#ifndef {guard}
+#define {guard}
+
+#include "{header}"
+
+namespace regard {{
+
+extern "C" void {function}({registry}& registry);
+
+// A new registry of them alone.
+inline {registry} {camel}() {{
+  {registry} registry;
+  {function}(registry);
+  return registry;
+}}
+
+}}  // namespace regard
+
+#endif  // {guard}
+"""
+
+_SOURCE = """// Generated for {label}.
+#include "{own_header}"
+
+namespace regard {{
+
+{declarations}
+extern "C" void {function}({registry}& registry) {{
+{calls}}}
+
+}}  // namespace regard
+"""
+
+def _generated_source_impl(ctx):
+    ctx.actions.write(ctx.outputs.out, ctx.attr.text)
+
+generated_source = rule(
+    doc = "A file of the given text.",
+    implementation = _generated_source_impl,
+    attrs = {
+        "out": attr.output(mandatory = True),
+        "text": attr.string(mandatory = True),
+    },
+)
+
+def camel_case(target):
+    """`MyScore` for the targets `my_score`, `:my_score` and `//lab/my_score`."""
+    name = str(target).rpartition("/")[2].rpartition(":")[2]
+    return "".join([word.capitalize() for word in name.split("_")])
+
+def registration(plugins, registry, argument):
+    """The C++ code that registers plug-ins.
+
+    Args:
+      plugins: names or labels; `my_score` provides
+        `extern "C" void RegisterMyScore(REGISTRY&)`.
+      registry: the type of their registry.
+      argument: the expression of a registry.
+
+    Returns:
+      the declarations and the calls, a line each.
+    """
+    functions = ["Register" + camel_case(plugin) for plugin in plugins]
+    return struct(
+        declarations = "".join([
+            "extern \"C\" void {}({}&);\n".format(function, registry)
+            for function in functions
+        ]),
+        calls = "".join([
+            "  {}({});\n".format(function, argument)
+            for function in functions
+        ]),
+    )
+
+def plugin_list(
+        name,
+        header,
+        registry,
+        plugins = [],
+        members = {},
+        srcs = [],
+        hdrs = [],
+        deps = [],
+        **kwargs):
+    """A library with `RegisterNAME(REGISTRY&)` and `REGISTRY NAME()` in NAME.h.
+
+    Args:
+      name: of the library, such as `built_in_scores`.
+      header: that declares the registry.
+      registry: its type.
+      plugins: names or labels of plug-ins; see `registration`. To add one is a
+        line in this list.
+      members: lists of plug-ins for members of the registry that are registries
+        themselves, by "TYPE member".
+      srcs: sources beside the generated one.
+      hdrs: headers beside the generated one.
+      deps: all that is not among the srcs.
+      **kwargs: passed to cc_library.
+    """
+    own_header = "{}/{}.h".format(native.package_name(), name)
+    parts = [registration(plugins, registry, "registry")]
+    for member, more in members.items():
+        kind, _, field = member.partition(" ")
+        parts.append(registration(more, kind, "registry." + field))
+    text = {
+        "calls": "".join([part.calls for part in parts]),
+        "camel": camel_case(name),
+        "declarations": "".join([part.declarations for part in parts]),
+        "function": "Register" + camel_case(name),
+        "guard": own_header.upper().replace("/", "_").replace(".", "_") + "_",
+        "header": header,
+        "label": "//{}:{}".format(native.package_name(), name),
+        "own_header": own_header,
+        "registry": registry,
+    }
+    for template, ending in [(_HEADER, ".h"), (_SOURCE, ".cc")]:
+        generated_source(
+            name = name + ending.replace(".", "_"),
+            out = name + ending,
+            text = template.format(**text),
+        )
+    cc_library(
+        name = name,
+        srcs = srcs + [name + ".cc"],
+        hdrs = hdrs + [name + ".h"],
+        deps = deps,
+        **kwargs
+    )
