@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "seq2seq/padded_ids.h"
@@ -44,38 +42,6 @@ void ValidateMaskedWords(const MaskedWordsConfig& config,
   }
   problems.RequireInRange("next_sentence_weight", config.next_sentence_weight(),
                           0, 100);
-}
-
-WordPiece WordVocabulary(absl::string_view text,
-                         const MaskedWordsConfig& config) {
-  const WordPieceOptions options = TokenOptions(config);
-  struct Word {
-    std::string text;
-    int64_t count;
-  };
-  std::vector<std::string> tokens = {options.padding, options.unknown,
-                                     options.classifier, options.separator,
-                                     options.mask};
-  const absl::flat_hash_set<std::string> special(tokens.begin(), tokens.end());
-  std::vector<Word> words;
-  absl::flat_hash_map<std::string, size_t> indices;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    for (std::string& word : WordPiece::SplitWords(line, options)) {
-      // <UNK> in lower case is no word, either.
-      if (special.contains(word)) continue;
-      const auto [found, is_new] = indices.try_emplace(word, words.size());
-      if (is_new) words.push_back({std::move(word), 0});
-      ++words[found->second].count;
-    }
-  }
-  std::stable_sort(
-      words.begin(), words.end(),
-      [](const Word& a, const Word& b) { return a.count > b.count; });
-  for (Word& word : words) {
-    if (word.count < config.min_frequency()) break;
-    tokens.push_back(std::move(word.text));
-  }
-  return WordPiece::Create(std::move(tokens), "", options).value();
 }
 
 EncodedText EncodeLines(const WordPiece& pieces, absl::string_view text) {

@@ -28,12 +28,6 @@ void ValidateMaskedWords(const MaskedWordsConfig& config,
 // vocabulary, as BERT's tokeniser does.
 WordPieceOptions TokenOptions(const MaskedWordsConfig& config);
 
-// [PAD], <unk>, [CLS], [SEP] and [MASK], then the words of `text` by falling
-// frequency, ties in the order in which they were first seen. Where the text
-// has <unk> itself, as wikitext does, that is no word.
-WordPiece WordVocabulary(absl::string_view text,
-                         const MaskedWordsConfig& config);
-
 // With lines and documents: empty lines separate documents, and are left out.
 EncodedText EncodeLines(const WordPiece& pieces, absl::string_view text);
 

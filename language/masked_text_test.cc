@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/arena.h"
+#include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -32,16 +33,20 @@ std::vector<std::string> TokensOf(const WordPiece& pieces) {
   return tokens;
 }
 
+WordPiece WordsOf(absl::string_view text, const MaskedWordsConfig& config) {
+  return WordVocabulary(text, TokenOptions(config), config.min_frequency());
+}
+
 TEST(WordVocabularyTest, CountsWordsAsWhiteSpaceSeparatesThem) {
   MaskedWordsConfig config;
   const std::string text =
       "b The [MASK] the, b\n\nCaf\u00e9 b the,\n[MASK] <unk>";
-  EXPECT_THAT(TokensOf(WordVocabulary(text, config)),
+  EXPECT_THAT(TokensOf(WordsOf(text, config)),
               ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]", "[MASK]", "b",
                           "the,", "the", "caf\u00e9"));
   config.set_min_frequency(2);
   config.set_lower_case(false);
-  const WordPiece pieces = WordVocabulary(text, config);
+  const WordPiece pieces = WordsOf(text, config);
   EXPECT_THAT(TokensOf(pieces), ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]",
                                             "[MASK]", "b", "the,"));
   const EncodedText ids = EncodeLines(pieces, text);
@@ -55,14 +60,14 @@ TEST(WordVocabularyTest, CountsWordsAsWhiteSpaceSeparatesThem) {
 
 TEST(WordVocabularyTest, ATokenInOtherCaseIsNoWord) {
   MaskedWordsConfig config;
-  const WordPiece pieces = WordVocabulary("<UNK> [Mask] a <UNK>", config);
+  const WordPiece pieces = WordsOf("<UNK> [Mask] a <UNK>", config);
   EXPECT_THAT(TokensOf(pieces), ElementsAre("[PAD]", "<unk>", "[CLS]", "[SEP]",
                                             "[MASK]", "[mask]", "a"));
   EXPECT_THAT(EncodeLines(pieces, "<UNK> a").ids, ElementsAre(1, 6));
 }
 
 TEST(WordVocabularyTest, WordsHaveNoPieces) {
-  const WordPiece pieces = WordVocabulary("a ##b", MaskedWordsConfig());
+  const WordPiece pieces = WordsOf("a ##b", MaskedWordsConfig());
   EXPECT_THAT(EncodeLines(pieces, "ab ##b").ids, ElementsAre(1, 6));
 }
 

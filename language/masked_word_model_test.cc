@@ -12,8 +12,10 @@
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
+#include "data/text/token_vocabulary.h"
 #include "gtest/gtest.h"
 #include "language/bert.pb.h"
+#include "language/masked_text.h"
 #include "language/text_model.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
@@ -46,8 +48,9 @@ std::unique_ptr<MaskedWordModel> ModelOf(const BertConfig& config,
                                          const TextSplits& text = Text()) {
   return std::make_unique<MaskedWordModel>(
       config, BuiltInScorers(),
-      WordVocabulary(text.train, config.masked_words()), text,
-      TextModelOptions());
+      WordVocabulary(text.train, TokenOptions(config.masked_words()),
+                     config.masked_words().min_frequency()),
+      text, TextModelOptions());
 }
 
 double Named(const std::vector<Measurement>& measurements,

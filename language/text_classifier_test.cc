@@ -9,6 +9,7 @@
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
+#include "data/text/token_vocabulary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/masked_text.h"
@@ -53,7 +54,7 @@ class TextClassifierTest
       : data_(Data()),
         config_(ConfigOf()),
         model_((config_.set_pooling(GetParam()), config_), BuiltInScorers(),
-               WordVocabulary("a b c", {}), data_, {}),
+               WordVocabulary("a b c", TokenOptions({}), 1), data_, {}),
         gradients_(model_.parameters()),
         forward_(tape_, model_.parameters(), &gradients_) {
     tape_.set_training(true);

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "data/text/token_counts.h"
 #include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -66,36 +67,18 @@ TextVocabulary::TextVocabulary(const LanguageModelConfig& config)
 TextVocabulary TextVocabulary::Of(absl::string_view text,
                                   const LanguageModelConfig& config) {
   TextVocabulary vocabulary(config);
-  struct Count {
-    std::string token;
-    int64_t times;
-  };
-  std::vector<Count> counts;  // in order of first sight
-  absl::flat_hash_map<std::string, size_t> positions;
-  const auto count = [&](absl::string_view token) {
-    const auto [entry, is_new] = positions.try_emplace(token, counts.size());
-    if (is_new) counts.push_back({std::string(token), 0});
-    ++counts[entry->second].times;
-  };
+  TokenCounts counts;
   ForEachLine(text, [&](absl::string_view line, bool ends) {
     for (const absl::string_view token : TokensOf(line, vocabulary.words_)) {
-      count(token);
+      counts.Add(token);
     }
-    if (ends && !vocabulary.lines_) count(kNewline);
+    if (ends && !vocabulary.lines_) counts.Add(kNewline);
   });
-  if (vocabulary.words_) {
-    std::stable_sort(
-        counts.begin(), counts.end(),
-        [](const Count& a, const Count& b) { return a.times > b.times; });
-  } else {
-    // The order of UTF-8 bytes is that of code points.
-    std::sort(counts.begin(), counts.end(),
-              [](const Count& a, const Count& b) { return a.token < b.token; });
-  }
-  const int64_t least = vocabulary.words_ ? config.min_frequency() : 1;
-  for (const Count& counted : counts) {
-    if (counted.times >= least) vocabulary.Append(counted.token);
-  }
+  std::vector<std::string> tokens =
+      counts.ByFrequency(vocabulary.words_ ? config.min_frequency() : 1);
+  // The order of UTF-8 bytes is that of code points.
+  if (!vocabulary.words_) std::sort(tokens.begin(), tokens.end());
+  for (const std::string& token : tokens) vocabulary.Append(token);
   return vocabulary;
 }
 

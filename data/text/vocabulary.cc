@@ -125,21 +125,14 @@ void VocabularyBuilder::Add(absl::string_view token, int64_t times) {
   REGARD_CHECK(token.find('\n') == absl::string_view::npos)
       << "a token of a vocabulary: " << token;
   if (IsReserved(token)) return;
-  const auto [entry, is_new] = positions_.try_emplace(token, counts_.size());
-  if (is_new) counts_.push_back({.token = std::string(token), .times = 0});
-  counts_[entry->second].times += times;
+  counts_.Add(token, times);
 }
 
 Vocabulary VocabularyBuilder::Build(int64_t min_frequency) const {
-  std::vector<const Count*> kept;
-  for (const Count& count : counts_) {
-    if (count.times >= min_frequency) kept.push_back(&count);
-  }
-  std::stable_sort(
-      kept.begin(), kept.end(),
-      [](const Count* a, const Count* b) { return a->times > b->times; });
   Vocabulary vocabulary;
-  for (const Count* count : kept) vocabulary.Append(count->token);
+  for (const std::string& token : counts_.ByFrequency(min_frequency)) {
+    vocabulary.Append(token);
+  }
   return vocabulary;
 }
 

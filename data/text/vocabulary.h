@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "data/text/token_counts.h"
 
 namespace regard {
 
@@ -88,13 +89,7 @@ class VocabularyBuilder {
   Vocabulary Build(int64_t min_frequency = 1) const;
 
  private:
-  struct Count {
-    std::string token;
-    int64_t times = 0;
-  };
-
-  std::vector<Count> counts_;  // in order of first sight
-  absl::flat_hash_map<std::string, size_t> positions_;
+  TokenCounts counts_;
 };
 
 }  // namespace regard

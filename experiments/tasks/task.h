@@ -57,9 +57,11 @@ class Task {
   // Adds what is wrong with the parts, under paths relative to ModelConfig.
   static void ValidateParts(const TaskContext&, ConfigProblems&) {}
 
-  // Every metric that the model reports, loss terms included.
-  explicit Task(std::vector<MetricInfo> metrics)
-      : metrics_(std::move(metrics)) {}
+  // Every metric that the model reports, loss terms included, and the SHA-256
+  // of each data file, by the field that names it.
+  explicit Task(std::vector<MetricInfo> metrics,
+                std::map<std::string, std::string> digests = {})
+      : metrics_(std::move(metrics)), digests_(std::move(digests)) {}
   virtual ~Task() = default;
 
   const std::vector<MetricInfo>& metrics() const { return metrics_; }
@@ -89,10 +91,14 @@ class Task {
   // prefixed names: "nrefs:1|case:mixed|tok:13a|...".
   virtual std::map<std::string, std::string> Signatures() const { return {}; }
 
-  // SHA-256 of each data file, by the field that names it.
-  virtual std::map<std::string, std::string> DataDigests() const { return {}; }
+  const std::map<std::string, std::string>& data_digests() const {
+    return digests_;
+  }
 
  protected:
+  void AddDigest(const std::string& field, const std::string& digest) {
+    digests_[field] = digest;
+  }
   // The split that reports show examples of, and its name: test, else dev, else
   // training.
   static auto ShownSplit(const auto& splits) {
@@ -103,6 +109,7 @@ class Task {
 
  private:
   const std::vector<MetricInfo> metrics_;
+  std::map<std::string, std::string> digests_;
 };
 
 }  // namespace regard

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "experiments/config/reader.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/run_description.h"
@@ -25,8 +26,10 @@ absl::Status TrainedRun::LoadWeightsInto(
   return WithErrorPrefix(LoadWeights(weights, parameters));
 }
 
-absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
-                                          const Plugins& plugins) {
+namespace {
+
+// `plugins` may be null.
+absl::StatusOr<TrainedRun> Open(absl::string_view run, const Plugins* plugins) {
   if (run.empty()) {
     return absl::InvalidArgumentError(
         "error: --run=DIR must name the folder of a run; "
@@ -38,9 +41,14 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
   const std::string config = JoinPath(trained.path, "resolved.textproto");
   REGARD_ASSIGN_OR_RETURN(const std::string resolved,
                           WithErrorPrefix(ReadFile(config)));
-  REGARD_ASSIGN_OR_RETURN(LoadedConfig stored,
-                          LoadConfig({config, resolved}, {}, plugins));
-  trained.config = std::move(stored.config);
+  if (plugins == nullptr) {
+    REGARD_RETURN_IF_ERROR(
+        ReadConfig({config, resolved}, {}, &trained.config).status());
+  } else {
+    REGARD_ASSIGN_OR_RETURN(LoadedConfig stored,
+                            LoadConfig({config, resolved}, {}, *plugins));
+    trained.config = std::move(stored.config);
+  }
   REGARD_ASSIGN_OR_RETURN(LatestCheckpoint latest,
                           WithErrorPrefix(FindLatestCheckpoint(trained.path)));
   trained.notes = std::move(latest.notes);
@@ -51,6 +59,17 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
   trained.step = latest.checkpoint->step;
   trained.weights = latest.checkpoint->ChosenWeightsPath();
   return trained;
+}
+
+}  // namespace
+
+absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
+                                          const Plugins& plugins) {
+  return Open(run, &plugins);
+}
+
+absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run) {
+  return Open(run, nullptr);
 }
 
 }  // namespace regard

@@ -34,6 +34,8 @@ struct TrainedRun {
 // gave.
 absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
                                           const Plugins& plugins);
+// The same for a task, which knows no plug-ins: the config is not validated.
+absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run);
 
 }  // namespace regard
 

@@ -35,7 +35,7 @@ constexpr int64_t kPlainLines = 20;
 // of another run.
 std::map<std::string, std::string> DigestsOf(const Training& training,
                                              Task& task) {
-  std::map<std::string, std::string> digests = task.DataDigests();
+  std::map<std::string, std::string> digests = task.data_digests();
   if (training.has_initial_weights()) {
     const ParameterStore<float>& parameters = task.model().parameters();
     digests["training.initial_weights"] =

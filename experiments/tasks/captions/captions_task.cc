@@ -80,8 +80,7 @@ class CaptionsTask : public Task {
   }
 
   CaptionsTask(const Options& options, Data data, const TaskContext& context)
-      : Task(Metrics()),
-        digests_(std::move(data.digests)),
+      : Task(Metrics(), std::move(data.digests)),
         model_(options, context.scorers, std::move(data.splits),
                OptionsOf(context.config)) {}
 
@@ -98,16 +97,12 @@ class CaptionsTask : public Task {
   std::map<std::string, std::string> Files() const override {
     return {{"vocabulary.txt", model_.vocabulary().ToText()}};
   }
-  std::map<std::string, std::string> DataDigests() const override {
-    return digests_;
-  }
 
  private:
   // Where each of `words`, a sentence with prompt, looks.
   void ShowLooks(Forward<float>& forward, const CaptionSet& set, int64_t image,
                  absl::Span<const std::string> words, Showcase* showcase) const;
 
-  const std::map<std::string, std::string> digests_;
   CaptionModel model_;
 };
 

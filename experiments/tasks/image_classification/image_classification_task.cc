@@ -60,8 +60,7 @@ class ImageClassificationTask : public Task {
 
   ImageClassificationTask(const Options& options, Data data,
                           const TaskContext& context)
-      : Task(Metrics()),
-        digests_(std::move(data.digests)),
+      : Task(Metrics(), std::move(data.digests)),
         model_(options, context.scorers, std::move(data.splits),
                {.loss = LossOptionsOf(context.config.loss()),
                 .seed = context.config.seed()}) {}
@@ -75,10 +74,6 @@ class ImageClassificationTask : public Task {
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
-
-  std::map<std::string, std::string> DataDigests() const override {
-    return digests_;
-  }
 
  private:
   // What is predicted of one image.
@@ -99,7 +94,6 @@ class ImageClassificationTask : public Task {
                   std::vector<LabelledMatrix>* heat_maps,
                   std::vector<Prediction>* predictions) const;
 
-  const std::map<std::string, std::string> digests_;
   ImageClassifier<float> model_;
 };
 

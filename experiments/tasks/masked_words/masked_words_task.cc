@@ -10,9 +10,8 @@
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "data/text/text_source.h"
-#include "data/text/wordpiece.h"
+#include "data/text/token_vocabulary.h"
 #include "experiments/report/bert_inspection.h"
-#include "experiments/tasks/masked_words/token_vocabulary.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "language/bert.h"
@@ -56,16 +55,16 @@ class MaskedWordsTask : public Task {
   }
 
   MaskedWordsTask(const Options& options, Data data, const TaskContext& context)
-      : Task(Metrics()),
-        digests_(std::move(data.digests)),
-        vocabulary_(ReadTokenVocabulary(options.masked_words(),
-                                        options.masked_words().vocabulary(),
-                                        data.splits.train)),
+      : Task(Metrics(), std::move(data.digests)),
+        vocabulary_(ReadTokenVocabulary(
+            options.masked_words().vocabulary(), data.splits.train,
+            TokenOptions(options.masked_words()),
+            options.masked_words().min_frequency())),
         model_(options, context.scorers, vocabulary_.pieces, data.splits,
                {.loss = LossOptionsOf(context.config.loss()),
                 .seed = context.config.seed()}) {
     if (!vocabulary_.digest.empty()) {
-      digests_["model.bert.masked_words.vocabulary"] = vocabulary_.digest;
+      AddDigest("model.bert.masked_words.vocabulary", vocabulary_.digest);
     }
   }
 
@@ -86,9 +85,6 @@ class MaskedWordsTask : public Task {
   std::map<std::string, std::string> Files() const override {
     return {{kVocabularyFile, model_.pieces().ToText()}};
   }
-  std::map<std::string, std::string> DataDigests() const override {
-    return digests_;
-  }
 
  private:
   std::string TextOf(absl::Span<const int32_t> ids) const;
@@ -97,7 +93,6 @@ class MaskedWordsTask : public Task {
   void AddHeatMaps(Forward<float>& forward, const MaskedBatch& batch,
                    Showcase* showcase) const;
 
-  std::map<std::string, std::string> digests_;
   const TokenVocabulary vocabulary_;
   MaskedWordModel model_;
 };

@@ -96,13 +96,13 @@ TEST(MaskedWordsTaskTest, ReadsTextDevAndVocabulary) {
   const std::unique_ptr<Task> words = TaskOf(files, "block: 8");
   EXPECT_EQ(words->model().num_examples(), 1);
   EXPECT_THAT(MeasuredBy(*words), SizeIs(3));
-  EXPECT_EQ(words->DataDigests().count("data.dev_path"), 1);
+  EXPECT_EQ(words->data_digests().count("data.dev_path"), 1);
   EXPECT_THAT(words->Files().at("vocab.txt"), HasSubstr("[MASK]\na\nb\nc\n"));
   const std::unique_ptr<Task> subwords = TaskOf(
       files,
       absl::StrCat("block: 8 whole_words: true vocabulary: \"", pieces, "\""));
   EXPECT_THAT(subwords->Files().at("vocab.txt"), HasSubstr("##d"));
-  EXPECT_THAT(subwords->DataDigests(), SizeIs(3));
+  EXPECT_THAT(subwords->data_digests(), SizeIs(3));
 }
 
 std::string ProblemsOf(const Task& task) {

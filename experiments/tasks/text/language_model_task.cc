@@ -62,10 +62,9 @@ class LanguageModelTask : public Task {
 
   LanguageModelTask(const Options& options, Data data,
                     const TaskContext& context)
-      : Task(Metrics()),
+      : Task(Metrics(), std::move(data.digests)),
         seed_(context.config.seed()),
         entropy_(options.unit() == Options::CHARACTERS ? data.entropy : 0),
-        digests_(std::move(data.digests)),
         model_(options, context.scorers, data.splits,
                {.loss = LossOptionsOf(context.config.loss()),
                 .seed = context.config.seed()}) {}
@@ -83,9 +82,6 @@ class LanguageModelTask : public Task {
   std::map<std::string, std::string> Files() const override {
     return {{"vocabulary.txt", model().vocabulary().ToText()}};
   }
-  std::map<std::string, std::string> DataDigests() const override {
-    return digests_;
-  }
 
  private:
   const LanguageModel<float>& model() const { return model_.language_model(); }
@@ -98,7 +94,6 @@ class LanguageModelTask : public Task {
 
   const uint64_t seed_;
   const double entropy_;  // nats per character; 0: not known
-  const std::map<std::string, std::string> digests_;
   TextModel<float> model_;
 };
 

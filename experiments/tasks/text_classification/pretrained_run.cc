@@ -1,17 +1,14 @@
 #include "experiments/tasks/text_classification/pretrained_run.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "experiments/config/reader.h"
-#include "experiments/experiment.pb.h"
-#include "experiments/run/checkpoint.h"
-#include "experiments/run/environment.h"
-#include "experiments/run/run_description.h"
-#include "experiments/tasks/masked_words/token_vocabulary.h"
+#include "data/text/token_vocabulary.h"
 #include "files/file.h"
 #include "files/safetensors.h"
 #include "files/sha256.h"
@@ -46,30 +43,15 @@ BertConfig Essence(const BertConfig& config) {
 }  // namespace
 
 absl::StatusOr<PretrainedRun> OpenPretrainedRun(absl::string_view run) {
-  const std::string folder = ResolveUserPath(run);
-  REGARD_RETURN_IF_ERROR(ReadRunDescription(folder).status());
-  const std::string path = JoinPath(folder, "resolved.textproto");
-  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  Experiment experiment;
-  REGARD_RETURN_IF_ERROR(ReadConfig({path, text}, {}, &experiment).status());
-  if (!experiment.model().has_bert()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(folder, " is no run of model.bert"));
-  }
-  REGARD_ASSIGN_OR_RETURN(LatestCheckpoint latest,
-                          FindLatestCheckpoint(folder));
-  if (!latest.checkpoint.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(folder, " has no whole checkpoint"));
-  }
+  REGARD_ASSIGN_OR_RETURN(TrainedRun opened, OpenTrainedRun(run));
   PretrainedRun found;
-  found.config = experiment.model().bert();
-  found.vocabulary = JoinPath(folder, kVocabularyFile);
-  REGARD_ASSIGN_OR_RETURN(const std::string vocabulary,
-                          ReadFile(found.vocabulary));
-  REGARD_RETURN_IF_ERROR(CheckRunFile(folder, kVocabularyFile, vocabulary));
-  found.weights = latest.checkpoint->ChosenWeightsPath();
-  found.notes = std::move(latest.notes);
+  static_cast<TrainedRun&>(found) = std::move(opened);
+  if (!found.config.model().has_bert()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(found.path, " is no run of model.bert"));
+  }
+  found.vocabulary = JoinPath(found.path, kVocabularyFile);
+  REGARD_RETURN_IF_ERROR(found.ReadText(kVocabularyFile).status());
   REGARD_ASSIGN_OR_RETURN(const FileReader weights,
                           FileReader::Open(found.weights));
   REGARD_ASSIGN_OR_RETURN(found.digest, Sha256OfFile(weights));
@@ -82,7 +64,7 @@ std::string DifferenceFrom(const PretrainedRun& run, const BertConfig& config) {
   differencer.set_message_field_comparison(
       google::protobuf::util::MessageDifferencer::EQUIVALENT);
   differencer.ReportDifferencesToString(&differences);
-  if (differencer.Compare(Essence(run.config), Essence(config))) return "";
+  if (differencer.Compare(Essence(run.bert()), Essence(config))) return "";
   return absl::StrReplaceAll(differences, {{"\n", "; "}});
 }
 

@@ -3,25 +3,24 @@
 #define EXPERIMENTS_TASKS_TEXT_CLASSIFICATION_PRETRAINED_RUN_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "experiments/tasks/trained_run.h"
 #include "language/bert.pb.h"
 #include "nn/parameters.h"
 
 namespace regard {
 
-struct PretrainedRun {
-  BertConfig config;
-  std::string vocabulary;          // the file
-  std::string weights;             // the file of those that the run uses
-  std::string digest;              // SHA-256 of the weights
-  std::vector<std::string> notes;  // damaged checkpoints that were passed over
+struct PretrainedRun : TrainedRun {
+  std::string vocabulary;  // the file
+  std::string digest;      // SHA-256 of the weights
+
+  const BertConfig& bert() const { return config.model().bert(); }
 };
 
-// `run` is a path as the user gave it.
+// As OpenTrainedRun(); a run of another model is an InvalidArgument, too.
 absl::StatusOr<PretrainedRun> OpenPretrainedRun(absl::string_view run);
 
 // How a config that is to begin with `run` differs in what makes its weights

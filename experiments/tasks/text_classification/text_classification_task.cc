@@ -12,10 +12,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "data/text/labelled_text_source.h"
-#include "experiments/tasks/masked_words/token_vocabulary.h"
+#include "data/text/token_vocabulary.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/text_classification/pretrained_run.h"
+#include "language/masked_text.h"
 #include "language/text_classifier.h"
 #include "nn/config_problems.h"
 
@@ -62,13 +63,16 @@ Beginning BeginningOf(const TextClassifierConfig& config) {
   return beginning;
 }
 
+// The run's, if there is one, else that of the config.
 TokenVocabulary VocabularyOf(const Beginning& beginning,
                              const MaskedWordsConfig& config,
                              absl::string_view text) {
-  return beginning.run.has_value()
-             ? ReadTokenVocabulary(beginning.run->config.masked_words(),
-                                   beginning.run->vocabulary, text)
-             : ReadTokenVocabulary(config, config.vocabulary(), text);
+  const MaskedWordsConfig& tokens =
+      beginning.run.has_value() ? beginning.run->bert().masked_words() : config;
+  return ReadTokenVocabulary(
+      beginning.run.has_value() ? beginning.run->vocabulary
+                                : config.vocabulary(),
+      text, TokenOptions(tokens), tokens.min_frequency());
 }
 
 class TextClassificationTask : public Task {
@@ -89,12 +93,12 @@ class TextClassificationTask : public Task {
 
   TextClassificationTask(const Options& options, Data data,
                          const TaskContext& context)
-      : Task(Metrics()),
-        data_(std::move(data)),
+      : Task(Metrics(), std::move(data.digests)),
+        splits_(std::move(data.splits)),
         beginning_(BeginningOf(options)),
         vocabulary_(VocabularyOf(beginning_, options.bert().masked_words(),
-                                 AllText(data_.splits.train))),
-        model_(options, context.scorers, vocabulary_.pieces, data_.splits,
+                                 AllText(splits_.train))),
+        model_(options, context.scorers, vocabulary_.pieces, splits_,
                {.loss = LossOptionsOf(context.config.loss()),
                 .seed = context.config.seed()}) {
     if (!vocabulary_.problem.empty() && beginning_.problem.empty()) {
@@ -105,19 +109,19 @@ class TextClassificationTask : public Task {
     }
     if (!beginning_.run.has_value()) {
       if (!vocabulary_.digest.empty()) {
-        data_.digests["model.text_classifier.bert.masked_words.vocabulary"] =
-            vocabulary_.digest;
+        AddDigest("model.text_classifier.bert.masked_words.vocabulary",
+                  vocabulary_.digest);
       }
       return;
     }
-    data_.digests["model.text_classifier.pretrained"] = beginning_.run->digest;
+    AddDigest("model.text_classifier.pretrained", beginning_.run->digest);
     if (!beginning_.problem.empty()) return;
     beginning_.problem = std::string(
         LoadPretrained(*beginning_.run, model_.parameters()).message());
   }
 
   Model<float>& model() override { return model_; }
-  bool has_dev() const override { return !data_.splits.dev.empty(); }
+  bool has_dev() const override { return !splits_.dev.empty(); }
 
   void ValidateData(ConfigProblems& problems) const override {
     const ConfigProblems::Scope scope(problems, "model.text_classifier");
@@ -128,22 +132,21 @@ class TextClassificationTask : public Task {
   }
 
   Showcase Show(Forward<float>& forward, bool /*final*/) const override {
-    const LabelledSplits& splits = data_.splits;
     Showcase showcase;
     showcase.summary = absl::StrFormat(
         "Text classification: %d texts to learn from, of %d classes.",
-        splits.train.size(), splits.labels.size());
+        splits_.train.size(), splits_.labels.size());
     showcase.samples.title = "Texts and their classes";
     showcase.samples.input = "text";
-    const std::vector<LabelledText>& texts = *ShownSplit(splits).first;
+    const std::vector<LabelledText>& texts = *ShownSplit(splits_).first;
     const auto size = static_cast<int64_t>(texts.size());
     for (int64_t i = 0; i < std::min(kSamples, size); ++i) {
       const LabelledText& text = texts[static_cast<size_t>(i)];
       const int32_t found = model_.Classify(forward, text.text);
       showcase.samples.rows.push_back(
           {.input = text.text,
-           .reference = splits.labels[static_cast<size_t>(text.label)],
-           .output = splits.labels[static_cast<size_t>(found)],
+           .reference = splits_.labels[static_cast<size_t>(text.label)],
+           .output = splits_.labels[static_cast<size_t>(found)],
            .correct = found == text.label});
     }
     return showcase;
@@ -156,12 +159,9 @@ class TextClassificationTask : public Task {
     return beginning_.run.has_value() ? beginning_.run->notes
                                       : std::vector<std::string>();
   }
-  std::map<std::string, std::string> DataDigests() const override {
-    return data_.digests;
-  }
 
  private:
-  LabelledTextData data_;
+  const LabelledSplits splits_;
   Beginning beginning_;
   const TokenVocabulary vocabulary_;
   TextClassifier model_;

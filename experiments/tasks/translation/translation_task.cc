@@ -133,17 +133,13 @@ class TranslationTask : public Task {
   std::map<std::string, std::string> Signatures() const override {
     return model_.Signatures();
   }
-  std::map<std::string, std::string> DataDigests() const override {
-    return digests_;
-  }
 
  private:
   TranslationTask(const std::pair<Vocabulary, Vocabulary>& vocabularies,
                   Data&& data, const TaskContext& context)
-      : Task(Metrics()),
+      : Task(Metrics(), std::move(data.digests)),
         search_(context.config.search()),
         config_(context.config.model()),
-        digests_(std::move(data.digests)),
         files_(std::move(data.files)),
         notes_(std::move(data.notes)),
         samples_(std::move(data.samples)),
@@ -161,7 +157,6 @@ class TranslationTask : public Task {
 
   const SearchConfig search_;
   const ModelConfig config_;
-  const std::map<std::string, std::string> digests_;
   const std::map<std::string, std::string> files_;
   const std::vector<std::string> notes_;
   std::vector<SentencePair> samples_;

@@ -1,0 +1,55 @@
+#include "data/text/token_vocabulary.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_split.h"
+#include "data/text/token_counts.h"
+#include "files/file.h"
+#include "files/sha256.h"
+
+namespace regard {
+
+WordPiece WordVocabulary(absl::string_view text,
+                         const WordPieceOptions& options,
+                         int64_t min_frequency) {
+  std::vector<std::string> tokens = {options.padding, options.unknown,
+                                     options.classifier, options.separator,
+                                     options.mask};
+  const absl::flat_hash_set<std::string> special(tokens.begin(), tokens.end());
+  TokenCounts counts;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    for (const std::string& word : WordPiece::SplitWords(line, options)) {
+      // <UNK> in lower case is no word, either.
+      if (!special.contains(word)) counts.Add(word);
+    }
+  }
+  for (std::string& word : counts.ByFrequency(min_frequency)) {
+    tokens.push_back(std::move(word));
+  }
+  return WordPiece::Create(std::move(tokens), "", options).value();
+}
+
+TokenVocabulary ReadTokenVocabulary(const std::string& path,
+                                    absl::string_view text,
+                                    const WordPieceOptions& options,
+                                    int64_t min_frequency) {
+  std::string problem;
+  if (!path.empty()) {
+    const std::string file = ResolveUserPath(path);
+    const absl::StatusOr<std::string> tokens = ReadFile(file);
+    if (tokens.ok()) {
+      absl::StatusOr<WordPiece> pieces =
+          WordPiece::FromText(*tokens, file, options);
+      if (pieces.ok()) return {*std::move(pieces), Sha256Hex(*tokens), ""};
+      problem = std::string(pieces.status().message());
+    } else {
+      problem = std::string(tokens.status().message());
+    }
+  }
+  return {WordVocabulary(text, options, min_frequency), "", problem};
+}
+
+}  // namespace regard
