@@ -14,11 +14,11 @@ constexpr int32_t kEndNumber = -1;
 
 std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
                                     const Vocabulary& vocabulary,
-                                    int64_t num_steps) {
+                                    int64_t cut_tokens) {
   std::vector<int32_t> ids = vocabulary.Encode(tokens);
   ids.push_back(Vocabulary::kEnd);
-  if (num_steps > 0 && static_cast<int64_t>(ids.size()) > num_steps) {
-    ids.resize(num_steps);
+  if (cut_tokens > 0 && static_cast<int64_t>(ids.size()) > cut_tokens) {
+    ids.resize(cut_tokens);
   }
   return ids;
 }
@@ -93,7 +93,7 @@ Vocabulary TokenizedCorpus::SharedVocabulary(int64_t min_frequency) const {
 
 ParallelCorpus TokenizedCorpus::Encode(const Vocabulary& source,
                                        const Vocabulary& target,
-                                       int64_t num_steps) && {
+                                       int64_t cut_tokens) && {
   std::vector<int32_t> ids[2];
   for (auto& side : ids) side.resize(counts_.size());
   for (const auto& [token, number] : numbers_) {
@@ -110,7 +110,8 @@ ParallelCorpus TokenizedCorpus::Encode(const Vocabulary& source,
   for (size_t i = 0; i < pairs_.ends_.size(); ++i) {
     const std::vector<int32_t>& known = ids[i % 2];
     const int64_t end = pairs_.ends_[i];
-    const int64_t kept = num_steps > 0 ? std::min(end, begin + num_steps) : end;
+    const int64_t kept =
+        cut_tokens > 0 ? std::min(end, begin + cut_tokens) : end;
     for (int64_t j = begin; j < kept; ++j) {
       const int32_t number = pairs_.ids_[j];
       pairs_.ids_[written++] =

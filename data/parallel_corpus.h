@@ -14,11 +14,11 @@
 
 namespace regard {
 
-// Encodes a sentence and appends <eos>; where `num_steps` is not 0, the result
+// Encodes a sentence and appends <eos>; where `cut_tokens` is not 0, the result
 // is cut to that many ids.
 std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
                                     const Vocabulary& vocabulary,
-                                    int64_t num_steps);
+                                    int64_t cut_tokens);
 
 // Both sides of a pair; pieces of a corpus.
 struct PairView {
@@ -90,10 +90,10 @@ class TokenizedCorpus {
   Vocabulary TargetVocabulary(int64_t min_frequency) const;
   Vocabulary SharedVocabulary(int64_t min_frequency) const;
 
-  // The pairs as ids, each side with <eos> and, unless `num_steps` is 0, cut to
-  // that many ids.
+  // The pairs as ids, each side with <eos> and, unless `cut_tokens` is 0, cut
+  // to that many ids.
   ParallelCorpus Encode(const Vocabulary& source, const Vocabulary& target,
-                        int64_t num_steps = 0) &&;
+                        int64_t cut_tokens = 0) &&;
 
  private:
   enum Side { kSource, kTarget };

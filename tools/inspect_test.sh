@@ -9,7 +9,7 @@ config="${runfiles}/$3"
 bert="${runfiles}/$4"
 
 small=(--set data.phrasebook.train=600 --set data.phrasebook.dev=10
-  --set data.phrasebook.test=10 --set data.phrasebook.test_apart=10
+  --set data.phrasebook.test=10 --set data.phrasebook.test_unseen_pairs=10
   --set training.epochs=2 --set model.encoder.hidden=16
   --set model.decoder.hidden=16)
 quietly "${train}" --config="${config}" --run=run "${small[@]}"

@@ -259,7 +259,7 @@ absl::Status Session::Score(absl::string_view text) {
   // With <eos>.
   if (pair.source.size() < source.size() + 1 ||
       pair.target.size() < target.size() + 1) {
-    return error("is longer than the run's data.pairs.num_steps");
+    return error("is longer than the run's data.pairs.cut_tokens");
   }
   Forward<float>& forward = members_.front()->forward;
   const EncoderDecoder<float>& model = translator_.model();

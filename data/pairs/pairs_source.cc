@@ -103,7 +103,7 @@ class PairsSource : public SentenceSource {
 
   explicit PairsSource(const Options& options) : options_(options) {}
 
-  int64_t num_steps() const override { return options_.num_steps(); }
+  int64_t cut_tokens() const override { return options_.cut_tokens(); }
 
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
     return options_.has_train() ? LoadSplits(request) : LoadFile(request.path);
@@ -137,7 +137,7 @@ class PairsSource : public SentenceSource {
                                    .max_pairs = options_.max_pairs()}));
     const std::vector<SentencePair>& pairs = corpus.pairs;
     SentenceData data;
-    data.num_steps = options_.num_steps();
+    data.cut_tokens = options_.cut_tokens();
     data.min_frequency = options_.min_frequency();
     const auto dev = static_cast<size_t>(options_.dev_pairs());
     if (dev >= pairs.size()) {
@@ -158,7 +158,7 @@ class PairsSource : public SentenceSource {
 
   absl::StatusOr<SentenceData> LoadSplits(const DataRequest& request) const {
     SentenceData data;
-    data.num_steps = options_.num_steps();
+    data.cut_tokens = options_.cut_tokens();
     data.min_frequency = options_.min_frequency();
     std::shared_ptr<SubwordSampler> sampler;
     REGARD_ASSIGN_OR_RETURN(const std::set<int64_t> held_out,
@@ -278,7 +278,7 @@ class PairsSource : public SentenceSource {
                                            .nbest_size = config.nbest_size()},
                               .seed = seed,
                               .max_tokens = options_.max_tokens(),
-                              .num_steps = options_.num_steps()});
+                              .cut_tokens = options_.cut_tokens()});
   }
 
   // A model of the lines of the training files that are not held out: first the

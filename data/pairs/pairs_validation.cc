@@ -117,7 +117,7 @@ void ValidatePairs(const PairsConfig& options, ConfigProblems& problems) {
   problems.RequireInRange("max_pairs", static_cast<double>(options.max_pairs()),
                           0, 1e9);
   problems.RequireInRange("min_frequency", options.min_frequency(), 1, 1e6);
-  problems.RequireInRange("num_steps", options.num_steps(), 0, 1e4);
+  problems.RequireInRange("cut_tokens", options.cut_tokens(), 0, 1e4);
   problems.RequireInRange(
       "dev_pairs", static_cast<double>(options.dev_pairs()), 0,
       options.max_pairs() > 0 ? static_cast<double>(options.max_pairs() - 1)

@@ -39,7 +39,8 @@ class PhrasebookSource : public SentenceSource {
                           std::max(options.train(), kMinPhrasebookTrain));
     problems.RequireInRange("dev", options.dev(), 0, largest);
     problems.RequireInRange("test", options.test(), 1, largest);
-    problems.RequireInRange("test_apart", options.test_apart(), 1, largest);
+    problems.RequireInRange("test_unseen_pairs", options.test_unseen_pairs(), 1,
+                            largest);
   }
 
   explicit PhrasebookSource(const Options& options) : options_(options) {}
@@ -51,9 +52,9 @@ class PhrasebookSource : public SentenceSource {
       data.train.Add(pair.source, pair.target);
     }
     data.dev.pairs = std::move(phrasebook.dev.pairs);
-    data.tests = {
-        {.pairs = std::move(phrasebook.test_unseen.pairs)},
-        {.pairs = std::move(phrasebook.test_apart.pairs), .suffix = "_apart"}};
+    data.tests = {{.pairs = std::move(phrasebook.test_unseen.pairs)},
+                  {.pairs = std::move(phrasebook.test_unseen_pairs.pairs),
+                   .suffix = "_apart"}};
     // The sentence that every attention model learns first.
     data.samples.push_back(phrasebook.train.pairs.front());
     return data;
@@ -66,7 +67,7 @@ class PhrasebookSource : public SentenceSource {
     const Phrasebook phrasebook = Make(request);
     for (const auto* split :
          {&phrasebook.train, &phrasebook.dev, &phrasebook.test_unseen,
-          &phrasebook.test_apart}) {
+          &phrasebook.test_unseen_pairs}) {
       for (const SentencePair& pair : split->pairs) {
         if (pair.source == source && pair.target == target) {
           return pair.alignment;
@@ -83,10 +84,11 @@ class PhrasebookSource : public SentenceSource {
                         .train = options_.train(),
                         .dev = options_.dev(),
                         .test_unseen = options_.test(),
-                        .test_apart = options_.test_apart()});
+                        .test_unseen_pairs = options_.test_unseen_pairs()});
     if (options_.reversed()) {
-      for (auto* split : {&phrasebook.train, &phrasebook.dev,
-                          &phrasebook.test_unseen, &phrasebook.test_apart}) {
+      for (auto* split :
+           {&phrasebook.train, &phrasebook.dev, &phrasebook.test_unseen,
+            &phrasebook.test_unseen_pairs}) {
         Reverse(split->pairs);
       }
     }

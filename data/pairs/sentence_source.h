@@ -29,7 +29,7 @@ struct SentenceData {
   // Shown, and translated, at the end, before those of the test split.
   std::vector<SentencePair> samples;
   // Longer sides are cut to this many ids, <eos> included; 0: never.
-  int64_t num_steps = 0;
+  int64_t cut_tokens = 0;
   // Words seen less often in training become <unk>.
   int64_t min_frequency = 1;
   // Where they do not come from the words of `train`.
@@ -52,7 +52,7 @@ struct SentenceData {
 class SentenceSource : public DataSource<SentenceData> {
  public:
   // That of the data, known without loading it.
-  virtual int64_t num_steps() const { return 0; }
+  virtual int64_t cut_tokens() const { return 0; }
 
   // Gold links of a pair, in words without <eos>; empty where they are not
   // known.

@@ -31,7 +31,7 @@ void SubwordSampler::Segment(std::optional<int64_t> epoch,
     return fits ? drawn : model.Tokenize(Text(i));
   };
   const auto ids = [&](size_t i, const Vocabulary& vocabulary) {
-    return EncodeSentence(tokens(i), vocabulary, options_.num_steps);
+    return EncodeSentence(tokens(i), vocabulary, options_.cut_tokens);
   };
   corpus->Clear();
   for (size_t i = 0; i < ends_.size(); i += 2) {
@@ -46,7 +46,7 @@ std::pair<int64_t, int64_t> SubwordSampler::Longest() const {
     int64_t tokens = ModelOf(i).MostTokens(Text(i));
     if (options_.max_tokens > 0) tokens = std::min(tokens, options_.max_tokens);
     int64_t ids = tokens + 1;
-    if (options_.num_steps > 0) ids = std::min(ids, options_.num_steps);
+    if (options_.cut_tokens > 0) ids = std::min(ids, options_.cut_tokens);
     longest[i % 2] = std::max(longest[i % 2], ids);
   }
   return {longest[0], longest[1]};

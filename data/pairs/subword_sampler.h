@@ -30,7 +30,7 @@ struct SubwordSamplerOptions {
   // is.
   int64_t max_tokens = 0;
   // Longer sides are cut to this many ids, <eos> included; 0: never.
-  int64_t num_steps = 0;
+  int64_t cut_tokens = 0;
 };
 
 // Maps the text of the pairs, and holds 16 bytes a pair.

@@ -120,7 +120,7 @@ TEST_F(SubwordSamplerTest, KnowsTheLongestSides) {
   using Lengths = std::pair<int64_t, int64_t>;
   EXPECT_EQ(Sampler({})->Longest(), Lengths(12, 14));
   EXPECT_EQ(Sampler({.max_tokens = 12})->Longest(), Lengths(12, 13));
-  EXPECT_EQ(Sampler({.num_steps = 4})->Longest(), Lengths(4, 4));
+  EXPECT_EQ(Sampler({.cut_tokens = 4})->Longest(), Lengths(4, 4));
   EXPECT_EQ(Sampler({}, {})->Longest(), Lengths(0, 0));
 }
 
@@ -130,7 +130,7 @@ TEST_F(SubwordSamplerTest, OfNoPairsThereIsAnEmptyCorpus) {
 
 TEST_F(SubwordSamplerTest, CutsToTheNumberOfSteps) {
   ParallelCorpus corpus;
-  Sampler({.num_steps = 3})->Segment(5, vocabulary_, vocabulary_, &corpus);
+  Sampler({.cut_tokens = 3})->Segment(5, vocabulary_, vocabulary_, &corpus);
   EXPECT_EQ(corpus[1].source.size(), 3);
   EXPECT_NE(corpus[1].source.back(), Vocabulary::kEnd);
 }

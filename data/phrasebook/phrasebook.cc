@@ -43,7 +43,7 @@ class Splitter {
   explicit Splitter(const PhrasebookOptions& options)
       : options_(options), random_(options.seed) {
     const int largest =
-        std::max({options.dev, options.test_unseen, options.test_apart});
+        std::max({options.dev, options.test_unseen, options.test_unseen_pairs});
     if (largest > 0) {
       REGARD_CHECK_GE(options.train, kMinPhrasebookTrain);
       REGARD_CHECK_GE(options.train, largest / kMaxPhrasebookRatio);
@@ -57,7 +57,7 @@ class Splitter {
     FillTrain();
     Fill(options_.dev, Meeting::kNone, book_.dev);
     Fill(options_.test_unseen, Meeting::kNone, book_.test_unseen);
-    Fill(options_.test_apart, Meeting::kInRole, book_.test_apart);
+    Fill(options_.test_unseen_pairs, Meeting::kInRole, book_.test_unseen_pairs);
     return std::move(book_);
   }
 

@@ -25,7 +25,7 @@ struct PhrasebookOptions {
   int train = 8000;  // sentence pairs; the first: `they are watching .`
   int dev = 200;
   int test_unseen = 500;
-  int test_apart = 500;
+  int test_unseen_pairs = 500;
   // Of 100 pairs of a noun and a verb or adjective, this many are held apart.
   int apart_percent = 6;
 };
@@ -45,7 +45,7 @@ struct Phrasebook {
   PhrasebookSplit test_unseen;
   // Sentences with a noun as the subject of a verb, or beside an adjective,
   // that no sentence of `train`, `dev` or `test_unseen` has both, in any role.
-  PhrasebookSplit test_apart;
+  PhrasebookSplit test_unseen_pairs;
 };
 
 // A function of `options` alone: the same on every machine.

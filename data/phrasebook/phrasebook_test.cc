@@ -33,7 +33,7 @@ const Phrasebook& DefaultPhrasebook() {
 }
 
 std::vector<const PhrasebookSplit*> Splits(const Phrasebook& book) {
-  return {&book.train, &book.dev, &book.test_unseen, &book.test_apart};
+  return {&book.train, &book.dev, &book.test_unseen, &book.test_unseen_pairs};
 }
 
 std::vector<SentencePair> AllPairs(const Phrasebook& book) {
@@ -149,20 +149,23 @@ TEST(PhrasebookTest, TheFirstPairOfTrainIsTheyAreWatching) {
 }
 
 TEST(PhrasebookTest, SplitsHaveTheSizesAskedFor) {
-  const Phrasebook book = MakePhrasebook(
-      {.seed = 9, .train = 2000, .dev = 3, .test_unseen = 5, .test_apart = 7});
+  const Phrasebook book = MakePhrasebook({.seed = 9,
+                                          .train = 2000,
+                                          .dev = 3,
+                                          .test_unseen = 5,
+                                          .test_unseen_pairs = 7});
   EXPECT_THAT(book.train.pairs, SizeIs(2000));
   EXPECT_THAT(book.dev.pairs, SizeIs(3));
   EXPECT_THAT(book.test_unseen.pairs, SizeIs(5));
-  EXPECT_THAT(book.test_apart.pairs, SizeIs(7));
+  EXPECT_THAT(book.test_unseen_pairs.pairs, SizeIs(7));
   for (const PhrasebookSplit* split : Splits(book)) {
     EXPECT_EQ(split->constructions.size(), split->pairs.size());
   }
 }
 
 TEST(PhrasebookTest, MayBeEmpty) {
-  const Phrasebook book =
-      MakePhrasebook({.train = 0, .dev = 0, .test_unseen = 0, .test_apart = 0});
+  const Phrasebook book = MakePhrasebook(
+      {.train = 0, .dev = 0, .test_unseen = 0, .test_unseen_pairs = 0});
   EXPECT_THAT(AllPairs(book), SizeIs(0));
 }
 
@@ -173,7 +176,7 @@ TEST(PhrasebookTest, TheSmallestTrainHasWordsForTheLargestOtherSplits) {
                                             .train = kMinPhrasebookTrain,
                                             .dev = kLargest,
                                             .test_unseen = kLargest,
-                                            .test_apart = kLargest});
+                                            .test_unseen_pairs = kLargest});
     EXPECT_THAT(AllPairs(book), SizeIs(kMinPhrasebookTrain + 3 * kLargest));
   }
 }
@@ -183,8 +186,8 @@ TEST(PhrasebookDeathTest, RefusesATrainWithTooFewWordsForTheOtherSplits) {
   EXPECT_DEATH(MakePhrasebook({.train = 1}), "1 vs. 50");
   EXPECT_DEATH(MakePhrasebook({.train = kMinPhrasebookTrain - 1}), "49 vs. 50");
   EXPECT_DEATH(MakePhrasebook({.train = 99, .dev = 1000}), "99 vs. 100");
-  const Phrasebook alone =
-      MakePhrasebook({.train = 4, .dev = 0, .test_unseen = 0, .test_apart = 0});
+  const Phrasebook alone = MakePhrasebook(
+      {.train = 4, .dev = 0, .test_unseen = 0, .test_unseen_pairs = 0});
   EXPECT_THAT(alone.train.pairs, SizeIs(4));
 }
 
@@ -281,7 +284,7 @@ TEST(PhrasebookTest, WordsHeldApartMeetInTestApartAlone) {
         EXPECT_FALSE(HasWordsHeldApart(pair, options)) << Text(pair.source);
       }
     }
-    for (const SentencePair& pair : book.test_apart.pairs) {
+    for (const SentencePair& pair : book.test_unseen_pairs.pairs) {
       EXPECT_TRUE(HasWordsHeldApart(pair, options)) << Text(pair.source);
     }
   }
@@ -314,7 +317,7 @@ TEST(PhrasebookTest, TheOtherSplitsUseWordsOfTrainAlone) {
       french.insert(pair.target.begin(), pair.target.end());
     }
     for (const PhrasebookSplit* split :
-         {&book.dev, &book.test_unseen, &book.test_apart}) {
+         {&book.dev, &book.test_unseen, &book.test_unseen_pairs}) {
       for (const SentencePair& pair : split->pairs) {
         for (const std::string& word : pair.source) {
           EXPECT_EQ(english.count(word), 1u) << word;

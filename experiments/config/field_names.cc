@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "experiments/config/config_text.h"
+#include "nn/config_options.pb.h"
 
 namespace regard {
 namespace {
@@ -31,7 +32,14 @@ const FieldDescriptor* FindField(const Descriptor& message,
                                  absl::string_view name) {
   if (name.size() > kLongestName) return nullptr;
   if (name.empty() || name[0] != '[') {
-    return message.FindFieldByName(std::string(name));
+    const FieldDescriptor* found = message.FindFieldByName(std::string(name));
+    for (int i = 0; found == nullptr && i < message.field_count(); ++i) {
+      const auto& options = message.field(i)->options();
+      if (!name.empty() && options.GetExtension(former_name) == name) {
+        found = message.field(i);
+      }
+    }
+    return found;
   }
   if (name.size() < 2) return nullptr;
   return message.file()->pool()->FindExtensionByPrintableName(

@@ -13,8 +13,9 @@
 
 namespace regard {
 
-// The field or known extension of `message` called `name`, an extension being
-// "[full.name]"; null when there is none.
+// The field or known extension of `message` called `name`, now or formerly (see
+// nn/config_options.proto), an extension being "[full.name]"; null when there
+// is none.
 const google::protobuf::FieldDescriptor* FindField(
     const google::protobuf::Descriptor& message, absl::string_view name);
 

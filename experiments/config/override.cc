@@ -42,10 +42,11 @@ class Override {
     }
     const absl::string_view path =
         absl::string_view(argument_).substr(0, equals);
-    const std::vector<PathStep> steps = SplitPath(path);
+    std::vector<PathStep> steps = SplitPath(path);
     for (size_t i = 0; i < steps.size(); ++i) {
       const FieldDescriptor* field = Resolve(steps[i]);
       if (field == nullptr) return std::move(checked_);
+      if (!field->is_extension()) steps[i].name = field->name();
       if (i + 1 == steps.size()) {
         Set(*field, steps[i], equals + 1);
       } else if (!Descend(*field, steps[i])) {
@@ -152,6 +153,7 @@ class Override {
       value = absl::StrCat("\"", absl::CEscape(value), "\"");
     } else {
       CheckedText checked = CheckValue(argument_, begin, std::move(mention));
+      value = checked.WithPresentNames(argument_, begin);
       checked_.problems = std::move(checked.problems);
       checked_.mentions.insert(checked_.mentions.end(),
                                checked.mentions.begin(),

@@ -81,13 +81,14 @@ absl::StatusOr<Layer> ParseLayer(ConfigText text, const Message& prototype) {
   }
   CheckedText checked = CheckText(text.text(), *prototype.GetDescriptor());
   if (!checked.problems.empty()) return ProblemsOf(text, checked.problems);
+  const std::string present = checked.WithPresentNames(text.text());
   Layer layer{std::move(text),
               std::move(checked.mentions),
               std::unique_ptr<Message>(prototype.New()),
               "",
               {}};
   if (std::optional<TextProblem> problem =
-          ParseText(layer.text.text(), layer.message.get())) {
+          ParseText(present, layer.message.get())) {
     return ProblemsOf(layer.text, {*problem});
   }
   TakeBase(&layer);

@@ -107,6 +107,10 @@ class Checker {
       tokens_.SkipValue();
       return;
     }
+    if (!field->is_extension() && written != field->name()) {
+      written = field->name();
+      checked_.present_names.emplace_back(name->range, written);
+    }
     name_ = *name;
     CheckSetOnce(*field, body);
     Note(*field, *body, written);
@@ -308,6 +312,15 @@ class Checker {
 };
 
 }  // namespace
+
+std::string CheckedText::WithPresentNames(absl::string_view text,
+                                          size_t begin) const {
+  std::string present(text.substr(begin));
+  for (auto it = present_names.rbegin(); it != present_names.rend(); ++it) {
+    present.replace(it->first.begin - begin, it->first.length, it->second);
+  }
+  return present;
+}
 
 std::string Mention::Path() const { return JoinFieldPath(parent, name); }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -33,8 +34,14 @@ struct Mention {
 };
 
 struct CheckedText {
+  // The part of the text from byte `begin` on with the present names of fields
+  // in place of their former ones.
+  std::string WithPresentNames(absl::string_view text, size_t begin = 0) const;
+
   std::vector<TextProblem> problems;  // by place; at most kMostProblems
   std::vector<Mention> mentions;      // in the order of the text
+  // Fields that are called by their former names, in the order of the text.
+  std::vector<std::pair<TextRange, std::string>> present_names;
 };
 
 // Checks a whole text.

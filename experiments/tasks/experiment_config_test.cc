@@ -71,16 +71,17 @@ TEST(ExperimentConfigTest,
   sizes.set_train(80);
   sizes.set_dev(800);
   sizes.set_test(800);
-  sizes.set_test_apart(800);
+  sizes.set_test_unseen_pairs(800);
   EXPECT_THAT(DataProblems(sizes), IsEmpty());
   sizes.set_dev(801);
   sizes.set_test(801);
-  sizes.set_test_apart(0);
+  sizes.set_test_unseen_pairs(0);
   EXPECT_THAT(
       DataProblems(sizes),
-      ElementsAre("data.phrasebook.dev: must be in [0, 800], got 801",
-                  "data.phrasebook.test: must be in [1, 800], got 801",
-                  "data.phrasebook.test_apart: must be in [1, 800], got 0"));
+      ElementsAre(
+          "data.phrasebook.dev: must be in [0, 800], got 801",
+          "data.phrasebook.test: must be in [1, 800], got 801",
+          "data.phrasebook.test_unseen_pairs: must be in [1, 800], got 0"));
 }
 
 TEST(ExperimentConfigTest, TheSizesOfAPhrasebookHaveTheSameDefaultsEverywhere) {
@@ -89,7 +90,38 @@ TEST(ExperimentConfigTest, TheSizesOfAPhrasebookHaveTheSameDefaultsEverywhere) {
   EXPECT_EQ(config.train(), options.train);
   EXPECT_EQ(config.dev(), options.dev);
   EXPECT_EQ(config.test(), options.test_unseen);
-  EXPECT_EQ(config.test_apart(), options.test_apart);
+  EXPECT_EQ(config.test_unseen_pairs(), options.test_unseen_pairs);
+}
+
+// Old runs keep the names that their fields had.
+TEST(ExperimentConfigTest, FormerNamesOfFieldsAreRead) {
+  const auto load = [](const std::string& data,
+                       const std::vector<std::string>& overrides) {
+    return LoadConfig(
+        {"c.textproto", absl::StrCat("data { ", data,
+                                     " } model { encoder {} attention { dot {} "
+                                     "} decoder {} }")},
+        overrides, BuiltInPlugins());
+  };
+  const auto given =
+      load("phrasebook { test: 8 test_apart: 7 reversed: true }", {});
+  ASSERT_THAT(given, IsOk());
+  EXPECT_EQ(given->config.data().phrasebook().test_unseen_pairs(), 7);
+  EXPECT_TRUE(given->config.data().phrasebook().reversed());
+  EXPECT_THAT(given->resolved,
+              HasSubstr("test_unseen_pairs: 7  # c.textproto:1"));
+  const auto field = load("phrasebook { test_unseen_pairs: 7 }",
+                          {"data.phrasebook.test_apart=9"});
+  ASSERT_THAT(field, IsOk());
+  EXPECT_EQ(field->config.data().phrasebook().test_unseen_pairs(), 9);
+  EXPECT_THAT(field->resolved, HasSubstr("test_unseen_pairs: 9  # --set"));
+  const auto message =
+      load("path: 'x' phrasebook {}", {"data.pairs={num_steps: 3}"});
+  ASSERT_THAT(message, IsOk());
+  EXPECT_EQ(message->config.data().pairs().cut_tokens(), 3);
+  EXPECT_THAT(load("phrasebook { test_apart: 7 test_unseen_pairs: 7 }", {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'test_unseen_pairs' is set twice")));
 }
 
 // The problems of a config, as `path: text`.

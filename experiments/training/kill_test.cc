@@ -33,7 +33,7 @@ using ::testing::Not;
 
 constexpr char kConfig[] = R"(
 name: "kill"
-data { phrasebook { train: 240 dev: 4 test: 4 test_apart: 4 } }
+data { phrasebook { train: 240 dev: 4 test: 4 test_unseen_pairs: 4 } }
 model {
   encoder { embedding: 16 hidden: 16 bidirectional: true }
   attention { additive { width: 16 } dropout: 0.1 }

@@ -29,7 +29,7 @@ cp "${config}" docs/examples/new_score
 "${train}" --resume --run=example
 
 cat >config.textproto <<'END'
-data { phrasebook { train: 600 dev: 10 test: 10 test_apart: 10 } }
+data { phrasebook { train: 600 dev: 10 test: 10 test_unseen_pairs: 10 } }
 model {
   encoder { hidden: 16 }
   decoder { hidden: 16 }
@@ -45,7 +45,7 @@ translate_by run
 # The same score in all heads of a Transformer, and two others.
 count=0
 cat >transformer.textproto <<'END'
-data { phrasebook { train: 600 dev: 10 test: 10 test_apart: 10 } }
+data { phrasebook { train: 600 dev: 10 test: 10 test_unseen_pairs: 10 } }
 model {
   transformer {
     width: 16

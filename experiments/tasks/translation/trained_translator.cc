@@ -83,7 +83,7 @@ absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
   if (!tokenizers.ok()) return tokenizers.status();
   trained.translator = std::make_unique<Translator>(
       EncoderDecoderOf(model), plugins.scorers, std::move(source),
-      std::move(target), source_of_data->num_steps(), trained.config.seed(),
+      std::move(target), source_of_data->cut_tokens(), trained.config.seed(),
       *std::move(tokenizers));
   REGARD_RETURN_IF_ERROR(
       trained.LoadWeightsInto(trained.translator->parameters()));

@@ -47,7 +47,7 @@ TranslationOptions OptionsOf(const Experiment& config,
                              const SentenceData& data) {
   TranslationOptions options;
   options.loss = LossOptionsOf(config.loss());
-  options.num_steps = data.num_steps;
+  options.num_steps = data.cut_tokens;
   options.tokenizers = data.tokenizers;
   options.seed = config.seed();
   options.search = config.search();
@@ -81,7 +81,7 @@ TranslationData Encode(SentenceData& data,
   TranslationData encoded;
   encoded.train =
       std::move(data.train)
-          .Encode(vocabularies.first, vocabularies.second, data.num_steps);
+          .Encode(vocabularies.first, vocabularies.second, data.cut_tokens);
   encoded.sampler = std::move(data.sampler);
   encoded.dev = std::move(data.dev);
   encoded.tests = std::move(data.tests);
@@ -272,7 +272,7 @@ std::vector<MetricInfo> TranslationTask::Metrics() {
   }
   metrics.push_back(
       {"d2l_loss", "nats per token and step",
-       "cross-entropy of a token, divided by num_steps: what Dive "
+       "cross-entropy of a token, divided by cut_tokens: what Dive "
        "into Deep Learning prints as its loss",
        Better::kLower});
   return metrics;
