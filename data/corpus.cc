@@ -18,7 +18,7 @@
 namespace regard {
 namespace {
 
-// Of pairs that are kept in memory.
+// Pairs that are kept in memory have at most so many bytes.
 constexpr int64_t kMaxTextBytes = int64_t{256} << 20;
 
 bool IsDetachedMark(char32_t c) {

@@ -32,7 +32,7 @@ struct DataRequest {
   std::string path;           // data.path as the user gave it
   std::string dev_path = {};  // data.dev_path; empty where it is not given
   uint64_t seed = 0;
-  // Of a run to go on with, which has made its files from the same options;
+  // Reads the files that a run to be resumed has made from the same options;
   // null for a new run.
   ReadKept read_kept = nullptr;
 };
@@ -57,13 +57,13 @@ class AnyDataSource {
       const DataRequest& request) const = 0;
 
  protected:
-  // Of generated examples: options.train(), dev() and test().
+  // Checks how many examples are generated: options.train(), dev() and test().
   static void ValidateSizes(const auto& options, ConfigProblems& problems) {
     problems.RequireInRange("train", options.train(), 1, 1e6);
     problems.RequireInRange("dev", options.dev(), 0, 1e6);
     problems.RequireInRange("test", options.test(), 0, 1e6);
   }
-  // Of a file that is cut: options.dev_fraction() and test_fraction().
+  // Checks how a file is cut: options.dev_fraction() and test_fraction().
   static void ValidateFractions(const auto& options, ConfigProblems& problems) {
     problems.RequireInRange("dev_fraction", options.dev_fraction(), 0, 0.9);
     problems.RequireInRange("test_fraction", options.test_fraction(), 0, 0.9);

@@ -72,7 +72,7 @@ class Derivations {
     std::vector<std::string> parts;
   };
 
-  // Of words [begin, end).
+  // The probability that the symbol gives words [begin, end).
   double OfSymbol(const std::string& symbol, size_t begin, size_t end) {
     const auto key = std::make_tuple(symbol, begin, end);
     const auto found = known_.find(key);

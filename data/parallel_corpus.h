@@ -84,7 +84,7 @@ class TokenizedCorpus {
   void Count(absl::Span<const std::string> source,
              absl::Span<const std::string> target);
 
-  // Of the tokens of one side, or of both, by falling frequency and then in the
+  // The tokens of one side, or of both, by falling frequency and then in the
   // order of first sight.
   Vocabulary SourceVocabulary(int64_t min_frequency) const;
   Vocabulary TargetVocabulary(int64_t min_frequency) const;

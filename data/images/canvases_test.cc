@@ -87,7 +87,7 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
                             corner ^ 1));
     sentences.insert(sentence);
   }
-  // Of 4 corners times 6 orders.
+  // There are 4 corners times 6 orders.
   EXPECT_GT(sentences.size(), 18);
 }
 

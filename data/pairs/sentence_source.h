@@ -35,7 +35,7 @@ struct SentenceData {
   // Where they do not come from the words of `train`.
   std::optional<Vocabulary> source_vocabulary;
   std::optional<Vocabulary> target_vocabulary;
-  // Of raw text; null where sentences are words.
+  // They cut raw text; null where sentences are words.
   Tokenizers tokenizers;
   // Where each epoch segments `train` anew; else null.
   std::shared_ptr<const SubwordSampler> sampler;

@@ -26,7 +26,7 @@ struct PhrasebookOptions {
   int dev = 200;
   int test_unseen = 500;
   int test_unseen_pairs = 500;
-  // Of 100 pairs of a noun and a verb or adjective, this many are held apart.
+  // This many of 100 pairs of a noun and a verb or adjective are held apart.
   int apart_percent = 6;
 };
 

@@ -22,7 +22,7 @@ bool BeginsWithEnglishVowel(absl::string_view word) {
          absl::string_view::npos;
 }
 
-// Of `x|y`, y if the word after it begins with a vowel sound, else x.
+// Chooses y of `x|y` if the word after it begins with a vowel sound, else x.
 template <typename BeginsWithVowel>
 absl::string_view FormBefore(absl::string_view next, absl::string_view word,
                              BeginsWithVowel begins_with_vowel) {

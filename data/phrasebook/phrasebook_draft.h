@@ -14,7 +14,7 @@
 
 namespace regard::phrasebook {
 
-// Of English words, from 0.
+// Positions of English words count from 0.
 using Positions = absl::InlinedVector<int, 4>;
 
 class Draft {

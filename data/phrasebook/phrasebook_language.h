@@ -68,7 +68,8 @@ class Language {
 
   const Pattern& FindPattern(Tense tense, bool negated, bool question) const;
 
-  // By name, or by the first English form; it is an error if there is none.
+  // Find by name, or by the first English form; it is an error if there is
+  // none.
   const Rule& FindRule(absl::string_view name) const;
   const Noun& FindNoun(absl::string_view english) const;
   const Verb& FindVerb(absl::string_view english) const;

@@ -129,7 +129,7 @@ class Renderer {
     }
   }
 
-  // Of what is always one word.
+  // Renders what is always one word.
   std::string FrenchWord(const Token& token) const {
     const auto& phrase = sketch_.phrases[token.slot];
     switch (token.type) {

@@ -331,7 +331,7 @@ class Drawer {
     return words[random_.Below(words.size())];
   }
 
-  // Of a list that the grammar spells out; of one word, without a draw.
+  // Chooses from a list that the grammar spells out; one word needs no draw.
   const std::string& ChooseListed(const RepeatedPtrField<std::string>& words) {
     return words.size() == 1 ? words[0] : Choose(words);
   }

@@ -93,7 +93,7 @@ class SentencepieceModel : public Tokenizer {
   std::vector<absl::string_view> SegmentByMerges(
       absl::string_view text, absl::FunctionRef<bool()> drop) const;
   std::vector<absl::string_view> SegmentByScores(absl::string_view text) const;
-  // Of text that is not empty.
+  // `text` is not empty.
   std::vector<absl::string_view> SampleByScores(
       absl::string_view text, const SubwordSampling& sampling,
       const RandomStream& random) const;
@@ -101,7 +101,7 @@ class SentencepieceModel : public Tokenizer {
   // by rising `begin`; a character without a piece is one, too, and null.
   template <typename Visit>
   void ForEachPiece(absl::string_view text, Visit visit) const;
-  // Of a piece that ForEachPiece() found. The library counts the length in
+  // `piece` is one that ForEachPiece() found. The library counts the length in
   // bytes where it looks for the best segmentation, else in characters.
   double Score(const Piece* piece, size_t length) const;
   // Its characters; user-defined pieces stay whole.

@@ -69,7 +69,7 @@ TEST(SentencepieceModelTest, MergesByScoreFromTheLeft) {
               ElementsAre(std::string(kSpaceSymbol), "abc"));
   EXPECT_THAT(model->Tokenize("bcab"),
               ElementsAre(std::string(kSpaceSymbol), "bc", "ab"));
-  // Of equal merges the leftmost.
+  // The leftmost of equal merges comes first.
   EXPECT_THAT(model->Tokenize("aaa"),
               ElementsAre(std::string(kSpaceSymbol), "aa", "a"));
 }

@@ -30,7 +30,7 @@ void UnigramLattice::Add(int64_t begin, int64_t end, double score) {
 
 PieceEnds UnigramLattice::Sample(double alpha,
                                  const RandomStream& random) const {
-  // Of all paths to a byte: log(sum(exp(alpha score))).
+  // log(sum(exp(alpha score))) over all paths to a byte.
   std::vector<double> log_sums(bytes_ + 1, kImpossible);
   log_sums[0] = 0;
   const auto log_weight = [&](const Arc& arc) {
@@ -75,7 +75,7 @@ std::vector<UnigramLattice::Path> UnigramLattice::NBest(int n) const {
     double score;
     int64_t arc;
     size_t rank;
-    // Of equal scores the one that was added first is better.
+    // The one that was added first is better if scores are equal.
     bool operator<(const Step& other) const {
       return score < other.score || (score == other.score && arc > other.arc);
     }

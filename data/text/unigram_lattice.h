@@ -19,7 +19,7 @@ using PieceEnds = std::vector<int64_t>;
 
 class UnigramLattice {
  public:
-  // Of a text of `bytes` bytes, at least 1.
+  // The text has `bytes` bytes, at least 1.
   explicit UnigramLattice(int64_t bytes);
 
   // Adds the piece of bytes [begin, end). Calls come with rising `begin`; every

@@ -84,7 +84,7 @@ void ValidateSchedule(const Experiment& config, const Plugins& plugins,
   }
 }
 
-// Of a field that chooses weights by a metric on dev.
+// Checks a field that chooses weights by a metric on dev.
 void ValidateChoice(const std::string& name, const TaskInfo& task,
                     ConfigProblems& problems) {
   const MetricInfo* metric = FindMetric(task.metrics, name);

@@ -27,7 +27,7 @@ namespace regard {
 
 namespace {
 
-// Of the images that are shown: what the report has room for.
+// The report has room for so many images.
 constexpr int64_t kSamples = 12;
 constexpr int64_t kHeatMaps = 4;
 constexpr size_t kMostMisses = 24;

@@ -22,7 +22,7 @@ namespace regard {
 
 namespace {
 
-// Of the words that the model read, <eos> apart.
+// Links the words that the model read, without <eos>.
 std::vector<AlignmentLink> PredictedLinks(const Inspection& inspection,
                                           size_t target_words,
                                           size_t source_words) {

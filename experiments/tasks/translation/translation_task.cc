@@ -34,9 +34,9 @@ namespace regard {
 
 namespace {
 
-// Of the test split, what the report shows.
+// The report shows so many sentences of the test split.
 constexpr size_t kMostSamples = 12;
-// Of those of raw text.
+// Sentences of raw text are shown up to this length.
 constexpr size_t kMostShownTokens = 200;
 constexpr size_t kMostHeatMaps = 6;
 // Each takes a pass over all words before it.
@@ -59,7 +59,7 @@ bool SharesEmbeddings(const ModelConfig& model) {
          TransformerConfig::SOURCE_TARGET_OUTPUT;
 }
 
-// Of source and target, which are one where they share an embedding.
+// Source and target have one vocabulary if they share an embedding.
 std::pair<Vocabulary, Vocabulary> VocabulariesOf(const SentenceData& data,
                                                  const ModelConfig& model) {
   if (data.source_vocabulary.has_value()) {
@@ -360,7 +360,7 @@ std::vector<Translation> TranslationTask::Translate(
   return best;
 }
 
-// Of the sentences of the heat maps: why the model chose its own words.
+// Explains why the model chose its words in the sentences of the heat maps.
 std::vector<Explanation> TranslationTask::Explain() const {
   std::vector<Explanation> explanations;
   if (!model_.has_attention()) return explanations;
