@@ -28,8 +28,42 @@ constexpr absl::string_view kGzipMagic = "\x1f\x8b";
 // 15 bits of window, and the header of gzip.
 constexpr int kGzipWindow = 16 + 15;
 constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr int64_t kMostTextBytes = int64_t{256} << 20;
+
+// What makes `text` no text, and at which byte.
+std::optional<std::pair<size_t, const char*>> FindProblem(
+    absl::string_view text) {
+  if (const size_t nul = text.find('\0'); nul != absl::string_view::npos) {
+    return std::pair(nul, "NUL byte: is this a text file?");
+  }
+  if (const std::optional<int64_t> bad = FindInvalidUtf8(text)) {
+    return std::pair(static_cast<size_t>(*bad), "bytes that are not UTF-8");
+  }
+  return std::nullopt;
+}
 
 }  // namespace
+
+absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
+                                        absl::string_view what,
+                                        absl::string_view hint) {
+  absl::StatusOr<std::string> bytes = ReadFile(path, kMostTextBytes);
+  if (!bytes.ok()) {
+    return absl::Status(
+        bytes.status().code(),
+        absl::StrCat("error: ", what, " ", bytes.status().message(), hint));
+  }
+  WholeText whole = {.text = "", .sha256 = Sha256Hex(*bytes)};
+  whole.text = *std::move(bytes);
+  if (absl::StartsWith(whole.text, kByteOrderMark)) {
+    whole.text.erase(0, kByteOrderMark.size());
+  }
+  if (const auto problem = FindProblem(whole.text)) {
+    return absl::InvalidArgumentError(
+        ErrorInText(path, whole.text, problem->first, problem->second));
+  }
+  return whole;
+}
 
 // The bytes of a file, unpacked if it is one of gzip, member after member.
 struct TextFile::Stream {
@@ -144,11 +178,8 @@ absl::StatusOr<bool> TextFile::Next() {
   if (cut || static_cast<int64_t>(text_.size()) > kMaxLineBytes) {
     return Error(kMaxLineBytes, "line of more than 64 KiB");
   }
-  if (const size_t nul = text_.find('\0'); nul != absl::string_view::npos) {
-    return Error(nul, "NUL byte: is this a text file?");
-  }
-  if (const std::optional<int64_t> bad = FindInvalidUtf8(text_)) {
-    return Error(*bad, "bytes that are not UTF-8");
+  if (const auto problem = FindProblem(text_)) {
+    return Error(problem->first, problem->second);
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// A text file, plain or compressed by gzip, line by line.
+// Text files: whole ones, and plain or gzipped ones line by line.
 #ifndef DATA_TEXT_FILE_H_
 #define DATA_TEXT_FILE_H_
 
@@ -11,6 +11,19 @@
 #include "absl/strings/string_view.h"
 
 namespace regard {
+
+struct WholeText {
+  std::string text;    // without a byte order mark
+  std::string sha256;  // of the file
+};
+
+// Reads a file of at most 256 MiB. `what` and `hint` go into the error of one
+// that cannot be read: "error: WHAT PATH: ...HINT". Errors about its text say
+// path:line:column (columns count bytes, from 1): a NUL, bytes that are not
+// UTF-8.
+absl::StatusOr<WholeText> ReadWholeText(const std::string& path,
+                                        absl::string_view what,
+                                        absl::string_view hint);
 
 class TextFile {
  public:

@@ -13,9 +13,8 @@
 #include "autodiff/random.h"
 #include "data/data_source.h"
 #include "data/grammar.h"
+#include "data/text_file.h"
 #include "files/file.h"
-#include "files/sha256.h"
-#include "files/utf8.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -23,8 +22,6 @@
 namespace regard {
 
 namespace {
-
-constexpr int64_t kMostTextBytes = int64_t{256} << 20;
 
 // The verbs of the grammar, of one and of many.
 constexpr std::pair<const char*, const char*> kVerbs[] = {
@@ -122,20 +119,16 @@ std::string WithWrongNumber(absl::string_view sentence, uint64_t choice) {
 
 absl::StatusOr<LabelledTextData> ReadLabelledText(
     const std::string& path, const LabelledTextConfig& config) {
-  const absl::StatusOr<std::string> bytes = ReadFile(path, kMostTextBytes);
-  if (!bytes.ok()) {
-    return absl::Status(
-        bytes.status().code(),
-        absl::StrCat("error: labelled text ", bytes.status().message(),
-                     "\n  Each line is a label, a tab and a text. Name the "
-                     "file with --set data.path=FILE"));
-  }
+  REGARD_ASSIGN_OR_RETURN(
+      const WholeText whole,
+      ReadWholeText(path, "labelled text",
+                    "\n  Each line is a label, a tab and a text. Name the "
+                    "file with --set data.path=FILE"));
   const auto error = [&](size_t line, absl::string_view problem) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ":", line, ": error: ", problem));
   };
-  absl::string_view text = *bytes;
-  absl::ConsumePrefix(&text, "\xef\xbb\xbf");
+  absl::string_view text = whole.text;
   absl::ConsumeSuffix(&text, "\n");
   const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
   const auto begin_of = [&](double share) {
@@ -149,12 +142,6 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
   for (size_t i = 0; i < lines.size(); ++i) {
     absl::string_view line = lines[i];
     absl::ConsumeSuffix(&line, "\r");
-    if (line.find('\0') != absl::string_view::npos) {
-      return error(i + 1, "NUL byte: is this a text file?");
-    }
-    if (FindInvalidUtf8(line).has_value()) {
-      return error(i + 1, "bytes that are not UTF-8");
-    }
     const size_t tab = line.find('\t');
     if (tab == absl::string_view::npos || tab == 0) {
       return error(i + 1, "a label, a tab and a text are wanted");
@@ -175,7 +162,7 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
   if (splits.labels.size() < 2) {
     return error(1, "the training part has fewer than two labels");
   }
-  data.digests["data.path"] = Sha256Hex(*bytes);
+  data.digests["data.path"] = whole.sha256;
   return data;
 }
 

@@ -21,8 +21,8 @@ struct LabelledTextData {
   std::map<std::string, std::string> digests;
 };
 
-// Reads a file of at most 256 MiB. Errors say path:line: a line without a tab,
-// bytes that are not UTF-8, a label that the training part has not, and a
+// Reads a file as ReadWholeText() does. Errors say path:line: a line without a
+// tab, a label that the training part has not, and a
 // training part that has fewer than two labels.
 absl::StatusOr<LabelledTextData> ReadLabelledText(
     const std::string& path, const LabelledTextConfig& config);

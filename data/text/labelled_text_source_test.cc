@@ -65,9 +65,9 @@ TEST_F(LabelledTextTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(ErrorOf("a\tb\nc\n"),
               HasSubstr("text.txt:2: error: a label, a tab and a text"));
   EXPECT_THAT(ErrorOf("a\tb\nb\t\xff\n"),
-              HasSubstr("text.txt:2: error: bytes"));
+              HasSubstr("text.txt:2:3: error: bytes"));
   EXPECT_THAT(ErrorOf(absl::string_view("a\tb\nb\tb\0b\n", 10)),
-              HasSubstr("text.txt:2: error: NUL byte"));
+              HasSubstr("text.txt:2:4: error: NUL byte"));
   EXPECT_THAT(ErrorOf("a\tb\nb\tb\na\tc\nd\te", 0.25),
               HasSubstr("text.txt:4: error: label 'd' is not in the training"));
   EXPECT_THAT(ErrorOf("a\tb\na\tb\n"), HasSubstr("fewer than two labels"));

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "data/data_source.h"
 #include "data/grammar.h"
+#include "data/text_file.h"
 #include "files/file.h"
-#include "files/sha256.h"
 #include "files/utf8.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -20,9 +17,6 @@
 namespace regard {
 
 namespace {
-
-constexpr int64_t kMostTextBytes = int64_t{256} << 20;
-constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 bool BeginsCharacter(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
@@ -147,33 +141,23 @@ TextSplits SplitText(absl::string_view text, const TextConfig& config) {
 
 absl::StatusOr<TextData> ReadTextFile(const std::string& path,
                                       const TextConfig& config) {
-  const absl::StatusOr<std::string> bytes = ReadFile(path, kMostTextBytes);
-  if (!bytes.ok()) {
-    return absl::Status(
-        bytes.status().code(),
-        absl::StrCat("error: text ", bytes.status().message(),
-                     "\n  A text is any file in UTF-8. Name it in the config, "
-                     "`data { path: \"input.txt\" }`,\n  or with --set "
-                     "data.path=input.txt"));
-  }
-  absl::string_view text = *bytes;
-  absl::ConsumePrefix(&text, kByteOrderMark);
-  const auto error = [&](size_t offset, absl::string_view problem) {
-    return absl::InvalidArgumentError(ErrorInText(path, text, offset, problem));
+  REGARD_ASSIGN_OR_RETURN(
+      const WholeText whole,
+      ReadWholeText(path, "text",
+                    "\n  A text is any file in UTF-8. Name it in the config, "
+                    "`data { path: \"input.txt\" }`,\n  or with --set "
+                    "data.path=input.txt"));
+  const auto error = [&](absl::string_view problem) {
+    return absl::InvalidArgumentError(
+        ErrorInText(path, whole.text, 0, problem));
   };
-  if (const size_t nul = text.find('\0'); nul != absl::string_view::npos) {
-    return error(nul, "NUL byte: is this a text file?");
-  }
-  if (const std::optional<int64_t> bad = FindInvalidUtf8(text)) {
-    return error(static_cast<size_t>(*bad), "bytes that are not UTF-8");
-  }
-  if (text.empty()) return error(0, "the file is empty");
+  if (whole.text.empty()) return error("the file is empty");
   TextData data;
-  data.splits = SplitText(text, config);
+  data.splits = SplitText(whole.text, config);
   if (data.splits.train.empty()) {
-    return error(0, "the file is too short: it has no training text");
+    return error("the file is too short: it has no training text");
   }
-  data.digests["data.path"] = Sha256Hex(*bytes);
+  data.digests["data.path"] = whole.sha256;
   return data;
 }
 
