@@ -16,7 +16,6 @@
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/printable_text.h"
-#include "experiments/tasks/text/trained_language_model.h"
 #include "files/line_reader.h"
 #include "language/generator.h"
 #include "language/language_model.h"
@@ -25,6 +24,7 @@
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 #include "tools/search_flags.h"
+#include "tools/trained_language_model.h"
 
 namespace regard {
 

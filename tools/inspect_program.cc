@@ -18,7 +18,6 @@
 #include "experiments/report/printable_text.h"
 #include "experiments/report/table_text.h"
 #include "experiments/tasks/translation/inspection.h"
-#include "experiments/tasks/translation/trained_translator.h"
 #include "files/file.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
@@ -27,6 +26,7 @@
 #include "seq2seq/translator.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
+#include "tools/trained_translator.h"
 
 namespace regard {
 

@@ -23,7 +23,6 @@
 #include "experiments/report/alignment_text.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/report/progress.h"
-#include "experiments/tasks/translation/trained_translator.h"
 #include "files/line_reader.h"
 #include "nn/forward.h"
 #include "seq2seq/batch.h"
@@ -34,6 +33,7 @@
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 #include "tools/search_flags.h"
+#include "tools/trained_translator.h"
 
 namespace regard {
 

@@ -1,6 +1,6 @@
 // The language model that a run folder holds, ready for use.
-#ifndef EXPERIMENTS_TASKS_TEXT_TRAINED_LANGUAGE_MODEL_H_
-#define EXPERIMENTS_TASKS_TEXT_TRAINED_LANGUAGE_MODEL_H_
+#ifndef TOOLS_TRAINED_LANGUAGE_MODEL_H_
+#define TOOLS_TRAINED_LANGUAGE_MODEL_H_
 
 #include <memory>
 
@@ -22,4 +22,4 @@ absl::StatusOr<TrainedLanguageModel> LoadLanguageModel(absl::string_view run,
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TASKS_TEXT_TRAINED_LANGUAGE_MODEL_H_
+#endif  // TOOLS_TRAINED_LANGUAGE_MODEL_H_

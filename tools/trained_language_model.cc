@@ -1,4 +1,4 @@
-#include "experiments/tasks/text/trained_language_model.h"
+#include "tools/trained_language_model.h"
 
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "experiments/tasks/translation/trained_translator.h"
+#include "tools/trained_translator.h"
 
 #include <string>
 #include <vector>

@@ -1,13 +1,14 @@
-#include "experiments/tasks/translation/trained_translator.h"
+#include "tools/trained_translator.h"
 
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "data/corpus.h"
 #include "data/pairs/sentence_source.h"
 #include "experiments/report/printable_text.h"
-#include "experiments/tasks/trained_run.h"
+#include "experiments/tasks/translation/encoder_decoder_of.h"
 #include "files/file.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -42,24 +43,6 @@ std::vector<std::string> TypedTokens(absl::string_view text,
 }
 
 }  // namespace
-
-EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
-  EncoderDecoderConfig config;
-  if (model.has_encoder()) *config.mutable_encoder() = model.encoder();
-  if (model.has_decoder()) *config.mutable_decoder() = model.decoder();
-  if (model.has_attention()) *config.mutable_attention() = model.attention();
-  if (model.has_transformer()) {
-    *config.mutable_transformer() = model.transformer();
-  }
-  if (model.has_transformer_encoder()) {
-    *config.mutable_transformer_encoder() = model.transformer_encoder();
-  }
-  if (model.has_transformer_decoder()) {
-    *config.mutable_transformer_decoder() = model.transformer_decoder();
-  }
-  if (model.has_alignment()) *config.mutable_alignment() = model.alignment();
-  return config;
-}
 
 absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
                                                  const Plugins& plugins) {

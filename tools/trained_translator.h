@@ -1,7 +1,7 @@
 // The translator that a run folder holds, ready for use. Reads the folder
 // alone: neither the corpus nor the lock of a run that may still go on.
-#ifndef EXPERIMENTS_TASKS_TRANSLATION_TRAINED_TRANSLATOR_H_
-#define EXPERIMENTS_TASKS_TRANSLATION_TRAINED_TRANSLATOR_H_
+#ifndef TOOLS_TRAINED_TRANSLATOR_H_
+#define TOOLS_TRAINED_TRANSLATOR_H_
 
 #include <memory>
 #include <string>
@@ -10,16 +10,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "data/sentence_pair.h"
-#include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/trained_run.h"
-#include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/translator.h"
 
 namespace regard {
-
-// The part of a config that describes a model of sentence pairs.
-EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model);
 
 struct TrainedTranslator : TrainedRun {
   std::unique_ptr<Translator> translator;
@@ -53,4 +48,4 @@ std::vector<std::string> TypedWords(absl::string_view text,
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TASKS_TRANSLATION_TRAINED_TRANSLATOR_H_
+#endif  // TOOLS_TRAINED_TRANSLATOR_H_
