@@ -10,19 +10,11 @@
 #include "absl/strings/str_replace.h"
 #include "experiments/ablation/comparison.h"
 #include "experiments/ablation/report_tables.h"
-#include "experiments/report/html_report.h"
+#include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
 
 namespace regard {
 namespace {
-
-std::string MarkdownParagraphs(const std::vector<std::string>& paragraphs) {
-  std::string text;
-  for (const std::string& paragraph : paragraphs) {
-    absl::StrAppend(&text, paragraph, "\n\n");
-  }
-  return text;
-}
 
 std::string CsvCell(const std::string& cell) {
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
@@ -68,38 +60,52 @@ std::string FieldsText(const Grid& grid) {
 
 }  // namespace
 
-std::string AblationMarkdown(const Grid& grid) {
-  std::string text = absl::StrCat("# ", grid.name, "\n\n");
-  if (!grid.question.empty()) absl::StrAppend(&text, grid.question, "\n\n");
-  absl::StrAppend(&text, "`", grid.label, "`: ", GridSummary(grid), "\n\n");
-  for (const std::string& warning : ConfoundedComparisons(grid)) {
-    absl::StrAppend(&text, "**Warning:** ", warning, "\n\n");
+Report AblationReport(const Grid& grid) {
+  Report report = {.title = grid.name, .summary = grid.question};
+  // Adds a section of a table, if that has rows, between paragraphs.
+  const auto add = [&](absl::string_view title, const Table& table,
+                       const std::vector<std::string>& before,
+                       const std::vector<std::string>& after) {
+    if (table.rows.empty()) return;
+    Section section = {.title = std::string(title),
+                       .blocks = {before.begin(), before.end()}};
+    section.blocks.push_back(table);
+    section.blocks.insert(section.blocks.end(), after.begin(), after.end());
+    report.sections.push_back(std::move(section));
+  };
+  report.sections.push_back(
+      {.title = "Grid",
+       .blocks = {absl::StrCat(grid.label, ": ", GridSummary(grid))}});
+  const std::vector<std::string> warnings = ConfoundedComparisons(grid);
+  if (!warnings.empty()) {
+    report.sections.push_back(
+        {.title = "Warnings",
+         .blocks = std::vector<Block>(warnings.begin(), warnings.end())});
   }
-  absl::StrAppend(&text, "## Results\n\nMean ± standard deviation over n runs.",
-                  "\n\n", MarkdownTable(ResultsTable(grid)), "\n");
-  const Table missing = MissingTable(grid);
-  if (!missing.rows.empty()) {
-    absl::StrAppend(&text, "## Missing runs\n\n", MarkdownTable(missing), "\n");
-  }
+  add("Results", ResultsTable(grid), {"Mean ± standard deviation over n runs."},
+      {});
+  add("Missing runs", MissingTable(grid), {}, {});
   const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
-  if (!comparisons.empty()) {
-    absl::StrAppend(&text, "## Comparisons over seeds\n\n",
-                    MarkdownTable(ComparisonsTable(grid, comparisons)), "\n",
-                    MarkdownParagraphs(ComparisonNotes(comparisons)));
+  add("Comparisons over seeds", ComparisonsTable(grid, comparisons), {},
+      ComparisonNotes(comparisons));
+  add("Comparisons over examples", ExamplesTable(grid, comparisons), {},
+      ExamplesNotes(comparisons));
+  Section curves = {.title = "Curves"};
+  curves.blocks.push_back(
+      "Mean and band of one standard deviation, as far as all finished runs "
+      "go.");
+  for (const Plot& plot : CurvePlots(grid)) curves.blocks.push_back(plot);
+  if (curves.blocks.size() > 1) report.sections.push_back(std::move(curves));
+  for (const SharedSource& source : AttentionSideBySide(grid)) {
+    report.sections.push_back(
+        {.title = absl::StrCat("Side by side: ", source.source),
+         .blocks = {AttentionCaution(), SideBySideNote(source),
+                    Maps{source.maps, /*side_by_side=*/true}}});
   }
-  const Table examples = ExamplesTable(grid, comparisons);
-  if (!examples.rows.empty()) {
-    absl::StrAppend(&text, "## Comparisons over examples\n\n",
-                    MarkdownTable(examples), "\n",
-                    MarkdownParagraphs(ExamplesNotes(comparisons)));
-  }
-  const Table labels = LabelsTable(grid);
-  if (!labels.rows.empty()) {
-    absl::StrAppend(&text, "## What the labels set\n\n", MarkdownTable(labels),
-                    "\n");
-  }
-  text.pop_back();  // the empty line at the end
-  return text;
+  add("What the labels set", LabelsTable(grid), {}, {});
+  report.sections.push_back({.title = "Config of the first run",
+                             .blocks = {Folded{"Show", FieldsText(grid)}}});
+  return report;
 }
 
 std::string AblationCsv(const Grid& grid) {
@@ -107,42 +113,6 @@ std::string AblationCsv(const Grid& grid) {
   std::string text = CsvRow(table.header);
   for (const std::vector<std::string>& row : table.rows) text += CsvRow(row);
   return text;
-}
-
-std::string AblationHtml(const Grid& grid) {
-  HtmlReport report(grid.name, grid.question);
-  report.AddText("Grid", {absl::StrCat(grid.label, ": ", GridSummary(grid))});
-  const std::vector<std::string> warnings = ConfoundedComparisons(grid);
-  if (!warnings.empty()) report.AddText("Warnings", warnings);
-  report.AddTable("Results: mean ± standard deviation over n runs",
-                  ResultsTable(grid));
-  const Table missing = MissingTable(grid);
-  if (!missing.rows.empty()) report.AddTable("Missing runs", missing);
-  const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
-  if (!comparisons.empty()) {
-    report.AddTable("Comparisons over seeds",
-                    ComparisonsTable(grid, comparisons));
-    report.AddText("How the comparisons over seeds were made",
-                   ComparisonNotes(comparisons));
-  }
-  const Table examples = ExamplesTable(grid, comparisons);
-  if (!examples.rows.empty()) {
-    report.AddTable("Comparisons over examples", examples);
-    report.AddText("How the comparisons over examples were made",
-                   ExamplesNotes(comparisons));
-  }
-  report.AddPlots(
-      "Curves: mean and band of one standard deviation, as far as "
-      "all finished runs go",
-      CurvePlots(grid));
-  for (const SharedSource& source : AttentionSideBySide(grid)) {
-    report.AddSideBySide(absl::StrCat("Side by side: ", source.source),
-                         SideBySideNote(source), source.maps);
-  }
-  const Table labels = LabelsTable(grid);
-  if (!labels.rows.empty()) report.AddTable("What the labels set", labels);
-  report.AddConfig("Config of the first run", FieldsText(grid));
-  return report.Build();
 }
 
 namespace {

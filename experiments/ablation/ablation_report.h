@@ -1,4 +1,4 @@
-// Writes the report of an ablation. The bytes depend on the grid alone.
+// The report of an ablation, which depends on the grid alone.
 #ifndef EXPERIMENTS_ABLATION_ABLATION_REPORT_H_
 #define EXPERIMENTS_ABLATION_ABLATION_REPORT_H_
 
@@ -6,18 +6,16 @@
 #include <vector>
 
 #include "experiments/ablation/grid.h"
+#include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
 
 namespace regard {
 
-// For reading in a terminal or on a code host.
-std::string AblationMarkdown(const Grid& grid);
+// Without curves and maps in its Markdown.
+Report AblationReport(const Grid& grid);
 
 // One line for each run, RFC 4180.
 std::string AblationCsv(const Grid& grid);
-
-// One offline page with curves.
-std::string AblationHtml(const Grid& grid);
 
 // What the cells of a grid attended to in the same source.
 

@@ -6,6 +6,7 @@
 #include "experiments/ablation/grid.h"
 #include "experiments/ablation/report_tables.h"
 #include "experiments/config/resolved.h"
+#include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -41,16 +42,18 @@ Grid TwoCells(const std::string& config) {
 
 TEST(AblationReportTest, WarnsWhereCellsDifferInMoreThanTheirAxis) {
   const Grid grid = TwoCells("rate: 2\nwidth: 16\n");
-  EXPECT_THAT(AblationMarkdown(grid),
-              HasSubstr("**Warning:** width 16 and width 8 differ in more than "
-                        "their axis: also in rate (2; 1)."));
-  EXPECT_THAT(AblationHtml(grid), HasSubstr(">Warnings</h2>\n<p>width 16"));
+  EXPECT_THAT(
+      ReportMarkdown(AblationReport(grid)),
+      HasSubstr("## Warnings\n\nwidth 16 and width 8 differ in more than "
+                "their axis: also in rate (2; 1)."));
+  EXPECT_THAT(ReportHtml(AblationReport(grid)),
+              HasSubstr(">Warnings</h2>\n<p>width 16"));
 }
 
 TEST(AblationReportTest, IsQuietWhereTheyDifferInTheirAxisAlone) {
   const Grid grid = TwoCells("rate: 1\nwidth: 16\n");
-  EXPECT_THAT(AblationMarkdown(grid), Not(HasSubstr("Warning")));
-  EXPECT_THAT(AblationHtml(grid), Not(HasSubstr("Warnings")));
+  EXPECT_THAT(ReportMarkdown(AblationReport(grid)), Not(HasSubstr("Warning")));
+  EXPECT_THAT(ReportHtml(AblationReport(grid)), Not(HasSubstr("Warnings")));
 }
 
 TEST(AblationReportTest, ShowsTestsWithAndWithoutAName) {
@@ -97,7 +100,7 @@ TEST(AblationReportTest, SaysWhoseAttentionIsNotThere) {
   run.coordinates = {2};
   run.maps.clear();
   grid.runs.push_back(run);
-  const std::string page = AblationHtml(grid);
+  const std::string page = ReportHtml(AblationReport(grid));
   EXPECT_THAT(page, HasSubstr("Side by side: the cat</h2>"));
   EXPECT_THAT(page, HasSubstr("<figcaption>width 16</figcaption>"));
   EXPECT_THAT(page, HasSubstr("Without weights for this source: width 32."));

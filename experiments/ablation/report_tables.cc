@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/statistics.h"
 #include "files/json_text.h"
@@ -34,6 +33,18 @@ std::string PValue(double p) {
 
 std::string Counted(size_t count, absl::string_view noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
+// How many comparisons of one metric count, at most.
+template <typename Counts>
+size_t MostOfAMetric(const std::vector<Comparison>& comparisons,
+                     const Counts& counts) {
+  std::map<std::string, size_t> tests;
+  size_t most = 0;
+  for (const Comparison& comparison : comparisons) {
+    if (counts(comparison)) most = std::max(most, ++tests[comparison.metric]);
+  }
+  return most;
 }
 
 std::set<std::string> MetricsOfRuns(const Grid& grid) {
@@ -161,13 +172,11 @@ Table ExamplesTable(const Grid& grid,
 
 std::vector<std::string> ExamplesNotes(
     const std::vector<Comparison>& comparisons) {
-  std::map<std::string, size_t> tests;  // of each metric
-  for (const Comparison& comparison : comparisons) {
-    if (comparison.over_examples.has_value()) ++tests[comparison.metric];
-  }
-  if (tests.empty()) return {};
-  size_t most = 0;
-  for (const auto& [metric, count] : tests) most = std::max(most, count);
+  const size_t most =
+      MostOfAMetric(comparisons, [](const Comparison& comparison) {
+        return comparison.over_examples.has_value();
+      });
+  if (most == 0) return {};
   return {absl::StrCat(
       "These ask whether the same trained models would differ on other "
       "examples of the kind; those over seeds, whether other trainings would "
@@ -186,14 +195,12 @@ std::vector<std::string> ExamplesNotes(
 
 std::vector<std::string> ComparisonNotes(
     const std::vector<Comparison>& comparisons) {
-  std::map<std::string, int> tests;  // of each metric
   bool exact = true;
   double smallest = 1;
   int seeds = 0;
   int missing = 0;
   bool tested = false;
   for (const Comparison& comparison : comparisons) {
-    if (comparison.Measured()) ++tests[comparison.metric];
     if (comparison.missing_pairs > 0) ++missing;
     if (std::isnan(comparison.test.p_value)) continue;
     tested = true;
@@ -201,10 +208,8 @@ std::vector<std::string> ComparisonNotes(
     smallest = std::min(smallest, comparison.test.smallest_p_value);
     seeds = std::max(seeds, comparison.differences.n);
   }
-  int count = 0;
-  for (const auto& [metric, of_metric] : tests) {
-    count = std::max(count, of_metric);
-  }
+  const size_t count = MostOfAMetric(
+      comparisons, [](const Comparison& c) { return c.Measured(); });
   std::vector<std::string> notes;
   if (missing > 0) {
     notes.push_back(
@@ -224,7 +229,7 @@ std::vector<std::string> ComparisonNotes(
       kSignificanceLevel,
       " or below a difference is called significant. \"Not significant\" says "
       "that these runs do not show a difference, not that there is none."));
-  const double reachable = std::min(1.0, smallest * count);
+  const double reachable = std::min(1.0, smallest * static_cast<double>(count));
   if (smallest > kSignificanceLevel) {
     notes.push_back(absl::StrFormat(
         "With %s no p can be below %.4g: no difference here can be "
@@ -322,27 +327,6 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
     if (changes) plots.push_back(plot);
   }
   return plots;
-}
-
-namespace {
-
-std::string Row(const std::vector<std::string>& cells) {
-  std::string row = "|";
-  for (const std::string& cell : cells) {
-    absl::StrAppend(&row, " ",
-                    absl::StrReplaceAll(cell, {{"|", "\\|"}, {"\n", " "}}),
-                    " |");
-  }
-  return absl::StrCat(row, "\n");
-}
-
-}  // namespace
-
-std::string MarkdownTable(const Table& table) {
-  std::string text = Row(table.header);
-  text += Row(std::vector<std::string>(table.header.size(), "---"));
-  for (const std::vector<std::string>& row : table.rows) text += Row(row);
-  return text;
 }
 
 }  // namespace regard

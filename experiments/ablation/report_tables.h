@@ -52,10 +52,6 @@ Table RunsTable(const Grid& grid);
 // measured.
 std::vector<Plot> CurvePlots(const Grid& grid);
 
-// The table as Markdown. Ends with a newline. Cells are plain text; bars in
-// them are escaped.
-std::string MarkdownTable(const Table& table);
-
 }  // namespace regard
 
 #endif  // EXPERIMENTS_ABLATION_REPORT_TABLES_H_

@@ -39,7 +39,7 @@ expect_equal "claims and ours" fake_claims.md fake_claims.md
 expect_text "the page draws curves with bands" '*"band":\[*' \
   "$(<fake_grid.html)"
 expect_text "and every cell's weights for the same source" \
-  '*Side by side: a source*additive, rate 0.5*"750,250"*dot | unscaled, rate 1*"125,875"*' \
+  '*Side by side: a source*additive, rate 0.5*dot | unscaled, rate 1*\[750,250\]*\[125,875\]*' \
   "$(<fake_grid.html)"
 
 for file in attention.json config.textproto environment.json examples.jsonl \

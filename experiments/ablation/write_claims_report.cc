@@ -8,9 +8,9 @@
 #include "absl/status/statusor.h"
 #include "experiments/ablation/claims.pb.h"
 #include "experiments/ablation/claims_table.h"
-#include "experiments/ablation/report_tables.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
+#include "experiments/report/report.h"
 #include "experiments/run/status.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
@@ -37,9 +37,10 @@ absl::Status WriteClaimsReport(int argc, char** argv) {
     REGARD_ASSIGN_OR_RETURN(runs[argument.substr(0, equals)],
                             ReadStatus(argument.substr(equals + 1)));
   }
-  return WriteFileAtomically(argv[2],
-                             "# Published numbers and ours\n\n" +
-                                 MarkdownTable(ClaimsTable(claims, runs)));
+  return WriteFileAtomically(
+      argv[2],
+      ReportMarkdown({.title = "Published numbers and ours",
+                      .sections = {{.blocks = {ClaimsTable(claims, runs)}}}}));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "attention/transformer/layer.h"
-#include "experiments/report/html_report.h"
+#include "experiments/report/report.h"
 #include "seq2seq/attention_inspection.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -95,18 +95,19 @@ Table HeadsTable(const BertInspection& inspection) {
 
 std::string BertInspectionHtml(const BertInspection& inspection,
                                absl::string_view name) {
-  HtmlReport page(absl::StrCat(name, ": attention"),
-                  absl::StrJoin(inspection.tokens, " "));
-  page.AddHeatMaps("Attention", inspection.layers);
-  page.AddTable("Heads", HeadsTable(inspection));
-  page.AddText(
-      "Reading this",
-      {"A row says how a token's new vector is mixed from those of the "
-       "columns. The table has means over the tokens between [CLS] and "
-       "[SEP]: the entropy of the weights in nats, 0 when one token "
-       "has all of them, and the weight of the token itself, of its "
-       "neighbours, and of [CLS] and [SEP]."});
-  return page.Build();
+  const std::string reading =
+      "A row says how a token's new vector is mixed from those of the columns. "
+      "The table has means over the tokens between [CLS] and [SEP]: the "
+      "entropy of the weights in nats, 0 when one token has all of them, and "
+      "the weight of the token itself, of its neighbours, and of [CLS] and "
+      "[SEP].";
+  return ReportHtml(
+      {.title = absl::StrCat(name, ": attention"),
+       .summary = absl::StrJoin(inspection.tokens, " "),
+       .sections = {{.title = "Attention",
+                     .blocks = {AttentionCaution(), Maps{inspection.layers}}},
+                    {.title = "Heads", .blocks = {HeadsTable(inspection)}},
+                    {.title = "Reading this", .blocks = {reading}}}});
 }
 
 }  // namespace regard

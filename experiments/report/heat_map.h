@@ -1,32 +1,24 @@
-// Draws a matrix of weights as a heat map in SVG, for a page.
+// The colours of heat maps, and a matrix of weights as an image.
 #ifndef EXPERIMENTS_REPORT_HEAT_MAP_H_
 #define EXPERIMENTS_REPORT_HEAT_MAP_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "experiments/report/run_results.h"
 
 namespace regard {
 
-// A <figure> with one drawing per head and, for several heads, buttons that
-// choose one without a script. `id` is unique in the page, of letters, digits
-// and hyphens. Colours run from 0 to 1, or to the largest weight where that is
-// below 1/2; with a negative value among them, a second ramp shows those, and
-// both run to the largest absolute value. The legend says which. Gold cells are
-// outlined, and the sum of each row stands at its end, but for a map with
-// negative values. heat_map.js shows the value of the cell under the pointer.
-// Of over 32 heads the first 32 are drawn, and the legend says so. CHECK-fails
-// when a head's size is not rows x columns.
-std::string HeatMapFigure(const LabelledMatrix& map, absl::string_view id);
+// What the end of the ramp of colours stands for: 1, or the largest weight of
+// all heads where that is below 1/2; with a negative value among them, the
+// largest absolute value. What is not finite does not count.
+struct ColorScale {
+  double largest = 1;
+  bool is_signed = false;  // a second ramp shows negative values
+};
 
-// The style that all heat maps of a page share: ramps for light and for dark
-// pages, each of steadily changing lightness, so that it can be read with
-// any kind of colour vision.
-std::string HeatMapStyle();
+ColorScale ScaleOf(const LabelledMatrix& map);
 
 // A matrix as pixels, for viewers of images.
 struct HeatMapImage {

@@ -1,7 +1,6 @@
-// Draws each plot from the numbers beside it.
+// Draws the figures of a page: plots by Chart.js, heat maps as SVG.
 (function () {
   'use strict';
-  if (typeof Chart === 'undefined') return;
 
   function color(name) {
     return getComputedStyle(document.documentElement)
@@ -86,11 +85,21 @@
     return {suggestedMin: value - half, suggestedMax: value + half};
   }
 
-  // Makes an entry of the legend show and hide its series.
-  function switchable(item, chart, index, signal) {
+  function make(name, className, parent, text) {
+    const element = document.createElement(name);
+    element.className = className;
+    element.textContent = text || '';
+    parent.append(element);
+    return element;
+  }
+
+  // Adds an entry to the legend, which shows and hides its series.
+  function addToLegend(legend, series, chart, index) {
+    const item = make('span', 'item', legend);
+    make('span', 'key k' + index % 7 + ' ' + series.style, item);
+    item.append(series.name);
     item.setAttribute('role', 'button');
     item.tabIndex = 0;
-    item.classList.remove('off');
     function toggle(event) {
       if (event.type === 'keydown' && event.key !== 'Enter' &&
           event.key !== ' ') {
@@ -106,14 +115,11 @@
       chart.update();
       item.classList.toggle('off', !shown);
     }
-    item.addEventListener('click', toggle, {signal: signal});
-    item.addEventListener('keydown', toggle, {signal: signal});
+    item.addEventListener('click', toggle);
+    item.addEventListener('keydown', toggle);
   }
 
-  function draw(figure) {
-    const plot =
-        JSON.parse(figure.querySelector('script[type="application/json"]')
-                       .textContent);
+  function drawPlot(figure, plot) {
     const canvas = figure.querySelector('canvas');
     const chart = new Chart(canvas, {
       type: 'scatter',
@@ -142,20 +148,169 @@
         },
       },
     });
-    const forget = new AbortController();
-    figure.querySelectorAll('.item').forEach(function (item, index) {
-      switchable(item, chart, index, forget.signal);
+    const legend = make('p', 'legend', figure);
+    plot.series.forEach(function (series, index) {
+      addToLegend(legend, series, chart, index);
     });
     return function () {
-      forget.abort();
+      legend.remove();
       chart.destroy();
     };
   }
 
-  function drawAll() {
-    Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
-    return Array.from(document.querySelectorAll('figure.plot'), draw);
+  function makeSvg(name, attributes, parent, text) {
+    const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+    Object.keys(attributes).forEach(function (key) {
+      element.setAttribute(key, attributes[key]);
+    });
+    element.textContent = text || '';
+    if (parent) parent.append(element);
+    return element;
   }
+
+  // The colours of values from 0 to `largest`, and of those below 0.
+  function colorScale(largest) {
+    const ramps = ['--stops', '--negative-stops'].map(function (name) {
+      return color(name).split(',').map(function (stop) {
+        return [1, 3, 5].map(function (at) {
+          return parseInt(stop.trim().substr(at, 2), 16);
+        });
+      });
+    });
+    return function (value) {
+      if (!isFinite(value)) return 'var(--muted)';
+      const stops = ramps[value < 0 ? 1 : 0];
+      const scaled = Math.min(Math.abs(value) / largest, 1) * (stops.length - 1);
+      const stop = Math.min(Math.floor(scaled), stops.length - 2);
+      return 'rgb(' + stops[stop].map(function (from, channel) {
+        return Math.round(
+            from + (scaled - stop) * (stops[stop + 1][channel] - from));
+      }).join(',') + ')';
+    };
+  }
+
+  function clamp(value, least, most) {
+    return Math.min(Math.max(value, least), most);
+  }
+
+  const kLongestLabel = 24;  // in characters
+
+  function labelOf(token) {
+    const characters = Array.from(token);
+    if (characters.length <= kLongestLabel) return token;
+    return characters.slice(0, kLongestLabel - 1).join('') + '…';
+  }
+
+  function widest(tokens, font) {
+    const context = document.createElement('canvas').getContext('2d');
+    context.font = font + 'px ' + getComputedStyle(document.body).fontFamily;
+    return tokens.reduce(function (most, token) {
+      return Math.max(most, context.measureText(labelOf(token)).width);
+    }, 8) + 6;
+  }
+
+  // One head of a heat map. Column labels lean by 45 degrees.
+  function drawHead(map, head, title) {
+    const cell = clamp(
+        Math.floor(600 / Math.max(map.rows.length, map.columns.length, 1)),
+        7, 28);
+    const font = clamp(cell - 2, 9, 13);
+    const lean = widest(map.columns, font) * Math.SQRT1_2;
+    const left = widest(map.rows, font) + 4;
+    const top = lean + font;
+    const right = left + map.columns.length * cell;
+    const width = right + Math.max(lean, 44) + 8;
+    const height = top + map.rows.length * cell + 4;
+    const svg = makeSvg('svg', {
+      role: 'img', 'aria-label': title, width: width, height: height,
+      viewBox: '0 0 ' + width + ' ' + height, 'font-size': font,
+    });
+    const fill = colorScale(map.largest);
+    map.columns.forEach(function (column, c) {
+      // Labels stand where there is room for them.
+      if (c % Math.ceil(font / Math.SQRT1_2 / cell) !== 0) return;
+      const x = left + (c + 0.5) * cell;
+      makeSvg('text', {
+        transform: 'translate(' + x + ',' + (top - 5) + ')rotate(-45)',
+      }, svg, labelOf(column));
+    });
+    map.rows.forEach(function (row, r) {
+      const y = top + r * cell;
+      const middle = y + cell / 2 + font * 0.35;
+      if (r % Math.ceil(font / cell) === 0) {
+        makeSvg('text', {class: 'end', x: left - 5, y: middle}, svg,
+                labelOf(row));
+        if (head.sums) {
+          makeSvg('text', {class: 'sum', x: right + 6, y: middle}, svg,
+                  head.sums[r]);
+        }
+      }
+      map.columns.forEach(function (column, c) {
+        const text = head.values[r * map.columns.length + c];
+        const value = text / 1000;
+        makeSvg('rect', {
+          class: 'cell', x: left + c * cell, y: y, width: cell, height: cell,
+          fill: fill(value),
+          'data-tip': row + ' ← ' + column + ': ' +
+              (isFinite(value) ? value.toFixed(3) : text),
+        }, svg);
+      });
+    });
+    map.gold.forEach(function (at) {
+      makeSvg('rect', {
+        class: 'gold', x: left + at[1] * cell + 1, y: top + at[0] * cell + 1,
+        width: cell - 2, height: cell - 2,
+      }, svg);
+    });
+    return svg;
+  }
+
+  function drawHeatMap(figure, map) {
+    const box = document.createElement('div');
+    figure.querySelector('.legend').before(box);
+    const title = figure.querySelector('figcaption').textContent;
+    const choices = make('p', 'heads', box);
+    const drawing = make('div', 'drawing', box);
+    map.heads.forEach(function (head, index) {
+      const choice = make('label', '', choices);
+      const input = make('input', '', choice);
+      input.type = 'radio';
+      input.name = figure.id;
+      make('span', '', choice, 'head ' + (index + 1));
+      input.addEventListener('change', function () {
+        drawing.replaceChildren(drawHead(map, head, title));
+      });
+      if (index === 0) input.click();
+    });
+    choices.hidden = map.heads.length < 2;
+    return function () { box.remove(); };
+  }
+
+  function drawAll() {
+    if (typeof Chart !== 'undefined') {
+      Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
+    }
+    return JSON.parse(document.getElementById('figures').textContent)
+        .map(function (data, index) {
+          const figure = document.getElementById('f' + index);
+          return (data.series ? drawPlot : drawHeatMap)(figure, data);
+        });
+  }
+
+  // Shows the value of the cell that the pointer is at.
+  const tip = make('div', 'tip', document.body);
+  tip.hidden = true;
+  function showTip(event) {
+    tip.textContent = event.target.dataset.tip || '';
+    tip.hidden = tip.textContent === '';
+    if (tip.hidden) return;
+    const room = document.documentElement.clientWidth - tip.offsetWidth - 4;
+    tip.style.left = clamp(event.clientX + 14, 4, Math.max(room, 4)) + 'px';
+    tip.style.top = event.clientY + 18 + 'px';
+  }
+  document.addEventListener('pointermove', showTip);
+  document.addEventListener('pointerdown', showTip);
+  document.addEventListener('scroll', function () { tip.hidden = true; }, true);
 
   let undo = drawAll();
   matchMedia('(prefers-color-scheme: dark)')

@@ -11,8 +11,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "experiments/report/examples_report.h"
-#include "experiments/report/html_report.h"
 #include "experiments/report/printable_text.h"
+#include "experiments/report/report.h"
 
 namespace regard {
 
@@ -122,25 +122,109 @@ std::vector<NamedSet> SetsLike(const EvaluatedSet& set,
   return runs;
 }
 
-void AddSets(const RunReport& report, HtmlReport& page) {
-  std::vector<ByLength> lengths;
+template <typename Blocks>
+Section SectionOf(absl::string_view title, const Blocks& blocks) {
+  return {.title = std::string(title),
+          .blocks = std::vector<Block>(blocks.begin(), blocks.end())};
+}
+
+Section SamplesSection(const Samples& samples) {
+  const bool any_reference = std::any_of(
+      samples.rows.begin(), samples.rows.end(),
+      [](const Sample& sample) { return !sample.reference.empty(); });
+  Table table = {.header = {samples.input, "model"}};
+  if (any_reference) table.header.insert(table.header.end(), {"reference", ""});
+  for (const Sample& sample : samples.rows) {
+    std::vector<std::string> row = {sample.input, sample.output};
+    if (any_reference) {
+      row.push_back(sample.reference);
+      row.push_back(sample.reference.empty() ? ""
+                    : sample.correct         ? kVerdictSame
+                                             : kVerdictDiffers);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return {.title = samples.title, .blocks = {table}};
+}
+
+std::vector<Section> SetsSections(const RunReport& report) {
+  std::vector<Section> sections;
   std::vector<Plot> plots;
   for (const EvaluatedSet& set : report.sets) {
-    lengths.push_back(MeasureByLength(SetsLike(set, report), report.seed));
-    if (!lengths.back().table.rows.empty()) {
-      plots.push_back(lengths.back().plot);
-    }
+    const ByLength lengths =
+        MeasureByLength(SetsLike(set, report), report.seed);
+    if (lengths.table.rows.empty()) continue;
+    plots.push_back(lengths.plot);
+    sections.push_back(
+        {.title = lengths.plot.title, .blocks = {lengths.table}});
   }
-  if (!plots.empty()) page.AddPlots("By length", plots);
-  for (const ByLength& by_length : lengths) {
-    if (by_length.table.rows.empty()) continue;
-    page.AddTable(by_length.plot.title, by_length.table);
+  if (!plots.empty()) {
+    sections.insert(sections.begin(), SectionOf("By length", plots));
   }
   for (const EvaluatedSet& set : report.sets) {
     const Table table = WorstAndBest(set, report.metric_infos);
     if (table.rows.empty()) continue;
-    page.AddTable(absl::StrCat("Worst and best by ", table.header[1]), table);
+    sections.push_back(
+        {.title = absl::StrCat("Worst and best by ", table.header[1]),
+         .blocks = {table}});
   }
+  return sections;
+}
+
+Section GallerySection(const Gallery& gallery) {
+  Section section = {.title = gallery.title};
+  const bool weighted =
+      std::any_of(gallery.pictures.begin(), gallery.pictures.end(),
+                  [](const Picture& picture) { return picture.rows > 0; });
+  if (weighted) section.blocks.push_back(AttentionCaution());
+  if (!gallery.note.empty()) section.blocks.push_back(gallery.note);
+  section.blocks.push_back(gallery.pictures);
+  return section;
+}
+
+// The page in the order in which it is read, with `cards` at its top.
+Report PageOf(const RunReport& report, absl::Span<const ShownMetric> cards,
+              absl::Span<const ShownMetric> others) {
+  const Showcase& showcase = report.showcase;
+  Report page = {.title = report.name,
+                 .summary = showcase.summary,
+                 .metrics = {cards.begin(), cards.end()}};
+  std::vector<Section>& sections = page.sections;
+  if (!showcase.plots.empty()) {
+    sections.push_back(SectionOf("Result", showcase.plots));
+  }
+  if (!showcase.samples.rows.empty()) {
+    sections.push_back(SamplesSection(showcase.samples));
+  }
+  for (Section& section : SetsSections(report)) {
+    sections.push_back(std::move(section));
+  }
+  for (const LabelledMatrix& matrix : showcase.matrices) {
+    sections.push_back({.title = matrix.title, .blocks = {Maps{{matrix}}}});
+  }
+  for (const Gallery& gallery : showcase.galleries) {
+    sections.push_back(GallerySection(gallery));
+  }
+  if (!showcase.explanations.empty()) {
+    sections.push_back(ExplanationsSection(showcase.explanations));
+  } else if (!showcase.heat_maps.empty()) {
+    sections.push_back(
+        {.title = "Attention",
+         .blocks = {AttentionCaution(), Maps{showcase.heat_maps}}});
+  }
+  const std::vector<Plot> curves = TrainingCurves(report);
+  if (!curves.empty()) sections.push_back(SectionOf("Training", curves));
+  Table numbers = {.header = {"metric", "value", "", ""}};
+  for (const ShownMetric& metric : others) {
+    numbers.rows.push_back(
+        {metric.name, FormatMetric(metric.value), metric.note, metric.meaning});
+  }
+  if (!numbers.rows.empty()) {
+    sections.push_back({.title = "Further numbers", .blocks = {numbers}});
+  }
+  sections.push_back(
+      {.title = "Config", .blocks = {Folded{"Show", report.resolved_config}}});
+  return page;
 }
 
 constexpr int kNarrowestText = 24;  // beside a metric
@@ -212,33 +296,10 @@ void AppendSamples(const Samples& samples, std::string* text) {
 }  // namespace
 
 std::string RunReportHtml(const RunReport& report) {
-  const Showcase& showcase = report.showcase;
-  HtmlReport page(report.name, showcase.summary);
   std::vector<ShownMetric> metrics = OrderedMetrics(report);
   const size_t cards = MoveForemostFirst(report, metrics);
-  page.AddMetrics(absl::MakeConstSpan(metrics).first(cards));
-  if (!showcase.plots.empty()) page.AddPlots("Result", showcase.plots);
-  if (!showcase.samples.rows.empty()) page.AddSamples(showcase.samples);
-  AddSets(report, page);
-  for (const LabelledMatrix& matrix : showcase.matrices) page.AddMatrix(matrix);
-  for (const Gallery& gallery : showcase.galleries) page.AddGallery(gallery);
-  if (!showcase.explanations.empty()) {
-    page.AddExplanations("Attention", showcase.explanations);
-  } else if (!showcase.heat_maps.empty()) {
-    page.AddHeatMaps("Attention", showcase.heat_maps);
-  }
-  const std::vector<Plot> curves = TrainingCurves(report);
-  if (!curves.empty()) page.AddPlots("Training", curves);
-  Table numbers;
-  numbers.header = {"metric", "value", "", ""};
-  for (const ShownMetric& metric :
-       absl::MakeConstSpan(metrics).subspan(cards)) {
-    numbers.rows.push_back(
-        {metric.name, FormatMetric(metric.value), metric.note, metric.meaning});
-  }
-  if (!numbers.rows.empty()) page.AddTable("Further numbers", numbers);
-  page.AddConfig("Config", report.resolved_config);
-  return page.Build();
+  const absl::Span<const ShownMetric> all = metrics;
+  return ReportHtml(PageOf(report, all.first(cards), all.subspan(cards)));
 }
 
 std::string RunReportText(const RunReport& report,

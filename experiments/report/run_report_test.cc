@@ -198,5 +198,35 @@ TEST(RunReportHtml, WithoutAPlainTestTheFirstScreenHasOtherNumbers) {
               StartsWith("Final numbers\n  test.news/m4  12.5  of m4"));
 }
 
+TEST(RunReportHtml, JudgesSamplesOnlyWithAReference) {
+  RunReport report;
+  report.showcase.samples = {
+      "S", "input", {{"a", "b", "b", true}, {"c", "", "d", false}}};
+  const std::string page = RunReportHtml(report);
+  EXPECT_THAT(page, HasSubstr("✓ same"));
+  EXPECT_THAT(page, Not(HasSubstr("✗ differs")));
+}
+
+TEST(RunReportHtml, SamplesWithoutReferencesHaveNoColumnsForThem) {
+  RunReport report;
+  report.showcase.samples = {"Samples", "beginning", {{"a", "", "b"}}};
+  const std::string page = RunReportHtml(report);
+  EXPECT_THAT(page, HasSubstr("<tr><td>a</td><td>b</td></tr>"));
+  EXPECT_THAT(page, Not(HasSubstr("<th>reference</th>")));
+}
+
+TEST(RunReportHtml, AGalleryWarnsWhereThereAreWeights) {
+  RunReport report;
+  Gallery gallery = {.title = "Misses",
+                     .pictures = {{.height = 1, .width = 1, .rgb = {1, 2, 3}}}};
+  report.showcase.galleries = {gallery};
+  EXPECT_THAT(RunReportHtml(report), HasSubstr("<h2>Misses</h2>"));
+  EXPECT_THAT(RunReportHtml(report), Not(HasSubstr("class=\"caution\"")));
+  gallery.pictures[0].rows = gallery.pictures[0].columns = 1;
+  gallery.pictures[0].weights = {1};
+  report.showcase.galleries = {gallery};
+  EXPECT_THAT(RunReportHtml(report), HasSubstr("class=\"caution\""));
+}
+
 }  // namespace
 }  // namespace regard

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/tape.h"
-#include "experiments/report/html_report.h"
+#include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/table_text.h"
 #include "nn/forward.h"
@@ -218,10 +218,10 @@ std::string InspectionText(const Inspection& inspection,
 
 std::string InspectionHtml(const Inspection& inspection,
                            const std::string& name) {
-  HtmlReport page(absl::StrCat(name, ": attention"),
-                  "What the model attends to at each step of one translation");
-  page.AddExplanations("Attention", {ExplanationOf(inspection)});
-  return page.Build();
+  return ReportHtml(
+      {.title = absl::StrCat(name, ": attention"),
+       .summary = "What the model attends to at each step of one translation",
+       .sections = {ExplanationsSection({ExplanationOf(inspection)})}});
 }
 
 }  // namespace regard
