@@ -58,10 +58,11 @@ class AnyDataSource {
 
  protected:
   // Checks how many examples are generated: options.train(), dev() and test().
-  static void ValidateSizes(const auto& options, ConfigProblems& problems) {
+  static void ValidateSizes(const auto& options, ConfigProblems& problems,
+                            int least_test = 0) {
     problems.RequireInRange("train", options.train(), 1, 1e6);
     problems.RequireInRange("dev", options.dev(), 0, 1e6);
-    problems.RequireInRange("test", options.test(), 0, 1e6);
+    problems.RequireInRange("test", options.test(), least_test, 1e6);
   }
   // Checks how a file is cut: options.dev_fraction() and test_fraction().
   static void ValidateFractions(const auto& options, ConfigProblems& problems) {

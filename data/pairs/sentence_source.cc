@@ -20,13 +20,6 @@ std::unique_ptr<SentenceSource> SentenceSourceOf(
 
 namespace {
 
-// The sizes of the splits of a source that generates its sentences.
-void ValidateSplits(const auto& options, ConfigProblems& problems) {
-  problems.RequireInRange("train", options.train(), 1, 1e6);
-  problems.RequireInRange("dev", options.dev(), 0, 1e6);
-  problems.RequireInRange("test", options.test(), 1, 1e6);
-}
-
 class PhrasebookSource : public SentenceSource {
  public:
   using Options = PhrasebookConfig;
@@ -176,7 +169,7 @@ class SequenceSource : public SentenceSource {
   using Options = Config;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateSplits(options, problems);
+    ValidateSizes(options, problems, /*least_test=*/1);
     problems.RequireInRange("symbols", options.symbols(), 1, 1e5);
     ValidateLengths(options, problems);
     ValidateApart(options, problems);

@@ -1,0 +1,22 @@
+// An optimizer of another namespace, which a program names in its BUILD file.
+#include "google/protobuf/empty.pb.h"
+#include "nn/optimizer.h"
+#include "nn/optimizer_registry.h"
+#include "nn/parameters.h"
+
+namespace lab {
+
+template <typename T>
+class OutsideRule : public regard::Optimizer<T> {
+ public:
+  using Options = google::protobuf::Empty;
+  OutsideRule(const Options&, regard::ParameterStore<T>& parameters)
+      : regard::Optimizer<T>(parameters, {}) {}
+
+ protected:
+  void Apply(const regard::ParameterUpdate<T>&) override {}
+};
+
+REGARD_OPTIMIZER(OutsideRule, "x")
+
+}  // namespace lab

@@ -1,0 +1,19 @@
+// A schedule of another namespace, which a program names in its BUILD file.
+#include <cstdint>
+
+#include "google/protobuf/empty.pb.h"
+#include "nn/schedule.h"
+#include "nn/schedule_registry.h"
+
+namespace lab {
+
+class OutsideSchedule : public regard::Schedule {
+ public:
+  using Options = google::protobuf::Empty;
+  OutsideSchedule(const Options&, const regard::ScheduleContext&) {}
+  double LearningRate(int64_t) const override { return 1; }
+};
+
+REGARD_SCHEDULE(OutsideSchedule, "1")
+
+}  // namespace lab
