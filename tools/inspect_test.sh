@@ -51,7 +51,7 @@ fails 'a model without attention' 'does not attend' \
 "${inspect}" --model="${bert}" --source='the cat' >out 2>err
 expect 'no notes of a BERT' '' "$(cat err)"
 expect_in out '[CLS] the cat [SEP]' entropy inspect.html
-expect_in inspect.html '<svg' 'layer 1' 'head 1' '[SEP]'
+expect_in inspect.html '<svg' 'layer 1' '"heads":[{' '[SEP]'
 fails 'two models' 'give one of them' \
   "${inspect}" --run=run --model="${bert}" --source=the
 fails 'a target of a BERT' '--target and --beam' \

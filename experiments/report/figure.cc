@@ -193,7 +193,10 @@ std::string HeatMapFigure(const LabelledMatrix& map, Json& figures) {
     json["gold"].push_back({cell.row, cell.column});
   }
   std::string html = absl::StrCat(
-      FigureBegin("hm", figures.size(), map.title), "<noscript><pre>",
+      FigureBegin("hm", figures.size(), map.title),
+      "<div class=\"drawing\"><svg role=\"img\" aria-label=\"",
+      EscapeHtml(map.title), "\" width=\"0\" height=\"0\"></svg></div>\n",
+      "<noscript><pre>",
       scale.is_signed ? "Drawn by a script inside this page."
                       : EscapeHtml(AlignmentText(map, {.width = 100})),
       "</pre></noscript>\n", Legend(map, scale), "</figure>\n");

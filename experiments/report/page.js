@@ -158,14 +158,17 @@
     };
   }
 
-  function makeSvg(name, attributes, parent, text) {
-    const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+  function setAttributes(element, attributes) {
     Object.keys(attributes).forEach(function (key) {
       element.setAttribute(key, attributes[key]);
     });
+  }
+
+  function makeSvg(name, attributes, parent, text) {
+    const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+    setAttributes(element, attributes);
     element.textContent = text || '';
-    if (parent) parent.append(element);
-    return element;
+    parent.append(element);
   }
 
   // The colours of values from 0 to `largest`, and of those below 0.
@@ -210,7 +213,7 @@
   }
 
   // One head of a heat map. Column labels lean by 45 degrees.
-  function drawHead(map, head, title) {
+  function drawHead(svg, map, head) {
     const cell = clamp(
         Math.floor(600 / Math.max(map.rows.length, map.columns.length, 1)),
         7, 28);
@@ -221,8 +224,9 @@
     const right = left + map.columns.length * cell;
     const width = right + Math.max(lean, 44) + 8;
     const height = top + map.rows.length * cell + 4;
-    const svg = makeSvg('svg', {
-      role: 'img', 'aria-label': title, width: width, height: height,
+    svg.replaceChildren();
+    setAttributes(svg, {
+      width: width, height: height,
       viewBox: '0 0 ' + width + ' ' + height, 'font-size': font,
     });
     const fill = colorScale(map.largest);
@@ -262,15 +266,12 @@
         width: cell - 2, height: cell - 2,
       }, svg);
     });
-    return svg;
   }
 
   function drawHeatMap(figure, map) {
-    const box = document.createElement('div');
-    figure.querySelector('.legend').before(box);
-    const title = figure.querySelector('figcaption').textContent;
-    const choices = make('p', 'heads', box);
-    const drawing = make('div', 'drawing', box);
+    const svg = figure.querySelector('svg');
+    const choices = make('p', 'heads', figure);
+    figure.querySelector('.drawing').before(choices);
     map.heads.forEach(function (head, index) {
       const choice = make('label', '', choices);
       const input = make('input', '', choice);
@@ -278,12 +279,12 @@
       input.name = figure.id;
       make('span', '', choice, 'head ' + (index + 1));
       input.addEventListener('change', function () {
-        drawing.replaceChildren(drawHead(map, head, title));
+        drawHead(svg, map, head);
       });
       if (index === 0) input.click();
     });
     choices.hidden = map.heads.length < 2;
-    return function () { box.remove(); };
+    return function () { choices.remove(); };
   }
 
   function drawAll() {
