@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
-#include "experiments/config/temporary_files.h"
+#include "experiments/testing/temporary_files.h"
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
 #include "gmock/gmock.h"

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "experiments/config/config_text.h"
-#include "experiments/config/temporary_files.h"
+#include "experiments/testing/temporary_files.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
 

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
-#include "experiments/config/temporary_files.h"
+#include "experiments/testing/temporary_files.h"
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
 #include "gmock/gmock.h"

@@ -1,6 +1,6 @@
 // A fresh directory with files in it, and who may read them, for a test.
-#ifndef EXPERIMENTS_CONFIG_TEMPORARY_FILES_H_
-#define EXPERIMENTS_CONFIG_TEMPORARY_FILES_H_
+#ifndef EXPERIMENTS_TESTING_TEMPORARY_FILES_H_
+#define EXPERIMENTS_TESTING_TEMPORARY_FILES_H_
 
 #include <linux/capability.h>
 #include <sys/syscall.h>
@@ -64,4 +64,4 @@ class WithoutFileCapabilities {
 
 }  // namespace regard::testing
 
-#endif  // EXPERIMENTS_CONFIG_TEMPORARY_FILES_H_
+#endif  // EXPERIMENTS_TESTING_TEMPORARY_FILES_H_
