@@ -24,7 +24,7 @@ namespace regard {
 
 // Reads a file that a run folder has kept (Task::Files()), by its name. An
 // error is complete to print.
-using ReadKept =
+using ReadRunFile =
     std::function<absl::StatusOr<std::string>(const std::string& name)>;
 
 // What data is made from besides a source's options.
@@ -34,7 +34,7 @@ struct DataRequest {
   uint64_t seed = 0;
   // Reads the files that a run to be resumed has made from the same options;
   // null for a new run.
-  ReadKept read_kept = nullptr;
+  ReadRunFile read_run_file = nullptr;
 };
 
 // What a data source does with data.path.

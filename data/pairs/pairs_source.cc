@@ -110,7 +110,7 @@ class PairsSource : public SentenceSource {
   }
 
   absl::StatusOr<Tokenizers> MakeTokenizers(
-      const ReadKept& read) const override {
+      const ReadRunFile& read) const override {
     if (!options_.has_subwords()) return Tokenizers();
     const auto model = [&](const char* name)
         -> absl::StatusOr<std::shared_ptr<const SentencepieceModel>> {
@@ -221,8 +221,8 @@ class PairsSource : public SentenceSource {
       std::string bytes;
       if (given.empty()) {
         REGARD_ASSIGN_OR_RETURN(bytes,
-                                request.read_kept != nullptr
-                                    ? request.read_kept(name)
+                                request.read_run_file != nullptr
+                                    ? request.read_run_file(name)
                                     : TrainModel(held_out, source, target));
       } else {
         absl::StatusOr<std::string> read =

@@ -66,7 +66,7 @@ class SentenceSource : public DataSource<SentenceData> {
   // Those of the data, from the files that it kept. Null ones where sentences
   // are words.
   virtual absl::StatusOr<Tokenizers> MakeTokenizers(
-      const ReadKept& /*read*/) const {
+      const ReadRunFile& /*read*/) const {
     return Tokenizers();
   }
 };

@@ -11,9 +11,9 @@
 #include "absl/strings/string_view.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
-#include "experiments/testing/temporary_files.h"
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
+#include "experiments/testing/temporary_files.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/message.h"
 #include "gtest/gtest.h"
@@ -305,12 +305,12 @@ TEST_F(BrokenConfigTest, MissingBaseIsToldAtItsLine) {
       "  ^~~~");
 }
 
-TEST_F(BrokenConfigTest, CyclicBaseIsToldWhereItCloses) {
+TEST_F(BrokenConfigTest, CyclicBaseIsToldAtItsLine) {
   WriteFile("configs/a.textproto", "base: 'b.textproto'");
   WriteFile("configs/b.textproto", "seed: 3\nbase: '../configs/a.textproto'");
   EXPECT_EQ(ErrorOf("configs/a.textproto"),
             "configs/b.textproto:2:1: error: base '../configs/a.textproto' "
-            "closes a circle: configs/a.textproto -> configs/b.textproto -> "
+            "is a cyclic base: configs/a.textproto -> configs/b.textproto -> "
             "configs/../configs/a.textproto\n"
             "  base: '../configs/a.textproto'\n"
             "  ^~~~");
@@ -318,8 +318,8 @@ TEST_F(BrokenConfigTest, CyclicBaseIsToldWhereItCloses) {
 
 TEST_F(BrokenConfigTest, BaseOfItself) {
   EXPECT_THAT(ErrorIn("base: 'a.textproto'"),
-              StartsWith("a.textproto:1:1: error: base 'a.textproto' closes a "
-                         "circle: a.textproto -> a.textproto\n"));
+              StartsWith("a.textproto:1:1: error: base 'a.textproto' is a "
+                         "cyclic base: a.textproto -> a.textproto\n"));
 }
 
 TEST_F(BrokenConfigTest, TooManyBases) {

@@ -141,13 +141,13 @@ class LayerReader {
     }
     for (size_t i = 0; i < identities_.size(); ++i) {
       if (identities_[i] != file->identity) continue;
-      std::vector<std::string> circle;
+      std::vector<std::string> cycle;
       for (; i < layers_.size(); ++i) {
-        circle.push_back(Shown(layers_[i].text.name()));
+        cycle.push_back(Shown(layers_[i].text.name()));
       }
-      circle.push_back(Shown(name));
+      cycle.push_back(Shown(name));
       return BaseProblem(
-          absl::StrCat("closes a circle: ", absl::StrJoin(circle, " -> ")));
+          absl::StrCat("is a cyclic base: ", absl::StrJoin(cycle, " -> ")));
     }
     identities_.push_back(file->identity);
     REGARD_ASSIGN_OR_RETURN(

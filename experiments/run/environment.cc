@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "files/file.h"
-#include "files/json_text.h"
 #include "files/sha256.h"
 #include "google/protobuf/stubs/common.h"
 #include "nlohmann/json.hpp"
@@ -33,16 +32,6 @@ absl::string_view InstructionSet() {
 #else
   return "other";
 #endif
-}
-
-std::string JsonTexts(const std::map<std::string, std::string>& texts) {
-  std::string json = "{";
-  const char* separator = "\n    ";
-  for (const auto& [name, text] : texts) {
-    absl::StrAppend(&json, separator, JsonString(name), ": ", JsonString(text));
-    separator = ",\n    ";
-  }
-  return absl::StrCat(json, texts.empty() ? "}" : "\n  }");
 }
 
 }  // namespace
@@ -75,13 +64,15 @@ Environment BuildEnvironment() {
 }
 
 std::string EnvironmentJson(const Environment& environment) {
+  const nlohmann::ordered_json json = {
+      {"compiler", environment.compiler},
+      {"instruction_set", environment.instruction_set},
+      {"mode", environment.mode},
+      {"libraries", nlohmann::json(environment.libraries)},
+      {"data", nlohmann::json(environment.data)},
+      {"files", nlohmann::json(environment.files)}};
   return absl::StrCat(
-      "{\n  \"compiler\": ", JsonString(environment.compiler),
-      ",\n  \"instruction_set\": ", JsonString(environment.instruction_set),
-      ",\n  \"mode\": ", JsonString(environment.mode),
-      ",\n  \"libraries\": ", JsonTexts(environment.libraries),
-      ",\n  \"data\": ", JsonTexts(environment.data),
-      ",\n  \"files\": ", JsonTexts(environment.files), "\n}\n");
+      json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "\n");
 }
 
 absl::StatusOr<RunDigests> ReadRunDigests(const std::string& run_folder) {

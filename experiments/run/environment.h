@@ -1,5 +1,6 @@
-// What a run's bits depend on besides its config: environment.json. It holds no
-// time, host or path, so that the file of a repeated run is the same.
+// environment.json: what else determines the results of a run besides its
+// config. It holds no time, host or path, so that a repeated run writes the
+// same file.
 #ifndef EXPERIMENTS_RUN_ENVIRONMENT_H_
 #define EXPERIMENTS_RUN_ENVIRONMENT_H_
 

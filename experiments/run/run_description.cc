@@ -5,12 +5,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "files/file.h"
-#include "files/json_text.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr int64_t kMostBytes = int64_t{1} << 20;
 constexpr char kName[] = "run.json";
@@ -41,12 +42,14 @@ std::string RunDescriptionJson(absl::Span<const MetricInfo> metrics) {
       absl::StrCat("{\"format_version\":", kRunFormatVersion, ",\"metrics\":[");
   const char* separator = "\n";
   for (const MetricInfo& metric : metrics) {
-    absl::StrAppend(&text, separator, "{\"name\":", JsonString(metric.name),
-                    ",\"unit\":", JsonString(metric.unit),
-                    ",\"meaning\":", JsonString(metric.meaning),
-                    ",\"better\":", JsonString(DirectionName(metric.better)),
-                    ",\"logarithmic\":", metric.logarithmic ? "true" : "false",
-                    "}");
+    const nlohmann::ordered_json entry = {
+        {"name", metric.name},
+        {"unit", metric.unit},
+        {"meaning", metric.meaning},
+        {"better", std::string(DirectionName(metric.better))},
+        {"logarithmic", metric.logarithmic}};
+    absl::StrAppend(&text, separator,
+                    entry.dump(-1, ' ', false, Json::error_handler_t::replace));
     separator = ",\n";
   }
   return absl::StrCat(text, "]}\n");
@@ -54,7 +57,6 @@ std::string RunDescriptionJson(absl::Span<const MetricInfo> metrics) {
 
 absl::StatusOr<std::vector<MetricInfo>> ParseRunDescription(
     absl::string_view text) {
-  using Json = nlohmann::json;
   const Json json = Json::parse(text.begin(), text.end(), /*cb=*/nullptr,
                                 /*allow_exceptions=*/false);
   const absl::Status wrong =

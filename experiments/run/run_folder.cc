@@ -117,10 +117,10 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
   }
   folder.holds_run_ = HoldsRun(path);
   if (folder.holds_run_ && !options.resume) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path,
-        ": holds a run already; go on with it by --resume, or name another "
-        "folder"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path,
+                     ": holds a run already; resume it by --resume, or name "
+                     "another folder"));
   }
   return folder;
 }

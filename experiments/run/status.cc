@@ -15,6 +15,8 @@
 namespace regard {
 namespace {
 
+using Json = nlohmann::json;
+
 constexpr int64_t kMostBytes = int64_t{1} << 24;
 
 }  // namespace
@@ -35,12 +37,11 @@ absl::string_view StateName(RunState state) {
 
 std::string StatusJson(const RunStatus& status) {
   std::string signatures;
-  for (const auto& [name, signature] : status.signatures) {
-    absl::StrAppend(&signatures, signatures.empty() ? "" : ",",
-                    JsonString(name), ":", JsonString(signature));
-  }
-  if (!signatures.empty()) {
-    signatures = absl::StrCat(",\"signatures\":{", signatures, "}");
+  if (!status.signatures.empty()) {
+    signatures =
+        absl::StrCat(",\"signatures\":",
+                     Json(status.signatures)
+                         .dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   std::string confidence;
   for (const auto& [name, interval] : status.confidence) {
@@ -65,12 +66,11 @@ absl::Status WriteStatus(const std::string& run_folder,
 }
 
 absl::StatusOr<RunStatus> ParseStatus(absl::string_view text) {
-  const nlohmann::json json = nlohmann::json::parse(
-      text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::parse(text.begin(), text.end(), /*cb=*/nullptr,
+                                /*allow_exceptions=*/false);
   const auto has = [&json](const char* key, auto is) {
     return json.contains(key) && (json[key].*is)();
   };
-  using Json = nlohmann::json;
   if (!json.is_object() || !has("state", &Json::is_string) ||
       !has("step", &Json::is_number_integer) ||
       !has("metrics", &Json::is_object) ||

@@ -21,7 +21,7 @@ struct RunStatus {
   int64_t step = 0;
   // The last value of each metric, by its prefixed name.
   std::map<std::string, double> metrics = {};
-  // See WeightsDigest; empty while the run goes on.
+  // See WeightsDigest; empty until the run ends.
   std::string weights_digest = {};
   // How metrics that are computed in several ways are computed, by name; may
   // be empty.

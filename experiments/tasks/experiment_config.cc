@@ -231,7 +231,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
   REGARD_ASSIGN_OR_RETURN(loaded.origins,
                           ReadConfig(source, overrides, &loaded.config));
   for (const ConfigText& text : loaded.origins.texts()) {
-    if (!text.is_override()) loaded.given = text.text();
+    if (!text.is_override()) loaded.source_text = text.text();
   }
   REGARD_RETURN_IF_ERROR(Complete(plugins, loaded));
   return loaded;
@@ -254,15 +254,15 @@ absl::StatusOr<LoadedConfig> LoadBaseline(const LoadedConfig& run,
   return loaded;
 }
 
-absl::StatusOr<std::unique_ptr<Task>> BuildTask(const Experiment& config,
-                                                const Plugins& plugins,
-                                                const ReadKept& read_kept) {
+absl::StatusOr<std::unique_ptr<Task>> BuildTask(
+    const Experiment& config, const Plugins& plugins,
+    const ReadRunFile& read_run_file) {
   REGARD_ASSIGN_OR_RETURN(std::any data,
                           plugins.data.Create(config.data())
                               ->LoadAny({.path = config.data().path(),
                                          .dev_path = config.data().dev_path(),
                                          .seed = config.seed(),
-                                         .read_kept = read_kept}));
+                                         .read_run_file = read_run_file}));
   return plugins.tasks.Find(config.model())
       ->create(*plugins.tasks.ChosenOptions(config.model()), std::move(data),
                {config, plugins.scorers});

@@ -23,8 +23,8 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
 
 struct LoadedConfig {
   Experiment config;
-  std::string given = {};     // text of the file that was named
-  std::string resolved = {};  // in full, with where each value came from
+  std::string source_text = {};  // text of the file that was named
+  std::string resolved = {};     // in full, with where each value came from
   ConfigOrigins origins = {};
 };
 
@@ -38,11 +38,11 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
 absl::StatusOr<LoadedConfig> LoadBaseline(const LoadedConfig& run,
                                           const Plugins& plugins);
 
-// `config` is valid. `read_kept` is that of a run to go on with. An error is
+// `config` is valid. `read_run_file` is that of a run to resume. An error is
 // about data files, and says where in them.
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
-    const ReadKept& read_kept = nullptr);
+    const ReadRunFile& read_run_file = nullptr);
 
 // Adds what in `config` does not fit its task now that the data was read: a
 // model that does not fit into memory, fields that the data contradicts, and

@@ -256,7 +256,7 @@ TEST_F(BrokenConfigProgramTest, AFolderThatHoldsARunIsRefusedBeforeTheData) {
   EXPECT_THAT(child.Errors(), HasSubstr("run: holds a run already"));
 }
 
-// Of the default experiment.
+// The default experiment has a baseline.
 TEST_F(BrokenConfigProgramTest, ABaselineMayHaveCellsWithoutResetGates) {
   ChildProgram child(
       {"experiments/train", "--check", "--set", "model.encoder.cell=LSTM",
@@ -271,8 +271,8 @@ TEST_F(BrokenConfigProgramTest, BasesMustExistAndEnd) {
                          "open: No such file or directory"));
   WriteFile("b.textproto", "seed: 1\nbase: \"a.textproto\"\n");
   EXPECT_THAT(RefusalOfText("base: \"b.textproto\"\n"),
-              StartsWith("b.textproto:2:1: error: base 'a.textproto' closes a "
-                         "circle"));
+              StartsWith("b.textproto:2:1: error: base 'a.textproto' is a "
+                         "cyclic base"));
 }
 
 TEST_F(BrokenConfigProgramTest, HostileFilesAreRefused) {
@@ -334,8 +334,8 @@ TEST_F(BrokenConfigProgramTest, ResumeNeedsTheFolderOfARun) {
       Path("output"));
   EXPECT_EQ(child.Wait(), 2);
   EXPECT_THAT(child.Errors(),
-              HasSubstr("error: --resume goes on with a run: name its folder "
-                        "with --run=DIR"));
+              HasSubstr("error: --resume resumes a run: name its folder with "
+                        "--run=DIR"));
   EXPECT_FALSE(std::filesystem::exists(Path("runs")));
 }
 

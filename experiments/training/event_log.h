@@ -25,7 +25,7 @@ namespace regard {
 
 struct EventLogOptions {
   std::string folder;  // of the event files
-  // Of the checkpoint that the run goes on from.
+  // The step of the checkpoint that the run resumes from.
   std::optional<int64_t> resumed_step = {};
   int64_t total_steps = 0;
   std::function<absl::Time()> clock = absl::Now;

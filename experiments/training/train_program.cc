@@ -69,7 +69,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Number("threads", &arguments->threads, 1, 1024,
               "threads, one per shard at most; without it, one per core");
   line.Switch("resume", &arguments->resume,
-              "goes on from the last checkpoint in --run, which it needs");
+              "resumes from the last checkpoint in --run (required)");
   line.Switch("check", &arguments->check,
               "says what is wrong with the config, and trains nothing");
   line.Switch("profile", &arguments->profile,
@@ -79,7 +79,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (arguments->resume && arguments->run.empty()) {
     return absl::InvalidArgumentError(
-        "error: --resume goes on with a run: name its folder with --run=DIR");
+        "error: --resume resumes a run: name its folder with --run=DIR");
   }
   return absl::OkStatus();
 }
@@ -115,18 +115,18 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
 }
 
 // The task of a config that fits the data, with the weights that it begins
-// with. `folder` is that of a run to go on with, or null.
+// with. `folder` is that of a run to resume, or null.
 absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
     const LoadedConfig& loaded, const RunFolder* folder,
     const Plugins& plugins) {
-  ReadKept read_kept;
+  ReadRunFile read_run_file;
   if (folder != nullptr && HasBegun(*folder)) {
-    read_kept = [folder](const std::string& name) {
+    read_run_file = [folder](const std::string& name) {
       return WithErrorPrefix(folder->Read(name));
     };
   }
   REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
-                          BuildTask(loaded.config, plugins, read_kept));
+                          BuildTask(loaded.config, plugins, read_run_file));
   ConfigProblems problems;
   ValidateTask(*task, loaded.config, problems);
   ValidateWatchedMetrics(*task, loaded.config, plugins, problems);
@@ -282,7 +282,7 @@ absl::StatusOr<std::string> Report(const TrainingRun& run,
 
 int Interrupted(const TrainingRun& run, const TrainerResult& result) {
   std::fprintf(stderr,
-               "stopped after step %s, with everything saved; go on with "
+               "stopped after step %s, with everything saved; resume by "
                "--resume --run=%s\n",
                absl::StrCat(result.step).c_str(), run.folder().path().c_str());
   return 128 + result.stopped_by;

@@ -56,7 +56,8 @@ struct TrainerResult {
   std::map<std::string, double> metrics;
   // The signal that ended training early; 0 if it finished.
   int stopped_by = 0;
-  // Of the last weights, whichever the model has in the end; see WeightsDigest.
+  // Digest of the last weights, even if the model has others in the end; see
+  // WeightsDigest.
   std::string weights_digest = "";
 };
 
@@ -74,7 +75,7 @@ class Trainer {
   // Updates of the whole run, unless it ends early.
   static int64_t TotalSteps(const Experiment& config, Model<float>& model);
 
-  // Goes on from a checkpoint of the same config.
+  // Resumes from a checkpoint of the same config.
   absl::Status Restore(const Checkpoint& checkpoint);
 
   // Trains to the end, or until stopped; saves a checkpoint at either. At the
@@ -90,7 +91,7 @@ class Trainer {
 
   int64_t step() const { return step_; }
 
-  // Whether the checkpoint that it goes on from was that of the end.
+  // Whether the checkpoint that it resumed from was that of the end.
   bool finished() const { return finished_; }
 
   // What the steps so far were spent on; empty unless asked for.
@@ -108,7 +109,7 @@ class Trainer {
   absl::Status ExplainFault(
       absl::Span<const absl::Span<const int64_t>> batches);
   absl::Status Log(std::map<std::string, double> metrics);
-  // Of the updates since it was last called.
+  // The metrics of the updates since the last call.
   std::map<std::string, double> TakeTrainingMetrics();
   // Adds what the model reaches on a split, by prefixed name; the metrics of
   // `sets` are named alike.
@@ -147,7 +148,7 @@ class Trainer {
   WeightSelection selection_;
   // Once the model has other weights than the last ones: those.
   std::vector<float> last_weights_;
-  // Of the update at work.
+  // The update that is being computed.
   std::vector<int64_t> examples_;
   std::vector<double> denominators_;  // of each loss term
   std::vector<double> shard_sums_;    // [shards, loss terms], of one batch

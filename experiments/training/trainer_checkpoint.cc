@@ -1,4 +1,4 @@
-// What a trainer saves, and how it goes on from it.
+// What a trainer saves, and how it resumes from it.
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -26,8 +26,8 @@ std::string StatePrefix(const Optimizer<float>::State& state) {
   return absl::StrCat(state.name, "/");
 }
 
-// Of the moving average of the weights, in the file of the optimizer, where the
-// weights to use are others.
+// Prefix of the moving average of the weights, which is in the file of the
+// optimizer if the weights to use are others.
 constexpr char kEmaPrefix[] = "ema/";
 
 }  // namespace
@@ -80,7 +80,7 @@ absl::Status Trainer::Save() {
       optimizer.push_back(std::move(view));
     }
   }
-  // What only training goes on from; no training follows the end.
+  // What only training resumes from; no training follows the end.
   std::vector<std::vector<TensorView>> snapshot_views;
   std::vector<Snapshot> snapshots;
   if (!over_) {

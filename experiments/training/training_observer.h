@@ -28,8 +28,8 @@ struct EvaluatedModel {
   const std::vector<EvaluatedSet>& sets;
   // Without gradients.
   Forward<float>& forward;
-  // Of the last update, before clipping, laid out as the parameters; empty
-  // where nothing has been trained.
+  // The gradient of the last update, before clipping, laid out as the
+  // parameters; empty where nothing has been trained.
   absl::Span<const float> gradient;
 };
 
@@ -53,7 +53,7 @@ class TrainingObserver {
     return absl::OkStatus();
   }
 
-  // The state to go on from is complete. All records of its step came before.
+  // The state to resume from is complete. All records of its step came before.
   virtual absl::Status Checkpointed(const CheckpointContent& /*content*/) {
     return absl::OkStatus();
   }

@@ -31,8 +31,8 @@ namespace {
 // Off a terminal, a run writes about this many lines of progress.
 constexpr int64_t kPlainLines = 20;
 
-// Of the data, and of the weights that training begins with if they are those
-// of another run.
+// Digests of the data, and of the weights that training begins with if they are
+// those of another run.
 std::map<std::string, std::string> DigestsOf(const Training& training,
                                              Task& task) {
   std::map<std::string, std::string> digests = task.data_digests();
@@ -57,7 +57,7 @@ TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
       task_(std::move(task)),
       digests_(DigestsOf(loaded_.config.training(), *task_)) {}
 
-// A run to go on with must be a run of this very config.
+// A run is resumed with the config that it began with alone.
 absl::Status TrainingRun::CheckSameConfig() const {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(folder_.Read("resolved.textproto")));
@@ -83,7 +83,7 @@ absl::Status TrainingRun::CheckSameConfig() const {
       differences));
 }
 
-// Of the data files, and of what the run made of them and kept.
+// Compares the data files, and what the run made of them and kept.
 absl::Status TrainingRun::CheckSameData() const {
   REGARD_ASSIGN_OR_RETURN(const RunDigests before,
                           WithErrorPrefix(ReadRunDigests(folder_.path())));
@@ -170,7 +170,8 @@ absl::Status TrainingRun::RestoreTaskFiles() const {
 }
 
 absl::Status TrainingRun::WriteFiles() const {
-  REGARD_RETURN_IF_ERROR(folder_.Write("config.textproto", loaded_.given));
+  REGARD_RETURN_IF_ERROR(
+      folder_.Write("config.textproto", loaded_.source_text));
   REGARD_RETURN_IF_ERROR(WriteTaskFiles());
   return folder_.Write("resolved.textproto", loaded_.resolved);
 }

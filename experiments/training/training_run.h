@@ -36,7 +36,7 @@ class TrainingRun {
   TrainingRun(LoadedConfig loaded, RunFolder folder,
               std::unique_ptr<Task> task);
 
-  // Writes the folder of a fresh run, or finds where to go on. An error is
+  // Writes the folder of a fresh run, or finds where to resume. An error is
   // wrong input: a config or data that differs from that of the run.
   // Checkpoints go to the folder `checkpoints` if it is not empty.
   absl::Status Prepare(bool resume, const std::string& checkpoints);

@@ -68,13 +68,13 @@ class PairsSourceTest : public ::testing::Test {
   // The data of `data { pairs { ... } }`.
   static absl::StatusOr<SentenceData> Load(const std::string& options,
                                            uint64_t seed = 0,
-                                           const ReadKept& kept = nullptr) {
+                                           const ReadRunFile& kept = nullptr) {
     Data data;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
         absl::StrCat("pairs {", options, "}"), &data));
     absl::StatusOr<std::any> loaded =
         BuiltInPlugins().data.Create(data)->LoadAny(
-            {.path = "", .seed = seed, .read_kept = kept});
+            {.path = "", .seed = seed, .read_run_file = kept});
     if (!loaded.ok()) return loaded.status();
     return std::any_cast<SentenceData>(*std::move(loaded));
   }
