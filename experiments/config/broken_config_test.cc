@@ -169,6 +169,8 @@ TEST_F(BrokenConfigTest, OctalIsRefused) {
                          "would make it octal\n"));
   EXPECT_THAT(ErrorIn("rate: 010"),
               StartsWith("a.textproto:1:7: error: '010'"));
+  EXPECT_THAT(ErrorIn("rate: 07.25"),
+              StartsWith("a.textproto:1:7: error: '07.25' begins with 0"));
   EXPECT_EQ(ErrorIn("seed: 0 rate: 0.5 sizes: 0x10"), "");
 }
 

@@ -1,5 +1,5 @@
 // Damages a valid config byte by byte: the reader must never crash, must place
-// every problem, and must find each itself before protobuf's parser does.
+// every problem, and must read what it accepts as protobuf's parser does.
 #include <cstdint>
 #include <optional>
 #include <regex>
@@ -17,6 +17,7 @@
 #include "experiments/config/test_extension.pb.h"
 #include "files/utf8.h"
 #include "google/protobuf/message.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
 namespace regard {
@@ -72,7 +73,7 @@ void Mutate(Numbers* numbers, std::string* text) {
 
 // Every line of an error is a placed message, or belongs to the one before it
 // by two spaces.
-void ExpectPlaced(absl::string_view error, absl::string_view text) {
+void ExpectPlaced(absl::string_view error) {
   static const std::regex* const kPlaced = new std::regex(
       "(a\\.textproto:[1-9][0-9]*:[1-9][0-9]*|--set): error: .+");
   int placed = 0;
@@ -83,9 +84,6 @@ void ExpectPlaced(absl::string_view error, absl::string_view text) {
     }
     ++placed;
     EXPECT_TRUE(std::regex_match(std::string(line), *kPlaced)) << line;
-    EXPECT_FALSE(absl::StrContains(line, ": error: text format: "))
-        << line << "\nin\n"
-        << text;
   }
   EXPECT_GE(placed, 1) << error;
   EXPECT_FALSE(FindInvalidUtf8(error).has_value());
@@ -111,9 +109,18 @@ TEST(ConfigMutationTest, DamagedFilesGivePlacedErrors) {
     testing::TestConfig config;
     const absl::StatusOr<ConfigOrigins> origins =
         ReadConfig({"a.textproto", text}, {}, &config);
-    if (origins.ok()) continue;
+    if (origins.ok()) {
+      testing::TestConfig parsed;
+      ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &parsed))
+          << text;
+      parsed.clear_base();
+      ASSERT_EQ(config.SerializePartialAsString(),
+                parsed.SerializePartialAsString())
+          << text;
+      continue;
+    }
     ++refused;
-    ExpectPlaced(origins.status().message(), text);
+    ExpectPlaced(origins.status().message());
     if (HasFailure()) return;
   }
   EXPECT_GT(refused, kTrials / 2);
@@ -142,7 +149,7 @@ TEST(ConfigMutationTest, DamagedOverridesGivePlacedErrors) {
         ReadConfig({"a.textproto", std::string(kValid)}, {argument}, &config);
     if (origins.ok()) continue;
     ++refused;
-    ExpectPlaced(origins.status().message(), argument);
+    ExpectPlaced(origins.status().message());
     if (HasFailure()) return;
   }
   EXPECT_GT(refused, kTrials / 2);

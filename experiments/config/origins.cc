@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "experiments/config/config_fields.h"
 #include "experiments/config/field_names.h"
 #include "google/protobuf/descriptor.h"
 #include "third_party/abseil_backport/check.h"
@@ -12,6 +13,7 @@
 namespace regard {
 namespace {
 
+using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::OneofDescriptor;
 
 // The path of the list for an element, of the message around for a field.
@@ -25,20 +27,28 @@ std::string Around(const std::string& path) {
 
 }  // namespace
 
-void ConfigOrigins::Add(ConfigText text, absl::Span<const Mention> mentions) {
+std::string FieldAssignment::Path() const {
+  std::string name = FieldName(*field);
+  if (index.has_value()) absl::StrAppend(&name, "[", *index, "]");
+  return JoinFieldPath(parent, name);
+}
+
+void ConfigOrigins::Add(ConfigText text) {
   if (!text.is_override()) main_ = texts_.size();
-  for (const Mention& mention : mentions) {
-    const std::string path = mention.Path();
-    if (mention.is_list) Forget(path);
-    if (const OneofDescriptor* oneof = mention.field->real_containing_oneof()) {
-      for (int i = 0; i < oneof->field_count(); ++i) {
-        if (oneof->field(i) == mention.field) continue;
-        Forget(JoinFieldPath(mention.parent, oneof->field(i)->name()));
-      }
-    }
-    places_[path] = {texts_.size(), mention.range};
-  }
   texts_.push_back(std::move(text));
+}
+
+void ConfigOrigins::Note(const FieldAssignment& assignment) {
+  const FieldDescriptor* field = assignment.field;
+  const std::string path = assignment.Path();
+  if (assignment.is_list()) Forget(path);
+  if (const OneofDescriptor* oneof = field->real_containing_oneof()) {
+    for (int i = 0; i < oneof->field_count(); ++i) {
+      if (oneof->field(i) == field) continue;
+      Forget(JoinFieldPath(assignment.parent, oneof->field(i)->name()));
+    }
+  }
+  places_[path] = {texts_.size() - 1, assignment.range};
 }
 
 void ConfigOrigins::Forget(const std::string& path) {

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "experiments/config/config_text.h"
-#include "experiments/config/text_checker.h"
+#include "google/protobuf/descriptor.h"
 #include "nn/config_problems.h"
 
 namespace regard {
@@ -20,11 +20,30 @@ namespace regard {
 // The field of the outermost message that names the config below this one.
 inline constexpr char kBaseField[] = "base";
 
+// A field that a text sets.
+struct FieldAssignment {
+  std::string parent = {};  // path of the message around it; "" at the top
+  const google::protobuf::FieldDescriptor* field = nullptr;
+  std::optional<int> index = {};  // of an element of a repeated field
+  TextRange range = {};           // of the name as written
+
+  // The whole of a repeated field.
+  bool is_list() const { return field->is_repeated() && !index.has_value(); }
+  std::string Path() const;
+};
+
 class ConfigOrigins {
  public:
-  // Takes what `text` sets, over what earlier texts set. The last file given
-  // is the one that the user named; `--set` arguments follow it.
-  void Add(ConfigText text, absl::Span<const Mention> mentions);
+  // The texts go over one another in the order in which they are added. The
+  // last file is the one that the user named; `--set` arguments follow it.
+  void Add(ConfigText text);
+
+  // The last text sets a field, or a list anew: what earlier texts set there,
+  // or in other members of its oneof, is forgotten.
+  void Note(const FieldAssignment& assignment);
+
+  // Forgets who set the field at `path` and what is in it.
+  void Forget(const std::string& path);
 
   // `configs/phrasebook.textproto:12`, `--set`, or nothing when no text sets
   // the field at `path`, so that it has its default.
@@ -49,7 +68,6 @@ class ConfigOrigins {
     TextRange range;
   };
 
-  void Forget(const std::string& path);
   Place PlaceOf(absl::string_view path) const;
 
   std::vector<ConfigText> texts_;

@@ -7,7 +7,7 @@
 #include "experiments/config/config_text.h"
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
-#include "experiments/config/text_checker.h"
+#include "experiments/config/text_reader.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/message.h"
 #include "gtest/gtest.h"
@@ -21,14 +21,17 @@ using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
 using ::testing::EndsWith;
 
+void Read(absl::string_view text, const std::string& name,
+          ConfigOrigins* origins) {
+  origins->Add(ConfigText::File(name, std::string(text)));
+  testing::TestConfig config;
+  EXPECT_TRUE(ReadText(text, &config, origins).empty());
+}
+
 ConfigOrigins OriginsOf(absl::string_view text) {
   google::protobuf::LinkMessageReflection<lab::MyScore>();
-  const CheckedText checked =
-      CheckText(text, *testing::TestConfig::descriptor());
-  EXPECT_TRUE(checked.problems.empty());
   ConfigOrigins origins;
-  origins.Add(ConfigText::File("a.textproto", std::string(text)),
-              checked.mentions);
+  Read(text, "a.textproto", &origins);
   return origins;
 }
 
@@ -85,9 +88,9 @@ TEST(LocateProblemsTest, WhatIsAbsentIsToldAtTheMessageAroundIt) {
 
 TEST(LocateProblemsTest, PointsIntoAnOverride) {
   ConfigOrigins origins = OriginsOf("seed: 3");
-  Mention seed{
-      "", "seed", testing::TestConfig::descriptor()->field(1), {0, 4}, false};
-  origins.Add(ConfigText::Override("seed=-1"), {seed});
+  origins.Add(ConfigText::Override("seed=-1"));
+  origins.Note(
+      {.field = testing::TestConfig::descriptor()->field(1), .range = {0, 4}});
   EXPECT_EQ(Located(origins, "seed"),
             "--set: error: seed: is wrong\n"
             "  seed=-1\n"
@@ -109,9 +112,7 @@ TEST(LocateProblemsTest, ShowsTwentyProblemsAndCountsTheRest) {
 TEST(ConfigOriginsTest, AnotherListForgetsTheOldElements) {
   ConfigOrigins origins = OriginsOf("sizes: [1, 2]\nseed: 3");
   EXPECT_EQ(origins.Find("sizes[1]"), "a.textproto:1");
-  const CheckedText checked =
-      CheckText("sizes: 4", *testing::TestConfig::descriptor());
-  origins.Add(ConfigText::File("b.textproto", "sizes: 4"), checked.mentions);
+  Read("sizes: 4", "b.textproto", &origins);
   EXPECT_EQ(origins.Find("sizes[0]"), "b.textproto:1");
   EXPECT_EQ(origins.Find("sizes[1]"), std::nullopt);
   EXPECT_EQ(origins.Find("seed"), "a.textproto:2");

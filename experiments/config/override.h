@@ -1,11 +1,12 @@
-// Applies `path=value` arguments, as `--set` gives them, to a config.
+// Applies a `path=value` argument, as `--set` gives it, to a config.
 #ifndef EXPERIMENTS_CONFIG_OVERRIDE_H_
 #define EXPERIMENTS_CONFIG_OVERRIDE_H_
 
 #include <string>
+#include <vector>
 
-#include "absl/strings/string_view.h"
-#include "experiments/config/text_checker.h"
+#include "experiments/config/config_text.h"
+#include "experiments/config/origins.h"
 #include "google/protobuf/message.h"
 
 namespace regard {
@@ -19,21 +20,11 @@ namespace regard {
 //
 // The value is written as in a file; a string may go without its quotes. A
 // message combines with what is there, a list replaces it, and a member of a
-// oneof clears the others. After a problem `message` is in between.
-CheckedText ApplyOverride(const std::string& argument,
-                          google::protobuf::Message* message);
-
-// Lays one config over another.
-
-// Everything present in `overlay` goes over `message`, of the same type:
-// scalars replace, messages combine field by field, repeated fields replace as
-// a whole, and a member of a oneof clears the others.
-void Combine(const google::protobuf::Message& overlay,
-             google::protobuf::Message* message);
-
-// Empties the repeated field at `path`, whose messages on the way are singular
-// (`model.layers`, `outside.[lab.my_score].widths`), where it is present.
-void ClearList(absl::string_view path, google::protobuf::Message* message);
+// oneof clears the others. Notes in `origins` what it sets. After a problem
+// `message` is unspecified.
+std::vector<TextProblem> ApplyOverride(const std::string& argument,
+                                       google::protobuf::Message* message,
+                                       ConfigOrigins* origins);
 
 }  // namespace regard
 

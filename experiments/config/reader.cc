@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
+#include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,9 +16,10 @@
 #include "experiments/config/config_file.h"
 #include "experiments/config/config_text.h"
 #include "experiments/config/override.h"
-#include "experiments/config/text_checker.h"
-#include "experiments/config/text_parser.h"
+#include "experiments/config/text_reader.h"
+#include "experiments/config/token_stream.h"
 #include "google/protobuf/descriptor.h"
+#include "google/protobuf/io/tokenizer.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -28,15 +30,6 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 
 constexpr int kNameCharacters = 200;
-
-// One file, parsed alone.
-struct Layer {
-  ConfigText text;
-  std::vector<Mention> mentions;  // without `base`
-  std::unique_ptr<Message> message;
-  std::string base;  // "" without one
-  TextRange base_range;
-};
 
 std::string Shown(absl::string_view name) {
   return Printable(name, kNameCharacters);
@@ -56,45 +49,6 @@ absl::Status ProblemsOf(const ConfigText& text,
   return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
 }
 
-// Takes the field `base` out of the layer's message and mentions.
-void TakeBase(Layer* layer) {
-  const FieldDescriptor* field =
-      layer->message->GetDescriptor()->FindFieldByName(kBaseField);
-  if (field == nullptr || field->is_repeated() ||
-      field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
-    return;
-  }
-  const auto mention =
-      std::find_if(layer->mentions.begin(), layer->mentions.end(),
-                   [field](const Mention& m) { return m.field == field; });
-  if (mention == layer->mentions.end()) return;
-  layer->base =
-      layer->message->GetReflection()->GetString(*layer->message, field);
-  layer->base_range = mention->range;
-  layer->mentions.erase(mention);
-  layer->message->GetReflection()->ClearField(layer->message.get(), field);
-}
-
-absl::StatusOr<Layer> ParseLayer(ConfigText text, const Message& prototype) {
-  if (std::optional<TextProblem> problem = FindEncodingProblem(text.text())) {
-    return ProblemsOf(text, {*problem});
-  }
-  CheckedText checked = CheckText(text.text(), *prototype.GetDescriptor());
-  if (!checked.problems.empty()) return ProblemsOf(text, checked.problems);
-  const std::string present = checked.WithPresentNames(text.text());
-  Layer layer{std::move(text),
-              std::move(checked.mentions),
-              std::unique_ptr<Message>(prototype.New()),
-              "",
-              {}};
-  if (std::optional<TextProblem> problem =
-          ParseText(present, layer.message.get())) {
-    return ProblemsOf(layer.text, {*problem});
-  }
-  TakeBase(&layer);
-  return layer;
-}
-
 // `base` as seen from the file called `name`.
 std::string BesideFile(absl::string_view name, absl::string_view base) {
   const size_t slash = name.rfind('/');
@@ -104,81 +58,112 @@ std::string BesideFile(absl::string_view name, absl::string_view base) {
   return absl::StrCat(name.substr(0, slash + 1), base);
 }
 
-// Follows a file's bases.
-class LayerReader {
- public:
-  explicit LayerReader(const Message& prototype) : prototype_(prototype) {}
+// The field `base` of a text.
+struct Base {
+  std::string path;
+  TextRange range;  // of the field's name
+};
 
-  // The named file first, each base after the file that names it.
-  absl::StatusOr<std::vector<Layer>> Read(std::string name) {
-    REGARD_RETURN_IF_ERROR(ReadOne(std::move(name)));
-    while (!layers_.back().base.empty()) {
-      if (layers_.size() > kMostBases) {
-        return BaseProblem(
-            absl::StrCat("more than ", kMostBases, " bases on one another"));
-      }
-      REGARD_RETURN_IF_ERROR(
-          ReadOne(BesideFile(layers_.back().text.name(), layers_.back().base)));
+// What `text` extends, which is needed before the text is read. Of a broken
+// text, the answer is unspecified.
+std::optional<Base> FindBase(absl::string_view text) {
+  std::vector<TextProblem> problems;
+  TokenStream tokens(text, 0, &problems);
+  while (tokens.Peek().kind != Token::Kind::kEnd) {
+    if (tokens.IsOpening()) {
+      tokens.SkipBracketed();
+      continue;
     }
-    return std::move(layers_);
+    const Token name = tokens.Next();
+    if (tokens.Text(name) != kBaseField || !tokens.TryConsume(':')) continue;
+    Base base{"", name.range};
+    while (tokens.Peek().kind == Token::Kind::kString) {
+      google::protobuf::io::Tokenizer::ParseStringAppend(
+          std::string(tokens.Text(tokens.Next())), &base.path);
+    }
+    return base;
+  }
+  return std::nullopt;
+}
+
+// Reads a file over its bases.
+class BasesReader {
+ public:
+  BasesReader(Message* config, ConfigOrigins* origins)
+      : config_(*config), origins_(*origins) {}
+
+  absl::Status ReadFile(const std::string& name) {
+    absl::StatusOr<ConfigText> text = Open(name);
+    if (!text.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Shown(name), ": error: ", text.status().message()));
+    }
+    return Read(*text);
+  }
+
+  // The base is read first. Its problems are shown if the text has none.
+  absl::Status Read(const ConfigText& text) {
+    if (const std::optional<TextProblem> problem =
+            FindEncodingProblem(text.text())) {
+      return ProblemsOf(text, {*problem});
+    }
+    const std::optional<Base> base = FindBase(text.text());
+    const absl::Status base_status =
+        base.has_value() ? ReadBase(text, *base) : absl::OkStatus();
+    origins_.Add(text);
+    const std::vector<TextProblem> problems =
+        ReadText(text.text(), &config_, &origins_);
+    if (!problems.empty()) return ProblemsOf(text, problems);
+    if (const FieldDescriptor* field =
+            config_.GetDescriptor()->FindFieldByName(kBaseField)) {
+      config_.GetReflection()->ClearField(&config_, field);
+      origins_.Forget(kBaseField);
+    }
+    return base_status;
   }
 
  private:
-  absl::Status BaseProblem(absl::string_view message) const {
-    const Layer& layer = layers_.back();
+  // An error says why not, without the name.
+  absl::StatusOr<ConfigText> Open(const std::string& name) {
+    REGARD_ASSIGN_OR_RETURN(ConfigFile file, ReadConfigFile(name));
+    const auto same =
+        std::find(identities_.begin(), identities_.end(), file.identity);
+    std::vector<std::string> cycle(
+        names_.begin() + (same - identities_.begin()), names_.end());
+    names_.push_back(Shown(name));
+    identities_.push_back(file.identity);
+    if (cycle.empty()) {
+      return ConfigText::File(name, std::move(file.text));
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("is a cyclic base: ", absl::StrJoin(cycle, " -> "), " -> ",
+                     names_.back()));
+  }
+
+  absl::Status ReadBase(const ConfigText& text, const Base& base) {
+    if (base.path.empty()) return absl::OkStatus();
+    // An embedded text has not been opened.
+    if (names_.empty()) {
+      return ProblemsOf(
+          text, {{base.range, "an embedded config cannot have a base"}});
+    }
+    absl::StatusOr<ConfigText> opened =
+        names_.size() > kMostBases
+            ? absl::InvalidArgumentError(absl::StrCat("more than ", kMostBases,
+                                                      " bases on one another"))
+            : Open(BesideFile(text.name(), base.path));
+    if (opened.ok()) return Read(*opened);
     return ProblemsOf(
-        layer.text,
-        {{layer.base_range,
-          absl::StrCat("base '", Shown(layer.base), "' ", message)}});
+        text, {{base.range, absl::StrCat("base '", Shown(base.path), "' ",
+                                         opened.status().message())}});
   }
 
-  absl::Status ReadOne(std::string name) {
-    absl::StatusOr<ConfigFile> file = ReadConfigFile(name);
-    if (!file.ok()) {
-      if (!layers_.empty()) return BaseProblem(file.status().message());
-      return absl::InvalidArgumentError(
-          absl::StrCat(Shown(name), ": error: ", file.status().message()));
-    }
-    for (size_t i = 0; i < identities_.size(); ++i) {
-      if (identities_[i] != file->identity) continue;
-      std::vector<std::string> cycle;
-      for (; i < layers_.size(); ++i) {
-        cycle.push_back(Shown(layers_[i].text.name()));
-      }
-      cycle.push_back(Shown(name));
-      return BaseProblem(
-          absl::StrCat("is a cyclic base: ", absl::StrJoin(cycle, " -> ")));
-    }
-    identities_.push_back(file->identity);
-    REGARD_ASSIGN_OR_RETURN(
-        Layer layer,
-        ParseLayer(ConfigText::File(std::move(name), std::move(file->text)),
-                   prototype_));
-    layers_.push_back(std::move(layer));
-    return absl::OkStatus();
-  }
-
-  const Message& prototype_;
-  std::vector<Layer> layers_;
+  Message& config_;
+  ConfigOrigins& origins_;
+  // The files that are open, each a base of the one before.
+  std::vector<std::string> names_;
   std::vector<std::pair<uint64_t, uint64_t>> identities_;
 };
-
-absl::StatusOr<std::vector<Layer>> ReadLayers(const ConfigSource& source,
-                                              const Message& prototype) {
-  if (!source.embedded.has_value()) {
-    return LayerReader(prototype).Read(source.name);
-  }
-  REGARD_ASSIGN_OR_RETURN(
-      Layer layer,
-      ParseLayer(ConfigText::File(source.name, *source.embedded), prototype));
-  if (!layer.base.empty()) {
-    return ProblemsOf(layer.text, {{layer.base_range,
-                                    "an embedded config cannot have a base"}});
-  }
-  std::vector<Layer> layers;
-  layers.push_back(std::move(layer));
-  return layers;
-}
 
 absl::Status RequireFields(const Message& config,
                            const ConfigOrigins& origins) {
@@ -200,19 +185,18 @@ absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
                             Message* config, ConfigOrigins* origins) {
   std::vector<std::string> lines;
   for (const ConfigText& text : overrides) {
-    CheckedText checked = ApplyOverride(text.text(), config);
-    const bool sets_base =
-        std::any_of(checked.mentions.begin(), checked.mentions.end(),
-                    [](const Mention& m) { return m.Path() == kBaseField; });
-    if (sets_base && checked.problems.empty()) {
-      checked.problems.push_back(
-          {checked.mentions.front().range,
+    origins->Add(text);
+    std::vector<TextProblem> problems =
+        ApplyOverride(text.text(), config, origins);
+    const std::string base = absl::StrCat(kBaseField, "=");
+    if (problems.empty() && absl::StartsWith(text.text(), base)) {
+      problems.push_back(
+          {{0, base.size() - 1},
            "a base is named by a file; give that file as the config"});
     }
-    for (const TextProblem& problem : checked.problems) {
+    for (const TextProblem& problem : problems) {
       lines.push_back(text.Diagnostic(problem));
     }
-    origins->Add(text, checked.mentions);
   }
   if (!lines.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
@@ -224,16 +208,12 @@ absl::StatusOr<ConfigOrigins> ReadConfig(
     const ConfigSource& source, absl::Span<const std::string> overrides,
     Message* config) {
   config->Clear();
-  REGARD_ASSIGN_OR_RETURN(std::vector<Layer> layers,
-                          ReadLayers(source, *config));
   ConfigOrigins origins;
-  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
-    for (const Mention& mention : layer->mentions) {
-      if (mention.is_list) ClearList(mention.Path(), config);
-    }
-    Combine(*layer->message, config);
-    origins.Add(std::move(layer->text), layer->mentions);
-  }
+  BasesReader reader(config, &origins);
+  REGARD_RETURN_IF_ERROR(
+      source.embedded.has_value()
+          ? reader.Read(ConfigText::File(source.name, *source.embedded))
+          : reader.ReadFile(source.name));
   std::vector<ConfigText> texts;
   for (const std::string& argument : overrides) {
     texts.push_back(ConfigText::Override(argument));

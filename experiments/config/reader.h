@@ -29,9 +29,8 @@ struct ConfigSource {
 };
 
 // Reads `source`, its bases, and `overrides` in their order into `config`, and
-// returns where each value came from. Each file is parsed alone, so a field
-// set twice in it is an error; then the files are laid over one another (see
-// Combine).
+// returns where each value came from. Each file is checked alone, so a field
+// set twice in it is an error, and goes over its base (see ReadText).
 //
 // The error is InvalidArgument. Its message is ready to print and shows all
 // problems of the first file that has any, else those of all overrides;

@@ -203,6 +203,8 @@ TEST_F(ReaderTest, OverridesMergeMessages) {
   EXPECT_EQ(Set("model { width: 8 dropout: 0 }",
                 "model={ width: 16 dot { scale: 2 } }"),
             LineOf("model { width: 16 dropout: 0 dot { scale: 2 } }"));
+  EXPECT_EQ(Set("model { width: 8 layers {} }", "model={ layers: [] }"),
+            LineOf("model { width: 8 }"));
 }
 
 TEST_F(ReaderTest, OverridesReachElements) {
@@ -235,6 +237,7 @@ TEST_F(ReaderTest, OverridesReplaceLists) {
   EXPECT_EQ(Set("sizes: [1, 2, 3]", "sizes=7"), LineOf("sizes: 7"));
   EXPECT_EQ(Set("sizes: [1, 2, 3]", "sizes=[]"), LineOf(""));
   EXPECT_EQ(Set("names: 'a'", "names=b"), LineOf("names: 'b'"));
+  EXPECT_EQ(origins_.Find("names[0]"), "--set");
   EXPECT_EQ(Set("names: 'a'", "names=['b', 'c']"), LineOf("names: ['b', 'c']"));
 }
 
@@ -245,6 +248,13 @@ TEST_F(ReaderTest, OverridesReachExtensions) {
   EXPECT_EQ(origins_.Find("model.outside.[lab.my_score].width"), "--set");
   EXPECT_EQ(Set("seed: 3", "model.outside.[lab.lags]=[1, 2]"),
             LineOf("seed: 3 model { outside { [lab.lags]: [1, 2] } }"));
+}
+
+TEST_F(ReaderTest, ElementsAfterAMessageComeFromTheirList) {
+  WriteFile("a.textproto",
+            "model {\n  layers: [\n    { heads: 1 },\n    {}\n  ]\n}");
+  Read("a.textproto");
+  EXPECT_EQ(origins_.Find("model.layers[1]"), "a.textproto:2");
 }
 
 TEST_F(ReaderTest, LaterOverridesWin) {

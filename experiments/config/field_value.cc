@@ -1,0 +1,277 @@
+#include "experiments/config/field_value.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "experiments/config/config_text.h"
+#include "experiments/config/field_names.h"
+#include "files/utf8.h"
+#include "google/protobuf/io/tokenizer.h"
+
+namespace regard {
+namespace {
+
+using ::google::protobuf::EnumDescriptor;
+using ::google::protobuf::EnumValueDescriptor;
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::Reflection;
+
+constexpr int kQuotedCharacters = 40;
+
+std::string Quoted(const WrittenValue& value) {
+  switch (value.kind) {
+    case Token::Kind::kEnd:
+      return "the end of the text";
+    case Token::Kind::kString:
+      return Printable(value.text, kQuotedCharacters);
+    default:
+      return absl::StrCat("'", value.negative ? "-" : "",
+                          Printable(value.text, kQuotedCharacters), "'");
+  }
+}
+
+std::string Expected(const FieldDescriptor& field, const WrittenValue& value) {
+  return absl::StrCat("'", field.name(), "' takes ", DescribeType(field),
+                      ", got ", Quoted(value));
+}
+
+bool IsZeroLed(const WrittenValue& value) {
+  return value.text.size() > 1 && value.text[0] == '0' &&
+         absl::ascii_isdigit(value.text[1]);
+}
+
+std::string ZeroLed(const WrittenValue& value) {
+  return absl::StrCat(Quoted(value),
+                      " begins with 0, which would make it octal");
+}
+
+// The largest magnitude that the integer `field` holds on that side of zero.
+uint64_t LargestMagnitude(const FieldDescriptor& field, bool negative) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return std::numeric_limits<int32_t>::max() + uint64_t{negative};
+    case FieldDescriptor::CPPTYPE_INT64:
+      return std::numeric_limits<int64_t>::max() + uint64_t{negative};
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return negative ? 0 : std::numeric_limits<uint32_t>::max();
+    default:
+      return negative ? 0 : std::numeric_limits<uint64_t>::max();
+  }
+}
+
+std::optional<std::string> ReadInteger(const FieldDescriptor& field,
+                                       const WrittenValue& written,
+                                       FieldValue* value) {
+  if (written.kind != Token::Kind::kInteger) return Expected(field, written);
+  if (IsZeroLed(written)) return ZeroLed(written);
+  const uint64_t largest = LargestMagnitude(field, written.negative);
+  if (written.negative && largest == 0) {
+    return absl::StrCat("'", field.name(), "' cannot be negative, got ",
+                        Quoted(written));
+  }
+  uint64_t magnitude = 0;
+  if (!google::protobuf::io::Tokenizer::ParseInteger(std::string(written.text),
+                                                     largest, &magnitude)) {
+    return absl::StrCat(Quoted(written), " is outside ", field.type_name(),
+                        ", ", written.negative ? "at least -" : "at most ",
+                        largest);
+  }
+  value->integer = written.negative ? -magnitude : magnitude;
+  return std::nullopt;
+}
+
+std::optional<std::string> ReadReal(const FieldDescriptor& field,
+                                    const WrittenValue& written,
+                                    FieldValue* value) {
+  const std::string word = absl::AsciiStrToLower(written.text);
+  if (word == "inf" || word == "infinity" || word == "nan") {
+    return absl::StrCat("'", field.name(), "' must be a finite number, got ",
+                        Quoted(written));
+  }
+  if (written.kind != Token::Kind::kInteger &&
+      written.kind != Token::Kind::kFloat) {
+    return Expected(field, written);
+  }
+  if (IsZeroLed(written)) return ZeroLed(written);
+  if (absl::StartsWith(word, "0x")) {
+    return absl::StrCat(Quoted(written), " must be written in decimal");
+  }
+  const absl::string_view digits = absl::StripSuffix(word, "f");
+  double number = 0;
+  const bool read = absl::SimpleAtod(digits, &number);
+  const bool is_float = field.cpp_type() == FieldDescriptor::CPPTYPE_FLOAT;
+  const double largest = is_float ? std::numeric_limits<float>::max()
+                                  : std::numeric_limits<double>::max();
+  if (!read || !(std::abs(number) <= largest)) {
+    return absl::StrCat(Quoted(written), " is too large for a ",
+                        field.type_name());
+  }
+  const bool is_zero = is_float ? static_cast<float>(number) == 0 : number == 0;
+  const absl::string_view mantissa = digits.substr(0, digits.find('e'));
+  if (is_zero && mantissa.find_first_not_of("0.") != absl::string_view::npos) {
+    return absl::StrCat(Quoted(written), " is too small for a ",
+                        field.type_name(), " and would be 0");
+  }
+  value->real = written.negative ? -number : number;
+  return std::nullopt;
+}
+
+std::optional<std::string> ReadEnum(const FieldDescriptor& field,
+                                    const WrittenValue& written,
+                                    FieldValue* value) {
+  const EnumDescriptor& type = *field.enum_type();
+  const EnumValueDescriptor* found =
+      type.FindValueByName(std::string(written.text));
+  if (!written.negative && written.kind == Token::Kind::kIdentifier &&
+      found != nullptr) {
+    value->integer = static_cast<uint64_t>(found->number());
+    return std::nullopt;
+  }
+  std::vector<std::string> names;
+  for (int i = 0; i < type.value_count(); ++i) {
+    names.push_back(type.value(i)->name());
+  }
+  return absl::StrCat(Quoted(written), " is no value of ", type.name(),
+                      SuggestName(written.text, names));
+}
+
+std::optional<std::string> ReadString(const FieldDescriptor& field,
+                                      const WrittenValue& written,
+                                      FieldValue* value) {
+  if (written.negative || written.kind != Token::Kind::kString) {
+    return Expected(field, written);
+  }
+  std::string unescaped;
+  google::protobuf::io::Tokenizer::ParseString(std::string(written.text),
+                                               &unescaped);
+  if (field.type() != FieldDescriptor::TYPE_BYTES &&
+      FindInvalidUtf8(unescaped).has_value()) {
+    return absl::StrCat("the value of '", field.name(), "' is not valid UTF-8");
+  }
+  value->text += unescaped;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> ReadFieldValue(const FieldDescriptor& field,
+                                          const WrittenValue& written,
+                                          FieldValue* value) {
+  if (written.kind == Token::Kind::kBad) return std::nullopt;
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+    case FieldDescriptor::CPPTYPE_INT64:
+    case FieldDescriptor::CPPTYPE_UINT32:
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return ReadInteger(field, written, value);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return ReadReal(field, written, value);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      value->integer = written.text == "true" ? 1 : 0;
+      if (!written.negative &&
+          (written.text == "true" || written.text == "false")) {
+        return std::nullopt;
+      }
+      return Expected(field, written);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return ReadEnum(field, written, value);
+    case FieldDescriptor::CPPTYPE_STRING:
+      return ReadString(field, written, value);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return Expected(field, written);
+  }
+  return std::nullopt;
+}
+
+void StoreFieldValue(const FieldValue& value, const FieldDescriptor& field,
+                     std::optional<int> index, Message* message) {
+  const Reflection& fields = *message->GetReflection();
+  const auto store = [&](auto set, auto add, auto one) {
+    (fields.*(field.is_repeated() ? add : set))(message, &field, one);
+  };
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      store(&Reflection::SetInt32, &Reflection::AddInt32,
+            static_cast<int32_t>(value.integer));
+      break;
+    case FieldDescriptor::CPPTYPE_INT64:
+      store(&Reflection::SetInt64, &Reflection::AddInt64,
+            static_cast<int64_t>(value.integer));
+      break;
+    case FieldDescriptor::CPPTYPE_UINT32:
+      store(&Reflection::SetUInt32, &Reflection::AddUInt32,
+            static_cast<uint32_t>(value.integer));
+      break;
+    case FieldDescriptor::CPPTYPE_UINT64:
+      store(&Reflection::SetUInt64, &Reflection::AddUInt64, value.integer);
+      break;
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      store(&Reflection::SetFloat, &Reflection::AddFloat,
+            static_cast<float>(value.real));
+      break;
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      store(&Reflection::SetDouble, &Reflection::AddDouble, value.real);
+      break;
+    case FieldDescriptor::CPPTYPE_BOOL:
+      store(&Reflection::SetBool, &Reflection::AddBool, value.integer != 0);
+      break;
+    case FieldDescriptor::CPPTYPE_ENUM:
+      store(&Reflection::SetEnumValue, &Reflection::AddEnumValue,
+            static_cast<int>(value.integer));
+      break;
+    case FieldDescriptor::CPPTYPE_STRING:
+      store(&Reflection::SetString, &Reflection::AddString, value.text);
+      break;
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      break;
+  }
+  if (!field.is_repeated()) return;
+  // The value was added at the end: it takes the place of an older element.
+  const int last = fields.FieldSize(*message, &field) - 1;
+  if (*index == last) return;
+  fields.SwapElements(message, &field, *index, last);
+  fields.RemoveLast(message, &field);
+}
+
+Message* MutableField(const FieldDescriptor& field, std::optional<int> index,
+                      Message* message) {
+  const Reflection& fields = *message->GetReflection();
+  if (!field.is_repeated()) return fields.MutableMessage(message, &field);
+  if (*index == fields.FieldSize(*message, &field)) {
+    return fields.AddMessage(message, &field);
+  }
+  return fields.MutableRepeatedMessage(message, &field, *index);
+}
+
+std::string DescribeType(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+    case FieldDescriptor::CPPTYPE_INT64:
+    case FieldDescriptor::CPPTYPE_UINT32:
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return "an integer";
+    case FieldDescriptor::CPPTYPE_FLOAT:
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return "a number";
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return "true or false";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return absl::StrCat("a value of ", field.enum_type()->name());
+    case FieldDescriptor::CPPTYPE_STRING:
+      return "a string in quotes";
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return absl::StrCat("fields in braces (", field.message_type()->name(),
+                          ")");
+  }
+  return "";
+}
+
+}  // namespace regard
