@@ -7,9 +7,7 @@
 #define ATTENTION_NORMALIZER_H_
 
 #include <cstdint>
-#include <memory>
 
-#include "absl/strings/string_view.h"
 #include "attention/normalizers/normalizer.pb.h"
 #include "nn/config_problems.h"
 #include "nn/option_registry.h"
@@ -37,37 +35,21 @@ class Normalizer {
   virtual bool IsSoftmax() const { return false; }
 };
 
-// The description is the formula of a weight.
-struct NormalizerInfo : OptionInfo<> {
-  OptionFactory<Normalizer<float>> create_float;
-  OptionFactory<Normalizer<double>> create_double;
-};
+template <typename T>
+using NormalizerFactory = OptionFactory<Normalizer<T>>;
 
-class NormalizerRegistry : public OptionRegistry<NormalizerInfo> {
+// The description is the formula of a weight. Softmax serves where a config
+// chooses none.
+class NormalizerRegistry
+    : public PluginRegistry<NormalizerConfig, NumericInfo<NormalizerFactory>> {
  public:
-  NormalizerRegistry();
-
-  // Adds Plugin<T>, whose Plugin<T>::Options is its options message.
-  template <template <typename> class Plugin>
-  void Add(absl::string_view formula) {
-    Insert({DescribePlugin<Plugin<float>>(formula),
-            &CreatePlugin<Plugin<float>, Normalizer<float>>,
-            &CreatePlugin<Plugin<double>, Normalizer<double>>});
-  }
-
-  // The normalizer of a valid config; softmax if it chooses none.
-  template <typename T>
-  std::unique_ptr<Normalizer<T>> Create(const NormalizerConfig& config) const {
-    return CreateOf<T>(config);
-  }
+  NormalizerRegistry()
+      : PluginRegistry("normalizer", "softmax {}",
+                       &SoftmaxNormalizer::default_instance()) {}
 };
 
-// Defines `void RegisterNAME(regard::NormalizerRegistry&)` for the normalizer
-// NAME, in the namespace of NAME.
-#define REGARD_NORMALIZER(name, formula)                           \
-  void Register##name(::regard::NormalizerRegistry& normalizers) { \
-    normalizers.Add<name>(formula);                                \
-  }
+#define REGARD_NORMALIZER(name, formula) \
+  REGARD_PLUGIN(NormalizerRegistry, name, formula)
 
 }  // namespace regard
 

@@ -8,9 +8,7 @@
 #define ATTENTION_POSITION_ENCODING_H_
 
 #include <cstdint>
-#include <memory>
 
-#include "absl/strings/string_view.h"
 #include "attention/position_encodings/position_encoding.pb.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
@@ -50,45 +48,21 @@ class PositionEncoding {
   }
 };
 
+// Makes an encoding whose parameters go under the scope.
+template <typename T>
+using PositionEncodingFactory =
+    OptionFactory<PositionEncoding<T>, ParameterScope<T>, const ScoreWidths&>;
+
 // The description is what the encoding does, as a formula.
-struct PositionEncodingInfo : OptionInfo<ScoreWidths> {
-  template <typename T>
-  using Factory =
-      OptionFactory<PositionEncoding<T>, ParameterScope<T>, const ScoreWidths&>;
-
-  Factory<float> create_float;
-  Factory<double> create_double;
-};
-
-class PositionEncodingRegistry : public OptionRegistry<PositionEncodingInfo> {
+class PositionEncodingRegistry
+    : public PluginRegistry<PositionEncodingConfig,
+                            NumericInfo<PositionEncodingFactory, ScoreWidths>> {
  public:
-  PositionEncodingRegistry();
-
-  // Adds Plugin<T>, whose Plugin<T>::Options is its options message.
-  template <template <typename> class Plugin>
-  void Add(absl::string_view formula) {
-    Insert({DescribePlugin<Plugin<float>, ScoreWidths>(formula),
-            &CreatePlugin<Plugin<float>, PositionEncoding<float>,
-                          ParameterScope<float>, const ScoreWidths&>,
-            &CreatePlugin<Plugin<double>, PositionEncoding<double>,
-                          ParameterScope<double>, const ScoreWidths&>});
-  }
-
-  // The encoding of a valid config; parameters go under `scope`.
-  template <typename T>
-  std::unique_ptr<PositionEncoding<T>> Create(
-      const PositionEncodingConfig& config, ParameterScope<T> scope,
-      const ScoreWidths& widths) const {
-    return CreateOf<T>(config, scope, widths);
-  }
+  PositionEncodingRegistry() : PluginRegistry("encoding", "rotary {}") {}
 };
 
-// Defines `void RegisterNAME(regard::PositionEncodingRegistry&)` for the
-// encoding NAME, in the namespace of NAME.
-#define REGARD_POSITION_ENCODING(name, formula)                        \
-  void Register##name(::regard::PositionEncodingRegistry& encodings) { \
-    encodings.Add<name>(formula);                                      \
-  }
+#define REGARD_POSITION_ENCODING(name, formula) \
+  REGARD_PLUGIN(PositionEncodingRegistry, name, formula)
 
 }  // namespace regard
 

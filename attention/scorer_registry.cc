@@ -6,8 +6,7 @@
 namespace regard {
 
 ScorerRegistry::ScorerRegistry()
-    : OptionRegistry(Attention::descriptor()->FindOneofByName("score"),
-                     "additive { width: 32 }") {
+    : PluginRegistry("score", "additive { width: 32 }") {
   RegisterBuiltInNormalizers(normalizers_);
   RegisterBuiltInPositionEncodings(encodings_);
 }

@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "absl/strings/string_view.h"
 #include "attention/attention.pb.h"
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
@@ -16,34 +15,28 @@
 
 namespace regard {
 
-// The description is the score's formula: "q . k".
-struct ScorerInfo : OptionInfo<ScoreWidths> {
-  template <typename T>
-  using Factory =
-      OptionFactory<ScoringFunction<T>, ParameterScope<T>, const ScoreWidths&>;
+// Makes a score whose parameters go under the scope.
+template <typename T>
+using ScorerFactory =
+    OptionFactory<ScoringFunction<T>, ParameterScope<T>, const ScoreWidths&>;
 
+// The description is the score's formula: "q . k".
+struct ScorerInfo : NumericInfo<ScorerFactory, ScoreWidths> {
   bool position_aware;
   bool uses_history;
   bool grouped_heads;
-  Factory<float> create_float;
-  Factory<double> create_double;
+
+  template <typename Scorer>
+  void Describe() {
+    position_aware = Scorer::kPositionAware;
+    uses_history = Scorer::kUsesHistory;
+    grouped_heads = Scorer::kGroupedHeads;
+  }
 };
 
-class ScorerRegistry : public OptionRegistry<ScorerInfo> {
+class ScorerRegistry : public PluginRegistry<Attention, ScorerInfo> {
  public:
   ScorerRegistry();
-
-  // Adds Scorer<T>, whose Scorer<T>::Options is its options message.
-  template <template <typename> class Scorer>
-  void Add(absl::string_view formula) {
-    Insert({DescribePlugin<Scorer<float>, ScoreWidths>(formula),
-            Scorer<float>::kPositionAware, Scorer<float>::kUsesHistory,
-            Scorer<float>::kGroupedHeads,
-            &CreatePlugin<Scorer<float>, ScoringFunction<float>,
-                          ParameterScope<float>, const ScoreWidths&>,
-            &CreatePlugin<Scorer<double>, ScoringFunction<double>,
-                          ParameterScope<double>, const ScoreWidths&>});
-  }
 
   // The normalizers and position encodings of the config; the built-in ones
   // are registered.
@@ -58,12 +51,11 @@ class ScorerRegistry : public OptionRegistry<ScorerInfo> {
   void Validate(const Attention& config, const ScoreWidths& widths,
                 ConfigProblems& problems) const;
 
-  // The scoring function of a valid config; parameters go under `scope`.
   template <typename T>
   std::unique_ptr<ScoringFunction<T>> Create(const Attention& config,
                                              ParameterScope<T> scope,
                                              const ScoreWidths& widths) const {
-    return CreateOf<T>(config, scope, widths);
+    return PluginRegistry::Create<T>(config, scope, widths);
   }
 
  private:
@@ -71,13 +63,8 @@ class ScorerRegistry : public OptionRegistry<ScorerInfo> {
   PositionEncodingRegistry encodings_;
 };
 
-// Defines `void RegisterNAME(ScorerRegistry&)` for the scoring function NAME,
-// in whatever namespace NAME is: with C linkage, declarations in all namespaces
-// name the same function. So two scores of one program have different names.
-#define REGARD_SCORING_FUNCTION(name, formula)                        \
-  extern "C" void Register##name(::regard::ScorerRegistry& scorers) { \
-    scorers.Add<name>(formula);                                       \
-  }
+#define REGARD_SCORING_FUNCTION(name, formula) \
+  REGARD_PLUGIN(ScorerRegistry, name, formula)
 
 }  // namespace regard
 

@@ -4,8 +4,6 @@
 
 #include <memory>
 
-#include "absl/strings/string_view.h"
-#include "nn/config_problems.h"
 #include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
 #include "nn/option_registry.h"
@@ -13,48 +11,27 @@
 
 namespace regard {
 
+// Makes an optimizer of a store that is finalized and outlives it.
+template <typename T>
+using OptimizerFactory = OptionFactory<Optimizer<T>, ParameterStore<T>&>;
+
 // The description is the rule's formula.
-struct OptimizerInfo : OptionInfo<> {
-  template <typename T>
-  using Factory = OptionFactory<Optimizer<T>, ParameterStore<T>&>;
-
-  Factory<float> create_float;
-  Factory<double> create_double;
-};
-
-class OptimizerRegistry : public OptionRegistry<OptimizerInfo> {
+class OptimizerRegistry
+    : public PluginRegistry<OptimizerConfig, NumericInfo<OptimizerFactory>> {
  public:
   OptimizerRegistry()
-      : OptionRegistry(
-            OptimizerConfig::descriptor()->FindOneofByName("optimizer"),
-            "adam {}", &AdamConfig::default_instance()) {}
+      : PluginRegistry("optimizer", "adam {}",
+                       &AdamConfig::default_instance()) {}
 
-  // Adds Rule<T>, whose Rule<T>::Options is its options message.
-  template <template <typename> class Rule>
-  void Add(absl::string_view formula) {
-    Insert(
-        {DescribePlugin<Rule<float>>(formula),
-         &CreatePlugin<Rule<float>, Optimizer<float>, ParameterStore<float>&>,
-         &CreatePlugin<Rule<double>, Optimizer<double>,
-                       ParameterStore<double>&>});
-  }
-
-  // The optimizer of a valid config. `parameters` is finalized and outlives it.
   template <typename T>
   std::unique_ptr<Optimizer<T>> Create(const OptimizerConfig& config,
                                        ParameterStore<T>& parameters) const {
-    return CreateOf<T>(config, parameters);
+    return PluginRegistry::Create<T>(config, parameters);
   }
 };
 
-// Defines `void RegisterNAME(regard::OptimizerRegistry&)` for the class
-// template NAME, in any namespace; regard_binary(optimizers = [...]) finds it
-// by the name of its target.
-#define REGARD_OPTIMIZER(name, formula)                          \
-  extern "C" void Register##name(::regard::OptimizerRegistry&);  \
-  void Register##name(::regard::OptimizerRegistry& optimizers) { \
-    optimizers.Add<name>(formula);                               \
-  }
+#define REGARD_OPTIMIZER(name, formula) \
+  REGARD_PLUGIN(OptimizerRegistry, name, formula)
 
 }  // namespace regard
 

@@ -25,21 +25,14 @@
 //     OptionFactory<Schedule> create;
 //   };
 //
-//   class ScheduleRegistry : public OptionRegistry<ScheduleInfo> {
+//   class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo>
+//   {
 //    public:
-//     ScheduleRegistry()
-//         : OptionRegistry(
-//               ScheduleConfig::descriptor()->FindOneofByName("schedule"),
-//               "constant {}") {}
-//     template <typename Plugin>
-//     void Add(absl::string_view description) {
-//       Insert({DescribePlugin<Plugin>(description),
-//               &CreatePlugin<Plugin, Schedule>});
-//     }
+//     ScheduleRegistry() : PluginRegistry("schedule", "constant {}") {}
 //   };
 //
 // A plug-in is a class with a constructor from its options and one line,
-// `void RegisterConstant(ScheduleRegistry& r) { r.Add<Constant>("1"); }`:
+// `REGARD_PLUGIN(ScheduleRegistry, Constant, "1")`:
 //
 //   class Constant : public Schedule {
 //    public:
@@ -122,6 +115,14 @@ std::unique_ptr<Interface> CreatePlugin(
       std::forward<Args>(args)...);
 }
 
+// What is known of a plug-in that is a class template, for both types of
+// numbers. Factory<T> is an OptionFactory.
+template <template <typename> class Factory, typename... Context>
+struct NumericInfo : OptionInfo<Context...> {
+  Factory<float> create_float;
+  Factory<double> create_double;
+};
+
 // What a config chose in a oneof.
 struct ChosenOption {
   // Null if the oneof is unset, or if `outside` does not hold one extension.
@@ -199,22 +200,18 @@ class OptionRegistry {
   std::unique_ptr<Interface> CreateBy(
       OptionFactory<Interface, Args...> Info::*factory, const Message& config,
       std::type_identity_t<Args>... args) const {
+    const auto& [info, options] = ValidChoice(config);
+    return (info.*factory)(options, std::forward<Args>(args)...);
+  }
+
+  // The plug-in that a valid `config` chose, and its options.
+  std::pair<const Info&, const Message&> ValidChoice(
+      const Message& config) const {
     const Message* options = ChosenOptions(config);
     const Info* info = FindType(options);
     REGARD_CHECK(info != nullptr)
         << "an unvalidated " << std::string(choice_->full_name());
-    return (info->*factory)(*options, std::forward<Args>(args)...);
-  }
-
-  // The same by create_float or create_double.
-  template <typename T, typename... Args>
-  auto CreateOf(const Message& config, Args&&... args) const {
-    if constexpr (std::is_same_v<T, float>) {
-      return CreateBy(&Info::create_float, config, std::forward<Args>(args)...);
-    } else {
-      return CreateBy(&Info::create_double, config,
-                      std::forward<Args>(args)...);
-    }
+    return {*info, *options};
   }
 
  private:
@@ -247,6 +244,82 @@ class OptionRegistry {
   const Message* fallback_;
   std::vector<Info> plugins_;
 };
+
+// The registry of plug-ins that a oneof of Config chooses. Info has the factory
+// `create` of classes, or is a NumericInfo of class templates. What Info has
+// besides, Info::Describe<Plugin>() reads of the class.
+template <typename Config, typename Info>
+class PluginRegistry : public OptionRegistry<Info> {
+ public:
+  // `choice` is the name of the oneof; otherwise as OptionRegistry.
+  PluginRegistry(const char* choice, std::string example,
+                 const google::protobuf::Message* fallback = nullptr)
+      : OptionRegistry<Info>(Config::descriptor()->FindOneofByName(choice),
+                             std::move(example), fallback) {}
+
+  // Adds Plugin, whose Plugin::Options is its options message.
+  template <typename Plugin>
+  void Add(absl::string_view description) {
+    Info info = InfoOf<Plugin>(description);
+    SetFactory<Plugin>(&info.create);
+    this->Insert(std::move(info));
+  }
+  template <template <typename> class Plugin>
+  void Add(absl::string_view description) {
+    Info info = InfoOf<Plugin<float>>(description);
+    SetFactory<Plugin<float>>(&info.create_float);
+    SetFactory<Plugin<double>>(&info.create_double);
+    this->Insert(std::move(info));
+  }
+
+  // Makes what a valid `config` chose.
+  template <typename... Args>
+  auto Create(const Config& config, Args&&... args) const
+      requires(requires(Info info) { info.create; }) {
+    const auto& [info, options] = this->ValidChoice(config);
+    return info.create(options, std::forward<Args>(args)...);
+  }
+  template <typename T, typename... Args>
+  auto Create(const Config& config, Args&&... args) const
+      requires(requires(Info info) { info.create_float; }) {
+    const auto& [info, options] = this->ValidChoice(config);
+    if constexpr (std::is_same_v<T, float>) {
+      return info.create_float(options, std::forward<Args>(args)...);
+    } else {
+      return info.create_double(options, std::forward<Args>(args)...);
+    }
+  }
+
+ private:
+  template <typename Plugin>
+  static Info InfoOf(absl::string_view description) {
+    Info info = {};
+    Describe<Plugin>(description, &info);
+    if constexpr (requires { info.template Describe<Plugin>(); }) {
+      info.template Describe<Plugin>();
+    }
+    return info;
+  }
+
+  template <typename Plugin, typename... Context>
+  static void Describe(absl::string_view description,
+                       OptionInfo<Context...>* info) {
+    *info = DescribePlugin<Plugin, Context...>(description);
+  }
+
+  template <typename Plugin, typename Interface, typename... Args>
+  static void SetFactory(OptionFactory<Interface, Args...>* factory) {
+    *factory = &CreatePlugin<Plugin, Interface, Args...>;
+  }
+};
+
+// Defines `void RegisterNAME(regard::REGISTRY&)` for the plug-in NAME, in
+// whatever namespace NAME is: with C linkage, declarations in all namespaces
+// name the same function. So two plug-ins of one program have different names.
+#define REGARD_PLUGIN(registry, name, description)         \
+  extern "C" void Register##name(::regard::registry& to) { \
+    to.Add<name>(description);                             \
+  }
 
 }  // namespace regard
 

@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/string_view.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
@@ -25,23 +24,10 @@ struct CurveInfo : OptionInfo<double> {
   OptionFactory<Curve, double> create;
 };
 
-class CurveRegistry : public OptionRegistry<CurveInfo> {
+class CurveRegistry : public PluginRegistry<CurveConfig, CurveInfo> {
  public:
   explicit CurveRegistry(const google::protobuf::Message* fallback = nullptr)
-      : OptionRegistry(
-            CurveConfig::descriptor()->FindOneofByName("curve_shape"),
-            "line { slope: 1 }", fallback) {}
-
-  template <typename Plugin>
-  void Add(absl::string_view description) {
-    Insert({DescribePlugin<Plugin, double>(description),
-            &CreatePlugin<Plugin, Curve, double>});
-  }
-
-  std::unique_ptr<Curve> Create(const CurveConfig& config,
-                                double offset) const {
-    return CreateBy(&CurveInfo::create, config, offset);
-  }
+      : PluginRegistry("curve_shape", "line { slope: 1 }", fallback) {}
 };
 
 class Line : public Curve {

@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "absl/strings/string_view.h"
 #include "nn/optimizer.pb.h"
 #include "nn/option_registry.h"
 #include "nn/schedule.h"
@@ -15,35 +14,20 @@ struct ScheduleInfo : OptionInfo<> {
   OptionFactory<Schedule, const ScheduleContext&> create;
 };
 
-class ScheduleRegistry : public OptionRegistry<ScheduleInfo> {
+class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
  public:
   ScheduleRegistry()
-      : OptionRegistry(
-            ScheduleConfig::descriptor()->FindOneofByName("schedule"),
-            "constant {}", &ConstantScheduleConfig::default_instance()) {}
+      : PluginRegistry("schedule", "constant {}",
+                       &ConstantScheduleConfig::default_instance()) {}
 
-  // Adds Rule, whose Rule::Options is its options message.
-  template <typename Rule>
-  void Add(absl::string_view description) {
-    Insert({DescribePlugin<Rule>(description),
-            &CreatePlugin<Rule, Schedule, const ScheduleContext&>});
-  }
-
-  // The schedule of a valid config.
   std::unique_ptr<Schedule> Create(const ScheduleConfig& config,
                                    const ScheduleContext& context) const {
-    return CreateBy(&ScheduleInfo::create, config, context);
+    return PluginRegistry::Create(config, context);
   }
 };
 
-// Defines `void RegisterNAME(regard::ScheduleRegistry&)` for the class NAME, in
-// any namespace; regard_binary(schedules = [...]) finds it by the name of its
-// target.
-#define REGARD_SCHEDULE(name, description)                     \
-  extern "C" void Register##name(::regard::ScheduleRegistry&); \
-  void Register##name(::regard::ScheduleRegistry& schedules) { \
-    schedules.Add<name>(description);                          \
-  }
+#define REGARD_SCHEDULE(name, description) \
+  REGARD_PLUGIN(ScheduleRegistry, name, description)
 
 }  // namespace regard
 
