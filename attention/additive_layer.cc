@@ -34,7 +34,6 @@ Var<T> AdditiveLayer<T>::Scores(Forward<T>& forward, const ScoreInputs<T>& in,
                         forward[w_v_], in.mask, in.positions, term);
 }
 
-template class AdditiveLayer<float>;
-template class AdditiveLayer<double>;
+REGARD_INSTANTIATE_CLASS(AdditiveLayer);
 
 }  // namespace regard

@@ -128,7 +128,6 @@ Attended<T> Attender<T>::Attend(Forward<T>& forward,
   return {WeightedValues(used, in.mask, inputs.values, in.positions), weights};
 }
 
-template class Attender<float>;
-template class Attender<double>;
+REGARD_INSTANTIATE_CLASS(Attender);
 
 }  // namespace regard

@@ -137,11 +137,8 @@ MultiHeadOutput<T> MultiHeadAttention<T>::operator()(
           inputs.want_weights ? attended.weights : Var<T>()};
 }
 
-template Var<float> SplitHeads(Var<float>, int64_t);
-template Var<double> SplitHeads(Var<double>, int64_t);
-template Var<float> MergeHeads(Var<float>);
-template Var<double> MergeHeads(Var<double>);
-template class MultiHeadAttention<float>;
-template class MultiHeadAttention<double>;
+REGARD_INSTANTIATE_FUNCTION(SplitHeads);
+REGARD_INSTANTIATE_FUNCTION(MergeHeads);
+REGARD_INSTANTIATE_CLASS(MultiHeadAttention);
 
 }  // namespace regard

@@ -174,7 +174,6 @@ std::vector<double> NadarayaWatsonModel<T>::Weights(
   return {attended.weights.span().begin(), attended.weights.span().end()};
 }
 
-template class NadarayaWatsonModel<float>;
-template class NadarayaWatsonModel<double>;
+REGARD_INSTANTIATE_CLASS(NadarayaWatsonModel);
 
 }  // namespace regard

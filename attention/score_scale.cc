@@ -31,7 +31,6 @@ Var<T> ScoreScaleParameter<T>::ForRows(Forward<T>& forward) const {
   return scale.WithShape({scale.dim(0), 1, scale.dim(1)});
 }
 
-template class ScoreScaleParameter<float>;
-template class ScoreScaleParameter<double>;
+REGARD_INSTANTIATE_CLASS(ScoreScaleParameter);
 
 }  // namespace regard

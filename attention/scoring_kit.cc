@@ -77,15 +77,10 @@ void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems) {
                                 widths.query, ", the key ", widths.key));
 }
 
-template Var<float> InnerProducts(Var<float>, Var<float>);
-template Var<double> InnerProducts(Var<double>, Var<double>);
-template Var<float> ProjectHeads(Var<float>, Var<float>);
-template Var<double> ProjectHeads(Var<double>, Var<double>);
-template Var<float> Normalized(Var<float>);
-template Var<double> Normalized(Var<double>);
-template Var<float> Windows(Var<float>, int64_t);
-template Var<double> Windows(Var<double>, int64_t);
-template Var<float> HideFurtherKeys(Var<float>, int64_t);
-template Var<double> HideFurtherKeys(Var<double>, int64_t);
+REGARD_INSTANTIATE_FUNCTION(InnerProducts);
+REGARD_INSTANTIATE_FUNCTION(ProjectHeads);
+REGARD_INSTANTIATE_FUNCTION(Normalized);
+REGARD_INSTANTIATE_FUNCTION(Windows);
+REGARD_INSTANTIATE_FUNCTION(HideFurtherKeys);
 
 }  // namespace regard

@@ -200,9 +200,7 @@ NameScope<T>::NameScope(Tape<T>& tape, const char* name, int64_t index)
   tape_.set_scope(scope);
 }
 
-template class Tape<float>;
-template class Tape<double>;
-template class NameScope<float>;
-template class NameScope<double>;
+REGARD_INSTANTIATE_CLASS(Tape);
+REGARD_INSTANTIATE_CLASS(NameScope);
 
 }  // namespace regard

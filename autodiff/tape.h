@@ -37,6 +37,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
+#include "autodiff/instantiate.h"
 #include "autodiff/node.h"
 #include "autodiff/shape.h"
 #include "autodiff/tape_observer.h"

@@ -151,9 +151,7 @@ Var<T> MaskedWordHead<T>::Loss(Forward<T>& forward, Var<T> hidden,
                             {.label_smoothing = label_smoothing});
 }
 
-template class Bert<float>;
-template class Bert<double>;
-template class MaskedWordHead<float>;
-template class MaskedWordHead<double>;
+REGARD_INSTANTIATE_CLASS(Bert);
+REGARD_INSTANTIATE_CLASS(MaskedWordHead);
 
 }  // namespace regard

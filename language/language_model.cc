@@ -73,7 +73,6 @@ LanguageModel<T>::LanguageModel(const LanguageModelConfig& config,
   parameters_.Finalize(seed);
 }
 
-template class LanguageModel<float>;
-template class LanguageModel<double>;
+REGARD_INSTANTIATE_CLASS(LanguageModel);
 
 }  // namespace regard

@@ -181,7 +181,6 @@ void TextModel<T>::Evaluate(Forward<T>& forward, Split split,
   }
 }
 
-template class TextModel<float>;
-template class TextModel<double>;
+REGARD_INSTANTIATE_CLASS(TextModel);
 
 }  // namespace regard

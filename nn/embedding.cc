@@ -28,7 +28,6 @@ Var<T> EmbeddingLayer<T>::operator()(Forward<T>& forward,
   return Gather(forward[weight_], ids, leading);
 }
 
-template class EmbeddingLayer<float>;
-template class EmbeddingLayer<double>;
+REGARD_INSTANTIATE_CLASS(EmbeddingLayer);
 
 }  // namespace regard

@@ -73,7 +73,6 @@ void Forward<T>::Backward(absl::Span<const Var<T>> scalars,
   }
 }
 
-template class Forward<float>;
-template class Forward<double>;
+REGARD_INSTANTIATE_CLASS(Forward);
 
 }  // namespace regard

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "autodiff/instantiate.h"
 #include "autodiff/kernels/reduce.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -200,7 +201,6 @@ void GradientReducer<T>::SetSquaredNorm(int64_t chunk) {
       part.data());
 }
 
-template class GradientReducer<float>;
-template class GradientReducer<double>;
+REGARD_INSTANTIATE_CLASS(GradientReducer);
 
 }  // namespace regard

@@ -26,7 +26,6 @@ Var<T> LayerNormLayer<T>::operator()(Forward<T>& forward, Var<T> x) const {
                    static_cast<T>(epsilon_));
 }
 
-template class LayerNormLayer<float>;
-template class LayerNormLayer<double>;
+REGARD_INSTANTIATE_CLASS(LayerNormLayer);
 
 }  // namespace regard

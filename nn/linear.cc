@@ -41,7 +41,6 @@ Var<T> LinearLayer<T>::operator()(Forward<T>& forward, Var<T> x) const {
                 bias_.has_value() ? forward[bias_] : Var<T>());
 }
 
-template class LinearLayer<float>;
-template class LinearLayer<double>;
+REGARD_INSTANTIATE_CLASS(LinearLayer);
 
 }  // namespace regard

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "autodiff/instantiate.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -42,7 +43,6 @@ void Optimizer<T>::Update(const Step& step, WorkerPool& pool) {
   });
 }
 
-template class Optimizer<float>;
-template class Optimizer<double>;
+REGARD_INSTANTIATE_CLASS(Optimizer);
 
 }  // namespace regard

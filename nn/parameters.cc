@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "autodiff/instantiate.h"
 #include "autodiff/random.h"
 
 namespace regard {
@@ -194,11 +195,8 @@ void GradientSlab<T>::MarkTouched(const GradientSlab& other) {
   }
 }
 
-template class ParameterStore<float>;
-template class ParameterStore<double>;
-template class ParameterScope<float>;
-template class ParameterScope<double>;
-template class GradientSlab<float>;
-template class GradientSlab<double>;
+REGARD_INSTANTIATE_CLASS(ParameterStore);
+REGARD_INSTANTIATE_CLASS(ParameterScope);
+REGARD_INSTANTIATE_CLASS(GradientSlab);
 
 }  // namespace regard

@@ -158,7 +158,6 @@ RecurrentState<T> Recurrent<T>::Step(Forward<T>& forward, Var<T> projected,
   return next;
 }
 
-template class Recurrent<float>;
-template class Recurrent<double>;
+REGARD_INSTANTIATE_CLASS(Recurrent);
 
 }  // namespace regard

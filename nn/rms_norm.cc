@@ -19,7 +19,6 @@ Var<T> RmsNormLayer<T>::operator()(Forward<T>& forward, Var<T> x) const {
   return RmsNorm(x, forward[weight_], static_cast<T>(epsilon_));
 }
 
-template class RmsNormLayer<float>;
-template class RmsNormLayer<double>;
+REGARD_INSTANTIATE_CLASS(RmsNormLayer);
 
 }  // namespace regard

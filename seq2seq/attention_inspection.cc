@@ -85,13 +85,6 @@ std::vector<InspectedStep> InspectAttention(
   return steps;
 }
 
-template std::vector<InspectedStep> InspectAttention<float>(
-    const Decoder<float>&, Forward<float>&,
-    const std::function<Memory<float>(Forward<float>&)>&,
-    absl::Span<const int32_t>);
-template std::vector<InspectedStep> InspectAttention<double>(
-    const Decoder<double>&, Forward<double>&,
-    const std::function<Memory<double>(Forward<double>&)>&,
-    absl::Span<const int32_t>);
+REGARD_INSTANTIATE_FUNCTION(InspectAttention);
 
 }  // namespace regard

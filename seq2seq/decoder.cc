@@ -42,9 +42,6 @@ Var<T> MemoryAlignment(absl::Span<const AttentionMap<T>> maps,
   return alignment;
 }
 
-template Var<float> MemoryAlignment(absl::Span<const AttentionMap<float>>,
-                                    const AlignmentChoice&);
-template Var<double> MemoryAlignment(absl::Span<const AttentionMap<double>>,
-                                     const AlignmentChoice&);
+REGARD_INSTANTIATE_FUNCTION(MemoryAlignment);
 
 }  // namespace regard

@@ -250,9 +250,7 @@ DecoderState<T> DecoderCache<T>::View(Tape<T>& tape) {
   return state;
 }
 
-template class DecoderState<float>;
-template class DecoderState<double>;
-template class DecoderCache<float>;
-template class DecoderCache<double>;
+REGARD_INSTANTIATE_CLASS(DecoderState);
+REGARD_INSTANTIATE_CLASS(DecoderCache);
 
 }  // namespace regard

@@ -59,12 +59,5 @@ EncoderDecoder<T> MakeModel(const EncoderDecoderConfig& config,
 
 template struct EncoderDecoder<float>;
 template struct EncoderDecoder<double>;
-template EncoderDecoder<float> MakeModel(const EncoderDecoderConfig&,
-                                         const ScorerRegistry&,
-                                         const VocabularySizes&,
-                                         const ParameterScope<float>&);
-template EncoderDecoder<double> MakeModel(const EncoderDecoderConfig&,
-                                          const ScorerRegistry&,
-                                          const VocabularySizes&,
-                                          const ParameterScope<double>&);
+REGARD_INSTANTIATE_FUNCTION(MakeModel);
 }  // namespace regard

@@ -93,13 +93,8 @@ TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
   return scores;
 }
 
-template class OutputHead<float>;
-template class OutputHead<double>;
-template class LinearHead<float>;
-template class LinearHead<double>;
-template TokenScores ScoreTokens(const OutputHead<float>&, Forward<float>&,
-                                 Var<float>, absl::Span<const int32_t>);
-template TokenScores ScoreTokens(const OutputHead<double>&, Forward<double>&,
-                                 Var<double>, absl::Span<const int32_t>);
+REGARD_INSTANTIATE_CLASS(OutputHead);
+REGARD_INSTANTIATE_CLASS(LinearHead);
+REGARD_INSTANTIATE_FUNCTION(ScoreTokens);
 
 }  // namespace regard

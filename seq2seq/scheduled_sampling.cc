@@ -80,11 +80,6 @@ void ReplaceByOwnWords(Forward<T>& forward, const OutputHead<T>& head,
   tape.set_recording(recording);
 }
 
-template void ReplaceByOwnWords(Forward<float>&, const OutputHead<float>&,
-                                Var<float>, double, int64_t,
-                                absl::Span<int32_t>);
-template void ReplaceByOwnWords(Forward<double>&, const OutputHead<double>&,
-                                Var<double>, double, int64_t,
-                                absl::Span<int32_t>);
+REGARD_INSTANTIATE_FUNCTION(ReplaceByOwnWords);
 
 }  // namespace regard

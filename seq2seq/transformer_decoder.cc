@@ -142,7 +142,6 @@ int64_t TransformerDecoder<T>::longest_memory() const {
   return stack_.longest_memory();
 }
 
-template class TransformerDecoder<float>;
-template class TransformerDecoder<double>;
+REGARD_INSTANTIATE_CLASS(TransformerDecoder);
 
 }  // namespace regard

@@ -35,7 +35,6 @@ int64_t TransformerEncoder<T>::longest_position() const {
   return std::min(embedding_.longest_position(), stack_.longest_position());
 }
 
-template class TransformerEncoder<float>;
-template class TransformerEncoder<double>;
+REGARD_INSTANTIATE_CLASS(TransformerEncoder);
 
 }  // namespace regard

@@ -38,9 +38,6 @@ std::vector<double> AttentionRollout(absl::Span<const LayerWeights<T>> weights,
   return rollout;
 }
 
-template std::vector<double> AttentionRollout(
-    absl::Span<const LayerWeights<float>>, int64_t);
-template std::vector<double> AttentionRollout(
-    absl::Span<const LayerWeights<double>>, int64_t);
+REGARD_INSTANTIATE_FUNCTION(AttentionRollout);
 
 }  // namespace regard

@@ -112,15 +112,7 @@ Var<T> MakeImages(Tape<T>& tape, const ImageSet& set,
   return images;
 }
 
-template void TransformImage(const uint8_t*, const ImageShape&,
-                             const ImageTransform&, float*);
-template void TransformImage(const uint8_t*, const ImageShape&,
-                             const ImageTransform&, double*);
-template Var<float> MakeImages(Tape<float>&, const ImageSet&,
-                               absl::Span<const int64_t>,
-                               const ImageAugmentation&, int64_t);
-template Var<double> MakeImages(Tape<double>&, const ImageSet&,
-                                absl::Span<const int64_t>,
-                                const ImageAugmentation&, int64_t);
+REGARD_INSTANTIATE_FUNCTION(TransformImage);
+REGARD_INSTANTIATE_FUNCTION(MakeImages);
 
 }  // namespace regard

@@ -64,7 +64,6 @@ Memory<T> Captioner<T>::Encode(Forward<T>& forward, int64_t count,
   return memory;
 }
 
-template class Captioner<float>;
-template class Captioner<double>;
+REGARD_INSTANTIATE_CLASS(Captioner);
 
 }  // namespace regard

@@ -132,7 +132,6 @@ void ImageClassifier<T>::Evaluate(
   measurements->push_back({"loss", loss / count});
 }
 
-template class ImageClassifier<float>;
-template class ImageClassifier<double>;
+REGARD_INSTANTIATE_CLASS(ImageClassifier);
 
 }  // namespace regard

@@ -62,7 +62,6 @@ Var<T> Patches(Var<T> images, int64_t patch) {
   return y;
 }
 
-template Var<float> Patches(Var<float>, int64_t);
-template Var<double> Patches(Var<double>, int64_t);
+REGARD_INSTANTIATE_FUNCTION(Patches);
 
 }  // namespace regard

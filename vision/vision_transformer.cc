@@ -120,7 +120,6 @@ Var<T> VisionTransformer<T>::Pool(Var<T> tokens) const {
       .WithShape({tokens.dim(0), tokens.dim(2)});
 }
 
-template class VisionTransformer<float>;
-template class VisionTransformer<double>;
+REGARD_INSTANTIATE_CLASS(VisionTransformer);
 
 }  // namespace regard

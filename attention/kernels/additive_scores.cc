@@ -138,11 +138,6 @@ Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
   return scores;
 }
 
-template Var<float> AdditiveScores(Var<float>, Var<float>, Var<float>,
-                                   const Mask&, const Positions&,
-                                   const AdditivePairTerm<float>&);
-template Var<double> AdditiveScores(Var<double>, Var<double>, Var<double>,
-                                    const Mask&, const Positions&,
-                                    const AdditivePairTerm<double>&);
+REGARD_INSTANTIATE_FUNCTION(AdditiveScores);
 
 }  // namespace regard

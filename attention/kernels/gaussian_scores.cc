@@ -326,7 +326,6 @@ Var<T> GaussianScores(Var<T> queries, Var<T> keys, Var<T> scale) {
   return RowScores(queries * of_rows, keys * of_rows);
 }
 
-template Var<float> GaussianScores(Var<float>, Var<float>, Var<float>);
-template Var<double> GaussianScores(Var<double>, Var<double>, Var<double>);
+REGARD_INSTANTIATE_FUNCTION(GaussianScores);
 
 }  // namespace regard

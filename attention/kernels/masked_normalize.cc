@@ -102,11 +102,6 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
   return weights;
 }
 
-template Var<float> MaskedNormalize(Var<float>, const Normalizer<float>&,
-                                    const Mask&, const Positions&,
-                                    const DistanceBias<float>&);
-template Var<double> MaskedNormalize(Var<double>, const Normalizer<double>&,
-                                     const Mask&, const Positions&,
-                                     const DistanceBias<double>&);
+REGARD_INSTANTIATE_FUNCTION(MaskedNormalize);
 
 }  // namespace regard

@@ -377,16 +377,7 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   return {weights, context};
 }
 
-template Var<float> MaskedSoftmax(Var<float>, const Mask&, const Positions&,
-                                  const DistanceBias<float>&);
-template Var<double> MaskedSoftmax(Var<double>, const Mask&, const Positions&,
-                                   const DistanceBias<double>&);
-template WeightsAndContext<float> MaskedSoftmaxContext(Var<float>, const Mask&,
-                                                       Var<float>,
-                                                       const Positions&);
-template WeightsAndContext<double> MaskedSoftmaxContext(Var<double>,
-                                                        const Mask&,
-                                                        Var<double>,
-                                                        const Positions&);
+REGARD_INSTANTIATE_FUNCTION(MaskedSoftmax);
+REGARD_INSTANTIATE_FUNCTION(MaskedSoftmaxContext);
 
 }  // namespace regard

@@ -183,13 +183,7 @@ Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
   return RelativeScores(keys, table, positions, /*rows_are_keys=*/true);
 }
 
-template Var<float> RelativeQueryScores(Var<float>, Var<float>,
-                                        const RelativePositions&);
-template Var<double> RelativeQueryScores(Var<double>, Var<double>,
-                                         const RelativePositions&);
-template Var<float> RelativeKeyScores(Var<float>, Var<float>,
-                                      const RelativePositions&);
-template Var<double> RelativeKeyScores(Var<double>, Var<double>,
-                                       const RelativePositions&);
+REGARD_INSTANTIATE_FUNCTION(RelativeQueryScores);
+REGARD_INSTANTIATE_FUNCTION(RelativeKeyScores);
 
 }  // namespace regard

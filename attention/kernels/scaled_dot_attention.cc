@@ -345,9 +345,6 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
   return context;
 }
 
-template Var<float> ScaledDotAttention(Var<float>, Var<float>, Var<float>,
-                                       const Mask&, float, const Positions&);
-template Var<double> ScaledDotAttention(Var<double>, Var<double>, Var<double>,
-                                        const Mask&, double, const Positions&);
+REGARD_INSTANTIATE_FUNCTION(ScaledDotAttention);
 
 }  // namespace regard

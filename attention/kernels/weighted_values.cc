@@ -93,11 +93,7 @@ Var<T> MeanOfLengths(Var<T> x, absl::Span<const int32_t> lengths) {
       .WithShape({batch, width});
 }
 
-template Var<float> WeightedValues(Var<float>, const Mask&, Var<float>,
-                                   const Positions&);
-template Var<double> WeightedValues(Var<double>, const Mask&, Var<double>,
-                                    const Positions&);
-template Var<float> MeanOfLengths(Var<float>, absl::Span<const int32_t>);
-template Var<double> MeanOfLengths(Var<double>, absl::Span<const int32_t>);
+REGARD_INSTANTIATE_FUNCTION(WeightedValues);
+REGARD_INSTANTIATE_FUNCTION(MeanOfLengths);
 
 }  // namespace regard

@@ -88,9 +88,7 @@ Var<T> FeedForward<T>::operator()(Forward<T>& forward, Var<T> x) const {
                 /*axis=*/1);
 }
 
-template Var<float> Activate(FeedForwardConfig::Activation, Var<float>);
-template Var<double> Activate(FeedForwardConfig::Activation, Var<double>);
-template class FeedForward<float>;
-template class FeedForward<double>;
+REGARD_INSTANTIATE_FUNCTION(Activate);
+REGARD_INSTANTIATE_CLASS(FeedForward);
 
 }  // namespace regard

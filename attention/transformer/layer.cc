@@ -130,7 +130,6 @@ int64_t TransformerLayer<T>::LongestCrossDistance() const {
                                : kAnyDistance;
 }
 
-template class TransformerLayer<float>;
-template class TransformerLayer<double>;
+REGARD_INSTANTIATE_CLASS(TransformerLayer);
 
 }  // namespace regard

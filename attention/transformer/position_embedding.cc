@@ -61,7 +61,6 @@ Var<T> PositionEmbedding<T>::operator()(Forward<T>& forward, Var<T> x,
   return x + rows;
 }
 
-template class PositionEmbedding<float>;
-template class PositionEmbedding<double>;
+REGARD_INSTANTIATE_CLASS(PositionEmbedding);
 
 }  // namespace regard

@@ -53,11 +53,8 @@ Var<T> Residual<T>::AddBranch(Var<T> x, Var<T> branch) const {
          DropPath(Dropout(branch, dropout_, "branch"), drop_path_, "drop_path");
 }
 
-template Var<float> DropPath(Var<float>, float, const char*);
-template Var<double> DropPath(Var<double>, double, const char*);
-template class Norm<float>;
-template class Norm<double>;
-template class Residual<float>;
-template class Residual<double>;
+REGARD_INSTANTIATE_FUNCTION(DropPath);
+REGARD_INSTANTIATE_CLASS(Norm);
+REGARD_INSTANTIATE_CLASS(Residual);
 
 }  // namespace regard

@@ -100,7 +100,6 @@ int64_t TransformerStack<T>::longest_position() const {
   return longest;
 }
 
-template class TransformerStack<float>;
-template class TransformerStack<double>;
+REGARD_INSTANTIATE_CLASS(TransformerStack);
 
 }  // namespace regard

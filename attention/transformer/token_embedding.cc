@@ -57,7 +57,6 @@ Var<T> TokenEmbedding<T>::operator()(Forward<T>& forward,
   return Dropout(positions_(forward, x, first), dropout_, "embedding");
 }
 
-template class TokenEmbedding<float>;
-template class TokenEmbedding<double>;
+REGARD_INSTANTIATE_CLASS(TokenEmbedding);
 
 }  // namespace regard

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "Eigen/Core"
+#include "autodiff/instantiate.h"
 #include "autodiff/kernels/packets.h"
 
 namespace regard {
@@ -133,13 +134,7 @@ void AdditiveScoreBackward(const AdditiveScoreRow<T>& row, const T* d_scores,
   for (; i < row.n; ++i) AddShares<1>(row, i, d_scores, d);
 }
 
-template void AdditiveScore(const AdditiveScoreRow<float>&, float*);
-template void AdditiveScore(const AdditiveScoreRow<double>&, double*);
-template void AdditiveScoreBackward(const AdditiveScoreRow<float>&,
-                                    const float*,
-                                    const AdditiveScoreGradients<float>&);
-template void AdditiveScoreBackward(const AdditiveScoreRow<double>&,
-                                    const double*,
-                                    const AdditiveScoreGradients<double>&);
+REGARD_INSTANTIATE_FUNCTION(AdditiveScore);
+REGARD_INSTANTIATE_FUNCTION(AdditiveScoreBackward);
 
 }  // namespace regard

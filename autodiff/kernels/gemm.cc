@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "autodiff/instantiate.h"
 #include "autodiff/kernels/gemm_kernel.h"
 #include "autodiff/kernels/matrix.h"
 #include "autodiff/worker_pool.h"
@@ -266,17 +267,9 @@ GemmThreads::~GemmThreads() { gemm_pool = outer_; }
 
 int64_t GemmFlops() { return gemm_flops; }
 
-template void Gemm(ConstMatrix<float>, ConstMatrix<float>, MutableMatrix<float>,
-                   GemmMode, float);
-template void Gemm(ConstMatrix<double>, ConstMatrix<double>,
-                   MutableMatrix<double>, GemmMode, double);
-template void GemmPlus(ConstMatrix<float>, ConstMatrix<float>,
-                       ConstMatrix<float>, MutableMatrix<float>);
-template void GemmPlus(ConstMatrix<double>, ConstMatrix<double>,
-                       ConstMatrix<double>, MutableMatrix<double>);
-template int64_t PackedSize<float>(int64_t, int64_t);
-template int64_t PackedSize<double>(int64_t, int64_t);
-template ConstMatrix<float> Packed(ConstMatrix<float>, float*);
-template ConstMatrix<double> Packed(ConstMatrix<double>, double*);
+REGARD_INSTANTIATE_FUNCTION(Gemm);
+REGARD_INSTANTIATE_FUNCTION(GemmPlus);
+REGARD_INSTANTIATE_FUNCTION(PackedSize);
+REGARD_INSTANTIATE_FUNCTION(Packed);
 
 }  // namespace regard

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "autodiff/instantiate.h"
 #include "autodiff/kernels/transcendental.h"
 
 namespace regard {
@@ -58,19 +59,9 @@ void GruResetGradient(int64_t width, const T* gates, const T* d_reset,
   }
 }
 
-template void GruResetAndUpdate(int64_t, const float*, const float*,
-                                const float*, float*);
-template void GruResetAndUpdate(int64_t, const double*, const double*,
-                                const double*, double*);
-template void GruCandidate(int64_t, const float*, const float*, const float*,
-                           float*, float*);
-template void GruCandidate(int64_t, const double*, const double*, const double*,
-                           double*, double*);
-template void GruCandidateGradient(int64_t, const float*, const float*,
-                                   const float*, float*, float*);
-template void GruCandidateGradient(int64_t, const double*, const double*,
-                                   const double*, double*, double*);
-template void GruResetGradient(int64_t, const float*, const float*, float*);
-template void GruResetGradient(int64_t, const double*, const double*, double*);
+REGARD_INSTANTIATE_FUNCTION(GruResetAndUpdate);
+REGARD_INSTANTIATE_FUNCTION(GruCandidate);
+REGARD_INSTANTIATE_FUNCTION(GruCandidateGradient);
+REGARD_INSTANTIATE_FUNCTION(GruResetGradient);
 
 }  // namespace regard

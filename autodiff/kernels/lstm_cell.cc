@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "autodiff/instantiate.h"
 #include "autodiff/kernels/transcendental.h"
 
 namespace regard {
@@ -49,13 +50,7 @@ void LstmBackward(int64_t width, const LstmRow<T>& row, const T* d_next,
   }
 }
 
-template void LstmForward(int64_t, const float*, const float*, const float*,
-                          const LstmRow<float>&, float*);
-template void LstmForward(int64_t, const double*, const double*, const double*,
-                          const LstmRow<double>&, double*);
-template void LstmBackward(int64_t, const LstmRow<float>&, const float*, float*,
-                           float*);
-template void LstmBackward(int64_t, const LstmRow<double>&, const double*,
-                           double*, double*);
+REGARD_INSTANTIATE_FUNCTION(LstmForward);
+REGARD_INSTANTIATE_FUNCTION(LstmBackward);
 
 }  // namespace regard

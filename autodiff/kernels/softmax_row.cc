@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "Eigen/Core"
+#include "autodiff/instantiate.h"
 #include "autodiff/kernels/packets.h"
 
 namespace regard {
@@ -127,11 +128,8 @@ T NormalizeAndMean(int64_t n, const T* values, T* weights) {
   return Divide<true>(n, values, weights);
 }
 
-template void ShiftByMax(const float*, const uint8_t*, int64_t, float*);
-template void ShiftByMax(const double*, const uint8_t*, int64_t, double*);
-template void Normalize(int64_t, float*);
-template void Normalize(int64_t, double*);
-template float NormalizeAndMean(int64_t, const float*, float*);
-template double NormalizeAndMean(int64_t, const double*, double*);
+REGARD_INSTANTIATE_FUNCTION(ShiftByMax);
+REGARD_INSTANTIATE_FUNCTION(Normalize);
+REGARD_INSTANTIATE_FUNCTION(NormalizeAndMean);
 
 }  // namespace regard

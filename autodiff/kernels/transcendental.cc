@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "Eigen/Core"
+#include "autodiff/instantiate.h"
 #include "autodiff/kernels/packets.h"
 #include "autodiff/kernels/reduce.h"
 
@@ -75,17 +76,11 @@ void Erf(const T* x, T* y, int64_t n) {
   ForEachPacket(x, y, n, [](const Packet<T>& p) { return ErfPacket(p); });
 }
 
-template void Exp(const float*, float*, int64_t);
-template void Exp(const double*, double*, int64_t);
-template float ExpAndSum(const float*, float, int64_t, float*);
-template double ExpAndSum(const double*, double, int64_t, double*);
-template void Log(const float*, float*, int64_t);
-template void Log(const double*, double*, int64_t);
-template void Sigmoid(const float*, float*, int64_t);
-template void Sigmoid(const double*, double*, int64_t);
-template void Tanh(const float*, float*, int64_t);
-template void Tanh(const double*, double*, int64_t);
-template void Erf(const float*, float*, int64_t);
-template void Erf(const double*, double*, int64_t);
+REGARD_INSTANTIATE_FUNCTION(Exp);
+REGARD_INSTANTIATE_FUNCTION(ExpAndSum);
+REGARD_INSTANTIATE_FUNCTION(Log);
+REGARD_INSTANTIATE_FUNCTION(Sigmoid);
+REGARD_INSTANTIATE_FUNCTION(Tanh);
+REGARD_INSTANTIATE_FUNCTION(Erf);
 
 }  // namespace regard

@@ -93,7 +93,6 @@ Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
   return y;
 }
 
-template Var<float> Dropout(Var<float>, float, const char*, int64_t);
-template Var<double> Dropout(Var<double>, double, const char*, int64_t);
+REGARD_INSTANTIATE_FUNCTION(Dropout);
 
 }  // namespace regard

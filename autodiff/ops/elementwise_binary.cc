@@ -293,14 +293,10 @@ Var<T> Where(Var<T> condition, Var<T> x, Var<T> y) {
   return out;
 }
 
-#define REGARD_INSTANTIATE(T)               \
-  template Var<T> Add(Var<T>, Var<T>);      \
-  template Var<T> Subtract(Var<T>, Var<T>); \
-  template Var<T> Multiply(Var<T>, Var<T>); \
-  template Var<T> Divide(Var<T>, Var<T>);   \
-  template Var<T> Where(Var<T>, Var<T>, Var<T>);
-REGARD_INSTANTIATE(float)
-REGARD_INSTANTIATE(double)
-#undef REGARD_INSTANTIATE
+REGARD_INSTANTIATE_FUNCTION(Add);
+REGARD_INSTANTIATE_FUNCTION(Subtract);
+REGARD_INSTANTIATE_FUNCTION(Multiply);
+REGARD_INSTANTIATE_FUNCTION(Divide);
+REGARD_INSTANTIATE_FUNCTION(Where);
 
 }  // namespace regard

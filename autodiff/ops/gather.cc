@@ -46,8 +46,6 @@ Var<T> Gather(Var<T> table, absl::Span<const int32_t> ids,
   return y;
 }
 
-template Var<float> Gather(Var<float>, absl::Span<const int32_t>, const Shape&);
-template Var<double> Gather(Var<double>, absl::Span<const int32_t>,
-                            const Shape&);
+REGARD_INSTANTIATE_FUNCTION(Gather);
 
 }  // namespace regard

@@ -123,9 +123,6 @@ SequenceOutputs<T> GruSequence(const SequenceInputs<T>& inputs, GruForm form) {
   return RunSequence("GruSequence", GruCell{form}, inputs);
 }
 
-template SequenceOutputs<float> GruSequence(const SequenceInputs<float>&,
-                                            GruForm);
-template SequenceOutputs<double> GruSequence(const SequenceInputs<double>&,
-                                             GruForm);
+REGARD_INSTANTIATE_FUNCTION(GruSequence);
 
 }  // namespace regard

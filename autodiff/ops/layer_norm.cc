@@ -97,7 +97,6 @@ Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
   return y;
 }
 
-template Var<float> LayerNorm(Var<float>, Var<float>, Var<float>, float);
-template Var<double> LayerNorm(Var<double>, Var<double>, Var<double>, double);
+REGARD_INSTANTIATE_FUNCTION(LayerNorm);
 
 }  // namespace regard

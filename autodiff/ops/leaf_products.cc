@@ -140,13 +140,7 @@ void AddWeightGradient(const WeightPart<T>& part, const ConstMatrix<T>& g,
   }
 }
 
-#define REGARD_INSTANTIATE(T)                                                  \
-  template ConstMatrix<T> TransposedForProducts(const WeightPart<T>&, int64_t, \
-                                                int64_t);                      \
-  template void AddWeightGradient(const WeightPart<T>&, const ConstMatrix<T>&, \
-                                  const ConstMatrix<T>&);
-REGARD_INSTANTIATE(float)
-REGARD_INSTANTIATE(double)
-#undef REGARD_INSTANTIATE
+REGARD_INSTANTIATE_FUNCTION(TransposedForProducts);
+REGARD_INSTANTIATE_FUNCTION(AddWeightGradient);
 
 }  // namespace regard

@@ -242,15 +242,8 @@ Var<T> SquaredError(Var<T> a, Var<T> b) {
   return y;
 }
 
-#define REGARD_INSTANTIATE(T)                                     \
-  template Var<T> CrossEntropy(Var<T>, absl::Span<const int32_t>, \
-                               const CrossEntropyOptions&);       \
-  template Var<T> LinearCrossEntropy(Var<T>, Var<T>, Var<T>,      \
-                                     absl::Span<const int32_t>,   \
-                                     const CrossEntropyOptions&); \
-  template Var<T> SquaredError(Var<T>, Var<T>);
-REGARD_INSTANTIATE(float)
-REGARD_INSTANTIATE(double)
-#undef REGARD_INSTANTIATE
+REGARD_INSTANTIATE_FUNCTION(CrossEntropy);
+REGARD_INSTANTIATE_FUNCTION(LinearCrossEntropy);
+REGARD_INSTANTIATE_FUNCTION(SquaredError);
 
 }  // namespace regard

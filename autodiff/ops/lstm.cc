@@ -73,7 +73,6 @@ SequenceOutputs<T> LstmSequence(const SequenceInputs<T>& inputs) {
   return RunSequence("LstmSequence", LstmCell(), inputs);
 }
 
-template SequenceOutputs<float> LstmSequence(const SequenceInputs<float>&);
-template SequenceOutputs<double> LstmSequence(const SequenceInputs<double>&);
+REGARD_INSTANTIATE_FUNCTION(LstmSequence);
 
 }  // namespace regard

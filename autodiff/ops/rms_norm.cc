@@ -72,7 +72,6 @@ Var<T> RmsNorm(Var<T> x, Var<T> gain, std::type_identity_t<T> epsilon) {
   return y;
 }
 
-template Var<float> RmsNorm(Var<float>, Var<float>, float);
-template Var<double> RmsNorm(Var<double>, Var<double>, double);
+REGARD_INSTANTIATE_FUNCTION(RmsNorm);
 
 }  // namespace regard

@@ -304,15 +304,11 @@ Var<T> BroadcastTo(Var<T> x, const Shape& shape) {
   return y;
 }
 
-#define REGARD_INSTANTIATE(T)                             \
-  template Var<T> Permute(Var<T>, absl::Span<const int>); \
-  template Var<T> Transpose(Var<T>);                      \
-  template Var<T> Concat(absl::Span<const Var<T>>, int);  \
-  template Var<T> Slice(Var<T>, int, int64_t, int64_t);   \
-  template Var<T> Stack(absl::Span<const Var<T>>, int);   \
-  template Var<T> BroadcastTo(Var<T>, const Shape&);
-REGARD_INSTANTIATE(float)
-REGARD_INSTANTIATE(double)
-#undef REGARD_INSTANTIATE
+REGARD_INSTANTIATE_FUNCTION(Permute);
+REGARD_INSTANTIATE_FUNCTION(Transpose);
+REGARD_INSTANTIATE_FUNCTION(Concat);
+REGARD_INSTANTIATE_FUNCTION(Slice);
+REGARD_INSTANTIATE_FUNCTION(Stack);
+REGARD_INSTANTIATE_FUNCTION(BroadcastTo);
 
 }  // namespace regard

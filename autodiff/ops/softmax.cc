@@ -99,9 +99,7 @@ Var<T> LogSoftmax(Var<T> x) {
   return y;
 }
 
-template Var<float> Softmax(Var<float>);
-template Var<double> Softmax(Var<double>);
-template Var<float> LogSoftmax(Var<float>);
-template Var<double> LogSoftmax(Var<double>);
+REGARD_INSTANTIATE_FUNCTION(Softmax);
+REGARD_INSTANTIATE_FUNCTION(LogSoftmax);
 
 }  // namespace regard

@@ -41,7 +41,6 @@ Var<T> SwiGlu(Var<T> gate, Var<T> x) {
   return y;
 }
 
-template Var<float> SwiGlu(Var<float>, Var<float>);
-template Var<double> SwiGlu(Var<double>, Var<double>);
+REGARD_INSTANTIATE_FUNCTION(SwiGlu);
 
 }  // namespace regard

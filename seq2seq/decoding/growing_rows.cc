@@ -125,7 +125,6 @@ Var<T> GrowingRows<T>::View(Tape<T>& tape) const {
                    shape_.With(0, rows_).With(-2, extent_));
 }
 
-template class GrowingRows<float>;
-template class GrowingRows<double>;
+REGARD_INSTANTIATE_CLASS(GrowingRows);
 
 }  // namespace regard

@@ -325,7 +325,6 @@ int64_t RecurrentDecoder<T>::longest_position() const {
   return attender_->LongestDistance() + 1;
 }
 
-template class RecurrentDecoder<float>;
-template class RecurrentDecoder<double>;
+REGARD_INSTANTIATE_CLASS(RecurrentDecoder);
 
 }  // namespace regard

@@ -52,7 +52,6 @@ Memory<T> RecurrentEncoder<T>::Encode(Forward<T>& forward,
   return memory;
 }
 
-template class RecurrentEncoder<float>;
-template class RecurrentEncoder<double>;
+REGARD_INSTANTIATE_CLASS(RecurrentEncoder);
 
 }  // namespace regard
