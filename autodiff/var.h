@@ -12,6 +12,16 @@
 
 namespace regard {
 
+// Adds f(i) to to[i], or assigns it, for 0 <= i < n.
+template <typename T, typename F>
+void AddOrAssign(bool accumulate, int64_t n, T* __restrict to, F f) {
+  if (accumulate) {
+    for (int64_t i = 0; i < n; ++i) to[i] += f(i);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = f(i);
+  }
+}
+
 // Access to the gradient of one operand inside a backward closure. The first
 // contribution is assigned and later ones are added, so that gradients need not
 // be zeroed beforehand.
@@ -29,24 +39,18 @@ class GradRef {
   // Adds f(i) to element i, 0 <= i < size, in row-major order.
   template <typename F>
   void AddEach(F f) {
-    const bool accumulate = Begin();
-    T* __restrict grad = node_->grad;
-    const int64_t size = node_->size;
-    if (accumulate) {
-      for (int64_t i = 0; i < size; ++i) grad[i] += f(i);
-    } else {
-      for (int64_t i = 0; i < size; ++i) grad[i] = f(i);
-    }
+    const bool accumulate = MarkTouched();
+    AddOrAssign(accumulate, node_->size, node_->grad, f);
   }
 
-  // For kernels that write every element. Returns true if the kernel must add
-  // to data() and false if it must assign.
-  bool Begin();
+  // For kernels that write every element. Returns whether an earlier
+  // contribution is in data(): the kernel then adds to it, and else assigns.
+  bool MarkTouched();
 
   // For kernels that write only some elements. Returns storage to add to, which
   // is zeroed before the first contribution.
   T* BeginPartial() {
-    if (!Begin()) std::fill_n(node_->grad, node_->size, T(0));
+    if (!MarkTouched()) std::fill_n(node_->grad, node_->size, T(0));
     return node_->grad;
   }
 
@@ -146,7 +150,7 @@ T* PartialGrad(Var<T> x) {
 // Implementation of templates.
 
 template <typename T>
-bool GradRef<T>::Begin() {
+bool GradRef<T>::MarkTouched() {
   if (node_->is_leaf) {
     auto* const leaf = static_cast<LeafNode<T>*>(node_);
     if (leaf->touched_rows != nullptr) {

@@ -14,12 +14,12 @@
 #include "nn/embedding.h"
 #include "nn/forward.h"
 #include "nn/gradient_reducer.h"
-#include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
 #include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
+#include "nn/norm.h"
 #include "nn/parameters.h"
 #include "nn/recurrent.h"
 #include "nn/recurrent.pb.h"
@@ -45,7 +45,7 @@ TEST_P(WarmStep, AllocatesNothing) {
   const EmbeddingLayer<float> embedding(store.Root().Sub("embedding"), 11, 5);
   const Recurrent<float> recurrent(store.Root().Sub("encoder"),
                                    recurrent_config, 5);
-  const LayerNormLayer<float> norm(store.Root().Sub("norm"), 16);
+  const NormLayer<float> norm(store.Root().Sub("norm"), 16);
   const LinearLayer<float> output(store.Root().Sub("output"), 16, 11);
   store.Finalize(1);
   WorkerPool pool(1);

@@ -14,13 +14,12 @@
 #include "nn/embedding.h"
 #include "nn/forward.h"
 #include "nn/initialization.pb.h"
-#include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/optimizer.pb.h"
 #include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
+#include "nn/norm.h"
 #include "nn/parameters.h"
-#include "nn/rms_norm.h"
 
 namespace regard {
 namespace {
@@ -86,11 +85,10 @@ TEST(EmbeddingTest, SharesTheWeightOfAnother) {
 
 TEST(NormLayerTest, CountTheirParametersAndMarkThem) {
   ParameterStore<float> store;
-  const LayerNormLayer<float> layer(store.Root().Sub("a"), 6);
+  const NormLayer<float> layer(store.Root().Sub("a"), 6);
   EXPECT_EQ(store.num_elements(), 6 + 6);
-  const LayerNormLayer<float> unbiased(store.Root().Sub("b"), 6, 1e-5,
-                                       /*bias=*/false);
-  const RmsNormLayer<float> rms(store.Root().Sub("c"), 6);
+  const NormLayer<float> unbiased(store.Root().Sub("b"), 6, {.bias = false});
+  const NormLayer<float> rms(store.Root().Sub("c"), 6, {.rms = true});
   EXPECT_EQ(store.num_elements(), 6 + 6 + 6 + 6);
   for (const ParameterInfo& info : store.parameters()) {
     EXPECT_EQ(info.options.role, ParameterRole::kNormalization) << info.name;
@@ -129,7 +127,7 @@ class WordModel {
  private:
   ParameterStore<double> store_;
   EmbeddingLayer<double> embedding_;
-  LayerNormLayer<double> norm_;
+  NormLayer<double> norm_;
   LinearLayer<double> output_;
   Tape<double> tape_;
   std::optional<GradientSlab<double>> gradients_;

@@ -20,12 +20,12 @@
 #include "nn/forward.h"
 #include "nn/gradient_reducer.h"
 #include "nn/initializers.h"
-#include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
 #include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
+#include "nn/norm.h"
 #include "nn/parameters.h"
 #include "nn/recurrent.h"
 #include "nn/recurrent.pb.h"
@@ -123,7 +123,7 @@ TEST(ParityTest, Embedding) {
 
 TEST(ParityTest, LayerNorm) {
   ParityRun run("layer_norm");
-  const LayerNormLayer<float> layer(run.store().Root(), 6);
+  const NormLayer<float> layer(run.store().Root(), 6);
   Forward<float>& forward = run.Begin();
   const Var<float> x = run.Input("x");
   run.Expect("y", layer(forward, x));

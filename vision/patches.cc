@@ -49,14 +49,13 @@ Var<T> Patches(Var<T> images, int64_t patch) {
   tape.Record("Patches", y, [=] {
     auto d = images.grad_ref();
     if (!d) return;
-    const bool adds = d.Begin();
+    const bool accumulate = d.MarkTouched();
     const T* const g = y.grad_data();
     T* const grad = d.data();
     // Every pixel is in one patch.
     ForEachRun(images.shape(), patch, [&](int64_t from, int64_t to) {
-      for (int64_t i = 0; i < patch; ++i) {
-        grad[from + i] = adds ? grad[from + i] + g[to + i] : g[to + i];
-      }
+      AddOrAssign(accumulate, patch, grad + from,
+                  [=](int64_t i) { return g[to + i]; });
     });
   });
   return y;

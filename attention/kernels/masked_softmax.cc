@@ -112,12 +112,10 @@ void SoftmaxRowBackward(const T* weights, const T* d_weights,
     const T d = weights[k] * (d_weights[k] - mean);
     return weights[k] == T(0) ? T(0) : d;
   };
-  if (accumulate) {
-    for (int64_t k = begin; k < end; ++k) d_scores[k] += gradient(k);
-    return;
-  }
+  AddOrAssign(accumulate, end - begin, d_scores + begin,
+              [=](int64_t i) { return gradient(begin + i); });
+  if (accumulate) return;
   std::fill(d_scores, d_scores + begin, T(0));
-  for (int64_t k = begin; k < end; ++k) d_scores[k] = gradient(k);
   std::fill(d_scores + end, d_scores + keys, T(0));
 }
 
@@ -188,15 +186,10 @@ void RegressionRowBackward(const T* weights, const T* values, int64_t n,
     }
   }
   if (d_scores == nullptr) return;
-  const auto share = [=](int64_t k) {
+  AddOrAssign(accumulate, n, d_scores, [=](int64_t k) {
     const T product = weights[k] * (d * (values[k] - context));
     return weights[k] == T(0) ? T(0) : product;
-  };
-  if (accumulate) {
-    for (int64_t k = 0; k < n; ++k) d_scores[k] += share(k);
-    return;
-  }
-  for (int64_t k = 0; k < n; ++k) d_scores[k] = share(k);
+  });
 }
 
 }  // namespace
@@ -236,7 +229,7 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
   }
   tape->Record("MaskedSoftmax", weights, [=] {
     auto d = scores.grad_ref();
-    const bool accumulate = d && d.Begin();
+    const bool accumulate = d && d.MarkTouched();
     T* const d_bias = PartialGrad(bias.values);
     ScratchScope<T> scratch(*tape);
     T* const d_row = scratch.New(d_bias == nullptr ? 0 : keys);
@@ -313,7 +306,7 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     const T* d_context = context.grad_data();
     auto d_scores = scores.grad_ref();
     T* const d_value = d_context == nullptr ? nullptr : PartialGrad(values);
-    const bool accumulate = d_scores && d_scores.Begin();
+    const bool accumulate = d_scores && d_scores.MarkTouched();
     if (width == 1 && d_weights == nullptr) {
       ForEachRow(shape, reader, 0, scores.rows(), [&](const ScoreRow& r) {
         const int64_t begin = r.visible.begin;

@@ -30,16 +30,6 @@ Var<T> DropPath(Var<T> x, std::type_identity_t<T> rate, const char* site) {
 }
 
 template <typename T>
-Norm<T>::Norm(const NormConfig& config, int64_t width,
-              const ParameterScope<T>& scope) {
-  if (config.kind() == NormConfig::RMS_NORM) {
-    rms_norm_.emplace(scope, width, config.epsilon());
-  } else {
-    layer_norm_.emplace(scope, width, config.epsilon(), config.bias());
-  }
-}
-
-template <typename T>
 Residual<T>::Residual(const TransformerConfig& config, int64_t layer,
                       const ParameterScope<T>& scope)
     : pre_(config.norm_order() == TransformerConfig::PRE),
@@ -54,7 +44,6 @@ Var<T> Residual<T>::AddBranch(Var<T> x, Var<T> branch) const {
 }
 
 REGARD_INSTANTIATE_FUNCTION(DropPath);
-REGARD_INSTANTIATE_CLASS(Norm);
 REGARD_INSTANTIATE_CLASS(Residual);
 
 }  // namespace regard

@@ -8,15 +8,13 @@
 #define ATTENTION_TRANSFORMER_RESIDUAL_H_
 
 #include <cstdint>
-#include <optional>
 #include <type_traits>
 
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/layer_norm.h"
+#include "nn/norm.h"
 #include "nn/parameters.h"
-#include "nn/rms_norm.h"
 
 namespace regard {
 
@@ -29,19 +27,13 @@ Var<T> DropPath(Var<T> x, std::type_identity_t<T> rate, const char* site);
 
 // A layer norm or an RMS norm. Parameters: "weight", "bias".
 template <typename T>
-class Norm {
+class Norm : public NormLayer<T> {
  public:
-  Norm(const NormConfig& config, int64_t width, const ParameterScope<T>& scope);
-
-  // x [.., width].
-  Var<T> operator()(Forward<T>& forward, Var<T> x) const {
-    return rms_norm_.has_value() ? (*rms_norm_)(forward, x)
-                                 : (*layer_norm_)(forward, x);
-  }
-
- private:
-  std::optional<LayerNormLayer<T>> layer_norm_;
-  std::optional<RmsNormLayer<T>> rms_norm_;
+  Norm(const NormConfig& config, int64_t width, const ParameterScope<T>& scope)
+      : NormLayer<T>(scope, width,
+                     {.rms = config.kind() == NormConfig::RMS_NORM,
+                      .epsilon = config.epsilon(),
+                      .bias = config.bias()}) {}
 };
 
 template <typename T>

@@ -151,7 +151,7 @@ class GradRows {
     if (repeated) {
       d.BeginPartial();
     } else {
-      accumulate_ = d.Begin();
+      accumulate_ = d.MarkTouched();
     }
     grad_ = d.data();
   }

@@ -99,8 +99,9 @@ void GruCell::Backward(const RecurrentPass<T>& pass, int64_t step,
     for (int64_t i = 0; i < w; ++i) d_reset[i] = d_part[i] * other[i];
     GruResetGradient(w, gates, d_reset, d_gates);
     if (data.d_x != nullptr) {
-      AddOrAssign(d_gates, 3 * w, data.accumulate,
-                  data.d_x + pass.steps.position(row, step) * 3 * w);
+      AddOrAssign(data.accumulate, 3 * w,
+                  data.d_x + pass.steps.position(row, step) * 3 * w,
+                  [=](int64_t i) { return d_gates[i]; });
     }
     if (after()) {
       for (int64_t i = 0; i < w; ++i) d_gates[2 * w + i] *= gates[i];

@@ -62,7 +62,7 @@ void AddProduct(Node<T>* node, int64_t offset, int64_t stride,
   GemmMode mode = GemmMode::kAdd;
   if (g.cols * x.cols != node->size) {
     d.BeginPartial();
-  } else if (!d.Begin()) {
+  } else if (!d.MarkTouched()) {
     mode = GemmMode::kAssign;
   }
   Gemm<T>(g.Transposed(), x, {d.data() + offset, g.cols, x.cols, stride}, mode);

@@ -35,7 +35,7 @@ void AddProduct(T* d, int64_t rows, int64_t cols, bool transposed,
 
 template <typename T>
 GemmMode Mode(GradRef<T>& d) {
-  return d.Begin() ? GemmMode::kAdd : GemmMode::kAssign;
+  return d.MarkTouched() ? GemmMode::kAdd : GemmMode::kAssign;
 }
 
 // One product of all rows of a with the matrix b.

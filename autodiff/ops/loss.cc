@@ -92,21 +92,20 @@ Var<T> CrossEntropy(Var<T> logits, absl::Span<const int32_t> targets,
     auto d = logits.grad_ref();
     if (!d) return;
     const T g = *y.grad_data();
-    const bool accumulate = d.Begin();
+    const bool accumulate = d.MarkTouched();
     ScratchScope<T> scratch(y.tape());
     T* const unit = scratch.New(cols);
     T sum;
     for (int64_t i = 0; i < rows; ++i) {
-      T* __restrict d_row = d.data() + i * cols;
+      T* const d_row = d.data() + i * cols;
       if (kept[i] == options.ignore_id) {
         if (!accumulate) std::fill_n(d_row, cols, T(0));
         continue;
       }
       RowLoss<T>(logits.data() + i * cols, kept[i], cols, options, unit, &sum);
       RowGradient<T>(kept[i], cols, options, sum, unit, nullptr);
-      for (int64_t j = 0; j < cols; ++j) {
-        d_row[j] = accumulate ? d_row[j] + g * unit[j] : g * unit[j];
-      }
+      AddOrAssign(accumulate, cols, d_row,
+                  [=](int64_t j) { return g * unit[j]; });
     }
   });
   return y;

@@ -57,8 +57,8 @@ struct LstmCell {
       // All of the state's gradient goes through the gates.
       std::fill_n(d_row, w, T(0));
       if (data.d_x != nullptr) {
-        AddOrAssign(d_gates, 4 * w, data.accumulate,
-                    data.d_x + position * 4 * w);
+        AddOrAssign(data.accumulate, 4 * w, data.d_x + position * 4 * w,
+                    [=](int64_t i) { return d_gates[i]; });
       }
     }
     Gemm<T>({data.d_product, live, 4 * w}, pass.of_state().matrix(),

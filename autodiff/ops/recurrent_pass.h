@@ -120,15 +120,6 @@ void ClearPadding(const RaggedSteps& steps, int64_t width, T* out) {
   }
 }
 
-template <typename T>
-void AddOrAssign(const T* from, int64_t n, bool accumulate, T* __restrict to) {
-  if (accumulate) {
-    for (int64_t i = 0; i < n; ++i) to[i] += from[i];
-  } else {
-    std::copy_n(from, n, to);
-  }
-}
-
 template <typename T, typename Cell>
 void RunForward(const RecurrentPass<T>& pass, const Cell& cell,
                 const SequenceOutputs<T>& out) {
@@ -186,7 +177,7 @@ void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
     }
   }
   if (auto d = pass.x.grad_ref()) {
-    data.accumulate = d.Begin();
+    data.accumulate = d.MarkTouched();
     data.d_x = d.data();
     if (!data.accumulate) ClearPadding(pass.steps, gates_width, data.d_x);
   }
@@ -196,10 +187,12 @@ void RunBackward(const RecurrentPass<T>& pass, const Cell& cell,
   }
   for (int k = 0; k < Cell::kStates; ++k) {
     if (auto d = pass.initial[k].grad_ref()) {
-      const bool accumulate = d.Begin();
+      const bool accumulate = d.MarkTouched();
       for (int64_t row = 0; row < batch; ++row) {
-        AddOrAssign(data.d_states[k] + row * width, width, accumulate,
-                    d.data() + pass.steps.sequence(row) * width);
+        const T* const from = data.d_states[k] + row * width;
+        AddOrAssign(accumulate, width,
+                    d.data() + pass.steps.sequence(row) * width,
+                    [=](int64_t i) { return from[i]; });
       }
     }
   }

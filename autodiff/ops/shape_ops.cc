@@ -110,15 +110,11 @@ Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
       const int64_t own = columns_of(kept[k]);
       const int64_t rows = own == 0 ? 0 : kept[k].size() / own;
       if (auto d = kept[k].grad_ref()) {
-        const bool accumulate = d.Begin();
+        const bool accumulate = d.MarkTouched();
         for (int64_t i = 0; i < rows; ++i) {
           const T* from = g + i * columns + offset;
-          T* __restrict to = d.data() + i * own;
-          if (accumulate) {
-            for (int64_t j = 0; j < own; ++j) to[j] += from[j];
-          } else {
-            std::copy_n(from, own, to);
-          }
+          AddOrAssign(accumulate, own, d.data() + i * own,
+                      [=](int64_t j) { return from[j]; });
         }
       }
       offset += own;
@@ -170,7 +166,7 @@ Var<T> Permute(Var<T> x, absl::Span<const int> axes) {
   tape.Record("Permute", y, [=] {
     auto d = x.grad_ref();
     if (!d) return;
-    const bool accumulate = d.Begin();
+    const bool accumulate = d.MarkTouched();
     const T* g = y.grad_data();
     loop.ForEachRow(y.size(), [&](int64_t row, int64_t source) {
       const T* from = g + row;

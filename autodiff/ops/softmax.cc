@@ -39,18 +39,14 @@ Var<T> Softmax(Var<T> x) {
   tape.Record("Softmax", y, [=] {
     auto d = x.grad_ref();
     if (!d) return;
-    const bool accumulate = d.Begin();
+    const bool accumulate = d.MarkTouched();
     // d x = y (g - sum(g y)).
     for (int64_t i = 0; i < rows; ++i) {
       const T* g = y.grad_data() + i * cols;
       const T* y_row = y.data() + i * cols;
-      T* __restrict dx = d.data() + i * cols;
       const T mean = DotRow(g, y_row, cols);
-      if (accumulate) {
-        for (int64_t j = 0; j < cols; ++j) dx[j] += y_row[j] * (g[j] - mean);
-      } else {
-        for (int64_t j = 0; j < cols; ++j) dx[j] = y_row[j] * (g[j] - mean);
-      }
+      AddOrAssign(accumulate, cols, d.data() + i * cols,
+                  [=](int64_t j) { return y_row[j] * (g[j] - mean); });
     }
   });
   return y;
@@ -82,18 +78,14 @@ Var<T> LogSoftmax(Var<T> x) {
     ScratchScope<T> scratch(y.tape());
     T* const softmax = scratch.New(y.size());
     Exp(y.data(), softmax, y.size());
-    const bool accumulate = d.Begin();
+    const bool accumulate = d.MarkTouched();
     // d x = g - softmax(x) sum(g).
     for (int64_t i = 0; i < rows; ++i) {
       const T* g = y.grad_data() + i * cols;
       const T* p = softmax + i * cols;
-      T* __restrict dx = d.data() + i * cols;
       const T sum = SumRow(g, cols);
-      if (accumulate) {
-        for (int64_t j = 0; j < cols; ++j) dx[j] += g[j] - p[j] * sum;
-      } else {
-        for (int64_t j = 0; j < cols; ++j) dx[j] = g[j] - p[j] * sum;
-      }
+      AddOrAssign(accumulate, cols, d.data() + i * cols,
+                  [=](int64_t j) { return g[j] - p[j] * sum; });
     }
   });
   return y;

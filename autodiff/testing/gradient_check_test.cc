@@ -55,7 +55,7 @@ TEST(GradientCheckTest, SeesAnAssignmentInPlaceOfAnAddition) {
           *z.data() = *y.data();
           x.tape().Record("Assign", z, [=] {
             if (auto d = x.grad_ref()) {
-              d.Begin();
+              d.MarkTouched();
               *d.data() = 2 * *x.data() * *z.grad_data();
             }
           });

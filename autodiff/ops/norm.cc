@@ -1,42 +1,50 @@
-#include "autodiff/ops/layer_norm.h"
-
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 #include "autodiff/kernels/reduce.h"
+#include "autodiff/ops/layer_norm.h"
+#include "autodiff/ops/rms_norm.h"
 #include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
-template <typename T>
-Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
-                 std::type_identity_t<T> epsilon) {
+namespace {
+
+// Without kCenter, the mean counts as 0. The bias may be empty.
+template <bool kCenter, typename T>
+Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
   const int64_t rows = x.rows();
   const int64_t cols = x.cols();
   const bool biased = bias.has_value();
   REGARD_CHECK(x.shape().rank() >= 1 && gain.shape() == Shape({cols}) &&
                (!biased || bias.shape() == Shape({cols})))
-      << "LayerNorm of " << x.shape() << " with gain " << gain.shape()
+      << name << " of " << x.shape() << " with gain " << gain.shape()
       << " and bias " << (biased ? bias.shape() : Shape({cols}));
   Tape<T>& tape = x.tape();
   Var<T> y = tape.New(x.shape(), x.needs_grad() || gain.needs_grad() ||
                                      (biased && bias.needs_grad()));
+  const auto less_mean = [](auto x, T mean) {
+    if constexpr (kCenter) return x - mean;
+    return x;
+  };
   // Of each row, kept for the gradient.
   T* const means = tape.arena().template New<T>(rows);
-  T* const inverse_deviations = tape.arena().template New<T>(rows);
+  T* const scales = tape.arena().template New<T>(rows);
   for (int64_t i = 0; i < rows; ++i) {
     const T* x_row = x.data() + i * cols;
     const T* gain_row = gain.data();
     const T* bias_row = biased ? bias.data() : nullptr;
     T* __restrict y_row = y.data() + i * cols;
-    const T mean = SumRow(x_row, cols) / static_cast<T>(cols);
-    const auto squared = [=](auto x) { return (x - mean) * (x - mean); };
+    const T mean = kCenter ? SumRow(x_row, cols) / static_cast<T>(cols) : T(0);
+    const auto squared = [=](auto x) {
+      return less_mean(x, mean) * less_mean(x, mean);
+    };
     const T variance = SumEach<T>(cols, squared, x_row) / static_cast<T>(cols);
     const T scale = T(1) / std::sqrt(variance + epsilon);
     const auto scaled = [=](int64_t j) {
-      return (x_row[j] - mean) * scale * gain_row[j];
+      return less_mean(x_row[j], mean) * scale * gain_row[j];
     };
     if (biased) {
       for (int64_t j = 0; j < cols; ++j) y_row[j] = scaled(j) + bias_row[j];
@@ -44,35 +52,31 @@ Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
       for (int64_t j = 0; j < cols; ++j) y_row[j] = scaled(j);
     }
     means[i] = mean;
-    inverse_deviations[i] = scale;
+    scales[i] = scale;
   }
-  tape.Record("LayerNorm", y, [=] {
+  tape.Record(name, y, [=] {
     // With n = (x - mean) * scale and h = g gain:
-    // d x = scale (h - mean(h) - n mean(h n)), d gain = sum of g n.
+    // d x = scale (h - mean(h) - n mean(h n)), d gain = sum of g n. Without
+    // kCenter there is no mean(h).
     if (auto d = x.grad_ref()) {
-      const bool accumulate = d.Begin();
+      const bool accumulate = d.MarkTouched();
       const T* gain_row = gain.data();
       for (int64_t i = 0; i < rows; ++i) {
         const T* g = y.grad_data() + i * cols;
         const T* x_row = x.data() + i * cols;
-        T* __restrict dx = d.data() + i * cols;
         const T mean = means[i];
-        const T scale = inverse_deviations[i];
-        const T mean_h = DotRow(g, gain_row, cols) / static_cast<T>(cols);
+        const T scale = scales[i];
+        const T mean_h =
+            kCenter ? DotRow(g, gain_row, cols) / static_cast<T>(cols) : T(0);
         const auto hn = [=](auto g, auto gain, auto x) {
-          return g * gain * ((x - mean) * scale);
+          return g * gain * (less_mean(x, mean) * scale);
         };
         const T mean_hn =
             SumEach<T>(cols, hn, g, gain_row, x_row) / static_cast<T>(cols);
-        const auto term = [=](int64_t j) {
-          return scale * (g[j] * gain_row[j] - mean_h -
-                          (x_row[j] - mean) * scale * mean_hn);
-        };
-        if (accumulate) {
-          for (int64_t j = 0; j < cols; ++j) dx[j] += term(j);
-        } else {
-          for (int64_t j = 0; j < cols; ++j) dx[j] = term(j);
-        }
+        AddOrAssign(accumulate, cols, d.data() + i * cols, [=](int64_t j) {
+          const T h = less_mean(g[j] * gain_row[j], mean_h);
+          return scale * (h - less_mean(x_row[j], mean) * scale * mean_hn);
+        });
       }
     }
     if (auto d = gain.grad_ref()) {
@@ -81,13 +85,11 @@ Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
         const T* g = y.grad_data() + i * cols;
         const T* x_row = x.data() + i * cols;
         for (int64_t j = 0; j < cols; ++j) {
-          d_gain[j] += g[j] * ((x_row[j] - means[i]) * inverse_deviations[i]);
+          d_gain[j] += g[j] * (less_mean(x_row[j], means[i]) * scales[i]);
         }
       }
     }
-    if (!biased) return;
-    if (auto d = bias.grad_ref()) {
-      T* __restrict d_bias = d.BeginPartial();
+    if (T* __restrict d_bias = PartialGrad(bias)) {
       for (int64_t i = 0; i < rows; ++i) {
         const T* g = y.grad_data() + i * cols;
         for (int64_t j = 0; j < cols; ++j) d_bias[j] += g[j];
@@ -97,6 +99,20 @@ Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
   return y;
 }
 
+}  // namespace
+
+template <typename T>
+Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
+                 std::type_identity_t<T> epsilon) {
+  return Norm</*kCenter=*/true, T>("LayerNorm", x, gain, bias, epsilon);
+}
+
+template <typename T>
+Var<T> RmsNorm(Var<T> x, Var<T> gain, std::type_identity_t<T> epsilon) {
+  return Norm</*kCenter=*/false, T>("RmsNorm", x, gain, Var<T>(), epsilon);
+}
+
 REGARD_INSTANTIATE_FUNCTION(LayerNorm);
+REGARD_INSTANTIATE_FUNCTION(RmsNorm);
 
 }  // namespace regard
