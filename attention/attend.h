@@ -57,7 +57,7 @@ class Attender {
 
   Attended<T> Attend(Forward<T>& forward, const AttendInputs<T>& inputs) const;
 
-  // The largest |query position - key position| that is accepted; kAnyDistance
+  // The largest |query position - key position| that is accepted; kUnlimited
   // if there is no limit.
   int64_t LongestDistance() const;
 

@@ -15,25 +15,17 @@ NadarayaWatsonModel<T>::NadarayaWatsonModel(const ScorerRegistry& scorers,
                                             const Attention& attention,
                                             const NadarayaWatson& options,
                                             CurvePoints train, CurvePoints test,
-                                            bool per_example, double scale,
-                                            uint64_t seed)
-    : train_(std::move(train)),
+                                            const ModelOptions& model_options)
+    : Model<T>(model_options.loss, "mse"),
+      train_(std::move(train)),
       test_(std::move(test)),
       train_x_(train_.x.begin(), train_.x.end()),
       train_y_(train_.y.begin(), train_.y.end()),
-      leave_one_out_(options.leave_one_out()),
-      per_example_(per_example),
-      terms_{{"mse", scale}} {
+      leave_one_out_(options.leave_one_out()) {
   attender_ = std::make_unique<Attender<T>>(
       scorers, attention, parameters_.Root().Sub("attention"),
       ScoreWidths{.heads = 1, .query = 1, .key = 1});
-  parameters_.Finalize(seed);
-}
-
-template <typename T>
-void NadarayaWatsonModel<T>::Denominators(
-    absl::Span<const int64_t> examples, absl::Span<double> denominators) const {
-  denominators[0] = per_example_ ? static_cast<double>(examples.size()) : 1;
+  parameters_.Finalize(model_options.seed);
 }
 
 template <typename T>

@@ -27,12 +27,10 @@ template <typename T>
 class NadarayaWatsonModel : public Model<T> {
  public:
   // `train` are the known pairs; Evaluate() compares predictions with `test`,
-  // which has no noise. `attention` has passed Validate(). `per_example`
-  // divides the loss by the number of examples.
+  // which has no noise. `attention` has passed Validate().
   NadarayaWatsonModel(const ScorerRegistry& scorers, const Attention& attention,
                       const NadarayaWatson& options, CurvePoints train,
-                      CurvePoints test, bool per_example, double scale,
-                      uint64_t seed);
+                      CurvePoints test, const ModelOptions& model_options);
 
   ParameterStore<T>& parameters() override { return parameters_; }
   int64_t num_examples() const override {
@@ -41,9 +39,6 @@ class NadarayaWatsonModel : public Model<T> {
   int64_t CountWork(absl::Span<const int64_t> examples) const override {
     return static_cast<int64_t>(examples.size());
   }
-  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
-  void Denominators(absl::Span<const int64_t> examples,
-                    absl::Span<double> denominators) const override;
   // The squared errors of the examples as queries. Large batches are computed
   // in blocks, and again in the backward pass, so that memory stays bounded.
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
@@ -86,8 +81,6 @@ class NadarayaWatsonModel : public Model<T> {
   std::vector<T> train_x_;
   std::vector<T> train_y_;
   bool leave_one_out_;
-  bool per_example_;
-  LossTerm terms_[1];
   ParameterStore<T> parameters_;
   std::unique_ptr<Attender<T>> attender_;
 };

@@ -43,7 +43,12 @@ struct Regression {
         google::protobuf::TextFormat::ParseFromString(options, &config));
     model = std::make_unique<NadarayaWatsonModel<double>>(
         scorers, score, config, CurvePoints{{0, 1, 2}, {1, 3, 8}},
-        CurvePoints{{0, 4}, {1, 5}}, per_example, /*scale=*/0.5, /*seed=*/0);
+        CurvePoints{{0, 4}, {1, 5}},
+        ModelOptions{
+            .loss = {.normalizer = per_example
+                                       ? LossOptions::Normalizer::kPerToken
+                                       : LossOptions::Normalizer::kSum,
+                     .scale = 0.5}});
     gradients = std::make_unique<GradientSlab<double>>(model->parameters());
     forward = std::make_unique<Forward<double>>(tape, model->parameters(),
                                                 gradients.get());
@@ -163,8 +168,7 @@ TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
     points.y.push_back(static_cast<double>(i % 2));
   }
   NadarayaWatsonModel<double> model(scorers, score, NadarayaWatson(), points,
-                                    points, /*per_example=*/false, /*scale=*/1,
-                                    /*seed=*/0);
+                                    points, ModelOptions());
   Tape<double> tape;
   Forward<double> forward(tape, model.parameters(), /*gradients=*/nullptr);
   std::vector<Measurement> measurements;
@@ -201,8 +205,7 @@ TEST(NadarayaWatsonTest, TrainsInBlocksOfQueries) {
     all.push_back(i);
   }
   NadarayaWatsonModel<double> model(scorers, score, NadarayaWatson(), points,
-                                    points, /*per_example=*/false, /*scale=*/1,
-                                    /*seed=*/0);
+                                    points, ModelOptions());
   Tape<double> tape;
   GradientSlab<double> gradients(model.parameters());
   Forward<double> forward(tape, model.parameters(), &gradients);

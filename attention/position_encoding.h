@@ -30,7 +30,7 @@ class PositionEncoding {
                        ConfigProblems&) {}
 
   // The largest |query position - key position| that is accepted.
-  virtual int64_t LongestDistance() const { return kAnyDistance; }
+  virtual int64_t LongestDistance() const { return kUnlimited; }
 
   // Encodes raw queries or keys x [batch, heads, n, width], row by row, before
   // the score's Prepare(): row i is at position first + i * step. Turned keys

@@ -3,8 +3,17 @@
 #define ATTENTION_POSITIONS_H_
 
 #include <cstdint>
+#include <limits>
 
 namespace regard {
+
+// The length, distance or number of positions of what has no limit.
+inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+
+// How many successive positions are no further apart than `distance`.
+inline int64_t PositionsWithin(int64_t distance) {
+  return distance == kUnlimited ? kUnlimited : distance + 1;
+}
 
 // Query row i is at position first_query + i * query_step, key row j at
 // first_key + j. Scores, position encodings and masks read the same positions.

@@ -18,7 +18,6 @@
 #define ATTENTION_SCORING_FUNCTION_H_
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 
 #include "attention/mask.h"
@@ -29,9 +28,6 @@
 #include "nn/parameters.h"
 
 namespace regard {
-
-// The longest distance of what accepts all distances.
-inline constexpr int64_t kAnyDistance = std::numeric_limits<int64_t>::max();
 
 // Extents that a scoring function is built for. heads is 1 outside multi-head
 // attention; parameters carry a leading heads axis.
@@ -90,7 +86,7 @@ class ScoringFunction {
 
   // The largest distance |query position - key position| that Score() accepts.
   // Data that exceeds it is reported before training.
-  virtual int64_t LongestDistance() const { return kAnyDistance; }
+  virtual int64_t LongestDistance() const { return kUnlimited; }
 
   // Unnormalised scores [batch, heads, queries, keys]; -inf is legal.
   virtual Var<T> Score(Forward<T>& forward,

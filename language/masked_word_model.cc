@@ -42,7 +42,7 @@ std::vector<bool> MaskedWordModel::KnownTokens() const {
 MaskedWordModel::MaskedWordModel(const BertConfig& config,
                                  const ScorerRegistry& scorers,
                                  WordPiece pieces, const TextSplits& text,
-                                 const TextModelOptions& options)
+                                 const ModelOptions& options)
     : Model(options.loss),
       config_(config),
       options_(options),
@@ -56,16 +56,14 @@ MaskedWordModel::MaskedWordModel(const BertConfig& config,
       dev_(pieces_, config.masked_words(), dev_ids_, known_, kEvaluationSeed),
       test_(pieces_, config.masked_words(), test_ids_, known_, kEvaluationSeed),
       bert_(config, scorers, pieces_.size(), parameters_.Root()),
-      head_(config, bert_, parameters_.Root().Sub("masked_words")),
-      terms_{{"loss", options.loss.scale}} {
+      head_(config, bert_, parameters_.Root().Sub("masked_words")) {
   const MaskedWordsConfig& masked = config.masked_words();
   if (masked.next_sentence()) {
     next_sentence_.emplace(
         parameters_.Root().Sub("next_sentence"), bert_.width(), 2,
         LinearInitialization(BertTransformer(config).initialization(),
                              /*bias=*/true));
-    terms_.push_back({"next_sentence_loss",
-                      options.loss.scale * masked.next_sentence_weight()});
+    AddLossTerm("next_sentence_loss", masked.next_sentence_weight());
   }
   parameters_.Finalize(options.seed);
 }

@@ -34,7 +34,7 @@ class MaskedWordModel : public Model<float> {
   // ValidateData().
   MaskedWordModel(const BertConfig& config, const ScorerRegistry& scorers,
                   WordPiece pieces, const TextSplits& text,
-                  const TextModelOptions& options);
+                  const ModelOptions& options);
 
   // Adds what in the config does not fit the text, under paths relative to the
   // config. Nothing else may be called if there is a problem.
@@ -54,7 +54,6 @@ class MaskedWordModel : public Model<float> {
     if (!next_sentence_.has_value()) return {0, 0};
     return {train_.Length(example), 0};
   }
-  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
@@ -83,7 +82,7 @@ class MaskedWordModel : public Model<float> {
   std::vector<bool> KnownTokens() const;
 
   const BertConfig config_;
-  const TextModelOptions options_;
+  const ModelOptions options_;
   const WordPiece pieces_;
   const EncodedText train_ids_;
   const EncodedText dev_ids_;
@@ -97,7 +96,6 @@ class MaskedWordModel : public Model<float> {
   Bert<float> bert_;
   MaskedWordHead<float> head_;
   std::optional<LinearLayer<float>> next_sentence_;
-  std::vector<LossTerm> terms_;
 };
 
 }  // namespace regard

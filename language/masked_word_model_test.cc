@@ -50,7 +50,7 @@ std::unique_ptr<MaskedWordModel> ModelOf(const BertConfig& config,
       config, BuiltInScorers(),
       WordVocabulary(text.train, TokenOptions(config.masked_words()),
                      config.masked_words().min_frequency()),
-      text, TextModelOptions());
+      text, ModelOptions());
 }
 
 double Named(const std::vector<Measurement>& measurements,

@@ -60,10 +60,9 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
 TextClassifier::TextClassifier(const TextClassifierConfig& config,
                                const ScorerRegistry& scorers, WordPiece pieces,
                                const LabelledSplits& data,
-                               const Options& options)
+                               const ModelOptions& options)
     : Model(options.loss),
       config_(config),
-      options_(options),
       pieces_(std::move(pieces)),
       labels_(data.labels),
       bert_(config.bert(), scorers, pieces_.size(), parameters_.Root()),
@@ -74,8 +73,7 @@ TextClassifier::TextClassifier(const TextClassifierConfig& config,
                                /*bias=*/true)),
       train_(Encode(data.train)),
       dev_(Encode(data.dev)),
-      test_(Encode(data.test)),
-      terms_{{"loss", options.loss.scale}} {
+      test_(Encode(data.test)) {
   parameters_.Finalize(options.seed);
 }
 
@@ -133,7 +131,7 @@ void TextClassifier::Loss(Forward<float>& forward,
   absl::Span<const int32_t> labels;
   const Var<float> logits = Logits(forward, train_, examples, &labels);
   sums[0] = CrossEntropy(logits, labels,
-                         {.label_smoothing = options_.loss.label_smoothing});
+                         {.label_smoothing = loss_options().label_smoothing});
 }
 
 void TextClassifier::Evaluate(Forward<float>& forward, Split split,

@@ -29,17 +29,12 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
 // Parameters are those of Bert, and "classifier.{weight,bias}".
 class TextClassifier : public Model<float> {
  public:
-  struct Options {
-    LossOptions loss;
-    uint64_t seed = 0;
-  };
-
   // `config` has passed ValidateTextClassifier(). If the model does not know
   // the positions of a text's two tokens at least, texts are not encoded:
   // ValidateData() says so, and nothing else may be called.
   TextClassifier(const TextClassifierConfig& config,
                  const ScorerRegistry& scorers, WordPiece pieces,
-                 const LabelledSplits& data, const Options& options);
+                 const LabelledSplits& data, const ModelOptions& options);
 
   // Adds what in the config does not fit, under paths relative to it.
   void ValidateData(ConfigProblems& problems) const;
@@ -56,7 +51,6 @@ class TextClassifier : public Model<float> {
         static_cast<int64_t>(train_[static_cast<size_t>(example)].ids.size()),
         0};
   }
-  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
@@ -84,7 +78,6 @@ class TextClassifier : public Model<float> {
                     absl::Span<const int32_t>* labels) const;
 
   const TextClassifierConfig config_;
-  const Options options_;
   const WordPiece pieces_;
   const std::vector<std::string> labels_;
   ParameterStore<float> parameters_;
@@ -93,7 +86,6 @@ class TextClassifier : public Model<float> {
   const std::vector<Example> train_;
   const std::vector<Example> dev_;
   const std::vector<Example> test_;
-  LossTerm terms_[1];
 };
 
 }  // namespace regard

@@ -27,17 +27,15 @@ TextVocabulary VocabularyOf(const TextSplits& text,
 template <typename T>
 TextModel<T>::TextModel(const LanguageModelConfig& config,
                         const ScorerRegistry& scorers, const TextSplits& text,
-                        const TextModelOptions& options)
+                        const ModelOptions& options)
     : Model<T>(options.loss),
       config_(config),
-      options_(options),
       stride_(config.stride() > 0 ? config.stride() : config.block()),
       model_(config, scorers, VocabularyOf(text, config), options.seed),
       train_(model_.vocabulary().Encode(text.train)),
       train_lines_(LinesOf(train_)),
       dev_(model_.vocabulary().Encode(text.dev)),
-      test_(model_.vocabulary().Encode(text.test)),
-      terms_{{"loss", options.loss.scale}} {}
+      test_(model_.vocabulary().Encode(text.test)) {}
 
 template <typename T>
 std::vector<TextWindow> TextModel<T>::LinesOf(const EncodedText& text) {
@@ -121,9 +119,9 @@ void TextModel<T>::Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
     windows[i] = WindowOf(examples[i]);
   }
   const DecoderBatch batch = MakeTextBatch(train_.ids, windows, arena);
-  sums[0] =
-      model_.decoder().head().Loss(forward, Readout(forward, batch),
-                                   batch.target, options_.loss.label_smoothing);
+  sums[0] = model_.decoder().head().Loss(forward, Readout(forward, batch),
+                                         batch.target,
+                                         this->loss_options().label_smoothing);
 }
 
 template <typename T>

@@ -25,11 +25,6 @@ namespace regard {
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);
 
-struct TextModelOptions {
-  LossOptions loss;
-  uint64_t seed = 0;
-};
-
 // Example i of BLOCKS begins at id i * stride; the last is the last that has
 // `block` ids and one to predict. Of LINES, it is line i. Which are drawn, and
 // in which order, is the trainer's: a permutation of all that is a function of
@@ -40,7 +35,7 @@ class TextModel : public Model<T> {
  public:
   // `config` has passed ValidateLanguageModel(); see also Problem().
   TextModel(const LanguageModelConfig& config, const ScorerRegistry& scorers,
-            const TextSplits& text, const TextModelOptions& options);
+            const TextSplits& text, const ModelOptions& options);
 
   // Why the text does not fit the config's block; empty if it does. Nothing
   // else may be called if it does not.
@@ -54,7 +49,6 @@ class TextModel : public Model<T> {
     if (!model_.vocabulary().lines()) return {0, 0};
     return {WindowOf(example).length, 0};
   }
-  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;
@@ -76,14 +70,12 @@ class TextModel : public Model<T> {
   Var<T> Readout(Forward<T>& forward, const DecoderBatch& batch) const;
 
   const LanguageModelConfig config_;
-  const TextModelOptions options_;
   const int64_t stride_;
   LanguageModel<T> model_;
   const EncodedText train_;
   const std::vector<TextWindow> train_lines_;
   const EncodedText dev_;
   const EncodedText test_;
-  LossTerm terms_[1];
 };
 
 }  // namespace regard

@@ -43,7 +43,7 @@ ScorerRegistry Scorers() {
 
 template <typename T>
 TextModel<T> ModelOf(const std::string& config, const TextSplits& text,
-                     const TextModelOptions& options = {}) {
+                     const ModelOptions& options = {}) {
   return TextModel<T>(ConfigOf(config), Scorers(), text, options);
 }
 

@@ -29,6 +29,11 @@
 
 namespace regard {
 
+struct ModelOptions {
+  LossOptions loss;
+  uint64_t seed = 0;  // of the parameters' first values
+};
+
 // One named part of a loss.
 struct LossTerm {
   const char* name;  // as in "train/<name>"
@@ -67,7 +72,9 @@ enum class Split { kTrain, kDev, kTest };
 template <typename T>
 class Model {
  public:
-  explicit Model(const LossOptions& loss = {}) : loss_(loss) {}
+  // One loss term, `term`; see AddLossTerm().
+  explicit Model(const LossOptions& loss = {}, const char* term = "loss")
+      : loss_(loss), terms_{{term, loss.scale}} {}
   virtual ~Model() = default;
 
   // Finalized.
@@ -99,7 +106,7 @@ class Model {
   virtual SequenceLengths Lengths(int64_t /*example*/) const { return {0, 0}; }
 
   // The same for the life of the model.
-  virtual absl::Span<const LossTerm> loss_terms() const = 0;
+  virtual absl::Span<const LossTerm> loss_terms() const { return terms_; }
 
   // Sets denominators[i], of loss term i, for a whole batch: by default what
   // CountTerm() says, sequences, or 1, as the normalizer of the LossOptions
@@ -136,8 +143,16 @@ class Model {
   virtual void EvaluateExamples(Forward<T>& /*forward*/, Split /*split*/,
                                 std::vector<EvaluatedSet>* /*sets*/) const {}
 
+ protected:
+  const LossOptions& loss_options() const { return loss_; }
+  // In the constructor. `weight` is relative to the first term's.
+  void AddLossTerm(const char* name, double weight) {
+    terms_.push_back({name, loss_.scale * weight});
+  }
+
  private:
   const LossOptions loss_;
+  std::vector<LossTerm> terms_;
 };
 
 }  // namespace regard

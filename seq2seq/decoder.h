@@ -5,9 +5,9 @@
 #define SEQ2SEQ_DECODER_H_
 
 #include <cstdint>
-#include <limits>
 
 #include "absl/types/span.h"
+#include "attention/positions.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "seq2seq/decoder_state.h"
@@ -56,8 +56,6 @@ struct AdvanceOptions {
 template <typename T>
 class Decoder {
  public:
-  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
-
   virtual ~Decoder() = default;
 
   // The state before the first id, with one row for each source.

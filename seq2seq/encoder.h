@@ -3,9 +3,9 @@
 #define SEQ2SEQ_ENCODER_H_
 
 #include <cstdint>
-#include <limits>
 
 #include "absl/types/span.h"
+#include "attention/positions.h"
 #include "nn/forward.h"
 #include "seq2seq/memory.h"
 
@@ -14,8 +14,6 @@ namespace regard {
 template <typename T>
 class Encoder {
  public:
-  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
-
   virtual ~Encoder() = default;
 
   // `ids` [sources, time], of which the first lengths[i] of source i are valid.

@@ -78,10 +78,8 @@ TEST(TransformerPositionsTest, LearnedPositionsAndDistancesLimitTheLength) {
   EXPECT_EQ(learned->encoder->longest_position(), 8);
   EXPECT_EQ(learned->decoder->longest_position(), 8);
   const TestModel<float> sinusoidal(kTwoLayers);
-  EXPECT_EQ(sinusoidal->encoder->longest_position(),
-            Encoder<float>::kUnlimited);
-  EXPECT_EQ(sinusoidal->decoder->longest_position(),
-            Decoder<float>::kUnlimited);
+  EXPECT_EQ(sinusoidal->encoder->longest_position(), kUnlimited);
+  EXPECT_EQ(sinusoidal->decoder->longest_position(), kUnlimited);
   const TestModel<float> relative(
       "transformer { width: 4 layers: 1 attention { heads: 2 attention { "
       "relative_dot { max_position: 5 } } } }");
@@ -93,7 +91,7 @@ TEST(TransformerPositionsTest, LearnedPositionsAndDistancesLimitTheLength) {
       "relative_dot { max_position: 5 } } } cross_attention { attention { dot "
       "{} } } }");
   EXPECT_EQ(in_itself->decoder->longest_position(), 5);
-  EXPECT_EQ(in_itself->decoder->longest_memory(), Decoder<float>::kUnlimited);
+  EXPECT_EQ(in_itself->decoder->longest_memory(), kUnlimited);
 }
 
 TEST(TransformerMapsTest, AreNamedByLayerAndKind) {

@@ -49,8 +49,7 @@ TranslationModel::TranslationModel(const EncoderDecoderConfig& config,
       options_(options),
       translator_(config, scorers, std::move(source), std::move(target),
                   options.num_steps, options.seed, options.tokenizers),
-      data_(std::move(data)),
-      terms_{{"loss", options.loss.scale}} {}
+      data_(std::move(data)) {}
 
 std::vector<EncodedPair> TranslationModel::EncodePairs(
     absl::Span<const SentencePair> pairs) const {

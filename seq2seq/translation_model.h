@@ -75,7 +75,6 @@ class TranslationModel : public Model<float> {
     return {static_cast<int64_t>(pair.source.size()),
             static_cast<int64_t>(pair.target.size())};
   }
-  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
@@ -124,7 +123,6 @@ class TranslationModel : public Model<float> {
   Translator translator_;
   TranslationData data_;
   std::optional<int64_t> epoch_;  // of data_.train
-  LossTerm terms_[1];
 };
 
 }  // namespace regard

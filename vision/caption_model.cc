@@ -63,8 +63,7 @@ CaptionModel::CaptionModel(const CaptionerConfig& config,
       vocabulary_(VocabularyOf(data_, config)),
       prompt_(PromptIds(config, vocabulary_)),
       captioner_(config, data_.train.images.shape, vocabulary_.size(), scorers,
-                 parameters_.Root()),
-      terms_{{"loss", options.loss.scale}} {
+                 parameters_.Root()) {
   for (const Caption& caption : data_.train.captions) {
     train_.push_back(Encode(caption.words));
   }

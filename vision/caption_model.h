@@ -60,7 +60,6 @@ class CaptionModel : public Model<float> {
   void BeginEpoch(std::optional<int64_t> epoch) override {
     epoch_ = epoch.value_or(0);
   }
-  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
@@ -116,7 +115,6 @@ class CaptionModel : public Model<float> {
   ParameterStore<float> parameters_;
   Captioner<float> captioner_;
   std::vector<std::vector<int32_t>> train_;
-  LossTerm terms_[1];
   int64_t epoch_ = 0;  // whose variants of the images are trained on
 };
 

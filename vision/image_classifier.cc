@@ -46,16 +46,14 @@ template <typename T>
 ImageClassifier<T>::ImageClassifier(const VisionTransformerConfig& config,
                                     const ScorerRegistry& scorers,
                                     ImageSplits data,
-                                    const ImageClassifierOptions& options)
+                                    const ModelOptions& options)
     : Model<T>(options.loss),
       config_(config),
-      options_(options),
       data_(std::move(data)),
       encoder_(config, data_.train.shape, scorers,
                parameters_.Root().Sub("encoder")),
       head_(MakeHead(config, static_cast<int64_t>(data_.classes.size()),
-                     parameters_.Root())),
-      terms_{{"loss", options.loss.scale}} {
+                     parameters_.Root())) {
   for (const ImageSet* set : {&data_.dev, &data_.test}) {
     REGARD_CHECK(set->size() == 0 || set->shape == data_.train.shape)
         << "images of " << set->shape.height << " x " << set->shape.width
@@ -87,7 +85,7 @@ void ImageClassifier<T>::Loss(Forward<T>& forward,
     labels[i] = data_.train.labels[static_cast<size_t>(examples[i])];
   }
   sums[0] = head_.Loss(forward, Readout(forward, data_.train, examples, {}),
-                       labels, options_.loss.label_smoothing);
+                       labels, this->loss_options().label_smoothing);
 }
 
 template <typename T>

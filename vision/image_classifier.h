@@ -19,11 +19,6 @@
 
 namespace regard {
 
-struct ImageClassifierOptions {
-  LossOptions loss;
-  uint64_t seed = 0;
-};
-
 // Parameters: "encoder.*", those of the VisionTransformer, and
 // "head.{weight,bias}", [classes, width].
 template <typename T>
@@ -34,7 +29,7 @@ class ImageClassifier : public Model<T> {
   // splits have images of one shape.
   ImageClassifier(const VisionTransformerConfig& config,
                   const ScorerRegistry& scorers, ImageSplits data,
-                  const ImageClassifierOptions& options);
+                  const ModelOptions& options);
 
   // The parameters of such a model, for counting.
   static void AddParameters(const VisionTransformerConfig& config,
@@ -50,7 +45,6 @@ class ImageClassifier : public Model<T> {
   void BeginEpoch(std::optional<int64_t> epoch) override {
     epoch_ = epoch.value_or(0);
   }
-  absl::Span<const LossTerm> loss_terms() const override { return terms_; }
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;
@@ -79,12 +73,10 @@ class ImageClassifier : public Model<T> {
                  absl::Span<LayerWeights<T>> weights) const;
 
   const VisionTransformerConfig config_;
-  const ImageClassifierOptions options_;
   const ImageSplits data_;
   ParameterStore<T> parameters_;
   VisionTransformer<T> encoder_;
   LinearHead<T> head_;
-  LossTerm terms_[1];
   int64_t epoch_ = 0;  // whose variants of the images are trained on
 };
 

@@ -34,7 +34,7 @@ ImageSplits Shapes(int64_t train, int64_t test = 0) {
 
 template <typename T>
 ImageClassifier<T> ModelOf(ImageSplits data, const std::string& fields = "",
-                           const ImageClassifierOptions& options = {}) {
+                           const ModelOptions& options = {}) {
   return ImageClassifier<T>(
       Parse<VisionTransformerConfig>(
           "patch: 4 transformer { width: 16 layers: 1 attention { heads: 2 } "

@@ -127,7 +127,7 @@ int64_t TransformerLayer<T>::LongestDistance() const {
 template <typename T>
 int64_t TransformerLayer<T>::LongestCrossDistance() const {
   return has_cross_attention() ? cross_attention_->LongestDistance()
-                               : kAnyDistance;
+                               : kUnlimited;
 }
 
 REGARD_INSTANTIATE_CLASS(TransformerLayer);

@@ -4,9 +4,9 @@
 #define ATTENTION_TRANSFORMER_POSITION_EMBEDDING_H_
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "attention/positions.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
@@ -18,8 +18,6 @@ namespace regard {
 template <typename T>
 class PositionEmbedding {
  public:
-  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
-
   PositionEmbedding(const PositionEmbeddingConfig& config,
                     const TransformerInitialization& initialization,
                     int64_t width, const ParameterScope<T>& scope);

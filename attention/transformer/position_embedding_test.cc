@@ -40,8 +40,7 @@ TEST(PositionEmbeddingTest, SinusoidsAreTheirFormula) {
             << "position " << i << ", column " << column;
       }
     }
-    EXPECT_EQ(positions.longest_position(),
-              PositionEmbedding<double>::kUnlimited);
+    EXPECT_EQ(positions.longest_position(), kUnlimited);
   }
 }
 

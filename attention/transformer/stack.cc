@@ -10,11 +10,6 @@ namespace regard {
 
 namespace {
 
-// How many successive positions are no further apart than `distance`.
-int64_t PositionsWithin(int64_t distance) {
-  return distance == kAnyDistance ? kAnyDistance : distance + 1;
-}
-
 // A layer whose inner values are computed again in the backward pass.
 template <typename T>
 Var<T> RecomputeLayer(Forward<T>& forward, const TransformerLayer<T>& layer,

@@ -4,12 +4,12 @@
 #define ATTENTION_TRANSFORMER_STACK_H_
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "attention/positions.h"
 #include "attention/scorer_registry.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/residual.h"
@@ -25,8 +25,6 @@ namespace regard {
 template <typename T>
 class TransformerStack {
  public:
-  static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
-
   // `config` has passed ValidateTransformer() with `memory_width`.
   TransformerStack(const ScorerRegistry& scorers,
                    const TransformerConfig& config, int64_t memory_width,

@@ -319,10 +319,8 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
 
 template <typename T>
 int64_t RecurrentDecoder<T>::longest_position() const {
-  if (attender_ == nullptr || attender_->LongestDistance() == kAnyDistance) {
-    return Decoder<T>::kUnlimited;
-  }
-  return attender_->LongestDistance() + 1;
+  if (attender_ == nullptr) return kUnlimited;
+  return PositionsWithin(attender_->LongestDistance());
 }
 
 REGARD_INSTANTIATE_CLASS(RecurrentDecoder);

@@ -33,8 +33,7 @@ std::unique_ptr<Model<float>> MakeImageModel(const WorkOptions& options) {
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
   return std::make_unique<ImageClassifier<float>>(
-      config, scorers, std::move(data),
-      ImageClassifierOptions{.loss = {}, .seed = 1});
+      config, scorers, std::move(data), ModelOptions{.loss = {}, .seed = 1});
 }
 
 }  // namespace regard

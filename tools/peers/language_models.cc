@@ -115,7 +115,7 @@ std::unique_ptr<Model<float>> MakeTextModel(const WorkOptions& options) {
   }
   // Nothing is evaluated; all of its characters are in the vocabulary.
   text.dev = Alphabet(options);
-  TextModelOptions training;
+  ModelOptions training;
   training.seed = kSeed;
   return std::make_unique<TextModel<float>>(ModelOf(options), Scorers(), text,
                                             training);

@@ -49,8 +49,8 @@ std::unique_ptr<Model<float>> MakeRegressionModel(const WorkOptions& options) {
   Attention attention;
   attention.mutable_parametric_gaussian();
   return std::make_unique<NadarayaWatsonModel<float>>(
-      scorers, attention, NadarayaWatson(), curve, curve, /*per_example=*/true,
-      /*scale=*/1.0, /*seed=*/1);
+      scorers, attention, NadarayaWatson(), curve, curve,
+      ModelOptions{.loss = {}, .seed = 1});
 }
 
 // A chain of products and sums of 8 numbers, forward and backward: what the

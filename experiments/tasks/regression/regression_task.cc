@@ -52,8 +52,8 @@ class RegressionTask : public Task {
         model_(context.scorers, context.config.model().attention(), options,
                {std::move(data.training.x), std::move(data.training.y)},
                {std::move(data.test.x), std::move(data.test.y)},
-               context.config.loss().normalizer() != Loss::SUM,
-               context.config.loss().scale(), context.config.seed()) {}
+               {.loss = LossOptionsOf(context.config.loss()),
+                .seed = context.config.seed()}) {}
 
   Model<float>& model() override { return model_; }
 
