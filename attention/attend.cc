@@ -33,8 +33,10 @@ Var<T> RepeatHeads(Var<T> x, int64_t copies) {
 }  // namespace
 
 template <typename T>
-Attender<T>::Attender(const ScorerRegistry& registry, const Attention& config,
-                      ParameterScope<T> scope, const ScoreWidths& widths)
+AttentionLayer<T>::AttentionLayer(const ScorerRegistry& registry,
+                                  const Attention& config,
+                                  ParameterScope<T> scope,
+                                  const ScoreWidths& widths)
     : normalizer_(registry.normalizers().Create<T>(config.normalizer())),
       window_(config.window()),
       dropout_(static_cast<T>(config.dropout())) {
@@ -50,26 +52,26 @@ Attender<T>::Attender(const ScorerRegistry& registry, const Attention& config,
 }
 
 template <typename T>
-Var<T> Attender<T>::Prepare(Forward<T>& forward, Var<T> keys,
-                            int64_t key_position) const {
+Var<T> AttentionLayer<T>::Prepare(Forward<T>& forward, Var<T> keys,
+                                  int64_t key_position) const {
   if (position_encoding_ != nullptr) {
-    keys = position_encoding_->Turn(forward, keys, key_position, /*step=*/1);
+    keys = position_encoding_->Encode(forward, keys, key_position, /*step=*/1);
   }
   return scorer_->Prepare(forward, RepeatHeads(keys, key_copies_),
                           key_position);
 }
 
 template <typename T>
-int64_t Attender<T>::LongestDistance() const {
+int64_t AttentionLayer<T>::LongestDistance() const {
   const int64_t longest = scorer_->LongestDistance();
   if (position_encoding_ == nullptr) return longest;
   return std::min(longest, position_encoding_->LongestDistance());
 }
 
 template <typename T>
-DistanceBias<T> Attender<T>::Bias(Forward<T>& forward,
-                                  const Positions& positions, int64_t queries,
-                                  int64_t keys) const {
+DistanceBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
+                                        const Positions& positions,
+                                        int64_t queries, int64_t keys) const {
   if (position_encoding_ == nullptr || queries == 0) return {};
   const DistanceRange range = DistanceRange::Of(positions, queries, keys);
   return {position_encoding_->Bias(forward, range.lowest, range.count),
@@ -77,8 +79,8 @@ DistanceBias<T> Attender<T>::Bias(Forward<T>& forward,
 }
 
 template <typename T>
-Var<T> Attender<T>::Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
-                              const DistanceBias<T>& bias) const {
+Var<T> AttentionLayer<T>::Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
+                                    const DistanceBias<T>& bias) const {
   if (normalizer_->IsSoftmax()) {
     return MaskedSoftmax(scores, inputs.mask, inputs.positions, bias);
   }
@@ -87,15 +89,15 @@ Var<T> Attender<T>::Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
 }
 
 template <typename T>
-Attended<T> Attender<T>::Attend(Forward<T>& forward,
-                                const AttendInputs<T>& inputs) const {
+Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
+                                      const AttendInputs<T>& inputs) const {
   const NameScope<T> scope(forward.tape(), "attention");
   ScoreInputs<T> in = inputs.score;
   if (window_ > 0 && (in.mask.window == 0 || window_ < in.mask.window)) {
     in.mask.window = window_;
   }
   if (position_encoding_ != nullptr) {
-    in.queries = position_encoding_->Turn(
+    in.queries = position_encoding_->Encode(
         forward, in.queries, in.positions.first_query, in.positions.query_step);
   }
   const DistanceBias<T> bias =
@@ -128,6 +130,6 @@ Attended<T> Attender<T>::Attend(Forward<T>& forward,
   return {WeightedValues(used, in.mask, inputs.values, in.positions), weights};
 }
 
-REGARD_INSTANTIATE_CLASS(Attender);
+REGARD_INSTANTIATE_CLASS(AttentionLayer);
 
 }  // namespace regard

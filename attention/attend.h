@@ -44,12 +44,12 @@ struct Attended {
 };
 
 template <typename T>
-class Attender {
+class AttentionLayer {
  public:
   // `config` must have passed ScorerRegistry::Validate(). Parameters are those
   // of the score and, under "position_encoding", of the position encoding.
-  Attender(const ScorerRegistry& registry, const Attention& config,
-           ParameterScope<T> scope, const ScoreWidths& widths);
+  AttentionLayer(const ScorerRegistry& registry, const Attention& config,
+                 ParameterScope<T> scope, const ScoreWidths& widths);
 
   // Once per source: keys [batch, key heads, keys, key width], the first of
   // which is at key_position.

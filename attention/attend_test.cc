@@ -92,16 +92,16 @@ class AttendTest : public ::testing::Test {
   AttendTest() { RegisterBuiltInScores(built_in_); }
 
   // An attender over the built-in scores, without parameters.
-  std::unique_ptr<Attender<float>> Make(const std::string& config) {
+  std::unique_ptr<AttentionLayer<float>> Make(const std::string& config) {
     return Make(built_in_, config);
   }
 
-  std::unique_ptr<Attender<float>> Make(const ScorerRegistry& scorers,
-                                        const std::string& config) {
+  std::unique_ptr<AttentionLayer<float>> Make(const ScorerRegistry& scorers,
+                                              const std::string& config) {
     Attention attention;
     EXPECT_TRUE(
         google::protobuf::TextFormat::ParseFromString(config, &attention));
-    auto attender = std::make_unique<Attender<float>>(
+    auto attender = std::make_unique<AttentionLayer<float>>(
         scorers, attention, store_.Root(),
         ScoreWidths{.heads = 1, .query = 2, .key = 2});
     store_.Finalize(0);

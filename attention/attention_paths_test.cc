@@ -85,7 +85,7 @@ struct Layer {
   }
 
   ParameterStore<T> store;
-  std::optional<Attender<T>> attender;
+  std::optional<AttentionLayer<T>> attender;
 };
 
 template <typename T>

@@ -86,7 +86,7 @@ class MaskReader {
   }
 
   // One past the last key that any query of an example sees.
-  int64_t Reach(int64_t example) const {
+  int64_t VisibleEnd(int64_t example) const {
     int64_t reach = 0;
     for (int64_t q = 0; q < queries_; ++q) {
       reach = std::max(reach, (*this)(example, q).end);

@@ -106,16 +106,16 @@ MultiHeadAttention<T>::MultiHeadAttention(
               Projection(initialization.output, config.has_output_bias()
                                                     ? config.output_bias()
                                                     : config.bias())),
-      attender_(scorers, config.attention(), scope.Sub("score"),
-                HeadWidths(config, widths)) {}
+      attention_(scorers, config.attention(), scope.Sub("score"),
+                 HeadWidths(config, widths)) {}
 
 template <typename T>
 PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
                                                  Var<T> keys, Var<T> values,
                                                  int64_t key_position) const {
   return {
-      attender_.Prepare(forward, SplitHeads(key_(forward, keys), key_heads_),
-                        key_position),
+      attention_.Prepare(forward, SplitHeads(key_(forward, keys), key_heads_),
+                         key_position),
       SplitHeads(value_(forward, values), key_heads_)};
 }
 
@@ -132,7 +132,7 @@ MultiHeadOutput<T> MultiHeadAttention<T>::operator()(
   in.head_mask = inputs.head_mask;
   in.want_weights = inputs.want_weights;
   in.want_weight_gradients = inputs.want_weight_gradients;
-  const Attended<T> attended = attender_.Attend(forward, in);
+  const Attended<T> attended = attention_.Attend(forward, in);
   return {output_(forward, MergeHeads(attended.context)),
           inputs.want_weights ? attended.weights : Var<T>()};
 }

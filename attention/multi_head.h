@@ -100,8 +100,8 @@ class MultiHeadAttention {
                                 const PreparedSource<T>& source,
                                 const MultiHeadInputs<T>& inputs) const;
 
-  // As Attender's.
-  int64_t LongestDistance() const { return attender_.LongestDistance(); }
+  // As AttentionLayer's.
+  int64_t LongestDistance() const { return attention_.LongestDistance(); }
   int64_t heads() const { return heads_; }
 
  private:
@@ -112,7 +112,7 @@ class MultiHeadAttention {
   LinearLayer<T> key_;
   LinearLayer<T> value_;
   LinearLayer<T> output_;
-  Attender<T> attender_;
+  AttentionLayer<T> attention_;
 };
 
 }  // namespace regard

@@ -22,7 +22,7 @@ NadarayaWatsonModel<T>::NadarayaWatsonModel(const ScorerRegistry& scorers,
       train_x_(train_.x.begin(), train_.x.end()),
       train_y_(train_.y.begin(), train_.y.end()),
       leave_one_out_(options.leave_one_out()) {
-  attender_ = std::make_unique<Attender<T>>(
+  attention_ = std::make_unique<AttentionLayer<T>>(
       scorers, attention, parameters_.Root().Sub("attention"),
       ScoreWidths{.heads = 1, .query = 1, .key = 1});
   parameters_.Finalize(model_options.seed);
@@ -46,16 +46,16 @@ Attended<T> NadarayaWatsonModel<T>::Regress(
   AttendInputs<T> inputs;
   inputs.score.queries = queries;
   inputs.score.keys =
-      attender_->Prepare(forward, tape.Constant({1, 1, n, 1}, train_x_),
-                         /*key_position=*/0);
+      attention_->Prepare(forward, tape.Constant({1, 1, n, 1}, train_x_),
+                          /*key_position=*/0);
   inputs.score.mask = mask;
-  if (attender_->uses_history()) {
+  if (attention_->uses_history()) {
     // Each query is the first.
     inputs.score.previous_weights = tape.Full({1, 1, queries.size(), n}, 0);
     inputs.score.cumulative_weights = inputs.score.previous_weights;
   }
   inputs.values = tape.Constant({1, 1, n, 1}, train_y_);
-  return attender_->Attend(forward, inputs);
+  return attention_->Attend(forward, inputs);
 }
 
 template <typename T>

@@ -57,8 +57,8 @@ class NadarayaWatsonModel : public Model<T> {
   std::vector<double> Weights(Forward<T>& forward,
                               absl::Span<const double> x) const;
 
-  // As of Attender: points count as positions.
-  int64_t LongestDistance() const { return attender_->LongestDistance(); }
+  // As of AttentionLayer: points count as positions.
+  int64_t LongestDistance() const { return attention_->LongestDistance(); }
 
   const CurvePoints& train() const { return train_; }
   const CurvePoints& test() const { return test_; }
@@ -82,7 +82,7 @@ class NadarayaWatsonModel : public Model<T> {
   std::vector<T> train_y_;
   bool leave_one_out_;
   ParameterStore<T> parameters_;
-  std::unique_ptr<Attender<T>> attender_;
+  std::unique_ptr<AttentionLayer<T>> attention_;
 };
 
 }  // namespace regard

@@ -107,11 +107,12 @@ void CheckAttention(const std::string& name, const std::string& config,
       "scaled_dot {} " + config, &attention));
   for (const bool want_weights : {true, false}) {
     ParameterStore<float> store;
-    const Attender<float> attender(scorers, attention, store.Root(),
-                                   {.heads = 4,
-                                    .query = 4,
-                                    .key = 4,
-                                    .key_heads = fixture["keys"].shape[1]});
+    const AttentionLayer<float> attender(
+        scorers, attention, store.Root(),
+        {.heads = 4,
+         .query = 4,
+         .key = 4,
+         .key_heads = fixture["keys"].shape[1]});
     store.Finalize(/*seed=*/0);
     Tape<float> tape;
     Forward<float> forward(tape, store, nullptr);

@@ -8,6 +8,7 @@
 #define ATTENTION_POSITION_ENCODING_H_
 
 #include <cstdint>
+#include <memory>
 
 #include "attention/position_encodings/position_encoding.pb.h"
 #include "attention/scoring_function.h"
@@ -35,8 +36,8 @@ class PositionEncoding {
   // Encodes raw queries or keys x [batch, heads, n, width], row by row, before
   // the score's Prepare(): row i is at position first + i * step. Turned keys
   // are what a cache holds.
-  virtual Var<T> Turn(Forward<T>&, Var<T> x, int64_t /*first*/,
-                      int64_t /*step*/) const {
+  virtual Var<T> Encode(Forward<T>&, Var<T> x, int64_t /*first*/,
+                        int64_t /*step*/) const {
     return x;
   }
 
@@ -59,6 +60,13 @@ class PositionEncodingRegistry
                             NumericInfo<PositionEncodingFactory, ScoreWidths>> {
  public:
   PositionEncodingRegistry() : PluginRegistry("encoding", "rotary {}") {}
+
+  template <typename T>
+  std::unique_ptr<PositionEncoding<T>> Create(
+      const PositionEncodingConfig& config, ParameterScope<T> scope,
+      const ScoreWidths& widths) const {
+    return PluginRegistry::Create<T>(config, scope, widths);
+  }
 };
 
 #define REGARD_POSITION_ENCODING(name, formula) \

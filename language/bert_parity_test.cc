@@ -179,13 +179,13 @@ void CheckDecoderLayer(const std::string& name) {
       inference, tape.Constant(memory.shape(), memory.span()));
   inputs.want_weight_gradients = false;
   PreparedSource<float> source;
-  const auto grow = [&](int64_t, const PreparedSource<float>& part) {
+  const auto append = [&](int64_t, const PreparedSource<float>& part) {
     return source = Joined(source, part);
   };
   const absl::FunctionRef<PreparedSource<float>(int64_t,
                                                 const PreparedSource<float>&)>
-      grow_ref = grow;
-  inputs.grow = &grow_ref;
+      append_ref = append;
+  inputs.append_to_cache = &append_ref;
   const int64_t time = x.dim(1);
   const int64_t width = x.dim(2);
   for (int64_t t = 0; t < time; ++t) {

@@ -25,7 +25,8 @@
 //     OptionFactory<Schedule> create;
 //   };
 //
-//   class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo>
+//   class ScheduleRegistry : public PluginRegistry<ScheduleConfig,
+//   ScheduleInfo>
 //   {
 //    public:
 //     ScheduleRegistry() : PluginRegistry("schedule", "constant {}") {}

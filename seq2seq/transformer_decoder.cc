@@ -90,13 +90,13 @@ DecoderOutput<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
       << "the keys of the positions before " << first << " were not kept";
   const Var<T> x = embedding_(forward, ids, rows, first);
 
-  const auto grow = [&](int64_t layer, const PreparedSource<T>& part) {
+  const auto append = [&](int64_t layer, const PreparedSource<T>& part) {
     return PreparedSource<T>{
         state->Append(SlotOf(layer, kKeys), part.keys),
         state->Append(SlotOf(layer, kValues), part.values)};
   };
   const absl::FunctionRef<PreparedSource<T>(int64_t, const PreparedSource<T>&)>
-      grow_ref = grow;
+      append_ref = append;
   LayerInputs<T> inputs;
   inputs.mask.causal = true;
   inputs.positions.first_query = first;
@@ -107,7 +107,7 @@ DecoderOutput<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
   inputs.want_weight_gradients = options.want_map_gradients;
   const bool recomputes = recompute_ && x.needs_grad() && first == 0 &&
                           time > 1 && !options.want_maps;
-  if (!recomputes) inputs.grow = &grow_ref;
+  if (!recomputes) inputs.append_to_cache = &append_ref;
 
   const int64_t layers = stack_.layers();
   absl::Span<PreparedSource<T>> memories;

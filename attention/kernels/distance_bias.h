@@ -33,9 +33,9 @@ struct DistanceBias {
   bool has_value() const { return values.has_value(); }
   bool needs_grad() const { return has_value() && values.needs_grad(); }
 
-  // The place, among the values, of the bias of `head` for key row 0 and a
+  // The index, among the values, of the bias of `head` for key row 0 and a
   // query at `offset` (see Positions); those of the next keys follow.
-  int64_t Place(int64_t head, int64_t offset) const {
+  int64_t IndexOf(int64_t head, int64_t offset) const {
     return head * values.dim(1) - offset - lowest;
   }
 

@@ -50,7 +50,7 @@ Var<T> MaskedNormalize(Var<T> scores, const Normalizer<T>& normalizer,
       const int64_t source = row / queries;
       const int64_t query = row % queries;
       f(row, reader(source / heads, query),
-        bias.has_value() ? bias.Place(source % heads, positions.Offset(query))
+        bias.has_value() ? bias.IndexOf(source % heads, positions.Offset(query))
                          : 0);
     }
   };

@@ -84,7 +84,7 @@ void SoftmaxRows(Var<T> scores, const MaskReader& reader, T* weights,
 template <typename F>
 void ForEachSource(const Shape& shape, const MaskReader& reader, F f) {
   for (int64_t source = 0; source < shape[0] * shape[1]; ++source) {
-    f(source, reader.Reach(source / shape[1]));
+    f(source, reader.VisibleEnd(source / shape[1]));
   }
 }
 
@@ -208,7 +208,7 @@ Var<T> MaskedSoftmax(Var<T> scores, const Mask& mask,
   Var<T> weights = tape->New(shape, needs_grad);
   const MaskReader reader(mask, positions, shape[0], shape[2], keys);
   const auto place = [=](const ScoreRow& r) {
-    return bias.Place(r.head, positions.Offset(r.query));
+    return bias.IndexOf(r.head, positions.Offset(r.query));
   };
   const auto normalize = [](const ScoreRow& r, T* w) {
     Normalize(r.visible.size(), w + r.visible.begin);

@@ -27,7 +27,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   // Calls f(example * heads + head, keys that some of its queries see).
   const auto for_each_source = [=](auto f) {
     for (int64_t source = 0; source < w[0] * heads; ++source) {
-      f(source, reader.Reach(source / heads));
+      f(source, reader.VisibleEnd(source / heads));
     }
   };
   Var<T> context = tape->New({w[0], heads, queries, width},

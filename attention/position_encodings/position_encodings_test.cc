@@ -63,10 +63,10 @@ class Encoding {
   Forward<T>& forward() { return forward_; }
 
   // One head, rows of 4 numbers.
-  std::vector<T> Turn(std::vector<T> x, int64_t first, int64_t step = 1) {
+  std::vector<T> Encode(std::vector<T> x, int64_t first, int64_t step = 1) {
     const auto n = static_cast<int64_t>(x.size()) / 4;
-    const Var<T> turned =
-        encoding_->Turn(forward_, tape_.Constant({1, 1, n, 4}, x), first, step);
+    const Var<T> turned = encoding_->Encode(
+        forward_, tape_.Constant({1, 1, n, 4}, x), first, step);
     return {turned.span().begin(), turned.span().end()};
   }
 
@@ -95,14 +95,14 @@ TEST(RotaryTest, TurnsPairsByThePosition) {
   const double b = 3 * 0.01;  // pair 1: 10000^(-2 / 4)
   // Pairs (1, 3) and (2, 4).
   EXPECT_THAT(
-      Encoding<double>("rotary {}").Turn({1, 2, 3, 4}, 3),
+      Encoding<double>("rotary {}").Encode({1, 2, 3, 4}, 3),
       ElementsAre(DoubleNear(std::cos(a) - 3 * std::sin(a), 1e-14),
                   DoubleNear(2 * std::cos(b) - 4 * std::sin(b), 1e-14),
                   DoubleNear(3 * std::cos(a) + std::sin(a), 1e-14),
                   DoubleNear(4 * std::cos(b) + 2 * std::sin(b), 1e-14)));
   // Pairs (1, 2) and (3, 4).
   EXPECT_THAT(
-      Encoding<double>("rotary { style: INTERLEAVED }").Turn({1, 2, 3, 4}, 3),
+      Encoding<double>("rotary { style: INTERLEAVED }").Encode({1, 2, 3, 4}, 3),
       ElementsAre(DoubleNear(std::cos(a) - 2 * std::sin(a), 1e-14),
                   DoubleNear(2 * std::cos(a) + std::sin(a), 1e-14),
                   DoubleNear(3 * std::cos(b) - 4 * std::sin(b), 1e-14),
@@ -111,22 +111,22 @@ TEST(RotaryTest, TurnsPairsByThePosition) {
 
 TEST(RotaryTest, APartialWidthLeavesTheOtherDimensions) {
   EXPECT_THAT(
-      Encoding<double>("rotary { width: 2 }").Turn({1, 2, 3, 4}, 1),
+      Encoding<double>("rotary { width: 2 }").Encode({1, 2, 3, 4}, 1),
       ElementsAre(DoubleNear(std::cos(1) - 2 * std::sin(1), 1e-15),
                   DoubleNear(2 * std::cos(1) + std::sin(1), 1e-15), 3, 4));
 }
 
 TEST(RotaryTest, PositionZeroChangesNothing) {
-  EXPECT_THAT(Encoding<double>("rotary {}").Turn({1, 2, 3, 4}, 0),
+  EXPECT_THAT(Encoding<double>("rotary {}").Encode({1, 2, 3, 4}, 0),
               ElementsAre(1, 2, 3, 4));
 }
 
 TEST(RotaryTest, AlternativesTurnAlike) {
   Encoding<double> rotary("rotary {}");
-  const std::vector<double> one = rotary.Turn({1, 2, 3, 4}, 5);
+  const std::vector<double> one = rotary.Encode({1, 2, 3, 4}, 5);
   std::vector<double> both = one;
   both.insert(both.end(), one.begin(), one.end());
-  EXPECT_THAT(rotary.Turn({1, 2, 3, 4, 1, 2, 3, 4}, 5, /*step=*/0),
+  EXPECT_THAT(rotary.Encode({1, 2, 3, 4, 1, 2, 3, 4}, 5, /*step=*/0),
               ElementsAreArray(both));
 }
 
@@ -135,8 +135,8 @@ TEST(RotaryTest, InnerProductsDependOnTheDistance) {
   for (const char* config : {"rotary {}", "rotary { style: INTERLEAVED }"}) {
     Encoding<double> rotary(config);
     const auto product = [&](int64_t query, int64_t key) {
-      const std::vector<double> q = rotary.Turn({1, -2, 0.5, 3}, query);
-      const std::vector<double> k = rotary.Turn({2, 1, -1, 0.25}, key);
+      const std::vector<double> q = rotary.Encode({1, -2, 0.5, 3}, query);
+      const std::vector<double> k = rotary.Encode({2, 1, -1, 0.25}, key);
       return q[0] * k[0] + q[1] * k[1] + q[2] * k[2] + q[3] * k[3];
     };
     EXPECT_NEAR(product(7, 3), product(100004, 100000), 1e-9) << config;
@@ -147,9 +147,9 @@ TEST(RotaryTest, InnerProductsDependOnTheDistance) {
 // A float row at a large position agrees with the double one.
 TEST(RotaryTest, LargePositionsStayAccurate) {
   const std::vector<float> got =
-      Encoding<float>("rotary {}").Turn({1, 2, 3, 4}, 1000000);
+      Encoding<float>("rotary {}").Encode({1, 2, 3, 4}, 1000000);
   const std::vector<double> expected =
-      Encoding<double>("rotary {}").Turn({1, 2, 3, 4}, 1000000);
+      Encoding<double>("rotary {}").Encode({1, 2, 3, 4}, 1000000);
   for (int i = 0; i < 4; ++i) EXPECT_NEAR(got[i], expected[i], 1e-6);
 }
 
@@ -208,7 +208,7 @@ std::vector<GradientCase> Cases() {
                      const auto rotary = Registry().Create<T>(
                          Parse(std::string("rotary {") + style + "}"),
                          store->Root(), {.heads = 2, .query = 4, .key = 4});
-                     return rotary->Turn(forward, in[0], 5, step);
+                     return rotary->Encode(forward, in[0], 5, step);
                    }));
     }
   }
@@ -247,10 +247,10 @@ TEST(PositionEncodingsTest, RowsAreEncodedByThemselves) {
   for (const char* config : kEncodings) {
     Encoding<float> encoding(config);
     const std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    const std::vector<float> together = encoding.Turn(x, 4);
+    const std::vector<float> together = encoding.Encode(x, 4);
     for (int64_t i = 0; i < 3; ++i) {
       const std::vector<float> one(x.begin() + i * 4, x.begin() + i * 4 + 4);
-      EXPECT_THAT(encoding.Turn(one, 4 + i),
+      EXPECT_THAT(encoding.Encode(one, 4 + i),
                   ElementsAreArray(together.begin() + i * 4,
                                    together.begin() + i * 4 + 4))
           << config;

@@ -77,8 +77,8 @@ class Rotary : public PositionEncoding<T> {
     }
   }
 
-  Var<T> Turn(Forward<T>& forward, Var<T> x, int64_t first,
-              int64_t step) const override {
+  Var<T> Encode(Forward<T>& forward, Var<T> x, int64_t first,
+                int64_t step) const override {
     Tape<T>& tape = forward.tape();
     const int64_t n = x.dim(2);
     const Pairs pairs = {x.dim(3), turned_, interleaved_};

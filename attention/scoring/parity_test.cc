@@ -32,10 +32,10 @@ void CheckParity(const std::string& fixture_name, const std::string& config) {
   ScorerRegistry registry;
   RegisterBuiltInScores(registry);
   ParameterStore<float> store;
-  const Attender<float> attender(registry, attention, store.Root(),
-                                 {.heads = 1,
-                                  .query = fixture["queries"].shape[-1],
-                                  .key = fixture["keys"].shape[-1]});
+  const AttentionLayer<float> attender(registry, attention, store.Root(),
+                                       {.heads = 1,
+                                        .query = fixture["queries"].shape[-1],
+                                        .key = fixture["keys"].shape[-1]});
   store.Finalize(/*seed=*/1);
   SetParameters(fixture, &store);
 

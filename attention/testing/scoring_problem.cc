@@ -164,8 +164,8 @@ template <typename T>
 ScorerUnderTest<T>::ScorerUnderTest(const ScorerRegistry& registry,
                                     const Attention& config,
                                     const ScoreWidths& widths, uint64_t seed) {
-  attender_ =
-      std::make_unique<Attender<T>>(registry, config, store_.Root(), widths);
+  attention_ = std::make_unique<AttentionLayer<T>>(registry, config,
+                                                   store_.Root(), widths);
   store_.Finalize(seed);
   // Another over the same parameters, in the same order.
   scorer_ = registry.Create<T>(config, attender_store_.Root(), widths);
@@ -193,7 +193,7 @@ ScoreInputs<T> ScorerUnderTest<T>::Inputs(const ScoringProblem& problem) {
   in.keys = Input(problem.keys);
   in.mask = problem.mask();
   in.positions = problem.positions;
-  if (attender_->uses_history()) {
+  if (attention_->uses_history()) {
     in.previous_weights = Input(problem.previous);
     in.cumulative_weights = Input(problem.cumulative);
   }
@@ -210,8 +210,8 @@ ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
   inputs.want_weights = wanted.want_weights;
   const Var<T> keys = inputs.score.keys;
   inputs.score.keys =
-      attender_->Prepare(*forward_, keys, inputs.score.positions.first_key);
-  const Attended<T> attended = attender_->Attend(*forward_, inputs);
+      attention_->Prepare(*forward_, keys, inputs.score.positions.first_key);
+  const Attended<T> attended = attention_->Attend(*forward_, inputs);
   Project(attended.context, "projection of the context");
   if (wanted.project_weights) {
     Project(attended.weights, "projection of the weights");
@@ -278,7 +278,7 @@ ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(const ScoringProblem& problem,
     const ScoringProblem step =
         problem.TakeKeys(Range(0, i + 1)).TakeQueries(now);
     prepared.push_back(
-        attender_->Prepare(*forward_, Input(Take(problem.keys, 2, now)), i));
+        attention_->Prepare(*forward_, Input(Take(problem.keys, 2, now)), i));
     AttendInputs<T> inputs;
     inputs.score.queries = Input(step.queries);
     inputs.score.keys = Concat<T>(prepared, /*axis=*/2);
@@ -286,7 +286,7 @@ ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(const ScoringProblem& problem,
     inputs.score.mask.causal = true;
     inputs.want_weights = want_weights;
     inputs.values = Input(step.values);
-    const Attended<T> attended = attender_->Attend(*forward_, inputs);
+    const Attended<T> attended = attention_->Attend(*forward_, inputs);
     contexts.push_back(attended.context);
   }
   ScoringAnswer answer;

@@ -96,7 +96,7 @@ class ScorerUnderTest {
 
   ParameterStore<T>& store() { return store_; }
   const ScoringFunction<T>& scorer() const { return *scorer_; }
-  const Attender<T>& attender() const { return *attender_; }
+  const AttentionLayer<T>& attender() const { return *attention_; }
 
   // With gradients of weights and context.
   ScoringAnswer Answer(const ScoringProblem& problem) {
@@ -137,7 +137,7 @@ class ScorerUnderTest {
   ParameterStore<T> store_;
   std::unique_ptr<ScoringFunction<T>> scorer_;
   ParameterStore<T> attender_store_;
-  std::unique_ptr<Attender<T>> attender_;
+  std::unique_ptr<AttentionLayer<T>> attention_;
   std::unique_ptr<GradientSlab<T>> gradients_;
   Tape<T> tape_;
   std::unique_ptr<Forward<T>> forward_;

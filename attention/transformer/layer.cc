@@ -99,7 +99,8 @@ Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
   Var<T> y = in_scope("self", attention_branch_, x, [&](Var<T> in) {
     PreparedSource<T> source =
         attention_.Prepare(forward, in, in, inputs.positions.first_query);
-    if (inputs.grow != nullptr) source = (*inputs.grow)(index_, source);
+    if (inputs.append_to_cache != nullptr)
+      source = (*inputs.append_to_cache)(index_, source);
     const MultiHeadOutput<T> attended =
         attention_(forward, in, source,
                    {.mask = inputs.mask,

@@ -38,7 +38,7 @@ struct LayerInputs {
   // returns all; null: x attends to itself alone. Called once, with the index
   // of the layer.
   const absl::FunctionRef<PreparedSource<T>(
-      int64_t layer, const PreparedSource<T>& part)>* grow = nullptr;
+      int64_t layer, const PreparedSource<T>& part)>* append_to_cache = nullptr;
   // Of cross-attention: PrepareMemory() of each source. A batch of `sources`
   // times n rows has n rows for each source, which are alternatives at one
   // position if memory_positions.query_step is 0.

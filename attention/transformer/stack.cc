@@ -61,7 +61,7 @@ Var<T> TransformerStack<T>::operator()(
   REGARD_CHECK(memories.empty() || memories.size() == layers_.size())
       << memories.size() << " memories of " << layers_.size() << " layers";
   const bool recompute = recompute_ && x.needs_grad() &&
-                         inputs.grow == nullptr && weights.empty() &&
+                         inputs.append_to_cache == nullptr && weights.empty() &&
                          !inputs.head_mask.has_value();
   LayerInputs<T> of_layer = inputs;
   of_layer.want_weights = !weights.empty();

@@ -216,13 +216,13 @@ TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
     const Var<float> whole =
         stack.stack()(forward, x, {.mask = {.causal = true}}, {}, {});
     std::vector<PreparedSource<float>> sources(2);
-    const auto grow = [&](int64_t layer, const PreparedSource<float>& part) {
+    const auto append = [&](int64_t layer, const PreparedSource<float>& part) {
       auto& source = sources[static_cast<size_t>(layer)];
       return source = Joined(source, part);
     };
     const absl::FunctionRef<PreparedSource<float>(int64_t,
                                                   const PreparedSource<float>&)>
-        grow_ref = grow;
+        append_ref = append;
     for (int64_t t = 0; t < 7; ++t) {
       Var<float> step = forward.tape().Constant({2, 1, 16});
       for (int64_t b = 0; b < 2; ++b) {
@@ -231,7 +231,7 @@ TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
       const Var<float> y = stack.stack()(forward, step,
                                          {.mask = {.causal = true},
                                           .positions = {.first_query = t},
-                                          .grow = &grow_ref},
+                                          .append_to_cache = &append_ref},
                                          {}, {});
       for (int64_t b = 0; b < 2; ++b) {
         for (int64_t i = 0; i < 16; ++i) {

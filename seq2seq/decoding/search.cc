@@ -87,7 +87,7 @@ class BatchSearch {
   void ExtendSamples(const float* scores, int64_t first_row,
                      absl::Span<const int32_t> excluded, SourceSearch* source);
   LogNormalizer Normalizer(const float* row) const;
-  void Place(const Partial& partial, SourceSearch* source);
+  void AddHypothesis(const Partial& partial, SourceSearch* source);
   void End(const Partial& partial, int64_t step, bool finished,
            SourceSearch* source);
   bool IsLastStep(const SourceSearch& source) const;
@@ -240,7 +240,7 @@ void BatchSearch::Extend(const float* scores, int64_t first_row,
 }
 
 // Adds a hypothesis to those that live on, or that have ended.
-void BatchSearch::Place(const Partial& partial, SourceSearch* source) {
+void BatchSearch::AddHypothesis(const Partial& partial, SourceSearch* source) {
   source->last_step = step_;
   if (partial.last == special_.end) {
     End(partial, step_, /*finished=*/true, source);
@@ -284,9 +284,9 @@ void BatchSearch::ExtendBeams(const float* scores, int64_t first_row,
     const bool among_best = rank++ < width_;
     const bool ends = next.id == special_.end;
     if (ends ? !among_best : source->num_beams == width_) continue;
-    Place({next.log_probability, static_cast<int32_t>(first_row) + next.beam,
-           next.id, 0},
-          source);
+    AddHypothesis({next.log_probability,
+                   static_cast<int32_t>(first_row) + next.beam, next.id, 0},
+                  source);
   }
 }
 
@@ -300,7 +300,7 @@ void BatchSearch::EndBeams(const float* scores, int64_t first_row,
         source->beams[b].log_probability +
         static_cast<double>(Normalizer(logits)(logits[special_.end]));
     if (!std::isfinite(log_probability)) continue;
-    Place({log_probability, row, special_.end, 0}, source);
+    AddHypothesis({log_probability, row, special_.end, 0}, source);
   }
   if (source->last_step == step_) source->num_beams = 0;
 }
@@ -334,7 +334,7 @@ void BatchSearch::ExtendSamples(const float* scores, int64_t first_row,
         static_cast<double>(Normalizer(logits)(logits[id]));
     partial.row = static_cast<int32_t>(row);
     partial.last = id;
-    Place(partial, source);
+    AddHypothesis(partial, source);
   }
 }
 

@@ -27,7 +27,7 @@ RecurrentDecoder<T>::RecurrentDecoder(const RecurrentDecoderConfig& config,
   embedding_ = std::make_unique<EmbeddingLayer<T>>(
       scope.Sub("embedding"), widths.vocabulary, config.embedding());
   if (config.context() == RecurrentDecoderConfig::ATTENTION) {
-    attender_ = std::make_unique<Attender<T>>(
+    attention_ = std::make_unique<AttentionLayer<T>>(
         scorers, attention, parameters.Sub("attention"),
         ScoreWidths{.heads = 1, .query = hidden, .key = widths.memory});
   }
@@ -97,7 +97,7 @@ DecoderState<T> RecurrentDecoder<T>::Begin(Forward<T>& forward,
     state.SetRow(kFeed, tape.Full({sources, config_.hidden()}, T(0)));
   }
 
-  if (attender_ != nullptr) {
+  if (attention_ != nullptr) {
     const int64_t time = memory.values.dim(1);
     REGARD_CHECK(time <= longest_memory())
         << "a memory of " << time << " positions; the attention knows "
@@ -106,8 +106,8 @@ DecoderState<T> RecurrentDecoder<T>::Begin(Forward<T>& forward,
         memory.values.WithShape({sources, 1, time, context_width_});
     state.SetSource(kValues, values);
     state.SetSource(kKeys,
-                    attender_->Prepare(forward, values, /*key_position=*/0));
-    if (attender_->uses_history()) {
+                    attention_->Prepare(forward, values, /*key_position=*/0));
+    if (attention_->uses_history()) {
       const Var<T> none = tape.Full({sources, time}, T(0));
       state.SetRow(kPreviousWeights, none);
       state.SetRow(kCumulativeWeights, none);
@@ -160,7 +160,7 @@ Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
   inputs.score.cumulative_weights = by_source(state[kCumulativeWeights]);
   inputs.values = state[kValues];
   inputs.want_weight_gradients = options.want_map_gradients;
-  Attended<T> attended = attender_->Attend(forward, inputs);
+  Attended<T> attended = attention_->Attend(forward, inputs);
   attended.context = attended.context.WithShape({query.rows(), context_width_});
   return attended;
 }
@@ -197,7 +197,7 @@ typename RecurrentDecoder<T>::Step RecurrentDecoder<T>::AdvanceOne(
                   .WithShape({state->rows(), context_width_});
   }
   Attended<T> attended;
-  if (attender_ != nullptr && queries_before()) {
+  if (attention_ != nullptr && queries_before()) {
     attended = Attend(forward, rnn_->Output(before), options, *state);
     context = attended.context;
   }
@@ -212,11 +212,11 @@ typename RecurrentDecoder<T>::Step RecurrentDecoder<T>::AdvanceOne(
   const RecurrentState<T> after = rnn_->Step(forward, projected, before);
   SetState(after, state);
   const Var<T> top = rnn_->Output(after);
-  if (attender_ != nullptr && !queries_before()) {
+  if (attention_ != nullptr && !queries_before()) {
     attended = Attend(forward, top, options, *state);
     context = attended.context;
   }
-  if (attender_ != nullptr && attender_->uses_history()) {
+  if (attention_ != nullptr && attention_->uses_history()) {
     const Var<T> now =
         attended.weights.WithShape({state->rows(), attended.weights.cols()});
     state->SetRow(kCumulativeWeights, (*state)[kCumulativeWeights] + now);
@@ -268,7 +268,7 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
             .WithShape({rows, x.cols()});
     return state->rows() == rows ? x : Slice(x, /*axis=*/0, 0, state->rows());
   };
-  const bool maps = options.want_maps && attender_ != nullptr;
+  const bool maps = options.want_maps && attention_ != nullptr;
   const absl::Span<const int32_t> lengths = options.lengths;
   REGARD_CHECK(lengths.empty() ||
                (static_cast<int64_t>(lengths.size()) == rows &&
@@ -319,8 +319,8 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
 
 template <typename T>
 int64_t RecurrentDecoder<T>::longest_position() const {
-  if (attender_ == nullptr) return kUnlimited;
-  return PositionsWithin(attender_->LongestDistance());
+  if (attention_ == nullptr) return kUnlimited;
+  return PositionsWithin(attention_->LongestDistance());
 }
 
 REGARD_INSTANTIATE_CLASS(RecurrentDecoder);

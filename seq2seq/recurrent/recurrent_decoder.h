@@ -72,7 +72,7 @@ class RecurrentDecoder : public Decoder<T> {
   // and that of the last one to the first target position.
   int64_t longest_position() const override;
   int64_t longest_memory() const override { return longest_position(); }
-  bool attends_to_memory() const override { return attender_ != nullptr; }
+  bool attends_to_memory() const override { return attention_ != nullptr; }
 
  private:
   // What a decoder's step reads of its word.
@@ -115,7 +115,7 @@ class RecurrentDecoder : public Decoder<T> {
   // from this column on, and what is fed back.
   const int64_t word_column_;
   std::unique_ptr<EmbeddingLayer<T>> embedding_;
-  std::unique_ptr<Attender<T>> attender_;
+  std::unique_ptr<AttentionLayer<T>> attention_;
   std::unique_ptr<Recurrent<T>> rnn_;
   std::unique_ptr<LinearLayer<T>> bridge_;       // initial_state: PROJECTED
   std::unique_ptr<LinearLayer<T>> attentional_;  // readout: ATTENTIONAL

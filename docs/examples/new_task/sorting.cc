@@ -70,9 +70,9 @@ class SortingTask : public Task, public Model<float> {
         data_(std::move(data)),
         features_(store_.Root().Sub("features"), 1, options.width()),
         ranks_(store_.Root().Sub("ranks"), 1, options.width()),
-        attender_(task.scorers, task.config.model().attention(),
-                  store_.Root().Sub("attention"),
-                  {1, options.width(), options.width()}) {
+        attention_(task.scorers, task.config.model().attention(),
+                   store_.Root().Sub("attention"),
+                   {1, options.width(), options.width()}) {
     store_.Finalize(task.config.seed());
   }
 
@@ -149,16 +149,16 @@ class SortingTask : public Task, public Model<float> {
     AttendInputs<float> inputs;
     inputs.score.queries = ranks_(forward, ranks);
     inputs.score.keys =
-        attender_.Prepare(forward, Tanh(features_(forward, numbers)), 0);
+        attention_.Prepare(forward, Tanh(features_(forward, numbers)), 0);
     inputs.values = numbers;
-    return attender_.Attend(forward, inputs);
+    return attention_.Attend(forward, inputs);
   }
 
   const Data data_;
   const LossTerm terms_[1] = {{"loss", 1}};
   ParameterStore<float> store_;
   const LinearLayer<float> features_, ranks_;
-  const Attender<float> attender_;
+  const AttentionLayer<float> attention_;
 };
 
 REGARD_PLUGINS(Sorting) {
