@@ -15,10 +15,10 @@
 #include "nn/forward.h"
 #include "nn/initialization.pb.h"
 #include "nn/linear.h"
+#include "nn/norm.h"
 #include "nn/optimizer.pb.h"
 #include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
-#include "nn/norm.h"
 #include "nn/parameters.h"
 
 namespace regard {
