@@ -12,10 +12,6 @@
 
 namespace regard {
 
-NadarayaWatsonOptions NadarayaWatsonEdition1() {
-  return {.training_points = 40, .exponent = 1.0, .noise = 1.0};
-}
-
 double NadarayaWatsonTruth(double x, double exponent) {
   return 2.0 * std::sin(x) + std::pow(x, exponent);
 }

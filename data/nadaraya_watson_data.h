@@ -19,9 +19,6 @@ struct NadarayaWatsonOptions {
   double test_step = 0.1;  // between test points, from 0 up to max_x
 };
 
-// Edition 1.0's (section "attention-pooling").
-NadarayaWatsonOptions NadarayaWatsonEdition1();
-
 // Points of the plane.
 struct Points {
   std::vector<double> x;

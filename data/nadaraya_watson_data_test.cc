@@ -37,8 +37,8 @@ TEST(NadarayaWatsonDataTest, HasThePointsOfEdition017) {
 }
 
 TEST(NadarayaWatsonDataTest, HasThePointsOfEdition1) {
-  const NadarayaWatsonData data =
-      MakeNadarayaWatsonData(NadarayaWatsonEdition1(), /*seed=*/1);
+  const NadarayaWatsonData data = MakeNadarayaWatsonData(
+      {.training_points = 40, .exponent = 1.0, .noise = 1.0}, /*seed=*/1);
   EXPECT_THAT(data.training.x, SizeIs(40));
   EXPECT_THAT(data.test.x, SizeIs(50));
   EXPECT_EQ(data.test.y[20], NadarayaWatsonTruth(data.test.x[20], 1.0));
