@@ -128,55 +128,21 @@ absl::Status ReadSentenceFiles(const std::string& folder,
   return PathExists(pooling) ? CheckPooling(pooling) : absl::OkStatus();
 }
 
-// Whether the file has a pooler, whole or in part.
-absl::StatusOr<bool> HasPooler(const std::string& path) {
-  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
-                          SafetensorsReader::Open(path));
-  for (const auto& [name, tensor] : reader.header().tensors) {
-    const std::string canonical = CanonicalBertName(name);
-    if (canonical == "pooler.dense.weight" ||
-        canonical == "pooler.dense.bias") {
-      return true;
-    }
-  }
-  return false;
+// Whether a file has a pooler, whole or in part.
+bool HasPooler(const SafetensorsHeader& header) {
+  return std::any_of(
+      header.tensors.begin(), header.tensors.end(), [](const auto& named) {
+        const std::string canonical = CanonicalBertName(named.first);
+        return canonical == "pooler.dense.weight" ||
+               canonical == "pooler.dense.bias";
+      });
 }
 
-absl::Status ReadModel(const std::string& folder, const ScorerRegistry& scorers,
-                       PretrainedBert* model) {
-  const std::string path = JoinPath(folder, kWeights);
-  REGARD_ASSIGN_OR_RETURN(const bool has_pooler,
-                          WithErrorPrefix(HasPooler(path)));
-  BertDescription& description = model->description;
-  description.config.set_pooler(has_pooler);
-  ConfigProblems problems;
-  ValidateBert(description.config, scorers, problems);
-  if (!problems.ok()) {
-    const ConfigProblems::Problem& first = problems.problems().front();
-    return absl::InvalidArgumentError(absl::StrCat(JoinPath(folder, kConfig),
-                                                   ": error: ", first.path, " ",
-                                                   first.message));
-  }
-  model->parameters = std::make_unique<ParameterStore<float>>();
-  model->bert = std::make_unique<const Bert<float>>(description.config, scorers,
-                                                    description.vocabulary,
-                                                    model->parameters->Root());
-  return LoadBertWeights(path, *model->parameters);
-}
-
-// Some models round vocab_size up to a multiple of 64 or 128, with rows that no
-// token has.
-bool FitsVocabulary(int64_t tokens, int64_t vocab_size) {
-  const bool padded = vocab_size % 64 == 0 && tokens > vocab_size - 128;
-  return tokens == vocab_size || (padded && tokens < vocab_size);
-}
-
-}  // namespace
-
-absl::Status LoadBertWeights(const std::string& path,
-                             ParameterStore<float>& parameters) {
-  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
-                          WithErrorPrefix(SafetensorsReader::Open(path)));
+// Fills the parameters of a Bert that is alone in `parameters`, not finalized
+// yet. Nothing is allocated for a file that does not fit.
+absl::Status LoadWeightsOfBert(const SafetensorsReader& reader,
+                               const std::string& path,
+                               ParameterStore<float>& parameters) {
   Problems problems(path);
   std::map<std::string, std::string> names =
       CanonicalNames(reader.header(), problems);
@@ -214,6 +180,37 @@ absl::Status LoadBertWeights(const std::string& path,
   }
   return problems.status();
 }
+
+absl::Status ReadModel(const std::string& folder, const ScorerRegistry& scorers,
+                       PretrainedBert* model) {
+  const std::string path = JoinPath(folder, kWeights);
+  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
+                          WithErrorPrefix(SafetensorsReader::Open(path)));
+  BertDescription& description = model->description;
+  description.config.set_pooler(HasPooler(reader.header()));
+  ConfigProblems problems;
+  ValidateBert(description.config, scorers, problems);
+  if (!problems.ok()) {
+    const ConfigProblems::Problem& first = problems.problems().front();
+    return absl::InvalidArgumentError(absl::StrCat(JoinPath(folder, kConfig),
+                                                   ": error: ", first.path, " ",
+                                                   first.message));
+  }
+  model->parameters = std::make_unique<ParameterStore<float>>();
+  model->bert = std::make_unique<const Bert<float>>(description.config, scorers,
+                                                    description.vocabulary,
+                                                    model->parameters->Root());
+  return LoadWeightsOfBert(reader, path, *model->parameters);
+}
+
+// Some models round vocab_size up to a multiple of 64 or 128, with rows that no
+// token has.
+bool FitsVocabulary(int64_t tokens, int64_t vocab_size) {
+  const bool padded = vocab_size % 64 == 0 && tokens > vocab_size - 128;
+  return tokens == vocab_size || (padded && tokens < vocab_size);
+}
+
+}  // namespace
 
 absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
                                               const ScorerRegistry& scorers) {

@@ -40,11 +40,6 @@ absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
 absl::Status WriteBertFolder(const PretrainedBert& model,
                              const std::string& folder, FileOperations& files);
 
-// Fills the parameters of a Bert that is alone in `parameters`, not finalized
-// yet, from a file. Nothing is allocated for a file that does not fit.
-absl::Status LoadBertWeights(const std::string& path,
-                             ParameterStore<float>& parameters);
-
 }  // namespace regard
 
 #endif  // PRETRAINED_BERT_FOLDER_H_
