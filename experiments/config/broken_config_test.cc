@@ -244,6 +244,14 @@ TEST_F(BrokenConfigTest, UnknownExtension) {
             "                    ^~~~~~~~~~~~~");
 }
 
+TEST_F(BrokenConfigTest, AnExtensionOfTwoWordsIsNoName) {
+  EXPECT_THAT(ErrorIn("model { outside { [lab.my _score] { width: 8 } } }"),
+              StartsWith("a.textproto:1:19: error: expected the name of a "
+                         "field, got '['\n"));
+  EXPECT_EQ(ErrorIn("model { outside { [ lab . my_score ] { width: 8 } } }"),
+            "");
+}
+
 TEST_F(BrokenConfigTest, AllProblemsComeAtOnceInOrder) {
   const std::string error = ErrorIn(
       "sed: 3\nmodel {\n  width: wide\n  layers { heads: 1.5 }\n  dot { scal: "

@@ -60,9 +60,11 @@ std::optional<Token> TokenStream::ConsumeName() {
   if (Peek().kind == Token::Kind::kIdentifier) return Next();
   if (!IsSymbol('[')) return std::nullopt;
   const size_t begin = Next().range.begin;
-  while (Peek().kind == Token::Kind::kIdentifier || IsSymbol('.') ||
-         IsSymbol('/')) {
-    Next();
+  // Two words in a row are no name.
+  bool after_word = false;
+  while ((Peek().kind == Token::Kind::kIdentifier && !after_word) ||
+         IsSymbol('.') || IsSymbol('/')) {
+    after_word = Next().kind == Token::Kind::kIdentifier;
   }
   if (!IsSymbol(']')) return std::nullopt;
   const size_t end = Next().range.begin + 1;
