@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -193,20 +194,31 @@ bool IsTemporary(const Entry& entry) {
   return entry.suffix.rfind(kTemporary, 0) == 0;
 }
 
-// Writes `path` by the pieces that `write` hands to its sink.
-template <typename Write>
-absl::StatusOr<FileFacts> WriteCounted(const std::string& path,
-                                       FileOperations& files, Write write) {
-  REGARD_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(path, files));
+using Sink = absl::FunctionRef<absl::Status(absl::string_view)>;
+// Hands the bytes of a file to a sink, piece by piece.
+using Write = absl::FunctionRef<absl::Status(Sink)>;
+
+// What the bytes of `write` are, which go on to `sink`.
+absl::StatusOr<FileFacts> Count(Write write, Sink sink) {
   FileFacts facts;
   Sha256 sha256;
   REGARD_RETURN_IF_ERROR(write([&](absl::string_view bytes) {
     facts.bytes += bytes.size();
     sha256.Update(bytes);
-    return writer.Append(bytes);
+    return sink(bytes);
   }));
-  REGARD_RETURN_IF_ERROR(writer.Finish());
   facts.sha256 = sha256.HexDigest();
+  return facts;
+}
+
+absl::StatusOr<FileFacts> WriteCounted(const std::string& path,
+                                       FileOperations& files, Write write) {
+  REGARD_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(path, files));
+  REGARD_ASSIGN_OR_RETURN(FileFacts facts,
+                          Count(write, [&](absl::string_view bytes) {
+                            return writer.Append(bytes);
+                          }));
+  REGARD_RETURN_IF_ERROR(writer.Finish());
   return facts;
 }
 
@@ -218,23 +230,16 @@ absl::StatusOr<std::map<std::string, FileFacts>> WriteSnapshots(
   std::map<std::string, FileFacts> facts;
   bool any_new = false;
   for (const Snapshot& snapshot : content.snapshots) {
-    const auto write = [&](auto sink) {
+    const auto write = [&](Sink sink) {
       return WriteSafetensors(snapshot.weights, content.weights_metadata, sink);
     };
     FileFacts& of_this = facts[SnapshotReference(snapshot.step)];
-    Sha256 sha256;
-    REGARD_RETURN_IF_ERROR(write([&](absl::string_view bytes) {
-      of_this.bytes += bytes.size();
-      sha256.Update(bytes);
-      return absl::OkStatus();
-    }));
-    of_this.sha256 = sha256.HexDigest();
+    REGARD_ASSIGN_OR_RETURN(of_this, Count(write, [](absl::string_view) {
+                              return absl::OkStatus();
+                            }));
     const std::string path = JoinPath(folder, SnapshotName(snapshot.step));
     const absl::StatusOr<FileFacts> stored = FactsOf(path, files);
-    if (stored.ok() && stored->bytes == of_this.bytes &&
-        stored->sha256 == of_this.sha256) {
-      continue;
-    }
+    if (stored.ok() && *stored == of_this) continue;
     const std::string temporary = absl::StrCat(path, kTemporary, getpid());
     REGARD_RETURN_IF_ERROR(RemoveTree(temporary, files));
     REGARD_RETURN_IF_ERROR(WriteCounted(temporary, files, write).status());
@@ -253,32 +258,27 @@ absl::Status WriteFolder(const std::string& path,
                          FileOperations& files) {
   REGARD_RETURN_IF_ERROR(RemoveTree(path, files));
   REGARD_RETURN_IF_ERROR(MakeDirectories(path, files));
-  REGARD_ASSIGN_OR_RETURN(
-      facts[kWeightsFile],
-      WriteCounted(JoinPath(path, kWeightsFile), files, [&](auto sink) {
-        return WriteSafetensors(content.weights, content.weights_metadata,
-                                sink);
-      }));
+  const auto add = [&](const char* name, Write write) -> absl::Status {
+    REGARD_ASSIGN_OR_RETURN(facts[name],
+                            WriteCounted(JoinPath(path, name), files, write));
+    return absl::OkStatus();
+  };
+  REGARD_RETURN_IF_ERROR(add(kWeightsFile, [&](Sink sink) {
+    return WriteSafetensors(content.weights, content.weights_metadata, sink);
+  }));
   if (!content.best.empty()) {
-    REGARD_ASSIGN_OR_RETURN(
-        facts[kBestFile],
-        WriteCounted(JoinPath(path, kBestFile), files, [&](auto sink) {
-          return WriteSafetensors(content.best, content.weights_metadata, sink);
-        }));
+    REGARD_RETURN_IF_ERROR(add(kBestFile, [&](Sink sink) {
+      return WriteSafetensors(content.best, content.weights_metadata, sink);
+    }));
   }
-  REGARD_ASSIGN_OR_RETURN(
-      facts[kOptimizerFile],
-      WriteCounted(JoinPath(path, kOptimizerFile), files, [&](auto sink) {
-        return WriteSafetensors(content.optimizer, {}, sink);
-      }));
-  REGARD_ASSIGN_OR_RETURN(
-      facts[kStateFile],
-      WriteCounted(JoinPath(path, kStateFile), files,
-                   [&](auto sink) { return sink(content.state); }));
+  REGARD_RETURN_IF_ERROR(add(kOptimizerFile, [&](Sink sink) {
+    return WriteSafetensors(content.optimizer, {}, sink);
+  }));
   REGARD_RETURN_IF_ERROR(
-      WriteCounted(JoinPath(path, kManifestFile), files, [&](auto sink) {
-        return sink(ManifestText(content.step, facts));
-      }).status());
+      add(kStateFile, [&](Sink sink) { return sink(content.state); }));
+  const std::string manifest = ManifestText(content.step, facts);
+  REGARD_RETURN_IF_ERROR(
+      add(kManifestFile, [&](Sink sink) { return sink(manifest); }));
   return SyncDirectory(path, files);
 }
 
@@ -417,18 +417,6 @@ absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,
     }
   }
   return found;
-}
-
-absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
-    const std::string& run_folder, FileOperations& files) {
-  REGARD_ASSIGN_OR_RETURN(FoundCheckpoints found,
-                          FindCheckpoints(run_folder, 1, files));
-  LatestCheckpoint latest;
-  latest.notes = std::move(found.notes);
-  if (!found.checkpoints.empty()) {
-    latest.checkpoint = std::move(found.checkpoints[0]);
-  }
-  return latest;
 }
 
 absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint) {

@@ -87,19 +87,8 @@ struct FoundCheckpoints {
 // cannot be read (IsMachineFailure) is an error, since an older one in its
 // place would take back updates that are on the disk.
 absl::StatusOr<FoundCheckpoints> FindCheckpoints(
-    const std::string& run_folder, size_t most,
+    const std::string& run_folder, size_t most = 1,
     FileOperations& files = SystemFiles());
-
-struct LatestCheckpoint {
-  // Absent when there is none that is whole.
-  std::optional<Checkpoint> checkpoint;
-  // As those of FoundCheckpoints.
-  std::vector<std::string> notes;
-};
-
-// The newest whole checkpoint.
-absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
-    const std::string& run_folder, FileOperations& files = SystemFiles());
 
 // The trainer's state as it was saved.
 absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint);
@@ -124,6 +113,8 @@ inline constexpr char kWeightsFile[] = "weights.safetensors";
 struct FileFacts {
   int64_t bytes = 0;
   std::string sha256;
+
+  bool operator==(const FileFacts&) const = default;
 };
 
 // The text of manifest.json; `files` by their names relative to its folder. Of

@@ -116,7 +116,7 @@ TEST(CheckpointReadingTest, WhatCannotBeReadIsAnErrorAndNoDamage) {
     for (const int error : {EACCES, EIO, ESTALE}) {
       SCOPED_TRACE(absl::StrCat(name, ": ", std::strerror(error)));
       UnreadableFiles files(name, call, error);
-      const absl::Status found = FindLatestCheckpoint(folder, files).status();
+      const absl::Status found = FindCheckpoints(folder, 1, files).status();
       EXPECT_TRUE(IsMachineFailure(found)) << found;
       EXPECT_THAT(std::string(found.message()),
                   AllOf(HasSubstr(name), HasSubstr(std::strerror(error))));
@@ -124,9 +124,9 @@ TEST(CheckpointReadingTest, WhatCannotBeReadIsAnErrorAndNoDamage) {
       EXPECT_THAT(ListDirectory(checkpoints).value(), ElementsAreArray(before));
     }
   }
-  const auto latest = FindLatestCheckpoint(folder);
+  const auto latest = FindCheckpoints(folder);
   ASSERT_THAT(latest, IsOk());
-  EXPECT_EQ(latest->checkpoint->step, 6);
+  EXPECT_EQ(latest->checkpoints[0].step, 6);
 }
 
 TEST(MetricsLogReadingTest, ALogThatCannotBeReadIsNotBegunAgain) {

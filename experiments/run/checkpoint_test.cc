@@ -85,10 +85,10 @@ class CheckpointTest : public ::testing::Test {
   // The mark of the latest checkpoint, read from all of its files; -1 if there
   // is none.
   float LatestMark() {
-    const auto latest = FindLatestCheckpoint(folder_);
+    const auto latest = FindCheckpoints(folder_);
     EXPECT_THAT(latest, IsOk());
-    if (!latest->checkpoint.has_value()) return -1;
-    const Checkpoint& checkpoint = *latest->checkpoint;
+    if (latest->checkpoints.empty()) return -1;
+    const Checkpoint& checkpoint = latest->checkpoints[0];
     std::vector<float> weights(2);
     std::vector<float> moments(1);
     const auto weights_file = SafetensorsReader::Open(checkpoint.WeightsPath());
@@ -127,10 +127,10 @@ TEST_F(CheckpointTest, TheNewestByNumberIsTheLatest) {
   ASSERT_THAT(Save(9, 1), IsOk());
   ASSERT_THAT(Save(10, 2), IsOk());
   EXPECT_EQ(LatestMark(), 2);
-  const auto latest = FindLatestCheckpoint(folder_);
-  EXPECT_EQ(latest->checkpoint->step, 10);
+  const auto latest = FindCheckpoints(folder_);
+  EXPECT_EQ(latest->checkpoints[0].step, 10);
   EXPECT_THAT(latest->notes, IsEmpty());
-  EXPECT_THAT(ListDirectory(latest->checkpoint->path).value(),
+  EXPECT_THAT(ListDirectory(latest->checkpoints[0].path).value(),
               ElementsAre("manifest.json", "optimizer.safetensors",
                           "state.textproto", "weights.safetensors"));
 }
@@ -198,8 +198,8 @@ TEST_F(CheckpointTest, OtherNamesAreNotCheckpoints) {
     ASSERT_THAT(MakeDirectories(JoinPath(checkpoints, name), files_), IsOk());
   }
   ASSERT_THAT(WriteFileAtomically(JoinPath(checkpoints, "step-8"), ""), IsOk());
-  const auto latest = FindLatestCheckpoint(folder_);
-  EXPECT_EQ(latest->checkpoint->step, 5);
+  const auto latest = FindCheckpoints(folder_);
+  EXPECT_EQ(latest->checkpoints[0].step, 5);
   EXPECT_THAT(latest->notes, IsEmpty());
 }
 
@@ -237,9 +237,9 @@ TEST_F(CheckpointTest, AnyDamageFallsBackToTheOlderAndSaysSo) {
     const std::string bytes = ReadFile(path, 1 << 20).value();
     const auto expect_detected = [&](const std::string& damaged) {
       std::ofstream(path, std::ios::binary) << damaged;
-      const auto latest = FindLatestCheckpoint(folder_);
+      const auto latest = FindCheckpoints(folder_);
       ASSERT_THAT(latest, IsOk());
-      EXPECT_EQ(latest->checkpoint->step, 5);
+      EXPECT_EQ(latest->checkpoints[0].step, 5);
       EXPECT_THAT(latest->notes,
                   ElementsAre(HasSubstr("checkpoint of step 6 is damaged")));
     };
@@ -270,7 +270,7 @@ TEST_F(CheckpointTest, SnapshotsAreStoredOnceAndRemovedWithTheirLastUse) {
               ElementsAre("snapshot-10.safetensors", "snapshot-3.safetensors",
                           "snapshot-4.safetensors", "step-5", "step-6"));
   EXPECT_EQ(LatestMark(), 2);
-  EXPECT_THAT(FindLatestCheckpoint(folder_)->checkpoint->snapshots,
+  EXPECT_THAT(FindCheckpoints(folder_)->checkpoints[0].snapshots,
               ElementsAre(4, 10));
   ASSERT_THAT(Save(7, 3, 2, files_, {10}), IsOk());
   EXPECT_THAT(Names(),
@@ -292,10 +292,10 @@ TEST_F(CheckpointTest, ADamagedSnapshotDamagesWhatRefersToIt) {
     std::ofstream(path, std::ios::binary) << damaged;
     EXPECT_EQ(LatestMark(), 1) << "byte " << i;
   }
-  EXPECT_THAT(FindLatestCheckpoint(folder_)->notes,
+  EXPECT_THAT(FindCheckpoints(folder_)->notes,
               ElementsAre(HasSubstr("says ../snapshot-4.safetensors: {bytes")));
   ASSERT_THAT(RemoveTree(path, files_), IsOk());
-  EXPECT_THAT(FindLatestCheckpoint(folder_)->notes,
+  EXPECT_THAT(FindCheckpoints(folder_)->notes,
               ElementsAre(HasSubstr("snapshot-4.safetensors: cannot open")));
   // Saving what needs it mends it.
   ASSERT_THAT(Save(7, 3, 3, files_, {3, 4}), IsOk());
@@ -323,11 +323,11 @@ TEST_F(CheckpointTest, OtherNamesAreNotSnapshots) {
 TEST_F(CheckpointTest, TheNoteNamesTheFileThatDiffers) {
   const auto saved = Save(6, 2);
   std::ofstream(JoinPath(saved->path, kStateFile)) << "mark: 3\n";
-  EXPECT_THAT(FindLatestCheckpoint(folder_)->notes,
+  EXPECT_THAT(FindCheckpoints(folder_)->notes,
               ElementsAre(HasSubstr("says state.textproto: {bytes: 8")));
   ASSERT_THAT(RemoveTree(JoinPath(saved->path, kWeightsFile), files_), IsOk());
   EXPECT_THAT(
-      FindLatestCheckpoint(folder_)->notes,
+      FindCheckpoints(folder_)->notes,
       ElementsAre(HasSubstr("weights.safetensors: cannot open: No such file")));
 }
 
@@ -375,14 +375,14 @@ TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
     EXPECT_TRUE(WIFSIGNALED(ended)) << "the child failed by itself";
     while (read(told[0], &saved, sizeof(saved)) == sizeof(saved)) continue;
     close(told[0]);
-    const auto latest = FindLatestCheckpoint(folder_);
+    const auto latest = FindCheckpoints(folder_);
     ASSERT_THAT(latest, IsOk());
     EXPECT_THAT(latest->notes, IsEmpty());
-    if (!latest->checkpoint.has_value()) {
+    if (latest->checkpoints.empty()) {
       EXPECT_EQ(saved, 0);
       continue;
     }
-    step = latest->checkpoint->step;
+    step = latest->checkpoints[0].step;
     EXPECT_GE(step, saved);
     EXPECT_EQ(LatestMark(), static_cast<float>(step));
   }

@@ -49,15 +49,15 @@ absl::StatusOr<TrainedRun> Open(absl::string_view run, const Plugins* plugins) {
                             LoadConfig({config, resolved}, {}, *plugins));
     trained.config = std::move(stored.config);
   }
-  REGARD_ASSIGN_OR_RETURN(LatestCheckpoint latest,
-                          WithErrorPrefix(FindLatestCheckpoint(trained.path)));
+  REGARD_ASSIGN_OR_RETURN(FoundCheckpoints latest,
+                          WithErrorPrefix(FindCheckpoints(trained.path)));
   trained.notes = std::move(latest.notes);
-  if (!latest.checkpoint.has_value()) {
+  if (latest.checkpoints.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: ", trained.path, " has no whole checkpoint"));
   }
-  trained.step = latest.checkpoint->step;
-  trained.weights = latest.checkpoint->ChosenWeightsPath();
+  trained.step = latest.checkpoints[0].step;
+  trained.weights = latest.checkpoints[0].ChosenWeightsPath();
   return trained;
 }
 

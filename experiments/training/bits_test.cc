@@ -119,10 +119,10 @@ class TrainerTest : public ::testing::Test {
         {&log_observer, &progress_observer, &checkpoints},
         {.threads = threads, .record_times = false, .stop_signal = &signal});
     if (from >= 0) {
-      const absl::StatusOr<LatestCheckpoint> latest =
-          FindLatestCheckpoint(Path(run));
-      EXPECT_TRUE(latest.ok() && latest->checkpoint.has_value());
-      EXPECT_TRUE(trainer.Restore(*latest->checkpoint).ok());
+      const absl::StatusOr<FoundCheckpoints> latest =
+          FindCheckpoints(Path(run));
+      EXPECT_TRUE(latest.ok() && !latest->checkpoints.empty());
+      EXPECT_TRUE(trainer.Restore(latest->checkpoints[0]).ok());
       EXPECT_EQ(trainer.step(), from);
     }
     const absl::StatusOr<TrainerResult> result = trainer.Run();

@@ -57,11 +57,9 @@ absl::StatusOr<std::vector<Checkpoint>> BestOf(
                      higher_is_better ? value->second : -value->second);
     }
   }
-  checkpoints.erase(std::remove_if(checkpoints.begin(), checkpoints.end(),
-                                   [&](const Checkpoint& checkpoint) {
-                                     return values.count(checkpoint.step) == 0;
-                                   }),
-                    checkpoints.end());
+  std::erase_if(checkpoints, [&](const Checkpoint& checkpoint) {
+    return values.count(checkpoint.step) == 0;
+  });
   std::stable_sort(checkpoints.begin(), checkpoints.end(),
                    [&](const Checkpoint& a, const Checkpoint& b) {
                      return values[a.step] > values[b.step];

@@ -200,18 +200,18 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints) {
     return WriteFiles();
   }
   REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), SystemFiles()));
-  REGARD_ASSIGN_OR_RETURN(const LatestCheckpoint latest,
-                          FindLatestCheckpoint(folder_.path()));
+  REGARD_ASSIGN_OR_RETURN(const FoundCheckpoints latest,
+                          FindCheckpoints(folder_.path()));
   for (const std::string& note : latest.notes) {
     std::fprintf(stderr, "%s\n", note.c_str());
   }
-  checkpoint_ = latest.checkpoint;
-  if (!checkpoint_.has_value()) {
+  if (latest.checkpoints.empty()) {
     std::fprintf(stderr, "%s has no whole checkpoint: starting at step 0\n",
                  folder_.path().c_str());
     // The config may have been read from the folder: its text stays as given.
     return WriteTaskFiles();
   }
+  checkpoint_ = latest.checkpoints[0];
   REGARD_RETURN_IF_ERROR(PruneCheckpoints(
       folder_.path(), checkpoint_->step,
       loaded_.config.training().keep_checkpoints(), SystemFiles()));
