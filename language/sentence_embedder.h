@@ -53,7 +53,7 @@ class SentenceEmbedder {
   const int64_t longest_;
   WorkerPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  // Of the current call: texts by their lengths, and batches of them.
+  // The texts of the current call by their lengths, and batches of them.
   std::vector<Text> texts_;
   std::vector<absl::Span<const Text>> batches_;
 };

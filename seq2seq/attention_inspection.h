@@ -20,9 +20,9 @@ struct InspectedMap {
   int64_t head = 0;
   bool over_memory = false;
   std::vector<double> weights;  // of each key
-  // Of the id's log-probability with respect to each weight of this step, the
-  // others held: above 0 if more attention would have made the id likelier.
-  // Empty if the decoder gives no gradients.
+  // Gradients of the id's log-probability with respect to each weight of this
+  // step, the others held: above 0 if more attention would have made the id
+  // likelier. Empty if the decoder gives no gradients.
   std::vector<double> gradients;
 };
 

@@ -18,7 +18,7 @@
 
 namespace regard {
 
-// Of the memory, the values are the outputs of the stack, [sources, time,
+// The values of the memory are the outputs of the stack, [sources, time,
 // width]; the summary is the mean of the valid ones. There is no final state.
 template <typename T>
 class TransformerEncoder : public Encoder<T> {

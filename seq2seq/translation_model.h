@@ -107,7 +107,7 @@ class TranslationModel : public Model<float> {
   // without dropout and label smoothing.
   template <typename Pairs>
   TokenScores PredictTokens(Forward<float>& forward, const Pairs& pairs) const;
-  // Of the true translations: teacher-forced weights have a row for each word.
+  // Aligns the true translations: teacher forcing gives weights for each word.
   AlignmentErrorRate AlignmentOf(Forward<float>& forward,
                                  absl::Span<const SentencePair> pairs) const;
   // The data sets of dev or test that are not empty.

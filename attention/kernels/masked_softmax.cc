@@ -326,7 +326,8 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
     }
     const bool by_products = products && d_context != nullptr;
     ScratchScope<T> scratch(*tape_pointer);
-    // Of the weights of a source, where products make them, else of a row.
+    // Gradients of weights: per source if products make them, otherwise per
+    // row.
     T* const d_rows = scratch.New(by_products ? queries * keys : keys);
     ForEachSource(shape, reader, [&](int64_t source, int64_t reach) {
       const T* const value = values.data() + place(source);

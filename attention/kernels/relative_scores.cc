@@ -37,7 +37,7 @@ class Blocks {
   }
 
   int64_t rows() const { return rows_; }
-  // Of the largest block: rows times distances.
+  // Rows times distances of the largest block.
   int64_t max_products() const {
     const int64_t rows = std::min(size_, rows_);
     return rows * At(0, rows).distances;

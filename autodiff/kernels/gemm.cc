@@ -101,10 +101,9 @@ class Product {
   }
 
  private:
-  // Of the `left` columns, how many to finish before the others: what is packed
-  // stays in the second cache, and so do what several pieces are added to and
-  // columns that more than one lot of rows meets. A small rest is not left for
-  // itself.
+  // How many of the `left` columns are finished before the others, so that the
+  // second cache holds what is packed, what several pieces are added to, and
+  // columns that are read again for other rows. A small rest joins the last.
   int64_t ColumnsAtATime(int64_t left) const {
     const bool packs = b_.transposed && b_.panels == nullptr;
     if (!packs && a_.cols <= kGemmDepth && c_.rows <= kRowsAtATime) return left;

@@ -36,7 +36,7 @@ class IncrementalDecoder {
   Tape<float>& tape() const { return forward_.tape(); }
   // Valid positions of the memories of the last step's sources; empty: all.
   absl::Span<const int32_t> lengths() const { return state_->lengths(); }
-  // Of the last step, [sources, rows or positions, time]; may be empty.
+  // The last step's, [sources, rows or positions, time]; may be empty.
   Var<float> alignment() const { return alignment_; }
 
  private:

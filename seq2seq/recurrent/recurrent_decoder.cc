@@ -254,7 +254,7 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
   REGARD_CHECK(time == 1 || state->rows_per_source() == 1)
       << time << " ids at once for " << state->rows_per_source()
       << " rows a source";
-  // Of the decoder's own words, which are read one by one.
+  // The probability of reading an own word; own words are read one by one.
   const double own_words =
       tape.training() && config_.has_scheduled_sampling()
           ? OwnWordProbability(config_.scheduled_sampling(), tape.random().step)

@@ -16,7 +16,7 @@
 
 namespace regard {
 
-// Of the memory, the values are the outputs of the last layer, [sources, time,
+// The values of the memory are the outputs of the last layer, [sources, time,
 // directions hidden]; the summary is that layer's last state, both directions
 // side by side; the final state is that of each layer, of the backward
 // direction if there are two.
