@@ -99,7 +99,7 @@ class Var {
   absl::Span<T> span() const {
     return absl::MakeSpan(data(), static_cast<size_t>(size()));
   }
-  // Of the value seen as [rows, cols].
+  // An element of the value seen as [rows, cols].
   T& at(int64_t row, int64_t col) const { return data()[row * cols() + col]; }
   // The value of a one-element Var.
   T item() const {

@@ -106,8 +106,9 @@ class GradientReducer {
   std::vector<Fold> folds_;            // to be done chunk by chunk, in order
   std::vector<double> squared_norms_;  // of each chunk of the sum
 
-  // Of the batch at work. Invariant while a worker waits: some worker computes
-  // or adds, because finished shards alone cannot fill all slabs.
+  // These describe the batch at work. Invariant while a worker waits: some
+  // worker computes or adds, because finished shards alone cannot fill all
+  // slabs.
   std::mutex mutex_;
   std::condition_variable progress_;  // a slab became free, or a node finished
   int next_shard_ = 0;

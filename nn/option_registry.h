@@ -128,8 +128,8 @@ struct NumericInfo : OptionInfo<Context...> {
 struct ChosenOption {
   // Null if the oneof is unset, or if `outside` does not hold one extension.
   const google::protobuf::Message* options = nullptr;
-  // Of the options, from the config: "dot", "outside.[lab.my_score]" or, where
-  // there are none, "outside" or "".
+  // Leads from the config to the options: "dot", "outside.[lab.my_score]" or,
+  // where there are none, "outside" or "".
   std::string path;
 };
 

@@ -30,8 +30,8 @@ using RecurrentState = std::array<CellState<T>, kMaxRecurrentLayers>;
 
 template <typename T>
 struct RecurrentOutputs {
-  // Of the last layer [batch, time, directions width]; 0 from the length on.
-  // The reverse direction is the second half.
+  // What the last layer gives, [batch, time, directions width]; 0 from the
+  // length on. The reverse direction is the second half.
   Var<T> sequence;
   RecurrentState<T> final_state;
   RecurrentState<T> reverse_final_state;  // empty unless bidirectional

@@ -23,7 +23,7 @@ struct Batch : DecoderBatch {
   PaddedIds source;
 };
 
-// Of the pairs that `examples` name.
+// Puts the pairs that `examples` name in a batch.
 Batch MakeBatch(absl::Span<const EncodedPair> pairs,
                 absl::Span<const int64_t> examples, Arena& arena);
 Batch MakeBatch(const ParallelCorpus& corpus,

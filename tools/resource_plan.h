@@ -45,8 +45,8 @@ struct ResourcePlan {
   std::optional<double> update_flops;
   int64_t batch_examples = 0;  // of the largest batch
   int64_t measured_examples = 0;
-  // Of the whole run, unless it ends early. Absent for a model that is too
-  // large.
+  // The whole run has these, unless it ends early. Absent for a model that is
+  // too large.
   std::optional<int64_t> updates;
 };
 

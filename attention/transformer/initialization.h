@@ -14,7 +14,7 @@ namespace regard {
 LinearOptions LinearInitialization(const TransformerInitialization& config,
                                    bool bias);
 
-// Of the map that ends each of `branches` residual branches.
+// Describes the map that ends each of `branches` residual branches.
 LinearOptions BranchInitialization(const TransformerInitialization& config,
                                    bool bias, int64_t branches);
 

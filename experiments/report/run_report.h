@@ -23,7 +23,7 @@ struct RunReport {
   std::vector<MetricInfo> metric_infos = {};
   // Last value of each metric.
   std::map<std::string, double> metrics = {};
-  // Of the baseline, by the same names; may be empty.
+  // What the baseline reached, by the same names; may be empty.
   std::string baseline_name = {};
   std::map<std::string, double> baseline_metrics = {};
   // What the run and the baseline made of each example of these sets.

@@ -69,7 +69,7 @@ struct Picture {
   int height = 0;
   int width = 0;
   std::vector<uint8_t> rgb = {};  // [height, width, 3], row-major
-  // Of the grid; 0: there are no weights.
+  // The size of the grid; 0: there are no weights.
   int rows = 0;
   int columns = 0;
   std::vector<double> weights = {};  // [rows, columns], row-major

@@ -1,6 +1,6 @@
-// What a metric is. Who measures it declares it once; reports, the terminal,
-// TensorBoard, schedules that watch a metric and ablations read the
-// declaration.
+// What a metric is. The task or model that measures a metric declares it once;
+// reports, the terminal, TensorBoard, schedules that watch a metric and
+// ablations read the declaration.
 #ifndef EXPERIMENTS_RUN_METRIC_H_
 #define EXPERIMENTS_RUN_METRIC_H_
 

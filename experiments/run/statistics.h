@@ -113,7 +113,7 @@ std::vector<double> HolmAdjusted(absl::Span<const double> p_values);
 struct SampleSummary {
   int n = 0;
   double mean = 0;  // NaN for none
-  // Of the sample, with n - 1; NaN for fewer than two.
+  // Divides by n - 1; NaN for fewer than two.
   double standard_deviation = 0;
 };
 

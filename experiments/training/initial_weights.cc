@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<Checkpoint>> BestOf(
   std::map<int64_t, double> values;
   for (const MetricsRecord& record : records) {
     const auto value = record.metrics.find(metric);
-    // Of the last step, a second record may be of weights that were chosen.
+    // The last step may have a second record, about weights that were chosen.
     if (value != record.metrics.end() && !std::isnan(value->second)) {
       values.emplace(record.step,
                      higher_is_better ? value->second : -value->second);

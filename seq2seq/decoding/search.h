@@ -67,7 +67,7 @@ struct SearchInputs {
 // ended first, each group from the greatest score. What is found for a source
 // depends on its memory, prompt, limit and key alone, in every bit.
 //
-// Of the 2 beam best continuations of a step, those that end are complete if
+// A step takes its 2 beam best continuations. Those that end are complete if
 // they are among the best `beam`, and the best `beam` of the others live on (as
 // in fairseq). A source is done when `beam` hypotheses are complete and no
 // living one would be among the n_best if it were: `beam` unlikely hypotheses
