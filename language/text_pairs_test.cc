@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// Of the lines of each document.
+// The lengths of the lines of each document.
 using Lengths = std::vector<std::vector<int64_t>>;
 
 // A text of such documents.

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 
 TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
   Tape<double> tape;
-  // Of the second of two examples; the first is NaN-free noise.
+  // The second of two examples counts; the first is NaN-free noise.
   std::vector<LayerWeights<double>> layers(2);
   // Heads average to [[0, 1], [1, 0]] and [[1, 0], [1, 0]].
   layers[0].self = tape.Input({2, 2, 2, 2}, {9, 9, 9, 9, 9, 9, 9, 9,  //

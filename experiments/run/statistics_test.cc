@@ -109,7 +109,7 @@ TEST(BootstrapTest, KnowsEachMetricOfEachSetThatHasExamples) {
   const auto intervals = BootstrapConfidence({EvaluatedSet(), set}, 1);
   ASSERT_EQ(intervals.size(), 1);
   EXPECT_NEAR(intervals.at("test/accuracy").mean, 0.5, 0.05);
-  // Of the four draws of two, one has no right example, one no wrong one.
+  // One of the four draws of two has no right example, one no wrong one.
   EXPECT_EQ(intervals.at("test/accuracy").half_width, 0.5);
 }
 

@@ -29,7 +29,7 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
   return found;
 }
 
-// Of the only problem; "" if there is none.
+// What the only problem says; "" if there is none.
 std::string ProblemOf(const std::string& text) {
   const std::vector<std::string> found = ProblemsOf(text);
   EXPECT_LE(found.size(), 1) << text;

@@ -63,7 +63,7 @@ class Contender:
     def __init__(self, entry, work, weights, options):
         self.entry = entry
         folder = options.folder
-        # Of the answer to "run": seconds, or those of processor time.
+        # Which part of the answer to "run" counts: seconds, or processor time.
         self._clock = 1 if options.busy else 0
         self.log = folder / f"{work.name}.{entry.engine}.{entry.form}.log"
         if entry.engine == "regard":

@@ -140,8 +140,7 @@ class Translator(nn.Module):
         self.mask = None
         if work.ragged:
             self.mask = (self.source != step_data.PAD)[:, None, None]
-        # Of the targets that are no padding, which alone are predicted in the
-        # tuned form.
+        # Where targets are no padding; the tuned form predicts these alone.
         self.valid = None
         if work.ragged and tuned:
             self.valid = (self.target != step_data.PAD).flatten().nonzero()[:, 0]
