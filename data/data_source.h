@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "data/data.pb.h"
 #include "google/protobuf/message.h"
 #include "nn/config_problems.h"
@@ -99,34 +98,26 @@ struct DataSourceInfo : OptionInfo<> {
   DataPath (*path)(const google::protobuf::Message& options);
   bool reads_dev_path;
   OptionFactory<AnyDataSource> create;
+
+  template <typename Source>
+  void Describe() {
+    data = Source::DataType::kName;
+    data_type = &typeid(typename Source::DataType);
+    path = [](const google::protobuf::Message& options) {
+      using Options = typename Source::Options;
+      if constexpr (requires(const Options& own) { Source::Path(own); }) {
+        return Source::Path(static_cast<const Options&>(options));
+      } else {
+        return Source::kPath;
+      }
+    };
+    reads_dev_path = Source::kReadsDevPath;
+  }
 };
 
-class DataSourceRegistry : public OptionRegistry<DataSourceInfo> {
+class DataSourceRegistry : public PluginRegistry<Data, DataSourceInfo> {
  public:
-  DataSourceRegistry();
-
-  template <typename Source>
-  void Add(absl::string_view description) {
-    Insert({DescribePlugin<Source>(description), Source::DataType::kName,
-            &typeid(typename Source::DataType), &PathOf<Source>,
-            Source::kReadsDevPath, &CreatePlugin<Source, AnyDataSource>});
-  }
-
-  // The source that a valid config chose.
-  std::unique_ptr<AnyDataSource> Create(const Data& config) const {
-    return CreateBy(&DataSourceInfo::create, config);
-  }
-
- private:
-  template <typename Source>
-  static DataPath PathOf(const google::protobuf::Message& options) {
-    using Options = typename Source::Options;
-    if constexpr (requires(const Options& own) { Source::Path(own); }) {
-      return Source::Path(static_cast<const Options&>(options));
-    } else {
-      return Source::kPath;
-    }
-  }
+  DataSourceRegistry() : PluginRegistry("data_source", "phrasebook {}") {}
 };
 
 // Begins the definition of `void RegisterNAME(regard::DataSourceRegistry&

@@ -196,15 +196,6 @@ class OptionRegistry {
     plugins_.insert(position, std::move(info));
   }
 
-  // Makes what a valid `config` chose by `factory`, a member of Info.
-  template <typename Interface, typename... Args>
-  std::unique_ptr<Interface> CreateBy(
-      OptionFactory<Interface, Args...> Info::*factory, const Message& config,
-      std::type_identity_t<Args>... args) const {
-    const auto& [info, options] = ValidChoice(config);
-    return (info.*factory)(options, std::forward<Args>(args)...);
-  }
-
   // The plug-in that a valid `config` chose, and its options.
   std::pair<const Info&, const Message&> ValidChoice(
       const Message& config) const {

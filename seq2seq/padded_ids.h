@@ -34,7 +34,8 @@ struct DecoderBatch {
   absl::Span<int32_t> target;  // [rows, time]: the id after each of the input
 };
 
-// The input is each target without its last id, after `begin`.
+// The input is each target, which is not empty, without its last id, after
+// `begin`.
 DecoderBatch TeacherForcing(int64_t rows, int32_t begin, int32_t pad,
                             Arena& arena, SequenceOfRow target);
 
