@@ -18,7 +18,7 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/initialization.pb.h"
-#include "nn/linear.h"
+#include "nn/layers/linear.h"
 #include "nn/parameters.h"
 
 namespace regard {

@@ -19,9 +19,9 @@
 #include "autodiff/tape.h"
 #include "language/bert.pb.h"
 #include "nn/config_problems.h"
-#include "nn/embedding.h"
 #include "nn/forward.h"
-#include "nn/linear.h"
+#include "nn/layers/embedding.h"
+#include "nn/layers/linear.h"
 #include "nn/parameters.h"
 #include "seq2seq/output_head.h"
 

@@ -21,7 +21,7 @@
 #include "language/bert.h"
 #include "language/bert.pb.h"
 #include "nn/forward.h"
-#include "nn/linear.h"
+#include "nn/layers/linear.h"
 #include "nn/parameters.h"
 #include "nn/testing/fixture.h"
 #include "nn/testing/parity.h"

@@ -16,7 +16,7 @@
 #include "language/masked_text.h"
 #include "language/text_model.h"
 #include "nn/config_problems.h"
-#include "nn/linear.h"
+#include "nn/layers/linear.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
 

@@ -14,7 +14,7 @@
 #include "language/bert.h"
 #include "language/text_classifier.pb.h"
 #include "nn/config_problems.h"
-#include "nn/linear.h"
+#include "nn/layers/linear.h"
 #include "nn/loss_options.h"
 #include "nn/model.h"
 #include "nn/parameters.h"

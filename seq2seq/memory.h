@@ -7,7 +7,7 @@
 
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
-#include "nn/recurrent.h"
+#include "nn/layers/recurrent.h"
 
 namespace regard {
 

@@ -9,7 +9,7 @@
 #include "autodiff/tape.h"
 #include "data/text/vocabulary.h"
 #include "nn/forward.h"
-#include "nn/linear.h"
+#include "nn/layers/linear.h"
 #include "nn/parameters.h"
 
 namespace regard {

@@ -14,9 +14,9 @@
 #include "autodiff/tape.h"
 #include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
-#include "nn/embedding.h"
 #include "nn/forward.h"
-#include "nn/linear.h"
+#include "nn/layers/embedding.h"
+#include "nn/layers/linear.h"
 #include "nn/parameters.h"
 
 namespace regard {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/transformer/validation.h"
-#include "nn/recurrent.h"
+#include "nn/layers/recurrent.h"
 #include "seq2seq/scheduled_sampling.h"
 
 namespace regard {

@@ -15,7 +15,7 @@
 #include "autodiff/tape.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "nn/linear.h"
+#include "nn/layers/linear.h"
 #include "nn/parameters.h"
 #include "nn/testing/fixture.h"
 #include "seq2seq/decoder.h"

@@ -15,7 +15,7 @@
 #include "data/images/image_set.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/linear.h"
+#include "nn/layers/linear.h"
 #include "nn/parameters.h"
 #include "vision/vision_transformer.pb.h"
 

@@ -13,7 +13,7 @@
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/linear.h"
+#include "nn/layers/linear.h"
 #include "nn/parameters.h"
 
 namespace regard {

@@ -6,7 +6,7 @@
 
 #include "attention/transformer/transformer.pb.h"
 #include "nn/initializers.h"
-#include "nn/linear.h"
+#include "nn/layers/linear.h"
 
 namespace regard {
 

@@ -13,7 +13,7 @@
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
-#include "nn/norm.h"
+#include "nn/layers/norm.h"
 #include "nn/parameters.h"
 
 namespace regard {

@@ -9,8 +9,8 @@
 #include "attention/transformer/position_embedding.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
-#include "nn/embedding.h"
 #include "nn/forward.h"
+#include "nn/layers/embedding.h"
 #include "nn/parameters.h"
 
 namespace regard {

@@ -8,7 +8,7 @@
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "gtest/gtest.h"
-#include "nn/embedding.h"
+#include "nn/layers/embedding.h"
 
 namespace regard {
 namespace {

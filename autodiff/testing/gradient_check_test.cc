@@ -76,9 +76,10 @@ TEST(GradientCheckTest, MissesNoOperationOfAHeader) {
 }
 
 TEST(GradientCheckTest, SeesOperationsOfSeveralOutputs) {
-  EXPECT_NONFATAL_FAILURE(ExpectCaseForEachOperation("autodiff/ops/lstm.h", {}),
-                          "declares LstmSequence");
-  ExpectCaseForEachOperation("autodiff/ops/lstm.h", {}, {"LstmSequence"});
+  EXPECT_NONFATAL_FAILURE(
+      ExpectCaseForEachOperation("autodiff/recurrent/lstm.h", {}),
+      "declares LstmSequence");
+  ExpectCaseForEachOperation("autodiff/recurrent/lstm.h", {}, {"LstmSequence"});
 }
 
 // A folder with one operation that declares a Var, one whose source records a

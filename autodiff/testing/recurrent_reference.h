@@ -3,8 +3,8 @@
 #ifndef AUTODIFF_TESTING_RECURRENT_REFERENCE_H_
 #define AUTODIFF_TESTING_RECURRENT_REFERENCE_H_
 
-#include "autodiff/ops/gru.h"
-#include "autodiff/ops/lstm.h"
+#include "autodiff/recurrent/gru.h"
+#include "autodiff/recurrent/lstm.h"
 
 namespace regard {
 

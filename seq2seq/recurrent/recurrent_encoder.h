@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "nn/embedding.h"
 #include "nn/forward.h"
+#include "nn/layers/embedding.h"
+#include "nn/layers/recurrent.h"
 #include "nn/parameters.h"
-#include "nn/recurrent.h"
 #include "seq2seq/encoder.h"
 #include "seq2seq/memory.h"
 #include "seq2seq/seq2seq.pb.h"

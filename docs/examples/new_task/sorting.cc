@@ -9,7 +9,7 @@
 #include "autodiff/ops/reductions.h"
 #include "autodiff/random.h"
 #include "experiments/tasks/plugins.h"
-#include "nn/linear.h"
+#include "nn/layers/linear.h"
 #include "sorting.pb.h"
 
 namespace lab {

@@ -1,4 +1,4 @@
-#include "nn/recurrent.h"
+#include "nn/layers/recurrent.h"
 
 #include <cmath>
 #include <cstdint>

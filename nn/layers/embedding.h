@@ -1,6 +1,6 @@
 // One learned row for each id: the parameter "weight" [vocabulary, width].
-#ifndef NN_EMBEDDING_H_
-#define NN_EMBEDDING_H_
+#ifndef NN_LAYERS_EMBEDDING_H_
+#define NN_LAYERS_EMBEDDING_H_
 
 #include <cstdint>
 
@@ -34,4 +34,4 @@ class EmbeddingLayer {
 
 }  // namespace regard
 
-#endif  // NN_EMBEDDING_H_
+#endif  // NN_LAYERS_EMBEDDING_H_

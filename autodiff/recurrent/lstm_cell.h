@@ -6,8 +6,8 @@
 //   h' = o * tanh(c')
 //
 // x is the projected input with its bias. Rows of gates are [i, f, g, o].
-#ifndef AUTODIFF_KERNELS_LSTM_CELL_H_
-#define AUTODIFF_KERNELS_LSTM_CELL_H_
+#ifndef AUTODIFF_RECURRENT_LSTM_CELL_H_
+#define AUTODIFF_RECURRENT_LSTM_CELL_H_
 
 #include <cstdint>
 
@@ -36,4 +36,4 @@ void LstmBackward(int64_t width, const LstmRow<T>& row, const T* d_next,
 
 }  // namespace regard
 
-#endif  // AUTODIFF_KERNELS_LSTM_CELL_H_
+#endif  // AUTODIFF_RECURRENT_LSTM_CELL_H_

@@ -1,9 +1,9 @@
 // A long short-term memory over whole sequences, fused. Formulas:
-// autodiff/kernels/lstm_cell.h.
-#ifndef AUTODIFF_OPS_LSTM_H_
-#define AUTODIFF_OPS_LSTM_H_
+// autodiff/recurrent/lstm_cell.h.
+#ifndef AUTODIFF_RECURRENT_LSTM_H_
+#define AUTODIFF_RECURRENT_LSTM_H_
 
-#include "autodiff/ops/recurrent_sequence.h"
+#include "autodiff/recurrent/recurrent_sequence.h"
 
 namespace regard {
 
@@ -14,4 +14,4 @@ SequenceOutputs<T> LstmSequence(const SequenceInputs<T>& inputs);
 
 }  // namespace regard
 
-#endif  // AUTODIFF_OPS_LSTM_H_
+#endif  // AUTODIFF_RECURRENT_LSTM_H_

@@ -1,11 +1,11 @@
-#include "autodiff/ops/gru.h"
+#include "autodiff/recurrent/gru.h"
 
 #include <algorithm>
 #include <cstdint>
 
 #include "autodiff/kernels/gemm.h"
-#include "autodiff/kernels/gru_cell.h"
-#include "autodiff/ops/recurrent_pass.h"
+#include "autodiff/recurrent/gru_cell.h"
+#include "autodiff/recurrent/recurrent_pass.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -8,8 +8,8 @@
 //   s' = z * s + (1 - z) * n
 //
 // x is the projected input with its bias. Rows of three gates are [r, z, n].
-#ifndef AUTODIFF_KERNELS_GRU_CELL_H_
-#define AUTODIFF_KERNELS_GRU_CELL_H_
+#ifndef AUTODIFF_RECURRENT_GRU_CELL_H_
+#define AUTODIFF_RECURRENT_GRU_CELL_H_
 
 #include <cstdint>
 
@@ -42,4 +42,4 @@ void GruResetGradient(int64_t width, const T* gates, const T* d_reset,
 
 }  // namespace regard
 
-#endif  // AUTODIFF_KERNELS_GRU_CELL_H_
+#endif  // AUTODIFF_RECURRENT_GRU_CELL_H_

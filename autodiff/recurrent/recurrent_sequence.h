@@ -1,6 +1,6 @@
 // Operands and results of the fused recurrent operations.
-#ifndef AUTODIFF_OPS_RECURRENT_SEQUENCE_H_
-#define AUTODIFF_OPS_RECURRENT_SEQUENCE_H_
+#ifndef AUTODIFF_RECURRENT_RECURRENT_SEQUENCE_H_
+#define AUTODIFF_RECURRENT_RECURRENT_SEQUENCE_H_
 
 #include <array>
 #include <cstdint>
@@ -36,4 +36,4 @@ struct SequenceOutputs {
 
 }  // namespace regard
 
-#endif  // AUTODIFF_OPS_RECURRENT_SEQUENCE_H_
+#endif  // AUTODIFF_RECURRENT_RECURRENT_SEQUENCE_H_

@@ -1,6 +1,6 @@
 // The order in which a recurrent network reads a batch of sequences.
-#ifndef AUTODIFF_OPS_RAGGED_STEPS_H_
-#define AUTODIFF_OPS_RAGGED_STEPS_H_
+#ifndef AUTODIFF_RECURRENT_RAGGED_STEPS_H_
+#define AUTODIFF_RECURRENT_RAGGED_STEPS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -98,4 +98,4 @@ class RaggedSteps {
 
 }  // namespace regard
 
-#endif  // AUTODIFF_OPS_RAGGED_STEPS_H_
+#endif  // AUTODIFF_RECURRENT_RAGGED_STEPS_H_

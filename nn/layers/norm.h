@@ -1,7 +1,7 @@
 // Normalises each row, then scales and shifts it: parameters "weight" and, if
 // wanted, "bias", both [width], which weight decay leaves alone.
-#ifndef NN_NORM_H_
-#define NN_NORM_H_
+#ifndef NN_LAYERS_NORM_H_
+#define NN_LAYERS_NORM_H_
 
 #include <cstdint>
 
@@ -36,4 +36,4 @@ class NormLayer {
 
 }  // namespace regard
 
-#endif  // NN_NORM_H_
+#endif  // NN_LAYERS_NORM_H_

@@ -1,4 +1,4 @@
-#include "autodiff/kernels/lstm_cell.h"
+#include "autodiff/recurrent/lstm_cell.h"
 
 #include <cstdint>
 

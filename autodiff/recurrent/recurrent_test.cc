@@ -9,10 +9,10 @@
 
 #include "absl/types/span.h"
 #include "autodiff/kernels/gemm.h"
-#include "autodiff/ops/gru.h"
-#include "autodiff/ops/lstm.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/random.h"
+#include "autodiff/recurrent/gru.h"
+#include "autodiff/recurrent/lstm.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/gradient_check.h"
 #include "autodiff/testing/recurrent_reference.h"
@@ -266,8 +266,8 @@ TEST(RecurrentTest, EveryOperationHasACase) {
   for (const GradientCase& test : GradientCases()) {
     (test.operation == "LstmSequence" ? lstm : gru).push_back(test);
   }
-  ExpectCaseForEachOperation("autodiff/ops/gru.h", gru);
-  ExpectCaseForEachOperation("autodiff/ops/lstm.h", lstm);
+  ExpectCaseForEachOperation("autodiff/recurrent/gru.h", gru);
+  ExpectCaseForEachOperation("autodiff/recurrent/lstm.h", lstm);
 }
 
 TEST(RecurrentTest, FloatAgreesWithItsCompositionOnRaggedSizes) {

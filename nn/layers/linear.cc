@@ -1,4 +1,4 @@
-#include "nn/linear.h"
+#include "nn/layers/linear.h"
 
 #include <cstdint>
 

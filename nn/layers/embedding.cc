@@ -1,4 +1,4 @@
-#include "nn/embedding.h"
+#include "nn/layers/embedding.h"
 
 #include <cstdint>
 

@@ -1,14 +1,14 @@
-#include "nn/recurrent.h"
+#include "nn/layers/recurrent.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "autodiff/ops/dropout.h"
-#include "autodiff/ops/gru.h"
 #include "autodiff/ops/linear.h"
-#include "autodiff/ops/lstm.h"
 #include "autodiff/ops/shape_ops.h"
+#include "autodiff/recurrent/gru.h"
+#include "autodiff/recurrent/lstm.h"
 #include "nn/initializers.h"
 #include "third_party/abseil_backport/check.h"
 

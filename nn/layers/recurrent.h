@@ -4,15 +4,15 @@
 // Parameters of layer k are "<k>.weight_ih" [gates width, inputs],
 // "<k>.bias_ih" and, of the reverse direction, "<k>.reverse.weight_ih". Gates
 // are stacked r, z, n and i, f, g, o, as PyTorch's.
-#ifndef NN_RECURRENT_H_
-#define NN_RECURRENT_H_
+#ifndef NN_LAYERS_RECURRENT_H_
+#define NN_LAYERS_RECURRENT_H_
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "autodiff/ops/recurrent_sequence.h"
+#include "autodiff/recurrent/recurrent_sequence.h"
 #include "autodiff/tape.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
@@ -139,4 +139,4 @@ class Recurrent {
 
 }  // namespace regard
 
-#endif  // NN_RECURRENT_H_
+#endif  // NN_LAYERS_RECURRENT_H_

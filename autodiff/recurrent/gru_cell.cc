@@ -1,4 +1,4 @@
-#include "autodiff/kernels/gru_cell.h"
+#include "autodiff/recurrent/gru_cell.h"
 
 #include <cstdint>
 

@@ -15,8 +15,8 @@
 //
 // It computes the products and row operations of one step for its live rows:
 // sequences that have ended cost nothing. The rest is done here.
-#ifndef AUTODIFF_OPS_RECURRENT_PASS_H_
-#define AUTODIFF_OPS_RECURRENT_PASS_H_
+#ifndef AUTODIFF_RECURRENT_RECURRENT_PASS_H_
+#define AUTODIFF_RECURRENT_RECURRENT_PASS_H_
 
 #include <algorithm>
 #include <array>
@@ -25,8 +25,8 @@
 #include "autodiff/arena.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/leaf_products.h"
-#include "autodiff/ops/ragged_steps.h"
-#include "autodiff/ops/recurrent_sequence.h"
+#include "autodiff/recurrent/ragged_steps.h"
+#include "autodiff/recurrent/recurrent_sequence.h"
 #include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -280,4 +280,4 @@ SequenceOutputs<T> RunSequence(const char* name, const Cell& cell,
 
 }  // namespace regard
 
-#endif  // AUTODIFF_OPS_RECURRENT_PASS_H_
+#endif  // AUTODIFF_RECURRENT_RECURRENT_PASS_H_

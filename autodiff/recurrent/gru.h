@@ -1,10 +1,10 @@
 // A gated recurrent unit over whole sequences, fused. Formulas:
-// autodiff/kernels/gru_cell.h.
-#ifndef AUTODIFF_OPS_GRU_H_
-#define AUTODIFF_OPS_GRU_H_
+// autodiff/recurrent/gru_cell.h.
+#ifndef AUTODIFF_RECURRENT_GRU_H_
+#define AUTODIFF_RECURRENT_GRU_H_
 
-#include "autodiff/kernels/gru_cell.h"
-#include "autodiff/ops/recurrent_sequence.h"
+#include "autodiff/recurrent/gru_cell.h"
+#include "autodiff/recurrent/recurrent_sequence.h"
 
 namespace regard {
 
@@ -15,4 +15,4 @@ SequenceOutputs<T> GruSequence(const SequenceInputs<T>& inputs, GruForm form);
 
 }  // namespace regard
 
-#endif  // AUTODIFF_OPS_GRU_H_
+#endif  // AUTODIFF_RECURRENT_GRU_H_

@@ -1,7 +1,7 @@
 // The affine layer: x W^T + b, with parameters "weight" [outputs, inputs] and
 // "bias" [outputs].
-#ifndef NN_LINEAR_H_
-#define NN_LINEAR_H_
+#ifndef NN_LAYERS_LINEAR_H_
+#define NN_LAYERS_LINEAR_H_
 
 #include <cstdint>
 
@@ -40,4 +40,4 @@ class LinearLayer {
 
 }  // namespace regard
 
-#endif  // NN_LINEAR_H_
+#endif  // NN_LAYERS_LINEAR_H_

@@ -1,11 +1,11 @@
-#include "autodiff/ops/lstm.h"
+#include "autodiff/recurrent/lstm.h"
 
 #include <algorithm>
 #include <cstdint>
 
 #include "autodiff/kernels/gemm.h"
-#include "autodiff/kernels/lstm_cell.h"
-#include "autodiff/ops/recurrent_pass.h"
+#include "autodiff/recurrent/lstm_cell.h"
+#include "autodiff/recurrent/recurrent_pass.h"
 
 namespace regard {
 
