@@ -15,7 +15,7 @@
 
 namespace regard {
 
-bool Generate(const LanguageModel<float>& model, Forward<float>& forward,
+bool Generate(const LanguageModel& model, Forward<float>& forward,
               absl::Span<const int32_t> prompt,
               const GenerationOptions& options,
               absl::FunctionRef<bool(int32_t id)> emit) {

@@ -28,7 +28,7 @@ struct GenerationOptions {
 //
 // What is drawn depends on the prompt and the options alone, in every bit.
 // `forward` has no gradients; this begins a step of it.
-bool Generate(const LanguageModel<float>& model, Forward<float>& forward,
+bool Generate(const LanguageModel& model, Forward<float>& forward,
               absl::Span<const int32_t> prompt,
               const GenerationOptions& options,
               absl::FunctionRef<bool(int32_t id)> emit);

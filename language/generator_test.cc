@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 // choices differ.
 class GeneratorTest : public ::testing::Test {
  protected:
-  static LanguageModel<float> Make(const std::string& fields) {
+  static LanguageModel Make(const std::string& fields) {
     LanguageModelConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
         fields + " transformer { width: 16 layers: 2 attention { heads: 2 } "
@@ -35,11 +35,11 @@ class GeneratorTest : public ::testing::Test {
         &config));
     ScorerRegistry scorers;
     RegisterBuiltInScores(scorers);
-    return LanguageModel<float>(
-        config, scorers, TextVocabulary::Of("abcdefgh", config), /*seed=*/1);
+    return LanguageModel(config, scorers,
+                         TextVocabulary::Of("abcdefgh", config), /*seed=*/1);
   }
 
-  static void Spread(LanguageModel<float>& model) {
+  static void Spread(LanguageModel& model) {
     const RandomStream random(7, "values");
     const absl::Span<float> values = model.parameters().values();
     for (size_t i = 0; i < values.size(); ++i) {
@@ -47,7 +47,7 @@ class GeneratorTest : public ::testing::Test {
     }
   }
 
-  static std::vector<int32_t> Continue(const LanguageModel<float>& model,
+  static std::vector<int32_t> Continue(const LanguageModel& model,
                                        const std::vector<int32_t>& prompt,
                                        const GenerationOptions& options,
                                        bool* ended = nullptr) {
@@ -63,7 +63,7 @@ class GeneratorTest : public ::testing::Test {
   }
 
   // The logits after ids[first .. end), computed in one pass.
-  static std::vector<float> LogitsAfter(const LanguageModel<float>& model,
+  static std::vector<float> LogitsAfter(const LanguageModel& model,
                                         absl::Span<const int32_t> ids) {
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
@@ -83,7 +83,7 @@ GenerationOptions Greedy(int64_t length) {
 }
 
 TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
-  LanguageModel<float> model = Make("block: 12");
+  LanguageModel model = Make("block: 12");
   Spread(model);
   std::vector<int32_t> text = {0, 3, 5};
   // Ids 3 to 11 are chosen within the block. Choosing id 13 would need 13 ids,
@@ -105,7 +105,7 @@ TEST_F(GeneratorTest, GreedyChoicesAreTheLikeliestOfAFullPass) {
 }
 
 TEST_F(GeneratorTest, OfALongPromptTheLastHalfBlockIsRead) {
-  LanguageModel<float> model = Make("block: 12");
+  LanguageModel model = Make("block: 12");
   Spread(model);
   const std::vector<int32_t> prompt = {0, 1, 2, 3, 4, 5, 6,
                                        7, 0, 2, 4, 6, 1, 3};
@@ -115,7 +115,7 @@ TEST_F(GeneratorTest, OfALongPromptTheLastHalfBlockIsRead) {
 }
 
 TEST_F(GeneratorTest, SamplesDependOnSeedAndPromptAlone) {
-  LanguageModel<float> model = Make("block: 12");
+  LanguageModel model = Make("block: 12");
   GenerationOptions options;
   options.length = 30;
   const std::vector<int32_t> first = Continue(model, {1, 2}, options);
@@ -126,7 +126,7 @@ TEST_F(GeneratorTest, SamplesDependOnSeedAndPromptAlone) {
 }
 
 TEST_F(GeneratorTest, ALineEndsWhereTheModelEndsIt) {
-  LanguageModel<float> model = Make("block: 12 examples: LINES");
+  LanguageModel model = Make("block: 12 examples: LINES");
   const SpecialIds special = model.vocabulary().special_ids();
   const absl::Span<float> values = model.parameters().values();
   std::fill(values.begin(), values.end(), 0.0F);
@@ -147,7 +147,7 @@ TEST_F(GeneratorTest, ALineEndsWhereTheModelEndsIt) {
 }
 
 TEST_F(GeneratorTest, StopsWhenItIsTold) {
-  LanguageModel<float> model = Make("block: 12");
+  LanguageModel model = Make("block: 12");
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   int count = 0;

@@ -62,17 +62,23 @@ void ValidateLanguageModel(const LanguageModelConfig& config,
   ValidateTransformerPart(config, scorers, problems);
 }
 
-template <typename T>
-LanguageModel<T>::LanguageModel(const LanguageModelConfig& config,
-                                const ScorerRegistry& scorers,
-                                TextVocabulary vocabulary, uint64_t seed)
+TransformerDecoder<float> MakeLanguageDecoder(
+    const LanguageModelConfig& config, const ScorerRegistry& scorers,
+    const TextVocabulary& vocabulary, const ParameterScope<float>& scope) {
+  return TransformerDecoder<float>(config.transformer(), scorers,
+                                   {.vocabulary = vocabulary.size(),
+                                    .special_ids = vocabulary.special_ids()},
+                                   scope);
+}
+
+LanguageModel::LanguageModel(const LanguageModelConfig& config,
+                             const ScorerRegistry& scorers,
+                             TextVocabulary vocabulary, uint64_t seed)
     : block_(config.block()),
       vocabulary_(std::move(vocabulary)),
       decoder_(MakeLanguageDecoder(config, scorers, vocabulary_,
                                    parameters_.Root())) {
   parameters_.Finalize(seed);
 }
-
-REGARD_INSTANTIATE_CLASS(LanguageModel);
 
 }  // namespace regard

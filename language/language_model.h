@@ -22,18 +22,10 @@ void ValidateLanguageModel(const LanguageModelConfig& config,
 
 // The decoder of a model. Parameters are those of TransformerDecoder in
 // `scope`.
-template <typename T>
-TransformerDecoder<T> MakeLanguageDecoder(const LanguageModelConfig& config,
-                                          const ScorerRegistry& scorers,
-                                          const TextVocabulary& vocabulary,
-                                          const ParameterScope<T>& scope) {
-  return TransformerDecoder<T>(config.transformer(), scorers,
-                               {.vocabulary = vocabulary.size(),
-                                .special_ids = vocabulary.special_ids()},
-                               scope);
-}
+TransformerDecoder<float> MakeLanguageDecoder(
+    const LanguageModelConfig& config, const ScorerRegistry& scorers,
+    const TextVocabulary& vocabulary, const ParameterScope<float>& scope);
 
-template <typename T>
 class LanguageModel {
  public:
   // `config` has passed ValidateLanguageModel(). `seed` is that of the
@@ -42,18 +34,18 @@ class LanguageModel {
                 const ScorerRegistry& scorers, TextVocabulary vocabulary,
                 uint64_t seed);
 
-  ParameterStore<T>& parameters() { return parameters_; }
-  const ParameterStore<T>& parameters() const { return parameters_; }
+  ParameterStore<float>& parameters() { return parameters_; }
+  const ParameterStore<float>& parameters() const { return parameters_; }
   const TextVocabulary& vocabulary() const { return vocabulary_; }
-  const TransformerDecoder<T>& decoder() const { return decoder_; }
+  const TransformerDecoder<float>& decoder() const { return decoder_; }
   // Ids that it reads at once at most.
   int64_t block() const { return block_; }
 
  private:
   const int64_t block_;
   const TextVocabulary vocabulary_;
-  ParameterStore<T> parameters_;
-  TransformerDecoder<T> decoder_;
+  ParameterStore<float> parameters_;
+  TransformerDecoder<float> decoder_;
 };
 
 }  // namespace regard

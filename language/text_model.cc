@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/tape.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
@@ -24,11 +25,33 @@ TextVocabulary VocabularyOf(const TextSplits& text,
                             config);
 }
 
-template <typename T>
-TextModel<T>::TextModel(const LanguageModelConfig& config,
-                        const ScorerRegistry& scorers, const TextSplits& text,
-                        const ModelOptions& options)
-    : Model<T>(options.loss),
+DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
+                           absl::Span<const TextWindow> windows, Arena& arena) {
+  const auto rows = static_cast<int64_t>(windows.size());
+  const auto part = [&](int64_t row, int64_t shift) {
+    const auto [first, length, skipped] = windows[static_cast<size_t>(row)];
+    REGARD_CHECK(first >= 0 &&
+                 first + length < static_cast<int64_t>(ids.size()))
+        << "ids " << first << " to " << first + length << " of " << ids.size();
+    return ids.subspan(static_cast<size_t>(first + shift),
+                       static_cast<size_t>(length));
+  };
+  const DecoderBatch batch = {
+      Pad(rows, /*pad=*/0, arena, [&](int64_t row) { return part(row, 0); }),
+      Pad(rows, /*pad=*/-1, arena, [&](int64_t row) {
+        return part(row, 1);
+      }).ids};
+  for (int64_t row = 0; row < rows; ++row) {
+    std::fill_n(batch.target.data() + row * batch.input.time,
+                windows[static_cast<size_t>(row)].skipped, -1);
+  }
+  return batch;
+}
+
+TextModel::TextModel(const LanguageModelConfig& config,
+                     const ScorerRegistry& scorers, const TextSplits& text,
+                     const ModelOptions& options)
+    : Model(options.loss),
       config_(config),
       stride_(config.stride() > 0 ? config.stride() : config.block()),
       model_(config, scorers, VocabularyOf(text, config), options.seed),
@@ -37,8 +60,7 @@ TextModel<T>::TextModel(const LanguageModelConfig& config,
       dev_(model_.vocabulary().Encode(text.dev)),
       test_(model_.vocabulary().Encode(text.test)) {}
 
-template <typename T>
-std::vector<TextWindow> TextModel<T>::LinesOf(const EncodedText& text) {
+std::vector<TextWindow> TextModel::LinesOf(const EncodedText& text) {
   std::vector<TextWindow> windows;
   for (size_t i = 1; i < text.lines.size(); ++i) {
     const int64_t first = text.lines[i - 1];
@@ -47,8 +69,7 @@ std::vector<TextWindow> TextModel<T>::LinesOf(const EncodedText& text) {
   return windows;
 }
 
-template <typename T>
-std::string TextModel<T>::Problem() const {
+std::string TextModel::Problem() const {
   const int64_t block = model_.block();
   const int64_t positions = model_.decoder().longest_position();
   if (positions < block) {
@@ -75,8 +96,7 @@ std::string TextModel<T>::Problem() const {
   return "";
 }
 
-template <typename T>
-int64_t TextModel<T>::num_examples() const {
+int64_t TextModel::num_examples() const {
   if (model_.vocabulary().lines()) {
     return static_cast<int64_t>(train_lines_.size());
   }
@@ -86,31 +106,28 @@ int64_t TextModel<T>::num_examples() const {
   return last < 0 ? 0 : last / stride_ + 1;
 }
 
-template <typename T>
-TextWindow TextModel<T>::WindowOf(int64_t example) const {
+TextWindow TextModel::WindowOf(int64_t example) const {
   if (!model_.vocabulary().lines()) return {example * stride_, model_.block()};
   return train_lines_[static_cast<size_t>(example)];
 }
 
-template <typename T>
-int64_t TextModel<T>::CountWork(absl::Span<const int64_t> examples) const {
+int64_t TextModel::CountWork(absl::Span<const int64_t> examples) const {
   int64_t ids = 0;
   for (const int64_t example : examples) ids += WindowOf(example).length;
   return ids;
 }
 
-template <typename T>
-Var<T> TextModel<T>::Readout(Forward<T>& forward,
-                             const DecoderBatch& batch) const {
+Var<float> TextModel::Readout(Forward<float>& forward,
+                              const DecoderBatch& batch) const {
   return model_.decoder()
       .Run(forward, {.sources = batch.input.rows}, batch.input.ids)
       .readout;
 }
 
-template <typename T>
-void TextModel<T>::Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
-                        absl::Span<const double>,
-                        absl::Span<Var<T>> sums) const {
+void TextModel::Loss(Forward<float>& forward,
+                     absl::Span<const int64_t> examples,
+                     absl::Span<const double>,
+                     absl::Span<Var<float>> sums) const {
   Arena& arena = forward.tape().arena();
   const absl::Span<TextWindow> windows(
       arena.New<TextWindow>(static_cast<int64_t>(examples.size())),
@@ -121,11 +138,10 @@ void TextModel<T>::Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
   const DecoderBatch batch = MakeTextBatch(train_.ids, windows, arena);
   sums[0] = model_.decoder().head().Loss(forward, Readout(forward, batch),
                                          batch.target,
-                                         this->loss_options().label_smoothing);
+                                         loss_options().label_smoothing);
 }
 
-template <typename T>
-std::vector<TextWindow> TextModel<T>::EvaluationWindows(
+std::vector<TextWindow> TextModel::EvaluationWindows(
     const EncodedText& text) const {
   if (model_.vocabulary().lines()) return LinesOf(text);
   std::vector<TextWindow> windows;
@@ -143,9 +159,8 @@ std::vector<TextWindow> TextModel<T>::EvaluationWindows(
   return windows;
 }
 
-template <typename T>
-void TextModel<T>::Evaluate(Forward<T>& forward, Split split,
-                            std::vector<Measurement>* measurements) const {
+void TextModel::Evaluate(Forward<float>& forward, Split split,
+                         std::vector<Measurement>* measurements) const {
   if (split == Split::kTrain) return;
   const EncodedText& text = split == Split::kDev ? dev_ : test_;
   const std::vector<TextWindow> windows = EvaluationWindows(text);
@@ -178,7 +193,5 @@ void TextModel<T>::Evaluate(Forward<T>& forward, Split split,
     measurements->push_back({"bits_per_character", loss / std::log(2.0)});
   }
 }
-
-REGARD_INSTANTIATE_CLASS(TextModel);
 
 }  // namespace regard

@@ -8,10 +8,10 @@
 
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
+#include "autodiff/arena.h"
 #include "data/text/text_splits.h"
 #include "language/language_model.h"
 #include "language/language_model.pb.h"
-#include "language/text_batch.h"
 #include "language/text_vocabulary.h"
 #include "nn/loss_options.h"
 #include "nn/model.h"
@@ -25,13 +25,25 @@ namespace regard {
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);
 
+// Part of a text: ids[first .. first + length) are read, and each predicts the
+// id after it. The first `skipped` predictions are not counted.
+struct TextWindow {
+  int64_t first;
+  int64_t length;
+  int64_t skipped = 0;
+};
+
+// Parts of a text as the rows of a batch. A target is -1 where nothing is
+// predicted, or it is not counted.
+DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
+                           absl::Span<const TextWindow> windows, Arena& arena);
+
 // Example i of BLOCKS begins at id i * stride; the last is the last that has
 // `block` ids and one to predict. Of LINES, it is line i. Which are drawn, and
 // in which order, is the trainer's: a permutation of all that is a function of
 // (seed, epoch). With stride 1 the blocks of an epoch have the distribution of
 // nanoGPT's random offsets, but for these being drawn with repetition.
-template <typename T>
-class TextModel : public Model<T> {
+class TextModel : public Model<float> {
  public:
   // `config` has passed ValidateLanguageModel(); see also Problem().
   TextModel(const LanguageModelConfig& config, const ScorerRegistry& scorers,
@@ -41,7 +53,7 @@ class TextModel : public Model<T> {
   // else may be called if it does not.
   std::string Problem() const;
 
-  ParameterStore<T>& parameters() override { return model_.parameters(); }
+  ParameterStore<float>& parameters() override { return model_.parameters(); }
   int64_t num_examples() const override;
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   // Blocks are of one length.
@@ -49,16 +61,16 @@ class TextModel : public Model<T> {
     if (!model_.vocabulary().lines()) return {0, 0};
     return {WindowOf(example).length, 0};
   }
-  void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
+  void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
-            absl::Span<Var<T>> sums) const override;
+            absl::Span<Var<float>> sums) const override;
   // On the whole of dev and test, but for the first id of BLOCKS, which nothing
   // predicts: loss, perplexity, token_accuracy and, of characters,
   // bits_per_character. The <eos> of a line counts as its newline.
-  void Evaluate(Forward<T>& forward, Split split,
+  void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 
-  const LanguageModel<T>& language_model() const { return model_; }
+  const LanguageModel& language_model() const { return model_; }
   const EncodedText& train() const { return train_; }
   const EncodedText& dev() const { return dev_; }
 
@@ -67,11 +79,11 @@ class TextModel : public Model<T> {
   std::vector<TextWindow> EvaluationWindows(const EncodedText& text) const;
   // The ids that are read of each line.
   static std::vector<TextWindow> LinesOf(const EncodedText& text);
-  Var<T> Readout(Forward<T>& forward, const DecoderBatch& batch) const;
+  Var<float> Readout(Forward<float>& forward, const DecoderBatch& batch) const;
 
   const LanguageModelConfig config_;
   const int64_t stride_;
-  LanguageModel<T> model_;
+  LanguageModel model_;
   const EncodedText train_;
   const std::vector<TextWindow> train_lines_;
   const EncodedText dev_;

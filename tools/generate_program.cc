@@ -67,7 +67,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 // Writes text after text to standard output.
 class Session {
  public:
-  Session(const LanguageModel<float>& model, const GenerationOptions& options)
+  Session(const LanguageModel& model, const GenerationOptions& options)
       : model_(model),
         options_(options),
         terminal_(isatty(STDOUT_FILENO) != 0),
@@ -80,7 +80,7 @@ class Session {
   // Flushes where a line ends.
   bool Write(absl::string_view text);
 
-  const LanguageModel<float>& model_;
+  const LanguageModel& model_;
   const GenerationOptions options_;
   const bool terminal_;
   Tape<float> tape_;
@@ -113,8 +113,7 @@ bool Session::Continue(const std::string& prompt,
   return written;
 }
 
-absl::Status ContinueInput(const LanguageModel<float>& model,
-                           Session& session) {
+absl::Status ContinueInput(const LanguageModel& model, Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("one prompt a line; Ctrl-D ends\n", stderr);
   }
@@ -138,7 +137,7 @@ absl::Status ContinueInput(const LanguageModel<float>& model,
 }
 
 absl::Status ContinueAll(const std::vector<std::string>& prompts,
-                         const LanguageModel<float>& model, Session& session) {
+                         const LanguageModel& model, Session& session) {
   std::vector<std::vector<int32_t>> ids;
   for (const std::string& prompt : prompts) {
     auto encoded = model.vocabulary().EncodePrompt(prompt);
@@ -163,7 +162,7 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
   for (const std::string& note : trained.notes) {
     std::fprintf(stderr, "%s\n", note.c_str());
   }
-  const LanguageModel<float>& model = *trained.model;
+  const LanguageModel& model = *trained.model;
   WorkerPool pool(arguments.threads);
   const GemmThreads share_products(pool);
   Session session(model, arguments.options);

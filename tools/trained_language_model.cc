@@ -28,7 +28,7 @@ absl::StatusOr<TrainedLanguageModel> LoadLanguageModel(absl::string_view run,
       TextVocabulary vocabulary,
       TextVocabulary::FromText(text, JoinPath(trained.path, kVocabulary),
                                model.language_model()));
-  trained.model = std::make_unique<LanguageModel<float>>(
+  trained.model = std::make_unique<LanguageModel>(
       model.language_model(), plugins.scorers, std::move(vocabulary),
       trained.config.seed());
   REGARD_RETURN_IF_ERROR(trained.LoadWeightsInto(trained.model->parameters()));

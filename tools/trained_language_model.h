@@ -13,7 +13,7 @@
 namespace regard {
 
 struct TrainedLanguageModel : TrainedRun {
-  std::unique_ptr<LanguageModel<float>> model;
+  std::unique_ptr<LanguageModel> model;
 };
 
 // As OpenTrainedRun(); a run of another task is an InvalidArgument, too.

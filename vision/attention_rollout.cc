@@ -7,19 +7,19 @@
 
 namespace regard {
 
-template <typename T>
-std::vector<double> AttentionRollout(absl::Span<const LayerWeights<T>> weights,
-                                     int64_t example) {
+std::vector<double> AttentionRollout(
+    absl::Span<const LayerWeights<float>> weights, int64_t example) {
   REGARD_CHECK(!weights.empty()) << "rollout of no layers";
   const int64_t tokens = weights[0].self.dim(2);
   std::vector<double> rollout(static_cast<size_t>(tokens * tokens), 0);
   for (int64_t i = 0; i < tokens; ++i) rollout[i * tokens + i] = 1;
-  for (const LayerWeights<T>& layer : weights) {
-    const Var<T> self = layer.self;  // [batch, heads, tokens, tokens]
+  for (const LayerWeights<float>& layer : weights) {
+    const Var<float> self = layer.self;  // [batch, heads, tokens, tokens]
     REGARD_CHECK(self.dim(2) == tokens && self.dim(3) == tokens)
         << "self-attention " << self.shape() << " of " << tokens << " tokens";
     const int64_t heads = self.dim(1);
-    const T* const of_example = self.data() + example * heads * tokens * tokens;
+    const float* const of_example =
+        self.data() + example * heads * tokens * tokens;
     std::vector<double> next(rollout.size(), 0);
     for (int64_t row = 0; row < tokens; ++row) {
       for (int64_t key = 0; key < tokens; ++key) {
@@ -37,7 +37,5 @@ std::vector<double> AttentionRollout(absl::Span<const LayerWeights<T>> weights,
   }
   return rollout;
 }
-
-REGARD_INSTANTIATE_FUNCTION(AttentionRollout);
 
 }  // namespace regard

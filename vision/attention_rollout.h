@@ -14,9 +14,8 @@ namespace regard {
 // transformers", 2020): the product over the layers of (A + I) / 2, A the
 // layer's self-attention of example `example`, averaged over heads. [tokens,
 // tokens], row-major; rows sum to 1 if those of the weights do.
-template <typename T>
-std::vector<double> AttentionRollout(absl::Span<const LayerWeights<T>> weights,
-                                     int64_t example);
+std::vector<double> AttentionRollout(
+    absl::Span<const LayerWeights<float>> weights, int64_t example);
 
 }  // namespace regard
 

@@ -12,25 +12,24 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
-  Tape<double> tape;
+  Tape<float> tape;
   // The second of two examples counts; the first is NaN-free noise.
-  std::vector<LayerWeights<double>> layers(2);
+  std::vector<LayerWeights<float>> layers(2);
   // Heads average to [[0, 1], [1, 0]] and [[1, 0], [1, 0]].
   layers[0].self = tape.Input({2, 2, 2, 2}, {9, 9, 9, 9, 9, 9, 9, 9,  //
                                              .5, .5, 1, 0, -.5, 1.5, 1, 0});
   layers[1].self = tape.Input({2, 2, 2, 2}, {9, 9, 9, 9, 9, 9, 9, 9,  //
                                              1, 0, 1, 0, 1, 0, 1, 0});
   // [[1, 0], [.5, .5]] times [[.5, .5], [.5, .5]].
-  EXPECT_THAT(AttentionRollout<double>(layers, 1), ElementsAre(.5, .5, .5, .5));
+  EXPECT_THAT(AttentionRollout(layers, 1), ElementsAre(.5, .5, .5, .5));
   // [[.5, .5], [.5, .5]] alone.
-  EXPECT_THAT(AttentionRollout<double>({layers.data(), 1}, 1),
+  EXPECT_THAT(AttentionRollout({layers.data(), 1}, 1),
               ElementsAre(.5, .5, .5, .5));
-  EXPECT_THAT(AttentionRollout<double>({&layers[1], 1}, 1),
-              ElementsAre(1, 0, .5, .5));
+  EXPECT_THAT(AttentionRollout({&layers[1], 1}, 1), ElementsAre(1, 0, .5, .5));
 }
 
 TEST(AttentionRolloutDeathTest, NeedsALayer) {
-  EXPECT_DEATH(AttentionRollout<double>({}, 0), "no layers");
+  EXPECT_DEATH(AttentionRollout({}, 0), "no layers");
 }
 
 }  // namespace

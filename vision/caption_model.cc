@@ -55,10 +55,11 @@ Vocabulary CaptionModel::VocabularyOf(const CaptionSplits& data,
 
 CaptionModel::CaptionModel(const CaptionerConfig& config,
                            const ScorerRegistry& scorers, CaptionSplits data,
-                           const CaptionModelOptions& options)
+                           const ModelOptions& options,
+                           const SearchConfig& search)
     : Model(options.loss),
       config_(config),
-      options_(options),
+      search_(search),
       data_(std::move(data)),
       vocabulary_(VocabularyOf(data_, config)),
       prompt_(PromptIds(config, vocabulary_)),
@@ -182,7 +183,7 @@ void CaptionModel::Loss(Forward<float>& forward,
   sums[0] = captioner_.decoder().head().Loss(
       forward,
       Run(forward, data_.train, examples, batch, /*want_maps=*/false).readout,
-      batch.target, options_.loss.label_smoothing);
+      batch.target, loss_options().label_smoothing);
 }
 
 std::vector<double> CaptionModel::OnQuadrants(
@@ -235,9 +236,9 @@ std::vector<std::vector<std::string>> CaptionModel::GenerateCaptions(
   const ImageShape& shape = set.images.shape;
   const int64_t patch = config_.vision_transformer().patch();
   const int64_t patches = (shape.height / patch) * (shape.width / patch);
-  const auto longest = static_cast<int64_t>(options_.search.max_length_ratio() *
+  const auto longest = static_cast<int64_t>(search_.max_length_ratio() *
                                             static_cast<double>(patches)) +
-                       options_.search.max_length();
+                       search_.max_length();
   std::vector<std::vector<std::string>> sentences;
   for (size_t first = 0; first < images.size(); first += kEvaluationBatch) {
     const auto batch = images.subspan(
@@ -257,7 +258,7 @@ std::vector<std::vector<std::string>> CaptionModel::GenerateCaptions(
                              .sources = sources,
                              .prompt = prompts,
                              .want_weights = false},
-                                    options_.search)) {
+                                    search_)) {
       sentences.push_back(vocabulary_.Decode(found.front().ids));
     }
   }

@@ -11,7 +11,6 @@
 #include "attention/scorer_registry.h"
 #include "data/images/caption_set.h"
 #include "data/text/vocabulary.h"
-#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
@@ -21,13 +20,6 @@
 #include "vision/captioner.pb.h"
 
 namespace regard {
-
-struct CaptionModelOptions {
-  LossOptions loss;
-  uint64_t seed = 0;
-  // How Evaluate() writes sentences. Has passed ValidateSearch().
-  SearchConfig search;
-};
 
 // How attention agrees with what words are about.
 struct Pointing {
@@ -41,9 +33,11 @@ struct Pointing {
 
 class CaptionModel : public Model<float> {
  public:
-  // `config` has passed ValidateCaptioner(); see also ValidateData().
+  // `config` has passed ValidateCaptioner(); see also ValidateData(). `search`,
+  // which has passed ValidateSearch(), is how Evaluate() writes sentences.
   CaptionModel(const CaptionerConfig& config, const ScorerRegistry& scorers,
-               CaptionSplits data, const CaptionModelOptions& options);
+               CaptionSplits data, const ModelOptions& options,
+               const SearchConfig& search = {});
 
   // The words of the training sentences and of the prompt.
   static Vocabulary VocabularyOf(const CaptionSplits& data,
@@ -108,7 +102,7 @@ class CaptionModel : public Model<float> {
                    Pointing* pointing) const;
 
   const CaptionerConfig config_;
-  const CaptionModelOptions options_;
+  const SearchConfig search_;
   const CaptionSplits data_;
   const Vocabulary vocabulary_;
   const std::vector<int32_t> prompt_;  // <bos> and the words

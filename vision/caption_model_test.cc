@@ -39,7 +39,7 @@ CaptionSplits Canvases(int64_t train, int64_t test = 0) {
 }
 
 CaptionModel ModelOf(CaptionSplits data, const std::string& fields = "",
-                     const CaptionModelOptions& options = {}) {
+                     const ModelOptions& options = {}) {
   auto config = Parse<CaptionerConfig>(
       "vision_transformer { patch: 2 transformer { width: 16 layers: 1 "
       "attention { heads: 2 } feed_forward { hidden: 16 activation: GELU } "
@@ -211,9 +211,8 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
 TEST(CaptionModelTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   if (!CountsAllocations()) GTEST_SKIP();
-  CaptionModelOptions options;
-  options.loss.label_smoothing = 0.1;
-  CaptionModel model = ModelOf(Canvases(6), "", options);
+  CaptionModel model =
+      ModelOf(Canvases(6), "", {.loss = {.label_smoothing = 0.1}});
   EXPECT_EQ(AllocationsOfAWarmStep(model, {2, 0, 5}), 0);
 }
 

@@ -18,10 +18,10 @@ constexpr int64_t kEvaluationBatch = 64;
 // No class is reserved.
 constexpr SpecialIds kNoSpecialIds = {.begin = -1, .end = -1, .pad = -1};
 
-template <typename T>
-LinearHead<T> MakeHead(const VisionTransformerConfig& config, int64_t classes,
-                       const ParameterScope<T>& scope) {
-  return LinearHead<T>(
+LinearHead<float> MakeHead(const VisionTransformerConfig& config,
+                           int64_t classes,
+                           const ParameterScope<float>& scope) {
+  return LinearHead<float>(
       scope.Sub("head"), config.transformer().width(), classes,
       LinearInitialization(config.transformer().initialization(),
                            /*bias=*/true),
@@ -30,24 +30,20 @@ LinearHead<T> MakeHead(const VisionTransformerConfig& config, int64_t classes,
 
 }  // namespace
 
-template <typename T>
-void ImageClassifier<T>::AddParameters(const VisionTransformerConfig& config,
-                                       const ImageShape& images,
-                                       int64_t classes,
-                                       const ScorerRegistry& scorers,
-                                       ParameterStore<T>& store) {
-  const ParameterScope<T> scope = store.Root();
-  const VisionTransformer<T> encoder(config, images, scorers,
-                                     scope.Sub("encoder"));
+void ImageClassifier::AddParameters(const VisionTransformerConfig& config,
+                                    const ImageShape& images, int64_t classes,
+                                    const ScorerRegistry& scorers,
+                                    ParameterStore<float>& store) {
+  const ParameterScope<float> scope = store.Root();
+  const VisionTransformer<float> encoder(config, images, scorers,
+                                         scope.Sub("encoder"));
   MakeHead(config, classes, scope);
 }
 
-template <typename T>
-ImageClassifier<T>::ImageClassifier(const VisionTransformerConfig& config,
-                                    const ScorerRegistry& scorers,
-                                    ImageSplits data,
-                                    const ModelOptions& options)
-    : Model<T>(options.loss),
+ImageClassifier::ImageClassifier(const VisionTransformerConfig& config,
+                                 const ScorerRegistry& scorers,
+                                 ImageSplits data, const ModelOptions& options)
+    : Model(options.loss),
       config_(config),
       data_(std::move(data)),
       encoder_(config, data_.train.shape, scorers,
@@ -64,59 +60,55 @@ ImageClassifier<T>::ImageClassifier(const VisionTransformerConfig& config,
   if (encoder_.FitsImages()) parameters_.Finalize(options.seed);
 }
 
-template <typename T>
-Var<T> ImageClassifier<T>::Readout(Forward<T>& forward, const ImageSet& set,
-                                   absl::Span<const int64_t> images,
-                                   absl::Span<LayerWeights<T>> weights) const {
-  const Var<T> pixels =
+Var<float> ImageClassifier::Readout(
+    Forward<float>& forward, const ImageSet& set,
+    absl::Span<const int64_t> images,
+    absl::Span<LayerWeights<float>> weights) const {
+  const Var<float> pixels =
       MakeImages(forward.tape(), set, images, config_.augmentation(), epoch_);
   return encoder_.Pool(encoder_(forward, pixels, weights));
 }
 
-template <typename T>
-void ImageClassifier<T>::Loss(Forward<T>& forward,
-                              absl::Span<const int64_t> examples,
-                              absl::Span<const double>,
-                              absl::Span<Var<T>> sums) const {
-  const absl::Span<int32_t> labels(forward.tape().arena().template New<int32_t>(
+void ImageClassifier::Loss(Forward<float>& forward,
+                           absl::Span<const int64_t> examples,
+                           absl::Span<const double>,
+                           absl::Span<Var<float>> sums) const {
+  const absl::Span<int32_t> labels(forward.tape().arena().New<int32_t>(
                                        static_cast<int64_t>(examples.size())),
                                    examples.size());
   for (size_t i = 0; i < examples.size(); ++i) {
     labels[i] = data_.train.labels[static_cast<size_t>(examples[i])];
   }
   sums[0] = head_.Loss(forward, Readout(forward, data_.train, examples, {}),
-                       labels, this->loss_options().label_smoothing);
+                       labels, loss_options().label_smoothing);
 }
 
-template <typename T>
-Var<T> ImageClassifier<T>::PredictBatch(
-    Forward<T>& forward, const ImageSet& set, absl::Span<const int64_t> images,
-    absl::Span<LayerWeights<T>> weights) const {
+Var<float> ImageClassifier::PredictBatch(
+    Forward<float>& forward, const ImageSet& set,
+    absl::Span<const int64_t> images,
+    absl::Span<LayerWeights<float>> weights) const {
   return LogSoftmax(
       head_.Logits(forward, Readout(forward, set, images, weights)));
 }
 
-template <typename T>
-std::vector<T> ImageClassifier<T>::Predict(Forward<T>& forward,
-                                           const ImageSet& set) const {
-  std::vector<T> predicted;
+std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
+                                            const ImageSet& set) const {
+  std::vector<float> predicted;
   predicted.reserve(static_cast<size_t>(set.size() * classes()));
   const auto predict = [&](absl::Span<const int64_t> images) {
-    const Var<T> batch = PredictBatch(forward, set, images, {});
+    const Var<float> batch = PredictBatch(forward, set, images, {});
     predicted.insert(predicted.end(), batch.span().begin(), batch.span().end());
   };
   ForEachBatch(forward, set.size(), kEvaluationBatch, predict);
   return predicted;
 }
 
-template <typename T>
-void ImageClassifier<T>::Evaluate(
-    Forward<T>& forward, Split split,
-    std::vector<Measurement>* measurements) const {
+void ImageClassifier::Evaluate(Forward<float>& forward, Split split,
+                               std::vector<Measurement>* measurements) const {
   if (split == Split::kTrain) return;
   const ImageSet& set = split == Split::kDev ? data_.dev : data_.test;
   if (set.size() == 0) return;
-  const std::vector<T> predicted = Predict(forward, set);
+  const std::vector<float> predicted = Predict(forward, set);
   double loss = 0;
   int64_t correct = 0;
   for (int64_t i = 0; i < set.size(); ++i) {
@@ -129,7 +121,5 @@ void ImageClassifier<T>::Evaluate(
   measurements->push_back({"accuracy", static_cast<double>(correct) / count});
   measurements->push_back({"loss", loss / count});
 }
-
-REGARD_INSTANTIATE_CLASS(ImageClassifier);
 
 }  // namespace regard

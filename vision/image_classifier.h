@@ -21,8 +21,7 @@ namespace regard {
 
 // Parameters: "encoder.*", those of the VisionTransformer, and
 // "head.{weight,bias}", [classes, width].
-template <typename T>
-class ImageClassifier : public Model<T> {
+class ImageClassifier : public Model<float> {
  public:
   // `config` has passed ValidateVisionTransformer(); see also
   // encoder().ValidateImages(), without which nothing else may be called. The
@@ -35,9 +34,9 @@ class ImageClassifier : public Model<T> {
   static void AddParameters(const VisionTransformerConfig& config,
                             const ImageShape& images, int64_t classes,
                             const ScorerRegistry& scorers,
-                            ParameterStore<T>& store);
+                            ParameterStore<float>& store);
 
-  ParameterStore<T>& parameters() override { return parameters_; }
+  ParameterStore<float>& parameters() override { return parameters_; }
   int64_t num_examples() const override { return data_.train.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override {
     return static_cast<int64_t>(examples.size());
@@ -45,38 +44,39 @@ class ImageClassifier : public Model<T> {
   void BeginEpoch(std::optional<int64_t> epoch) override {
     epoch_ = epoch.value_or(0);
   }
-  void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
+  void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
-            absl::Span<Var<T>> sums) const override;
+            absl::Span<Var<float>> sums) const override;
   // On dev and test: accuracy and loss.
-  void Evaluate(Forward<T>& forward, Split split,
+  void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
 
   // Natural logarithms of the probabilities of the classes, for all images of
   // `set`: [images, classes].
-  std::vector<T> Predict(Forward<T>& forward, const ImageSet& set) const;
+  std::vector<float> Predict(Forward<float>& forward,
+                             const ImageSet& set) const;
 
   // The same of chosen images, on the tape of a step that has begun. `weights`
   // has an element for each layer, or none.
-  Var<T> PredictBatch(Forward<T>& forward, const ImageSet& set,
-                      absl::Span<const int64_t> images,
-                      absl::Span<LayerWeights<T>> weights) const;
+  Var<float> PredictBatch(Forward<float>& forward, const ImageSet& set,
+                          absl::Span<const int64_t> images,
+                          absl::Span<LayerWeights<float>> weights) const;
 
   const ImageSplits& data() const { return data_; }
-  const VisionTransformer<T>& encoder() const { return encoder_; }
+  const VisionTransformer<float>& encoder() const { return encoder_; }
   int64_t classes() const { return head_.vocabulary(); }
 
  private:
   // [images, width]: what the head reads.
-  Var<T> Readout(Forward<T>& forward, const ImageSet& set,
-                 absl::Span<const int64_t> images,
-                 absl::Span<LayerWeights<T>> weights) const;
+  Var<float> Readout(Forward<float>& forward, const ImageSet& set,
+                     absl::Span<const int64_t> images,
+                     absl::Span<LayerWeights<float>> weights) const;
 
   const VisionTransformerConfig config_;
   const ImageSplits data_;
-  ParameterStore<T> parameters_;
-  VisionTransformer<T> encoder_;
-  LinearHead<T> head_;
+  ParameterStore<float> parameters_;
+  VisionTransformer<float> encoder_;
+  LinearHead<float> head_;
   int64_t epoch_ = 0;  // whose variants of the images are trained on
 };
 

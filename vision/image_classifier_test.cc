@@ -32,10 +32,9 @@ ImageSplits Shapes(int64_t train, int64_t test = 0) {
           .classes = ShapeNames()};
 }
 
-template <typename T>
-ImageClassifier<T> ModelOf(ImageSplits data, const std::string& fields = "",
-                           const ModelOptions& options = {}) {
-  return ImageClassifier<T>(
+ImageClassifier ModelOf(ImageSplits data, const std::string& fields = "",
+                        const ModelOptions& options = {}) {
+  return ImageClassifier(
       Parse<VisionTransformerConfig>(
           "patch: 4 transformer { width: 16 layers: 1 attention { heads: 2 } "
           "feed_forward { hidden: 16 activation: GELU } position_embedding { "
@@ -45,13 +44,12 @@ ImageClassifier<T> ModelOf(ImageSplits data, const std::string& fields = "",
 }
 
 // Runs one step of gradient descent on all examples and returns the loss.
-template <typename T>
-double Descend(ImageClassifier<T>& model, Forward<T>& forward,
-               GradientSlab<T>& gradients, double rate) {
+double Descend(ImageClassifier& model, Forward<float>& forward,
+               GradientSlab<float>& gradients, double rate) {
   std::vector<int64_t> examples(static_cast<size_t>(model.num_examples()));
   std::iota(examples.begin(), examples.end(), 0);
   double denominators[1];
-  Var<T> sums[1];
+  Var<float> sums[1];
   model.Denominators(examples, denominators);
   forward.BeginStep();
   forward.tape().set_training(true);
@@ -61,15 +59,15 @@ double Descend(ImageClassifier<T>& model, Forward<T>& forward,
   const double seeds[] = {1 / denominators[0]};
   forward.Backward(sums, seeds);
   forward.tape().set_training(false);
-  const absl::Span<T> values = model.parameters().values();
+  const absl::Span<float> values = model.parameters().values();
   for (size_t i = 0; i < values.size(); ++i) {
-    values[i] -= static_cast<T>(rate) * gradients.values()[i];
+    values[i] -= static_cast<float>(rate) * gradients.values()[i];
   }
   return loss;
 }
 
 TEST(ImageClassifierTest, LearnsAFewImagesByHeart) {
-  ImageClassifier<float> model = ModelOf<float>(Shapes(12, 5));
+  ImageClassifier model = ModelOf(Shapes(12, 5));
   GradientSlab<float> gradients(model.parameters());
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), &gradients);
@@ -96,23 +94,23 @@ TEST(ImageClassifierTest, LearnsAFewImagesByHeart) {
 
 // By hand from Predict().
 TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
-  ImageClassifier<double> model = ModelOf<double>(Shapes(1, 70));
-  Tape<double> tape;
-  Forward<double> forward(tape, model.parameters(), nullptr);
+  ImageClassifier model = ModelOf(Shapes(1, 70));
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
   std::vector<Measurement> measured;
   model.Evaluate(forward, Split::kTrain, &measured);
   model.Evaluate(forward, Split::kDev, &measured);
   EXPECT_TRUE(measured.empty());
   model.Evaluate(forward, Split::kTest, &measured);
   ASSERT_EQ(measured.size(), 2);
-  const std::vector<double> predicted =
+  const std::vector<float> predicted =
       model.Predict(forward, model.data().test);
   double correct = 0;
   double loss = 0;
   for (size_t i = 0; i < 70; ++i) {
     const auto row = absl::MakeConstSpan(predicted).subspan(8 * i, 8);
     const auto label = static_cast<size_t>(model.data().test.labels[i]);
-    loss -= row[label] / 70;
+    loss -= row[label] / 70.0;
     correct += *std::max_element(row.begin(), row.end()) == row[label];
   }
   EXPECT_EQ(measured[0].name, "accuracy");
@@ -122,30 +120,30 @@ TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
 }
 
 TEST(ImageClassifierTest, TheLossDoesNotDependOnTheCut) {
-  ImageClassifier<double> model =
-      ModelOf<double>(Shapes(6), "augmentation { shift: 2 flip: true }",
-                      {.loss = {.label_smoothing = 0.1}});
-  Tape<double> tape;
-  Forward<double> forward(tape, model.parameters(), nullptr);
+  ImageClassifier model =
+      ModelOf(Shapes(6), "augmentation { shift: 2 flip: true }",
+              {.loss = {.label_smoothing = 0.1}});
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
   const auto sum = [&](std::vector<int64_t> examples) {
-    Var<double> sums[1];
+    Var<float> sums[1];
     forward.BeginStep();
     tape.set_training(true);
     tape.set_random({1, 3, examples});
     model.Loss(forward, examples, {}, sums);
     return sums[0].item();
   };
-  EXPECT_NEAR(sum({4, 1, 3}), sum({4}) + sum({1, 3}), 1e-12);
+  EXPECT_NEAR(sum({4, 1, 3}), sum({4}) + sum({1, 3}), 1e-5);
 }
 
 TEST(ImageClassifierTest, AnEpochHasItsOwnVariantsOfTheImages) {
-  ImageClassifier<double> model =
-      ModelOf<double>(Shapes(6), "augmentation { shift: 3 flip: true }");
-  Tape<double> tape;
-  Forward<double> forward(tape, model.parameters(), nullptr);
+  ImageClassifier model =
+      ModelOf(Shapes(6), "augmentation { shift: 3 flip: true }");
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
   const auto loss = [&](int64_t epoch, int64_t step) {
     const int64_t examples[] = {1, 2, 4};
-    Var<double> sums[1];
+    Var<float> sums[1];
     model.BeginEpoch(epoch);
     forward.BeginStep();
     tape.set_training(true);
@@ -159,10 +157,10 @@ TEST(ImageClassifierTest, AnEpochHasItsOwnVariantsOfTheImages) {
 
 TEST(ImageClassifierTest, ASumIsNotDivided) {
   double denominators[1];
-  ModelOf<double>(Shapes(3)).Denominators({0, 2}, denominators);
+  ModelOf(Shapes(3)).Denominators({0, 2}, denominators);
   EXPECT_EQ(denominators[0], 2);
-  ModelOf<double>(Shapes(3), "",
-                  {.loss = {.normalizer = LossOptions::Normalizer::kSum}})
+  ModelOf(Shapes(3), "",
+          {.loss = {.normalizer = LossOptions::Normalizer::kSum}})
       .Denominators({0, 2}, denominators);
   EXPECT_EQ(denominators[0], 1);
 }
@@ -170,8 +168,8 @@ TEST(ImageClassifierTest, ASumIsNotDivided) {
 TEST(ImageClassifierTest, AWarmStepAllocatesNothing) {
   if (!CountsAllocations()) GTEST_SKIP() << "a sanitizer allocates";
   if (!CountsAllocations()) GTEST_SKIP();
-  ImageClassifier<float> model =
-      ModelOf<float>(Shapes(6), "augmentation { shift: 2 crop: 0.8 }");
+  ImageClassifier model =
+      ModelOf(Shapes(6), "augmentation { shift: 2 crop: 0.8 }");
   EXPECT_EQ(AllocationsOfAWarmStep(model, {2, 0, 5}), 0);
 }
 

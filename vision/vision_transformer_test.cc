@@ -56,8 +56,8 @@ TEST(VisionTransformerTest, HasThePublishedParameters) {
       "patch: 16 transformer { width: 768 layers: 12 attention { heads: 12 } "
       "position_embedding { kind: LEARNED } }");
   ParameterStore<float> store;
-  ImageClassifier<float>::AddParameters(config, {3, 224, 224}, /*classes=*/1000,
-                                        BuiltInScorers(), store);
+  ImageClassifier::AddParameters(config, {3, 224, 224}, /*classes=*/1000,
+                                 BuiltInScorers(), store);
   EXPECT_EQ(store.num_elements(), 86567656);
 }
 

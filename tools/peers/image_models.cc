@@ -32,8 +32,8 @@ std::unique_ptr<Model<float>> MakeImageModel(const WorkOptions& options) {
   data.train.labels = TextData(options.batch, options.target_vocabulary);
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
-  return std::make_unique<ImageClassifier<float>>(
-      config, scorers, std::move(data), ModelOptions{.loss = {}, .seed = 1});
+  return std::make_unique<ImageClassifier>(config, scorers, std::move(data),
+                                           ModelOptions{.loss = {}, .seed = 1});
 }
 
 }  // namespace regard

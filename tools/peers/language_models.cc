@@ -100,7 +100,7 @@ class GreedyGeneration : public SearchedModel {
   }
 
  private:
-  const LanguageModel<float> model_;
+  const LanguageModel model_;
   const std::vector<int32_t> prompts_;
   const std::vector<SearchSource> sources_;
 };
@@ -117,8 +117,8 @@ std::unique_ptr<Model<float>> MakeTextModel(const WorkOptions& options) {
   text.dev = Alphabet(options);
   ModelOptions training;
   training.seed = kSeed;
-  return std::make_unique<TextModel<float>>(ModelOf(options), Scorers(), text,
-                                            training);
+  return std::make_unique<TextModel>(ModelOf(options), Scorers(), text,
+                                     training);
 }
 
 std::unique_ptr<TimedWork> MakeGenerationWork(const WorkOptions& options) {

@@ -28,14 +28,6 @@ namespace {
 constexpr int64_t kSamples = 12;
 constexpr size_t kGalleries = 6;
 
-CaptionModelOptions OptionsOf(const Experiment& config) {
-  CaptionModelOptions options;
-  options.loss = LossOptionsOf(config.loss());
-  options.seed = config.seed();
-  options.search = config.search();
-  return options;
-}
-
 class CaptionsTask : public Task {
  public:
   using Options = CaptionerConfig;
@@ -82,7 +74,9 @@ class CaptionsTask : public Task {
   CaptionsTask(const Options& options, Data data, const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
         model_(options, context.scorers, std::move(data.splits),
-               OptionsOf(context.config)) {}
+               {.loss = LossOptionsOf(context.config.loss()),
+                .seed = context.config.seed()},
+               context.config.search()) {}
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.data().dev.size() > 0; }
@@ -116,8 +110,6 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
       model_.WordAttention(forward, set, image, words);
   const auto tokens = static_cast<size_t>(encoder.tokens());
   const auto first_patch = static_cast<size_t>(encoder.first_patch());
-  const int rows = static_cast<int>(encoder.rows());
-  const int columns = static_cast<int>(encoder.columns());
   Gallery gallery;
   gallery.title = absl::StrJoin(words, " ");
   gallery.note =
@@ -133,16 +125,14 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
        word < words.size(); ++word) {
     const auto of_word =
         absl::MakeConstSpan(looks).subspan(word * tokens, tokens);
-    Picture picture =
-        PictureOf(set.images, image, words[word],
-                  {encoder.rows(),
-                   encoder.columns(),
-                   {of_word.begin() + first_patch, of_word.end()}});
+    Picture picture = PictureOf(set.images, image, encoder,
+                                {of_word.begin() + first_patch, of_word.end()});
+    picture.title = words[word];
     const int32_t quadrant = right ? caption.quadrants[word] : -1;
     if (quadrant >= 0) {
-      picture.gold.push_back({quadrant / 2 * rows / 2,
-                              quadrant % 2 * columns / 2, rows / 2,
-                              columns / 2});
+      picture.gold.push_back({quadrant / 2 * picture.rows / 2,
+                              quadrant % 2 * picture.columns / 2,
+                              picture.rows / 2, picture.columns / 2});
       map.gold.push_back({static_cast<int>(map.rows.size()), quadrant});
     }
     gallery.pictures.push_back(std::move(picture));

@@ -32,6 +32,24 @@ constexpr int64_t kSamples = 12;
 constexpr int64_t kHeatMaps = 4;
 constexpr size_t kMostMisses = 24;
 
+// What is predicted of one image.
+struct Prediction {
+  int32_t label;
+  double probability;
+};
+
+// Of each row of log-probabilities.
+std::vector<Prediction> PredictionsOf(absl::Span<const float> rows,
+                                      int64_t classes) {
+  std::vector<Prediction> predictions;
+  for (auto row = rows.begin(); row != rows.end(); row += classes) {
+    const auto best = std::max_element(row, row + classes);
+    predictions.push_back({static_cast<int32_t>(best - row),
+                           std::exp(static_cast<double>(*best))});
+  }
+  return predictions;
+}
+
 class ImageClassificationTask : public Task {
  public:
   using Options = VisionTransformerConfig;
@@ -52,7 +70,7 @@ class ImageClassificationTask : public Task {
   static void AddParameters(const Options& options, const Data& data,
                             const TaskContext& context,
                             ParameterStore<float>& store) {
-    ImageClassifier<float>::AddParameters(
+    ImageClassifier::AddParameters(
         options, data.splits.train.shape,
         static_cast<int64_t>(data.splits.classes.size()), context.scorers,
         store);
@@ -76,50 +94,33 @@ class ImageClassificationTask : public Task {
   Showcase Show(Forward<float>& forward, bool final) const override;
 
  private:
-  // What is predicted of one image.
-  struct Prediction {
-    int32_t label;
-    int32_t predicted;
-    double probability;  // of `predicted`
-  };
+  std::string TitleOf(int32_t label, const Prediction& prediction) const;
+  LabelledMatrix Confusion(const ImageSet& set,
+                           absl::Span<const Prediction> predictions) const;
+  // Adds pictures of images with attention rollout to a gallery and, if wanted,
+  // the last layer's attention by heads of the first ones. Returns what is
+  // predicted of them.
+  std::vector<Prediction> ShowImages(
+      Forward<float>& forward, const ImageSet& set,
+      absl::Span<const int64_t> images, Gallery* gallery,
+      std::vector<LabelledMatrix>* heat_maps = nullptr) const;
 
-  Prediction PredictionOf(const ImageSet& set, int64_t image,
-                          absl::Span<const float> log_probabilities) const;
-  std::string TitleOf(const Prediction& prediction) const;
-  LabelledMatrix Confusion(absl::Span<const Prediction> predictions) const;
-  // Pictures of images with attention rollout, and of the first ones the last
-  // layer's attention by heads.
-  void ShowImages(Forward<float>& forward, const ImageSet& set,
-                  absl::Span<const int64_t> images, Gallery* gallery,
-                  std::vector<LabelledMatrix>* heat_maps,
-                  std::vector<Prediction>* predictions) const;
-
-  ImageClassifier<float> model_;
+  ImageClassifier model_;
 };
 
-ImageClassificationTask::Prediction ImageClassificationTask::PredictionOf(
-    const ImageSet& set, int64_t image,
-    absl::Span<const float> log_probabilities) const {
-  const auto best =
-      std::max_element(log_probabilities.begin(), log_probabilities.end());
-  return {set.labels[static_cast<size_t>(image)],
-          static_cast<int32_t>(best - log_probabilities.begin()),
-          std::exp(static_cast<double>(*best))};
-}
-
 std::string ImageClassificationTask::TitleOf(
-    const Prediction& prediction) const {
+    int32_t label, const Prediction& prediction) const {
   const std::vector<std::string>& classes = model_.data().classes;
-  if (prediction.predicted == prediction.label) {
-    return absl::StrFormat("%s, %.2f", classes[prediction.label],
-                           prediction.probability);
-  }
-  return absl::StrFormat("%s, taken for %s, %.2f", classes[prediction.label],
-                         classes[prediction.predicted], prediction.probability);
+  return absl::StrCat(
+      classes[label], ", ",
+      prediction.label == label
+          ? ""
+          : absl::StrCat("taken for ", classes[prediction.label], ", "),
+      absl::StrFormat("%.2f", prediction.probability));
 }
 
 LabelledMatrix ImageClassificationTask::Confusion(
-    absl::Span<const Prediction> predictions) const {
+    const ImageSet& set, absl::Span<const Prediction> predictions) const {
   LabelledMatrix matrix;
   matrix.title =
       "Confusion: of the images of the class on the left, the share that is "
@@ -128,9 +129,9 @@ LabelledMatrix ImageClassificationTask::Confusion(
   const size_t classes = matrix.rows.size();
   std::vector<double> counts(classes * classes, 0);
   std::vector<double> totals(classes, 0);
-  for (const Prediction& prediction : predictions) {
-    counts[prediction.label * classes + prediction.predicted] += 1;
-    totals[prediction.label] += 1;
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    counts[set.labels[i] * classes + predictions[i].label] += 1;
+    totals[set.labels[i]] += 1;
   }
   for (size_t i = 0; i < counts.size(); ++i) {
     counts[i] /= std::max(totals[i / classes], 1.0);
@@ -139,28 +140,24 @@ LabelledMatrix ImageClassificationTask::Confusion(
   return matrix;
 }
 
-void ImageClassificationTask::ShowImages(
+std::vector<Prediction> ImageClassificationTask::ShowImages(
     Forward<float>& forward, const ImageSet& set,
     absl::Span<const int64_t> images, Gallery* gallery,
-    std::vector<LabelledMatrix>* heat_maps,
-    std::vector<Prediction>* predictions) const {
+    std::vector<LabelledMatrix>* heat_maps) const {
   const VisionTransformer<float>& encoder = model_.encoder();
   const int64_t tokens = encoder.tokens();
   const int64_t first = encoder.first_patch();
   std::vector<LayerWeights<float>> weights(
       static_cast<size_t>(encoder.layers()));
   forward.BeginStep();
-  const Var<float> predicted =
-      model_.PredictBatch(forward, set, images, absl::MakeSpan(weights));
+  const std::vector<Prediction> predictions = PredictionsOf(
+      model_.PredictBatch(forward, set, images, absl::MakeSpan(weights)).span(),
+      model_.classes());
   for (size_t i = 0; i < images.size(); ++i) {
     const auto row = static_cast<int64_t>(i);
-    const Prediction prediction = PredictionOf(
-        set, images[i],
-        absl::MakeConstSpan(predicted.data() + row * predicted.cols(),
-                            static_cast<size_t>(predicted.cols())));
-    predictions->push_back(prediction);
+    const int32_t label = set.labels[static_cast<size_t>(images[i])];
     // What reaches the readout: the class token, or the mean of all tokens.
-    const std::vector<double> rollout = AttentionRollout<float>(weights, row);
+    const std::vector<double> rollout = AttentionRollout(weights, row);
     const auto of_readout = [&](const auto* matrix) {
       std::vector<double> of_patches;
       for (int64_t key = first; key < tokens; ++key) {
@@ -175,15 +172,15 @@ void ImageClassificationTask::ShowImages(
       }
       return of_patches;
     };
-    gallery->pictures.push_back(PictureOf(
-        set, images[i], TitleOf(prediction),
-        {encoder.rows(), encoder.columns(), of_readout(rollout.data())}));
+    gallery->pictures.push_back(
+        PictureOf(set, images[i], encoder, of_readout(rollout.data())));
+    gallery->pictures.back().title = TitleOf(label, predictions[i]);
     if (heat_maps == nullptr || row >= kHeatMaps) continue;
     const Var<float> last = weights.back().self;
     LabelledMatrix map;
     map.title =
         absl::StrCat("Last layer: where the readout of image ", images[i],
-                     " looks (", model_.data().classes[prediction.label], ")");
+                     " looks (", model_.data().classes[label], ")");
     for (int64_t y = 0; y < encoder.rows(); ++y) {
       map.rows.push_back(absl::StrCat("row ", y + 1));
     }
@@ -196,6 +193,7 @@ void ImageClassificationTask::ShowImages(
     }
     heat_maps->push_back(std::move(map));
   }
+  return predictions;
 }
 
 Showcase ImageClassificationTask::Show(Forward<float>& forward,
@@ -218,34 +216,27 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
           " split. The tint is the share of each patch in what the classes "
           "are predicted from, through all layers and their residual "
           "connections (Abnar and Zuidema, 2020).")};
-  std::vector<Prediction> predictions;
-  ShowImages(forward, *set, images, &gallery, &showcase.heat_maps,
-             &predictions);
+  std::vector<Prediction> predictions =
+      ShowImages(forward, *set, images, &gallery, &showcase.heat_maps);
   showcase.galleries.push_back(std::move(gallery));
   showcase.samples.title = absl::StrCat("Images of the ", split, " split");
   showcase.samples.input = "image";
   for (size_t i = 0; i < predictions.size(); ++i) {
     showcase.samples.rows.push_back(
         {.input = absl::StrCat("image ", images[i]),
-         .reference = data.classes[predictions[i].label],
-         .output = data.classes[predictions[i].predicted],
-         .correct = predictions[i].label == predictions[i].predicted});
+         .reference = data.classes[set->labels[i]],
+         .output = data.classes[predictions[i].label],
+         .correct = predictions[i].label == set->labels[i]});
   }
   if (!final) return showcase;
-  const std::vector<float> all = model_.Predict(forward, *set);
-  const auto classes = static_cast<size_t>(model_.classes());
-  predictions.clear();
+  predictions = PredictionsOf(model_.Predict(forward, *set), model_.classes());
   std::vector<int64_t> misses;
-  for (int64_t i = 0; i < set->size(); ++i) {
-    predictions.push_back(
-        PredictionOf(*set, i,
-                     absl::MakeConstSpan(all).subspan(
-                         static_cast<size_t>(i) * classes, classes)));
-    if (predictions.back().predicted != predictions.back().label) {
-      misses.push_back(i);
+  for (size_t i = 0; i < predictions.size(); ++i) {
+    if (predictions[i].label != set->labels[i]) {
+      misses.push_back(static_cast<int64_t>(i));
     }
   }
-  showcase.matrices.push_back(Confusion(predictions));
+  showcase.matrices.push_back(Confusion(*set, predictions));
   // The surest first.
   std::stable_sort(misses.begin(), misses.end(), [&](int64_t a, int64_t b) {
     return predictions[static_cast<size_t>(a)].probability >
@@ -259,11 +250,10 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
                              " split whose class is predicted wrong, those of "
                              "the greatest probability first; the tint is "
                              "attention rollout.")};
-    std::vector<Prediction> of_misses;
-    ShowImages(forward, *set, misses, &missed, nullptr, &of_misses);
+    ShowImages(forward, *set, misses, &missed);
     showcase.galleries.push_back(std::move(missed));
   }
-  std::vector<double> counts(classes, 0);
+  std::vector<double> counts(data.classes.size(), 0);
   for (const int32_t label : set->labels) counts[label] += 1;
   showcase.notes[absl::StrCat(split, "/accuracy")] =
       absl::StrFormat("of the most frequent class: %.3f",

@@ -3,24 +3,19 @@
 #define EXPERIMENTS_TASKS_IMAGE_CLASSIFICATION_IMAGE_PICTURE_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "data/images/image_set.h"
 #include "experiments/report/run_results.h"
+#include "vision/vision_transformer.h"
 
 namespace regard {
 
-// A weight for each patch of an image, row by row.
-struct PatchWeights {
-  int64_t rows = 0;
-  int64_t columns = 0;
-  std::vector<double> weights = {};
-};
-
-// Image `index`, grey or of three channels, under `weights`.
-Picture PictureOf(const ImageSet& images, int64_t index, std::string title,
-                  const PatchWeights& weights);
+// Image `index`, grey or of three channels, under a weight for each patch of
+// the encoder, row by row. Without a title.
+Picture PictureOf(const ImageSet& images, int64_t index,
+                  const VisionTransformer<float>& encoder,
+                  std::vector<double> weights);
 
 }  // namespace regard
 

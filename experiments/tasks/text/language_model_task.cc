@@ -16,7 +16,6 @@
 #include "experiments/tasks/task.h"
 #include "language/generator.h"
 #include "language/language_model.h"
-#include "language/text_batch.h"
 #include "language/text_model.h"
 #include "nn/config_problems.h"
 
@@ -84,7 +83,7 @@ class LanguageModelTask : public Task {
   }
 
  private:
-  const LanguageModel<float>& model() const { return model_.language_model(); }
+  const LanguageModel& model() const { return model_.language_model(); }
   // The ids [first, end) as text; newlines and spaces are to be seen.
   std::string TextOf(absl::Span<const int32_t> ids) const;
   std::string Label(int32_t id) const;
@@ -94,7 +93,7 @@ class LanguageModelTask : public Task {
 
   const uint64_t seed_;
   const double entropy_;  // nats per character; 0: not known
-  TextModel<float> model_;
+  TextModel model_;
 };
 
 std::string LanguageModelTask::TextOf(absl::Span<const int32_t> ids) const {

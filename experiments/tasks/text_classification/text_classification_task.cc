@@ -6,19 +6,32 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "data/text/labelled_text_source.h"
 #include "data/text/token_vocabulary.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
-#include "experiments/tasks/text_classification/pretrained_run.h"
+#include "experiments/tasks/trained_run.h"
+#include "files/file.h"
+#include "files/safetensors.h"
+#include "files/sha256.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "language/bert.h"
+#include "language/bert.pb.h"
 #include "language/masked_text.h"
 #include "language/text_classifier.h"
 #include "nn/config_problems.h"
+#include "nn/parameters.h"
+#include "nn/weights.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -32,34 +45,81 @@ std::string AllText(const std::vector<LabelledText>& texts) {
   return all;
 }
 
-// A run to begin with, or none.
+// A run of model.bert to begin with, or none.
 struct Beginning {
-  std::optional<PretrainedRun> run;
-  std::string path;     // of the field that a problem is with
-  std::string problem;  // empty if there is none
+  std::optional<TrainedRun> run;
+  std::string digest;               // SHA-256 of its weights
+  std::string path = "pretrained";  // of the field that a problem is with
+  std::string problem;              // empty if there is none
+
+  const BertConfig& bert() const { return run->config.model().bert(); }
 };
+
+// An error is complete to print.
+absl::Status Open(const std::string& path, Beginning* beginning) {
+  REGARD_ASSIGN_OR_RETURN(TrainedRun run, OpenTrainedRun(path));
+  if (!run.config.model().has_bert()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(run.path, " is no run of model.bert"));
+  }
+  REGARD_RETURN_IF_ERROR(run.ReadText(kVocabularyFile).status());
+  REGARD_ASSIGN_OR_RETURN(const FileReader weights,
+                          FileReader::Open(run.weights));
+  REGARD_ASSIGN_OR_RETURN(beginning->digest, Sha256OfFile(weights));
+  beginning->run = std::move(run);
+  return absl::OkStatus();
+}
+
+// What makes weights another function: all of the model but its pooler, dropout
+// and first values, and how texts are cut into tokens. The published defaults
+// are filled in.
+BertConfig Essence(const BertConfig& config) {
+  BertConfig essence = config;
+  essence.clear_pooler();
+  essence.clear_masked_words();
+  TransformerConfig& transformer = *essence.mutable_transformer();
+  transformer = BertTransformer(config);
+  transformer.clear_dropout();
+  transformer.clear_embedding_dropout();
+  transformer.clear_drop_path();
+  transformer.clear_recompute();
+  transformer.clear_initialization();
+  transformer.mutable_attention()->mutable_attention()->clear_dropout();
+  transformer.mutable_feed_forward()->clear_dropout();
+  essence.mutable_masked_words()->set_lower_case(
+      config.masked_words().lower_case());
+  return essence;
+}
+
+// Empty if there are none.
+std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
+  std::string differences;
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_message_field_comparison(
+      google::protobuf::util::MessageDifferencer::EQUIVALENT);
+  differencer.ReportDifferencesToString(&differences);
+  if (differencer.Compare(Essence(there), Essence(here))) return "";
+  return absl::StrReplaceAll(differences, {{"\n", "; "}});
+}
 
 Beginning BeginningOf(const TextClassifierConfig& config) {
   Beginning beginning;
   if (config.pretrained().empty()) return beginning;
-  beginning.path = "pretrained";
-  absl::StatusOr<PretrainedRun> run = OpenPretrainedRun(config.pretrained());
-  if (!run.ok()) {
+  if (const absl::Status opened = Open(config.pretrained(), &beginning);
+      !opened.ok()) {
     beginning.problem =
-        std::string(absl::StripPrefix(run.status().message(), "error: "));
-    return beginning;
-  }
-  if (!config.bert().masked_words().vocabulary().empty()) {
+        std::string(absl::StripPrefix(opened.message(), "error: "));
+  } else if (!config.bert().masked_words().vocabulary().empty()) {
     beginning.path = "bert.masked_words.vocabulary";
     beginning.problem = "is that of the run in `pretrained`: leave it out";
-  } else if (const std::string difference = DifferenceFrom(*run, config.bert());
-             !difference.empty()) {
+  } else if (const std::string differences =
+                 DifferencesOf(beginning.bert(), config.bert());
+             !differences.empty()) {
     beginning.path = "bert";
     beginning.problem = absl::StrCat(
         "is not as in the run that `pretrained` names (there -> here): ",
-        difference);
+        differences);
   }
-  beginning.run = *std::move(run);
   return beginning;
 }
 
@@ -67,12 +127,36 @@ Beginning BeginningOf(const TextClassifierConfig& config) {
 TokenVocabulary VocabularyOf(const Beginning& beginning,
                              const MaskedWordsConfig& config,
                              absl::string_view text) {
+  const bool begins = beginning.run.has_value();
   const MaskedWordsConfig& tokens =
-      beginning.run.has_value() ? beginning.run->bert().masked_words() : config;
+      begins ? beginning.bert().masked_words() : config;
   return ReadTokenVocabulary(
-      beginning.run.has_value() ? beginning.run->vocabulary
-                                : config.vocabulary(),
+      begins ? JoinPath(beginning.run->path, kVocabularyFile)
+             : config.vocabulary(),
       text, TokenOptions(tokens), tokens.min_frequency());
+}
+
+// Fills all parameters but the classifier's, and a pooler that the file has
+// not. All that does not fit is said at once.
+absl::Status LoadPretrained(const std::string& weights,
+                            ParameterStore<float>& parameters) {
+  REGARD_RETURN_IF_ERROR(parameters.status());
+  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
+                          SafetensorsReader::Open(weights));
+  std::vector<std::string> problems;
+  for (const ParameterInfo& info : parameters.parameters()) {
+    if (absl::StartsWith(info.name, "classifier.")) continue;
+    if (absl::StartsWith(info.name, "pooler.") &&
+        reader.header().tensors.count(info.name) == 0) {
+      continue;
+    }
+    const absl::Status status =
+        reader.Read(info.name, Extents(info.shape),
+                    parameters.value(*parameters.FindByName(info.name)));
+    if (!status.ok()) problems.emplace_back(status.message());
+  }
+  if (problems.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(problems, "\n  "));
 }
 
 class TextClassificationTask : public Task {
@@ -101,23 +185,22 @@ class TextClassificationTask : public Task {
         model_(options, context.scorers, vocabulary_.pieces, splits_,
                {.loss = LossOptionsOf(context.config.loss()),
                 .seed = context.config.seed()}) {
+    const bool begins = beginning_.run.has_value();
     if (!vocabulary_.problem.empty() && beginning_.problem.empty()) {
-      beginning_.path = beginning_.run.has_value()
-                            ? "pretrained"
-                            : "bert.masked_words.vocabulary";
+      beginning_.path = begins ? "pretrained" : "bert.masked_words.vocabulary";
       beginning_.problem = vocabulary_.problem;
     }
-    if (!beginning_.run.has_value()) {
+    if (!begins) {
       if (!vocabulary_.digest.empty()) {
         AddDigest("model.text_classifier.bert.masked_words.vocabulary",
                   vocabulary_.digest);
       }
       return;
     }
-    AddDigest("model.text_classifier.pretrained", beginning_.run->digest);
+    AddDigest("model.text_classifier.pretrained", beginning_.digest);
     if (!beginning_.problem.empty()) return;
     beginning_.problem = std::string(
-        LoadPretrained(*beginning_.run, model_.parameters()).message());
+        LoadPretrained(beginning_.run->weights, model_.parameters()).message());
   }
 
   Model<float>& model() override { return model_; }

@@ -7,8 +7,21 @@
 
 namespace regard {
 
-// The part of a config that describes a model of sentence pairs.
-EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model);
+// The part of a config that describes a model of sentence pairs: the fields of
+// an EncoderDecoderConfig have the same names in a ModelConfig.
+inline EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
+  EncoderDecoderConfig config;
+  const auto& from = *model.GetDescriptor();
+  const auto& to = *config.GetDescriptor();
+  for (int i = 0; i < to.field_count(); ++i) {
+    const auto* const field = from.FindFieldByName(to.field(i)->name());
+    if (!model.GetReflection()->HasField(model, field)) continue;
+    config.GetReflection()
+        ->MutableMessage(&config, to.field(i))
+        ->CopyFrom(model.GetReflection()->GetMessage(model, field));
+  }
+  return config;
+}
 
 }  // namespace regard
 
