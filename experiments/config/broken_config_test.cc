@@ -373,8 +373,8 @@ TEST_F(BrokenConfigTest, HugeFileIsRefusedUnread) {
   WriteFile("a.textproto", "seed: 3");
   std::filesystem::resize_file(Path("a.textproto"), int64_t{1} << 30);
   EXPECT_EQ(ErrorOf("a.textproto"),
-            "a.textproto: error: has 1073741824 bytes; a config has at most "
-            "1048576");
+            "a.textproto: error: holds 1073741824 bytes; at most 1048576 are "
+            "read");
 }
 
 TEST_F(BrokenConfigTest, EmptyFile) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "files/utf8.h"
 #include "utf8proc.h"
 
 namespace regard {
@@ -31,25 +34,12 @@ size_t StepBack(absl::string_view text, size_t offset, int count) {
   return offset;
 }
 
-// The bytes of the first character; negative when it is not valid UTF-8.
-utf8proc_ssize_t Decode(absl::string_view text, utf8proc_int32_t* character) {
-  return utf8proc_iterate(
-      reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-      static_cast<utf8proc_ssize_t>(text.size()), character);
-}
-
-bool IsShown(utf8proc_int32_t character) {
-  switch (utf8proc_category(character)) {
-    case UTF8PROC_CATEGORY_CC:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_CN:
-    case UTF8PROC_CATEGORY_CO:
-    case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP:
-      return false;
-    default:
-      return true;
-  }
+bool IsShown(char32_t code_point) {
+  const auto category =
+      utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
+  // Not assigned, or line separators, controls, marks of the format and what
+  // is in private use.
+  return category != UTF8PROC_CATEGORY_CN && category < UTF8PROC_CATEGORY_ZL;
 }
 
 }  // namespace
@@ -58,22 +48,46 @@ std::string Printable(absl::string_view text, int max_characters) {
   std::string shown;
   while (!text.empty()) {
     if (max_characters-- == 0) return absl::StrCat(shown, "...");
-    utf8proc_int32_t character = 0;
-    const utf8proc_ssize_t size = Decode(text, &character);
-    if (text[0] == '\t') {
+    const Character c = FirstCharacter(text);
+    text.remove_prefix(c.bytes.size());
+    const bool is_valid = c.code_point != 0xFFFD || c.bytes.size() > 1;
+    if (c.code_point == '\t') {
       shown += ' ';
-    } else if (size > 0 && IsShown(character)) {
-      shown.append(text.data(), size);
     } else {
-      shown += '?';
+      absl::StrAppend(&shown,
+                      is_valid && IsShown(c.code_point) ? c.bytes : "?");
     }
-    text.remove_prefix(std::max<utf8proc_ssize_t>(size, 1));
     // One mark for each character, valid or not, keeps the caret in place.
-    while (size <= 0 && !text.empty() && !StartsCharacter(text[0])) {
+    while (!is_valid && !text.empty() && !StartsCharacter(text[0])) {
       text.remove_prefix(1);
     }
   }
   return shown;
+}
+
+std::optional<TextProblem> FindEncodingProblem(absl::string_view text) {
+  if (text.size() > kMostConfigBytes) {
+    return TextProblem{
+        {0, 1},
+        absl::StrCat("has ", text.size(), " bytes; a config has at most ",
+                     kMostConfigBytes)};
+  }
+  if (absl::StartsWith(text, "\xEF\xBB\xBF")) {
+    return TextProblem{{0, 1},
+                       "the file begins with a byte order mark (BOM); save it "
+                       "as UTF-8 without one"};
+  }
+  const size_t nul = std::min(text.find('\0'), text.size());
+  const size_t invalid = static_cast<size_t>(
+      FindInvalidUtf8(text).value_or(static_cast<int64_t>(text.size())));
+  if (nul < invalid) {
+    return TextProblem{{nul, 1}, "a NUL byte: this is not a text config"};
+  }
+  if (invalid == text.size()) return std::nullopt;
+  return TextProblem{
+      {invalid, 1},
+      absl::StrFormat("byte 0x%02X is not valid UTF-8",
+                      static_cast<unsigned char>(text[invalid]))};
 }
 
 ConfigText ConfigText::File(std::string name, std::string text) {

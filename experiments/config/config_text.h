@@ -8,6 +8,7 @@
 #define EXPERIMENTS_CONFIG_CONFIG_TEXT_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,13 @@ struct TextProblem {
 
 // Problems of one text beyond these are not looked for.
 inline constexpr size_t kMostProblems = 20;
+
+// Larger texts are refused, files before they are read.
+inline constexpr size_t kMostConfigBytes = size_t{1} << 20;
+
+// What keeps `text` from being a text config at all: a byte order mark, a NUL
+// byte, invalid UTF-8, too many bytes.
+std::optional<TextProblem> FindEncodingProblem(absl::string_view text);
 
 class ConfigText {
  public:
@@ -70,7 +78,10 @@ class ConfigText {
 
 // `text` with control, invisible and invalid characters replaced by '?', and
 // cut after `max_characters`.
-std::string Printable(absl::string_view text, int max_characters);
+std::string Printable(absl::string_view text, int max_characters = 40);
+
+// Characters that are shown of the name of a file.
+inline constexpr int kNameCharacters = 200;
 
 }  // namespace regard
 

@@ -20,8 +20,6 @@ using ::google::protobuf::Descriptor;
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::OneofDescriptor;
 
-constexpr int kQuotedCharacters = 40;
-
 // Of any field or extension. Protobuf's search for an extension takes time that
 // is quadratic in the dots of the name: minutes for one of a megabyte.
 constexpr size_t kLongestName = 256;
@@ -46,8 +44,13 @@ const FieldDescriptor* FindField(const Descriptor& message,
       &message, std::string(name.substr(1, name.size() - 2)));
 }
 
+std::string FieldName(const FieldDescriptor& field) {
+  if (!field.is_extension()) return field.name();
+  return absl::StrCat("[", field.full_name(), "]");
+}
+
 std::string NoSuchField(const Descriptor& message, absl::string_view name) {
-  const std::string shown = Printable(name, kQuotedCharacters);
+  const std::string shown = Printable(name);
   if (message.IsReservedName(std::string(name))) {
     return absl::StrCat("'", shown, "' is no longer a field of ",
                         message.name());
@@ -65,7 +68,7 @@ std::string NoSuchField(const Descriptor& message, absl::string_view name) {
     std::vector<const FieldDescriptor*> extensions;
     message.file()->pool()->FindAllExtensions(&message, &extensions);
     for (const FieldDescriptor* extension : extensions) {
-      candidates.push_back(absl::StrCat("[", extension->full_name(), "]"));
+      candidates.push_back(FieldName(*extension));
     }
     std::sort(candidates.begin(), candidates.end());
     return absl::StrCat("no extension '", shown, "' of ", message.name(),
@@ -128,11 +131,6 @@ std::vector<PathStep> SplitPath(absl::string_view path) {
     begin = end + 1;
   }
   return steps;
-}
-
-absl::string_view ParentPath(absl::string_view path) {
-  const size_t begin = SplitPath(path).back().range.begin;
-  return path.substr(0, begin == 0 ? 0 : begin - 1);
 }
 
 namespace {

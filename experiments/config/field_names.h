@@ -19,6 +19,9 @@ namespace regard {
 const google::protobuf::FieldDescriptor* FindField(
     const google::protobuf::Descriptor& message, absl::string_view name);
 
+// `rate`, or `[lab.my_score]`.
+std::string FieldName(const google::protobuf::FieldDescriptor& field);
+
 // "no field 'optimzer' in Training; did you mean 'optimizer'?"
 std::string NoSuchField(const google::protobuf::Descriptor& message,
                         absl::string_view name);
@@ -38,9 +41,6 @@ struct PathStep {
 // The steps of a well-formed `path`; a malformed one ends in a step whose name
 // is no field's (it may be empty). An index beyond 999,999,999 is kept as that.
 std::vector<PathStep> SplitPath(absl::string_view path);
-
-// The path around the last step; "" around the first.
-absl::string_view ParentPath(absl::string_view path);
 
 // Finds what a misspelt name was meant to be.
 

@@ -43,13 +43,6 @@ TEST(SplitPathTest, HugeIndexIsKeptFinite) {
   EXPECT_EQ(SplitPath("a[99999999999999]").back().index, 999'999'999);
 }
 
-TEST(ParentPathTest, DropsTheLastStep) {
-  EXPECT_EQ(ParentPath("a"), "");
-  EXPECT_EQ(ParentPath("a.b"), "a");
-  EXPECT_EQ(ParentPath("a.[lab.my_score]"), "a");
-  EXPECT_EQ(ParentPath("a.[lab.my_score].b"), "a.[lab.my_score]");
-}
-
 TEST(EditDistanceTest, CountsEdits) {
   EXPECT_EQ(EditDistance("", ""), 0);
   EXPECT_EQ(EditDistance("abc", ""), 3);

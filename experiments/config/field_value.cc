@@ -9,32 +9,24 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "experiments/config/config_text.h"
 #include "experiments/config/field_names.h"
 #include "files/utf8.h"
 #include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 namespace {
 
 using ::google::protobuf::EnumDescriptor;
-using ::google::protobuf::EnumValueDescriptor;
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
-
-constexpr int kQuotedCharacters = 40;
+using ::google::protobuf::io::Tokenizer;
 
 std::string Quoted(const WrittenValue& value) {
-  switch (value.kind) {
-    case Token::Kind::kEnd:
-      return "the end of the text";
-    case Token::Kind::kString:
-      return Printable(value.text, kQuotedCharacters);
-    default:
-      return absl::StrCat("'", value.negative ? "-" : "",
-                          Printable(value.text, kQuotedCharacters), "'");
-  }
+  return QuotedToken(value.kind,
+                     absl::StrCat(value.negative ? "-" : "", value.text));
 }
 
 std::string Expected(const FieldDescriptor& field, const WrittenValue& value) {
@@ -66,9 +58,8 @@ uint64_t LargestMagnitude(const FieldDescriptor& field, bool negative) {
   }
 }
 
-std::optional<std::string> ReadInteger(const FieldDescriptor& field,
-                                       const WrittenValue& written,
-                                       FieldValue* value) {
+std::optional<std::string> FindIntegerProblem(const FieldDescriptor& field,
+                                              const WrittenValue& written) {
   if (written.kind != Token::Kind::kInteger) return Expected(field, written);
   if (IsZeroLed(written)) return ZeroLed(written);
   const uint64_t largest = LargestMagnitude(field, written.negative);
@@ -76,20 +67,16 @@ std::optional<std::string> ReadInteger(const FieldDescriptor& field,
     return absl::StrCat("'", field.name(), "' cannot be negative, got ",
                         Quoted(written));
   }
-  uint64_t magnitude = 0;
-  if (!google::protobuf::io::Tokenizer::ParseInteger(std::string(written.text),
-                                                     largest, &magnitude)) {
-    return absl::StrCat(Quoted(written), " is outside ", field.type_name(),
-                        ", ", written.negative ? "at least -" : "at most ",
-                        largest);
+  uint64_t magnitude;
+  if (Tokenizer::ParseInteger(std::string(written.text), largest, &magnitude)) {
+    return std::nullopt;
   }
-  value->integer = written.negative ? -magnitude : magnitude;
-  return std::nullopt;
+  return absl::StrCat(Quoted(written), " is outside ", field.type_name(), ", ",
+                      written.negative ? "at least -" : "at most ", largest);
 }
 
-std::optional<std::string> ReadReal(const FieldDescriptor& field,
-                                    const WrittenValue& written,
-                                    FieldValue* value) {
+std::optional<std::string> FindRealProblem(const FieldDescriptor& field,
+                                           const WrittenValue& written) {
   const std::string word = absl::AsciiStrToLower(written.text);
   if (word == "inf" || word == "infinity" || word == "nan") {
     return absl::StrCat("'", field.name(), "' must be a finite number, got ",
@@ -119,19 +106,14 @@ std::optional<std::string> ReadReal(const FieldDescriptor& field,
     return absl::StrCat(Quoted(written), " is too small for a ",
                         field.type_name(), " and would be 0");
   }
-  value->real = written.negative ? -number : number;
   return std::nullopt;
 }
 
-std::optional<std::string> ReadEnum(const FieldDescriptor& field,
-                                    const WrittenValue& written,
-                                    FieldValue* value) {
+std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
+                                           const WrittenValue& written) {
   const EnumDescriptor& type = *field.enum_type();
-  const EnumValueDescriptor* found =
-      type.FindValueByName(std::string(written.text));
-  if (!written.negative && written.kind == Token::Kind::kIdentifier &&
-      found != nullptr) {
-    value->integer = static_cast<uint64_t>(found->number());
+  if (!written.negative &&
+      type.FindValueByName(std::string(written.text)) != nullptr) {
     return std::nullopt;
   }
   std::vector<std::string> names;
@@ -142,99 +124,50 @@ std::optional<std::string> ReadEnum(const FieldDescriptor& field,
                       SuggestName(written.text, names));
 }
 
-std::optional<std::string> ReadString(const FieldDescriptor& field,
-                                      const WrittenValue& written,
-                                      FieldValue* value) {
-  if (written.negative || written.kind != Token::Kind::kString) {
-    return Expected(field, written);
+}  // namespace
+
+std::optional<std::string> FindValueProblem(const FieldDescriptor& field,
+                                            const WrittenValue& written) {
+  if (written.kind == Token::Kind::kBad) return std::nullopt;
+  bool suits = false;
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+    case FieldDescriptor::CPPTYPE_INT64:
+    case FieldDescriptor::CPPTYPE_UINT32:
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return FindIntegerProblem(field, written);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return FindRealProblem(field, written);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return FindEnumProblem(field, written);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      suits = written.text == "true" || written.text == "false";
+      break;
+    case FieldDescriptor::CPPTYPE_STRING:
+      suits = written.kind == Token::Kind::kString;
+      break;
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      break;
   }
+  if (!suits || written.negative) return Expected(field, written);
   std::string unescaped;
-  google::protobuf::io::Tokenizer::ParseString(std::string(written.text),
-                                               &unescaped);
-  if (field.type() != FieldDescriptor::TYPE_BYTES &&
+  Tokenizer::ParseString(std::string(written.text), &unescaped);
+  if (field.type() == FieldDescriptor::TYPE_STRING &&
       FindInvalidUtf8(unescaped).has_value()) {
     return absl::StrCat("the value of '", field.name(), "' is not valid UTF-8");
   }
-  value->text += unescaped;
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<std::string> ReadFieldValue(const FieldDescriptor& field,
-                                          const WrittenValue& written,
-                                          FieldValue* value) {
-  if (written.kind == Token::Kind::kBad) return std::nullopt;
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-    case FieldDescriptor::CPPTYPE_INT64:
-    case FieldDescriptor::CPPTYPE_UINT32:
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return ReadInteger(field, written, value);
-    case FieldDescriptor::CPPTYPE_FLOAT:
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return ReadReal(field, written, value);
-    case FieldDescriptor::CPPTYPE_BOOL:
-      value->integer = written.text == "true" ? 1 : 0;
-      if (!written.negative &&
-          (written.text == "true" || written.text == "false")) {
-        return std::nullopt;
-      }
-      return Expected(field, written);
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return ReadEnum(field, written, value);
-    case FieldDescriptor::CPPTYPE_STRING:
-      return ReadString(field, written, value);
-    case FieldDescriptor::CPPTYPE_MESSAGE:
-      return Expected(field, written);
-  }
-  return std::nullopt;
-}
-
-void StoreFieldValue(const FieldValue& value, const FieldDescriptor& field,
+void StoreFieldValue(absl::string_view text, const FieldDescriptor& field,
                      std::optional<int> index, Message* message) {
-  const Reflection& fields = *message->GetReflection();
-  const auto store = [&](auto set, auto add, auto one) {
-    (fields.*(field.is_repeated() ? add : set))(message, &field, one);
-  };
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      store(&Reflection::SetInt32, &Reflection::AddInt32,
-            static_cast<int32_t>(value.integer));
-      break;
-    case FieldDescriptor::CPPTYPE_INT64:
-      store(&Reflection::SetInt64, &Reflection::AddInt64,
-            static_cast<int64_t>(value.integer));
-      break;
-    case FieldDescriptor::CPPTYPE_UINT32:
-      store(&Reflection::SetUInt32, &Reflection::AddUInt32,
-            static_cast<uint32_t>(value.integer));
-      break;
-    case FieldDescriptor::CPPTYPE_UINT64:
-      store(&Reflection::SetUInt64, &Reflection::AddUInt64, value.integer);
-      break;
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      store(&Reflection::SetFloat, &Reflection::AddFloat,
-            static_cast<float>(value.real));
-      break;
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      store(&Reflection::SetDouble, &Reflection::AddDouble, value.real);
-      break;
-    case FieldDescriptor::CPPTYPE_BOOL:
-      store(&Reflection::SetBool, &Reflection::AddBool, value.integer != 0);
-      break;
-    case FieldDescriptor::CPPTYPE_ENUM:
-      store(&Reflection::SetEnumValue, &Reflection::AddEnumValue,
-            static_cast<int>(value.integer));
-      break;
-    case FieldDescriptor::CPPTYPE_STRING:
-      store(&Reflection::SetString, &Reflection::AddString, value.text);
-      break;
-    case FieldDescriptor::CPPTYPE_MESSAGE:
-      break;
-  }
+  REGARD_CHECK(google::protobuf::TextFormat::ParseFieldValueFromString(
+      std::string(text), &field, message))
+      << text;
   if (!field.is_repeated()) return;
   // The value was added at the end: it takes the place of an older element.
+  const Reflection& fields = *message->GetReflection();
   const int last = fields.FieldSize(*message, &field) - 1;
   if (*index == last) return;
   fields.SwapElements(message, &field, *index, last);

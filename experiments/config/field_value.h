@@ -4,7 +4,6 @@
 #ifndef EXPERIMENTS_CONFIG_FIELD_VALUE_H_
 #define EXPERIMENTS_CONFIG_FIELD_VALUE_H_
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -22,23 +21,15 @@ struct WrittenValue {
   absl::string_view text;  // of the token
 };
 
-// A value of a scalar or enum field: the member that its type needs is set.
-struct FieldValue {
-  // An integer in two's complement, a boolean, or the number of an enum value.
-  uint64_t integer = 0;
-  double real = 0;
-  std::string text = {};
-};
+// What is wrong if `written` does not suit the scalar or enum `field`.
+std::optional<std::string> FindValueProblem(
+    const google::protobuf::FieldDescriptor& field,
+    const WrittenValue& written);
 
-// Reads `written` into `value`; a string is appended to its text. Returns what
-// is wrong if it does not suit the scalar or enum `field`.
-std::optional<std::string> ReadFieldValue(
-    const google::protobuf::FieldDescriptor& field, const WrittenValue& written,
-    FieldValue* value);
-
-// Sets `field` of `message`; of a repeated field, the element `index`, which
-// may be the one after the last.
-void StoreFieldValue(const FieldValue& value,
+// Sets `field` of `message` to the value that `text` writes, which has no
+// problem; strings in a row are one. Of a repeated field, the element `index`,
+// which may be the one after the last.
+void StoreFieldValue(absl::string_view text,
                      const google::protobuf::FieldDescriptor& field,
                      std::optional<int> index,
                      google::protobuf::Message* message);

@@ -5,7 +5,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "experiments/config/config_fields.h"
 #include "experiments/config/field_names.h"
 #include "google/protobuf/descriptor.h"
 #include "third_party/abseil_backport/check.h"
@@ -16,13 +15,11 @@ namespace {
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::OneofDescriptor;
 
-// The path of the list for an element, of the message around for a field.
-std::string Around(const std::string& path) {
-  const PathStep last = SplitPath(path).back();
-  if (last.index.has_value()) {
-    return path.substr(0, last.range.begin + last.name.size());
-  }
-  return std::string(ParentPath(path));
+// Whether `path` is that of a field, or of something in it.
+bool IsWithin(absl::string_view path, absl::string_view field) {
+  if (!absl::StartsWith(path, field)) return false;
+  return path.size() == field.size() || path[field.size()] == '.' ||
+         path[field.size()] == '[';
 }
 
 }  // namespace
@@ -70,11 +67,12 @@ std::optional<std::string> ConfigOrigins::Find(absl::string_view path) const {
 
 ConfigOrigins::Place ConfigOrigins::PlaceOf(absl::string_view path) const {
   REGARD_CHECK(!texts_.empty()) << "a config comes from at least one text";
-  for (std::string around(path); !around.empty(); around = Around(around)) {
-    const auto found = places_.find(around);
-    if (found != places_.end()) return found->second;
+  Place nearest = {main_, {0, 1}};
+  // A message comes before what is in it.
+  for (const auto& [field, place] : places_) {
+    if (IsWithin(path, field)) nearest = place;
   }
-  return {main_, {0, 1}};
+  return nearest;
 }
 
 std::string ConfigOrigins::Where(absl::string_view path) const {
@@ -83,10 +81,9 @@ std::string ConfigOrigins::Where(absl::string_view path) const {
 }
 
 std::string ConfigOrigins::Diagnostic(absl::string_view path,
-                                      absl::string_view message) const {
+                                      std::string message) const {
   const Place place = PlaceOf(path);
-  return texts_[place.text].Diagnostic(
-      {place.range, absl::StrCat(path, path.empty() ? "" : ": ", message)});
+  return texts_[place.text].Diagnostic({place.range, std::move(message)});
 }
 
 absl::Status LocateProblems(const ConfigProblems& problems,
@@ -99,7 +96,9 @@ absl::Status LocateProblems(const ConfigProblems& problems,
                                    " more problems are not shown"));
       break;
     }
-    lines.push_back(origins.Diagnostic(problem.path, problem.message));
+    const char* colon = problem.path.empty() ? "" : ": ";
+    lines.push_back(origins.Diagnostic(
+        problem.path, absl::StrCat(problem.path, colon, problem.message)));
   }
   return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
 }

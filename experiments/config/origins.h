@@ -59,8 +59,7 @@ class ConfigOrigins {
   // Shows a problem where the field at `path` is set, else at the nearest
   // message around it, at last at the start of the file that the user named.
   // REQUIRES: Add has been called.
-  std::string Diagnostic(absl::string_view path,
-                         absl::string_view message) const;
+  std::string Diagnostic(absl::string_view path, std::string message) const;
 
  private:
   struct Place {

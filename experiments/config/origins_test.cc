@@ -23,9 +23,10 @@ using ::testing::EndsWith;
 
 void Read(absl::string_view text, const std::string& name,
           ConfigOrigins* origins) {
-  origins->Add(ConfigText::File(name, std::string(text)));
   testing::TestConfig config;
-  EXPECT_TRUE(ReadText(text, &config, origins).empty());
+  EXPECT_THAT(
+      ReadText(ConfigText::File(name, std::string(text)), &config, origins),
+      IsOk());
 }
 
 ConfigOrigins OriginsOf(absl::string_view text) {

@@ -1,9 +1,10 @@
 #include "experiments/config/reader.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -13,13 +14,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/config_file.h"
+#include "absl/strings/strip.h"
 #include "experiments/config/config_text.h"
-#include "experiments/config/override.h"
 #include "experiments/config/text_reader.h"
-#include "experiments/config/token_stream.h"
+#include "files/file.h"
 #include "google/protobuf/descriptor.h"
-#include "google/protobuf/io/tokenizer.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -28,26 +27,6 @@ namespace {
 
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
-
-constexpr int kNameCharacters = 200;
-
-std::string Shown(absl::string_view name) {
-  return Printable(name, kNameCharacters);
-}
-
-// The diagnostics of all `problems`, as many as were looked for.
-absl::Status ProblemsOf(const ConfigText& text,
-                        absl::Span<const TextProblem> problems) {
-  std::vector<std::string> lines;
-  for (const TextProblem& problem : problems) {
-    lines.push_back(text.Diagnostic(problem));
-  }
-  if (lines.size() == kMostProblems) {
-    lines.push_back(absl::StrCat(Shown(text.name()), ": the first ",
-                                 kMostProblems, " problems are shown"));
-  }
-  return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
-}
 
 // `base` as seen from the file called `name`.
 std::string BesideFile(absl::string_view name, absl::string_view base) {
@@ -58,34 +37,6 @@ std::string BesideFile(absl::string_view name, absl::string_view base) {
   return absl::StrCat(name.substr(0, slash + 1), base);
 }
 
-// The field `base` of a text.
-struct Base {
-  std::string path;
-  TextRange range;  // of the field's name
-};
-
-// What `text` extends, which is needed before the text is read. Of a broken
-// text, the answer is unspecified.
-std::optional<Base> FindBase(absl::string_view text) {
-  std::vector<TextProblem> problems;
-  TokenStream tokens(text, 0, &problems);
-  while (tokens.Peek().kind != Token::Kind::kEnd) {
-    if (tokens.IsOpening()) {
-      tokens.SkipBracketed();
-      continue;
-    }
-    const Token name = tokens.Next();
-    if (tokens.Text(name) != kBaseField || !tokens.TryConsume(':')) continue;
-    Base base{"", name.range};
-    while (tokens.Peek().kind == Token::Kind::kString) {
-      google::protobuf::io::Tokenizer::ParseStringAppend(
-          std::string(tokens.Text(tokens.Next())), &base.path);
-    }
-    return base;
-  }
-  return std::nullopt;
-}
-
 // Reads a file over its bases.
 class BasesReader {
  public:
@@ -94,75 +45,74 @@ class BasesReader {
 
   absl::Status ReadFile(const std::string& name) {
     absl::StatusOr<ConfigText> text = Open(name);
-    if (!text.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Shown(name), ": error: ", text.status().message()));
-    }
-    return Read(*text);
+    if (text.ok()) return Read(*std::move(text));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(name, kNameCharacters),
+                     ": error: ", text.status().message()));
   }
 
-  // The base is read first. Its problems are shown if the text has none.
-  absl::Status Read(const ConfigText& text) {
-    if (const std::optional<TextProblem> problem =
-            FindEncodingProblem(text.text())) {
-      return ProblemsOf(text, {*problem});
-    }
-    const std::optional<Base> base = FindBase(text.text());
-    const absl::Status base_status =
-        base.has_value() ? ReadBase(text, *base) : absl::OkStatus();
-    origins_.Add(text);
-    const std::vector<TextProblem> problems =
-        ReadText(text.text(), &config_, &origins_);
-    if (!problems.empty()) return ProblemsOf(text, problems);
+  // The text is first read alone, for its problems and its base.
+  absl::Status Read(ConfigText text) {
+    const std::unique_ptr<Message> alone(config_.New());
+    ConfigOrigins origins;
+    REGARD_RETURN_IF_ERROR(ReadText(text, alone.get(), &origins));
     if (const FieldDescriptor* field =
-            config_.GetDescriptor()->FindFieldByName(kBaseField)) {
-      config_.GetReflection()->ClearField(&config_, field);
-      origins_.Forget(kBaseField);
+            alone->GetDescriptor()->FindFieldByName(kBaseField)) {
+      REGARD_RETURN_IF_ERROR(
+          ReadBase(text.name(),
+                   alone->GetReflection()->GetString(*alone, field), origins));
     }
-    return base_status;
+    return ReadText(std::move(text), &config_, &origins_);
   }
 
  private:
   // An error says why not, without the name.
   absl::StatusOr<ConfigText> Open(const std::string& name) {
-    REGARD_ASSIGN_OR_RETURN(ConfigFile file, ReadConfigFile(name));
-    const auto same =
-        std::find(identities_.begin(), identities_.end(), file.identity);
-    std::vector<std::string> cycle(
-        names_.begin() + (same - identities_.begin()), names_.end());
-    names_.push_back(Shown(name));
-    identities_.push_back(file.identity);
-    if (cycle.empty()) {
-      return ConfigText::File(name, std::move(file.text));
+    const std::string path = ResolveUserPath(name);
+    absl::StatusOr<std::string> text = regard::ReadFile(path, kMostConfigBytes);
+    if (!text.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StripPrefix(text.status().message(), absl::StrCat(path, ": ")));
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("is a cyclic base: ", absl::StrJoin(cycle, " -> "), " -> ",
-                     names_.back()));
+    const auto is_same = [&path](const std::string& other) {
+      std::error_code error;
+      return std::filesystem::equivalent(path, ResolveUserPath(other), error);
+    };
+    const auto same = std::find_if(names_.begin(), names_.end(), is_same);
+    const bool is_cycle = same != names_.end();
+    const std::string cycle = absl::StrJoin(same, names_.end(), " -> ");
+    names_.push_back(name);
+    if (!is_cycle) return ConfigText::File(name, *std::move(text));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "is a cyclic base: ", Printable(cycle, kMostBases * kNameCharacters),
+        " -> ", Printable(name, kNameCharacters)));
   }
 
-  absl::Status ReadBase(const ConfigText& text, const Base& base) {
-    if (base.path.empty()) return absl::OkStatus();
+  // Reads what the file called `name` extends, if anything. `origins` has the
+  // place of its field.
+  absl::Status ReadBase(const std::string& name, const std::string& base,
+                        const ConfigOrigins& origins) {
+    if (base.empty()) return absl::OkStatus();
+    const auto error = [&origins](std::string message) {
+      return absl::InvalidArgumentError(
+          origins.Diagnostic(kBaseField, std::move(message)));
+    };
     // An embedded text has not been opened.
-    if (names_.empty()) {
-      return ProblemsOf(
-          text, {{base.range, "an embedded config cannot have a base"}});
-    }
+    if (names_.empty()) return error("an embedded config cannot have a base");
     absl::StatusOr<ConfigText> opened =
         names_.size() > kMostBases
             ? absl::InvalidArgumentError(absl::StrCat("more than ", kMostBases,
                                                       " bases on one another"))
-            : Open(BesideFile(text.name(), base.path));
-    if (opened.ok()) return Read(*opened);
-    return ProblemsOf(
-        text, {{base.range, absl::StrCat("base '", Shown(base.path), "' ",
-                                         opened.status().message())}});
+            : Open(BesideFile(name, base));
+    if (opened.ok()) return Read(*std::move(opened));
+    return error(absl::StrCat("base '", Printable(base, kNameCharacters), "' ",
+                              opened.status().message()));
   }
 
   Message& config_;
   ConfigOrigins& origins_;
   // The files that are open, each a base of the one before.
   std::vector<std::string> names_;
-  std::vector<std::pair<uint64_t, uint64_t>> identities_;
 };
 
 absl::Status RequireFields(const Message& config,
@@ -183,25 +133,19 @@ absl::Status RequireFields(const Message& config,
 
 absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
                             Message* config, ConfigOrigins* origins) {
-  std::vector<std::string> lines;
+  std::vector<std::string> errors;
   for (const ConfigText& text : overrides) {
-    origins->Add(text);
-    std::vector<TextProblem> problems =
-        ApplyOverride(text.text(), config, origins);
-    const std::string base = absl::StrCat(kBaseField, "=");
-    if (problems.empty() && absl::StartsWith(text.text(), base)) {
-      problems.push_back(
-          {{0, base.size() - 1},
-           "a base is named by a file; give that file as the config"});
+    absl::Status status = ReadText(text, config, origins);
+    if (status.ok() && origins->Find(kBaseField).has_value()) {
+      status = absl::InvalidArgumentError(origins->Diagnostic(
+          kBaseField,
+          "a base is named by a file; give that file as the config"));
+      origins->Forget(kBaseField);
     }
-    for (const TextProblem& problem : problems) {
-      lines.push_back(text.Diagnostic(problem));
-    }
+    if (!status.ok()) errors.emplace_back(status.message());
   }
-  if (!lines.empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
-  }
-  return RequireFields(*config, *origins);
+  if (errors.empty()) return RequireFields(*config, *origins);
+  return absl::InvalidArgumentError(absl::StrJoin(errors, "\n"));
 }
 
 absl::StatusOr<ConfigOrigins> ReadConfig(
@@ -214,6 +158,11 @@ absl::StatusOr<ConfigOrigins> ReadConfig(
       source.embedded.has_value()
           ? reader.Read(ConfigText::File(source.name, *source.embedded))
           : reader.ReadFile(source.name));
+  if (const FieldDescriptor* field =
+          config->GetDescriptor()->FindFieldByName(kBaseField)) {
+    config->GetReflection()->ClearField(config, field);
+    origins.Forget(kBaseField);
+  }
   std::vector<ConfigText> texts;
   for (const std::string& argument : overrides) {
     texts.push_back(ConfigText::Override(argument));

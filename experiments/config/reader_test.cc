@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "experiments/config/config_text.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
@@ -26,6 +27,7 @@ using ::regard::testing::StatusIs;
 using ::regard::testing::TestConfig;
 using ::testing::HasSubstr;
 using ::testing::Optional;
+using ::testing::StartsWith;
 
 // A config as one line; presence shows.
 std::string Line(const TestConfig& config) { return config.ShortDebugString(); }
@@ -260,6 +262,35 @@ TEST_F(ReaderTest, ElementsAfterAMessageComeFromTheirList) {
 TEST_F(ReaderTest, LaterOverridesWin) {
   WriteFile("a.textproto", "seed: 3");
   EXPECT_EQ(Read("a.textproto", {"seed=4", "seed=5"}), LineOf("seed: 5"));
+}
+
+TEST_F(ReaderTest, ReadsUpToTheCap) {
+  const std::string largest(kMostConfigBytes, '#');
+  WriteFile("a.textproto", largest);
+  EXPECT_EQ(Read("a.textproto"), "");
+  TestConfig config;
+  EXPECT_THAT(ReadConfig({"a.textproto", largest + "#"}, {}, &config),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       StartsWith("a.textproto:1:1: error: has 1048577 bytes; "
+                                  "a config has at most 1048576\n")));
+}
+
+TEST_F(ReaderTest, TheBaseOfABrokenFileIsNotOpened) {
+  WriteFile("a.textproto", "base: 'none.textproto'\nsed: 3\n");
+  TestConfig config;
+  EXPECT_THAT(ReadConfig({"a.textproto", std::nullopt}, {}, &config),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       StartsWith("a.textproto:2:1: error: no field 'sed'")));
+}
+
+TEST_F(ReaderTest, OverridesAreUtf8) {
+  TestConfig config;
+  EXPECT_THAT(
+      ReadConfig({"a.textproto", "seed: 3"}, {"data_path=caf\xE9"}, &config),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "--set: error: byte 0xE9 is not valid UTF-8\n"
+               "  data_path=caf?\n"
+               "               ^"));
 }
 
 TEST_F(ReaderTest, MistakenOverridesAreToldEvenAfterOthers) {

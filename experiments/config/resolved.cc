@@ -6,102 +6,47 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "experiments/config/config_fields.h"
 #include "experiments/config/field_names.h"
+#include "experiments/config/token_stream.h"
 #include "google/protobuf/descriptor.h"
+#include "google/protobuf/text_format.h"
 #include "nn/config_options.pb.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
-namespace {
 
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 
-class Writer {
- public:
-  explicit Writer(const ConfigOrigins& origins) : origins_(origins) {}
+std::string PrintedValue(const Message& message, const FieldDescriptor& field,
+                         int index) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseUtf8StringEscaping(true);
+  std::string value;
+  printer.PrintFieldValueToString(message, &field, index, &value);
+  return value;
+}
 
-  // The fields of the message at `path`.
-  void WriteFields(const Message& message, const std::string& path) {
-    const Reflection& fields = *message.GetReflection();
-    for (const FieldDescriptor* field : FieldsAndExtensions(message)) {
-      const std::string field_path = JoinFieldPath(path, FieldName(*field));
-      if (field->is_repeated()) {
-        for (int i = 0; i < fields.FieldSize(message, field); ++i) {
-          WriteOne(message, *field, i, absl::StrCat(field_path, "[", i, "]"));
-        }
-      } else if (fields.HasField(message, field)) {
-        WriteOne(message, *field, -1, field_path);
-      } else if (field_path != kBaseField) {
-        WriteAbsent(message, *field);
-      }
-    }
+std::vector<const FieldDescriptor*> FieldsAndExtensions(
+    const Message& message) {
+  std::vector<const FieldDescriptor*> fields;
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    fields.push_back(message.GetDescriptor()->field(i));
   }
-
-  std::string TakeText() { return std::move(text_); }
-
- private:
-  void WriteOne(const Message& message, const FieldDescriptor& field, int index,
-                const std::string& path) {
-    if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
-      WriteLine(absl::StrCat(FieldName(field), ": ",
-                             PrintedValue(message, field, index)),
-                origins_.Find(path).value_or("default"));
-      return;
-    }
-    const Reflection& fields = *message.GetReflection();
-    WriteLine(absl::StrCat(FieldName(field), " {"),
-              origins_.Find(path).value_or("default"));
-    indent_ += "  ";
-    const bool outer = overlay_;
-    overlay_ |= field.options().GetExtension(overlay);
-    WriteFields(index < 0 ? fields.GetMessage(message, &field)
-                          : fields.GetRepeatedMessage(message, &field, index),
-                path);
-    overlay_ = outer;
-    indent_.resize(indent_.size() - 2);
-    absl::StrAppend(&text_, indent_, "}\n");
+  std::vector<const FieldDescriptor*> present;
+  message.GetReflection()->ListFields(message, &present);
+  for (const FieldDescriptor* field : present) {
+    if (field->is_extension()) fields.push_back(field);
   }
-
-  void WriteAbsent(const Message& message, const FieldDescriptor& field) {
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return;
-    if (field.real_containing_oneof() != nullptr) return;
-    // Its value is that of the message below.
-    if (overlay_) return;
-    // A zero that is set may mean something else than nothing set.
-    WriteLine(
-        absl::StrCat(field.has_default_value() ? "" : "# ", FieldName(field),
-                     ": ", PrintedValue(message, field, -1)),
-        field.has_default_value() ? "default" : "not set");
-  }
-
-  void WriteLine(absl::string_view line, absl::string_view origin) {
-    absl::StrAppend(&text_, indent_, line, "  # ", origin, "\n");
-  }
-
-  const ConfigOrigins& origins_;
-  std::string indent_;
-  bool overlay_ = false;  // within a message that is merged over another one
-  std::string text_;
-};
-
-}  // namespace
-
-std::string ResolvedConfig(const Message& config,
-                           const ConfigOrigins& origins) {
-  Writer writer(origins);
-  writer.WriteFields(config, "");
-  return absl::StrCat(
-      "# proto-file: ", config.GetDescriptor()->file()->name(),
-      "\n# proto-message: ", config.GetDescriptor()->full_name(), "\n\n",
-      writer.TakeText());
+  return fields;
 }
 
 namespace {
@@ -109,33 +54,155 @@ namespace {
 constexpr absl::string_view kMessage = "{...}";
 constexpr absl::string_view kNotSet = "not set";
 
-// The line without its comment: a # that is in no string.
-absl::string_view WithoutComment(absl::string_view line) {
-  char quote = 0;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (quote != 0) {
-      if (line[i] == '\\') {
-        ++i;
-      } else if (line[i] == quote) {
-        quote = 0;
-      }
-    } else if (line[i] == '"' || line[i] == '\'') {
-      quote = line[i];
-    } else if (line[i] == '#') {
-      return line.substr(0, i);
+// A field of a config, or an element of a list; set or not.
+struct ConfigField {
+  const FieldDescriptor* field = nullptr;
+  int depth = 0;
+  bool in_overlay = false;  // in a message that is merged over another one
+  bool is_set = false;
+  std::string parent = {};     // path of the message around it
+  std::string path = {};       // as `--set` spells it
+  std::string list_path = {};  // the same without indices
+  std::string value = {};      // the default of what is not set
+
+  bool is_message() const {
+    return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+  }
+  bool is_default() const {
+    return !is_set && field->has_default_value() &&
+           field->real_containing_oneof() == nullptr;
+  }
+};
+
+// Appends the fields of the message that `around` is, in the order of
+// declaration, each message before what is in it.
+void AppendFields(const Message& message, const ConfigField& around,
+                  std::vector<ConfigField>* list) {
+  const Reflection& fields = *message.GetReflection();
+  for (const FieldDescriptor* field : FieldsAndExtensions(message)) {
+    const int size =
+        field->is_repeated() ? fields.FieldSize(message, field) : 1;
+    for (int i = 0; i < size; ++i) {
+      ConfigField one = around;
+      one.field = field;
+      one.parent = around.path;
+      one.path = JoinFieldPath(around.path, FieldName(*field));
+      one.list_path = JoinFieldPath(around.list_path, FieldName(*field));
+      if (field->is_repeated()) absl::StrAppend(&one.path, "[", i, "]");
+      one.is_set = field->is_repeated() || fields.HasField(message, field);
+      const int index = field->is_repeated() ? i : -1;
+      one.value = one.is_message() ? std::string(kMessage)
+                                   : PrintedValue(message, *field, index);
+      list->push_back(one);
+      if (!one.is_message() || !one.is_set) continue;
+      ++one.depth;
+      one.in_overlay |= field->options().GetExtension(overlay);
+      AppendFields(index < 0 ? fields.GetMessage(message, field)
+                             : fields.GetRepeatedMessage(message, field, i),
+                   one, list);
     }
   }
-  return line;
 }
 
-// The values of each path; a list has several.
-std::map<std::string, std::vector<std::string>> ByPath(
+std::vector<ConfigField> FieldsOf(const Message& config) {
+  std::vector<ConfigField> list;
+  AppendFields(config, {}, &list);
+  return list;
+}
+
+std::variant<double, bool, std::string> ValueOf(const ConfigField& one) {
+  double number = 0;
+  std::string text = one.value;
+  switch (one.field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      REGARD_CHECK(
+          absl::CUnescape(one.value.substr(1, one.value.size() - 2), &text))
+          << one.value;
+      return text;
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return text;
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return text == "true";
+    default:
+      // It has just been printed; infinities and NaN can be read as well.
+      REGARD_CHECK(absl::SimpleAtod(text, &number)) << text;
+      return number;
+  }
+}
+
+}  // namespace
+
+std::string ResolvedConfig(const Message& config,
+                           const ConfigOrigins& origins) {
+  std::string text = absl::StrCat(
+      "# proto-file: ", config.GetDescriptor()->file()->name(),
+      "\n# proto-message: ", config.GetDescriptor()->full_name(), "\n\n");
+  int depth = 0;
+  const auto close_to = [&text, &depth](int outer) {
+    while (depth > outer) {
+      absl::StrAppend(&text, std::string(2 * --depth, ' '), "}\n");
+    }
+  };
+  for (const ConfigField& one : FieldsOf(config)) {
+    // What is not set in an overlay has the value of the message below.
+    const bool is_shown =
+        one.is_set || !(one.is_message() || one.in_overlay ||
+                        one.field->real_containing_oneof() != nullptr ||
+                        one.path == kBaseField);
+    if (!is_shown) continue;
+    close_to(one.depth);
+    // A zero that is set may mean something else than nothing set.
+    const bool is_absent = !one.is_set && !one.is_default();
+    absl::StrAppend(
+        &text, std::string(2 * depth, ' '), is_absent ? "# " : "",
+        FieldName(*one.field), one.is_message() ? " {" : ": ",
+        one.is_message() ? "" : one.value, "  # ",
+        is_absent ? kNotSet : origins.Find(one.path).value_or("default"), "\n");
+    if (one.is_message()) ++depth;
+  }
+  close_to(0);
+  return text;
+}
+
+std::vector<ConfigLeaf> ConfigLeaves(const Message& config) {
+  std::vector<ConfigLeaf> leaves;
+  for (const ConfigField& one : FieldsOf(config)) {
+    const auto* oneof = one.field->real_containing_oneof();
+    if (oneof != nullptr && one.is_set) {
+      leaves.push_back(
+          {JoinFieldPath(one.parent, oneof->name()), FieldName(*one.field)});
+    }
+    if (one.is_message() || !(one.is_set || one.is_default())) continue;
+    leaves.push_back({one.path, ValueOf(one)});
+  }
+  return leaves;
+}
+
+std::vector<ResolvedField> ResolvedFields(const Message& config) {
+  std::vector<ResolvedField> fields;
+  for (const ConfigField& one : FieldsOf(config)) {
+    if (one.is_set || (one.is_default() && !one.in_overlay)) {
+      fields.push_back({one.list_path, one.value});
+    }
+  }
+  return fields;
+}
+
+namespace {
+
+// The values of each path; those of a list are joined.
+std::map<std::string, std::string> ByPath(
     const std::vector<ResolvedField>& fields) {
-  std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, std::string> values;
   for (const ResolvedField& field : fields) {
-    values[field.path].push_back(field.value);
+    const auto [value, is_new] = values.emplace(field.path, field.value);
+    if (!is_new) absl::StrAppend(&value->second, ", ", field.value);
   }
   return values;
+}
+
+bool Below(absl::string_view path, absl::string_view message) {
+  return absl::StartsWith(path, absl::StrCat(message, "."));
 }
 
 // "{width: 8 layers {...}}" with full paths cut to what is below `message`.
@@ -143,16 +210,11 @@ std::string MessageText(const std::vector<ResolvedField>& fields,
                         const std::string& message) {
   std::vector<std::string> inner;
   for (const ResolvedField& field : fields) {
-    if (!absl::StartsWith(field.path, message + ".")) continue;
-    if (field.value == kMessage) continue;
+    if (!Below(field.path, message) || field.value == kMessage) continue;
     inner.push_back(
         absl::StrCat(field.path.substr(message.size() + 1), ": ", field.value));
   }
   return absl::StrCat("{", absl::StrJoin(inner, " "), "}");
-}
-
-bool Below(absl::string_view path, absl::string_view message) {
-  return absl::StartsWith(path, absl::StrCat(message, "."));
 }
 
 }  // namespace
@@ -168,8 +230,12 @@ absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
   };
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
-    line = absl::StripAsciiWhitespace(WithoutComment(line));
-    if (line.empty()) continue;
+    // A comment is no token.
+    std::vector<TextProblem> problems;
+    const std::vector<Token> tokens = Tokenize(line, 0, &problems);
+    if (tokens.size() < 2) continue;
+    const TextRange last = tokens[tokens.size() - 2].range;
+    line = absl::StripAsciiWhitespace(line.substr(0, last.begin + last.length));
     if (line == "}") {
       if (messages.empty()) return bad_line();
       messages.pop_back();
@@ -204,21 +270,19 @@ std::vector<FieldDifference> DiffResolvedFields(
                        const std::vector<ResolvedField>& fields) {
     const auto found = values.find(path);
     if (found == values.end()) return std::string(kNotSet);
-    if (found->second.size() == 1 && found->second[0] == kMessage) {
-      return MessageText(fields, path);
-    }
-    return absl::StrJoin(found->second, ", ");
+    return found->second == kMessage ? MessageText(fields, path)
+                                     : found->second;
   };
   std::vector<FieldDifference> differences;
   std::optional<std::string> one_sided;  // message that one side lacks
-  for (const auto& [path, values] : paths) {
+  for (const auto& [path, value] : paths) {
     if (one_sided.has_value() && Below(path, *one_sided)) continue;
     const auto old_value = old_values.find(path);
     const auto new_value = new_values.find(path);
     const bool in_both =
         old_value != old_values.end() && new_value != new_values.end();
     if (in_both && old_value->second == new_value->second) continue;
-    if (!in_both && values[0] == kMessage) one_sided = path;
+    if (!in_both && absl::StartsWith(value, kMessage)) one_sided = path;
     differences.push_back(
         {path, text(old_values, path, before), text(new_values, path, after)});
   }

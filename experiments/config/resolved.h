@@ -3,11 +3,13 @@
 #define EXPERIMENTS_CONFIG_RESOLVED_H_
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "experiments/config/origins.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 
 namespace regard {
@@ -27,8 +29,18 @@ namespace regard {
 std::string ResolvedConfig(const google::protobuf::Message& config,
                            const ConfigOrigins& origins);
 
-// The fields of a resolved config, without knowing its messages: so that runs
-// of programs with scores of their own can be compared as well.
+struct ConfigLeaf {
+  // As `--set` spells it: "model.encoder.hidden"; "path[0].to" within a list.
+  std::string path;
+  std::variant<double, bool, std::string> value;
+};
+
+// The settings of a config one by one, as tables of runs want them: every
+// scalar in force, in the order of declaration: defaults too, in messages
+// that are present. The member that a oneof holds is a leaf of its own under
+// the oneof's name, "model.attention.score": "additive", since it may have no
+// fields. Enums are their names.
+std::vector<ConfigLeaf> ConfigLeaves(const google::protobuf::Message& config);
 
 struct ResolvedField {
   // As `--set` spells it, but for elements of lists, which come several times:
@@ -38,8 +50,13 @@ struct ResolvedField {
   std::string value = {};
 };
 
-// The fields of a text that ResolvedConfig wrote, in its order; comments are
-// left out. InvalidArgument, with the line, for another text.
+// The fields that ResolvedConfig writes, in its order.
+std::vector<ResolvedField> ResolvedFields(
+    const google::protobuf::Message& config);
+
+// The same from its text, without knowing its messages: so that runs of
+// programs with scores of their own can be compared as well. InvalidArgument,
+// with the line, for another text.
 absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
     absl::string_view text);
 
@@ -55,6 +72,17 @@ struct FieldDifference {
 std::vector<FieldDifference> DiffResolvedFields(
     const std::vector<ResolvedField>& before,
     const std::vector<ResolvedField>& after);
+
+// The scalar `field` of `message` as a config writes it, its default when
+// absent; element `index` of a repeated one, else -1.
+std::string PrintedValue(const google::protobuf::Message& message,
+                         const google::protobuf::FieldDescriptor& field,
+                         int index);
+
+// The fields of `message` in the order of their declaration, then the
+// extensions that are present, by number.
+std::vector<const google::protobuf::FieldDescriptor*> FieldsAndExtensions(
+    const google::protobuf::Message& message);
 
 }  // namespace regard
 

@@ -5,9 +5,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "experiments/config/field_names.h"
 #include "experiments/config/field_value.h"
 #include "experiments/config/token_stream.h"
@@ -20,14 +24,12 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::OneofDescriptor;
 
-constexpr int kQuotedCharacters = 40;
-
-// A message, and what one body of the text has set in it so far.
+// A message, and what one body of the text has set in it so far: the first
+// assignment of each field or oneof, by its full name.
 struct Body {
   Message* message;
   std::string path;
-  std::map<const FieldDescriptor*, size_t> places = {};
-  std::map<const OneofDescriptor*, const FieldDescriptor*> chosen = {};
+  std::map<std::string, FieldAssignment> assignments = {};
 };
 
 // A recursive descent over the tokens of one text.
@@ -37,9 +39,10 @@ class TextReader {
       : text_(text), tokens_(text, begin, &unreadable_), origins_(*origins) {}
 
   std::vector<TextProblem> ReadAll(Message* config) {
+    if (text_.empty()) return {{{0, 1}, "the config is empty"}};
     Body body{config, ""};
     while (!IsFull() && !AtEnd()) {
-      if (tokens_.IsSymbol('}') || tokens_.IsSymbol('>')) {
+      if (tokens_.AtSymbol("}>")) {
         Problem(tokens_.Next(), "there is no open message to close");
       } else {
         ReadField(&body);
@@ -51,11 +54,7 @@ class TextReader {
   std::vector<TextProblem> ReadOnly(const FieldAssignment& assignment,
                                     Message* message) {
     Begin(assignment, message);
-    if (assignment.is_list()) {
-      ReadList(assignment, message);
-    } else {
-      ReadOne(assignment, message);
-    }
+    ReadValue(assignment, message);
     if (!AtEnd() && !IsFull()) {
       Problem(tokens_.Peek(), absl::StrCat("nothing may follow the value, got ",
                                            Quoted(tokens_.Peek())));
@@ -69,9 +68,7 @@ class TextReader {
   bool IsFull() const { return problems_.size() >= kMostProblems; }
 
   std::string Quoted(const Token& token) const {
-    if (token.kind == Token::Kind::kEnd) return "the end of the text";
-    return absl::StrCat("'", Printable(tokens_.Text(token), kQuotedCharacters),
-                        "'");
+    return QuotedToken(token.kind, tokens_.Text(token));
   }
 
   // What the lexer could not read is reported already.
@@ -122,50 +119,40 @@ class TextReader {
       tokens_.SkipValue();
       return;
     }
+    const OneofDescriptor* oneof = field->real_containing_oneof();
     const FieldAssignment assignment{body->path, field, std::nullopt,
                                      name->range};
-    const auto [place, is_new] = body->places.emplace(field, name->range.begin);
-    if (!field->is_repeated()) {
-      CheckSetOnce(*field, is_new, place->second, *name, body);
+    const auto [before, is_new] = body->assignments.emplace(
+        oneof == nullptr ? field->full_name() : oneof->full_name(), assignment);
+    if (is_new) {
+      Begin(assignment, body->message);
+    } else if (!field->is_repeated()) {
+      SetTwice(before->second, assignment);
     }
-    if (is_new) Begin(assignment, body->message);
     if (!ConsumeColon(*field, *name)) return;
-    if (field->is_repeated()) {
-      ReadList(assignment, body->message);
-    } else {
-      ReadOne(assignment, body->message);
-    }
-    tokens_.SkipSeparator();
+    ReadValue(assignment, body->message);
+    tokens_.TryConsume(",;");
   }
 
-  void CheckSetOnce(const FieldDescriptor& field, bool is_new, size_t place,
-                    const Token& name, Body* body) {
-    if (!is_new) {
-      Problem(name, absl::StrCat("'", field.name(), "' is set twice; first ",
-                                 "on line ", LineOf(place)));
-      return;
-    }
-    const OneofDescriptor* oneof = field.real_containing_oneof();
-    if (oneof == nullptr) return;
-    const auto [other, is_first] = body->chosen.emplace(oneof, &field);
-    if (is_first) return;
-    Problem(name, absl::StrCat("'", field.name(), "' excludes '",
-                               other->second->name(), "', set on line ",
-                               LineOf(body->places[other->second]),
-                               ": only one ", oneof->name(), " can be"));
-  }
-
-  int LineOf(size_t offset) const {
-    return 1 + static_cast<int>(
-                   std::count(text_.begin(), text_.begin() + offset, '\n'));
+  void SetTwice(const FieldAssignment& before, const FieldAssignment& now) {
+    const auto line =
+        1 + std::count(text_.begin(), text_.begin() + before.range.begin, '\n');
+    Problem(
+        NameOf(now),
+        before.field == now.field
+            ? absl::StrCat("'", now.field->name(),
+                           "' is set twice; first on line ", line)
+            : absl::StrCat("'", now.field->name(), "' excludes '",
+                           before.field->name(), "', set on line ", line,
+                           ": only one ", now.field->containing_oneof()->name(),
+                           " can be"));
   }
 
   // Messages need no colon.
   bool ConsumeColon(const FieldDescriptor& field, const Token& name) {
-    if (tokens_.TryConsume(':')) return true;
+    if (tokens_.TryConsume(":")) return true;
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return true;
-    if (tokens_.IsOpening() && !tokens_.IsSymbol('['))
-      return true;  // reported as its value
+    if (tokens_.AtSymbol("{<")) return true;  // reported as its value
     Problem(name, absl::StrCat("expected ':' and ", DescribeType(field),
                                " after '", field.name(), "'"));
     if (tokens_.SameLine(name, tokens_.Peek()) && !tokens_.StartsNextField())
@@ -173,38 +160,37 @@ class TextReader {
     return false;
   }
 
-  // One element, or several in brackets.
-  void ReadList(const FieldAssignment& list, Message* message) {
+  // What follows the colon: of a list, one element or several in brackets.
+  void ReadValue(const FieldAssignment& assignment, Message* message) {
+    if (!assignment.is_list()) return ReadOne(assignment, message);
     const Token opening = tokens_.Peek();
-    if (!tokens_.TryConsume('[')) return AddElement(list, message);
-    while (!IsFull() && !tokens_.IsSymbol(']')) {
+    if (!tokens_.TryConsume("[")) return AddElement(assignment, message);
+    while (!IsFull() && !tokens_.AtSymbol("]")) {
       if (AtEnd()) {
         Problem(opening, "this '[' is never closed");
         return;
       }
-      AddElement(list, message);
-      if (tokens_.IsSymbol(']')) break;
-      if (!tokens_.TryConsume(',') && !AtEnd()) {
+      AddElement(assignment, message);
+      if (tokens_.AtSymbol("]")) break;
+      if (!tokens_.TryConsume(",") && !AtEnd()) {
         Problem(tokens_.Peek(), absl::StrCat("expected ',' or ']', got ",
                                              Quoted(tokens_.Peek())));
         tokens_.SkipLine(tokens_.Peek());
         return;
       }
-      if (tokens_.IsSymbol(']'))
+      if (tokens_.AtSymbol("]"))
         Problem(tokens_.Peek(), "expected a value after ','");
     }
-    tokens_.TryConsume(']');
+    tokens_.TryConsume("]");
   }
 
   void AddElement(const FieldAssignment& list, Message* message) {
-    const FieldDescriptor* field = list.field;
-    const int size = message->GetReflection()->FieldSize(*message, field);
-    const FieldAssignment element{list.parent, field, size, list.range};
+    FieldAssignment element = list;
+    element.index = message->GetReflection()->FieldSize(*message, list.field);
     origins_.Note(element);
     ReadOne(element, message);
   }
 
-  // One value, after its colon.
   void ReadOne(const FieldAssignment& assignment, Message* message) {
     if (assignment.field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       ReadMessage(assignment, message);
@@ -216,9 +202,9 @@ class TextReader {
   void ReadMessage(const FieldAssignment& assignment, Message* message) {
     const FieldDescriptor* field = assignment.field;
     const Token opening = tokens_.Peek();
-    if (!tokens_.IsSymbol('{') && !tokens_.IsSymbol('<')) {
+    if (!tokens_.AtSymbol("{<")) {
       const bool missing =
-          tokens_.StartsNextField() || tokens_.IsClosing() || AtEnd();
+          tokens_.StartsNextField() || tokens_.AtSymbol("}>]") || AtEnd();
       Problem(missing ? NameOf(assignment) : opening,
               absl::StrCat("'", field->name(), "' takes ", DescribeType(*field),
                            missing ? "" : ", got ",
@@ -241,17 +227,16 @@ class TextReader {
   }
 
   void ReadBody(Body body, const Token& opening) {
-    const char closing = tokens_.Is(opening, '{') ? '}' : '>';
+    const char* closing = tokens_.Is(opening, "{") ? "}" : ">";
     while (!IsFull() && !tokens_.TryConsume(closing)) {
       if (AtEnd()) {
         Problem(opening, absl::StrCat("this '", tokens_.Text(opening),
                                       "' is never closed"));
         return;
       }
-      if (tokens_.IsSymbol('}') || tokens_.IsSymbol('>')) {
-        Problem(tokens_.Peek(),
-                absl::StrCat("expected '", std::string(1, closing), "', got ",
-                             Quoted(tokens_.Peek())));
+      if (tokens_.AtSymbol("}>")) {
+        Problem(tokens_.Peek(), absl::StrCat("expected '", closing, "', got ",
+                                             Quoted(tokens_.Peek())));
         tokens_.Next();
         return;
       }
@@ -262,7 +247,7 @@ class TextReader {
   void ReadScalar(const FieldAssignment& assignment, Message* message) {
     const FieldDescriptor& field = *assignment.field;
     const Token first = tokens_.Peek();
-    if (tokens_.IsClosing() || AtEnd() ||
+    if (tokens_.AtSymbol("}>]") || AtEnd() ||
         (tokens_.StartsNextField() &&
          !tokens_.SameLine(NameOf(assignment), first))) {
       Problem(NameOf(assignment),
@@ -270,42 +255,35 @@ class TextReader {
                            DescribeType(field)));
       return;
     }
-    FieldValue value;
-    WrittenValue written;
-    written.negative = tokens_.TryConsume('-');
-    written.kind = tokens_.Peek().kind;
-    written.text = tokens_.Text(tokens_.Peek());
-    if (tokens_.IsOpening()) {
-      Problem(first, *ReadFieldValue(field, written, &value));
+    const bool negative = tokens_.TryConsume("-");
+    const Token::Kind kind = tokens_.Peek().kind;
+    WrittenValue written{negative, kind, tokens_.Text(tokens_.Peek())};
+    if (tokens_.AtSymbol("{<[")) {
+      Problem(first, *FindValueProblem(field, written));
       tokens_.SkipBracketed();
       return;
     }
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING &&
-        written.kind != Token::Kind::kString) {
+        kind != Token::Kind::kString) {
       tokens_.PassWord();
-      written = {false, written.kind, TextFrom(first)};
+      written = {false, kind, TextFrom(first)};
     }
-    const Token whole{written.kind,
-                      {first.range.begin, TextFrom(first).size()}};
-    bool good = written.kind != Token::Kind::kBad;
-    if (std::optional<std::string> problem =
-            ReadFieldValue(field, written, &value)) {
-      good = false;
-      Problem(whole, *std::move(problem));
-      if (written.kind == Token::Kind::kSymbol) return tokens_.SkipLine(first);
-    }
-    tokens_.Next();
+    bool good = kind != Token::Kind::kBad;
+    absl::string_view value;
+    Token place{kind, {first.range.begin, TextFrom(first).size()}};
     // Neighbouring strings are one.
-    while (written.kind == Token::Kind::kString &&
-           tokens_.Peek().kind == Token::Kind::kString) {
-      written.text = tokens_.Text(tokens_.Peek());
+    do {
       if (std::optional<std::string> problem =
-              ReadFieldValue(field, written, &value)) {
+              FindValueProblem(field, written)) {
         good = false;
-        Problem(tokens_.Peek(), *std::move(problem));
+        Problem(place, *std::move(problem));
+        if (kind == Token::Kind::kSymbol) return tokens_.SkipLine(first);
       }
+      value = TextFrom(first);
       tokens_.Next();
-    }
+      place = tokens_.Peek();
+      written.text = tokens_.Text(place);
+    } while (kind == Token::Kind::kString && place.kind == kind);
     if (good) StoreFieldValue(value, field, assignment.index, message);
   }
 
@@ -324,17 +302,120 @@ class TextReader {
   int depth_ = 0;
 };
 
-}  // namespace
-
-std::vector<TextProblem> ReadText(absl::string_view text, Message* config,
-                                  ConfigOrigins* origins) {
-  return TextReader(text, 0, origins).ReadAll(config);
+// The message that `assignment` leads into, or what keeps it from that. What is
+// there keeps its place: only a field inside it changes.
+std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
+                                 ConfigOrigins* origins) {
+  const FieldDescriptor* field = assignment->field;
+  const auto& fields = *(*message)->GetReflection();
+  if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+    return absl::StrCat("'", field->name(), "' takes ", DescribeType(*field),
+                        ", so nothing is inside it");
+  }
+  bool is_there;
+  if (field->is_repeated()) {
+    const int size = fields.FieldSize(**message, field);
+    if (!assignment->index.has_value() && size > 1) {
+      return absl::StrCat("'", field->name(), "' has ", size,
+                          " elements: write ", FieldName(*field),
+                          "[0] for its first");
+    }
+    assignment->index = assignment->index.value_or(0);
+    is_there = *assignment->index < size;
+  } else {
+    is_there = fields.HasField(**message, field);
+  }
+  if (!is_there) origins->Note(*assignment);
+  *message = MutableField(*field, assignment->index, *message);
+  assignment->parent = assignment->Path();
+  return std::nullopt;
 }
 
-std::vector<TextProblem> ReadValue(absl::string_view text, size_t begin,
-                                   const FieldAssignment& assignment,
-                                   Message* message, ConfigOrigins* origins) {
-  return TextReader(text, begin, origins).ReadOnly(assignment, message);
+// What keeps `step` from leading to `field` of `message`.
+std::optional<std::string> FindStepProblem(const FieldDescriptor* field,
+                                           const PathStep& step,
+                                           const Message& message) {
+  if (field == nullptr) {
+    return NoSuchField(*message.GetDescriptor(), step.name);
+  }
+  if (!step.index.has_value()) return std::nullopt;
+  if (!field->is_repeated()) {
+    return absl::StrCat("'", field->name(), "' is not repeated");
+  }
+  const int size = message.GetReflection()->FieldSize(message, field);
+  if (*step.index < size) return std::nullopt;
+  return absl::StrCat("'", field->name(), "' has ", size,
+                      size == 1 ? " element" : " elements", ", counted from 0");
+}
+
+// A string may go without quotes: `data.path=fra.txt`.
+bool IsBare(const FieldAssignment& assignment, absl::string_view value) {
+  if (assignment.field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
+    return false;
+  }
+  const absl::string_view start = absl::StripLeadingAsciiWhitespace(value);
+  if (start.empty()) return true;
+  return start[0] != '"' && start[0] != '\'' &&
+         !(assignment.field->is_repeated() && start[0] == '[');
+}
+
+std::vector<TextProblem> ReadOverride(const std::string& argument,
+                                      Message* message,
+                                      ConfigOrigins* origins) {
+  const size_t equals = argument.find('=');
+  if (equals == std::string::npos) {
+    return {{{0, argument.size()}, "expected path=value"}};
+  }
+  FieldAssignment assignment;
+  for (const PathStep& step : SplitPath(argument.substr(0, equals))) {
+    std::optional<std::string> problem;
+    if (assignment.field != nullptr) {
+      problem = Enter(&assignment, &message, origins);
+      if (problem.has_value()) return {{assignment.range, *problem}};
+    }
+    assignment.field = FindField(*message->GetDescriptor(), step.name);
+    assignment.index = step.index;
+    assignment.range = step.range;
+    problem = FindStepProblem(assignment.field, step, *message);
+    if (problem.has_value()) return {{step.range, *problem}};
+  }
+  const std::string value = argument.substr(equals + 1);
+  if (IsBare(assignment, value)) {
+    return TextReader(absl::StrCat("\"", absl::CEscape(value), "\""), 0,
+                      origins)
+        .ReadOnly(assignment, message);
+  }
+  return TextReader(argument, equals + 1, origins)
+      .ReadOnly(assignment, message);
+}
+
+std::vector<TextProblem> FindProblems(const ConfigText& text, Message* config,
+                                      ConfigOrigins* origins) {
+  if (const std::optional<TextProblem> problem =
+          FindEncodingProblem(text.text())) {
+    return {*problem};
+  }
+  if (text.is_override()) return ReadOverride(text.text(), config, origins);
+  return TextReader(text.text(), 0, origins).ReadAll(config);
+}
+
+}  // namespace
+
+absl::Status ReadText(ConfigText added, Message* config,
+                      ConfigOrigins* origins) {
+  origins->Add(std::move(added));
+  const ConfigText& text = origins->texts().back();
+  std::vector<std::string> lines;
+  for (const TextProblem& problem : FindProblems(text, config, origins)) {
+    lines.push_back(text.Diagnostic(problem));
+  }
+  if (lines.empty()) return absl::OkStatus();
+  if (lines.size() == kMostProblems) {
+    lines.push_back(absl::StrCat(Printable(text.name(), kNameCharacters),
+                                 ": the first ", kMostProblems,
+                                 " problems are shown"));
+  }
+  return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
 }
 
 }  // namespace regard

@@ -1,12 +1,10 @@
-// Reads a text config into its message in one pass: finds every problem with
-// its exact place, continues after each, and notes where each field is set.
+// Reads a text config, or one `path=value` argument, into a message in one
+// pass: finds every problem with its exact place, continues after each, and
+// notes where each field is set.
 #ifndef EXPERIMENTS_CONFIG_TEXT_READER_H_
 #define EXPERIMENTS_CONFIG_TEXT_READER_H_
 
-#include <cstddef>
-#include <vector>
-
-#include "absl/strings/string_view.h"
+#include "absl/status/status.h"
 #include "experiments/config/config_text.h"
 #include "experiments/config/origins.h"
 #include "google/protobuf/message.h"
@@ -17,21 +15,23 @@ namespace regard {
 // bounded otherwise.
 inline constexpr int kDeepestNesting = 64;
 
-// Reads the fields of `text` over what `config` holds: scalars replace,
-// messages combine field by field, repeated fields replace as a whole, and a
-// member of a oneof clears the others. Notes in `origins` what the text sets,
-// as part of the text that was added last. Returns the problems by place, at
-// most kMostProblems; with any, `config` is unspecified.
-std::vector<TextProblem> ReadText(absl::string_view text,
-                                  google::protobuf::Message* config,
-                                  ConfigOrigins* origins);
-
-// Reads in the same way what follows byte `begin` of `text`: the value that
-// `assignment` sets in `message`, which is at the assignment's parent.
-std::vector<TextProblem> ReadValue(absl::string_view text, size_t begin,
-                                   const FieldAssignment& assignment,
-                                   google::protobuf::Message* message,
-                                   ConfigOrigins* origins);
+// Adds `text` to `origins` and reads it over what `config` holds: scalars
+// replace, messages combine field by field, repeated fields replace as a whole,
+// and a member of a oneof clears the others. Notes in `origins` what it sets.
+//
+// An override sets one field. Its path leads through messages, which come into
+// being as needed, and elements that exist; a list of at most one element needs
+// no index:
+//
+//   model.layers[1].heads=8        layers={heads: 4}        sizes=[8, 16]
+//   model.outside.[lab.my_score].width=8                    data.path=fra.txt
+//
+// The value is written as in a file; a string may go without its quotes.
+//
+// The error is InvalidArgument, complete to print: the first kMostProblems
+// problems by place. `config` is then unspecified.
+absl::Status ReadText(ConfigText text, google::protobuf::Message* config,
+                      ConfigOrigins* origins);
 
 }  // namespace regard
 

@@ -4,45 +4,23 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace regard {
 
-TokenStream::TokenStream(absl::string_view text, size_t begin,
-                         std::vector<TextProblem>* problems)
-    : text_(text), tokens_(Tokenize(text, begin, problems)) {}
+namespace {
 
-const Token& TokenStream::Peek(size_t ahead) const {
-  return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
-}
+constexpr absl::string_view kOpening = "{<[";
+constexpr absl::string_view kClosing = "}>]";
 
-const Token& TokenStream::Next() {
-  const Token& token = Peek();
-  if (at_ + 1 < tokens_.size()) ++at_;
-  return token;
-}
+}  // namespace
 
-absl::string_view TokenStream::Text(const Token& token) const {
-  return text_.substr(token.range.begin, token.range.length);
-}
-
-bool TokenStream::Is(const Token& token, char symbol) const {
-  return token.kind == Token::Kind::kSymbol &&
-         text_[token.range.begin] == symbol;
-}
-
-bool TokenStream::TryConsume(char symbol) {
-  if (!IsSymbol(symbol)) return false;
-  Next();
-  return true;
-}
-
-bool TokenStream::IsOpening() const {
-  return IsSymbol('{') || IsSymbol('<') || IsSymbol('[');
-}
-
-bool TokenStream::IsClosing() const {
-  return IsSymbol('}') || IsSymbol('>') || IsSymbol(']');
+std::string QuotedToken(Token::Kind kind, absl::string_view text) {
+  if (kind == Token::Kind::kEnd) return "the end of the text";
+  const char* quote = kind == Token::Kind::kString ? "" : "'";
+  return absl::StrCat(quote, Printable(text), quote);
 }
 
 bool TokenStream::SameLine(const Token& a, const Token& b) const {
@@ -51,31 +29,24 @@ bool TokenStream::SameLine(const Token& a, const Token& b) const {
   return between.find('\n') == absl::string_view::npos;
 }
 
-bool TokenStream::StartsNextField() const {
-  return Peek().kind == Token::Kind::kIdentifier &&
-         (Is(Peek(1), ':') || Is(Peek(1), '{'));
-}
-
 std::optional<Token> TokenStream::ConsumeName() {
   if (Peek().kind == Token::Kind::kIdentifier) return Next();
-  if (!IsSymbol('[')) return std::nullopt;
+  if (!AtSymbol("[")) return std::nullopt;
   const size_t begin = Next().range.begin;
   // Two words in a row are no name.
   bool after_word = false;
   while ((Peek().kind == Token::Kind::kIdentifier && !after_word) ||
-         IsSymbol('.') || IsSymbol('/')) {
+         AtSymbol("./")) {
     after_word = Next().kind == Token::Kind::kIdentifier;
   }
-  if (!IsSymbol(']')) return std::nullopt;
+  if (!AtSymbol("]")) return std::nullopt;
   const size_t end = Next().range.begin + 1;
   return Token{Token::Kind::kIdentifier, {begin, end - begin}};
 }
 
 void TokenStream::PassWord() {
   while (Peek(1).range.begin == Peek().range.begin + Peek().range.length &&
-         Peek(1).kind != Token::Kind::kEnd && !Is(Peek(1), '}') &&
-         !Is(Peek(1), '>') && !Is(Peek(1), ']') && !Is(Peek(1), ',') &&
-         !Is(Peek(1), ';')) {
+         Peek(1).kind != Token::Kind::kEnd && !Is(Peek(1), "}>],;")) {
     Next();
   }
 }
@@ -83,38 +54,34 @@ void TokenStream::PassWord() {
 void TokenStream::SkipBracketed() {
   int depth = 0;
   do {
-    if (IsOpening()) ++depth;
-    if (IsClosing()) --depth;
+    if (AtSymbol(kOpening)) ++depth;
+    if (AtSymbol(kClosing)) --depth;
     Next();
   } while (depth > 0 && Peek().kind != Token::Kind::kEnd);
 }
 
 void TokenStream::SkipScalar() {
-  TryConsume('-');
-  if (IsClosing() || Peek().kind == Token::Kind::kEnd) return;
+  TryConsume("-");
+  if (AtSymbol(kClosing) || Peek().kind == Token::Kind::kEnd) return;
   const bool is_string = Next().kind == Token::Kind::kString;
   while (is_string && Peek().kind == Token::Kind::kString) Next();
 }
 
 void TokenStream::SkipValue() {
-  const bool has_colon = TryConsume(':');
-  if (IsOpening()) {
+  const bool has_colon = TryConsume(":");
+  if (AtSymbol(kOpening)) {
     SkipBracketed();
   } else if (has_colon && !StartsNextField()) {
     SkipScalar();
   }
-  SkipSeparator();
-}
-
-void TokenStream::SkipSeparator() {
-  if (!TryConsume(',')) TryConsume(';');
+  TryConsume(",;");
 }
 
 void TokenStream::SkipLine(const Token& first) {
   const size_t end = text_.find('\n', first.range.begin);
   while (Peek().kind != Token::Kind::kEnd && Peek().range.begin < end &&
-         !IsSymbol('}') && !IsSymbol('>')) {
-    if (IsOpening()) {
+         !AtSymbol("}>")) {
+    if (AtSymbol(kOpening)) {
       SkipBracketed();
     } else {
       Next();
@@ -123,8 +90,6 @@ void TokenStream::SkipLine(const Token& first) {
 }
 
 namespace {
-
-constexpr int kQuotedCharacters = 40;
 
 bool StartsIdentifier(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool ContinuesIdentifier(char c) { return absl::ascii_isalnum(c) || c == '_'; }
@@ -160,6 +125,11 @@ class Lexer {
     }
   }
 
+  // What was read from byte `begin` on, as messages show it.
+  std::string Text(size_t begin) const {
+    return Printable(text_.substr(begin, at_ - begin));
+  }
+
   Token::Kind Bad(size_t begin, std::string message) {
     if (problems_.size() < kMostProblems) {
       problems_.push_back({{begin, at_ - begin}, std::move(message)});
@@ -182,10 +152,7 @@ class Lexer {
     if (absl::ascii_ispunct(c)) return Token::Kind::kSymbol;
     // A character outside ASCII is taken whole.
     while ((static_cast<unsigned char>(Peek()) & 0xC0) == 0x80) ++at_;
-    return Bad(begin, absl::StrCat("unexpected character '",
-                                   Printable(text_.substr(begin, at_ - begin),
-                                             kQuotedCharacters),
-                                   "'"));
+    return Bad(begin, absl::StrCat("unexpected character '", Text(begin), "'"));
   }
 
   Token::Kind ConsumeNumber() {
@@ -196,42 +163,20 @@ class Lexer {
             absl::ascii_tolower(text_[at_ - 1]) == 'e')) {
       ++at_;
     }
-    const absl::string_view number = text_.substr(begin, at_ - begin);
-    if (IsInteger(number)) return Token::Kind::kInteger;
-    if (IsFloat(number)) return Token::Kind::kFloat;
-    return Bad(begin, absl::StrCat("'", Printable(number, kQuotedCharacters),
-                                   "' is not a number"));
-  }
-
-  static size_t SkipDigits(absl::string_view text, size_t at) {
-    while (at < text.size() && absl::ascii_isdigit(text[at])) ++at;
-    return at;
-  }
-
-  static bool IsInteger(absl::string_view number) {
-    if (number.size() > 2 && absl::ascii_tolower(number[1]) == 'x') {
-      return number[0] == '0' &&
-             std::all_of(number.begin() + 2, number.end(),
-                         [](char c) { return absl::ascii_isxdigit(c); });
+    const std::string number =
+        absl::AsciiStrToLower(text_.substr(begin, at_ - begin));
+    const auto all = [&number](size_t from, const char* digits) {
+      return number.find_first_not_of(digits, from) == std::string::npos;
+    };
+    if (all(0, "0123456789") ||
+        (hex && number.size() > 2 && all(2, "0123456789abcdef"))) {
+      return Token::Kind::kInteger;
     }
-    return SkipDigits(number, 0) == number.size();
-  }
-
-  // digits [. [digits]] [e [sign] digits] [f], digits absent only before .5
-  static bool IsFloat(absl::string_view number) {
-    size_t at = SkipDigits(number, 0);
-    if (at < number.size() && number[at] == '.') {
-      at = SkipDigits(number, at + 1);
+    double value;
+    if (!hex && absl::SimpleAtod(absl::StripSuffix(number, "f"), &value)) {
+      return Token::Kind::kFloat;
     }
-    if (at < number.size() && absl::ascii_tolower(number[at]) == 'e') {
-      ++at;
-      if (at < number.size() && (number[at] == '+' || number[at] == '-')) ++at;
-      const size_t digits = at;
-      at = SkipDigits(number, at);
-      if (at == digits) return false;
-    }
-    if (at < number.size() && absl::ascii_tolower(number[at]) == 'f') ++at;
-    return at == number.size();
+    return Bad(begin, absl::StrCat("'", Text(begin), "' is not a number"));
   }
 
   Token::Kind ConsumeString() {

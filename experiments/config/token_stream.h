@@ -2,6 +2,7 @@
 #ifndef EXPERIMENTS_CONFIG_TOKEN_STREAM_H_
 #define EXPERIMENTS_CONFIG_TOKEN_STREAM_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ struct Token {
   TextRange range;
 };
 
+// A token of that text as messages show it: a string has quotes of its own.
+std::string QuotedToken(Token::Kind kind, absl::string_view text);
+
 // All tokens of `text` from byte `begin` on, closed by one kEnd. Comments run
 // from # to the end of the line; a string ends on its line. What is no token
 // is added to `problems`, up to kMostProblems.
@@ -38,23 +42,40 @@ class TokenStream {
  public:
   // See Tokenize.
   TokenStream(absl::string_view text, size_t begin,
-              std::vector<TextProblem>* problems);
+              std::vector<TextProblem>* problems)
+      : text_(text), tokens_(Tokenize(text, begin, problems)) {}
 
-  const Token& Peek(size_t ahead = 0) const;
-  const Token& Next();
-  absl::string_view Text(const Token& token) const;
+  const Token& Peek(size_t ahead = 0) const {
+    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+  }
+  const Token& Next() {
+    const Token& token = Peek();
+    if (at_ + 1 < tokens_.size()) ++at_;
+    return token;
+  }
+  absl::string_view Text(const Token& token) const {
+    return text_.substr(token.range.begin, token.range.length);
+  }
 
-  bool Is(const Token& token, char symbol) const;
-  bool IsSymbol(char symbol) const { return Is(Peek(), symbol); }
-  bool TryConsume(char symbol);
-  bool IsOpening() const;  // one of { < [
-  bool IsClosing() const;  // one of } > ]
+  // Whether `token` is one of `symbols`.
+  bool Is(const Token& token, absl::string_view symbols) const {
+    return token.kind == Token::Kind::kSymbol &&
+           symbols.find(text_[token.range.begin]) != absl::string_view::npos;
+  }
+  bool AtSymbol(absl::string_view symbols) const { return Is(Peek(), symbols); }
+  bool TryConsume(absl::string_view symbols) {
+    const bool found = AtSymbol(symbols);
+    if (found) Next();
+    return found;
+  }
 
   // No line ends between them.
   bool SameLine(const Token& a, const Token& b) const;
 
   // A value was forgotten: after `rate:` comes `seed: 3`.
-  bool StartsNextField() const;
+  bool StartsNextField() const {
+    return Peek().kind == Token::Kind::kIdentifier && Is(Peek(1), ":{");
+  }
 
   // A field's name, as `rate` or `[lab.my_score]`; its token spans all of it.
   std::optional<Token> ConsumeName();
@@ -70,8 +91,6 @@ class TokenStream {
   void SkipScalar();
   // Passes whatever stands after a name that means nothing.
   void SkipValue();
-  // Passes the comma or semicolon that may follow a field.
-  void SkipSeparator();
   // Passes the rest of the line of `first`, up to what closes a message.
   void SkipLine(const Token& first);
 

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/config/config_file.h"
+#include "experiments/config/config_text.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/resolved.h"
 #include "nn/optimizer_validation.h"

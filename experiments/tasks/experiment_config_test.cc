@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "data/phrasebook/phrasebook.h"
-#include "experiments/config/config_file.h"
+#include "experiments/config/config_text.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/task.h"

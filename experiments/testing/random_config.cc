@@ -131,6 +131,12 @@ bool IsDrawn(const FieldDescriptor& field) {
   return field.name() != "outside";
 }
 
+// The path around the last step; "" around the first.
+absl::string_view ParentPath(absl::string_view path) {
+  const size_t begin = SplitPath(path).back().range.begin;
+  return path.substr(0, begin == 0 ? 0 : begin - 1);
+}
+
 std::string BigEndian(std::initializer_list<int> numbers) {
   std::string bytes;
   for (const int number : numbers) {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "experiments/config/config_fields.h"
+#include "experiments/config/resolved.h"
 #include "experiments/report/heat_map.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/run/tensorboard/summary.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/progress.h"
@@ -62,16 +61,13 @@ absl::Status TrainingRun::CheckSameConfig() const {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           WithErrorPrefix(folder_.Read("resolved.textproto")));
   Experiment stored;
-  REGARD_ASSIGN_OR_RETURN(
-      const ConfigOrigins origins,
-      ReadConfig({folder_.File("resolved.textproto"), text}, {}, &stored));
-  // Both in full, by this program's defaults.
-  REGARD_ASSIGN_OR_RETURN(const std::vector<ResolvedField> before,
-                          ParseResolvedFields(ResolvedConfig(stored, origins)));
-  REGARD_ASSIGN_OR_RETURN(const std::vector<ResolvedField> after,
-                          ParseResolvedFields(loaded_.resolved));
+  REGARD_RETURN_IF_ERROR(
+      ReadConfig({folder_.File("resolved.textproto"), text}, {}, &stored)
+          .status());
   std::string differences;
-  for (const FieldDifference& difference : DiffResolvedFields(before, after)) {
+  // Both in full, by this program's defaults.
+  for (const FieldDifference& difference : DiffResolvedFields(
+           ResolvedFields(stored), ResolvedFields(loaded_.config))) {
     absl::StrAppend(&differences, "\n  ", difference.path, ": ",
                     difference.before, " in the run, ", difference.after,
                     " now");
@@ -102,11 +98,9 @@ absl::Status TrainingRun::CheckSameData() const {
                    differences));
 }
 
-absl::StatusOr<std::string> TrainingRun::Id() const {
-  REGARD_ASSIGN_OR_RETURN(const std::vector<ResolvedField> fields,
-                          ParseResolvedFields(loaded_.resolved));
+std::string TrainingRun::Id() const {
   Sha256 sha256;
-  for (const ResolvedField& field : fields) {
+  for (const ResolvedField& field : ResolvedFields(loaded_.config)) {
     sha256.Update(absl::StrCat(field.path, "=", field.value, "\n"));
   }
   for (const auto& [name, digest] : digests_) {
@@ -127,8 +121,7 @@ absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
                           RunFolder::Open({.path = path, .resume = true}));
   checkpoint_folder_.emplace(std::move(opened));
   if (checkpoints.empty()) return absl::OkStatus();
-  REGARD_ASSIGN_OR_RETURN(const std::string id, Id());
-  return RecordCheckpointFolder(folder_.path(), path, id);
+  return RecordCheckpointFolder(folder_.path(), path, Id());
 }
 
 absl::Status TrainingRun::WriteTaskFiles() const {

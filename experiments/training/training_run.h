@@ -78,7 +78,7 @@ class TrainingRun {
   // `checkpoints`, which gets recorded, else the one on record.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
   // A digest of config and data.
-  absl::StatusOr<std::string> Id() const;
+  std::string Id() const;
   absl::Status CheckSameConfig() const;
   absl::Status CheckSameData() const;
   // Reads what the last evaluation wrote.
