@@ -131,6 +131,28 @@ absl::StatusOr<Json> ParseJson(
       error(builder.error_offset(), builder.problem()));
 }
 
+std::optional<std::string> FindMisfit(const Json& value, const Json& shape) {
+  bool fits = value.type() == shape.type();
+  if (shape.type() == Json::value_t::number_integer) {
+    fits = value.is_number_integer();
+  }
+  if (shape.is_number_float()) fits = value.is_number() || value.is_null();
+  if (shape.is_null()) return std::nullopt;
+  if (!fits) return "";
+  if (!value.is_structured()) return std::nullopt;
+  const Json& parts = shape.is_object() ? shape : value;
+  for (const auto& [key, part] : parts.items()) {
+    if (shape.is_object() && !value.contains(key)) {
+      return absl::StrCat("/", key);
+    }
+    const std::optional<std::string> misfit = shape.is_object()
+                                                  ? FindMisfit(value[key], part)
+                                                  : FindMisfit(part, shape[0]);
+    if (misfit.has_value()) return absl::StrCat("/", key, *misfit);
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
                                          absl::string_view path) {
   JsonFile file;

@@ -31,6 +31,15 @@ absl::StatusOr<nlohmann::json> ParseJson(
         error,
     JsonOffsets* offsets = nullptr);
 
+// The place of the first part of a value whose type is not that of its like in
+// `shape`, such as "/axes/0/name", "" for the value itself; nothing if all fit.
+// An object has the fields of its shape, and may have others; the elements of a
+// list are like the one that its shape has. In a shape, null stands for any
+// value, a number with a point for any number and null, one below 0 for
+// integers, and others for integers from 0.
+std::optional<std::string> FindMisfit(const nlohmann::json& value,
+                                      const nlohmann::json& shape);
+
 class JsonFile;
 
 // An object of a file, which outlives it. A field that is null counts as

@@ -1,11 +1,13 @@
 #include "files/json_file.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -34,6 +36,32 @@ TEST(JsonFileTest, SaysWhereTextIsNotJson) {
   EXPECT_EQ(ParseError("[1]"), "a.json:1:1: error: not a JSON object");
   EXPECT_THAT(ParseError("{\"a\":" + std::string(1000, '[')),
               HasSubstr("more than 100 brackets"));
+}
+
+TEST(FindMisfitTest, NamesThePlaceOfTheFirstPartOfAnotherType) {
+  const auto shape = nlohmann::json::parse(
+      R"({"name": "", "rows": [[0.5]], "step": 0, "shift": -1, "on": true,
+          "all": [null]})");
+  const auto misfit = [&](absl::string_view text) {
+    return FindMisfit(nlohmann::json::parse(text.begin(), text.end()), shape);
+  };
+  EXPECT_EQ(misfit(R"({"name": "a", "rows": [[], [1, -2.5, null]], "step": 3,
+                       "shift": 2, "on": false, "all": [1, "", {}], "further": 1})"),
+            std::nullopt);
+  EXPECT_EQ(misfit("[]"), "");
+  EXPECT_EQ(misfit(R"({"name": "a"})"), "/all");
+  EXPECT_EQ(misfit(R"({"name": 1, "rows": [], "step": 3, "shift": 2,
+                       "on": true, "all": []})"),
+            "/name");
+  EXPECT_EQ(misfit(R"({"name": "a", "rows": [[], [1, ""]], "step": 3,
+                       "shift": 2, "on": true, "all": []})"),
+            "/rows/1/1");
+  EXPECT_EQ(misfit(R"({"name": "a", "rows": [], "step": -3, "shift": 2,
+                       "on": true, "all": []})"),
+            "/step");
+  EXPECT_EQ(misfit(R"({"name": "a", "rows": [], "step": 3, "shift": 2.5,
+                       "on": true, "all": []})"),
+            "/shift");
 }
 
 TEST(JsonFileTest, ReadsFields) {

@@ -1,110 +1,50 @@
 #include "experiments/report/attention_file.h"
 
 #include <cmath>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "files/json_file.h"
 #include "nlohmann/json.hpp"
 
 namespace regard {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
-// Wants the members of one map; remembers whether any was not as it should be.
-class MapReader {
- public:
-  explicit MapReader(const Json& json) : json_(json) {}
+constexpr char kShape[] =
+    R"({"maps": [{"title": "", "rows": [""], "columns": [""],
+                  "heads": [[[0.5]]], "gold": [[0]]}]})";
 
-  bool ok() const { return ok_; }
-
-  LabelledMatrix Read() {
-    LabelledMatrix map;
-    const Json& title = Member("title");
-    if (title.is_string()) {
-      map.title = title.get<std::string>();
-    } else {
-      ok_ = false;
-    }
-    map.rows = Texts("rows");
-    map.columns = Texts("columns");
-    for (const Json& head : List(Member("heads"))) {
-      map.heads.push_back(Head(head, map));
-    }
-    for (const Json& gold : List(Member("gold"))) {
-      const std::vector<double> cell = Numbers(gold);
-      if (cell.size() != 2 || !InRange(cell[0], map.rows.size()) ||
-          !InRange(cell[1], map.columns.size())) {
-        ok_ = false;
-        continue;
-      }
-      map.gold.push_back(
-          {static_cast<int>(cell[0]), static_cast<int>(cell[1])});
-    }
-    return map;
-  }
-
- private:
-  static bool InRange(double number, size_t size) {
-    return number >= 0 && number < static_cast<double>(size);
-  }
-
-  const Json& Member(const char* key) {
-    static const Json kNothing;
-    if (json_.is_object() && json_.contains(key)) return json_[key];
-    return kNothing;
-  }
-
-  const Json& List(const Json& json) {
-    static const Json kEmpty = Json::array();
-    if (json.is_array()) return json;
-    ok_ = false;
-    return kEmpty;
-  }
-
-  std::vector<std::string> Texts(const char* key) {
-    std::vector<std::string> texts;
-    for (const Json& text : List(Member(key))) {
-      if (text.is_string()) {
-        texts.push_back(text.get<std::string>());
-      } else {
-        ok_ = false;
+// The parts of a map of that shape; nothing if they do not fit together.
+std::optional<LabelledMatrix> ReadMap(const Json& json) {
+  LabelledMatrix map = {
+      .title = json["title"].get<std::string>(),
+      .rows = json["rows"].get<std::vector<std::string>>(),
+      .columns = json["columns"].get<std::vector<std::string>>()};
+  for (const Json& rows : json["heads"]) {
+    std::vector<double>& head = map.heads.emplace_back();
+    bool fits = rows.size() == map.rows.size();
+    for (const Json& row : rows) {
+      fits = fits && row.size() == map.columns.size();
+      for (const Json& weight : row) {
+        head.push_back(weight.is_null() ? std::nan("") : weight.get<double>());
       }
     }
-    return texts;
+    if (!fits) return std::nullopt;
   }
-
-  std::vector<double> Numbers(const Json& json) {
-    std::vector<double> numbers;
-    for (const Json& number : List(json)) {
-      ok_ = ok_ && (number.is_number() || number.is_null());
-      numbers.push_back(number.is_number()
-                            ? number.get<double>()
-                            : std::numeric_limits<double>::quiet_NaN());
+  for (const Json& cell : json["gold"]) {
+    if (cell.size() != 2 || cell[0] >= map.rows.size() ||
+        cell[1] >= map.columns.size()) {
+      return std::nullopt;
     }
-    return numbers;
+    map.gold.push_back({cell[0].get<int>(), cell[1].get<int>()});
   }
-
-  std::vector<double> Head(const Json& json, const LabelledMatrix& map) {
-    std::vector<double> head;
-    for (const Json& row : List(json)) {
-      const std::vector<double> numbers = Numbers(row);
-      ok_ = ok_ && numbers.size() == map.columns.size();
-      head.insert(head.end(), numbers.begin(), numbers.end());
-    }
-    ok_ = ok_ && head.size() == map.rows.size() * map.columns.size();
-    return head;
-  }
-
-  const Json& json_;
-  bool ok_ = true;
-};
-
-std::string Number(double value) {
-  return std::isfinite(value) ? absl::StrFormat("%.6g", value) : "null";
+  return map;
 }
 
 std::string Text(const Json& json) {
@@ -112,58 +52,58 @@ std::string Text(const Json& json) {
 }
 
 // A line for each row of a head.
-std::string HeadText(const LabelledMatrix& map,
-                     const std::vector<double>& head) {
-  std::string text = "[";
+std::string HeadText(const LabelledMatrix& map, absl::Span<const double> head) {
+  const auto append = [](std::string* text, double value) {
+    absl::StrAppend(
+        text, std::isfinite(value) ? absl::StrFormat("%.6g", value) : "null");
+  };
+  std::string text;
   const size_t columns = map.columns.size();
   for (size_t r = 0; r < map.rows.size(); ++r) {
-    absl::StrAppend(&text, r == 0 ? "\n[" : ",\n[");
-    for (size_t c = 0; c < columns; ++c) {
-      absl::StrAppend(&text, c == 0 ? "" : ",", Number(head[r * columns + c]));
-    }
-    absl::StrAppend(&text, "]");
+    absl::StrAppend(
+        &text, r == 0 ? "\n[" : ",\n[",
+        absl::StrJoin(head.subspan(r * columns, columns), ",", append), "]");
   }
-  return absl::StrCat(text, "]");
+  return absl::StrCat("[", text, "]");
+}
+
+std::string MapText(const LabelledMatrix& map) {
+  Json gold = Json::array();
+  for (const Cell& cell : map.gold) gold.push_back({cell.row, cell.column});
+  const auto append = [&](std::string* text, const std::vector<double>& head) {
+    absl::StrAppend(text, HeadText(map, head));
+  };
+  return absl::StrCat(
+      "\n{\"title\":", Text(map.title), ",\n\"rows\":", Text(map.rows),
+      ",\n\"columns\":", Text(map.columns), ",\n\"heads\":[",
+      absl::StrJoin(map.heads, ",", append), "],\n\"gold\":", Text(gold), "}");
 }
 
 }  // namespace
 
 std::string AttentionJson(absl::Span<const LabelledMatrix> maps) {
-  std::string text = "{\"maps\":[";
-  for (size_t m = 0; m < maps.size(); ++m) {
-    const LabelledMatrix& map = maps[m];
-    absl::StrAppend(&text, m == 0 ? "" : ",", "\n{\"title\":", Text(map.title),
-                    ",\n\"rows\":", Text(map.rows),
-                    ",\n\"columns\":", Text(map.columns), ",\n\"heads\":[");
-    for (size_t h = 0; h < map.heads.size(); ++h) {
-      absl::StrAppend(&text, h == 0 ? "" : ",", HeadText(map, map.heads[h]));
-    }
-    absl::StrAppend(&text, "],\n\"gold\":[");
-    for (size_t g = 0; g < map.gold.size(); ++g) {
-      absl::StrAppend(&text, g == 0 ? "" : ",", "[", map.gold[g].row, ",",
-                      map.gold[g].column, "]");
-    }
-    absl::StrAppend(&text, "]}");
-  }
-  return absl::StrCat(text, "]}\n");
+  const auto append = [](std::string* text, const LabelledMatrix& map) {
+    absl::StrAppend(text, MapText(map));
+  };
+  return absl::StrCat("{\"maps\":[", absl::StrJoin(maps, ",", append), "]}\n");
 }
 
 absl::StatusOr<std::vector<LabelledMatrix>> ParseAttentionJson(
     absl::string_view text) {
   const Json json = Json::parse(text.begin(), text.end(), /*cb=*/nullptr,
                                 /*allow_exceptions=*/false);
-  const auto error = [](const std::string& what) {
+  const auto error = [](absl::string_view place) {
     return absl::InvalidArgumentError(
-        absl::StrCat("not an attention file: ", what));
+        absl::StrCat("not an attention file: see \"", place, "\""));
   };
-  if (!json.is_object() || !json.contains("maps") || !json["maps"].is_array()) {
-    return error("no list \"maps\"");
-  }
+  const std::optional<std::string> misfit =
+      FindMisfit(json, Json::parse(kShape));
+  if (misfit.has_value()) return error(*misfit);
   std::vector<LabelledMatrix> maps;
-  for (const Json& map : json["maps"]) {
-    MapReader reader(map);
-    maps.push_back(reader.Read());
-    if (!reader.ok()) return error(absl::StrCat("map ", maps.size() - 1));
+  for (const Json& entry : json["maps"]) {
+    std::optional<LabelledMatrix> map = ReadMap(entry);
+    if (!map.has_value()) return error(absl::StrCat("/maps/", maps.size()));
+    maps.push_back(*std::move(map));
   }
   return maps;
 }
