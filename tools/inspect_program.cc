@@ -13,10 +13,10 @@
 #include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
-#include "experiments/report/alignment_text.h"
-#include "experiments/report/bert_inspection.h"
 #include "experiments/report/printable_text.h"
-#include "experiments/report/table_text.h"
+#include "experiments/report/run_results.h"
+#include "experiments/report/terminal_text.h"
+#include "experiments/tasks/masked_words/bert_maps.h"
 #include "experiments/tasks/translation/inspection.h"
 #include "files/file.h"
 #include "nn/forward.h"
@@ -25,6 +25,7 @@
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/translator.h"
 #include "third_party/abseil_backport/status_macros.h"
+#include "tools/bert_inspection.h"
 #include "tools/programs.h"
 #include "tools/trained_translator.h"
 
@@ -191,12 +192,12 @@ absl::Status InspectHeads(const Arguments& arguments, const Plugins& plugins) {
   Tape<float> tape;
   Forward<float> forward(tape, std::as_const(*model.parameters), nullptr);
   forward.BeginStep();
-  const BertInspection inspection =
-      InspectBert(*model.bert, *model.pieces, forward, {.size = 1, .ids = ids});
+  const std::vector<LabelledMatrix> layers =
+      BertMaps(*model.bert, *model.pieces, forward, {.size = 1, .ids = ids});
   return Show(
-      absl::StrCat(PrintableText(absl::StrJoin(inspection.tokens, " ")), "\n\n",
-                   TableText(HeadsTable(inspection), /*most_columns=*/20)),
-      BertInspectionHtml(inspection, arguments.model),
+      absl::StrCat(PrintableText(absl::StrJoin(layers.at(0).rows, " ")), "\n\n",
+                   TableText(HeadsTable(layers), /*most_columns=*/20)),
+      BertInspectionHtml(layers, arguments.model),
       ResolveUserPath(arguments.out.empty() ? "inspect.html" : arguments.out));
 }
 

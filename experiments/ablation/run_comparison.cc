@@ -15,7 +15,7 @@
 #include "experiments/ablation/comparison.h"
 #include "experiments/ablation/report_tables.h"
 #include "experiments/report/run_results.h"
-#include "experiments/report/table_text.h"
+#include "experiments/report/terminal_text.h"
 #include "experiments/run/examples_file.h"
 #include "experiments/run/run_description.h"
 #include "experiments/run/statistics.h"

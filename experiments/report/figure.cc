@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "experiments/report/alignment_text.h"
 #include "experiments/report/heat_map.h"
 #include "experiments/report/printable_text.h"
+#include "experiments/report/terminal_text.h"
 #include "experiments/run/tensorboard/png.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -46,22 +45,17 @@ std::vector<size_t> Thinned(const Series& series) {
   return kept;
 }
 
-// Whole numbers take no point and zero.
-Json Plain(double value) {
-  if (value == std::floor(value) && std::abs(value) < 1e15) {
-    return static_cast<int64_t>(value);
-  }
-  return value;
-}
-
 // Of six digits; null for what is not finite.
 Json Number(double value) {
-  double rounded = 0;
-  if (!std::isfinite(value) ||
-      !absl::SimpleAtod(absl::StrFormat("%.6g", value), &rounded)) {
-    return nullptr;
-  }
-  return Plain(rounded);
+  if (!std::isfinite(value)) return nullptr;
+  return Json::parse(absl::StrFormat("%.6g", value));
+}
+
+// In thousandths; what is not finite as a text.
+Json Thousandths(double value) {
+  const double thousandths = std::round(value * 1000);
+  if (!std::isfinite(thousandths)) return absl::StrCat(value);
+  return Json::parse(absl::StrFormat("%.0f", thousandths));
 }
 
 Json Numbers(const std::vector<double>& values,
@@ -77,17 +71,8 @@ Json Names(const std::vector<std::string>& tokens) {
   return json;
 }
 
-const char* StyleName(SeriesStyle style) {
-  switch (style) {
-    case SeriesStyle::kPoints:
-      return "points";
-    case SeriesStyle::kDashedLine:
-      return "dashed";
-    case SeriesStyle::kLine:
-      break;
-  }
-  return "line";
-}
+// By SeriesStyle.
+constexpr const char* kStyleNames[] = {"line", "dashed", "points"};
 
 // Up to the caption.
 std::string FigureBegin(absl::string_view css_class, size_t index,
@@ -101,11 +86,7 @@ Json HeadJson(const LabelledMatrix& map, const std::vector<double>& head,
               bool with_sums) {
   Json json = {{"values", Json::array()}};
   for (const double weight : head) {
-    if (std::isfinite(weight)) {
-      json["values"].push_back(Plain(std::round(weight * 1000)));
-    } else {
-      json["values"].push_back(absl::StrCat(weight));
-    }
+    json["values"].push_back(Thousandths(weight));
   }
   const size_t columns = map.columns.size();
   for (size_t r = 0; with_sums && r < map.rows.size(); ++r) {
@@ -158,7 +139,7 @@ std::string PlotFigure(const Plot& plot, Json& figures) {
     REGARD_CHECK_EQ(series.xs.size(), series.ys.size()) << series.name;
     const std::vector<size_t> kept = Thinned(series);
     Json one = {{"name", PrintableText(series.name)},
-                {"style", StyleName(series.style)},
+                {"style", kStyleNames[static_cast<size_t>(series.style)]},
                 {"xs", Numbers(series.xs, kept)},
                 {"ys", Numbers(series.ys, kept)}};
     if (!series.band.empty()) {

@@ -1,6 +1,7 @@
 #include "experiments/report/heat_map.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "third_party/abseil_backport/check.h"
@@ -8,11 +9,7 @@
 namespace regard {
 namespace {
 
-struct Rgb {
-  int red = 0;
-  int green = 0;
-  int blue = 0;
-};
+using Rgb = std::array<uint8_t, 3>;
 
 // Those of light pages in page.css: stops at equal distances from 0 to the
 // largest weight, and to the most negative one.
@@ -41,22 +38,14 @@ Rgb ColorOf(double weight, double largest) {
   const double scaled =
       std::min(std::abs(weight) / largest, 1.0) * (kStops - 1);
   const int stop = std::min(static_cast<int>(scaled), kStops - 2);
-  const double part = scaled - stop;
-  const auto mix = [part](int from, int to) {
-    return static_cast<int>(std::lround(from + part * (to - from)));
-  };
-  const Rgb& from = stops[stop];
-  const Rgb& to = stops[stop + 1];
-  return {mix(from.red, to.red), mix(from.green, to.green),
-          mix(from.blue, to.blue)};
-}
-
-void SetPixel(int y, int x, const Rgb& color, HeatMapImage* image) {
-  uint8_t* const pixel =
-      &image->rgb[(static_cast<size_t>(y) * image->width + x) * 3];
-  pixel[0] = static_cast<uint8_t>(color.red);
-  pixel[1] = static_cast<uint8_t>(color.green);
-  pixel[2] = static_cast<uint8_t>(color.blue);
+  Rgb color;
+  for (size_t i = 0; i < color.size(); ++i) {
+    const int from = stops[stop][i];
+    const int to = stops[stop + 1][i];
+    color[i] =
+        static_cast<uint8_t>(std::lround(from + (scaled - stop) * (to - from)));
+  }
+  return color;
 }
 
 }  // namespace
@@ -84,24 +73,21 @@ HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head) {
   const int cell =
       std::clamp(kUsualSize / std::max(rows, columns), 1, kLargestCell);
   const double largest = ScaleOf(map).largest;
-  HeatMapImage image{.height = rows * cell, .width = columns * cell};
-  image.rgb.resize(static_cast<size_t>(image.height) * image.width * 3);
-  for (int y = 0; y < image.height; ++y) {
-    const double* const row =
-        &map.heads[head][static_cast<size_t>(y / cell) * columns];
-    for (int x = 0; x < image.width; ++x) {
-      SetPixel(y, x, ColorOf(row[x / cell], largest), &image);
-    }
-  }
-  if (cell < kSmallestBordered) return image;
+  std::vector<bool> bordered(map.heads[head].size());
   for (const Cell& gold : map.gold) {
-    const int top = gold.row * cell;
-    const int left = gold.column * cell;
-    for (int i = 0; i < cell; ++i) {
-      SetPixel(top, left + i, kGold, &image);
-      SetPixel(top + cell - 1, left + i, kGold, &image);
-      SetPixel(top + i, left, kGold, &image);
-      SetPixel(top + i, left + cell - 1, kGold, &image);
+    bordered[gold.row * columns + gold.column] = cell >= kSmallestBordered;
+  }
+  const auto on_edge = [cell](int pixel) {
+    return pixel % cell == 0 || pixel % cell == cell - 1;
+  };
+  HeatMapImage image{.height = rows * cell, .width = columns * cell};
+  for (int y = 0; y < image.height; ++y) {
+    for (int x = 0; x < image.width; ++x) {
+      const int at = y / cell * columns + x / cell;
+      const Rgb color = bordered[at] && (on_edge(y) || on_edge(x))
+                            ? kGold
+                            : ColorOf(map.heads[head][at], largest);
+      image.rgb.insert(image.rgb.end(), color.begin(), color.end());
     }
   }
   return image;

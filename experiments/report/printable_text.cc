@@ -11,8 +11,6 @@
 namespace regard {
 namespace {
 
-bool IsWhiteControl(char32_t code) { return code == '\n' || code == '\t'; }
-
 bool IsHidden(char32_t code) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(code))) {
     case UTF8PROC_CATEGORY_CC:  // controls
@@ -31,10 +29,8 @@ bool IsHidden(char32_t code) {
 std::string Clean(absl::string_view text, bool keep_white_controls) {
   std::string clean;
   clean.reserve(text.size());
-  while (!text.empty()) {
-    const Character c = FirstCharacter(text);
-    text.remove_prefix(c.bytes.size());
-    if (IsWhiteControl(c.code_point)) {
+  for (const Character& c : Characters(text)) {
+    if (c.code_point == '\n' || c.code_point == '\t') {
       clean += keep_white_controls ? static_cast<char>(c.code_point) : ' ';
     } else if (!IsHidden(c.code_point)) {
       // Bytes that are not UTF-8 are U+FFFD.
@@ -66,11 +62,7 @@ std::string EscapeHtml(absl::string_view text) {
 
 int DisplayWidth(absl::string_view text) {
   int width = 0;
-  while (!text.empty()) {
-    const Character c = FirstCharacter(text);
-    text.remove_prefix(c.bytes.size());
-    width += Width(c);
-  }
+  for (const Character& c : Characters(text)) width += Width(c);
   return width;
 }
 
@@ -79,9 +71,7 @@ std::string CutToWidth(absl::string_view text, int width,
   if (DisplayWidth(text) <= width) return std::string(text);
   std::string cut;
   int used = 0;
-  while (!text.empty()) {
-    const Character c = FirstCharacter(text);
-    text.remove_prefix(c.bytes.size());
+  for (const Character& c : Characters(text)) {
     used += Width(c);
     if (used > width - 1) break;
     cut.append(c.bytes.data(), c.bytes.size());

@@ -1,6 +1,5 @@
 #include "experiments/report/progress.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "experiments/report/printable_text.h"
+#include "experiments/report/terminal_text.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -52,13 +52,6 @@ std::string ShortNumber(double rate) {
   return absl::StrFormat("%.1fM", rate / 1e6);
 }
 
-// `old` is 0 before the first measurement.
-double Smooth(double old, double fresh, absl::Duration elapsed) {
-  if (old == 0) return fresh;
-  const double kept = std::exp(-absl::FDivDuration(elapsed, kRateMemory));
-  return kept * old + (1 - kept) * fresh;
-}
-
 }  // namespace
 
 ProgressOutput ProgressToStandardError() {
@@ -71,14 +64,7 @@ ProgressOutput ProgressToStandardError() {
   const char* term = std::getenv("TERM");
   const bool smart = term != nullptr && absl::string_view(term) != "dumb";
   if (smart && isatty(STDERR_FILENO) == 1) {
-    output.width = [] {
-      constexpr int kUsualWidth = 80;
-      winsize size{};
-      if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
-        return kUsualWidth;
-      }
-      return static_cast<int>(size.ws_col);
-    };
+    output.width = [] { return TerminalWidth(STDERR_FILENO); };
     output.color = !IsSet("NO_COLOR");
   } else {
     output.width = [] { return 0; };
@@ -122,54 +108,42 @@ Progress::Progress(int64_t total_steps, int64_t plain_interval,
   REGARD_CHECK_GE(plain_interval, 1);
 }
 
-Progress::~Progress() { Finish(); }
-
 void Progress::Update(const StepProgress& step) {
-  const bool first = !any_step_;
-  any_step_ = true;
+  const bool first = last_.step == 0;
   last_ = step;
   last_step_written_ = false;
   loss_sum_ = kLossDecay * loss_sum_ + step.loss;
   weight_sum_ = kLossDecay * weight_sum_ + 1;
   tokens_ += step.tokens;
   ++steps_;
-  if (line_.live()) {
-    const absl::Time now = output_.now();
-    if (line_.Due(now)) Redraw(now);
-  } else if (first || step.step % plain_interval_ == 0 ||
-             step.step == total_steps_) {
-    MeasureRates(output_.now());
-    output_.write(absl::StrCat(Line(), "\n"));
-    last_step_written_ = true;
-  }
+  const bool due = line_.live() ? line_.Due(output_.now())
+                                : first || step.step % plain_interval_ == 0 ||
+                                      step.step == total_steps_;
+  if (due) WriteLastStep();
 }
 
 void Progress::Message(absl::string_view text) {
   line_.Message(text);
-  if (line_.live() && any_step_) Redraw(output_.now());
+  if (line_.live() && last_.step > 0) WriteLastStep();
 }
 
 void Progress::Finish() {
-  if (!any_step_) return;
-  if (line_.live()) {
-    if (!last_step_written_) Redraw(output_.now());
-    line_.Finish();
-  } else if (!last_step_written_) {
-    MeasureRates(output_.now());
-    output_.write(absl::StrCat(Line(), "\n"));
-  }
-  last_step_written_ = true;
-  any_step_ = false;
+  if (!last_step_written_) WriteLastStep();
+  line_.Finish();
 }
 
 void Progress::MeasureRates(absl::Time now) {
   const absl::Duration elapsed = now - measured_;
   if (elapsed < kRateInterval) return;
-  const double seconds = absl::ToDoubleSeconds(elapsed);
-  tokens_per_second_ = Smooth(tokens_per_second_,
-                              static_cast<double>(tokens_) / seconds, elapsed);
+  // The first measurement has none before it.
+  const double kept = steps_per_second_ == 0
+                          ? 0
+                          : std::exp(-absl::FDivDuration(elapsed, kRateMemory));
+  const double per_second = (1 - kept) / absl::ToDoubleSeconds(elapsed);
+  tokens_per_second_ =
+      kept * tokens_per_second_ + per_second * static_cast<double>(tokens_);
   steps_per_second_ =
-      Smooth(steps_per_second_, static_cast<double>(steps_) / seconds, elapsed);
+      kept * steps_per_second_ + per_second * static_cast<double>(steps_);
   tokens_ = 0;
   steps_ = 0;
   measured_ = now;
@@ -193,9 +167,14 @@ std::string Progress::Line() const {
   return line;
 }
 
-void Progress::Redraw(absl::Time now) {
+void Progress::WriteLastStep() {
+  const absl::Time now = output_.now();
   MeasureRates(now);
-  line_.Draw(Line(), now);
+  if (line_.live()) {
+    line_.Draw(Line(), now);
+  } else {
+    output_.write(absl::StrCat(Line(), "\n"));
+  }
   last_step_written_ = true;
 }
 

@@ -71,7 +71,7 @@ class Progress {
   // unknown.
   Progress(int64_t total_steps, int64_t plain_interval, ProgressOutput output);
   // As Finish().
-  ~Progress();
+  ~Progress() { Finish(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
@@ -87,16 +87,15 @@ class Progress {
  private:
   void MeasureRates(absl::Time now);
   std::string Line() const;
-  void Redraw(absl::Time now);
+  void WriteLastStep();
 
   const int64_t total_steps_;
   const int64_t plain_interval_;
   const ProgressOutput output_;
   LiveLine line_;
 
-  StepProgress last_;
-  bool any_step_ = false;
-  bool last_step_written_ = false;
+  StepProgress last_;  // of step 0 before the first
+  bool last_step_written_ = true;
   double loss_sum_ = 0;    // of losses, weighted by decay
   double weight_sum_ = 0;  // of the weights
   int64_t tokens_ = 0;     // since rates were measured last

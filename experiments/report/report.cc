@@ -190,6 +190,16 @@ class MarkdownWriter {
 
 }  // namespace
 
+void Report::Add(Section section) {
+  for (const Block& block : section.blocks) {
+    const auto* const table = std::get_if<Table>(&block);
+    const auto* const maps = std::get_if<Maps>(&block);
+    if (table != nullptr && table->rows.empty()) return;
+    if (maps != nullptr && maps->maps.empty()) return;
+  }
+  if (!section.blocks.empty()) sections.push_back(std::move(section));
+}
+
 Section ExplanationsSection(absl::Span<const Explanation> explanations) {
   Section section = {
       .title = "Attention",

@@ -47,6 +47,10 @@ struct Report {
   std::string summary = {};  // one sentence under the title; may be empty
   std::vector<ShownMetric> metrics = {};  // cards at the top of the page
   std::vector<Section> sections = {};
+
+  // Adds a section, unless it has no blocks, or a block is a table without rows
+  // or has no maps, so that there is nothing to say.
+  void Add(Section section);
 };
 
 // A cell with one of these texts is set as a verdict.

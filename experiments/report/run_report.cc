@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -13,6 +15,7 @@
 #include "experiments/report/examples_report.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/report/report.h"
+#include "experiments/report/terminal_text.h"
 
 namespace regard {
 
@@ -46,15 +49,6 @@ Plot CurvesOf(absl::Span<const MetricsRecord> records,
     if (series.xs.size() > 1) plot.series.push_back(std::move(series));
   }
   return plot;
-}
-
-std::vector<Plot> TrainingCurves(const RunReport& report) {
-  std::vector<Plot> plots;
-  for (const MetricInfo& metric : report.metric_infos) {
-    Plot plot = CurvesOf(report.records, metric);
-    if (!plot.series.empty()) plots.push_back(std::move(plot));
-  }
-  return plots;
 }
 
 // By splits, each with what to compare it with.
@@ -122,13 +116,7 @@ std::vector<NamedSet> SetsLike(const EvaluatedSet& set,
   return runs;
 }
 
-template <typename Blocks>
-Section SectionOf(absl::string_view title, const Blocks& blocks) {
-  return {.title = std::string(title),
-          .blocks = std::vector<Block>(blocks.begin(), blocks.end())};
-}
-
-Section SamplesSection(const Samples& samples) {
+Table SamplesTable(const Samples& samples) {
   const bool any_reference = std::any_of(
       samples.rows.begin(), samples.rows.end(),
       [](const Sample& sample) { return !sample.reference.empty(); });
@@ -144,31 +132,26 @@ Section SamplesSection(const Samples& samples) {
     }
     table.rows.push_back(std::move(row));
   }
-  return {.title = samples.title, .blocks = {table}};
+  return table;
 }
 
-std::vector<Section> SetsSections(const RunReport& report) {
-  std::vector<Section> sections;
-  std::vector<Plot> plots;
+void AddSets(const RunReport& report, Report& page) {
+  std::vector<Block> plots;
+  std::vector<Section> tables;
   for (const EvaluatedSet& set : report.sets) {
     const ByLength lengths =
         MeasureByLength(SetsLike(set, report), report.seed);
     if (lengths.table.rows.empty()) continue;
     plots.push_back(lengths.plot);
-    sections.push_back(
-        {.title = lengths.plot.title, .blocks = {lengths.table}});
+    tables.push_back({lengths.plot.title, {lengths.table}});
   }
-  if (!plots.empty()) {
-    sections.insert(sections.begin(), SectionOf("By length", plots));
-  }
+  page.Add({"By length", std::move(plots)});
+  for (Section& table : tables) page.Add(std::move(table));
   for (const EvaluatedSet& set : report.sets) {
     const Table table = WorstAndBest(set, report.metric_infos);
     if (table.rows.empty()) continue;
-    sections.push_back(
-        {.title = absl::StrCat("Worst and best by ", table.header[1]),
-         .blocks = {table}});
+    page.Add({absl::StrCat("Worst and best by ", table.header[1]), {table}});
   }
-  return sections;
 }
 
 Section GallerySection(const Gallery& gallery) {
@@ -189,50 +172,37 @@ Report PageOf(const RunReport& report, absl::Span<const ShownMetric> cards,
   Report page = {.title = report.name,
                  .summary = showcase.summary,
                  .metrics = {cards.begin(), cards.end()}};
-  std::vector<Section>& sections = page.sections;
-  if (!showcase.plots.empty()) {
-    sections.push_back(SectionOf("Result", showcase.plots));
-  }
-  if (!showcase.samples.rows.empty()) {
-    sections.push_back(SamplesSection(showcase.samples));
-  }
-  for (Section& section : SetsSections(report)) {
-    sections.push_back(std::move(section));
-  }
+  page.Add({"Result", {showcase.plots.begin(), showcase.plots.end()}});
+  page.Add({showcase.samples.title, {SamplesTable(showcase.samples)}});
+  AddSets(report, page);
   for (const LabelledMatrix& matrix : showcase.matrices) {
-    sections.push_back({.title = matrix.title, .blocks = {Maps{{matrix}}}});
+    page.Add({matrix.title, {Maps{{matrix}}}});
   }
   for (const Gallery& gallery : showcase.galleries) {
-    sections.push_back(GallerySection(gallery));
+    page.Add(GallerySection(gallery));
   }
   if (!showcase.explanations.empty()) {
-    sections.push_back(ExplanationsSection(showcase.explanations));
-  } else if (!showcase.heat_maps.empty()) {
-    sections.push_back(
-        {.title = "Attention",
-         .blocks = {AttentionCaution(), Maps{showcase.heat_maps}}});
+    page.Add(ExplanationsSection(showcase.explanations));
+  } else {
+    page.Add({"Attention", {AttentionCaution(), Maps{showcase.heat_maps}}});
   }
-  const std::vector<Plot> curves = TrainingCurves(report);
-  if (!curves.empty()) sections.push_back(SectionOf("Training", curves));
+  Section training = {"Training"};
+  for (const MetricInfo& metric : report.metric_infos) {
+    Plot plot = CurvesOf(report.records, metric);
+    if (!plot.series.empty()) training.blocks.push_back(std::move(plot));
+  }
+  page.Add(std::move(training));
   Table numbers = {.header = {"metric", "value", "", ""}};
   for (const ShownMetric& metric : others) {
     numbers.rows.push_back(
         {metric.name, FormatMetric(metric.value), metric.note, metric.meaning});
   }
-  if (!numbers.rows.empty()) {
-    sections.push_back({.title = "Further numbers", .blocks = {numbers}});
-  }
-  sections.push_back(
-      {.title = "Config", .blocks = {Folded{"Show", report.resolved_config}}});
+  page.Add({"Further numbers", {numbers}});
+  page.Add({"Config", {Folded{"Show", report.resolved_config}}});
   return page;
 }
 
 constexpr int kNarrowestText = 24;  // beside a metric
-
-std::string Padded(absl::string_view text, int width) {
-  const int missing = std::max(width - DisplayWidth(text), 0);
-  return absl::StrCat(text, std::string(missing, ' '));
-}
 
 // `text` in lines of at most `width` columns where its words allow.
 std::vector<std::string> Wrapped(absl::string_view text, int width) {
@@ -252,31 +222,30 @@ std::vector<std::string> Wrapped(absl::string_view text, int width) {
 // Name, value, and beside them what the metric means and its note.
 void AppendMetrics(const std::vector<ShownMetric>& metrics, int width,
                    std::string* text) {
-  int name_width = 0;
-  int value_width = 0;
+  size_t value_width = 0;
   for (const ShownMetric& metric : metrics) {
-    name_width = std::max(name_width, DisplayWidth(PrintableText(metric.name)));
-    value_width =
-        std::max(value_width, DisplayWidth(FormatMetric(metric.value)));
+    value_width = std::max(value_width, FormatMetric(metric.value).size());
   }
+  Table table;
   for (const ShownMetric& metric : metrics) {
-    const std::string value = FormatMetric(metric.value);
-    const std::string start = absl::StrCat(
-        "  ", Padded(PrintableText(metric.name), name_width), "  ",
-        std::string(value_width - DisplayWidth(value), ' '), value);
-    const int indent = DisplayWidth(start) + 2;
-    const int rest = std::max(width - indent, kNarrowestText);
+    table.rows.push_back(
+        {metric.name,
+         absl::StrFormat("%*s", value_width, FormatMetric(metric.value))});
+  }
+  const std::vector<std::string> starts = absl::StrSplit(
+      TableText(table, std::numeric_limits<int>::max(), "  "), '\n');
+  // Values are set to the right, so that all are of one width.
+  const int indent = DisplayWidth(starts[0]) + 2;
+  const int rest = std::max(width - indent, kNarrowestText);
+  for (size_t i = 0; i < metrics.size(); ++i) {
     std::vector<std::string> beside =
-        Wrapped(PrintableText(metric.meaning), rest);
-    for (std::string& line : Wrapped(PrintableText(metric.note), rest)) {
+        Wrapped(PrintableText(metrics[i].meaning), rest);
+    for (std::string& line : Wrapped(PrintableText(metrics[i].note), rest)) {
       beside.push_back(std::move(line));
     }
-    absl::StrAppend(text, start);
-    for (size_t line = 0; line < beside.size(); ++line) {
-      absl::StrAppend(text, line == 0 ? "  " : std::string(indent, ' '),
-                      beside[line], line + 1 < beside.size() ? "\n" : "");
-    }
-    absl::StrAppend(text, "\n");
+    absl::StrAppend(text, starts[i], beside.empty() ? "" : "  ",
+                    absl::StrJoin(beside, "\n" + std::string(indent, ' ')),
+                    "\n");
   }
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/report/alignment_text.h"
 #include "experiments/report/run_results.h"
+#include "experiments/report/terminal_text.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/statistics.h"

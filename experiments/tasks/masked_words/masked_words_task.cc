@@ -11,7 +11,7 @@
 #include "autodiff/tape.h"
 #include "data/text/text_source.h"
 #include "data/text/token_vocabulary.h"
-#include "experiments/report/bert_inspection.h"
+#include "experiments/tasks/masked_words/bert_maps.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "language/bert.h"
@@ -154,9 +154,8 @@ void MaskedWordsTask::AddHeatMaps(Forward<float>& forward,
       .ids = batch.input.ids.subspan(0, static_cast<size_t>(time)),
       .types = batch.input.types.subspan(
           0, batch.input.types.empty() ? 0 : static_cast<size_t>(time))};
-  BertInspection inspection =
-      InspectBert(model_.bert(), model_.pieces(), forward, one);
-  for (LabelledMatrix& map : inspection.layers) {
+  for (LabelledMatrix& map :
+       BertMaps(model_.bert(), model_.pieces(), forward, one)) {
     absl::StrAppend(&map.title, ": ", TextOf(one.ids));
     showcase->heat_maps.push_back(std::move(map));
   }

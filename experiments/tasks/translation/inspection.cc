@@ -13,7 +13,7 @@
 #include "autodiff/tape.h"
 #include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
-#include "experiments/report/table_text.h"
+#include "experiments/report/terminal_text.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "seq2seq/metrics/alignment_error_rate.h"

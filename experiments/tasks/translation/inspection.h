@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "data/sentence_pair.h"
-#include "experiments/report/alignment_text.h"
 #include "experiments/report/run_results.h"
+#include "experiments/report/terminal_text.h"
 #include "seq2seq/attention_inspection.h"
 #include "seq2seq/translator.h"
 

@@ -1,4 +1,4 @@
-#include "experiments/report/bert_inspection.h"
+#include "tools/bert_inspection.h"
 
 #include <cstdint>
 #include <numeric>
@@ -10,6 +10,7 @@
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
 #include "experiments/report/run_results.h"
+#include "experiments/tasks/masked_words/bert_maps.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
@@ -25,7 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-TEST(InspectBertTest, EveryHeadOfEveryLayerSharesOutOne) {
+TEST(BertMapsTest, EveryHeadOfEveryLayerSharesOutOne) {
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
   const auto model = ReadBertFolder("pretrained/testdata/bert", scorers);
@@ -35,17 +36,15 @@ TEST(InspectBertTest, EveryHeadOfEveryLayerSharesOutOne) {
   Tape<float> tape;
   Forward<float> forward(tape, std::as_const(*model->parameters), nullptr);
   forward.BeginStep();
-  const BertInspection inspection = InspectBert(
-      *model->bert, *model->pieces, forward, {.size = 1, .ids = ids});
-  ASSERT_EQ(inspection.tokens.size(), ids.size());
-  EXPECT_EQ(inspection.tokens.front(), "[CLS]");
-  EXPECT_EQ(inspection.tokens.back(), "[SEP]");
-  ASSERT_EQ(static_cast<int64_t>(inspection.layers.size()),
-            model->bert->stack().layers());
+  const std::vector<LabelledMatrix> layers =
+      BertMaps(*model->bert, *model->pieces, forward, {.size = 1, .ids = ids});
+  ASSERT_EQ(static_cast<int64_t>(layers.size()), model->bert->stack().layers());
   const size_t tokens = ids.size();
-  for (const LabelledMatrix& layer : inspection.layers) {
-    EXPECT_EQ(layer.rows, inspection.tokens);
-    EXPECT_EQ(layer.columns, inspection.tokens);
+  for (const LabelledMatrix& layer : layers) {
+    ASSERT_EQ(layer.rows.size(), tokens);
+    EXPECT_EQ(layer.rows.front(), "[CLS]");
+    EXPECT_EQ(layer.rows.back(), "[SEP]");
+    EXPECT_EQ(layer.columns, layer.rows);
     EXPECT_THAT(layer.heads, Each(SizeIs(tokens * tokens)));
     for (const std::vector<double>& head : layer.heads) {
       for (size_t i = 0; i < tokens; ++i) {
@@ -56,19 +55,17 @@ TEST(InspectBertTest, EveryHeadOfEveryLayerSharesOutOne) {
       }
     }
   }
-  EXPECT_EQ(HeadsTable(inspection).rows.size(),
-            inspection.layers.size() * inspection.layers[0].heads.size());
-  EXPECT_THAT(BertInspectionHtml(inspection, "tiny"), HasSubstr("layer 1"));
+  EXPECT_EQ(HeadsTable(layers).rows.size(),
+            layers.size() * layers[0].heads.size());
+  EXPECT_THAT(BertInspectionHtml(layers, "tiny"), HasSubstr("layer 1"));
 }
 
 TEST(HeadsTableTest, AveragesOverTheTokensBetweenTheEnds) {
-  BertInspection inspection;
-  inspection.tokens = {"[CLS]", "a", "b", "[SEP]"};
-  inspection.layers.push_back({.heads = {{1, 0, 0, 0,       //
-                                          0, 1, 0, 0,       // a: itself
-                                          .5, .25, 0, .25,  // b
-                                          1, 0, 0, 0}}});
-  const Table table = HeadsTable(inspection);
+  const Table table = HeadsTable({{.rows = {"[CLS]", "a", "b", "[SEP]"},
+                                   .heads = {{1, 0, 0, 0,       //
+                                              0, 1, 0, 0,       // a: itself
+                                              .5, .25, 0, .25,  // b
+                                              1, 0, 0, 0}}}});
   EXPECT_THAT(table.header, ElementsAre("layer", "head", "entropy", "itself",
                                         "before", "after", "[CLS]", "[SEP]"));
   // b's entropy is (ln 2 + ln 4) / 2 = 1.0397.
@@ -78,12 +75,11 @@ TEST(HeadsTableTest, AveragesOverTheTokensBetweenTheEnds) {
 }
 
 TEST(HeadsTableTest, OfAnEmptyTextAreTheMeansOverItsEnds) {
-  BertInspection inspection;
-  inspection.tokens = {"[CLS]", "[SEP]"};
-  inspection.layers.push_back({.heads = {{1, 0, .5, .5}}});
-  EXPECT_THAT(HeadsTable(inspection).rows,
-              ElementsAre(ElementsAre("1", "1", "0.347", "0.750", "0.250",
-                                      "0.000", "0.750", "0.250")));
+  EXPECT_THAT(
+      HeadsTable({{.rows = {"[CLS]", "[SEP]"}, .heads = {{1, 0, .5, .5}}}})
+          .rows,
+      ElementsAre(ElementsAre("1", "1", "0.347", "0.750", "0.250", "0.000",
+                              "0.750", "0.250")));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "experiments/report/alignment_text.h"
+#include "experiments/report/terminal_text.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -37,12 +37,9 @@ std::string Repeat(absl::string_view text, int count) {
   return repeated;
 }
 
-std::string PadRight(absl::string_view text, int width) {
-  return absl::StrCat(text, Repeat(" ", width - DisplayWidth(text)));
-}
-
-std::string PadLeft(absl::string_view text, int width) {
-  return absl::StrCat(Repeat(" ", width - DisplayWidth(text)), text);
+// Spaces that bring the text to a width.
+std::string Padding(absl::string_view text, int width) {
+  return Repeat(" ", width - DisplayWidth(text));
 }
 
 void AppendLine(std::string line, std::string* text) {
@@ -50,12 +47,14 @@ void AppendLine(std::string line, std::string* text) {
   absl::StrAppend(text, line, "\n");
 }
 
-std::vector<std::string> PrintableWords(const std::vector<std::string>& words) {
-  std::vector<std::string> printable;
+// The words, safe to show and cut to a width.
+std::vector<std::string> Cut(const std::vector<std::string>& words, int width,
+                             absl::string_view ellipsis) {
+  std::vector<std::string> cut;
   for (const std::string& word : words) {
-    printable.push_back(PrintableText(word));
+    cut.push_back(CutToWidth(PrintableText(word), width, ellipsis));
   }
-  return printable;
+  return cut;
 }
 
 // What each column takes, one space between neighbours and on both sides, with
@@ -104,27 +103,30 @@ bool TakesUnicode() {
 
 }  // namespace
 
+int TerminalWidth(int descriptor) {
+  constexpr int kUsualWidth = 80;
+  winsize size{};
+  const bool known =
+      ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : kUsualWidth;
+}
+
 AlignmentTextStyle TerminalStyle() {
-  AlignmentTextStyle style = {.unicode = TakesUnicode()};
-  winsize window;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) {
-    style.width = window.ws_col;
-  }
-  return style;
+  return {.width = TerminalWidth(STDOUT_FILENO), .unicode = TakesUnicode()};
 }
 
 std::string AlignmentText(const LabelledMatrix& map,
                           const AlignmentTextStyle& style) {
   const absl::string_view ellipsis = style.unicode ? "…" : "~";
   const std::vector<double> weights = MeanOverHeads(map);
-  const std::vector<std::string> rows = PrintableWords(map.rows);
-  const std::vector<std::string> words = PrintableWords(map.columns);
-
+  const std::vector<std::string> rows =
+      Cut(map.rows, std::max(style.width / 4, kWidestWord), ellipsis);
+  const std::vector<std::string> words =
+      Cut(map.columns, kWidestWord, ellipsis);
   int label_width = 0;
   for (const std::string& row : rows) {
     label_width = std::max(label_width, DisplayWidth(row));
   }
-  label_width = std::min(label_width, std::max(style.width / 4, kWidestWord));
 
   // Cut the longest words until everything fits, then drop columns.
   std::vector<int> widths;
@@ -143,13 +145,12 @@ std::string AlignmentText(const LabelledMatrix& map,
   std::string text;
   std::string line = Repeat(" ", label_width);
   for (int c = 0; c < columns; ++c) {
-    absl::StrAppend(
-        &line, " ",
-        PadRight(CutToWidth(words[c], widths[c], ellipsis), widths[c]));
+    const std::string word = CutToWidth(words[c], widths[c], ellipsis);
+    absl::StrAppend(&line, " ", word, Padding(word, widths[c]));
   }
   AppendLine(line, &text);
   for (int r = 0; r < static_cast<int>(rows.size()); ++r) {
-    line = PadLeft(CutToWidth(rows[r], label_width, ellipsis), label_width);
+    line = absl::StrCat(Padding(rows[r], label_width), rows[r]);
     const std::string gaps = Gaps(map, r, columns);
     for (int c = 0; c < columns; ++c) {
       const double weight = weights[r * words.size() + c];
@@ -162,6 +163,29 @@ std::string AlignmentText(const LabelledMatrix& map,
   if (columns < static_cast<int>(words.size())) {
     absl::StrAppend(&text, "(", words.size() - columns,
                     " more columns do not fit)\n");
+  }
+  return text;
+}
+
+std::string TableText(const Table& table, int most_columns,
+                      absl::string_view indent) {
+  std::vector<std::vector<std::string>> rows = table.rows;
+  if (!table.header.empty()) rows.insert(rows.begin(), table.header);
+  std::vector<int> widths;
+  for (std::vector<std::string>& row : rows) {
+    row = Cut(row, most_columns, "~");
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t c = 0; c < row.size(); ++c) {
+      widths[c] = std::max(widths[c], DisplayWidth(row[c]));
+    }
+  }
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    std::string line(indent);
+    for (size_t c = 0; c < row.size(); ++c) {
+      absl::StrAppend(&line, row[c], Padding(row[c], widths[c] + 2));
+    }
+    AppendLine(line, &text);
   }
   return text;
 }
