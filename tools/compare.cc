@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "experiments/ablation/grid.h"
 #include "experiments/ablation/run_comparison.h"
 #include "experiments/config/command_line.h"
 #include "experiments/tasks/built_in_plugins.h"
@@ -38,12 +39,12 @@ int Compare(int argc, char** argv) {
     return ExitCode(absl::InvalidArgumentError("error: want two runs; --help"));
   }
   const Plugins plugins = BuiltInPlugins();
-  std::vector<StoredRun> runs;
+  std::vector<GridRun> runs;
   for (const std::string& folder : folders) {
-    absl::StatusOr<StoredRun> run =
-        ReadStoredRun(ResolveUserPath(folder), plugins.aggregates);
+    absl::StatusOr<GridRun> run =
+        ReadRun(ResolveUserPath(folder), plugins.aggregates);
     if (!run.ok()) return ExitCode(run.status());
-    run->name = folder;
+    run->label = folder;
     runs.push_back(*std::move(run));
   }
   if (runs.size() == 2) {

@@ -73,7 +73,6 @@ _check = rule(
 )
 
 def _report_impl(ctx):
-    runs = [cell[ExperimentInfo] for cell in ctx.attr.cells]
     description = json.decode(ctx.attr.description)
     description["label"] = str(ctx.label)
     description["runs"] = [
@@ -81,13 +80,7 @@ def _report_impl(ctx):
             label = str(cell.label),
             coordinates = cell[ExperimentInfo].coordinates,
             seed = cell[ExperimentInfo].seed,
-            status = cell[ExperimentInfo].status.path,
-            metrics = cell[ExperimentInfo].metrics.path,
-            attention = cell[ExperimentInfo].attention.path,
-            resolved = cell[ExperimentInfo].resolved.path,
-            run = cell[ExperimentInfo].run.path,
-            examples = cell[ExperimentInfo].examples.path,
-            failure = cell[ExperimentInfo].failure.path,
+            folder = cell[ExperimentInfo].status.dirname,
         )
         for cell in ctx.attr.cells
     ]
@@ -97,22 +90,14 @@ def _report_impl(ctx):
     table = ctx.actions.declare_file(ctx.label.name + ".csv")
     page = ctx.actions.declare_file(ctx.label.name + ".html")
     arguments = ctx.actions.args()
-    arguments.add_all([grid, markdown, table, page])
+    arguments.add_all(["report", grid, markdown, table, page])
     ctx.actions.run(
-        executable = ctx.executable._write_report,
+        executable = ctx.executable._results_tool,
         arguments = [arguments],
         inputs = [grid] + [
             file
-            for run in runs
-            for file in [
-                run.attention,
-                run.examples,
-                run.failure,
-                run.metrics,
-                run.resolved,
-                run.run,
-                run.status,
-            ]
+            for cell in ctx.attr.cells
+            for file in cell[ExperimentInfo].files
         ],
         outputs = [markdown, table, page],
         mnemonic = "AblationReport",
@@ -143,8 +128,8 @@ _report = rule(
     attrs = {
         "cells": attr.label_list(mandatory = True, providers = [ExperimentInfo]),
         "description": attr.string(mandatory = True),
-        "_write_report": attr.label(
-            default = Label("//experiments/ablation:write_report"),
+        "_results_tool": attr.label(
+            default = Label("//experiments/ablation:results_tool"),
             executable = True,
             cfg = "target",
         ),

@@ -1,7 +1,11 @@
 #include "experiments/ablation/ablation_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -9,192 +13,326 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "experiments/ablation/comparison.h"
-#include "experiments/ablation/report_tables.h"
 #include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
+#include "experiments/run/statistics.h"
+#include "files/json_text.h"
 
 namespace regard {
-namespace {
-
-std::string CsvCell(const std::string& cell) {
-  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
-  return absl::StrCat("\"", absl::StrReplaceAll(cell, {{"\"", "\"\""}}), "\"");
-}
-
-std::string CsvRow(const std::vector<std::string>& cells) {
-  std::vector<std::string> quoted;
-  for (const std::string& cell : cells) quoted.push_back(CsvCell(cell));
-  return absl::StrCat(absl::StrJoin(quoted, ","), "\n");
-}
-
-// Whose maps these are, and whose are not there.
-std::string SideBySideNote(const SharedSource& source) {
-  std::string note = absl::StrCat(
-      "One run of each cell, of seed ", source.seed,
-      "; rows are what that run wrote, or its queries. Attention differs from "
-      "seed to seed, too.");
-  if (!source.without.empty()) {
-    absl::StrAppend(&note, " Without weights for this source: ",
-                    absl::StrJoin(source.without, "; "), ".");
-  }
-  if (!source.left_out.empty()) {
-    absl::StrAppend(&note, " Left out, to keep the page small: ",
-                    absl::StrJoin(source.left_out, "; "), ".");
-  }
-  return note;
-}
-
-// The fields of the first run that has any.
-std::string FieldsText(const Grid& grid) {
-  std::string text;
-  for (const GridRun& run : grid.runs) {
-    if (run.config.empty()) continue;
-    for (const ResolvedField& field : run.config) {
-      if (field.value == "{...}") continue;
-      absl::StrAppend(&text, field.path, ": ", field.value, "\n");
-    }
-    break;
-  }
-  return text;
-}
-
-}  // namespace
-
-Report AblationReport(const Grid& grid) {
-  Report report = {.title = grid.name, .summary = grid.question};
-  // Adds a section of a table, if that has rows, between paragraphs.
-  const auto add = [&](absl::string_view title, const Table& table,
-                       const std::vector<std::string>& before,
-                       const std::vector<std::string>& after) {
-    if (table.rows.empty()) return;
-    Section section = {.title = std::string(title),
-                       .blocks = {before.begin(), before.end()}};
-    section.blocks.push_back(table);
-    section.blocks.insert(section.blocks.end(), after.begin(), after.end());
-    report.sections.push_back(std::move(section));
-  };
-  report.sections.push_back(
-      {.title = "Grid",
-       .blocks = {absl::StrCat(grid.label, ": ", GridSummary(grid))}});
-  const std::vector<std::string> warnings = ConfoundedComparisons(grid);
-  if (!warnings.empty()) {
-    report.sections.push_back(
-        {.title = "Warnings",
-         .blocks = std::vector<Block>(warnings.begin(), warnings.end())});
-  }
-  add("Results", ResultsTable(grid), {"Mean ± standard deviation over n runs."},
-      {});
-  add("Missing runs", MissingTable(grid), {}, {});
-  const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
-  add("Comparisons over seeds", ComparisonsTable(grid, comparisons), {},
-      ComparisonNotes(comparisons));
-  add("Comparisons over examples", ExamplesTable(grid, comparisons), {},
-      ExamplesNotes(comparisons));
-  Section curves = {.title = "Curves"};
-  curves.blocks.push_back(
-      "Mean and band of one standard deviation, as far as all finished runs "
-      "go.");
-  for (const Plot& plot : CurvePlots(grid)) curves.blocks.push_back(plot);
-  if (curves.blocks.size() > 1) report.sections.push_back(std::move(curves));
-  for (const SharedSource& source : AttentionSideBySide(grid)) {
-    report.sections.push_back(
-        {.title = absl::StrCat("Side by side: ", source.source),
-         .blocks = {AttentionCaution(), SideBySideNote(source),
-                    Maps{source.maps, /*side_by_side=*/true}}});
-  }
-  add("What the labels set", LabelsTable(grid), {}, {});
-  report.sections.push_back({.title = "Config of the first run",
-                             .blocks = {Folded{"Show", FieldsText(grid)}}});
-  return report;
-}
-
-std::string AblationCsv(const Grid& grid) {
-  const Table table = RunsTable(grid);
-  std::string text = CsvRow(table.header);
-  for (const std::vector<std::string>& row : table.rows) text += CsvRow(row);
-  return text;
-}
-
 namespace {
 
 constexpr size_t kMostSources = 2;
 // Squares drawn for one source: about 3 MB of page.
 constexpr size_t kMostSquares = 50'000;
 
-// The runs of a seed, one for each cell.
-std::vector<const GridRun*> RunsToShow(const Grid& grid) {
-  std::vector<const GridRun*> runs;
-  const GridRun* first = nullptr;
+// The runs with the same coordinates.
+struct GridCell {
+  std::vector<size_t> coordinates = {};
+  std::vector<const GridRun*> runs = {};
+};
+
+// In the order of their first runs.
+std::vector<GridCell> CellsOf(const Grid& grid) {
+  std::vector<GridCell> cells;
+  std::map<std::vector<size_t>, size_t> index;
   for (const GridRun& run : grid.runs) {
-    if (first == nullptr && !run.maps.empty()) first = &run;
+    const auto [place, is_new] = index.emplace(run.coordinates, cells.size());
+    if (is_new) cells.push_back({run.coordinates, {}});
+    cells[place->second].runs.push_back(&run);
   }
-  if (first == nullptr) return runs;
+  return cells;
+}
+
+// "dot", "width 64, dot".
+std::string CellName(const Grid& grid, const std::vector<size_t>& coordinates) {
+  std::vector<std::string> names;
+  for (size_t a = 0; a < coordinates.size(); ++a) {
+    names.push_back(ValueName(grid.axes[a], coordinates[a]));
+  }
+  return absl::StrJoin(names, ", ");
+}
+
+// "12 cells, 5 seeds each; 2 of 60 runs are missing."
+std::string GridSummary(const Grid& grid) {
+  std::set<std::string> seeds;
+  size_t missing = 0;
   for (const GridRun& run : grid.runs) {
-    if (run.seed == first->seed) runs.push_back(&run);
+    seeds.insert(run.seed);
+    if (!run.missing.empty()) ++missing;
   }
-  return runs;
+  return absl::StrCat(
+      Counted(CellsOf(grid).size(), "cell"), ", ",
+      Counted(seeds.size(), "seed"), " each; ",
+      missing == 0 ? absl::StrCat("all ", grid.runs.size(), " runs finished")
+                   : absl::StrCat(missing, " of ", grid.runs.size(), " runs ",
+                                  missing == 1 ? "is" : "are", " missing"),
+      ".");
+}
+
+// The axes, `columns` and `metrics`.
+Table TableOfMetrics(const Grid& grid, const std::vector<std::string>& columns,
+                     const auto& metrics) {
+  Table table;
+  for (const Axis& axis : grid.axes) table.header.push_back(axis.name);
+  std::vector<std::string>& header = table.header;
+  header.insert(header.end(), columns.begin(), columns.end());
+  header.insert(header.end(), metrics.begin(), metrics.end());
+  return table;
+}
+
+// The labels of the values.
+std::vector<std::string> LabelsOf(const Grid& grid,
+                                  const std::vector<size_t>& coordinates) {
+  std::vector<std::string> labels;
+  for (size_t a = 0; a < grid.axes.size(); ++a) {
+    labels.push_back(grid.axes[a].values[coordinates[a]].label);
+  }
+  return labels;
+}
+
+// A row for each cell: its values, how many runs of how many, and mean and
+// standard deviation of each metric.
+Table ResultsTable(const Grid& grid) {
+  const std::vector<std::string> metrics = MetricsToShow(grid);
+  Table table = TableOfMetrics(grid, {"n"}, metrics);
+  for (const GridCell& cell : CellsOf(grid)) {
+    std::vector<std::string> row = LabelsOf(grid, cell.coordinates);
+    const size_t finished =
+        std::count_if(cell.runs.begin(), cell.runs.end(),
+                      [](const GridRun* run) { return run->missing.empty(); });
+    const size_t runs = cell.runs.size();
+    row.push_back(finished == runs ? absl::StrCat(runs)
+                                   : absl::StrCat(finished, " of ", runs));
+    for (const std::string& metric : metrics) {
+      std::vector<double> values;
+      for (const GridRun* run : cell.runs) {
+        const auto found = run->status.metrics.find(metric);
+        if (found != run->status.metrics.end()) values.push_back(found->second);
+      }
+      const SampleSummary summary = Summarize(values);
+      row.push_back(summary.n == 0 ? "missing" : SampleText(summary));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// A row for each run without results.
+Table MissingTable(const Grid& grid) {
+  Table table = {{"run", "seed", "why"}};
+  for (const GridRun& run : grid.runs) {
+    if (run.missing.empty()) continue;
+    table.rows.push_back(
+        {CellName(grid, run.coordinates), run.seed, run.missing});
+  }
+  return table;
+}
+
+// A row for each axis value whose label is not its one override.
+Table LabelsTable(const Grid& grid) {
+  Table table = {{"axis", "label", "sets"}};
+  for (const Axis& axis : grid.axes) {
+    for (const auto& [label, overrides] : axis.values) {
+      const std::string sets = absl::StrJoin(overrides, ", ");
+      if (sets == absl::StrCat(axis.name, "=", label)) continue;
+      table.rows.push_back({axis.name, label, sets.empty() ? "nothing" : sets});
+    }
+  }
+  return table;
+}
+
+// The fields of the first run that has any.
+std::string FieldsText(const Grid& grid) {
+  std::string text;
+  for (const GridRun& run : grid.runs) {
+    if (!text.empty()) break;
+    for (const ResolvedField& field : run.config) {
+      if (field.value == "{...}") continue;
+      absl::StrAppend(&text, field.path, ": ", field.value, "\n");
+    }
+  }
+  return text;
+}
+
+std::string CsvRow(const std::vector<std::string>& cells) {
+  std::vector<std::string> quoted = cells;
+  for (std::string& cell : quoted) {
+    if (cell.find_first_of(",\"\r\n") == std::string::npos) continue;
+    cell =
+        absl::StrCat("\"", absl::StrReplaceAll(cell, {{"\"", "\"\""}}), "\"");
+  }
+  return absl::StrCat(absl::StrJoin(quoted, ","), "\n");
 }
 
 const LabelledMatrix* FindMap(const GridRun& run, const std::string& title) {
-  for (const LabelledMatrix& map : run.maps) {
-    if (map.title == title) return &map;
-  }
-  return nullptr;
+  const auto found = std::find_if(
+      run.maps.begin(), run.maps.end(),
+      [&](const LabelledMatrix& map) { return map.title == title; });
+  return found == run.maps.end() ? nullptr : &*found;
 }
 
-// Titles with the number of runs that have them, in order of appearance.
-std::vector<std::pair<std::string, int>> TitlesOf(
-    const std::vector<const GridRun*>& runs) {
-  std::vector<std::pair<std::string, int>> titles;
+// What the runs, one of each cell, show of a source.
+Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
+                   const std::string& source) {
+  Maps maps = {.side_by_side = true};
+  std::vector<std::string> without;
+  std::vector<std::string> left_out;
+  size_t squares = 0;
   for (const GridRun* run : runs) {
-    for (const LabelledMatrix& map : run->maps) {
-      // A run may show a source twice.
-      if (FindMap(*run, map.title) != &map) continue;
-      const auto found = std::find_if(
-          titles.begin(), titles.end(),
-          [&map](const auto& title) { return title.first == map.title; });
-      if (found == titles.end()) {
-        titles.emplace_back(map.title, 1);
-      } else {
-        ++found->second;
-      }
+    const std::string cell = CellName(grid, run->coordinates);
+    const LabelledMatrix* const map = FindMap(*run, source);
+    if (map == nullptr) {
+      without.push_back(cell);
+      continue;
     }
+    squares += map->rows.size() * map->columns.size() * map->heads.size();
+    if (squares > kMostSquares) {
+      left_out.push_back(cell);
+      continue;
+    }
+    maps.maps.push_back(*map);
+    maps.maps.back().title = cell;
   }
-  return titles;
+  std::string note = absl::StrCat(
+      "One run of each cell, of seed ", runs[0]->seed,
+      "; rows are what that run wrote, or its queries. Attention differs from "
+      "seed to seed, too.");
+  if (!without.empty()) {
+    absl::StrAppend(&note, " Without weights for this source: ",
+                    absl::StrJoin(without, "; "), ".");
+  }
+  if (!left_out.empty()) {
+    absl::StrAppend(&note, " Left out, to keep the page small: ",
+                    absl::StrJoin(left_out, "; "), ".");
+  }
+  return {absl::StrCat("Side by side: ", source),
+          {AttentionCaution(), note, std::move(maps)}};
 }
 
 }  // namespace
 
-std::vector<SharedSource> AttentionSideBySide(const Grid& grid) {
-  const std::vector<const GridRun*> runs = RunsToShow(grid);
-  std::vector<std::pair<std::string, int>> titles = TitlesOf(runs);
-  std::erase_if(titles, [](const auto& title) { return title.second < 2; });
+Report AblationReport(const Grid& grid) {
+  Report report = {.title = grid.name, .summary = grid.question};
+  const std::vector<std::string> warnings = ConfoundedComparisons(grid);
+  const std::vector<Comparison> comparisons = CompareWithBaselines(grid);
+  const std::vector<Plot> plots = CurvePlots(grid);
+  Section curves = {"Curves",
+                    {"Mean and band of one standard deviation, as far as all "
+                     "finished runs go."}};
+  curves.blocks.insert(curves.blocks.end(), plots.begin(), plots.end());
+  report.Add({"Grid", {absl::StrCat(grid.label, ": ", GridSummary(grid))}});
+  report.Add({"Warnings", {warnings.begin(), warnings.end()}});
+  report.Add({"Results",
+              {"Mean ± standard deviation over n runs.", ResultsTable(grid)}});
+  report.Add({"Missing runs", {MissingTable(grid)}});
+  report.Add(SeedsSection(grid, comparisons));
+  report.Add(ExamplesSection(grid, comparisons));
+  if (!plots.empty()) report.Add(std::move(curves));
+  for (Section& section : AttentionSideBySide(grid)) {
+    report.Add(std::move(section));
+  }
+  report.Add({"What the labels set", {LabelsTable(grid)}});
+  report.Add({"Config of the first run", {Folded{"Show", FieldsText(grid)}}});
+  return report;
+}
+
+std::string AblationCsv(const Grid& grid) {
+  std::set<std::string> metrics;
+  for (const GridRun& run : grid.runs) {
+    for (const auto& [name, value] : run.status.metrics) metrics.insert(name);
+  }
+  std::string text =
+      CsvRow(TableOfMetrics(grid, {"seed", "state"}, metrics).header);
+  for (const GridRun& run : grid.runs) {
+    std::vector<std::string> row = LabelsOf(grid, run.coordinates);
+    row.push_back(run.seed);
+    row.push_back(run.missing.empty() ? "finished" : "missing");
+    for (const std::string& metric : metrics) {
+      const auto found = run.status.metrics.find(metric);
+      const bool there = found != run.status.metrics.end();
+      row.push_back(!there                      ? ""
+                    : std::isnan(found->second) ? "nan"
+                                                : JsonNumber(found->second));
+    }
+    text += CsvRow(row);
+  }
+  return text;
+}
+
+std::vector<Plot> CurvePlots(const Grid& grid) {
+  const std::vector<GridCell> cells = CellsOf(grid);
+  // Values over seeds by metric, cell and step.
+  std::map<std::string,
+           std::map<size_t, std::map<int64_t, std::vector<double>>>>
+      curves;
+  std::vector<int64_t> finished(cells.size());
+  for (size_t c = 0; c < cells.size(); ++c) {
+    for (const GridRun* run : cells[c].runs) {
+      if (!run->missing.empty()) continue;
+      ++finished[c];
+      for (const MetricsRecord& record : run->records) {
+        for (const auto& [metric, value] : record.metrics) {
+          curves[metric][c][record.step].push_back(value);
+        }
+      }
+    }
+  }
+  std::vector<Plot> plots;
+  for (const auto& [metric, by_cell] : curves) {
+    Plot plot;
+    plot.title = metric;
+    plot.x_label = "step";
+    plot.y_label = metric;
+    bool changes = false;
+    for (const auto& [c, by_step] : by_cell) {
+      Series series;
+      series.name = CellName(grid, cells[c].coordinates);
+      for (const auto& [step, values] : by_step) {
+        // A mean of the longest runs alone would be of other seeds.
+        if (std::ssize(values) < finished[c]) continue;
+        const SampleSummary summary = Summarize(values);
+        series.xs.push_back(static_cast<double>(step));
+        series.ys.push_back(summary.mean);
+        series.band.push_back(summary.standard_deviation);
+      }
+      changes = changes || series.xs.size() > 1;
+      plot.series.push_back(series);
+    }
+    if (changes) plots.push_back(plot);
+  }
+  return plots;
+}
+
+std::vector<Section> AttentionSideBySide(const Grid& grid) {
+  // Of the first seed that has maps.
+  std::vector<const GridRun*> runs;
+  const auto first =
+      std::find_if(grid.runs.begin(), grid.runs.end(),
+                   [](const GridRun& run) { return !run.maps.empty(); });
+  for (const GridRun& run : grid.runs) {
+    if (first != grid.runs.end() && run.seed == first->seed) {
+      runs.push_back(&run);
+    }
+  }
+  std::vector<std::string> titles;     // in order of appearance
+  std::map<std::string, int> showing;  // the runs that have each
+  for (const GridRun* run : runs) {
+    for (const LabelledMatrix& map : run->maps) {
+      // A run may show a source twice.
+      if (FindMap(*run, map.title) != &map) continue;
+      if (showing[map.title]++ == 0) titles.push_back(map.title);
+    }
+  }
+  std::erase_if(titles, [&](const auto& title) { return showing[title] < 2; });
   std::stable_sort(
       titles.begin(), titles.end(),
-      [](const auto& a, const auto& b) { return a.second > b.second; });
+      [&](const auto& a, const auto& b) { return showing[a] > showing[b]; });
   if (titles.size() > kMostSources) titles.resize(kMostSources);
-  std::vector<SharedSource> sources;
-  for (const auto& [title, count] : titles) {
-    SharedSource source{.source = title, .seed = runs.front()->seed};
-    size_t squares = 0;
-    for (const GridRun* run : runs) {
-      const std::string cell = CellName(grid, run->coordinates);
-      const LabelledMatrix* const map = FindMap(*run, title);
-      if (map == nullptr) {
-        source.without.push_back(cell);
-        continue;
-      }
-      squares += map->rows.size() * map->columns.size() * map->heads.size();
-      if (squares > kMostSquares) {
-        source.left_out.push_back(cell);
-        continue;
-      }
-      source.maps.push_back(*map);
-      source.maps.back().title = cell;
-    }
-    sources.push_back(std::move(source));
+  std::vector<Section> sections;
+  for (const std::string& title : titles) {
+    sections.push_back(SideBySide(grid, runs, title));
   }
-  return sources;
+  return sections;
 }
 
 }  // namespace regard

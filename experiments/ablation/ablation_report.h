@@ -14,25 +14,20 @@ namespace regard {
 // Without curves and maps in its Markdown.
 Report AblationReport(const Grid& grid);
 
-// One line for each run, RFC 4180.
+// One line for each run, RFC 4180: coordinates, seed, state and every metric in
+// full; cells without a number are empty.
 std::string AblationCsv(const Grid& grid);
 
-// What the cells of a grid attended to in the same source.
+// For each metric that changed over time, the mean of each cell's finished runs
+// with a band of one standard deviation, at the steps that all of them
+// measured.
+std::vector<Plot> CurvePlots(const Grid& grid);
 
-struct SharedSource {
-  std::string source = {};  // the title that the maps have in their runs
-  std::string seed = {};
-  // Of each cell that has one, called like the cell.
-  std::vector<LabelledMatrix> maps = {};
-  // Cells that have none, and those beyond what a page can hold.
-  std::vector<std::string> without = {};
-  std::vector<std::string> left_out = {};
-};
-
-// Up to two sources that at least two cells show, those of most cells first.
-// All runs are of one seed, the first that has any: seeds may have data of
-// their own.
-std::vector<SharedSource> AttentionSideBySide(const Grid& grid);
+// What the cells of a grid attended to in up to two sources that at least two
+// of them show, those of most cells first: a caution, a note on which cells are
+// left out, and Maps called like the cells. All runs are of one seed, the first
+// that has any maps: seeds may have data of their own.
+std::vector<Section> AttentionSideBySide(const Grid& grid);
 
 }  // namespace regard
 

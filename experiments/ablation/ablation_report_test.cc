@@ -1,10 +1,10 @@
 #include "experiments/ablation/ablation_report.h"
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "experiments/ablation/grid.h"
-#include "experiments/ablation/report_tables.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
@@ -27,7 +27,7 @@ Grid TwoCells(const std::string& config) {
     GridRun run;
     run.coordinates = {i};
     run.seed = std::to_string(0);
-    run.metrics = {{"dev/loss", 1.0 + static_cast<double>(i)}};
+    run.status.metrics = {{"dev/loss", 1.0 + static_cast<double>(i)}};
     run.config = *ParseResolvedFields(i == 0 ? "rate: 1\nwidth: 8\n" : config);
     LabelledMatrix map;
     map.title = "the cat";
@@ -59,9 +59,9 @@ TEST(AblationReportTest, IsQuietWhereTheyDifferInTheirAxisAlone) {
 TEST(AblationReportTest, ShowsTestsWithAndWithoutAName) {
   Grid grid = TwoCells("rate: 1\nwidth: 16\n");
   EXPECT_THAT(MetricsToShow(grid), ElementsAre("dev/loss"));
-  grid.runs[0].metrics["test.news/loss"] = 2;
+  grid.runs[0].status.metrics["test.news/loss"] = 2;
   EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss"));
-  grid.runs[1].metrics["test/loss"] = 3;
+  grid.runs[1].status.metrics["test/loss"] = 3;
   EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss", "test/loss"));
 }
 
@@ -132,10 +132,18 @@ Grid GridOf(const std::vector<std::vector<LabelledMatrix>>& maps) {
   return grid;
 }
 
-std::vector<std::string> Titles(const SharedSource& source) {
+const std::vector<LabelledMatrix>& MapsOf(const Section& section) {
+  return std::get<Maps>(section.blocks.at(2)).maps;
+}
+
+std::vector<std::string> Titles(const Section& section) {
   std::vector<std::string> titles;
-  for (const LabelledMatrix& map : source.maps) titles.push_back(map.title);
+  for (const LabelledMatrix& map : MapsOf(section)) titles.push_back(map.title);
   return titles;
+}
+
+std::string NoteOf(const Section& section) {
+  return std::get<std::string>(section.blocks.at(1));
 }
 
 TEST(AttentionSideBySideTest, TheSameSourceOfOneSeedInEveryCell) {
@@ -145,15 +153,15 @@ TEST(AttentionSideBySideTest, TheSameSourceOfOneSeedInEveryCell) {
                             {Map("a cat", 9)},
                             {Map("a cat", 0.5), Map("a dog", 0.6)},
                             {}});
-  const std::vector<SharedSource> sources = AttentionSideBySide(grid);
+  const std::vector<Section> sources = AttentionSideBySide(grid);
   ASSERT_EQ(sources.size(), 2u);
-  EXPECT_EQ(sources[0].source, "a cat");
-  EXPECT_EQ(sources[0].seed, "0");
+  EXPECT_EQ(sources[0].title, "Side by side: a cat");
+  EXPECT_THAT(NoteOf(sources[0]), HasSubstr("of seed 0;"));
   EXPECT_THAT(Titles(sources[0]), ElementsAre("additive", "dot", "cosine"));
-  EXPECT_EQ(sources[0].maps[1].heads[0][0], 0.3);
-  EXPECT_THAT(sources[0].without, IsEmpty());
-  EXPECT_EQ(sources[1].source, "a dog");
-  EXPECT_EQ(sources[1].maps[2].heads[0][0], 0.6);
+  EXPECT_EQ(MapsOf(sources[0])[1].heads[0][0], 0.3);
+  EXPECT_THAT(NoteOf(sources[0]), Not(HasSubstr("Without")));
+  EXPECT_EQ(sources[1].title, "Side by side: a dog");
+  EXPECT_EQ(MapsOf(sources[1])[2].heads[0][0], 0.6);
 }
 
 TEST(AttentionSideBySideTest, WhatMostCellsHaveComesFirst) {
@@ -163,19 +171,19 @@ TEST(AttentionSideBySideTest, WhatMostCellsHaveComesFirst) {
                             {},
                             {Map("all", 0)},
                             {}});
-  const std::vector<SharedSource> sources = AttentionSideBySide(grid);
+  const std::vector<Section> sources = AttentionSideBySide(grid);
   ASSERT_EQ(sources.size(), 2u);
-  EXPECT_EQ(sources[0].source, "all");
-  EXPECT_EQ(sources[1].source, "few");
-  EXPECT_THAT(sources[1].without, ElementsAre("cosine"));
+  EXPECT_EQ(sources[0].title, "Side by side: all");
+  EXPECT_EQ(sources[1].title, "Side by side: few");
+  EXPECT_THAT(NoteOf(sources[1]), HasSubstr("for this source: cosine."));
 }
 
 TEST(AttentionSideBySideTest, ASeedWithoutMapsIsPassedOver) {
   const Grid grid =
       GridOf({{}, {Map("s", 1)}, {}, {Map("s", 2)}, {}, {Map("s", 3)}});
-  const std::vector<SharedSource> sources = AttentionSideBySide(grid);
+  const std::vector<Section> sources = AttentionSideBySide(grid);
   ASSERT_EQ(sources.size(), 1u);
-  EXPECT_EQ(sources[0].seed, "1");
+  EXPECT_THAT(NoteOf(sources[0]), HasSubstr("of seed 1;"));
 }
 
 TEST(AttentionSideBySideTest, NothingIsSharedByOneCell) {
@@ -187,10 +195,10 @@ TEST(AttentionSideBySideTest, NothingIsSharedByOneCell) {
 TEST(AttentionSideBySideTest, APageHoldsSoManySquares) {
   const Grid grid = GridOf(
       {{Map("s", 1, 200)}, {}, {Map("s", 1, 200)}, {}, {Map("s", 1, 10)}, {}});
-  const std::vector<SharedSource> sources = AttentionSideBySide(grid);
+  const std::vector<Section> sources = AttentionSideBySide(grid);
   ASSERT_EQ(sources.size(), 1u);
   EXPECT_THAT(Titles(sources[0]), ElementsAre("additive"));
-  EXPECT_THAT(sources[0].left_out, ElementsAre("dot", "cosine"));
+  EXPECT_THAT(NoteOf(sources[0]), HasSubstr("page small: dot; cosine."));
 }
 
 }  // namespace

@@ -15,8 +15,7 @@ exec cat "${{RUNFILES_DIR:-$0.runfiles}}/{workspace}/"{report}
 def _claims_report_impl(ctx):
     report = ctx.actions.declare_file(ctx.label.name + ".md")
     arguments = ctx.actions.args()
-    arguments.add(ctx.file.claims)
-    arguments.add(report)
+    arguments.add_all(["claims", ctx.file.claims, report])
     statuses = []
     for experiment in ctx.attr.experiments:
         status = experiment[ExperimentInfo].status
@@ -24,7 +23,7 @@ def _claims_report_impl(ctx):
         label = "//{}:{}".format(experiment.label.package, experiment.label.name)
         arguments.add(status, format = label + "=%s")
     ctx.actions.run(
-        executable = ctx.executable._write_claims_report,
+        executable = ctx.executable._results_tool,
         arguments = [arguments],
         inputs = [ctx.file.claims] + statuses,
         outputs = [report],
@@ -48,8 +47,8 @@ _claims_report = rule(
     attrs = {
         "claims": attr.label(mandatory = True, allow_single_file = True),
         "experiments": attr.label_list(providers = [ExperimentInfo]),
-        "_write_claims_report": attr.label(
-            default = Label("//experiments/ablation:write_claims_report"),
+        "_results_tool": attr.label(
+            default = Label("//experiments/ablation:results_tool"),
             executable = True,
             cfg = "target",
         ),

@@ -8,9 +8,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "experiments/report/examples_report.h"
+#include "experiments/report/run_results.h"
+#include "experiments/run/metric.h"
 #include "nn/evaluated_set.h"
 
 namespace regard {
@@ -83,10 +86,10 @@ Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
   std::map<std::string, std::vector<double>> by_seed;
   const std::vector<Pair> pairs = PairsOf(grid, axis, value);
   for (const auto& [run, baseline] : pairs) {
-    const auto ours = run->metrics.find(metric);
-    const auto theirs = baseline->metrics.find(metric);
-    const bool has_ours = ours != run->metrics.end();
-    const bool has_theirs = theirs != baseline->metrics.end();
+    const auto ours = run->status.metrics.find(metric);
+    const auto theirs = baseline->status.metrics.find(metric);
+    const bool has_ours = ours != run->status.metrics.end();
+    const bool has_theirs = theirs != baseline->status.metrics.end();
     if (!has_ours || !has_theirs) {
       const bool failed = !run->missing.empty() || !baseline->missing.empty();
       if (failed || has_ours != has_theirs) ++comparison.missing_pairs;
@@ -102,13 +105,13 @@ Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
   comparison.axis = axis;
   comparison.value = value;
   comparison.differences = Summarize(differences);
-  comparison.test = PairedPermutationTest(differences);
+  comparison.p_value = PairedPermutationTest(differences);
   comparison.over_examples = CompareOverExamples(pairs, metric);
   // The survivors of a cell are no random sample of it.
   if (comparison.missing_pairs > 0) {
-    comparison.test.p_value = std::nan("");
+    comparison.p_value = std::nan("");
   }
-  comparison.corrected_p_value = comparison.test.p_value;
+  comparison.corrected_p_value = comparison.p_value;
   return comparison;
 }
 
@@ -197,15 +200,151 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
 
 std::string Verdict(const Comparison& comparison) {
   if (comparison.missing_pairs > 0) {
-    return absl::StrCat(comparison.missing_pairs,
-                        comparison.missing_pairs == 1 ? " pair" : " pairs",
-                        " missing");
+    return absl::StrCat(Counted(comparison.missing_pairs, "pair"), " missing");
   }
   if (comparison.differences.n == 0) return "no pairs";
   if (std::isnan(comparison.corrected_p_value)) return "not finite";
   if (!comparison.Significant()) return "not significant";
   return comparison.differences.mean > 0 ? "significantly higher"
                                          : "significantly lower";
+}
+
+namespace {
+
+std::string PValue(double p) {
+  if (std::isnan(p)) return "-";
+  return p < 0.0001 ? "<0.0001" : absl::StrFormat("%.4f", p);
+}
+
+// How many comparisons of one metric count, at most.
+template <typename Counts>
+size_t MostOfAMetric(const std::vector<Comparison>& comparisons,
+                     const Counts& counts) {
+  std::map<std::string, size_t> tests;
+  size_t most = 0;
+  for (const Comparison& comparison : comparisons) {
+    if (counts(comparison)) most = std::max(most, ++tests[comparison.metric]);
+  }
+  return most;
+}
+
+// " (better)" or " (worse)", where the metric says which is.
+absl::string_view Judgement(const Grid& grid, const Comparison& comparison) {
+  if (comparison.differences.n == 0 || !comparison.Significant()) return "";
+  const bool higher = comparison.differences.mean > 0;
+  for (const GridRun& run : grid.runs) {
+    const MetricInfo* info = FindMetric(run.metric_infos, comparison.metric);
+    if (info == nullptr || info->better == Better::kNeither) continue;
+    return higher == (info->better == Better::kHigher) ? " (better)"
+                                                       : " (worse)";
+  }
+  return "";
+}
+
+// How comparisons over seeds were made.
+std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
+  int seeds = 0;
+  bool missing = false;
+  for (const Comparison& comparison : comparisons) {
+    missing = missing || comparison.missing_pairs > 0;
+    if (std::isnan(comparison.p_value)) continue;
+    seeds = std::max(seeds, comparison.differences.n);
+  }
+  const size_t count = MostOfAMetric(
+      comparisons, [](const Comparison& c) { return c.Measured(); });
+  std::vector<Block> notes;
+  if (missing) {
+    notes.push_back(
+        "Where a pair of runs is missing, the difference is that of the pairs "
+        "that are left, and nothing is claimed: runs that fail are no random "
+        "choice.");
+  }
+  if (seeds == 0) return notes;
+  notes.push_back(absl::StrCat(
+      "A difference is value minus baseline, averaged over the values of all "
+      "other axes; shown are mean ± standard deviation over seeds. p is that "
+      "of a two-sided permutation test, paired by seed (",
+      seeds <= kMostExactPairs
+          ? "exact"
+          : absl::StrCat(kRandomChoices, " random sign flips"),
+      "). Corrected p is after Holm's correction for the ",
+      Counted(count, "comparison"),
+      " of a metric; metrics are not corrected for one another. At ",
+      kSignificanceLevel,
+      " or below a difference is called significant. \"Not significant\" says "
+      "that these runs do not show a difference, not that there is none."));
+  const double smallest = std::ldexp(1.0, 1 - seeds);
+  const double reachable = std::min(1.0, smallest * static_cast<double>(count));
+  if (smallest > kSignificanceLevel) {
+    notes.push_back(absl::StrFormat(
+        "With %s no p can be below %.4g: no difference here can be "
+        "significant, whatever its size. That takes 6 seeds at least.",
+        Counted(seeds, "seed"), smallest));
+  } else if (reachable > kSignificanceLevel) {
+    notes.push_back(absl::StrFormat(
+        "With %s and %s, a difference that stands alone has a corrected p of "
+        "at least %.4g: it cannot be significant, whatever its size.",
+        Counted(seeds, "seed"), Counted(count, "comparison"), reachable));
+  }
+  return notes;
+}
+
+}  // namespace
+
+Section SeedsSection(const Grid& grid,
+                     const std::vector<Comparison>& comparisons) {
+  Table table = {{"metric", "value", "against", "seeds", "difference", "p",
+                  "corrected p", "verdict"}};
+  for (const Comparison& comparison : comparisons) {
+    const Axis& axis = grid.axes[comparison.axis];
+    const SampleSummary& differences = comparison.differences;
+    table.rows.push_back(
+        {comparison.metric, ValueName(axis, comparison.value),
+         ValueName(axis, axis.baseline), absl::StrCat(differences.n),
+         differences.n == 0 ? "-" : SampleText(differences),
+         PValue(comparison.p_value), PValue(comparison.corrected_p_value),
+         absl::StrCat(Verdict(comparison), Judgement(grid, comparison))});
+  }
+  Section section = {"Comparisons over seeds", SeedsNotes(comparisons)};
+  section.blocks.insert(section.blocks.begin(), std::move(table));
+  return section;
+}
+
+Section ExamplesSection(const Grid& grid,
+                        const std::vector<Comparison>& comparisons) {
+  Table table = {{"metric", "value", "against", "runs", "examples",
+                  "difference", "95 %", "one-sided p by bootstrap",
+                  "p by randomization", "corrected p"}};
+  for (const Comparison& comparison : comparisons) {
+    if (!comparison.over_examples.has_value()) continue;
+    const ComparisonOverExamples& over = *comparison.over_examples;
+    const Axis& axis = grid.axes[comparison.axis];
+    table.rows.push_back(
+        {comparison.metric, ValueName(axis, comparison.value),
+         ValueName(axis, axis.baseline), absl::StrCat(over.pairs),
+         absl::StrCat(over.examples), FormatMetric(over.tests.difference),
+         ConfidenceText(over.tests.resampled), PValue(over.tests.bootstrap_p),
+         PValue(over.tests.randomization_p), PValue(over.corrected_p_value)});
+  }
+  const size_t most = MostOfAMetric(comparisons, [](const Comparison& c) {
+    return c.over_examples.has_value();
+  });
+  const std::string note = absl::StrCat(
+      "These ask whether the same trained models would differ on other "
+      "examples of the kind; those over seeds, whether other trainings would "
+      "on the same examples. The difference is averaged over the pairs of "
+      "runs, paired by seed. 95 % and the first p, which is "
+      "one-sided (about half of a two-sided p), are of ",
+      kBootstrapResamples,
+      " paired bootstrap resamples of the examples (mean ± half of the "
+      "distance between the 2.5 % and 97.5 % percentiles), the second p is of "
+      "approximate randomization with ",
+      kRandomizationTrials,
+      " trials. An example is drawn, or its outputs are swapped, in all pairs "
+      "at once. Corrected p is the second after Holm's correction for the ",
+      Counted(most, "comparison"), " of a metric.");
+
+  return {"Comparisons over examples", {std::move(table), note}};
 }
 
 std::vector<std::string> ConfoundedComparisons(const Grid& grid) {

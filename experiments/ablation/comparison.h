@@ -1,4 +1,5 @@
-// Compares the values of an axis with its baseline.
+// Compares the values of an axis with its baseline, and tells of it in sections
+// of a report.
 #ifndef EXPERIMENTS_ABLATION_COMPARISON_H_
 #define EXPERIMENTS_ABLATION_COMPARISON_H_
 
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "experiments/ablation/grid.h"
+#include "experiments/report/report.h"
 #include "experiments/run/statistics.h"
 
 namespace regard {
@@ -35,7 +37,7 @@ struct Comparison {
   // Pairs of which a run failed or lacks the metric that its partner has. The
   // differences are of the others; where there are any, they are not tested.
   int missing_pairs = 0;
-  PermutationTest test = {};
+  double p_value = 1;  // of PairedPermutationTest
   double corrected_p_value = 1;
   // Absent where a run is missing, or does not tell what the metric is made of,
   // or the examples of a pair are not the same.
@@ -54,6 +56,14 @@ std::vector<Comparison> CompareWithBaselines(const Grid& grid);
 
 // "significantly higher", "not significant", "2 pairs missing", ...
 std::string Verdict(const Comparison& comparison);
+
+// Sections of a report: a row for each comparison, with p-values and the
+// verdict, and how they were made and what so few pairs cannot show. The second
+// is of comparisons over examples, and its table is empty without any.
+Section SeedsSection(const Grid& grid,
+                     const std::vector<Comparison>& comparisons);
+Section ExamplesSection(const Grid& grid,
+                        const std::vector<Comparison>& comparisons);
 
 // How runs of one seed that should differ in their axis alone differ besides,
 // one sentence each. An axis may change the fields that its values set and,

@@ -34,7 +34,7 @@ Grid GridOf(const std::vector<std::vector<double>>& values) {
       if (values[v][seed] < 0) {
         run.missing = "failed";
       } else {
-        run.metrics = {{"dev/loss", values[v][seed]}};
+        run.status.metrics = {{"dev/loss", values[v][seed]}};
       }
       grid.runs.push_back(run);
     }
@@ -49,7 +49,7 @@ TEST(CompareWithBaselines, PairsRunsBySeed) {
   EXPECT_EQ(all[0].value, 1);
   EXPECT_EQ(all[0].differences.n, 3);
   EXPECT_DOUBLE_EQ(all[0].differences.mean, 7.0 / 3);
-  EXPECT_EQ(all[0].test.p_value, 0.25);
+  EXPECT_EQ(all[0].p_value, 0.25);
 }
 
 TEST(CompareWithBaselines, ClaimsNothingOfPairsWithAMissingRun) {
@@ -78,7 +78,7 @@ TEST(CompareWithBaselines, AMissingRunLeavesTheFamilyAsLargeAsItWas) {
   const Grid grid =
       GridOf({zeros, {1, 2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5, 6, -1}});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
-  EXPECT_DOUBLE_EQ(all[0].test.p_value, 0.015625);
+  EXPECT_DOUBLE_EQ(all[0].p_value, 0.015625);
   EXPECT_DOUBLE_EQ(all[0].corrected_p_value, 0.03125);
 }
 
@@ -87,7 +87,7 @@ TEST(CompareWithBaselines, CorrectsForTheNumberOfComparisons) {
   const std::vector<double> zeros(7, 0.0);
   const Grid grid = GridOf({zeros, {1, 2, 3, 4, 5, 6, 7}, zeros});
   const std::vector<Comparison> all = CompareWithBaselines(grid);
-  EXPECT_DOUBLE_EQ(all[0].test.p_value, 0.015625);
+  EXPECT_DOUBLE_EQ(all[0].p_value, 0.015625);
   EXPECT_DOUBLE_EQ(all[0].corrected_p_value, 0.03125);
   EXPECT_EQ(Verdict(all[0]), "significantly higher");
   EXPECT_EQ(Verdict(all[1]), "not significant");
@@ -106,7 +106,7 @@ TEST(CompareWithBaselines, AveragesOverOtherAxesAndCountsSeeds) {
     for (GridRun run : grid.runs) {
       run.coordinates.push_back(width);
       // Dot is better by 2 and 3, and by twice that for the second width.
-      run.metrics["dev/loss"] *= static_cast<double>(1 + width);
+      run.status.metrics["dev/loss"] *= static_cast<double>(1 + width);
       twice.push_back(run);
     }
   }
@@ -115,7 +115,7 @@ TEST(CompareWithBaselines, AveragesOverOtherAxesAndCountsSeeds) {
   ASSERT_EQ(all.size(), 3);
   EXPECT_EQ(all[0].differences.n, 2);
   EXPECT_DOUBLE_EQ(all[0].differences.mean, (3.0 + 4.5) / 2);
-  EXPECT_EQ(all[0].test.p_value, 0.5);
+  EXPECT_EQ(all[0].p_value, 0.5);
   // The first width minus the second, of additive and dot: -1 and -3, -2 and
   // -5.
   EXPECT_EQ(all[2].axis, 1);

@@ -3,13 +3,8 @@
 ExperimentInfo = provider(
     doc = "A training run and its results.",
     fields = {
-        "attention": "File: attention.json.",
         "coordinates": "List of value labels, one for each axis of a grid.",
-        "examples": "File: examples.jsonl.",
-        "failure": "File: why training failed; empty if it did not.",
-        "metrics": "File: metrics.jsonl.",
-        "resolved": "File: resolved.textproto.",
-        "run": "File: run.json.",
+        "files": "List of files of the run folder that a report on a grid reads.",
         "seed": "String: the seed, of a cell.",
         "status": "File: status.json.",
     },
@@ -29,6 +24,16 @@ _FILES = {
     "status.json": "status",
     "weights.safetensors": "weights",
 }
+
+_REPORTED_FILES = [
+    "attention.json",
+    "examples.jsonl",
+    "failure.txt",
+    "metrics.jsonl",
+    "resolved.textproto",
+    "run.json",
+    "status.json",
+]
 
 _RUN = """#!/bin/bash
 # Trains {label} interactively: bazel run {label} -- [--run=DIR] [...]
@@ -141,13 +146,8 @@ def _experiment_impl(ctx):
             data_runfiles = ctx.runfiles(files = results),
         ),
         ExperimentInfo(
-            attention = outputs["attention.json"],
             coordinates = ctx.attr.coordinates,
-            examples = outputs["examples.jsonl"],
-            failure = outputs["failure.txt"],
-            metrics = outputs["metrics.jsonl"],
-            resolved = outputs["resolved.textproto"],
-            run = outputs["run.json"],
+            files = [outputs[name] for name in _REPORTED_FILES],
             seed = ctx.attr.seed,
             status = outputs["status.json"],
         ),

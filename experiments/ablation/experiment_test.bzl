@@ -8,21 +8,21 @@ load(
 )
 
 _SCRIPT = """#!/bin/bash
-exec {checker} {status} {bounds}
+exec {checker} check {status} {bounds}
 """
 
 def _experiment_test_impl(ctx):
     status = ctx.attr.experiment[ExperimentInfo].status
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(script, _SCRIPT.format(
-        checker = shell_quote(ctx.executable._check_metrics.short_path),
+        checker = shell_quote(ctx.executable._results_tool.short_path),
         status = shell_quote(status.short_path),
         bounds = " ".join([shell_quote(bound) for bound in ctx.attr.expect]),
     ), is_executable = True)
     return [DefaultInfo(
         executable = script,
         runfiles = ctx.runfiles(files = [status]).merge(
-            ctx.attr._check_metrics[DefaultInfo].default_runfiles,
+            ctx.attr._results_tool[DefaultInfo].default_runfiles,
         ),
     )]
 
@@ -35,8 +35,8 @@ _experiment_test = rule(
             mandatory = True,
             providers = [ExperimentInfo],
         ),
-        "_check_metrics": attr.label(
-            default = Label("//experiments/ablation:check_metrics"),
+        "_results_tool": attr.label(
+            default = Label("//experiments/ablation:results_tool"),
             executable = True,
             cfg = "target",
         ),

@@ -1,18 +1,19 @@
-// A grid of training runs and what they reached: what an ablation's report is
-// made from.
+// Training runs and what they reached, on their own and as a grid: what
+// comparisons and an ablation's report are made from.
 #ifndef EXPERIMENTS_ABLATION_GRID_H_
 #define EXPERIMENTS_ABLATION_GRID_H_
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/metrics_log.h"
+#include "experiments/run/status.h"
 #include "nn/evaluated_set.h"
 
 namespace regard {
@@ -28,19 +29,26 @@ struct Axis {
   size_t baseline = 0;  // index of the value that others are compared with
 };
 
-// A training run.
+// A training run, as its folder tells of it.
 struct GridRun {
-  std::string label = {};
+  std::string label = {};                // or its folder, as it was given
   std::vector<size_t> coordinates = {};  // an index into each axis's values
   std::string seed = {};
-  // Why there are no metrics; empty for a run that finished.
+  // Why there is nothing of the below; empty for a run that finished.
   std::string missing = {};
-  std::map<std::string, double> metrics = {};
-  std::vector<MetricsRecord> records = {};
+  RunStatus status = {};
+  std::vector<MetricInfo> metric_infos = {};
   std::vector<ResolvedField> config = {};
+  std::vector<EvaluatedSet> sets = {};  // of examples.jsonl
+  std::vector<MetricsRecord> records = {};
   std::vector<LabelledMatrix> maps = {};  // what it shows of its attention
-  std::vector<EvaluatedSet> sets = {};    // of examples.jsonl
 };
+
+// Reads run.json, resolved.textproto, status.json and, if it is there,
+// examples.jsonl, without metrics whose aggregate is not known. The error names
+// the file.
+absl::StatusOr<GridRun> ReadRun(const std::string& folder,
+                                const Aggregates& aggregates);
 
 // Invariants, which ReadGrid checks: coordinates are in range; no two runs have
 // the same coordinates and seed.
@@ -49,37 +57,24 @@ struct Grid {
   std::string name = {};
   std::string question = {};  // may be empty
   std::vector<std::string> metrics = {};
-  // What the runs declare of their metrics.
-  std::vector<MetricInfo> metric_infos = {};
   std::vector<Axis> axes = {};
   std::vector<GridRun> runs = {};
 };
 
-// The runs with the same coordinates.
-struct GridCell {
-  std::vector<size_t> coordinates = {};
-  std::vector<const GridRun*> runs = {};
-};
-
-// In the order of their first runs. Points into `grid`.
-std::vector<GridCell> CellsOf(const Grid& grid);
-
-// "dot", "width 64, dot": the values' labels, with the axis's name before a
-// label that is a number or a truth value.
-std::string CellName(const Grid& grid, const std::vector<size_t>& coordinates);
+// The value's label, with the axis's name before it if it is a number or a
+// truth value: "dot", "width 64".
 std::string ValueName(const Axis& axis, size_t value);
 
 // Those that the grid names, else all of tests that any run has, else all dev/
 // ones, else all.
 std::vector<std::string> MetricsToShow(const Grid& grid);
 
-// The metric in those runs of the cell that have it.
-std::vector<double> ValuesOf(const GridCell& cell, const std::string& metric);
+// "1 cell", "2 cells".
+std::string Counted(size_t count, absl::string_view noun);
 
 // Reads the description that the build rule `ablation` writes (JSON), and the
-// files that it names. A run that failed, or whose files cannot be read, is in
-// the grid with the reason; only a bad description is an error. Metrics of
-// examples.jsonl whose aggregate is not known are left out of `sets`.
+// folders of runs that it names. A run that failed, or whose files cannot be
+// read, is in the grid with the reason; only a bad description is an error.
 absl::StatusOr<Grid> ReadGrid(const std::string& path,
                               const Aggregates& aggregates);
 

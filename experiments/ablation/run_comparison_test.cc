@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "experiments/ablation/grid.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/evaluated_set.h"
@@ -18,8 +19,8 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-StoredRun Finished() {
-  StoredRun run;
+GridRun Finished() {
+  GridRun run;
   run.config = {{"seed", "1"}, {"optimizer", "{...}"}, {"optimizer.rate", "2"}};
   run.status.state = RunState::kFinished;
   run.status.step = 10;
@@ -39,7 +40,7 @@ TEST(RunComparisonText, SaysThatARepeatedRunIsTheSame) {
 }
 
 TEST(RunComparisonText, ListsWhatDiffersAndWhatMoved) {
-  StoredRun other = Finished();
+  GridRun other = Finished();
   other.config[2] = {"optimizer.rate", "3"};
   other.config.push_back({"name", "\"b\""});
   other.status.step = 20;
@@ -60,7 +61,7 @@ TEST(RunComparisonText, ListsWhatDiffersAndWhatMoved) {
 }
 
 TEST(RunComparisonText, HasNoChangeOfWhatIsNotFinite) {
-  StoredRun other = Finished();
+  GridRun other = Finished();
   other.status.state = RunState::kFailed;
   other.status.metrics["dev/loss"] = NAN;
   other.status.weights_digest.clear();
@@ -74,18 +75,18 @@ TEST(RunComparisonText, HasNoChangeOfWhatIsNotFinite) {
             "weights: not known\n");
 }
 
-TEST(ReadStoredRun, NamesTheFileThatIsMissing) {
+TEST(ReadRun, NamesTheFileThatIsMissing) {
   EXPECT_THAT(
-      ReadStoredRun("no/such/run", {}),
+      ReadRun("no/such/run", {}),
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("no run there: no/such/run/run.json: cannot open")));
 }
 
 // A run of ten examples, `right` of which it has right.
-StoredRun RunOf(const std::string& name, int seed, const std::string& rate,
-                int right) {
-  StoredRun run;
-  run.name = name;
+GridRun RunOf(const std::string& name, int seed, const std::string& rate,
+              int right) {
+  GridRun run;
+  run.label = name;
   run.config = {{"name", absl::StrCat("\"", name, "\"")},
                 {"seed", absl::StrCat(seed)},
                 {"rate", rate}};
@@ -120,13 +121,13 @@ TEST(GridOfRuns, SeedsAreComparedWhereNothingElseDiffers) {
 }
 
 TEST(GridOfRuns, TheSameRunTwiceIsTwoValues) {
-  const StoredRun run = RunOf("a", 0, "1", 5);
+  const GridRun run = RunOf("a", 0, "1", 5);
   EXPECT_EQ(GridOfRuns({run, run, RunOf("b", 0, "2", 5)}).axes[0].values.size(),
             3);
 }
 
 TEST(SignificanceText, OfARunAndItselfSaysThatNothingDiffers) {
-  const StoredRun run = RunOf("a", 0, "1", 5);
+  const GridRun run = RunOf("a", 0, "1", 5);
   const std::string text = SignificanceText(GridOfRuns({run, run}));
   EXPECT_THAT(text, HasSubstr("  run  seed  test/accuracy\n"
                               "  a          0.5 ("));
@@ -151,8 +152,8 @@ TEST(SignificanceText, ComparesOverExamplesAndOverSeeds) {
 }
 
 TEST(SignificanceText, SaysWhereThereIsNothingToCompare) {
-  StoredRun run = RunOf("a", 0, "1", 5);
-  StoredRun other = RunOf("b", 0, "2", 5);
+  GridRun run = RunOf("a", 0, "1", 5);
+  GridRun other = RunOf("b", 0, "2", 5);
   other.sets[0].examples[3].input = "another";
   EXPECT_THAT(SignificanceText(GridOfRuns({run, other})),
               HasSubstr("over examples: the runs were not measured on the same "

@@ -189,7 +189,7 @@ PairedTests ComparePaired(absl::Span<const MetricPair> pairs) {
   return tests;
 }
 
-PermutationTest PairedPermutationTest(absl::Span<const double> differences) {
+double PairedPermutationTest(absl::Span<const double> differences) {
   const size_t n = differences.size();
   double sum = 0;
   double scale = 0;
@@ -197,36 +197,29 @@ PermutationTest PairedPermutationTest(absl::Span<const double> differences) {
     sum += difference;
     scale += std::abs(difference);
   }
-  PermutationTest test;
-  test.smallest_p_value = n == 0 ? 1 : std::ldexp(1.0, 1 - static_cast<int>(n));
-  test.exact = n <= kMostExactPairs;
-  if (n == 0 || !std::isfinite(scale)) {
-    test.p_value = std::nan("");
-    return test;
-  }
+  if (n == 0 || !std::isfinite(scale)) return std::nan("");
   // Sums that are equal on paper count as equal, however they are rounded.
   const double seen = std::abs(sum) - 1e-12 * scale;
+  const bool exact = n <= kMostExactPairs;
   // With all signs flipped, half of the choices are the others again.
-  const int choices = test.exact ? 1 << (n - 1) : kRandomChoices;
+  const int choices = exact ? 1 << (n - 1) : kRandomChoices;
   const RandomStream random(0, "permutation_test");
-  int extreme = 0;
+  // A sample of choices has the one seen besides.
+  const int besides = exact ? 0 : 1;
+  int extreme = besides;
   for (int choice = 0; choice < choices; ++choice) {
     double flipped = 0;
     const auto add = [&](size_t i, bool flip) {
       flipped += flip ? -differences[i] : differences[i];
     };
-    if (test.exact) {
+    if (exact) {
       for (size_t i = 0; i < n; ++i) add(i, (choice >> i & 1) != 0);
     } else {
       TossCoins(random, choice, n, add);
     }
     if (std::abs(flipped) >= seen) ++extreme;
   }
-  // A sample of choices has the one seen besides.
-  const int besides = test.exact ? 0 : 1;
-  test.p_value = static_cast<double>(extreme + besides) /
-                 static_cast<double>(choices + besides);
-  return test;
+  return static_cast<double>(extreme) / static_cast<double>(choices + besides);
 }
 
 std::vector<double> HolmAdjusted(absl::Span<const double> p_values) {
@@ -248,21 +241,21 @@ std::vector<double> HolmAdjusted(absl::Span<const double> p_values) {
 }
 
 SampleSummary Summarize(absl::Span<const double> values) {
-  SampleSummary summary;
-  summary.n = static_cast<int>(values.size());
-  summary.mean = std::nan("");
-  summary.standard_deviation = summary.mean;
-  if (values.empty()) return summary;
-  double sum = 0;
-  for (const double value : values) sum += value;
-  summary.mean = sum / summary.n;
-  if (summary.n < 2) return summary;
+  SampleSummary summary = {.n = static_cast<int>(values.size())};
+  // 0 / 0 without values.
+  summary.mean = std::accumulate(values.begin(), values.end(), 0.0) / summary.n;
   double squares = 0;
   for (const double value : values) {
     squares += (value - summary.mean) * (value - summary.mean);
   }
-  summary.standard_deviation = std::sqrt(squares / (summary.n - 1));
+  summary.standard_deviation =
+      summary.n < 2 ? std::nan("") : std::sqrt(squares / (summary.n - 1));
   return summary;
+}
+
+std::string SampleText(const SampleSummary& summary) {
+  if (std::isnan(summary.standard_deviation)) return FormatMetric(summary.mean);
+  return ConfidenceText({summary.mean, summary.standard_deviation});
 }
 
 }  // namespace regard

@@ -76,16 +76,7 @@ struct PairedTests {
 // pairs of its set at once. At least one pair.
 PairedTests ComparePaired(absl::Span<const MetricPair> pairs);
 
-struct PermutationTest {
-  // NaN without pairs, or where a difference is not finite.
-  double p_value = 1;
-  // The smallest p-value that so many pairs can have: 2 / 2^n.
-  double smallest_p_value = 1;
-  // Whether all choices of signs were counted, not a sample of them.
-  bool exact = true;
-};
-
-// Up to these many pairs all choices are counted: a million.
+// Up to these many pairs all choices of signs are counted: a million.
 inline constexpr int kMostExactPairs = 20;
 // Beyond them, this many random choices; the p-value is then
 // (as extreme + 1) / (choices + 1), which is never too small on average.
@@ -94,9 +85,10 @@ inline constexpr int kRandomChoices = 100000;
 // Whether paired differences could have their mean by chance. If a change does
 // nothing, each difference might as well have had the other sign: the two-sided
 // p-value is the share of all 2^n choices of signs whose absolute sum is at
-// least the one seen (Fisher, "The design of experiments", 1935, section 21).
-// The same differences always give the same bits.
-PermutationTest PairedPermutationTest(absl::Span<const double> differences);
+// least the one seen (Fisher, "The design of experiments", 1935, section 21),
+// at least 2 / 2^n. NaN without pairs, or where a difference is not finite. The
+// same differences always give the same bits.
+double PairedPermutationTest(absl::Span<const double> differences);
 
 // Holm's correction of p-values for many comparisons: "A simple sequentially
 // rejective multiple test procedure", Scandinavian Journal of Statistics 6
@@ -118,6 +110,9 @@ struct SampleSummary {
 };
 
 SampleSummary Summarize(absl::Span<const double> values);
+
+// "0.25 ± 0.12", or the mean alone where there is no deviation.
+std::string SampleText(const SampleSummary& summary);
 
 }  // namespace regard
 

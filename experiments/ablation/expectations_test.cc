@@ -1,10 +1,11 @@
-#include "experiments/ablation/claims_table.h"
+#include "experiments/ablation/expectations.h"
 
 #include <cmath>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "experiments/ablation/claims.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/status.h"
@@ -12,12 +13,37 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
+#include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
 namespace {
 
-using ::testing::ElementsAre;
+using ::regard::testing::StatusIs;
 using ::testing::HasSubstr;
+
+TEST(MetricBound, HoldsAsItsRelationSays) {
+  EXPECT_TRUE(ParseBound("m <= 2")->Holds(2));
+  EXPECT_FALSE(ParseBound("m < 2")->Holds(2));
+  EXPECT_TRUE(ParseBound("m < 2")->Holds(1.5));
+  EXPECT_TRUE(ParseBound("m >= 2")->Holds(2));
+  EXPECT_FALSE(ParseBound("m > 2")->Holds(2));
+  EXPECT_TRUE(ParseBound("m == -1e-3")->Holds(-0.001));
+  EXPECT_FALSE(ParseBound("m == 1")->Holds(2));
+}
+
+TEST(MetricBound, NeverHoldsForWhatIsNoNumber) {
+  for (const char* bound : {"m < 2", "m >= 2", "m == 2"}) {
+    EXPECT_FALSE(ParseBound(bound)->Holds(NAN)) << bound;
+  }
+}
+
+TEST(ParseBound, RefusesWhatIsNoBound) {
+  for (const char* text : {"", "m", "m <", "m =< 2", "m < high", "m < 2 3"}) {
+    EXPECT_THAT(ParseBound(text), StatusIs(absl::StatusCode::kInvalidArgument,
+                                           HasSubstr("is no bound")))
+        << text;
+  }
+}
 
 Claims ParseClaims(const std::string& text) {
   Claims claims;

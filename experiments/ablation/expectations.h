@@ -1,16 +1,31 @@
-// Sets published numbers beside those of experiments.
-#ifndef EXPERIMENTS_ABLATION_CLAIMS_TABLE_H_
-#define EXPERIMENTS_ABLATION_CLAIMS_TABLE_H_
+// What metrics are expected to be: bounds, such as "test/exact_match >= 0.95",
+// and published numbers.
+#ifndef EXPERIMENTS_ABLATION_EXPECTATIONS_H_
+#define EXPERIMENTS_ABLATION_EXPECTATIONS_H_
 
 #include <map>
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "experiments/ablation/claims.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/status.h"
 #include "nn/config_problems.h"
 
 namespace regard {
+
+struct MetricBound {
+  std::string metric = {};
+  std::string relation = {};  // <, <=, >, >= or ==
+  double limit = 0;
+
+  // False for a value that is NaN.
+  bool Holds(double value) const;
+};
+
+// Parses three words; InvalidArgument for anything else.
+absl::StatusOr<MetricBound> ParseBound(absl::string_view text);
 
 // Notes claims that say too little, at their paths.
 void ValidateClaims(const Claims& claims, ConfigProblems& problems);
@@ -23,4 +38,4 @@ Table ClaimsTable(const Claims& claims,
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_ABLATION_CLAIMS_TABLE_H_
+#endif  // EXPERIMENTS_ABLATION_EXPECTATIONS_H_

@@ -1,0 +1,152 @@
+#include "experiments/ablation/expectations.h"
+
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "experiments/run/metric.h"
+
+namespace regard {
+namespace {
+
+// A metric of a run, or why there is none.
+struct Measured {
+  std::optional<double> value;
+  std::string missing;
+};
+
+Measured Measure(const std::map<std::string, RunStatus>& runs,
+                 const std::string& experiment, const std::string& metric) {
+  const auto run = runs.find(experiment);
+  if (run == runs.end()) return {std::nullopt, "not run"};
+  if (run->second.state != RunState::kFinished) {
+    return {std::nullopt, "run failed"};
+  }
+  const auto found = run->second.metrics.find(metric);
+  if (found == run->second.metrics.end()) {
+    return {std::nullopt, "no such metric"};
+  }
+  return {found->second, ""};
+}
+
+// How ours is to a limit or to another experiment's, but for a claim to be
+// near.
+std::string RelationOf(const Claim& claim) {
+  if (claim.has_at_least()) return ">=";
+  if (claim.has_at_most()) return "<=";
+  return claim.has_greater_than_experiment() ? ">" : "<";
+}
+
+// The other experiment, if the claim is on one.
+std::string OtherOf(const Claim& claim) {
+  return claim.has_greater_than_experiment() ? claim.greater_than_experiment()
+                                             : claim.less_than_experiment();
+}
+
+double LimitOf(const Claim& claim) {
+  return claim.has_at_least() ? claim.at_least() : claim.at_most();
+}
+
+std::string Expected(const Claim& claim) {
+  const std::string other = OtherOf(claim);
+  if (claim.has_near()) {
+    return absl::StrFormat("%s ± %s", FormatMetric(claim.near().value()),
+                           FormatMetric(claim.near().tolerance()));
+  }
+  return absl::StrCat(RelationOf(claim), " ",
+                      other.empty() ? FormatMetric(LimitOf(claim)) : other);
+}
+
+std::string VerdictOf(const Claim& claim, double ours,
+                      const std::map<std::string, RunStatus>& runs) {
+  const std::string other = OtherOf(claim);
+  double limit = LimitOf(claim);
+  std::string there;
+  if (!other.empty()) {
+    const Measured theirs = Measure(runs, other, claim.metric());
+    if (!theirs.value.has_value()) {
+      return absl::StrCat(other, ": ", theirs.missing);
+    }
+    limit = *theirs.value;
+    there = absl::StrCat(" (", FormatMetric(limit), " there)");
+  }
+  const bool holds =
+      claim.has_near()
+          ? std::abs(ours - claim.near().value()) <= claim.near().tolerance()
+          : MetricBound{"", RelationOf(claim), limit}.Holds(ours);
+  return absl::StrCat(holds ? "borne out" : "not borne out", there);
+}
+
+}  // namespace
+
+bool MetricBound::Holds(double value) const {
+  if (relation == "<") return value < limit;
+  if (relation == "<=") return value <= limit;
+  if (relation == ">") return value > limit;
+  if (relation == ">=") return value >= limit;
+  return value == limit;
+}
+
+absl::StatusOr<MetricBound> ParseBound(absl::string_view text) {
+  const std::vector<std::string> words = absl::StrSplit(text, ' ');
+  MetricBound bound;
+  const bool right = words.size() == 3 &&
+                     (words[1] == "<" || words[1] == "<=" || words[1] == ">" ||
+                      words[1] == ">=" || words[1] == "==") &&
+                     absl::SimpleAtod(words[2], &bound.limit);
+  if (!right) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", text, "' is no bound; one is like 'test/bleu >= 95'"));
+  }
+  bound.metric = words[0];
+  bound.relation = words[1];
+  return bound;
+}
+
+void ValidateClaims(const Claims& claims, ConfigProblems& problems) {
+  for (int i = 0; i < claims.claims_size(); ++i) {
+    const Claim& claim = claims.claims(i);
+    const ConfigProblems::Scope scope(problems,
+                                      absl::StrCat("claims[", i, "]"));
+    if (claim.what().empty()) problems.Add("what", "say what is claimed");
+    if (claim.source().empty()) {
+      problems.Add("source", "say where it is published");
+    }
+    if (claim.experiment().empty() || claim.metric().empty()) {
+      problems.Add("", "a claim names an experiment and a metric of it");
+    }
+    if (claim.expectation_case() == Claim::EXPECTATION_NOT_SET) {
+      problems.Add("",
+                   "say when it is borne out: near, at_least, at_most, "
+                   "greater_than_experiment or less_than_experiment");
+    }
+    if (claim.near().tolerance() < 0) {
+      problems.Add("near.tolerance", "must not be negative");
+    }
+  }
+}
+
+Table ClaimsTable(const Claims& claims,
+                  const std::map<std::string, RunStatus>& runs) {
+  Table table;
+  table.header = {"claim", "source",  "theirs",    "expected",
+                  "ours",  "verdict", "conditions"};
+  for (const Claim& claim : claims.claims()) {
+    const Measured ours = Measure(runs, claim.experiment(), claim.metric());
+    table.rows.push_back(
+        {claim.what(), claim.source(), claim.published(),
+         absl::StrCat(claim.metric(), " ", Expected(claim)),
+         ours.value.has_value() ? FormatMetric(*ours.value) : "-",
+         ours.value.has_value() ? VerdictOf(claim, *ours.value, runs)
+                                : ours.missing,
+         claim.conditions()});
+  }
+  return table;
+}
+
+}  // namespace regard
