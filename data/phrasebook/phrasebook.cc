@@ -7,31 +7,83 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "data/phrasebook/phrasebook_grammar.h"
-#include "data/phrasebook/phrasebook_random.h"
-#include "data/phrasebook/phrasebook_sentence.h"
+#include "data/phrasebook/phrasebook.pb.h"
+#include "data/phrasebook/phrasebook_language.h"
+#include "data/phrasebook/phrasebook_rendering.h"
+#include "data/phrasebook/phrasebook_sketch.h"
 #include "data/sentence_pair.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 namespace {
 
+using phrasebook::Construction;
+using phrasebook::Language;
+using phrasebook::PhrasebookRandom;
+using phrasebook::PhrasebookSentence;
+
+// Sentence lengths on either side, in tokens with the final punctuation.
+constexpr int kMinPhrasebookLength = 3;
+constexpr int kMaxPhrasebookLength = 14;
 // Draws in a row without a new sentence before giving up.
 constexpr int kMaxFruitlessDraws = 1000000;
+
+// `john sees john` is two Johns: no noun or name is there twice.
+bool RepeatsNoun(std::vector<absl::string_view> nouns) {
+  std::sort(nouns.begin(), nouns.end());
+  return std::adjacent_find(nouns.begin(), nouns.end()) != nouns.end();
+}
+
+bool HasLength(const std::vector<std::string>& words) {
+  const int length = static_cast<int>(words.size());
+  return kMinPhrasebookLength <= length && length <= kMaxPhrasebookLength;
+}
+
+// Draws a sentence: first its construction, by fixed weights, then its words,
+// again until both sides have a permitted length and no noun is there twice.
+PhrasebookSentence DrawSentence(PhrasebookRandom& random) {
+  const Language& language = Language::Embedded();
+  while (true) {
+    const Construction& construction =
+        phrasebook::DrawConstruction(language, random);
+    PhrasebookSentence sentence = phrasebook::Render(
+        phrasebook::DrawSketch(construction, language, random), language);
+    if (!RepeatsNoun(sentence.nouns) && HasLength(sentence.pair.source) &&
+        HasLength(sentence.pair.target)) {
+      return sentence;
+    }
+  }
+}
+
+// `they are watching .`, the first sentence of every model.
+PhrasebookSentence TheyAreWatching() {
+  const Language& language = Language::Embedded();
+  const phrasebook::Grammar& grammar = language.grammar();
+  const Construction& construction = grammar.construction(0);
+  phrasebook::Sketch sketch;
+  sketch.construction = &construction;
+  sketch.english = &construction.english();
+  sketch.french = &construction.french();
+  sketch.verb = &phrasebook::FindWord(grammar.verb(), "watch");
+  sketch.phrases[phrasebook::SUBJECT] = {
+      .pronoun = &phrasebook::FindWord(grammar.pronoun(), "they")};
+  return phrasebook::Render(sketch, language);
+}
 
 enum class Meeting { kNone, kByChance, kInRole };
 
 // How words that are held apart meet in this sentence.
 Meeting MeetingOf(const PhrasebookSentence& sentence,
                   const PhrasebookOptions& options) {
-  for (const WordPair& pair : sentence.pairs) {
-    if (IsHeldApart(pair, options)) return Meeting::kInRole;
+  for (const auto& [noun, word] : sentence.pairs) {
+    if (IsHeldApart(noun, word, options)) return Meeting::kInRole;
   }
   for (absl::string_view noun : sentence.nouns) {
     for (absl::string_view word : sentence.words) {
-      if (IsHeldApart({noun, word}, options)) return Meeting::kByChance;
+      if (IsHeldApart(noun, word, options)) return Meeting::kByChance;
     }
   }
   return Meeting::kNone;
@@ -54,7 +106,9 @@ class Splitter {
   }
 
   Phrasebook Run() {
-    FillTrain();
+    while (!IsFull(book_.train, options_.train)) {
+      AddToTrain(DrawNew(Meeting::kNone));
+    }
     Fill(options_.dev, Meeting::kNone, book_.dev);
     Fill(options_.test_unseen, Meeting::kNone, book_.test_unseen);
     Fill(options_.test_unseen_pairs, Meeting::kInRole, book_.test_unseen_pairs);
@@ -97,12 +151,6 @@ class Splitter {
     return {};
   }
 
-  void FillTrain() {
-    while (!IsFull(book_.train, options_.train)) {
-      AddToTrain(DrawNew(Meeting::kNone));
-    }
-  }
-
   void Fill(int size, Meeting meeting, PhrasebookSplit& split) {
     while (!IsFull(split, size)) {
       const PhrasebookSentence sentence = DrawNew(meeting);
@@ -129,14 +177,12 @@ class Splitter {
 
 }  // namespace
 
-bool IsHeldApart(const WordPair& pair, const PhrasebookOptions& options) {
+bool IsHeldApart(absl::string_view noun, absl::string_view word,
+                 const PhrasebookOptions& options) {
   uint64_t bits = options.seed;
-  for (absl::string_view part :
-       {pair.noun, absl::string_view(" "), pair.word}) {
-    for (char letter : part) {
-      bits = MixBits(bits + static_cast<unsigned char>(letter) +
-                     0x9e3779b97f4a7c15u);
-    }
+  for (const char letter : absl::StrCat(noun, " ", word)) {
+    bits = phrasebook::MixBits(bits + static_cast<unsigned char>(letter) +
+                               0x9e3779b97f4a7c15u);
   }
   return static_cast<int>(bits % 100) < options.apart_percent;
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "data/phrasebook/phrasebook_sentence.h"
 #include "data/sentence_pair.h"
 
 namespace regard {
@@ -51,8 +50,10 @@ struct Phrasebook {
 // A function of `options` alone: the same on every machine.
 Phrasebook MakePhrasebook(const PhrasebookOptions& options = {});
 
-// Whether this noun is kept apart from this verb or adjective.
-bool IsHeldApart(const WordPair& pair, const PhrasebookOptions& options);
+// Whether this noun is kept apart from this verb or adjective, both in their
+// English base form.
+bool IsHeldApart(absl::string_view noun, absl::string_view word,
+                 const PhrasebookOptions& options);
 
 }  // namespace regard
 

@@ -23,32 +23,6 @@
 namespace regard::phrasebook {
 namespace {
 
-// The first of `words` whose key is `name`, or null.
-template <typename Words, typename Key>
-auto* FindIn(const Words& words, absl::string_view name, Key key) {
-  const auto found = std::find_if(
-      words.begin(), words.end(),
-      [&](const auto& word) { return absl::string_view(key(word)) == name; });
-  return found == words.end() ? nullptr : &*found;
-}
-
-constexpr auto kName = [](const auto& word) -> absl::string_view {
-  return word.name();
-};
-constexpr auto kEnglish = [](const auto& word) -> absl::string_view {
-  return word.english();
-};
-constexpr auto kFirstEnglish = [](const auto& word) -> absl::string_view {
-  return word.english_size() == 0 ? absl::string_view() : word.english(0);
-};
-
-template <typename Words, typename Key>
-const auto& Find(const Words& words, absl::string_view name, Key key) {
-  const auto* word = FindIn(words, name, key);
-  REGARD_CHECK(word != nullptr) << "not in the phrasebook: " << name;
-  return *word;
-}
-
 bool IsLiteral(absl::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char letter) {
     return 'A' <= letter && letter <= 'Z';
@@ -87,9 +61,17 @@ class Language::Checker {
     if (!condition) problems_.push_back(absl::StrCat(where, " ", what));
   }
 
+  template <typename Words>
+  void RequireNamed(const Words& words, absl::string_view name,
+                    absl::string_view where, absl::string_view what) {
+    Require(FindWordOrNull(words, name) != nullptr, where,
+            absl::StrCat("names no ", what, ": ", name));
+  }
+
   template <typename Word>
   void CheckForms(const Word& word, int english, int french) {
-    const absl::string_view name = kFirstEnglish(word);
+    const absl::string_view name =
+        word.english_size() == 0 ? "" : absl::string_view(word.english(0));
     Require(word.english_size() == english, name,
             absl::StrCat("needs ", english, " English forms"));
     Require(word.french_size() == french, name,
@@ -109,7 +91,7 @@ class Language::Checker {
       CheckForms(verb, 4, 6);
       const Bits traits = BitsOf(verb.trait());
       Require(verb.object_size() > 0 || (traits & INTRANSITIVE) != 0,
-              kFirstEnglish(verb), "takes no object and is not INTRANSITIVE");
+              NameOf(verb), "takes no object and is not INTRANSITIVE");
     }
     for (const Pronoun& pronoun : grammar_.pronoun()) {
       CheckForms(pronoun, 2, 3);
@@ -132,36 +114,29 @@ class Language::Checker {
                   const std::string& english) {
     for (const Step& step : steps) {
       if (step.has_rule()) {
-        Require(FindIn(grammar_.rule(), step.rule(), kName) != nullptr, where,
-                absl::StrCat("names no rule: ", step.rule()));
+        RequireNamed(grammar_.rule(), step.rule(), where, "rule");
       }
       for (const Alternative& alternative : step.one_of()) {
         Require(alternative.weight() > 0, where, "has a choice of no weight");
         CheckSteps(alternative.step(), where, english);
       }
       CheckSteps(step.retry().step(), where, english);
+      const PhraseChoice& phrase = step.phrase();
       for (const std::string& verb : step.verb().one_of()) {
-        Require(FindIn(grammar_.verb(), verb, kFirstEnglish) != nullptr, where,
-                absl::StrCat("names no verb: ", verb));
+        RequireNamed(grammar_.verb(), verb, where, "verb");
       }
-      for (const std::string& noun : step.phrase().noun()) {
-        Require(FindIn(grammar_.noun(), noun, kFirstEnglish) != nullptr, where,
-                absl::StrCat("names no noun: ", noun));
+      for (const std::string& noun : phrase.noun()) {
+        RequireNamed(grammar_.noun(), noun, where, "noun");
       }
-      for (const std::string& word : step.phrase().preposition()) {
-        Require(FindIn(grammar_.preposition(), word, kEnglish) != nullptr,
-                where, absl::StrCat("names no preposition: ", word));
+      for (const std::string& word : phrase.preposition()) {
+        RequireNamed(grammar_.preposition(), word, where, "preposition");
       }
-      if (step.phrase().has_determiner()) {
-        Require(
-            FindIn(grammar_.determiner(), step.phrase().determiner(), kName) !=
-                nullptr,
-            where,
-            absl::StrCat("names no determiner: ", step.phrase().determiner()));
+      if (phrase.has_determiner()) {
+        RequireNamed(grammar_.determiner(), phrase.determiner(), where,
+                     "determiner");
       }
       for (const std::string& word : step.particle()) {
-        Require(FindIn(grammar_.particle(), word, kEnglish) != nullptr, where,
-                absl::StrCat("names no particle: ", word));
+        RequireNamed(grammar_.particle(), word, where, "particle");
       }
       if (step.has_english() || step.has_french()) {
         AddTexts(step.has_english() ? step.english() : english, step.french(),
@@ -248,7 +223,7 @@ class Language::Checker {
       return token;
     }
     if (token.links.empty()) token.links = {token.text};
-    token.auxiliary = FindIn(grammar_.auxiliary(), name.first, kName);
+    token.auxiliary = FindWordOrNull(grammar_.auxiliary(), name.first);
     const auto* const type = std::find_if(
         std::begin(kTypes), std::end(kTypes),
         [&](const auto& entry) { return entry.first == name.first; });
@@ -258,10 +233,11 @@ class Language::Checker {
       token.type = Type::kAuxiliary;
     } else {
       token.type = Type::kParticle;
-      Require(FindIn(grammar_.particle(), name.first,
-                     [](const Particle& particle) -> absl::string_view {
-                       return particle.token();
-                     }) != nullptr,
+      const auto& particles = grammar_.particle();
+      Require(std::any_of(particles.begin(), particles.end(),
+                          [&](const Particle& particle) {
+                            return particle.token() == name.first;
+                          }),
               where, absl::StrCat("has an unknown token: ", token.text));
     }
     return token;
@@ -311,28 +287,6 @@ const Pattern& Language::FindPattern(Tense tense, bool negated,
   REGARD_CHECK(false) << "no pattern of tense " << Tense_Name(tense)
                       << ", negated " << negated << ", question " << question;
   return grammar_.pattern(0);
-}
-
-const Rule& Language::FindRule(absl::string_view name) const {
-  return Find(grammar_.rule(), name, kName);
-}
-const Noun& Language::FindNoun(absl::string_view english) const {
-  return Find(grammar_.noun(), english, kFirstEnglish);
-}
-const Verb& Language::FindVerb(absl::string_view english) const {
-  return Find(grammar_.verb(), english, kFirstEnglish);
-}
-const Pronoun& Language::FindPronoun(absl::string_view english) const {
-  return Find(grammar_.pronoun(), english, kFirstEnglish);
-}
-const Determiner& Language::FindDeterminer(absl::string_view name) const {
-  return Find(grammar_.determiner(), name, kName);
-}
-const Particle& Language::FindParticle(absl::string_view english) const {
-  return Find(grammar_.particle(), english, kEnglish);
-}
-const Particle& Language::FindPreposition(absl::string_view english) const {
-  return Find(grammar_.preposition(), english, kEnglish);
 }
 
 bool Language::BeginsWithVowelSound(absl::string_view french) const {

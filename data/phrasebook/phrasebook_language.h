@@ -3,6 +3,7 @@
 #ifndef DATA_PHRASEBOOK_PHRASEBOOK_LANGUAGE_H_
 #define DATA_PHRASEBOOK_PHRASEBOOK_LANGUAGE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "data/phrasebook/phrasebook.pb.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard::phrasebook {
 
@@ -22,6 +24,36 @@ Bits BitsOf(const Values& values) {
   Bits bits = 0;
   for (const int value : values) bits |= static_cast<Bits>(value);
   return bits;
+}
+
+// What a word or a rule is known by: its name or, if it has none, its first
+// English form.
+template <typename Word>
+absl::string_view NameOf(const Word& word) {
+  if constexpr (requires { word.name(); }) {
+    return word.name();
+  } else if constexpr (requires { word.english_size(); }) {
+    return word.english_size() == 0 ? "" : absl::string_view(word.english(0));
+  } else {
+    return word.english();
+  }
+}
+
+// The first of `words` that is known by `name`, or null.
+template <typename Words>
+auto* FindWordOrNull(const Words& words, absl::string_view name) {
+  const auto found =
+      std::find_if(words.begin(), words.end(),
+                   [&](const auto& word) { return NameOf(word) == name; });
+  return found == words.end() ? nullptr : &*found;
+}
+
+// The same of one that is there.
+template <typename Words>
+const auto& FindWord(const Words& words, absl::string_view name) {
+  const auto* const word = FindWordOrNull(words, name);
+  REGARD_CHECK(word != nullptr) << "not in the phrasebook: " << name;
+  return *word;
 }
 
 // A word of a pattern.
@@ -67,16 +99,6 @@ class Language {
   }
 
   const Pattern& FindPattern(Tense tense, bool negated, bool question) const;
-
-  // Find by name, or by the first English form; it is an error if there is
-  // none.
-  const Rule& FindRule(absl::string_view name) const;
-  const Noun& FindNoun(absl::string_view english) const;
-  const Verb& FindVerb(absl::string_view english) const;
-  const Pronoun& FindPronoun(absl::string_view english) const;
-  const Determiner& FindDeterminer(absl::string_view name) const;
-  const Particle& FindParticle(absl::string_view english) const;
-  const Particle& FindPreposition(absl::string_view english) const;
 
   // Whether a French word makes the word before it elide: it begins with a
   // vowel or with a mute h.

@@ -1,23 +1,69 @@
 #include "data/phrasebook/phrasebook_rendering.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "data/phrasebook/phrasebook.pb.h"
-#include "data/phrasebook/phrasebook_draft.h"
 #include "data/phrasebook/phrasebook_language.h"
-#include "data/phrasebook/phrasebook_noun_phrase.h"
-#include "data/phrasebook/phrasebook_sentence.h"
 #include "data/phrasebook/phrasebook_sketch.h"
+#include "data/sentence_pair.h"
 
 namespace regard::phrasebook {
 namespace {
 
 using Type = Token::Type;
+// Positions of English words count from 0.
+using Positions = absl::InlinedVector<int, 4>;
+
+struct EnglishWord {
+  absl::string_view text;
+  absl::string_view label;
+};
+
+// One word, or several with spaces between them.
+struct FrenchWord {
+  std::string text;
+  Positions sources;  // the English words that it is linked to
+};
+
+// A noun phrase: its French words in order.
+struct FrenchPhrase {
+  std::vector<FrenchWord> words;
+  size_t head = 0;  // which of them is the noun, the last name or the pronoun
+};
+
+const std::string& DeterminerForm(const Determiner& determiner,
+                                  const NounPhrase& phrase) {
+  return determiner.french(phrase.plural ? 2 : phrase.IsFeminine() ? 1 : 0);
+}
+
+const std::string& AdjectiveForm(const Adjective& adjective, bool feminine,
+                                 bool plural) {
+  return adjective.french((plural ? 2 : 0) + (feminine ? 1 : 0));
+}
+
+// Chooses between the forms of `x|y`: y if the word after it begins with a
+// vowel sound, else x.
+template <typename Words, typename BeginsWithVowel>
+void ChooseForms(Words& words, BeginsWithVowel begins_with_vowel) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    auto& text = words[i].text;
+    const size_t bar = text.find('|');
+    if (bar == text.npos) continue;
+    const bool vowel =
+        i + 1 < words.size() && begins_with_vowel(words[i + 1].text);
+    text = vowel ? text.substr(bar + 1) : text.substr(0, bar);
+  }
+}
 
 class Renderer {
  public:
@@ -27,8 +73,8 @@ class Renderer {
   PhrasebookSentence Run() {
     for (const Token& token : language_.Tokens(*sketch_.english)) Say(token);
     for (const Token& token : language_.Tokens(*sketch_.french)) Write(token);
-    sentence_.pair = draft_.Finish(language_);
     sentence_.construction = sketch_.construction->name();
+    Finish();
     return std::move(sentence_);
   }
 
@@ -37,7 +83,7 @@ class Renderer {
     const auto& phrase = sketch_.phrases[token.slot];
     switch (token.type) {
       case Type::kLiteral:
-        draft_.Say(token.text);
+        Say(token.text);
         return;
       case Type::kClause:
         for (const Token& word : language_.Tokens(Clause().english()))
@@ -45,8 +91,7 @@ class Renderer {
         return;
       case Type::kPhrase:
         if (!phrase.has_value()) return;
-        positions_[token.slot] =
-            SayNounPhrase(*phrase, token.slot == SUBJECT, draft_);
+        SayPhrase(*phrase, token.slot);
         NotePhrase(*phrase);
         return;
       case Type::kClitic:
@@ -68,32 +113,130 @@ class Renderer {
         SayAdjective(token);
         return;
       case Type::kAuxiliary:
-        draft_.Say(token.auxiliary->english(phrase->PersonOf()), token.text);
+        Say(token.auxiliary->english(phrase->PersonOf()), token.text);
         return;
       case Type::kParticle:
         for (const Particle* particle : sketch_.particles) {
           if (particle->token() == token.text) {
-            draft_.Say(particle->english(), token.text);
+            Say(particle->english(), token.text);
           }
         }
         return;
     }
   }
 
+  // Appends English words, spaces between them; returns their positions. Each
+  // is known by `label` and as it is written.
+  Positions Say(absl::string_view english, absl::string_view label = "") {
+    Positions positions;
+    for (absl::string_view word : absl::StrSplit(english, ' ')) {
+      positions.push_back(static_cast<int>(english_.size()));
+      english_.push_back({word, label});
+    }
+    return positions;
+  }
+
+  // Positions of the English words known by these labels.
+  Positions Find(const std::vector<std::string>& labels) const {
+    Positions positions;
+    for (const std::string& label : labels) {
+      for (size_t i = 0; i < english_.size(); ++i) {
+        if (english_[i].text == label || english_[i].label == label) {
+          positions.push_back(static_cast<int>(i));
+        }
+      }
+    }
+    return positions;
+  }
+
+  // Says a noun phrase in English and notes its French, with the links.
+  void SayPhrase(const NounPhrase& phrase, Slot slot) {
+    FrenchPhrase& french = french_phrases_[slot] = {};
+    const auto say = [&](const std::string& text, absl::string_view english) {
+      french.words.push_back({text, Say(english)});
+    };
+    if (phrase.preposition != nullptr) {
+      say(phrase.preposition->french(), phrase.preposition->english());
+    }
+    std::vector<FrenchWord> after;
+    if (phrase.pronoun != nullptr) {
+      say(phrase.pronoun->french(0),
+          phrase.pronoun->english(slot == SUBJECT ? 0 : 1));
+    } else if (phrase.name != nullptr) {
+      say(phrase.name->french(), phrase.name->english());
+      if (phrase.joined_name != nullptr) {
+        say("et", "and");
+        say(phrase.joined_name->french(), phrase.joined_name->english());
+      }
+    } else {
+      const size_t determiner = french.words.size();
+      SayDeterminer(phrase, sketch_.negated && slot == OBJECT, french.words);
+      if (phrase.preceding != nullptr) {
+        SayAdjective(*phrase.preceding, phrase, "plus", french.words);
+      }
+      if (phrase.following != nullptr) {
+        const Determiner& the =
+            FindWord(language_.grammar().determiner(), "the");
+        SayAdjective(*phrase.following, phrase,
+                     absl::StrCat(DeterminerForm(the, phrase), " plus"), after);
+      }
+      if (phrase.material != nullptr) {
+        after.push_back({absl::StrCat("en ", phrase.material->french()),
+                         Say(phrase.material->english())});
+      }
+      const int number = phrase.plural ? 1 : 0;
+      say(phrase.noun->french(number), phrase.noun->english(number));
+      // What English has no word for is linked to the noun.
+      Positions& sources = french.words[determiner].sources;
+      if (sources.empty()) sources = french.words.back().sources;
+    }
+    french.head = french.words.size() - 1;
+    french.words.insert(french.words.end(), after.begin(), after.end());
+  }
+
+  // `negated`: of the object of a negated verb.
+  void SayDeterminer(const NounPhrase& phrase, bool negated,
+                     std::vector<FrenchWord>& french) {
+    const Determiner& determiner = *phrase.determiner;
+    const std::string& english = determiner.english(phrase.plural ? 1 : 0);
+    std::string text = DeterminerForm(determiner, phrase);
+    if (negated && determiner.has_negated()) {
+      text = determiner.negated();
+    } else if (phrase.plural && phrase.preceding != nullptr &&
+               determiner.has_before_adjective()) {
+      text = determiner.before_adjective();
+    }
+    french.push_back({text, english.empty() ? Positions() : Say(english)});
+  }
+
+  // Says an adjective beside its noun; `most` is what French writes before a
+  // superlative.
+  void SayAdjective(const Adjective& adjective, const NounPhrase& phrase,
+                    const std::string& most, std::vector<FrenchWord>& french) {
+    const bool inflects = adjective.english_size() > 1;
+    Positions degree;
+    if (phrase.superlative && !inflects) degree = Say("most");
+    const Positions said =
+        Say(adjective.english(phrase.superlative && inflects ? 2 : 0));
+    if (phrase.superlative) french.push_back({most, inflects ? said : degree});
+    french.push_back(
+        {AdjectiveForm(adjective, phrase.IsFeminine(), phrase.plural), said});
+  }
+
   void SayVerb(const Token& token, int form) {
-    draft_.Say(sketch_.verb->english(form), token.text);
+    Say(sketch_.verb->english(form), token.text);
     NoteWord(*sketch_.phrases[token.slot], sketch_.verb->english(0));
   }
 
   void SayAdjective(const Token& token) {
     const Adjective& adjective = *sketch_.adjective;
     if (token.type == Type::kAdjective) {
-      draft_.Say(adjective.english(0), token.text);
+      Say(adjective.english(0), token.text);
     } else if (adjective.english_size() == 1) {
-      draft_.Say("more", "DEGREE");
-      draft_.Say(adjective.english(0), "ADJECTIVE");
+      Say("more", "DEGREE");
+      Say(adjective.english(0), "ADJECTIVE");
     } else {
-      draft_.Say(adjective.english(1), "COMPARATIVE");
+      Say(adjective.english(1), "COMPARATIVE");
     }
     NoteWord(*sketch_.phrases[token.slot], adjective.english(0));
   }
@@ -112,25 +255,41 @@ class Renderer {
         // Pronouns are clitics, except for the subject.
         if (phrase.has_value() &&
             (phrase->pronoun == nullptr || token.slot == SUBJECT)) {
-          WriteNounPhrase(
-              *phrase, positions_[token.slot], draft_.Find(token.links),
-              sketch_.negated && token.slot == OBJECT, language_, draft_);
+          WritePhrase(french_phrases_[token.slot], Find(token.links));
         }
         return;
       case Type::kParticle:
         for (const Particle* particle : sketch_.particles) {
           if (particle->token() == token.text) {
-            draft_.Write(particle->french(), draft_.Find(token.links));
+            Write(particle->french(), Find(token.links));
           }
         }
         return;
       default:
-        draft_.Write(FrenchWord(token), draft_.Find(token.links));
+        Write(WordInFrench(token), Find(token.links));
+    }
+  }
+
+  // Appends French words, spaces between them, each linked to all of `sources`.
+  void Write(absl::string_view french, const Positions& sources) {
+    for (absl::string_view word : absl::StrSplit(french, ' ')) {
+      french_.push_back({std::string(word), sources});
+    }
+  }
+
+  // Links the head to `extra` too.
+  void WritePhrase(const FrenchPhrase& phrase, const Positions& extra) {
+    for (size_t i = 0; i < phrase.words.size(); ++i) {
+      Positions sources = phrase.words[i].sources;
+      if (i == phrase.head) {
+        sources.insert(sources.end(), extra.begin(), extra.end());
+      }
+      Write(phrase.words[i].text, sources);
     }
   }
 
   // Renders what is always one word.
-  std::string FrenchWord(const Token& token) const {
+  std::string WordInFrench(const Token& token) const {
     const auto& phrase = sketch_.phrases[token.slot];
     switch (token.type) {
       case Type::kVerb:
@@ -140,8 +299,8 @@ class Renderer {
       case Type::kPast:
         return Participle();
       case Type::kAdjective:
-        return FrenchForm(*sketch_.adjective, phrase->IsFeminine(),
-                          phrase->IsPlural());
+        return AdjectiveForm(*sketch_.adjective, phrase->IsFeminine(),
+                             phrase->IsPlural());
       case Type::kAuxiliary:
         return token.auxiliary->french(phrase->PersonOf());
       default:
@@ -153,11 +312,11 @@ class Renderer {
     for (const Slot slot : {OBJECT, PLACE}) {
       const auto& phrase = sketch_.phrases[slot];
       if (!phrase.has_value() || phrase->pronoun == nullptr) continue;
-      Positions sources = positions_[slot].preposition;
-      sources.insert(sources.end(), positions_[slot].head.begin(),
-                     positions_[slot].head.end());
-      draft_.Write(phrase->pronoun->french(sources.size() > 1 ? 2 : 1),
-                   sources);
+      Positions sources;
+      for (const FrenchWord& word : french_phrases_[slot].words) {
+        sources.insert(sources.end(), word.sources.begin(), word.sources.end());
+      }
+      Write(phrase->pronoun->french(sources.size() > 1 ? 2 : 1), sources);
     }
   }
 
@@ -171,6 +330,41 @@ class Renderer {
       participle += "s";
     }
     return participle;
+  }
+
+  // Applies the rules of spelling, contracts (`de le`: `du`) and sorts the
+  // links.
+  void Finish() {
+    SentencePair& pair = sentence_.pair;
+    ChooseForms(english_, [](absl::string_view word) {
+      return absl::StrContains("aeiou", word.front());
+    });
+    for (const EnglishWord& word : english_)
+      pair.source.emplace_back(word.text);
+    ChooseForms(french_, [&](absl::string_view word) {
+      return language_.BeginsWithVowelSound(word);
+    });
+    for (size_t i = 0; i < french_.size(); ++i) {
+      FrenchWord word = std::move(french_[i]);
+      for (const Contraction& rule : language_.grammar().contraction()) {
+        if (i + 1 < french_.size() && word.text == rule.preposition() &&
+            french_[i + 1].text == rule.article()) {
+          word.text = rule.contracted();
+          const Positions& more = french_[++i].sources;
+          word.sources.insert(word.sources.end(), more.begin(), more.end());
+          break;
+        }
+      }
+      const int target = static_cast<int>(pair.target.size());
+      for (int source : word.sources) {
+        pair.alignment.push_back({target, source});
+      }
+      pair.target.push_back(std::move(word.text));
+    }
+    std::sort(pair.alignment.begin(), pair.alignment.end());
+    pair.alignment.erase(
+        std::unique(pair.alignment.begin(), pair.alignment.end()),
+        pair.alignment.end());
   }
 
   const Pattern& Clause() const {
@@ -203,8 +397,9 @@ class Renderer {
 
   const Sketch& sketch_;
   const Language& language_;
-  Draft draft_;
-  std::array<NounPhrasePositions, Slot_ARRAYSIZE> positions_;
+  std::vector<EnglishWord> english_;
+  std::vector<FrenchWord> french_;
+  std::array<FrenchPhrase, Slot_ARRAYSIZE> french_phrases_;
   PhrasebookSentence sentence_;
 };
 

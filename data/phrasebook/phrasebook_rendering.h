@@ -2,11 +2,28 @@
 #ifndef DATA_PHRASEBOOK_PHRASEBOOK_RENDERING_H_
 #define DATA_PHRASEBOOK_PHRASEBOOK_RENDERING_H_
 
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
 #include "data/phrasebook/phrasebook_language.h"
-#include "data/phrasebook/phrasebook_sentence.h"
 #include "data/phrasebook/phrasebook_sketch.h"
+#include "data/sentence_pair.h"
 
 namespace regard::phrasebook {
+
+// A sentence with the words that were put together in it, by their English base
+// form.
+struct PhrasebookSentence {
+  SentencePair pair;
+  absl::string_view construction;
+  // Each noun or name that is the subject of a verb, with the verb; each
+  // adjective said of a noun, after the noun.
+  std::vector<std::pair<absl::string_view, absl::string_view>> pairs;
+  // All nouns and names, all verbs and adjectives, whatever their role.
+  std::vector<absl::string_view> nouns;
+  std::vector<absl::string_view> words;
+};
 
 // The views in the sentence are of `language` and its words.
 PhrasebookSentence Render(const Sketch& sketch, const Language& language);

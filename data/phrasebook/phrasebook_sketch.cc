@@ -7,8 +7,6 @@
 #include "absl/strings/string_view.h"
 #include "data/phrasebook/phrasebook.pb.h"
 #include "data/phrasebook/phrasebook_language.h"
-#include "data/phrasebook/phrasebook_noun_phrase.h"
-#include "data/phrasebook/phrasebook_random.h"
 #include "google/protobuf/repeated_field.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -21,11 +19,23 @@ constexpr Bits kAnything = ~Bits{0};
 // How often a noun has an adjective, in percent; it is drawn twice.
 constexpr int kAdjectivePercent = 30;
 
+// One of `choices`, each with a probability that is its share of all weights.
+template <typename Choice>
+const Choice& ChooseByWeight(const RepeatedPtrField<Choice>& choices,
+                             PhrasebookRandom& random) {
+  int total = 0;
+  for (const Choice& choice : choices) total += choice.weight();
+  int draw = random.Below(total);
+  int chosen = 0;
+  while ((draw -= choices[chosen].weight()) >= 0) ++chosen;
+  return choices[chosen];
+}
+
 class Drawer {
  public:
-  Drawer(const Construction& construction, const Language& language,
+  Drawer(const Construction& construction, const Grammar& grammar,
          PhrasebookRandom& random)
-      : language_(language), grammar_(language.grammar()), random_(random) {
+      : grammar_(grammar), random_(random) {
     sketch_.construction = &construction;
     sketch_.english = &construction.english();
     sketch_.french = &construction.french();
@@ -40,8 +50,10 @@ class Drawer {
  private:
   void Run(const Step& step) {
     if (step.has_percent() && !random_.Chance(step.percent())) return;
-    if (step.has_rule()) Run(language_.FindRule(step.rule()).step());
-    if (step.one_of_size() > 0) Run(ChooseByWeight(step.one_of()).step());
+    if (step.has_rule()) Run(FindWord(grammar_.rule(), step.rule()).step());
+    if (step.one_of_size() > 0) {
+      Run(ChooseByWeight(step.one_of(), random_).step());
+    }
     if (step.has_retry()) Run(step.retry());
     if (step.has_verb()) Run(step.verb());
     if (step.has_phrase()) Run(step.phrase());
@@ -54,7 +66,7 @@ class Drawer {
     }
     if (step.particle_size() > 0) {
       sketch_.particles.push_back(
-          &language_.FindParticle(ChooseListed(step.particle())));
+          &ChooseNamed(grammar_.particle(), step.particle()));
     }
     if (step.has_tense()) sketch_.tense = step.tense();
     if (step.has_negated()) sketch_.negated = step.negated();
@@ -88,7 +100,7 @@ class Drawer {
 
   void Run(const VerbChoice& choice) {
     if (choice.one_of_size() > 0) {
-      sketch_.verb = &language_.FindVerb(ChooseListed(choice.one_of()));
+      sketch_.verb = &ChooseNamed(grammar_.verb(), choice.one_of());
     } else {
       const Bits with = BitsOf(choice.with());
       const Bits without =
@@ -108,15 +120,14 @@ class Drawer {
     const Particle* preposition =
         slot.has_value() ? slot->preposition : nullptr;
     if (choice.preposition_size() > 0) {
-      preposition =
-          &language_.FindPreposition(ChooseListed(choice.preposition()));
+      preposition = &ChooseNamed(grammar_.preposition(), choice.preposition());
     }
     NounPhrase phrase = ChoosePhrase(choice);
     phrase.preposition = preposition;
     if (choice.singular()) phrase.plural = false;
     if (choice.plural()) phrase.plural = true;
     if (choice.has_determiner()) {
-      phrase.determiner = &language_.FindDeterminer(choice.determiner());
+      phrase.determiner = &FindDeterminer(choice.determiner());
     }
     if (choice.plain()) phrase.preceding = phrase.following = nullptr;
     if (choice.superlative()) {
@@ -137,7 +148,7 @@ class Drawer {
       case NOUN:
         return {.noun = &ChooseNoun(choice)};
       case THE: {
-        NounPhrase phrase = The(ChooseNoun(choice));
+        NounPhrase phrase = With("the", ChooseNoun(choice));
         phrase.plural = choice.has_plural_percent() && IsCounted(phrase) &&
                         random_.Chance(choice.plural_percent());
         return phrase;
@@ -147,8 +158,7 @@ class Drawer {
       case INDEFINITE:
         return ChooseIndefinite(choice);
       case BARE: {
-        NounPhrase phrase = The(ChooseNoun(choice));
-        phrase.determiner = &language_.FindDeterminer("bare");
+        NounPhrase phrase = With("bare", ChooseNoun(choice));
         phrase.plural = IsCounted(phrase);
         return phrase;
       }
@@ -177,14 +187,14 @@ class Drawer {
 
   // `the old cat`, `this cat`, `my cat`.
   NounPhrase ChooseDefinite(const Noun& noun) {
-    NounPhrase phrase = The(noun);
+    NounPhrase phrase = With("the", noun);
     phrase.plural = IsCounted(phrase) && random_.Chance(30);
     const int draw = random_.Below(100);
     const Bits kinds = phrase.Kinds();
     if ((kinds & KIN) != 0 || (draw < 20 && (kinds & OWNED) != 0)) {
       phrase.determiner = &Choose(grammar_.pronoun()).owner();
     } else if (draw < 35) {
-      phrase.determiner = &language_.FindDeterminer("this");
+      phrase.determiner = &FindDeterminer("this");
     }
     AddAdjectives(kAdjectivePercent, phrase);
     return phrase;
@@ -204,7 +214,7 @@ class Drawer {
 
   // `an old cat`, `three cats`, `many cats`, `cats`, `water`.
   NounPhrase ChooseIndefinite(const Noun& noun) {
-    NounPhrase phrase = The(noun);
+    NounPhrase phrase = With("the", noun);
     const int draw = random_.Below(100);
     absl::string_view determiner = "bare";
     if (IsCounted(phrase)) {
@@ -218,7 +228,7 @@ class Drawer {
         determiner = "a";
       }
     }
-    phrase.determiner = &language_.FindDeterminer(determiner);
+    phrase.determiner = &FindDeterminer(determiner);
     AddAdjectives(kAdjectivePercent, phrase);
     return phrase;
   }
@@ -232,8 +242,7 @@ class Drawer {
     if (draw < 92 || (BitsOf(noun.kind()) & KIN) != 0) {
       return ChooseDefinite(noun);
     }
-    NounPhrase phrase = The(noun);
-    phrase.determiner = &language_.FindDeterminer("a");
+    NounPhrase phrase = With("a", noun);
     AddAdjectives(kAdjectivePercent, phrase);
     return phrase;
   }
@@ -301,7 +310,7 @@ class Drawer {
 
   const Noun& ChooseNoun(const PhraseChoice& choice) {
     if (choice.noun_size() > 0) {
-      return language_.FindNoun(ChooseListed(choice.noun()));
+      return ChooseNamed(grammar_.noun(), choice.noun());
     }
     const auto& slot = sketch_.phrases[choice.slot()];
     const bool any = choice.kind_size() == 0;
@@ -332,8 +341,10 @@ class Drawer {
   }
 
   // Chooses from a list that the grammar spells out; one word needs no draw.
-  const std::string& ChooseListed(const RepeatedPtrField<std::string>& words) {
-    return words.size() == 1 ? words[0] : Choose(words);
+  template <typename Word>
+  const Word& ChooseNamed(const RepeatedPtrField<Word>& words,
+                          const RepeatedPtrField<std::string>& names) {
+    return FindWord(words, names.size() == 1 ? names[0] : Choose(names));
   }
 
   // Null if no word fits.
@@ -347,24 +358,18 @@ class Drawer {
     return count == 0 ? nullptr : &words[fitting_[random_.Below(count)]];
   }
 
-  const Alternative& ChooseByWeight(
-      const RepeatedPtrField<Alternative>& alternatives) {
-    int total = 0;
-    for (const Alternative& one : alternatives) total += one.weight();
-    int draw = random_.Below(total);
-    int chosen = 0;
-    while ((draw -= alternatives[chosen].weight()) >= 0) ++chosen;
-    return alternatives[chosen];
-  }
-
   const NounPhrase& Phrase(Slot slot) const {
     REGARD_CHECK(sketch_.phrases[slot].has_value())
         << sketch_.construction->name() << " has no " << Slot_Name(slot);
     return *sketch_.phrases[slot];
   }
 
-  NounPhrase The(const Noun& noun) const {
-    return {.noun = &noun, .determiner = &language_.FindDeterminer("the")};
+  const Determiner& FindDeterminer(absl::string_view name) const {
+    return FindWord(grammar_.determiner(), name);
+  }
+
+  NounPhrase With(absl::string_view determiner, const Noun& noun) const {
+    return {.noun = &noun, .determiner = &FindDeterminer(determiner)};
   }
 
   static bool IsCounted(const NounPhrase& phrase) {
@@ -375,7 +380,6 @@ class Drawer {
     return (BitsOf(sketch_.verb->trait()) & trait) != 0;
   }
 
-  const Language& language_;
   const Grammar& grammar_;
   PhrasebookRandom& random_;
   Sketch sketch_;
@@ -384,9 +388,34 @@ class Drawer {
 
 }  // namespace
 
+bool NounPhrase::IsFeminine() const {
+  if (noun != nullptr) return noun->feminine();
+  if (pronoun != nullptr) return pronoun->feminine();
+  return name->feminine() &&
+         (joined_name == nullptr || joined_name->feminine());
+}
+
+Person NounPhrase::PersonOf() const {
+  if (pronoun != nullptr) return pronoun->person();
+  return plural || joined_name != nullptr ? THIRD_PLURAL : THIRD_SINGULAR;
+}
+
+bool NounPhrase::IsPlural() const {
+  return PersonOf() == FIRST_PLURAL || PersonOf() == THIRD_PLURAL;
+}
+
+Bits NounPhrase::Kinds() const {
+  return noun == nullptr ? Bits{PEOPLE} : BitsOf(noun->kind());
+}
+
+const Construction& DrawConstruction(const Language& language,
+                                     PhrasebookRandom& random) {
+  return ChooseByWeight(language.grammar().construction(), random);
+}
+
 Sketch DrawSketch(const Construction& construction, const Language& language,
                   PhrasebookRandom& random) {
-  Drawer drawer(construction, language, random);
+  Drawer drawer(construction, language.grammar(), random);
   drawer.Run(construction.step());
   return drawer.Finish();
 }
