@@ -1,7 +1,6 @@
 #include "data/parallel_corpus.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace regard {
 
@@ -23,86 +22,54 @@ std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
   return ids;
 }
 
-int32_t TokenizedCorpus::CountToken(absl::string_view token, Side side) {
-  const auto [entry, is_new] =
-      numbers_.try_emplace(token, static_cast<int32_t>(counts_.size()));
-  if (is_new) counts_.emplace_back();
-  Counts& counts = counts_[entry->second];
-  if (counts.times[side]++ == 0) counts.first[side] = tokens_;
-  ++tokens_;
-  return entry->second;
-}
-
-void TokenizedCorpus::Add(absl::Span<const std::string> source,
-                          absl::Span<const std::string> target) {
-  const auto add = [&](absl::Span<const std::string> tokens, Side side) {
-    for (const std::string& token : tokens) {
-      pairs_.ids_.push_back(CountToken(token, side));
-    }
-    pairs_.ids_.push_back(kEndNumber);
-    pairs_.ends_.push_back(pairs_.num_ids());
-  };
-  add(source, kSource);
-  add(target, kTarget);
-}
-
-void TokenizedCorpus::Count(absl::Span<const std::string> source,
+void TokenizedCorpus::AddTo(ParallelCorpus& pairs,
+                            absl::Span<const std::string> source,
                             absl::Span<const std::string> target) {
-  for (const std::string& token : source) CountToken(token, kSource);
-  for (const std::string& token : target) CountToken(token, kTarget);
+  for (const absl::Span<const std::string> tokens : {source, target}) {
+    for (const std::string& token : tokens) {
+      const auto next = static_cast<int32_t>(numbers_.size());
+      pairs.ids_.push_back(numbers_.try_emplace(token, next).first->second);
+    }
+    pairs.ids_.push_back(kEndNumber);
+    pairs.ends_.push_back(pairs.num_ids());
+  }
 }
 
 Vocabulary TokenizedCorpus::Build(bool source, bool target,
                                   int64_t min_frequency) const {
-  struct Entry {
-    int64_t first;
-    int64_t times;
-    absl::string_view token;
-  };
-  std::vector<Entry> entries;
-  for (const auto& [token, number] : numbers_) {
-    const Counts& counts = counts_[number];
-    Entry entry = {std::numeric_limits<int64_t>::max(), 0, token};
-    for (const Side side : {kSource, kTarget}) {
-      if (!(side == kSource ? source : target)) continue;
-      if (counts.times[side] == 0) continue;
-      entry.times += counts.times[side];
-      entry.first = std::min(entry.first, counts.first[side]);
+  std::vector<int64_t> times(numbers_.size());
+  std::vector<int32_t> order;  // of first sight
+  const auto count = [&](absl::Span<const int32_t> side) {
+    for (const int32_t number : side) {
+      if (number == kEndNumber) continue;
+      if (times[number]++ == 0) order.push_back(number);
     }
-    if (entry.times > 0) entries.push_back(entry);
+  };
+  for (const ParallelCorpus* pairs : {&pairs_, &counted_}) {
+    for (int64_t i = 0; i < pairs->size(); ++i) {
+      if (source) count((*pairs)[i].source);
+      if (target) count((*pairs)[i].target);
+    }
   }
-  // The map has no order of its own.
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.first < b.first; });
-  VocabularyBuilder builder;
-  for (const Entry& entry : entries) builder.Add(entry.token, entry.times);
-  return builder.Build(min_frequency);
-}
-
-Vocabulary TokenizedCorpus::SourceVocabulary(int64_t min_frequency) const {
-  return Build(/*source=*/true, /*target=*/false, min_frequency);
-}
-
-Vocabulary TokenizedCorpus::TargetVocabulary(int64_t min_frequency) const {
-  return Build(/*source=*/false, /*target=*/true, min_frequency);
-}
-
-Vocabulary TokenizedCorpus::SharedVocabulary(int64_t min_frequency) const {
-  return Build(/*source=*/true, /*target=*/true, min_frequency);
+  std::vector<absl::string_view> tokens(numbers_.size());
+  for (const auto& [token, number] : numbers_) tokens[number] = token;
+  TokenCounts counts;
+  for (const int32_t number : order) counts.Add(tokens[number], times[number]);
+  return Vocabulary(counts, min_frequency);
 }
 
 ParallelCorpus TokenizedCorpus::Encode(const Vocabulary& source,
                                        const Vocabulary& target,
                                        int64_t cut_tokens) && {
-  std::vector<int32_t> ids[2];
-  for (auto& side : ids) side.resize(counts_.size());
+  std::vector<int32_t> ids[2];  // of the source and the target
+  for (auto& side : ids) side.resize(numbers_.size());
   for (const auto& [token, number] : numbers_) {
     const auto known = [&token = token](const Vocabulary& vocabulary) {
       const int32_t id = vocabulary.Id(token);
       return id < Vocabulary::kReserved ? Vocabulary::kUnknown : id;
     };
-    ids[kSource][number] = known(source);
-    ids[kTarget][number] = known(target);
+    ids[0][number] = known(source);
+    ids[1][number] = known(target);
   }
   // In place: what is written never overtakes what is read.
   int64_t written = 0;

@@ -77,18 +77,28 @@ class TokenizedCorpus {
  public:
   int64_t size() const { return pairs_.size(); }
 
-  // Neither side has <eos>; tokens are as VocabularyBuilder takes them.
+  // Neither side has <eos>; tokens are as a Vocabulary takes them.
   void Add(absl::Span<const std::string> source,
-           absl::Span<const std::string> target);
-  // Counts the tokens alone.
+           absl::Span<const std::string> target) {
+    AddTo(pairs_, source, target);
+  }
+  // The tokens become words of the vocabularies after those of the pairs.
   void Count(absl::Span<const std::string> source,
-             absl::Span<const std::string> target);
+             absl::Span<const std::string> target) {
+    AddTo(counted_, source, target);
+  }
 
   // The tokens of one side, or of both, by falling frequency and then in the
   // order of first sight.
-  Vocabulary SourceVocabulary(int64_t min_frequency) const;
-  Vocabulary TargetVocabulary(int64_t min_frequency) const;
-  Vocabulary SharedVocabulary(int64_t min_frequency) const;
+  Vocabulary SourceVocabulary(int64_t min_frequency) const {
+    return Build(/*source=*/true, /*target=*/false, min_frequency);
+  }
+  Vocabulary TargetVocabulary(int64_t min_frequency) const {
+    return Build(/*source=*/false, /*target=*/true, min_frequency);
+  }
+  Vocabulary SharedVocabulary(int64_t min_frequency) const {
+    return Build(/*source=*/true, /*target=*/true, min_frequency);
+  }
 
   // The pairs as ids, each side with <eos> and, unless `cut_tokens` is 0, cut
   // to that many ids.
@@ -96,20 +106,14 @@ class TokenizedCorpus {
                         int64_t cut_tokens = 0) &&;
 
  private:
-  enum Side { kSource, kTarget };
-  struct Counts {
-    int64_t times[2] = {0, 0};  // on each side
-    int64_t first[2] = {0, 0};  // which token it was of all
-  };
-
-  // The token's number, in order of first sight.
-  int32_t CountToken(absl::string_view token, Side side);
+  void AddTo(ParallelCorpus& pairs, absl::Span<const std::string> source,
+             absl::Span<const std::string> target);
   Vocabulary Build(bool source, bool target, int64_t min_frequency) const;
 
-  ParallelCorpus pairs_;  // of tokens' numbers
-  std::vector<Counts> counts_;
+  // Of tokens' numbers.
+  ParallelCorpus pairs_;
+  ParallelCorpus counted_;
   absl::flat_hash_map<std::string, int32_t> numbers_;
-  int64_t tokens_ = 0;
 };
 
 }  // namespace regard

@@ -84,9 +84,9 @@ TEST(TokenizedCorpusTest, OfNothingIsEmpty) {
 }
 
 TEST(EncodeSentenceTest, EndsWithEosUnlessCut) {
-  VocabularyBuilder builder;
-  builder.Add({"a", "b", "a"});
-  const Vocabulary vocabulary = builder.Build();
+  TokenCounts counts;
+  counts.Add({"a", "b", "a"});
+  const Vocabulary vocabulary(counts);
   EXPECT_THAT(EncodeSentence({"b", "a", "c"}, vocabulary, 0),
               ElementsAre(5, 4, Vocabulary::kUnknown, Vocabulary::kEnd));
   EXPECT_THAT(EncodeSentence({"b", "a"}, vocabulary, 3),

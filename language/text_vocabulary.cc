@@ -8,7 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "data/text/token_counts.h"
+#include "data/text/vocabulary.h"
 #include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -70,9 +70,9 @@ TextVocabulary TextVocabulary::Of(absl::string_view text,
   TokenCounts counts;
   ForEachLine(text, [&](absl::string_view line, bool ends) {
     for (const absl::string_view token : TokensOf(line, vocabulary.words_)) {
-      counts.Add(token);
+      counts.Add(token, 1);
     }
-    if (ends && !vocabulary.lines_) counts.Add(kNewline);
+    if (ends && !vocabulary.lines_) counts.Add(kNewline, 1);
   });
   std::vector<std::string> tokens =
       counts.ByFrequency(vocabulary.words_ ? config.min_frequency() : 1);

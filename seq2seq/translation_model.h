@@ -13,7 +13,6 @@
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
 #include "autodiff/arena.h"
-#include "data/pairs/evaluation_set.h"
 #include "data/pairs/subword_sampler.h"
 #include "data/parallel_corpus.h"
 #include "data/sentence_pair.h"

@@ -32,9 +32,9 @@ SentencePair Pair(const char* source, const char* target) {
 }
 
 Vocabulary Words(const std::vector<std::string>& words) {
-  VocabularyBuilder builder;
-  builder.Add(words);
-  return builder.Build();
+  TokenCounts counts;
+  counts.Add(words);
+  return Vocabulary(counts);
 }
 
 // A model without attention that gives every word the same logits: the bias of

@@ -29,10 +29,11 @@ EncoderDecoderConfig ConfigOf(const char* text) {
 Translator TranslatorOfAB(const char* config) {
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
-  VocabularyBuilder words;
-  words.Add({"a", "b"});
-  return Translator(ConfigOf(config), scorers, words.Build(), words.Build(),
-                    /*num_steps=*/0, /*seed=*/1);
+  TokenCounts counts;
+  counts.Add({"a", "b"});
+  const Vocabulary words(counts);
+  return Translator(ConfigOf(config), scorers, words, words, /*num_steps=*/0,
+                    /*seed=*/1);
 }
 
 // Longer than the positions that one of the model's parts knows.

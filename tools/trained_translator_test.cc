@@ -14,9 +14,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 Vocabulary VocabularyOf(const std::vector<std::string>& words) {
-  VocabularyBuilder builder;
-  builder.Add(words);
-  return builder.Build();
+  TokenCounts counts;
+  counts.Add(words);
+  return Vocabulary(counts);
 }
 
 TEST(TypedWords, ArePreparedAsACorpusIs) {

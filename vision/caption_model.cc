@@ -47,10 +47,10 @@ double Pointing::MeanMass() const {
 
 Vocabulary CaptionModel::VocabularyOf(const CaptionSplits& data,
                                       const CaptionerConfig& config) {
-  VocabularyBuilder builder;
-  builder.Add(PromptWords(config));
-  for (const Caption& caption : data.train.captions) builder.Add(caption.words);
-  return builder.Build();
+  TokenCounts counts;
+  counts.Add(PromptWords(config));
+  for (const Caption& caption : data.train.captions) counts.Add(caption.words);
+  return Vocabulary(counts);
 }
 
 CaptionModel::CaptionModel(const CaptionerConfig& config,

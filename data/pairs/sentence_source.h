@@ -11,7 +11,6 @@
 
 #include "absl/status/statusor.h"
 #include "data/data_source.h"
-#include "data/pairs/evaluation_set.h"
 #include "data/pairs/subword_sampler.h"
 #include "data/parallel_corpus.h"
 #include "data/sentence_pair.h"

@@ -85,9 +85,9 @@ absl::StatusOr<SentencepieceModel> SentencepieceModel::Parse(
 }
 
 Vocabulary SentencepieceModel::MakeVocabulary() const {
-  VocabularyBuilder builder;
-  builder.Add(order_);
-  return builder.Build();
+  TokenCounts counts;
+  counts.Add(order_);
+  return Vocabulary(counts);
 }
 
 const SentencepieceModel::Piece* SentencepieceModel::Find(

@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_split.h"
-#include "data/text/token_counts.h"
+#include "data/text/vocabulary.h"
 #include "files/file.h"
 #include "files/sha256.h"
 
@@ -23,7 +23,7 @@ WordPiece WordVocabulary(absl::string_view text,
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     for (const std::string& word : WordPiece::SplitWords(line, options)) {
       // <UNK> in lower case is no word, either.
-      if (!special.contains(word)) counts.Add(word);
+      if (!special.contains(word)) counts.Add(word, 1);
     }
   }
   for (std::string& word : counts.ByFrequency(min_frequency)) {

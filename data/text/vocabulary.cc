@@ -1,7 +1,6 @@
 #include "data/text/vocabulary.h"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -11,18 +10,32 @@
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
-namespace {
 
-bool IsReserved(absl::string_view token) {
-  return std::find(std::begin(Vocabulary::kReservedTokens),
-                   std::end(Vocabulary::kReservedTokens),
-                   token) != std::end(Vocabulary::kReservedTokens);
+std::vector<std::string> TokenCounts::ByFrequency(int64_t min_frequency) const {
+  std::vector<const Count*> kept;
+  for (const Count& count : counts_) {
+    if (count.times >= min_frequency) kept.push_back(&count);
+  }
+  std::stable_sort(
+      kept.begin(), kept.end(),
+      [](const Count* a, const Count* b) { return a->times > b->times; });
+  std::vector<std::string> tokens;
+  for (const Count* count : kept) tokens.push_back(count->token);
+  return tokens;
 }
-
-}  // namespace
 
 Vocabulary::Vocabulary() {
   for (absl::string_view token : kReservedTokens) Append(token);
+}
+
+Vocabulary::Vocabulary(const TokenCounts& counts, int64_t min_frequency)
+    : Vocabulary() {
+  for (const std::string& token : counts.ByFrequency(min_frequency)) {
+    REGARD_CHECK(!token.empty()) << "a token of a vocabulary";
+    REGARD_CHECK(token.find('\n') == std::string::npos)
+        << "a token of a vocabulary: " << token;
+    Append(token);
+  }
 }
 
 absl::StatusOr<Vocabulary> Vocabulary::FromText(absl::string_view text,
@@ -114,26 +127,6 @@ bool Vocabulary::Append(absl::string_view token) {
   if (!ids_.try_emplace(std::string(token), size()).second) return false;
   tokens_.emplace_back(token);
   return true;
-}
-
-void VocabularyBuilder::Add(absl::Span<const std::string> tokens) {
-  for (const std::string& token : tokens) Add(token, 1);
-}
-
-void VocabularyBuilder::Add(absl::string_view token, int64_t times) {
-  REGARD_CHECK(!token.empty()) << "a token of a vocabulary";
-  REGARD_CHECK(token.find('\n') == absl::string_view::npos)
-      << "a token of a vocabulary: " << token;
-  if (IsReserved(token)) return;
-  counts_.Add(token, times);
-}
-
-Vocabulary VocabularyBuilder::Build(int64_t min_frequency) const {
-  Vocabulary vocabulary;
-  for (const std::string& token : counts_.ByFrequency(min_frequency)) {
-    vocabulary.Append(token);
-  }
-  return vocabulary;
 }
 
 }  // namespace regard

@@ -6,6 +6,7 @@
 #ifndef DATA_TEXT_VOCABULARY_H_
 #define DATA_TEXT_VOCABULARY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,9 +15,41 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "data/text/token_counts.h"
 
 namespace regard {
+
+// How often each token of a text is seen:
+//
+//   TokenCounts counts;
+//   for (const SentencePair& pair : pairs) counts.Add(pair.source);
+//   const Vocabulary vocabulary(counts, /*min_frequency=*/2);
+class TokenCounts {
+ public:
+  // Adds each token once.
+  void Add(absl::Span<const std::string> tokens) {
+    for (const std::string& token : tokens) Add(token, 1);
+  }
+  // The token was seen `times` times in a row.
+  void Add(absl::string_view token, int64_t times) {
+    const auto [entry, is_new] = positions_.try_emplace(token, counts_.size());
+    if (is_new) counts_.push_back({std::string(token), 0});
+    counts_[entry->second].times += times;
+  }
+
+  // The tokens that were seen at least `min_frequency` times, by falling
+  // frequency, ties in the order in which they were first seen. So the same
+  // text always gives the same list.
+  std::vector<std::string> ByFrequency(int64_t min_frequency) const;
+
+ private:
+  struct Count {
+    std::string token;
+    int64_t times;
+  };
+
+  std::vector<Count> counts_;  // in order of first sight
+  absl::flat_hash_map<std::string, size_t> positions_;
+};
 
 // Copyable. A vocabulary does not change once it is made.
 class Vocabulary {
@@ -31,6 +64,10 @@ class Vocabulary {
 
   // The reserved tokens alone.
   Vocabulary();
+  // The tokens that were seen at least `min_frequency` times, too; words that
+  // spell a reserved token are passed over. Tokens are neither empty nor broken
+  // over lines.
+  explicit Vocabulary(const TokenCounts& counts, int64_t min_frequency = 1);
 
   // Reads what ToText() wrote. `path` names the text in errors, which say
   // path:line.
@@ -62,34 +99,12 @@ class Vocabulary {
   }
 
  private:
-  friend class VocabularyBuilder;
-
   // False when the token is there already.
   bool Append(absl::string_view token);
 
   std::vector<std::string> tokens_;
   // Looked up, never walked: its order is not a fact.
   absl::flat_hash_map<std::string, int32_t> ids_;
-};
-
-// Counts tokens, then makes their vocabulary:
-//
-//   VocabularyBuilder builder;
-//   for (const SentencePair& pair : pairs) builder.Add(pair.source);
-//   Vocabulary vocabulary = builder.Build(/*min_frequency=*/2);
-class VocabularyBuilder {
- public:
-  // Words that spell a reserved token are passed over. Tokens are neither empty
-  // nor broken over lines.
-  void Add(absl::Span<const std::string> tokens);
-  // The same for a token that was seen `times` times in a row.
-  void Add(absl::string_view token, int64_t times);
-
-  // The tokens that were seen at least `min_frequency` times.
-  Vocabulary Build(int64_t min_frequency = 1) const;
-
- private:
-  TokenCounts counts_;
 };
 
 }  // namespace regard

@@ -18,9 +18,9 @@ constexpr absl::string_view kReservedLines = "<unk>\n<pad>\n<bos>\n<eos>\n";
 
 Vocabulary Counted(const std::vector<std::string>& tokens,
                    int64_t min_frequency = 1) {
-  VocabularyBuilder builder;
-  builder.Add(tokens);
-  return builder.Build(min_frequency);
+  TokenCounts counts;
+  counts.Add(tokens);
+  return Vocabulary(counts, min_frequency);
 }
 
 TEST(VocabularyTest, StartsWithTheReservedTokens) {
@@ -49,12 +49,12 @@ TEST(VocabularyTest, LeavesOutRareTokens) {
 }
 
 TEST(VocabularyTest, CountsOverAllSentences) {
-  VocabularyBuilder builder;
-  builder.Add({"a"});
-  builder.Add(std::vector<std::string>{});
-  builder.Add({"b", "a"});
-  EXPECT_EQ(builder.Build(2).size(), 5);
-  EXPECT_EQ(builder.Build(3).size(), 4);
+  TokenCounts counts;
+  counts.Add({"a"});
+  counts.Add(std::vector<std::string>{});
+  counts.Add({"b", "a"});
+  EXPECT_EQ(Vocabulary(counts, 2).size(), 5);
+  EXPECT_EQ(Vocabulary(counts, 3).size(), 4);
 }
 
 TEST(VocabularyTest, EncodesUnknownWordsAsUnknown) {
