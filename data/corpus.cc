@@ -41,25 +41,12 @@ std::string Composed(const std::string& text) {
   return result;
 }
 
-absl::Status CannotOpen(const std::string& path, const absl::Status& why) {
-  if (absl::IsInvalidArgument(why) && !path.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: corpus ", why.message()));
-  }
-  const std::string what = path.empty()
-                               ? "error: no corpus file is named"
-                               : absl::StrCat("error: corpus ", why.message());
-  return absl::Status(
-      why.code(),
-      absl::StrCat(
-          what,
-          "\n  A corpus is a text file of sentence pairs, one pair a line, the "
-          "two sentences\n  separated by a tab. The English-French pairs "
-          "`fra-eng` of Tatoeba are at\n  www.manythings.org/anki "
-          "(fra-eng.zip; unpack fra.txt).\n  Name the file in the config, "
-          "`data { path: \"fra.txt\" }`, or with\n  --set "
-          "data.path=fra.txt"));
-}
+constexpr absl::string_view kWhereCorporaComeFrom =
+    "\n  A corpus is a text file of sentence pairs, one pair a line, the two "
+    "sentences\n  separated by a tab. The English-French pairs `fra-eng` of "
+    "Tatoeba are at\n  www.manythings.org/anki (fra-eng.zip; unpack fra.txt)."
+    "\n  Name the file in the config, `data { path: \"fra.txt\" }`, or with"
+    "\n  --set data.path=fra.txt";
 
 }  // namespace
 
@@ -83,21 +70,23 @@ std::vector<std::string> SplitTokens(absl::string_view text) {
   return absl::StrSplit(text, ' ', absl::SkipEmpty());
 }
 
-absl::StatusOr<PairReader> PairReader::Open(const PairFiles& files) {
-  if (!files.path.empty()) {
-    REGARD_ASSIGN_OR_RETURN(TextFile file,
-                            TextFile::Open(files.path, "corpus"));
-    return PairReader(files, std::move(file), std::nullopt);
+absl::StatusOr<PairReader> PairReader::Open(PairFilesConfig files) {
+  if (files.has_path()) {
+    const std::string path = ResolveUserPath(files.path());
+    REGARD_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, "corpus"));
+    return PairReader(std::move(files), std::move(file), std::nullopt);
   }
+  files.set_source(ResolveUserPath(files.source()));
+  files.set_target(ResolveUserPath(files.target()));
   REGARD_ASSIGN_OR_RETURN(TextFile source,
-                          TextFile::Open(files.source, "corpus"));
+                          TextFile::Open(files.source(), "corpus"));
   REGARD_ASSIGN_OR_RETURN(TextFile target,
-                          TextFile::Open(files.target, "corpus"));
+                          TextFile::Open(files.target(), "corpus"));
   if (source.IsSameFile(target)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        files.target, ":1:1: error: source and target are the same file"));
+        files.target(), ":1:1: error: source and target are the same file"));
   }
-  return PairReader(files, std::move(source), std::move(target));
+  return PairReader(std::move(files), std::move(source), std::move(target));
 }
 
 absl::StatusOr<bool> PairReader::Next() {
@@ -108,8 +97,8 @@ absl::StatusOr<bool> PairReader::Next() {
       const TextFile& longer = has_source ? first_ : *second_;
       return longer.Error(
           0, absl::StrCat("this line has no other side: ",
-                          has_source ? files_.target : files_.source, " has ",
-                          longer.number() - 1, " lines"));
+                          has_source ? files_.target() : files_.source(),
+                          " has ", longer.number() - 1, " lines"));
     }
     source_ = first_.text();
     target_ = second_->text();
@@ -128,7 +117,8 @@ absl::Status PairReader::SplitColumns() {
   const absl::string_view text = first_.text();
   const std::vector<absl::string_view> columns = absl::StrSplit(text, '\t');
   for (const bool is_source : {true, false}) {
-    const int column = is_source ? files_.source_column : files_.target_column;
+    const int column =
+        is_source ? files_.source_column() : files_.target_column();
     if (column >= static_cast<int>(columns.size())) {
       return first_.Error(
           text.size(),
@@ -157,50 +147,52 @@ int64_t PairReader::carriage_returns() const {
 }
 
 absl::StatusOr<Corpus> ReadCorpus(const std::string& path,
-                                  const CorpusOptions& options) {
-  REGARD_CHECK_GE(options.source_column, 0);
-  REGARD_CHECK_GE(options.target_column, 0);
-  if (path.empty()) return CannotOpen(path, absl::InvalidArgumentError(""));
-  // The message of a file that is not there says more than the reader's.
-  if (const auto file = FileReader::Open(path); !file.ok()) {
-    return CannotOpen(path, file.status());
+                                  const PairsConfig& options) {
+  if (path.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: no corpus file is named", kWhereCorporaComeFrom));
   }
-  REGARD_ASSIGN_OR_RETURN(
-      PairReader reader,
-      PairReader::Open({.path = path,
-                        .source_column = options.source_column,
-                        .target_column = options.target_column}));
+  PairFilesConfig files;
+  files.set_path(path);
+  files.set_source_column(options.source_column());
+  files.set_target_column(options.target_column());
+  absl::StatusOr<PairReader> reader = PairReader::Open(files);
+  if (!reader.ok()) {
+    const absl::Status& status = reader.status();
+    if (absl::IsInvalidArgument(status)) return status;
+    return absl::Status(status.code(),
+                        absl::StrCat(status.message(), kWhereCorporaComeFrom));
+  }
   Corpus corpus;
   int64_t bytes = 0;
-  while (options.max_pairs == 0 ||
-         static_cast<int64_t>(corpus.pairs.size()) < options.max_pairs) {
-    REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
+  while (options.max_pairs() == 0 ||
+         static_cast<int64_t>(corpus.pairs.size()) < options.max_pairs()) {
+    REGARD_ASSIGN_OR_RETURN(const bool more, reader->Next());
     if (!more) break;
-    bytes +=
-        static_cast<int64_t>(reader.source().size() + reader.target().size()) +
-        2;
+    bytes += static_cast<int64_t>(reader->source().size() +
+                                  reader->target().size()) +
+             2;
     if (bytes > kMaxTextBytes) {
-      return reader.SourceError("more than 256 MiB of pairs: set max_pairs");
+      return reader->SourceError("more than 256 MiB of pairs: set max_pairs");
     }
-    SentencePair pair = {SplitTokens(PrepareText(reader.source())),
-                         SplitTokens(PrepareText(reader.target())),
+    SentencePair pair = {SplitTokens(PrepareText(reader->source())),
+                         SplitTokens(PrepareText(reader->target())),
                          {}};
     if (pair.source.empty()) {
-      return reader.SourceError("the source sentence is empty");
+      return reader->SourceError("the source sentence is empty");
     }
     if (pair.target.empty()) {
-      return reader.TargetError("the target sentence is empty");
+      return reader->TargetError("the target sentence is empty");
     }
     corpus.pairs.push_back(std::move(pair));
   }
   if (corpus.pairs.empty()) {
-    REGARD_ASSIGN_OR_RETURN(const FileReader file, FileReader::Open(path));
     return absl::InvalidArgumentError(
         absl::StrCat(path, ":1:1: error: ",
-                     file.size() == 0 ? "the file is empty"
-                                      : "the file has no sentence pair"));
+                     reader->lines() == 0 ? "the file is empty"
+                                          : "the file has no sentence pair"));
   }
-  REGARD_ASSIGN_OR_RETURN(corpus.sha256, reader.FirstDigest());
+  REGARD_ASSIGN_OR_RETURN(corpus.sha256, reader->FirstDigest());
   return corpus;
 }
 

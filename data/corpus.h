@@ -12,26 +12,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "data/pairs/pairs.pb.h"
 #include "data/sentence_pair.h"
 #include "data/text_file.h"
 
 namespace regard {
 
-// Where pairs stand: in `path`, or line by line in `source` and `target`.
-struct PairFiles {
-  std::string path = "";
-  // Columns of `path`, from 0; others (attributions) are passed over.
-  int source_column = 0;
-  int target_column = 1;
-  std::string source = "";
-  std::string target = "";
-};
-
-// Reads raw pairs one by one. Errors are complete to print; TextFile says what
-// is wrong with a line. Two files must be two, and have as many lines.
+// Reads raw pairs one by one. Columns of a tab-separated file that are neither
+// the source's nor the target's (attributions) are passed over. Errors are
+// complete to print; TextFile says what is wrong with a line. Two files must be
+// two, and have as many lines.
 class PairReader {
  public:
-  static absl::StatusOr<PairReader> Open(const PairFiles& files);
+  static absl::StatusOr<PairReader> Open(PairFilesConfig files);
 
   // Goes to the next pair; false at the end. Blank lines of a tab-separated
   // file are passed over.
@@ -45,6 +38,8 @@ class PairReader {
   absl::Status SourceError(absl::string_view problem) const;
   absl::Status TargetError(absl::string_view problem) const;
 
+  // Lines of the first file so far.
+  int64_t lines() const { return first_.number(); }
   // Lines so far that ended in a carriage return.
   int64_t carriage_returns() const;
 
@@ -53,13 +48,15 @@ class PairReader {
   absl::StatusOr<std::string> SecondDigest() const { return second_->Digest(); }
 
  private:
-  PairReader(const PairFiles& files, TextFile first,
+  PairReader(PairFilesConfig files, TextFile first,
              std::optional<TextFile> second)
-      : files_(files), first_(std::move(first)), second_(std::move(second)) {}
+      : files_(std::move(files)),
+        first_(std::move(first)),
+        second_(std::move(second)) {}
 
   absl::Status SplitColumns();
 
-  PairFiles files_;
+  PairFilesConfig files_;
   TextFile first_;
   std::optional<TextFile> second_;
   absl::string_view source_;
@@ -71,15 +68,6 @@ struct Corpus {
   std::string sha256;  // of the whole file
 };
 
-struct CorpusOptions {
-  // Columns of the file, from 0; others (attributions) are passed over.
-  int source_column = 0;
-  int target_column = 1;
-  // Reading stops after this many pairs; 0 reads all. An edition that keeps
-  // the lines "with index <= 600" keeps 601 pairs.
-  int64_t max_pairs = 0;
-};
-
 // No-break spaces (U+00A0, U+202F) become spaces, letters lower-case, and a
 // space goes before each of , . ! ? that follows something else. The result is
 // in Unicode's composed form (NFC), so a letter and its accent give the same
@@ -89,11 +77,12 @@ std::string PrepareText(absl::string_view text);
 // The words of prepared text: what stands between spaces.
 std::vector<std::string> SplitTokens(absl::string_view text);
 
-// Reads prepared pairs of a tab-separated file in its order. A missing column,
-// an empty side and a file without pairs are errors. A file that is not there
-// gets a message about where corpora come from.
+// Reads prepared pairs of a tab-separated file in its order, as the columns and
+// `max_pairs` of `options` say. A missing column, an empty side and a file
+// without pairs are errors. A file that is not there gets a message about where
+// corpora come from.
 absl::StatusOr<Corpus> ReadCorpus(const std::string& path,
-                                  const CorpusOptions& options);
+                                  const PairsConfig& options);
 
 }  // namespace regard
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "data/pairs/pairs.pb.h"
 #include "data/sentence_pair.h"
 #include "files/sha256.h"
 #include "gmock/gmock.h"
@@ -25,8 +26,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
+PairsConfig FirstPairs(int64_t count) {
+  PairsConfig options;
+  options.set_max_pairs(count);
+  return options;
+}
+
 absl::StatusOr<std::vector<SentencePair>> Read(
-    const std::string& text, const CorpusOptions& options = {}) {
+    const std::string& text, const PairsConfig& options = {}) {
   const std::string path = ::testing::TempDir() + "/pairs.txt";
   std::ofstream(path, std::ios::binary) << text;
   absl::StatusOr<Corpus> corpus = ReadCorpus(path, options);
@@ -75,8 +82,10 @@ TEST(ReadCorpusTest, ReadsPairsInOrder) {
 }
 
 TEST(ReadCorpusTest, TakesEitherColumnAsTheSource) {
-  const auto pairs =
-      Read("un\tone\tCC-BY\n", {.source_column = 1, .target_column = 0});
+  PairsConfig options;
+  options.set_source_column(1);
+  options.set_target_column(0);
+  const auto pairs = Read("un\tone\tCC-BY\n", options);
   ASSERT_THAT(pairs, IsOk());
   EXPECT_THAT(pairs->front().source, ElementsAre("one"));
   EXPECT_THAT(pairs->front().target, ElementsAre("un"));
@@ -95,9 +104,9 @@ TEST(ReadCorpusTest, IsIndifferentToHowLinesEnd) {
 
 TEST(ReadCorpusTest, StopsAfterMaxPairs) {
   const std::string text = "a\tb\nc\td\nno tab here\n";
-  EXPECT_THAT(*Read(text, {.max_pairs = 1}), SizeIs(1));
-  EXPECT_THAT(*Read(text, {.max_pairs = 2}), SizeIs(2));
-  EXPECT_FALSE(Read(text, {.max_pairs = 3}).ok());
+  EXPECT_THAT(*Read(text, FirstPairs(1)), SizeIs(1));
+  EXPECT_THAT(*Read(text, FirstPairs(2)), SizeIs(2));
+  EXPECT_FALSE(Read(text, FirstPairs(3)).ok());
 }
 
 struct Malformed {
@@ -156,7 +165,7 @@ TEST(ReadCorpusTest, DigestIsThatOfTheWholeFile) {
   const std::string path = ::testing::TempDir() + "/corpus.txt";
   const std::string text = "A.\tB.\nC\tD\n" + std::string(200000, 'x');
   std::ofstream(path) << text;
-  const auto corpus = ReadCorpus(path, {.max_pairs = 1});
+  const auto corpus = ReadCorpus(path, FirstPairs(1));
   ASSERT_THAT(corpus, IsOk());
   EXPECT_THAT(corpus->pairs, SizeIs(1));
   EXPECT_EQ(corpus->sha256, Sha256Hex(text));
@@ -167,7 +176,7 @@ TEST(ReadCorpusTest, AFileOfAnySizeIsReadWhereTheFirstPairsAreWanted) {
   const std::string path = ::testing::TempDir() + "/large.txt";
   std::ofstream(path) << "A.\tB.\nC\tD\n";
   std::filesystem::resize_file(path, uintmax_t{300} << 20);
-  EXPECT_THAT(ReadCorpus(path, {.max_pairs = 2}), IsOk());
+  EXPECT_THAT(ReadCorpus(path, FirstPairs(2)), IsOk());
   std::filesystem::remove(path);
 }
 

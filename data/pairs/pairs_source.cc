@@ -79,16 +79,6 @@ std::vector<std::string> WordsOf(absl::string_view text) {
   return SplitTokens(PrepareText(text));
 }
 
-PairFiles FilesOf(const PairFilesConfig& config) {
-  PairFiles files;
-  if (config.has_path()) files.path = ResolveUserPath(config.path());
-  files.source_column = config.source_column();
-  files.target_column = config.target_column();
-  if (config.has_source()) files.source = ResolveUserPath(config.source());
-  if (config.has_target()) files.target = ResolveUserPath(config.target());
-  return files;
-}
-
 class PairsSource : public SentenceSource {
  public:
   using Options = PairsConfig;
@@ -130,11 +120,8 @@ class PairsSource : public SentenceSource {
 
  private:
   absl::StatusOr<SentenceData> LoadFile(const std::string& path) const {
-    REGARD_ASSIGN_OR_RETURN(
-        Corpus corpus, ReadCorpus(ResolveUserPath(path),
-                                  {.source_column = options_.source_column(),
-                                   .target_column = options_.target_column(),
-                                   .max_pairs = options_.max_pairs()}));
+    REGARD_ASSIGN_OR_RETURN(Corpus corpus,
+                            ReadCorpus(ResolveUserPath(path), options_));
     const std::vector<SentencePair>& pairs = corpus.pairs;
     SentenceData data;
     data.cut_tokens = options_.cut_tokens();
@@ -272,32 +259,19 @@ class PairsSource : public SentenceSource {
             "sampling.nbest_size: is of UNIGRAM; the model is BPE"));
       }
     }
-    return std::make_shared<SubwordSampler>(
-        models.source, models.target,
-        SubwordSamplerOptions{.sampling = {.alpha = config.alpha(),
-                                           .nbest_size = config.nbest_size()},
-                              .seed = seed,
-                              .max_tokens = options_.max_tokens(),
-                              .cut_tokens = options_.cut_tokens()});
+    return std::make_shared<SubwordSampler>(models.source, models.target,
+                                            options_, seed);
   }
 
   // A model of the lines of the training files that are not held out: first the
   // source's, then the target's.
   absl::StatusOr<std::string> TrainModel(const std::set<int64_t>& held_out,
                                          bool source, bool target) const {
-    const SubwordsConfig& config = options_.subwords();
-    SubwordOptions options;
-    options.model_type = config.kind() == SubwordsConfig::BPE       ? "bpe"
-                         : config.kind() == SubwordsConfig::UNIGRAM ? "unigram"
-                                                                    : "char";
-    options.vocabulary_size = config.vocabulary_size();
-    options.character_coverage = config.character_coverage();
-    options.normalization = config.normalization();
-    SubwordTrainer trainer(options);
+    SubwordTrainer trainer(options_.subwords());
     for (const bool is_source : {true, false}) {
       if (!(is_source ? source : target)) continue;
       REGARD_ASSIGN_OR_RETURN(PairReader reader,
-                              PairReader::Open(FilesOf(options_.train())));
+                              PairReader::Open(options_.train()));
       for (int64_t pairs = 0; !Enough(pairs); ++pairs) {
         REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
         if (!more) break;
@@ -341,7 +315,7 @@ class PairsSource : public SentenceSource {
   absl::Status LoadTrain(const std::set<int64_t>& held_out,
                          SubwordSampler* sampler, SentenceData& data) const {
     REGARD_ASSIGN_OR_RETURN(PairReader reader,
-                            PairReader::Open(FilesOf(options_.train())));
+                            PairReader::Open(options_.train()));
     Omissions omissions;
     int64_t pairs = 0;
     for (; !Enough(pairs); ++pairs) {
@@ -382,7 +356,7 @@ class PairsSource : public SentenceSource {
     std::set<int64_t> held_out;
     if (options_.dev_sample() == 0) return held_out;
     REGARD_ASSIGN_OR_RETURN(PairReader reader,
-                            PairReader::Open(FilesOf(options_.train())));
+                            PairReader::Open(options_.train()));
     int64_t pairs = 0;
     for (; !Enough(pairs); ++pairs) {
       REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
@@ -417,8 +391,7 @@ class PairsSource : public SentenceSource {
   static absl::Status LoadSet(const std::string& field,
                               const PairFilesConfig& files, SentenceData& data,
                               EvaluationSet& set) {
-    REGARD_ASSIGN_OR_RETURN(PairReader reader,
-                            PairReader::Open(FilesOf(files)));
+    REGARD_ASSIGN_OR_RETURN(PairReader reader, PairReader::Open(files));
     while (true) {
       REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
       if (!more) break;

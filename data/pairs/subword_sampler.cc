@@ -22,16 +22,16 @@ void SubwordSampler::Segment(std::optional<int64_t> epoch,
   const auto tokens = [&](size_t i) {
     const SentencepieceModel& model = ModelOf(i);
     if (!epoch.has_value()) return model.Tokenize(Text(i));
-    const RandomStream random(options_.seed,
-                              absl::StrCat("subwords/", *epoch, "/", i));
+    const RandomStream random(seed_, absl::StrCat("subwords/", *epoch, "/", i));
     std::vector<std::string> drawn =
-        model.Sample(Text(i), options_.sampling, random);
-    const bool fits = options_.max_tokens == 0 ||
-                      static_cast<int64_t>(drawn.size()) <= options_.max_tokens;
+        model.Sample(Text(i), options_.subwords().sampling(), random);
+    const bool fits =
+        options_.max_tokens() == 0 ||
+        static_cast<int64_t>(drawn.size()) <= options_.max_tokens();
     return fits ? drawn : model.Tokenize(Text(i));
   };
   const auto ids = [&](size_t i, const Vocabulary& vocabulary) {
-    return EncodeSentence(tokens(i), vocabulary, options_.cut_tokens);
+    return EncodeSentence(tokens(i), vocabulary, options_.cut_tokens());
   };
   corpus->Clear();
   for (size_t i = 0; i < ends_.size(); i += 2) {
@@ -44,9 +44,13 @@ std::pair<int64_t, int64_t> SubwordSampler::Longest() const {
   int64_t longest[2] = {0, 0};
   for (size_t i = 0; i < ends_.size(); ++i) {
     int64_t tokens = ModelOf(i).MostTokens(Text(i));
-    if (options_.max_tokens > 0) tokens = std::min(tokens, options_.max_tokens);
+    if (const int64_t most = options_.max_tokens(); most > 0) {
+      tokens = std::min(tokens, most);
+    }
     int64_t ids = tokens + 1;
-    if (options_.cut_tokens > 0) ids = std::min(ids, options_.cut_tokens);
+    if (const int64_t most = options_.cut_tokens(); most > 0) {
+      ids = std::min(ids, most);
+    }
     longest[i % 2] = std::max(longest[i % 2], ids);
   }
   return {longest[0], longest[1]};

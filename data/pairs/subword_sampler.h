@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "data/pairs/pairs.pb.h"
 #include "data/parallel_corpus.h"
 #include "data/text/mapped_text.h"
 #include "data/text/sentencepiece_model.h"
@@ -23,26 +24,19 @@
 
 namespace regard {
 
-struct SubwordSamplerOptions {
-  SubwordSampling sampling = {};
-  uint64_t seed = 0;
-  // A drawn side of more tokens is replaced by its best segmentation; 0: none
-  // is.
-  int64_t max_tokens = 0;
-  // Longer sides are cut to this many ids, <eos> included; 0: never.
-  int64_t cut_tokens = 0;
-};
-
 // Maps the text of the pairs, and holds 16 bytes a pair.
 class SubwordSampler {
  public:
-  // Both models can sample.
+  // Both models can sample. Reads subwords.sampling, max_tokens and cut_tokens
+  // of the options: a drawn side of more than max_tokens is replaced by its
+  // best segmentation.
   SubwordSampler(std::shared_ptr<const SentencepieceModel> source,
                  std::shared_ptr<const SentencepieceModel> target,
-                 const SubwordSamplerOptions& options)
+                 const PairsConfig& options, uint64_t seed)
       : source_(std::move(source)),
         target_(std::move(target)),
-        options_(options) {}
+        options_(options),
+        seed_(seed) {}
 
   // Adds the next pair, before Finish() alone.
   void Add(absl::string_view source, absl::string_view target);
@@ -74,7 +68,8 @@ class SubwordSampler {
 
   const std::shared_ptr<const SentencepieceModel> source_;
   const std::shared_ptr<const SentencepieceModel> target_;
-  const SubwordSamplerOptions options_;
+  const PairsConfig options_;
+  const uint64_t seed_;
   MappedText text_;
   std::vector<int64_t> ends_;
 };

@@ -1,5 +1,6 @@
 #include "data/pairs/subword_sampler.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,11 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "data/pairs/pairs.pb.h"
 #include "data/parallel_corpus.h"
 #include "data/text/sentencepiece.pb.h"
 #include "data/text/sentencepiece_model.h"
 #include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
@@ -42,12 +45,18 @@ class SubwordSamplerTest : public ::testing::Test {
  protected:
   using Texts = std::vector<std::pair<const char*, const char*>>;
 
-  std::unique_ptr<SubwordSampler> Sampler(const SubwordSamplerOptions& options,
+  // `options` is a PairsConfig as text.
+  std::unique_ptr<SubwordSampler> Sampler(const std::string& options,
+                                          uint64_t seed = 0,
                                           const Texts& texts = {
                                               {"abab", "ba"},
                                               {"ababababab", "abxa"},
                                               {"a", "abababababab"}}) const {
-    auto sampler = std::make_unique<SubwordSampler>(model_, model_, options);
+    PairsConfig config;
+    EXPECT_TRUE(
+        google::protobuf::TextFormat::ParseFromString(options, &config));
+    auto sampler =
+        std::make_unique<SubwordSampler>(model_, model_, config, seed);
     for (const auto& [source, target] : texts) sampler->Add(source, target);
     EXPECT_THAT(sampler->Finish(), IsOk());
     return sampler;
@@ -72,36 +81,36 @@ class SubwordSamplerTest : public ::testing::Test {
 };
 
 TEST_F(SubwordSamplerTest, IsAFunctionOfSeedEpochAndExample) {
-  const auto sampler = Sampler({.seed = 1});
+  const auto sampler = Sampler("", 1);
   EXPECT_EQ(sampler->size(), 3);
   const auto first = Sides(sampler, 7);
   EXPECT_EQ(Sides(sampler, 7), first);
-  EXPECT_EQ(Sides(Sampler({.seed = 1}), 7), first);
+  EXPECT_EQ(Sides(Sampler("", 1), 7), first);
   std::set<std::vector<std::string>> seen[2];
   for (int64_t epoch = 0; epoch < 20; ++epoch) {
     seen[0].insert(Sides(sampler, epoch)[2]);
-    seen[1].insert(Sides(Sampler({.seed = 2}), epoch)[2]);
+    seen[1].insert(Sides(Sampler("", 2), epoch)[2]);
   }
   EXPECT_GT(seen[0].size(), 5);
   EXPECT_NE(seen[0], seen[1]);
   // Sides of the same text are drawn apart.
-  const auto sides =
-      Sides(Sampler({.seed = 1}, Texts(10, {"ababab", "ababab"})), 0);
+  const auto sides = Sides(Sampler("", 1, Texts(10, {"ababab", "ababab"})), 0);
   EXPECT_GT(
       (std::set<std::vector<std::string>>(sides.begin(), sides.end()).size()),
       2);
 }
 
 TEST_F(SubwordSamplerTest, WithoutAnEpochSegmentsInTheBestWay) {
-  const auto sampler = Sampler({.sampling = {.alpha = 0}});
+  const auto sampler = Sampler("subwords { sampling { alpha: 0 } }");
   const auto sides = Sides(sampler, std::nullopt);
   EXPECT_EQ(sides[0], model_->Tokenize("abab"));
   EXPECT_THAT(sides[3], ElementsAre("\u2581", "ab", "<unk>", "a"));
 }
 
 TEST_F(SubwordSamplerTest, ADrawOverTheCapIsReplacedByTheBest) {
-  const auto capped = Sampler({.sampling = {.alpha = 0}, .max_tokens = 6});
-  const auto free = Sampler({.sampling = {.alpha = 0}});
+  const auto capped =
+      Sampler("max_tokens: 6 subwords { sampling { alpha: 0 } }");
+  const auto free = Sampler("subwords { sampling { alpha: 0 } }");
   int replaced = 0;
   for (int64_t epoch = 0; epoch < 20; ++epoch) {
     const auto drawn = Sides(free, epoch)[2];
@@ -118,19 +127,19 @@ TEST_F(SubwordSamplerTest, ADrawOverTheCapIsReplacedByTheBest) {
 
 TEST_F(SubwordSamplerTest, KnowsTheLongestSides) {
   using Lengths = std::pair<int64_t, int64_t>;
-  EXPECT_EQ(Sampler({})->Longest(), Lengths(12, 14));
-  EXPECT_EQ(Sampler({.max_tokens = 12})->Longest(), Lengths(12, 13));
-  EXPECT_EQ(Sampler({.cut_tokens = 4})->Longest(), Lengths(4, 4));
-  EXPECT_EQ(Sampler({}, {})->Longest(), Lengths(0, 0));
+  EXPECT_EQ(Sampler("")->Longest(), Lengths(12, 14));
+  EXPECT_EQ(Sampler("max_tokens: 12")->Longest(), Lengths(12, 13));
+  EXPECT_EQ(Sampler("cut_tokens: 4")->Longest(), Lengths(4, 4));
+  EXPECT_EQ(Sampler("", 0, {})->Longest(), Lengths(0, 0));
 }
 
 TEST_F(SubwordSamplerTest, OfNoPairsThereIsAnEmptyCorpus) {
-  EXPECT_THAT(Sides(Sampler({}, {}), 3), IsEmpty());
+  EXPECT_THAT(Sides(Sampler("", 0, {}), 3), IsEmpty());
 }
 
 TEST_F(SubwordSamplerTest, CutsToTheNumberOfSteps) {
   ParallelCorpus corpus;
-  Sampler({.cut_tokens = 3})->Segment(5, vocabulary_, vocabulary_, &corpus);
+  Sampler("cut_tokens: 3")->Segment(5, vocabulary_, vocabulary_, &corpus);
   EXPECT_EQ(corpus[1].source.size(), 3);
   EXPECT_NE(corpus[1].source.back(), Vocabulary::kEnd);
 }

@@ -239,7 +239,7 @@ std::vector<absl::string_view> SentencepieceModel::SegmentByScores(
 }
 
 std::vector<absl::string_view> SentencepieceModel::SampleByScores(
-    absl::string_view text, const SubwordSampling& sampling,
+    absl::string_view text, const SubwordSamplingConfig& sampling,
     const RandomStream& random) const {
   UnigramLattice lattice(static_cast<int64_t>(text.size()));
   ForEachPiece(text, [&](size_t begin, size_t bytes, const Piece* piece) {
@@ -248,10 +248,10 @@ std::vector<absl::string_view> SentencepieceModel::SampleByScores(
                 static_cast<float>(
                     Score(piece, CharactersOf(text.substr(begin, bytes)))));
   });
-  const PieceEnds ends =
-      sampling.nbest_size < 0
-          ? lattice.Sample(sampling.alpha, random)
-          : lattice.SampleNBest(sampling.nbest_size, sampling.alpha, random);
+  const PieceEnds ends = sampling.nbest_size() < 0
+                             ? lattice.Sample(sampling.alpha(), random)
+                             : lattice.SampleNBest(sampling.nbest_size(),
+                                                   sampling.alpha(), random);
   std::vector<absl::string_view> pieces;
   int64_t begin = 0;
   for (const int64_t end : ends) {
@@ -291,17 +291,17 @@ std::vector<std::string> SentencepieceModel::Tokenize(
 }
 
 std::vector<std::string> SentencepieceModel::Sample(
-    absl::string_view text, const SubwordSampling& sampling,
+    absl::string_view text, const SubwordSamplingConfig& sampling,
     const RandomStream& random) const {
   REGARD_CHECK(is_bpe() || is_unigram()) << "a model of type " << type_;
-  REGARD_CHECK(0 <= sampling.alpha && sampling.alpha <= 1)
-      << "alpha " << sampling.alpha;
+  REGARD_CHECK(0 <= sampling.alpha() && sampling.alpha() <= 1)
+      << "alpha " << sampling.alpha();
   const std::string normal = Normalize(text);
   if (normal.empty()) return {};
   if (is_unigram()) return Tokens(SampleByScores(normal, sampling, random));
   uint64_t merges = 0;
   return Tokens(SegmentByMerges(
-      normal, [&] { return random.UniformAt(merges++) < sampling.alpha; }));
+      normal, [&] { return random.UniformAt(merges++) < sampling.alpha(); }));
 }
 
 int64_t SentencepieceModel::MostTokens(absl::string_view text) const {

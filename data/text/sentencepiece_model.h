@@ -21,21 +21,12 @@
 #include "absl/types/span.h"
 #include "autodiff/random.h"
 #include "data/text/sentencepiece.pb.h"
+#include "data/text/subwords.pb.h"
 #include "data/text/text_normalizer.h"
 #include "data/text/tokenizer.h"
 #include "data/text/vocabulary.h"
 
 namespace regard {
-
-// How a segmentation is drawn.
-struct SubwordSampling {
-  // Unigram models: the power of a segmentation's probability. BPE: the
-  // probability of leaving out a merge. In [0, 1].
-  double alpha = 0.1;
-  // Unigram models: draws from so many of the likeliest segmentations; -1: from
-  // all.
-  int nbest_size = -1;
-};
 
 class SentencepieceModel : public Tokenizer {
  public:
@@ -57,7 +48,7 @@ class SentencepieceModel : public Tokenizer {
   //   comes. As in the library, it is then left out for good: a text is not
   //   cut into words whose merges could all be drawn again.
   std::vector<std::string> Sample(absl::string_view text,
-                                  const SubwordSampling& sampling,
+                                  const SubwordSamplingConfig& sampling,
                                   const RandomStream& random) const;
 
   // Tokens that `text` can have at most: its characters.
@@ -95,7 +86,7 @@ class SentencepieceModel : public Tokenizer {
   std::vector<absl::string_view> SegmentByScores(absl::string_view text) const;
   // `text` is not empty.
   std::vector<absl::string_view> SampleByScores(
-      absl::string_view text, const SubwordSampling& sampling,
+      absl::string_view text, const SubwordSamplingConfig& sampling,
       const RandomStream& random) const;
   // Calls visit(begin, bytes, piece) for the pieces that text may be cut into,
   // by rising `begin`; a character without a piece is one, too, and null.

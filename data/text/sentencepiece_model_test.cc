@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "autodiff/random.h"
 #include "data/text/subword_trainer.h"
+#include "data/text/subwords.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -132,10 +133,17 @@ absl::StatusOr<SentencepieceModel> ModelOf(
   return made.Parse();
 }
 
+SubwordSamplingConfig Sampling(double alpha, int nbest_size = -1) {
+  SubwordSamplingConfig sampling;
+  sampling.set_alpha(alpha);
+  sampling.set_nbest_size(nbest_size);
+  return sampling;
+}
+
 // How often each segmentation of `text` is drawn, against its probability. 5
 // standard deviations of a count are exceeded with probability 6e-7.
 void ExpectDistribution(const SentencepieceModel& model, const char* text,
-                        const SubwordSampling& sampling,
+                        const SubwordSamplingConfig& sampling,
                         const std::map<std::string, double>& probabilities) {
   constexpr int kDraws = 20000;
   std::map<std::string, int> counts;
@@ -187,7 +195,7 @@ TEST(SentencepieceModelTest, DrawsUnigramsByTheirProbability) {
     double sum = 0;
     for (const auto& [segmentation, weight] : weights) sum += weight;
     for (auto& [segmentation, weight] : weights) weight /= sum;
-    ExpectDistribution(*model, "ababa", {.alpha = alpha}, weights);
+    ExpectDistribution(*model, "ababa", Sampling(alpha), weights);
   }
 }
 
@@ -242,7 +250,7 @@ TEST(SentencepieceModelTest, LeavesMergesOutByTheirProbability) {
     const auto probabilities =
         DropoutProbabilities({"a", "b", "a", "b", "b", "a"}, {}, scores, alpha);
     EXPECT_GT(probabilities.size(), 10);
-    ExpectDistribution(*model, "ababba", {.alpha = alpha}, probabilities);
+    ExpectDistribution(*model, "ababba", Sampling(alpha), probabilities);
   }
 }
 
@@ -251,11 +259,11 @@ TEST(SentencepieceModelTest, LeavesNoMergeOrEveryMergeOut) {
                              {{"a", -20}, {"b", -21}, {"ab", 0}, {"abab", 1}});
   ASSERT_THAT(model, IsOk());
   const RandomStream random(1, "");
-  EXPECT_EQ(model->Sample("abab x", {.alpha = 0}, random),
+  EXPECT_EQ(model->Sample("abab x", Sampling(0), random),
             model->Tokenize("abab x"));
-  EXPECT_THAT(model->Sample("abab", {.alpha = 1}, random),
+  EXPECT_THAT(model->Sample("abab", Sampling(1), random),
               ElementsAre(std::string(kSpaceSymbol), "a", "b", "a", "b"));
-  EXPECT_THAT(model->Sample(" ", {.alpha = 1}, random), IsEmpty());
+  EXPECT_THAT(model->Sample(" ", Sampling(1), random), IsEmpty());
   EXPECT_EQ(model->MostTokens("abab"), 5);
   EXPECT_EQ(model->MostTokens(""), 0);
 }
@@ -267,7 +275,7 @@ TEST(SentencepieceModelTest, DrawnUnigramsMayBeAmongTheBestAlone) {
   const double best = std::exp(0.5 * -2.5);
   const double second = std::exp(0.5 * -3.0);
   ExpectDistribution(
-      *model, "aba", {.alpha = 0.5, .nbest_size = 2},
+      *model, "aba", Sampling(0.5, /*nbest_size=*/2),
       {{"ab a", best / (best + second)}, {"a b a", second / (best + second)}});
 }
 
@@ -282,7 +290,7 @@ TEST(SentencepieceModelTest, DrawsUserDefinedPiecesByTheirCharacters) {
   ASSERT_THAT(model, IsOk());
   const double parted =
       std::exp(0.4 + 0.5) / (std::exp(0.4 + 0.5) + std::exp(-1.0));
-  ExpectDistribution(*model, "\u00e9a", {.alpha = 1},
+  ExpectDistribution(*model, "\u00e9a", Sampling(1),
                      {{"\u00e9 a", parted}, {"\u00e9a", 1 - parted}});
 }
 
@@ -397,11 +405,22 @@ std::vector<std::string> ProgramSegments(
   return lines;
 }
 
+SubwordsConfig Training(SubwordsConfig::Kind kind, int vocabulary_size,
+                        double character_coverage = 1,
+                        const char* normalization = "nmt_nfkc") {
+  SubwordsConfig options;
+  options.set_kind(kind);
+  options.set_vocabulary_size(vocabulary_size);
+  options.set_character_coverage(character_coverage);
+  options.set_normalization(normalization);
+  return options;
+}
+
 // A user-defined piece wins by no score of its own, and no map of characters
 // changes it: of the text, "\uff21" is one, "\uff22" is not.
 TEST(SentencepieceModelTest, SegmentsUserDefinedPiecesAsThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
-  SubwordTrainer trainer({.model_type = "bpe", .vocabulary_size = 90});
+  SubwordTrainer trainer(Training(SubwordsConfig::BPE, 90));
   for (const std::string& sentence : Sentences()) trainer.Add(sentence);
   const absl::StatusOr<std::string> trained = trainer.Train();
   ASSERT_THAT(trained, IsOk());
@@ -441,7 +460,7 @@ TEST(SentencepieceModelTest, SegmentsUserDefinedPiecesAsThePrograms) {
   }
 }
 
-class TrainedModelTest : public ::testing::TestWithParam<SubwordOptions> {};
+class TrainedModelTest : public ::testing::TestWithParam<SubwordsConfig> {};
 
 TEST_P(TrainedModelTest, SegmentsAsThePrograms) {
   SubwordTrainer trainer(GetParam());
@@ -451,7 +470,7 @@ TEST_P(TrainedModelTest, SegmentsAsThePrograms) {
   ASSERT_THAT(bytes, IsOk());
   const auto model = SentencepieceModel::Parse(*bytes, "trained");
   ASSERT_THAT(model, IsOk());
-  EXPECT_LE(model->MakeVocabulary().size(), GetParam().vocabulary_size);
+  EXPECT_LE(model->MakeVocabulary().size(), GetParam().vocabulary_size());
   const std::vector<std::string> wanted = ProgramSegments(*bytes, sentences);
   ASSERT_EQ(wanted.size(), sentences.size());
   for (size_t i = 0; i < sentences.size(); ++i) {
@@ -461,16 +480,12 @@ TEST_P(TrainedModelTest, SegmentsAsThePrograms) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, TrainedModelTest,
-    ::testing::Values(
-        SubwordOptions{.model_type = "bpe", .vocabulary_size = 90},
-        SubwordOptions{.model_type = "bpe",
-                       .vocabulary_size = 60,
-                       .character_coverage = 0.98},
-        SubwordOptions{.model_type = "bpe",
-                       .vocabulary_size = 90,
-                       .normalization = "identity"},
-        SubwordOptions{.model_type = "unigram", .vocabulary_size = 66},
-        SubwordOptions{.model_type = "char", .vocabulary_size = 200}));
+    ::testing::Values(Training(SubwordsConfig::BPE, 90),
+                      Training(SubwordsConfig::BPE, 60,
+                               /*character_coverage=*/0.98),
+                      Training(SubwordsConfig::BPE, 90, 1, "identity"),
+                      Training(SubwordsConfig::UNIGRAM, 66),
+                      Training(SubwordsConfig::CHARACTERS, 200)));
 
 }  // namespace
 }  // namespace regard

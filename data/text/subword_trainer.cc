@@ -141,7 +141,7 @@ absl::StatusOr<Ending> RunProgram(std::vector<std::string> arguments,
 }
 
 // The model, unless a signal ended the training.
-absl::StatusOr<std::string> TrainInFolder(const SubwordOptions& options,
+absl::StatusOr<std::string> TrainInFolder(const SubwordsConfig& options,
                                           const std::string& sentences,
                                           const std::string& folder,
                                           const HeldSignals& signals,
@@ -150,6 +150,10 @@ absl::StatusOr<std::string> TrainInFolder(const SubwordOptions& options,
     return absl::StrCat(folder, "/", name);
   };
   REGARD_RETURN_IF_ERROR(WriteFileAtomically(path("sentences"), sentences));
+  const char* const type = options.kind() == SubwordsConfig::BPE ? "bpe"
+                           : options.kind() == SubwordsConfig::UNIGRAM
+                               ? "unigram"
+                               : "char";
   // One thread: unigram models depend on their number. Names relative to the
   // folder: a model keeps them, and the folder's own name is random. The
   // reserved tokens are those of Vocabulary.
@@ -157,10 +161,10 @@ absl::StatusOr<std::string> TrainInFolder(const SubwordOptions& options,
       const Ending ending,
       RunProgram(
           {kProgram, "--input=sentences", "--model_prefix=model",
-           absl::StrCat("--model_type=", options.model_type),
-           absl::StrCat("--vocab_size=", options.vocabulary_size),
-           absl::StrCat("--character_coverage=", options.character_coverage),
-           absl::StrCat("--normalization_rule_name=", options.normalization),
+           absl::StrCat("--model_type=", type),
+           absl::StrCat("--vocab_size=", options.vocabulary_size()),
+           absl::StrCat("--character_coverage=", options.character_coverage()),
+           absl::StrCat("--normalization_rule_name=", options.normalization()),
            absl::StrCat("--max_sentence_length=", kMostSentenceBytes),
            "--input_sentence_size=0", "--shuffle_input_sentence=false",
            "--num_threads=1", "--unk_id=0", "--pad_id=1", "--bos_id=2",

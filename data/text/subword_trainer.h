@@ -2,28 +2,18 @@
 #ifndef DATA_TEXT_SUBWORD_TRAINER_H_
 #define DATA_TEXT_SUBWORD_TRAINER_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "data/text/subwords.pb.h"
 
 namespace regard {
 
-struct SubwordOptions {
-  // spm_train's model_type: "bpe", "unigram" or "char".
-  std::string model_type = "bpe";
-  // Pieces of the model, the four reserved tokens included.
-  int64_t vocabulary_size = 8000;
-  // Share of the text's characters that the pieces must cover.
-  double character_coverage = 1;
-  // A rule of sentencepiece: "nmt_nfkc", "identity".
-  std::string normalization = "nmt_nfkc";
-};
-
 class SubwordTrainer {
  public:
-  explicit SubwordTrainer(const SubwordOptions& options) : options_(options) {}
+  // Reads those of the options that are on training.
+  explicit SubwordTrainer(const SubwordsConfig& options) : options_(options) {}
 
   // `sentence` is UTF-8 without line breaks, at most 64 KiB.
   void Add(absl::string_view sentence);
@@ -39,7 +29,7 @@ class SubwordTrainer {
   absl::StatusOr<std::string> Train() const;
 
  private:
-  SubwordOptions options_;
+  SubwordsConfig options_;
   std::string sentences_;  // a line each
   bool is_empty_ = true;   // no sentence has a word
 };

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "data/text/subwords.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -25,14 +26,16 @@ using ::regard::testing::StatusIs;
 using ::testing::HasSubstr;
 
 TEST(SubwordTrainerTest, SaysWhyItFailed) {
-  SubwordTrainer trainer({.vocabulary_size = 10000});
+  SubwordsConfig options;
+  options.set_vocabulary_size(10000);
+  SubwordTrainer trainer(options);
   trainer.Add("too short a text");
   EXPECT_THAT(trainer.Train(), StatusIs(absl::StatusCode::kInvalidArgument,
                                         HasSubstr("Vocabulary size too high")));
 }
 
 TEST(SubwordTrainerTest, NeedsAWord) {
-  SubwordTrainer trainer({});
+  SubwordTrainer trainer(SubwordsConfig{});
   trainer.Add(" ");
   EXPECT_THAT(trainer.Train(), StatusIs(absl::StatusCode::kInvalidArgument,
                                         HasSubstr("has no word")));
@@ -41,7 +44,9 @@ TEST(SubwordTrainerTest, NeedsAWord) {
 // As a parent that ignores its children leaves it.
 TEST(SubwordTrainerTest, EndsWhereChildrenAreIgnored) {
   signal(SIGCHLD, SIG_IGN);
-  SubwordTrainer trainer({.vocabulary_size = 10000});
+  SubwordsConfig options;
+  options.set_vocabulary_size(10000);
+  SubwordTrainer trainer(options);
   trainer.Add("too short a text");
   EXPECT_THAT(trainer.Train(), StatusIs(absl::StatusCode::kInvalidArgument,
                                         HasSubstr("Vocabulary size too high")));
@@ -58,7 +63,7 @@ void TrainUntil(int signal_number, const std::string& file) {
     kill(getppid(), signal_number);
     _exit(0);
   }
-  SubwordTrainer trainer({});
+  SubwordTrainer trainer(SubwordsConfig{});
   trainer.Add("a text");
   trainer.Train().IgnoreError();
 }

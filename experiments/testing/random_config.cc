@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "data/text/subword_trainer.h"
+#include "data/text/subwords.pb.h"
 #include "experiments/config/field_names.h"
 #include "experiments/config/origins.h"
 #include "experiments/tasks/built_in_plugins.h"
@@ -211,8 +212,14 @@ RandomConfigs::RandomConfigs(std::string folder)
            "##wo\n##i\n##g\n##er\n.\n";
   WriteImages(folder_, "train", 60);
   WriteImages(folder_, "t10k", 20);
-  for (const char* kind : {"bpe", "unigram", "char"}) {
-    SubwordTrainer trainer({.model_type = kind, .vocabulary_size = 30});
+  for (const auto& [kind, name] :
+       {std::pair(SubwordsConfig::BPE, "bpe"),
+        std::pair(SubwordsConfig::UNIGRAM, "unigram"),
+        std::pair(SubwordsConfig::CHARACTERS, "char")}) {
+    SubwordsConfig options;
+    options.set_kind(kind);
+    options.set_vocabulary_size(30);
+    SubwordTrainer trainer(options);
     for (const auto& colour : colours) {
       for (const auto& animal : animals) {
         trainer.Add(absl::StrCat("a two ", colour[0], " ", animal[0], " ."));
@@ -221,7 +228,7 @@ RandomConfigs::RandomConfigs(std::string folder)
     }
     const auto model = trainer.Train();
     REGARD_CHECK(model.ok()) << std::string(model.status().message());
-    std::ofstream(absl::StrCat(folder_, kind, ".model")) << *model;
+    std::ofstream(absl::StrCat(folder_, name, ".model")) << *model;
   }
 }
 
