@@ -9,15 +9,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace regard {
+#include "data/nadaraya_watson_data.pb.h"
 
-struct NadarayaWatsonOptions {
-  int64_t training_points = 50;
-  double max_x = 5.0;  // points lie in [0, max_x)
-  double exponent = 0.8;
-  double noise = 0.5;      // standard deviation of the training points
-  double test_step = 0.1;  // between test points, from 0 up to max_x
-};
+namespace regard {
 
 // Points of the plane.
 struct Points {
@@ -28,16 +22,16 @@ struct Points {
 struct NadarayaWatsonData {
   static constexpr char kName[] = "points of a curve";
 
-  Points training;  // noisy; x rising
-  Points test;      // on the curve itself, evenly spaced
+  Points training;  // noisy; x rising, in [0, 5)
+  Points test;      // on the curve itself, from 0 to 4.9 in steps of 0.1
 };
 
 // The curve without noise, x >= 0.
 double NadarayaWatsonTruth(double x, double exponent);
 
 // The same options and seed give the same points.
-NadarayaWatsonData MakeNadarayaWatsonData(const NadarayaWatsonOptions& options,
-                                          uint64_t seed);
+NadarayaWatsonData MakeNadarayaWatsonData(
+    const NadarayaWatsonDataConfig& options, uint64_t seed);
 
 }  // namespace regard
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/nadaraya_watson_data.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -37,8 +38,11 @@ TEST(NadarayaWatsonDataTest, HasThePointsOfEdition017) {
 }
 
 TEST(NadarayaWatsonDataTest, HasThePointsOfEdition1) {
-  const NadarayaWatsonData data = MakeNadarayaWatsonData(
-      {.training_points = 40, .exponent = 1.0, .noise = 1.0}, /*seed=*/1);
+  NadarayaWatsonDataConfig options;
+  options.set_points(40);
+  options.set_exponent(1.0);
+  options.set_noise(1.0);
+  const NadarayaWatsonData data = MakeNadarayaWatsonData(options, /*seed=*/1);
   EXPECT_THAT(data.training.x, SizeIs(40));
   EXPECT_THAT(data.test.x, SizeIs(50));
   EXPECT_EQ(data.test.y[20], NadarayaWatsonTruth(data.test.x[20], 1.0));
@@ -54,7 +58,8 @@ TEST(NadarayaWatsonDataTest, IsAFunctionOfTheSeed) {
 }
 
 TEST(NadarayaWatsonDataTest, NoiseHasTheStatedSize) {
-  const NadarayaWatsonOptions options = {.training_points = 20000};
+  NadarayaWatsonDataConfig options;
+  options.set_points(20000);
   const Points points = MakeNadarayaWatsonData(options, 3).training;
   double sum = 0.0;
   double squares = 0.0;
@@ -72,8 +77,10 @@ TEST(NadarayaWatsonDataTest, NoiseHasTheStatedSize) {
 }
 
 TEST(NadarayaWatsonDataTest, WithoutNoiseThePointsLieOnTheCurve) {
-  const Points points =
-      MakeNadarayaWatsonData({.training_points = 1, .noise = 0.0}, 5).training;
+  NadarayaWatsonDataConfig options;
+  options.set_points(1);
+  options.set_noise(0.0);
+  const Points points = MakeNadarayaWatsonData(options, 5).training;
   ASSERT_THAT(points.x, SizeIs(1));
   EXPECT_EQ(points.y[0], NadarayaWatsonTruth(points.x[0], 0.8));
 }

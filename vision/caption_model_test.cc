@@ -30,7 +30,7 @@ namespace {
 using ::testing::ElementsAre;
 
 CaptionSplits Canvases(int64_t train, int64_t test = 0) {
-  const ShapeThings things(4, /*seed=*/1);
+  const Things things = ShapeThings(4, /*seed=*/1);
   const std::vector<std::string> prompt = {"a", "picture", "of"};
   const TripleSplits triples = SplitTriples(8, 1);
   return {MakeCanvases(train, things, triples.train, prompt, 1, "train"),

@@ -10,14 +10,6 @@
 
 namespace regard {
 
-namespace {
-
-std::vector<std::string> Copy(absl::Span<const std::string> names) {
-  return {names.begin(), names.end()};
-}
-
-}  // namespace
-
 TripleSplits SplitTriples(int32_t kinds, uint64_t seed) {
   std::vector<KindTriple> triples;
   for (int32_t a = 0; a < kinds; ++a) {
@@ -42,62 +34,62 @@ TripleSplits SplitTriples(int32_t kinds, uint64_t seed) {
   return splits;
 }
 
-ShapeThings::ShapeThings(int64_t side, uint64_t seed)
-    : side_(side), seed_(seed), names_(ShapeNames()) {}
-
-void ShapeThings::Draw(int32_t kind, uint64_t draw,
-                       absl::Span<uint8_t> pixels) const {
-  const RandomStream random(seed_, "canvases/shapes");
-  uint64_t index = draw * 8;
-  const auto between = [&](double low, double high) {
-    return low + (high - low) * random.UniformAt(index++);
+Things ShapeThings(int64_t side, uint64_t seed) {
+  const RandomStream random(seed, "canvases/shapes");
+  const auto draw = [side, random](int32_t kind, uint64_t number,
+                                   absl::Span<uint8_t> pixels) {
+    uint64_t index = number * 8;
+    const auto between = [&](double low, double high) {
+      return low + (high - low) * random.UniformAt(index++);
+    };
+    const auto width = static_cast<double>(side);
+    PlacedShape shape;
+    shape.kind = kind;
+    shape.radius = between(0.32, 0.45) * width;
+    shape.y = between(shape.radius, width - shape.radius);
+    shape.x = between(shape.radius, width - shape.radius);
+    shape.angle = between(-0.2, 0.2);
+    shape.brightness = between(0.6, 1);
+    std::fill(pixels.begin(), pixels.end(), uint8_t{0});
+    DrawShape(shape, side, side, pixels);
   };
-  const auto side = static_cast<double>(side_);
-  PlacedShape shape;
-  shape.kind = kind;
-  shape.radius = between(0.32, 0.45) * side;
-  shape.y = between(shape.radius, side - shape.radius);
-  shape.x = between(shape.radius, side - shape.radius);
-  shape.angle = between(-0.2, 0.2);
-  shape.brightness = between(0.6, 1);
-  std::fill(pixels.begin(), pixels.end(), uint8_t{0});
-  DrawShape(shape, side_, side_, pixels);
+  return {side, ShapeNames(), draw};
 }
 
-ImageThings::ImageThings(const ImageSet& images,
-                         const std::vector<std::string>& classes,
-                         absl::Span<const std::string> kinds, uint64_t seed)
-    : images_(images), names_(Copy(kinds)), seed_(seed) {
+Things ImageThings(const ImageSet& images,
+                   const std::vector<std::string>& classes,
+                   absl::Span<const std::string> kinds, uint64_t seed) {
   REGARD_CHECK(images.shape.channels == 1 &&
                images.shape.height == images.shape.width)
       << "things of " << images.shape.height << " x " << images.shape.width;
+  std::vector<std::vector<int64_t>> of_kinds;  // images of each kind
   for (const std::string& kind : kinds) {
     const auto label = static_cast<int32_t>(
         std::find(classes.begin(), classes.end(), kind) - classes.begin());
-    std::vector<int64_t>& of_kind = of_kind_.emplace_back();
+    std::vector<int64_t>& of_kind = of_kinds.emplace_back();
     for (int64_t i = 0; i < images.size(); ++i) {
       if (images.labels[static_cast<size_t>(i)] == label) of_kind.push_back(i);
     }
     REGARD_CHECK(!of_kind.empty()) << "no image of " << kind;
   }
+  const RandomStream random(seed, "canvases/images");
+  const auto draw = [&images, of_kinds, random](int32_t kind, uint64_t number,
+                                                absl::Span<uint8_t> pixels) {
+    const std::vector<int64_t>& of_kind = of_kinds[static_cast<size_t>(kind)];
+    const uint8_t* const image =
+        images.image(of_kind[random.BelowAt(number, of_kind.size())]);
+    std::copy_n(image, pixels.size(), pixels.begin());
+  };
+  return {images.shape.height, {kinds.begin(), kinds.end()}, draw};
 }
 
-void ImageThings::Draw(int32_t kind, uint64_t draw,
-                       absl::Span<uint8_t> pixels) const {
-  const RandomStream random(seed_, "canvases/images");
-  const std::vector<int64_t>& of_kind = of_kind_[static_cast<size_t>(kind)];
-  const uint8_t* const image =
-      images_.image(of_kind[random.BelowAt(draw, of_kind.size())]);
-  std::copy_n(image, pixels.size(), pixels.begin());
-}
-
-CaptionSet MakeCanvases(int64_t count, const ThingSource& things,
+CaptionSet MakeCanvases(int64_t count, const Things& things,
                         absl::Span<const KindTriple> triples,
                         absl::Span<const std::string> prompt, uint64_t seed,
                         absl::string_view split) {
   REGARD_CHECK(count == 0 || !triples.empty()) << "canvases of no triple";
   const RandomStream random(seed, absl::StrCat("canvases/", split));
-  const int64_t side = things.side();
+  const int64_t side = things.side;
   CaptionSet set;
   set.images.shape = {1, 2 * side, 2 * side};
   set.images.pixels.resize(static_cast<size_t>(count * set.images.shape.size()),
@@ -117,7 +109,7 @@ CaptionSet MakeCanvases(int64_t count, const ThingSource& things,
     const int32_t quadrants[] = {corner, corner ^ 2, corner ^ 1};
     for (int thing = 0; thing < 3; ++thing) {
       // Leaves room for the draws of one thing.
-      things.Draw(kinds[thing], random.BitsAt(draw++) >> 8,
+      things.draw(kinds[thing], random.BitsAt(draw++) >> 8,
                   absl::MakeSpan(tile));
       uint8_t* to = set.images.pixels.data() + i * set.images.shape.size() +
                     quadrants[thing] / 2 * side * 2 * side +
@@ -133,7 +125,7 @@ CaptionSet MakeCanvases(int64_t count, const ThingSource& things,
     };
     const auto add_thing = [&](int thing) {
       add("a");
-      add(things.names()[static_cast<size_t>(kinds[thing])], quadrants[thing]);
+      add(things.names[static_cast<size_t>(kinds[thing])], quadrants[thing]);
     };
     for (const std::string& word : prompt) add(word);
     add_thing(0);

@@ -18,17 +18,12 @@ using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
 // Tiles of one grey value for each kind.
-class FlatThings : public ThingSource {
- public:
-  int64_t side() const override { return 2; }
-  const std::vector<std::string>& names() const override { return names_; }
-  void Draw(int32_t kind, uint64_t, absl::Span<uint8_t> pixels) const override {
+Things FlatThings() {
+  const auto draw = [](int32_t kind, uint64_t, absl::Span<uint8_t> pixels) {
     std::fill(pixels.begin(), pixels.end(), static_cast<uint8_t>(kind + 1));
-  }
-
- private:
-  const std::vector<std::string> names_ = {"hat", "cup", "pen"};
-};
+  };
+  return {2, {"hat", "cup", "pen"}, draw};
+}
 
 TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
   const TripleSplits splits = SplitTriples(8, /*seed=*/1);
@@ -52,7 +47,7 @@ TEST(CanvasesTest, TriplesAreDividedWithoutRest) {
 
 // Reads the canvas back from its grey values.
 TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
-  const FlatThings things;
+  const Things things = FlatThings();
   const std::vector<std::string> prompt = {"see"};
   const CaptionSet set = MakeCanvases(60, things, {{KindTriple{0, 1, 2}}},
                                       prompt, /*seed=*/1, "train");
@@ -73,7 +68,7 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
         std::find(quadrants.begin(), quadrants.end(), 0) - quadrants.begin());
     const int corner = 3 - empty;
     const auto name = [&](int quadrant) {
-      return things.names()[static_cast<size_t>(quadrants[quadrant] - 1)];
+      return things.names[static_cast<size_t>(quadrants[quadrant] - 1)];
     };
     const Caption& caption = set.captions[static_cast<size_t>(i)];
     const std::string sentence = absl::StrJoin(caption.words, " ");
@@ -92,7 +87,7 @@ TEST(CanvasesTest, TheSentenceIsWhatTheCanvasShows) {
 }
 
 TEST(CanvasesTest, AreAFunctionOfSeedAndSplit) {
-  const ShapeThings things(8, /*seed=*/1);
+  const Things things = ShapeThings(8, /*seed=*/1);
   const TripleSplits splits = SplitTriples(8, 1);
   const auto pixels = [&](int64_t count, uint64_t seed, const char* split) {
     std::vector<uint8_t> all =
@@ -113,14 +108,14 @@ TEST(CanvasesTest, ImagesAreOfTheirKind) {
   images.pixels = {10, 20, 11, 30, 12};
   images.labels = {0, 1, 0, 2, 0};
   const std::vector<std::string> kinds = {"c", "a"};
-  const ImageThings things(images, {"a", "b", "c"}, kinds, /*seed=*/1);
-  EXPECT_THAT(things.names(), ElementsAre("c", "a"));
+  const Things things = ImageThings(images, {"a", "b", "c"}, kinds, /*seed=*/1);
+  EXPECT_THAT(things.names, ElementsAre("c", "a"));
   std::set<int> seen;
   for (uint64_t draw = 0; draw < 50; ++draw) {
     uint8_t pixel = 0;
-    things.Draw(0, draw, {&pixel, 1});
+    things.draw(0, draw, {&pixel, 1});
     EXPECT_EQ(pixel, 30);
-    things.Draw(1, draw, {&pixel, 1});
+    things.draw(1, draw, {&pixel, 1});
     seen.insert(pixel);
   }
   EXPECT_THAT(seen, ElementsAre(10, 11, 12));

@@ -3,6 +3,7 @@
 #define DATA_IMAGES_CAPTION_SET_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,14 @@ struct CaptionSplits {
   CaptionSet train;
   CaptionSet dev;   // may be empty
   CaptionSet test;  // may be empty
+};
+
+struct CaptionData {
+  static constexpr char kName[] = "captioned images";
+
+  CaptionSplits splits;
+  // SHA-256 of each file, by data.path and its name.
+  std::map<std::string, std::string> digests;
 };
 
 }  // namespace regard

@@ -1,6 +1,5 @@
-#include "data/images/caption_source.h"
-
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "data/data_source.h"
 #include "data/images/canvases.h"
+#include "data/images/caption_set.h"
+#include "data/images/captions.pb.h"
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
 #include "files/file.h"
@@ -48,7 +49,7 @@ class CaptionsSource : public DataSource<CaptionData> {
   absl::StatusOr<CaptionData> Load(const DataRequest& request) const override {
     CaptionData data;
     if (options_.things() == Options::SHAPES) {
-      const ShapeThings things(options_.side(), request.seed);
+      const Things things = ShapeThings(options_.side(), request.seed);
       MakeSplits(things, things, request.seed, &data.splits);
       return data;
     }
@@ -110,10 +111,10 @@ class CaptionsSource : public DataSource<CaptionData> {
     return false;
   }
 
-  void MakeSplits(const ThingSource& train, const ThingSource& test,
-                  uint64_t seed, CaptionSplits* splits) const {
+  void MakeSplits(const Things& train, const Things& test, uint64_t seed,
+                  CaptionSplits* splits) const {
     const TripleSplits triples =
-        SplitTriples(static_cast<int32_t>(train.names().size()), seed);
+        SplitTriples(static_cast<int32_t>(train.names.size()), seed);
     std::vector<std::string> prompt;
     for (const absl::string_view word : SplitOnWhitespace(options_.prompt())) {
       prompt.emplace_back(word);

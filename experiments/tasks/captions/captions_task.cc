@@ -12,7 +12,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "data/images/caption_set.h"
-#include "data/images/caption_source.h"
 #include "experiments/tasks/image_classification/image_picture.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
