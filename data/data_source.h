@@ -92,6 +92,25 @@ class DataSource : public AnyDataSource {
   }
 };
 
+// Adds `Options`, the constructor and the options to `Base`, a DataSource or a
+// class derived from one:
+//
+//   class MySource : public WithOptions<DataSource<MyData>, MyConfig> {
+//    public:
+//     using WithOptions::WithOptions;
+//     ...
+//   };
+template <typename Base, typename Config>
+class WithOptions : public Base {
+ public:
+  using Options = Config;
+
+  explicit WithOptions(const Options& options) : options_(options) {}
+
+ protected:
+  const Options options_;
+};
+
 struct DataSourceInfo : OptionInfo<> {
   std::string data;  // the name of its type: "sentence pairs"
   const std::type_info* data_type;

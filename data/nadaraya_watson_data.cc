@@ -43,9 +43,10 @@ NadarayaWatsonData MakeNadarayaWatsonData(
 
 namespace {
 
-class NadarayaWatsonSource : public DataSource<NadarayaWatsonData> {
+class NadarayaWatsonSource : public WithOptions<DataSource<NadarayaWatsonData>,
+                                                NadarayaWatsonDataConfig> {
  public:
-  using Options = NadarayaWatsonDataConfig;
+  using WithOptions::WithOptions;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     problems.RequireInRange("points", options.points(), 2, 1e5);
@@ -53,15 +54,10 @@ class NadarayaWatsonSource : public DataSource<NadarayaWatsonData> {
     problems.RequireInRange("exponent", options.exponent(), 0, 10);
   }
 
-  explicit NadarayaWatsonSource(const Options& options) : options_(options) {}
-
   absl::StatusOr<NadarayaWatsonData> Load(
       const DataRequest& request) const override {
     return MakeNadarayaWatsonData(options_, request.seed);
   }
-
- private:
-  const Options options_;
 };
 
 }  // namespace

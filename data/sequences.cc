@@ -33,21 +33,6 @@ SentencePair MakePair(const SequenceTask& task, const SequenceSplit& split,
   return pair;
 }
 
-std::vector<SentencePair> MakeSplit(const SequenceTask& task,
-                                    const SequenceSplit& split, uint64_t seed,
-                                    absl::string_view name) {
-  REGARD_CHECK_GE(split.pairs, 0);
-  REGARD_CHECK_GE(split.min_length, 1);
-  REGARD_CHECK_GE(split.max_length, split.min_length);
-  const RandomStream random(seed, absl::StrCat("data/sequences/", name));
-  std::vector<SentencePair> pairs;
-  pairs.reserve(split.pairs);
-  for (int64_t i = 0; i < split.pairs; ++i) {
-    pairs.push_back(MakePair(task, split, random, i));
-  }
-  return pairs;
-}
-
 }  // namespace
 
 std::vector<AlignmentLink> SequenceLinks(
@@ -67,12 +52,20 @@ std::vector<AlignmentLink> SequenceLinks(
   return links;
 }
 
-SequenceData MakeSequences(const SequenceTask& task, uint64_t seed) {
+std::vector<SentencePair> MakeSequences(const SequenceTask& task,
+                                        const SequenceSplit& split,
+                                        uint64_t seed, absl::string_view name) {
   REGARD_CHECK_GE(task.symbols, 1);
-  return {.train = MakeSplit(task, task.train, seed, "train"),
-          .dev = MakeSplit(task, task.dev, seed, "dev"),
-          .test = MakeSplit(task, task.test, seed, "test"),
-          .test_apart = MakeSplit(task, task.test_apart, seed, "test_apart")};
+  REGARD_CHECK_GE(split.pairs, 0);
+  REGARD_CHECK_GE(split.min_length, 1);
+  REGARD_CHECK_GE(split.max_length, split.min_length);
+  const RandomStream random(seed, absl::StrCat("data/sequences/", name));
+  std::vector<SentencePair> pairs;
+  pairs.reserve(split.pairs);
+  for (int64_t i = 0; i < split.pairs; ++i) {
+    pairs.push_back(MakePair(task, split, random, i));
+  }
+  return pairs;
 }
 
 }  // namespace regard

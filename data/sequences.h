@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "data/sentence_pair.h"
 
 namespace regard {
@@ -33,16 +34,12 @@ std::vector<AlignmentLink> SequenceLinks(
     SequenceOrder order, const std::vector<std::string>& source,
     const std::vector<std::string>& target);
 
-struct SequenceData {
-  std::vector<SentencePair> train;
-  std::vector<SentencePair> dev;
-  std::vector<SentencePair> test;
-  std::vector<SentencePair> test_apart;
-};
-
-// Pairs with gold alignments. A pair depends on (seed, split, position, symbols
-// and lengths of its split), so asking for more pairs keeps the earlier ones.
-SequenceData MakeSequences(const SequenceTask& task, uint64_t seed);
+// A split of pairs with gold alignments. A pair depends on (seed, the split's
+// name, position, symbols and lengths), so asking for more pairs keeps the
+// earlier ones.
+std::vector<SentencePair> MakeSequences(const SequenceTask& task,
+                                        const SequenceSplit& split,
+                                        uint64_t seed, absl::string_view name);
 
 }  // namespace regard
 

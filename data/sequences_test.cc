@@ -1,8 +1,10 @@
 #include "data/sequences.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "data/sentence_pair.h"
 #include "gmock/gmock.h"
@@ -24,6 +26,10 @@ SequenceTask SmallTask(SequenceOrder order) {
           .test_apart = {}};
 }
 
+std::vector<SentencePair> TrainOf(const SequenceTask& task, uint64_t seed) {
+  return MakeSequences(task, task.train, seed, "train");
+}
+
 // Target and alignment say the same: a target token is the source token that it
 // is linked to.
 void ExpectLinksJoinEqualTokens(const SentencePair& pair) {
@@ -36,8 +42,7 @@ void ExpectLinksJoinEqualTokens(const SentencePair& pair) {
 }
 
 TEST(SequencesTest, CopiesInOrder) {
-  for (const SentencePair& pair :
-       MakeSequences(SmallTask(SequenceOrder::kCopy), 1).train) {
+  for (const SentencePair& pair : TrainOf(SmallTask(SequenceOrder::kCopy), 1)) {
     EXPECT_EQ(pair.source, pair.target);
     ExpectLinksJoinEqualTokens(pair);
     EXPECT_EQ(pair.alignment.back().source, pair.alignment.back().target);
@@ -46,7 +51,7 @@ TEST(SequencesTest, CopiesInOrder) {
 
 TEST(SequencesTest, ReversesWithAMirroredAlignment) {
   for (const SentencePair& pair :
-       MakeSequences(SmallTask(SequenceOrder::kReverse), 1).train) {
+       TrainOf(SmallTask(SequenceOrder::kReverse), 1)) {
     std::vector<std::string> mirrored(pair.source.rbegin(), pair.source.rend());
     EXPECT_EQ(pair.target, mirrored);
     ExpectLinksJoinEqualTokens(pair);
@@ -57,8 +62,7 @@ TEST(SequencesTest, ReversesWithAMirroredAlignment) {
 TEST(SequencesTest, UsesEveryLengthAndEverySymbol) {
   std::set<size_t> lengths;
   std::set<std::string> symbols;
-  for (const SentencePair& pair :
-       MakeSequences(SmallTask(SequenceOrder::kCopy), 2).train) {
+  for (const SentencePair& pair : TrainOf(SmallTask(SequenceOrder::kCopy), 2)) {
     lengths.insert(pair.source.size());
     symbols.insert(pair.source.begin(), pair.source.end());
   }
@@ -68,26 +72,27 @@ TEST(SequencesTest, UsesEveryLengthAndEverySymbol) {
 
 TEST(SequencesTest, SplitsHaveTheirOwnSizesAndContents) {
   SequenceTask task = SmallTask(SequenceOrder::kCopy);
-  task.train = task.test = task.dev;
-  const SequenceData data = MakeSequences(task, 3);
-  EXPECT_THAT(data.dev, SizeIs(20));
-  for (const SentencePair& pair : data.dev) EXPECT_THAT(pair.source, SizeIs(3));
+  task.train = task.dev;
+  const auto train = TrainOf(task, 3);
+  const auto dev = MakeSequences(task, task.dev, 3, "dev");
+  const auto test = MakeSequences(task, task.dev, 3, "test");
+  EXPECT_THAT(dev, SizeIs(20));
+  for (const SentencePair& pair : dev) EXPECT_THAT(pair.source, SizeIs(3));
   const auto source = [](const SentencePair& pair) { return pair.source; };
-  EXPECT_FALSE(std::ranges::equal(data.dev, data.test, {}, source, source));
-  EXPECT_FALSE(std::ranges::equal(data.train, data.test, {}, source, source));
-  EXPECT_THAT(MakeSequences(SmallTask(SequenceOrder::kCopy), 3).test,
-              IsEmpty());
+  EXPECT_FALSE(std::ranges::equal(dev, test, {}, source, source));
+  EXPECT_FALSE(std::ranges::equal(train, test, {}, source, source));
+  EXPECT_THAT(MakeSequences(task, task.test, 3, "test"), IsEmpty());
 }
 
 TEST(SequencesTest, MorePairsKeepTheEarlierOnes) {
   SequenceTask task = SmallTask(SequenceOrder::kReverse);
-  const SequenceData few = MakeSequences(task, 4);
+  const auto few = TrainOf(task, 4);
   task.train.pairs = 400;
-  const SequenceData many = MakeSequences(task, 4);
-  for (size_t i = 0; i < few.train.size(); ++i) {
-    EXPECT_EQ(few.train[i].source, many.train[i].source);
+  const auto many = TrainOf(task, 4);
+  for (size_t i = 0; i < few.size(); ++i) {
+    EXPECT_EQ(few[i].source, many[i].source);
   }
-  EXPECT_NE(MakeSequences(task, 5).train[0].source, many.train[0].source);
+  EXPECT_NE(TrainOf(task, 5)[0].source, many[0].source);
 }
 
 TEST(SequencesTest, LinksAreOfAPairInOrder) {
@@ -105,18 +110,20 @@ TEST(SequencesTest, LinksAreOfAPairInOrder) {
 
 TEST(SequencesTest, LongerOnesAreASplitOfTheirOwn) {
   SequenceTask task = SmallTask(SequenceOrder::kReverse);
-  EXPECT_THAT(MakeSequences(task, 1).test_apart, IsEmpty());
+  const auto apart = [&] {
+    return MakeSequences(task, task.test_apart, 1, "test_apart");
+  };
+  EXPECT_THAT(apart(), IsEmpty());
   task.test_apart = {.pairs = 30, .min_length = 5, .max_length = 6};
   std::set<size_t> lengths;
-  for (const SentencePair& pair : MakeSequences(task, 1).test_apart) {
+  for (const SentencePair& pair : apart()) {
     lengths.insert(pair.source.size());
     ExpectLinksJoinEqualTokens(pair);
   }
   EXPECT_EQ(lengths, (std::set<size_t>{5, 6}));
   // The other splits stay as they are.
-  EXPECT_EQ(
-      MakeSequences(task, 1).train[7].source,
-      MakeSequences(SmallTask(SequenceOrder::kReverse), 1).train[7].source);
+  EXPECT_EQ(TrainOf(task, 1)[7].source,
+            TrainOf(SmallTask(SequenceOrder::kReverse), 1)[7].source);
 }
 
 }  // namespace

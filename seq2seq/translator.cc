@@ -35,7 +35,7 @@ uint64_t KeyOf(absl::Span<const int32_t> ids) {
   return key;
 }
 
-std::string TextOf(const Tokenizer* tokenizer,
+std::string TextOf(const SentencepieceModel* tokenizer,
                    absl::Span<const std::string> tokens) {
   return tokenizer == nullptr ? absl::StrJoin(tokens, " ")
                               : tokenizer->Detokenize(tokens);

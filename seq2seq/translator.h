@@ -14,7 +14,7 @@
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
-#include "data/text/tokenizer.h"
+#include "data/text/sentencepiece_model.h"
 #include "data/text/vocabulary.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"

@@ -36,7 +36,7 @@ void SplitElided(std::string word, const Vocabulary& vocabulary,
 }
 
 std::vector<std::string> TypedTokens(absl::string_view text,
-                                     const Tokenizer* tokenizer,
+                                     const SentencepieceModel* tokenizer,
                                      const Vocabulary& vocabulary) {
   return tokenizer == nullptr ? TypedWords(text, vocabulary)
                               : tokenizer->Tokenize(PrintableText(text));

@@ -25,9 +25,10 @@ namespace {
 // Pixels of all canvases.
 constexpr int64_t kMostPixels = int64_t{1} << 30;
 
-class CaptionsSource : public DataSource<CaptionData> {
+class CaptionsSource
+    : public WithOptions<DataSource<CaptionData>, CaptionsConfig> {
  public:
-  using Options = CaptionsConfig;
+  using WithOptions::WithOptions;
   static DataPath Path(const Options& options) {
     return options.things() == Options::SHAPES ? DataPath::kNone
                                                : DataPath::kOptional;
@@ -43,8 +44,6 @@ class CaptionsSource : public DataSource<CaptionData> {
     const std::string problem = TooMany(options, options.side());
     if (!problem.empty()) problems.Add("train", problem);
   }
-
-  explicit CaptionsSource(const Options& options) : options_(options) {}
 
   absl::StatusOr<CaptionData> Load(const DataRequest& request) const override {
     CaptionData data;
@@ -126,8 +125,6 @@ class CaptionsSource : public DataSource<CaptionData> {
     splits->test =
         MakeCanvases(options_.test(), test, triples.test, prompt, seed, "test");
   }
-
-  const Options options_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -25,22 +26,6 @@ absl::Status ErrorAt(absl::string_view path, int64_t byte,
       absl::StrCat(path, ": error: byte ", byte, ": ", problem));
 }
 
-// Ends the stream when it goes out of scope.
-struct Inflater {
-  z_stream stream = {};
-  bool ready = false;
-
-  Inflater() {
-    // 15 bits of window; 16: with a gzip header.
-    ready = inflateInit2(&stream, 15 + 16) == Z_OK;
-  }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
-  ~Inflater() {
-    if (ready) inflateEnd(&stream);
-  }
-};
-
 uint32_t BigEndian(absl::string_view bytes, size_t offset) {
   uint32_t value = 0;
   for (size_t i = offset; i < offset + 4; ++i) {
@@ -54,17 +39,21 @@ uint32_t BigEndian(absl::string_view bytes, size_t offset) {
 absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
                                    int64_t limit) {
   if (!absl::StartsWith(bytes, kGzipMagic)) return bytes;
-  Inflater inflater;
-  if (!inflater.ready) return absl::UnavailableError("zlib does not start");
-  z_stream& stream = inflater.stream;
+  z_stream stream = {};
+  // 15 bits of window; 16: with a gzip header.
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) {
+    return absl::UnavailableError("zlib does not start");
+  }
+  const absl::Cleanup end = [&] { inflateEnd(&stream); };
   // zlib counts in 32 bits; files are read under a cap below that.
   stream.next_in = reinterpret_cast<Bytef*>(bytes.data());
   stream.avail_in = static_cast<uInt>(bytes.size());
+  const auto error = [&](absl::string_view problem) {
+    return ErrorAt(path, static_cast<int64_t>(bytes.size()) - stream.avail_in,
+                   problem);
+  };
   std::string content;
   std::array<char, 65536> piece;
-  const auto position = [&] {
-    return static_cast<int64_t>(bytes.size()) - stream.avail_in;
-  };
   while (true) {
     stream.next_out = reinterpret_cast<Bytef*>(piece.data());
     stream.avail_out = piece.size();
@@ -77,21 +66,14 @@ absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
     content.append(piece.data(), count);
     if (result == Z_STREAM_END) {
       if (stream.avail_in == 0) return content;
-      // Another member follows.
-      if (inflateReset(&stream) != Z_OK) {
-        return ErrorAt(path, position(), "not a gzip stream");
-      }
-      continue;
+      inflateReset(&stream);  // another member follows
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+      return error(
+          absl::StrCat("not a valid gzip stream: ",
+                       stream.msg == nullptr ? "zlib refuses it" : stream.msg));
+    } else if (count == 0 && stream.avail_in == 0) {
+      return error("the gzip stream ends early: is the file cut?");
     }
-    if (result == Z_OK && (count > 0 || stream.avail_in > 0)) continue;
-    if (result == Z_OK || result == Z_BUF_ERROR) {
-      return ErrorAt(path, position(),
-                     "the gzip stream ends early: is the file cut?");
-    }
-    return ErrorAt(
-        path, position(),
-        absl::StrCat("not a valid gzip stream: ",
-                     stream.msg == nullptr ? "zlib refuses it" : stream.msg));
   }
 }
 

@@ -21,9 +21,9 @@ namespace {
 
 constexpr int64_t kMostFileBytes = int64_t{1} << 30;
 
-class ShapesSource : public DataSource<ImageData> {
+class ShapesSource : public WithOptions<DataSource<ImageData>, ShapesConfig> {
  public:
-  using Options = ShapesConfig;
+  using WithOptions::WithOptions;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     ValidateSizes(options, problems);
@@ -37,8 +37,6 @@ class ShapesSource : public DataSource<ImageData> {
     }
   }
 
-  explicit ShapesSource(const Options& options) : options_(options) {}
-
   absl::StatusOr<ImageData> Load(const DataRequest& request) const override {
     const auto images = [&](int64_t count, const char* split) {
       return MakeShapes(count, options_.size(), request.seed, split);
@@ -49,14 +47,12 @@ class ShapesSource : public DataSource<ImageData> {
                    images(options_.test(), "test"), ShapeNames()};
     return data;
   }
-
- private:
-  const Options options_;
 };
 
-class FashionMnistSource : public DataSource<ImageData> {
+class FashionMnistSource
+    : public WithOptions<DataSource<ImageData>, FashionMnistConfig> {
  public:
-  using Options = FashionMnistConfig;
+  using WithOptions::WithOptions;
   static constexpr DataPath kPath = DataPath::kOptional;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
@@ -64,17 +60,12 @@ class FashionMnistSource : public DataSource<ImageData> {
     problems.RequireInRange("train", options.train(), 0, 1e6);
   }
 
-  explicit FashionMnistSource(const Options& options) : options_(options) {}
-
   absl::StatusOr<ImageData> Load(const DataRequest& request) const override {
     return ReadFashionMnist(request.path.empty()
                                 ? std::string(kFashionMnistFolder)
                                 : ResolveUserPath(request.path),
                             options_);
   }
-
- private:
-  const Options options_;
 };
 
 std::vector<std::string> FashionMnistClasses() {

@@ -56,11 +56,6 @@ struct Omissions {
   }
 };
 
-struct SubwordModels {
-  std::shared_ptr<const SentencepieceModel> source;
-  std::shared_ptr<const SentencepieceModel> target;
-};
-
 absl::StatusOr<std::shared_ptr<const SentencepieceModel>> ParseModel(
     const std::string& bytes, const std::string& name) {
   REGARD_ASSIGN_OR_RETURN(SentencepieceModel model,
@@ -79,9 +74,9 @@ std::vector<std::string> WordsOf(absl::string_view text) {
   return SplitTokens(PrepareText(text));
 }
 
-class PairsSource : public SentenceSource {
+class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
  public:
-  using Options = PairsConfig;
+  using WithOptions::WithOptions;
 
   static DataPath Path(const Options& options) {
     return options.has_train() ? DataPath::kNone : DataPath::kRequired;
@@ -90,8 +85,6 @@ class PairsSource : public SentenceSource {
   static void Validate(const Options& options, ConfigProblems& problems) {
     ValidatePairs(options, problems);
   }
-
-  explicit PairsSource(const Options& options) : options_(options) {}
 
   int64_t cut_tokens() const override { return options_.cut_tokens(); }
 
@@ -151,9 +144,9 @@ class PairsSource : public SentenceSource {
     REGARD_ASSIGN_OR_RETURN(const std::set<int64_t> held_out,
                             HeldOut(request.seed));
     if (options_.has_subwords()) {
-      REGARD_ASSIGN_OR_RETURN(const SubwordModels models,
-                              LoadSubwords(request, held_out, data));
-      REGARD_ASSIGN_OR_RETURN(sampler, MakeSampler(request.seed, models));
+      REGARD_RETURN_IF_ERROR(LoadSubwords(request, held_out, data));
+      REGARD_ASSIGN_OR_RETURN(sampler,
+                              MakeSampler(request.seed, data.tokenizers));
     }
     REGARD_RETURN_IF_ERROR(LoadTrain(held_out, sampler.get(), data));
     if (sampler != nullptr) REGARD_RETURN_IF_ERROR(sampler->Finish());
@@ -173,7 +166,7 @@ class PairsSource : public SentenceSource {
     return data;
   }
 
-  static std::vector<std::string> Tokens(const Tokenizer* tokenizer,
+  static std::vector<std::string> Tokens(const SentencepieceModel* tokenizer,
                                          absl::string_view text) {
     return tokenizer == nullptr ? WordsOf(text) : tokenizer->Tokenize(text);
   }
@@ -197,11 +190,11 @@ class PairsSource : public SentenceSource {
   }
 
   // Reads the models that are given or that the run has kept, or trains them.
-  absl::StatusOr<SubwordModels> LoadSubwords(const DataRequest& request,
-                                             const std::set<int64_t>& held_out,
-                                             SentenceData& data) const {
+  absl::Status LoadSubwords(const DataRequest& request,
+                            const std::set<int64_t>& held_out,
+                            SentenceData& data) const {
     const SubwordsConfig& config = options_.subwords();
-    SubwordModels models;
+    Tokenizers& models = data.tokenizers;
     const auto load = [&](const char* name, const std::string& given,
                           const char* given_field, bool source, bool target)
         -> absl::StatusOr<std::shared_ptr<const SentencepieceModel>> {
@@ -238,14 +231,13 @@ class PairsSource : public SentenceSource {
     }
     data.source_vocabulary = models.source->MakeVocabulary();
     data.target_vocabulary = models.target->MakeVocabulary();
-    data.tokenizers = {models.source, models.target};
-    return models;
+    return absl::OkStatus();
   }
 
   // Null where the config asks for none. The kind of models that are given is
   // known only here.
   absl::StatusOr<std::shared_ptr<SubwordSampler>> MakeSampler(
-      uint64_t seed, const SubwordModels& models) const {
+      uint64_t seed, const Tokenizers& models) const {
     if (!options_.subwords().has_sampling()) return nullptr;
     const SubwordSamplingConfig& config = options_.subwords().sampling();
     for (const auto& model : {models.source, models.target}) {
@@ -422,8 +414,6 @@ class PairsSource : public SentenceSource {
       data.tests.push_back({.pairs = std::move(samples)});
     }
   }
-
-  const Options options_;
 };
 
 }  // namespace

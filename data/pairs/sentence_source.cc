@@ -20,9 +20,9 @@ std::unique_ptr<SentenceSource> SentenceSourceOf(
 
 namespace {
 
-class PhrasebookSource : public SentenceSource {
+class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
  public:
-  using Options = PhrasebookConfig;
+  using WithOptions::WithOptions;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     // The other splits use words of train alone.
@@ -35,8 +35,6 @@ class PhrasebookSource : public SentenceSource {
     problems.RequireInRange("test_unseen_pairs", options.test_unseen_pairs(), 1,
                             largest);
   }
-
-  explicit PhrasebookSource(const Options& options) : options_(options) {}
 
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
     Phrasebook phrasebook = Make(request);
@@ -97,22 +95,7 @@ class PhrasebookSource : public SentenceSource {
       std::sort(pair.alignment.begin(), pair.alignment.end());
     }
   }
-
-  const Options options_;
 };
-
-SentenceData SentencesOf(const SequenceTask& task, uint64_t seed) {
-  SequenceData sequences = MakeSequences(task, seed);
-  SentenceData data;
-  for (const SentencePair& pair : sequences.train) {
-    data.train.Add(pair.source, pair.target);
-  }
-  data.dev.pairs = std::move(sequences.dev);
-  data.tests.push_back({.pairs = std::move(sequences.test)});
-  data.tests.push_back(
-      {.pairs = std::move(sequences.test_apart), .suffix = "_apart"});
-  return data;
-}
 
 template <typename Options>
 void ValidateApart(const Options& options, ConfigProblems& problems) {
@@ -178,7 +161,18 @@ class SequenceSource : public SentenceSource {
   explicit SequenceSource(const Options& options) : task_(TaskOf(options)) {}
 
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
-    return SentencesOf(task_, request.seed);
+    const auto make = [&](const SequenceSplit& split, const char* name) {
+      return MakeSequences(task_, split, request.seed, name);
+    };
+    SentenceData data;
+    for (const SentencePair& pair : make(task_.train, "train")) {
+      data.train.Add(pair.source, pair.target);
+    }
+    data.dev.pairs = make(task_.dev, "dev");
+    data.tests = {
+        {.pairs = make(task_.test, "test")},
+        {.pairs = make(task_.test_apart, "test_apart"), .suffix = "_apart"}};
+    return data;
   }
 
   std::vector<AlignmentLink> GoldLinks(
@@ -191,9 +185,10 @@ class SequenceSource : public SentenceSource {
   const SequenceTask task_;
 };
 
-class PlaceholderSource : public SentenceSource {
+class PlaceholderSource
+    : public WithOptions<SentenceSource, PlaceholderConfig> {
  public:
-  using Options = PlaceholderConfig;
+  using WithOptions::WithOptions;
   static constexpr DataPath kPath = DataPath::kIgnored;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
@@ -205,8 +200,6 @@ class PlaceholderSource : public SentenceSource {
     problems.RequireInRange("target_words", options.target_words(), 1, 1e4);
     problems.RequireInRange("pairs", options.pairs(), 1, 1e6);
   }
-
-  explicit PlaceholderSource(const Options& options) : options_(options) {}
 
   // The pairs go through both vocabularies; words that are counted and in no
   // pair make them complete.
@@ -236,8 +229,6 @@ class PlaceholderSource : public SentenceSource {
   static std::vector<std::string> AllWords(int vocabulary) {
     return Words(0, vocabulary - Vocabulary::kReserved, vocabulary);
   }
-
-  const Options options_;
 };
 
 }  // namespace

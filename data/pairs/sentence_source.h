@@ -14,7 +14,7 @@
 #include "data/pairs/subword_sampler.h"
 #include "data/parallel_corpus.h"
 #include "data/sentence_pair.h"
-#include "data/text/tokenizer.h"
+#include "data/text/sentencepiece_model.h"
 #include "data/text/vocabulary.h"
 
 namespace regard {

@@ -38,35 +38,30 @@ std::string OtherNumber(absl::string_view word) {
   return "";
 }
 
-class LabelledTextSource : public DataSource<LabelledTextData> {
+class LabelledTextSource
+    : public WithOptions<DataSource<LabelledTextData>, LabelledTextConfig> {
  public:
-  using Options = LabelledTextConfig;
+  using WithOptions::WithOptions;
   static constexpr DataPath kPath = DataPath::kRequired;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     ValidateFractions(options, problems);
   }
 
-  explicit LabelledTextSource(const Options& options) : options_(options) {}
-
   absl::StatusOr<LabelledTextData> Load(
       const DataRequest& request) const override {
     return ReadLabelledText(ResolveUserPath(request.path), options_);
   }
-
- private:
-  const Options options_;
 };
 
-class GrammaticalitySource : public DataSource<LabelledTextData> {
+class GrammaticalitySource
+    : public WithOptions<DataSource<LabelledTextData>, GrammaticalityConfig> {
  public:
-  using Options = GrammaticalityConfig;
+  using WithOptions::WithOptions;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     ValidateSizes(options, problems);
   }
-
-  explicit GrammaticalitySource(const Options& options) : options_(options) {}
 
   absl::StatusOr<LabelledTextData> Load(
       const DataRequest& request) const override {
@@ -98,8 +93,6 @@ class GrammaticalitySource : public DataSource<LabelledTextData> {
     }
     return texts;
   }
-
-  const Options options_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,20 +24,23 @@
 #include "data/text/sentencepiece.pb.h"
 #include "data/text/subwords.pb.h"
 #include "data/text/text_normalizer.h"
-#include "data/text/tokenizer.h"
 #include "data/text/vocabulary.h"
 
 namespace regard {
 
-class SentencepieceModel : public Tokenizer {
+// Immutable: one may serve several threads.
+class SentencepieceModel {
  public:
   // From the bytes of a model file; `path` names it in errors. Models of whole
   // words and models that fall back to bytes are not supported.
   static absl::StatusOr<SentencepieceModel> Parse(absl::string_view bytes,
                                                   absl::string_view path);
 
-  std::vector<std::string> Tokenize(absl::string_view text) const override;
-  std::string Detokenize(absl::Span<const std::string> tokens) const override;
+  // `text` is UTF-8 without line breaks. No token is empty; empty text has no
+  // tokens. A token that the vocabulary lacks is kept as it is written.
+  std::vector<std::string> Tokenize(absl::string_view text) const;
+  // The text that tokens stand for.
+  std::string Detokenize(absl::Span<const std::string> tokens) const;
 
   // A segmentation at random, of a BPE or a unigram model:
   //
@@ -109,6 +113,13 @@ class SentencepieceModel : public Tokenizer {
   size_t longest_user_ = 0;  // of a user-defined one; 0: there is none
   float lowest_score_ = 0;
   float highest_score_ = std::numeric_limits<float>::min();  // at least
+};
+
+// What makes tokens of raw text. Null where the text is tokens between spaces.
+// Shared, because data and translators are copied and outlive each other.
+struct Tokenizers {
+  std::shared_ptr<const SentencepieceModel> source = nullptr;
+  std::shared_ptr<const SentencepieceModel> target = nullptr;
 };
 
 }  // namespace regard

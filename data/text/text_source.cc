@@ -31,17 +31,15 @@ size_t BytesOf(absl::string_view text, int64_t count) {
   return at;
 }
 
-class TextSource : public DataSource<TextData> {
+class TextSource : public WithOptions<DataSource<TextData>, TextConfig> {
  public:
-  using Options = TextConfig;
+  using WithOptions::WithOptions;
   static constexpr DataPath kPath = DataPath::kRequired;
   static constexpr bool kReadsDevPath = true;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     ValidateFractions(options, problems);
   }
-
-  explicit TextSource(const Options& options) : options_(options) {}
 
   absl::StatusOr<TextData> Load(const DataRequest& request) const override {
     const std::string path = ResolveUserPath(request.path);
@@ -56,20 +54,15 @@ class TextSource : public DataSource<TextData> {
     data.digests["data.dev_path"] = dev.digests["data.path"];
     return data;
   }
-
- private:
-  const Options options_;
 };
 
-class GrammarSource : public DataSource<TextData> {
+class GrammarSource : public WithOptions<DataSource<TextData>, GrammarConfig> {
  public:
-  using Options = GrammarConfig;
+  using WithOptions::WithOptions;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     ValidateSizes(options, problems);
   }
-
-  explicit GrammarSource(const Options& options) : options_(options) {}
 
   absl::StatusOr<TextData> Load(const DataRequest& request) const override {
     const Grammar grammar(EnglishRules());
@@ -83,14 +76,12 @@ class GrammarSource : public DataSource<TextData> {
     data.entropy = grammar.SentenceEntropy() / grammar.LineLength();
     return data;
   }
-
- private:
-  const Options options_;
 };
 
-class PlaceholderTextSource : public DataSource<TextData> {
+class PlaceholderTextSource
+    : public WithOptions<DataSource<TextData>, PlaceholderTextConfig> {
  public:
-  using Options = PlaceholderTextConfig;
+  using WithOptions::WithOptions;
   static constexpr DataPath kPath = DataPath::kIgnored;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
@@ -98,8 +89,6 @@ class PlaceholderTextSource : public DataSource<TextData> {
     problems.RequireInRange("characters", options.characters(),
                             options.vocabulary(), 1e8);
   }
-
-  explicit PlaceholderTextSource(const Options& options) : options_(options) {}
 
   absl::StatusOr<TextData> Load(const DataRequest&) const override {
     TextData data;
@@ -110,9 +99,6 @@ class PlaceholderTextSource : public DataSource<TextData> {
     }
     return data;
   }
-
- private:
-  const Options options_;
 };
 
 }  // namespace

@@ -217,7 +217,7 @@ TEST_F(PairsSourceTest, SubwordsAreTrainedAndKept) {
   EXPECT_EQ(data->source_vocabulary->size(), 26);
   // Raw text, not words, is what translations are compared with.
   EXPECT_THAT(data->tests[0].references, ElementsAre("W x.", "Y z.", "V u."));
-  const Tokenizer& tokenizer = *data->tokenizers.target;
+  const SentencepieceModel& tokenizer = *data->tokenizers.target;
   EXPECT_EQ(tokenizer.Detokenize(data->tests[0].pairs[1].target), "Y z.");
 
   // The same bytes again, and when they are given.
