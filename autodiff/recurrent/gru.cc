@@ -1,16 +1,73 @@
-#include "autodiff/recurrent/gru.h"
-
 #include <algorithm>
 #include <cstdint>
 
 #include "autodiff/kernels/gemm.h"
-#include "autodiff/recurrent/gru_cell.h"
+#include "autodiff/kernels/transcendental.h"
+#include "autodiff/recurrent/recurrent.h"
 #include "autodiff/recurrent/recurrent_pass.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
 namespace {
+
+// gates[0 .. 2w) = sigmoid(x + product + bias): r and z; bias may be null.
+template <typename T>
+void GruResetAndUpdate(int64_t width, const T* x, const T* product,
+                       const T* bias, T* gates) {
+  if (bias == nullptr) {
+    for (int64_t i = 0; i < 2 * width; ++i) gates[i] = x[i] + product[i];
+  } else {
+    for (int64_t i = 0; i < 2 * width; ++i) {
+      gates[i] = x[i] + (product[i] + bias[i]);
+    }
+  }
+  Sigmoid(gates, gates, 2 * width);
+}
+
+// candidate_part: W_n (r * s) in the form reset_before, r * (W_n s + b_n) in
+// the other. Sets gates[2w .. 3w) = n and next = s'.
+template <typename T>
+void GruCandidate(int64_t width, const T* x, const T* candidate_part,
+                  const T* state, T* gates, T* next) {
+  const T* const update = gates + width;
+  T* const candidate = gates + 2 * width;
+  for (int64_t i = 0; i < width; ++i) {
+    candidate[i] = x[2 * width + i] + candidate_part[i];
+  }
+  Tanh(candidate, candidate, width);
+  for (int64_t i = 0; i < width; ++i) {
+    next[i] = update[i] * state[i] + (T(1) - update[i]) * candidate[i];
+  }
+}
+
+// From d_next: d_gates[w .. 3w), the gradients before the activations of z and
+// n, and d_state = z * d_next.
+template <typename T>
+void GruCandidateGradient(int64_t width, const T* gates, const T* state,
+                          const T* d_next, T* d_gates, T* d_state) {
+  const T* const update = gates + width;
+  const T* const candidate = gates + 2 * width;
+  T* const __restrict d_update = d_gates + width;
+  T* const __restrict d_candidate = d_gates + 2 * width;
+  for (int64_t i = 0; i < width; ++i) {
+    const T z = update[i];
+    const T n = candidate[i];
+    const T d = d_next[i];
+    d_update[i] = d * (state[i] - n) * (z * (T(1) - z));
+    d_candidate[i] = d * (T(1) - z) * (T(1) - n * n);
+    d_state[i] = d * z;
+  }
+}
+
+// From `d_reset`, the gradient of r: d_gates[0 .. w), before its activation.
+template <typename T>
+void GruResetGradient(int64_t width, const T* gates, const T* d_reset,
+                      T* d_gates) {
+  for (int64_t i = 0; i < width; ++i) {
+    d_gates[i] = d_reset[i] * (gates[i] * (T(1) - gates[i]));
+  }
+}
 
 // `extra` is W_n h + b_n (reset_after) or r * h (reset_before).
 struct GruCell {

@@ -77,9 +77,11 @@ TEST(GradientCheckTest, MissesNoOperationOfAHeader) {
 
 TEST(GradientCheckTest, SeesOperationsOfSeveralOutputs) {
   EXPECT_NONFATAL_FAILURE(
-      ExpectCaseForEachOperation("autodiff/recurrent/lstm.h", {}),
+      ExpectCaseForEachOperation("autodiff/recurrent/recurrent.h", {},
+                                 {"GruSequence"}),
       "declares LstmSequence");
-  ExpectCaseForEachOperation("autodiff/recurrent/lstm.h", {}, {"LstmSequence"});
+  ExpectCaseForEachOperation("autodiff/recurrent/recurrent.h", {},
+                             {"GruSequence", "LstmSequence"});
 }
 
 // A folder with one operation that declares a Var, one whose source records a

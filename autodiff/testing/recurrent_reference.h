@@ -3,8 +3,7 @@
 #ifndef AUTODIFF_TESTING_RECURRENT_REFERENCE_H_
 #define AUTODIFF_TESTING_RECURRENT_REFERENCE_H_
 
-#include "autodiff/recurrent/gru.h"
-#include "autodiff/recurrent/lstm.h"
+#include "autodiff/recurrent/recurrent.h"
 
 namespace regard {
 

@@ -7,8 +7,7 @@
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/shape_ops.h"
-#include "autodiff/recurrent/gru.h"
-#include "autodiff/recurrent/lstm.h"
+#include "autodiff/recurrent/recurrent.h"
 #include "nn/initializers.h"
 #include "third_party/abseil_backport/check.h"
 
