@@ -1,5 +1,6 @@
-// Walks an output and operands that are broadcast to it: shapes are aligned at
-// their last axes, and an operand's extent is the output's, or 1, or absent.
+// Walks an output and operands that have other strides. Those of operands that
+// are broadcast to it: shapes are aligned at their last axes, and an operand's
+// extent is the output's, or 1, or absent.
 #ifndef AUTODIFF_OPS_BROADCAST_H_
 #define AUTODIFF_OPS_BROADCAST_H_
 
@@ -17,18 +18,16 @@ Shape BroadcastShape(const char* operation, const Shape& a, const Shape& b);
 void BroadcastStrides(const char* operation, const Shape& operand,
                       const Shape& out, int64_t* strides);
 
-// The output as rows of inner() elements, within which each operand steps by 1
-// or 0. Axes that all operands cross alike are merged.
+// The output as rows of inner() elements, within which an operand has one
+// stride. Axes that all operands cross alike are merged.
 template <int kOperands>
-class BroadcastLoop {
+class StridedLoop {
  public:
-  BroadcastLoop(const char* operation, const Shape& out,
-                const Shape (&operands)[kOperands]) {
-    int64_t strides[kOperands][Shape::kMaxRank];
-    for (int k = 0; k < kOperands; ++k) {
-      BroadcastStrides(operation, operands[k], out, strides[k]);
-    }
-    empty_ = out.size() == 0;
+  using Strides = int64_t[kOperands][Shape::kMaxRank];
+
+  // strides[k][axis] is the step of operand k along an axis of `out`.
+  StridedLoop(const Shape& out, const Strides& strides)
+      : empty_(out.size() == 0) {
     for (int axis = 0; axis < out.rank(); ++axis) {
       if (out[axis] == 1) continue;
       bool merges = rank_ > 0;
@@ -72,10 +71,21 @@ class BroadcastLoop {
 
  private:
   int rank_ = 0;
-  bool empty_ = false;
+  bool empty_;
   int64_t extents_[Shape::kMaxRank];
-  int64_t strides_[kOperands][Shape::kMaxRank] = {};
+  Strides strides_ = {};
 };
+
+// Within a row, each operand steps by 1 or 0.
+template <int kOperands>
+StridedLoop<kOperands> BroadcastLoop(const char* operation, const Shape& out,
+                                     const Shape (&operands)[kOperands]) {
+  typename StridedLoop<kOperands>::Strides strides;
+  for (int k = 0; k < kOperands; ++k) {
+    BroadcastStrides(operation, operands[k], out, strides[k]);
+  }
+  return {out, strides};
+}
 
 }  // namespace regard
 

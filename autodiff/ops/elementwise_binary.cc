@@ -11,105 +11,32 @@ namespace regard {
 
 namespace {
 
-// A rule gives the value y of (a, b) and, for the gradient g of y, those of a
-// and b.
-struct AddRule {
-  static constexpr const char* kName = "Add";
-  template <typename T>
-  static T Value(T a, T b) {
-    return a + b;
-  }
-  template <typename T>
-  static T GradA(T g, T /*a*/, T /*b*/, T /*y*/) {
-    return g;
-  }
-  template <typename T>
-  static T GradB(T g, T /*a*/, T /*b*/, T /*y*/) {
-    return g;
-  }
-};
-
-struct SubtractRule {
-  static constexpr const char* kName = "Subtract";
-  template <typename T>
-  static T Value(T a, T b) {
-    return a - b;
-  }
-  template <typename T>
-  static T GradA(T g, T /*a*/, T /*b*/, T /*y*/) {
-    return g;
-  }
-  template <typename T>
-  static T GradB(T g, T /*a*/, T /*b*/, T /*y*/) {
-    return -g;
-  }
-};
-
-struct MultiplyRule {
-  static constexpr const char* kName = "Multiply";
-  template <typename T>
-  static T Value(T a, T b) {
-    return a * b;
-  }
-  template <typename T>
-  static T GradA(T g, T /*a*/, T b, T /*y*/) {
-    return KeepZero(g, g * b);
-  }
-  template <typename T>
-  static T GradB(T g, T a, T /*b*/, T /*y*/) {
-    return KeepZero(g, g * a);
-  }
-};
-
-struct DivideRule {
-  static constexpr const char* kName = "Divide";
-  template <typename T>
-  static T Value(T a, T b) {
-    return a / b;
-  }
-  template <typename T>
-  static T GradA(T g, T /*a*/, T b, T /*y*/) {
-    return KeepZero(g, g / b);
-  }
-  template <typename T>
-  static T GradB(T g, T /*a*/, T b, T y) {
-    return KeepZero(g, -g * y / b);
-  }
-};
-
-template <typename T>
-void SetLegalInfinity(Var<T> a, Var<T> b, Var<T> y) {
-  y.node()->infinity_is_legal =
-      a.node()->infinity_is_legal || b.node()->infinity_is_legal;
-}
-
-template <typename Rule, typename T>
-Var<T> SameShape(Var<T> a, Var<T> b) {
+// y = value(a, b) for each element. The gradients of a and b are
+// GradA()(g, a, b, y) and GradB()(g, a, b, y), g being that of y.
+template <typename GradA, typename GradB, typename T, typename Value>
+Var<T> SameShape(const char* name, Var<T> a, Var<T> b, Value value) {
   Tape<T>& tape = a.tape();
   Var<T> y = tape.NewLike(a, a.needs_grad() || b.needs_grad());
-  SetLegalInfinity(a, b, y);
   const T* a_data = a.data();
   const T* b_data = b.data();
   T* __restrict y_data = y.data();
   const int64_t size = a.size();
-  for (int64_t i = 0; i < size; ++i) {
-    y_data[i] = Rule::Value(a_data[i], b_data[i]);
-  }
+  for (int64_t i = 0; i < size; ++i) y_data[i] = value(a_data[i], b_data[i]);
   // The closure keeps nodes, which are all that it needs: so the record is
   // small.
-  tape.Record(Rule::kName, y, [a = a.node(), b = b.node()](Node<T>* y) {
+  tape.Record(name, y, [a = a.node(), b = b.node()](Node<T>* y) {
     const T* g = y->grad;
     const T* a_data = a->value;
     const T* b_data = b->value;
     const T* y_data = y->value;
     if (GradRef<T> d(a); d) {
       d.AddEach([=](int64_t i) {
-        return Rule::GradA(g[i], a_data[i], b_data[i], y_data[i]);
+        return GradA()(g[i], a_data[i], b_data[i], y_data[i]);
       });
     }
     if (GradRef<T> d(b); d) {
       d.AddEach([=](int64_t i) {
-        return Rule::GradB(g[i], a_data[i], b_data[i], y_data[i]);
+        return GradB()(g[i], a_data[i], b_data[i], y_data[i]);
       });
     }
   });
@@ -117,7 +44,7 @@ Var<T> SameShape(Var<T> a, Var<T> b) {
 }
 
 // Where rows of an operand lie; one element repeated inside a row is spread
-// out in a buffer, so that rules see rows only.
+// out in a buffer, so that functions see rows only.
 template <typename T>
 class OperandRows {
  public:
@@ -139,48 +66,13 @@ class OperandRows {
   T* buffer_;
 };
 
-// Adds the gradient rows of one operand, summed over what it repeats.
-template <typename T>
-class GradRows {
- public:
-  GradRows(GradRef<T> d, const BroadcastLoop<2>& loop, int operand,
-           bool repeated)
-      : inner_(loop.inner()),
-        sums_rows_(loop.inner_stride(operand) == 0 && repeated),
-        accumulate_(repeated) {
-    if (repeated) {
-      d.BeginPartial();
-    } else {
-      accumulate_ = d.MarkTouched();
-    }
-    grad_ = d.data();
-  }
-
-  void Add(int64_t offset, const T* row) const {
-    T* __restrict grad = grad_ + offset;
-    if (sums_rows_) {
-      *grad += SumRow(row, inner_);
-    } else if (accumulate_) {
-      for (int64_t j = 0; j < inner_; ++j) grad[j] += row[j];
-    } else {
-      std::copy_n(row, inner_, grad);
-    }
-  }
-
- private:
-  int64_t inner_;
-  bool sums_rows_;
-  bool accumulate_;
-  T* grad_;
-};
-
-template <typename Rule, typename T>
-Var<T> Broadcast(Var<T> a, Var<T> b) {
+// The same where a or b is repeated.
+template <typename GradA, typename GradB, typename T, typename Value>
+Var<T> Broadcast(const char* name, Var<T> a, Var<T> b, Value value) {
   Tape<T>& tape = a.tape();
-  Var<T> y = tape.New(BroadcastShape(Rule::kName, a.shape(), b.shape()),
+  Var<T> y = tape.New(BroadcastShape(name, a.shape(), b.shape()),
                       a.needs_grad() || b.needs_grad());
-  SetLegalInfinity(a, b, y);
-  const BroadcastLoop<2> loop(Rule::kName, y.shape(), {a.shape(), b.shape()});
+  const auto loop = BroadcastLoop(name, y.shape(), {a.shape(), b.shape()});
   const int64_t inner = loop.inner();
   {
     ScratchScope<T> scratch(tape);
@@ -190,71 +82,84 @@ Var<T> Broadcast(Var<T> a, Var<T> b) {
       const T* a_row = a_rows.At(offsets[0]);
       const T* b_row = b_rows.At(offsets[1]);
       T* __restrict y_row = y.data() + row;
-      for (int64_t j = 0; j < inner; ++j) {
-        y_row[j] = Rule::Value(a_row[j], b_row[j]);
-      }
+      for (int64_t j = 0; j < inner; ++j) y_row[j] = value(a_row[j], b_row[j]);
     });
   }
-  tape.Record(Rule::kName, y, [=] {
+  tape.Record(name, y, [=] {
     ScratchScope<T> scratch(y.tape());
     const OperandRows<T> a_rows(a, loop.inner_stride(0) == 0, inner, scratch);
     const OperandRows<T> b_rows(b, loop.inner_stride(1) == 0, inner, scratch);
-    T* __restrict term = scratch.New(inner);
-    if (auto d = a.grad_ref()) {
-      const GradRows<T> grad(d, loop, 0, a.size() != y.size());
+    T* __restrict terms = scratch.New(inner);
+    // Adds the gradient of operand `k`, summed over what it repeats.
+    const auto add_gradient = [&](int k, Var<T> operand, auto gradient) {
+      auto d = operand.grad_ref();
+      if (!d) return;
+      const bool repeated = operand.size() != y.size();
+      const bool sums_rows = repeated && loop.inner_stride(k) == 0;
+      if (repeated) d.BeginPartial();
+      const bool accumulate = repeated || d.MarkTouched();
       loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[2]) {
         const T* g = y.grad_data() + row;
         const T* a_row = a_rows.At(offsets[0]);
         const T* b_row = b_rows.At(offsets[1]);
         const T* y_row = y.data() + row;
         for (int64_t j = 0; j < inner; ++j) {
-          term[j] = Rule::GradA(g[j], a_row[j], b_row[j], y_row[j]);
+          terms[j] = gradient(g[j], a_row[j], b_row[j], y_row[j]);
         }
-        grad.Add(offsets[0], term);
-      });
-    }
-    if (auto d = b.grad_ref()) {
-      const GradRows<T> grad(d, loop, 1, b.size() != y.size());
-      loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[2]) {
-        const T* g = y.grad_data() + row;
-        const T* a_row = a_rows.At(offsets[0]);
-        const T* b_row = b_rows.At(offsets[1]);
-        const T* y_row = y.data() + row;
-        for (int64_t j = 0; j < inner; ++j) {
-          term[j] = Rule::GradB(g[j], a_row[j], b_row[j], y_row[j]);
+        T* const to = d.data() + offsets[k];
+        if (sums_rows) {
+          *to += SumRow(terms, inner);
+        } else {
+          AddOrAssign(accumulate, inner, to,
+                      [=](int64_t j) { return terms[j]; });
         }
-        grad.Add(offsets[1], term);
       });
-    }
+    };
+    add_gradient(0, a, GradA());
+    add_gradient(1, b, GradB());
   });
   return y;
 }
 
-template <typename Rule, typename T>
-Var<T> Binary(Var<T> a, Var<T> b) {
-  return a.shape() == b.shape() ? SameShape<Rule>(a, b) : Broadcast<Rule>(a, b);
+template <typename T, typename Value, typename GradA, typename GradB>
+Var<T> Binary(const char* name, Var<T> a, Var<T> b, Value value,
+              GradA /*grad_a*/, GradB /*grad_b*/) {
+  return a.shape() == b.shape() ? SameShape<GradA, GradB>(name, a, b, value)
+                                : Broadcast<GradA, GradB>(name, a, b, value);
 }
 
 }  // namespace
 
 template <typename T>
 Var<T> Add(Var<T> a, Var<T> b) {
-  return Binary<AddRule>(a, b);
+  return Binary(
+      "Add", a, b, [](T a, T b) { return a + b; },
+      [](T g, T /*a*/, T /*b*/, T /*y*/) { return g; },
+      [](T g, T /*a*/, T /*b*/, T /*y*/) { return g; });
 }
 
 template <typename T>
 Var<T> Subtract(Var<T> a, Var<T> b) {
-  return Binary<SubtractRule>(a, b);
+  return Binary(
+      "Subtract", a, b, [](T a, T b) { return a - b; },
+      [](T g, T /*a*/, T /*b*/, T /*y*/) { return g; },
+      [](T g, T /*a*/, T /*b*/, T /*y*/) { return -g; });
 }
 
 template <typename T>
 Var<T> Multiply(Var<T> a, Var<T> b) {
-  return Binary<MultiplyRule>(a, b);
+  return Binary(
+      "Multiply", a, b, [](T a, T b) { return a * b; },
+      [](T g, T /*a*/, T b, T /*y*/) { return KeepZero(g, g * b); },
+      [](T g, T a, T /*b*/, T /*y*/) { return KeepZero(g, g * a); });
 }
 
 template <typename T>
 Var<T> Divide(Var<T> a, Var<T> b) {
-  return Binary<DivideRule>(a, b);
+  return Binary(
+      "Divide", a, b, [](T a, T b) { return a / b; },
+      [](T g, T /*a*/, T b, T /*y*/) { return KeepZero(g, g / b); },
+      [](T g, T /*a*/, T b, T y) { return KeepZero(g, -g * y / b); });
 }
 
 template <typename T>
@@ -263,10 +168,8 @@ Var<T> Where(Var<T> condition, Var<T> x, Var<T> y) {
   const Shape of_both = BroadcastShape("Where", x.shape(), y.shape());
   Var<T> out = tape.New(BroadcastShape("Where", condition.shape(), of_both),
                         x.needs_grad() || y.needs_grad());
-  // It makes none itself.
-  out.node()->infinity_is_legal = true;
-  const BroadcastLoop<3> loop("Where", out.shape(),
-                              {condition.shape(), x.shape(), y.shape()});
+  const auto loop = BroadcastLoop("Where", out.shape(),
+                                  {condition.shape(), x.shape(), y.shape()});
   // Calls take(element of the result, whether it is x's, elements of x and y).
   const auto for_each = [=](auto take) {
     loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[3]) {

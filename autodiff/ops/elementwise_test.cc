@@ -264,29 +264,6 @@ TEST_F(ElementwiseValueTest, AGradientOfZeroStaysZero) {
   EXPECT_THAT(gradients(0, [](auto x, auto y) { return y / x; }), zeros);
 }
 
-// A score of -inf is legal, and so is what is computed from it, unless it is
-// not a number.
-TEST(ElementwiseTest, KeepsLegalInfinities) {
-  Tape<double> tape;
-  tape.set_checked(true);
-  const Var<double> score = tape.Input({2}, {1, -INFINITY});
-  score.node()->infinity_is_legal = true;
-  const Var<double> bias = tape.Input({2}, {3, 4});
-  const Var<double> table = tape.Input({3, 1}, {5, 6, 7});
-  const Var<double> sum = 1 - ((score + bias) - table + 2);
-  EXPECT_EQ(tape.fault(), "");
-  EXPECT_EQ(sum.data()[1], INFINITY);
-  Subtract(score, score);
-  EXPECT_THAT(tape.fault(), HasSubstr("NaN in the value of Subtract"));
-  tape.clear_fault();
-  EXPECT_EQ((score * 0.5).data()[1], -INFINITY);
-  EXPECT_EQ(Softplus(-score * bias / 3).data()[1], INFINITY);
-  EXPECT_EQ(tape.fault(), "");
-  // Where there is none any more, a new one is a fault.
-  Log(Exp(score));
-  EXPECT_THAT(tape.fault(), HasSubstr("Inf in the value of Log"));
-}
-
 TEST(ElementwiseDeathTest, ShapesThatDoNotBroadcast) {
   Tape<double> tape;
   Var<double> a = tape.Full({2, 3}, 1);

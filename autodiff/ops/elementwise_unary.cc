@@ -26,18 +26,10 @@ void RecordUnary(const char* name, Var<T> x, Var<T> y, G grad) {
   });
 }
 
-// Uninitialised, for what is computed from x.
-template <typename T>
-Var<T> ResultOf(Var<T> x) {
-  Var<T> y = x.tape().NewLike(x, x.needs_grad());
-  y.node()->infinity_is_legal = x.node()->infinity_is_legal;
-  return y;
-}
-
 // y = value(x), element by element.
 template <typename T, typename F, typename G>
 Var<T> Unary(const char* name, Var<T> x, F value, G grad) {
-  Var<T> y = ResultOf(x);
+  Var<T> y = x.tape().NewLike(x, x.needs_grad());
   const T* x_data = x.data();
   T* __restrict y_data = y.data();
   const int64_t size = x.size();
@@ -50,10 +42,24 @@ Var<T> Unary(const char* name, Var<T> x, F value, G grad) {
 template <typename T, typename G>
 Var<T> UnaryKernel(const char* name, Var<T> x,
                    void (*kernel)(const T*, T*, int64_t), G grad) {
-  Var<T> y = ResultOf(x);
+  Var<T> y = x.tape().NewLike(x, x.needs_grad());
   kernel(x.data(), y.data(), x.size());
   RecordUnary(name, x, y, grad);
   return y;
+}
+
+// y for x, given that y's values stand; set_slopes(to) writes the derivative
+// of y at each element of x.
+template <typename T, typename F>
+void RecordSlopes(const char* name, Var<T> x, Var<T> y, F set_slopes) {
+  y.tape().Record(name, y, [=] {
+    ScratchScope<T> scratch(x.tape());
+    T* const slopes = scratch.New(x.size());
+    set_slopes(slopes);
+    const T* g = y.grad_data();
+    x.grad_ref().AddEach(
+        [=](int64_t i) { return KeepZero(g[i], g[i] * slopes[i]); });
+  });
 }
 
 template <typename T>
@@ -168,20 +174,12 @@ Var<T> Abs(Var<T> x) {
 
 template <typename T>
 Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
-  Tape<T>& tape = x.tape();
-  Var<T> y = ResultOf(x);
+  Var<T> y = x.tape().NewLike(x, x.needs_grad());
   Power(x.data(), y.data(), x.size(), exponent);
-  tape.Record("Pow", y, [=] {
-    auto d = x.grad_ref();
-    if (!d) return;
-    const T* g = y.grad_data();
-    ScratchScope<T> scratch(x.tape());
-    T* slope = scratch.New(x.size());
+  RecordSlopes("Pow", x, y, [=](T* slopes) {
     // 0 everywhere for exponent 0, where x^-1 may be infinite.
-    Power(x.data(), slope, x.size(), exponent == 0 ? T(0) : exponent - 1);
-    d.AddEach([=](int64_t i) {
-      return KeepZero(g[i], g[i] * (exponent * slope[i]));
-    });
+    Power(x.data(), slopes, x.size(), exponent == 0 ? T(0) : exponent - 1);
+    for (int64_t i = 0; i < x.size(); ++i) slopes[i] *= exponent;
   });
   return y;
 }
@@ -208,7 +206,7 @@ Var<T> Relu(Var<T> x) {
 template <typename T>
 Var<T> Gelu(Var<T> x) {
   Tape<T>& tape = x.tape();
-  Var<T> y = ResultOf(x);
+  Var<T> y = x.tape().NewLike(x, x.needs_grad());
   const int64_t size = x.size();
   const T* x_data = x.data();
   T* y_data = y.data();
@@ -220,22 +218,17 @@ Var<T> Gelu(Var<T> x) {
     below[i] = T(0.5) * (T(1) + below[i]);
     y_data[i] = x_data[i] * below[i];
   }
-  tape.Record("Gelu", y, [=] {
-    auto d = x.grad_ref();
-    if (!d) return;
-    const T* g = y.grad_data();
+  RecordSlopes("Gelu", x, y, [=](T* slopes) {
     const T* x_data = x.data();
-    ScratchScope<T> scratch(x.tape());
-    T* const density = scratch.New(size);
+    // The density of each x.
     for (int64_t i = 0; i < size; ++i) {
-      density[i] = T(-0.5) * x_data[i] * x_data[i];
+      slopes[i] = T(-0.5) * x_data[i] * x_data[i];
     }
-    Exp(density, density, size);
+    Exp(slopes, slopes, size);
     constexpr T kInverseSqrtTwoPi = T(0.5 * M_2_SQRTPI * M_SQRT1_2);
-    d.AddEach([=](int64_t i) {
-      return KeepZero(
-          g[i], g[i] * (below[i] + x_data[i] * kInverseSqrtTwoPi * density[i]));
-    });
+    for (int64_t i = 0; i < size; ++i) {
+      slopes[i] = below[i] + x_data[i] * kInverseSqrtTwoPi * slopes[i];
+    }
   });
   return y;
 }
@@ -243,7 +236,7 @@ Var<T> Gelu(Var<T> x) {
 template <typename T>
 Var<T> GeluTanh(Var<T> x) {
   Tape<T>& tape = x.tape();
-  Var<T> y = ResultOf(x);
+  Var<T> y = x.tape().NewLike(x, x.needs_grad());
   const int64_t size = x.size();
   const T* x_data = x.data();
   T* y_data = y.data();
@@ -259,18 +252,14 @@ Var<T> GeluTanh(Var<T> x) {
   for (int64_t i = 0; i < size; ++i) {
     y_data[i] = T(0.5) * x_data[i] * (T(1) + tanh[i]);
   }
-  tape.Record("GeluTanh", y, [=] {
-    auto d = x.grad_ref();
-    if (!d) return;
-    const T* g = y.grad_data();
+  RecordSlopes("GeluTanh", x, y, [=](T* slopes) {
     const T* x_data = x.data();
-    d.AddEach([=](int64_t i) {
+    for (int64_t i = 0; i < size; ++i) {
       const T x = x_data[i];
-      const T slope = kScale * (T(1) + T(3) * kCubic * x * x);
-      return KeepZero(
-          g[i], g[i] * T(0.5) *
-                    (T(1) + tanh[i] + x * (T(1) - tanh[i] * tanh[i]) * slope));
-    });
+      const T inner = kScale * (T(1) + T(3) * kCubic * x * x);
+      slopes[i] =
+          T(0.5) * (T(1) + tanh[i] + x * (T(1) - tanh[i] * tanh[i]) * inner);
+    }
   });
   return y;
 }
@@ -278,7 +267,7 @@ Var<T> GeluTanh(Var<T> x) {
 template <typename T>
 Var<T> Softplus(Var<T> x) {
   Tape<T>& tape = x.tape();
-  Var<T> y = ResultOf(x);
+  Var<T> y = x.tape().NewLike(x, x.needs_grad());
   const int64_t size = x.size();
   const T* x_data = x.data();
   T* y_data = y.data();
@@ -297,15 +286,8 @@ Var<T> Softplus(Var<T> x) {
       y_data[i] = (x_data[i] > 0 ? x_data[i] : T(0)) + log;
     }
   }
-  tape.Record("Softplus", y, [=] {
-    auto d = x.grad_ref();
-    if (!d) return;
-    const T* g = y.grad_data();
-    ScratchScope<T> scratch(x.tape());
-    T* const slope = scratch.New(size);
-    Sigmoid(x.data(), slope, size);
-    d.AddEach([=](int64_t i) { return g[i] * slope[i]; });
-  });
+  RecordSlopes("Softplus", x, y,
+               [=](T* slopes) { Sigmoid(x.data(), slopes, size); });
   return y;
 }
 

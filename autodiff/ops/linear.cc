@@ -38,35 +38,6 @@ GemmMode Mode(GradRef<T>& d) {
   return d.MarkTouched() ? GemmMode::kAdd : GemmMode::kAssign;
 }
 
-// One product of all rows of a with the matrix b.
-template <typename T>
-Var<T> FoldedMatMul(Var<T> a, Var<T> b, bool b_transposed) {
-  const int64_t n = b.dim(b_transposed ? 0 : 1);
-  REGARD_CHECK_EQ(a.cols(), b.dim(b_transposed ? 1 : 0))
-      << "inner extents in MatMul of " << a.shape() << " and " << b.shape();
-  Tape<T>& tape = a.tape();
-  Var<T> y = tape.New(a.shape().With(-1, n), a.needs_grad() || b.needs_grad());
-  const int64_t m = a.rows();
-  const int64_t k = a.cols();
-  Gemm<T>({a.data(), m, k}, Seen(b.data(), b.rows(), b.cols(), b_transposed),
-          {y.data(), m, n});
-  tape.Record("MatMul", y, [=] {
-    const ConstMatrix<T> g(y.grad_data(), m, n);
-    if (auto d = a.grad_ref()) {
-      const ConstMatrix<T> seen =
-          Seen(b.data(), b.rows(), b.cols(), b_transposed);
-      const GemmMode mode = Mode(d);
-      Gemm<T>(g, seen.Transposed(), {d.data(), m, k}, mode);
-    }
-    if (auto d = b.grad_ref()) {
-      const GemmMode mode = Mode(d);
-      AddProduct<T>(d.data(), b.rows(), b.cols(), b_transposed,
-                    ConstMatrix<T>(a.data(), m, k).Transposed(), g, mode);
-    }
-  });
-  return y;
-}
-
 // `shape` without its last two axes.
 Shape Leading(const Shape& shape) {
   std::array<int64_t, Shape::kMaxRank> extents;
@@ -85,7 +56,7 @@ Shape WithMatrix(const Shape& leading, int64_t m, int64_t n) {
 
 // Calls f(index of the product, of a's matrix, of b's matrix).
 template <typename F>
-void ForEachMatrix(const BroadcastLoop<2>& loop, F f) {
+void ForEachMatrix(const StridedLoop<2>& loop, F f) {
   loop.ForEachRow([&](int64_t row, const int64_t(&offsets)[2]) {
     for (int64_t i = 0; i < loop.inner(); ++i) {
       f(row + i, offsets[0] + i * loop.inner_stride(0),
@@ -108,12 +79,10 @@ Var<T> BatchedMatMul(Var<T> a, Var<T> b, Transpositions transposed) {
   const int64_t m = a.dim(transposed.a ? -1 : -2);
   const int64_t k = a.dim(transposed.a ? -2 : -1);
   const int64_t n = b.dim(transposed.b ? -2 : -1);
-  REGARD_CHECK_EQ(k, b.dim(transposed.b ? -1 : -2))
-      << "inner extents in MatMul of " << a.shape() << " and " << b.shape();
   const Shape a_leading = Leading(a.shape());
   const Shape b_leading = Leading(b.shape());
   const Shape leading = BroadcastShape("MatMul", a_leading, b_leading);
-  const BroadcastLoop<2> loop("MatMul", leading, {a_leading, b_leading});
+  const auto loop = BroadcastLoop("MatMul", leading, {a_leading, b_leading});
   Tape<T>& tape = a.tape();
   Var<T> y =
       tape.New(WithMatrix(leading, m, n), a.needs_grad() || b.needs_grad());
@@ -205,10 +174,15 @@ template <typename T>
 Var<T> MatMul(Var<T> a, Var<T> b, Transpositions transposed) {
   REGARD_CHECK(a.shape().rank() >= 2 && b.shape().rank() >= 2)
       << "MatMul of " << a.shape() << " and " << b.shape();
-  if (b.shape().rank() == 2 && !transposed.a) {
-    return FoldedMatMul(a, b, transposed.b);
+  REGARD_CHECK_EQ(a.dim(transposed.a ? -2 : -1), b.dim(transposed.b ? -1 : -2))
+      << "inner extents in MatMul of " << a.shape() << " and " << b.shape();
+  if (b.shape().rank() > 2 || transposed.a) {
+    return BatchedMatMul(a, b, transposed);
   }
-  return BatchedMatMul(a, b, transposed);
+  // One product of all rows of a.
+  const Var<T> y =
+      BatchedMatMul(a.WithShape({a.rows(), a.cols()}), b, transposed);
+  return y.WithShape(a.shape().With(-1, y.cols()));
 }
 
 template <typename T>

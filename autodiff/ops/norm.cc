@@ -1,10 +1,10 @@
+#include "autodiff/ops/norm.h"
+
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 #include "autodiff/kernels/reduce.h"
-#include "autodiff/ops/layer_norm.h"
-#include "autodiff/ops/rms_norm.h"
 #include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 

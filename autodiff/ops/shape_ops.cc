@@ -16,36 +16,6 @@ namespace regard {
 
 namespace {
 
-using Extents = std::array<int64_t, Shape::kMaxRank>;
-
-// Enumerates the elements of a permuted array in order, with their offsets in
-// the source.
-struct PermutedLoop {
-  int rank = 0;
-  Extents extents;
-  Extents strides;
-
-  // Calls f(offset in the result, offset in the source) for each row along the
-  // last axis.
-  template <typename F>
-  void ForEachRow(int64_t size, F f) const {
-    if (size == 0) return;
-    Extents index = {};
-    int64_t source = 0;
-    for (int64_t out = 0;; out += extents[rank - 1]) {
-      f(out, source);
-      int axis = rank - 2;
-      for (; axis >= 0; --axis) {
-        source += strides[axis];
-        if (++index[axis] < extents[axis]) break;
-        source -= strides[axis] * extents[axis];
-        index[axis] = 0;
-      }
-      if (axis < 0) return;
-    }
-  }
-};
-
 // out = x or, with kAdd, out + x; both have n elements, often fewer than a
 // packet.
 template <bool kAdd, typename T>
@@ -130,35 +100,24 @@ Var<T> Permute(Var<T> x, absl::Span<const int> axes) {
   const int rank = x.shape().rank();
   REGARD_CHECK_EQ(static_cast<int>(axes.size()), rank)
       << "axes for Permute of " << x.shape();
-  PermutedLoop loop;
-  Extents extents;
+  std::array<int64_t, Shape::kMaxRank> extents;
+  StridedLoop<1>::Strides strides;
   std::array<bool, Shape::kMaxRank> used = {};
   for (int i = 0; i < rank; ++i) {
     const int axis = x.shape().Axis(axes[i]);
     REGARD_CHECK(!used[axis]) << "Permute takes axis " << axis << " twice";
     used[axis] = true;
     extents[i] = x.dim(axis);
-    const int64_t stride = x.shape().Stride(axis);
-    // Axes that remain neighbours are traversed as one.
-    if (i > 0 && loop.strides[loop.rank - 1] == stride * extents[i]) {
-      loop.extents[loop.rank - 1] *= extents[i];
-      loop.strides[loop.rank - 1] = stride;
-    } else {
-      loop.extents[loop.rank] = extents[i];
-      loop.strides[loop.rank++] = stride;
-    }
-  }
-  if (loop.rank == 0) {
-    loop.extents[0] = loop.strides[0] = 1;
-    loop.rank = 1;
+    strides[0][i] = x.shape().Stride(axis);
   }
   Tape<T>& tape = x.tape();
   Var<T> y = tape.New(Shape(absl::MakeConstSpan(extents.data(), rank)),
                       x.needs_grad());
-  const int64_t inner = loop.extents[loop.rank - 1];
-  const int64_t step = loop.strides[loop.rank - 1];
-  loop.ForEachRow(y.size(), [&](int64_t row, int64_t source) {
-    const T* from = x.data() + source;
+  const StridedLoop<1> loop(y.shape(), strides);
+  const int64_t inner = loop.inner();
+  const int64_t step = loop.inner_stride(0);
+  loop.ForEachRow([&](int64_t row, const int64_t(&source)[1]) {
+    const T* from = x.data() + source[0];
     T* __restrict to = y.data() + row;
     if (step == 1) return CopyRow<false>(from, inner, to);
     for (int64_t j = 0; j < inner; ++j) to[j] = from[j * step];
@@ -168,9 +127,9 @@ Var<T> Permute(Var<T> x, absl::Span<const int> axes) {
     if (!d) return;
     const bool accumulate = d.MarkTouched();
     const T* g = y.grad_data();
-    loop.ForEachRow(y.size(), [&](int64_t row, int64_t source) {
+    loop.ForEachRow([&](int64_t row, const int64_t(&source)[1]) {
       const T* from = g + row;
-      T* __restrict to = d.data() + source;
+      T* __restrict to = d.data() + source[0];
       if (step == 1) {
         return accumulate ? CopyRow<true>(from, inner, to)
                           : CopyRow<false>(from, inner, to);
@@ -270,7 +229,7 @@ Var<T> Stack(absl::Span<const Var<T>> inputs, int axis) {
 
 template <typename T>
 Var<T> BroadcastTo(Var<T> x, const Shape& shape) {
-  const BroadcastLoop<1> loop("BroadcastTo", shape, {x.shape()});
+  const auto loop = BroadcastLoop("BroadcastTo", shape, {x.shape()});
   Tape<T>& tape = x.tape();
   Var<T> y = tape.New(shape, x.needs_grad());
   const int64_t inner = loop.inner();

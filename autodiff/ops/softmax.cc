@@ -8,32 +8,16 @@
 
 namespace regard {
 
-namespace {
-
-// y = x less the maximum of its row.
-template <typename T>
-void SubtractMax(const T* x, T* __restrict y, int64_t rows, int64_t cols) {
-  for (int64_t i = 0; i < rows; ++i) {
-    const T* x_row = x + i * cols;
-    T* __restrict y_row = y + i * cols;
-    const T max = MaxRow(x_row, cols);
-    for (int64_t j = 0; j < cols; ++j) y_row[j] = x_row[j] - max;
-  }
-}
-
-}  // namespace
-
 template <typename T>
 Var<T> Softmax(Var<T> x) {
   Tape<T>& tape = x.tape();
   Var<T> y = tape.New(x.shape(), x.needs_grad());
   const int64_t rows = x.rows();
   const int64_t cols = x.cols();
-  SubtractMax(x.data(), y.data(), rows, cols);
-  Exp(y.data(), y.data(), y.size());
   for (int64_t i = 0; i < rows; ++i) {
+    const T* x_row = x.data() + i * cols;
     T* __restrict y_row = y.data() + i * cols;
-    const T scale = T(1) / SumRow<T>(y_row, cols);
+    const T scale = T(1) / ExpAndSum(x_row, MaxRow(x_row, cols), cols, y_row);
     for (int64_t j = 0; j < cols; ++j) y_row[j] *= scale;
   }
   tape.Record("Softmax", y, [=] {
@@ -58,19 +42,13 @@ Var<T> LogSoftmax(Var<T> x) {
   Var<T> y = tape.New(x.shape(), x.needs_grad());
   const int64_t rows = x.rows();
   const int64_t cols = x.cols();
-  SubtractMax(x.data(), y.data(), rows, cols);
-  {
-    ScratchScope<T> scratch(tape);
-    T* const exp = scratch.New(y.size());
-    T* const log_sum = scratch.New(rows);
-    Exp(y.data(), exp, y.size());
-    for (int64_t i = 0; i < rows; ++i)
-      log_sum[i] = SumRow(exp + i * cols, cols);
-    Log(log_sum, log_sum, rows);
-    for (int64_t i = 0; i < rows; ++i) {
-      T* __restrict y_row = y.data() + i * cols;
-      for (int64_t j = 0; j < cols; ++j) y_row[j] -= log_sum[i];
-    }
+  for (int64_t i = 0; i < rows; ++i) {
+    const T* x_row = x.data() + i * cols;
+    T* __restrict y_row = y.data() + i * cols;
+    const T max = MaxRow(x_row, cols);
+    T log_sum = ExpAndSum(x_row, max, cols, y_row);
+    Log(&log_sum, &log_sum, 1);
+    for (int64_t j = 0; j < cols; ++j) y_row[j] = x_row[j] - max - log_sum;
   }
   tape.Record("LogSoftmax", y, [=] {
     auto d = x.grad_ref();

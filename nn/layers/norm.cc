@@ -2,8 +2,7 @@
 
 #include <cstdint>
 
-#include "autodiff/ops/layer_norm.h"
-#include "autodiff/ops/rms_norm.h"
+#include "autodiff/ops/norm.h"
 #include "nn/initializers.h"
 
 namespace regard {

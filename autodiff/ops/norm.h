@@ -1,6 +1,6 @@
-// Normalisation of each row.
-#ifndef AUTODIFF_OPS_LAYER_NORM_H_
-#define AUTODIFF_OPS_LAYER_NORM_H_
+// Normalisation of each row, with or without its mean.
+#ifndef AUTODIFF_OPS_NORM_H_
+#define AUTODIFF_OPS_NORM_H_
 
 #include <type_traits>
 
@@ -16,6 +16,12 @@ template <typename T>
 Var<T> LayerNorm(Var<T> x, Var<T> gain, Var<T> bias,
                  std::type_identity_t<T> epsilon);
 
+// x / sqrt(mean of x^2 + epsilon) * gain, over the last axis of x [.., cols];
+// gain [cols].
+// Zhang and Sennrich, "Root mean square layer normalization", 2019.
+template <typename T>
+Var<T> RmsNorm(Var<T> x, Var<T> gain, std::type_identity_t<T> epsilon);
+
 }  // namespace regard
 
-#endif  // AUTODIFF_OPS_LAYER_NORM_H_
+#endif  // AUTODIFF_OPS_NORM_H_
