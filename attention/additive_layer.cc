@@ -20,7 +20,8 @@ AdditiveLayer<T>::AdditiveLayer(int64_t width, bool bias,
 }
 
 template <typename T>
-Var<T> AdditiveLayer<T>::Keys(Forward<T>& forward, Var<T> keys) const {
+Var<T> AdditiveLayer<T>::Prepare(Forward<T>& forward, Var<T> keys,
+                                 int64_t /*key_position*/) const {
   const Var<T> projected = ProjectHeads(keys, forward[w_k_]);
   if (!bias_.has_value()) return projected;
   const Var<T> bias = forward[bias_];
@@ -28,8 +29,9 @@ Var<T> AdditiveLayer<T>::Keys(Forward<T>& forward, Var<T> keys) const {
 }
 
 template <typename T>
-Var<T> AdditiveLayer<T>::Scores(Forward<T>& forward, const ScoreInputs<T>& in,
-                                const AdditivePairTerm<T>& term) const {
+Var<T> AdditiveLayer<T>::ScoreWith(Forward<T>& forward,
+                                   const ScoreInputs<T>& in,
+                                   const AdditivePairTerm<T>& term) const {
   return AdditiveScores(ProjectHeads(in.queries, forward[w_q_]), in.keys,
                         forward[w_v_], in.mask, in.positions, term);
 }

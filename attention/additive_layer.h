@@ -14,30 +14,41 @@
 
 namespace regard {
 
-// Parameters w_q [heads, width, query width], w_k [heads, width, key width],
-// w_v [heads, width] and, if wanted, bias [heads, width].
+// w_v . tanh(W_q q + W_k k + b), and the base of scores that add a term within
+// the tanh. Parameters w_q [heads, width, query width], w_k [heads, width, key
+// width], w_v [heads, width] and, if wanted, bias [heads, width].
 template <typename T>
-class AdditiveLayer {
+class AdditiveLayer : public ScoringFunction<T> {
  public:
-  // A width of 0 means the query's.
-  AdditiveLayer(int64_t width, bool bias, ParameterScope<T> scope,
-                const ScoreWidths& widths);
+  // For options with the fields `width`, where 0 means the query's, and `bias`.
+  AdditiveLayer(const auto& options, ParameterScope<T> scope,
+                const ScoreWidths& widths)
+      : AdditiveLayer(options.width(), options.bias(), scope, widths) {}
 
-  // For options with a field `width`.
-  static void Validate(const auto& options, ConfigProblems& problems) {
+  static void Validate(const auto& options, const ScoreWidths&,
+                       ConfigProblems& problems) {
     problems.RequireInRange("width", options.width(), 0, 65536);
   }
 
+  // W_k k + b: [batch, heads, keys, width].
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
+                 int64_t key_position) const override;
+
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    return ScoreWith(forward, in, {});
+  }
+
+ protected:
   int64_t width() const { return width_; }
 
-  // W_k k + b: [batch, heads, keys, width].
-  Var<T> Keys(Forward<T>& forward, Var<T> keys) const;
-
-  // w_v . tanh(W_q q + W_k k + b + term), for keys from Keys().
-  Var<T> Scores(Forward<T>& forward, const ScoreInputs<T>& in,
-                const AdditivePairTerm<T>& term = {}) const;
+  // w_v . tanh(W_q q + W_k k + b + term).
+  Var<T> ScoreWith(Forward<T>& forward, const ScoreInputs<T>& in,
+                   const AdditivePairTerm<T>& term) const;
 
  private:
+  AdditiveLayer(int64_t width, bool bias, ParameterScope<T> scope,
+                const ScoreWidths& widths);
+
   int64_t width_;
   Parameter<T> w_q_, w_k_, w_v_, bias_;
 };

@@ -166,7 +166,8 @@ void CheckRelative(const std::string& name, bool of_keys) {
   const Var<float> query = input("query");
   const Var<float> key = input("key");
   const Var<float> embedding = input("embedding");
-  const RelativePositions positions = {.queries = 3, .keys = 5, .offset = 2};
+  const RelativePositions positions = {
+      .queries = 3, .keys = 5, .at = {.first_query = 2}};
   Var<float> scores = MatMul(query, key, {.b = true}) +
                       RelativeQueryScores(query, embedding, positions);
   if (of_keys) {

@@ -1,8 +1,5 @@
 #include "attention/scoring_kit.h"
 
-#include <algorithm>
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 
 namespace regard {
@@ -49,27 +46,6 @@ Var<T> Windows(Var<T> weights, int64_t reach) {
       .WithShape({shape[0], shape[1], shape[2] * shape[3], seen});
 }
 
-template <typename T>
-Var<T> HideFurtherKeys(Var<T> scores, int64_t keys) {
-  const int64_t scored = scores.dim(3);
-  if (scored == keys) return scores;
-  const int64_t rows = scores.dim(0) * scores.dim(1) * scores.dim(2);
-  Var<T> out = scores.tape().New(
-      {scores.dim(0), scores.dim(1), scores.dim(2), keys}, scores.needs_grad());
-  std::fill_n(out.data(), out.size(), -std::numeric_limits<T>::infinity());
-  for (int64_t row = 0; row < rows; ++row) {
-    std::copy_n(scores.data() + row * scored, scored, out.data() + row * keys);
-  }
-  scores.tape().Record("HideFurtherKeys", out, [=] {
-    const T* d_out = out.grad_data();
-    if (auto d = scores.grad_ref()) {
-      d.AddEach(
-          [=](int64_t i) { return d_out[i / scored * keys + i % scored]; });
-    }
-  });
-  return out;
-}
-
 void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems) {
   if (widths.query == widths.key) return;
   problems.Add("", absl::StrCat("this score needs query and key of one width; "
@@ -81,6 +57,5 @@ REGARD_INSTANTIATE_FUNCTION(InnerProducts);
 REGARD_INSTANTIATE_FUNCTION(ProjectHeads);
 REGARD_INSTANTIATE_FUNCTION(Normalized);
 REGARD_INSTANTIATE_FUNCTION(Windows);
-REGARD_INSTANTIATE_FUNCTION(HideFurtherKeys);
 
 }  // namespace regard

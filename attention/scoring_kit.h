@@ -49,11 +49,6 @@ Var<T> Normalized(Var<T> x);
 template <typename T>
 Var<T> Windows(Var<T> weights, int64_t reach);
 
-// Scores [batch, heads, queries, n] of the first n of `keys` keys, with -inf
-// for the others.
-template <typename T>
-Var<T> HideFurtherKeys(Var<T> scores, int64_t keys);
-
 // For scores that compare query and key without a projection between them.
 void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems);
 

@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "attention/kernels/finite_values.h"
-#include "autodiff/kernels/gemm.h"
+#include "attention/kernels/weighted_values.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/softmax_row.h"
 #include "autodiff/kernels/transcendental.h"
@@ -77,14 +76,6 @@ void SoftmaxRows(Var<T> scores, const MaskReader& reader, T* weights,
     ForEachRow(shape, reader, begin, end, [&](const ScoreRow& r) {
       normalize(r, weights + r.row * keys);
     });
-  }
-}
-
-// Calls f(example * heads + head, keys that any of its queries may see).
-template <typename F>
-void ForEachSource(const Shape& shape, const MaskReader& reader, F f) {
-  for (int64_t source = 0; source < shape[0] * shape[1]; ++source) {
-    f(source, reader.VisibleEnd(source / shape[1]));
   }
 }
 
@@ -271,7 +262,10 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   const bool grouped = group > 1;
   const bool needs_grad = scores.needs_grad() || values.needs_grad();
   const MaskReader reader(mask, positions, shape[0], queries, keys);
-  const bool products = MakesProducts(shape, reader, width);
+  if (MakesProducts(shape, reader, width)) {
+    const Var<T> weights = MaskedSoftmax(scores, mask, positions);
+    return {weights, WeightedValues(weights, mask, values, positions)};
+  }
   Var<T> weights = tape.New(shape, scores.needs_grad());
   Var<T> context = tape.New({shape[0], shape[1], queries, width}, needs_grad);
   const auto place = [=](int64_t source) {
@@ -288,18 +282,8 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
           return;
         }
         Normalize(r.visible.size(), w + begin);
-        if (products) return;
         ContextRow(w, value, r.visible, width, context.data() + r.row * width);
       });
-  if (products) {
-    ForEachSource(shape, reader, [&](int64_t source, int64_t reach) {
-      MultiplyValues(tape,
-                     ConstMatrix<T>(weights.data() + source * queries * keys,
-                                    queries, reach, keys),
-                     values.data() + place(source), width,
-                     context.data() + source * queries * width);
-    });
-  }
   Tape<T>* const tape_pointer = &tape;
   tape.RecordOutputs("MaskedSoftmaxContext", {weights, context}, [=] {
     const T* d_weights = weights.grad_data();
@@ -324,48 +308,24 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
       });
       return;
     }
-    const bool by_products = products && d_context != nullptr;
     ScratchScope<T> scratch(*tape_pointer);
-    // Gradients of weights: per source if products make them, otherwise per
-    // row.
-    T* const d_rows = scratch.New(by_products ? queries * keys : keys);
-    ForEachSource(shape, reader, [&](int64_t source, int64_t reach) {
-      const T* const value = values.data() + place(source);
-      T* const d_v = d_value == nullptr ? nullptr : d_value + place(source);
-      if (by_products) {
-        const ConstMatrix<T> d_c(d_context + source * queries * width, queries,
-                                 width);
-        if (d_v != nullptr) {
-          Gemm(ConstMatrix<T>(weights.data() + source * queries * keys, queries,
-                              reach, keys)
-                   .Transposed(),
-               d_c, MutableMatrix<T>(d_v, reach, width), GemmMode::kAdd);
-        }
-        if (d_scores) {
-          Gemm(d_c, ConstMatrix<T>(value, reach, width).Transposed(),
-               MutableMatrix<T>(d_rows, queries, reach, keys));
+    T* const d_row = scratch.New(keys);
+    ForEachRow(shape, reader, 0, scores.rows(), [&](const ScoreRow& r) {
+      const T* const w = weights.data() + r.row * keys;
+      const int64_t value = place(r.source);
+      ContextRowBackward(
+          w, values.data() + value, r.visible, width,
+          d_context == nullptr ? nullptr : d_context + r.row * width,
+          d_value == nullptr ? nullptr : d_value + value,
+          d_scores ? d_row : nullptr);
+      if (!d_scores) return;
+      if (d_weights != nullptr) {
+        for (int64_t k = r.visible.begin; k < r.visible.end; ++k) {
+          d_row[k] += d_weights[r.row * keys + k];
         }
       }
-      for (int64_t q = 0; q < queries; ++q) {
-        const int64_t row = source * queries + q;
-        const VisibleKeys visible = reader(source / shape[1], q);
-        const T* const w = weights.data() + row * keys;
-        T* const d_row = by_products ? d_rows + q * keys : d_rows;
-        if (!by_products) {
-          ContextRowBackward(
-              w, value, visible, width,
-              d_context == nullptr ? nullptr : d_context + row * width, d_v,
-              d_scores ? d_row : nullptr);
-        }
-        if (!d_scores) continue;
-        if (d_weights != nullptr) {
-          for (int64_t k = visible.begin; k < visible.end; ++k) {
-            d_row[k] += d_weights[row * keys + k];
-          }
-        }
-        SoftmaxRowBackward(w, d_row, visible, keys, accumulate,
-                           d_scores.data() + row * keys);
-      }
+      SoftmaxRowBackward(w, d_row, r.visible, keys, accumulate,
+                         d_scores.data() + r.row * keys);
     });
   });
   return {weights, context};

@@ -28,9 +28,9 @@ struct WeightsAndContext {
   Var<T> context;  // [batch, heads, queries, value width]
 };
 
-// Both at once, reading the scores once: MaskedSoftmax followed by
-// WeightedValues, which has the shape of `values`. The gradient of the weights
-// is the part that does not flow through the context.
+// Both at once, reading the scores once where that is faster: MaskedSoftmax
+// followed by WeightedValues. The gradient of the weights may lack the part
+// that flows through the context.
 template <typename T>
 WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
                                           Var<T> values,

@@ -30,9 +30,9 @@ class Blocks {
         rows_are_keys_(rows_are_keys),
         rows_(rows_are_keys ? at.keys : at.queries) {
     // Extra distances per row of a block.
-    const int64_t skew = rows_are_keys ? 1 : at.query_step;
+    const int64_t skew = rows_are_keys ? 1 : at.at.query_step;
     const int64_t needed =
-        rows_are_keys ? at.query_step * (at.queries - 1) + 1 : at.keys;
+        rows_are_keys ? at.at.query_step * (at.queries - 1) + 1 : at.keys;
     size_ = skew == 0 ? rows_ : std::clamp<int64_t>(needed, 1, kBlock);
   }
 
@@ -55,7 +55,7 @@ class Blocks {
   template <typename F>
   void ForEachPair(const Block& block, F f) const {
     const auto distance = [&](int64_t l, int64_t r) {
-      return at_.offset + at_.query_step * l - r - block.distance;
+      return at_.at.Offset(l) - r - block.distance;
     };
     for (int64_t i = 0; i < block.rows; ++i) {
       const int64_t row = block.first + i;
@@ -74,12 +74,12 @@ class Blocks {
  private:
   Block At(int64_t first, int64_t rows) const {
     const int64_t last = first + rows - 1;
-    const int64_t lowest =
-        rows_are_keys_ ? at_.offset - last
-                       : at_.offset + at_.query_step * first - (at_.keys - 1);
-    const int64_t highest =
-        rows_are_keys_ ? at_.offset + at_.query_step * (at_.queries - 1) - first
-                       : at_.offset + at_.query_step * last;
+    const int64_t lowest = rows_are_keys_
+                               ? at_.at.Offset(0) - last
+                               : at_.at.Offset(first) - (at_.keys - 1);
+    const int64_t highest = rows_are_keys_
+                                ? at_.at.Offset(at_.queries - 1) - first
+                                : at_.at.Offset(last);
     return {first, rows, lowest, highest - lowest + 1};
   }
 
@@ -97,8 +97,8 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
                table.dim(1) == width)
       << "a table of " << table.shape() << " for " << x.shape();
   const int64_t max_position = (table.dim(0) + 1) / 2;
-  const int64_t lowest = at.offset - (at.keys - 1);
-  const int64_t highest = at.offset + at.query_step * (at.queries - 1);
+  const int64_t lowest = at.at.Offset(0) - (at.keys - 1);
+  const int64_t highest = at.at.Offset(at.queries - 1);
   REGARD_CHECK(-lowest < max_position && highest < max_position)
       << "relative positions " << lowest << " to " << highest
       << ", but the embedding has those below " << max_position;

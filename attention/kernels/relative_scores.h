@@ -10,18 +10,16 @@
 
 #include <cstdint>
 
+#include "attention/positions.h"
 #include "autodiff/tape.h"
 
 namespace regard {
 
-// Query l is query_step * l + offset - r after key r: `offset` is the position
-// of the first query minus that of the first key. With a cache of keys it is
-// not 0. See Positions for query_step.
+// Numbers of queries and keys, and where they stand.
 struct RelativePositions {
   int64_t queries;
   int64_t keys;
-  int64_t offset;
-  int64_t query_step = 1;
+  Positions at = {};
 };
 
 // table [2 max_position - 1, width]; queries [batch, heads, queries, width] ->

@@ -14,12 +14,13 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr RelativePositions kSquare = {.queries = 3, .keys = 3, .offset = 0};
-constexpr RelativePositions kCached = {.queries = 2, .keys = 5, .offset = 3};
-constexpr RelativePositions kWide = {.queries = 4, .keys = 2, .offset = 0};
+constexpr RelativePositions kSquare = {.queries = 3, .keys = 3};
+constexpr RelativePositions kCached = {
+    .queries = 2, .keys = 5, .at = {.first_query = 3}};
+constexpr RelativePositions kWide = {.queries = 4, .keys = 2};
 constexpr RelativePositions kAlternatives = {
-    .queries = 4, .keys = 3, .offset = 2, .query_step = 0};
-constexpr RelativePositions kNoKeys = {.queries = 2, .keys = 0, .offset = 0};
+    .queries = 4, .keys = 3, .at = {.first_query = 2, .query_step = 0}};
+constexpr RelativePositions kNoKeys = {.queries = 2, .keys = 0};
 
 std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
@@ -68,13 +69,14 @@ TEST(RelativeScoresTest, OneQueryCostsOneProductPerKey) {
     compute();
     return GemmFlops() - before;
   };
-  const RelativePositions step = {.queries = 1, .keys = kKeys, .offset = 49};
+  const RelativePositions step = {
+      .queries = 1, .keys = kKeys, .at = {.first_query = 49}};
   EXPECT_EQ(flops([&] { RelativeQueryScores(query, table, step); }),
             2 * kKeys * kWidth);
   EXPECT_EQ(flops([&] { RelativeKeyScores(keys, table, step); }),
             2 * kKeys * kWidth);
   const RelativePositions at_once = {
-      .queries = 4, .keys = kKeys, .offset = 49, .query_step = 0};
+      .queries = 4, .keys = kKeys, .at = {.first_query = 49, .query_step = 0}};
   EXPECT_EQ(flops([&] { RelativeQueryScores(beams, table, at_once); }),
             4 * 2 * kKeys * kWidth);
   // The key's term is the same for all alternatives.
@@ -96,12 +98,12 @@ TEST(RelativeScoresTest, BlocksOfRowsChangeNoBit) {
   };
   const Var<float> table = numbers({2 * kRows - 1, kWidth}, 17);
   const Var<float> x = numbers({1, 1, kRows, kWidth}, 29);
-  const RelativePositions square = {
-      .queries = kRows, .keys = kRows, .offset = 0};
+  const RelativePositions square = {.queries = kRows, .keys = kRows};
   const Var<float> of_queries = RelativeQueryScores(x, table, square);
   const Var<float> of_keys = RelativeKeyScores(x, table, square);
   for (int64_t l = 0; l < kRows; ++l) {
-    const RelativePositions row = {.queries = 1, .keys = kRows, .offset = l};
+    const RelativePositions row = {
+        .queries = 1, .keys = kRows, .at = {.first_query = l}};
     const Var<float> query = tape.Input(
         {1, 1, 1, kWidth},
         std::vector<float>(x.data() + l * kWidth, x.data() + (l + 1) * kWidth));
@@ -128,10 +130,11 @@ TEST(RelativeScoresTest, AnOffsetMovesTheQueries) {
   Tape<float> tape;
   const Var<float> table = tape.Input({5, 1}, {0, 1, 2, 3, 4});
   // Query 2 of keys 0, 1, 2: the last row of the square.
-  EXPECT_THAT(RelativeQueryScores(tape.Full({1, 1, 1, 1}, 1), table,
-                                  {.queries = 1, .keys = 3, .offset = 2})
-                  .span(),
-              ElementsAre(4, 3, 2));
+  EXPECT_THAT(
+      RelativeQueryScores(tape.Full({1, 1, 1, 1}, 1), table,
+                          {.queries = 1, .keys = 3, .at = {.first_query = 2}})
+          .span(),
+      ElementsAre(4, 3, 2));
 }
 
 TEST(RelativeScoresDeathTest, RefusesADistanceWithoutAnEmbedding) {
@@ -139,11 +142,11 @@ TEST(RelativeScoresDeathTest, RefusesADistanceWithoutAnEmbedding) {
   const Var<float> table = tape.Full({5, 1}, 1);  // distances below 3
   const Var<float> query = tape.Full({1, 1, 1, 1}, 1);
   EXPECT_DEATH(
-      RelativeQueryScores(query, table, {.queries = 1, .keys = 1, .offset = 3}),
+      RelativeQueryScores(query, table,
+                          {.queries = 1, .keys = 1, .at = {.first_query = 3}}),
       "relative positions 3 to 3");
-  EXPECT_DEATH(
-      RelativeQueryScores(query, table, {.queries = 1, .keys = 4, .offset = 0}),
-      "relative positions -3 to 0");
+  EXPECT_DEATH(RelativeQueryScores(query, table, {.queries = 1, .keys = 4}),
+               "relative positions -3 to 0");
 }
 
 }  // namespace

@@ -17,10 +17,7 @@ class SoftmaxWeights : public Normalizer<T> {
   explicit SoftmaxWeights(const Options&) {}
 
   void Normalize(int64_t n, T* scores, T* /*scratch*/) const override {
-    const T max = MaxRow(scores, n);
-    for (int64_t i = 0; i < n; ++i) scores[i] -= max;
-    Exp(scores, scores, n);
-    const T scale = T(1) / SumRow(scores, n);
+    const T scale = T(1) / ExpAndSum(scores, MaxRow(scores, n), n, scores);
     for (int64_t i = 0; i < n; ++i) scores[i] *= scale;
   }
 

@@ -8,7 +8,7 @@
 namespace regard {
 
 template <typename T>
-class Coverage : public ScoringFunction<T> {
+class Coverage : public AdditiveLayer<T> {
  public:
   using Options = CoverageScore;
 
@@ -16,27 +16,15 @@ class Coverage : public ScoringFunction<T> {
 
   Coverage(const Options& options, ParameterScope<T> scope,
            const ScoreWidths& widths)
-      : layer_(options.width(), options.bias(), scope, widths) {
-    w_c_ = scope.Add("w_c", {widths.heads, layer_.width(), 1},
-                     XavierUniform(layer_.width(), 1));
-  }
-
-  static void Validate(const Options& options, const ScoreWidths&,
-                       ConfigProblems& problems) {
-    AdditiveLayer<T>::Validate(options, problems);
-  }
-
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
-                 int64_t /*key_position*/) const override {
-    return layer_.Keys(forward, keys);
-  }
+      : AdditiveLayer<T>(options, scope, widths),
+        w_c_(scope.Add("w_c", {widths.heads, this->width(), 1},
+                       XavierUniform(this->width(), 1))) {}
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    return layer_.Scores(forward, in, {in.cumulative_weights, forward[w_c_]});
+    return this->ScoreWith(forward, in, {in.cumulative_weights, forward[w_c_]});
   }
 
  private:
-  AdditiveLayer<T> layer_;
   Parameter<T> w_c_;
 };
 

@@ -2,6 +2,7 @@
 // Keys after the last w_i have no weight. Luong et al., "Effective approaches
 // to attention-based neural machine translation", 2015.
 #include <algorithm>
+#include <limits>
 
 #include "attention/scoring/location.pb.h"
 #include "attention/scoring_kit.h"
@@ -31,7 +32,13 @@ class Location : public ScoringFunction<T> {
     const int64_t begin = std::min(in.positions.first_key, max_keys_);
     const int64_t count = std::min(in.keys.dim(2), max_keys_ - begin);
     const Var<T> w = Slice(forward[w_], /*axis=*/1, begin, count);
-    return HideFurtherKeys(ProjectHeads(in.queries, w), in.keys.dim(2));
+    const Var<T> scores = ProjectHeads(in.queries, w);
+    if (count == in.keys.dim(2)) return scores;
+    const Var<T> further =
+        forward.tape().Full(ScoreShape(in).With(3, in.keys.dim(2) - count),
+                            -std::numeric_limits<T>::infinity());
+    const Var<T> all[] = {scores, further};
+    return Concat<T>(all, /*axis=*/3);
   }
 
  private:

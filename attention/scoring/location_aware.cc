@@ -8,7 +8,7 @@
 namespace regard {
 
 template <typename T>
-class LocationAware : public ScoringFunction<T> {
+class LocationAware : public AdditiveLayer<T> {
  public:
   using Options = LocationAwareScore;
 
@@ -17,36 +17,29 @@ class LocationAware : public ScoringFunction<T> {
 
   LocationAware(const Options& options, ParameterScope<T> scope,
                 const ScoreWidths& widths)
-      : layer_(options.width(), options.bias(), scope, widths),
-        reach_(options.reach()) {
+      : AdditiveLayer<T>(options, scope, widths), reach_(options.reach()) {
     const int64_t filters = options.filters();
     const int64_t seen = 2 * reach_ + 1;
     filters_ = scope.Add("filters", {widths.heads, filters, seen},
                          XavierUniform(filters, seen));
-    w_f_ = scope.Add("w_f", {widths.heads, layer_.width(), filters},
-                     XavierUniform(layer_.width(), filters));
+    w_f_ = scope.Add("w_f", {widths.heads, this->width(), filters},
+                     XavierUniform(this->width(), filters));
   }
 
-  static void Validate(const Options& options, const ScoreWidths&,
+  static void Validate(const Options& options, const ScoreWidths& widths,
                        ConfigProblems& problems) {
-    AdditiveLayer<T>::Validate(options, problems);
+    AdditiveLayer<T>::Validate(options, widths, problems);
     problems.RequireInRange("filters", options.filters(), 1, 1024);
     problems.RequireInRange("reach", options.reach(), 0, 1024);
-  }
-
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
-                 int64_t /*key_position*/) const override {
-    return layer_.Keys(forward, keys);
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     const Var<T> around = Windows(in.previous_weights, reach_);
     const Var<T> found = ProjectHeads(around, forward[filters_]);
-    return layer_.Scores(forward, in, {found, forward[w_f_]});
+    return this->ScoreWith(forward, in, {found, forward[w_f_]});
   }
 
  private:
-  AdditiveLayer<T> layer_;
   int64_t reach_;
   Parameter<T> filters_, w_f_;
 };

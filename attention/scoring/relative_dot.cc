@@ -39,8 +39,7 @@ class RelativeDot : public ScoringFunction<T> {
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     const RelativePositions positions = {.queries = in.queries.dim(2),
                                          .keys = in.keys.dim(2),
-                                         .offset = in.positions.Offset(0),
-                                         .query_step = in.positions.query_step};
+                                         .at = in.positions};
     const Var<T> embedding = forward[embedding_];
     Var<T> scores = InnerProducts(in.queries, in.keys) +
                     RelativeQueryScores(in.queries, embedding, positions);
