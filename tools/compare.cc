@@ -6,11 +6,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/ablation/grid.h"
-#include "experiments/ablation/run_comparison.h"
 #include "experiments/config/command_line.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/plugins.h"
 #include "files/file.h"
+#include "tools/run_comparison.h"
 
 namespace regard {
 namespace {

@@ -1,7 +1,7 @@
 // Says how runs differ: two in their configs and numbers, several in whether
 // their differences could be chance.
-#ifndef EXPERIMENTS_ABLATION_RUN_COMPARISON_H_
-#define EXPERIMENTS_ABLATION_RUN_COMPARISON_H_
+#ifndef TOOLS_RUN_COMPARISON_H_
+#define TOOLS_RUN_COMPARISON_H_
 
 #include <string>
 
@@ -28,4 +28,4 @@ std::string SignificanceText(const Grid& grid);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_ABLATION_RUN_COMPARISON_H_
+#endif  // TOOLS_RUN_COMPARISON_H_

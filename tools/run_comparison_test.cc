@@ -1,4 +1,4 @@
-#include "experiments/ablation/run_comparison.h"
+#include "tools/run_comparison.h"
 
 #include <cmath>
 #include <string>
