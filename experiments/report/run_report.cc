@@ -84,9 +84,9 @@ std::vector<ShownMetric> OrderedMetrics(const RunReport& report) {
 // Moves those that the first screen shows as cards to the front, and returns
 // how many: those of the first split in the order in which they are declared,
 // or, where there are few metrics, all.
-size_t MoveForemostFirst(const RunReport& report,
-                         std::vector<ShownMetric>& metrics) {
-  if (std::ssize(metrics) <= kMostCards) return metrics.size();
+std::ptrdiff_t MoveForemostFirst(const RunReport& report,
+                                 std::vector<ShownMetric>& metrics) {
+  if (std::ssize(metrics) <= kMostCards) return std::ssize(metrics);
   const std::string& first = metrics.front().name;
   const std::string split = first.substr(0, first.find('/') + 1);
   auto end = metrics.begin();
@@ -165,43 +165,6 @@ Section GallerySection(const Gallery& gallery) {
   return section;
 }
 
-// The page in the order in which it is read, with `cards` at its top.
-Report PageOf(const RunReport& report, absl::Span<const ShownMetric> cards,
-              absl::Span<const ShownMetric> others) {
-  const Showcase& showcase = report.showcase;
-  Report page = {.title = report.name,
-                 .summary = showcase.summary,
-                 .metrics = {cards.begin(), cards.end()}};
-  page.Add({"Result", {showcase.plots.begin(), showcase.plots.end()}});
-  page.Add({showcase.samples.title, {SamplesTable(showcase.samples)}});
-  AddSets(report, page);
-  for (const LabelledMatrix& matrix : showcase.matrices) {
-    page.Add({matrix.title, {Maps{{matrix}}}});
-  }
-  for (const Gallery& gallery : showcase.galleries) {
-    page.Add(GallerySection(gallery));
-  }
-  if (!showcase.explanations.empty()) {
-    page.Add(ExplanationsSection(showcase.explanations));
-  } else {
-    page.Add({"Attention", {AttentionCaution(), Maps{showcase.heat_maps}}});
-  }
-  Section training = {"Training"};
-  for (const MetricInfo& metric : report.metric_infos) {
-    Plot plot = CurvesOf(report.records, metric);
-    if (!plot.series.empty()) training.blocks.push_back(std::move(plot));
-  }
-  page.Add(std::move(training));
-  Table numbers = {.header = {"metric", "value", "", ""}};
-  for (const ShownMetric& metric : others) {
-    numbers.rows.push_back(
-        {metric.name, FormatMetric(metric.value), metric.note, metric.meaning});
-  }
-  page.Add({"Further numbers", {numbers}});
-  page.Add({"Config", {Folded{"Show", report.resolved_config}}});
-  return page;
-}
-
 constexpr int kNarrowestText = 24;  // beside a metric
 
 // `text` in lines of at most `width` columns where its words allow.
@@ -266,9 +229,41 @@ void AppendSamples(const Samples& samples, std::string* text) {
 
 std::string RunReportHtml(const RunReport& report) {
   std::vector<ShownMetric> metrics = OrderedMetrics(report);
-  const size_t cards = MoveForemostFirst(report, metrics);
-  const absl::Span<const ShownMetric> all = metrics;
-  return ReportHtml(PageOf(report, all.first(cards), all.subspan(cards)));
+  const std::ptrdiff_t cards = MoveForemostFirst(report, metrics);
+  // In the order in which it is read.
+  const Showcase& showcase = report.showcase;
+  Report page = {.title = report.name,
+                 .summary = showcase.summary,
+                 .metrics = {metrics.begin(), metrics.begin() + cards}};
+  page.Add({"Result", {showcase.plots.begin(), showcase.plots.end()}});
+  page.Add({showcase.samples.title, {SamplesTable(showcase.samples)}});
+  AddSets(report, page);
+  for (const LabelledMatrix& matrix : showcase.matrices) {
+    page.Add({matrix.title, {Maps{{matrix}}}});
+  }
+  for (const Gallery& gallery : showcase.galleries) {
+    page.Add(GallerySection(gallery));
+  }
+  if (!showcase.explanations.empty()) {
+    page.Add(ExplanationsSection(showcase.explanations));
+  } else {
+    page.Add({"Attention", {AttentionCaution(), Maps{showcase.heat_maps}}});
+  }
+  Section training = {"Training"};
+  for (const MetricInfo& metric : report.metric_infos) {
+    Plot plot = CurvesOf(report.records, metric);
+    if (!plot.series.empty()) training.blocks.push_back(std::move(plot));
+  }
+  page.Add(std::move(training));
+  Table numbers = {.header = {"metric", "value", "", ""}};
+  metrics.erase(metrics.begin(), metrics.begin() + cards);
+  for (const ShownMetric& metric : metrics) {
+    numbers.rows.push_back(
+        {metric.name, FormatMetric(metric.value), metric.note, metric.meaning});
+  }
+  page.Add({"Further numbers", {numbers}});
+  page.Add({"Config", {Folded{"Show", report.resolved_config}}});
+  return ReportHtml(page);
 }
 
 std::string RunReportText(const RunReport& report,
