@@ -100,15 +100,13 @@ class Splitter {
       REGARD_CHECK_GE(options.train, kMinPhrasebookTrain);
       REGARD_CHECK_GE(options.train, largest / kMaxPhrasebookRatio);
     }
-    const PhrasebookSentence first = TheyAreWatching();
-    IsNew(first);
-    if (options.train > 0) AddToTrain(first);
   }
 
   Phrasebook Run() {
-    while (!IsFull(book_.train, options_.train)) {
-      AddToTrain(DrawNew(Meeting::kNone));
-    }
+    const PhrasebookSentence first = TheyAreWatching();
+    IsNew(first);
+    if (options_.train > 0) AddToTrain(first);
+    Fill(options_.train, Meeting::kNone, book_.train);
     Fill(options_.dev, Meeting::kNone, book_.dev);
     Fill(options_.test_unseen, Meeting::kNone, book_.test_unseen);
     Fill(options_.test_unseen_pairs, Meeting::kInRole, book_.test_unseen_pairs);
@@ -116,10 +114,6 @@ class Splitter {
   }
 
  private:
-  static bool IsFull(const PhrasebookSplit& split, int size) {
-    return static_cast<int>(split.pairs.size()) >= size;
-  }
-
   static void Add(const PhrasebookSentence& sentence, PhrasebookSplit& split) {
     split.pairs.push_back(sentence.pair);
     split.constructions.push_back(sentence.construction);
@@ -151,11 +145,14 @@ class Splitter {
     return {};
   }
 
+  // The other splits use words of train alone.
   void Fill(int size, Meeting meeting, PhrasebookSplit& split) {
-    while (!IsFull(split, size)) {
+    while (static_cast<int>(split.pairs.size()) < size) {
       const PhrasebookSentence sentence = DrawNew(meeting);
-      if (IsKnown(sentence.pair.source, source_words_) &&
-          IsKnown(sentence.pair.target, target_words_)) {
+      if (&split == &book_.train) {
+        AddToTrain(sentence);
+      } else if (IsKnown(sentence.pair.source, source_words_) &&
+                 IsKnown(sentence.pair.target, target_words_)) {
         Add(sentence, split);
       }
     }

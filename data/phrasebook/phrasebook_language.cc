@@ -1,7 +1,6 @@
 #include "data/phrasebook/phrasebook_language.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -224,22 +223,18 @@ class Language::Checker {
     }
     if (token.links.empty()) token.links = {token.text};
     token.auxiliary = FindWordOrNull(grammar_.auxiliary(), name.first);
-    const auto* const type = std::find_if(
-        std::begin(kTypes), std::end(kTypes),
-        [&](const auto& entry) { return entry.first == name.first; });
-    if (type != std::end(kTypes)) {
-      token.type = type->second;
-    } else if (token.auxiliary != nullptr) {
-      token.type = Type::kAuxiliary;
-    } else {
-      token.type = Type::kParticle;
-      const auto& particles = grammar_.particle();
-      Require(std::any_of(particles.begin(), particles.end(),
-                          [&](const Particle& particle) {
-                            return particle.token() == name.first;
-                          }),
-              where, absl::StrCat("has an unknown token: ", token.text));
+    token.type =
+        token.auxiliary == nullptr ? Type::kParticle : Type::kAuxiliary;
+    for (const auto& [known, type] : kTypes) {
+      if (name.first == known) token.type = type;
     }
+    const auto& particles = grammar_.particle();
+    Require(token.type != Type::kParticle ||
+                std::any_of(particles.begin(), particles.end(),
+                            [&](const Particle& particle) {
+                              return particle.token() == name.first;
+                            }),
+            where, absl::StrCat("has an unknown token: ", token.text));
     return token;
   }
 

@@ -86,18 +86,12 @@ class HeldSignals {
   struct sigaction children_before_;
 };
 
-// How a program ended.
-struct Ending {
-  int status = 0;  // as waitpid() says it
-  int signal = 0;  // that arrived meanwhile; 0: none
-};
-
-// Runs the program in `folder` with its messages going to a file. A signal that
-// is held kills it.
-absl::StatusOr<Ending> RunProgram(std::vector<std::string> arguments,
-                                  const std::string& folder,
-                                  const std::string& messages,
-                                  const HeldSignals& signals) {
+// Runs the program in `folder` with its messages going to a file; returns how
+// it ended, as waitpid() says it. A signal that is held kills it and is noted.
+absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
+                               const std::string& folder,
+                               const std::string& messages,
+                               const HeldSignals& signals, int* stopped_by) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -128,16 +122,16 @@ absl::StatusOr<Ending> RunProgram(std::vector<std::string> arguments,
   if (failed != 0) {
     return WriteError(kProgram, "run it", failed);
   }
-  Ending ending;
-  while (waitpid(child, &ending.status, WNOHANG) == 0) {
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
     const int number = signals.Wait();
     if (number == SIGCHLD) continue;
-    ending.signal = number;
+    *stopped_by = number;
     kill(child, SIGKILL);
-    waitpid(child, &ending.status, 0);
+    waitpid(child, &status, 0);
     break;
   }
-  return ending;
+  return status;
 }
 
 // The model, unless a signal ended the training.
@@ -158,7 +152,7 @@ absl::StatusOr<std::string> TrainInFolder(const SubwordsConfig& options,
   // folder: a model keeps them, and the folder's own name is random. The
   // reserved tokens are those of Vocabulary.
   REGARD_ASSIGN_OR_RETURN(
-      const Ending ending,
+      const int status,
       RunProgram(
           {kProgram, "--input=sentences", "--model_prefix=model",
            absl::StrCat("--model_type=", type),
@@ -170,12 +164,11 @@ absl::StatusOr<std::string> TrainInFolder(const SubwordsConfig& options,
            "--num_threads=1", "--unk_id=0", "--pad_id=1", "--bos_id=2",
            "--eos_id=3", "--unk_piece=<unk>", "--pad_piece=<pad>",
            "--bos_piece=<bos>", "--eos_piece=<eos>"},
-          folder, path("messages"), signals));
-  *stopped_by = ending.signal;
-  if (ending.status == 0) return ReadFile(path("model.model"), kMostModelBytes);
-  if (WIFSIGNALED(ending.status)) {
+          folder, path("messages"), signals, stopped_by));
+  if (status == 0) return ReadFile(path("model.model"), kMostModelBytes);
+  if (WIFSIGNALED(status)) {
     return absl::UnavailableError(
-        absl::StrCat(kProgram, " ended by signal ", WTERMSIG(ending.status)));
+        absl::StrCat(kProgram, " ended by signal ", WTERMSIG(status)));
   }
   REGARD_ASSIGN_OR_RETURN(const std::string messages,
                           ReadFile(path("messages"), kMostModelBytes));
