@@ -49,17 +49,15 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  FieldFlags sampling(line);
   int length = 500;
   line.Text("run", "DIR", &arguments->run, "the run folder");
-  AddSamplingFlags(sampling);
+  AddSamplingFlags(line, &arguments->options.sampling);
   line.Number("length", &length, 0, INT_MAX,
               "characters or words that are generated at most");
   line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of a text; without it, one per core");
   line.Positional(&arguments->prompts, "PROMPT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
-  sampling.SetIn(&arguments->options.sampling);
   arguments->options.length = length;
   return absl::OkStatus();
 }

@@ -79,16 +79,14 @@ struct Arguments {
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   bool log_probabilities = false;
   CommandLine line(kUsage);
-  FieldFlags search(line);
-  FieldFlags sampling(line);
   line.Repeated("run", "DIR", &arguments->runs,
                 "a run folder; several of one vocabulary make an ensemble");
-  AddSearchFlags(search);
+  AddSearchFlags(line, &arguments->search);
   line.Switch("log_probabilities", &log_probabilities,
               "several runs average log-probabilities, not probabilities");
   line.Switch("sample", &arguments->sample,
               "draws translations from the model's distribution");
-  AddSamplingFlags(sampling);
+  AddSamplingFlags(line, &arguments->sampling);
   line.Switch("align", &arguments->align,
               "draws what each word looked at; off a terminal on standard "
               "error");
@@ -100,8 +98,6 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "changes no bit of a translation; without it, one per core");
   line.Positional(&arguments->sentences, "SENTENCE");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
-  search.SetIn(&arguments->search);
-  sampling.SetIn(&arguments->sampling);
   if (arguments->search.has_max_length()) {
     arguments->search.set_max_length_ratio(0);
   }

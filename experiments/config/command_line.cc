@@ -5,22 +5,27 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <set>
-#include <string>
-#include <vector>
+#include <type_traits>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "experiments/config/field_names.h"
+#include "experiments/config/field_value.h"
 #include "files/file.h"
-#include "third_party/abseil_backport/status_macros.h"
+#include "google/protobuf/descriptor.h"
 
 namespace regard {
-
 namespace {
+
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
 
 // Opens standard streams that are closed, for reading alone. A file that is
 // opened later would take their place, and get what is written to them.
@@ -40,52 +45,83 @@ bool LooksLikeFlag(absl::string_view argument) {
 
 }  // namespace
 
-CommandLine::Flag& CommandLine::Add(absl::string_view name,
-                                    absl::string_view kind,
-                                    absl::string_view help) {
-  Flag& flag = flags_.emplace_back();
-  flag.name = std::string(name);
-  flag.kind = std::string(kind);
-  flag.help = std::string(help);
-  return flag;
-}
-
 void CommandLine::Text(absl::string_view name, absl::string_view kind,
                        std::string* value, absl::string_view help) {
-  Add(name, kind, help).text = value;
+  flags_.push_back({name, kind, help, "a text", [value](const auto& text) {
+                      *value = text;
+                      // As of a variable of the shell that is not set.
+                      return !text.empty();
+                    }});
 }
 
 void CommandLine::Repeated(absl::string_view name, absl::string_view kind,
                            std::vector<std::string>* values,
                            absl::string_view help) {
-  Add(name, kind, help).repeated = values;
+  const auto add = [values](const std::string& text) {
+    values->push_back(text);
+    return true;
+  };
+  flags_.push_back({name, kind, help, "", add, /*repeats=*/true});
+}
+
+template <typename T>
+void CommandLine::AddNumber(absl::string_view name, T min, T max,
+                            absl::string_view help,
+                            std::function<void(T)> store) {
+  constexpr bool kWhole = std::is_integral_v<T>;
+  const auto set = [min, max, store](const std::string& text) {
+    T number;
+    bool is_number;
+    if constexpr (kWhole) {
+      is_number = absl::SimpleAtoi(text, &number);
+    } else {
+      is_number = absl::SimpleAtod(text, &number);
+    }
+    // Not a number is out of range, too.
+    if (!is_number || !(number >= min && number <= max)) return false;
+    store(number);
+    return true;
+  };
+  flags_.push_back({name, kWhole ? "N" : "X", help,
+                    absl::StrCat(kWhole ? "a whole number" : "a number",
+                                 " from ", min, " to ", max),
+                    set});
 }
 
 void CommandLine::Number(absl::string_view name, int* value, int min, int max,
                          absl::string_view help) {
-  Flag& flag = Add(name, "N", help);
-  flag.number = value;
-  flag.min = min;
-  flag.max = max;
+  AddNumber<int>(name, min, max, help,
+                 [value](int number) { *value = number; });
 }
 
-void CommandLine::Real(absl::string_view name, double* value, double min,
-                       double max, absl::string_view help) {
-  Flag& flag = Add(name, "X", help);
-  flag.real = value;
-  flag.min = min;
-  flag.max = max;
+void CommandLine::Field(absl::string_view name, Message* message, double min,
+                        double max, absl::string_view help) {
+  const FieldDescriptor* field =
+      message->GetDescriptor()->FindFieldByName(std::string(name));
+  const auto store = [field, message](const std::string& number) {
+    StoreFieldValue(number, *field, std::nullopt, message);
+  };
+  if (DescribeType(*field) == "an integer") {
+    AddNumber<int64_t>(
+        name, static_cast<int64_t>(min), static_cast<int64_t>(max), help,
+        [store](int64_t number) { store(absl::StrCat(number)); });
+  } else {
+    AddNumber<double>(name, min, max, help, [store](double number) {
+      store(absl::StrFormat("%.17g", number));
+    });
+  }
 }
 
 void CommandLine::Switch(absl::string_view name, bool* value,
                          absl::string_view help) {
-  Add(name, "", help).on = value;
+  const auto set = [value](const std::string&) { return *value = true; };
+  flags_.push_back({name, "", help, "", set});
 }
 
 void CommandLine::Positional(std::vector<std::string>* values,
                              absl::string_view name) {
   positional_ = values;
-  positional_name_ = std::string(name);
+  positional_name_ = name;
 }
 
 std::string CommandLine::Help() const {
@@ -102,57 +138,21 @@ std::string CommandLine::Help() const {
   return text;
 }
 
-absl::Status CommandLine::Set(const Flag& flag,
-                              const std::string& value) const {
-  if (flag.text != nullptr) {
-    // As of a variable of the shell that is not set.
-    if (value.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("error: --", flag.name, " wants a text, got ''"));
-    }
-    *flag.text = value;
-  } else if (flag.repeated != nullptr) {
-    flag.repeated->push_back(value);
-  } else if (flag.real != nullptr) {
-    double real;
-    // Not a number is out of range, too.
-    if (!absl::SimpleAtod(value, &real) ||
-        !(real >= flag.min && real <= flag.max)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("error: --", flag.name, " wants a number from ",
-                       flag.min, " to ", flag.max, ", got '", value, "'"));
-    }
-    *flag.real = real;
-  } else {
-    int number;
-    if (!absl::SimpleAtoi(value, &number) || number < flag.min ||
-        number > flag.max) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("error: --", flag.name, " wants a whole number from ",
-                       static_cast<int64_t>(flag.min), " to ",
-                       static_cast<int64_t>(flag.max), ", got '", value, "'"));
-    }
-    *flag.number = number;
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CommandLine::Parse(int argc, char** argv) const {
   const auto error = [](const auto&... parts) {
     return absl::InvalidArgumentError(absl::StrCat("error: ", parts...));
   };
   OpenStandardStreams();
-  std::set<std::string> seen;
+  std::set<absl::string_view> seen;
   bool only_positional = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    if (only_positional || argument.size() < 3 ||
-        argument.compare(0, 2, "--") != 0) {
-      if (argument == "--" && !only_positional) {
-        only_positional = true;
-        continue;
-      }
-      if (argument == "-h" && !only_positional) {
+    if (!only_positional && argument == "--") {
+      only_positional = true;
+      continue;
+    }
+    if (only_positional || !absl::StartsWith(argument, "--")) {
+      if (!only_positional && argument == "-h") {
         return absl::CancelledError(Help());
       }
       if (positional_ == nullptr) {
@@ -166,32 +166,30 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
       positional_->push_back(argument);
       continue;
     }
-    const size_t equals = argument.find('=');
-    const bool has_value = equals != std::string::npos;
-    const std::string name =
-        argument.substr(2, has_value ? equals - 2 : std::string::npos);
+    const size_t equals = std::min(argument.find('='), argument.size());
+    const std::string name = argument.substr(2, equals - 2);
     if (name == "help") return absl::CancelledError(Help());
-    const auto flag =
-        std::find_if(flags_.begin(), flags_.end(),
-                     [&](const Flag& known) { return known.name == name; });
-    if (flag == flags_.end()) {
-      std::vector<std::string> names;
-      for (const Flag& known : flags_) names.push_back(known.name);
+    std::vector<std::string> names;
+    for (const Flag& known : flags_) names.emplace_back(known.name);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
       return error("there is no flag --", name, SuggestName(name, names));
     }
-    if (flag->repeated == nullptr && !seen.insert(name).second) {
+    const Flag& flag = flags_[found - names.begin()];
+    if (!flag.repeats && !seen.insert(flag.name).second) {
       return error("--", name, " is given twice");
     }
-    if (flag->on != nullptr) {
-      if (has_value) return error("--", name, " takes no value");
-      *flag->on = true;
-      continue;
+    std::string value;
+    if (equals < argument.size()) {
+      if (flag.kind.empty()) return error("--", name, " takes no value");
+      value = argument.substr(equals + 1);
+    } else if (!flag.kind.empty()) {
+      if (++i == argc) return error("--", name, " wants a value");
+      value = argv[i];
     }
-    if (!has_value && i + 1 == argc) {
-      return error("--", name, " wants a value");
+    if (!flag.set(value)) {
+      return error("--", name, " wants ", flag.wanted, ", got '", value, "'");
     }
-    REGARD_RETURN_IF_ERROR(
-        Set(*flag, has_value ? argument.substr(equals + 1) : argv[++i]));
   }
   return absl::OkStatus();
 }

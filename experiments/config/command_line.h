@@ -3,17 +3,20 @@
 #ifndef EXPERIMENTS_CONFIG_COMMAND_LINE_H_
 #define EXPERIMENTS_CONFIG_COMMAND_LINE_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
 
 namespace regard {
 
 class CommandLine {
  public:
-  // `usage` is shown by --help, above the flags.
+  // `usage` is shown by --help, above the flags. All texts that are given
+  // outlive this.
   explicit CommandLine(absl::string_view usage) : usage_(usage) {}
 
   // Each flag writes to a variable of the caller, which holds its default and
@@ -25,8 +28,9 @@ class CommandLine {
                 std::vector<std::string>* values, absl::string_view help);
   void Number(absl::string_view name, int* value, int min, int max,
               absl::string_view help);
-  void Real(absl::string_view name, double* value, double min, double max,
-            absl::string_view help);
+  // Sets the number `name` of `message`, whole or not.
+  void Field(absl::string_view name, google::protobuf::Message* message,
+             double min, double max, absl::string_view help);
   void Switch(absl::string_view name, bool* value, absl::string_view help);
   // What does not begin with '-', "-" itself, numbers below 0, and all that
   // follows `--`; without it, an error.
@@ -40,26 +44,22 @@ class CommandLine {
 
  private:
   struct Flag {
-    std::string name;
-    std::string kind;
-    std::string help;
-    std::string* text = nullptr;
-    std::vector<std::string>* repeated = nullptr;
-    int* number = nullptr;
-    double* real = nullptr;
-    double min = 0;
-    double max = 0;
-    bool* on = nullptr;
+    absl::string_view name;
+    absl::string_view kind;  // empty for a switch
+    absl::string_view help;
+    std::string wanted;  // what values are right, for an error
+    std::function<bool(const std::string&)> set;  // false for a wrong value
+    bool repeats = false;
   };
 
-  Flag& Add(absl::string_view name, absl::string_view kind,
-            absl::string_view help);
-  absl::Status Set(const Flag& flag, const std::string& value) const;
+  template <typename T>
+  void AddNumber(absl::string_view name, T min, T max, absl::string_view help,
+                 std::function<void(T)> store);
 
-  std::string usage_;
+  absl::string_view usage_;
   std::vector<Flag> flags_;
   std::vector<std::string>* positional_ = nullptr;
-  std::string positional_name_;
+  absl::string_view positional_name_;
 };
 
 // What main() returns when all has been printed: 0, or 1, with a message on

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "experiments/config/test_config.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -21,7 +22,7 @@ struct Program {
   std::vector<std::string> overrides;
   std::vector<std::string> words;
   int beam = 5;
-  double top_p = 1;
+  testing::TestConfig config;
   bool sample = false;
 
   absl::Status Parse(std::vector<std::string> arguments,
@@ -30,7 +31,8 @@ struct Program {
     line.Text("run", "DIR", &run, "the run folder");
     line.Repeated("set", "PATH=VALUE", &overrides, "changes a field");
     line.Number("beam", &beam, 1, 64, "hypotheses");
-    line.Real("top_p", &top_p, 0, 1, "probability");
+    line.Field("rate", &config, 0, 1, "probability");
+    line.Field("steps", &config, 1, 10000000, "updates");
     line.Switch("sample", &sample, "draws");
     if (takes_words) line.Positional(&words, "WORD");
     std::string name = "program";
@@ -50,14 +52,16 @@ std::string RefusalOf(std::vector<std::string> arguments,
 
 TEST(CommandLineTest, ReadsEachKindOfFlag) {
   Program program;
-  ASSERT_TRUE(program
-                  .Parse({"a", "--run=r", "--set", "x=1", "--set=y=2",
-                          "--beam=64", "--top_p", "0.5", "--sample", "b"})
-                  .ok());
+  ASSERT_TRUE(
+      program
+          .Parse({"a", "--run=r", "--set", "x=1", "--set=y=2", "--beam=64",
+                  "--rate", "0.3", "--steps=10000000", "--sample", "b"})
+          .ok());
   EXPECT_EQ(program.run, "r");
   EXPECT_THAT(program.overrides, ElementsAre("x=1", "y=2"));
   EXPECT_EQ(program.beam, 64);
-  EXPECT_EQ(program.top_p, 0.5);
+  EXPECT_EQ(program.config.rate(), 0.3f);
+  EXPECT_EQ(program.config.steps(), 10000000u);
   EXPECT_TRUE(program.sample);
   EXPECT_THAT(program.words, ElementsAre("a", "b"));
 }
@@ -66,6 +70,7 @@ TEST(CommandLineTest, KeepsDefaults) {
   Program program;
   ASSERT_TRUE(program.Parse({}).ok());
   EXPECT_EQ(program.beam, 5);
+  EXPECT_FALSE(program.config.has_rate());
   EXPECT_THAT(program.words, IsEmpty());
 }
 
@@ -85,7 +90,9 @@ TEST(CommandLineTest, RefusesWhatItDoesNotUnderstand) {
               HasSubstr("there is no flag --baem; did you mean 'beam'?"));
   EXPECT_THAT(RefusalOf({"--beam=0"}), HasSubstr("from 1 to 64, got '0'"));
   EXPECT_THAT(RefusalOf({"--beam=1.5"}), HasSubstr("a whole number"));
-  EXPECT_THAT(RefusalOf({"--top_p=nan"}), HasSubstr("a number from 0 to 1"));
+  EXPECT_THAT(RefusalOf({"--rate=nan"}), HasSubstr("a number from 0 to 1"));
+  EXPECT_THAT(RefusalOf({"--steps=0"}),
+              HasSubstr("a whole number from 1 to 10000000, got '0'"));
   EXPECT_THAT(RefusalOf({"--run="}), HasSubstr("--run wants a text, got ''"));
   EXPECT_THAT(RefusalOf({"--run"}), HasSubstr("--run wants a value"));
   EXPECT_THAT(RefusalOf({"--beam=1", "--beam=1"}), HasSubstr("given twice"));
@@ -98,7 +105,8 @@ TEST(CommandLineTest, HelpNamesTheKindOfEachValue) {
       "  --run=DIR             the run folder\n"
       "  --set PATH=VALUE      changes a field\n"
       "  --beam=N              hypotheses\n"
-      "  --top_p=X             probability\n"
+      "  --rate=X              probability\n"
+      "  --steps=N             updates\n"
       "  --sample              draws\n";
   for (const char* flag : {"--help", "-h"}) {
     for (const bool takes_words : {false, true}) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "experiments/config/config_text.h"
 #include "nn/config_options.pb.h"
 
@@ -87,48 +89,34 @@ std::string JoinFieldPath(absl::string_view parent, absl::string_view name) {
 
 namespace {
 
-constexpr size_t kMostIndexDigits = 9;
-constexpr int kLargestIndex = 999'999'999;
-
-// The end of the step that begins at `begin`: the next dot outside brackets.
-size_t StepEnd(absl::string_view path, size_t begin) {
-  bool in_brackets = false;
-  for (size_t i = begin; i < path.size(); ++i) {
-    if (path[i] == '[') in_brackets = true;
-    if (path[i] == ']') in_brackets = false;
-    if (path[i] == '.' && !in_brackets) return i;
-  }
-  return path.size();
-}
-
-PathStep ReadStep(absl::string_view step) {
+PathStep ReadStep(absl::string_view step, size_t begin) {
+  const TextRange range{begin, step.size()};
   // The bracket that opens an extension's name is no index.
-  const size_t bracket = step.find('[', 1);
-  if (bracket == absl::string_view::npos || !absl::EndsWith(step, "]")) {
-    return {std::string(step), std::nullopt, {}};
-  }
-  const absl::string_view digits =
-      step.substr(bracket + 1, step.size() - bracket - 2);
-  if (digits.empty() ||
-      !std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit)) {
-    return {std::string(step), std::nullopt, {}};
-  }
-  int index = kLargestIndex;
-  if (digits.size() <= kMostIndexDigits && !absl::SimpleAtoi(digits, &index)) {
-    index = kLargestIndex;
-  }
-  return {std::string(step.substr(0, bracket)), index, {}};
+  const size_t bracket = std::min(step.find('[', 1), step.size());
+  absl::string_view digits = step.substr(bracket);
+  const bool is_index =
+      absl::ConsumePrefix(&digits, "[") && absl::ConsumeSuffix(&digits, "]") &&
+      !digits.empty() &&
+      std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit);
+  if (!is_index) return {std::string(step), std::nullopt, range};
+  int index = 0;
+  const bool fits = absl::SimpleAtoi(digits, &index);
+  return {std::string(step.substr(0, bracket)),
+          fits ? index : std::numeric_limits<int>::max(), range};
 }
 
 }  // namespace
 
 std::vector<PathStep> SplitPath(absl::string_view path) {
   std::vector<PathStep> steps;
-  for (size_t begin = 0; begin <= path.size();) {
-    const size_t end = StepEnd(path, begin);
-    steps.push_back(ReadStep(path.substr(begin, end - begin)));
-    steps.back().range = {begin, end - begin};
-    begin = end + 1;
+  size_t begin = 0;
+  bool in_brackets = false;
+  for (size_t i = 0; i <= path.size(); ++i) {
+    const char c = i < path.size() ? path[i] : '\0';
+    if (c == '[' || c == ']') in_brackets = c == '[';
+    if (i < path.size() && (c != '.' || in_brackets)) continue;
+    steps.push_back(ReadStep(path.substr(begin, i - begin), begin));
+    begin = i + 1;
   }
   return steps;
 }

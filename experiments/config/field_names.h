@@ -39,7 +39,7 @@ struct PathStep {
 };
 
 // The steps of a well-formed `path`; a malformed one ends in a step whose name
-// is no field's (it may be empty). An index beyond 999,999,999 is kept as that.
+// is no field's (it may be empty). An index beyond the largest int is that.
 std::vector<PathStep> SplitPath(absl::string_view path);
 
 // Finds what a misspelt name was meant to be.

@@ -24,6 +24,11 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 using ::google::protobuf::io::Tokenizer;
 
+bool IsReal(const FieldDescriptor& field) {
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_FLOAT ||
+         field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE;
+}
+
 std::string Quoted(const WrittenValue& value) {
   return QuotedToken(value.kind,
                      absl::StrCat(value.negative ? "-" : "", value.text));
@@ -34,39 +39,22 @@ std::string Expected(const FieldDescriptor& field, const WrittenValue& value) {
                       ", got ", Quoted(value));
 }
 
-bool IsZeroLed(const WrittenValue& value) {
-  return value.text.size() > 1 && value.text[0] == '0' &&
-         absl::ascii_isdigit(value.text[1]);
-}
-
-std::string ZeroLed(const WrittenValue& value) {
-  return absl::StrCat(Quoted(value),
-                      " begins with 0, which would make it octal");
-}
-
-// The largest magnitude that the integer `field` holds on that side of zero.
-uint64_t LargestMagnitude(const FieldDescriptor& field, bool negative) {
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return std::numeric_limits<int32_t>::max() + uint64_t{negative};
-    case FieldDescriptor::CPPTYPE_INT64:
-      return std::numeric_limits<int64_t>::max() + uint64_t{negative};
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return negative ? 0 : std::numeric_limits<uint32_t>::max();
-    default:
-      return negative ? 0 : std::numeric_limits<uint64_t>::max();
-  }
-}
-
 std::optional<std::string> FindIntegerProblem(const FieldDescriptor& field,
                                               const WrittenValue& written) {
-  if (written.kind != Token::Kind::kInteger) return Expected(field, written);
-  if (IsZeroLed(written)) return ZeroLed(written);
-  const uint64_t largest = LargestMagnitude(field, written.negative);
-  if (written.negative && largest == 0) {
+  const auto type = field.cpp_type();
+  const int bits = type == FieldDescriptor::CPPTYPE_INT32 ||
+                           type == FieldDescriptor::CPPTYPE_UINT32
+                       ? 32
+                       : 64;
+  const bool is_signed = type == FieldDescriptor::CPPTYPE_INT32 ||
+                         type == FieldDescriptor::CPPTYPE_INT64;
+  if (written.negative && !is_signed) {
     return absl::StrCat("'", field.name(), "' cannot be negative, got ",
                         Quoted(written));
   }
+  // The largest magnitude on that side of zero.
+  uint64_t largest = std::numeric_limits<uint64_t>::max() >> (64 - bits);
+  if (is_signed) largest = largest / 2 + uint64_t{written.negative};
   uint64_t magnitude;
   if (Tokenizer::ParseInteger(std::string(written.text), largest, &magnitude)) {
     return std::nullopt;
@@ -78,15 +66,6 @@ std::optional<std::string> FindIntegerProblem(const FieldDescriptor& field,
 std::optional<std::string> FindRealProblem(const FieldDescriptor& field,
                                            const WrittenValue& written) {
   const std::string word = absl::AsciiStrToLower(written.text);
-  if (word == "inf" || word == "infinity" || word == "nan") {
-    return absl::StrCat("'", field.name(), "' must be a finite number, got ",
-                        Quoted(written));
-  }
-  if (written.kind != Token::Kind::kInteger &&
-      written.kind != Token::Kind::kFloat) {
-    return Expected(field, written);
-  }
-  if (IsZeroLed(written)) return ZeroLed(written);
   if (absl::StartsWith(word, "0x")) {
     return absl::StrCat(Quoted(written), " must be written in decimal");
   }
@@ -107,6 +86,26 @@ std::optional<std::string> FindRealProblem(const FieldDescriptor& field,
                         field.type_name(), " and would be 0");
   }
   return std::nullopt;
+}
+
+std::optional<std::string> FindNumberProblem(const FieldDescriptor& field,
+                                             const WrittenValue& written) {
+  const bool is_real = IsReal(field);
+  const std::string word = absl::AsciiStrToLower(written.text);
+  if (is_real && (word == "inf" || word == "infinity" || word == "nan")) {
+    return absl::StrCat("'", field.name(), "' must be a finite number, got ",
+                        Quoted(written));
+  }
+  if (written.kind != Token::Kind::kInteger &&
+      !(is_real && written.kind == Token::Kind::kFloat)) {
+    return Expected(field, written);
+  }
+  if (word.size() > 1 && word[0] == '0' && absl::ascii_isdigit(word[1])) {
+    return absl::StrCat(Quoted(written),
+                        " begins with 0, which would make it octal");
+  }
+  return is_real ? FindRealProblem(field, written)
+                 : FindIntegerProblem(field, written);
 }
 
 std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
@@ -131,14 +130,6 @@ std::optional<std::string> FindValueProblem(const FieldDescriptor& field,
   if (written.kind == Token::Kind::kBad) return std::nullopt;
   bool suits = false;
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-    case FieldDescriptor::CPPTYPE_INT64:
-    case FieldDescriptor::CPPTYPE_UINT32:
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return FindIntegerProblem(field, written);
-    case FieldDescriptor::CPPTYPE_FLOAT:
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return FindRealProblem(field, written);
     case FieldDescriptor::CPPTYPE_ENUM:
       return FindEnumProblem(field, written);
     case FieldDescriptor::CPPTYPE_BOOL:
@@ -149,6 +140,8 @@ std::optional<std::string> FindValueProblem(const FieldDescriptor& field,
       break;
     case FieldDescriptor::CPPTYPE_MESSAGE:
       break;
+    default:
+      return FindNumberProblem(field, written);
   }
   if (!suits || written.negative) return Expected(field, written);
   std::string unescaped;
@@ -185,15 +178,8 @@ Message* MutableField(const FieldDescriptor& field, std::optional<int> index,
 }
 
 std::string DescribeType(const FieldDescriptor& field) {
+  if (IsReal(field)) return "a number";
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-    case FieldDescriptor::CPPTYPE_INT64:
-    case FieldDescriptor::CPPTYPE_UINT32:
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return "an integer";
-    case FieldDescriptor::CPPTYPE_FLOAT:
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return "a number";
     case FieldDescriptor::CPPTYPE_BOOL:
       return "true or false";
     case FieldDescriptor::CPPTYPE_ENUM:
@@ -203,8 +189,9 @@ std::string DescribeType(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return absl::StrCat("fields in braces (", field.message_type()->name(),
                           ")");
+    default:
+      return "an integer";
   }
-  return "";
 }
 
 }  // namespace regard

@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "experiments/config/config_text.h"
 #include "experiments/config/text_reader.h"
@@ -27,15 +25,6 @@ namespace {
 
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
-
-// `base` as seen from the file called `name`.
-std::string BesideFile(absl::string_view name, absl::string_view base) {
-  const size_t slash = name.rfind('/');
-  if (absl::StartsWith(base, "/") || slash == absl::string_view::npos) {
-    return std::string(base);
-  }
-  return absl::StrCat(name.substr(0, slash + 1), base);
-}
 
 // Reads a file over its bases.
 class BasesReader {
@@ -103,7 +92,7 @@ class BasesReader {
         names_.size() > kMostBases
             ? absl::InvalidArgumentError(absl::StrCat("more than ", kMostBases,
                                                       " bases on one another"))
-            : Open(BesideFile(name, base));
+            : Open(std::filesystem::path(name).replace_filename(base));
     if (opened.ok()) return Read(*std::move(opened));
     return error(absl::StrCat("base '", Printable(base, kNameCharacters), "' ",
                               opened.status().message()));

@@ -164,18 +164,19 @@ std::string ResolvedConfig(const Message& config,
   return text;
 }
 
-std::vector<ConfigLeaf> ConfigLeaves(const Message& config) {
-  std::vector<ConfigLeaf> leaves;
+std::map<std::string, std::variant<double, bool, std::string>> ConfigSettings(
+    const Message& config) {
+  std::map<std::string, std::variant<double, bool, std::string>> settings;
   for (const ConfigField& one : FieldsOf(config)) {
     const auto* oneof = one.field->real_containing_oneof();
     if (oneof != nullptr && one.is_set) {
-      leaves.push_back(
-          {JoinFieldPath(one.parent, oneof->name()), FieldName(*one.field)});
+      settings[JoinFieldPath(one.parent, oneof->name())] =
+          FieldName(*one.field);
     }
     if (one.is_message() || !(one.is_set || one.is_default())) continue;
-    leaves.push_back({one.path, ValueOf(one)});
+    settings[one.path] = ValueOf(one);
   }
-  return leaves;
+  return settings;
 }
 
 std::vector<ResolvedField> ResolvedFields(const Message& config) {

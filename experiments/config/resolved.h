@@ -2,6 +2,7 @@
 #ifndef EXPERIMENTS_CONFIG_RESOLVED_H_
 #define EXPERIMENTS_CONFIG_RESOLVED_H_
 
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,18 +30,14 @@ namespace regard {
 std::string ResolvedConfig(const google::protobuf::Message& config,
                            const ConfigOrigins& origins);
 
-struct ConfigLeaf {
-  // As `--set` spells it: "model.encoder.hidden"; "path[0].to" within a list.
-  std::string path;
-  std::variant<double, bool, std::string> value;
-};
-
-// The settings of a config one by one, as tables of runs want them: every
-// scalar in force, in the order of declaration: defaults too, in messages
-// that are present. The member that a oneof holds is a leaf of its own under
-// the oneof's name, "model.attention.score": "additive", since it may have no
-// fields. Enums are their names.
-std::vector<ConfigLeaf> ConfigLeaves(const google::protobuf::Message& config);
+// The settings of a config by their paths as `--set` spells them, as tables of
+// runs want them: "model.encoder.hidden", or "path[0].to" within a list. Every
+// scalar in force is one, defaults too, in messages that are present. The
+// member that a oneof holds is a setting of its own under the oneof's name,
+// "model.attention.score": "additive", since it may have no fields. Enums are
+// their names.
+std::map<std::string, std::variant<double, bool, std::string>> ConfigSettings(
+    const google::protobuf::Message& config);
 
 struct ResolvedField {
   // As `--set` spells it, but for elements of lists, which come several times:

@@ -40,14 +40,7 @@ class TextReader {
 
   std::vector<TextProblem> ReadAll(Message* config) {
     if (text_.empty()) return {{{0, 1}, "the config is empty"}};
-    Body body{config, ""};
-    while (!IsFull() && !AtEnd()) {
-      if (tokens_.AtSymbol("}>")) {
-        Problem(tokens_.Next(), "there is no open message to close");
-      } else {
-        ReadField(&body);
-      }
-    }
+    ReadBody({config, ""}, std::nullopt);
     return TakeProblems();
   }
 
@@ -192,26 +185,40 @@ class TextReader {
   }
 
   void ReadOne(const FieldAssignment& assignment, Message* message) {
-    if (assignment.field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    const FieldDescriptor& field = *assignment.field;
+    const Token first = tokens_.Peek();
+    const bool is_message =
+        field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (tokens_.AtSymbol("}>]") || AtEnd() ||
+        (tokens_.StartsNextField() &&
+         (is_message || !tokens_.SameLine(NameOf(assignment), first)))) {
+      Problem(NameOf(assignment),
+              absl::StrCat("'", field.name(), "' has no value: it takes ",
+                           DescribeType(field)));
+    } else if (is_message && tokens_.AtSymbol("{<")) {
       ReadMessage(assignment, message);
+    } else if (is_message) {
+      Suits(field, Written(/*negative=*/false), first);
+      tokens_.SkipScalar();
     } else {
       ReadScalar(assignment, message);
     }
   }
 
+  WrittenValue Written(bool negative) const {
+    return {negative, tokens_.Peek().kind, tokens_.Text(tokens_.Peek())};
+  }
+
+  // Reports what is wrong with the value at `place`; false if something is.
+  bool Suits(const FieldDescriptor& field, const WrittenValue& written,
+             const Token& place) {
+    std::optional<std::string> problem = FindValueProblem(field, written);
+    if (problem.has_value()) Problem(place, *problem);
+    return !problem.has_value();
+  }
+
   void ReadMessage(const FieldAssignment& assignment, Message* message) {
-    const FieldDescriptor* field = assignment.field;
     const Token opening = tokens_.Peek();
-    if (!tokens_.AtSymbol("{<")) {
-      const bool missing =
-          tokens_.StartsNextField() || tokens_.AtSymbol("}>]") || AtEnd();
-      Problem(missing ? NameOf(assignment) : opening,
-              absl::StrCat("'", field->name(), "' takes ", DescribeType(*field),
-                           missing ? "" : ", got ",
-                           missing ? "" : Quoted(opening)));
-      if (!missing) tokens_.SkipScalar();
-      return;
-    }
     if (depth_ == kDeepestNesting) {
       Problem(opening, absl::StrCat("messages are nested deeper than ",
                                     kDeepestNesting));
@@ -220,48 +227,43 @@ class TextReader {
     }
     tokens_.Next();
     ++depth_;
-    ReadBody(
-        {MutableField(*field, assignment.index, message), assignment.Path()},
-        opening);
+    ReadBody({MutableField(*assignment.field, assignment.index, message),
+              assignment.Path()},
+             opening);
     --depth_;
   }
 
-  void ReadBody(Body body, const Token& opening) {
-    const char* closing = tokens_.Is(opening, "{") ? "}" : ">";
+  // Reads fields up to what closes `opening`, without it to the end.
+  void ReadBody(Body body, const std::optional<Token>& opening) {
+    absl::string_view closing;
+    if (opening.has_value()) closing = tokens_.Is(*opening, "{") ? "}" : ">";
     while (!IsFull() && !tokens_.TryConsume(closing)) {
       if (AtEnd()) {
-        Problem(opening, absl::StrCat("this '", tokens_.Text(opening),
-                                      "' is never closed"));
-        return;
+        if (!opening.has_value()) return;
+        return Problem(*opening, absl::StrCat("this '", tokens_.Text(*opening),
+                                              "' is never closed"));
       }
-      if (tokens_.AtSymbol("}>")) {
-        Problem(tokens_.Peek(), absl::StrCat("expected '", closing, "', got ",
-                                             Quoted(tokens_.Peek())));
-        tokens_.Next();
-        return;
+      if (!tokens_.AtSymbol("}>")) {
+        ReadField(&body);
+        continue;
       }
-      ReadField(&body);
+      const Token wrong = tokens_.Next();
+      if (opening.has_value()) {
+        return Problem(wrong, absl::StrCat("expected '", closing, "', got ",
+                                           Quoted(wrong)));
+      }
+      Problem(wrong, "there is no open message to close");
     }
   }
 
   void ReadScalar(const FieldAssignment& assignment, Message* message) {
     const FieldDescriptor& field = *assignment.field;
     const Token first = tokens_.Peek();
-    if (tokens_.AtSymbol("}>]") || AtEnd() ||
-        (tokens_.StartsNextField() &&
-         !tokens_.SameLine(NameOf(assignment), first))) {
-      Problem(NameOf(assignment),
-              absl::StrCat("'", field.name(), "' has no value: it takes ",
-                           DescribeType(field)));
-      return;
-    }
-    const bool negative = tokens_.TryConsume("-");
-    const Token::Kind kind = tokens_.Peek().kind;
-    WrittenValue written{negative, kind, tokens_.Text(tokens_.Peek())};
+    WrittenValue written = Written(tokens_.TryConsume("-"));
+    const Token::Kind kind = written.kind;
     if (tokens_.AtSymbol("{<[")) {
-      Problem(first, *FindValueProblem(field, written));
-      tokens_.SkipBracketed();
-      return;
+      Suits(field, written, first);
+      return tokens_.SkipBracketed();
     }
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING &&
         kind != Token::Kind::kString) {
@@ -273,10 +275,8 @@ class TextReader {
     Token place{kind, {first.range.begin, TextFrom(first).size()}};
     // Neighbouring strings are one.
     do {
-      if (std::optional<std::string> problem =
-              FindValueProblem(field, written)) {
+      if (!Suits(field, written, place)) {
         good = false;
-        Problem(place, *std::move(problem));
         if (kind == Token::Kind::kSymbol) return tokens_.SkipLine(first);
       }
       value = TextFrom(first);

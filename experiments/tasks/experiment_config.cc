@@ -230,9 +230,6 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
   LoadedConfig loaded;
   REGARD_ASSIGN_OR_RETURN(loaded.origins,
                           ReadConfig(source, overrides, &loaded.config));
-  for (const ConfigText& text : loaded.origins.texts()) {
-    if (!text.is_override()) loaded.source_text = text.text();
-  }
   REGARD_RETURN_IF_ERROR(Complete(plugins, loaded));
   return loaded;
 }

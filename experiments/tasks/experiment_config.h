@@ -23,8 +23,7 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
 
 struct LoadedConfig {
   Experiment config;
-  std::string source_text = {};  // text of the file that was named
-  std::string resolved = {};     // in full, with where each value came from
+  std::string resolved = {};  // in full, with where each value came from
   ConfigOrigins origins = {};
 };
 

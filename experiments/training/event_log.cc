@@ -1,10 +1,8 @@
 #include "experiments/training/event_log.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -28,15 +26,6 @@ constexpr size_t kMostCells = size_t{1} << 18;
 
 double Seconds(absl::Time time) {
   return absl::ToDoubleSeconds(time - absl::UnixEpoch());
-}
-
-std::map<std::string, tensorboard::HParamSetting> SettingsOf(
-    const Experiment& config) {
-  std::map<std::string, tensorboard::HParamSetting> settings;
-  for (ConfigLeaf& leaf : ConfigLeaves(config)) {
-    settings[leaf.path] = std::move(leaf.value);
-  }
-  return settings;
 }
 
 // The same for all seeds of a config.
@@ -88,8 +77,9 @@ absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Open(
   const int64_t step = options.resumed_step.value_or(0);
   log->last_picture_ = log->PictureOf(step);
   REGARD_RETURN_IF_ERROR(log->writer_->Add(
-      step, tensorboard::SessionStartValue(SettingsOf(config), GroupOf(config),
-                                           Seconds(options.clock()))));
+      step,
+      tensorboard::SessionStartValue(ConfigSettings(config), GroupOf(config),
+                                     Seconds(options.clock()))));
   REGARD_RETURN_IF_ERROR(log->writer_->Flush());
   return log;
 }

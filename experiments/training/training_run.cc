@@ -164,7 +164,7 @@ absl::Status TrainingRun::RestoreTaskFiles() const {
 
 absl::Status TrainingRun::WriteFiles() const {
   REGARD_RETURN_IF_ERROR(
-      folder_.Write("config.textproto", loaded_.source_text));
+      folder_.Write("config.textproto", loaded_.origins.main_text().text()));
   REGARD_RETURN_IF_ERROR(WriteTaskFiles());
   return folder_.Write("resolved.textproto", loaded_.resolved);
 }
