@@ -39,15 +39,9 @@ void ValidateLanguageModel(const LanguageModelConfig& config,
                            const ScorerRegistry& scorers,
                            ConfigProblems& problems) {
   const bool words = config.unit() == LanguageModelConfig::WORDS;
-  if (config.unit() == LanguageModelConfig::UNIT_UNSPECIFIED) {
-    problems.Add("unit", "must be CHARACTERS or WORDS");
-  }
   problems.RequireInRange("min_frequency", config.min_frequency(), 1, 1e6);
   if (!words && config.min_frequency() > 1) {
     problems.Add("min_frequency", "needs unit: WORDS; no character is unknown");
-  }
-  if (config.examples() == LanguageModelConfig::EXAMPLES_UNSPECIFIED) {
-    problems.Add("examples", "must be BLOCKS or LINES");
   }
   problems.RequireInRange("block", config.block(), 1, 1 << 20);
   problems.RequireInRange("stride", config.stride(), 0, 1 << 20);

@@ -49,8 +49,6 @@ TEST(ValidateLanguageModelTest, TakesWhatFits) {
 }
 
 TEST(ValidateLanguageModelTest, NamesWhatDoesNotFit) {
-  EXPECT_THAT(ProblemsOf("unit: UNIT_UNSPECIFIED"),
-              ElementsAre("unit: must be CHARACTERS or WORDS"));
   EXPECT_THAT(
       ProblemsOf("min_frequency: 2"),
       ElementsAre("min_frequency: needs unit: WORDS; no character is unknown"));

@@ -37,9 +37,6 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
   if (config.has_pretrained() && config.pretrained().empty()) {
     problems.Add("pretrained", "names no run");
   }
-  if (config.pooling() == TextClassifierConfig::POOLING_UNSPECIFIED) {
-    problems.Add("pooling", "must be MEAN or POOLER");
-  }
   const ConfigProblems::Scope scope(problems, "bert");
   if (config.pooling() == TextClassifierConfig::POOLER &&
       !config.bert().pooler()) {

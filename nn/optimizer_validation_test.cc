@@ -104,11 +104,6 @@ TEST(OptimizerValidationTest, TheChoiceOfDecayedParametersNeedsADecay) {
     EXPECT_THAT(WrongPaths(rule + " { decayed_parameters: EXCEPT_NORMALIZATION "
                                   "weight_decay: 0 }"),
                 IsEmpty());
-    EXPECT_THAT(
-        WrongPaths(rule +
-                   " { decayed_parameters: DECAYED_PARAMETERS_UNSPECIFIED "
-                   "weight_decay: 0.1 }"),
-        ElementsAre(rule + ".decayed_parameters"));
   }
 }
 

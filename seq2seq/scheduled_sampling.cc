@@ -11,19 +11,11 @@ namespace regard {
 void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
                                ConfigProblems& problems) {
   problems.RequireInRange("probability", config.probability(), 0, 1);
-  switch (config.schedule()) {
-    case ScheduledSamplingConfig::CONSTANT:
-      if (config.updates() != ScheduledSamplingConfig().updates()) {
-        problems.Add("updates", "is of LINEAR and INVERSE_SIGMOID");
-      }
-      break;
-    case ScheduledSamplingConfig::LINEAR:
-    case ScheduledSamplingConfig::INVERSE_SIGMOID:
-      problems.RequireInRange("updates", static_cast<double>(config.updates()),
-                              1, 1e9);
-      break;
-    default:
-      problems.Add("schedule", "must be CONSTANT, LINEAR or INVERSE_SIGMOID");
+  if (config.schedule() != ScheduledSamplingConfig::CONSTANT) {
+    problems.RequireInRange("updates", static_cast<double>(config.updates()), 1,
+                            1e9);
+  } else if (config.updates() != ScheduledSamplingConfig().updates()) {
+    problems.Add("updates", "is of LINEAR and INVERSE_SIGMOID");
   }
 }
 

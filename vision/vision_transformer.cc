@@ -36,9 +36,6 @@ void ValidateVisionTransformer(const VisionTransformerConfig& config,
                                const ScorerRegistry& scorers,
                                ConfigProblems& problems) {
   problems.RequireInRange("patch", config.patch(), 1, 1024);
-  if (config.pooling() == VisionTransformerConfig::POOLING_UNSPECIFIED) {
-    problems.Add("pooling", "must be CLASS_TOKEN or MEAN");
-  }
   {
     const ConfigProblems::Scope scope(problems, "augmentation");
     ValidateAugmentation(config.augmentation(), problems);

@@ -121,8 +121,6 @@ TEST(VisionTransformerTest, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(Problems(ConfigOf("patch: 8")), ElementsAre("patch"));
   EXPECT_THAT(Problems(ConfigOf("patch: 1"), {1, 0, 0}), ElementsAre("patch"));
   EXPECT_THAT(Problems(ConfigOf("patch: 0")), ElementsAre("patch"));
-  EXPECT_THAT(Problems(ConfigOf("pooling: POOLING_UNSPECIFIED")),
-              ElementsAre("pooling"));
   EXPECT_THAT(Problems(ConfigOf("augmentation { crop: 2 }")),
               ElementsAre("augmentation.crop"));
   EXPECT_THAT(Problems(ConfigOf("", "attention { heads: 4 }")),

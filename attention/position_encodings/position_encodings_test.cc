@@ -288,8 +288,6 @@ TEST(PositionEncodingsTest, WrongOptionsAreProblemsAtTheirPath) {
   EXPECT_EQ(FirstProblem("rotary { width: 6 }", 4), "rotary.width");
   EXPECT_EQ(FirstProblem("rotary { width: 3 }", 4), "rotary.width");
   EXPECT_EQ(FirstProblem("rotary { base: 1 }", 4), "rotary.base");
-  EXPECT_EQ(FirstProblem("rotary { style: STYLE_UNSPECIFIED }", 4),
-            "rotary.style");
   EXPECT_EQ(FirstProblem("relative_buckets { buckets: 7 }", 4),
             "relative_buckets.buckets");
   EXPECT_EQ(FirstProblem("relative_buckets { max_distance: 8 }", 4),

@@ -61,9 +61,6 @@ class Rotary : public PositionEncoding<T> {
 
   static void Validate(const Options& options, const ScoreWidths& widths,
                        ConfigProblems& problems) {
-    if (options.style() == RotaryEncoding::STYLE_UNSPECIFIED) {
-      problems.Add("style", "must be HALF or INTERLEAVED");
-    }
     problems.RequireInRange("base", options.base(), 1.000001, 1e12);
     const int64_t narrower = std::min(widths.query, widths.key);
     problems.RequireInRange("width", options.width(), 0,

@@ -67,11 +67,6 @@ class Kernel : public ScoringFunction<T> {
                        ConfigProblems& problems) {
     RequireEqualWidths(widths, problems);
     problems.RequireInRange("width", options.width(), 1e-15, 1e15);
-    if (options.shape() == KernelScore::SHAPE_UNSPECIFIED) {
-      problems.Add("shape",
-                   "must be GAUSSIAN, BOXCAR, TRIANGULAR, EPANECHNIKOV or "
-                   "CONSTANT");
-    }
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {

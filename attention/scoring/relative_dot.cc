@@ -29,9 +29,6 @@ class RelativeDot : public ScoringFunction<T> {
                        ConfigProblems& problems) {
     RequireEqualWidths(widths, problems);
     problems.RequireInRange("max_position", options.max_position(), 1, 1 << 20);
-    if (options.terms() == RelativeDotScore::TERMS_UNSPECIFIED) {
-      problems.Add("terms", "must be RELATIVE_KEY or RELATIVE_KEY_QUERY");
-    }
   }
 
   int64_t LongestDistance() const override { return max_position_ - 1; }

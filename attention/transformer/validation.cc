@@ -67,17 +67,6 @@ void ValidateLayer(const ScorerRegistry& scorers,
   problems.RequireInRange("hidden", feed_forward.hidden(), 0, 1 << 20);
   problems.RequireDropout("dropout", feed_forward.dropout());
   problems.RequireInRange("chunk", feed_forward.chunk(), 0, 1 << 20);
-  if (feed_forward.activation() == FeedForwardConfig::ACTIVATION_UNSPECIFIED) {
-    problems.Add("activation", "must be RELU, GELU, GELU_TANH or SWIGLU");
-  }
-}
-
-void ValidateNorm(const NormConfig& norm, ConfigProblems& problems) {
-  const ConfigProblems::Scope scope(problems, "norm");
-  problems.RequireInRange("epsilon", norm.epsilon(), 1e-30, 1);
-  if (norm.kind() == NormConfig::KIND_UNSPECIFIED) {
-    problems.Add("kind", "must be LAYER_NORM or RMS_NORM");
-  }
 }
 
 void ValidateInitialization(const TransformerInitialization& config,
@@ -91,10 +80,7 @@ void ValidateInitialization(const TransformerInitialization& config,
   }
   const bool normal =
       config.weights() == NORMAL || config.weights() == TRUNCATED_NORMAL;
-  if (config.weights() == INITIALIZATION_UNSPECIFIED) {
-    problems.Add("weights",
-                 "must be PYTORCH, XAVIER_UNIFORM, NORMAL or TRUNCATED_NORMAL");
-  } else if (config.scale_residual() && !normal) {
+  if (config.scale_residual() && !normal) {
     problems.Add("scale_residual", "needs weights: NORMAL or TRUNCATED_NORMAL");
   }
 }
@@ -121,23 +107,9 @@ void ValidateTransformer(const ScorerRegistry& scorers,
   problems.RequireDropout("dropout", config.dropout());
   problems.RequireDropout("embedding_dropout", config.embedding_dropout());
   problems.RequireDropout("drop_path", config.drop_path());
-  ValidateNorm(config.norm(), problems);
-  if (config.norm_order() == TransformerConfig::NORM_ORDER_UNSPECIFIED) {
-    problems.Add("norm_order", "must be PRE or POST");
-  }
-  if (config.tied_embeddings() ==
-      TransformerConfig::TIED_EMBEDDINGS_UNSPECIFIED) {
-    problems.Add("tied_embeddings",
-                 "must be SEPARATE, TARGET_OUTPUT or SOURCE_TARGET_OUTPUT");
-  }
-  {
-    const ConfigProblems::Scope scope(problems, "position_embedding");
-    const PositionEmbeddingConfig& positions = config.position_embedding();
-    problems.RequireInRange("longest", positions.longest(), 1, 1 << 24);
-    if (positions.kind() == PositionEmbeddingConfig::KIND_UNSPECIFIED) {
-      problems.Add("kind", "must be NONE, SINUSOIDAL or LEARNED");
-    }
-  }
+  problems.RequireInRange("norm.epsilon", config.norm().epsilon(), 1e-30, 1);
+  problems.RequireInRange("position_embedding.longest",
+                          config.position_embedding().longest(), 1, 1 << 24);
   ValidateInitialization(config.initialization(), problems);
   if (config.pattern_size() > config.layers()) {
     problems.Add("pattern", absl::StrCat("there are ", config.pattern_size(),

@@ -35,9 +35,6 @@ class CaptionsSource
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    if (options.things() == Options::THINGS_UNSPECIFIED) {
-      problems.Add("things", "must be SHAPES or FASHION_MNIST");
-    }
     ValidateSizes(options, problems);
     problems.RequireInRange("side", options.side(), 4, 512);
     if (options.things() != Options::SHAPES) return;

@@ -80,9 +80,6 @@ void ValidateSampling(const SubwordsConfig& options, ConfigProblems& problems) {
 
 void ValidateSubwords(const SubwordsConfig& options, ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "subwords");
-  if (options.kind() == SubwordsConfig::KIND_UNSPECIFIED) {
-    problems.Add("kind", "must be BPE, UNIGRAM or CHARACTERS");
-  }
   problems.RequireInRange("vocabulary_size", options.vocabulary_size(), 8, 1e6);
   problems.RequireInRange("character_coverage", options.character_coverage(),
                           0.98, 1);

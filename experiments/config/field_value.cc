@@ -111,13 +111,13 @@ std::optional<std::string> FindNumberProblem(const FieldDescriptor& field,
 std::optional<std::string> FindEnumProblem(const FieldDescriptor& field,
                                            const WrittenValue& written) {
   const EnumDescriptor& type = *field.enum_type();
-  if (!written.negative &&
-      type.FindValueByName(std::string(written.text)) != nullptr) {
-    return std::nullopt;
-  }
   std::vector<std::string> names;
   for (int i = 0; i < type.value_count(); ++i) {
-    names.push_back(type.value(i)->name());
+    const std::string name(type.value(i)->name());
+    // It stands for no choice.
+    if (absl::EndsWith(name, "_UNSPECIFIED")) continue;
+    if (!written.negative && written.text == name) return std::nullopt;
+    names.push_back(name);
   }
   return absl::StrCat(Quoted(written), " is no value of ", type.name(),
                       SuggestName(written.text, names));

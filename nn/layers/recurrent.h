@@ -43,12 +43,6 @@ template <typename Config>
 void ValidateRecurrent(const Config& config, ConfigProblems& problems) {
   problems.RequireInRange("layers", config.layers(), 1, kMaxRecurrentLayers);
   problems.RequireDropout("dropout", config.dropout());
-  if (config.cell() == RecurrentConfig::CELL_UNSPECIFIED) {
-    problems.Add("cell", "must be GRU or LSTM");
-  }
-  if (config.reset_gate() == RecurrentConfig::RESET_GATE_UNSPECIFIED) {
-    problems.Add("reset_gate", "must be RESET_BEFORE or RESET_AFTER");
-  }
   if (config.cell() == RecurrentConfig::LSTM &&
       config.reset_gate() != Config().reset_gate()) {
     problems.Add("reset_gate", "an LSTM has no reset gate; this is for GRU");

@@ -22,13 +22,8 @@ double WeightDecayOf(const ParameterInfo& parameter, const Options& options) {
 template <typename Options>
 void ValidateWeightDecay(const Options& options, ConfigProblems& problems) {
   problems.RequireInRange("weight_decay", options.weight_decay(), 0, 1e6);
-  const DecayedParameters choice = options.decayed_parameters();
-  if (choice == DECAYED_PARAMETERS_UNSPECIFIED) {
-    problems.Add("decayed_parameters",
-                 "must be ALL_PARAMETERS, EXCEPT_NORMALIZATION, MATRICES or "
-                 "MATRICES_EXCEPT_EMBEDDINGS");
-  } else if (choice != Options::default_instance().decayed_parameters() &&
-             options.weight_decay() == 0) {
+  if (options.weight_decay() == 0 &&
+      options.decayed_parameters() != Options().decayed_parameters()) {
     problems.Add("decayed_parameters", "has no effect without weight_decay");
   }
 }
