@@ -12,7 +12,6 @@
 #include "files/safetensors.h"
 #include "nn/config_problems.h"
 #include "nn/weights.h"
-#include "pretrained/bert_names.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -85,20 +84,14 @@ void Collect(const absl::Status& status, std::vector<std::string>* messages) {
 }
 
 absl::Status ReadTokenizer(const std::string& folder, PretrainedBert* model) {
-  TokenizerDescription tokenizer;
-  const std::string json = JoinPath(folder, "tokenizer.json");
-  if (PathExists(json)) {
-    REGARD_RETURN_IF_ERROR(ReadTokenizerJson(json, &tokenizer));
-  }
-  const std::string config = JoinPath(folder, kTokenizerConfig);
-  if (PathExists(config)) {
-    REGARD_RETURN_IF_ERROR(ReadTokenizerConfig(config, &tokenizer));
-  }
+  REGARD_ASSIGN_OR_RETURN(TokenizerDescription tokenizer,
+                          ReadTokenizerFiles(folder));
   const std::string vocabulary = JoinPath(folder, kVocabulary);
   absl::StatusOr<WordPiece> pieces = absl::InternalError("");
   if (!PathExists(vocabulary) && !tokenizer.tokens.empty()) {
-    pieces =
-        WordPiece::Create(std::move(tokenizer.tokens), json, tokenizer.options);
+    pieces = WordPiece::Create(std::move(tokenizer.tokens),
+                               JoinPath(folder, "tokenizer.json"),
+                               tokenizer.options);
   } else {
     REGARD_ASSIGN_OR_RETURN(const std::string text,
                             WithErrorPrefix(ReadFile(vocabulary)));
@@ -114,18 +107,6 @@ absl::Status ReadTokenizer(const std::string& folder, PretrainedBert* model) {
 // The least of those that are not 0.
 int64_t Least(int64_t a, int64_t b) {
   return a == 0 ? b : b == 0 ? a : std::min(a, b);
-}
-
-absl::Status ReadSentenceFiles(const std::string& folder,
-                               PretrainedBert* model) {
-  const std::string sentence = JoinPath(folder, "sentence_bert_config.json");
-  if (PathExists(sentence)) {
-    REGARD_ASSIGN_OR_RETURN(const int64_t longest,
-                            ReadLongestSentence(sentence));
-    model->longest = Least(model->longest, longest);
-  }
-  const std::string pooling = JoinPath(folder, "1_Pooling/config.json");
-  return PathExists(pooling) ? CheckPooling(pooling) : absl::OkStatus();
 }
 
 // Whether a file has a pooler, whole or in part.
@@ -228,7 +209,8 @@ absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
   Collect(described.status(), &messages);
   if (described.ok()) model.description = *described;
   Collect(ReadTokenizer(folder, &model), &messages);
-  Collect(ReadSentenceFiles(folder, &model), &messages);
+  const absl::StatusOr<int64_t> sentence = ReadSentenceFiles(folder);
+  Collect(sentence.status(), &messages);
   if (described.ok()) Collect(ReadModel(folder, scorers, &model), &messages);
   if (described.ok() && model.pieces != nullptr &&
       !FitsVocabulary(model.pieces->size(), model.description.vocabulary)) {
@@ -240,7 +222,8 @@ absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
   if (!messages.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(messages, "\n"));
   }
-  model.longest = Least(model.longest, model.bert->longest_position());
+  model.longest =
+      Least(Least(model.longest, *sentence), model.bert->longest_position());
   if (model.longest < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat(folder, ": error: texts are cut to ", model.longest,

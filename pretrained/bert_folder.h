@@ -15,7 +15,7 @@
 #include "files/file.h"
 #include "language/bert.h"
 #include "nn/parameters.h"
-#include "pretrained/bert_json.h"
+#include "pretrained/bert_format.h"
 
 namespace regard {
 

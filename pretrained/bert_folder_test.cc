@@ -23,7 +23,7 @@
 #include "gtest/gtest.h"
 #include "language/sentence_embedder.h"
 #include "nn/weights.h"
-#include "pretrained/bert_names.h"
+#include "pretrained/bert_format.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {

@@ -1,13 +1,14 @@
-// config.json and the files of the tokeniser of a Hugging Face folder.
-#ifndef PRETRAINED_BERT_JSON_H_
-#define PRETRAINED_BERT_JSON_H_
+// What Hugging Face's files of a BERT say: config.json, the files of the
+// tokeniser, and the names of the weights.
+#ifndef PRETRAINED_BERT_FORMAT_H_
+#define PRETRAINED_BERT_FORMAT_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "data/text/wordpiece.h"
 #include "language/bert.pb.h"
 
@@ -36,23 +37,30 @@ struct TokenizerDescription {
   std::vector<std::string> tokens;
 };
 
-// Adds what tokenizer.json, then tokenizer_config.json, say: the later wins.
-absl::Status ReadTokenizerJson(const std::string& path,
-                               TokenizerDescription* description);
-absl::Status ReadTokenizerConfig(const std::string& path,
-                                 TokenizerDescription* description);
+// What tokenizer.json, then tokenizer_config.json, say, where they are there:
+// the later wins.
+absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
+    const std::string& folder);
 
 // The text of tokenizer_config.json.
 std::string TokenizerConfigText(const WordPieceOptions& options,
                                 int64_t longest);
 
 // Where sentence-transformers cuts ("max_seq_length" of
-// sentence_bert_config.json); 0: not said.
-absl::StatusOr<int64_t> ReadLongestSentence(const std::string& path);
+// sentence_bert_config.json); 0: not said. An error unless 1_Pooling, if it is
+// there, asks for the mean of the tokens.
+absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder);
 
-// OK if 1_Pooling/config.json asks for the mean of the tokens.
-absl::Status CheckPooling(const std::string& path);
+// The name of a parameter of Bert ("layers.3.attention_norm.bias") in a file
+// ("encoder.layer.3.attention.output.LayerNorm.bias").
+std::string HuggingFaceBertName(absl::string_view name);
+
+// A name of a file as HuggingFaceBertName() gives it: without the prefix
+// "bert." of models with a head, and of older files with "weight" and "bias"
+// for "gamma" and "beta". Empty for tensors that are no parameters of Bert and
+// of which nothing is lost: position ids, and the heads of tasks.
+std::string CanonicalBertName(absl::string_view name);
 
 }  // namespace regard
 
-#endif  // PRETRAINED_BERT_JSON_H_
+#endif  // PRETRAINED_BERT_FORMAT_H_

@@ -1,12 +1,16 @@
-#include "pretrained/bert_json.h"
+#include "pretrained/bert_format.h"
 
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "files/file.h"
 #include "files/json_file.h"
 #include "language/bert.h"
 #include "nlohmann/json.hpp"
@@ -51,6 +55,107 @@ void SetPositions(size_t choice, int longest, TransformerConfig* config) {
   score.set_max_position(longest);
   score.set_terms(choice == 1 ? RelativeDotScore::RELATIVE_KEY
                               : RelativeDotScore::RELATIVE_KEY_QUERY);
+}
+
+// Reads the object of a file that may be absent.
+absl::Status ReadIfThere(const std::string& path,
+                         absl::FunctionRef<void(const JsonObject&)> read) {
+  if (!PathExists(path)) return absl::OkStatus();
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
+  read(file.root());
+  return file.status();
+}
+
+void ReadTokenizerJson(const JsonObject& json,
+                       TokenizerDescription* description) {
+  WordPieceOptions& options = description->options;
+  if (const auto normalizer = json.Object("normalizer")) {
+    normalizer->Choice("type", {"BertNormalizer"});
+    options.clean_text =
+        normalizer->Bool("clean_text").value_or(options.clean_text);
+    options.split_chinese = normalizer->Bool("handle_chinese_chars")
+                                .value_or(options.split_chinese);
+    options.lower_case =
+        normalizer->Bool("lowercase").value_or(options.lower_case);
+    options.strip_accents = normalizer->Bool("strip_accents");
+  }
+  const auto model = json.Object("model");
+  if (!model.has_value()) return;
+  model->Choice("type", {"WordPiece"});
+  options.longest_word =
+      model->Integer("max_input_chars_per_word", options.longest_word, 1,
+                     std::numeric_limits<int32_t>::max());
+  model->Choice("continuing_subword_prefix", {"##"});
+  const auto vocabulary = model->Object("vocab");
+  if (!vocabulary.has_value()) return;
+  std::vector<std::string>& tokens = description->tokens;
+  tokens.assign(vocabulary->json().size(), "");
+  for (const auto& [token, id] : vocabulary->json().items()) {
+    const auto index =
+        id.is_number_unsigned() ? id.get<uint64_t>() : tokens.size();
+    if (index < tokens.size() && tokens[index].empty()) {
+      tokens[index] = token;
+      continue;
+    }
+    vocabulary->Complain(
+        token, absl::StrCat("the id of '", token, "' must be one of 0 to ",
+                            tokens.size() - 1, " that no other token has"));
+    break;
+  }
+}
+
+void ReadTokenizerConfig(const JsonObject& json,
+                         TokenizerDescription* description) {
+  WordPieceOptions& options = description->options;
+  options.lower_case = json.Bool("do_lower_case").value_or(options.lower_case);
+  options.split_chinese =
+      json.Bool("tokenize_chinese_chars").value_or(options.split_chinese);
+  const std::optional<bool> strip = json.Bool("strip_accents");
+  if (strip.has_value()) options.strip_accents = strip;
+  for (const auto& [key, token] : kTokens) {
+    options.*token = json.Token(key).value_or(options.*token);
+  }
+  // "No limit" is written as 1e30.
+  const double longest = json.Real("model_max_length", 0, 0, 1e31);
+  if (longest >= 1 && longest <= 1e9) {
+    description->longest = static_cast<int64_t>(longest);
+  }
+}
+
+// Beginnings of names, or of what follows "layers.I."; the first that fits.
+struct Renamed {
+  const char* ours;
+  const char* theirs;
+};
+
+constexpr Renamed kOutside[] = {
+    {"embedding.", "embeddings.word_embeddings."},
+    {"position_embedding.", "embeddings.position_embeddings."},
+    {"type_embedding.", "embeddings.token_type_embeddings."},
+    {"embedding_norm.", "embeddings.LayerNorm."},
+    {"pooler.", "pooler.dense."},
+};
+
+constexpr Renamed kOfLayer[] = {
+    {"attention.output.", "attention.output.dense."},
+    {"attention.score.distance_embedding",
+     "attention.self.distance_embedding.weight"},
+    {"attention.", "attention.self."},
+    {"attention_norm.", "attention.output.LayerNorm."},
+    {"feed_forward.input.", "intermediate.dense."},
+    {"feed_forward.output.", "output.dense."},
+    {"feed_forward_norm.", "output.LayerNorm."},
+};
+
+template <size_t kCount>
+std::string Rename(const Renamed (&table)[kCount], absl::string_view name) {
+  for (const Renamed& entry : table) {
+    absl::string_view rest = name;
+    if (absl::ConsumePrefix(&rest, entry.ours)) {
+      return absl::StrCat(entry.theirs, rest);
+    }
+  }
+  return std::string(name);
 }
 
 }  // namespace
@@ -141,66 +246,17 @@ std::string BertConfigText(const BertDescription& description) {
   return json.dump(2) + "\n";
 }
 
-absl::Status ReadTokenizerJson(const std::string& path,
-                               TokenizerDescription* description) {
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
-  const JsonObject json = file.root();
-  WordPieceOptions& options = description->options;
-  if (const auto normalizer = json.Object("normalizer")) {
-    normalizer->Choice("type", {"BertNormalizer"});
-    options.clean_text =
-        normalizer->Bool("clean_text").value_or(options.clean_text);
-    options.split_chinese = normalizer->Bool("handle_chinese_chars")
-                                .value_or(options.split_chinese);
-    options.lower_case =
-        normalizer->Bool("lowercase").value_or(options.lower_case);
-    options.strip_accents = normalizer->Bool("strip_accents");
-  }
-  const auto model = json.Object("model");
-  if (!model.has_value()) return file.status();
-  model->Choice("type", {"WordPiece"});
-  options.longest_word =
-      model->Integer("max_input_chars_per_word", options.longest_word, 1,
-                     std::numeric_limits<int32_t>::max());
-  model->Choice("continuing_subword_prefix", {"##"});
-  const auto vocabulary = model->Object("vocab");
-  if (!vocabulary.has_value()) return file.status();
-  std::vector<std::string>& tokens = description->tokens;
-  tokens.assign(vocabulary->json().size(), "");
-  for (const auto& [token, id] : vocabulary->json().items()) {
-    const auto index =
-        id.is_number_unsigned() ? id.get<uint64_t>() : tokens.size();
-    if (index < tokens.size() && tokens[index].empty()) {
-      tokens[index] = token;
-      continue;
-    }
-    vocabulary->Complain(
-        token, absl::StrCat("the id of '", token, "' must be one of 0 to ",
-                            tokens.size() - 1, " that no other token has"));
-    break;
-  }
-  return file.status();
-}
-
-absl::Status ReadTokenizerConfig(const std::string& path,
-                                 TokenizerDescription* description) {
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
-  const JsonObject json = file.root();
-  WordPieceOptions& options = description->options;
-  options.lower_case = json.Bool("do_lower_case").value_or(options.lower_case);
-  options.split_chinese =
-      json.Bool("tokenize_chinese_chars").value_or(options.split_chinese);
-  const std::optional<bool> strip = json.Bool("strip_accents");
-  if (strip.has_value()) options.strip_accents = strip;
-  for (const auto& [key, token] : kTokens) {
-    options.*token = json.Token(key).value_or(options.*token);
-  }
-  // "No limit" is written as 1e30.
-  const double longest = json.Real("model_max_length", 0, 0, 1e31);
-  if (longest >= 1 && longest <= 1e9) {
-    description->longest = static_cast<int64_t>(longest);
-  }
-  return file.status();
+absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
+    const std::string& folder) {
+  TokenizerDescription description;
+  REGARD_RETURN_IF_ERROR(ReadIfThere(
+      JoinPath(folder, "tokenizer.json"),
+      [&](const JsonObject& json) { ReadTokenizerJson(json, &description); }));
+  REGARD_RETURN_IF_ERROR(ReadIfThere(JoinPath(folder, "tokenizer_config.json"),
+                                     [&](const JsonObject& json) {
+                                       ReadTokenizerConfig(json, &description);
+                                     }));
+  return description;
 }
 
 std::string TokenizerConfigText(const WordPieceOptions& options,
@@ -218,23 +274,44 @@ std::string TokenizerConfigText(const WordPieceOptions& options,
          "\n";
 }
 
-absl::StatusOr<int64_t> ReadLongestSentence(const std::string& path) {
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
-  const int64_t longest = file.root().Integer("max_seq_length", 0, 2, 1 << 24);
-  REGARD_RETURN_IF_ERROR(file.status());
+absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder) {
+  int64_t longest = 0;
+  REGARD_RETURN_IF_ERROR(
+      ReadIfThere(JoinPath(folder, "sentence_bert_config.json"),
+                  [&](const JsonObject& json) {
+                    longest = json.Integer("max_seq_length", 0, 2, 1 << 24);
+                  }));
+  REGARD_RETURN_IF_ERROR(ReadIfThere(
+      JoinPath(folder, "1_Pooling/config.json"), [](const JsonObject& json) {
+        constexpr char kMean[] = "pooling_mode_mean_tokens";
+        if (json.Bool(kMean).value_or(true)) return;
+        json.Complain(kMean, absl::StrCat(kMean,
+                                          " is false: only the mean of the "
+                                          "tokens is computed"));
+      }));
   return longest;
 }
 
-absl::Status CheckPooling(const std::string& path) {
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
-  constexpr char kMean[] = "pooling_mode_mean_tokens";
-  if (!file.root().Bool(kMean).value_or(true)) {
-    file.root().Complain(
-        kMean, absl::StrCat(kMean,
-                            " is false: only the mean of the tokens is "
-                            "computed"));
+std::string HuggingFaceBertName(absl::string_view name) {
+  absl::string_view rest = name;
+  if (!absl::ConsumePrefix(&rest, "layers.")) return Rename(kOutside, name);
+  const size_t dot = rest.find('.');
+  if (dot == absl::string_view::npos) return std::string(name);
+  return absl::StrCat("encoder.layer.", rest.substr(0, dot + 1),
+                      Rename(kOfLayer, rest.substr(dot + 1)));
+}
+
+std::string CanonicalBertName(absl::string_view name) {
+  for (const char* head : {"cls.", "classifier.", "qa_outputs."}) {
+    if (absl::StartsWith(name, head)) return "";
   }
-  return file.status();
+  absl::ConsumePrefix(&name, "bert.");
+  if (name == "embeddings.position_ids") return "";
+  if (absl::ConsumeSuffix(&name, ".gamma")) {
+    return absl::StrCat(name, ".weight");
+  }
+  if (absl::ConsumeSuffix(&name, ".beta")) return absl::StrCat(name, ".bias");
+  return std::string(name);
 }
 
 }  // namespace regard
