@@ -12,10 +12,10 @@
 #include "autodiff/ops/shape_ops.h"
 #include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
-#include "seq2seq/batch.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/memory.h"
+#include "seq2seq/testing/encoded_pair.h"
 #include "seq2seq/testing/n_gram_decoder.h"
 
 namespace regard {

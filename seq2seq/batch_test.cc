@@ -1,11 +1,11 @@
 // Padded batches.
-#include "seq2seq/batch.h"
-
 #include <vector>
 
 #include "autodiff/arena.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "seq2seq/encoder_decoder.h"
+#include "seq2seq/testing/encoded_pair.h"
 
 namespace regard {
 namespace {

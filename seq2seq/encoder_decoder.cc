@@ -1,14 +1,130 @@
 #include "seq2seq/encoder_decoder.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "attention/kernels/weighted_values.h"
+#include "attention/transformer/stack.h"
+#include "attention/transformer/token_embedding.h"
+#include "attention/transformer/transformer.pb.h"
+#include "autodiff/ops/dropout.h"
+#include "autodiff/ops/shape_ops.h"
+#include "data/text/vocabulary.h"
+#include "nn/layers/embedding.h"
+#include "nn/layers/recurrent.h"
 #include "seq2seq/recurrent/recurrent_decoder.h"
-#include "seq2seq/recurrent/recurrent_encoder.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "seq2seq/transformer_decoder.h"
-#include "seq2seq/transformer_encoder.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
+
+namespace {
+
+RecurrentConfig StackOf(const RecurrentEncoderConfig& config) {
+  RecurrentConfig stack = RecurrentStack(config);
+  stack.set_bidirectional(config.bidirectional());
+  return stack;
+}
+
+// An embedding and a stack of GRU or LSTM layers.
+//
+// The values of the memory are the outputs of the last layer, [sources, time,
+// directions hidden]; the summary is that layer's last state, both directions
+// side by side; the final state is that of each layer, of the backward
+// direction if there are two.
+template <typename T>
+class RecurrentEncoder : public Encoder<T> {
+ public:
+  // Parameters are "embedding.*" and "rnn.*" in `scope`.
+  RecurrentEncoder(const RecurrentEncoderConfig& config, int64_t vocabulary,
+                   const ParameterScope<T>& scope)
+      : config_(config),
+        embedding_(scope.Sub("embedding"), vocabulary, config.embedding()),
+        rnn_(scope.Sub("rnn"), StackOf(config), config.embedding()) {}
+
+  Memory<T> Encode(Forward<T>& forward, absl::Span<const int32_t> ids,
+                   absl::Span<const int32_t> lengths) const override {
+    const NameScope<T> scope(forward.tape(), "encoder");
+    const auto sources = static_cast<int64_t>(lengths.size());
+    const auto size = static_cast<int64_t>(ids.size());
+    REGARD_CHECK(sources > 0 && size % sources == 0)
+        << size << " ids of " << sources << " sources";
+    const Var<T> embedded =
+        Dropout(embedding_(forward, ids, {sources, size / sources}),
+                config_.embedding_dropout(), "embedding");
+    const RecurrentOutputs<T> encoded = rnn_.Run(forward, embedded, lengths);
+    Memory<T> memory = {.sources = sources,
+                        .values = encoded.sequence,
+                        .lengths = lengths,
+                        .summary = rnn_.Output(encoded.final_state),
+                        .final_state = encoded.final_state};
+    if (config_.bidirectional()) {
+      const Var<T> directions[] = {memory.summary,
+                                   rnn_.Output(encoded.reverse_final_state)};
+      memory.summary = Concat<T>(directions, /*axis=*/-1);
+      memory.final_state = encoded.reverse_final_state;
+    }
+    return memory;
+  }
+
+ private:
+  const RecurrentEncoderConfig config_;
+  EmbeddingLayer<T> embedding_;
+  Recurrent<T> rnn_;
+};
+
+// Embeddings and a stack of layers of self-attention: Vaswani et al.,
+// "Attention is all you need", 2017.
+//
+// The values of the memory are the outputs of the stack, [sources, time,
+// width]; the summary is the mean of the valid ones. There is no final state.
+template <typename T>
+class TransformerEncoder : public Encoder<T> {
+ public:
+  // Parameters are "embedding.*", "position_embedding.*", "layers.*" and
+  // "norm.*" in `scope`.
+  TransformerEncoder(const TransformerConfig& config,
+                     const ScorerRegistry& scorers, int64_t vocabulary,
+                     const ParameterScope<T>& scope)
+      : embedding_(config, vocabulary, scope),
+        stack_(scorers, config, /*memory_width=*/0, scope) {}
+
+  Memory<T> Encode(Forward<T>& forward, absl::Span<const int32_t> ids,
+                   absl::Span<const int32_t> lengths) const override {
+    const NameScope<T> scope(forward.tape(), "encoder");
+    const auto sources = static_cast<int64_t>(lengths.size());
+    const Var<T> x = embedding_(forward, ids, sources, /*first=*/0);
+    const Var<T> values =
+        stack_(forward, x, {.mask = {.key_lengths = lengths}}, {}, {});
+    return {.sources = sources,
+            .values = values,
+            .lengths = lengths,
+            .summary = MeanOfLengths(values, lengths)};
+  }
+  int64_t longest_position() const override {
+    return std::min(embedding_.longest_position(), stack_.longest_position());
+  }
+
+  // The weight of the embedding [vocabulary, width], to be shared.
+  Parameter<T> embedding() const { return embedding_.weight(); }
+
+ private:
+  TokenEmbedding<T> embedding_;
+  TransformerStack<T> stack_;
+};
+
+}  // namespace
+
+Batch MakeBatch(const ParallelCorpus& pairs, absl::Span<const int64_t> examples,
+                Arena& arena) {
+  const auto rows = static_cast<int64_t>(examples.size());
+  return {
+      TeacherForcing(rows, Vocabulary::kBegin, Vocabulary::kPad, arena,
+                     [&](int64_t row) { return pairs[examples[row]].target; }),
+      Pad(rows, Vocabulary::kPad, arena,
+          [&](int64_t row) { return pairs[examples[row]].source; })};
+}
 
 template <typename T>
 DecoderOutput<T> EncoderDecoder<T>::Run(Forward<T>& forward, const Batch& batch,

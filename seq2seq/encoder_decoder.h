@@ -5,16 +5,44 @@
 #include <cstdint>
 #include <memory>
 
-#include "attention/attention.pb.h"
+#include "absl/types/span.h"
+#include "attention/positions.h"
 #include "attention/scorer_registry.h"
+#include "autodiff/arena.h"
+#include "data/parallel_corpus.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/batch.h"
 #include "seq2seq/decoder.h"
-#include "seq2seq/encoder.h"
+#include "seq2seq/memory.h"
+#include "seq2seq/padded_ids.h"
 #include "seq2seq/seq2seq.pb.h"
 
 namespace regard {
+
+// The interface of encoders that read token ids.
+template <typename T>
+class Encoder {
+ public:
+  virtual ~Encoder() = default;
+
+  // `ids` [sources, time], of which the first lengths[i] of source i are valid.
+  // Both outlive the step. The memory of a source depends on its valid ids
+  // alone.
+  virtual Memory<T> Encode(Forward<T>& forward, absl::Span<const int32_t> ids,
+                           absl::Span<const int32_t> lengths) const = 0;
+
+  // Ids that a source can have at most; more fail a check in Encode().
+  virtual int64_t longest_position() const { return kUnlimited; }
+};
+
+// The rows are sentences, padded with <pad>; lengths include <eos>.
+struct Batch : DecoderBatch {
+  PaddedIds source;
+};
+
+// Puts the pairs that `examples` name in a batch.
+Batch MakeBatch(const ParallelCorpus& pairs, absl::Span<const int64_t> examples,
+                Arena& arena);
 
 // Sizes of the vocabularies.
 struct VocabularySizes {

@@ -18,9 +18,9 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/batch.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
+#include "seq2seq/testing/encoded_pair.h"
 #include "seq2seq/testing/test_model.h"
 
 namespace regard {

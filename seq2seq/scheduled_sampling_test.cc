@@ -16,11 +16,11 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/batch.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/testing/encoded_pair.h"
 #include "seq2seq/testing/test_model.h"
 
 namespace regard {
@@ -70,8 +70,6 @@ TEST(ValidateScheduledSamplingTest, LocatesWhatIsWrong) {
   EXPECT_THAT(problems("updates: 5"), ElementsAre("updates"));
   // A resolved config writes defaults out.
   EXPECT_THAT(problems("updates: 0"), ElementsAre());
-  EXPECT_THAT(problems("schedule: SCHEDULE_UNSPECIFIED"),
-              ElementsAre("schedule"));
 }
 
 // Decoders whose query is before and after the step, without dropout.

@@ -1,5 +1,6 @@
 #include "seq2seq/seq2seq_validation.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
@@ -31,40 +32,23 @@ void ValidateDecoder(const RecurrentEncoderConfig* encoder,
     const ConfigProblems::Scope sampling(problems, "scheduled_sampling");
     ValidateScheduledSampling(decoder.scheduled_sampling(), problems);
   }
-  if (decoder.context() == RecurrentDecoderConfig::CONTEXT_UNSPECIFIED) {
-    problems.Add("context", "must be ATTENTION, LAST_STATE or NO_CONTEXT");
-  }
-  if (decoder.query() == RecurrentDecoderConfig::QUERY_UNSPECIFIED) {
-    problems.Add("query", "must be PREVIOUS_STATE or CURRENT_STATE");
-  }
-  if (decoder.readout() == RecurrentDecoderConfig::READOUT_UNSPECIFIED) {
-    problems.Add("readout",
-                 "must be STATE, STATE_CONTEXT_EMBEDDING or ATTENTIONAL");
-  }
-  switch (decoder.initial_state()) {
-    case RecurrentDecoderConfig::FINAL_STATE:
-      if (encoder == nullptr) {
-        problems.Add("initial_state",
-                     "FINAL_STATE needs a recurrent encoder; of a Transformer, "
-                     "PROJECTED reads the mean of its outputs");
-      } else if (encoder->layers() != decoder.layers() ||
-                 encoder->hidden() != decoder.hidden() ||
-                 encoder->cell() != decoder.cell()) {
-        problems.Add(
-            "initial_state",
-            absl::StrCat(
-                "FINAL_STATE needs an encoder and a decoder of one cell, width "
-                "and number of layers; the encoder has ",
-                encoder->layers(), " of ", encoder->hidden(), ", the decoder ",
-                decoder.layers(), " of ", decoder.hidden(),
-                "; PROJECTED fits any"));
-      }
-      break;
-    case RecurrentDecoderConfig::INITIAL_STATE_UNSPECIFIED:
-      problems.Add("initial_state", "must be FINAL_STATE, PROJECTED or ZERO");
-      break;
-    default:
-      break;
+  const bool starts_from_encoder =
+      decoder.initial_state() == RecurrentDecoderConfig::FINAL_STATE;
+  if (starts_from_encoder && encoder == nullptr) {
+    problems.Add("initial_state",
+                 "FINAL_STATE needs a recurrent encoder; of a Transformer, "
+                 "PROJECTED reads the mean of its outputs");
+  } else if (starts_from_encoder && (encoder->layers() != decoder.layers() ||
+                                     encoder->hidden() != decoder.hidden() ||
+                                     encoder->cell() != decoder.cell())) {
+    problems.Add(
+        "initial_state",
+        absl::StrCat(
+            "FINAL_STATE needs an encoder and a decoder of one cell, width "
+            "and number of layers; the encoder has ",
+            encoder->layers(), " of ", encoder->hidden(), ", the decoder ",
+            decoder.layers(), " of ", decoder.hidden(),
+            "; PROJECTED fits any"));
   }
   if (decoder.context() == RecurrentDecoderConfig::NO_CONTEXT &&
       decoder.readout() != RecurrentDecoderConfig::STATE) {
@@ -248,6 +232,39 @@ void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
   ValidateDecoderAttention(
       config.decoder(), config.has_attention() ? &config.attention() : nullptr,
       MemoryWidth(config), scorers, problems);
+}
+
+void ValidateSearch(const SearchConfig& config, ConfigProblems& problems) {
+  problems.RequireInRange("beam", config.beam(), 1, kMaxBeam);
+  problems.RequireInRange("length_penalty", config.length_penalty(), 0, 10);
+  problems.RequireInRange("coverage_penalty", config.coverage_penalty(), 0, 10);
+  problems.RequireInRange("min_length", config.min_length(), 0, 100000);
+  problems.RequireInRange("max_length_ratio", config.max_length_ratio(), 0,
+                          100);
+  problems.RequireInRange("max_length", config.max_length(), 0, 100000);
+  if (config.max_length_ratio() == 0 &&
+      config.max_length() <= std::max(config.min_length(), 0)) {
+    problems.Add("max_length",
+                 absl::StrCat("leaves no room for ", config.min_length(),
+                              " words and <eos>"));
+  }
+  problems.RequireInRange("n_best", config.n_best(), 1, kMaxBeam);
+  if (!config.has_sampling()) {
+    if (config.beam() > 0 && config.n_best() > config.beam()) {
+      problems.Add("n_best",
+                   absl::StrCat("a beam of ", config.beam(), " cannot find ",
+                                config.n_best(), " hypotheses"));
+    }
+    return;
+  }
+  if (config.beam() > 1) {
+    problems.Add("beam", "sampling has no beam; n_best is the number drawn");
+  }
+  const ConfigProblems::Scope scope(problems, "sampling");
+  const SamplingConfig& sampling = config.sampling();
+  problems.RequireInRange("temperature", sampling.temperature(), 0.01, 100);
+  problems.RequireInRange("top_k", sampling.top_k(), 0, 10000000);
+  problems.RequireInRange("top_p", sampling.top_p(), 1e-6, 1);
 }
 
 }  // namespace regard

@@ -1,4 +1,5 @@
-// What can be wrong with the config of a sequence-to-sequence model.
+// What can be wrong with the config of a sequence-to-sequence model and with
+// that of a search.
 #ifndef SEQ2SEQ_SEQ2SEQ_VALIDATION_H_
 #define SEQ2SEQ_SEQ2SEQ_VALIDATION_H_
 
@@ -8,6 +9,7 @@
 #include "attention/scorer_registry.h"
 #include "attention/transformer/transformer.pb.h"
 #include "nn/config_problems.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/seq2seq.pb.h"
 
 namespace regard {
@@ -26,6 +28,11 @@ int64_t MemoryWidth(const EncoderDecoderConfig& config);
 void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
                             const ScorerRegistry& scorers,
                             ConfigProblems& problems);
+
+inline constexpr int kMaxBeam = 64;
+
+// Paths are relative to `config`.
+void ValidateSearch(const SearchConfig& config, ConfigProblems& problems);
 
 }  // namespace regard
 

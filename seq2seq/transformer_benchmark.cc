@@ -12,10 +12,10 @@
 #include "data/text/vocabulary.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/batch.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/testing/encoded_pair.h"
 #include "seq2seq/translator.h"
 
 namespace regard {

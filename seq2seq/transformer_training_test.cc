@@ -11,6 +11,7 @@
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
 #include "autodiff/worker_pool.h"
+#include "data/parallel_corpus.h"
 #include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
@@ -19,10 +20,10 @@
 #include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
-#include "seq2seq/batch.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/testing/encoded_pair.h"
 #include "seq2seq/testing/test_model.h"
 #include "seq2seq/translator.h"
 
@@ -52,8 +53,7 @@ std::vector<EncodedPair> Pairs() {
 
 template <typename T>
 Var<T> LossOf(const TestModel<T>& model, Forward<T>& forward,
-              absl::Span<const EncodedPair> pairs,
-              absl::Span<const int64_t> examples) {
+              const ParallelCorpus& pairs, absl::Span<const int64_t> examples) {
   forward.tape().set_random({.seed = 3, .step = 7, .examples = examples});
   const Batch batch = MakeBatch(pairs, examples, forward.tape().arena());
   return model.head().Loss(forward, model->Run(forward, batch).readout,
@@ -109,7 +109,7 @@ TEST(TransformerTrainingTest, ThreadsChangeNoBit) {
     auto config = Parse<EncoderDecoderConfig>(kDropping);
     config.mutable_transformer()->set_recompute(recompute);
     const TestModel<float> model(config);
-    const std::vector<EncodedPair> pairs = Pairs();
+    const ParallelCorpus pairs = CorpusOf(Pairs());
     std::vector<float> expected;
     for (int threads = 1; threads <= 8; ++threads) {
       WorkerPool pool(threads);
@@ -143,7 +143,7 @@ TEST(TransformerTrainingTest, ThreadsChangeNoBit) {
 // What is dropped does not depend on the shard that an example is in.
 TEST(TransformerTrainingTest, DropoutAndDropPathFollowTheExample) {
   const TestModel<double> model(kDropping);
-  const std::vector<EncodedPair> pairs = Pairs();
+  const ParallelCorpus pairs = CorpusOf(Pairs());
   Tape<double> tape;
   tape.set_training(true);
   Forward<double> forward(tape, model.store(), nullptr);
@@ -167,7 +167,7 @@ TEST(TransformerTrainingTest, AWarmStepAllocatesNothing) {
     auto config = Parse<EncoderDecoderConfig>(kDropping);
     config.mutable_transformer()->set_recompute(recompute);
     TestModel<float> model(config);
-    const std::vector<EncodedPair> pairs = Pairs();
+    const ParallelCorpus pairs = CorpusOf(Pairs());
     const int64_t examples[] = {0, 1, 2, 3, 4, 5, 6, 7};
     WorkerPool pool(1);
     GradientReducer<float> reducer(model.store(), /*num_shards=*/1,

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "autodiff/tape.h"
 #include "seq2seq/decoder.h"
+#include "seq2seq/encoder_decoder.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
-#include "seq2seq/metrics/d2l_bleu.h"
 #include "seq2seq/metrics/ter.h"
 
 namespace regard {
@@ -19,26 +20,13 @@ namespace {
 
 constexpr int64_t kEvaluationBatch = 64;
 
-constexpr ChrfOptions kWithWordPairs = {.word_order = 2};
+constexpr int kWithWordPairs = 2;  // the word order of chrF++
 
 BleuTokenizer BleuTokenizerOf(const EvaluationSet& set) {
   return set.references.empty() ? BleuTokenizer::kNone : BleuTokenizer::k13a;
 }
 
-std::string Prefix(const char* split, const EvaluationSet& set) {
-  return absl::StrCat(split, set.name.empty() ? "" : ".", set.name, "/");
-}
-
 }  // namespace
-
-std::vector<const EvaluationSet*> TranslationData::EvaluationSets() const {
-  std::vector<const EvaluationSet*> sets;
-  if (!dev.empty()) sets.push_back(&dev);
-  for (const EvaluationSet& test : tests) {
-    if (!test.empty()) sets.push_back(&test);
-  }
-  return sets;
-}
 
 TranslationModel::TranslationModel(const EncoderDecoderConfig& config,
                                    const ScorerRegistry& scorers,
@@ -48,35 +36,35 @@ TranslationModel::TranslationModel(const EncoderDecoderConfig& config,
     : Model(options.loss),
       options_(options),
       translator_(config, scorers, std::move(source), std::move(target),
-                  options.num_steps, options.seed, options.tokenizers),
+                  options.cut_tokens, options.seed, options.tokenizers),
       data_(std::move(data)) {}
 
-std::vector<EncodedPair> TranslationModel::EncodePairs(
+ParallelCorpus TranslationModel::EncodePairs(
     absl::Span<const SentencePair> pairs) const {
-  std::vector<EncodedPair> encoded;
+  ParallelCorpus encoded;
   for (const SentencePair& pair : pairs) {
-    encoded.push_back({translator_.EncodeSource(pair.source),
-                       translator_.EncodeTarget(pair.target)});
+    encoded.Add(translator_.EncodeSource(pair.source),
+                translator_.EncodeTarget(pair.target));
   }
   return encoded;
 }
 
 SequenceLengths TranslationModel::LongestSentences() const {
   SequenceLengths longest = {};
-  const auto measure = [&](size_t source, size_t target) {
-    longest[0] = std::max(longest[0], static_cast<int64_t>(source));
-    longest[1] = std::max(longest[1], static_cast<int64_t>(target));
+  const auto measure = [&](const ParallelCorpus& pairs) {
+    for (int64_t i = 0; i < pairs.size(); ++i) {
+      longest[0] = std::max(longest[0], std::ssize(pairs[i].source));
+      longest[1] = std::max(longest[1], std::ssize(pairs[i].target));
+    }
   };
   if (data_.sampler != nullptr) {
     const auto [source, target] = data_.sampler->Longest();
     longest = {source, target};
   }
-  for (int64_t i = 0; i < data_.train.size(); ++i) {
-    measure(data_.train[i].source.size(), data_.train[i].target.size());
-  }
-  for (const EvaluationSet* set : data_.EvaluationSets()) {
-    for (const EncodedPair& pair : EncodePairs(set->pairs)) {
-      measure(pair.source.size(), pair.target.size());
+  measure(data_.train);
+  for (const Split split : {Split::kDev, Split::kTest}) {
+    for (const EvaluationSet* set : SetsOf(split)) {
+      measure(EncodePairs(set->pairs));
     }
   }
   return longest;
@@ -127,9 +115,8 @@ void TranslationModel::Loss(Forward<float>& forward,
                                        options_.loss.label_smoothing);
 }
 
-template <typename Pairs>
 TokenScores TranslationModel::PredictTokens(Forward<float>& forward,
-                                            const Pairs& pairs) const {
+                                            const ParallelCorpus& pairs) const {
   const EncoderDecoder<float>& model = translator_.model();
   TokenScores sum;
   const auto score = [&](absl::Span<const int64_t> examples) {
@@ -137,15 +124,14 @@ TokenScores TranslationModel::PredictTokens(Forward<float>& forward,
     sum += ScoreTokens(model.decoder->head(), forward,
                        model.Run(forward, batch).readout, batch.target);
   };
-  ForEachBatch(forward, static_cast<int64_t>(pairs.size()), kEvaluationBatch,
-               score);
+  ForEachBatch(forward, pairs.size(), kEvaluationBatch, score);
   return sum;
 }
 
 AlignmentErrorRate TranslationModel::AlignmentOf(
     Forward<float>& forward, absl::Span<const SentencePair> pairs) const {
   AlignmentErrorRate rate;
-  const std::vector<EncodedPair> encoded = EncodePairs(pairs);
+  const ParallelCorpus encoded = EncodePairs(pairs);
   const auto align = [&](absl::Span<const int64_t> examples) {
     const Batch batch = MakeBatch(encoded, examples, forward.tape().arena());
     const EncoderDecoder<float>& model = translator_.model();
@@ -154,11 +140,10 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
                         model.decoder->alignment());
     const int64_t size = batch.input.time * batch.source.time;
     for (int64_t b = 0; b < batch.source.rows; ++b) {
-      const auto example = static_cast<size_t>(examples[b]);
-      const SentencePair& pair = pairs[example];
+      const SentencePair& pair = pairs[examples[b]];
       if (pair.alignment.empty()) continue;
       // A config may cut sentences.
-      const EncodedPair& ids = encoded[example];
+      const PairView ids = encoded[examples[b]];
       rate.Add(GreatestLinks(absl::MakeConstSpan(weights.data() + b * size,
                                                  static_cast<size_t>(size)),
                              static_cast<int>(batch.source.time),
@@ -169,8 +154,7 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
                pair.alignment);
     }
   };
-  ForEachBatch(forward, static_cast<int64_t>(encoded.size()), kEvaluationBatch,
-               align);
+  ForEachBatch(forward, encoded.size(), kEvaluationBatch, align);
   return rate;
 }
 
@@ -201,14 +185,16 @@ EvaluatedSet TranslationModel::TranslateSet(Forward<float>& forward,
       translator_.Translate(forward, sources, options_.search,
                             /*want_weights=*/false);
   const bool raw = !set.references.empty();
-  ExampleMetric bleu = {"bleu", &kBleu};
-  ExampleMetric chrf = {"chrf", &kChrf, /*of_single_examples=*/true};
-  ExampleMetric chrf_plus_plus = {"chrf++", &kChrfPlusPlus,
-                                  /*of_single_examples=*/true};
-  ExampleMetric ter = {"ter", &kTer};
-  ExampleMetric exact_match = {"exact_match"};
-  ExampleMetric d2l_bleu = {"d2l_bleu_k2"};
   EvaluatedSet evaluated = {.set = set.name, .length_unit = "source tokens"};
+  std::vector<ExampleMetric>& metrics = evaluated.metrics;
+  metrics = {{"bleu", &kBleu},
+             {"chrf", &kChrf, /*of_single_examples=*/true},
+             {"exact_match"}};
+  if (raw) {
+    metrics.push_back({"chrf++", &kChrfPlusPlus, /*of_single_examples=*/true});
+    metrics.push_back({"ter", &kTer});
+  }
+  if (options_.cut_tokens > 0) metrics.push_back({"d2l_bleu_k2"});
   for (size_t i = 0; i < set.pairs.size(); ++i) {
     const SentencePair& pair = set.pairs[i];
     // Nothing is the translation of nothing, as //tools:translate has it.
@@ -220,73 +206,69 @@ EvaluatedSet TranslationModel::TranslateSet(Forward<float>& forward,
         raw ? translator_.TargetText(words) : absl::StrJoin(words, " ");
     const std::string reference =
         raw ? set.references[i] : absl::StrJoin(pair.target, " ");
-    bleu.Add(BleuStatistics(output, {reference}, BleuTokenizerOf(set)));
-    chrf.Add(ChrfStatistics(output, {reference}));
+    metrics[0].Add(BleuStatistics(output, {reference}, BleuTokenizerOf(set)));
+    metrics[1].Add(ChrfStatistics(output, {reference}));
+    metrics[2].Add({output == reference ? 1.0 : 0.0, 1.0});
     if (raw) {
-      chrf_plus_plus.Add(ChrfStatistics(output, {reference}, kWithWordPairs));
-      ter.Add(TerStatistics(output, {reference}));
+      metrics[3].Add(ChrfStatistics(output, {reference}, kWithWordPairs));
+      metrics[4].Add(TerStatistics(output, {reference}));
     }
-    exact_match.Add({output == reference ? 1.0 : 0.0, 1.0});
-    d2l_bleu.Add({D2lBleu(words, pair.target), 1.0});
+    if (options_.cut_tokens > 0) {
+      metrics.back().Add({D2lBleu(words, pair.target), 1.0});
+    }
     evaluated.examples.push_back(
         {.input = translator_.SourceText(pair.source),
          .reference = reference,
          .output = output,
          .length = static_cast<int64_t>(pair.source.size())});
   }
-  evaluated.metrics = {std::move(bleu), std::move(chrf),
-                       std::move(exact_match)};
-  if (raw) {
-    evaluated.metrics.push_back(std::move(chrf_plus_plus));
-    evaluated.metrics.push_back(std::move(ter));
-  }
-  if (options_.num_steps > 0) evaluated.metrics.push_back(std::move(d2l_bleu));
-  for (ExampleMetric& metric : evaluated.metrics) metric.name += set.suffix;
+  for (ExampleMetric& metric : metrics) metric.name += set.suffix;
   return evaluated;
 }
 
 std::map<std::string, std::string> TranslationModel::Signatures() const {
   std::map<std::string, std::string> signatures;
-  for (const EvaluationSet* set : data_.EvaluationSets()) {
-    const std::string prefix = Prefix(set == &data_.dev ? "dev" : "test", *set);
+  const auto add_signatures = [&](const char* split, const EvaluationSet& set) {
     const auto add = [&](absl::string_view name, std::string signature) {
-      signatures[absl::StrCat(prefix, name, set->suffix)] =
-          std::move(signature);
+      signatures[absl::StrCat(split, set.name.empty() ? "" : ".", set.name, "/",
+                              name, set.suffix)] = std::move(signature);
     };
-    add("bleu", BleuSignature(BleuTokenizerOf(*set)));
+    add("bleu", BleuSignature(BleuTokenizerOf(set)));
     add("chrf", ChrfSignature());
-    if (set->references.empty()) continue;
+    if (set.references.empty()) return;
     add("chrf++", ChrfSignature(kWithWordPairs));
     add("ter", TerSignature());
-  }
+  };
+  for (const auto* set : SetsOf(Split::kDev)) add_signatures("dev", *set);
+  for (const auto* set : SetsOf(Split::kTest)) add_signatures("test", *set);
   return signatures;
 }
 
 std::vector<const EvaluationSet*> TranslationModel::SetsOf(Split split) const {
-  std::vector<const EvaluationSet*> sets = data_.EvaluationSets();
-  std::erase_if(sets, [&](const EvaluationSet* set) {
-    return (set == &data_.dev) != (split == Split::kDev);
-  });
+  std::vector<const EvaluationSet*> sets;
+  if (split == Split::kDev && !data_.dev.empty()) sets.push_back(&data_.dev);
+  if (split != Split::kTest) return sets;
+  for (const EvaluationSet& test : data_.tests) {
+    if (!test.empty()) sets.push_back(&test);
+  }
   return sets;
 }
 
 void TranslationModel::Evaluate(Forward<float>& forward, Split split,
                                 std::vector<Measurement>* measurements) const {
-  if (split != Split::kTrain) {
-    for (const EvaluationSet* set : SetsOf(split)) {
-      MeasureSet(forward, *set, measurements);
-    }
-  } else if (options_.num_steps > 0) {
+  for (const EvaluationSet* set : SetsOf(split)) {
+    MeasureSet(forward, *set, measurements);
+  }
+  if (split == Split::kTrain && options_.cut_tokens > 0) {
     const TokenScores tokens = PredictTokens(forward, data_.train);
     measurements->push_back(
         {"d2l_loss", tokens.loss / static_cast<double>(tokens.count) /
-                         static_cast<double>(options_.num_steps)});
+                         static_cast<double>(options_.cut_tokens)});
   }
 }
 
 void TranslationModel::EvaluateExamples(Forward<float>& forward, Split split,
                                         std::vector<EvaluatedSet>* sets) const {
-  if (split == Split::kTrain) return;
   for (const EvaluationSet* set : SetsOf(split)) {
     sets->push_back(TranslateSet(forward, *set));
   }

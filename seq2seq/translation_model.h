@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
 #include "autodiff/arena.h"
 #include "data/pairs/subword_sampler.h"
@@ -20,7 +19,6 @@
 #include "nn/evaluated_set.h"
 #include "nn/loss_options.h"
 #include "nn/model.h"
-#include "seq2seq/batch.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
 #include "seq2seq/output_head.h"
@@ -36,9 +34,6 @@ struct TranslationData {
   std::shared_ptr<const SubwordSampler> sampler = nullptr;
   EvaluationSet dev = {};
   std::vector<EvaluationSet> tests = {};
-
-  // Those that are not empty.
-  std::vector<const EvaluationSet*> EvaluationSets() const;
 };
 
 struct TranslationOptions {
@@ -48,7 +43,7 @@ struct TranslationOptions {
   // "d2l_loss": Dive into Deep Learning takes the mean over all steps of a
   // sentence, the padded ones included, and divides their sum by the number of
   // tokens.
-  int64_t num_steps = 0;
+  int64_t cut_tokens = 0;
   uint64_t seed = 0;
   // How EvaluateExamples() translates. Has passed ValidateSearch().
   SearchConfig search;
@@ -79,11 +74,11 @@ class TranslationModel : public Model<float> {
             absl::Span<Var<float>> sums) const override;
   // On dev and test: loss, perplexity, token_accuracy, and alignment_error_rate
   // where the data has gold links and the model attends. On train: d2l_loss
-  // where num_steps is set.
+  // where cut_tokens is set.
   void Evaluate(Forward<float>& forward, Split split,
                 std::vector<Measurement>* measurements) const override;
   // Translates dev or test: bleu, chrf, exact_match; chrf++ and ter where raw
-  // text is compared; d2l_bleu_k2 where num_steps is set.
+  // text is compared; d2l_bleu_k2 where cut_tokens is set.
   void EvaluateExamples(Forward<float>& forward, Split split,
                         std::vector<EvaluatedSet>* sets) const override;
 
@@ -104,19 +99,18 @@ class TranslationModel : public Model<float> {
                                          Arena& arena) const;
   // How well each target token is predicted from the true ones before it,
   // without dropout and label smoothing.
-  template <typename Pairs>
-  TokenScores PredictTokens(Forward<float>& forward, const Pairs& pairs) const;
+  TokenScores PredictTokens(Forward<float>& forward,
+                            const ParallelCorpus& pairs) const;
   // Aligns the true translations: teacher forcing gives weights for each word.
   AlignmentErrorRate AlignmentOf(Forward<float>& forward,
                                  absl::Span<const SentencePair> pairs) const;
-  // The data sets of dev or test that are not empty.
+  // The data sets of dev or test that are not empty; none of train.
   std::vector<const EvaluationSet*> SetsOf(Split split) const;
   void MeasureSet(Forward<float>& forward, const EvaluationSet& set,
                   std::vector<Measurement>* measurements) const;
   EvaluatedSet TranslateSet(Forward<float>& forward,
                             const EvaluationSet& set) const;
-  std::vector<EncodedPair> EncodePairs(
-      absl::Span<const SentencePair> pairs) const;
+  ParallelCorpus EncodePairs(absl::Span<const SentencePair> pairs) const;
 
   const TranslationOptions options_;
   Translator translator_;

@@ -193,7 +193,7 @@ TEST(TranslationModelTest, D2lLossIsThatOfATokenOverTheSteps) {
   TranslationData data;
   data.train = std::move(tokenized).Encode(source, target);
   TranslationOptions options;
-  options.num_steps = 10;
+  options.cut_tokens = 10;
   TranslationModel model(config, ScorerRegistry(), source, target,
                          std::move(data), options);
   std::fill(model.parameters().values().begin(),
@@ -212,7 +212,7 @@ TEST(TranslationModelTest, D2lLossIsThatOfATokenOverTheSteps) {
 
 // With dot products of zero everywhere all words get the same attention, so the
 // first has the greatest weight: every target word is linked to source word 0.
-double ErrorRate(int64_t num_steps) {
+double ErrorRate(int64_t cut_tokens) {
   EncoderDecoderConfig config;
   config.mutable_encoder()->set_embedding(2);
   config.mutable_encoder()->set_hidden(2);
@@ -224,7 +224,7 @@ double ErrorRate(int64_t num_steps) {
   SentencePair pair = Pair("a b", "x y z");
   pair.alignment = {{0, 0}, {1, 1}, {2, 0}};
   TranslationOptions options;
-  options.num_steps = num_steps;
+  options.cut_tokens = cut_tokens;
   TranslationModel model(config, scorers, Words({"a", "b"}),
                          Words({"x", "y", "z"}), {.dev = {.pairs = {pair}}},
                          options);
@@ -242,10 +242,10 @@ double ErrorRate(int64_t num_steps) {
 
 TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {
   // Links (0, 0), (1, 0), (2, 0) against three gold ones, two of them right.
-  EXPECT_DOUBLE_EQ(ErrorRate(/*num_steps=*/0), 1 - 2 * 2.0 / 6);
+  EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/0), 1 - 2 * 2.0 / 6);
   // Cut to one word of each side, both without <eos>: that word is a word, and
   // its link (0, 0) is right.
-  EXPECT_DOUBLE_EQ(ErrorRate(/*num_steps=*/1), 1 - 2 * 1.0 / 4);
+  EXPECT_DOUBLE_EQ(ErrorRate(/*cut_tokens=*/1), 1 - 2 * 1.0 / 4);
 }
 
 }  // namespace

@@ -122,9 +122,9 @@ std::vector<std::vector<Translation>> TranslateIds(
 
 Translator::Translator(const EncoderDecoderConfig& config,
                        const ScorerRegistry& scorers, Vocabulary source,
-                       Vocabulary target, int64_t num_steps, uint64_t seed,
+                       Vocabulary target, int64_t cut_tokens, uint64_t seed,
                        Tokenizers tokenizers)
-    : num_steps_(num_steps),
+    : cut_tokens_(cut_tokens),
       source_(std::move(source)),
       target_(std::move(target)),
       tokenizers_(std::move(tokenizers)),
@@ -136,12 +136,12 @@ Translator::Translator(const EncoderDecoderConfig& config,
 
 std::vector<int32_t> Translator::EncodeSource(
     absl::Span<const std::string> words) const {
-  return EncodeSentence(words, source_, num_steps_);
+  return EncodeSentence(words, source_, cut_tokens_);
 }
 
 std::vector<int32_t> Translator::EncodeTarget(
     absl::Span<const std::string> words) const {
-  return EncodeSentence(words, target_, num_steps_);
+  return EncodeSentence(words, target_, cut_tokens_);
 }
 
 int64_t Translator::longest_source() const {

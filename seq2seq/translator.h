@@ -44,10 +44,10 @@ std::vector<std::vector<Translation>> TranslateIds(
 
 class Translator {
  public:
-  // `config` has passed ValidateEncoderDecoder(). `num_steps`: sources are cut
+  // `config` has passed ValidateEncoderDecoder(). `cut_tokens`: sources are cut
   // to this many ids; 0: never. `seed` is that of the parameters' first values.
   Translator(const EncoderDecoderConfig& config, const ScorerRegistry& scorers,
-             Vocabulary source, Vocabulary target, int64_t num_steps,
+             Vocabulary source, Vocabulary target, int64_t cut_tokens,
              uint64_t seed, Tokenizers tokenizers = {});
 
   ParameterStore<float>& parameters() { return parameters_; }
@@ -90,7 +90,7 @@ class Translator {
   std::string TargetText(absl::Span<const std::string> tokens) const;
 
  private:
-  const int64_t num_steps_;
+  const int64_t cut_tokens_;
   const Vocabulary source_;
   const Vocabulary target_;
   const Tokenizers tokenizers_;

@@ -9,8 +9,8 @@
 #include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "seq2seq/batch.h"
 #include "seq2seq/decoding/search.pb.h"
+#include "seq2seq/testing/encoded_pair.h"
 #include "seq2seq/testing/test_model.h"
 #include "seq2seq/translator.h"
 

@@ -32,7 +32,7 @@ Translator TranslatorOfAB(const char* config) {
   TokenCounts counts;
   counts.Add({"a", "b"});
   const Vocabulary words(counts);
-  return Translator(ConfigOf(config), scorers, words, words, /*num_steps=*/0,
+  return Translator(ConfigOf(config), scorers, words, words, /*cut_tokens=*/0,
                     /*seed=*/1);
 }
 

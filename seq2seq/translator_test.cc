@@ -24,12 +24,12 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/batch.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/seq2seq.pb.h"
+#include "seq2seq/testing/encoded_pair.h"
 
 namespace regard {
 namespace {

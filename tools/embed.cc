@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
@@ -35,9 +35,9 @@ constexpr char kUsage[] =
     "two sentences separated by a tab, and their similarity is printed. The\n"
     "folder is Hugging Face's: config.json, model.safetensors, vocab.txt.";
 constexpr size_t kMostLineBytes = size_t{16} << 20;
-// Lines that are read before the first of them is answered, unless the input
+// Texts that are read before the first of them is answered, unless the input
 // pauses.
-constexpr size_t kMostLines = 4096;
+constexpr size_t kMostTexts = 4096;
 
 void AppendNumber(double number, std::string* text) {
   char buffer[32];
@@ -46,85 +46,60 @@ void AppendNumber(double number, std::string* text) {
   text->append(buffer, end.ptr);
 }
 
-// A block of lines and what is printed for them.
-class Block {
- public:
-  Block(SentenceEmbedder& embedder, bool pairs)
-      : embedder_(embedder), pairs_(pairs) {}
-
-  bool empty() const { return texts_.empty(); }
-  bool full() const { return texts_.size() >= kMostLines; }
-
-  // False for a line that is no pair.
-  bool Add(std::string line) {
-    if (!pairs_) {
-      texts_.push_back(std::move(line));
-      return true;
-    }
-    const size_t tab = line.find('\t');
-    if (tab == std::string::npos ||
-        line.find('\t', tab + 1) != std::string::npos) {
-      return false;
-    }
-    texts_.push_back(line.substr(0, tab));
-    texts_.push_back(line.substr(tab + 1));
-    return true;
-  }
-
-  // False if the numbers cannot be written.
-  bool Print() {
-    const auto width = static_cast<size_t>(embedder_.width());
-    vectors_.resize(texts_.size() * width);
-    embedder_.Embed(texts_, absl::MakeSpan(vectors_));
-    const absl::Span<const float> all = vectors_;
-    std::string output;
-    for (size_t i = 0; i < texts_.size(); i += pairs_ ? 2 : 1) {
-      const auto vector = all.subspan(i * width, width);
-      if (pairs_) {
-        const auto other = all.subspan((i + 1) * width, width);
-        double product = 0;
-        for (size_t j = 0; j < width; ++j) {
-          product += double{vector[j]} * other[j];
-        }
-        AppendNumber(product, &output);
-      } else {
-        for (const float number : vector) {
-          if (&number != &vector[0]) output.push_back(' ');
-          AppendNumber(number, &output);
-        }
+// Prints the vector of each of `texts`, or the similarity of each two. False if
+// the numbers cannot be written.
+bool PrintNumbers(SentenceEmbedder& embedder, bool pairs,
+                  absl::Span<const std::string> texts) {
+  const auto width = static_cast<size_t>(embedder.width());
+  std::vector<float> vectors(texts.size() * width);
+  embedder.Embed(texts, absl::MakeSpan(vectors));
+  std::string output;
+  for (size_t i = 0; i < texts.size(); i += pairs ? 2 : 1) {
+    const float* const vector = vectors.data() + i * width;
+    if (pairs) {
+      double product = 0;
+      for (size_t j = 0; j < width; ++j) {
+        product += double{vector[j]} * vector[width + j];
       }
-      output.push_back('\n');
+      AppendNumber(product, &output);
+    } else {
+      for (size_t j = 0; j < width; ++j) {
+        if (j > 0) output.push_back(' ');
+        AppendNumber(vector[j], &output);
+      }
     }
-    texts_.clear();
-    return std::fwrite(output.data(), 1, output.size(), stdout) ==
-               output.size() &&
-           std::fflush(stdout) == 0;
+    output.push_back('\n');
   }
-
- private:
-  SentenceEmbedder& embedder_;
-  const bool pairs_;
-  std::vector<std::string> texts_;
-  std::vector<float> vectors_;
-};
+  return std::fwrite(output.data(), 1, output.size(), stdout) ==
+             output.size() &&
+         std::fflush(stdout) == 0;
+}
 
 absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
   LineReader reader(STDIN_FILENO, kMostLineBytes);
-  Block block(embedder, pairs);
+  std::vector<std::string> texts;  // that wait
   std::string line;
   bool cut;
   bool written = true;
   absl::Status wrong;
   for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (!block.Add(line)) {
+    const std::vector<std::string> parts = absl::StrSplit(line, '\t');
+    if (pairs && parts.size() != 2) {
       wrong = absl::InvalidArgumentError(absl::StrCat(
           "error: line ", number, " is not two sentences separated by a tab"));
       break;
     }
-    if (block.full() || !reader.Ready()) written = block.Print();
+    if (pairs) {
+      texts.insert(texts.end(), parts.begin(), parts.end());
+    } else {
+      texts.push_back(line);
+    }
+    if (texts.size() < kMostTexts && reader.Ready()) continue;
+    written = PrintNumbers(embedder, pairs, texts);
+    texts.clear();
   }
-  if (written && !block.empty()) written = block.Print();
+  if (written && !texts.empty()) written = PrintNumbers(embedder, pairs, texts);
   if (!written) return absl::OkStatus();  // which the end of the program tells
   wrong.Update(reader.status("standard input"));
   return wrong;

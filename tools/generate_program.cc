@@ -24,7 +24,7 @@
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 #include "tools/search_flags.h"
-#include "tools/trained_language_model.h"
+#include "tools/trained_models.h"
 
 namespace regard {
 

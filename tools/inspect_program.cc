@@ -27,7 +27,7 @@
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/bert_inspection.h"
 #include "tools/programs.h"
-#include "tools/trained_translator.h"
+#include "tools/trained_models.h"
 
 namespace regard {
 

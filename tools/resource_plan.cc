@@ -38,9 +38,7 @@ int64_t OptimizerSlabs(const OptimizerConfig& config, const Plugins& plugins) {
 void PlanParameters(const ParameterStore<float>& store,
                     const Experiment& config, int threads,
                     const Plugins& plugins, ResourcePlan* plan) {
-  for (const ParameterInfo& info : store.parameters()) {
-    plan->parameters.push_back({info.name, info.shape});
-  }
+  plan->parameters.assign(store.parameters().begin(), store.parameters().end());
   plan->elements = store.num_elements();
   const int64_t slab = plan->elements * static_cast<int64_t>(sizeof(float));
   plan->value_bytes = slab;
@@ -235,7 +233,7 @@ void AppendParameters(const ResourcePlan& plan, std::string* text) {
     }
     absl::StrAppendFormat(text, "%-59s %14s\n", layer, Grouped(elements));
     for (; i < end; ++i) {
-      const PlannedParameter& parameter = plan.parameters[i];
+      const ParameterInfo& parameter = plan.parameters[i];
       const std::string name = layer.empty()
                                    ? parameter.name
                                    : parameter.name.substr(layer.size() + 1);

@@ -9,25 +9,20 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "autodiff/shape.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
+#include "nn/parameters.h"
 
 namespace regard {
-
-struct PlannedParameter {
-  std::string name;
-  Shape shape;
-};
 
 // The largest model, in elements, that is measured: values and gradients then
 // take 2 GiB.
 inline constexpr int64_t kMostMeasuredElements = int64_t{1} << 28;
 
 struct ResourcePlan {
-  std::vector<PlannedParameter> parameters;  // in order of registration
-  int64_t elements = 0;                      // of all of them
+  std::vector<ParameterInfo> parameters;  // in order of registration
+  int64_t elements = 0;                   // of all of them
   // Bytes while training.
   int64_t value_bytes = 0;
   int threads = 0;  // that compute shards

@@ -26,30 +26,27 @@ using ::google::protobuf::TextFormat;
 
 namespace {
 
-// Where a config names a score: a member of the oneof or an extension of
-// `outside`, with its place in the list.
-struct Place {
-  int order;
-  std::string name;
-};
-
-std::map<const Descriptor*, Place> Places() {
-  std::map<const Descriptor*, Place> places;
+// Where a config names a score, a member of the oneof or an extension of
+// `outside`, and before it the place in the list.
+std::pair<int, std::string> PlaceOf(const ScorerInfo& info) {
+  std::vector<const FieldDescriptor*> fields;
+  DescriptorPool::generated_pool()->FindAllExtensions(
+      OutsideScore::descriptor(), &fields);
   const auto* members = Attention::descriptor()->FindOneofByName("score");
   for (int i = 0; i < members->field_count(); ++i) {
-    const FieldDescriptor* member = members->field(i);
-    places[member->message_type()] = {member->number(),
-                                      std::string(member->name())};
+    fields.push_back(members->field(i));
   }
-  std::vector<const FieldDescriptor*> extensions;
-  DescriptorPool::generated_pool()->FindAllExtensions(
-      OutsideScore::descriptor(), &extensions);
-  for (const FieldDescriptor* extension : extensions) {
-    places[extension->message_type()] = {
-        extension->number(),
-        absl::StrCat("outside.[", std::string(extension->full_name()), "]")};
+  for (const FieldDescriptor* field : fields) {
+    if (field->message_type() != info.default_options->GetDescriptor()) {
+      continue;
+    }
+    return {
+        field->number(),
+        field->is_extension()
+            ? absl::StrCat("outside.[", std::string(field->full_name()), "]")
+            : std::string(field->name())};
   }
-  return places;
+  return {0, info.name};
 }
 
 // The default value as a config writes it.
@@ -101,14 +98,10 @@ std::string Parameters(const ScorerInfo& info, const ScoreWidths& widths) {
 
 std::string ListScores(const ScorerRegistry& scorers,
                        const ScoreWidths& widths) {
-  const std::map<const Descriptor*, Place> places = Places();
   std::map<std::pair<int, std::string>, std::string> entries;
   for (const ScorerInfo& info : scorers.plugins()) {
-    const Descriptor* options = info.default_options->GetDescriptor();
-    const auto place = places.find(options);
-    const Place& at =
-        place == places.end() ? Place{0, info.name} : place->second;
-    std::string entry = absl::StrCat(at.name, "\n    ", info.description,
+    const std::pair<int, std::string> place = PlaceOf(info);
+    std::string entry = absl::StrCat(place.second, "\n    ", info.description,
                                      "\n    ", Parameters(info, widths), "\n");
     if (info.position_aware) {
       absl::StrAppend(&entry, "    depends on positions\n");
@@ -117,8 +110,8 @@ std::string ListScores(const ScorerRegistry& scorers,
       absl::StrAppend(&entry,
                       "    reads earlier weights: for recurrent decoders\n");
     }
-    AppendOptions(*options, "", &entry);
-    entries[{at.order, at.name}] = entry;
+    AppendOptions(*info.default_options->GetDescriptor(), "", &entry);
+    entries[place] = entry;
   }
   std::string list = absl::StrFormat(
       "Scores of a query of width %d and a key of width %d, %d head(s):\n",

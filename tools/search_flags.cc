@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "nn/config_problems.h"
-#include "seq2seq/decoding/search_validation.h"
+#include "seq2seq/seq2seq_validation.h"
 
 namespace regard {
 

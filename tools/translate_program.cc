@@ -13,11 +13,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
+#include "data/parallel_corpus.h"
 #include "data/text/vocabulary.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/printable_text.h"
@@ -25,7 +27,6 @@
 #include "experiments/report/terminal_text.h"
 #include "files/line_reader.h"
 #include "nn/forward.h"
-#include "seq2seq/batch.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/output_head.h"
@@ -33,7 +34,7 @@
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 #include "tools/search_flags.h"
-#include "tools/trained_translator.h"
+#include "tools/trained_models.h"
 
 namespace regard {
 
@@ -134,19 +135,16 @@ class Session {
   Session(const std::vector<TrainedTranslator>& trained,
           const Arguments& arguments, const SearchConfig& search)
       : translator_(*trained.front().translator),
+        arguments_(arguments),
         search_(search),
-        align_(arguments.align),
-        score_(arguments.score),
-        replace_unknown_(arguments.replace_unknown),
         terminal_(isatty(STDOUT_FILENO) != 0),
-        style_(TerminalStyle()),
-        line_(ProgressOf(arguments)),
-        start_(absl::Now()) {
+        align_(
+            (arguments.align || (terminal_ && !arguments.sentences.empty())) &&
+            translator_.has_attention()),
+        line_(ProgressOf(arguments)) {
     for (const TrainedTranslator& run : trained) {
       members_.push_back(std::make_unique<Member>(run));
     }
-    align_ |= terminal_ && !arguments.sentences.empty();
-    align_ &= translator_.has_attention();
   }
 
   // Takes a sentence, or a pair to score; it is answered now or by a later
@@ -161,6 +159,14 @@ class Session {
   }
 
  private:
+  template <typename... Parts>
+  void Note(const Parts&... parts) {
+    line_.Message(absl::StrCat("note: sentence ", sentences_, parts...));
+  }
+  absl::Status Error(absl::string_view unit, absl::string_view problem) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: ", unit, " ", sentences_, ": ", problem));
+  }
   absl::Status Score(absl::string_view text);
   void NameUnknown(const std::vector<std::string>& words);
   void CheckMinLength(const std::vector<std::string>& words);
@@ -173,12 +179,10 @@ class Session {
                      const Translation& translation) const;
 
   const Translator& translator_;
-  const SearchConfig search_;
-  bool align_;
-  const bool score_;
-  const bool replace_unknown_;
+  const Arguments& arguments_;
+  const SearchConfig& search_;
   const bool terminal_;
-  const AlignmentTextStyle style_;
+  const bool align_;
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<std::vector<std::string>> waiting_;
   size_t waiting_words_ = 0;
@@ -186,7 +190,7 @@ class Session {
   int64_t answered_ = 0;   // of these
   absl::flat_hash_set<std::string> unknown_;
   LiveLine line_;
-  const absl::Time start_;
+  const absl::Time start_ = absl::Now();
 };
 
 void Session::ShowProgress(bool last) {
@@ -209,9 +213,8 @@ void Session::NameUnknown(const std::vector<std::string>& words) {
       line_.Message("note: further unknown words are not named");
       return;
     }
-    line_.Message(absl::StrCat("note: sentence ", sentences_,
-                               ": the model does not know '",
-                               CutToWidth(word, /*width=*/60, "~"), "'"));
+    Note(": the model does not know '", CutToWidth(word, /*width=*/60, "~"),
+         "'");
   }
 }
 
@@ -221,46 +224,38 @@ void Session::CheckMinLength(const std::vector<std::string>& words) {
   for (const auto& member : members_) {
     const int64_t longest = member->translator.LongestFound(words, search_);
     if (search_.min_length() < longest) continue;
-    line_.Message(absl::StrCat("note: sentence ", sentences_,
-                               ": its translation has at most ", longest,
-                               " ids, which leave no room for min_length: ",
-                               search_.min_length(), " words and <eos>"));
+    Note(": its translation has at most ", longest,
+         " ids, which leave no room for min_length: ", search_.min_length(),
+         " words and <eos>");
     return;
   }
 }
 
 // Each pair is a batch of its own.
 absl::Status Session::Score(absl::string_view text) {
-  const auto error = [&](absl::string_view problem) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: line ", sentences_, ": ", problem));
-  };
-  const size_t tab = text.find('\t');
-  if (tab == absl::string_view::npos) {
-    return error("want SOURCE<TAB>TARGET");
+  const std::vector<absl::string_view> sides = absl::StrSplit(text, '\t');
+  if (sides.size() != 2) {
+    return Error("line", sides.size() == 1
+                             ? "want SOURCE<TAB>TARGET"
+                             : "want SOURCE<TAB>TARGET; there is a second tab");
   }
-  if (text.find('\t', tab + 1) != absl::string_view::npos) {
-    return error("want SOURCE<TAB>TARGET; there is a second tab");
-  }
-  const std::vector<std::string> source =
-      TypedSource(text.substr(0, tab), translator_);
-  const std::vector<std::string> target =
-      TypedTarget(text.substr(tab + 1), translator_);
+  const std::vector<std::string> source = TypedSource(sides[0], translator_);
+  const std::vector<std::string> target = TypedTarget(sides[1], translator_);
   for (const absl::Status& fits :
        {translator_.CheckSource(source), translator_.CheckTarget(target)}) {
-    if (!fits.ok()) return error(fits.message());
+    if (!fits.ok()) return Error("line", fits.message());
   }
-  const EncodedPair pair = {translator_.EncodeSource(source),
-                            translator_.EncodeTarget(target)};
+  ParallelCorpus pair;
+  pair.Add(translator_.EncodeSource(source), translator_.EncodeTarget(target));
   // With <eos>.
-  if (pair.source.size() < source.size() + 1 ||
-      pair.target.size() < target.size() + 1) {
-    return error("is longer than the run's data.pairs.cut_tokens");
+  if (pair[0].source.size() < source.size() + 1 ||
+      pair[0].target.size() < target.size() + 1) {
+    return Error("line", "is longer than the run's data.pairs.cut_tokens");
   }
   Forward<float>& forward = members_.front()->forward;
   const EncoderDecoder<float>& model = translator_.model();
   forward.BeginStep();
-  const Batch batch = MakeBatch({pair}, {0}, forward.tape().arena());
+  const Batch batch = MakeBatch(pair, {0}, forward.tape().arena());
   const TokenScores scores =
       ScoreTokens(model.decoder->head(), forward,
                   model.Run(forward, batch).readout, batch.target);
@@ -272,23 +267,18 @@ absl::Status Session::Score(absl::string_view text) {
 
 absl::Status Session::Add(absl::string_view text, bool cut) {
   ++sentences_;
-  if (score_ && cut) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "error: line ", sentences_, ": more than ", kMostLineBytes, " bytes"));
+  if (arguments_.score && cut) {
+    return Error("line", absl::StrCat("more than ", kMostLineBytes, " bytes"));
   }
-  if (score_) return Score(text);
+  if (arguments_.score) return Score(text);
   std::vector<std::string> words = TypedSource(text, translator_);
   if (cut || words.size() > kMostWords) {
     words.resize(std::min(words.size(), kMostWords));
-    line_.Message(absl::StrCat("note: sentence ", sentences_,
-                               " is cut: its first ", words.size(),
-                               " words are translated"));
+    Note(" is cut: its first ", words.size(), " words are translated");
   }
   for (const auto& member : members_) {
     const absl::Status fits = member->translator.CheckSource(words);
-    if (fits.ok()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: sentence ", sentences_, ": ", fits.message()));
+    if (!fits.ok()) return Error("sentence", fits.message());
   }
   NameUnknown(words);
   CheckMinLength(words);
@@ -313,7 +303,7 @@ bool Session::Flush() {
   }
   const std::vector<std::vector<Translation>> translations =
       TranslateIds(members, sources, search_,
-                   /*want_weights=*/align_ || replace_unknown_);
+                   /*want_weights=*/align_ || arguments_.replace_unknown);
   size_t next = 0;
   for (const auto& words : waiting_) {
     if (words.empty()) {
@@ -338,7 +328,7 @@ std::vector<std::string> Session::TargetTokens(
     const std::vector<std::string>& source,
     const Translation& translation) const {
   std::vector<std::string> words = translator_.Words(translation);
-  if (!replace_unknown_ || translation.weights.empty()) return words;
+  if (!arguments_.replace_unknown || translation.weights.empty()) return words;
   const size_t columns = translation.weights.size() /
                          static_cast<size_t>(translation.num_choices());
   for (size_t i = 0; i < words.size(); ++i) {
@@ -375,8 +365,9 @@ void Session::DrawAlignment(const std::vector<std::string>& source,
   map.columns.push_back("<eos>");
   map.columns.resize(translation.weights.size() / map.rows.size());
   map.heads.push_back({translation.weights.begin(), translation.weights.end()});
-  std::fputs(absl::StrCat("\n", AlignmentText(map, style_), "\n").c_str(),
-             terminal_ ? stdout : stderr);
+  std::fputs(
+      absl::StrCat("\n", AlignmentText(map, TerminalStyle()), "\n").c_str(),
+      terminal_ ? stdout : stderr);
 }
 
 absl::Status TranslateInput(Session& session) {

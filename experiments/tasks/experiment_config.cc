@@ -17,7 +17,7 @@
 #include "experiments/config/resolved.h"
 #include "nn/optimizer_validation.h"
 #include "nn/schedule.h"
-#include "seq2seq/decoding/search_validation.h"
+#include "seq2seq/seq2seq_validation.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -186,9 +186,6 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
   ValidateDataAndModel(config, plugins, problems);
   {
     const FieldScope scope(problems, "loss");
-    if (config.loss().normalizer() == Loss::NORMALIZER_UNSPECIFIED) {
-      problems.Add("normalizer", "must be PER_TOKEN, PER_SEQUENCE or SUM");
-    }
     problems.RequirePositive("scale", config.loss().scale());
     problems.RequireInRange("label_smoothing", config.loss().label_smoothing(),
                             0, 0.999);

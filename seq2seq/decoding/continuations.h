@@ -18,6 +18,10 @@ struct LogNormalizer {
 };
 LogNormalizer NormalizerOf(const float* logits, int64_t vocabulary);
 
+// sum[i] = log(exp(sum[i]) + exp(x[i])), also where both exponentials would be
+// 0. -inf is the logarithm of 0.
+void AddProbabilities(absl::Span<const float> x, absl::Span<float> sum);
+
 // A hypothesis with one more id.
 struct Continuation {
   double log_probability;  // natural logarithm, of all its ids

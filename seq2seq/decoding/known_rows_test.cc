@@ -1,6 +1,4 @@
-// Rows are computed once for each id.
-#include "seq2seq/decoding/known_rows.h"
-
+// KnownRows are computed once for each id.
 #include <cstdint>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "autodiff/tape.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "seq2seq/decoder_state.h"
 
 namespace regard {
 namespace {

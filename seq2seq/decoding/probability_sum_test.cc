@@ -1,5 +1,3 @@
-#include "seq2seq/decoding/probability_sum.h"
-
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -7,6 +5,7 @@
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
+#include "seq2seq/decoding/continuations.h"
 
 namespace regard {
 namespace {

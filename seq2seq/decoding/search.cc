@@ -13,7 +13,6 @@
 #include "autodiff/tape.h"
 #include "seq2seq/decoding/continuations.h"
 #include "seq2seq/decoding/incremental_decoder.h"
-#include "seq2seq/decoding/probability_sum.h"
 #include "seq2seq/decoding/sampler.h"
 #include "third_party/abseil_backport/check.h"
 

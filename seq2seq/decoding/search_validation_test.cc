@@ -1,6 +1,4 @@
 // What fits together in the config of a search.
-#include "seq2seq/decoding/search_validation.h"
-
 #include <string>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
 #include "seq2seq/decoding/search.pb.h"
+#include "seq2seq/seq2seq_validation.h"
 
 namespace regard {
 namespace {
@@ -55,8 +54,6 @@ TEST(SearchValidationTest, NamesTheFieldThatIsOutOfRange) {
   EXPECT_THAT(ProblemsOf("max_length_ratio: 0 min_length: 2147483647"),
               ElementsAre(HasSubstr("min_length: "),
                           HasSubstr("max_length: leaves no room")));
-  EXPECT_THAT(ProblemOf("ensemble_mean: ENSEMBLE_MEAN_UNSPECIFIED"),
-              HasSubstr("ensemble_mean: "));
   EXPECT_THAT(ProblemOf("sampling { temperature: 0 }"),
               HasSubstr("sampling.temperature: "));
   EXPECT_THAT(ProblemOf("sampling { top_p: 0 }"),

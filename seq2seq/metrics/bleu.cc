@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
+#include <limits>
+#include <regex>
+#include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "files/utf8.h"
@@ -14,44 +17,17 @@
 namespace regard {
 namespace {
 
-bool IsPeriodOrComma(char c) { return c == '.' || c == ','; }
-
-// ASCII punctuation and space, without ' , - and period.
-bool StandsAlone(char c) {
-  return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' ||
-         (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
-         (c >= '{' && c <= '~');
-}
-
-std::string SplitOffPunctuation(absl::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (StandsAlone(c)) {
-      absl::StrAppend(&result, " ", absl::string_view(&c, 1), " ");
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
-// Rewrites each pair of neighbours that `matches(first, second)`, from the left
-// and without overlap, as before + first + between + second + after. Bytes do
-// for characters: the tests are on ASCII alone.
-template <typename Matches>
-std::string SpacePairs(absl::string_view text, Matches matches,
-                       absl::string_view before, absl::string_view after) {
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (i + 1 < text.size() && matches(text[i], text[i + 1])) {
-      absl::StrAppend(&result, before, text.substr(i, 1), " ",
-                      text.substr(i + 1, 1), after);
-      ++i;
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
+// mteval-v13a's: a pattern and what takes its place. Bytes do for characters:
+// the patterns are of ASCII alone.
+const std::vector<std::pair<std::regex, const char*>>& Spacings() {
+  static const auto* const spacings =
+      new std::vector<std::pair<std::regex, const char*>>{
+          // Punctuation, without ' , - and period.
+          {std::regex(R"([{-~\[-` -&(-+:-@/])"), " $& "},
+          {std::regex("([^0-9])([.,])"), "$1 $2 "},
+          {std::regex("([.,])([^0-9])"), " $1 $2"},
+          {std::regex("([0-9])(-)"), "$1 $2 "}};
+  return *spacings;
 }
 
 absl::string_view WithoutTrailingWhitespace(absl::string_view text) {
@@ -67,51 +43,25 @@ std::vector<std::string> Tokenize(absl::string_view sentence,
   return {words.begin(), words.end()};
 }
 
-// Of each n-gram as many as the reference that has most of them.
-void RaiseTo(const NgramCounts& counts, NgramCounts& most) {
-  for (const auto& [ngram, count] : counts) {
-    int64_t& raised = most[ngram];
-    raised = std::max(raised, count);
-  }
-}
-
-// Of equally near lengths the shorter.
-int64_t ClosestLength(const std::vector<UnitSequence>& references,
-                      int64_t length) {
-  int64_t closest = references.front().size();
-  for (const UnitSequence& reference : references) {
-    const int64_t distance = std::abs(reference.size() - length);
-    const int64_t shortest = std::abs(closest - length);
-    if (distance < shortest ||
-        (distance == shortest && reference.size() < closest)) {
-      closest = reference.size();
-    }
-  }
-  return closest;
-}
-
 }  // namespace
 
 std::vector<std::string> Tokenize13a(absl::string_view sentence) {
-  std::string text = absl::StrReplaceAll(WithoutTrailingWhitespace(sentence),
-                                         {{"<skipped>", ""}});
-  text = absl::StrReplaceAll(text, {{"-\n", ""}});
-  text = absl::StrReplaceAll(text, {{"\n", " "}});
+  std::string text(WithoutTrailingWhitespace(sentence));
   // One after the other: "&amp;lt;" ends as "<".
-  text = absl::StrReplaceAll(text, {{"&quot;", "\""}});
-  text = absl::StrReplaceAll(text, {{"&amp;", "&"}});
-  text = absl::StrReplaceAll(text, {{"&lt;", "<"}});
-  text = absl::StrReplaceAll(text, {{"&gt;", ">"}});
-  text = SplitOffPunctuation(absl::StrCat(" ", text, " "));
-  const auto is_digit = [](char c) { return absl::ascii_isdigit(c); };
-  text = SpacePairs(
-      text, [&](char a, char b) { return !is_digit(a) && IsPeriodOrComma(b); },
-      "", " ");
-  text = SpacePairs(
-      text, [&](char a, char b) { return IsPeriodOrComma(a) && !is_digit(b); },
-      " ", "");
-  text = SpacePairs(
-      text, [&](char a, char b) { return is_digit(a) && b == '-'; }, "", " ");
+  for (const auto& [from, to] :
+       {std::pair<const char*, const char*>{"<skipped>", ""},
+        {"-\n", ""},
+        {"\n", " "},
+        {"&quot;", "\""},
+        {"&amp;", "&"},
+        {"&lt;", "<"},
+        {"&gt;", ">"}}) {
+    text = absl::StrReplaceAll(text, {{from, to}});
+  }
+  text = absl::StrCat(" ", text, " ");
+  for (const auto& [pattern, spaced] : Spacings()) {
+    text = std::regex_replace(text, pattern, spaced);
+  }
   return Tokenize(text, BleuTokenizer::kNone);
 }
 
@@ -119,19 +69,28 @@ std::array<double, kBleuStatistics> BleuStatistics(
     const std::string& prediction, absl::Span<const std::string> references,
     BleuTokenizer tokenizer) {
   REGARD_CHECK(!references.empty()) << "a prediction without a reference";
-  const UnitSequence predicted =
-      UnitSequence::Words(Tokenize(prediction, tokenizer));
-  std::vector<UnitSequence> wanted;
+  const std::vector<std::string> predicted = Tokenize(prediction, tokenizer);
+  std::vector<std::vector<std::string>> wanted;
+  // How far the nearest length is, then that length: of equals the shorter.
+  std::pair<int64_t, int64_t> nearest = {std::numeric_limits<int64_t>::max(),
+                                         0};
   for (const std::string& reference : references) {
-    wanted.push_back(UnitSequence::Words(Tokenize(reference, tokenizer)));
+    wanted.push_back(Tokenize(reference, tokenizer));
+    const int64_t length = std::ssize(wanted.back());
+    nearest = std::min<std::pair<int64_t, int64_t>>(
+        nearest, {std::abs(length - std::ssize(predicted)), length});
   }
   std::array<double, kBleuStatistics> statistics = {
       static_cast<double>(predicted.size()),
-      static_cast<double>(ClosestLength(wanted, predicted.size()))};
+      static_cast<double>(nearest.second)};
   for (int order = 1; order <= kBleuOrders; ++order) {
+    // Of each n-gram as many as the reference that has most of them.
     NgramCounts most;
-    for (const UnitSequence& reference : wanted) {
-      RaiseTo(CountNgrams(reference, order), most);
+    for (const std::vector<std::string>& reference : wanted) {
+      for (const auto& [ngram, count] : CountNgrams(reference, order)) {
+        int64_t& raised = most[ngram];
+        raised = std::max(raised, count);
+      }
     }
     statistics[1 + order] =
         static_cast<double>(SharedNgrams(CountNgrams(predicted, order), most));
@@ -162,12 +121,26 @@ double BleuOfSums(absl::Span<const double> sums) {
 }
 
 std::string BleuSignature(BleuTokenizer tokenizer, int references_each) {
-  return absl::StrCat(
-      "nrefs:",
-      references_each > 0 ? absl::StrCat(references_each) : std::string("var"),
-      "|case:mixed|eff:no|tok:",
-      tokenizer == BleuTokenizer::k13a ? "13a" : "none",
-      "|smooth:exp|version:regard-1");
+  return absl::StrCat("nrefs:", references_each, "|case:mixed|eff:no|tok:",
+                      tokenizer == BleuTokenizer::k13a ? "13a" : "none",
+                      "|smooth:exp|version:regard-1");
+}
+
+double D2lBleu(absl::Span<const std::string> prediction,
+               absl::Span<const std::string> label, int max_order) {
+  REGARD_CHECK_GE(max_order, 1);
+  if (std::ssize(prediction) < max_order) return 0.0;
+  double score =
+      std::exp(std::min(0.0, 1.0 - static_cast<double>(label.size()) /
+                                       static_cast<double>(prediction.size())));
+  for (int order = 1; order <= max_order; ++order) {
+    const int64_t matches =
+        SharedNgrams(CountNgrams(prediction, order), CountNgrams(label, order));
+    const double precision = static_cast<double>(matches) /
+                             static_cast<double>(NumNgrams(prediction, order));
+    score *= std::pow(precision, std::exp2(-order));
+  }
+  return score;
 }
 
 }  // namespace regard

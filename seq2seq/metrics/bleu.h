@@ -42,8 +42,19 @@ inline constexpr Aggregate kBleu = {"bleu", kBleuStatistics, &BleuOfSums};
 
 // How a score was computed, in sacreBLEU's form, to be printed beside it:
 // "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:regard-1".
-// `references_each` 0 stands for numbers that vary.
 std::string BleuSignature(BleuTokenizer tokenizer, int references_each = 1);
+
+// The sentence score of "Dive into Deep Learning" (Zhang et al., section on
+// sequence-to-sequence learning), which is another number than BLEU:
+//
+//   exp(min(0, 1 - len_label / len_prediction)) * prod_{n=1..k} p_n^(1/2^n)
+//
+// p_n is the share of the prediction's n-grams that the label has too. In [0,
+// 1]. `max_order` is the formula's k; the published tables use 2. A prediction
+// shorter than k has p_k = 0 (edition 0.17; edition 1.0 lowers k to the
+// prediction's length). An empty prediction scores 0.
+double D2lBleu(absl::Span<const std::string> prediction,
+               absl::Span<const std::string> label, int max_order = 2);
 
 }  // namespace regard
 

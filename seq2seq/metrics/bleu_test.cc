@@ -153,8 +153,6 @@ TEST(BleuSignatureTest, SaysHowTheScoreWasComputed) {
             "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:regard-1");
   EXPECT_EQ(BleuSignature(BleuTokenizer::kNone, 2),
             "nrefs:2|case:mixed|eff:no|tok:none|smooth:exp|version:regard-1");
-  EXPECT_EQ(BleuSignature(BleuTokenizer::k13a, 0),
-            "nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp|version:regard-1");
 }
 
 }  // namespace

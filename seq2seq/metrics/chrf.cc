@@ -14,12 +14,12 @@ namespace regard {
 namespace {
 
 constexpr int kCharacterOrders = 6;
-constexpr int kMostWordOrders = 4;
 constexpr double kBetaSquared = 4.0;
 
 // Appends the n-grams of the prediction, of the reference, and shared ones.
-void CountOrder(const UnitSequence& predicted, const UnitSequence& wanted,
-                int order, std::vector<double>* counts) {
+void CountOrder(const std::vector<std::string>& predicted,
+                const std::vector<std::string>& wanted, int order,
+                std::vector<double>* counts) {
   const int64_t in_reference = NumNgrams(wanted, order);
   // A reference that is too short for an order does not count for it.
   if (in_reference == 0) {
@@ -34,9 +34,19 @@ void CountOrder(const UnitSequence& predicted, const UnitSequence& wanted,
        static_cast<double>(in_reference), static_cast<double>(shared)});
 }
 
+// The characters of `text` without its white space.
+std::vector<std::string> CharactersOf(const std::string& text) {
+  std::vector<std::string> characters;
+  for (const Character& character : Characters(text)) {
+    if (IsWhitespace(character.code_point)) continue;
+    characters.emplace_back(character.bytes);
+  }
+  return characters;
+}
+
 // Words, of which one mark of ASCII punctuation is split off: that at the end,
 // else that at the beginning.
-UnitSequence WordsAndMarks(const std::string& text) {
+std::vector<std::string> WordsAndMarks(const std::string& text) {
   std::vector<std::string> words;
   for (const absl::string_view word : SplitOnWhitespace(text)) {
     const auto add = [&](absl::string_view part) { words.emplace_back(part); };
@@ -52,20 +62,19 @@ UnitSequence WordsAndMarks(const std::string& text) {
       add(word);
     }
   }
-  return UnitSequence::Words(words);
+  return words;
 }
 
 std::vector<double> CountShared(const std::string& prediction,
                                 const std::string& reference, int word_orders) {
   std::vector<double> counts;
-  const UnitSequence predicted = UnitSequence::Characters(prediction);
-  const UnitSequence wanted = UnitSequence::Characters(reference);
+  const std::vector<std::string> predicted = CharactersOf(prediction);
+  const std::vector<std::string> wanted = CharactersOf(reference);
   for (int order = 1; order <= kCharacterOrders; ++order) {
     CountOrder(predicted, wanted, order, &counts);
   }
-  if (word_orders == 0) return counts;
-  const UnitSequence predicted_words = WordsAndMarks(prediction);
-  const UnitSequence wanted_words = WordsAndMarks(reference);
+  const std::vector<std::string> predicted_words = WordsAndMarks(prediction);
+  const std::vector<std::string> wanted_words = WordsAndMarks(reference);
   for (int order = 1; order <= word_orders; ++order) {
     CountOrder(predicted_words, wanted_words, order, &counts);
   }
@@ -76,15 +85,12 @@ std::vector<double> CountShared(const std::string& prediction,
 
 std::vector<double> ChrfStatistics(const std::string& prediction,
                                    absl::Span<const std::string> references,
-                                   const ChrfOptions& options) {
+                                   int word_order) {
   REGARD_CHECK(!references.empty()) << "a prediction without a reference";
-  REGARD_CHECK(options.word_order >= 0 && options.word_order <= kMostWordOrders)
-      << options.word_order;
   std::vector<double> best;
   double best_score = -1.0;
   for (const std::string& reference : references) {
-    std::vector<double> counts =
-        CountShared(prediction, reference, options.word_order);
+    std::vector<double> counts = CountShared(prediction, reference, word_order);
     const double score = ChrfOfSums(counts);
     if (score > best_score) {
       best_score = score;
@@ -116,12 +122,10 @@ double ChrfOfSums(absl::Span<const double> sums) {
          (kBetaSquared * precision + recall);
 }
 
-std::string ChrfSignature(const ChrfOptions& options, int references_each) {
-  return absl::StrCat(
-      "nrefs:",
-      references_each > 0 ? absl::StrCat(references_each) : std::string("var"),
-      "|case:mixed|eff:yes|nc:", kCharacterOrders, "|nw:", options.word_order,
-      "|space:no|version:regard-1");
+std::string ChrfSignature(int word_order, int references_each) {
+  return absl::StrCat("nrefs:", references_each,
+                      "|case:mixed|eff:yes|nc:", kCharacterOrders,
+                      "|nw:", word_order, "|space:no|version:regard-1");
 }
 
 }  // namespace regard

@@ -58,8 +58,8 @@ TEST(CorpusChrfTest, OfNothingIsZero) { EXPECT_EQ(CorpusChrf({}, {}), 0.0); }
 TEST(ChrfSignatureTest, SaysHowTheScoreWasComputed) {
   EXPECT_EQ(ChrfSignature(),
             "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:regard-1");
-  EXPECT_EQ(ChrfSignature({}, 0),
-            "nrefs:var|case:mixed|eff:yes|nc:6|nw:0|space:no|version:regard-1");
+  EXPECT_EQ(ChrfSignature(2, 3),
+            "nrefs:3|case:mixed|eff:yes|nc:6|nw:2|space:no|version:regard-1");
 }
 
 TEST(ChrfStatisticsTest, AreNgramsOfBothSidesAndSharedOnes) {
@@ -68,9 +68,9 @@ TEST(ChrfStatisticsTest, AreNgramsOfBothSidesAndSharedOnes) {
   EXPECT_EQ(static_cast<int>(statistics.size()), kChrf.width);
   EXPECT_EQ(std::vector<double>(statistics.begin(), statistics.begin() + 9),
             (std::vector<double>{2, 3, 2, 1, 2, 1, 0, 1, 0}));
-  EXPECT_EQ(static_cast<int>(
-                ChrfStatistics("a b", {"abc"}, {.word_order = 2}).size()),
-            kChrfPlusPlus.width);
+  EXPECT_EQ(
+      static_cast<int>(ChrfStatistics("a b", {"abc"}, /*word_order=*/2).size()),
+      kChrfPlusPlus.width);
 }
 
 TEST(ChrfStatisticsTest, OfACorpusAreTheSums) {

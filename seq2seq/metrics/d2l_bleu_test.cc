@@ -1,9 +1,10 @@
-#include "seq2seq/metrics/d2l_bleu.h"
-
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
+#include "seq2seq/metrics/bleu.h"
 
 namespace regard {
 namespace {

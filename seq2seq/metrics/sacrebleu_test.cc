@@ -59,13 +59,13 @@ TEST(SacreBleuTest, ScoresAndSignaturesAreEqual) {
       predictions.push_back(texts[0]);
       references.emplace_back(texts.begin() + 1, texts.end());
     }
-    const ChrfOptions plus_plus = {.word_order = 2};
+    constexpr int kPlusPlus = 2;
     const std::pair<double, std::string> ours[] = {
         {CorpusBleu(predictions, references),
          BleuSignature(BleuTokenizer::k13a, each)},
-        {CorpusChrf(predictions, references), ChrfSignature({}, each)},
-        {CorpusChrf(predictions, references, plus_plus),
-         ChrfSignature(plus_plus, each)},
+        {CorpusChrf(predictions, references), ChrfSignature(0, each)},
+        {CorpusChrf(predictions, references, kPlusPlus),
+         ChrfSignature(kPlusPlus, each)},
         {CorpusTer(predictions, references), TerSignature(each)}};
     for (int i = 0; i < 4; ++i) {
       double wanted = 0;

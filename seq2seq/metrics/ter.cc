@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <tuple>
@@ -49,41 +50,30 @@ class BandedDistance {
         beam_(kBeamWidth < ratio_ / 2
                   ? static_cast<int64_t>(std::ceil(ratio_ / 2 + kBeamWidth))
                   : kBeamWidth),
-        base_(sentence_words + 1, Row(width_ + 1)),
-        trial_(sentence_words + 1, Row(width_ + 1)) {
-    for (int64_t j = 0; j <= width_; ++j) base_[0][j] = {j, Edit::kInsert};
+        rows_(sentence_words + 1, Row(width_ + 1)) {
+    for (int64_t j = 0; j <= width_; ++j) rows_[0][j] = {j, Edit::kInsert};
   }
 
-  // Makes `sentence` the one that Cost() differs from.
-  void SetBase(const Words& sentence) {
-    base_words_ = sentence;
-    for (int64_t i = 1; i <= words_; ++i) {
-      FillRow(sentence[i - 1], i, base_[i - 1], base_[i]);
-    }
-  }
-
-  int64_t BaseCost() const { return base_[words_][width_].cost; }
-
-  // The cost of another order of the base's words. Rows of the common
-  // beginning are not computed again.
+  // The cost of a sentence. Rows of the beginning that it has in common with
+  // the last one are not computed again.
   int64_t Cost(const Words& sentence) {
     int64_t i = 1;
-    while (i <= words_ && sentence[i - 1] == base_words_[i - 1]) ++i;
-    const Row* above = &base_[i - 1];
+    while (i <= std::ssize(last_) && sentence[i - 1] == last_[i - 1]) ++i;
     for (; i <= words_; ++i) {
-      FillRow(sentence[i - 1], i, *above, trial_[i]);
-      above = &trial_[i];
+      FillRow(sentence[i - 1], i, rows_[i - 1], rows_[i]);
     }
-    return (*above)[width_].cost;
+    last_ = sentence;
+    return rows_[words_][width_].cost;
   }
 
-  // The edits that make the reference of the base, from the first word on.
-  std::vector<Edit> BaseEdits() const {
+  // The edits that make the reference of the last sentence, from its first
+  // word on.
+  std::vector<Edit> Edits() const {
     std::vector<Edit> edits;
     int64_t i = words_;
     int64_t j = width_;
     while (i > 0 || j > 0) {
-      const Edit edit = base_[i][j].edit;
+      const Edit edit = rows_[i][j].edit;
       REGARD_CHECK(edit != Edit::kNone) << "outside of the band";
       edits.push_back(edit);
       if (edit != Edit::kInsert) --i;
@@ -123,9 +113,8 @@ class BandedDistance {
   const int64_t width_;
   const double ratio_;
   const int64_t beam_;
-  Words base_words_;
-  std::vector<Row> base_;
-  std::vector<Row> trial_;
+  Words last_;
+  std::vector<Row> rows_;
 };
 
 // What the edits say of each word.
@@ -181,15 +170,12 @@ class ShiftSearch {
   ShiftSearch(const Words& reference, int64_t sentence_words)
       : reference_(reference), distance_(reference, sentence_words) {}
 
-  int64_t Distance(const Words& sentence) {
-    distance_.SetBase(sentence);
-    return distance_.BaseCost();
-  }
+  int64_t Distance(const Words& sentence) { return distance_.Cost(sentence); }
 
   // Nothing if no shift saves an edit, or too many have been tried.
   std::optional<Words> BestShift(const Words& sentence) {
     const int64_t cost = Distance(sentence);
-    const EditAlignment alignment = AlignmentOf(distance_.BaseEdits());
+    const EditAlignment alignment = AlignmentOf(distance_.Edits());
     best_.reset();
     const auto words = static_cast<int64_t>(sentence.size());
     const auto wanted = static_cast<int64_t>(reference_.size());
@@ -303,8 +289,7 @@ double TerOfSums(absl::Span<const double> sums) {
 
 std::string TerSignature(int references_each) {
   return absl::StrCat(
-      "nrefs:",
-      references_each > 0 ? absl::StrCat(references_each) : std::string("var"),
+      "nrefs:", references_each,
       "|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:regard-1");
 }
 

@@ -29,8 +29,7 @@ double TerOfSums(absl::Span<const double> sums);
 
 inline constexpr Aggregate kTer = {"ter", 2, &TerOfSums};
 
-// "nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:regard-1";
-// `references_each` 0 means that the numbers vary.
+// "nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:regard-1".
 std::string TerSignature(int references_each = 1);
 
 }  // namespace regard

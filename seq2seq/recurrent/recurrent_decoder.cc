@@ -5,7 +5,6 @@
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/shape_ops.h"
-#include "seq2seq/recurrent/recurrent_stack.h"
 #include "seq2seq/scheduled_sampling.h"
 #include "third_party/abseil_backport/check.h"
 

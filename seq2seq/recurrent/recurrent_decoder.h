@@ -29,6 +29,19 @@
 
 namespace regard {
 
+// The fields that RecurrentEncoderConfig and RecurrentDecoderConfig share.
+template <typename Config>
+RecurrentConfig RecurrentStack(const Config& config) {
+  RecurrentConfig stack;
+  stack.set_cell(config.cell());
+  stack.set_reset_gate(config.reset_gate());
+  stack.set_width(config.hidden());
+  stack.set_layers(config.layers());
+  stack.set_dropout(config.dropout());
+  stack.set_initialization(config.initialization());
+  return stack;
+}
+
 template <typename T>
 class RecurrentDecoder : public Decoder<T> {
  public:

@@ -36,12 +36,11 @@ inline double CorpusBleu(const Sentences& predictions,
 }
 
 inline double CorpusChrf(const Sentences& predictions,
-                         const References& references,
-                         const ChrfOptions& options = {}) {
-  return CorpusScore(options.word_order == 0 ? kChrf : kChrfPlusPlus,
-                     predictions, references,
+                         const References& references, int word_order = 0) {
+  return CorpusScore(word_order == 0 ? kChrf : kChrfPlusPlus, predictions,
+                     references,
                      [&](const auto& prediction, const auto& wanted) {
-                       return ChrfStatistics(prediction, wanted, options);
+                       return ChrfStatistics(prediction, wanted, word_order);
                      });
 }
 

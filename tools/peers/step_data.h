@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "seq2seq/batch.h"
 #include "tools/peers/work_options.h"
 
 namespace regard {
@@ -13,8 +12,14 @@ namespace regard {
 // `count` floats in [-1/2, 1/2), on a grid of 2^-24.
 std::vector<float> UniformData(uint64_t stream, int64_t count);
 
-// Sentences as ids, each ending in <eos>, of full length unless ragged.
-std::vector<EncodedPair> SentenceData(const WorkOptions& options);
+// Two sentences as ids, each ending in <eos>.
+struct SentenceIds {
+  std::vector<int32_t> source;
+  std::vector<int32_t> target;
+};
+
+// Sentences of full length unless ragged.
+std::vector<SentenceIds> SentenceData(const WorkOptions& options);
 
 // `count` ids of a text, 0 <= id < vocabulary.
 std::vector<int32_t> TextData(int64_t count, int64_t vocabulary);

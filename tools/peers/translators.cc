@@ -17,7 +17,6 @@
 #include "data/text/vocabulary.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/batch.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
@@ -105,7 +104,7 @@ class TranslationSearch : public SearchedModel {
          {Vocabulary::kPad, Vocabulary::kBegin, Vocabulary::kEnd}) {
       bias[static_cast<size_t>(id)] = -1e4F;
     }
-    for (EncodedPair& pair : SentenceData(options)) {
+    for (SentenceIds& pair : SentenceData(options)) {
       sources_.push_back(std::move(pair.source));
     }
   }
@@ -136,7 +135,7 @@ std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options) {
   const Vocabulary source = MakeVocabulary(options.source_vocabulary);
   const Vocabulary target = MakeVocabulary(options.target_vocabulary);
   TokenizedCorpus tokenized;
-  for (const EncodedPair& pair : SentenceData(options)) {
+  for (const SentenceIds& pair : SentenceData(options)) {
     tokenized.Add(WordsOf(pair.source), WordsOf(pair.target));
   }
   TranslationData data;

@@ -47,7 +47,7 @@ TranslationOptions OptionsOf(const Experiment& config,
                              const SentenceData& data) {
   TranslationOptions options;
   options.loss = LossOptionsOf(config.loss());
-  options.num_steps = data.cut_tokens;
+  options.cut_tokens = data.cut_tokens;
   options.tokenizers = data.tokenizers;
   options.seed = config.seed();
   options.search = config.search();

@@ -1,7 +1,7 @@
-// The translator that a run folder holds, ready for use. Reads the folder
-// alone: neither the corpus nor the lock of a run that may still go on.
-#ifndef TOOLS_TRAINED_TRANSLATOR_H_
-#define TOOLS_TRAINED_TRANSLATOR_H_
+// The models that run folders hold, ready for use. Reads a folder alone:
+// neither the corpus nor the lock of a run that may still go on.
+#ifndef TOOLS_TRAINED_MODELS_H_
+#define TOOLS_TRAINED_MODELS_H_
 
 #include <memory>
 #include <string>
@@ -12,6 +12,7 @@
 #include "data/sentence_pair.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/trained_run.h"
+#include "language/language_model.h"
 #include "seq2seq/translator.h"
 
 namespace regard {
@@ -20,11 +21,17 @@ struct TrainedTranslator : TrainedRun {
   std::unique_ptr<Translator> translator;
 };
 
+struct TrainedLanguageModel : TrainedRun {
+  std::unique_ptr<LanguageModel> model;
+};
+
 // From the resolved config, the vocabularies and the newest whole checkpoint of
 // `run`, a path as the user gave it. The error is complete to print; it is
-// InvalidArgument or what reading a file gave.
+// InvalidArgument, also for a run of another task, or what reading a file gave.
 absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
                                                  const Plugins& plugins);
+absl::StatusOr<TrainedLanguageModel> LoadLanguageModel(absl::string_view run,
+                                                       const Plugins& plugins);
 
 // The gold links of a pair, in words without <eos>; empty where the data of the
 // run does not know them.
@@ -48,4 +55,4 @@ std::vector<std::string> TypedWords(absl::string_view text,
 
 }  // namespace regard
 
-#endif  // TOOLS_TRAINED_TRANSLATOR_H_
+#endif  // TOOLS_TRAINED_MODELS_H_

@@ -1,4 +1,4 @@
-#include "tools/trained_translator.h"
+#include "tools/trained_models.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "tools/trained_translator.h"
+#include "tools/trained_models.h"
 
 #include <utility>
 
@@ -10,6 +10,7 @@
 #include "experiments/report/printable_text.h"
 #include "experiments/tasks/translation/encoder_decoder_of.h"
 #include "files/file.h"
+#include "language/text_vocabulary.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -47,8 +48,7 @@ std::vector<std::string> TypedTokens(absl::string_view text,
 absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
                                                  const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(TrainedRun opened, OpenTrainedRun(run, plugins));
-  TrainedTranslator trained;
-  static_cast<TrainedRun&>(trained) = std::move(opened);
+  TrainedTranslator trained = {std::move(opened), nullptr};
   const std::unique_ptr<SentenceSource> source_of_data =
       SentenceSourceOf(trained.config.data(), plugins.data);
   const ModelConfig& model = trained.config.model();
@@ -70,6 +70,29 @@ absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
       *std::move(tokenizers));
   REGARD_RETURN_IF_ERROR(
       trained.LoadWeightsInto(trained.translator->parameters()));
+  return trained;
+}
+
+absl::StatusOr<TrainedLanguageModel> LoadLanguageModel(absl::string_view run,
+                                                       const Plugins& plugins) {
+  constexpr char kVocabulary[] = "vocabulary.txt";
+  REGARD_ASSIGN_OR_RETURN(TrainedRun opened, OpenTrainedRun(run, plugins));
+  TrainedLanguageModel trained = {std::move(opened), nullptr};
+  const ModelConfig& model = trained.config.model();
+  if (!model.has_language_model()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", trained.path, ": this run's model is no language model"));
+  }
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          trained.ReadText(kVocabulary));
+  REGARD_ASSIGN_OR_RETURN(
+      TextVocabulary vocabulary,
+      TextVocabulary::FromText(text, JoinPath(trained.path, kVocabulary),
+                               model.language_model()));
+  trained.model = std::make_unique<LanguageModel>(
+      model.language_model(), plugins.scorers, std::move(vocabulary),
+      trained.config.seed());
+  REGARD_RETURN_IF_ERROR(trained.LoadWeightsInto(trained.model->parameters()));
   return trained;
 }
 
