@@ -19,10 +19,7 @@ struct Node {
   uint32_t index;   // position among the tape's nodes, in order of creation
   bool needs_grad;  // whether a gradient is to be computed
   bool touched;     // whether a contribution has been written to `grad`
-  // Whether inf and -inf are valid values, as -inf is for a score. Elementwise
-  // operations pass it on. Read in checked mode.
-  bool infinity_is_legal;
-  bool is_leaf;  // whether this is a LeafNode
+  bool is_leaf;     // whether this is a LeafNode
 };
 
 template <typename T>

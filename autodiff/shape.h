@@ -3,6 +3,7 @@
 #ifndef AUTODIFF_SHAPE_H_
 #define AUTODIFF_SHAPE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -73,6 +74,29 @@ class Shape {
     Shape out = *this;
     out.SetExtent(Axis(axis), extent);
     out.CheckSize();
+    return out;
+  }
+
+  // This shape with another axis, number `axis` of the result's. A negative one
+  // counts from the end: -1 adds a last axis.
+  Shape Insert(int axis, int64_t extent) const {
+    Shape out = *this;
+    ++out.rank_;
+    REGARD_CHECK(out.rank_ <= kMaxRank) << "rank " << out.rank_;
+    axis = out.Axis(axis);
+    std::copy_backward(extents_ + axis, extents_ + rank_,
+                       out.extents_ + out.rank_);
+    out.SetExtent(axis, extent);
+    out.CheckSize();
+    return out;
+  }
+
+  // This shape without an axis.
+  Shape Remove(int axis) const {
+    Shape out = *this;
+    axis = Axis(axis);
+    std::copy(extents_ + axis + 1, extents_ + rank_, out.extents_ + axis);
+    out.extents_[--out.rank_] = 0;
     return out;
   }
 

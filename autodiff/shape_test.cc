@@ -36,6 +36,16 @@ TEST(ShapeTest, WithChangesOneExtent) {
   EXPECT_EQ(Shape({2, 3}).With(0, INT32_MAX)[0], INT32_MAX);
 }
 
+TEST(ShapeTest, AxesAreInsertedAndRemoved) {
+  EXPECT_EQ(Shape({2, 3}).Insert(0, 7), Shape({7, 2, 3}));
+  EXPECT_EQ(Shape({2, 3}).Insert(-2, 7), Shape({2, 7, 3}));
+  EXPECT_EQ(Shape({2, 3}).Insert(-1, 7), Shape({2, 3, 7}));
+  EXPECT_EQ(Shape().Insert(-1, 7), Shape({7}));
+  EXPECT_EQ(Shape({2, 3, 5}).Remove(0), Shape({3, 5}));
+  EXPECT_EQ(Shape({2, 3, 5}).Remove(-1), Shape({2, 3}));
+  EXPECT_EQ(Shape({2}).Remove(0), Shape());
+}
+
 TEST(ShapeDeathTest, RefusesExtentsOutOfRange) {
   EXPECT_DEATH(Shape({2, -1}), "extent -1 of axis 1");
   EXPECT_DEATH(Shape({int64_t{1} << 32}), "extent 4294967296 of axis 0");
@@ -43,6 +53,8 @@ TEST(ShapeDeathTest, RefusesExtentsOutOfRange) {
                "extent 4294967299 of axis 1");
   EXPECT_DEATH(Shape({2, 3}).With(0, -1), "extent -1 of axis 0");
   EXPECT_DEATH(Shape({1, 1, 1, 1, 1, 1}), "rank 6");
+  EXPECT_DEATH(Shape({1, 1, 1, 1, 1}).Insert(0, 1), "rank 6");
+  EXPECT_DEATH(Shape({2, 3}).Insert(3, 1), "axis 3 of");
 }
 
 TEST(ShapeDeathTest, RefusesSizesThatOverflow) {

@@ -35,7 +35,7 @@ Var<T> Tape<T>::Leaf(T* value, T* grad, const Shape& shape, bool sparse) {
   auto* const leaf = new (memory)
       LeafNode<T>{{value, grad, this, shape.size(), NextIndex(),
                    /*needs_grad=*/grad != nullptr, /*touched=*/false,
-                   /*infinity_is_legal=*/false, /*is_leaf=*/true},
+                   /*is_leaf=*/true},
                   shape.rows(),
                   shape.cols(),
                   /*touched_rows=*/nullptr,
@@ -155,7 +155,6 @@ template <typename T>
 void Tape<T>::EndScores(Var<T> scores) {
   in_scores_ = false;
   if (!checked_) return;
-  scores.node()->infinity_is_legal = true;
   const absl::Span<const T> values = scores.span();
   if (fault_.empty() &&
       std::find(values.begin(), values.end(), T(INFINITY)) != values.end()) {
@@ -173,10 +172,6 @@ void Tape<T>::CheckFinite(Node<T>& node, bool gradient, const char* name) {
   for (int64_t i = 0; i < node.size; ++i) {
     nans += std::isnan(values[i]);
     infinities += std::isinf(values[i]);
-  }
-  if (!gradient) {
-    node.infinity_is_legal &= infinities > 0;
-    if (node.infinity_is_legal) infinities = 0;
   }
   if (nans + infinities == 0) return;
   const bool waits = in_scores_ && !gradient && nans == 0;

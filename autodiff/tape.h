@@ -238,8 +238,8 @@ class Tape {
 
   Node<T>* NewNode(T* value, T* grad, int64_t size, bool needs_grad) {
     void* const memory = arena_.Allocate(sizeof(Node<T>), alignof(Node<T>));
-    return new (memory) Node<T>{value,      grad,  this,  size, NextIndex(),
-                                needs_grad, false, false, false};
+    return new (memory)
+        Node<T>{value, grad, this, size, NextIndex(), needs_grad, false, false};
   }
   // The index of a new node.
   uint32_t NextIndex() {

@@ -207,16 +207,6 @@ TEST(TapeTest, CheckedModeNamesTheFirstFaultBackward) {
   EXPECT_THAT(tape.fault(), HasSubstr("at norm"));
 }
 
-TEST(TapeTest, CheckedModeAcceptsLegalInfinities) {
-  Tape<double> tape;
-  tape.set_checked(true);
-  Var<double> score = tape.New({1}, true);
-  *score.data() = -INFINITY;
-  score.node()->infinity_is_legal = true;
-  tape.Record("Score", score, [] {});
-  EXPECT_EQ(tape.fault(), "");
-}
-
 // An operation `name` with this value.
 Var<double> Made(Tape<double>& tape, const char* name, double value) {
   Var<double> y = tape.New({1}, true);
@@ -233,7 +223,6 @@ TEST(TapeTest, CheckedModeAcceptsWhatGivesAScoreOfMinusInfinity) {
   const Var<double> score = Made(tape, "Negate", -INFINITY);
   tape.EndScores(score);
   EXPECT_EQ(tape.fault(), "");
-  EXPECT_TRUE(score.node()->infinity_is_legal);
   // Outside of a score it is none.
   Made(tape, "Log", -INFINITY);
   EXPECT_THAT(tape.fault(), HasSubstr("Inf in the value of Log"));

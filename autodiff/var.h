@@ -22,6 +22,14 @@ void AddOrAssign(bool accumulate, int64_t n, T* __restrict to, F f) {
   }
 }
 
+// `product`, which is g times a derivative; 0 where g is 0, also if the
+// derivative is not finite: nothing depends on a weight of 0, such as that of a
+// score of -inf. Not a branch, so that loops stay vectorised.
+template <typename T>
+T KeepZero(T g, T product) {
+  return g == T(0) ? T(0) : product;
+}
+
 // Access to the gradient of one operand inside a backward closure. The first
 // contribution is assigned and later ones are added, so that gradients need not
 // be zeroed beforehand.

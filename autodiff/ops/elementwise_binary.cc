@@ -4,7 +4,6 @@
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/ops/broadcast.h"
 #include "autodiff/ops/elementwise.h"
-#include "autodiff/ops/keep_zero.h"
 #include "autodiff/tape.h"
 
 namespace regard {

@@ -5,7 +5,6 @@
 #include "autodiff/kernels/integer_power.h"
 #include "autodiff/kernels/transcendental.h"
 #include "autodiff/ops/elementwise.h"
-#include "autodiff/ops/keep_zero.h"
 #include "autodiff/tape.h"
 
 namespace regard {

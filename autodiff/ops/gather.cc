@@ -1,7 +1,6 @@
 #include "autodiff/ops/gather.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "absl/types/span.h"
@@ -18,13 +17,8 @@ Var<T> Gather(Var<T> table, absl::Span<const int32_t> ids,
   const int64_t count = static_cast<int64_t>(ids.size());
   REGARD_CHECK_EQ(count, leading.size()) << "ids for " << leading;
   const int64_t cols = table.cols();
-  std::array<int64_t, Shape::kMaxRank + 1> extents;
-  for (int i = 0; i < leading.rank(); ++i) extents[i] = leading[i];
-  extents[leading.rank()] = cols;
   Tape<T>& tape = table.tape();
-  Var<T> y =
-      tape.New(Shape(absl::MakeConstSpan(extents.data(), leading.rank() + 1)),
-               table.needs_grad());
+  Var<T> y = tape.New(leading.Insert(-1, cols), table.needs_grad());
   auto* kept = tape.arena().template New<int32_t>(count);
   for (int64_t i = 0; i < count; ++i) {
     REGARD_CHECK(ids[i] >= 0 && ids[i] < table.dim(0))

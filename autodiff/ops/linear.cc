@@ -1,9 +1,7 @@
 #include "autodiff/ops/linear.h"
 
-#include <array>
 #include <cstdint>
 
-#include "absl/types/span.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/broadcast.h"
 #include "autodiff/ops/leaf_products.h"
@@ -38,22 +36,6 @@ GemmMode Mode(GradRef<T>& d) {
   return d.MarkTouched() ? GemmMode::kAdd : GemmMode::kAssign;
 }
 
-// `shape` without its last two axes.
-Shape Leading(const Shape& shape) {
-  std::array<int64_t, Shape::kMaxRank> extents;
-  const int rank = shape.rank() - 2;
-  for (int i = 0; i < rank; ++i) extents[i] = shape[i];
-  return Shape(absl::MakeConstSpan(extents.data(), rank));
-}
-
-Shape WithMatrix(const Shape& leading, int64_t m, int64_t n) {
-  std::array<int64_t, Shape::kMaxRank + 2> extents;
-  for (int i = 0; i < leading.rank(); ++i) extents[i] = leading[i];
-  extents[leading.rank()] = m;
-  extents[leading.rank() + 1] = n;
-  return Shape(absl::MakeConstSpan(extents.data(), leading.rank() + 2));
-}
-
 // Calls f(index of the product, of a's matrix, of b's matrix).
 template <typename F>
 void ForEachMatrix(const StridedLoop<2>& loop, F f) {
@@ -79,13 +61,13 @@ Var<T> BatchedMatMul(Var<T> a, Var<T> b, Transpositions transposed) {
   const int64_t m = a.dim(transposed.a ? -1 : -2);
   const int64_t k = a.dim(transposed.a ? -2 : -1);
   const int64_t n = b.dim(transposed.b ? -2 : -1);
-  const Shape a_leading = Leading(a.shape());
-  const Shape b_leading = Leading(b.shape());
+  const Shape a_leading = a.shape().Remove(-1).Remove(-1);
+  const Shape b_leading = b.shape().Remove(-1).Remove(-1);
   const Shape leading = BroadcastShape("MatMul", a_leading, b_leading);
   const auto loop = BroadcastLoop("MatMul", leading, {a_leading, b_leading});
   Tape<T>& tape = a.tape();
-  Var<T> y =
-      tape.New(WithMatrix(leading, m, n), a.needs_grad() || b.needs_grad());
+  Var<T> y = tape.New(leading.Insert(-1, m).Insert(-1, n),
+                      a.needs_grad() || b.needs_grad());
   const int64_t a_rows = a.dim(-2);
   const int64_t b_rows = b.dim(-2);
   ForEachMatrix(loop, [&](int64_t i, int64_t of_a, int64_t of_b) {

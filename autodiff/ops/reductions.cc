@@ -1,10 +1,8 @@
 #include "autodiff/ops/reductions.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
-#include "absl/types/span.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
@@ -25,16 +23,9 @@ Extents AllOf(const Shape& shape) { return {1, shape.size(), 1, Shape()}; }
 
 Extents Along(const Shape& shape, int axis, bool keep) {
   axis = shape.Axis(axis);
-  Extents result = {1, shape[axis], 1, Shape()};
-  std::array<int64_t, Shape::kMaxRank> out;
-  int rank = 0;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (i < axis) result.outer *= shape[i];
-    if (i > axis) result.inner *= shape[i];
-    if (i != axis) out[rank++] = shape[i];
-    if (i == axis && keep) out[rank++] = 1;
-  }
-  result.out = Shape(absl::MakeConstSpan(out.data(), rank));
+  Extents result = {1, shape[axis], shape.Stride(axis),
+                    keep ? shape.With(axis, 1) : shape.Remove(axis)};
+  for (int i = 0; i < axis; ++i) result.outer *= shape[i];
   // One element to reduce: one long row instead of many short ones.
   if (result.extent == 1) {
     result.inner *= result.outer;

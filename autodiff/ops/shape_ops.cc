@@ -205,10 +205,8 @@ template <typename T>
 Var<T> Stack(absl::Span<const Var<T>> inputs, int axis) {
   REGARD_CHECK(!inputs.empty()) << "Stack of nothing";
   const Shape& first = inputs[0].shape();
-  const int rank = first.rank() + 1;
-  if (axis < 0) axis += rank;
-  REGARD_CHECK(axis >= 0 && axis < rank)
-      << "Stack of " << first << " along axis " << axis;
+  const Shape shape = first.Insert(axis, static_cast<int64_t>(inputs.size()));
+  axis = shape.Axis(axis);
   for (const Var<T>& input : inputs) {
     const bool fewer_rows = axis == 1 && input.shape().rank() == first.rank() &&
                             input.dim(0) < first[0];
@@ -216,15 +214,9 @@ Var<T> Stack(absl::Span<const Var<T>> inputs, int axis) {
         fewer_rows ? input.shape().With(0, first[0]) : input.shape(), first)
         << "shapes in Stack";
   }
-  std::array<int64_t, Shape::kMaxRank + 1> extents;
-  for (int i = 0; i < rank; ++i) {
-    extents[i] = i < axis    ? first[i]
-                 : i == axis ? static_cast<int64_t>(inputs.size())
-                             : first[i - 1];
-  }
   const int64_t outer = Outer(first, axis);
   return Join("Stack", inputs, outer, outer == 0 ? 0 : first.size() / outer,
-              Shape(absl::MakeConstSpan(extents.data(), rank)));
+              shape);
 }
 
 template <typename T>

@@ -26,7 +26,7 @@
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/leaf_products.h"
 #include "autodiff/recurrent/ragged_steps.h"
-#include "autodiff/recurrent/recurrent_sequence.h"
+#include "autodiff/recurrent/recurrent.h"
 #include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 

@@ -16,8 +16,8 @@
 #include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
 #include "nn/layers/norm.h"
+#include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
-#include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
 

@@ -1,5 +1,5 @@
 // Stacks of GRU or LSTM layers: over whole sequences for encoders, one step at
-// a time for decoders. Formulas: autodiff/kernels/{gru,lstm}_cell.h.
+// a time for decoders. Formulas: autodiff/recurrent/recurrent.h.
 //
 // Parameters of layer k are "<k>.weight_ih" [gates width, inputs],
 // "<k>.bias_ih" and, of the reverse direction, "<k>.reverse.weight_ih". Gates
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "autodiff/recurrent/recurrent_sequence.h"
+#include "autodiff/recurrent/recurrent.h"
 #include "autodiff/tape.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"

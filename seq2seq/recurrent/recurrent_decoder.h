@@ -15,7 +15,7 @@
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
 #include "attention/scorer_registry.h"
-#include "autodiff/recurrent/recurrent_sequence.h"
+#include "autodiff/recurrent/recurrent.h"
 #include "nn/forward.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
