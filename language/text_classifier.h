@@ -15,7 +15,6 @@
 #include "language/text_classifier.pb.h"
 #include "nn/config_problems.h"
 #include "nn/layers/linear.h"
-#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
 

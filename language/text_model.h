@@ -13,7 +13,6 @@
 #include "language/language_model.h"
 #include "language/language_model.pb.h"
 #include "language/text_vocabulary.h"
-#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
 #include "seq2seq/padded_ids.h"

@@ -19,11 +19,10 @@
 #include "nn/layers/recurrent.h"
 #include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
-#include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
 #include "nn/recurrent.pb.h"
-#include "nn/schedule_registry.h"
+#include "nn/schedule.h"
 #include "nn/schedules/built_in_schedules.h"
 
 namespace regard {

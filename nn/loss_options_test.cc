@@ -1,6 +1,5 @@
-#include "nn/loss_options.h"
-
 #include "gtest/gtest.h"
+#include "nn/model.h"
 
 namespace regard {
 namespace {

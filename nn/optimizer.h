@@ -18,19 +18,22 @@
 //     }
 //   };
 //
-//   REGARD_OPTIMIZER(SignSgd, "x - rate sign(g)")  // optimizer_registry.h
+//   REGARD_OPTIMIZER(SignSgd, "x - rate sign(g)")
 #ifndef NN_OPTIMIZER_H_
 #define NN_OPTIMIZER_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
 #include "nn/config_problems.h"
+#include "nn/optimizer.pb.h"
+#include "nn/option_registry.h"
 #include "nn/parameters.h"
-#include "nn/slab.h"
+#include "nn/schedule.h"
 #include "nn/slab_chunks.h"
 
 namespace regard {
@@ -104,6 +107,35 @@ class Optimizer {
 // The factor that bounds a gradient's norm by `max_norm` > 0, as
 // torch.nn.utils.clip_grad_norm_; 1 if max_norm is 0.
 double ClipFactor(double gradient_norm, double max_norm);
+
+// Makes an optimizer of a store that is finalized and outlives it.
+template <typename T>
+using OptimizerFactory = OptionFactory<Optimizer<T>, ParameterStore<T>&>;
+
+// The optimizers that a program knows, by the message of their options. The
+// description is the rule's formula.
+class OptimizerRegistry
+    : public PluginRegistry<OptimizerConfig, NumericInfo<OptimizerFactory>> {
+ public:
+  OptimizerRegistry()
+      : PluginRegistry("optimizer", "adam {}",
+                       &AdamConfig::default_instance()) {}
+
+  template <typename T>
+  std::unique_ptr<Optimizer<T>> Create(const OptimizerConfig& config,
+                                       ParameterStore<T>& parameters) const {
+    return PluginRegistry::Create<T>(config, parameters);
+  }
+};
+
+#define REGARD_OPTIMIZER(name, formula) \
+  REGARD_PLUGIN(OptimizerRegistry, name, formula)
+
+// What an optimizer's config must satisfy; past it, code trusts the config.
+void ValidateOptimizer(const OptimizerConfig& config,
+                       const OptimizerRegistry& optimizers,
+                       const ScheduleRegistry& schedules,
+                       ConfigProblems& problems);
 
 }  // namespace regard
 

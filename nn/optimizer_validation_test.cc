@@ -1,5 +1,3 @@
-#include "nn/optimizer_validation.h"
-
 #include <string>
 #include <vector>
 
@@ -7,10 +5,10 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
+#include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
-#include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
-#include "nn/schedule_registry.h"
+#include "nn/schedule.h"
 #include "nn/schedules/built_in_schedules.h"
 
 namespace regard {

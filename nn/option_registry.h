@@ -92,30 +92,6 @@ concept ValidatesOptions = requires(const typename Plugin::Options& options,
   Plugin::Validate(options, context..., problems);
 };  // NOLINT(readability/braces)
 
-template <typename Plugin, typename... Context>
-OptionInfo<Context...> DescribePlugin(absl::string_view description) {
-  using Options = typename Plugin::Options;
-  static_assert(ValidatesOptions<Plugin, Context...>,
-                "declare `static void Validate(const Options&, <the context>, "
-                "ConfigProblems&)` in the public part of the plug-in");
-  typename OptionInfo<Context...>::Validator const validate =
-      [](const google::protobuf::Message& options, const Context&... context,
-         ConfigProblems& problems) {
-        Plugin::Validate(static_cast<const Options&>(options), context...,
-                         problems);
-      };
-  return {std::string(Options::descriptor()->full_name()),
-          std::string(description), &Options::default_instance(), validate};
-}
-
-template <typename Plugin, typename Interface, typename... Args>
-std::unique_ptr<Interface> CreatePlugin(
-    const google::protobuf::Message& options, Args... args) {
-  return std::make_unique<Plugin>(
-      static_cast<const typename Plugin::Options&>(options),
-      std::forward<Args>(args)...);
-}
-
 // What is known of a plug-in that is a class template, for both types of
 // numbers. Factory<T> is an OptionFactory.
 template <template <typename> class Factory, typename... Context>
@@ -143,50 +119,100 @@ void AddOptionProblem(const ChosenOption& chosen,
                       absl::Span<const std::string> known,
                       ConfigProblems& problems);
 
-// The registry of one kind; Info derives from OptionInfo. Registries are
-// passed, never global: main() registers the built-in plug-ins and the user's.
-template <typename Info>
-class OptionRegistry {
+// The registry of one kind, chosen by a oneof of Config. Info derives from
+// OptionInfo, and has the factory `create` of classes, or is a NumericInfo of
+// class templates. What it has besides, Info::Describe<Plugin>() reads of the
+// class. Registries are passed, never global: main() registers the built-in
+// plug-ins and the user's.
+template <typename Config, typename Info>
+class PluginRegistry {
  public:
   using Message = google::protobuf::Message;
 
-  // `example` is a choice as a config writes it, for the message that none was
-  // made. With `fallback` a config need not choose: options of that message,
-  // with their defaults, then serve.
-  OptionRegistry(const google::protobuf::OneofDescriptor* choice,
-                 std::string example, const Message* fallback = nullptr)
-      : choice_(choice), example_(std::move(example)), fallback_(fallback) {}
+  // `choice` is the name of the oneof, `example` a choice as a config writes
+  // it, for the message that none was made. With `fallback` a config need not
+  // choose: options of that message, with their defaults, then serve.
+  PluginRegistry(const char* choice, std::string example,
+                 const Message* fallback = nullptr)
+      : choice_(*Config::descriptor()->FindOneofByName(choice)),
+        example_(std::move(example)),
+        fallback_(fallback) {}
+
+  // Adds Plugin, whose Plugin::Options is its options message.
+  template <typename Plugin>
+  void Add(absl::string_view description) {
+    Info info = InfoOf<Plugin>(description);
+    SetFactory<Plugin>(&info.create);
+    Insert(std::move(info));
+  }
+  template <template <typename> class Plugin>
+  void Add(absl::string_view description) {
+    Info info = InfoOf<Plugin<float>>(description);
+    SetFactory<Plugin<float>>(&info.create_float);
+    SetFactory<Plugin<double>>(&info.create_double);
+    Insert(std::move(info));
+  }
 
   // Sorted by name.
   absl::Span<const Info> plugins() const { return plugins_; }
 
-  // `config` is the message that contains the oneof. Null if it makes no valid
-  // choice.
-  const Message* ChosenOptions(const Message& config) const {
+  // Null if `config` makes no valid choice.
+  const Message* ChosenOptions(const Config& config) const {
     return Choose(config).options;
   }
 
   // The plug-in that `config` chose; null if it is not registered.
-  const Info* Find(const Message& config) const {
+  const Info* Find(const Config& config) const {
     return FindType(Choose(config).options);
   }
 
   // Adds what is wrong with the choice and with the chosen options, under paths
   // relative to `config`.
   template <typename... Context>
-  void ValidateChoice(const Message& config, ConfigProblems& problems,
+  void ValidateChoice(const Config& config, ConfigProblems& problems,
                       const Context&... context) const {
     const ChosenOption chosen = Choose(config);
     const Info* info = FindType(chosen.options);
     if (info == nullptr) {
-      AddChoiceProblem(chosen, problems);
+      std::vector<std::string> known;
+      for (const Info& plugin : plugins_) known.push_back(plugin.name);
+      AddOptionProblem(chosen, choice_, example_, known, problems);
       return;
     }
     const ConfigProblems::Scope scope(problems, chosen.path);
     info->validate(*chosen.options, context..., problems);
   }
 
+  // Makes what a valid `config` chose.
+  template <typename... Args>
+  auto Create(const Config& config, Args&&... args) const
+      requires(requires(Info info) { info.create; }) {
+    const auto& [info, options] = ValidChoice(config);
+    return info.create(options, std::forward<Args>(args)...);
+  }
+  template <typename T, typename... Args>
+  auto Create(const Config& config, Args&&... args) const
+      requires(requires(Info info) { info.create_float; }) {
+    const auto& [info, options] = ValidChoice(config);
+    if constexpr (std::is_same_v<T, float>) {
+      return info.create_float(options, std::forward<Args>(args)...);
+    } else {
+      return info.create_double(options, std::forward<Args>(args)...);
+    }
+  }
+
  protected:
+  // All but the factory.
+  template <typename Plugin>
+  static Info InfoOf(absl::string_view description) {
+    Info info = {};
+    Describe<Plugin>(description, &info);
+    if constexpr (requires { info.template Describe<Plugin>(); }) {
+      info.template Describe<Plugin>();
+    }
+    return info;
+  }
+
   void Insert(Info info) {
     const auto position = std::lower_bound(
         plugins_.begin(), plugins_.end(), info,
@@ -198,21 +224,48 @@ class OptionRegistry {
 
   // The plug-in that a valid `config` chose, and its options.
   std::pair<const Info&, const Message&> ValidChoice(
-      const Message& config) const {
+      const Config& config) const {
     const Message* options = ChosenOptions(config);
     const Info* info = FindType(options);
     REGARD_CHECK(info != nullptr)
-        << "an unvalidated " << std::string(choice_->full_name());
+        << "an unvalidated " << std::string(choice_.full_name());
     return {*info, *options};
   }
 
- private:
-  ChosenOption Choose(const Message& config) const {
-    ChosenOption chosen = ChooseOption(config, *choice_);
+  ChosenOption Choose(const Config& config) const {
+    ChosenOption chosen = ChooseOption(config, choice_);
     if (chosen.options == nullptr && chosen.path.empty()) {
       chosen.options = fallback_;
     }
     return chosen;
+  }
+
+ private:
+  template <typename Plugin, typename... Context>
+  static void Describe(absl::string_view description,
+                       OptionInfo<Context...>* info) {
+    using Options = typename Plugin::Options;
+    static_assert(
+        ValidatesOptions<Plugin, Context...>,
+        "declare `static void Validate(const Options&, <the context>, "
+        "ConfigProblems&)` in the public part of the plug-in");
+    *info = {std::string(Options::descriptor()->full_name()),
+             std::string(description), &Options::default_instance(),
+             [](const Message& options, const Context&... context,
+                ConfigProblems& problems) {
+               Plugin::Validate(static_cast<const Options&>(options),
+                                context..., problems);
+             }};
+  }
+
+  template <typename Plugin, typename Interface, typename... Args>
+  static void SetFactory(OptionFactory<Interface, Args...>* factory) {
+    *factory = [](const Message& options,
+                  Args... args) -> std::unique_ptr<Interface> {
+      return std::make_unique<Plugin>(
+          static_cast<const typename Plugin::Options&>(options),
+          std::forward<Args>(args)...);
+    };
   }
 
   const Info* FindType(const Message* options) const {
@@ -224,85 +277,10 @@ class OptionRegistry {
     return nullptr;
   }
 
-  void AddChoiceProblem(const ChosenOption& chosen,
-                        ConfigProblems& problems) const {
-    std::vector<std::string> known;
-    for (const Info& info : plugins_) known.push_back(info.name);
-    AddOptionProblem(chosen, *choice_, example_, known, problems);
-  }
-
-  const google::protobuf::OneofDescriptor* choice_;
+  const google::protobuf::OneofDescriptor& choice_;
   std::string example_;
   const Message* fallback_;
   std::vector<Info> plugins_;
-};
-
-// The registry of plug-ins that a oneof of Config chooses. Info has the factory
-// `create` of classes, or is a NumericInfo of class templates. What Info has
-// besides, Info::Describe<Plugin>() reads of the class.
-template <typename Config, typename Info>
-class PluginRegistry : public OptionRegistry<Info> {
- public:
-  // `choice` is the name of the oneof; otherwise as OptionRegistry.
-  PluginRegistry(const char* choice, std::string example,
-                 const google::protobuf::Message* fallback = nullptr)
-      : OptionRegistry<Info>(Config::descriptor()->FindOneofByName(choice),
-                             std::move(example), fallback) {}
-
-  // Adds Plugin, whose Plugin::Options is its options message.
-  template <typename Plugin>
-  void Add(absl::string_view description) {
-    Info info = InfoOf<Plugin>(description);
-    SetFactory<Plugin>(&info.create);
-    this->Insert(std::move(info));
-  }
-  template <template <typename> class Plugin>
-  void Add(absl::string_view description) {
-    Info info = InfoOf<Plugin<float>>(description);
-    SetFactory<Plugin<float>>(&info.create_float);
-    SetFactory<Plugin<double>>(&info.create_double);
-    this->Insert(std::move(info));
-  }
-
-  // Makes what a valid `config` chose.
-  template <typename... Args>
-  auto Create(const Config& config, Args&&... args) const
-      requires(requires(Info info) { info.create; }) {
-    const auto& [info, options] = this->ValidChoice(config);
-    return info.create(options, std::forward<Args>(args)...);
-  }
-  template <typename T, typename... Args>
-  auto Create(const Config& config, Args&&... args) const
-      requires(requires(Info info) { info.create_float; }) {
-    const auto& [info, options] = this->ValidChoice(config);
-    if constexpr (std::is_same_v<T, float>) {
-      return info.create_float(options, std::forward<Args>(args)...);
-    } else {
-      return info.create_double(options, std::forward<Args>(args)...);
-    }
-  }
-
- private:
-  template <typename Plugin>
-  static Info InfoOf(absl::string_view description) {
-    Info info = {};
-    Describe<Plugin>(description, &info);
-    if constexpr (requires { info.template Describe<Plugin>(); }) {
-      info.template Describe<Plugin>();
-    }
-    return info;
-  }
-
-  template <typename Plugin, typename... Context>
-  static void Describe(absl::string_view description,
-                       OptionInfo<Context...>* info) {
-    *info = DescribePlugin<Plugin, Context...>(description);
-  }
-
-  template <typename Plugin, typename Interface, typename... Args>
-  static void SetFactory(OptionFactory<Interface, Args...>* factory) {
-    *factory = &CreatePlugin<Plugin, Interface, Args...>;
-  }
 };
 
 // Defines `void RegisterNAME(regard::REGISTRY&)` for the plug-in NAME, in

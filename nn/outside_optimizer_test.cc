@@ -12,15 +12,11 @@
 #include "nn/initializers.h"
 #include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
-#include "nn/optimizer_registry.h"
-#include "nn/optimizer_validation.h"
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/outside_optimizer_test.pb.h"
 #include "nn/parameters.h"
 #include "nn/schedule.h"
-#include "nn/schedule_registry.h"
 #include "nn/schedules/built_in_schedules.h"
-#include "nn/slab.h"
 
 namespace lab {
 

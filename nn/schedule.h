@@ -25,10 +25,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "nn/config_problems.h"
+#include "nn/optimizer.pb.h"
+#include "nn/option_registry.h"
 
 namespace regard {
 
@@ -68,6 +71,26 @@ class Schedule {
   // A schedule with limits on its options declares its own.
   static void Validate(const auto& /*options*/, ConfigProblems&) {}
 };
+
+// The schedules that a program knows, by the message of their options.
+struct ScheduleInfo : OptionInfo<> {
+  OptionFactory<Schedule, const ScheduleContext&> create;
+};
+
+class ScheduleRegistry : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
+ public:
+  ScheduleRegistry()
+      : PluginRegistry("schedule", "constant {}",
+                       &ConstantScheduleConfig::default_instance()) {}
+
+  std::unique_ptr<Schedule> Create(const ScheduleConfig& config,
+                                   const ScheduleContext& context) const {
+    return PluginRegistry::Create(config, context);
+  }
+};
+
+#define REGARD_SCHEDULE(name, description) \
+  REGARD_PLUGIN(ScheduleRegistry, name, description)
 
 }  // namespace regard
 

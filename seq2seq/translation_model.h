@@ -17,7 +17,6 @@
 #include "data/sentence_pair.h"
 #include "data/text/vocabulary.h"
 #include "nn/evaluated_set.h"
-#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/metrics/alignment_error_rate.h"

@@ -11,7 +11,6 @@
 #include "attention/scorer_registry.h"
 #include "attention/transformer/layer.h"
 #include "data/images/image_set.h"
-#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
 #include "vision/vision_transformer.h"

@@ -16,7 +16,6 @@
 #include "data/images/shapes.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
-#include "nn/loss_options.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/testing/warm_step.h"

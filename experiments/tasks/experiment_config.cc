@@ -15,7 +15,7 @@
 #include "experiments/config/config_text.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/resolved.h"
-#include "nn/optimizer_validation.h"
+#include "nn/optimizer.h"
 #include "nn/schedule.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "third_party/abseil_backport/status_macros.h"

@@ -139,7 +139,7 @@ void ValidateFit(const DataSourceInfo& source, const TaskInfo& task,
 }  // namespace
 
 TaskRegistry::TaskRegistry()
-    : OptionRegistry(TaskChoice(),
+    : PluginRegistry("model",
                      "decoder {}, transformer {} or nadaraya_watson {}") {}
 
 void ValidateDataAndModel(const Experiment& config, const Plugins& plugins,

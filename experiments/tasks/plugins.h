@@ -24,10 +24,10 @@
 #include "google/protobuf/message.h"
 #include "nn/config_problems.h"
 #include "nn/evaluated_set.h"
-#include "nn/optimizer_registry.h"
+#include "nn/optimizer.h"
 #include "nn/option_registry.h"
 #include "nn/parameters.h"
-#include "nn/schedule_registry.h"
+#include "nn/schedule.h"
 
 namespace regard {
 
@@ -49,7 +49,7 @@ struct TaskInfo : OptionInfo<TaskContext> {
                          ParameterStore<float>& store);
 };
 
-class TaskRegistry : public OptionRegistry<TaskInfo> {
+class TaskRegistry : public PluginRegistry<ModelConfig, TaskInfo> {
  public:
   TaskRegistry();
 
@@ -57,9 +57,7 @@ class TaskRegistry : public OptionRegistry<TaskInfo> {
   void Add(absl::string_view description) {
     using Options = typename Plugin::Options;
     using Data = typename Plugin::Data;
-    TaskInfo info = {};
-    static_cast<OptionInfo<TaskContext>&>(info) =
-        DescribePlugin<Plugin, TaskContext>(description);
+    TaskInfo info = InfoOf<Plugin>(description);
     info.data = Data::kName;
     info.data_type = &typeid(Data);
     info.parts.assign(std::begin(Plugin::kParts), std::end(Plugin::kParts));

@@ -19,7 +19,6 @@
 #include "experiments/run/metric.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/loss_options.h"
 #include "nn/model.h"
 
 namespace regard {

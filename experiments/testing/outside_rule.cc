@@ -1,7 +1,6 @@
 // An optimizer of another namespace, which a program names in its BUILD file.
 #include "google/protobuf/empty.pb.h"
 #include "nn/optimizer.h"
-#include "nn/optimizer_registry.h"
 #include "nn/parameters.h"
 
 namespace lab {

@@ -3,7 +3,6 @@
 
 #include "google/protobuf/empty.pb.h"
 #include "nn/schedule.h"
-#include "nn/schedule_registry.h"
 
 namespace lab {
 

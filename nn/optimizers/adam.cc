@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "autodiff/kernels/integer_power.h"
-#include "nn/optimizer_registry.h"
+#include "nn/optimizer.h"
 #include "nn/optimizers/adam.pb.h"
 #include "nn/optimizers/weight_decay.h"
 

@@ -14,10 +14,8 @@
 #include "nn/initializers.h"
 #include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
-#include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
-#include "nn/slab.h"
 
 namespace regard {
 namespace {

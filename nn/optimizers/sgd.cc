@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/optimizer_registry.h"
+#include "nn/optimizer.h"
 #include "nn/optimizers/sgd.pb.h"
 #include "nn/optimizers/weight_decay.h"
 

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "nn/schedule_registry.h"
+#include "nn/schedule.h"
 #include "nn/schedules/constant.pb.h"
 
 namespace regard {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "nn/schedule_registry.h"
+#include "nn/schedule.h"
 #include "nn/schedules/cosine.pb.h"
 #include "nn/schedules/decay.h"
 

@@ -1,7 +1,7 @@
 #include <cstdint>
 
 #include "autodiff/kernels/integer_power.h"
-#include "nn/schedule_registry.h"
+#include "nn/schedule.h"
 #include "nn/schedules/exponential.pb.h"
 
 namespace regard {

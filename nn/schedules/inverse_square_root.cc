@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "nn/schedule_registry.h"
+#include "nn/schedule.h"
 #include "nn/schedules/inverse_square_root.pb.h"
 
 namespace regard {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "nn/schedule_registry.h"
+#include "nn/schedule.h"
 #include "nn/schedules/decay.h"
 #include "nn/schedules/polynomial.pb.h"
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "nn/schedule_registry.h"
+#include "nn/schedule.h"
 #include "nn/schedules/reduce_on_plateau.pb.h"
 
 namespace regard {

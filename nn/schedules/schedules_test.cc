@@ -6,7 +6,6 @@
 #include "gtest/gtest.h"
 #include "nn/optimizer.pb.h"
 #include "nn/schedule.h"
-#include "nn/schedule_registry.h"
 #include "nn/schedules/built_in_schedules.h"
 
 namespace regard {

@@ -7,8 +7,8 @@
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
+#include "nn/optimizer.h"
 #include "nn/optimizer.pb.h"
-#include "nn/optimizer_registry.h"
 #include "nn/optimizers/built_in_optimizers.h"
 
 namespace regard {
