@@ -37,7 +37,7 @@ AttentionLayer<T>::AttentionLayer(const ScorerRegistry& registry,
                                   const Attention& config,
                                   ParameterScope<T> scope,
                                   const ScoreWidths& widths)
-    : normalizer_(registry.normalizers().Create<T>(config.normalizer())),
+    : normalizer_(registry.normalizers.Create<T>(config.normalizer())),
       window_(config.window()),
       dropout_(static_cast<T>(config.dropout())) {
   const ScorerInfo& info = *registry.Find(config);
@@ -46,7 +46,7 @@ AttentionLayer<T>::AttentionLayer(const ScorerRegistry& registry,
   uses_history_ = info.uses_history;
   key_copies_ = of_scorer.key_heads / widths.key_heads;
   if (config.has_position_encoding()) {
-    position_encoding_ = registry.position_encodings().Create<T>(
+    position_encoding_ = registry.position_encodings.Create<T>(
         config.position_encoding(), scope.Sub("position_encoding"), widths);
   }
 }

@@ -8,7 +8,6 @@
 #define ATTENTION_POSITION_ENCODING_H_
 
 #include <cstdint>
-#include <memory>
 
 #include "attention/position_encodings/position_encoding.pb.h"
 #include "attention/scoring_function.h"
@@ -60,13 +59,6 @@ class PositionEncodingRegistry
                             NumericInfo<PositionEncodingFactory, ScoreWidths>> {
  public:
   PositionEncodingRegistry() : PluginRegistry("encoding", "rotary {}") {}
-
-  template <typename T>
-  std::unique_ptr<PositionEncoding<T>> Create(
-      const PositionEncodingConfig& config, ParameterScope<T> scope,
-      const ScoreWidths& widths) const {
-    return PluginRegistry::Create<T>(config, scope, widths);
-  }
 };
 
 #define REGARD_POSITION_ENCODING(name, formula) \

@@ -1,5 +1,6 @@
 #include "attention/scorer_registry.h"
 
+#include "absl/strings/str_cat.h"
 #include "attention/normalizers/built_in_normalizers.h"
 #include "attention/position_encodings/built_in_position_encodings.h"
 
@@ -7,8 +8,8 @@ namespace regard {
 
 ScorerRegistry::ScorerRegistry()
     : PluginRegistry("score", "additive { width: 32 }") {
-  RegisterBuiltInNormalizers(normalizers_);
-  RegisterBuiltInPositionEncodings(encodings_);
+  RegisterBuiltInNormalizers(normalizers);
+  RegisterBuiltInPositionEncodings(position_encodings);
 }
 
 void ScorerRegistry::Validate(const Attention& config,
@@ -16,14 +17,22 @@ void ScorerRegistry::Validate(const Attention& config,
                               ConfigProblems& problems) const {
   problems.RequireDropout("dropout", config.dropout());
   problems.RequireInRange("window", config.window(), 0, 1 << 30);
+  const ScorerInfo* info = Find(config);
+  if (info != nullptr && info->equal_widths && widths.query != widths.key) {
+    problems.Add(Choose(config).path,
+                 absl::StrCat("this score needs query and key of one width; "
+                              "the query has ",
+                              widths.query, ", the key ", widths.key));
+  }
   ValidateChoice(config, problems, widths);
   {
     const ConfigProblems::Scope scope(problems, "normalizer");
-    normalizers_.ValidateChoice(config.normalizer(), problems);
+    normalizers.ValidateChoice(config.normalizer(), problems);
   }
   if (config.has_position_encoding()) {
     const ConfigProblems::Scope scope(problems, "position_encoding");
-    encodings_.ValidateChoice(config.position_encoding(), problems, widths);
+    position_encodings.ValidateChoice(config.position_encoding(), problems,
+                                      widths);
   }
 }
 

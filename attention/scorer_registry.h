@@ -3,8 +3,6 @@
 #ifndef ATTENTION_SCORER_REGISTRY_H_
 #define ATTENTION_SCORER_REGISTRY_H_
 
-#include <memory>
-
 #include "attention/attention.pb.h"
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
@@ -24,12 +22,14 @@ using ScorerFactory =
 struct ScorerInfo : NumericInfo<ScorerFactory, ScoreWidths> {
   bool position_aware;
   bool uses_history;
+  bool equal_widths;
   bool grouped_heads;
 
   template <typename Scorer>
   void Describe() {
     position_aware = Scorer::kPositionAware;
     uses_history = Scorer::kUsesHistory;
+    equal_widths = Scorer::kEqualWidths;
     grouped_heads = Scorer::kGroupedHeads;
   }
 };
@@ -38,29 +38,14 @@ class ScorerRegistry : public PluginRegistry<Attention, ScorerInfo> {
  public:
   ScorerRegistry();
 
-  // The normalizers and position encodings of the config; the built-in ones
-  // are registered.
-  NormalizerRegistry& normalizers() { return normalizers_; }
-  const NormalizerRegistry& normalizers() const { return normalizers_; }
-  PositionEncodingRegistry& position_encodings() { return encodings_; }
-  const PositionEncodingRegistry& position_encodings() const {
-    return encodings_;
-  }
-
   // Paths are relative to `config`.
   void Validate(const Attention& config, const ScoreWidths& widths,
                 ConfigProblems& problems) const;
 
-  template <typename T>
-  std::unique_ptr<ScoringFunction<T>> Create(const Attention& config,
-                                             ParameterScope<T> scope,
-                                             const ScoreWidths& widths) const {
-    return PluginRegistry::Create<T>(config, scope, widths);
-  }
-
- private:
-  NormalizerRegistry normalizers_;
-  PositionEncodingRegistry encodings_;
+  // The normalizers and position encodings of the config; the built-in ones
+  // are registered.
+  NormalizerRegistry normalizers;
+  PositionEncodingRegistry position_encodings;
 };
 
 #define REGARD_SCORING_FUNCTION(name, formula) \

@@ -63,6 +63,9 @@ class ScoringFunction {
   // Whether it reads the weights of earlier queries; it then sees one position
   // at a time.
   static constexpr bool kUsesHistory = false;
+  // Whether it compares query and key without a projection between them, so
+  // that they need one width.
+  static constexpr bool kEqualWidths = false;
   // Whether keys may have fewer heads than queries: head h of the queries is
   // compared with head h / (heads / key_heads) of the keys. A score that does
   // not declare it is given each key as often as heads share it.

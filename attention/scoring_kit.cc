@@ -1,7 +1,5 @@
 #include "attention/scoring_kit.h"
 
-#include "absl/strings/str_cat.h"
-
 namespace regard {
 
 template <typename T>
@@ -44,13 +42,6 @@ Var<T> Windows(Var<T> weights, int64_t reach) {
   }
   return Stack<T>({shifted, static_cast<size_t>(seen)}, /*axis=*/4)
       .WithShape({shape[0], shape[1], shape[2] * shape[3], seen});
-}
-
-void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems) {
-  if (widths.query == widths.key) return;
-  problems.Add("", absl::StrCat("this score needs query and key of one width; "
-                                "the query has ",
-                                widths.query, ", the key ", widths.key));
 }
 
 REGARD_INSTANTIATE_FUNCTION(InnerProducts);

@@ -49,9 +49,6 @@ Var<T> Normalized(Var<T> x);
 template <typename T>
 Var<T> Windows(Var<T> weights, int64_t reach);
 
-// For scores that compare query and key without a projection between them.
-void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems);
-
 }  // namespace regard
 
 #endif  // ATTENTION_SCORING_KIT_H_

@@ -54,7 +54,7 @@ class Encoding {
                     int64_t width = 4)
       : encoding_(Registry().Create<T>(
             Parse(config), store_.Root(),
-            {.heads = heads, .query = width, .key = width})),
+            ScoreWidths{.heads = heads, .query = width, .key = width})),
         forward_(tape_, Finalize(), nullptr) {
     forward_.BeginStep();
   }
@@ -196,20 +196,20 @@ std::vector<GradientCase> Cases() {
   std::vector<GradientCase> cases;
   for (const char* style : {"", "style: INTERLEAVED", "width: 2"}) {
     for (const int64_t step : {1, 0}) {
-      cases.push_back(
-          MakeCase("Rotary", style, {{{2, 2, 3, 4}}},
-                   [=]<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
-                     static ParameterStore<T>* const store = [] {
-                       auto* const made = new ParameterStore<T>();
-                       made->Finalize(1);
-                       return made;
-                     }();
-                     Forward<T> forward(tape, *store, nullptr);
-                     const auto rotary = Registry().Create<T>(
-                         Parse(std::string("rotary {") + style + "}"),
-                         store->Root(), {.heads = 2, .query = 4, .key = 4});
-                     return rotary->Encode(forward, in[0], 5, step);
-                   }));
+      cases.push_back(MakeCase(
+          "Rotary", style, {{{2, 2, 3, 4}}},
+          [=]<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
+            static ParameterStore<T>* const store = [] {
+              auto* const made = new ParameterStore<T>();
+              made->Finalize(1);
+              return made;
+            }();
+            Forward<T> forward(tape, *store, nullptr);
+            const auto rotary = Registry().Create<T>(
+                Parse(std::string("rotary {") + style + "}"), store->Root(),
+                ScoreWidths{.heads = 2, .query = 4, .key = 4});
+            return rotary->Encode(forward, in[0], 5, step);
+          }));
     }
   }
   for (const bool bidirectional : {true, false}) {
@@ -227,7 +227,7 @@ std::vector<GradientCase> Cases() {
                                            "max_distance: 12 bidirectional: ") +
                                        (i == 0 ? "true }" : "false }")),
                                  store->Root().Sub(i == 0 ? "both" : "causal"),
-                                 {.heads = 2, .query = 4, .key = 4})
+                                 ScoreWidths{.heads = 2, .query = 4, .key = 4})
                       .release();
             }
             store->Finalize(1);

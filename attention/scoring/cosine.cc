@@ -10,14 +10,14 @@ template <typename T>
 class Cosine : public ScoringFunction<T> {
  public:
   using Options = CosineScore;
+  static constexpr bool kEqualWidths = true;
 
   Cosine(const Options& options, ParameterScope<T> scope,
          const ScoreWidths& widths)
       : scale_(options.scale(), scope, "scale", widths, Constant(10)) {}
 
-  static void Validate(const Options& options, const ScoreWidths& widths,
+  static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {
-    RequireEqualWidths(widths, problems);
     const ConfigProblems::Scope scope(problems, "scale");
     ScoreScaleParameter<T>::Validate(options.scale(), problems);
   }

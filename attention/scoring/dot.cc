@@ -13,14 +13,10 @@ template <typename T>
 class Dot : public ScoringFunction<T> {
  public:
   using Options = DotScore;
+  static constexpr bool kEqualWidths = true;
   static constexpr bool kGroupedHeads = true;
 
   Dot(const Options&, ParameterScope<T>, const ScoreWidths&) {}
-
-  static void Validate(const Options&, const ScoreWidths& widths,
-                       ConfigProblems& problems) {
-    RequireEqualWidths(widths, problems);
-  }
 
   Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
     return InnerProducts(in.queries, in.keys);

@@ -10,13 +10,9 @@ template <typename T>
 class Gaussian : public ScoringFunction<T> {
  public:
   using Options = GaussianScore;
+  static constexpr bool kEqualWidths = true;
 
   Gaussian(const Options&, ParameterScope<T>, const ScoreWidths&) {}
-
-  static void Validate(const Options&, const ScoreWidths& widths,
-                       ConfigProblems& problems) {
-    RequireEqualWidths(widths, problems);
-  }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     return GaussianScores(in.queries, in.keys, forward.tape().Full({1}, T(1)));

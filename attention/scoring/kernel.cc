@@ -59,13 +59,13 @@ template <typename T>
 class Kernel : public ScoringFunction<T> {
  public:
   using Options = KernelScore;
+  static constexpr bool kEqualWidths = true;
 
   Kernel(const Options& options, ParameterScope<T>, const ScoreWidths&)
       : kernel_{options.shape()}, width_(static_cast<T>(options.width())) {}
 
-  static void Validate(const Options& options, const ScoreWidths& widths,
+  static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {
-    RequireEqualWidths(widths, problems);
     problems.RequireInRange("width", options.width(), 1e-15, 1e15);
   }
 

@@ -10,6 +10,7 @@ template <typename T>
 class ParametricGaussian : public ScoringFunction<T> {
  public:
   using Options = ParametricGaussianScore;
+  static constexpr bool kEqualWidths = true;
 
   ParametricGaussian(const Options& options, ParameterScope<T> scope,
                      const ScoreWidths& widths)
@@ -18,9 +19,8 @@ class ParametricGaussian : public ScoringFunction<T> {
              return stream.UniformAt(static_cast<uint64_t>(i));
            }) {}
 
-  static void Validate(const Options& options, const ScoreWidths& widths,
+  static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {
-    RequireEqualWidths(widths, problems);
     const ConfigProblems::Scope scope(problems, "scale");
     ScoreScaleParameter<T>::Validate(options.scale(), problems);
   }

@@ -13,6 +13,7 @@ template <typename T>
 class RelativeDot : public ScoringFunction<T> {
  public:
   using Options = RelativeDotScore;
+  static constexpr bool kEqualWidths = true;
   static constexpr bool kPositionAware = true;
 
   RelativeDot(const Options& options, ParameterScope<T> scope,
@@ -25,9 +26,8 @@ class RelativeDot : public ScoringFunction<T> {
                   Normal(0.02), {.role = ParameterRole::kEmbedding});
   }
 
-  static void Validate(const Options& options, const ScoreWidths& widths,
+  static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {
-    RequireEqualWidths(widths, problems);
     problems.RequireInRange("max_position", options.max_position(), 1, 1 << 20);
   }
 

@@ -14,15 +14,11 @@ template <typename T>
 class ScaledDot : public ScoringFunction<T> {
  public:
   using Options = ScaledDotScore;
+  static constexpr bool kEqualWidths = true;
   static constexpr bool kGroupedHeads = true;
 
   ScaledDot(const Options&, ParameterScope<T>, const ScoreWidths& widths)
       : scale_(static_cast<T>(1 / std::sqrt(widths.query))) {}
-
-  static void Validate(const Options&, const ScoreWidths& widths,
-                       ConfigProblems& problems) {
-    RequireEqualWidths(widths, problems);
-  }
 
   Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
     return InnerProducts(in.queries * scale_, in.keys);
