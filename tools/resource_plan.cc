@@ -18,7 +18,6 @@
 #include "experiments/config/origins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/batch_plan.h"
-#include "experiments/training/trainer.h"
 #include "google/protobuf/message.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
@@ -79,7 +78,7 @@ int64_t Positions(const Model<float>& model,
 
 // With group_by_length the largest batch, otherwise one of all lengths; of
 // either at most `affordable` examples.
-MeasuredBatch ChooseBatch(const Experiment& config, const Model<float>& model,
+MeasuredBatch ChooseBatch(const Experiment& config, Model<float>& model,
                           int64_t affordable, ResourcePlan* plan) {
   const Training& training = config.training();
   MeasuredBatch chosen;
@@ -95,9 +94,7 @@ MeasuredBatch ChooseBatch(const Experiment& config, const Model<float>& model,
                         config.optimizer().accumulate_batches();
     return chosen;
   }
-  BatchPlan batches(config, model.num_examples(), [&model](int64_t example) {
-    return model.Lengths(example);
-  });
+  BatchPlan batches(config, model);
   int64_t all = 0;
   int64_t most = -1;
   absl::Span<const int64_t> largest;
@@ -188,7 +185,7 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
     PlanParameters(model.parameters(), config, threads, plugins, &plan);
   }
   MeasureBatch(config, model, &plan);
-  plan.updates = Trainer::TotalSteps(config, model);
+  plan.updates = BatchPlan(config, model).total_updates();
   return plan;
 }
 

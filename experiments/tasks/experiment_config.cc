@@ -231,9 +231,8 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
   return loaded;
 }
 
-absl::StatusOr<LoadedConfig> LoadBaseline(const LoadedConfig& run,
-                                          const Plugins& plugins) {
-  LoadedConfig loaded = run;
+absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run) {
+  auto baseline = std::make_shared<LoadedConfig>(run);
   std::vector<ConfigText> overrides;
   for (const Override& change : run.config.baseline().override()) {
     overrides.push_back(ConfigText::Override(
@@ -242,10 +241,11 @@ absl::StatusOr<LoadedConfig> LoadBaseline(const LoadedConfig& run,
             absl::StrCat("baseline.override[", overrides.size(), "]"))));
   }
   REGARD_RETURN_IF_ERROR(
-      ApplyOverrides(overrides, &loaded.config, &loaded.origins));
-  loaded.config.clear_baseline();
-  REGARD_RETURN_IF_ERROR(Complete(plugins, loaded));
-  return loaded;
+      ApplyOverrides(overrides, &baseline->config, &baseline->origins));
+  baseline->config.clear_baseline();
+  REGARD_RETURN_IF_ERROR(Complete(plugins, *baseline));
+  run.baseline = std::move(baseline);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(

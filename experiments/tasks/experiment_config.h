@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "data/data_source.h"
@@ -25,6 +26,7 @@ struct LoadedConfig {
   Experiment config;
   std::string resolved = {};  // in full, with where each value came from
   ConfigOrigins origins = {};
+  std::shared_ptr<const LoadedConfig> baseline = nullptr;  // see LoadBaseline
 };
 
 // Reads and validates; the error is complete to print.
@@ -32,10 +34,9 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins);
 
-// The baseline of `run`: its config with the baseline's overrides. An error
-// shows what is wrong where the run's texts say it.
-absl::StatusOr<LoadedConfig> LoadBaseline(const LoadedConfig& run,
-                                          const Plugins& plugins);
+// Sets run.baseline: the config of `run` with the overrides of its baseline. An
+// error shows what is wrong where the run's texts say it.
+absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run);
 
 // `config` is valid. `read_run_file` is that of a run to resume. An error is
 // about data files, and says where in them.

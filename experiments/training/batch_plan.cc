@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -13,11 +14,6 @@ namespace regard {
 namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-int64_t ExamplesPerEpoch(const Experiment& config, int64_t num_examples) {
-  const int64_t limit = config.training().examples_per_epoch();
-  return limit == 0 ? num_examples : std::min(limit, num_examples);
-}
 
 // Fisher-Yates on items[begin, end).
 template <typename T>
@@ -32,46 +28,56 @@ void Shuffle(const RandomStream& stream, int64_t begin, int64_t end,
 
 }  // namespace
 
-void ExampleOrder(uint64_t seed, int64_t epoch, int64_t size, int64_t count,
-                  std::vector<int64_t>* order) {
-  const RandomStream stream(seed, absl::StrCat("order/", epoch));
-  order->resize(size);
-  std::iota(order->begin(), order->end(), 0);
-  for (int64_t i = 0; i < count; ++i) {
-    const auto j = static_cast<int64_t>(stream.BelowAt(
-        static_cast<uint64_t>(i), static_cast<uint64_t>(size - i)));
-    std::swap((*order)[i], (*order)[i + j]);
-  }
-  order->resize(count);
-}
-
-BatchPlan::BatchPlan(const Experiment& config, int64_t num_examples,
-                     const LengthsOf& lengths)
+BatchPlan::BatchPlan(const Experiment& config, Model<float>& model)
     : seed_(config.seed()),
-      num_examples_(num_examples),
-      count_(ExamplesPerEpoch(config, num_examples)),
-      batch_size_(config.training().batch_size()),
+      by_length_(config.training().group_by_length()),
       accumulate_(config.optimizer().accumulate_batches()) {
+  model.BeginEpoch(std::nullopt);
   const Training& training = config.training();
-  if (training.group_by_length()) {
-    MakeGroups(training, lengths);
-    updates_per_epoch_ =
-        CeilDivide(static_cast<int64_t>(batch_begins_.size()) - 1, accumulate_);
+  if (by_length_) {
+    CutByLength(training, model);
   } else {
-    updates_per_epoch_ = CeilDivide(count_, batch_size_ * accumulate_);
+    Cut(training, model.num_examples());
+  }
+  updates_per_epoch_ =
+      CeilDivide(static_cast<int64_t>(batch_begins_.size()) - 1, accumulate_);
+  if (model.parameters().num_trainable_elements() == 0) return;
+  total_updates_ = training.epochs() * updates_per_epoch_;
+  if (training.max_updates() > 0) {
+    total_updates_ = std::min(total_updates_, training.max_updates());
   }
 }
 
-void BatchPlan::MakeGroups(const Training& training, const LengthsOf& lengths) {
+// The batches of an epoch's last update are of almost one size.
+void BatchPlan::Cut(const Training& training, int64_t num_examples) {
+  examples_.resize(num_examples);
+  std::iota(examples_.begin(), examples_.end(), 0);
+  group_begins_ = {0, num_examples};
+  const int64_t limit = training.examples_per_epoch();
+  const int64_t count =
+      limit == 0 ? num_examples : std::min(limit, num_examples);
+  const int64_t update = training.batch_size() * accumulate_;
+  for (int64_t begin = 0; begin < count; begin += update) {
+    const int64_t size = std::min(update, count - begin);
+    for (int64_t part = 0; part < accumulate_; ++part) {
+      batch_begins_.push_back(begin + size * part / accumulate_);
+    }
+  }
+  batch_begins_.push_back(count);
+}
+
+void BatchPlan::CutByLength(const Training& training,
+                            const Model<float>& model) {
   struct Rounded {
     int64_t target;
     int64_t source;
     int64_t example;
   };
-  std::vector<Rounded> sorted(num_examples_);
+  const int64_t num_examples = model.num_examples();
+  std::vector<Rounded> sorted(num_examples);
   const int64_t step = training.length_step();
-  for (int64_t i = 0; i < num_examples_; ++i) {
-    const SequenceLengths length = lengths(i);
+  for (int64_t i = 0; i < num_examples; ++i) {
+    const SequenceLengths length = model.Lengths(i);
     sorted[i] = {CeilDivide(length[1], step) * step,
                  CeilDivide(length[0], step) * step, i};
   }
@@ -87,55 +93,41 @@ void BatchPlan::MakeGroups(const Training& training, const LengthsOf& lengths) {
             });
   int64_t longest = 0;  // of the batch
   batch_begins_.push_back(0);
-  for (int64_t i = 0; i < num_examples_; ++i) {
+  for (int64_t i = 0; i < num_examples; ++i) {
     const Rounded& example = sorted[i];
     if (i == 0 || example.target != sorted[i - 1].target ||
         example.source != sorted[i - 1].source) {
       group_begins_.push_back(i);
     }
-    grouped_.push_back(example.example);
+    examples_.push_back(example.example);
     const int64_t size = i - batch_begins_.back();
     longest = std::max({longest, example.source, example.target});
     const bool full = training.batch_tokens() > 0
                           ? (size + 1) * longest > training.batch_tokens()
-                          : size == batch_size_;
+                          : size == training.batch_size();
     if (full && size > 0) {
       batch_begins_.push_back(i);
       longest = std::max(example.source, example.target);
     }
   }
-  group_begins_.push_back(num_examples_);
-  if (num_examples_ > 0) batch_begins_.push_back(num_examples_);
+  group_begins_.push_back(num_examples);
+  if (num_examples > 0) batch_begins_.push_back(num_examples);
 }
 
 void BatchPlan::MakeEpoch(int64_t epoch) {
   epoch_ = epoch;
-  batches_.clear();
-  if (grouped_.empty()) {
-    ExampleOrder(seed_, epoch, num_examples_, count_, &order_);
-    const int64_t update = batch_size_ * accumulate_;
-    for (int64_t begin = 0; begin < count_; begin += update) {
-      const int64_t size = std::min(update, count_ - begin);
-      for (int64_t part = 0; part < accumulate_; ++part) {
-        const int64_t first = size * part / accumulate_;
-        const int64_t last = size * (part + 1) / accumulate_;
-        batches_.push_back(absl::MakeConstSpan(order_).subspan(
-            static_cast<size_t>(begin + first),
-            static_cast<size_t>(last - first)));
-      }
-    }
-    return;
-  }
-  order_ = grouped_;
-  const RandomStream examples(seed_, absl::StrCat("order/", epoch));
+  order_ = examples_;
+  const RandomStream random(seed_, absl::StrCat("order/", epoch));
   for (size_t i = 0; i + 1 < group_begins_.size(); ++i) {
-    Shuffle(examples, group_begins_[i], group_begins_[i + 1], order_);
+    Shuffle(random, group_begins_[i], group_begins_[i + 1], order_);
   }
+  batches_.clear();
   for (size_t i = 0; i + 1 < batch_begins_.size(); ++i) {
     batches_.push_back(absl::MakeConstSpan(order_).subspan(
         static_cast<size_t>(batch_begins_[i]),
         static_cast<size_t>(batch_begins_[i + 1] - batch_begins_[i])));
   }
+  if (!by_length_) return;
   Shuffle(RandomStream(seed_, absl::StrCat("batches/", epoch)), 0,
           static_cast<int64_t>(batches_.size()), batches_);
   // The last update has as many batches as the others.

@@ -4,7 +4,6 @@
 #define EXPERIMENTS_TRAINING_BATCH_PLAN_H_
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -12,14 +11,6 @@
 #include "nn/model.h"
 
 namespace regard {
-
-// Sets `order` to a permutation of 0 .. size - 1 (Fisher-Yates), cut to its
-// first `count`.
-void ExampleOrder(uint64_t seed, int64_t epoch, int64_t size, int64_t count,
-                  std::vector<int64_t>* order);
-
-// Lengths of example i.
-using LengthsOf = std::function<SequenceLengths(int64_t example)>;
 
 // The updates of every epoch and their batches. An update has
 // optimizer.accumulate_batches batches; at the end of an epoch the last ones
@@ -32,11 +23,14 @@ using LengthsOf = std::function<SequenceLengths(int64_t example)>;
 // are the batches of an epoch. Every epoch has the same number of batches.
 class BatchPlan {
  public:
-  // `config` is valid; `lengths` is called with grouping alone.
-  BatchPlan(const Experiment& config, int64_t num_examples,
-            const LengthsOf& lengths);
+  // `config` is valid. The model's examples become those of no epoch.
+  BatchPlan(const Experiment& config, Model<float>& model);
 
   int64_t updates_per_epoch() const { return updates_per_epoch_; }
+
+  // Updates of the whole run, unless it ends early. A model without trainable
+  // weights has none: it is evaluated only.
+  int64_t total_updates() const { return total_updates_; }
 
   // The batches of update `step`, counted from 0 over all epochs. Valid until
   // the next call. Makes the order anew when the epoch changes, and allocates
@@ -44,19 +38,19 @@ class BatchPlan {
   absl::Span<const absl::Span<const int64_t>> BatchesOf(int64_t step);
 
  private:
-  void MakeGroups(const Training& training, const LengthsOf& lengths);
+  void Cut(const Training& training, int64_t num_examples);
+  void CutByLength(const Training& training, const Model<float>& model);
   void MakeEpoch(int64_t epoch);
 
   const uint64_t seed_;
-  const int64_t num_examples_;
-  const int64_t count_;  // examples of an epoch
-  const int64_t batch_size_;
+  const bool by_length_;
   const int64_t accumulate_;
   int64_t updates_per_epoch_ = 0;
+  int64_t total_updates_ = 0;
 
-  // With groups: all examples by their lengths, where examples of equal lengths
-  // begin, and where batches do; each list of begins ends with the size.
-  std::vector<int64_t> grouped_;
+  // All examples, where the groups begin that are shuffled each by itself, and
+  // where batches begin; each list of begins ends with the size.
+  std::vector<int64_t> examples_;
   std::vector<int64_t> group_begins_;
   std::vector<int64_t> batch_begins_;
 

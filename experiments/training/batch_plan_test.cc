@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/tape.h"
 #include "experiments/experiment.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
 
 namespace regard {
 namespace {
@@ -16,10 +20,69 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+using Batches = std::vector<std::vector<int64_t>>;
+
+// Example i has a source of 3 + i % 5 and a target of 1 + i % 17 positions.
+SequenceLengths Lengths(int64_t i) { return {3 + i % 5, 1 + i % 17}; }
+
+// A model of so many examples.
+class SizedModel : public Model<float> {
+ public:
+  explicit SizedModel(int64_t size) : size_(size) { store_.Finalize(0); }
+
+  ParameterStore<float>& parameters() override { return store_; }
+  int64_t num_examples() const override { return size_; }
+  SequenceLengths Lengths(int64_t i) const override {
+    return ::regard::Lengths(i);
+  }
+  int64_t CountWork(absl::Span<const int64_t>) const override { return 0; }
+  void Loss(Forward<float>&, absl::Span<const int64_t>,
+            absl::Span<const double>, absl::Span<Var<float>>) const override {}
+  void Evaluate(Forward<float>&, Split,
+                std::vector<Measurement>*) const override {}
+
+ private:
+  const int64_t size_;
+  ParameterStore<float> store_;
+};
+
+BatchPlan PlanOf(const Experiment& config, int64_t size) {
+  SizedModel model(size);
+  return BatchPlan(config, model);
+}
+
+Experiment Config(int batch_size, bool group = false) {
+  Experiment config;
+  config.set_seed(7);
+  config.mutable_training()->set_batch_size(batch_size);
+  config.mutable_training()->set_group_by_length(group);
+  return config;
+}
+
+// The batches of an epoch, one after another.
+Batches Epoch(BatchPlan& plan, int64_t epoch) {
+  Batches batches;
+  const int64_t updates = plan.updates_per_epoch();
+  for (int64_t step = 0; step < updates; ++step) {
+    for (const absl::Span<const int64_t> batch :
+         plan.BatchesOf(epoch * updates + step)) {
+      batches.emplace_back(batch.begin(), batch.end());
+    }
+  }
+  return batches;
+}
+
+// The first `count` examples of an epoch.
 std::vector<int64_t> Order(uint64_t seed, int64_t epoch, int64_t size,
                            int64_t count) {
+  Experiment config = Config(/*batch_size=*/3);
+  config.set_seed(seed);
+  config.mutable_training()->set_examples_per_epoch(count);
+  BatchPlan plan = PlanOf(config, size);
   std::vector<int64_t> order;
-  ExampleOrder(seed, epoch, size, count, &order);
+  for (const auto& batch : Epoch(plan, epoch)) {
+    order.insert(order.end(), batch.begin(), batch.end());
+  }
   return order;
 }
 
@@ -54,32 +117,6 @@ TEST(ExampleOrderTest, EveryExampleIsFirstEquallyOften) {
   for (const int count : counts) EXPECT_NEAR(count, 1000, 110);
 }
 
-using Batches = std::vector<std::vector<int64_t>>;
-
-// Example i has a source of 3 + i % 5 and a target of 1 + i % 17 positions.
-SequenceLengths Lengths(int64_t i) { return {3 + i % 5, 1 + i % 17}; }
-
-Experiment Config(int batch_size, bool group = false) {
-  Experiment config;
-  config.set_seed(7);
-  config.mutable_training()->set_batch_size(batch_size);
-  config.mutable_training()->set_group_by_length(group);
-  return config;
-}
-
-// The batches of an epoch, one after another.
-Batches Epoch(BatchPlan& plan, int64_t epoch) {
-  Batches batches;
-  const int64_t updates = plan.updates_per_epoch();
-  for (int64_t step = 0; step < updates; ++step) {
-    for (const absl::Span<const int64_t> batch :
-         plan.BatchesOf(epoch * updates + step)) {
-      batches.emplace_back(batch.begin(), batch.end());
-    }
-  }
-  return batches;
-}
-
 std::multiset<int64_t> Examples(const Batches& batches) {
   std::multiset<int64_t> examples;
   for (const auto& batch : batches) examples.insert(batch.begin(), batch.end());
@@ -111,7 +148,7 @@ int64_t Padding(const Batches& batches) {
 TEST(BatchPlanTest, WithoutGroupsBatchesArePiecesOfTheOrder) {
   Experiment config = Config(4);
   config.mutable_optimizer()->set_accumulate_batches(2);
-  BatchPlan plan(config, 21, nullptr);
+  BatchPlan plan = PlanOf(config, 21);
   EXPECT_EQ(plan.updates_per_epoch(), 3);
   const std::vector<int64_t> order = Order(7, 1, 21, 21);
   std::vector<int64_t> flat;
@@ -129,7 +166,7 @@ TEST(BatchPlanTest, EveryEpochHasEachExampleOnce) {
   for (const int tokens : {0, 40}) {
     Experiment config = Config(8, /*group=*/true);
     config.mutable_training()->set_batch_tokens(tokens);
-    BatchPlan plan(config, 203, Lengths);
+    BatchPlan plan = PlanOf(config, 203);
     const Batches first = Epoch(plan, 0);
     const Batches second = Epoch(plan, 1);
     EXPECT_EQ(Examples(first), All(203));
@@ -137,30 +174,30 @@ TEST(BatchPlanTest, EveryEpochHasEachExampleOnce) {
     EXPECT_NE(first, second);
     // Whatever was asked for before.
     EXPECT_EQ(Epoch(plan, 0), first);
-    BatchPlan other(config, 203, Lengths);
+    BatchPlan other = PlanOf(config, 203);
     EXPECT_EQ(Epoch(other, 1), second);
   }
 }
 
 // With three batches of examples for each pair of lengths.
 TEST(BatchPlanTest, GroupsPadLess) {
-  BatchPlan random(Config(8), 2040, Lengths);
-  BatchPlan grouped(Config(8, /*group=*/true), 2040, Lengths);
+  BatchPlan random = PlanOf(Config(8), 2040);
+  BatchPlan grouped = PlanOf(Config(8, /*group=*/true), 2040);
   EXPECT_LT(10 * Padding(Epoch(grouped, 0)), Padding(Epoch(random, 0)));
 }
 
 TEST(BatchPlanTest, LongerStepsShuffleMore) {
   Experiment config = Config(8, /*group=*/true);
-  BatchPlan fine(config, 203, Lengths);
+  BatchPlan fine = PlanOf(config, 203);
   config.mutable_training()->set_length_step(4);
-  BatchPlan coarse(config, 203, Lengths);
+  BatchPlan coarse = PlanOf(config, 203);
   EXPECT_GT(Padding(Epoch(coarse, 0)), Padding(Epoch(fine, 0)));
 }
 
 TEST(BatchPlanTest, CountsPositions) {
   Experiment config = Config(1, /*group=*/true);
   config.mutable_training()->set_batch_tokens(40);
-  BatchPlan plan(config, 203, Lengths);
+  BatchPlan plan = PlanOf(config, 203);
   size_t most = 0;
   for (const auto& batch : Epoch(plan, 3)) {
     int64_t longest = 0;
@@ -173,14 +210,14 @@ TEST(BatchPlanTest, CountsPositions) {
   EXPECT_GE(most, 8);
   // An example that is longer than a batch is a batch.
   config.mutable_training()->set_batch_tokens(2);
-  BatchPlan small(config, 203, Lengths);
+  BatchPlan small = PlanOf(config, 203);
   EXPECT_EQ(small.updates_per_epoch(), 203);
 }
 
 TEST(BatchPlanTest, AnUpdateTakesSeveralBatches) {
   Experiment config = Config(8, /*group=*/true);
   config.mutable_optimizer()->set_accumulate_batches(4);
-  BatchPlan plan(config, 100, Lengths);  // 13 batches
+  BatchPlan plan = PlanOf(config, 100);  // 13 batches
   EXPECT_EQ(plan.updates_per_epoch(), 4);
   EXPECT_EQ(plan.BatchesOf(0).size(), 4);
   // The gradients of all four are waited for.
@@ -190,9 +227,9 @@ TEST(BatchPlanTest, AnUpdateTakesSeveralBatches) {
 }
 
 TEST(BatchPlanTest, OfNothingAndOfOne) {
-  BatchPlan nothing(Config(8, /*group=*/true), 0, Lengths);
+  BatchPlan nothing = PlanOf(Config(8, /*group=*/true), 0);
   EXPECT_EQ(nothing.updates_per_epoch(), 0);
-  BatchPlan one(Config(8, /*group=*/true), 1, Lengths);
+  BatchPlan one = PlanOf(Config(8, /*group=*/true), 1);
   EXPECT_EQ(one.updates_per_epoch(), 1);
   EXPECT_EQ(Epoch(one, 4), Batches({{0}}));
 }

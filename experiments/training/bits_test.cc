@@ -30,9 +30,10 @@
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
+#include "experiments/training/batch_plan.h"
 #include "experiments/training/bits_test_experiments.h"
-#include "experiments/training/observers.h"
 #include "experiments/training/trainer.h"
+#include "files/file.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
@@ -108,16 +109,10 @@ class TrainerTest : public ::testing::Test {
     output.now = [] { return absl::UnixEpoch(); };
     output.width = [] { return 0; };
     const std::unique_ptr<Task> task = TaskOf(config);
-    Progress progress(Trainer::TotalSteps(config, task->model()),
-                      /*plain_interval=*/1, output);
-    LogObserver log_observer(*log);
-    ProgressObserver progress_observer(progress);
-    CheckpointObserver checkpoints(Path(run),
-                                   config.training().keep_checkpoints());
     Trainer trainer(
         config, *task, BuiltInPlugins(),
-        {&log_observer, &progress_observer, &checkpoints},
-        {.threads = threads, .record_times = false, .stop_signal = &signal});
+        {.threads = threads, .omit_times = true, .stop_signal = &signal});
+    Progress progress(trainer.total_steps(), /*plain_interval=*/1, output);
     if (from >= 0) {
       const absl::StatusOr<FoundCheckpoints> latest =
           FindCheckpoints(Path(run));
@@ -125,9 +120,18 @@ class TrainerTest : public ::testing::Test {
       EXPECT_TRUE(trainer.Restore(latest->checkpoints[0]).ok());
       EXPECT_EQ(trainer.step(), from);
     }
-    const absl::StatusOr<TrainerResult> result = trainer.Run();
-    EXPECT_TRUE(result.ok()) << result.status();
-    return result->stopped_by;
+    const absl::StatusOr<int> stopped_by = trainer.Run(
+        {.updated = [&](const auto& update) { progress.Update(update); },
+         .recorded = [&](const auto& record) { return log->Append(record); },
+         .checkpointed =
+             [&](const auto& content) {
+               return SaveCheckpoint(Path(run), content,
+                                     config.training().keep_checkpoints(),
+                                     SystemFiles())
+                   .status();
+             }});
+    EXPECT_TRUE(stopped_by.ok()) << stopped_by.status();
+    return *stopped_by;
   }
 
   // All files of a run by name; of the checkpoints, those that every run of
@@ -226,7 +230,7 @@ TEST_P(FinishedTest, AFinishedRunStaysAsItIs) {
   Train(config, 2, "run");
   const auto expected = FilesOf("run");
   const std::unique_ptr<Task> task = TaskOf(config);
-  const int64_t steps = Trainer::TotalSteps(config, task->model());
+  const int64_t steps = BatchPlan(config, task->model()).total_updates();
   EXPECT_EQ(Train(config, 2, "run", steps), 0);
   EXPECT_TRUE(FilesOf("run") == expected);
 }
@@ -302,7 +306,7 @@ TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
     training.clear_checkpoint_every();
     training.set_keep_checkpoints(1);
     std::unique_ptr<Task> inner = TaskOf(config);
-    const int64_t total = Trainer::TotalSteps(config, inner->model());
+    const int64_t total = BatchPlan(config, inner->model()).total_updates();
     const auto per_epoch = static_cast<size_t>(total / training.epochs());
     ASSERT_GT(per_epoch, 4);
     CountingTask task(std::move(inner), static_cast<size_t>(total));
@@ -313,11 +317,14 @@ TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
     Progress progress(total, /*plain_interval=*/total, output);
     absl::StatusOr<MetricsLog> log = MetricsLog::Create(Path("metrics.jsonl"));
     ASSERT_TRUE(log.ok());
-    LogObserver log_observer(*log);
-    ProgressObserver progress_observer(progress);
-    Trainer trainer(config, task, BuiltInPlugins(),
-                    {&log_observer, &progress_observer}, {.threads = 2});
-    ASSERT_TRUE(trainer.Run().ok());
+    Trainer trainer(config, task, BuiltInPlugins(), {.threads = 2});
+    ASSERT_TRUE(
+        trainer
+            .Run({.updated =
+                      [&](const auto& update) { progress.Update(update); },
+                  .recorded =
+                      [&](const auto& record) { return log->Append(record); }})
+            .ok());
     // From the first update of an epoch to its last. A thread that has not been
     // quick enough to claim a shard so far warms up in whichever epoch it does,
     // so the least of the last six counts.

@@ -10,7 +10,9 @@
 #include "experiments/config/resolved.h"
 #include "experiments/report/heat_map.h"
 #include "experiments/report/printable_text.h"
+#include "experiments/run/metric.h"
 #include "experiments/run/tensorboard/summary.h"
+#include "files/file.h"
 #include "files/sha256.h"
 #include "nn/parameters.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -63,45 +65,45 @@ std::string ImageDescription(const LabelledMatrix& map) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<EventLog>> EventLog::Open(
-    const EventLogOptions& options, const Experiment& config,
-    const Task& task) {
-  std::unique_ptr<EventLog> log(new EventLog(options, task));
+EventLog::EventLog(const tensorboard::EventWriterOptions& options,
+                   tensorboard::EventWriter writer, int64_t total_steps,
+                   const Task& task)
+    : clock_(options.clock),
+      writer_(std::move(writer)),
+      total_steps_(std::max<int64_t>(total_steps, 1)),
+      task_(task),
+      last_picture_(PictureOf(options.resumed_step.value_or(0))) {}
+
+absl::StatusOr<EventLog> EventLog::Open(
+    const tensorboard::EventWriterOptions& options, int64_t total_steps,
+    const Experiment& config, const Task& task) {
   REGARD_ASSIGN_OR_RETURN(
       tensorboard::EventWriter writer,
-      tensorboard::EventWriter::Create({.folder = options.folder,
-                                        .resumed_step = options.resumed_step,
-                                        .clock = options.clock},
-                                       log->files_));
-  log->writer_.emplace(std::move(writer));
-  const int64_t step = options.resumed_step.value_or(0);
-  log->last_picture_ = log->PictureOf(step);
-  REGARD_RETURN_IF_ERROR(log->writer_->Add(
-      step,
+      tensorboard::EventWriter::Create(options, SystemFiles()));
+  EventLog log(options, std::move(writer), total_steps, task);
+  REGARD_RETURN_IF_ERROR(log.writer_.Add(
+      options.resumed_step.value_or(0),
       tensorboard::SessionStartValue(ConfigSettings(config), GroupOf(config),
                                      Seconds(options.clock()))));
-  REGARD_RETURN_IF_ERROR(log->writer_->Flush());
+  REGARD_RETURN_IF_ERROR(log.writer_.Flush());
   return log;
 }
 
 absl::Status EventLog::Recorded(const MetricsRecord& record) {
   for (const auto& [name, value] : record.metrics) {
-    // TensorBoard keeps what a tag's first value says of it.
-    std::string description;
-    if (described_.insert(name).second) {
-      const MetricInfo* info = FindMetric(task_.metrics(), name);
-      if (info != nullptr) description = MetricDescription(*info);
-    }
-    REGARD_RETURN_IF_ERROR(writer_->Add(
+    const MetricInfo* info = FindMetric(task_.metrics(), name);
+    const std::string description =
+        info == nullptr ? "" : EscapeMarkdown(MetricDescription(*info));
+    REGARD_RETURN_IF_ERROR(writer_.Add(
         record.step, tensorboard::ScalarValue(name, static_cast<float>(value),
-                                              EscapeMarkdown(description))));
+                                              description)));
   }
-  return writer_->Flush();
+  return writer_.Flush();
 }
 
 // Of a run's equal stretches, that which a step belongs to.
 int64_t EventLog::PictureOf(int64_t step) const {
-  return step * kMostPictures / std::max<int64_t>(options_.total_steps, 1);
+  return step * kMostPictures / total_steps_;
 }
 
 absl::Status EventLog::Evaluated(const EvaluatedModel& evaluated) {
@@ -111,18 +113,18 @@ absl::Status EventLog::Evaluated(const EvaluatedModel& evaluated) {
   REGARD_RETURN_IF_ERROR(AddHistograms(evaluated));
   REGARD_RETURN_IF_ERROR(AddShowcase(
       evaluated.step, task_.Show(evaluated.forward, /*final=*/false)));
-  return writer_->Flush();
+  return writer_.Flush();
 }
 
 absl::Status EventLog::AddHistograms(const EvaluatedModel& evaluated) {
   const ParameterStore<float>& parameters = evaluated.forward.parameters();
   const auto add = [&](absl::string_view what, absl::Span<const float> slab,
                        const ParameterInfo& info) {
-    return writer_->Add(evaluated.step,
-                        tensorboard::HistogramValue(
-                            absl::StrCat(what, "/", info.name),
-                            slab.subspan(static_cast<size_t>(info.offset),
-                                         static_cast<size_t>(info.size()))));
+    return writer_.Add(evaluated.step,
+                       tensorboard::HistogramValue(
+                           absl::StrCat(what, "/", info.name),
+                           slab.subspan(static_cast<size_t>(info.offset),
+                                        static_cast<size_t>(info.size()))));
   };
   for (const ParameterInfo& info : parameters.parameters()) {
     REGARD_RETURN_IF_ERROR(add("weights", parameters.values(), info));
@@ -134,7 +136,7 @@ absl::Status EventLog::AddHistograms(const EvaluatedModel& evaluated) {
 
 absl::Status EventLog::AddShowcase(int64_t step, const Showcase& showcase) {
   if (!showcase.samples.rows.empty()) {
-    REGARD_RETURN_IF_ERROR(writer_->Add(
+    REGARD_RETURN_IF_ERROR(writer_.Add(
         step,
         tensorboard::TextValue("samples", SamplesTable(showcase.samples))));
   }
@@ -146,7 +148,7 @@ absl::Status EventLog::AddShowcase(int64_t step, const Showcase& showcase) {
       const HeatMapImage image = DrawHeatMap(map, head);
       std::string tag = absl::StrCat("attention/sample_", m + 1);
       if (map.heads.size() > 1) absl::StrAppend(&tag, "_head_", head + 1);
-      REGARD_RETURN_IF_ERROR(writer_->Add(
+      REGARD_RETURN_IF_ERROR(writer_.Add(
           step, tensorboard::ImageValue(tag, ImageDescription(map),
                                         image.height, image.width, image.rgb)));
     }
@@ -155,9 +157,9 @@ absl::Status EventLog::AddShowcase(int64_t step, const Showcase& showcase) {
 }
 
 absl::Status EventLog::End(bool success, int64_t step) {
-  REGARD_RETURN_IF_ERROR(writer_->Add(
-      step, tensorboard::SessionEndValue(success, Seconds(options_.clock()))));
-  return writer_->Close();
+  REGARD_RETURN_IF_ERROR(writer_.Add(
+      step, tensorboard::SessionEndValue(success, Seconds(clock_()))));
+  return writer_.Close();
 }
 
 }  // namespace regard

@@ -21,10 +21,10 @@
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/tensorboard/event.pb.h"
+#include "experiments/run/tensorboard/event_writer.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
-#include "experiments/training/observers.h"
 #include "experiments/training/trainer.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
@@ -89,30 +89,36 @@ class EventLogTest : public ::testing::Test {
     };
     output.now = [] { return absl::UnixEpoch(); };
     output.width = [] { return 0; };
-    const int64_t total = Trainer::TotalSteps(config, task->model());
-    Progress progress(total, /*plain_interval=*/1, output);
-    LogObserver log_observer(*log);
-    ProgressObserver progress_observer(progress);
-    CheckpointObserver checkpoints(folder_,
-                                   config.training().keep_checkpoints());
     Trainer trainer(config, *task, BuiltInPlugins(),
-                    {&log_observer, &progress_observer, &checkpoints},
                     {.threads = 1, .stop_signal = &signal});
+    Progress progress(trainer.total_steps(), /*plain_interval=*/1, output);
+    tensorboard::EventWriterOptions options;
+    options.folder = folder_ + "/tensorboard";
     if (resume) {
       ASSERT_THAT(trainer.Restore(*checkpoint), IsOk());
+      options.resumed_step = checkpoint->step;
     }
-    EventLogOptions options;
-    options.folder = folder_ + "/tensorboard";
-    if (resume) options.resumed_step = checkpoint->step;
-    options.total_steps = total;
     options.clock = [] { return absl::FromUnixSeconds(1'600'000'000); };
-    auto events = EventLog::Open(options, config, *task);
+    auto events = EventLog::Open(options, trainer.total_steps(), config, *task);
     ASSERT_THAT(events, IsOk());
-    trainer.AddObserver(events->get());
-    const auto result = trainer.Run();
-    ASSERT_TRUE(result.ok()) << result.status();
-    if (result->stopped_by == 0) {
-      ASSERT_THAT((*events)->End(/*success=*/true, result->step), IsOk());
+    TrainingHooks hooks;
+    hooks.updated = [&](const auto& update) { progress.Update(update); };
+    hooks.recorded = [&](const auto& record) {
+      EXPECT_THAT(log->Append(record), IsOk());
+      return events->Recorded(record);
+    };
+    hooks.evaluated = [&](const auto& evaluated) {
+      return events->Evaluated(evaluated);
+    };
+    hooks.checkpointed = [&](const auto& content) {
+      return SaveCheckpoint(folder_, content,
+                            config.training().keep_checkpoints(), SystemFiles())
+          .status();
+    };
+    const auto stopped_by = trainer.Run(hooks);
+    ASSERT_TRUE(stopped_by.ok()) << stopped_by.status();
+    if (*stopped_by == 0) {
+      ASSERT_THAT(events->End(/*success=*/true, trainer.step()), IsOk());
     }
   }
 

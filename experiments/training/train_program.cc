@@ -1,6 +1,9 @@
 #include "experiments/training/train_program.h"
 
-#include <algorithm>
+#include <signal.h>
+
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -12,26 +15,19 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/config/origins.h"
-#include "experiments/config/resolved.h"
-#include "experiments/report/attention_file.h"
-#include "experiments/report/run_report.h"
-#include "experiments/report/terminal_text.h"
-#include "experiments/run/examples_file.h"
-#include "experiments/run/metrics_log.h"
+#include "experiments/config/reader.h"
 #include "experiments/run/run_folder.h"
+#include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/initial_weights.h"
-#include "experiments/training/stop_signal.h"
+#include "experiments/training/trainer.h"
 #include "experiments/training/training_run.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
-#include "nn/evaluated_set.h"
-#include "nn/forward.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -48,11 +44,9 @@ struct Arguments {
   std::string run;
   std::string checkpoints;
   std::vector<std::string> overrides;
-  int threads = 0;
   bool resume = false;
-  bool omit_times = false;
   bool check = false;
-  bool profile = false;
+  TrainerOptions trainer = {.threads = 0};  // 0: one per core
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
@@ -66,15 +60,15 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
             "from then on");
   line.Repeated("set", "PATH=VALUE", &arguments->overrides,
                 "changes a field of the config; may be repeated");
-  line.Number("threads", &arguments->threads, 1, 1024,
+  line.Number("threads", &arguments->trainer.threads, 1, 1024,
               "threads, one per shard at most; without it, one per core");
   line.Switch("resume", &arguments->resume,
               "resumes from the last checkpoint in --run (required)");
   line.Switch("check", &arguments->check,
               "says what is wrong with the config, and trains nothing");
-  line.Switch("profile", &arguments->profile,
+  line.Switch("profile", &arguments->trainer.profile,
               "prints the time and FLOP/s of each operation");
-  line.Switch("omit_times", &arguments->omit_times,
+  line.Switch("omit_times", &arguments->trainer.omit_times,
               "leaves times out of all files, so that they repeat");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (arguments->resume && arguments->run.empty()) {
@@ -82,16 +76,6 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
         "error: --resume resumes a run: name its folder with --run=DIR");
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<RunFolder> OpenFolder(const std::string& path,
-                                     const std::string& name, bool resume) {
-  RunFolderOptions options;
-  options.path = ResolveUserPath(path);
-  options.name = name;
-  options.now = absl::Now();
-  options.resume = resume;
-  return RunFolder::Open(options);
 }
 
 // What to train. A run to resume knows its own config.
@@ -115,12 +99,12 @@ absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
 }
 
 // The task of a config that fits the data, with the weights that it begins
-// with. `folder` is that of a run to resume, or null.
+// with. `folder` is that of a run that has begun, or null.
 absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
     const LoadedConfig& loaded, const RunFolder* folder,
     const Plugins& plugins) {
   ReadRunFile read_run_file;
-  if (folder != nullptr && HasBegun(*folder)) {
+  if (folder != nullptr) {
     read_run_file = [folder](const std::string& name) {
       return WithErrorPrefix(folder->Read(name));
     };
@@ -153,67 +137,51 @@ absl::Status BaselineError(const LoadedConfig& run,
   return LocateProblems(problems, run.origins);
 }
 
-// The config, with that of its baseline found good.
+// The config, with that of its baseline.
 absl::StatusOr<LoadedConfig> LoadWithBaseline(const ConfigSource& source,
                                               const Arguments& arguments,
                                               const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
                           LoadConfig(source, arguments.overrides, plugins));
-  if (loaded.config.baseline().override_size() == 0) return loaded;
-  REGARD_RETURN_IF_ERROR(
-      BaselineError(loaded, LoadBaseline(loaded, plugins).status()));
+  if (loaded.config.baseline().override_size() > 0) {
+    REGARD_RETURN_IF_ERROR(
+        BaselineError(loaded, LoadBaseline(plugins, loaded)));
+  }
   return loaded;
-}
-
-// Whether the baseline fits its data and the weights that it begins with: it
-// is trained after the run.
-absl::Status CheckBaselineTask(const LoadedConfig& run,
-                               const Plugins& plugins) {
-  if (run.config.baseline().override_size() == 0) return absl::OkStatus();
-  REGARD_ASSIGN_OR_RETURN(const LoadedConfig baseline,
-                          LoadBaseline(run, plugins));
-  return BaselineError(run,
-                       BuildFittingTask(baseline, nullptr, plugins).status());
-}
-
-// What is wrong with the config and its data alone.
-absl::Status Check(const Arguments& arguments, const Plugins& plugins,
-                   absl::string_view default_config) {
-  REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
-                          SourceOf(arguments, default_config, std::nullopt));
-  REGARD_ASSIGN_OR_RETURN(const LoadedConfig loaded,
-                          LoadWithBaseline(source, arguments, plugins));
-  REGARD_RETURN_IF_ERROR(BuildFittingTask(loaded, nullptr, plugins).status());
-  return CheckBaselineTask(loaded, plugins);
 }
 
 // Everything that can be wrong with what the user gave. A folder that exists is
 // opened first: one to resume has the config, another may be refused. A new one
-// is made last, so that a wrong config leaves nothing behind.
+// is made last, so that a wrong config leaves nothing behind. Null for --check,
+// which needs no folder.
 absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
     const Arguments& arguments, const Plugins& plugins,
     absl::string_view default_config) {
+  RunFolderOptions options = {.path = ResolveUserPath(arguments.run),
+                              .now = absl::Now(),
+                              .resume = arguments.resume};
   std::optional<RunFolder> folder;
-  if (!arguments.run.empty() && PathExists(ResolveUserPath(arguments.run))) {
-    REGARD_ASSIGN_OR_RETURN(RunFolder opened,
-                            OpenFolder(arguments.run, "", arguments.resume));
+  if (!arguments.check && !arguments.run.empty() && PathExists(options.path)) {
+    REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(options));
     folder.emplace(std::move(opened));
   }
   REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
                           SourceOf(arguments, default_config, folder));
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
                           LoadWithBaseline(source, arguments, plugins));
+  const bool begun = folder.has_value() && HasBegun(*folder);
   REGARD_ASSIGN_OR_RETURN(
       std::unique_ptr<Task> task,
-      BuildFittingTask(loaded, folder.has_value() ? &*folder : nullptr,
-                       plugins));
-  if (!folder.has_value() || !HasBegun(*folder)) {
-    REGARD_RETURN_IF_ERROR(CheckBaselineTask(loaded, plugins));
+      BuildFittingTask(loaded, begun ? &*folder : nullptr, plugins));
+  // It is trained after the run.
+  if (!begun && loaded.baseline != nullptr) {
+    REGARD_RETURN_IF_ERROR(BaselineError(
+        loaded, BuildFittingTask(*loaded.baseline, nullptr, plugins).status()));
   }
+  if (arguments.check) return nullptr;
   if (!folder.has_value()) {
-    REGARD_ASSIGN_OR_RETURN(
-        RunFolder opened,
-        OpenFolder(arguments.run, loaded.config.name(), arguments.resume));
+    options.name = loaded.config.name();
+    REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(options));
     folder.emplace(std::move(opened));
   }
   auto run = std::make_unique<TrainingRun>(std::move(loaded),
@@ -222,153 +190,113 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
   return run;
 }
 
-// The baseline of a finished run, in a folder inside the run's.
-absl::StatusOr<std::unique_ptr<TrainingRun>> PrepareBaseline(
-    const TrainingRun& run, const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
-                          LoadBaseline(run.loaded(), plugins));
-  REGARD_ASSIGN_OR_RETURN(RunFolder folder,
-                          OpenFolder(run.folder().File("baseline"), "",
-                                     /*resume=*/true));
-  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
-                          BuildFittingTask(loaded, &folder, plugins));
-  auto baseline = std::make_unique<TrainingRun>(
-      std::move(loaded), std::move(folder), std::move(task));
+// Trains the baseline of a finished run, in a folder inside the run's. Returns
+// the signal that stopped it, or 0.
+absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
+                                  const TrainerOptions& options,
+                                  const Plugins& plugins,
+                                  std::unique_ptr<TrainingRun>* baseline) {
+  const LoadedConfig& loaded = *run.loaded().baseline;
+  REGARD_ASSIGN_OR_RETURN(
+      RunFolder folder,
+      RunFolder::Open({.path = run.folder().File("baseline"), .resume = true}));
+  REGARD_ASSIGN_OR_RETURN(
+      std::unique_ptr<Task> task,
+      BuildFittingTask(loaded, HasBegun(folder) ? &folder : nullptr, plugins));
+  *baseline =
+      std::make_unique<TrainingRun>(loaded, std::move(folder), std::move(task));
   // Its checkpoints are beside those of the run.
   const std::string checkpoints = run.checkpoint_folder();
-  REGARD_RETURN_IF_ERROR(baseline->Prepare(
+  REGARD_RETURN_IF_ERROR((*baseline)->Prepare(
       /*resume=*/false,
       checkpoints.empty() ? "" : JoinPath(checkpoints, "baseline")));
-  return baseline;
+  REGARD_ASSIGN_OR_RETURN(const int stopped_by,
+                          (*baseline)->Train(options, plugins));
+  if (stopped_by == 0) {
+    REGARD_RETURN_IF_ERROR((*baseline)->End(RunState::kFinished));
+  }
+  return stopped_by;
 }
 
-// A run to compare with; without a name there is none.
-struct BaselineRun {
-  std::string name = {};
-  TrainerResult result = {};
-  std::vector<EvaluatedSet> sets = {};
-};
-
-// Writes report.html and attention.json, and returns what to print.
-absl::StatusOr<std::string> Report(const TrainingRun& run,
-                                   const TrainerResult& result,
-                                   const BaselineRun& baseline) {
-  Tape<float> tape;
-  Forward<float> forward(tape, run.task().model().parameters(), nullptr);
-  const RunFolder& folder = run.folder();
-  RunReport report;
-  report.name = run.loaded().config.name();
-  report.showcase = run.task().Show(forward, /*final=*/true);
-  report.metric_infos = run.metrics();
-  report.metrics = result.metrics;
-  report.baseline_name = baseline.name;
-  report.baseline_metrics = baseline.result.metrics;
-  report.sets = FinalSets(run.sets());
-  report.baseline_sets = FinalSets(baseline.sets);
-  report.confidence = run.confidence();
-  report.seed = run.loaded().config.seed();
-  REGARD_ASSIGN_OR_RETURN(report.records,
-                          ReadMetricsLog(folder.File("metrics.jsonl")));
-  // As at the start: a resumed run may have read its config from there.
-  REGARD_ASSIGN_OR_RETURN(report.resolved_config,
-                          folder.Read("resolved.textproto"));
-  REGARD_RETURN_IF_ERROR(
-      folder.Write("attention.json", AttentionJson(report.showcase.heat_maps)));
-  REGARD_RETURN_IF_ERROR(folder.Write("report.html", RunReportHtml(report)));
-  report.run_path = folder.path();
-  report.report_path = folder.File("report.html");
-  return RunReportText(report, TerminalStyle());
-}
-
-int Interrupted(const TrainingRun& run, const TrainerResult& result) {
+int Interrupted(const TrainingRun& run, int64_t step, int signal) {
   std::fprintf(stderr,
                "stopped after step %s, with everything saved; resume by "
                "--resume --run=%s\n",
-               absl::StrCat(result.step).c_str(), run.folder().path().c_str());
-  return 128 + result.stopped_by;
-}
-
-absl::StatusOr<BaselineRun> TrainBaseline(const TrainingRun& run,
-                                          const TrainerOptions& options,
-                                          const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> baseline,
-                          PrepareBaseline(run, plugins));
-  BaselineRun trained;
-  trained.name = run.loaded().config.baseline().name();
-  REGARD_ASSIGN_OR_RETURN(trained.result, baseline->Train(options, plugins));
-  if (trained.result.stopped_by == 0) {
-    trained.sets = baseline->sets();
-    REGARD_RETURN_IF_ERROR(baseline->End(RunState::kFinished, trained.result));
-  }
-  return trained;
+               absl::StrCat(step).c_str(), run.folder().path().c_str());
+  return 128 + signal;
 }
 
 // The exit code.
 absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                                    const TrainerOptions& options,
                                    const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(const TrainerResult result,
-                          run.Train(options, plugins));
-  if (result.stopped_by != 0) return Interrupted(run, result);
-  const Baseline& config = run.loaded().config.baseline();
-  BaselineRun baseline;
-  if (config.override_size() > 0) {
-    std::fprintf(stderr, "now %s, to compare with\n", config.name().c_str());
-    absl::StatusOr<BaselineRun> trained = TrainBaseline(run, options, plugins);
-    if (!trained.ok()) {
-      // The run itself is good: its report is worth having.
-      const absl::StatusOr<std::string> text = Report(run, result, {});
-      REGARD_RETURN_IF_ERROR(run.End(RunState::kFailed, result));
-      if (text.ok()) std::fputs(text->c_str(), stdout);
-      return trained.status();
+  REGARD_ASSIGN_OR_RETURN(const int stopped_by, run.Train(options, plugins));
+  if (stopped_by != 0) return Interrupted(run, run.step(), stopped_by);
+  std::unique_ptr<TrainingRun> baseline;
+  absl::Status failure;
+  if (run.loaded().baseline != nullptr) {
+    std::fprintf(stderr, "now %s, to compare with\n",
+                 run.loaded().config.baseline().name().c_str());
+    const absl::StatusOr<int> trained =
+        TrainBaseline(run, options, plugins, &baseline);
+    if (trained.ok() && *trained != 0) {
+      REGARD_RETURN_IF_ERROR(run.End(RunState::kInterrupted));
+      return Interrupted(run, baseline->step(), *trained);
     }
-    baseline = *std::move(trained);
-    if (baseline.result.stopped_by != 0) {
-      REGARD_RETURN_IF_ERROR(run.End(RunState::kInterrupted, result));
-      return Interrupted(run, baseline.result);
-    }
+    failure = trained.status();
   }
-  const absl::StatusOr<std::string> text = Report(run, result, baseline);
-  if (!text.ok()) {
-    REGARD_RETURN_IF_ERROR(run.End(RunState::kFailed, result));
-    return text.status();
-  }
+  // If the baseline failed, the run itself is good: its report is worth having.
+  const absl::StatusOr<std::string> text =
+      run.Report(failure.ok() ? baseline.get() : nullptr);
+  if (failure.ok()) failure = text.status();
   // Before printing, which may end the process by SIGPIPE.
-  REGARD_RETURN_IF_ERROR(run.End(RunState::kFinished, result));
-  std::fputs(text->c_str(), stdout);
+  REGARD_RETURN_IF_ERROR(
+      run.End(failure.ok() ? RunState::kFinished : RunState::kFailed));
+  if (text.ok()) std::fputs(text->c_str(), stdout);
+  REGARD_RETURN_IF_ERROR(failure);
   return FinishOutput();
+}
+
+// A handler can reach nothing but a global.
+std::atomic<int> stop_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
+
+// A second signal, of either kind, ends the program at once.
+void RememberSignal(int number) {
+  stop_signal = number;
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+}
+
+absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
+                          absl::string_view default_config) {
+  Arguments arguments;
+  REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
+  REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run,
+                          Prepare(arguments, plugins, default_config));
+  if (run == nullptr) return FinishOutput();
+  TrainerOptions options = arguments.trainer;
+  const int shards = run->loaded().config.num_shards();
+  if (options.threads == 0) {
+    options.threads = HardwareThreads();
+  } else if (options.threads > shards) {
+    std::fprintf(stderr, "num_shards is %d: %d of %d threads have work\n",
+                 shards, shards, options.threads);
+  }
+  struct sigaction action = {};
+  action.sa_handler = &RememberSignal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  options.stop_signal = &stop_signal;
+  return TrainAndReport(*run, options, plugins);
 }
 
 }  // namespace
 
 int TrainMain(int argc, char** argv, const Plugins& plugins,
               absl::string_view default_config) {
-  Arguments arguments;
-  if (const absl::Status status = ParseArguments(argc, argv, &arguments);
-      !status.ok()) {
-    return ExitCode(status);
-  }
-  if (arguments.check) {
-    return ExitCode(Check(arguments, plugins, default_config));
-  }
-  const absl::StatusOr<std::unique_ptr<TrainingRun>> run =
-      Prepare(arguments, plugins, default_config);
-  if (!run.ok()) return ExitCode(run.status());
-  TrainerOptions options;
-  const int shards = (*run)->loaded().config.num_shards();
-  options.threads = arguments.threads;
-  if (arguments.threads == 0) {
-    options.threads = HardwareThreads();
-  } else if (arguments.threads > shards) {
-    std::fprintf(stderr, "num_shards is %d: %d of %d threads have work\n",
-                 shards, shards, arguments.threads);
-  }
-  options.record_times = !arguments.omit_times;
-  options.profile = arguments.profile;
-  options.stop_signal = CatchStopSignals();
-  const absl::StatusOr<int> code = TrainAndReport(**run, options, plugins);
-  if (code.ok()) return *code;
-  return ExitCode(code.status());
+  const absl::StatusOr<int> code = Train(argc, argv, plugins, default_config);
+  return code.ok() ? *code : ExitCode(code.status());
 }
 
 }  // namespace regard

@@ -21,25 +21,6 @@ namespace regard {
 
 namespace {
 
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-BatchPlan PlanOf(const Experiment& config, Model<float>& model) {
-  model.BeginEpoch(std::nullopt);
-  return BatchPlan(config, model.num_examples(), [&model](int64_t example) {
-    return model.Lengths(example);
-  });
-}
-
-// A model without trainable weights is evaluated only.
-int64_t StepsOf(const Experiment& config, Model<float>& model,
-                int64_t steps_per_epoch) {
-  if (model.parameters().num_trainable_elements() == 0) return 0;
-  const Training& training = config.training();
-  const int64_t steps = training.epochs() * steps_per_epoch;
-  return training.max_updates() == 0 ? steps
-                                     : std::min(steps, training.max_updates());
-}
-
 bool Pads(const Model<float>& model) {
   return model.num_examples() > 0 && model.Lengths(0) != SequenceLengths();
 }
@@ -73,21 +54,13 @@ struct Trainer::Worker {
   TapeProfile profile;
 };
 
-int64_t Trainer::TotalSteps(const Experiment& config, Model<float>& model) {
-  return StepsOf(config, model, PlanOf(config, model).updates_per_epoch());
-}
-
 Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
-                 std::vector<TrainingObserver*> observers,
                  const TrainerOptions& options)
     : config_(config),
       task_(task),
       model_(task.model()),
-      observers_(std::move(observers)),
       options_(options),
-      plan_(PlanOf(config, model_)),
-      steps_per_epoch_(plan_.updates_per_epoch()),
-      total_steps_(StepsOf(config, model_, steps_per_epoch_)),
+      plan_(config, model_),
       pool_(std::min(options.threads, config.num_shards())),
       reducer_(model_.parameters(), config.num_shards(),
                config.optimizer().accumulate_batches(), pool_),
@@ -96,7 +69,7 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
       schedule_(plugins.schedules.Create(
           config.optimizer().schedule(),
           {.learning_rate = config.optimizer().learning_rate(),
-           .total_updates = total_steps_})),
+           .total_updates = total_steps()})),
       selection_(config.training(), task.metrics()),
       denominators_(model_.loss_terms().size()),
       shard_sums_(static_cast<size_t>(config.num_shards()) *
@@ -116,7 +89,8 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
 Trainer::~Trainer() = default;
 
 int64_t Trainer::EpochOfStep() const {
-  return steps_per_epoch_ == 0 ? 0 : CeilDivide(step_, steps_per_epoch_);
+  const int64_t updates = plan_.updates_per_epoch();
+  return updates == 0 ? 0 : (step_ + updates - 1) / updates;
 }
 
 absl::Span<const int64_t> Trainer::ShardOf(absl::Span<const int64_t> batch,
@@ -199,7 +173,7 @@ absl::Status Trainer::ExplainFault(
 }
 
 absl::Status Trainer::Update() {
-  model_.BeginEpoch(step_ / steps_per_epoch_);
+  model_.BeginEpoch(step_ / plan_.updates_per_epoch());
   const absl::Span<const absl::Span<const int64_t>> batches =
       plan_.BatchesOf(step_);
   examples_.clear();
@@ -238,30 +212,26 @@ absl::Status Trainer::Update() {
     term_counts_[term] += model_.CountTerm(term, examples_);
   }
   ++step_;
-  const StepProgress update = {
-      .step = step_,
-      .loss = loss / static_cast<double>(std::max<int64_t>(work, 1)),
-      .tokens = work,
-      .learning_rate = learning_rate_,
-      .gradient_norm = gradient_norm_};
-  for (TrainingObserver* observer : observers_) observer->Updated(update);
+  hooks_.updated(
+      {.step = step_,
+       .loss = loss / static_cast<double>(std::max<int64_t>(work, 1)),
+       .tokens = work,
+       .learning_rate = learning_rate_,
+       .gradient_norm = gradient_norm_});
   return absl::OkStatus();
 }
 
 absl::Status Trainer::Log(std::map<std::string, double> metrics) {
-  for (const auto& [name, value] : metrics) last_metrics_[name] = value;
+  for (const auto& [name, value] : metrics) metrics_[name] = value;
   MetricsRecord record;
   record.step = step_;
   record.epoch = EpochOfStep();
   record.metrics = std::move(metrics);
-  if (options_.record_times) {
+  if (!options_.omit_times) {
     record.seconds =
         absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()) - start_seconds_;
   }
-  for (TrainingObserver* observer : observers_) {
-    REGARD_RETURN_IF_ERROR(observer->Recorded(record));
-  }
-  return absl::OkStatus();
+  return hooks_.recorded(record);
 }
 
 std::map<std::string, double> Trainer::TakeTrainingMetrics() {
@@ -314,7 +284,8 @@ void Trainer::Measure(Forward<float>& forward, Split split,
 absl::Status Trainer::Evaluate(bool final) {
   // A moving average takes the place of the weights. Those of the end have been
   // chosen.
-  const absl::Span<float> ema = over_ ? absl::Span<float>() : selection_.ema();
+  const absl::Span<float> ema =
+      finished_ ? absl::Span<float>() : selection_.ema();
   const auto swap = [&] {
     std::swap_ranges(ema.begin(), ema.end(),
                      model_.parameters().values().begin());
@@ -347,22 +318,18 @@ absl::Status Trainer::Evaluate(bool final) {
   }
   const auto observed = metrics.find(schedule_->metric());
   if (observed != metrics.end()) schedule_->Observe(observed->second);
-  if (!over_) {
+  if (!finished_) {
     selection_.Observe(step_, metrics, model_.parameters().values());
     evaluated_step_ = step_;
   }
   if (!metrics.empty()) REGARD_RETURN_IF_ERROR(Log(metrics));
-  const EvaluatedModel evaluated = {.step = step_,
-                                    .epoch = EpochOfStep(),
-                                    .final = final,
-                                    .metrics = metrics,
-                                    .sets = sets,
-                                    .forward = forward,
-                                    .gradient = reducer_.gradient()};
-  for (TrainingObserver* observer : observers_) {
-    REGARD_RETURN_IF_ERROR(observer->Evaluated(evaluated));
-  }
-  return absl::OkStatus();
+  return hooks_.evaluated({.step = step_,
+                           .epoch = EpochOfStep(),
+                           .final = final,
+                           .metrics = metrics,
+                           .sets = sets,
+                           .forward = forward,
+                           .gradient = reducer_.gradient()});
 }
 
 std::string Trainer::Profile() const {
@@ -406,7 +373,7 @@ absl::Status Trainer::Finish() {
     }
     ChooseWeights();
   }
-  over_ = true;
+  finished_ = true;
   REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/true));
   return Save();
 }
@@ -419,40 +386,36 @@ bool Trainer::IsOver() const {
          (limit > 0 && now - start_seconds_ >= 60 * limit);
 }
 
-absl::StatusOr<TrainerResult> Trainer::Run() {
+std::string Trainer::LastWeightsDigest() const {
+  return WeightsDigest(SlabViews(model_.parameters(), last_weights(), ""));
+}
+
+absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
+  hooks_ = std::move(hooks);
   start_seconds_ = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
   const Training& training = config_.training();
   const auto due = [&](int64_t every) {
-    return step_ % (every == 0 ? steps_per_epoch_ : every) == 0;
-  };
-  const auto result = [&](int stopped_by) {
-    const ParameterStore<float>& parameters = model_.parameters();
-    return TrainerResult{
-        step_, last_metrics_, stopped_by,
-        WeightsDigest(SlabViews(
-            parameters,
-            last_weights_.empty() ? parameters.values() : last_weights_, ""))};
-  };
-  const auto stop_signal = [&] {
-    return options_.stop_signal == nullptr ? 0 : options_.stop_signal->load();
+    return step_ % (every == 0 ? plan_.updates_per_epoch() : every) == 0;
   };
   // The last checkpoint is saved when all has been measured and recorded.
-  if (finished_) return result(0);
+  if (finished_) return 0;
   bool over = IsOver();
-  while (step_ < total_steps_ && !over) {
-    if (const int signal = stop_signal(); signal != 0) {
+  while (step_ < total_steps() && !over) {
+    const int signal =
+        options_.stop_signal == nullptr ? 0 : options_.stop_signal->load();
+    if (signal != 0) {
       REGARD_RETURN_IF_ERROR(Save());
-      return result(signal);
+      return signal;
     }
     const absl::Time before = absl::Now();
     REGARD_RETURN_IF_ERROR(Update());
     update_seconds_ += absl::ToDoubleSeconds(absl::Now() - before);
-    if (step_ == total_steps_) break;
+    if (step_ == total_steps()) break;
     if (due(training.log_every())) {
       REGARD_RETURN_IF_ERROR(Log(TakeTrainingMetrics()));
     }
     if (training.evaluate_every() > 0 &&
-        due(training.evaluate_every() * steps_per_epoch_)) {
+        due(training.evaluate_every() * plan_.updates_per_epoch())) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
     }
     over = IsOver();
@@ -463,7 +426,7 @@ absl::StatusOr<TrainerResult> Trainer::Run() {
     }
   }
   REGARD_RETURN_IF_ERROR(Finish());
-  return result(0);
+  return 0;
 }
 
 }  // namespace regard

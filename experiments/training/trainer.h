@@ -13,9 +13,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,15 +24,18 @@
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/experiment.pb.h"
+#include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
+#include "experiments/run/metrics_log.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/batch_plan.h"
-#include "experiments/training/training_observer.h"
 #include "experiments/training/weight_selection.h"
-#include "files/safetensors.h"
+#include "nn/evaluated_set.h"
+#include "nn/forward.h"
 #include "nn/gradient_reducer.h"
+#include "nn/model.h"
 #include "nn/optimizer.h"
 #include "nn/schedule.h"
 
@@ -42,23 +45,46 @@ class TrainerState;
 
 struct TrainerOptions {
   int threads = 1;
-  // Whether records say how many seconds have passed.
-  bool record_times = true;
+  // Whether records leave out how many seconds have passed.
+  bool omit_times = false;
   // Whether to measure where the time goes; see Trainer::Profile().
   bool profile = false;
   // Asked after every update: a signal number to save and stop for, or 0.
   const std::atomic<int>* stop_signal = nullptr;
 };
 
-struct TrainerResult {
+// The model at an evaluation. All that it refers to is valid during the call.
+struct EvaluatedModel {
   int64_t step = 0;
-  // Last value of each metric, by prefixed name.
-  std::map<std::string, double> metrics;
-  // The signal that ended training early; 0 if it finished.
-  int stopped_by = 0;
-  // Digest of the last weights, even if the model has others in the end; see
-  // WeightsDigest.
-  std::string weights_digest = "";
+  int64_t epoch = 0;
+  bool final = false;
+  // By prefixed name.
+  const std::map<std::string, double>& metrics;
+  // The metrics of which are among those, by the same names.
+  const std::vector<EvaluatedSet>& sets;
+  // Without gradients.
+  Forward<float>& forward;
+  // The gradient of the last update, before clipping, laid out as the
+  // parameters; empty where nothing has been trained.
+  absl::Span<const float> gradient;
+};
+
+// Who is told how training goes: the trainer itself writes and prints nothing.
+// All are called between updates only, by one thread, and change nothing of the
+// training. An error ends the run.
+struct TrainingHooks {
+  // After every update; allocates nothing.
+  std::function<void(const StepProgress&)> updated = [](const auto&) {};
+  // Metrics have been measured.
+  std::function<absl::Status(const MetricsRecord&)> recorded = [](const auto&) {
+    return absl::OkStatus();
+  };
+  // After the evaluation's own record, if it has one.
+  std::function<absl::Status(const EvaluatedModel&)> evaluated =
+      [](const auto&) { return absl::OkStatus(); };
+  // The state to resume from is complete. All records of its step came before.
+  std::function<absl::Status(const CheckpointContent&)> checkpointed =
+      [](const auto&) { return absl::OkStatus(); };
 };
 
 // What the trainer itself measures, beside the metrics of the task.
@@ -66,33 +92,34 @@ std::vector<MetricInfo> TrainerMetrics(const Model<float>& model);
 
 class Trainer {
  public:
-  // `config`, `task` and `observers` outlive the trainer; `config` is valid.
+  // `config` and `task` outlive the trainer; `config` is valid.
   Trainer(const Experiment& config, Task& task, const Plugins& plugins,
-          std::vector<TrainingObserver*> observers,
           const TrainerOptions& options);
   ~Trainer();
-
-  // Updates of the whole run, unless it ends early.
-  static int64_t TotalSteps(const Experiment& config, Model<float>& model);
 
   // Resumes from a checkpoint of the same config.
   absl::Status Restore(const Checkpoint& checkpoint);
 
   // Trains to the end, or until stopped; saves a checkpoint at either. At the
   // end the model has the weights that training.early_stopping,
-  // training.average and training.ema_decay choose. An error that names the
-  // operation if a loss or gradient is not finite.
-  absl::StatusOr<TrainerResult> Run();
+  // training.average and training.ema_decay choose. Returns the signal that
+  // ended training early, or 0; or an error that names the operation if a loss
+  // or gradient is not finite.
+  absl::StatusOr<int> Run(TrainingHooks hooks = {});
 
-  // Adds an observer at the end of the list; it outlives the trainer.
-  void AddObserver(TrainingObserver* observer) {
-    observers_.push_back(observer);
-  }
+  // Updates of the whole run, unless it ends early.
+  int64_t total_steps() const { return plan_.total_updates(); }
 
   int64_t step() const { return step_; }
 
-  // Whether the checkpoint that it resumed from was that of the end.
+  // Whether training is over, as after resuming from the last checkpoint.
   bool finished() const { return finished_; }
+
+  // The last value of each metric, by prefixed name.
+  const std::map<std::string, double>& metrics() const { return metrics_; }
+
+  // The digest of the last weights, even if the model has others in the end.
+  std::string LastWeightsDigest() const;
 
   // What the steps so far were spent on; empty unless asked for.
   std::string Profile() const;
@@ -119,21 +146,22 @@ class Trainer {
   absl::Status Evaluate(bool final);
   absl::Status Save();
   absl::Status RestoreSelection(const Checkpoint& checkpoint,
-                                const TrainerState& state,
-                                const SafetensorsReader& optimizer);
+                                const TrainerState& state);
   absl::Status Finish();
   void ChooseWeights();
   bool IsOver() const;
   int64_t EpochOfStep() const;
+  absl::Span<const float> last_weights() const {
+    if (!last_weights_.empty()) return last_weights_;
+    return model_.parameters().values();
+  }
 
   const Experiment& config_;
   Task& task_;
   Model<float>& model_;
-  std::vector<TrainingObserver*> observers_;
   const TrainerOptions options_;
   BatchPlan plan_;
-  const int64_t steps_per_epoch_;
-  const int64_t total_steps_;
+  TrainingHooks hooks_;
 
   WorkerPool pool_;
   GradientReducer<float> reducer_;
@@ -142,8 +170,7 @@ class Trainer {
   std::unique_ptr<Schedule> schedule_;
 
   int64_t step_ = 0;
-  bool finished_ = false;        // when restored
-  bool over_ = false;            // nothing is left to do but a report
+  bool finished_ = false;        // nothing is left to do but a report
   int64_t evaluated_step_ = -1;  // of the last evaluation during training
   WeightSelection selection_;
   // Once the model has other weights than the last ones: those.
@@ -159,7 +186,7 @@ class Trainer {
   int64_t padding_ = 0;
   double gradient_norm_ = 0;
   double learning_rate_ = 0;
-  std::map<std::string, double> last_metrics_;
+  std::map<std::string, double> metrics_;
   double start_seconds_ = 0;
   double update_seconds_ = 0;
 };

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/training/trainer.h"
@@ -41,7 +42,7 @@ absl::Status Trainer::Save() {
   state.set_padding(padding_);
   state.set_learning_rate(learning_rate_);
   state.set_gradient_norm(gradient_norm_);
-  state.set_finished(over_);
+  state.set_finished(finished_);
   const WeightSelection::State& selected = selection_.state();
   if (selected.best_value.has_value()) {
     state.set_best_value(*selected.best_value);
@@ -50,7 +51,7 @@ absl::Status Trainer::Save() {
   for (const auto& [name, value] : schedule_->state()) {
     (*state.mutable_schedule())[name] = value;
   }
-  for (const auto& [name, value] : last_metrics_) {
+  for (const auto& [name, value] : metrics_) {
     TrainerMetric* metric = state.add_metrics();
     metric->set_name(name);
     metric->set_value(value);
@@ -58,36 +59,35 @@ absl::Status Trainer::Save() {
   CheckpointContent content;
   content.step = step_;
   const ParameterStore<float>& parameters = model_.parameters();
-  const absl::Span<const float> chosen =
-      over_ ? parameters.values() : selection_.chosen();
-  const std::vector<TensorView> weights = SlabViews(
-      parameters, last_weights_.empty() ? parameters.values() : last_weights_,
-      "");
+  const std::vector<TensorView> weights =
+      SlabViews(parameters, last_weights(), "");
   content.weights = weights;
+  const absl::Span<const float> chosen =
+      finished_ ? parameters.values() : selection_.chosen();
   std::vector<TensorView> best;
   if (selection_.active() && !chosen.empty()) {
     best = SlabViews(parameters, chosen, "");
   }
   content.best = best;
-  for (const ParameterAlias& alias : model_.parameters().aliases()) {
+  for (const ParameterAlias& alias : parameters.aliases()) {
     content.weights_metadata[alias.name] =
-        model_.parameters().parameters()[alias.target].name;
+        parameters.parameters()[alias.target].name;
   }
   std::vector<TensorView> optimizer;
-  for (auto& slab : optimizer_->state()) {
-    for (TensorView& view : SlabViews(model_.parameters(), slab.values.span(),
-                                      StatePrefix(slab))) {
+  const auto add = [&](absl::Span<const float> slab, absl::string_view prefix) {
+    for (TensorView& view : SlabViews(parameters, slab, prefix)) {
       optimizer.push_back(std::move(view));
     }
+  };
+  for (auto& slab : optimizer_->state()) {
+    add(slab.values.span(), StatePrefix(slab));
   }
   // What only training resumes from; no training follows the end.
   std::vector<std::vector<TensorView>> snapshot_views;
   std::vector<Snapshot> snapshots;
-  if (!over_) {
+  if (!finished_) {
     if (!selected.ema.empty() && !selected.best.empty()) {
-      for (TensorView& view : SlabViews(parameters, selected.ema, kEmaPrefix)) {
-        optimizer.push_back(std::move(view));
-      }
+      add(selected.ema, kEmaPrefix);
     }
     snapshot_views.reserve(selected.snapshots.size());
     for (const WeightSelection::Snapshot& snapshot : selected.snapshots) {
@@ -98,10 +98,7 @@ absl::Status Trainer::Save() {
   content.optimizer = optimizer;
   content.snapshots = snapshots;
   google::protobuf::TextFormat::PrintToString(state, &content.state);
-  for (TrainingObserver* observer : observers_) {
-    REGARD_RETURN_IF_ERROR(observer->Checkpointed(content));
-  }
-  return absl::OkStatus();
+  return hooks_.checkpointed(content);
 }
 
 absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
@@ -134,37 +131,32 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
   REGARD_RETURN_IF_ERROR(
       schedule_->set_state({state.schedule().begin(), state.schedule().end()}));
   for (const TrainerMetric& metric : state.metrics()) {
-    last_metrics_[metric.name()] = metric.value();
+    metrics_[metric.name()] = metric.value();
   }
   optimizer_->set_updates(step_);
-  finished_ = state.finished() || step_ == total_steps_;
-  return RestoreSelection(checkpoint, state, reader);
+  finished_ = state.finished() || step_ == total_steps();
+  return RestoreSelection(checkpoint, state);
 }
 
 absl::Status Trainer::RestoreSelection(const Checkpoint& checkpoint,
-                                       const TrainerState& state,
-                                       const SafetensorsReader& optimizer) {
+                                       const TrainerState& state) {
   ParameterStore<float>& parameters = model_.parameters();
-  const auto read = [&](const SafetensorsReader& reader, const char* prefix,
-                        std::vector<float>* slab) {
-    slab->resize(parameters.values().size());
-    return ReadSlab(reader, prefix, parameters, absl::MakeSpan(*slab));
-  };
-  const auto read_file = [&](const std::string& path,
-                             std::vector<float>* slab) -> absl::Status {
+  const auto read = [&](const std::string& path, const char* prefix,
+                        std::vector<float>* slab) -> absl::Status {
     REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                             SafetensorsReader::Open(path));
-    return read(reader, "", slab);
+    slab->resize(parameters.values().size());
+    return ReadSlab(reader, prefix, parameters, absl::MakeSpan(*slab));
   };
   WeightSelection::State selected;
   for (const int64_t step : checkpoint.snapshots) {
     selected.snapshots.push_back({step, {}});
-    REGARD_RETURN_IF_ERROR(read_file(checkpoint.SnapshotPath(step),
-                                     &selected.snapshots.back().weights));
+    REGARD_RETURN_IF_ERROR(read(checkpoint.SnapshotPath(step), "",
+                                &selected.snapshots.back().weights));
   }
   std::vector<float> chosen;
   if (checkpoint.has_best) {
-    REGARD_RETURN_IF_ERROR(read_file(checkpoint.ChosenWeightsPath(), &chosen));
+    REGARD_RETURN_IF_ERROR(read(checkpoint.ChosenWeightsPath(), "", &chosen));
   }
   if (finished_ && !chosen.empty()) {
     last_weights_.assign(parameters.values().begin(),
@@ -178,7 +170,8 @@ absl::Status Trainer::RestoreSelection(const Checkpoint& checkpoint,
     selected.best_value = state.best_value();
     selected.best = std::move(chosen);
     if (config_.training().ema_decay() > 0 && !finished_) {
-      REGARD_RETURN_IF_ERROR(read(optimizer, kEmaPrefix, &selected.ema));
+      REGARD_RETURN_IF_ERROR(
+          read(checkpoint.OptimizerPath(), kEmaPrefix, &selected.ema));
     }
   }
   selection_.set_state(std::move(selected));

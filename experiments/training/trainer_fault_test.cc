@@ -81,8 +81,8 @@ std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed) {
   config.mutable_training()->set_batch_size(8 / accumulate_batches);
   config.mutable_training()->set_epochs(1);
   FaultyTask task(fault);
-  Trainer trainer(config, task, BuiltInPlugins(), {}, {.threads = 1});
-  const absl::StatusOr<TrainerResult> result = trainer.Run();
+  Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
+  const absl::StatusOr<int> result = trainer.Run();
   EXPECT_EQ(result.status().code(), absl::StatusCode::kInternal);
   return std::string(result.status().message());
 }

@@ -18,8 +18,8 @@
 #include "experiments/run/metrics_log.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/task.h"
-#include "experiments/training/observers.h"
-#include "experiments/training/training_observer.h"
+#include "experiments/training/batch_plan.h"
+#include "files/file.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -111,23 +111,27 @@ Experiment Config(const std::string& training) {
   return config;
 }
 
-TrainerResult Train(const Experiment& config, FallingTask& task) {
-  Trainer trainer(config, task, BuiltInPlugins(), {}, {.threads = 1});
-  const absl::StatusOr<TrainerResult> result = trainer.Run();
-  EXPECT_TRUE(result.ok()) << result.status();
-  return *result;
+struct Result {
+  std::map<std::string, double> metrics;
+  std::string weights_digest;
+};
+
+Result Train(const Experiment& config, FallingTask& task) {
+  Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
+  EXPECT_THAT(trainer.Run(), IsOk());
+  return {trainer.metrics(), trainer.LastWeightsDigest()};
 }
 
 TEST(TrainerTest, UpdatesAreOfTheirEpochPlansAndEvaluationsOfNone) {
   const Experiment config = Config("group_by_length: true");
   FallingTask task;
-  EXPECT_EQ(Trainer::TotalSteps(config, task), 6);
+  EXPECT_EQ(BatchPlan(config, task).total_updates(), 6);
   EXPECT_THAT(task.of_lengths(), ElementsAre(-1, -1, -1, -1));
   Train(config, task);
   EXPECT_THAT(task.of_updates(), ElementsAre(0, 0, 1, 1, 2, 2));
   EXPECT_THAT(task.of_evaluations(), ElementsAre(-1));
   // A second trainer plans the same batches.
-  EXPECT_EQ(Trainer::TotalSteps(config, task), 6);
+  EXPECT_EQ(BatchPlan(config, task).total_updates(), 6);
   EXPECT_EQ(task.of_lengths().back(), -1);
 }
 
@@ -142,7 +146,7 @@ TEST(TrainerTest, TheLastWeightsAreEvaluatedAndUsed) {
 TEST(TrainerTest, TheirMovingAverageIsEvaluatedAndUsed) {
   FallingTask plain;
   FallingTask task;
-  const TrainerResult result = Train(Config("ema_decay: 0.5"), task);
+  const Result result = Train(Config("ema_decay: 0.5"), task);
   EXPECT_THAT(task.evaluated(), ElementsAre(-1.5F, -3.125F, -5.03125F));
   EXPECT_EQ(task.weight(), -5.03125F);
   EXPECT_EQ(result.metrics.at("dev/loss"), -5.03125);
@@ -164,51 +168,24 @@ TEST(TrainerTest, TheMeanOfTheLastEvaluationsIsUsed) {
   EXPECT_EQ(task.weight(), -5);
 }
 
-// Keeps the last record. If `fails`, the last evaluation does, as where the
-// program is killed.
-class LastRecord : public TrainingObserver {
- public:
-  explicit LastRecord(bool fails) : fails_(fails) {}
-  const std::map<std::string, double>& metrics() const { return metrics_; }
-
-  absl::Status Recorded(const MetricsRecord& record) override {
-    metrics_ = record.metrics;
-    return absl::OkStatus();
-  }
-  absl::Status Evaluated(const EvaluatedModel& evaluated) override {
-    return fails_ && evaluated.final ? absl::AbortedError("killed")
-                                     : absl::OkStatus();
-  }
-
- private:
-  const bool fails_;
-  std::map<std::string, double> metrics_;
-};
-
-class NoRecordAfterItsCheckpoint : public TrainingObserver {
- public:
-  absl::Status Recorded(const MetricsRecord& record) override {
-    EXPECT_GT(record.step, saved_);
-    return absl::OkStatus();
-  }
-  absl::Status Checkpointed(const CheckpointContent& content) override {
-    saved_ = content.step;
-    return absl::OkStatus();
-  }
-  int64_t saved() const { return saved_; }
-
- private:
-  int64_t saved_ = -1;
-};
-
 // A run that is killed in between would write the last record again.
 TEST(TrainerTest, TheLastCheckpointIsSavedOnceAllIsRecorded) {
   FallingTask task(Better::kHigher);
-  NoRecordAfterItsCheckpoint observer;
-  Trainer trainer(Config("early_stopping { patience: 1 } checkpoint_every: 1"),
-                  task, BuiltInPlugins(), {&observer}, {.threads = 1});
-  EXPECT_THAT(trainer.Run(), IsOk());
-  EXPECT_EQ(observer.saved(), 4);
+  const Experiment config =
+      Config("early_stopping { patience: 1 } checkpoint_every: 1");
+  Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
+  int64_t saved = -1;
+  TrainingHooks hooks;
+  hooks.recorded = [&](const MetricsRecord& record) {
+    EXPECT_GT(record.step, saved);
+    return absl::OkStatus();
+  };
+  hooks.checkpointed = [&](const CheckpointContent& content) {
+    saved = content.step;
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(trainer.Run(hooks), IsOk());
+  EXPECT_EQ(saved, 4);
 }
 
 // Early stopping ends it after four updates, the last of which no record had.
@@ -217,27 +194,36 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
       Config("early_stopping { patience: 1 } log_every: 3");
   const std::string folder = ::testing::TempDir() + "/killed_at_its_end";
   std::filesystem::create_directories(folder);
-  LastRecord whole(/*fails=*/false);
-  LastRecord killed(/*fails=*/true);
-  for (LastRecord* record : {&whole, &killed}) {
+  std::map<std::string, double> last_record;
+  TrainingHooks record;
+  record.recorded = [&](const MetricsRecord& measured) {
+    last_record = measured.metrics;
+    return absl::OkStatus();
+  };
+  TrainingHooks killed;
+  killed.evaluated = [](const EvaluatedModel& evaluated) {
+    return evaluated.final ? absl::AbortedError("killed") : absl::OkStatus();
+  };
+  killed.checkpointed = [&](const CheckpointContent& content) {
+    return SaveCheckpoint(folder, content, /*keep=*/1, SystemFiles()).status();
+  };
+  for (const TrainingHooks* hooks : {&record, &killed}) {
     FallingTask task(Better::kHigher);
-    CheckpointObserver checkpoints(folder, /*keep=*/1);
-    std::vector<TrainingObserver*> observers = {record};
-    if (record == &killed) observers.push_back(&checkpoints);
-    Trainer trainer(config, task, BuiltInPlugins(), observers, {.threads = 1});
-    EXPECT_EQ(trainer.Run().ok(), record == &whole);
+    Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
+    EXPECT_EQ(trainer.Run(*hooks).ok(), hooks == &record);
     EXPECT_EQ(trainer.step(), 4);
   }
-  EXPECT_EQ(whole.metrics().at("train/gradient_norm"), 1);
+  const std::map<std::string, double> whole = last_record;
+  EXPECT_EQ(whole.at("train/gradient_norm"), 1);
   const absl::StatusOr<FoundCheckpoints> found = FindCheckpoints(folder, 1);
   ASSERT_THAT(found, IsOk());
   ASSERT_THAT(found->checkpoints, SizeIs(1));
   FallingTask task(Better::kHigher);
-  LastRecord resumed(/*fails=*/false);
-  Trainer trainer(config, task, BuiltInPlugins(), {&resumed}, {.threads = 1});
+  Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
   ASSERT_THAT(trainer.Restore(found->checkpoints[0]), IsOk());
-  ASSERT_THAT(trainer.Run(), IsOk());
-  EXPECT_EQ(resumed.metrics(), whole.metrics());
+  last_record.clear();
+  ASSERT_THAT(trainer.Run(record), IsOk());
+  EXPECT_EQ(last_record, whole);
 }
 
 }  // namespace

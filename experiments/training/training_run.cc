@@ -8,17 +8,24 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "autodiff/tape.h"
 #include "experiments/config/reader.h"
 #include "experiments/config/resolved.h"
+#include "experiments/report/attention_file.h"
 #include "experiments/report/progress.h"
+#include "experiments/report/run_report.h"
+#include "experiments/report/terminal_text.h"
 #include "experiments/run/checkpoint_folder.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/examples_file.h"
 #include "experiments/run/metrics_log.h"
 #include "experiments/run/run_description.h"
-#include "experiments/training/observers.h"
+#include "experiments/run/statistics.h"
+#include "experiments/run/tensorboard/event_writer.h"
+#include "experiments/training/event_log.h"
 #include "files/file.h"
 #include "files/sha256.h"
+#include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -41,6 +48,14 @@ std::map<std::string, std::string> DigestsOf(const Training& training,
         WeightsDigest(SlabViews(parameters, parameters.values(), ""));
   }
   return digests;
+}
+
+std::string EvaluationLine(const EvaluatedModel& evaluated) {
+  std::string line = absl::StrCat("epoch ", evaluated.epoch);
+  for (const auto& [name, value] : evaluated.metrics) {
+    absl::StrAppend(&line, "  ", name, " ", value);
+  }
+  return line;
 }
 
 }  // namespace
@@ -222,16 +237,9 @@ std::vector<MetricInfo> TrainingRun::metrics() const {
   return metrics;
 }
 
-absl::Status TrainingRun::End(RunState state,
-                              const TrainerResult& result) const {
-  RunStatus status;
-  status.state = state;
-  status.step = result.step;
-  status.metrics = result.metrics;
-  status.signatures = task_->Signatures();
-  status.weights_digest = result.weights_digest;
-  status.confidence = confidence_;
-  return WriteStatus(folder_.path(), status);
+absl::Status TrainingRun::End(RunState state) {
+  status_.state = state;
+  return WriteStatus(folder_.path(), status_);
 }
 
 absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
@@ -239,78 +247,116 @@ absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
   // A run of an earlier program, resumed after its end, has none.
   if (!PathExists(path)) return absl::OkStatus();
   REGARD_ASSIGN_OR_RETURN(sets_, ReadExamples(path, aggregates));
-  confidence_ = BootstrapConfidence(sets_, loaded_.config.seed());
+  status_.confidence = BootstrapConfidence(sets_, loaded_.config.seed());
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<EventLog>> TrainingRun::OpenEvents(
-    int64_t total_steps) const {
-  EventLogOptions options;
-  options.folder = folder_.File("tensorboard");
-  if (checkpoint_.has_value()) options.resumed_step = checkpoint_->step;
-  options.total_steps = total_steps;
-  return EventLog::Open(options, loaded_.config, *task_);
-}
-
-absl::StatusOr<TrainerResult> TrainingRun::Train(const TrainerOptions& options,
-                                                 const Plugins& plugins) {
+absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
+                                       const Plugins& plugins) {
   const std::string log_path = folder_.File("metrics.jsonl");
   REGARD_ASSIGN_OR_RETURN(MetricsLog log,
                           checkpoint_.has_value()
                               ? MetricsLog::Resume(log_path, checkpoint_->step)
                               : MetricsLog::Create(log_path));
-  const int64_t total = Trainer::TotalSteps(loaded_.config, task_->model());
-  Progress progress(total, std::max<int64_t>(total / kPlainLines, 1),
-                    ProgressToStandardError());
-  LogObserver log_observer(log);
-  ProgressObserver progress_observer(progress);
-  ExamplesObserver examples_observer(folder_.File("examples.jsonl"));
-  CheckpointObserver checkpoint_observer(
-      folder_.path(), loaded_.config.training().keep_checkpoints());
-  Trainer trainer(loaded_.config, *task_, plugins,
-                  {&log_observer, &examples_observer, &progress_observer,
-                   &checkpoint_observer},
-                  options);
+  Trainer trainer(loaded_.config, *task_, plugins, options);
+  const int64_t total = trainer.total_steps();
   if (checkpoint_.has_value()) {
     REGARD_RETURN_IF_ERROR(trainer.Restore(*checkpoint_));
   }
-  std::unique_ptr<EventLog> events;
+  const bool was_over = trainer.finished();
+  std::optional<EventLog> events;
   // Events have times; and of a run that is over nothing more is to be told.
-  if (options.record_times && !trainer.finished()) {
-    REGARD_ASSIGN_OR_RETURN(events, OpenEvents(total));
-    trainer.AddObserver(events.get());
+  if (!options.omit_times && !was_over) {
+    tensorboard::EventWriterOptions writer;
+    writer.folder = folder_.File("tensorboard");
+    if (checkpoint_.has_value()) writer.resumed_step = checkpoint_->step;
+    REGARD_ASSIGN_OR_RETURN(
+        EventLog opened, EventLog::Open(writer, total, loaded_.config, *task_));
+    events.emplace(std::move(opened));
   }
   // What a run that is over has left may be damaged: it stays as it is then.
-  if (trainer.finished()) REGARD_RETURN_IF_ERROR(ReadSets(plugins.aggregates));
-  RunStatus running;
-  running.step = trainer.step();
-  REGARD_RETURN_IF_ERROR(WriteStatus(folder_.path(), running));
-  absl::StatusOr<TrainerResult> result = trainer.Run();
+  if (was_over) REGARD_RETURN_IF_ERROR(ReadSets(plugins.aggregates));
+  REGARD_RETURN_IF_ERROR(WriteStatus(folder_.path(), {.step = trainer.step()}));
+  Progress progress(total, std::max<int64_t>(total / kPlainLines, 1),
+                    ProgressToStandardError());
+  TrainingHooks hooks;
+  hooks.updated = [&](const StepProgress& update) { progress.Update(update); };
+  hooks.recorded = [&](const MetricsRecord& record) {
+    const absl::Status appended = log.Append(record);
+    if (!appended.ok() || !events.has_value()) return appended;
+    return events->Recorded(record);
+  };
+  hooks.evaluated = [&](const EvaluatedModel& evaluated) -> absl::Status {
+    if (evaluated.final) {
+      // Before the last checkpoint: a run that is over has the file.
+      REGARD_RETURN_IF_ERROR(WriteFileAtomically(folder_.File("examples.jsonl"),
+                                                 ExamplesText(evaluated.sets)));
+    } else if (!evaluated.metrics.empty()) {
+      progress.Message(EvaluationLine(evaluated));
+    }
+    return events.has_value() ? events->Evaluated(evaluated) : absl::OkStatus();
+  };
+  hooks.checkpointed = [&](const CheckpointContent& content) -> absl::Status {
+    // The records of a step are on the disk before its checkpoint is.
+    REGARD_RETURN_IF_ERROR(log.Sync());
+    return SaveCheckpoint(folder_.path(), content,
+                          loaded_.config.training().keep_checkpoints(),
+                          SystemFiles())
+        .status();
+  };
+  absl::StatusOr<int> stopped_by = trainer.Run(std::move(hooks));
   progress.Finish();
   std::fputs(trainer.Profile().c_str(), stderr);
-  const bool interrupted = result.ok() && result->stopped_by != 0;
-  if (events != nullptr && !interrupted) {
-    const absl::Status ended = events->End(result.ok(), trainer.step());
-    if (result.ok() && !ended.ok()) result = ended;
+  const bool interrupted = stopped_by.ok() && *stopped_by != 0;
+  if (events.has_value() && !interrupted) {
+    const absl::Status ended = events->End(stopped_by.ok(), trainer.step());
+    if (stopped_by.ok() && !ended.ok()) stopped_by = ended;
   }
-  if (!result.ok()) {
-    RunStatus failed;
-    failed.state = RunState::kFailed;
-    failed.step = trainer.step();
-    // The failure itself is what the caller wants to hear of.
-    WriteStatus(folder_.path(), failed).IgnoreError();
-    return result;
-  }
-  if (interrupted) {
-    REGARD_RETURN_IF_ERROR(End(RunState::kInterrupted, *result));
-  } else if (!trainer.finished()) {
-    const absl::Status read = ReadSets(plugins.aggregates);
-    if (!read.ok()) {
-      End(RunState::kFailed, *result).IgnoreError();
-      return read;
+  status_.step = trainer.step();
+  if (stopped_by.ok()) {
+    status_.metrics = trainer.metrics();
+    status_.signatures = task_->Signatures();
+    status_.weights_digest = trainer.LastWeightsDigest();
+    if (interrupted) {
+      REGARD_RETURN_IF_ERROR(End(RunState::kInterrupted));
+    } else if (!was_over) {
+      const absl::Status read = ReadSets(plugins.aggregates);
+      if (!read.ok()) stopped_by = read;
     }
   }
-  return result;
+  // The failure itself is what the caller wants to hear of.
+  if (!stopped_by.ok()) End(RunState::kFailed).IgnoreError();
+  return stopped_by;
+}
+
+absl::StatusOr<std::string> TrainingRun::Report(
+    const TrainingRun* baseline) const {
+  Tape<float> tape;
+  Forward<float> forward(tape, task_->model().parameters(), nullptr);
+  RunReport report;
+  report.name = loaded_.config.name();
+  report.showcase = task_->Show(forward, /*final=*/true);
+  report.metric_infos = metrics();
+  report.metrics = status_.metrics;
+  report.sets = FinalSets(sets_);
+  if (baseline != nullptr) {
+    report.baseline_name = loaded_.config.baseline().name();
+    report.baseline_metrics = baseline->status_.metrics;
+    report.baseline_sets = FinalSets(baseline->sets_);
+  }
+  report.confidence = status_.confidence;
+  report.seed = loaded_.config.seed();
+  REGARD_ASSIGN_OR_RETURN(report.records,
+                          ReadMetricsLog(folder_.File("metrics.jsonl")));
+  // As at the start: a resumed run may have read its config from there.
+  REGARD_ASSIGN_OR_RETURN(report.resolved_config,
+                          folder_.Read("resolved.textproto"));
+  REGARD_RETURN_IF_ERROR(folder_.Write(
+      "attention.json", AttentionJson(report.showcase.heat_maps)));
+  REGARD_RETURN_IF_ERROR(folder_.Write("report.html", RunReportHtml(report)));
+  report.run_path = folder_.path();
+  report.report_path = folder_.File("report.html");
+  return RunReportText(report, TerminalStyle());
 }
 
 }  // namespace regard

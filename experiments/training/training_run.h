@@ -3,6 +3,7 @@
 #ifndef EXPERIMENTS_TRAINING_TRAINING_RUN_H_
 #define EXPERIMENTS_TRAINING_TRAINING_RUN_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,12 +15,10 @@
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/run_folder.h"
-#include "experiments/run/statistics.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
-#include "experiments/training/event_log.h"
 #include "experiments/training/trainer.h"
 #include "nn/evaluated_set.h"
 
@@ -47,24 +46,20 @@ class TrainingRun {
   }
 
   // Trains to the end or until stopped, and says in status.json if it was
-  // stopped or failed. Without record_times there are no TensorBoard events.
-  absl::StatusOr<TrainerResult> Train(const TrainerOptions& options,
-                                      const Plugins& plugins);
+  // stopped or failed. Returns the signal that stopped it, or 0. With
+  // omit_times there are no TensorBoard events.
+  absl::StatusOr<int> Train(const TrainerOptions& options,
+                            const Plugins& plugins);
+
+  // Once it has trained to the end: writes report.html and attention.json, and
+  // returns what to print. `baseline`, which may be null, has as well.
+  absl::StatusOr<std::string> Report(const TrainingRun* baseline) const;
 
   // Leaves the final status.json: the last thing that a run does.
-  absl::Status End(RunState state, const TrainerResult& result) const;
+  absl::Status End(RunState state);
 
-  // Those of the task and of the trainer.
-  std::vector<MetricInfo> metrics() const;
-
-  // Once it has trained to the end: what it made of the examples of dev and
-  // test, and how much metrics depend on these.
-  const std::vector<EvaluatedSet>& sets() const { return sets_; }
-  const std::map<std::string, Confidence>& confidence() const {
-    return confidence_;
-  }
-
-  Task& task() const { return *task_; }
+  // Finished updates.
+  int64_t step() const { return status_.step; }
   const RunFolder& folder() const { return folder_; }
   const LoadedConfig& loaded() const { return loaded_; }
 
@@ -81,10 +76,10 @@ class TrainingRun {
   std::string Id() const;
   absl::Status CheckSameConfig() const;
   absl::Status CheckSameData() const;
+  // Those of the task and of the trainer.
+  std::vector<MetricInfo> metrics() const;
   // Reads what the last evaluation wrote.
   absl::Status ReadSets(const Aggregates& aggregates);
-  absl::StatusOr<std::unique_ptr<EventLog>> OpenEvents(
-      int64_t total_steps) const;
   const LoadedConfig loaded_;
   const RunFolder folder_;
   // Held while it is written to.
@@ -93,8 +88,10 @@ class TrainingRun {
   // SHA-256 of what training begins with, by the field that names it.
   const std::map<std::string, std::string> digests_;
   std::optional<Checkpoint> checkpoint_;
+  // Once it has trained: the last one, and what it made of the examples of dev
+  // and test.
+  RunStatus status_;
   std::vector<EvaluatedSet> sets_;
-  std::map<std::string, Confidence> confidence_;
 };
 
 }  // namespace regard
