@@ -47,7 +47,7 @@ std::vector<std::string> TypedTokens(absl::string_view text,
 
 absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
                                                  const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(TrainedRun opened, OpenTrainedRun(run, plugins));
+  REGARD_ASSIGN_OR_RETURN(TrainedRun opened, OpenTrainedRun(run, &plugins));
   TrainedTranslator trained = {std::move(opened), nullptr};
   const std::unique_ptr<SentenceSource> source_of_data =
       SentenceSourceOf(trained.config.data(), plugins.data);
@@ -76,7 +76,7 @@ absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
 absl::StatusOr<TrainedLanguageModel> LoadLanguageModel(absl::string_view run,
                                                        const Plugins& plugins) {
   constexpr char kVocabulary[] = "vocabulary.txt";
-  REGARD_ASSIGN_OR_RETURN(TrainedRun opened, OpenTrainedRun(run, plugins));
+  REGARD_ASSIGN_OR_RETURN(TrainedRun opened, OpenTrainedRun(run, &plugins));
   TrainedLanguageModel trained = {std::move(opened), nullptr};
   const ModelConfig& model = trained.config.model();
   if (!model.has_language_model()) {

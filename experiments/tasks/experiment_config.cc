@@ -12,6 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "experiments/config/config_text.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/resolved.h"
@@ -39,20 +41,30 @@ void ValidateName(const Experiment& config, ConfigProblems& problems) {
   }
 }
 
-std::string MetricsOnDev(const TaskInfo& task) {
-  std::string known;
-  for (const MetricInfo& info : task.metrics) {
-    absl::StrAppend(&known, known.empty() ? "dev/" : ", dev/", info.name);
-  }
-  return known;
+// The metric on dev that is called `name`. If there is none, adds a problem of
+// `subject` at `path`.
+const MetricInfo* FindOnDev(absl::string_view name, const TaskInfo& task,
+                            absl::string_view path, absl::string_view subject,
+                            ConfigProblems& problems) {
+  const MetricInfo* metric = FindMetric(task.metrics, name);
+  if (metric != nullptr && absl::StartsWith(name, "dev/")) return metric;
+  const auto append = [](std::string* known, const MetricInfo& info) {
+    absl::StrAppend(known, "dev/", info.name);
+  };
+  problems.Add(path, absl::StrCat(subject, " is none of the metrics on dev: ",
+                                  absl::StrJoin(task.metrics, ", ", append)));
+  return nullptr;
+}
+
+void RequireEvaluations(const Training& training, ConfigProblems& problems) {
+  if (training.evaluate_every() > 0) return;
+  problems.Add("", "needs evaluations: set training.evaluate_every");
 }
 
 // The warm-up must end before the run does. A schedule that watches a metric
 // needs one that the task measures on dev.
-void ValidateSchedule(const Experiment& config, const Plugins& plugins,
-                      ConfigProblems& problems) {
-  const TaskInfo* task = plugins.tasks.Find(config.model());
-  if (task == nullptr) return;
+void ValidateSchedule(const Experiment& config, const TaskInfo& task,
+                      const Plugins& plugins, ConfigProblems& problems) {
   const FieldScope scope(problems, "schedule");
   const ScheduleConfig& schedule = config.optimizer().schedule();
   const std::unique_ptr<Schedule> made = plugins.schedules.Create(schedule, {});
@@ -65,16 +77,10 @@ void ValidateSchedule(const Experiment& config, const Plugins& plugins,
   }
   const std::string name = made->metric();
   if (name.empty()) return;
-  if (config.training().evaluate_every() == 0) {
-    problems.Add("", "needs evaluations: set training.evaluate_every");
-  }
-  const MetricInfo* metric = FindMetric(task->metrics, name);
-  if (metric == nullptr || !absl::StartsWith(name, "dev/")) {
-    problems.Add("", absl::StrCat("watches ", name,
-                                  ", which is none of the metrics on dev: ",
-                                  MetricsOnDev(*task)));
-    return;
-  }
+  RequireEvaluations(config.training(), problems);
+  const MetricInfo* metric = FindOnDev(
+      name, task, "", absl::StrCat("watches ", name, ", which"), problems);
+  if (metric == nullptr) return;
   const bool higher = metric->better == Better::kHigher;
   if (schedule.has_reduce_on_plateau() &&
       schedule.reduce_on_plateau().higher_is_better() != higher) {
@@ -85,23 +91,18 @@ void ValidateSchedule(const Experiment& config, const Plugins& plugins,
 }
 
 // Checks a field that chooses weights by a metric on dev.
-void ValidateChoice(const std::string& name, const TaskInfo& task,
+void ValidateChoice(const std::string& name, const TaskInfo* task,
                     ConfigProblems& problems) {
-  const MetricInfo* metric = FindMetric(task.metrics, name);
-  if (metric == nullptr || !absl::StartsWith(name, "dev/")) {
-    problems.Add("metric",
-                 absl::StrCat(name, " is none of the metrics on dev: ",
-                              MetricsOnDev(task)));
-  } else if (metric->better == Better::kNeither) {
+  if (task == nullptr) return;
+  const MetricInfo* metric = FindOnDev(name, *task, "metric", name, problems);
+  if (metric != nullptr && metric->better == Better::kNeither) {
     problems.Add("metric", absl::StrCat("of ", name,
                                         " neither higher nor lower is better"));
   }
 }
 
-void ValidateInitialWeights(const Experiment& config, const Plugins& plugins,
+void ValidateInitialWeights(const InitialWeights& weights, const TaskInfo* task,
                             ConfigProblems& problems) {
-  if (!config.training().has_initial_weights()) return;
-  const InitialWeights& weights = config.training().initial_weights();
   const FieldScope scope(problems, "initial_weights");
   if (weights.run().empty()) problems.Add("run", "is missing");
   problems.RequireInRange("average", weights.average(), 0, 1000);
@@ -109,51 +110,42 @@ void ValidateInitialWeights(const Experiment& config, const Plugins& plugins,
   if (weights.average() == 0) {
     problems.Add("metric", "chooses what to average: set average");
   }
-  const TaskInfo* task = plugins.tasks.Find(config.model());
-  if (task != nullptr) ValidateChoice(weights.metric(), *task, problems);
+  ValidateChoice(weights.metric(), task, problems);
 }
 
-void ValidateEarlyStopping(const Experiment& config, const Plugins& plugins,
+void ValidateEarlyStopping(const Training& training, const TaskInfo* task,
                            ConfigProblems& problems) {
-  if (!config.training().has_early_stopping()) return;
-  const EarlyStopping& stopping = config.training().early_stopping();
+  const EarlyStopping& stopping = training.early_stopping();
   const FieldScope scope(problems, "early_stopping");
   problems.RequireInRange("patience", stopping.patience(), 0, 1e6);
   problems.RequireInRange("min_gain", stopping.min_gain(), 0, 1e6);
-  if (config.training().evaluate_every() == 0) {
-    problems.Add("", "needs evaluations: set training.evaluate_every");
-  }
-  const TaskInfo* task = plugins.tasks.Find(config.model());
-  if (task != nullptr) ValidateChoice(stopping.metric(), *task, problems);
+  RequireEvaluations(training, problems);
+  ValidateChoice(stopping.metric(), task, problems);
 }
 
-void ValidateTraining(const Experiment& config, const Plugins& plugins,
+void ValidateTraining(const Training& training, const TaskInfo* task,
                       ConfigProblems& problems) {
   const FieldScope scope(problems, "training");
-  const Training& training = config.training();
-  problems.RequireInRange("epochs", training.epochs(), 0, 1e6);
+  const auto require_at_most = [&](const char* field, auto value, double max) {
+    problems.RequireInRange(field, static_cast<double>(value), 0, max);
+  };
+  require_at_most("epochs", training.epochs(), 1e6);
   problems.RequireInRange("batch_size", training.batch_size(), 1, 1e6);
-  problems.RequireInRange("examples_per_epoch",
-                          static_cast<double>(training.examples_per_epoch()), 0,
-                          1e12);
-  problems.RequireInRange("log_every",
-                          static_cast<double>(training.log_every()), 0, 1e12);
-  problems.RequireInRange("evaluate_every", training.evaluate_every(), 0, 1e6);
-  problems.RequireInRange("checkpoint_every",
-                          static_cast<double>(training.checkpoint_every()), 0,
-                          1e12);
+  require_at_most("examples_per_epoch", training.examples_per_epoch(), 1e12);
+  require_at_most("log_every", training.log_every(), 1e12);
+  require_at_most("evaluate_every", training.evaluate_every(), 1e6);
+  require_at_most("checkpoint_every", training.checkpoint_every(), 1e12);
   problems.RequireInRange("keep_checkpoints", training.keep_checkpoints(), 1,
                           1000);
-  problems.RequireInRange("batch_tokens", training.batch_tokens(), 0, 1e7);
+  require_at_most("batch_tokens", training.batch_tokens(), 1e7);
   problems.RequireInRange("length_step", training.length_step(), 1, 1e4);
-  problems.RequireInRange("average", training.average(), 0, 100);
-  problems.RequireInRange("ema_decay", training.ema_decay(), 0, 0.999999);
+  require_at_most("average", training.average(), 100);
+  require_at_most("ema_decay", training.ema_decay(), 0.999999);
   if (training.ema_decay() > 0 && training.average() > 0) {
     problems.Add("ema_decay", "and average are two means of weights: give one");
   }
-  problems.RequireInRange("max_updates",
-                          static_cast<double>(training.max_updates()), 0, 1e12);
-  problems.RequireInRange("max_minutes", training.max_minutes(), 0, 1e6);
+  require_at_most("max_updates", training.max_updates(), 1e12);
+  require_at_most("max_minutes", training.max_minutes(), 1e6);
   if (training.average() > 0 && training.evaluate_every() == 0) {
     problems.Add("average",
                  "is of the weights at evaluations: set evaluate_every");
@@ -169,14 +161,19 @@ void ValidateTraining(const Experiment& config, const Plugins& plugins,
     problems.Add("examples_per_epoch",
                  "with group_by_length, an epoch has all examples");
   }
-  ValidateEarlyStopping(config, plugins, problems);
-  ValidateInitialWeights(config, plugins, problems);
+  if (training.has_early_stopping()) {
+    ValidateEarlyStopping(training, task, problems);
+  }
+  if (training.has_initial_weights()) {
+    ValidateInitialWeights(training.initial_weights(), task, problems);
+  }
 }
 
 }  // namespace
 
 void ValidateExperiment(const Experiment& config, const Plugins& plugins,
                         ConfigProblems& problems) {
+  const TaskInfo* task = plugins.tasks.Find(config.model());
   ValidateName(config, problems);
   {
     const FieldScope scope(problems, "search");
@@ -199,9 +196,11 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
       problems.Add(problem.path, problem.message);
     }
     // A schedule of invalid options cannot be made.
-    if (own.ok()) ValidateSchedule(config, plugins, problems);
+    if (own.ok() && task != nullptr) {
+      ValidateSchedule(config, *task, plugins, problems);
+    }
   }
-  ValidateTraining(config, plugins, problems);
+  ValidateTraining(config.training(), task, problems);
 }
 
 namespace {
@@ -257,9 +256,8 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
                                          .dev_path = config.data().dev_path(),
                                          .seed = config.seed(),
                                          .read_run_file = read_run_file}));
-  return plugins.tasks.Find(config.model())
-      ->create(*plugins.tasks.ChosenOptions(config.model()), std::move(data),
-               {config, plugins.scorers});
+  return plugins.tasks.Create(config.model(), std::move(data),
+                              TaskContext{config, plugins.scorers});
 }
 
 void ValidateTask(Task& task, const Experiment& config,

@@ -138,10 +138,6 @@ void ValidateFit(const DataSourceInfo& source, const TaskInfo& task,
 
 }  // namespace
 
-TaskRegistry::TaskRegistry()
-    : PluginRegistry("model",
-                     "decoder {}, transformer {} or nadaraya_watson {}") {}
-
 void ValidateDataAndModel(const Experiment& config, const Plugins& plugins,
                           ConfigProblems& problems) {
   const TaskInfo* task = plugins.tasks.Find(config.model());

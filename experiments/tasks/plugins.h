@@ -8,14 +8,13 @@
 #define EXPERIMENTS_TASKS_PLUGINS_H_
 
 #include <any>
-#include <iterator>
-#include <memory>
 #include <string>
 #include <typeinfo>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "attention/scorer_registry.h"
 #include "data/data_source.h"
 #include "experiments/experiment.pb.h"
@@ -34,12 +33,11 @@ namespace regard {
 struct TaskInfo : OptionInfo<TaskContext> {
   std::string data;  // the name of the type that it learns from
   const std::type_info* data_type;
-  std::vector<std::string> parts;  // members of ModelConfig
-  bool searches;                   // whether it reads Experiment.search
+  absl::Span<const char* const> parts;  // members of ModelConfig
+  bool searches;                        // whether it reads Experiment.search
   std::vector<MetricInfo> metrics;
   void (*validate_parts)(const TaskContext& context, ConfigProblems& problems);
-  std::unique_ptr<Task> (*create)(const google::protobuf::Message& options,
-                                  std::any data, const TaskContext& context);
+  OptionFactory<Task, std::any, const TaskContext&> create;
   // Adds the model's parameters to a store that is not finalized, so that a
   // model of any size can be counted. Null where a task does not offer
   // `static void AddParameters(const Options&, const Data&, const TaskContext&,
@@ -47,43 +45,46 @@ struct TaskInfo : OptionInfo<TaskContext> {
   void (*add_parameters)(const google::protobuf::Message& options,
                          const std::any& data, const TaskContext& context,
                          ParameterStore<float>& store);
+
+  template <typename Plugin>
+  void Describe() {
+    using Options = typename Plugin::Options;
+    using Data = typename Plugin::Data;
+    data = Data::kName;
+    data_type = &typeid(Data);
+    parts = Plugin::kParts;
+    searches = Plugin::kSearches;
+    metrics = Plugin::Metrics();
+    validate_parts = &Plugin::ValidateParts;
+    if constexpr (requires { &Plugin::AddParameters; }) {
+      add_parameters = [](const google::protobuf::Message& options,
+                          const std::any& examples, const TaskContext& context,
+                          ParameterStore<float>& store) {
+        Plugin::AddParameters(static_cast<const Options&>(options),
+                              std::any_cast<const Data&>(examples), context,
+                              store);
+      };
+    }
+  }
 };
 
 class TaskRegistry : public PluginRegistry<ModelConfig, TaskInfo> {
  public:
-  TaskRegistry();
+  TaskRegistry()
+      : PluginRegistry("model",
+                       "decoder {}, transformer {} or nadaraya_watson {}") {}
 
   template <typename Plugin>
   void Add(absl::string_view description) {
-    using Options = typename Plugin::Options;
-    using Data = typename Plugin::Data;
-    TaskInfo info = InfoOf<Plugin>(description);
-    info.data = Data::kName;
-    info.data_type = &typeid(Data);
-    info.parts.assign(std::begin(Plugin::kParts), std::end(Plugin::kParts));
-    info.searches = Plugin::kSearches;
-    info.metrics = Plugin::Metrics();
-    info.validate_parts = &Plugin::ValidateParts;
-    info.create = [](const google::protobuf::Message& options, std::any data,
-                     const TaskContext& context) -> std::unique_ptr<Task> {
-      return std::make_unique<Plugin>(static_cast<const Options&>(options),
-                                      std::any_cast<Data&&>(std::move(data)),
-                                      context);
+    // Its constructor knows the type of the data.
+    struct OfAnyData : Plugin {
+      OfAnyData(const typename Plugin::Options& options, std::any data,
+                const TaskContext& context)
+          : Plugin(options,
+                   std::any_cast<typename Plugin::Data&&>(std::move(data)),
+                   context) {}
     };
-    info.add_parameters = nullptr;
-    if constexpr (requires(const Options& options, const Data& data,
-                           const TaskContext& context,
-                           ParameterStore<float>& store) {
-                    Plugin::AddParameters(options, data, context, store);
-                  }) {
-      info.add_parameters = [](const google::protobuf::Message& options,
-                               const std::any& data, const TaskContext& context,
-                               ParameterStore<float>& store) {
-        Plugin::AddParameters(static_cast<const Options&>(options),
-                              std::any_cast<const Data&>(data), context, store);
-      };
-    }
-    Insert(std::move(info));
+    PluginRegistry::Add<OfAnyData>(description);
   }
 };
 

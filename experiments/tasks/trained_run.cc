@@ -3,12 +3,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/run_description.h"
 #include "experiments/tasks/experiment_config.h"
 #include "files/file.h"
+#include "nn/config_problems.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -26,10 +28,8 @@ absl::Status TrainedRun::LoadWeightsInto(
   return WithErrorPrefix(LoadWeights(weights, parameters));
 }
 
-namespace {
-
-// `plugins` may be null.
-absl::StatusOr<TrainedRun> Open(absl::string_view run, const Plugins* plugins) {
+absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
+                                          const Plugins* plugins) {
   if (run.empty()) {
     return absl::InvalidArgumentError(
         "error: --run=DIR must name the folder of a run; "
@@ -41,13 +41,12 @@ absl::StatusOr<TrainedRun> Open(absl::string_view run, const Plugins* plugins) {
   const std::string config = JoinPath(trained.path, "resolved.textproto");
   REGARD_ASSIGN_OR_RETURN(const std::string resolved,
                           WithErrorPrefix(ReadFile(config)));
-  if (plugins == nullptr) {
-    REGARD_RETURN_IF_ERROR(
-        ReadConfig({config, resolved}, {}, &trained.config).status());
-  } else {
-    REGARD_ASSIGN_OR_RETURN(LoadedConfig stored,
-                            LoadConfig({config, resolved}, {}, *plugins));
-    trained.config = std::move(stored.config);
+  REGARD_ASSIGN_OR_RETURN(const ConfigOrigins origins,
+                          ReadConfig({config, resolved}, {}, &trained.config));
+  if (plugins != nullptr) {
+    ConfigProblems problems;
+    ValidateExperiment(trained.config, *plugins, problems);
+    REGARD_RETURN_IF_ERROR(LocateProblems(problems, origins));
   }
   REGARD_ASSIGN_OR_RETURN(FoundCheckpoints latest,
                           WithErrorPrefix(FindCheckpoints(trained.path)));
@@ -59,17 +58,6 @@ absl::StatusOr<TrainedRun> Open(absl::string_view run, const Plugins* plugins) {
   trained.step = latest.checkpoints[0].step;
   trained.weights = latest.checkpoints[0].ChosenWeightsPath();
   return trained;
-}
-
-}  // namespace
-
-absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
-                                          const Plugins& plugins) {
-  return Open(run, &plugins);
-}
-
-absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run) {
-  return Open(run, nullptr);
 }
 
 }  // namespace regard

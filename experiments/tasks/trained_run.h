@@ -31,11 +31,10 @@ struct TrainedRun {
 
 // `run` is a path as the user gave it. The errors of this and of the functions
 // above are complete to print; they are InvalidArgument or what reading a file
-// gave.
+// gave. Without `plugins`, which a task does not know, the config is not
+// validated.
 absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
-                                          const Plugins& plugins);
-// The same for a task, which knows no plug-ins: the config is not validated.
-absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run);
+                                          const Plugins* plugins = nullptr);
 
 }  // namespace regard
 

@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
@@ -40,11 +39,11 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task) {
   return absl::OkStatus();
 }
 
-// The `count` best of the checkpoints by a metric, in their order.
-absl::StatusOr<std::vector<Checkpoint>> BestOf(
-    std::vector<Checkpoint> checkpoints, size_t count,
-    const std::string& metric, bool higher_is_better,
-    const std::string& run_folder) {
+// Removes the checkpoints whose metric the run has not recorded, and sorts the
+// others, the best first.
+absl::Status SortByMetric(const MetricInfo& info, const std::string& metric,
+                          const std::string& run_folder,
+                          std::vector<Checkpoint>* checkpoints) {
   REGARD_ASSIGN_OR_RETURN(
       const std::vector<MetricsRecord> records,
       ReadMetricsLog(JoinPath(run_folder, "metrics.jsonl")));
@@ -53,48 +52,48 @@ absl::StatusOr<std::vector<Checkpoint>> BestOf(
     const auto value = record.metrics.find(metric);
     // The last step may have a second record, about weights that were chosen.
     if (value != record.metrics.end() && !std::isnan(value->second)) {
-      values.emplace(record.step,
-                     higher_is_better ? value->second : -value->second);
+      values.emplace(record.step, info.better == Better::kHigher
+                                      ? value->second
+                                      : -value->second);
     }
   }
-  std::erase_if(checkpoints, [&](const Checkpoint& checkpoint) {
+  std::erase_if(*checkpoints, [&](const Checkpoint& checkpoint) {
     return values.count(checkpoint.step) == 0;
   });
-  std::stable_sort(checkpoints.begin(), checkpoints.end(),
+  std::stable_sort(checkpoints->begin(), checkpoints->end(),
                    [&](const Checkpoint& a, const Checkpoint& b) {
                      return values[a.step] > values[b.step];
                    });
-  checkpoints.resize(std::min(checkpoints.size(), count));
-  return checkpoints;
+  return absl::OkStatus();
 }
 
-// Sets `notes` to those on damaged checkpoints.
+// The last checkpoints, or the best ones, in their order. Sets `notes` to those
+// on damaged checkpoints.
 absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
     const InitialWeights& config, const Task& task,
     const std::string& run_folder, std::vector<std::string>* notes) {
   const auto count = static_cast<size_t>(config.average());
-  const bool best = !config.metric().empty();
-  REGARD_ASSIGN_OR_RETURN(FoundCheckpoints found,
-                          FindCheckpoints(run_folder, best ? SIZE_MAX : count));
+  const std::string& metric = config.metric();
+  REGARD_ASSIGN_OR_RETURN(
+      FoundCheckpoints found,
+      FindCheckpoints(run_folder, metric.empty() ? count : SIZE_MAX));
   *notes = std::move(found.notes);
-  std::vector<Checkpoint> checkpoints = std::move(found.checkpoints);
-  if (best) {
-    const bool higher =
-        FindMetric(task.metrics(), config.metric())->better == Better::kHigher;
-    REGARD_ASSIGN_OR_RETURN(
-        checkpoints, BestOf(std::move(checkpoints), count, config.metric(),
-                            higher, run_folder));
+  std::vector<Checkpoint>& checkpoints = found.checkpoints;
+  if (!metric.empty()) {
+    REGARD_RETURN_IF_ERROR(SortByMetric(*FindMetric(task.metrics(), metric),
+                                        metric, run_folder, &checkpoints));
   }
   if (checkpoints.size() < count) {
     return absl::InvalidArgumentError(absl::StrCat(
         run_folder, " has ", checkpoints.size(), " whole checkpoints",
-        best ? absl::StrCat(" with ", config.metric()) : "", ", ", count,
+        metric.empty() ? "" : absl::StrCat(" with ", metric), ", ", count,
         " are wanted; training.keep_checkpoints says how many a run keeps"));
   }
+  checkpoints.resize(count);
   std::sort(
       checkpoints.begin(), checkpoints.end(),
       [](const Checkpoint& a, const Checkpoint& b) { return a.step < b.step; });
-  return checkpoints;
+  return std::move(checkpoints);
 }
 
 absl::Status LoadMean(const std::vector<Checkpoint>& checkpoints,
@@ -117,7 +116,7 @@ absl::Status LoadMean(const std::vector<Checkpoint>& checkpoints,
 absl::Status Load(const InitialWeights& config, const Plugins& plugins,
                   Task& task, std::vector<std::string>* notes) {
   REGARD_ASSIGN_OR_RETURN(TrainedRun run,
-                          OpenTrainedRun(config.run(), plugins));
+                          OpenTrainedRun(config.run(), &plugins));
   *notes = std::move(run.notes);
   REGARD_RETURN_IF_ERROR(CheckKeptFiles(run, task));
   ParameterStore<float>& parameters = task.model().parameters();
@@ -138,9 +137,8 @@ absl::StatusOr<std::vector<std::string>> LoadInitialWeights(
       Load(training.initial_weights(), plugins, task, &notes);
   if (IsMachineFailure(loaded)) return WithErrorPrefix(loaded);
   if (!loaded.ok()) {
-    absl::string_view message = loaded.message();
-    absl::ConsumePrefix(&message, "error: ");
-    problems.Add("training.initial_weights.run", std::string(message));
+    problems.Add("training.initial_weights.run",
+                 std::string(absl::StripPrefix(loaded.message(), "error: ")));
   }
   return notes;
 }
