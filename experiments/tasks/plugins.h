@@ -105,11 +105,6 @@ struct Plugins {
   extern "C" void Register##name(::regard::Plugins&); \
   void Register##name(::regard::Plugins& plugins)
 
-// Adds what is wrong with `config.data`, with `config.model`, and with the two
-// together: a task that does not fit the data, with what fits either.
-void ValidateDataAndModel(const Experiment& config, const Plugins& plugins,
-                          ConfigProblems& problems);
-
 }  // namespace regard
 
 #endif  // EXPERIMENTS_TASKS_PLUGINS_H_

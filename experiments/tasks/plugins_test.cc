@@ -4,6 +4,7 @@
 #include "data/data_source.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins_test.pb.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
@@ -38,7 +39,7 @@ TEST(PluginsTest, TypesOfDataAreNotComparedByName) {
       "model { language_model { transformer { width: 8 layers: 1 } } }",
       &config));
   ConfigProblems problems;
-  ValidateDataAndModel(config, plugins, problems);
+  ValidateExperiment(config, plugins, problems);
   ASSERT_EQ(problems.problems().size(), 1);
   EXPECT_EQ(problems.problems()[0].path, "model.language_model");
   EXPECT_THAT(problems.problems()[0].message,

@@ -1,16 +1,23 @@
 #include "experiments/tasks/trained_run.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
+#include "experiments/run/metric.h"
+#include "experiments/run/metrics_log.h"
 #include "experiments/run/run_description.h"
 #include "experiments/tasks/experiment_config.h"
 #include "files/file.h"
-#include "nn/config_problems.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -58,6 +65,122 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
   trained.step = latest.checkpoints[0].step;
   trained.weights = latest.checkpoints[0].ChosenWeightsPath();
   return trained;
+}
+
+namespace {
+
+// The same vocabularies, and whatever else the task keeps: the weights belong
+// to the ids of these.
+absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task) {
+  for (const auto& [name, text] : task.Files()) {
+    REGARD_ASSIGN_OR_RETURN(const std::string there, run.ReadText(name));
+    if (there == text) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(JoinPath(run.path, name),
+                     " is not what this config makes of its data"));
+  }
+  return absl::OkStatus();
+}
+
+// Removes the checkpoints whose metric the run has not recorded, and sorts the
+// others, the best first.
+absl::Status SortByMetric(const MetricInfo& info, const std::string& metric,
+                          const std::string& run_folder,
+                          std::vector<Checkpoint>* checkpoints) {
+  REGARD_ASSIGN_OR_RETURN(
+      const std::vector<MetricsRecord> records,
+      ReadMetricsLog(JoinPath(run_folder, "metrics.jsonl")));
+  std::map<int64_t, double> values;
+  for (const MetricsRecord& record : records) {
+    const auto value = record.metrics.find(metric);
+    // The last step may have a second record, about weights that were chosen.
+    if (value != record.metrics.end() && !std::isnan(value->second)) {
+      values.emplace(record.step, info.better == Better::kHigher
+                                      ? value->second
+                                      : -value->second);
+    }
+  }
+  std::erase_if(*checkpoints, [&](const Checkpoint& checkpoint) {
+    return values.count(checkpoint.step) == 0;
+  });
+  std::ranges::stable_sort(
+      *checkpoints, std::greater(),
+      [&](const Checkpoint& checkpoint) { return values[checkpoint.step]; });
+  return absl::OkStatus();
+}
+
+// The last checkpoints, or the best ones, in their order. Sets `notes` to those
+// on damaged checkpoints.
+absl::StatusOr<std::vector<Checkpoint>> CheckpointsOf(
+    const InitialWeights& config, const Task& task,
+    const std::string& run_folder, std::vector<std::string>* notes) {
+  const auto count = static_cast<size_t>(config.average());
+  const std::string& metric = config.metric();
+  REGARD_ASSIGN_OR_RETURN(
+      FoundCheckpoints found,
+      FindCheckpoints(run_folder, metric.empty() ? count : SIZE_MAX));
+  *notes = std::move(found.notes);
+  std::vector<Checkpoint>& checkpoints = found.checkpoints;
+  if (!metric.empty()) {
+    REGARD_RETURN_IF_ERROR(SortByMetric(*FindMetric(task.metrics(), metric),
+                                        metric, run_folder, &checkpoints));
+  }
+  if (checkpoints.size() < count) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        run_folder, " has ", checkpoints.size(), " whole checkpoints",
+        metric.empty() ? "" : absl::StrCat(" with ", metric), ", ", count,
+        " are wanted; training.keep_checkpoints says how many a run keeps"));
+  }
+  checkpoints.resize(count);
+  std::ranges::sort(checkpoints, {}, &Checkpoint::step);
+  return std::move(checkpoints);
+}
+
+absl::Status LoadMean(const std::vector<Checkpoint>& checkpoints,
+                      ParameterStore<float>& parameters) {
+  const absl::Span<float> values = parameters.values();
+  std::vector<double> sums(values.size(), 0);
+  for (const Checkpoint& checkpoint : checkpoints) {
+    REGARD_RETURN_IF_ERROR(LoadWeights(checkpoint.WeightsPath(), parameters));
+    for (size_t i = 0; i < sums.size(); ++i) {
+      sums[i] += static_cast<double>(values[i]);
+    }
+  }
+  const auto count = static_cast<double>(checkpoints.size());
+  for (size_t i = 0; i < sums.size(); ++i) {
+    values[i] = static_cast<float>(sums[i] / count);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Load(const InitialWeights& config, const Plugins& plugins,
+                  Task& task, std::vector<std::string>* notes) {
+  REGARD_ASSIGN_OR_RETURN(TrainedRun run,
+                          OpenTrainedRun(config.run(), &plugins));
+  *notes = std::move(run.notes);
+  REGARD_RETURN_IF_ERROR(CheckKeptFiles(run, task));
+  ParameterStore<float>& parameters = task.model().parameters();
+  if (config.average() == 0) return run.LoadWeightsInto(parameters);
+  REGARD_ASSIGN_OR_RETURN(const std::vector<Checkpoint> checkpoints,
+                          CheckpointsOf(config, task, run.path, notes));
+  return LoadMean(checkpoints, parameters);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> LoadInitialWeights(
+    const Training& training, const Plugins& plugins, Task& task,
+    ConfigProblems& problems) {
+  std::vector<std::string> notes;
+  if (!training.has_initial_weights()) return notes;
+  const absl::Status loaded =
+      Load(training.initial_weights(), plugins, task, &notes);
+  if (IsMachineFailure(loaded)) return WithErrorPrefix(loaded);
+  if (!loaded.ok()) {
+    problems.Add("training.initial_weights.run",
+                 std::string(absl::StripPrefix(loaded.message(), "error: ")));
+  }
+  return notes;
 }
 
 }  // namespace regard

@@ -1,5 +1,6 @@
-// A run folder that is read to use what was trained. Reads the folder alone:
-// neither the data nor the lock of a run that may still go on.
+// A run folder that is read to use what was trained, or to begin a training
+// with it (training.initial_weights). Reads the folder alone: neither the data
+// nor the lock of a run that may still go on.
 #ifndef EXPERIMENTS_TASKS_TRAINED_RUN_H_
 #define EXPERIMENTS_TASKS_TRAINED_RUN_H_
 
@@ -12,6 +13,8 @@
 #include "absl/strings/string_view.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
+#include "experiments/tasks/task.h"
+#include "nn/config_problems.h"
 #include "nn/parameters.h"
 
 namespace regard {
@@ -35,6 +38,15 @@ struct TrainedRun {
 // validated.
 absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
                                           const Plugins* plugins = nullptr);
+
+// Gives the task's model the weights that `training` names, if it names any.
+// What is wrong with the run, or does not fit this one, is added to `problems`.
+// A mean is computed in double precision, from the earliest checkpoint to the
+// last. Returns notes for the user: the damaged checkpoints that were passed
+// over; or the failure of the machine to read the run.
+absl::StatusOr<std::vector<std::string>> LoadInitialWeights(
+    const Training& training, const Plugins& plugins, Task& task,
+    ConfigProblems& problems);
 
 }  // namespace regard
 

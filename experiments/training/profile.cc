@@ -19,28 +19,8 @@ std::string Path(const ScopeName* scope) {
   return absl::StrCat(Path(scope->parent), scope->name, "/");
 }
 
-}  // namespace
-
-void TapeProfile::Start() {
-  last_ = Clock::now();
-  last_flops_ = GemmFlops();
-}
-
-void TapeProfile::OnReset() { Start(); }
-
-void TapeProfile::OnRecord(const char* name, const ScopeName* scope,
-                           bool forward) {
-  const auto now = Clock::now();
-  Entry& entry = entries_[absl::StrCat(Path(scope), name,
-                                       forward ? " forward" : " backward")];
-  ++entry.calls;
-  entry.nanoseconds +=
-      std::chrono::duration_cast<std::chrono::nanoseconds>(now - last_).count();
-  entry.flops += GemmFlops() - last_flops_;
-  // Looking the entry up is not the next operation's work.
-  Start();
-}
-
+// Floating-point operations a second of the product of large matrices on this
+// core, measured now in a few milliseconds.
 double MeasuredPeakFlops() {
   constexpr int64_t kSize = 384;
   const std::vector<float> a(kSize * kSize, 1.0f);
@@ -57,6 +37,25 @@ double MeasuredPeakFlops() {
   return best;
 }
 
+}  // namespace
+
+void TapeProfile::OnReset() {
+  last_ = Clock::now();
+  last_flops_ = GemmFlops();
+}
+
+void TapeProfile::OnRecord(const char* name, const ScopeName* scope,
+                           bool forward) {
+  const auto now = Clock::now();
+  Entry& entry = entries_[absl::StrCat(Path(scope), name,
+                                       forward ? " forward" : " backward")];
+  ++entry.calls;
+  entry.seconds += std::chrono::duration<double>(now - last_).count();
+  entry.flops += static_cast<double>(GemmFlops() - last_flops_);
+  // Looking the entry up is not the next operation's work.
+  OnReset();
+}
+
 std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
                         double seconds, int threads) {
   std::map<std::string, TapeProfile::Entry> sums;
@@ -65,7 +64,7 @@ std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
     for (const auto& [name, entry] : profile->entries()) {
       for (TapeProfile::Entry* sum : {&sums[name], &total}) {
         sum->calls += entry.calls;
-        sum->nanoseconds += entry.nanoseconds;
+        sum->seconds += entry.seconds;
         sum->flops += entry.flops;
       }
     }
@@ -73,32 +72,28 @@ std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
   std::vector<std::pair<std::string, TapeProfile::Entry>> rows(sums.begin(),
                                                                sums.end());
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return a.second.nanoseconds > b.second.nanoseconds;
+    return a.second.seconds > b.second.seconds;
   });
   rows.emplace_back("all operations", total);
   const double peak = MeasuredPeakFlops();
+  const auto rate = [](double amount, double seconds) {
+    return amount / std::max(seconds, 1e-9);
+  };
   std::string text =
       absl::StrFormat("%-56s %10s %9s %7s %8s %6s\n", "operation", "calls",
                       "ms", "share", "GFLOP/s", "peak");
   for (const auto& [name, entry] : rows) {
-    const double rate =
-        static_cast<double>(entry.flops) /
-        static_cast<double>(std::max<int64_t>(entry.nanoseconds, 1));
-    absl::StrAppendFormat(
-        &text, "%-56s %10d %9.1f %6.1f%% %8.1f %5.0f%%\n", name, entry.calls,
-        static_cast<double>(entry.nanoseconds) * 1e-6,
-        100.0 * static_cast<double>(entry.nanoseconds) /
-            static_cast<double>(std::max<int64_t>(total.nanoseconds, 1)),
-        rate, 100 * rate * 1e9 / peak);
+    const double reached = rate(entry.flops, entry.seconds);
+    absl::StrAppendFormat(&text, "%-56s %10d %9.1f %6.1f%% %8.1f %5.0f%%\n",
+                          name, entry.calls, entry.seconds * 1e3,
+                          100 * rate(entry.seconds, total.seconds),
+                          reached * 1e-9, 100 * reached / peak);
   }
   absl::StrAppendFormat(
       &text,
       "steps took %.3f s on %d threads, %.1f GFLOP/s in products; the peak of "
-      "a "
-      "core, measured now, is %.1f GFLOP/s\n",
-      seconds, threads,
-      static_cast<double>(total.flops) * 1e-9 / std::max(seconds, 1e-9),
-      peak * 1e-9);
+      "a core, measured now, is %.1f GFLOP/s\n",
+      seconds, threads, rate(total.flops, seconds) * 1e-9, peak * 1e-9);
   return text;
 }
 

@@ -20,10 +20,11 @@ class TapeProfile : public TapeObserver {
  public:
   struct Entry {
     int64_t calls = 0;
-    int64_t nanoseconds = 0;
-    int64_t flops = 0;
+    double seconds = 0;
+    double flops = 0;
   };
 
+  // The next operation begins now.
   void OnReset() override;
   void OnRecord(const char* name, const ScopeName* scope,
                 bool forward) override;
@@ -33,8 +34,6 @@ class TapeProfile : public TapeObserver {
   const std::map<std::string, Entry>& entries() const { return entries_; }
 
  private:
-  void Start();
-
   std::map<std::string, Entry> entries_;
   std::chrono::steady_clock::time_point last_;
   int64_t last_flops_ = 0;
@@ -44,11 +43,6 @@ class TapeProfile : public TapeObserver {
 // of all steps; `threads` ran them.
 std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
                         double seconds, int threads);
-
-// Floating-point operations a second of the product of large matrices on this
-// core, measured now in a few milliseconds: the peak that profiles compare
-// with.
-double MeasuredPeakFlops();
 
 }  // namespace regard
 

@@ -23,7 +23,7 @@
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
-#include "experiments/training/initial_weights.h"
+#include "experiments/tasks/trained_run.h"
 #include "experiments/training/trainer.h"
 #include "experiments/training/training_run.h"
 #include "files/file.h"
@@ -218,32 +218,33 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
   return stopped_by;
 }
 
-int Interrupted(const TrainingRun& run, int64_t step, int signal) {
-  std::fprintf(stderr,
-               "stopped after step %s, with everything saved; resume by "
-               "--resume --run=%s\n",
-               absl::StrCat(step).c_str(), run.folder().path().c_str());
-  return 128 + signal;
-}
-
 // The exit code.
 absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                                    const TrainerOptions& options,
                                    const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(const int stopped_by, run.Train(options, plugins));
-  if (stopped_by != 0) return Interrupted(run, run.step(), stopped_by);
+  REGARD_ASSIGN_OR_RETURN(int stopped_by, run.Train(options, plugins));
+  const TrainingRun* stopped = &run;
   std::unique_ptr<TrainingRun> baseline;
   absl::Status failure;
-  if (run.loaded().baseline != nullptr) {
+  if (stopped_by == 0 && run.loaded().baseline != nullptr) {
     std::fprintf(stderr, "now %s, to compare with\n",
                  run.loaded().config.baseline().name().c_str());
     const absl::StatusOr<int> trained =
         TrainBaseline(run, options, plugins, &baseline);
-    if (trained.ok() && *trained != 0) {
-      REGARD_RETURN_IF_ERROR(run.End(RunState::kInterrupted));
-      return Interrupted(run, baseline->step(), *trained);
-    }
     failure = trained.status();
+    if (trained.ok() && *trained != 0) {
+      stopped_by = *trained;
+      stopped = baseline.get();
+      REGARD_RETURN_IF_ERROR(run.End(RunState::kInterrupted));
+    }
+  }
+  if (stopped_by != 0) {
+    std::fprintf(stderr,
+                 "stopped after step %s, with everything saved; resume by "
+                 "--resume --run=%s\n",
+                 absl::StrCat(stopped->step()).c_str(),
+                 run.folder().path().c_str());
+    return 128 + stopped_by;
   }
   // If the baseline failed, the run itself is good: its report is worth having.
   const absl::StatusOr<std::string> text =

@@ -228,8 +228,7 @@ absl::Status Trainer::Log(std::map<std::string, double> metrics) {
   record.epoch = EpochOfStep();
   record.metrics = std::move(metrics);
   if (!options_.omit_times) {
-    record.seconds =
-        absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()) - start_seconds_;
+    record.seconds = absl::ToDoubleSeconds(absl::Now() - start_);
   }
   return hooks_.recorded(record);
 }
@@ -336,7 +335,8 @@ std::string Trainer::Profile() const {
   if (!options_.profile) return "";
   std::vector<const TapeProfile*> profiles;
   for (const auto& worker : workers_) profiles.push_back(&worker->profile);
-  return ProfileText(profiles, update_seconds_, pool_.threads());
+  return ProfileText(profiles, absl::ToDoubleSeconds(update_time_),
+                     pool_.threads());
 }
 
 // The model gets the weights to use: the mean of the snapshots, the best, or
@@ -381,9 +381,8 @@ absl::Status Trainer::Finish() {
 // Whether training ends before its last update.
 bool Trainer::IsOver() const {
   const double limit = config_.training().max_minutes();
-  const double now = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
   return selection_.exhausted() ||
-         (limit > 0 && now - start_seconds_ >= 60 * limit);
+         (limit > 0 && absl::Now() - start_ >= absl::Minutes(limit));
 }
 
 std::string Trainer::LastWeightsDigest() const {
@@ -392,7 +391,7 @@ std::string Trainer::LastWeightsDigest() const {
 
 absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
   hooks_ = std::move(hooks);
-  start_seconds_ = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+  start_ = absl::Now();
   const Training& training = config_.training();
   const auto due = [&](int64_t every) {
     return step_ % (every == 0 ? plan_.updates_per_epoch() : every) == 0;
@@ -409,7 +408,7 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
     }
     const absl::Time before = absl::Now();
     REGARD_RETURN_IF_ERROR(Update());
-    update_seconds_ += absl::ToDoubleSeconds(absl::Now() - before);
+    update_time_ += absl::Now() - before;
     if (step_ == total_steps()) break;
     if (due(training.log_every())) {
       REGARD_RETURN_IF_ERROR(Log(TakeTrainingMetrics()));

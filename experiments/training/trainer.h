@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/experiment.pb.h"
@@ -187,8 +188,8 @@ class Trainer {
   double gradient_norm_ = 0;
   double learning_rate_ = 0;
   std::map<std::string, double> metrics_;
-  double start_seconds_ = 0;
-  double update_seconds_ = 0;
+  absl::Time start_;
+  absl::Duration update_time_;
 };
 
 }  // namespace regard

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "autodiff/tape.h"
 #include "experiments/config/reader.h"
 #include "experiments/config/resolved.h"
@@ -50,6 +51,100 @@ std::map<std::string, std::string> DigestsOf(const Training& training,
   return digests;
 }
 
+// Those of the task and of the trainer.
+std::vector<MetricInfo> MetricsOf(Task& task) {
+  std::vector<MetricInfo> metrics = task.metrics();
+  for (MetricInfo& metric : TrainerMetrics(task.model())) {
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
+}
+
+// An error if there are differences, a line each.
+absl::Status CheckSame(const RunFolder& folder, absl::string_view what,
+                       absl::string_view differences) {
+  if (differences.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(folder.path(), ": error: the ", what,
+                   " differs from that of the run to resume:", differences));
+}
+
+// A run is resumed with the config that it began with alone.
+absl::Status CheckSameConfig(const RunFolder& folder,
+                             const Experiment& config) {
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          WithErrorPrefix(folder.Read("resolved.textproto")));
+  Experiment stored;
+  REGARD_RETURN_IF_ERROR(
+      ReadConfig({folder.File("resolved.textproto"), text}, {}, &stored)
+          .status());
+  std::string differences;
+  // Both in full, by this program's defaults.
+  for (const FieldDifference& difference :
+       DiffResolvedFields(ResolvedFields(stored), ResolvedFields(config))) {
+    absl::StrAppend(&differences, "\n  ", difference.path, ": ",
+                    difference.before, " in the run, ", difference.after,
+                    " now");
+  }
+  return CheckSame(folder, "config", differences);
+}
+
+// Compares the data files, and what the run made of them and kept.
+absl::Status CheckSameData(const RunFolder& folder,
+                           const std::map<std::string, std::string>& digests) {
+  REGARD_ASSIGN_OR_RETURN(const RunDigests before,
+                          WithErrorPrefix(ReadRunDigests(folder.path())));
+  std::string differences;
+  for (const auto& [name, digest] : digests) {
+    const auto found = before.data.find(name);
+    const std::string known =
+        found == before.data.end() ? "unknown" : found->second;
+    if (known == digest) continue;
+    absl::StrAppend(&differences, "\n  ", name, ": SHA-256 ", known,
+                    " in the run, ", digest, " now");
+  }
+  return CheckSame(folder, "data", differences);
+}
+
+// A digest of config and data.
+std::string RunId(const Experiment& config,
+                  const std::map<std::string, std::string>& digests) {
+  Sha256 sha256;
+  for (const ResolvedField& field : ResolvedFields(config)) {
+    sha256.Update(absl::StrCat(field.path, "=", field.value, "\n"));
+  }
+  for (const auto& [name, digest] : digests) {
+    sha256.Update(absl::StrCat(name, ": ", digest, "\n"));
+  }
+  return sha256.HexDigest();
+}
+
+// Writes those files of the task again that are missing. One that differs is an
+// error, after which none is written.
+absl::Status RestoreTaskFiles(const RunFolder& folder, const Task& task) {
+  std::vector<std::string> missing;
+  const std::map<std::string, std::string> files = task.Files();
+  for (const auto& [name, text] : files) {
+    const absl::StatusOr<std::string> found = folder.Read(name);
+    if (found.status().code() == absl::StatusCode::kNotFound) {
+      missing.push_back(name);
+    } else if (!found.ok()) {
+      return WithErrorPrefix(found.status());
+    } else if (*found != text) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(folder.File(name),
+                       ": error: differs from what the run to resume makes of "
+                       "its data; remove it to have it written again"));
+    }
+  }
+  for (const std::string& name : missing) {
+    std::fprintf(stderr, "%s was missing: written again\n",
+                 folder.File(name).c_str());
+    REGARD_RETURN_IF_ERROR(folder.Write(name, files.at(name)));
+  }
+  return absl::OkStatus();
+}
+
 std::string EvaluationLine(const EvaluatedModel& evaluated) {
   std::string line = absl::StrCat("epoch ", evaluated.epoch);
   for (const auto& [name, value] : evaluated.metrics) {
@@ -69,60 +164,8 @@ TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
     : loaded_(std::move(loaded)),
       folder_(std::move(folder)),
       task_(std::move(task)),
-      digests_(DigestsOf(loaded_.config.training(), *task_)) {}
-
-// A run is resumed with the config that it began with alone.
-absl::Status TrainingRun::CheckSameConfig() const {
-  REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          WithErrorPrefix(folder_.Read("resolved.textproto")));
-  Experiment stored;
-  REGARD_RETURN_IF_ERROR(
-      ReadConfig({folder_.File("resolved.textproto"), text}, {}, &stored)
-          .status());
-  std::string differences;
-  // Both in full, by this program's defaults.
-  for (const FieldDifference& difference : DiffResolvedFields(
-           ResolvedFields(stored), ResolvedFields(loaded_.config))) {
-    absl::StrAppend(&differences, "\n  ", difference.path, ": ",
-                    difference.before, " in the run, ", difference.after,
-                    " now");
-  }
-  if (differences.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      folder_.path(),
-      ": error: the config differs from that of the run to resume:",
-      differences));
-}
-
-// Compares the data files, and what the run made of them and kept.
-absl::Status TrainingRun::CheckSameData() const {
-  REGARD_ASSIGN_OR_RETURN(const RunDigests before,
-                          WithErrorPrefix(ReadRunDigests(folder_.path())));
-  std::string differences;
-  for (const auto& [name, digest] : digests_) {
-    const auto found = before.data.find(name);
-    if (found != before.data.end() && found->second == digest) continue;
-    absl::StrAppend(&differences, "\n  ", name, ": SHA-256 ",
-                    found == before.data.end() ? "unknown" : found->second,
-                    " in the run, ", digest, " now");
-  }
-  if (differences.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(folder_.path(),
-                   ": error: the data differs from that of the run to resume:",
-                   differences));
-}
-
-std::string TrainingRun::Id() const {
-  Sha256 sha256;
-  for (const ResolvedField& field : ResolvedFields(loaded_.config)) {
-    sha256.Update(absl::StrCat(field.path, "=", field.value, "\n"));
-  }
-  for (const auto& [name, digest] : digests_) {
-    sha256.Update(absl::StrCat(name, ": ", digest, "\n"));
-  }
-  return sha256.HexDigest();
-}
+      digests_(DigestsOf(loaded_.config.training(), *task_)),
+      metrics_(MetricsOf(*task_)) {}
 
 absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
   std::string path = ResolveUserPath(checkpoints);
@@ -136,7 +179,8 @@ absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
                           RunFolder::Open({.path = path, .resume = true}));
   checkpoint_folder_.emplace(std::move(opened));
   if (checkpoints.empty()) return absl::OkStatus();
-  return RecordCheckpointFolder(folder_.path(), path, Id());
+  return RecordCheckpointFolder(folder_.path(), path,
+                                RunId(loaded_.config, digests_));
 }
 
 absl::Status TrainingRun::WriteTaskFiles() const {
@@ -148,40 +192,7 @@ absl::Status TrainingRun::WriteTaskFiles() const {
   }
   REGARD_RETURN_IF_ERROR(
       folder_.Write("environment.json", EnvironmentJson(environment)));
-  return folder_.Write("run.json", RunDescriptionJson(metrics()));
-}
-
-// Writes those again that are missing. One that differs is an error, after
-// which none is written.
-absl::Status TrainingRun::RestoreTaskFiles() const {
-  std::vector<std::string> missing;
-  const std::map<std::string, std::string> files = task_->Files();
-  for (const auto& [name, text] : files) {
-    const absl::StatusOr<std::string> found = folder_.Read(name);
-    if (found.status().code() == absl::StatusCode::kNotFound) {
-      missing.push_back(name);
-    } else if (!found.ok()) {
-      return WithErrorPrefix(found.status());
-    } else if (*found != text) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(folder_.File(name),
-                       ": error: differs from what the run to resume makes of "
-                       "its data; remove it to have it written again"));
-    }
-  }
-  for (const std::string& name : missing) {
-    std::fprintf(stderr, "%s was missing: written again\n",
-                 folder_.File(name).c_str());
-    REGARD_RETURN_IF_ERROR(folder_.Write(name, files.at(name)));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status TrainingRun::WriteFiles() const {
-  REGARD_RETURN_IF_ERROR(
-      folder_.Write("config.textproto", loaded_.origins.main_text().text()));
-  REGARD_RETURN_IF_ERROR(WriteTaskFiles());
-  return folder_.Write("resolved.textproto", loaded_.resolved);
+  return folder_.Write("run.json", RunDescriptionJson(metrics_));
 }
 
 absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints) {
@@ -191,21 +202,22 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints) {
   const bool begun = HasBegun(folder_);
   if (begun) {
     REGARD_RETURN_IF_ERROR(ReadRunDescription(folder_.path()).status());
-    REGARD_RETURN_IF_ERROR(CheckSameConfig());
-    REGARD_RETURN_IF_ERROR(CheckSameData());
+    REGARD_RETURN_IF_ERROR(CheckSameConfig(folder_, loaded_.config));
+    REGARD_RETURN_IF_ERROR(CheckSameData(folder_, digests_));
   }
   REGARD_RETURN_IF_ERROR(OpenCheckpointFolder(checkpoints));
-  if (!folder_.holds_run()) {
-    if (resume) {
-      std::fprintf(stderr, "%s holds no run to resume: starting at step 0\n",
-                   folder_.path().c_str());
-    }
-    return WriteFiles();
-  }
   if (!begun) {
-    std::fprintf(stderr, "%s stopped before it had begun: starting at step 0\n",
-                 folder_.path().c_str());
-    return WriteFiles();
+    if (resume || folder_.holds_run()) {
+      std::fprintf(stderr, "%s %s: starting at step 0\n",
+                   folder_.path().c_str(),
+                   folder_.holds_run() ? "stopped before it had begun"
+                                       : "holds no run to resume");
+    }
+    REGARD_RETURN_IF_ERROR(
+        folder_.Write("config.textproto",
+                      loaded_.origins.main_text().text()));
+    REGARD_RETURN_IF_ERROR(WriteTaskFiles());
+    return folder_.Write("resolved.textproto", loaded_.resolved);
   }
   REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), SystemFiles()));
   REGARD_ASSIGN_OR_RETURN(const FoundCheckpoints latest,
@@ -223,18 +235,10 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints) {
   REGARD_RETURN_IF_ERROR(PruneCheckpoints(
       folder_.path(), checkpoint_->step,
       loaded_.config.training().keep_checkpoints(), SystemFiles()));
-  REGARD_RETURN_IF_ERROR(RestoreTaskFiles());
+  REGARD_RETURN_IF_ERROR(RestoreTaskFiles(folder_, *task_));
   std::fprintf(stderr, "resuming at step %s\n",
                absl::StrCat(checkpoint_->step).c_str());
   return absl::OkStatus();
-}
-
-std::vector<MetricInfo> TrainingRun::metrics() const {
-  std::vector<MetricInfo> metrics = task_->metrics();
-  for (MetricInfo& metric : TrainerMetrics(task_->model())) {
-    metrics.push_back(std::move(metric));
-  }
-  return metrics;
 }
 
 absl::Status TrainingRun::End(RunState state) {
@@ -336,7 +340,7 @@ absl::StatusOr<std::string> TrainingRun::Report(
   RunReport report;
   report.name = loaded_.config.name();
   report.showcase = task_->Show(forward, /*final=*/true);
-  report.metric_infos = metrics();
+  report.metric_infos = metrics_;
   report.metrics = status_.metrics;
   report.sets = FinalSets(sets_);
   if (baseline != nullptr) {

@@ -64,22 +64,14 @@ class TrainingRun {
   const LoadedConfig& loaded() const { return loaded_; }
 
  private:
-  // The folder of a run that begins.
-  absl::Status WriteFiles() const;
-  // All of it but the config, as given and in full.
+  // The files of a run that begins but for the config, as given and in full.
   absl::Status WriteTaskFiles() const;
-  absl::Status RestoreTaskFiles() const;
   // Locks the folder of the checkpoints if that is not in the run's own:
   // `checkpoints`, which gets recorded, else the one on record.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
-  // A digest of config and data.
-  std::string Id() const;
-  absl::Status CheckSameConfig() const;
-  absl::Status CheckSameData() const;
-  // Those of the task and of the trainer.
-  std::vector<MetricInfo> metrics() const;
   // Reads what the last evaluation wrote.
   absl::Status ReadSets(const Aggregates& aggregates);
+
   const LoadedConfig loaded_;
   const RunFolder folder_;
   // Held while it is written to.
@@ -87,6 +79,8 @@ class TrainingRun {
   const std::unique_ptr<Task> task_;
   // SHA-256 of what training begins with, by the field that names it.
   const std::map<std::string, std::string> digests_;
+  // Those of the task and of the trainer.
+  const std::vector<MetricInfo> metrics_;
   std::optional<Checkpoint> checkpoint_;
   // Once it has trained: the last one, and what it made of the examples of dev
   // and test.

@@ -16,21 +16,17 @@ constexpr int64_t kChunk = int64_t{1} << 14;
 
 WeightSelection::WeightSelection(const Training& training,
                                  absl::Span<const MetricInfo> metrics)
-    : average_(static_cast<size_t>(training.average())),
-      ema_decay_(training.ema_decay()) {
+    : training_(training) {
   if (!training.has_early_stopping()) return;
-  const EarlyStopping& stopping = training.early_stopping();
-  metric_ = stopping.metric();
+  metric_ = training.early_stopping().metric();
   const MetricInfo* info = FindMetric(metrics, metric_);
   REGARD_CHECK(info != nullptr) << metric_;
   higher_is_better_ = info->better == Better::kHigher;
-  patience_ = stopping.patience();
-  min_gain_ = stopping.min_gain();
 }
 
 void WeightSelection::Update(absl::Span<const float> weights,
                              WorkerPool& pool) {
-  if (ema_decay_ == 0) return;
+  if (training_.ema_decay() == 0) return;
   std::vector<float>& ema = state_.ema;
   if (ema.empty()) {
     ema.assign(weights.begin(), weights.end());
@@ -38,7 +34,7 @@ void WeightSelection::Update(absl::Span<const float> weights,
   }
   REGARD_CHECK_EQ(ema.size(), weights.size());
   const auto size = static_cast<int64_t>(ema.size());
-  const auto rate = static_cast<float>(1 - ema_decay_);
+  const auto rate = static_cast<float>(1 - training_.ema_decay());
   pool.Run((size + kChunk - 1) / kChunk, [&](int64_t chunk) {
     const int64_t end = std::min(size, (chunk + 1) * kChunk);
     for (int64_t i = chunk * kChunk; i < end; ++i) {
@@ -58,14 +54,15 @@ bool WeightSelection::IsGain(double value, double min_gain) const {
 void WeightSelection::Observe(int64_t step,
                               const std::map<std::string, double>& measured,
                               absl::Span<const float> weights) {
-  if (average_ > 0) {
+  if (const auto average = static_cast<size_t>(training_.average());
+      average > 0) {
     std::deque<Snapshot>& snapshots = state_.snapshots;
-    if (snapshots.size() == average_) snapshots.pop_front();
+    if (snapshots.size() == average) snapshots.pop_front();
     snapshots.push_back({step, {weights.begin(), weights.end()}});
   }
   const auto found = measured.find(metric_);
   if (metric_.empty() || found == measured.end()) return;
-  if (IsGain(found->second, min_gain_)) {
+  if (IsGain(found->second, training_.early_stopping().min_gain())) {
     state_.best_value = found->second;
     state_.best.assign(weights.begin(), weights.end());
     state_.evaluations_without_gain = 0;

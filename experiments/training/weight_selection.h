@@ -26,9 +26,9 @@ class WeightSelection {
                   absl::Span<const MetricInfo> metrics);
 
   // Whether other weights than the last ones may be used.
-  bool active() const { return observes() || ema_decay_ > 0; }
+  bool active() const { return observes() || training_.ema_decay() > 0; }
   // Whether evaluations matter to which.
-  bool observes() const { return !metric_.empty() || average_ > 0; }
+  bool observes() const { return !metric_.empty() || training_.average() > 0; }
   // "dev/bleu"; empty if no metric decides.
   const std::string& metric() const { return metric_; }
 
@@ -49,7 +49,8 @@ class WeightSelection {
 
   // Whether training should end: too many evaluations without a gain.
   bool exhausted() const {
-    return patience_ > 0 && state_.evaluations_without_gain >= patience_;
+    const int patience = training_.early_stopping().patience();
+    return patience > 0 && state_.evaluations_without_gain >= patience;
   }
 
   // Whether `value` is better than that of the best weights.
@@ -80,12 +81,9 @@ class WeightSelection {
   void set_state(State state) { state_ = std::move(state); }
 
  private:
+  const Training training_;
   std::string metric_;
   bool higher_is_better_ = false;
-  int patience_ = 0;
-  double min_gain_ = 0;
-  size_t average_ = 0;
-  double ema_decay_ = 0;
   State state_;
 };
 
