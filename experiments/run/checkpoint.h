@@ -17,7 +17,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "files/file.h"
 #include "files/safetensors.h"
 
@@ -26,23 +25,24 @@ namespace regard {
 // The weights at an earlier step.
 struct Snapshot {
   int64_t step = 0;
-  absl::Span<const TensorView> weights = {};
+  std::vector<TensorView> weights = {};
 };
 
+// What its views refer to outlives this.
 struct CheckpointContent {
   // Finished steps, at least 0.
   int64_t step = 0;
-  absl::Span<const TensorView> weights = {};
+  std::vector<TensorView> weights = {};
   // Goes into the weights file: aliases of tied parameters, for one.
   std::map<std::string, std::string> weights_metadata = {};
-  absl::Span<const TensorView> optimizer = {};
+  std::vector<TensorView> optimizer = {};
   // Text of the trainer's own state.
   std::string state = {};
   // The weights to use where they are not the last ones; else empty.
-  absl::Span<const TensorView> best = {};
+  std::vector<TensorView> best = {};
   // By rising step. One that an earlier checkpoint has stored is not written
   // again.
-  absl::Span<const Snapshot> snapshots = {};
+  std::vector<Snapshot> snapshots = {};
 };
 
 // A checkpoint on the disk.

@@ -1,9 +1,10 @@
 #include "experiments/training/batch_plan.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -68,46 +69,35 @@ void BatchPlan::Cut(const Training& training, int64_t num_examples) {
 
 void BatchPlan::CutByLength(const Training& training,
                             const Model<float>& model) {
-  struct Rounded {
-    int64_t target;
-    int64_t source;
-    int64_t example;
-  };
   const int64_t num_examples = model.num_examples();
-  std::vector<Rounded> sorted(num_examples);
   const int64_t step = training.length_step();
+  // Target, source, example. Sources rise and, as negative numbers, fall in
+  // turn, so that they do not jump where the target's length changes.
+  std::vector<std::array<int64_t, 3>> sorted(num_examples);
   for (int64_t i = 0; i < num_examples; ++i) {
     const SequenceLengths length = model.Lengths(i);
-    sorted[i] = {CeilDivide(length[1], step) * step,
-                 CeilDivide(length[0], step) * step, i};
+    const int64_t target = CeilDivide(length[1], step);
+    const int64_t source = CeilDivide(length[0], step) * step;
+    sorted[i] = {target * step, target % 2 != 0 ? -source : source, i};
   }
-  // Sources rise and fall in turn, so that they do not jump where the target's
-  // length changes.
-  std::sort(sorted.begin(), sorted.end(),
-            [step](const Rounded& a, const Rounded& b) {
-              const bool falls = a.target / step % 2 != 0;
-              const int64_t a_source = falls ? -a.source : a.source;
-              const int64_t b_source = falls ? -b.source : b.source;
-              return std::tie(a.target, a_source, a.example) <
-                     std::tie(b.target, b_source, b.example);
-            });
+  std::sort(sorted.begin(), sorted.end());
   int64_t longest = 0;  // of the batch
   batch_begins_.push_back(0);
   for (int64_t i = 0; i < num_examples; ++i) {
-    const Rounded& example = sorted[i];
-    if (i == 0 || example.target != sorted[i - 1].target ||
-        example.source != sorted[i - 1].source) {
+    const auto& [target, source, example] = sorted[i];
+    if (i == 0 || target != sorted[i - 1][0] || source != sorted[i - 1][1]) {
       group_begins_.push_back(i);
     }
-    examples_.push_back(example.example);
+    examples_.push_back(example);
     const int64_t size = i - batch_begins_.back();
-    longest = std::max({longest, example.source, example.target});
+    const int64_t length = std::max(target, std::abs(source));
+    longest = std::max(longest, length);
     const bool full = training.batch_tokens() > 0
                           ? (size + 1) * longest > training.batch_tokens()
                           : size == training.batch_size();
     if (full && size > 0) {
       batch_begins_.push_back(i);
-      longest = std::max(example.source, example.target);
+      longest = length;
     }
   }
   group_begins_.push_back(num_examples);

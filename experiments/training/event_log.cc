@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/heat_map.h"
@@ -22,6 +24,7 @@ namespace regard {
 namespace {
 
 using tensorboard::EscapeMarkdown;
+using Value = tensorboard::Summary::Value;
 
 // An image of more would be of no use, and large.
 constexpr size_t kMostCells = size_t{1} << 18;
@@ -61,6 +64,42 @@ std::string ImageDescription(const LabelledMatrix& map) {
                     "\n\ncolumns: ", Words(absl::StrJoin(map.columns, " ")));
   }
   return text;
+}
+
+void AddHistograms(const EvaluatedModel& evaluated,
+                   std::vector<Value>* values) {
+  const ParameterStore<float>& parameters = evaluated.forward.parameters();
+  const auto add = [&](absl::string_view what, absl::Span<const float> slab,
+                       const ParameterInfo& info) {
+    values->push_back(tensorboard::HistogramValue(
+        absl::StrCat(what, "/", info.name),
+        slab.subspan(static_cast<size_t>(info.offset),
+                     static_cast<size_t>(info.size()))));
+  };
+  for (const ParameterInfo& info : parameters.parameters()) {
+    add("weights", parameters.values(), info);
+    if (evaluated.gradient.empty() || !info.options.trainable) continue;
+    add("gradients", evaluated.gradient, info);
+  }
+}
+
+void AddShowcase(const Showcase& showcase, std::vector<Value>* values) {
+  if (!showcase.samples.rows.empty()) {
+    values->push_back(
+        tensorboard::TextValue("samples", SamplesTable(showcase.samples)));
+  }
+  for (size_t m = 0; m < showcase.heat_maps.size(); ++m) {
+    const LabelledMatrix& map = showcase.heat_maps[m];
+    const size_t cells = map.rows.size() * map.columns.size();
+    if (cells == 0 || cells > kMostCells) continue;
+    for (size_t head = 0; head < map.heads.size(); ++head) {
+      const HeatMapImage image = DrawHeatMap(map, head);
+      std::string tag = absl::StrCat("attention/sample_", m + 1);
+      if (map.heads.size() > 1) absl::StrAppend(&tag, "_head_", head + 1);
+      values->push_back(tensorboard::ImageValue(
+          tag, ImageDescription(map), image.height, image.width, image.rgb));
+    }
+  }
 }
 
 }  // namespace
@@ -110,50 +149,13 @@ absl::Status EventLog::Evaluated(const EvaluatedModel& evaluated) {
   const int64_t picture = PictureOf(evaluated.step);
   if (picture == last_picture_ && !evaluated.final) return absl::OkStatus();
   last_picture_ = picture;
-  REGARD_RETURN_IF_ERROR(AddHistograms(evaluated));
-  REGARD_RETURN_IF_ERROR(AddShowcase(
-      evaluated.step, task_.Show(evaluated.forward, /*final=*/false)));
+  std::vector<Value> values;
+  AddHistograms(evaluated, &values);
+  AddShowcase(task_.Show(evaluated.forward, /*final=*/false), &values);
+  for (Value& value : values) {
+    REGARD_RETURN_IF_ERROR(writer_.Add(evaluated.step, std::move(value)));
+  }
   return writer_.Flush();
-}
-
-absl::Status EventLog::AddHistograms(const EvaluatedModel& evaluated) {
-  const ParameterStore<float>& parameters = evaluated.forward.parameters();
-  const auto add = [&](absl::string_view what, absl::Span<const float> slab,
-                       const ParameterInfo& info) {
-    return writer_.Add(evaluated.step,
-                       tensorboard::HistogramValue(
-                           absl::StrCat(what, "/", info.name),
-                           slab.subspan(static_cast<size_t>(info.offset),
-                                        static_cast<size_t>(info.size()))));
-  };
-  for (const ParameterInfo& info : parameters.parameters()) {
-    REGARD_RETURN_IF_ERROR(add("weights", parameters.values(), info));
-    if (evaluated.gradient.empty() || !info.options.trainable) continue;
-    REGARD_RETURN_IF_ERROR(add("gradients", evaluated.gradient, info));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status EventLog::AddShowcase(int64_t step, const Showcase& showcase) {
-  if (!showcase.samples.rows.empty()) {
-    REGARD_RETURN_IF_ERROR(writer_.Add(
-        step,
-        tensorboard::TextValue("samples", SamplesTable(showcase.samples))));
-  }
-  for (size_t m = 0; m < showcase.heat_maps.size(); ++m) {
-    const LabelledMatrix& map = showcase.heat_maps[m];
-    const size_t cells = map.rows.size() * map.columns.size();
-    if (cells == 0 || cells > kMostCells) continue;
-    for (size_t head = 0; head < map.heads.size(); ++head) {
-      const HeatMapImage image = DrawHeatMap(map, head);
-      std::string tag = absl::StrCat("attention/sample_", m + 1);
-      if (map.heads.size() > 1) absl::StrAppend(&tag, "_head_", head + 1);
-      REGARD_RETURN_IF_ERROR(writer_.Add(
-          step, tensorboard::ImageValue(tag, ImageDescription(map),
-                                        image.height, image.width, image.rgb)));
-    }
-  }
-  return absl::OkStatus();
 }
 
 absl::Status EventLog::End(bool success, int64_t step) {

@@ -42,8 +42,6 @@ class EventLog {
            tensorboard::EventWriter writer, int64_t total_steps,
            const Task& task);
 
-  absl::Status AddHistograms(const EvaluatedModel& evaluated);
-  absl::Status AddShowcase(int64_t step, const Showcase& showcase);
   int64_t PictureOf(int64_t step) const;
 
   std::function<absl::Time()> clock_;

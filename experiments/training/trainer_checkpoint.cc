@@ -56,47 +56,36 @@ absl::Status Trainer::Save() {
     metric->set_name(name);
     metric->set_value(value);
   }
-  CheckpointContent content;
-  content.step = step_;
   const ParameterStore<float>& parameters = model_.parameters();
-  const std::vector<TensorView> weights =
-      SlabViews(parameters, last_weights(), "");
-  content.weights = weights;
+  CheckpointContent content = {
+      .step = step_, .weights = SlabViews(parameters, last_weights(), "")};
   const absl::Span<const float> chosen =
       finished_ ? parameters.values() : selection_.chosen();
-  std::vector<TensorView> best;
   if (selection_.active() && !chosen.empty()) {
-    best = SlabViews(parameters, chosen, "");
+    content.best = SlabViews(parameters, chosen, "");
   }
-  content.best = best;
   for (const ParameterAlias& alias : parameters.aliases()) {
     content.weights_metadata[alias.name] =
         parameters.parameters()[alias.target].name;
   }
-  std::vector<TensorView> optimizer;
   const auto add = [&](absl::Span<const float> slab, absl::string_view prefix) {
     for (TensorView& view : SlabViews(parameters, slab, prefix)) {
-      optimizer.push_back(std::move(view));
+      content.optimizer.push_back(std::move(view));
     }
   };
   for (auto& slab : optimizer_->state()) {
     add(slab.values.span(), StatePrefix(slab));
   }
   // What only training resumes from; no training follows the end.
-  std::vector<std::vector<TensorView>> snapshot_views;
-  std::vector<Snapshot> snapshots;
   if (!finished_) {
     if (!selected.ema.empty() && !selected.best.empty()) {
       add(selected.ema, kEmaPrefix);
     }
-    snapshot_views.reserve(selected.snapshots.size());
     for (const WeightSelection::Snapshot& snapshot : selected.snapshots) {
-      snapshot_views.push_back(SlabViews(parameters, snapshot.weights, ""));
-      snapshots.push_back({snapshot.step, snapshot_views.back()});
+      content.snapshots.push_back(
+          {snapshot.step, SlabViews(parameters, snapshot.weights, "")});
     }
   }
-  content.optimizer = optimizer;
-  content.snapshots = snapshots;
   google::protobuf::TextFormat::PrintToString(state, &content.state);
   return hooks_.checkpointed(content);
 }
