@@ -38,18 +38,12 @@ using FieldScope = ConfigProblems::Scope;
 
 constexpr char kOutside[] = "outside";
 
-const OneofDescriptor* DataChoice() {
-  return Data::descriptor()->FindOneofByName("data_source");
-}
-
-const OneofDescriptor* TaskChoice() {
-  return ModelConfig::descriptor()->FindOneofByName("model");
-}
-
-// How a config names a plug-in: "phrasebook", "outside.[lab.my_data]".
-std::string MemberName(const OneofDescriptor& choice,
-                       const google::protobuf::Message& options) {
-  const Descriptor* type = options.GetDescriptor();
+// How a config names a plug-in, of which the only oneof of Config is a choice:
+// "phrasebook", "outside.[lab.my_data]".
+template <typename Config, typename Info>
+std::string NameOf(const PluginRegistry<Config, Info>&, const Info& info) {
+  const Descriptor* type = info.default_options->GetDescriptor();
+  const OneofDescriptor& choice = *Config::descriptor()->oneof_decl(0);
   for (int i = 0; i < choice.field_count(); ++i) {
     const FieldDescriptor* member = choice.field(i);
     if (member->message_type() == type) return std::string(member->name());
@@ -68,11 +62,10 @@ std::string MemberName(const OneofDescriptor& choice,
 
 // The names of those plug-ins for which `fits` holds.
 template <typename Registry, typename Fits>
-std::string Names(const Registry& registry, const OneofDescriptor& choice,
-                  Fits fits) {
+std::string NamesOf(const Registry& registry, Fits fits) {
   std::vector<std::string> names;
   for (const auto& info : registry.plugins()) {
-    if (fits(info)) names.push_back(MemberName(choice, *info.default_options));
+    if (fits(info)) names.push_back(NameOf(registry, info));
   }
   std::sort(names.begin(), names.end());
   return names.empty() ? "none" : absl::StrJoin(names, ", ");
@@ -80,7 +73,7 @@ std::string Names(const Registry& registry, const OneofDescriptor& choice,
 
 void ValidatePath(const Data& config, const DataSourceInfo& source,
                   const DataSourceRegistry& sources, ConfigProblems& problems) {
-  const std::string name = MemberName(*DataChoice(), *source.default_options);
+  const std::string name = NameOf(sources, source);
   const DataPath path = source.path(*sources.ChosenOptions(config));
   if (config.has_dev_path() && config.dev_path().empty()) {
     problems.Add("dev_path", "names no file");
@@ -95,12 +88,13 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
                                   "config or by --set data.path=FILE"));
   }
   if (!source.reads_dev_path && config.has_dev_path()) {
-    problems.Add(
-        "dev_path",
-        absl::StrCat("`", name, "` reads no such file; one is read by: ",
-                     Names(sources, *DataChoice(), [](const auto& info) {
-                       return info.reads_dev_path;
-                     })));
+    const auto reads_dev_path = [](const auto& info) {
+      return info.reads_dev_path;
+    };
+    problems.Add("dev_path", absl::StrCat("`", name,
+                                          "` reads no such file; one is read "
+                                          "by: ",
+                                          NamesOf(sources, reads_dev_path)));
   }
   if (path != DataPath::kNone || !config.has_path()) return;
   const auto reads_a_file = [](const auto& info) {
@@ -115,58 +109,16 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
   }
   problems.Add("path",
                absl::StrCat("this data is generated; a file is read by: ",
-                            Names(sources, *DataChoice(), reads_a_file)));
-}
-
-// Members of ModelConfig that no one reads.
-void ValidateUnusedParts(const ModelConfig& config, const TaskInfo& task,
-                         ConfigProblems& problems) {
-  std::vector<const FieldDescriptor*> present;
-  config.GetReflection()->ListFields(config, &present);
-  for (const FieldDescriptor* field : present) {
-    if (field->containing_oneof() == TaskChoice()) continue;
-    const std::string name(field->name());
-    if (std::find(task.parts.begin(), task.parts.end(), name) ==
-        task.parts.end()) {
-      problems.Add(
-          name,
-          absl::StrCat("`", MemberName(*TaskChoice(), *task.default_options),
-                       "` has no ", name));
-    }
-  }
-}
-
-void ValidateFit(const DataSourceInfo& source, const TaskInfo& task,
-                 const std::string& path, const Plugins& plugins,
-                 ConfigProblems& problems) {
-  // Names may be equal by chance; a cast of the data would then fail.
-  if (*source.data_type == *task.data_type) return;
-  const std::string data = MemberName(*DataChoice(), *source.default_options);
-  problems.Add(
-      path, absl::StrCat(
-                "learns from ", task.data, ", but data.", data, " gives ",
-                source.data == task.data ? "another type that is called " : "",
-                source.data, "; data that fits it: ",
-                Names(plugins.data, *DataChoice(),
-                      [&](const auto& info) {
-                        return *info.data_type == *task.data_type;
-                      }),
-                "; models that fit ", data, ": ",
-                Names(plugins.tasks, *TaskChoice(), [&](const auto& info) {
-                  return *info.data_type == *source.data_type;
-                })));
+                            NamesOf(sources, reads_a_file)));
 }
 
 // Adds what is wrong with `config.data`, with `config.model`, and with the two
 // together: a task that does not fit the data, with what fits either.
-void ValidateDataAndModel(const Experiment& config, const Plugins& plugins,
-                          ConfigProblems& problems) {
-  const TaskInfo* task = plugins.tasks.Find(config.model());
+void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
+                          const Plugins& plugins, ConfigProblems& problems) {
+  const std::string model = task == nullptr ? "" : NameOf(plugins.tasks, *task);
   if (task != nullptr && config.has_search() && !task->searches) {
-    problems.Add(
-        "search",
-        absl::StrCat("`", MemberName(*TaskChoice(), *task->default_options),
-                     "` searches for nothing"));
+    problems.Add("search", absl::StrCat("`", model, "` searches for nothing"));
   }
   const DataSourceInfo* source = plugins.data.Find(config.data());
   {
@@ -180,11 +132,34 @@ void ValidateDataAndModel(const Experiment& config, const Plugins& plugins,
   const TaskContext context{config, plugins.scorers};
   plugins.tasks.ValidateChoice(config.model(), problems, context);
   if (task == nullptr) return;
-  ValidateUnusedParts(config.model(), *task, problems);
+  // Members of ModelConfig that no one reads.
+  std::vector<const FieldDescriptor*> present;
+  config.model().GetReflection()->ListFields(config.model(), &present);
+  for (const FieldDescriptor* field : present) {
+    const std::string name(field->name());
+    if (field->containing_oneof() == nullptr &&
+        std::count(task->parts.begin(), task->parts.end(), name) == 0) {
+      problems.Add(name, absl::StrCat("`", model, "` has no ", name));
+    }
+  }
   task->validate_parts(context, problems);
-  if (source == nullptr) return;
-  ValidateFit(*source, *task, ChooseOption(config.model(), *TaskChoice()).path,
-              plugins, problems);
+  // Names may be equal by chance; a cast of the data would then fail.
+  if (source == nullptr || *source->data_type == *task->data_type) return;
+  const std::string data = NameOf(plugins.data, *source);
+  const auto fits_model = [&](const auto& info) {
+    return *info.data_type == *task->data_type;
+  };
+  const auto fits_data = [&](const auto& info) {
+    return *info.data_type == *source->data_type;
+  };
+  problems.Add(
+      model,
+      absl::StrCat(
+          "learns from ", task->data, ", but data.", data, " gives ",
+          source->data == task->data ? "another type that is called " : "",
+          source->data,
+          "; data that fits it: ", NamesOf(plugins.data, fits_model),
+          "; models that fit ", data, ": ", NamesOf(plugins.tasks, fits_data)));
 }
 
 void ValidateName(const Experiment& config, ConfigProblems& problems) {
@@ -339,7 +314,7 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
     ValidateSearch(config.search(), problems);
   }
   problems.RequireInRange("num_shards", config.num_shards(), 1, 64);
-  ValidateDataAndModel(config, plugins, problems);
+  ValidateDataAndModel(config, task, plugins, problems);
   {
     const FieldScope scope(problems, "loss");
     problems.RequirePositive("scale", config.loss().scale());
@@ -348,14 +323,11 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
   }
   {
     const FieldScope scope(problems, "optimizer");
-    ConfigProblems own;
+    const size_t others = problems.problems().size();
     ValidateOptimizer(config.optimizer(), plugins.optimizers, plugins.schedules,
-                      own);
-    for (const auto& problem : own.problems()) {
-      problems.Add(problem.path, problem.message);
-    }
+                      problems);
     // A schedule of invalid options cannot be made.
-    if (own.ok() && task != nullptr) {
+    if (task != nullptr && problems.problems().size() == others) {
       ValidateSchedule(config, *task, plugins, problems);
     }
   }

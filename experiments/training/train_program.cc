@@ -158,7 +158,6 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
     const Arguments& arguments, const Plugins& plugins,
     absl::string_view default_config) {
   RunFolderOptions options = {.path = ResolveUserPath(arguments.run),
-                              .now = absl::Now(),
                               .resume = arguments.resume};
   std::optional<RunFolder> folder;
   if (!arguments.check && !arguments.run.empty() && PathExists(options.path)) {
@@ -181,6 +180,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
   if (arguments.check) return nullptr;
   if (!folder.has_value()) {
     options.name = loaded.config.name();
+    options.now = absl::Now();
     REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(options));
     folder.emplace(std::move(opened));
   }

@@ -21,6 +21,11 @@ namespace regard {
 
 namespace {
 
+// A mean, or 0 of nothing.
+double Ratio(double sum, int64_t count) {
+  return sum / static_cast<double>(std::max<int64_t>(count, 1));
+}
+
 bool Pads(const Model<float>& model) {
   return model.num_examples() > 0 && model.Lengths(0) != SequenceLengths();
 }
@@ -212,12 +217,11 @@ absl::Status Trainer::Update() {
     term_counts_[term] += model_.CountTerm(term, examples_);
   }
   ++step_;
-  hooks_.updated(
-      {.step = step_,
-       .loss = loss / static_cast<double>(std::max<int64_t>(work, 1)),
-       .tokens = work,
-       .learning_rate = learning_rate_,
-       .gradient_norm = gradient_norm_});
+  hooks_.updated({.step = step_,
+                  .loss = Ratio(loss, work),
+                  .tokens = work,
+                  .learning_rate = learning_rate_,
+                  .gradient_norm = gradient_norm_});
   return absl::OkStatus();
 }
 
@@ -239,13 +243,11 @@ std::map<std::string, double> Trainer::TakeTrainingMetrics() {
       {"train/gradient_norm", gradient_norm_}};
   for (size_t i = 0; i < term_sums_.size(); ++i) {
     metrics[absl::StrCat("train/", model_.loss_terms()[i].name)] =
-        term_sums_[i] /
-        static_cast<double>(std::max<int64_t>(term_counts_[i], 1));
+        Ratio(term_sums_[i], term_counts_[i]);
   }
   if (Pads(model_)) {
     metrics["train/padding_share"] =
-        static_cast<double>(padding_) /
-        static_cast<double>(std::max<int64_t>(positions_, 1));
+        Ratio(static_cast<double>(padding_), positions_);
   }
   std::fill(term_sums_.begin(), term_sums_.end(), 0);
   std::fill(term_counts_.begin(), term_counts_.end(), 0);

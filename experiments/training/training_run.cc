@@ -255,6 +255,40 @@ absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
   return absl::OkStatus();
 }
 
+TrainingHooks TrainingRun::Hooks(MetricsLog& log, Progress& progress,
+                                 std::optional<EventLog>& events) const {
+  TrainingHooks hooks;
+  hooks.updated = [&progress](const StepProgress& update) {
+    progress.Update(update);
+  };
+  hooks.recorded = [&log, &events](const MetricsRecord& record) {
+    const absl::Status appended = log.Append(record);
+    if (!appended.ok() || !events.has_value()) return appended;
+    return events->Recorded(record);
+  };
+  hooks.evaluated = [this, &progress,
+                     &events](const EvaluatedModel& evaluated) -> absl::Status {
+    if (evaluated.final) {
+      // Before the last checkpoint: a run that is over has the file.
+      REGARD_RETURN_IF_ERROR(WriteFileAtomically(folder_.File("examples.jsonl"),
+                                                 ExamplesText(evaluated.sets)));
+    } else if (!evaluated.metrics.empty()) {
+      progress.Message(EvaluationLine(evaluated));
+    }
+    return events.has_value() ? events->Evaluated(evaluated) : absl::OkStatus();
+  };
+  hooks.checkpointed =
+      [this, &log](const CheckpointContent& content) -> absl::Status {
+    // The records of a step are on the disk before its checkpoint is.
+    REGARD_RETURN_IF_ERROR(log.Sync());
+    return SaveCheckpoint(folder_.path(), content,
+                          loaded_.config.training().keep_checkpoints(),
+                          SystemFiles())
+        .status();
+  };
+  return hooks;
+}
+
 absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
                                        const Plugins& plugins) {
   const std::string log_path = folder_.File("metrics.jsonl");
@@ -283,32 +317,7 @@ absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
   REGARD_RETURN_IF_ERROR(WriteStatus(folder_.path(), {.step = trainer.step()}));
   Progress progress(total, std::max<int64_t>(total / kPlainLines, 1),
                     ProgressToStandardError());
-  TrainingHooks hooks;
-  hooks.updated = [&](const StepProgress& update) { progress.Update(update); };
-  hooks.recorded = [&](const MetricsRecord& record) {
-    const absl::Status appended = log.Append(record);
-    if (!appended.ok() || !events.has_value()) return appended;
-    return events->Recorded(record);
-  };
-  hooks.evaluated = [&](const EvaluatedModel& evaluated) -> absl::Status {
-    if (evaluated.final) {
-      // Before the last checkpoint: a run that is over has the file.
-      REGARD_RETURN_IF_ERROR(WriteFileAtomically(folder_.File("examples.jsonl"),
-                                                 ExamplesText(evaluated.sets)));
-    } else if (!evaluated.metrics.empty()) {
-      progress.Message(EvaluationLine(evaluated));
-    }
-    return events.has_value() ? events->Evaluated(evaluated) : absl::OkStatus();
-  };
-  hooks.checkpointed = [&](const CheckpointContent& content) -> absl::Status {
-    // The records of a step are on the disk before its checkpoint is.
-    REGARD_RETURN_IF_ERROR(log.Sync());
-    return SaveCheckpoint(folder_.path(), content,
-                          loaded_.config.training().keep_checkpoints(),
-                          SystemFiles())
-        .status();
-  };
-  absl::StatusOr<int> stopped_by = trainer.Run(std::move(hooks));
+  absl::StatusOr<int> stopped_by = trainer.Run(Hooks(log, progress, events));
   progress.Finish();
   std::fputs(trainer.Profile().c_str(), stderr);
   const bool interrupted = stopped_by.ok() && *stopped_by != 0;

@@ -12,13 +12,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
+#include "experiments/run/metrics_log.h"
 #include "experiments/run/run_folder.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
+#include "experiments/training/event_log.h"
 #include "experiments/training/trainer.h"
 #include "nn/evaluated_set.h"
 
@@ -69,6 +72,9 @@ class TrainingRun {
   // Locks the folder of the checkpoints if that is not in the run's own:
   // `checkpoints`, which gets recorded, else the one on record.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
+  // What is written and shown while it trains; `events` may be absent.
+  TrainingHooks Hooks(MetricsLog& log, Progress& progress,
+                      std::optional<EventLog>& events) const;
   // Reads what the last evaluation wrote.
   absl::Status ReadSets(const Aggregates& aggregates);
 
