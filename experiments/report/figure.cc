@@ -13,7 +13,7 @@
 #include "experiments/report/heat_map.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/report/terminal_text.h"
-#include "experiments/run/tensorboard/png.h"
+#include "files/tensorboard/png.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -13,9 +13,9 @@
 #include "experiments/report/heat_map.h"
 #include "experiments/report/printable_text.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/tensorboard/summary.h"
 #include "files/file.h"
 #include "files/sha256.h"
+#include "files/tensorboard/summary.h"
 #include "nn/parameters.h"
 #include "third_party/abseil_backport/status_macros.h"
 

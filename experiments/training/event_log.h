@@ -11,9 +11,9 @@
 #include "absl/time/time.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/run/metrics_log.h"
-#include "experiments/run/tensorboard/event_writer.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/trainer.h"
+#include "files/tensorboard/event_writer.h"
 
 namespace regard {
 

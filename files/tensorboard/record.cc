@@ -1,4 +1,4 @@
-#include "experiments/run/tensorboard/record.h"
+#include "files/tensorboard/record.h"
 
 #include <array>
 

@@ -1,6 +1,6 @@
 // What TensorBoard can show, as values of an event.
-#ifndef EXPERIMENTS_RUN_TENSORBOARD_SUMMARY_H_
-#define EXPERIMENTS_RUN_TENSORBOARD_SUMMARY_H_
+#ifndef FILES_TENSORBOARD_SUMMARY_H_
+#define FILES_TENSORBOARD_SUMMARY_H_
 
 #include <cstdint>
 #include <map>
@@ -9,7 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/run/tensorboard/event.pb.h"
+#include "files/tensorboard/event.pb.h"
 
 namespace regard::tensorboard {
 
@@ -46,4 +46,4 @@ Summary::Value SessionEndValue(bool success, double end_seconds);
 
 }  // namespace regard::tensorboard
 
-#endif  // EXPERIMENTS_RUN_TENSORBOARD_SUMMARY_H_
+#endif  // FILES_TENSORBOARD_SUMMARY_H_

@@ -1,6 +1,6 @@
 // Images as PNG files (ISO/IEC 15948), by libpng.
-#ifndef EXPERIMENTS_RUN_TENSORBOARD_PNG_H_
-#define EXPERIMENTS_RUN_TENSORBOARD_PNG_H_
+#ifndef FILES_TENSORBOARD_PNG_H_
+#define FILES_TENSORBOARD_PNG_H_
 
 #include <cstdint>
 #include <string>
@@ -14,4 +14,4 @@ std::string EncodePng(int height, int width, absl::Span<const uint8_t> rgb);
 
 }  // namespace regard::tensorboard
 
-#endif  // EXPERIMENTS_RUN_TENSORBOARD_PNG_H_
+#endif  // FILES_TENSORBOARD_PNG_H_

@@ -1,4 +1,4 @@
-#include "experiments/run/tensorboard/event_writer.h"
+#include "files/tensorboard/event_writer.h"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "experiments/run/tensorboard/record.h"
+#include "files/tensorboard/record.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard::tensorboard {

@@ -1,4 +1,4 @@
-#include "experiments/run/tensorboard/summary.h"
+#include "files/tensorboard/summary.h"
 
 #include <array>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/run/tensorboard/event.pb.h"
+#include "files/tensorboard/event.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

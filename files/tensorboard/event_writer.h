@@ -1,8 +1,8 @@
 // Writes one event file of a run for TensorBoard. docs/run_folder.md.
 //
 // One writer at a time in a folder: hold the run folder's lock.
-#ifndef EXPERIMENTS_RUN_TENSORBOARD_EVENT_WRITER_H_
-#define EXPERIMENTS_RUN_TENSORBOARD_EVENT_WRITER_H_
+#ifndef FILES_TENSORBOARD_EVENT_WRITER_H_
+#define FILES_TENSORBOARD_EVENT_WRITER_H_
 
 #include <cstdint>
 #include <functional>
@@ -16,8 +16,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "experiments/run/tensorboard/event.pb.h"
 #include "files/file.h"
+#include "files/tensorboard/event.pb.h"
 
 namespace regard::tensorboard {
 
@@ -68,4 +68,4 @@ class EventWriter {
 
 }  // namespace regard::tensorboard
 
-#endif  // EXPERIMENTS_RUN_TENSORBOARD_EVENT_WRITER_H_
+#endif  // FILES_TENSORBOARD_EVENT_WRITER_H_

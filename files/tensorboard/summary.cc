@@ -1,4 +1,4 @@
-#include "experiments/run/tensorboard/summary.h"
+#include "files/tensorboard/summary.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "experiments/run/tensorboard/png.h"
+#include "files/tensorboard/png.h"
 
 namespace regard::tensorboard {
 namespace {

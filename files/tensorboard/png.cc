@@ -1,4 +1,4 @@
-#include "experiments/run/tensorboard/png.h"
+#include "files/tensorboard/png.h"
 
 #include <png.h>
 

@@ -1,7 +1,7 @@
 // The framing of TensorBoard's event files (TFRecord): each record lies between
 // its length and checksums.
-#ifndef EXPERIMENTS_RUN_TENSORBOARD_RECORD_H_
-#define EXPERIMENTS_RUN_TENSORBOARD_RECORD_H_
+#ifndef FILES_TENSORBOARD_RECORD_H_
+#define FILES_TENSORBOARD_RECORD_H_
 
 #include <cstdint>
 #include <string>
@@ -23,4 +23,4 @@ std::string FramedRecord(absl::string_view payload);
 
 }  // namespace regard::tensorboard
 
-#endif  // EXPERIMENTS_RUN_TENSORBOARD_RECORD_H_
+#endif  // FILES_TENSORBOARD_RECORD_H_

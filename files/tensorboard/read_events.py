@@ -2,7 +2,7 @@
 """Reads a run's event files with TensorBoard's own reader, and checks them.
 
 python3 -m venv venv && venv/bin/pip install tensorboard
-venv/bin/python experiments/run/tensorboard/read_events.py runs/NAME
+venv/bin/python files/tensorboard/read_events.py runs/NAME
 
 Prints every tag with its steps, the settings, and how the run ended; exits with
 1 where something that a run should have is missing or cannot be read.

@@ -1,4 +1,4 @@
-#include "experiments/run/tensorboard/event_writer.h"
+#include "files/tensorboard/event_writer.h"
 
 #include <cerrno>
 #include <cstdint>
@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "experiments/run/tensorboard/event.pb.h"
-#include "experiments/run/tensorboard/record.h"
-#include "experiments/run/tensorboard/summary.h"
 #include "files/file.h"
+#include "files/tensorboard/event.pb.h"
+#include "files/tensorboard/record.h"
+#include "files/tensorboard/summary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
