@@ -1,17 +1,14 @@
 #include "files/file.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -20,11 +17,9 @@ namespace {
 
 // The folder that holds `path`.
 std::string Parent(const std::string& path) {
-  const size_t slash = path.find_last_not_of('/') == std::string::npos
-                           ? std::string::npos
-                           : path.rfind('/', path.find_last_not_of('/'));
-  if (slash == std::string::npos) return path.empty() ? "" : ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
+  const std::filesystem::path parent =
+      std::filesystem::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
 }
 
 }  // namespace
@@ -75,26 +70,14 @@ bool IsMachineFailure(const absl::Status& status) {
   }
 }
 
-FileReader::FileReader(std::string path, int descriptor, FileOperations& files)
-    : path_(std::move(path)), descriptor_(descriptor), files_(files) {}
-
-FileReader::FileReader(FileReader&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      files_(other.files_),
-      size_(other.size_),
-      identity_(other.identity_) {}
-
-FileReader::~FileReader() {
-  if (descriptor_ >= 0) files_.Close(descriptor_);
-}
-
 absl::StatusOr<FileReader> FileReader::Open(const std::string& path,
                                             FileOperations& files) {
-  FileReader reader(path, files.OpenToRead(path), files);
-  if (reader.descriptor_ < 0) return FileError(path, "open", errno);
+  // Does not wait for the writer of a pipe.
+  FileReader reader(path,
+                    Descriptor(files.Open(path, O_RDONLY | O_NONBLOCK), files));
   struct stat info;
-  if (fstat(reader.descriptor_, &info) != 0) {
+  if (reader.descriptor_.number() < 0 ||
+      fstat(reader.descriptor_.number(), &info) != 0) {
     return FileError(path, "open", errno);
   }
   if (S_ISDIR(info.st_mode)) {
@@ -112,8 +95,8 @@ absl::StatusOr<FileReader> FileReader::Open(const std::string& path,
 
 absl::Status FileReader::ReadAt(int64_t offset, absl::Span<char> bytes) const {
   while (!bytes.empty()) {
-    const ssize_t count =
-        files_.ReadAt(descriptor_, bytes.data(), bytes.size(), offset);
+    const ssize_t count = descriptor_.files().ReadAt(
+        descriptor_.number(), bytes.data(), bytes.size(), offset);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return FileError(path_, "read", errno);
     if (count == 0) {
@@ -142,9 +125,10 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit,
 }
 
 std::string ErrorInText(absl::string_view path, absl::string_view text,
-                        size_t offset, absl::string_view problem) {
+                        size_t offset, absl::string_view problem,
+                        int64_t first_line) {
   const absl::string_view before = text.substr(0, offset);
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto line = first_line + std::count(before.begin(), before.end(), '\n');
   // 0 where there is no newline before.
   const size_t line_begin = before.rfind('\n') + 1;
   return absl::StrCat(path, ":", line, ":", before.size() - line_begin + 1,
@@ -152,7 +136,9 @@ std::string ErrorInText(absl::string_view path, absl::string_view text,
 }
 
 absl::Status WithErrorPrefix(const absl::Status& status) {
-  if (status.ok()) return status;
+  if (status.ok() || absl::StrContains(status.message(), "error: ")) {
+    return status;
+  }
   return absl::Status(status.code(), absl::StrCat("error: ", status.message()));
 }
 
@@ -187,58 +173,69 @@ absl::Status WriteFileAtomically(const std::string& path,
       path, files, [&](FileWriter& writer) { return writer.Append(bytes); });
 }
 
-FileWriter::FileWriter(std::string path, int descriptor, FileOperations& files)
-    : path_(std::move(path)), descriptor_(descriptor), files_(files) {}
-
-FileWriter::FileWriter(FileWriter&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      files_(other.files_) {}
-
-FileWriter::~FileWriter() {
-  if (descriptor_ >= 0) files_.Close(descriptor_);
-}
-
 absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path,
                                               FileOperations& files) {
-  const int descriptor = files.Create(path);
-  if (descriptor < 0) return WriteError(path, "create", errno);
-  return FileWriter(path, descriptor, files);
+  Descriptor descriptor(
+      files.Open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW), files);
+  if (descriptor.number() < 0) return WriteError(path, "create", errno);
+  return FileWriter(path, std::move(descriptor), 0);
+}
+
+absl::StatusOr<FileWriter> FileWriter::Resume(const std::string& path,
+                                              int64_t bytes,
+                                              FileOperations& files) {
+  Descriptor descriptor(files.Open(path, O_WRONLY | O_NOFOLLOW), files);
+  if (descriptor.number() < 0) return WriteError(path, "open", errno);
+  if (files.Truncate(descriptor.number(), bytes) != 0) {
+    return WriteError(path, "shorten", errno);
+  }
+  return FileWriter(path, std::move(descriptor), bytes);
 }
 
 absl::Status FileWriter::Append(absl::string_view bytes) {
+  FileOperations& files = descriptor_.files();
+  int64_t end = size_;
   while (!bytes.empty()) {
-    const ssize_t count = files_.Write(descriptor_, bytes.data(), bytes.size());
+    const ssize_t count =
+        files.WriteAt(descriptor_.number(), bytes.data(), bytes.size(), end);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return WriteError(path_, "write", errno);
-    if (count == 0) return WriteError(path_, "write", ENOSPC);
+    if (count <= 0) {
+      const int error = count < 0 ? errno : ENOSPC;
+      // What stays of a torn piece is overwritten by the next one.
+      files.Truncate(descriptor_.number(), size_);
+      return WriteError(path_, "write", error);
+    }
     bytes.remove_prefix(count);
+    end += count;
+  }
+  size_ = end;
+  return absl::OkStatus();
+}
+
+absl::Status FileWriter::Sync() {
+  while (descriptor_.files().Sync(descriptor_.number()) != 0) {
+    if (errno != EINTR) return WriteError(path_, "sync", errno);
   }
   return absl::OkStatus();
 }
 
 absl::Status FileWriter::Finish() {
-  int synced;
-  do {
-    synced = files_.Sync(descriptor_);
-  } while (synced != 0 && errno == EINTR);
-  if (synced != 0) return WriteError(path_, "sync", errno);
+  REGARD_RETURN_IF_ERROR(Sync());
   // Network file systems report a full disk only here. A descriptor is gone
   // even after EINTR.
-  if (files_.Close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
+  if (descriptor_.Close() != 0 && errno != EINTR) {
     return WriteError(path_, "close", errno);
   }
   return absl::OkStatus();
 }
 
 absl::Status SyncDirectory(const std::string& path, FileOperations& files) {
-  const int descriptor = files.OpenDirectory(path);
-  if (descriptor < 0) return WriteError(path, "open", errno);
-  const int synced = files.Sync(descriptor);
-  const int error = errno;
-  files.Close(descriptor);
+  const Descriptor folder(files.Open(path, O_RDONLY | O_DIRECTORY), files);
+  if (folder.number() < 0) return WriteError(path, "open", errno);
   // Some file systems cannot sync a folder, and say so by EINVAL.
-  if (synced != 0 && error != EINVAL) return WriteError(path, "sync", error);
+  if (files.Sync(folder.number()) != 0 && errno != EINVAL) {
+    return WriteError(path, "sync", errno);
+  }
   return absl::OkStatus();
 }
 
@@ -250,9 +247,7 @@ absl::Status MakeDirectories(const std::string& path, FileOperations& files) {
         absl::StrCat(path, ": is there already, and is no folder"));
   }
   const std::string parent = Parent(path);
-  if (!parent.empty() && parent != path) {
-    REGARD_RETURN_IF_ERROR(MakeDirectories(parent, files));
-  }
+  if (parent != path) REGARD_RETURN_IF_ERROR(MakeDirectories(parent, files));
   if (files.MakeDirectory(path) != 0 && errno != EEXIST) {
     return WriteError(path, "make the folder", errno);
   }
@@ -280,7 +275,7 @@ absl::Status RemoveTree(const std::string& path, FileOperations& files) {
 
 absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& path,
                                                        FileOperations& files) {
-  const int descriptor = files.OpenDirectory(path);
+  const int descriptor = files.Open(path, O_RDONLY | O_DIRECTORY);
   if (descriptor < 0) return FileError(path, "list", errno);
   DIR* const directory = fdopendir(descriptor);
   if (directory == nullptr) {
@@ -317,13 +312,11 @@ absl::StatusOr<PathKind> KindOfPath(const std::string& path,
 }
 
 bool IsDirectory(const std::string& path) {
-  struct stat info;
-  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  return KindOfPath(path).value_or(PathKind::kNothing) == PathKind::kDirectory;
 }
 
 bool PathExists(const std::string& path) {
-  struct stat info;
-  return lstat(path.c_str(), &info) == 0;
+  return KindOfPath(path).value_or(PathKind::kNothing) != PathKind::kNothing;
 }
 
 std::string ResolveUserPath(absl::string_view path) {
@@ -340,30 +333,6 @@ std::string JoinPath(absl::string_view folder, absl::string_view name) {
   return absl::StrCat(folder, "/", name);
 }
 
-int FileOperations::OpenToRead(const std::string& path) {
-  return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-}
-
-ssize_t FileOperations::ReadAt(int descriptor, char* bytes, size_t count,
-                               int64_t offset) {
-  return pread(descriptor, bytes, count, offset);
-}
-
-int FileOperations::Status(const std::string& path, struct stat* info) {
-  return lstat(path.c_str(), info);
-}
-
-// The modes leave the choice to the user's umask.
-
-int FileOperations::Create(const std::string& path) {
-  return open(path.c_str(),
-              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-}
-
-int FileOperations::OpenToChange(const std::string& path) {
-  return open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-}
-
 int FileOperations::CreateUnnamed() {
   const char* const folder = std::getenv("TMPDIR");
   std::string path = JoinPath(
@@ -371,39 +340,6 @@ int FileOperations::CreateUnnamed() {
   const int descriptor = mkostemp(path.data(), O_CLOEXEC);
   if (descriptor >= 0) unlink(path.c_str());
   return descriptor;
-}
-
-int FileOperations::OpenDirectory(const std::string& path) {
-  return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-ssize_t FileOperations::Write(int descriptor, const char* bytes, size_t count) {
-  return write(descriptor, bytes, count);
-}
-
-ssize_t FileOperations::WriteAt(int descriptor, const char* bytes, size_t count,
-                                int64_t offset) {
-  return pwrite(descriptor, bytes, count, offset);
-}
-
-int FileOperations::Truncate(int descriptor, int64_t bytes) {
-  return ftruncate(descriptor, bytes);
-}
-
-int FileOperations::Sync(int descriptor) { return fsync(descriptor); }
-
-int FileOperations::Close(int descriptor) { return close(descriptor); }
-
-int FileOperations::Rename(const std::string& from, const std::string& to) {
-  return rename(from.c_str(), to.c_str());
-}
-
-int FileOperations::MakeDirectory(const std::string& path) {
-  return mkdir(path.c_str(), 0777);
-}
-
-int FileOperations::Remove(const std::string& path) {
-  return remove(path.c_str());
 }
 
 }  // namespace regard

@@ -5,11 +5,14 @@
 #ifndef FILES_FILE_H_
 #define FILES_FILE_H_
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,30 +34,37 @@ class FileOperations {
  public:
   virtual ~FileOperations() = default;
 
-  // Opens for reading, without waiting for the writer of a pipe.
-  virtual int OpenToRead(const std::string& path);
+  // With O_CLOEXEC; the mode of a file that is made is left to the umask.
+  virtual int Open(const std::string& path, int flags) {
+    return open(path.c_str(), flags | O_CLOEXEC, 0666);
+  }
   virtual ssize_t ReadAt(int descriptor, char* bytes, size_t count,
-                         int64_t offset);
+                         int64_t offset) {
+    return pread(descriptor, bytes, count, offset);
+  }
   // The status of what has that name itself, not of what a link points to.
-  virtual int Status(const std::string& path, struct stat* info);
-  // Opens a file for writing, made anew or emptied, never through a link.
-  virtual int Create(const std::string& path);
-  // Opens a file as it is for reading and writing, made if need be, never
-  // through a link.
-  virtual int OpenToChange(const std::string& path);
+  virtual int Status(const std::string& path, struct stat* info) {
+    return lstat(path.c_str(), info);
+  }
   // A file for reading and writing that has no name: it is gone once closed.
   virtual int CreateUnnamed();
-  virtual int OpenDirectory(const std::string& path);
-  virtual ssize_t Write(int descriptor, const char* bytes, size_t count);
   virtual ssize_t WriteAt(int descriptor, const char* bytes, size_t count,
-                          int64_t offset);
-  virtual int Truncate(int descriptor, int64_t bytes);
-  virtual int Sync(int descriptor);
-  virtual int Close(int descriptor);
-  virtual int Rename(const std::string& from, const std::string& to);
-  virtual int MakeDirectory(const std::string& path);
+                          int64_t offset) {
+    return pwrite(descriptor, bytes, count, offset);
+  }
+  virtual int Truncate(int descriptor, int64_t bytes) {
+    return ftruncate(descriptor, bytes);
+  }
+  virtual int Sync(int descriptor) { return fsync(descriptor); }
+  virtual int Close(int descriptor) { return close(descriptor); }
+  virtual int Rename(const std::string& from, const std::string& to) {
+    return rename(from.c_str(), to.c_str());
+  }
+  virtual int MakeDirectory(const std::string& path) {
+    return mkdir(path.c_str(), 0777);
+  }
   // Removes a file or an empty folder.
-  virtual int Remove(const std::string& path);
+  virtual int Remove(const std::string& path) { return remove(path.c_str()); }
 };
 
 // Those of the operating system.
@@ -75,6 +85,30 @@ absl::Status WriteError(const std::string& path, absl::string_view action,
 // broken disk, a program that is not installed), not of what was given or read.
 bool IsMachineFailure(const absl::Status& status);
 
+// An open descriptor, closed at the end. Move-only.
+class Descriptor {
+ public:
+  // -1 for none. `files` outlives this.
+  Descriptor(int number, FileOperations& files)
+      : number_(number), files_(files) {}
+  Descriptor(Descriptor&& other) noexcept
+      : number_(std::exchange(other.number_, -1)), files_(other.files_) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) files_.Close(number_);
+  }
+
+  int number() const { return number_; }
+  FileOperations& files() const { return files_; }
+
+  // What closing it returns.
+  int Close() { return files_.Close(std::exchange(number_, -1)); }
+
+ private:
+  int number_;  // -1 once closed or moved from
+  FileOperations& files_;
+};
+
 // A regular file that is open for reading. Move-only.
 class FileReader {
  public:
@@ -82,10 +116,6 @@ class FileReader {
   // reader.
   static absl::StatusOr<FileReader> Open(const std::string& path,
                                          FileOperations& files = SystemFiles());
-
-  FileReader(FileReader&& other) noexcept;
-  FileReader& operator=(FileReader&&) = delete;
-  ~FileReader();
 
   const std::string& path() const { return path_; }
 
@@ -100,11 +130,11 @@ class FileReader {
   absl::Status ReadAt(int64_t offset, absl::Span<char> bytes) const;
 
  private:
-  FileReader(std::string path, int descriptor, FileOperations& files);
+  FileReader(std::string path, Descriptor descriptor)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
 
   std::string path_;
-  int descriptor_;  // -1 once moved from
-  FileOperations& files_;
+  Descriptor descriptor_;
   int64_t size_ = 0;
   std::pair<uint64_t, uint64_t> identity_;
 };
@@ -119,11 +149,13 @@ absl::StatusOr<std::string> ReadFile(const std::string& path,
                                      FileOperations& files = SystemFiles());
 
 // "PATH:LINE:COLUMN: error: PROBLEM" for the byte of `text` at `offset`; lines
-// and columns, which are bytes, count from 1.
+// count from `first_line`, columns, which are bytes, from 1.
 std::string ErrorInText(absl::string_view path, absl::string_view text,
-                        size_t offset, absl::string_view problem);
+                        size_t offset, absl::string_view problem,
+                        int64_t first_line = 1);
 
-// An error of these functions as programs print it: "error: " and the message.
+// An error as programs print it: "error: " and the message, unless the message
+// has that already, as located ones do.
 absl::Status WithErrorPrefix(const absl::Status& status);
 template <typename T>
 absl::StatusOr<T> WithErrorPrefix(absl::StatusOr<T> value) {
@@ -131,29 +163,38 @@ absl::StatusOr<T> WithErrorPrefix(absl::StatusOr<T> value) {
   return WithErrorPrefix(value.status());
 }
 
-// A file that is being written in pieces. Move-only.
+// A file that is being written in pieces, closed at the end. Move-only.
 class FileWriter {
  public:
-  static absl::StatusOr<FileWriter> Create(const std::string& path,
+  // Starts an empty file; one that is there is emptied. Neither follows a link.
+  static absl::StatusOr<FileWriter> Create(
+      const std::string& path, FileOperations& files = SystemFiles());
+
+  // Goes on with a file after its first `bytes` bytes, and removes the others.
+  static absl::StatusOr<FileWriter> Resume(const std::string& path,
+                                           int64_t bytes,
                                            FileOperations& files);
 
-  FileWriter(FileWriter&& other) noexcept;
-  FileWriter& operator=(FileWriter&&) = delete;
-  // Closes without syncing when Finish was not called.
-  ~FileWriter();
-
-  // Writes all of `bytes`, however many calls that takes.
+  // Writes all of `bytes`, however many calls that takes, at once visible to
+  // readers. After an error the file ends with what was appended before, if the
+  // disk allows even that.
   absl::Status Append(absl::string_view bytes);
 
-  // Puts the bytes on the disk itself and closes. Nothing may follow.
+  // Puts the bytes on the disk itself.
+  absl::Status Sync();
+
+  // Syncs and closes. Nothing may follow.
   absl::Status Finish();
 
  private:
-  FileWriter(std::string path, int descriptor, FileOperations& files);
+  FileWriter(std::string path, Descriptor descriptor, int64_t size)
+      : path_(std::move(path)),
+        descriptor_(std::move(descriptor)),
+        size_(size) {}
 
   std::string path_;
-  int descriptor_;  // -1 once closed
-  FileOperations& files_;
+  Descriptor descriptor_;
+  int64_t size_;
 };
 
 // Replaces `path` by way of a sibling `PATH.tmp-PID`: written, synced, renamed,

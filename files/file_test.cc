@@ -130,10 +130,12 @@ TEST_F(FileTest, NothingIsOpenedForWritingThroughALink) {
   for (const char* target : {"there", "nowhere"}) {
     const std::string link = Path(absl::StrCat("link_to_", target));
     ASSERT_EQ(symlink(Path(target).c_str(), link.c_str()), 0);
-    EXPECT_EQ(files_.Create(link), -1);
-    EXPECT_EQ(errno, ELOOP);
-    EXPECT_EQ(files_.OpenToChange(link), -1);
-    EXPECT_EQ(errno, ELOOP);
+    for (const auto& opened : {FileWriter::Create(link, files_).status(),
+                               FileWriter::Resume(link, 0, files_).status()}) {
+      EXPECT_THAT(opened,
+                  StatusIs(absl::StatusCode::kFailedPrecondition,
+                           HasSubstr("Too many levels of symbolic links")));
+    }
   }
   EXPECT_EQ(ReadFile(Path("there")).value(), "kept");
   EXPECT_FALSE(PathExists(Path("nowhere")));
@@ -172,13 +174,15 @@ TEST_F(FileTest, RemovingATreeFollowsNoLink) {
 // Writes one byte a call, interrupted before each.
 class HaltingFiles : public FileOperations {
  public:
-  ssize_t Write(int descriptor, const char* bytes, size_t count) override {
+  ssize_t WriteAt(int descriptor, const char* bytes, size_t count,
+                  int64_t offset) override {
     interrupted_ = !interrupted_;
     if (interrupted_) {
       errno = EINTR;
       return -1;
     }
-    return FileOperations::Write(descriptor, bytes, std::min<size_t>(count, 1));
+    return FileOperations::WriteAt(descriptor, bytes,
+                                   std::min<size_t>(count, 1), offset);
   }
 
  private:
@@ -195,13 +199,14 @@ TEST_F(FileTest, ShortAndInterruptedWritesAreContinued) {
 class FullDisk : public FileOperations {
  public:
   explicit FullDisk(size_t room) : room_(room) {}
-  ssize_t Write(int descriptor, const char* bytes, size_t count) override {
+  ssize_t WriteAt(int descriptor, const char* bytes, size_t count,
+                  int64_t offset) override {
     if (room_ == 0) {
       errno = ENOSPC;
       return -1;
     }
-    const ssize_t written =
-        FileOperations::Write(descriptor, bytes, std::min(count, room_));
+    const ssize_t written = FileOperations::WriteAt(
+        descriptor, bytes, std::min(count, room_), offset);
     room_ -= written;
     return written;
   }
@@ -218,6 +223,17 @@ TEST_F(FileTest, AFullDiskLeavesTheOldFileAndNothingElse) {
                        HasSubstr("cannot write: No space left on device")));
   EXPECT_EQ(ReadFile(Path("x"), 9).value(), "old");
   EXPECT_THAT(ListDirectory(folder_).value(), ElementsAre("x"));
+}
+
+TEST_F(FileTest, AfterAFailedWriteAFileEndsWithWhatWasThereBefore) {
+  FullDisk disk(5);
+  auto writer = FileWriter::Create(Path("x"), disk);
+  ASSERT_THAT(writer, IsOk());
+  ASSERT_THAT(writer->Append("one\n"), IsOk());
+  EXPECT_THAT(writer->Append("two\n"),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("cannot write: No space left on device")));
+  EXPECT_EQ(ReadFile(Path("x")).value(), "one\n");
 }
 
 TEST(ResolveUserPathTest, ARelativePathCountsFromWhereTheCommandWasTyped) {

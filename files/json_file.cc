@@ -1,5 +1,9 @@
 #include "files/json_file.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -15,11 +19,21 @@ namespace {
 
 using Json = nlohmann::json;
 
+// A tree of more takes several hundred megabytes.
+constexpr size_t kMostValues = size_t{1} << 22;
+
+// By what the offset of a value is found: elements of an array move while it
+// grows, the fields of an object do not.
+const void* AddressOf(const Json& value) {
+  if (!value.is_object()) return &value;
+  return value.get_ptr<const Json::object_t*>();
+}
+
 // Builds the tree from the parser's events. The library's own builder lets the
 // second of two equal keys replace the first, and does not know offsets.
 class TreeBuilder : public nlohmann::json_sax<Json> {
  public:
-  TreeBuilder(absl::string_view text, JsonOffsets* offsets)
+  TreeBuilder(absl::string_view text, std::map<const void*, size_t>& offsets)
       : text_(text), input_(std::string(text)), offsets_(offsets) {}
 
   bool Parse() { return Json::sax_parse(input_, this); }
@@ -67,13 +81,17 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   }
 
   bool Add(Json value) {
+    if (++values_ > kMostValues) {
+      return Fail(Position(),
+                  absl::StrCat("more than ", kMostValues, " values"));
+    }
     if (open_.empty()) {
       added_ = &(root_ = std::move(value));
     } else if (open_.back()->is_array()) {
       added_ = &open_.back()->emplace_back(std::move(value));
     } else {
       added_ = &((*open_.back())[key_] = std::move(value));
-      if (offsets_ != nullptr) (*offsets_)[added_] = value_offset_;
+      offsets_[AddressOf(*added_)] = value_offset_;
     }
     return true;
   }
@@ -83,8 +101,9 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
     if (open_.size() == kMostOpen) {
       return Fail(0, "more than 100 brackets in each other");
     }
-    Add(std::move(value));
+    if (!Add(std::move(value))) return false;
     open_.push_back(added_);
+    offsets_[AddressOf(*added_)] = Position() - 1;
     return true;
   }
 
@@ -101,8 +120,9 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
 
   absl::string_view text_;
   std::istringstream input_;
-  JsonOffsets* offsets_;
+  std::map<const void*, size_t>& offsets_;
   Json root_;
+  size_t values_ = 0;
   Json* added_ = nullptr;    // the last one
   std::vector<Json*> open_;  // a child's place is fixed while it is open
   std::string key_;          // the last one
@@ -121,14 +141,28 @@ std::string Shown(const Json& value) {
 
 }  // namespace
 
-absl::StatusOr<Json> ParseJson(
-    absl::string_view text,
-    absl::FunctionRef<std::string(size_t, absl::string_view)> error,
-    JsonOffsets* offsets) {
-  TreeBuilder builder(text, offsets);
-  if (builder.Parse()) return std::move(builder.root());
-  return absl::InvalidArgumentError(
-      error(builder.error_offset(), builder.problem()));
+std::string JsonText(const nlohmann::ordered_json& value) {
+  if (value.is_number_float()) {
+    const auto number = value.get<double>();
+    if (!std::isfinite(number)) return "null";
+    std::array<char, 32> text;
+    const std::to_chars_result end =
+        std::to_chars(text.data(), text.data() + text.size(), number);
+    return std::string(text.data(), end.ptr);
+  }
+  if (!value.is_structured()) {
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  const bool is_object = value.is_object();
+  std::string text = is_object ? "{" : "[";
+  const char* comma = "";
+  for (const auto& [key, element] : value.items()) {
+    text += comma;
+    if (is_object) absl::StrAppend(&text, JsonText(key), ":");
+    text += JsonText(element);
+    comma = ",";
+  }
+  return text + (is_object ? "}" : "]");
 }
 
 std::optional<std::string> FindMisfit(const Json& value, const Json& shape) {
@@ -154,16 +188,20 @@ std::optional<std::string> FindMisfit(const Json& value, const Json& shape) {
 }
 
 absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
-                                         absl::string_view path) {
+                                         absl::string_view path, int64_t line) {
   JsonFile file;
   file.text_ = std::string(text);
   file.path_ = std::string(path);
+  file.line_ = line;
   const auto error = [&](size_t offset, absl::string_view problem) {
-    return ErrorInText(path, text, offset, problem);
+    return absl::InvalidArgumentError(
+        ErrorInText(path, text, offset, problem, line));
   };
-  REGARD_ASSIGN_OR_RETURN(file.json_, ParseJson(text, error, &file.offsets_));
-  if (file.json_.is_object()) return file;
-  return absl::InvalidArgumentError(error(0, "not a JSON object"));
+  TreeBuilder builder(text, file.offsets_);
+  if (!builder.Parse()) return error(builder.error_offset(), builder.problem());
+  file.json_ = std::move(builder.root());
+  if (!file.json_.is_object()) return error(0, "not a JSON object");
+  return file;
 }
 
 absl::StatusOr<JsonFile> JsonFile::Read(const std::string& path) {
@@ -177,24 +215,29 @@ absl::Status JsonFile::status() const {
   return absl::InvalidArgumentError(absl::StrJoin(problems_, "\n"));
 }
 
-const Json* JsonObject::Find(const char* key) const {
+const Json* JsonObject::Find(const std::string& key) const {
   const auto found = json_->find(key);
   return found == json_->end() || found->is_null() ? nullptr : &*found;
 }
 
-void JsonObject::Complain(absl::string_view key,
+void JsonObject::Complain(const std::string& key,
                           absl::string_view problem) const {
-  const auto value = json_->find(std::string(key));
-  const auto offset =
-      file_->offsets_.find(value == json_->end() ? json_ : &*value);
-  file_->problems_.push_back(ErrorInText(
-      file_->path_, file_->text_,
-      offset == file_->offsets_.end() ? file_->text_.find('{') : offset->second,
-      problem));
+  const auto value = json_->find(key);
+  const size_t offset =
+      file_->offsets_.at(AddressOf(value == json_->end() ? *json_ : *value));
+  file_->problems_.push_back(
+      ErrorInText(file_->path_, file_->text_, offset, problem, file_->line_));
+}
+
+void JsonObject::Require(std::initializer_list<const char*> keys) const {
+  for (const char* const key : keys) {
+    if (Find(key) == nullptr) Complain(key, absl::StrCat(key, " is missing"));
+  }
 }
 
 template <typename Fits>
-const Json* JsonObject::FindFitting(const char* key, const std::string& wanted,
+const Json* JsonObject::FindFitting(const std::string& key,
+                                    const std::string& wanted,
                                     Fits fits) const {
   const Json* const value = Find(key);
   if (value == nullptr || fits(*value)) return value;
@@ -203,55 +246,105 @@ const Json* JsonObject::FindFitting(const char* key, const std::string& wanted,
   return nullptr;
 }
 
-std::optional<bool> JsonObject::Bool(const char* key) const {
+std::optional<bool> JsonObject::Bool(const std::string& key) const {
   const Json* const value = FindFitting(
       key, "true or false", [](const Json& json) { return json.is_boolean(); });
   if (value == nullptr) return std::nullopt;
   return value->get<bool>();
 }
 
-std::optional<std::string> JsonObject::Text(const char* key) const {
+std::optional<std::string> JsonObject::Text(const std::string& key) const {
   const Json* const value = FindFitting(
       key, "a string", [](const Json& json) { return json.is_string(); });
   if (value == nullptr) return std::nullopt;
   return value->get<std::string>();
 }
 
-std::optional<JsonObject> JsonObject::Object(const char* key) const {
+std::optional<JsonObject> JsonObject::Object(const std::string& key) const {
   const Json* const value = FindFitting(
       key, "an object", [](const Json& json) { return json.is_object(); });
   if (value == nullptr) return std::nullopt;
   return JsonObject(file_, value);
 }
 
-int64_t JsonObject::Integer(const char* key, std::optional<int64_t> otherwise,
-                            int64_t min, int64_t max) const {
-  if (!otherwise.has_value() && Find(key) == nullptr) {
-    Complain(key, absl::StrCat(key, " is missing"));
-  }
-  // Integers beyond int64 compare as doubles.
-  const Json* const value =
-      FindFitting(key, absl::StrCat("an integer from ", min, " to ", max),
-                  [&](const Json& json) {
-                    return json.is_number_integer() &&
-                           json.get<double>() >= static_cast<double>(min) &&
-                           json.get<double>() <= static_cast<double>(max);
-                  });
-  return value == nullptr ? otherwise.value_or(1) : value->get<int64_t>();
+int64_t JsonObject::Integer(const std::string& key,
+                            std::optional<int64_t> otherwise, int64_t min,
+                            int64_t max) const {
+  if (!otherwise.has_value()) Require({key.c_str()});
+  const Json* const value = FindFitting(
+      key, absl::StrCat("an integer from ", min, " to ", max),
+      [&](const Json& json) {
+        // Beyond int64, the library wraps around.
+        return json.is_number_integer() &&
+               (json.get<int64_t>() >= 0) == (json.get<double>() >= 0) &&
+               json.get<int64_t>() >= min && json.get<int64_t>() <= max;
+      });
+  return value == nullptr ? otherwise.value_or(min) : value->get<int64_t>();
 }
 
-double JsonObject::Real(const char* key, double otherwise, double min,
+double JsonObject::Real(const std::string& key, double otherwise, double min,
                         double max) const {
-  const Json* const value =
-      FindFitting(key, absl::StrCat("a number from ", min, " to ", max),
-                  [&](const Json& json) {
-                    return json.is_number() && json.get<double>() >= min &&
-                           json.get<double>() <= max;
-                  });
+  const Json* const value = FindFitting(
+      key,
+      std::isinf(min) ? "a number"
+                      : absl::StrCat("a number from ", min, " to ", max),
+      [&](const Json& json) {
+        return json.is_number() && json.get<double>() >= min &&
+               json.get<double>() <= max;
+      });
   return value == nullptr ? otherwise : value->get<double>();
 }
 
-size_t JsonObject::Choice(const char* key,
+std::map<std::string, std::string> JsonObject::Texts(
+    const std::string& key) const {
+  std::map<std::string, std::string> texts;
+  const std::optional<JsonObject> object = Object(key);
+  if (!object.has_value()) return texts;
+  for (const auto& [name, value] : object->json().items()) {
+    object->Require({name.c_str()});
+    texts[name] = object->Text(name).value_or("");
+  }
+  return texts;
+}
+
+std::map<std::string, double> JsonObject::Numbers(
+    const std::string& key) const {
+  std::map<std::string, double> numbers;
+  const std::optional<JsonObject> object = Object(key);
+  if (!object.has_value()) return numbers;
+  for (const auto& [name, value] : object->json().items()) {
+    numbers[name] =
+        object->Real(name, std::numeric_limits<double>::quiet_NaN());
+  }
+  return numbers;
+}
+
+std::vector<int64_t> JsonObject::Counts(const std::string& key) const {
+  const Json* const value =
+      FindFitting(key, "an array of integers from 0 on", [](const Json& json) {
+        return json.is_array() &&
+               std::all_of(json.begin(), json.end(), [](const Json& each) {
+                 return each.is_number_unsigned() && each.get<int64_t>() >= 0;
+               });
+      });
+  return value == nullptr ? std::vector<int64_t>()
+                          : value->get<std::vector<int64_t>>();
+}
+
+std::vector<JsonObject> JsonObject::Objects(const std::string& key) const {
+  std::vector<JsonObject> objects;
+  const Json* const value =
+      FindFitting(key, "an array of objects", [](const Json& json) {
+        return json.is_array() &&
+               std::all_of(json.begin(), json.end(),
+                           [](const Json& each) { return each.is_object(); });
+      });
+  if (value == nullptr) return objects;
+  for (const Json& each : *value) objects.push_back({file_, &each});
+  return objects;
+}
+
+size_t JsonObject::Choice(const std::string& key,
                           const std::vector<std::string>& choices) const {
   size_t choice = 0;
   FindFitting(key, absl::StrCat("one of ", absl::StrJoin(choices, ", ")),
@@ -264,7 +357,7 @@ size_t JsonObject::Choice(const char* key,
   return choice % choices.size();
 }
 
-std::optional<std::string> JsonObject::Token(const char* key) const {
+std::optional<std::string> JsonObject::Token(const std::string& key) const {
   const Json* const value = Find(key);
   if (value != nullptr && value->is_object()) {
     return Object(key)->Text("content");

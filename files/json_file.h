@@ -1,16 +1,18 @@
-// JSON text, read strictly: as a tree, or as one object field by field, whose
-// problems are gathered, a line "PATH:LINE:COLUMN: error: .." each.
+// JSON text: written with the same bytes on every machine, and read strictly,
+// as one object field by field, whose problems are gathered, a line
+// "PATH:LINE:COLUMN: error: .." each.
 #ifndef FILES_JSON_FILE_H_
 #define FILES_JSON_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -18,18 +20,10 @@
 
 namespace regard {
 
-// The offsets in a text of the values of fields.
-using JsonOffsets = std::map<const nlohmann::json*, size_t>;
-
-// The tree of a text. What is not JSON, a key that one object has twice, which
-// two readers would understand differently, and brackets in each other deeper
-// than any file needs are an InvalidArgument. `error` makes its message, of the
-// byte where it is and what it is. Fills `offsets` unless it is null.
-absl::StatusOr<nlohmann::json> ParseJson(
-    absl::string_view text,
-    absl::FunctionRef<std::string(size_t offset, absl::string_view problem)>
-        error,
-    JsonOffsets* offsets = nullptr);
+// The value on one line without spaces, a real number as the shortest decimal
+// that reads back as the same double. NaN and the infinities, which JSON lacks,
+// are null; bytes that are not UTF-8 become U+FFFD.
+std::string JsonText(const nlohmann::ordered_json& value);
 
 // The place of the first part of a value whose type is not that of its like in
 // `shape`, such as "/axes/0/name", "" for the value itself; nothing if all fit.
@@ -47,23 +41,39 @@ class JsonFile;
 // as if it were absent.
 class JsonObject {
  public:
-  std::optional<bool> Bool(const char* key) const;
-  std::optional<std::string> Text(const char* key) const;
-  std::optional<JsonObject> Object(const char* key) const;
-  // Without `otherwise` the field must be there; 1 is read in its place.
-  int64_t Integer(const char* key, std::optional<int64_t> otherwise,
-                  int64_t min, int64_t max) const;
-  double Real(const char* key, double otherwise, double min, double max) const;
+  std::optional<bool> Bool(const std::string& key) const;
+  std::optional<std::string> Text(const std::string& key) const;
+  std::optional<JsonObject> Object(const std::string& key) const;
+  // Without `otherwise` the field must be there; `min` is read in its place.
+  int64_t Integer(const std::string& key, std::optional<int64_t> otherwise = {},
+                  int64_t min = 0,
+                  int64_t max = std::numeric_limits<int64_t>::max()) const;
+  double Real(const std::string& key, double otherwise,
+              double min = -std::numeric_limits<double>::infinity(),
+              double max = std::numeric_limits<double>::infinity()) const;
   // The index of one of `choices`; 0 if the field is absent.
-  size_t Choice(const char* key, const std::vector<std::string>& choices) const;
+  size_t Choice(const std::string& key,
+                const std::vector<std::string>& choices) const;
 
   // A string, or an object with a string "content".
-  std::optional<std::string> Token(const char* key) const;
+  std::optional<std::string> Token(const std::string& key) const;
+
+  // The strings of an object by their names.
+  std::map<std::string, std::string> Texts(const std::string& key) const;
+  // The numbers of an object by their names, NaN for null.
+  std::map<std::string, double> Numbers(const std::string& key) const;
+  // The integers of an array, from 0 on.
+  std::vector<int64_t> Counts(const std::string& key) const;
+  // The objects of an array.
+  std::vector<JsonObject> Objects(const std::string& key) const;
 
   const nlohmann::json& json() const { return *json_; }
 
+  // Adds a problem for each of the fields that is absent.
+  void Require(std::initializer_list<const char*> keys) const;
+
   // Adds a problem at the value of a field or, if there is none, at the object.
-  void Complain(absl::string_view key, absl::string_view problem) const;
+  void Complain(const std::string& key, absl::string_view problem) const;
 
  private:
   friend class JsonFile;
@@ -71,11 +81,11 @@ class JsonObject {
   JsonObject(JsonFile* file, const nlohmann::json* json)
       : file_(file), json_(json) {}
 
-  const nlohmann::json* Find(const char* key) const;
+  const nlohmann::json* Find(const std::string& key) const;
   // The value of a field, if it is there and `fits`; else a problem.
   template <typename Fits>
-  const nlohmann::json* FindFitting(const char* key, const std::string& wanted,
-                                    Fits fits) const;
+  const nlohmann::json* FindFitting(const std::string& key,
+                                    const std::string& wanted, Fits fits) const;
 
   JsonFile* file_;
   const nlohmann::json* json_;
@@ -83,9 +93,13 @@ class JsonObject {
 
 class JsonFile {
  public:
-  // An error if `text` is not one JSON object. `path` is for messages.
+  // An error if `text` is not one JSON object; for a key that one object has
+  // twice, which two readers would understand differently; and for brackets in
+  // each other deeper or values more than any file needs. For messages are
+  // `path` and the number that the first line of the text has there.
   static absl::StatusOr<JsonFile> Parse(absl::string_view text,
-                                        absl::string_view path);
+                                        absl::string_view path,
+                                        int64_t line = 1);
 
   // The same of a file; errors are complete to print.
   static absl::StatusOr<JsonFile> Read(const std::string& path);
@@ -101,8 +115,11 @@ class JsonFile {
 
   std::string text_;
   std::string path_;
+  int64_t line_ = 1;  // of the text's first
   nlohmann::json json_;
-  JsonOffsets offsets_;  // of all but the root
+  // The offsets in the text of all objects, by the address of their fields, and
+  // of the values of fields, by their own.
+  std::map<const void*, size_t> offsets_;
   std::vector<std::string> problems_;
 };
 

@@ -1,7 +1,11 @@
 #include "files/json_file.h"
 
+#include <cmath>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -15,7 +19,39 @@ namespace {
 
 using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+TEST(JsonTextTest, NumbersAreTheShortestThatReadBack) {
+  EXPECT_EQ(JsonText(0.1), "0.1");
+  EXPECT_EQ(JsonText(3.0), "3");
+  EXPECT_EQ(JsonText(-0.0), "-0");
+  EXPECT_EQ(JsonText(1e5), "1e+05");
+  EXPECT_EQ(JsonText(1e300), "1e+300");
+  EXPECT_EQ(JsonText(2.0 / 3), "0.6666666666666666");
+  EXPECT_EQ(JsonText(std::numeric_limits<double>::denorm_min()), "5e-324");
+}
+
+TEST(JsonTextTest, WhatJsonLacksIsNull) {
+  EXPECT_EQ(JsonText(std::numeric_limits<double>::quiet_NaN()), "null");
+  EXPECT_EQ(JsonText(-std::numeric_limits<double>::infinity()), "null");
+}
+
+TEST(JsonTextTest, StringsAreEscaped) {
+  EXPECT_EQ(JsonText("é\"\\\n\x1b"), "\"é\\\"\\\\\\n\\u001b\"");
+  EXPECT_EQ(JsonText("\xff"), "\"\xef\xbf\xbd\"");
+}
+
+TEST(JsonTextTest, FieldsAreInTheirOrderWithoutSpaces) {
+  EXPECT_EQ(JsonText(std::map<std::string, double>{{"b", 1}, {"a", 0.5}}),
+            "{\"a\":0.5,\"b\":1}");
+  EXPECT_EQ(JsonText(std::map<std::string, double>{}), "{}");
+  EXPECT_EQ(JsonText({{"z", true}, {"a", {1, -2}}, {"é", nullptr}}),
+            "{\"z\":true,\"a\":[1,-2],\"é\":null}");
+}
 
 std::string ParseError(absl::string_view text) {
   return std::string(JsonFile::Parse(text, "a.json").status().message());
@@ -64,10 +100,19 @@ TEST(FindMisfitTest, NamesThePlaceOfTheFirstPartOfAnotherType) {
             "/shift");
 }
 
+// 64 MiB of such values would take gigabytes.
+TEST(JsonFileTest, RefusesMoreValuesThanAnyFileNeeds) {
+  std::string text = "{\"a\":[0";
+  for (int i = 0; i < 4'200'000; ++i) text += ",0";
+  EXPECT_EQ(ParseError(text + "]}"),
+            "a.json:1:8388613: error: more than 4194304 values");
+}
+
 TEST(JsonFileTest, ReadsFields) {
   auto file = JsonFile::Parse(
       R"({"b": true, "i": 3, "r": 0.5, "s": "x", "n": null,
-          "t": {"content": "y"}})",
+          "t": {"content": "y"}, "o": [{"s": "z"}],
+          "m": {"u": "v"}, "k": [0, 7], "d": {"u": 0.5, "n": null}})",
       "a.json");
   ASSERT_THAT(file, IsOk());
   const JsonObject json = file->root();
@@ -81,6 +126,13 @@ TEST(JsonFileTest, ReadsFields) {
   EXPECT_EQ(json.Token("s"), "x");
   EXPECT_EQ(json.Token("t"), "y");
   EXPECT_EQ(json.Object("t")->Text("content"), "y");
+  EXPECT_THAT(json.Texts("m"), ElementsAre(Pair("u", "v")));
+  EXPECT_EQ(json.Numbers("d").at("u"), 0.5);
+  EXPECT_TRUE(std::isnan(json.Numbers("d").at("n")));
+  EXPECT_THAT(json.Counts("k"), ElementsAre(0, 7));
+  ASSERT_THAT(json.Objects("o"), SizeIs(1));
+  EXPECT_EQ(json.Objects("o")[0].Text("s"), "z");
+  EXPECT_THAT(json.Texts("absent"), IsEmpty());
   EXPECT_THAT(file->status(), IsOk());
 }
 
@@ -117,6 +169,37 @@ TEST(JsonFileTest, NamesEachWrongFieldAtItsValue) {
                "a.json:4:54: error: content must be a string, but is 5\n"
                "a.json:5:8: error: s must be an object, but is []\n"
                "a.json:5:8: error: s must be one of w, x, but is []"));
+}
+
+TEST(JsonFileTest, NamesWhatIsWrongInsideArraysAndLines) {
+  auto file = JsonFile::Parse(
+      R"({"o": [{}, {"t": {"x": 1}, "d": {"y": "z"}}], "p": [1],)"
+      R"( "i": 18446744073709551615, "k": [1, -1]})",
+      "a.json", /*line=*/7);
+  ASSERT_THAT(file, IsOk());
+  const JsonObject json = file->root();
+  const std::vector<JsonObject> objects = json.Objects("o");
+  ASSERT_THAT(objects, SizeIs(2));
+  objects[0].Require({"s"});
+  objects[1].Require({"s", "t"});
+  EXPECT_THAT(objects[1].Texts("t"), SizeIs(1));
+  EXPECT_THAT(objects[1].Numbers("d"), SizeIs(1));
+  EXPECT_THAT(json.Objects("p"), IsEmpty());
+  EXPECT_EQ(json.Integer("i"), 0);
+  EXPECT_THAT(json.Counts("k"), IsEmpty());
+  EXPECT_THAT(
+      file->status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "a.json:7:8: error: s is missing\n"
+               "a.json:7:12: error: s is missing\n"
+               "a.json:7:24: error: x must be a string, but is 1\n"
+               "a.json:7:39: error: y must be a number, but is \"z\"\n"
+               "a.json:7:52: error: p must be an array of objects, but is "
+               "[1]\n"
+               "a.json:7:62: error: i must be an integer from 0 to "
+               "9223372036854775807, but is 18446744073709551615\n"
+               "a.json:7:89: error: k must be an array of integers from 0 on, "
+               "but is [1,-1]"));
 }
 
 }  // namespace

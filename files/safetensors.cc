@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -12,16 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "files/json_file.h"
-#include "files/json_text.h"
 #include "files/utf8.h"
-#include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 namespace {
-
-using Json = nlohmann::json;
 
 // The format is little-endian, and values go to the disk as they lie in memory.
 static_assert(std::endian::native == std::endian::little);
@@ -32,7 +28,6 @@ constexpr int64_t kLengthBytes = 8;
 // Tighter than the reference's 100 MB: a header of a hundred thousand tensors
 // is below a tenth of it.
 constexpr int64_t kMostHeaderBytes = int64_t{64} << 20;
-constexpr size_t kMostTensors = 1'000'000;
 
 std::string ShapeText(absl::Span<const int64_t> shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
@@ -50,23 +45,18 @@ absl::string_view BytesOf(absl::Span<const float> values) {
 }
 
 // The header's JSON, padded with spaces so that the buffer starts aligned.
-std::string HeaderText(const std::vector<const TensorView*>& order,
+std::string HeaderText(const std::map<std::string, const TensorView*>& tensors,
                        std::map<std::string, std::string> metadata) {
   metadata["format"] = "pt";
-  std::string text = absl::StrCat("{\"", kMetadataKey, "\":{");
-  const char* comma = "";
-  for (const auto& [key, value] : metadata) {
-    absl::StrAppend(&text, comma, JsonString(key), ":", JsonString(value));
-    comma = ",";
-  }
-  absl::StrAppend(&text, "}");
+  std::string text =
+      absl::StrCat("{\"", kMetadataKey, "\":", JsonText(metadata));
   int64_t begin = 0;
-  for (const TensorView* tensor : order) {
+  for (const auto& [name, tensor] : tensors) {
     const int64_t end = begin + BytesOf(tensor->values).size();
-    absl::StrAppend(&text, ",", JsonString(tensor->name),
-                    ":{\"dtype\":\"F32\",\"shape\":[",
-                    absl::StrJoin(tensor->shape, ","), "],\"data_offsets\":[",
-                    begin, ",", end, "]}");
+    absl::StrAppend(&text, ",", JsonText(name), ":",
+                    JsonText({{"dtype", "F32"},
+                              {"shape", tensor->shape},
+                              {"data_offsets", {begin, end}}}));
     begin = end;
   }
   absl::StrAppend(&text, "}");
@@ -100,52 +90,24 @@ int64_t BytesOfType(const std::string& dtype) {
   return found == types->end() ? 0 : found->second;
 }
 
-// The numbers of a field of a tensor.
-absl::StatusOr<std::vector<int64_t>> ReadNumbers(const std::string& name,
-                                                 const Json& tensor,
-                                                 const char* field) {
-  const auto found = tensor.find(field);
-  if (found == tensor.end() || !found->is_array()) {
-    return MalformedTensor(kSyntax, name, "wants an array ", field);
-  }
-  std::vector<int64_t> numbers;
-  for (const Json& number : *found) {
-    if (!number.is_number_unsigned()) {
-      return MalformedTensor(kSyntax, name, field,
-                             " wants whole numbers from 0 on");
-    }
-    const auto value = number.get<uint64_t>();
-    if (value > std::numeric_limits<int64_t>::max()) {
-      return MalformedTensor("ValidationOverflow", name, value,
-                             " is past the range of 64-bit integers");
-    }
-    numbers.push_back(static_cast<int64_t>(value));
-  }
-  return numbers;
-}
-
-absl::StatusOr<TensorInfo> ReadTensor(const std::string& name,
-                                      const Json& json) {
-  TensorInfo tensor;
-  REGARD_ASSIGN_OR_RETURN(tensor.shape, ReadNumbers(name, json, "shape"));
-  REGARD_ASSIGN_OR_RETURN(const std::vector<int64_t> offsets,
-                          ReadNumbers(name, json, "data_offsets"));
-  const auto dtype = json.find("dtype");
-  if (json.size() != 3 || dtype == json.end() || !dtype->is_string()) {
-    return MalformedTensor(kSyntax, name,
-                           "wants dtype, shape and data_offsets alone");
-  }
-  tensor.dtype = dtype->get<std::string>();
+TensorInfo ReadTensor(const JsonObject& json) {
+  json.Require({"dtype", "shape", "data_offsets"});
+  TensorInfo tensor = {.dtype = json.Text("dtype").value_or(""),
+                       .shape = json.Counts("shape")};
+  const std::vector<int64_t> offsets = json.Counts("data_offsets");
   if (BytesOfType(tensor.dtype) == 0) {
-    return MalformedTensor(kSyntax, name, "unknown dtype ",
-                           Quoted(tensor.dtype));
+    json.Complain("dtype",
+                  absl::StrCat("unknown dtype ", Quoted(tensor.dtype)));
   }
-  if (offsets.size() != 2) {
-    return MalformedTensor(kSyntax, name, "data_offsets has ", offsets.size(),
-                           " numbers, not 2");
+  if (offsets.size() == 2) {
+    tensor.begin = offsets[0];
+    tensor.end = offsets[1];
+  } else {
+    json.Complain("data_offsets", "data_offsets must be two numbers");
   }
-  tensor.begin = offsets[0];
-  tensor.end = offsets[1];
+  if (json.json().size() > 3) {
+    json.Complain("", "a tensor has dtype, shape and data_offsets alone");
+  }
   return tensor;
 }
 
@@ -207,27 +169,20 @@ absl::StatusOr<SafetensorsHeader> ParseHeader(absl::string_view text,
   if (text.empty() || text.front() != '{') {
     return Malformed("InvalidHeaderStart", "does not begin with '{'");
   }
-  REGARD_ASSIGN_OR_RETURN(
-      const Json json,
-      ParseJson(text, [](size_t offset, absl::string_view problem) {
-        return absl::StrCat(kSyntax, ": ", problem, ", byte ", offset);
-      }));
+  absl::StatusOr<JsonFile> file = JsonFile::Parse(text, "header");
+  if (!file.ok()) return Malformed(kSyntax, file.status().message());
+  const JsonObject root = file->root();
   SafetensorsHeader header;
-  for (const auto& [name, value] : json.items()) {
-    if (name != kMetadataKey) {
-      REGARD_ASSIGN_OR_RETURN(header.tensors[name], ReadTensor(name, value));
-      continue;
-    }
-    if (!value.is_object()) return Malformed(kSyntax, name, " is no object");
-    for (const auto& [key, text_of_key] : value.items()) {
-      if (!text_of_key.is_string()) {
-        return Malformed(kSyntax, name, ": ", Quoted(key), " is no string");
-      }
-      header.metadata[key] = text_of_key.get<std::string>();
-    }
+  header.metadata = root.Texts(kMetadataKey);
+  for (const auto& [name, value] : root.json().items()) {
+    if (name == kMetadataKey) continue;
+    const std::optional<JsonObject> tensor = root.Object(name);
+    root.Require({name.c_str()});
+    if (!file->status().ok()) break;
+    header.tensors[name] = ReadTensor(*tensor);
   }
-  if (header.tensors.size() > kMostTensors) {
-    return Malformed("HeaderTooLarge", "more than ", kMostTensors, " tensors");
+  if (!file->status().ok()) {
+    return Malformed(kSyntax, file->status().message());
   }
   REGARD_RETURN_IF_ERROR(CheckOffsets(header, buffer_bytes));
   return header;
@@ -239,27 +194,21 @@ absl::Status WriteSafetensors(
     absl::Span<const TensorView> tensors,
     const std::map<std::string, std::string>& metadata,
     absl::FunctionRef<absl::Status(absl::string_view)> sink) {
-  std::vector<const TensorView*> order;
+  std::map<std::string, const TensorView*> order;
   for (const TensorView& tensor : tensors) {
     REGARD_CHECK_NE(tensor.name, kMetadataKey);
     REGARD_CHECK_EQ(ValuesIn(tensor.shape),
                     static_cast<int64_t>(tensor.values.size()))
         << tensor.name << " " << ShapeText(tensor.shape);
-    order.push_back(&tensor);
-  }
-  std::sort(order.begin(), order.end(),
-            [](const TensorView* a, const TensorView* b) {
-              return a->name < b->name;
-            });
-  for (size_t i = 1; i < order.size(); ++i) {
-    REGARD_CHECK_NE(order[i - 1]->name, order[i]->name);
+    const bool is_new = order.emplace(tensor.name, &tensor).second;
+    REGARD_CHECK(is_new) << tensor.name << " occurs twice";
   }
   const std::string header = HeaderText(order, metadata);
   const auto length = std::bit_cast<std::array<char, kLengthBytes>>(
       static_cast<uint64_t>(header.size()));
   REGARD_RETURN_IF_ERROR(sink(absl::string_view(length.data(), length.size())));
   REGARD_RETURN_IF_ERROR(sink(header));
-  for (const TensorView* tensor : order) {
+  for (const auto& [name, tensor] : order) {
     REGARD_RETURN_IF_ERROR(sink(BytesOf(tensor->values)));
   }
   return absl::OkStatus();
@@ -274,12 +223,6 @@ absl::Status WriteSafetensorsFile(
     });
   });
 }
-
-SafetensorsReader::SafetensorsReader(FileReader file, SafetensorsHeader header,
-                                     int64_t buffer_begin)
-    : file_(std::move(file)),
-      header_(std::move(header)),
-      buffer_begin_(buffer_begin) {}
 
 absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(
     const std::string& path) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -76,7 +77,10 @@ class SafetensorsReader {
 
  private:
   SafetensorsReader(FileReader file, SafetensorsHeader header,
-                    int64_t buffer_begin);
+                    int64_t buffer_begin)
+      : file_(std::move(file)),
+        header_(std::move(header)),
+        buffer_begin_(buffer_begin) {}
 
   FileReader file_;
   SafetensorsHeader header_;

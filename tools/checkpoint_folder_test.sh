@@ -72,7 +72,7 @@ done
 for record in '' '{' '[]' '{"path":"disk"}' '{"path":1,"id":"x"}'; do
   printf '%s' "${record}" >copied/checkpoints.json
   fails "a record that is ${record}" \
-    'copied/checkpoints.json: error: not a record of checkpoints' \
+    'copied/checkpoints.json:1:' \
     "${translate}" --run=copied 1
 done
 expect 'nothing there is touched' "${before}" "$(contents disk)"

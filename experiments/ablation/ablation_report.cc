@@ -16,7 +16,7 @@
 #include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/statistics.h"
-#include "files/json_text.h"
+#include "files/json_file.h"
 
 namespace regard {
 namespace {
@@ -252,7 +252,7 @@ std::string AblationCsv(const Grid& grid) {
       const bool there = found != run.status.metrics.end();
       row.push_back(!there                      ? ""
                     : std::isnan(found->second) ? "nan"
-                                                : JsonNumber(found->second));
+                                                : JsonText(found->second));
     }
     text += CsvRow(row);
   }

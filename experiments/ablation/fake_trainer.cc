@@ -19,8 +19,8 @@
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/examples_file.h"
+#include "experiments/run/metric.h"
 #include "experiments/run/metrics_log.h"
-#include "experiments/run/run_description.h"
 #include "experiments/run/status.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
@@ -117,13 +117,13 @@ absl::Status WriteRun(const Arguments& arguments, const FakeExperiment& config,
     }
     return absl::InternalError("step 2: decoder/score: not a number");
   }
-  REGARD_ASSIGN_OR_RETURN(MetricsLog log, MetricsLog::Create(JoinPath(
-                                              arguments.run, "metrics.jsonl")));
+  std::string log;
   for (int step = 1; step <= kSteps; ++step) {
     status.metrics = {{"dev/loss", Loss(config, step)}};
-    REGARD_RETURN_IF_ERROR(
-        log.Append({.step = step, .epoch = step, .metrics = status.metrics}));
+    log +=
+        MetricsLine({.step = step, .epoch = step, .metrics = status.metrics});
   }
+  REGARD_RETURN_IF_ERROR(write("metrics.jsonl", log));
   REGARD_RETURN_IF_ERROR(
       write("examples.jsonl",
             ExamplesText({Examples(Loss(config, kSteps), config.rate())})));

@@ -1,5 +1,6 @@
 #include "experiments/config/command_line.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ using ::google::protobuf::Message;
 void OpenStandardStreams() {
   int fd = 0;
   while (fd >= 0 && fd <= STDERR_FILENO) {
-    fd = SystemFiles().OpenToRead("/dev/null");
+    fd = SystemFiles().Open("/dev/null", O_RDONLY);
   }
   if (fd > STDERR_FILENO) SystemFiles().Close(fd);
 }

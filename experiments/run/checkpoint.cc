@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -12,13 +13,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "experiments/run/checkpoint_folder.h"
+#include "experiments/run/run_folder.h"
 #include "files/file.h"
 #include "files/safetensors.h"
 #include "files/sha256.h"
@@ -29,19 +32,16 @@ namespace regard {
 
 std::string ManifestText(int64_t step,
                          const std::map<std::string, FileFacts>& files) {
-  std::string text = absl::StrCat(
+  std::vector<std::string> lines;
+  for (const auto& [name, facts] : files) {
+    lines.push_back(absl::StrCat("    \"", name,
+                                 "\": {\"bytes\": ", facts.bytes,
+                                 ", \"sha256\": \"", facts.sha256, "\"}"));
+  }
+  return absl::StrCat(
       "{\n  \"format\": \"regard.checkpoint\",\n  \"version\": 1,\n  "
       "\"step\": ",
-      step, ",\n  \"files\": {");
-  const char* separator = "\n";
-  for (const auto& [name, facts] : files) {
-    absl::StrAppend(&text, separator, "    \"", name,
-                    "\": {\"bytes\": ", facts.bytes, ", \"sha256\": \"",
-                    facts.sha256, "\"}");
-    separator = ",\n";
-  }
-  absl::StrAppend(&text, "\n  }\n}\n");
-  return text;
+      step, ",\n  \"files\": {\n", absl::StrJoin(lines, ",\n"), "\n  }\n}\n");
 }
 
 namespace {
@@ -54,8 +54,6 @@ constexpr char kReplaced[] = ".old";
 // The names of snapshots, beside the checkpoints.
 constexpr char kSnapshotPrefix[] = "snapshot-";
 constexpr char kSnapshotSuffix[] = ".safetensors";
-constexpr int64_t kMaxStateBytes = int64_t{64} << 20;
-constexpr int64_t kMaxManifestBytes = int64_t{1} << 16;
 
 absl::StatusOr<FileFacts> FactsOf(const std::string& path,
                                   FileOperations& files) {
@@ -69,13 +67,12 @@ std::string Difference(absl::string_view got, absl::string_view wanted) {
   const std::vector<absl::string_view> got_lines = absl::StrSplit(got, '\n');
   const std::vector<absl::string_view> wanted_lines =
       absl::StrSplit(wanted, '\n');
-  size_t line = 0;
-  while (line < got_lines.size() && line < wanted_lines.size() &&
-         got_lines[line] == wanted_lines[line]) {
-    ++line;
-  }
+  const auto line = std::mismatch(got_lines.begin(), got_lines.end(),
+                                  wanted_lines.begin(), wanted_lines.end())
+                        .first -
+                    got_lines.begin();
   const auto quoted = [line](const std::vector<absl::string_view>& lines) {
-    if (line >= lines.size()) return std::string("no more");
+    if (line >= std::ssize(lines)) return std::string("no more");
     absl::string_view text = absl::StripAsciiWhitespace(lines[line]);
     absl::ConsumeSuffix(&text, ",");
     return absl::CHexEscape(
@@ -131,7 +128,7 @@ absl::StatusOr<Checkpoint> ReadCheckpointFolder(const std::string& path,
                                                 FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(
       const std::string manifest,
-      ReadFile(JoinPath(path, kManifestFile), kMaxManifestBytes, files));
+      ReadFile(JoinPath(path, kManifestFile), kMostTextFileBytes, files));
   Checkpoint checkpoint = {.step = step, .path = path};
   std::map<std::string, FileFacts> facts;
   for (const int64_t snapshot : SnapshotsOf(manifest)) {
@@ -155,34 +152,35 @@ absl::StatusOr<Checkpoint> ReadCheckpointFolder(const std::string& path,
   return checkpoint;
 }
 
-// A checkpoint's folder (step-N), whole or not, with its suffix if it has one.
+// A file or folder whose name is a prefix, a step and a suffix.
 struct Entry {
   int64_t step = 0;
   std::string path;
   std::string suffix;
 };
 
-// The entries, newest first, and of one step the replaced one last. Names that
-// are not ours are left out.
-absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& folder,
+// The entries of a kind where a run has its checkpoints, newest first, and by
+// suffix among those of one step. Names that are not ours are left out.
+absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& run_folder,
+                                               absl::string_view prefix,
+                                               PathKind wanted,
                                                FileOperations& files) {
   std::vector<Entry> entries;
+  REGARD_ASSIGN_OR_RETURN(const std::string folder,
+                          CheckpointFolder(run_folder, files));
   REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(folder, files));
   if (kind != PathKind::kDirectory) return entries;
   REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                           ListDirectory(folder, files));
   for (const std::string& name : names) {
     absl::string_view rest = name;
-    if (!absl::ConsumePrefix(&rest, kPrefix)) continue;
+    if (!absl::ConsumePrefix(&rest, prefix)) continue;
     const std::optional<int64_t> step = ConsumeStep(&rest);
     if (!step.has_value()) continue;
-    Entry entry;
-    entry.step = *step;
-    entry.path = JoinPath(folder, name);
-    entry.suffix = std::string(rest);
-    REGARD_ASSIGN_OR_RETURN(const PathKind there,
-                            KindOfPath(entry.path, files));
-    if (there == PathKind::kDirectory) entries.push_back(std::move(entry));
+    const std::string path = JoinPath(folder, name);
+    REGARD_ASSIGN_OR_RETURN(const PathKind there, KindOfPath(path, files));
+    if (there != wanted) continue;
+    entries.push_back({*step, path, std::string(rest)});
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.step != b.step ? a.step > b.step : a.suffix < b.suffix;
@@ -190,8 +188,14 @@ absl::StatusOr<std::vector<Entry>> ListEntries(const std::string& folder,
   return entries;
 }
 
+// The checkpoints' folders, whole or not.
+absl::StatusOr<std::vector<Entry>> ListSteps(const std::string& run_folder,
+                                             FileOperations& files) {
+  return ListEntries(run_folder, kPrefix, PathKind::kDirectory, files);
+}
+
 bool IsTemporary(const Entry& entry) {
-  return entry.suffix.rfind(kTemporary, 0) == 0;
+  return absl::StartsWith(entry.suffix, kTemporary);
 }
 
 using Sink = absl::FunctionRef<absl::Status(absl::string_view)>;
@@ -228,7 +232,6 @@ absl::StatusOr<std::map<std::string, FileFacts>> WriteSnapshots(
     const std::string& folder, const CheckpointContent& content,
     FileOperations& files) {
   std::map<std::string, FileFacts> facts;
-  bool any_new = false;
   for (const Snapshot& snapshot : content.snapshots) {
     const auto write = [&](Sink sink) {
       return WriteSafetensors(snapshot.weights, content.weights_metadata, sink);
@@ -240,13 +243,9 @@ absl::StatusOr<std::map<std::string, FileFacts>> WriteSnapshots(
     const std::string path = JoinPath(folder, SnapshotName(snapshot.step));
     const absl::StatusOr<FileFacts> stored = FactsOf(path, files);
     if (stored.ok() && *stored == of_this) continue;
-    const std::string temporary = absl::StrCat(path, kTemporary, getpid());
-    REGARD_RETURN_IF_ERROR(RemoveTree(temporary, files));
-    REGARD_RETURN_IF_ERROR(WriteCounted(temporary, files, write).status());
-    REGARD_RETURN_IF_ERROR(RenameFile(temporary, path, files));
-    any_new = true;
+    REGARD_RETURN_IF_ERROR(WriteSafetensorsFile(
+        path, snapshot.weights, content.weights_metadata, files));
   }
-  if (any_new) REGARD_RETURN_IF_ERROR(SyncDirectory(folder, files));
   return facts;
 }
 
@@ -291,61 +290,34 @@ absl::Status RemoveCheckpoint(const std::string& path, FileOperations& files) {
 }
 
 // Removes snapshots, whole or not, that no checkpoint refers to.
-absl::Status PruneSnapshots(const std::string& folder, FileOperations& files) {
-  REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                          ListEntries(folder, files));
-  std::set<std::string> wanted;
-  for (const Entry& entry : entries) {
+absl::Status PruneSnapshots(const std::string& run_folder,
+                            FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> steps,
+                          ListSteps(run_folder, files));
+  std::set<int64_t> wanted;
+  for (const Entry& entry : steps) {
     if (IsTemporary(entry)) continue;
-    const absl::StatusOr<std::string> manifest =
-        ReadFile(JoinPath(entry.path, kManifestFile), kMaxManifestBytes, files);
+    const absl::StatusOr<std::string> manifest = ReadFile(
+        JoinPath(entry.path, kManifestFile), kMostTextFileBytes, files);
     // What it refers to is not known.
     if (IsMachineFailure(manifest.status())) return manifest.status();
-    if (!manifest.ok()) continue;
-    for (const int64_t step : SnapshotsOf(*manifest)) {
-      wanted.insert(SnapshotName(step));
-    }
+    if (manifest.ok()) wanted.merge(SnapshotsOf(*manifest));
   }
-  if (!IsDirectory(folder)) return absl::OkStatus();
-  REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                          ListDirectory(folder, files));
-  for (const std::string& name : names) {
-    absl::string_view rest = name;
-    if (wanted.count(name) > 0 ||
-        !absl::ConsumePrefix(&rest, kSnapshotPrefix) ||
-        !ConsumeStep(&rest).has_value() ||
-        !absl::ConsumePrefix(&rest, kSnapshotSuffix)) {
-      continue;
+  REGARD_ASSIGN_OR_RETURN(
+      const std::vector<Entry> snapshots,
+      ListEntries(run_folder, kSnapshotPrefix, PathKind::kFile, files));
+  for (const Entry& entry : snapshots) {
+    absl::string_view rest = entry.suffix;
+    if (!absl::ConsumePrefix(&rest, kSnapshotSuffix)) continue;
+    const bool unused = rest.empty() && wanted.count(entry.step) == 0;
+    if (unused || absl::StartsWith(rest, kTemporary)) {
+      REGARD_RETURN_IF_ERROR(RemoveTree(entry.path, files));
     }
-    if (!rest.empty() && rest.rfind(kTemporary, 0) != 0) continue;
-    REGARD_RETURN_IF_ERROR(RemoveTree(JoinPath(folder, name), files));
   }
   return absl::OkStatus();
 }
 
-// Gives the finished folder its name. One that has the name already steps
-// aside first, so that at every moment one of the two can be found.
-absl::Status Commit(const std::string& finished, const std::string& path,
-                    const std::string& replaced, FileOperations& files) {
-  if (IsDirectory(path)) {
-    REGARD_RETURN_IF_ERROR(RenameFile(path, replaced, files));
-  }
-  return RenameFile(finished, path, files);
-}
-
 }  // namespace
-
-std::string Checkpoint::WeightsPath() const {
-  return JoinPath(path, kWeightsFile);
-}
-
-std::string Checkpoint::ChosenWeightsPath() const {
-  return has_best ? JoinPath(path, kBestFile) : WeightsPath();
-}
-
-std::string Checkpoint::OptimizerPath() const {
-  return JoinPath(path, kOptimizerFile);
-}
 
 std::string Checkpoint::SnapshotPath(int64_t step) const {
   return JoinPath(path, SnapshotReference(step));
@@ -371,16 +343,20 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
   }
   const std::string replaced = absl::StrCat(saved.path, kReplaced);
   const std::string temporary = absl::StrCat(saved.path, kTemporary, getpid());
-  const absl::StatusOr<std::map<std::string, FileFacts>> snapshots =
-      WriteSnapshots(folder, content, files);
-  absl::Status written =
-      snapshots.ok() ? WriteFolder(temporary, content, *snapshots, files)
-                     : snapshots.status();
-  if (written.ok()) written = Commit(temporary, saved.path, replaced, files);
+  const absl::Status written = [&]() -> absl::Status {
+    REGARD_ASSIGN_OR_RETURN(auto facts, WriteSnapshots(folder, content, files));
+    REGARD_RETURN_IF_ERROR(
+        WriteFolder(temporary, content, std::move(facts), files));
+    // One that has the name already steps aside first, so that at every moment
+    // one of the two can be found.
+    if (IsDirectory(saved.path)) {
+      REGARD_RETURN_IF_ERROR(RenameFile(saved.path, replaced, files));
+    }
+    return RenameFile(temporary, saved.path, files);
+  }();
   if (!written.ok()) {
     // The first error is the one to tell; what cannot be cleared away now is
     // at the next start.
-    RemoveTree(temporary, files).IgnoreError();
     CleanUpCheckpoints(run_folder, files).IgnoreError();
     return written;
   }
@@ -394,10 +370,8 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
 absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,
                                                  size_t most,
                                                  FileOperations& files) {
-  REGARD_ASSIGN_OR_RETURN(const std::string folder,
-                          CheckpointFolder(run_folder, files));
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                          ListEntries(folder, files));
+                          ListSteps(run_folder, files));
   FoundCheckpoints found;
   for (const Entry& entry : entries) {
     if (found.checkpoints.size() == most) break;
@@ -419,31 +393,23 @@ absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,
   return found;
 }
 
-absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint) {
-  return ReadFile(JoinPath(checkpoint.path, kStateFile), kMaxStateBytes);
-}
-
 absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
                               int keep, FileOperations& files) {
-  REGARD_ASSIGN_OR_RETURN(const std::string folder,
-                          CheckpointFolder(run_folder, files));
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                          ListEntries(folder, files));
+                          ListSteps(run_folder, files));
   int kept = 0;
   for (const Entry& entry : entries) {
     if (entry.step > newest || !entry.suffix.empty()) continue;
     if (++kept <= keep) continue;
     REGARD_RETURN_IF_ERROR(RemoveCheckpoint(entry.path, files));
   }
-  return PruneSnapshots(folder, files);
+  return PruneSnapshots(run_folder, files);
 }
 
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files) {
-  REGARD_ASSIGN_OR_RETURN(const std::string folder,
-                          CheckpointFolder(run_folder, files));
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
-                          ListEntries(folder, files));
+                          ListSteps(run_folder, files));
   for (const Entry& entry : entries) {
     if (IsTemporary(entry)) {
       REGARD_RETURN_IF_ERROR(RemoveTree(entry.path, files));
@@ -460,7 +426,7 @@ absl::Status CleanUpCheckpoints(const std::string& run_folder,
       }
     }
   }
-  return PruneSnapshots(folder, files);
+  return PruneSnapshots(run_folder, files);
 }
 
 }  // namespace regard

@@ -28,6 +28,12 @@ struct Snapshot {
   std::vector<TensorView> weights = {};
 };
 
+inline constexpr char kBestFile[] = "best.safetensors";
+inline constexpr char kManifestFile[] = "manifest.json";
+inline constexpr char kOptimizerFile[] = "optimizer.safetensors";
+inline constexpr char kStateFile[] = "state.textproto";
+inline constexpr char kWeightsFile[] = "weights.safetensors";
+
 // What its views refer to outlives this.
 struct CheckpointContent {
   // Finished steps, at least 0.
@@ -56,10 +62,14 @@ struct Checkpoint {
   std::vector<int64_t> snapshots = {};
 
   // The last weights.
-  std::string WeightsPath() const;
+  std::string WeightsPath() const { return JoinPath(path, kWeightsFile); }
   // The weights to use.
-  std::string ChosenWeightsPath() const;
-  std::string OptimizerPath() const;
+  std::string ChosenWeightsPath() const {
+    return has_best ? JoinPath(path, kBestFile) : WeightsPath();
+  }
+  std::string OptimizerPath() const { return JoinPath(path, kOptimizerFile); }
+  // The trainer's state as it was saved.
+  std::string StatePath() const { return JoinPath(path, kStateFile); }
   std::string SnapshotPath(int64_t step) const;
 };
 
@@ -90,9 +100,6 @@ absl::StatusOr<FoundCheckpoints> FindCheckpoints(
     const std::string& run_folder, size_t most = 1,
     FileOperations& files = SystemFiles());
 
-// The trainer's state as it was saved.
-absl::StatusOr<std::string> ReadCheckpointState(const Checkpoint& checkpoint);
-
 // Clears away what a process that died while saving left behind. To be called
 // before the first save of a process.
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
@@ -103,12 +110,6 @@ absl::Status CleanUpCheckpoints(const std::string& run_folder,
 // that.
 absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
                               int keep, FileOperations& files);
-
-inline constexpr char kBestFile[] = "best.safetensors";
-inline constexpr char kManifestFile[] = "manifest.json";
-inline constexpr char kOptimizerFile[] = "optimizer.safetensors";
-inline constexpr char kStateFile[] = "state.textproto";
-inline constexpr char kWeightsFile[] = "weights.safetensors";
 
 struct FileFacts {
   int64_t bytes = 0;

@@ -1,4 +1,5 @@
 // A checkpoint that cannot be read is told from a damaged one.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -37,9 +38,10 @@ class UnreadableFiles : public FileOperations {
   UnreadableFiles(std::string name, Call call, int error)
       : name_(std::move(name)), call_(call), error_(error) {}
 
-  int OpenToRead(const std::string& path) override {
-    if (Fails(path, Call::kOpen)) return -1;
-    const int descriptor = FileOperations::OpenToRead(path);
+  int Open(const std::string& path, int flags) override {
+    const Call call = (flags & O_DIRECTORY) != 0 ? Call::kList : Call::kOpen;
+    if (Fails(path, call)) return -1;
+    const int descriptor = FileOperations::Open(path, flags);
     if (EndsWith(path)) named_.insert(descriptor);
     return descriptor;
   }
@@ -53,9 +55,6 @@ class UnreadableFiles : public FileOperations {
   }
   int Status(const std::string& path, struct stat* info) override {
     return Fails(path, Call::kStatus) ? -1 : FileOperations::Status(path, info);
-  }
-  int OpenDirectory(const std::string& path) override {
-    return Fails(path, Call::kList) ? -1 : FileOperations::OpenDirectory(path);
   }
   int Close(int descriptor) override {
     named_.erase(descriptor);
@@ -137,7 +136,7 @@ TEST(MetricsLogReadingTest, ALogThatCannotBeReadIsNotBegunAgain) {
   for (const Call call : {Call::kStatus, Call::kOpen, Call::kRead}) {
     for (const int error : {EACCES, EIO, ESTALE}) {
       UnreadableFiles files("metrics.jsonl", call, error);
-      const absl::Status resumed = MetricsLog::Resume(path, 1, files).status();
+      const absl::Status resumed = ResumeMetricsLog(path, 1, files).status();
       EXPECT_TRUE(IsMachineFailure(resumed)) << resumed;
       EXPECT_THAT(std::string(resumed.message()),
                   AllOf(HasSubstr(path), HasSubstr(std::strerror(error))));

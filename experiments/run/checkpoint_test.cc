@@ -1,5 +1,6 @@
 #include "experiments/run/checkpoint.h"
 
+#include <fcntl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,7 +100,7 @@ class CheckpointTest : public ::testing::Test {
     EXPECT_THAT(moments_file->Read("w.m", {1}, absl::MakeSpan(moments)),
                 IsOk());
     EXPECT_EQ(moments[0], 0.5f * weights[0]);
-    EXPECT_EQ(ReadCheckpointState(checkpoint).value(),
+    EXPECT_EQ(ReadFile(checkpoint.StatePath()).value(),
               absl::StrCat("mark: ", weights[0], "\n"));
     for (const int64_t step : checkpoint.snapshots) {
       std::vector<float> value(1);
@@ -398,16 +399,19 @@ class FaultyFiles : public UnsyncedFiles {
 
   bool reached() const { return count_ >= k_; }
 
-  int Create(const std::string& path) override {
-    return Fails() ? -1 : FileOperations::Create(path);
+  int Open(const std::string& path, int flags) override {
+    const bool reads_a_file = (flags & (O_ACCMODE | O_DIRECTORY)) == O_RDONLY;
+    return !reads_a_file && Fails() ? -1 : FileOperations::Open(path, flags);
   }
-  int OpenDirectory(const std::string& path) override {
-    return Fails() ? -1 : FileOperations::OpenDirectory(path);
-  }
-  ssize_t Write(int descriptor, const char* bytes, size_t count) override {
-    if (!Fails()) return FileOperations::Write(descriptor, bytes, count);
+  ssize_t WriteAt(int descriptor, const char* bytes, size_t count,
+                  int64_t offset) override {
+    if (!Fails()) {
+      return FileOperations::WriteAt(descriptor, bytes, count, offset);
+    }
     // Torn: half of it arrives.
-    if (count_ == k_) FileOperations::Write(descriptor, bytes, count / 2);
+    if (count_ == k_) {
+      FileOperations::WriteAt(descriptor, bytes, count / 2, offset);
+    }
     errno = ENOSPC;
     return -1;
   }

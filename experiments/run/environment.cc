@@ -2,13 +2,12 @@
 
 #include <openssl/opensslv.h>
 
-#include <utility>
-
 #include "Eigen/Core"
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "files/file.h"
+#include "files/json_file.h"
 #include "files/sha256.h"
 #include "google/protobuf/stubs/common.h"
 #include "nlohmann/json.hpp"
@@ -68,45 +67,34 @@ std::string EnvironmentJson(const Environment& environment) {
       {"compiler", environment.compiler},
       {"instruction_set", environment.instruction_set},
       {"mode", environment.mode},
-      {"libraries", nlohmann::json(environment.libraries)},
-      {"data", nlohmann::json(environment.data)},
-      {"files", nlohmann::json(environment.files)}};
+      {"libraries", environment.libraries},
+      {"data", environment.data},
+      {"files", environment.files}};
   return absl::StrCat(
       json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "\n");
 }
 
-absl::StatusOr<RunDigests> ReadRunDigests(const std::string& run_folder) {
-  const std::string path = JoinPath(run_folder, "environment.json");
-  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const auto environment = nlohmann::json::parse(
-      text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  RunDigests digests;
-  bool good = environment.is_object() && environment.contains("data");
-  const std::pair<const char*, std::map<std::string, std::string>*> fields[] = {
-      {"data", &digests.data}, {"files", &digests.files}};
-  for (const auto& [name, map] : fields) {
-    if (!good || !environment.contains(name)) continue;
-    good = environment[name].is_object();
-    for (const auto& [file, digest] : environment[name].items()) {
-      good = good && digest.is_string();
-      if (good) (*map)[file] = digest.get<std::string>();
-    }
-  }
-  if (good) return digests;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": not the environment of a run"));
+absl::StatusOr<Environment> ReadRunDigests(const std::string& run_folder) {
+  REGARD_ASSIGN_OR_RETURN(
+      JsonFile file, JsonFile::Read(JoinPath(run_folder, "environment.json")));
+  const JsonObject json = file.root();
+  json.Require({"data"});
+  Environment digests = {.data = json.Texts("data"),
+                         .files = json.Texts("files")};
+  REGARD_RETURN_IF_ERROR(file.status());
+  return digests;
 }
 
 absl::Status CheckRunFile(const std::string& run_folder, absl::string_view name,
                           absl::string_view text) {
-  REGARD_ASSIGN_OR_RETURN(const RunDigests digests, ReadRunDigests(run_folder));
-  const auto found = digests.files.find(std::string(name));
+  REGARD_ASSIGN_OR_RETURN(const Environment run, ReadRunDigests(run_folder));
+  const auto found = run.files.find(std::string(name));
   const std::string digest = Sha256Hex(text);
-  if (found == digests.files.end() || found->second == digest) {
+  if (found == run.files.end() || found->second == digest) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(JoinPath(run_folder, name),
+      absl::StrCat("error: ", JoinPath(run_folder, name),
                    ": has changed since the run wrote it: its SHA-256 is ",
                    digest, ", environment.json has ", found->second));
 }

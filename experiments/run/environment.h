@@ -34,17 +34,12 @@ Environment BuildEnvironment();
 // The file's text, in the order of the fields and of names.
 std::string EnvironmentJson(const Environment& environment);
 
-struct RunDigests {
-  std::map<std::string, std::string> data = {};   // Environment::data
-  std::map<std::string, std::string> files = {};  // Environment::files
-};
-
-// The digests in environment.json of a run folder; the error begins with the
-// file. Earlier programs wrote none of files.
-absl::StatusOr<RunDigests> ReadRunDigests(const std::string& run_folder);
+// `data` and `files` in environment.json of a run folder; earlier programs
+// wrote no `files`. Errors are complete to print.
+absl::StatusOr<Environment> ReadRunDigests(const std::string& run_folder);
 
 // An error if `text` is not what the run wrote to its file `name`, as far as
-// its digests tell.
+// its digests tell. Errors are complete to print.
 absl::Status CheckRunFile(const std::string& run_folder, absl::string_view name,
                           absl::string_view text);
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "nn/evaluated_set.h"
 
@@ -17,14 +16,9 @@ namespace regard {
 // the sets are not in the file.
 std::string ExamplesText(absl::Span<const EvaluatedSet> sets);
 
-// The sets in a file's text, without the metrics whose aggregate is not among
+// The sets in a file, without the metrics whose aggregate is not among
 // `aggregates`. InvalidArgument, "PATH:LINE:COLUMN: error: PROBLEM", for any
 // other text.
-absl::StatusOr<std::vector<EvaluatedSet>> ParseExamples(
-    absl::string_view path, absl::string_view text,
-    const Aggregates& aggregates);
-
-// The same from a file.
 absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
     const std::string& path, const Aggregates& aggregates);
 

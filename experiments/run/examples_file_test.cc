@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/evaluated_set.h"
@@ -22,7 +25,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsNan;
 using ::testing::SizeIs;
-using ::testing::StartsWith;
 
 constexpr Aggregate kSum = {
     "sum", 1, [](absl::Span<const double> sums) { return sums[0]; }};
@@ -31,6 +33,13 @@ const Aggregates& Known() {
   static const Aggregates* const kKnown =
       new Aggregates{{"ratio", &kRatio}, {"sum", &kSum}};
   return *kKnown;
+}
+
+absl::StatusOr<std::vector<EvaluatedSet>> Read(
+    absl::string_view text, const Aggregates& aggregates = Known()) {
+  const std::string path = JoinPath(::testing::TempDir(), "examples.jsonl");
+  EXPECT_THAT(WriteFileAtomically(path, text), IsOk());
+  return ReadExamples(path, aggregates);
 }
 
 // Two examples of dev and one of test.
@@ -67,7 +76,7 @@ TEST(ExamplesFileTest, LooksAsDocumented) {
 }
 
 TEST(ExamplesFileTest, ReadsBackTheSameNumbers) {
-  const auto sets = ParseExamples("file", ExamplesText(TwoSets()), Known());
+  const auto sets = Read(ExamplesText(TwoSets()));
   ASSERT_THAT(sets, IsOk());
   EXPECT_EQ(ExamplesText(*sets), ExamplesText(TwoSets()));
   ASSERT_THAT(*sets, SizeIs(2));
@@ -84,26 +93,24 @@ TEST(ExamplesFileTest, ReadsBackWhatIsNotFinite) {
       {.examples = {{"a", "b", "c", 1}, {"d", "e", "f", 2}},
        .metrics = {cost}}};
   const std::string text = ExamplesText(sets);
-  const auto read = ParseExamples("file", text, Known());
+  const auto read = Read(text);
   ASSERT_THAT(read, IsOk());
   EXPECT_THAT((*read)[0].metrics[0].statistics,
               ElementsAre(IsNan(), 1, kInfinity, -kInfinity));
   EXPECT_EQ(ExamplesText(*read), text);
   // As earlier programs wrote it.
-  const auto earlier = ParseExamples(
-      "file", absl::StrReplaceAll(text, {{"\"NaN\"", "null"}}), Known());
+  const auto earlier = Read(absl::StrReplaceAll(text, {{"\"NaN\"", "null"}}));
   ASSERT_THAT(earlier, IsOk());
   EXPECT_THAT((*earlier)[0].metrics[0].statistics[0], IsNan());
 }
 
 TEST(ExamplesFileTest, ARunMayHaveNoExamples) {
   EXPECT_EQ(ExamplesText({}), "");
-  EXPECT_THAT(ParseExamples("file", "", Known()).value(), IsEmpty());
+  EXPECT_THAT(Read("").value(), IsEmpty());
 }
 
 TEST(ExamplesFileTest, LeavesOutMetricsThatItCannotCompute) {
-  const auto sets =
-      ParseExamples("file", ExamplesText(TwoSets()), {{"sum", &kSum}});
+  const auto sets = Read(ExamplesText(TwoSets()), {{"sum", &kSum}});
   ASSERT_THAT(sets, IsOk());
   ASSERT_THAT((*sets)[0].metrics, SizeIs(1));
   EXPECT_EQ((*sets)[0].metrics[0].name, "dev/cost");
@@ -115,20 +122,20 @@ TEST(ExamplesFileTest, SaysWhichLineIsWrong) {
   const auto line_of = [&](const char* from, const char* to) {
     const std::string bad = absl::StrReplaceAll(good, {{from, to}});
     EXPECT_NE(bad, good) << from;
-    return std::string(ParseExamples("file", bad, Known()).status().message());
+    return std::string(Read(bad).status().message());
   };
-  EXPECT_THAT(line_of("[1,3]", "[1]"), StartsWith("file:2:1: error: "));
-  EXPECT_THAT(line_of("[1,3]", "[1,\"3\"]"), StartsWith("file:2:1: error: "));
-  EXPECT_THAT(line_of("[-2]", "2"), StartsWith("file:2:1: error: "));
+  EXPECT_THAT(line_of("[1,3]", "[1]"), HasSubstr("examples.jsonl:2:"));
+  EXPECT_THAT(line_of("[1,3]", "[1,\"3\"]"), HasSubstr("examples.jsonl:2:"));
+  EXPECT_THAT(line_of("[-2]", "2"), HasSubstr("examples.jsonl:2:"));
   EXPECT_THAT(line_of("\"length\":1", "\"length\":-1"),
-              StartsWith("file:3:1: error: "));
+              HasSubstr("examples.jsonl:3:"));
   EXPECT_THAT(line_of("\"examples\":2", "\"examples\":3"),
-              StartsWith("file:4:1: error: "));
+              HasSubstr("examples.jsonl:4:1: error: "));
   EXPECT_THAT(line_of("\"width\":2", "\"width\":3"),
-              StartsWith("file:1:1: error: "));
-  EXPECT_THAT(ParseExamples("file", "x", Known()),
+              HasSubstr("examples.jsonl:1:"));
+  EXPECT_THAT(Read("x"),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "file:1:1: error: not the examples of a data set"));
+                       HasSubstr("examples.jsonl:1:1: error: not JSON")));
 }
 
 TEST(ExamplesFileTest, ErrorsNameTheFile) {

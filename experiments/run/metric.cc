@@ -2,11 +2,38 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "files/file.h"
+#include "files/json_file.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
+namespace {
+
+constexpr int64_t kFormatVersion = 2;
+
+// By the value of Better.
+const std::vector<std::string>& DirectionNames() {
+  static const auto* const names =
+      new std::vector<std::string>{"neither", "lower", "higher"};
+  return *names;
+}
+
+absl::Status WrongVersion(const std::string& path, int64_t version) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": error: a run folder of format version ", version,
+                   "; this program reads version ", kFormatVersion,
+                   ": train the run again"));
+}
+
+}  // namespace
 
 const MetricInfo* FindMetric(absl::Span<const MetricInfo> metrics,
                              absl::string_view name) {
@@ -23,7 +50,7 @@ std::string MetricDescription(const MetricInfo& metric) {
   if (!metric.unit.empty()) absl::StrAppend(&text, " (", metric.unit, ")");
   if (metric.better != Better::kNeither) {
     absl::StrAppend(&text, "; ",
-                    metric.better == Better::kLower ? "lower" : "higher",
+                    DirectionNames()[static_cast<size_t>(metric.better)],
                     " is better");
   }
   return text;
@@ -36,6 +63,56 @@ std::string FormatMetric(double value) {
     return absl::StrFormat("%.0f", value);
   }
   return absl::StrFormat("%.4g", value);
+}
+
+std::string RunDescriptionJson(absl::Span<const MetricInfo> metrics) {
+  std::vector<std::string> lines;
+  for (const MetricInfo& metric : metrics) {
+    lines.push_back(JsonText(
+        {{"name", metric.name},
+         {"unit", metric.unit},
+         {"meaning", metric.meaning},
+         {"better", DirectionNames()[static_cast<size_t>(metric.better)]},
+         {"logarithmic", metric.logarithmic}}));
+  }
+  return absl::StrCat("{\"format_version\":", kFormatVersion, ",\"metrics\":[",
+                      lines.empty() ? "" : "\n", absl::StrJoin(lines, ",\n"),
+                      "]}\n");
+}
+
+absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
+    const std::string& run_folder) {
+  const std::string path = JoinPath(run_folder, "run.json");
+  if (!PathExists(path) &&
+      PathExists(JoinPath(run_folder, "resolved.textproto"))) {
+    return WrongVersion(run_folder, 1);
+  }
+  absl::StatusOr<JsonFile> file = JsonFile::Read(path);
+  if (absl::IsNotFound(file.status())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: no run there: ",
+                     absl::StripPrefix(file.status().message(), "error: ")));
+  }
+  REGARD_RETURN_IF_ERROR(file.status());
+  const JsonObject json = file->root();
+  const int64_t version = json.Integer("format_version");
+  if (file->status().ok() && version != kFormatVersion) {
+    return WrongVersion(run_folder, version);
+  }
+  json.Require({"metrics"});
+  std::vector<MetricInfo> metrics;
+  for (const JsonObject& metric : json.Objects("metrics")) {
+    metric.Require({"name", "unit", "meaning", "better", "logarithmic"});
+    metrics.push_back(
+        {.name = metric.Text("name").value_or(""),
+         .unit = metric.Text("unit").value_or(""),
+         .meaning = metric.Text("meaning").value_or(""),
+         .better =
+             static_cast<Better>(metric.Choice("better", DirectionNames())),
+         .logarithmic = metric.Bool("logarithmic").value_or(false)});
+  }
+  REGARD_RETURN_IF_ERROR(file->status());
+  return metrics;
 }
 
 }  // namespace regard

@@ -1,11 +1,14 @@
 // What a metric is. The task or model that measures a metric declares it once;
 // reports, the terminal, TensorBoard, schedules that watch a metric and
-// ablations read the declaration.
+// ablations read the declaration. run.json lists the metrics of a run and has
+// the version of its folder's format: docs/run_folder.md.
 #ifndef EXPERIMENTS_RUN_METRIC_H_
 #define EXPERIMENTS_RUN_METRIC_H_
 
 #include <string>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
@@ -33,6 +36,16 @@ std::string MetricDescription(const MetricInfo& metric);
 // At most four significant digits, whole numbers in full: "0.9871", "1234",
 // "1.2e-05", "nan".
 std::string FormatMetric(double value);
+
+// The text of run.json.
+std::string RunDescriptionJson(absl::Span<const MetricInfo> metrics);
+
+// The metrics in run.json of a run's folder. An InvalidArgument for another
+// text, and for another version of the format, which it names; a folder with a
+// resolved config but without the file is of version 1. Errors are complete to
+// print.
+absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
+    const std::string& run_folder);
 
 }  // namespace regard
 

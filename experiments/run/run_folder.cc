@@ -1,17 +1,20 @@
 #include "experiments/run/run_folder.h"
 
+#include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
-#include <utility>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "files/file.h"
+#include "files/json_file.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -84,19 +87,31 @@ absl::Status RefuseLinks(const std::string& folder) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-RunFolder::RunFolder(std::string path, int lock)
-    : path_(std::move(path)), lock_(lock) {}
-
-RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)),
-      lock_(std::exchange(other.lock_, -1)),
-      holds_run_(other.holds_run_) {}
-
-RunFolder::~RunFolder() {
-  if (lock_ >= 0) SystemFiles().Close(lock_);
+absl::Status Refused(const std::string& path, absl::string_view problem) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": error: ", problem));
 }
+
+absl::Status OfAnotherRun(const std::string& path,
+                          const CheckpointRecord& there, absl::string_view id) {
+  return Refused(path,
+                 absl::StrCat("holds checkpoints of another run, ", there.path,
+                              ": its id is ", there.id, ", this run has ", id));
+}
+
+absl::StatusOr<std::string> WithoutLinks(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path canonical =
+      std::filesystem::canonical(path, error);
+  if (error) return FileError(path, "find it", error.value());
+  return canonical.string();
+}
+
+std::string RecordText(const CheckpointRecord& record) {
+  return JsonText({{"path", record.path}, {"id", record.id}}) + "\n";
+}
+
+}  // namespace
 
 absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
   std::string path = options.path;
@@ -107,9 +122,11 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
   }
   REGARD_RETURN_IF_ERROR(RefuseLinks(path));
   const std::string lock_path = JoinPath(path, kLockFile);
-  RunFolder folder(path, SystemFiles().OpenToChange(lock_path));
-  if (folder.lock_ < 0) return WriteError(lock_path, "open", errno);
-  while (flock(folder.lock_, LOCK_EX | LOCK_NB) != 0) {
+  RunFolder folder(
+      path, {SystemFiles().Open(lock_path, O_RDWR | O_CREAT | O_NOFOLLOW),
+             SystemFiles()});
+  if (folder.lock_.number() < 0) return WriteError(lock_path, "open", errno);
+  while (flock(folder.lock_.number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return WriteError(lock_path, "lock", errno);
     return absl::FailedPreconditionError(
@@ -125,17 +142,86 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
   return folder;
 }
 
-std::string RunFolder::File(absl::string_view name) const {
-  return JoinPath(path_, name);
+absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
+    const std::string& folder, FileOperations& files) {
+  const std::string path = JoinPath(folder, kCheckpointRecord);
+  const absl::StatusOr<std::string> text =
+      ReadFile(path, kMostTextFileBytes, files);
+  if (absl::IsNotFound(text.status())) return std::nullopt;
+  REGARD_RETURN_IF_ERROR(text.status());
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(*text, path));
+  const JsonObject json = file.root();
+  json.Require({"path", "id"});
+  REGARD_RETURN_IF_ERROR(file.status());
+  return CheckpointRecord{.path = json.Text("path").value_or(""),
+                          .id = json.Text("id").value_or("")};
 }
 
-absl::Status RunFolder::Write(absl::string_view name,
-                              absl::string_view text) const {
-  return WriteFileAtomically(File(name), text);
+absl::StatusOr<std::string> CheckpointFolder(const std::string& run_folder,
+                                             FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> run,
+                          ReadCheckpointRecord(run_folder, files));
+  if (!run.has_value()) return JoinPath(run_folder, "checkpoints");
+  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> there,
+                          ReadCheckpointRecord(run->path, files));
+  if (!there.has_value()) {
+    return Refused(
+        run->path,
+        absl::StrCat("is recorded in ", JoinPath(run_folder, kCheckpointRecord),
+                     " as the folder of its checkpoints, but has no ",
+                     kCheckpointRecord, ": is its disk there?"));
+  }
+  if (there->id != run->id) {
+    return OfAnotherRun(run->path, *there, run->id);
+  }
+  return run->path;
 }
 
-absl::StatusOr<std::string> RunFolder::Read(absl::string_view name) const {
-  return ReadFile(File(name));
+absl::Status RecordCheckpointFolder(const std::string& run_folder,
+                                    const std::string& folder,
+                                    absl::string_view id,
+                                    FileOperations& files) {
+  REGARD_ASSIGN_OR_RETURN(const std::string run_path, WithoutLinks(run_folder));
+  REGARD_ASSIGN_OR_RETURN(const std::string path, WithoutLinks(folder));
+  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> run,
+                          ReadCheckpointRecord(run_folder, files));
+  REGARD_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> there,
+                          ReadCheckpointRecord(folder, files));
+  const std::string run_id = run.has_value() ? run->id : std::string(id);
+  if (there.has_value() && there->id != run_id) {
+    return OfAnotherRun(path, *there, run_id);
+  }
+  if (run.has_value() && !there.has_value()) {
+    return Refused(path, absl::StrCat("has no ", kCheckpointRecord,
+                                      ", but the checkpoints of this run are "
+                                      "in ",
+                                      run->path));
+  }
+  if (!run.has_value()) {
+    for (const std::string& holder :
+         {path, JoinPath(run_path, "checkpoints")}) {
+      const absl::StatusOr<std::vector<std::string>> names =
+          ListDirectory(holder, files);
+      if (absl::IsNotFound(names.status())) continue;
+      REGARD_RETURN_IF_ERROR(names.status());
+      if (std::any_of(names->begin(), names->end(), [](const auto& name) {
+            return absl::StartsWith(name, "step-");
+          })) {
+        return Refused(holder,
+                       absl::StrCat("holds checkpoints already, and ", run_path,
+                                    " has no record of ", path));
+      }
+    }
+  }
+  if (run.has_value() && run->path == path && there->path == run_path) {
+    return absl::OkStatus();
+  }
+  // A run without its record is one that has not begun.
+  REGARD_RETURN_IF_ERROR(WriteFileAtomically(JoinPath(path, kCheckpointRecord),
+                                             RecordText({run_path, run_id}),
+                                             files));
+  return WriteFileAtomically(JoinPath(run_path, kCheckpointRecord),
+                             RecordText({path, run_id}), files);
 }
 
 }  // namespace regard

@@ -1,14 +1,21 @@
 // The folder that a run writes: where it lies, and that one process at a time
 // writes there. What it holds is in docs/run_folder.md.
+//
+// Its checkpoints are in its `checkpoints/`, or on another disk. Then a record
+// on either side names the other and has the same id, so that no run takes or
+// prunes those of another.
 #ifndef EXPERIMENTS_RUN_RUN_FOLDER_H_
 #define EXPERIMENTS_RUN_RUN_FOLDER_H_
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "files/file.h"
 
 namespace regard {
 
@@ -35,32 +42,63 @@ class RunFolder {
   // in it is then changed.
   static absl::StatusOr<RunFolder> Open(const RunFolderOptions& options);
 
-  RunFolder(RunFolder&& other) noexcept;
-  RunFolder& operator=(RunFolder&&) = delete;
-  ~RunFolder();
-
   const std::string& path() const { return path_; }
 
   // Whether a run was there before.
   bool holds_run() const { return holds_run_; }
 
   // The path of a file of the run.
-  std::string File(absl::string_view name) const;
+  std::string File(absl::string_view name) const {
+    return JoinPath(path_, name);
+  }
 
   // Replaces a file of the run atomically, for its texts: config.textproto,
   // resolved.textproto, environment.json, report.html.
-  absl::Status Write(absl::string_view name, absl::string_view text) const;
+  absl::Status Write(absl::string_view name, absl::string_view text) const {
+    return WriteFileAtomically(File(name), text);
+  }
 
   // A text that was written before.
-  absl::StatusOr<std::string> Read(absl::string_view name) const;
+  absl::StatusOr<std::string> Read(absl::string_view name) const {
+    return ReadFile(File(name));
+  }
 
  private:
-  RunFolder(std::string path, int lock);
+  RunFolder(std::string path, Descriptor lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
 
   std::string path_;
-  int lock_;  // -1 once moved from
+  Descriptor lock_;
   bool holds_run_ = false;
 };
+
+inline constexpr char kCheckpointRecord[] = "checkpoints.json";
+
+struct CheckpointRecord {
+  // In a run's folder, that of its checkpoints; in the latter, the run's.
+  // Absolute and without links.
+  std::string path = {};
+  // A digest of the run's config and data.
+  std::string id = {};
+};
+
+// The record in a folder; absent if there is none.
+absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
+    const std::string& folder, FileOperations& files = SystemFiles());
+
+// The folder that holds `step-N/` and snapshots. A FailedPrecondition if the
+// record names a folder that has none, or one of another id.
+absl::StatusOr<std::string> CheckpointFolder(
+    const std::string& run_folder, FileOperations& files = SystemFiles());
+
+// Records that the checkpoints of a run are in `folder`, which exists and is
+// locked. `id` is that of the run if it has no record yet. A FailedPrecondition
+// that changes nothing if the folder is that of another run, or if the run has
+// checkpoints elsewhere. The folder of a run that has a record may have moved.
+absl::Status RecordCheckpointFolder(const std::string& run_folder,
+                                    const std::string& folder,
+                                    absl::string_view id,
+                                    FileOperations& files = SystemFiles());
 
 }  // namespace regard
 

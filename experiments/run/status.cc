@@ -1,62 +1,41 @@
 #include "experiments/run/status.h"
 
-#include <algorithm>
-#include <iterator>
-#include <limits>
+#include <cstddef>
+#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "files/file.h"
-#include "files/json_text.h"
+#include "files/json_file.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr int64_t kMostBytes = int64_t{1} << 24;
+// By state.
+const std::vector<std::string>& StateNames() {
+  static const auto* const names = new std::vector<std::string>{
+      "running", "finished", "interrupted", "failed"};
+  return *names;
+}
 
 }  // namespace
 
 absl::string_view StateName(RunState state) {
-  switch (state) {
-    case RunState::kRunning:
-      return "running";
-    case RunState::kFinished:
-      return "finished";
-    case RunState::kInterrupted:
-      return "interrupted";
-    case RunState::kFailed:
-      break;
-  }
-  return "failed";
+  return StateNames()[static_cast<size_t>(state)];
 }
 
 std::string StatusJson(const RunStatus& status) {
-  std::string signatures;
-  if (!status.signatures.empty()) {
-    signatures =
-        absl::StrCat(",\"signatures\":",
-                     Json(status.signatures)
-                         .dump(-1, ' ', false, Json::error_handler_t::replace));
-  }
-  std::string confidence;
+  nlohmann::ordered_json json = {
+      {"state", StateNames()[static_cast<size_t>(status.state)]},
+      {"step", status.step},
+      {"metrics", status.metrics},
+      {"weights_digest", status.weights_digest}};
+  if (!status.signatures.empty()) json["signatures"] = status.signatures;
   for (const auto& [name, interval] : status.confidence) {
-    absl::StrAppend(&confidence, confidence.empty() ? "" : ",",
-                    JsonString(name), ":{\"mean\":", JsonNumber(interval.mean),
-                    ",\"half_width\":", JsonNumber(interval.half_width), "}");
+    json["confidence"][name] = {{"mean", interval.mean},
+                                {"half_width", interval.half_width}};
   }
-  if (!confidence.empty()) {
-    confidence = absl::StrCat(",\"confidence\":{", confidence, "}");
-  }
-  return absl::StrCat("{\"state\":", JsonString(StateName(status.state)),
-                      ",\"step\":", status.step,
-                      ",\"metrics\":", JsonNumbers(status.metrics),
-                      ",\"weights_digest\":", JsonString(status.weights_digest),
-                      signatures, confidence, "}\n");
+  return JsonText(json) + "\n";
 }
 
 absl::Status WriteStatus(const std::string& run_folder,
@@ -65,58 +44,17 @@ absl::Status WriteStatus(const std::string& run_folder,
                              StatusJson(status));
 }
 
-absl::StatusOr<RunStatus> ParseStatus(absl::string_view text) {
-  const Json json = Json::parse(text.begin(), text.end(), /*cb=*/nullptr,
-                                /*allow_exceptions=*/false);
-  const auto has = [&json](const char* key, auto is) {
-    return json.contains(key) && (json[key].*is)();
-  };
-  if (!json.is_object() || !has("state", &Json::is_string) ||
-      !has("step", &Json::is_number_integer) ||
-      !has("metrics", &Json::is_object) ||
-      !has("weights_digest", &Json::is_string)) {
-    return absl::InvalidArgumentError("is not the status of a run");
-  }
-  RunStatus status;
-  const std::string state = json["state"].get<std::string>();
-  const RunState states[] = {RunState::kRunning, RunState::kFinished,
-                             RunState::kInterrupted, RunState::kFailed};
-  const auto* found =
-      std::find_if(std::begin(states), std::end(states),
-                   [&](RunState known) { return StateName(known) == state; });
-  if (found == std::end(states)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", state, "' is not the state of a run"));
-  }
-  status.state = *found;
-  status.step = json["step"].get<int64_t>();
-  status.weights_digest = json["weights_digest"].get<std::string>();
-  for (const auto& [name, value] : json["metrics"].items()) {
-    if (!value.is_number() && !value.is_null()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("metric ", name, " is not a number"));
-    }
-    status.metrics[name] = value.is_null()
-                               ? std::numeric_limits<double>::quiet_NaN()
-                               : value.get<double>();
-  }
-  const auto signatures = json.find("signatures");
-  if (signatures == json.end() || !signatures->is_object()) return status;
-  for (const auto& [name, signature] : signatures->items()) {
-    if (signature.is_string()) {
-      status.signatures[name] = signature.get<std::string>();
-    }
-  }
-  return status;
-}
-
 absl::StatusOr<RunStatus> ReadStatus(const std::string& path) {
-  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
-  absl::StatusOr<RunStatus> status = ParseStatus(text);
-  if (!status.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": ", status.status().message()));
-  }
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
+  const JsonObject json = file.root();
+  json.Require({"state", "metrics", "weights_digest"});
+  RunStatus status = {
+      .state = static_cast<RunState>(json.Choice("state", StateNames())),
+      .step = json.Integer("step"),
+      .metrics = json.Numbers("metrics"),
+      .weights_digest = json.Text("weights_digest").value_or(""),
+      .signatures = json.Texts("signatures")};
+  REGARD_RETURN_IF_ERROR(file.status());
   return status;
 }
 

@@ -41,11 +41,8 @@ absl::Status WriteStatus(const std::string& run_folder,
 // "running", "finished", "interrupted" or "failed".
 absl::string_view StateName(RunState state);
 
-// The status in a file's text, NaN for a metric that is not finite.
-// InvalidArgument for a text that is no status.
-absl::StatusOr<RunStatus> ParseStatus(absl::string_view text);
-
-// The same from a file; the error begins with the path.
+// The status in a file, without confidences, NaN for a metric that is not
+// finite. Errors are complete to print.
 absl::StatusOr<RunStatus> ReadStatus(const std::string& path);
 
 }  // namespace regard

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -61,13 +62,19 @@ TEST(StatusTest, AnEarlierStatusIsReplaced) {
 using ::regard::testing::StatusIs;
 using ::testing::HasSubstr;
 
-TEST(ParseStatus, ReadsWhatARunWrites) {
+absl::StatusOr<RunStatus> Read(absl::string_view text) {
+  const std::string path = JoinPath(::testing::TempDir(), "status.json");
+  EXPECT_THAT(WriteFileAtomically(path, text), IsOk());
+  return ReadStatus(path);
+}
+
+TEST(ReadStatus, ReadsWhatARunWrites) {
   RunStatus written;
   written.state = RunState::kFinished;
   written.step = 12;
   written.metrics = {{"dev/loss", 0.125}, {"train/loss", NAN}};
   written.weights_digest = "ab12";
-  const absl::StatusOr<RunStatus> read = ParseStatus(StatusJson(written));
+  const absl::StatusOr<RunStatus> read = Read(StatusJson(written));
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->state, RunState::kFinished);
   EXPECT_EQ(read->step, 12);
@@ -76,17 +83,19 @@ TEST(ParseStatus, ReadsWhatARunWrites) {
   EXPECT_EQ(read->weights_digest, "ab12");
 }
 
-TEST(ParseStatus, RefusesOtherTexts) {
+TEST(ReadStatus, RefusesOtherTexts) {
   for (const char* text :
        {"", "[]", "{}", "{\"state\":1}",
         R"({"state":"odd","step":1,"metrics":{},"weights_digest":""})"}) {
-    EXPECT_FALSE(ParseStatus(text).ok()) << text;
+    EXPECT_FALSE(Read(text).ok()) << text;
   }
   EXPECT_THAT(
-      ParseStatus(R"({"state":"finished","step":1,
+      Read(R"({"state":"finished","step":1,
                               "metrics":{"dev/loss":"low"},
                               "weights_digest":""})"),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("dev/loss")));
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("status.json:2:53: error: dev/loss must be a number, "
+                         "but is \"low\"")));
 }
 
 TEST(ReadStatus, NamesAFileThatIsNotThere) {

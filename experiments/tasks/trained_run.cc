@@ -15,7 +15,6 @@
 #include "experiments/run/environment.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/metrics_log.h"
-#include "experiments/run/run_description.h"
 #include "experiments/tasks/experiment_config.h"
 #include "files/file.h"
 #include "nn/weights.h"
@@ -26,7 +25,7 @@ namespace regard {
 absl::StatusOr<std::string> TrainedRun::ReadText(absl::string_view name) const {
   REGARD_ASSIGN_OR_RETURN(std::string text,
                           WithErrorPrefix(ReadFile(JoinPath(path, name))));
-  REGARD_RETURN_IF_ERROR(WithErrorPrefix(CheckRunFile(path, name, text)));
+  REGARD_RETURN_IF_ERROR(CheckRunFile(path, name, text));
   return text;
 }
 

@@ -96,9 +96,9 @@ class TrainerTest : public ::testing::Test {
             int64_t from = -1, int64_t stop = 0) const {
     std::filesystem::create_directories(Path(run));
     const std::string log_path = Path(run) + "/metrics.jsonl";
-    absl::StatusOr<MetricsLog> log = from >= 0
-                                         ? MetricsLog::Resume(log_path, from)
-                                         : MetricsLog::Create(log_path);
+    absl::StatusOr<FileWriter> log = from >= 0
+                                         ? ResumeMetricsLog(log_path, from)
+                                         : FileWriter::Create(log_path);
     EXPECT_TRUE(log.ok());
     std::atomic<int> signal = 0;
     const std::string last = absl::StrCat("step ", stop, "/");
@@ -315,7 +315,7 @@ TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
     output.now = [] { return absl::UnixEpoch(); };
     output.width = [] { return 0; };
     Progress progress(total, /*plain_interval=*/total, output);
-    absl::StatusOr<MetricsLog> log = MetricsLog::Create(Path("metrics.jsonl"));
+    absl::StatusOr<FileWriter> log = FileWriter::Create(Path("metrics.jsonl"));
     ASSERT_TRUE(log.ok());
     Trainer trainer(config, task, BuiltInPlugins(), {.threads = 2});
     ASSERT_TRUE(

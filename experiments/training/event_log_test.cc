@@ -77,9 +77,9 @@ class EventLogTest : public ::testing::Test {
     std::optional<Checkpoint> checkpoint;
     if (resume) checkpoint = FindCheckpoints(folder_)->checkpoints[0];
     const std::string log_path = folder_ + "/metrics.jsonl";
-    absl::StatusOr<MetricsLog> log =
-        resume ? MetricsLog::Resume(log_path, checkpoint->step)
-               : MetricsLog::Create(log_path);
+    absl::StatusOr<FileWriter> log =
+        resume ? ResumeMetricsLog(log_path, checkpoint->step)
+               : FileWriter::Create(log_path);
     std::atomic<int> signal = 0;
     const std::string last = absl::StrCat("step ", stop, "/");
     ProgressOutput output;

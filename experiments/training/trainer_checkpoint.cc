@@ -14,6 +14,7 @@
 #include "experiments/run/checkpoint.h"
 #include "experiments/training/trainer.h"
 #include "experiments/training/trainer_state.pb.h"
+#include "files/file.h"
 #include "files/safetensors.h"
 #include "google/protobuf/text_format.h"
 #include "nn/weights.h"
@@ -100,13 +101,13 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
                                     model_.parameters(), slab.values.span()));
   }
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          ReadCheckpointState(checkpoint));
+                          ReadFile(checkpoint.StatePath()));
   TrainerState state;
   if (!google::protobuf::TextFormat::ParseFromString(text, &state) ||
       state.term_sums_size() != static_cast<int>(term_sums_.size()) ||
       state.term_counts_size() != state.term_sums_size()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        checkpoint.path, "/state.textproto: not the state of this experiment"));
+        checkpoint.StatePath(), ": not the state of this experiment"));
   }
   step_ = state.step();
   std::copy(state.term_sums().begin(), state.term_sums().end(),

@@ -16,16 +16,14 @@
 #include "experiments/report/progress.h"
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
-#include "experiments/run/checkpoint_folder.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/examples_file.h"
 #include "experiments/run/metrics_log.h"
-#include "experiments/run/run_description.h"
 #include "experiments/run/statistics.h"
-#include "experiments/run/tensorboard/event_writer.h"
 #include "experiments/training/event_log.h"
 #include "files/file.h"
 #include "files/sha256.h"
+#include "files/tensorboard/event_writer.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/weights.h"
@@ -92,8 +90,8 @@ absl::Status CheckSameConfig(const RunFolder& folder,
 // Compares the data files, and what the run made of them and kept.
 absl::Status CheckSameData(const RunFolder& folder,
                            const std::map<std::string, std::string>& digests) {
-  REGARD_ASSIGN_OR_RETURN(const RunDigests before,
-                          WithErrorPrefix(ReadRunDigests(folder.path())));
+  REGARD_ASSIGN_OR_RETURN(const Environment before,
+                          ReadRunDigests(folder.path()));
   std::string differences;
   for (const auto& [name, digest] : digests) {
     const auto found = before.data.find(name);
@@ -255,14 +253,14 @@ absl::Status TrainingRun::ReadSets(const Aggregates& aggregates) {
   return absl::OkStatus();
 }
 
-TrainingHooks TrainingRun::Hooks(MetricsLog& log, Progress& progress,
+TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
                                  std::optional<EventLog>& events) const {
   TrainingHooks hooks;
   hooks.updated = [&progress](const StepProgress& update) {
     progress.Update(update);
   };
   hooks.recorded = [&log, &events](const MetricsRecord& record) {
-    const absl::Status appended = log.Append(record);
+    const absl::Status appended = log.Append(MetricsLine(record));
     if (!appended.ok() || !events.has_value()) return appended;
     return events->Recorded(record);
   };
@@ -292,10 +290,10 @@ TrainingHooks TrainingRun::Hooks(MetricsLog& log, Progress& progress,
 absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
                                        const Plugins& plugins) {
   const std::string log_path = folder_.File("metrics.jsonl");
-  REGARD_ASSIGN_OR_RETURN(MetricsLog log,
+  REGARD_ASSIGN_OR_RETURN(FileWriter log,
                           checkpoint_.has_value()
-                              ? MetricsLog::Resume(log_path, checkpoint_->step)
-                              : MetricsLog::Create(log_path));
+                              ? ResumeMetricsLog(log_path, checkpoint_->step)
+                              : FileWriter::Create(log_path));
   Trainer trainer(loaded_.config, *task_, plugins, options);
   const int64_t total = trainer.total_steps();
   if (checkpoint_.has_value()) {

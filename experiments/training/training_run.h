@@ -73,7 +73,7 @@ class TrainingRun {
   // `checkpoints`, which gets recorded, else the one on record.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);
   // What is written and shown while it trains; `events` may be absent.
-  TrainingHooks Hooks(MetricsLog& log, Progress& progress,
+  TrainingHooks Hooks(FileWriter& log, Progress& progress,
                       std::optional<EventLog>& events) const;
   // Reads what the last evaluation wrote.
   absl::Status ReadSets(const Aggregates& aggregates);

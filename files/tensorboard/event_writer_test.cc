@@ -109,12 +109,13 @@ TEST_F(EventWriterTest, AResumedRunOpensALaterFileAndSaysWhereItStarts) {
 TEST_F(EventWriterTest, AFullDiskIsAnErrorThatStays) {
   class FullDisk : public FileOperations {
    public:
-    ssize_t Write(int descriptor, const char* bytes, size_t count) override {
+    ssize_t WriteAt(int descriptor, const char* bytes, size_t count,
+                    int64_t offset) override {
       if (full) {
         errno = ENOSPC;
         return -1;
       }
-      return FileOperations::Write(descriptor, bytes, count);
+      return FileOperations::WriteAt(descriptor, bytes, count, offset);
     }
     bool full = false;
   };
