@@ -1,7 +1,5 @@
 #include "files/sha256.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <cstdint>
 
@@ -12,11 +10,7 @@
 
 namespace regard {
 
-void Sha256::Free::operator()(evp_md_ctx_st* context) const {
-  EVP_MD_CTX_free(context);
-}
-
-Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+Sha256::Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
   REGARD_CHECK(context_ != nullptr) << "libcrypto has no memory";
   REGARD_CHECK_EQ(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr), 1);
 }

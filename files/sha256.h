@@ -2,14 +2,14 @@
 #ifndef FILES_SHA256_H_
 #define FILES_SHA256_H_
 
+#include <openssl/evp.h>
+
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "files/file.h"
-
-struct evp_md_ctx_st;
 
 namespace regard {
 
@@ -24,10 +24,7 @@ class Sha256 {
   std::string HexDigest();
 
  private:
-  struct Free {
-    void operator()(evp_md_ctx_st* context) const;
-  };
-  std::unique_ptr<evp_md_ctx_st, Free> context_;
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
 };
 
 // The digest of bytes at hand.

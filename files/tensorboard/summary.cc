@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -25,16 +26,20 @@ using Buckets = std::array<Bucket, kBuckets>;
 // Numbers go to the file as they lie in memory.
 static_assert(std::endian::native == std::endian::little);
 
-Summary::Value ValueFor(absl::string_view tag, absl::string_view plugin) {
+// A tensor without values for a plugin of TensorBoard.
+Summary::Value ValueFor(absl::string_view tag, absl::string_view plugin,
+                        DataClass data_class, DataType type,
+                        std::initializer_list<int64_t> shape) {
   Summary::Value value;
   value.set_tag(std::string(tag));
-  value.mutable_metadata()->mutable_plugin_data()->set_plugin_name(
-      std::string(plugin));
+  SummaryMetadata* const metadata = value.mutable_metadata();
+  metadata->mutable_plugin_data()->set_plugin_name(std::string(plugin));
+  if (data_class != DATA_CLASS_UNKNOWN) metadata->set_data_class(data_class);
+  value.mutable_tensor()->set_dtype(type);
+  TensorShapeProto* const sizes =
+      value.mutable_tensor()->mutable_tensor_shape();
+  for (const int64_t size : shape) sizes->add_dim()->set_size(size);
   return value;
-}
-
-void AddDimension(int64_t size, TensorProto* tensor) {
-  tensor->mutable_tensor_shape()->add_dim()->set_size(size);
 }
 
 Buckets BucketsOf(absl::Span<const float> values) {
@@ -71,12 +76,10 @@ Buckets BucketsOf(absl::Span<const float> values) {
 // without values.
 Summary::Value HParamsValue(absl::string_view tag, HParamsPluginData data) {
   data.set_version(0);
-  Summary::Value value = ValueFor(tag, "hparams");
+  Summary::Value value =
+      ValueFor(tag, "hparams", DATA_CLASS_TENSOR, DT_FLOAT, {0});
   value.mutable_metadata()->mutable_plugin_data()->set_content(
       data.SerializeAsString());
-  value.mutable_metadata()->set_data_class(DATA_CLASS_TENSOR);
-  value.mutable_tensor()->set_dtype(DT_FLOAT);
-  AddDimension(0, value.mutable_tensor());
   return value;
 }
 
@@ -84,40 +87,32 @@ Summary::Value HParamsValue(absl::string_view tag, HParamsPluginData data) {
 
 Summary::Value ScalarValue(absl::string_view tag, float value,
                            absl::string_view description) {
-  Summary::Value summary = ValueFor(tag, "scalars");
+  Summary::Value summary =
+      ValueFor(tag, "scalars", DATA_CLASS_UNKNOWN, DT_FLOAT, {});
   if (!description.empty()) {
     summary.mutable_metadata()->set_summary_description(
         std::string(description));
   }
-  TensorProto* const tensor = summary.mutable_tensor();
-  tensor->set_dtype(DT_FLOAT);
-  tensor->mutable_tensor_shape();
-  tensor->set_tensor_content(&value, sizeof(value));
+  summary.mutable_tensor()->set_tensor_content(&value, sizeof(value));
   return summary;
 }
 
 Summary::Value HistogramValue(absl::string_view tag,
                               absl::Span<const float> values) {
   const Buckets buckets = BucketsOf(values);
-  Summary::Value summary = ValueFor(tag, "histograms");
-  summary.mutable_metadata()->set_data_class(DATA_CLASS_TENSOR);
-  TensorProto* const tensor = summary.mutable_tensor();
-  tensor->set_dtype(DT_DOUBLE);
-  AddDimension(kBuckets, tensor);
-  AddDimension(3, tensor);
-  tensor->set_tensor_content(buckets.data(), sizeof(buckets));
+  Summary::Value summary =
+      ValueFor(tag, "histograms", DATA_CLASS_TENSOR, DT_DOUBLE, {kBuckets, 3});
+  summary.mutable_tensor()->set_tensor_content(buckets.data(), sizeof(buckets));
   return summary;
 }
 
 Summary::Value ImageValue(absl::string_view tag, absl::string_view description,
                           int height, int width,
                           absl::Span<const uint8_t> rgb) {
-  Summary::Value summary = ValueFor(tag, "images");
+  Summary::Value summary =
+      ValueFor(tag, "images", DATA_CLASS_BLOB_SEQUENCE, DT_STRING, {3});
   summary.mutable_metadata()->set_summary_description(std::string(description));
-  summary.mutable_metadata()->set_data_class(DATA_CLASS_BLOB_SEQUENCE);
   TensorProto* const tensor = summary.mutable_tensor();
-  tensor->set_dtype(DT_STRING);
-  AddDimension(3, tensor);
   tensor->add_string_val(absl::StrCat(width));
   tensor->add_string_val(absl::StrCat(height));
   tensor->add_string_val(EncodePng(height, width, rgb));
@@ -140,12 +135,9 @@ std::string EscapeMarkdown(absl::string_view text) {
 }
 
 Summary::Value TextValue(absl::string_view tag, absl::string_view markdown) {
-  Summary::Value summary = ValueFor(tag, "text");
-  summary.mutable_metadata()->set_data_class(DATA_CLASS_TENSOR);
-  TensorProto* const tensor = summary.mutable_tensor();
-  tensor->set_dtype(DT_STRING);
-  tensor->mutable_tensor_shape();
-  tensor->add_string_val(std::string(markdown));
+  Summary::Value summary =
+      ValueFor(tag, "text", DATA_CLASS_TENSOR, DT_STRING, {});
+  summary.mutable_tensor()->add_string_val(std::string(markdown));
   return summary;
 }
 
