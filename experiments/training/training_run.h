@@ -23,6 +23,7 @@
 #include "experiments/tasks/task.h"
 #include "experiments/training/event_log.h"
 #include "experiments/training/trainer.h"
+#include "files/file.h"
 #include "nn/evaluated_set.h"
 
 namespace regard {
