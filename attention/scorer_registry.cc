@@ -6,6 +6,13 @@
 
 namespace regard {
 
+void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems) {
+  if (widths.query == widths.key) return;
+  problems.Add("", absl::StrCat("this score needs query and key of one width; "
+                                "the query has ",
+                                widths.query, ", the key ", widths.key));
+}
+
 ScorerRegistry::ScorerRegistry()
     : PluginRegistry("score", "additive { width: 32 }") {
   RegisterBuiltInNormalizers(normalizers);
@@ -17,13 +24,6 @@ void ScorerRegistry::Validate(const Attention& config,
                               ConfigProblems& problems) const {
   problems.RequireDropout("dropout", config.dropout());
   problems.RequireInRange("window", config.window(), 0, 1 << 30);
-  const ScorerInfo* info = Find(config);
-  if (info != nullptr && info->equal_widths && widths.query != widths.key) {
-    problems.Add(Choose(config).path,
-                 absl::StrCat("this score needs query and key of one width; "
-                              "the query has ",
-                              widths.query, ", the key ", widths.key));
-  }
   ValidateChoice(config, problems, widths);
   {
     const ConfigProblems::Scope scope(problems, "normalizer");

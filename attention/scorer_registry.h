@@ -7,6 +7,7 @@
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
 #include "attention/scoring_function.h"
+#include "google/protobuf/message.h"
 #include "nn/config_problems.h"
 #include "nn/option_registry.h"
 #include "nn/parameters.h"
@@ -18,19 +19,28 @@ template <typename T>
 using ScorerFactory =
     OptionFactory<ScoringFunction<T>, ParameterScope<T>, const ScoreWidths&>;
 
+// Adds a problem unless query and key have one width.
+void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems);
+
 // The description is the score's formula: "q . k".
 struct ScorerInfo : NumericInfo<ScorerFactory, ScoreWidths> {
   bool position_aware;
   bool uses_history;
-  bool equal_widths;
   bool grouped_heads;
 
   template <typename Scorer>
   void Describe() {
     position_aware = Scorer::kPositionAware;
     uses_history = Scorer::kUsesHistory;
-    equal_widths = Scorer::kEqualWidths;
     grouped_heads = Scorer::kGroupedHeads;
+    if constexpr (Scorer::kEqualWidths) {
+      validate = [](const google::protobuf::Message& options,
+                    const ScoreWidths& widths, ConfigProblems& problems) {
+        RequireEqualWidths(widths, problems);
+        Scorer::Validate(static_cast<const typename Scorer::Options&>(options),
+                         widths, problems);
+      };
+    }
   }
 };
 
