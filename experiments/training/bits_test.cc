@@ -122,7 +122,10 @@ class TrainerTest : public ::testing::Test {
     }
     const absl::StatusOr<int> stopped_by = trainer.Run(
         {.updated = [&](const auto& update) { progress.Update(update); },
-         .recorded = [&](const auto& record) { return log->Append(record); },
+         .recorded =
+             [&](const auto& record) {
+               return log->Append(MetricsLine(record));
+             },
          .checkpointed =
              [&](const auto& content) {
                return SaveCheckpoint(Path(run), content,
@@ -323,7 +326,9 @@ TEST_F(TrainerTest, AWarmStepAllocatesNothing) {
             .Run({.updated =
                       [&](const auto& update) { progress.Update(update); },
                   .recorded =
-                      [&](const auto& record) { return log->Append(record); }})
+                      [&](const auto& record) {
+                        return log->Append(MetricsLine(record));
+                      }})
             .ok());
     // From the first update of an epoch to its last. A thread that has not been
     // quick enough to claim a shard so far warms up in whichever epoch it does,

@@ -103,7 +103,7 @@ class EventLogTest : public ::testing::Test {
     TrainingHooks hooks;
     hooks.updated = [&](const auto& update) { progress.Update(update); };
     hooks.recorded = [&](const auto& record) {
-      EXPECT_THAT(log->Append(record), IsOk());
+      EXPECT_THAT(log->Append(MetricsLine(record)), IsOk());
       return events->Recorded(record);
     };
     hooks.evaluated = [&](const auto& evaluated) {
