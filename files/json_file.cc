@@ -165,28 +165,6 @@ std::string JsonText(const nlohmann::ordered_json& value) {
   return text + (is_object ? "}" : "]");
 }
 
-std::optional<std::string> FindMisfit(const Json& value, const Json& shape) {
-  bool fits = value.type() == shape.type();
-  if (shape.type() == Json::value_t::number_integer) {
-    fits = value.is_number_integer();
-  }
-  if (shape.is_number_float()) fits = value.is_number() || value.is_null();
-  if (shape.is_null()) return std::nullopt;
-  if (!fits) return "";
-  if (!value.is_structured()) return std::nullopt;
-  const Json& parts = shape.is_object() ? shape : value;
-  for (const auto& [key, part] : parts.items()) {
-    if (shape.is_object() && !value.contains(key)) {
-      return absl::StrCat("/", key);
-    }
-    const std::optional<std::string> misfit = shape.is_object()
-                                                  ? FindMisfit(value[key], part)
-                                                  : FindMisfit(part, shape[0]);
-    if (misfit.has_value()) return absl::StrCat("/", key, *misfit);
-  }
-  return std::nullopt;
-}
-
 absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
                                          absl::string_view path, int64_t line) {
   JsonFile file;
@@ -244,6 +222,17 @@ const Json* JsonObject::FindFitting(const std::string& key,
   Complain(key,
            absl::StrCat(key, " must be ", wanted, ", but is ", Shown(*value)));
   return nullptr;
+}
+
+template <typename Fits>
+const Json& JsonObject::FindArray(const std::string& key,
+                                  const std::string& wanted, Fits fits) const {
+  static const auto* const none = new Json(Json::array());
+  const Json* const value =
+      FindFitting(key, absl::StrCat("an ", wanted), [&](const Json& json) {
+        return json.is_array() && std::all_of(json.begin(), json.end(), fits);
+      });
+  return value == nullptr ? *none : *value;
 }
 
 std::optional<bool> JsonObject::Bool(const std::string& key) const {
@@ -320,28 +309,28 @@ std::map<std::string, double> JsonObject::Numbers(
 }
 
 std::vector<int64_t> JsonObject::Counts(const std::string& key) const {
-  const Json* const value =
-      FindFitting(key, "an array of integers from 0 on", [](const Json& json) {
-        return json.is_array() &&
-               std::all_of(json.begin(), json.end(), [](const Json& each) {
-                 return each.is_number_unsigned() && each.get<int64_t>() >= 0;
-               });
-      });
-  return value == nullptr ? std::vector<int64_t>()
-                          : value->get<std::vector<int64_t>>();
+  return FindArray(key, "array of integers from 0 on", [](const Json& each) {
+    return each.is_number_unsigned() && each.get<int64_t>() >= 0;
+  });
+}
+
+std::vector<std::string> JsonObject::TextList(const std::string& key) const {
+  return FindArray(key, "array of strings",
+                   [](const Json& each) { return each.is_string(); });
 }
 
 std::vector<JsonObject> JsonObject::Objects(const std::string& key) const {
   std::vector<JsonObject> objects;
-  const Json* const value =
-      FindFitting(key, "an array of objects", [](const Json& json) {
-        return json.is_array() &&
-               std::all_of(json.begin(), json.end(),
-                           [](const Json& each) { return each.is_object(); });
-      });
-  if (value == nullptr) return objects;
-  for (const Json& each : *value) objects.push_back({file_, &each});
+  for (const Json& each :
+       FindArray(key, "array of objects",
+                 [](const Json& json) { return json.is_object(); })) {
+    objects.push_back({file_, &each});
+  }
   return objects;
+}
+
+const Json& JsonObject::Array(const std::string& key) const {
+  return FindArray(key, "array", [](const Json&) { return true; });
 }
 
 size_t JsonObject::Choice(const std::string& key,
@@ -354,7 +343,7 @@ size_t JsonObject::Choice(const std::string& key,
                 }
                 return choice < choices.size();
               });
-  return choice % choices.size();
+  return choice < choices.size() ? choice : 0;
 }
 
 std::optional<std::string> JsonObject::Token(const std::string& key) const {

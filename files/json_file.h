@@ -25,15 +25,6 @@ namespace regard {
 // are null; bytes that are not UTF-8 become U+FFFD.
 std::string JsonText(const nlohmann::ordered_json& value);
 
-// The place of the first part of a value whose type is not that of its like in
-// `shape`, such as "/axes/0/name", "" for the value itself; nothing if all fit.
-// An object has the fields of its shape, and may have others; the elements of a
-// list are like the one that its shape has. In a shape, null stands for any
-// value, a number with a point for any number and null, one below 0 for
-// integers, and others for integers from 0.
-std::optional<std::string> FindMisfit(const nlohmann::json& value,
-                                      const nlohmann::json& shape);
-
 class JsonFile;
 
 // An object of a file, which outlives it. A field that is null counts as
@@ -64,8 +55,12 @@ class JsonObject {
   std::map<std::string, double> Numbers(const std::string& key) const;
   // The integers of an array, from 0 on.
   std::vector<int64_t> Counts(const std::string& key) const;
+  // The strings of an array.
+  std::vector<std::string> TextList(const std::string& key) const;
   // The objects of an array.
   std::vector<JsonObject> Objects(const std::string& key) const;
+  // An array of anything; empty if it is absent.
+  const nlohmann::json& Array(const std::string& key) const;
 
   const nlohmann::json& json() const { return *json_; }
 
@@ -86,6 +81,10 @@ class JsonObject {
   template <typename Fits>
   const nlohmann::json* FindFitting(const std::string& key,
                                     const std::string& wanted, Fits fits) const;
+  // The same of an array of `wanted`, each of which `fits`; else an empty one.
+  template <typename Fits>
+  const nlohmann::json& FindArray(const std::string& key,
+                                  const std::string& wanted, Fits fits) const;
 
   JsonFile* file_;
   const nlohmann::json* json_;

@@ -74,32 +74,6 @@ TEST(JsonFileTest, SaysWhereTextIsNotJson) {
               HasSubstr("more than 100 brackets"));
 }
 
-TEST(FindMisfitTest, NamesThePlaceOfTheFirstPartOfAnotherType) {
-  const auto shape = nlohmann::json::parse(
-      R"({"name": "", "rows": [[0.5]], "step": 0, "shift": -1, "on": true,
-          "all": [null]})");
-  const auto misfit = [&](absl::string_view text) {
-    return FindMisfit(nlohmann::json::parse(text.begin(), text.end()), shape);
-  };
-  EXPECT_EQ(misfit(R"({"name": "a", "rows": [[], [1, -2.5, null]], "step": 3,
-                       "shift": 2, "on": false, "all": [1, "", {}], "further": 1})"),
-            std::nullopt);
-  EXPECT_EQ(misfit("[]"), "");
-  EXPECT_EQ(misfit(R"({"name": "a"})"), "/all");
-  EXPECT_EQ(misfit(R"({"name": 1, "rows": [], "step": 3, "shift": 2,
-                       "on": true, "all": []})"),
-            "/name");
-  EXPECT_EQ(misfit(R"({"name": "a", "rows": [[], [1, ""]], "step": 3,
-                       "shift": 2, "on": true, "all": []})"),
-            "/rows/1/1");
-  EXPECT_EQ(misfit(R"({"name": "a", "rows": [], "step": -3, "shift": 2,
-                       "on": true, "all": []})"),
-            "/step");
-  EXPECT_EQ(misfit(R"({"name": "a", "rows": [], "step": 3, "shift": 2.5,
-                       "on": true, "all": []})"),
-            "/shift");
-}
-
 // 64 MiB of such values would take gigabytes.
 TEST(JsonFileTest, RefusesMoreValuesThanAnyFileNeeds) {
   std::string text = "{\"a\":[0";
@@ -112,7 +86,8 @@ TEST(JsonFileTest, ReadsFields) {
   auto file = JsonFile::Parse(
       R"({"b": true, "i": 3, "r": 0.5, "s": "x", "n": null,
           "t": {"content": "y"}, "o": [{"s": "z"}],
-          "m": {"u": "v"}, "k": [0, 7], "d": {"u": 0.5, "n": null}})",
+          "m": {"u": "v"}, "k": [0, 7], "d": {"u": 0.5, "n": null},
+          "l": ["p", "q"], "any": [1, "", {}, null]})",
       "a.json");
   ASSERT_THAT(file, IsOk());
   const JsonObject json = file->root();
@@ -130,6 +105,10 @@ TEST(JsonFileTest, ReadsFields) {
   EXPECT_EQ(json.Numbers("d").at("u"), 0.5);
   EXPECT_TRUE(std::isnan(json.Numbers("d").at("n")));
   EXPECT_THAT(json.Counts("k"), ElementsAre(0, 7));
+  EXPECT_THAT(json.TextList("l"), ElementsAre("p", "q"));
+  EXPECT_THAT(json.TextList("absent"), IsEmpty());
+  EXPECT_THAT(json.Array("any"), SizeIs(4));
+  EXPECT_THAT(json.Array("absent"), IsEmpty());
   ASSERT_THAT(json.Objects("o"), SizeIs(1));
   EXPECT_EQ(json.Objects("o")[0].Text("s"), "z");
   EXPECT_THAT(json.Texts("absent"), IsEmpty());
@@ -157,6 +136,7 @@ TEST(JsonFileTest, NamesEachWrongFieldAtItsValue) {
   EXPECT_EQ(inner->Token("t"), std::nullopt);
   EXPECT_FALSE(json.Object("s").has_value());
   EXPECT_EQ(json.Choice("s", {"w", "x"}), 0);
+  EXPECT_EQ(json.Choice("s", {}), 0);
   EXPECT_THAT(
       file->status(),
       StatusIs(absl::StatusCode::kInvalidArgument,
@@ -168,13 +148,14 @@ TEST(JsonFileTest, NamesEachWrongFieldAtItsValue) {
                "a.json:4:18: error: s must be a string, but is 1\n"
                "a.json:4:54: error: content must be a string, but is 5\n"
                "a.json:5:8: error: s must be an object, but is []\n"
-               "a.json:5:8: error: s must be one of w, x, but is []"));
+               "a.json:5:8: error: s must be one of w, x, but is []\n"
+               "a.json:5:8: error: s must be one of , but is []"));
 }
 
 TEST(JsonFileTest, NamesWhatIsWrongInsideArraysAndLines) {
   auto file = JsonFile::Parse(
       R"({"o": [{}, {"t": {"x": 1}, "d": {"y": "z"}}], "p": [1],)"
-      R"( "i": 18446744073709551615, "k": [1, -1]})",
+      R"( "i": 18446744073709551615, "k": [1, -1], "l": ["", 2], "n": 3})",
       "a.json", /*line=*/7);
   ASSERT_THAT(file, IsOk());
   const JsonObject json = file->root();
@@ -187,6 +168,8 @@ TEST(JsonFileTest, NamesWhatIsWrongInsideArraysAndLines) {
   EXPECT_THAT(json.Objects("p"), IsEmpty());
   EXPECT_EQ(json.Integer("i"), 0);
   EXPECT_THAT(json.Counts("k"), IsEmpty());
+  EXPECT_THAT(json.TextList("l"), IsEmpty());
+  EXPECT_THAT(json.Array("n"), IsEmpty());
   EXPECT_THAT(
       file->status(),
       StatusIs(absl::StatusCode::kInvalidArgument,
@@ -199,7 +182,10 @@ TEST(JsonFileTest, NamesWhatIsWrongInsideArraysAndLines) {
                "a.json:7:62: error: i must be an integer from 0 to "
                "9223372036854775807, but is 18446744073709551615\n"
                "a.json:7:89: error: k must be an array of integers from 0 on, "
-               "but is [1,-1]"));
+               "but is [1,-1]\n"
+               "a.json:7:103: error: l must be an array of strings, but is "
+               "[\"\",2]\n"
+               "a.json:7:117: error: n must be an array, but is 3"));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "experiments/ablation/grid.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -17,7 +16,6 @@
 #include "experiments/run/status.h"
 #include "files/file.h"
 #include "files/json_file.h"
-#include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -78,26 +76,7 @@ absl::StatusOr<GridRun> ReadRun(const std::string& folder,
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr int64_t kMostBytes = int64_t{1} << 28;
-
-constexpr char kShape[] =
-    R"({"label": "", "name": "", "question": "", "metrics": [""],
-        "axes": [{"name": "", "baseline": "",
-                  "values": [{"label": "", "overrides": [""]}]}],
-        "runs": [{"label": "", "seed": "", "coordinates": [""],
-                  "folder": ""}]})";
-
-using Texts = std::vector<std::string>;
-
-// The index of the value that is called `label`, or the number of values.
-size_t FindValue(const Axis& axis, const Json& label) {
-  return std::find_if(
-             axis.values.begin(), axis.values.end(),
-             [&](const AxisValue& value) { return value.label == label; }) -
-         axis.values.begin();
-}
 
 // A run that finished, with its log and weights.
 absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
@@ -127,56 +106,58 @@ absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
 
 absl::StatusOr<Grid> ReadGrid(const std::string& path,
                               const Aggregates& aggregates) {
-  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
-  const Json json = Json::parse(text, /*cb=*/nullptr,
-                                /*allow_exceptions=*/false);
-  const auto wrong = [&](absl::string_view place) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": is not the description of a grid: see \"", place, "\""));
-  };
-  const std::optional<std::string> misfit =
-      FindMisfit(json, Json::parse(kShape));
-  if (misfit.has_value()) return wrong(*misfit);
-  Grid grid = {.label = json["label"].get<std::string>(),
-               .name = json["name"].get<std::string>(),
-               .question = json["question"].get<std::string>(),
-               .metrics = json["metrics"].get<Texts>()};
-  for (const Json& entry : json["axes"]) {
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
+  const JsonObject json = file.root();
+  json.Require({"label", "name", "question", "metrics", "axes", "runs"});
+  Grid grid = {.label = json.Text("label").value_or(""),
+               .name = json.Text("name").value_or(""),
+               .question = json.Text("question").value_or(""),
+               .metrics = json.TextList("metrics")};
+  std::vector<std::vector<std::string>> labels;  // of each axis's values
+  for (const JsonObject& entry : json.Objects("axes")) {
+    entry.Require({"name", "values", "baseline"});
     Axis& axis = grid.axes.emplace_back();
-    axis.name = entry["name"].get<std::string>();
-    for (const Json& value : entry["values"]) {
-      axis.values.push_back(
-          {value["label"].get<std::string>(), value["overrides"].get<Texts>()});
+    axis.name = entry.Text("name").value_or("");
+    std::vector<std::string>& of_axis = labels.emplace_back();
+    for (const JsonObject& value : entry.Objects("values")) {
+      value.Require({"label", "overrides"});
+      of_axis.push_back(value.Text("label").value_or(""));
+      axis.values.push_back({of_axis.back(), value.TextList("overrides")});
     }
-    axis.baseline = FindValue(axis, entry["baseline"]);
-    if (axis.baseline == axis.values.size()) return wrong("baseline");
+    axis.baseline = entry.Choice("baseline", of_axis);
   }
   std::set<std::pair<std::vector<size_t>, std::string>> seen;
-  for (const Json& entry : json["runs"]) {
-    const Json& labels = entry["coordinates"];
-    if (labels.size() != grid.axes.size()) return wrong("coordinates");
+  for (const JsonObject& entry : json.Objects("runs")) {
+    entry.Require({"label", "seed", "coordinates", "folder"});
+    const std::string seed = entry.Text("seed").value_or("");
     std::vector<size_t> coordinates;
-    for (size_t a = 0; a < labels.size(); ++a) {
-      coordinates.push_back(FindValue(grid.axes[a], labels[a]));
-      if (coordinates[a] == grid.axes[a].values.size()) {
-        return wrong("coordinates");
-      }
+    for (const std::string& label : entry.TextList("coordinates")) {
+      if (coordinates.size() == labels.size()) break;
+      const auto& values = labels[coordinates.size()];
+      const auto value = std::find(values.begin(), values.end(), label);
+      if (value == values.end()) break;
+      coordinates.push_back(value - values.begin());
     }
+    if (coordinates.size() != labels.size() ||
+        entry.Array("coordinates").size() != labels.size()) {
+      entry.Complain("coordinates", "coordinates must be a value of each axis");
+    } else if (!seen.emplace(coordinates, seed).second) {
+      entry.Complain("seed", "another run has this seed and coordinates");
+    }
+    REGARD_RETURN_IF_ERROR(file.status());
     absl::StatusOr<GridRun> run =
-        ReadFinishedRun(entry["folder"].get<std::string>(), aggregates);
+        ReadFinishedRun(entry.Text("folder").value_or(""), aggregates);
     GridRun& added = grid.runs.emplace_back();
     if (run.ok()) {
       added = *std::move(run);
     } else {
       added.missing = std::string(run.status().message());
     }
-    added.label = entry["label"].get<std::string>();
-    added.seed = entry["seed"].get<std::string>();
+    added.label = entry.Text("label").value_or("");
+    added.seed = seed;
     added.coordinates = std::move(coordinates);
-    if (!seen.emplace(added.coordinates, added.seed).second) {
-      return wrong("runs");
-    }
   }
+  REGARD_RETURN_IF_ERROR(file.status());
   return grid;
 }
 

@@ -1,46 +1,53 @@
 #include "experiments/report/attention_file.h"
 
 #include <cmath>
-#include <optional>
-#include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "files/json_file.h"
 #include "nlohmann/json.hpp"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kShape[] =
-    R"({"maps": [{"title": "", "rows": [""], "columns": [""],
-                  "heads": [[[0.5]]], "gold": [[0]]}]})";
-
-// The parts of a map of that shape; nothing if they do not fit together.
-std::optional<LabelledMatrix> ReadMap(const Json& json) {
-  LabelledMatrix map = {
-      .title = json["title"].get<std::string>(),
-      .rows = json["rows"].get<std::vector<std::string>>(),
-      .columns = json["columns"].get<std::vector<std::string>>()};
-  for (const Json& rows : json["heads"]) {
-    std::vector<double>& head = map.heads.emplace_back();
-    bool fits = rows.size() == map.rows.size();
-    for (const Json& row : rows) {
-      fits = fits && row.size() == map.columns.size();
-      for (const Json& weight : row) {
-        head.push_back(weight.is_null() ? std::nan("") : weight.get<double>());
-      }
-    }
-    if (!fits) return std::nullopt;
+// Appends the row of a head; false if it is none of `columns` weights.
+bool AddRow(const Json& row, size_t columns, std::vector<double>& head) {
+  if (!row.is_array() || row.size() != columns) return false;
+  for (const Json& weight : row) {
+    if (!weight.is_number() && !weight.is_null()) return false;
+    head.push_back(weight.is_null() ? std::nan("") : weight.get<double>());
   }
-  for (const Json& cell : json["gold"]) {
-    if (cell.size() != 2 || cell[0] >= map.rows.size() ||
-        cell[1] >= map.columns.size()) {
-      return std::nullopt;
+  return true;
+}
+
+LabelledMatrix ReadMap(const JsonObject& json) {
+  json.Require({"title", "rows", "columns", "heads", "gold"});
+  LabelledMatrix map = {.title = json.Text("title").value_or(""),
+                        .rows = json.TextList("rows"),
+                        .columns = json.TextList("columns")};
+  for (const Json& rows : json.Array("heads")) {
+    std::vector<double>& head = map.heads.emplace_back();
+    bool fits = rows.is_array() && rows.size() == map.rows.size();
+    for (const Json& row : rows) {
+      fits = fits && AddRow(row, map.columns.size(), head);
+    }
+    if (!fits) {
+      json.Complain("heads", "each head must have a weight for each cell");
+      break;
+    }
+  }
+  for (const Json& cell : json.Array("gold")) {
+    const bool fits = cell.is_array() && cell.size() == 2 &&
+                      cell[0].is_number_unsigned() &&
+                      cell[1].is_number_unsigned() &&
+                      cell[0] < map.rows.size() && cell[1] < map.columns.size();
+    if (!fits) {
+      json.Complain("gold", "each gold cell must be a row and a column");
+      break;
     }
     map.gold.push_back({cell[0].get<int>(), cell[1].get<int>()});
   }
@@ -90,21 +97,14 @@ std::string AttentionJson(absl::Span<const LabelledMatrix> maps) {
 
 absl::StatusOr<std::vector<LabelledMatrix>> ParseAttentionJson(
     absl::string_view text) {
-  const Json json = Json::parse(text.begin(), text.end(), /*cb=*/nullptr,
-                                /*allow_exceptions=*/false);
-  const auto error = [](absl::string_view place) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("not an attention file: see \"", place, "\""));
-  };
-  const std::optional<std::string> misfit =
-      FindMisfit(json, Json::parse(kShape));
-  if (misfit.has_value()) return error(*misfit);
+  REGARD_ASSIGN_OR_RETURN(JsonFile file,
+                          JsonFile::Parse(text, "attention.json"));
+  file.root().Require({"maps"});
   std::vector<LabelledMatrix> maps;
-  for (const Json& entry : json["maps"]) {
-    std::optional<LabelledMatrix> map = ReadMap(entry);
-    if (!map.has_value()) return error(absl::StrCat("/maps/", maps.size()));
-    maps.push_back(*std::move(map));
+  for (const JsonObject& map : file.root().Objects("maps")) {
+    maps.push_back(ReadMap(map));
   }
+  REGARD_RETURN_IF_ERROR(file.status());
   return maps;
 }
 

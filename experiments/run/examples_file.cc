@@ -101,7 +101,7 @@ std::vector<ExampleMetric> ReadMetrics(const JsonObject& header,
 // those of the metrics.
 bool AddStatistics(const nlohmann::json& rows,
                    std::vector<ExampleMetric>& metrics) {
-  if (!rows.is_array() || rows.size() != metrics.size()) return false;
+  if (rows.size() != metrics.size()) return false;
   for (size_t i = 0; i < metrics.size(); ++i) {
     if (metrics[i].aggregate == nullptr) continue;
     std::vector<double> statistics;
@@ -127,8 +127,7 @@ absl::StatusOr<EvaluatedExample> ReadExample(
                               .reference = json.Text("reference").value_or(""),
                               .output = json.Text("output").value_or(""),
                               .length = json.Integer("length")};
-  if (file.status().ok() &&
-      !AddStatistics(json.json()["statistics"], metrics)) {
+  if (!AddStatistics(json.Array("statistics"), metrics)) {
     json.Complain("statistics",
                   "statistics must be a list of numbers for each metric");
   }
