@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "experiments/config/field_names.h"
+#include "experiments/config/fields.h"
 #include "google/protobuf/descriptor.h"
 #include "third_party/abseil_backport/check.h"
 

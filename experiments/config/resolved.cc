@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "experiments/config/field_names.h"
+#include "experiments/config/fields.h"
 #include "experiments/config/token_stream.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/text_format.h"
@@ -60,10 +60,9 @@ struct ConfigField {
   int depth = 0;
   bool in_overlay = false;  // in a message that is merged over another one
   bool is_set = false;
-  std::string parent = {};     // path of the message around it
-  std::string path = {};       // as `--set` spells it
-  std::string list_path = {};  // the same without indices
-  std::string value = {};      // the default of what is not set
+  std::string parent = {};  // path of the message around it
+  std::string path = {};    // as `--set` spells it
+  std::string value = {};   // the default of what is not set
 
   bool is_message() const {
     return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
@@ -87,7 +86,6 @@ void AppendFields(const Message& message, const ConfigField& around,
       one.field = field;
       one.parent = around.path;
       one.path = JoinFieldPath(around.path, FieldName(*field));
-      one.list_path = JoinFieldPath(around.list_path, FieldName(*field));
       if (field->is_repeated()) absl::StrAppend(&one.path, "[", i, "]");
       one.is_set = field->is_repeated() || fields.HasField(message, field);
       const int index = field->is_repeated() ? i : -1;
@@ -180,13 +178,7 @@ std::map<std::string, std::variant<double, bool, std::string>> ConfigSettings(
 }
 
 std::vector<ResolvedField> ResolvedFields(const Message& config) {
-  std::vector<ResolvedField> fields;
-  for (const ConfigField& one : FieldsOf(config)) {
-    if (one.is_set || (one.is_default() && !one.in_overlay)) {
-      fields.push_back({one.list_path, one.value});
-    }
-  }
-  return fields;
+  return *ParseResolvedFields(ResolvedConfig(config, ConfigOrigins()));
 }
 
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/strings/strip.h"
 #include "data/text/subword_trainer.h"
 #include "data/text/subwords.pb.h"
-#include "experiments/config/field_names.h"
+#include "experiments/config/fields.h"
 #include "experiments/config/origins.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"

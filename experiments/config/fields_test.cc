@@ -1,4 +1,4 @@
-#include "experiments/config/field_names.h"
+#include "experiments/config/fields.h"
 
 #include <limits>
 #include <optional>
