@@ -20,7 +20,6 @@
 #include "experiments/report/run_results.h"
 #include "experiments/run/examples_file.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/metrics_log.h"
 #include "experiments/run/status.h"
 #include "files/file.h"
 #include "nn/config_problems.h"

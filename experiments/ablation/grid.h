@@ -12,7 +12,6 @@
 #include "experiments/config/resolved.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/metrics_log.h"
 #include "experiments/run/status.h"
 #include "nn/evaluated_set.h"
 

@@ -10,8 +10,8 @@
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/metrics_log.h"
 #include "experiments/run/statistics.h"
+#include "experiments/run/status.h"
 #include "nn/evaluated_set.h"
 
 namespace regard {

@@ -1,5 +1,3 @@
-#include "experiments/run/metrics_log.h"
-
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -9,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "experiments/run/status.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

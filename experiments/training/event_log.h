@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "experiments/experiment.pb.h"
-#include "experiments/run/metrics_log.h"
+#include "experiments/run/status.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/trainer.h"
 #include "files/tensorboard/event_writer.h"

@@ -18,8 +18,8 @@
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/examples_file.h"
-#include "experiments/run/metrics_log.h"
 #include "experiments/run/statistics.h"
+#include "experiments/run/status.h"
 #include "experiments/training/event_log.h"
 #include "files/file.h"
 #include "files/sha256.h"
@@ -212,8 +212,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints) {
                                        : "holds no run to resume");
     }
     REGARD_RETURN_IF_ERROR(
-        folder_.Write("config.textproto",
-                      loaded_.origins.main_text().text()));
+        folder_.Write("config.textproto", loaded_.origins.main_text().text()));
     REGARD_RETURN_IF_ERROR(WriteTaskFiles());
     return folder_.Write("resolved.textproto", loaded_.resolved);
   }

@@ -15,7 +15,6 @@
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/metrics_log.h"
 #include "experiments/run/run_folder.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
