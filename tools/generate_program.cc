@@ -15,7 +15,7 @@
 #include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
-#include "experiments/report/printable_text.h"
+#include "experiments/report/terminal_text.h"
 #include "files/line_reader.h"
 #include "language/generator.h"
 #include "language/language_model.h"

@@ -13,7 +13,6 @@
 #include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
-#include "experiments/report/printable_text.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/tasks/masked_words/bert_maps.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "data/corpus.h"
 #include "data/pairs/sentence_source.h"
-#include "experiments/report/printable_text.h"
+#include "experiments/report/terminal_text.h"
 #include "experiments/tasks/translation/encoder_decoder_of.h"
 #include "files/file.h"
 #include "language/text_vocabulary.h"

@@ -22,7 +22,6 @@
 #include "data/parallel_corpus.h"
 #include "data/text/vocabulary.h"
 #include "experiments/config/command_line.h"
-#include "experiments/report/printable_text.h"
 #include "experiments/report/progress.h"
 #include "experiments/report/terminal_text.h"
 #include "files/line_reader.h"

@@ -1,9 +1,12 @@
-// The figures of a page. Plots and heat maps are drawn by the page's script
-// from JSON; pictures need none.
+// The figures of a page, where plots and heat maps are drawn by the page's
+// script from JSON and pictures need none; and heat maps as images.
 #ifndef EXPERIMENTS_REPORT_FIGURE_H_
 #define EXPERIMENTS_REPORT_FIGURE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "experiments/report/run_results.h"
 #include "nlohmann/json.hpp"
@@ -28,6 +31,30 @@ std::string HeatMapFigure(const LabelledMatrix& map,
 // of the largest weight and tell their weight when pointed at; gold blocks
 // are outlined. CHECK-fails on sizes that do not fit.
 std::string PictureFigure(const Picture& picture);
+
+// What the end of the ramp of colours stands for: 1, or the largest weight of
+// all heads where that is below 1/2; with a negative value among them, the
+// largest absolute value. What is not finite does not count.
+struct ColorScale {
+  double largest = 1;
+  bool is_signed = false;  // a second ramp shows negative values
+};
+
+ColorScale ScaleOf(const LabelledMatrix& map);
+
+// A matrix as pixels, for viewers of images.
+struct HeatMapImage {
+  int height = 0;
+  int width = 0;
+  std::vector<uint8_t> rgb = {};  // [height, width, 3], row-major
+};
+
+// Squares of one colour, rows from the top, of a side that keeps the image
+// below about 256 pixels where that is possible; without labels. Colours are
+// those of light pages; what is not finite is grey, gold cells have a border
+// where there is room for one. `map` has a cell, and the head has
+// rows x columns.
+HeatMapImage DrawHeatMap(const LabelledMatrix& map, size_t head);
 
 }  // namespace regard
 

@@ -1,10 +1,9 @@
-#include "experiments/report/heat_map.h"
-
 #include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "experiments/report/figure.h"
 #include "experiments/report/run_results.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

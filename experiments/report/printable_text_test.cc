@@ -1,5 +1,4 @@
-#include "experiments/report/printable_text.h"
-
+#include "experiments/report/terminal_text.h"
 #include "gtest/gtest.h"
 
 namespace regard {

@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "experiments/report/printable_text.h"
 #include "experiments/report/terminal_text.h"
 #include "third_party/abseil_backport/check.h"
 

@@ -13,7 +13,7 @@
 #include "experiments/report/page_script.h"
 #include "experiments/report/page_style.h"
 #include "experiments/report/page_template.h"
-#include "experiments/report/printable_text.h"
+#include "experiments/report/terminal_text.h"
 #include "experiments/run/metric.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/check.h"

@@ -13,7 +13,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "experiments/report/examples_report.h"
-#include "experiments/report/printable_text.h"
 #include "experiments/report/report.h"
 #include "experiments/report/terminal_text.h"
 

@@ -38,10 +38,13 @@ struct Table {
   std::vector<std::vector<std::string>> rows = {};
 };
 
-// A cell of a matrix, counted from 0.
+// A cell of a matrix, counted from 0, or a rectangle of cells that begins
+// there.
 struct Cell {
   int row = 0;
   int column = 0;
+  int rows = 1;
+  int columns = 1;
 };
 
 // Weights with a name for each row and column. For a translation rows are
@@ -55,14 +58,6 @@ struct LabelledMatrix {
   std::vector<Cell> gold = {};  // cells to outline, such as a gold alignment
 };
 
-// A rectangle of cells, counted from 0.
-struct CellBlock {
-  int row = 0;
-  int column = 0;
-  int rows = 1;
-  int columns = 1;
-};
-
 // An image, and weights of the cells of a grid over it.
 struct Picture {
   std::string title = {};
@@ -73,7 +68,7 @@ struct Picture {
   int rows = 0;
   int columns = 0;
   std::vector<double> weights = {};  // [rows, columns], row-major
-  std::vector<CellBlock> gold = {};  // to outline
+  std::vector<Cell> gold = {};       // to outline
 };
 
 // Pictures that are shown side by side.

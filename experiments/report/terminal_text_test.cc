@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "experiments/report/printable_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
