@@ -6,11 +6,11 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "experiments/config/fields.h"
 #include "experiments/report/examples_report.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
@@ -128,10 +128,6 @@ absl::string_view Parent(absl::string_view path) {
   return dot == absl::string_view::npos ? "" : path.substr(0, dot);
 }
 
-bool Within(absl::string_view path, absl::string_view message) {
-  return path == message || absl::StartsWith(path, absl::StrCat(message, "."));
-}
-
 // The fields that the axis sets: "model.dot" of "model.dot={scale: true}".
 std::set<std::string> PathsOf(const Axis& axis) {
   std::set<std::string> paths;
@@ -161,10 +157,11 @@ bool IsOfAxis(const FieldDifference& difference,
       axis_paths.begin(), axis_paths.end(), [&](const std::string& path) {
         // Setting a field makes the messages around it, and may clear the
         // members of their oneofs.
-        return Within(difference.path, path) || Within(path, difference.path) ||
+        return IsWithin(difference.path, path) ||
+               IsWithin(path, difference.path) ||
                std::any_of(all.begin(), all.end(),
                            [&](const FieldDifference& other) {
-                             return Within(path, other.path) &&
+                             return IsWithin(path, other.path) &&
                                     ChangedPlaces(difference, other);
                            });
       });

@@ -96,6 +96,12 @@ std::string JoinFieldPath(absl::string_view parent, absl::string_view name) {
   return absl::StrCat(parent, parent.empty() || name.empty() ? "" : ".", name);
 }
 
+bool IsWithin(absl::string_view path, absl::string_view field) {
+  if (!absl::StartsWith(path, field)) return false;
+  return path.size() == field.size() || path[field.size()] == '.' ||
+         path[field.size()] == '[';
+}
+
 namespace {
 
 PathStep ReadStep(absl::string_view step, size_t begin) {

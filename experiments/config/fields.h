@@ -10,7 +10,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "experiments/config/config_text.h"
-#include "experiments/config/token_stream.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 
@@ -31,6 +30,9 @@ std::string NoSuchField(const google::protobuf::Descriptor& message,
 
 // Joins by a dot; either may be empty.
 std::string JoinFieldPath(absl::string_view parent, absl::string_view name);
+
+// Whether `path` is that of a field, or of something in it.
+bool IsWithin(absl::string_view path, absl::string_view field);
 
 // Paths of fields: `model.layers[1].heads`, `outside.[lab.my_score].width`.
 

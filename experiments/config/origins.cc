@@ -10,19 +10,9 @@
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
-namespace {
 
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::OneofDescriptor;
-
-// Whether `path` is that of a field, or of something in it.
-bool IsWithin(absl::string_view path, absl::string_view field) {
-  if (!absl::StartsWith(path, field)) return false;
-  return path.size() == field.size() || path[field.size()] == '.' ||
-         path[field.size()] == '[';
-}
-
-}  // namespace
 
 std::string FieldAssignment::Path() const {
   std::string name = FieldName(*field);

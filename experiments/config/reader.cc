@@ -20,7 +20,6 @@
 #include "absl/strings/strip.h"
 #include "experiments/config/config_text.h"
 #include "experiments/config/fields.h"
-#include "experiments/config/token_stream.h"
 #include "files/file.h"
 #include "google/protobuf/descriptor.h"
 #include "nn/config_problems.h"

@@ -13,8 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "experiments/config/config_text.h"
 #include "experiments/config/fields.h"
-#include "experiments/config/token_stream.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/text_format.h"
 #include "nn/config_options.pb.h"
@@ -194,16 +194,12 @@ std::map<std::string, std::string> ByPath(
   return values;
 }
 
-bool Below(absl::string_view path, absl::string_view message) {
-  return absl::StartsWith(path, absl::StrCat(message, "."));
-}
-
 // "{width: 8 layers {...}}" with full paths cut to what is below `message`.
 std::string MessageText(const std::vector<ResolvedField>& fields,
                         const std::string& message) {
   std::vector<std::string> inner;
   for (const ResolvedField& field : fields) {
-    if (!Below(field.path, message) || field.value == kMessage) continue;
+    if (!IsWithin(field.path, message) || field.value == kMessage) continue;
     inner.push_back(
         absl::StrCat(field.path.substr(message.size() + 1), ": ", field.value));
   }
@@ -269,7 +265,7 @@ std::vector<FieldDifference> DiffResolvedFields(
   std::vector<FieldDifference> differences;
   std::optional<std::string> one_sided;  // message that one side lacks
   for (const auto& [path, value] : paths) {
-    if (one_sided.has_value() && Below(path, *one_sided)) continue;
+    if (one_sided.has_value() && IsWithin(path, *one_sided)) continue;
     const auto old_value = old_values.find(path);
     const auto new_value = new_values.find(path);
     const bool in_both =

@@ -1,5 +1,3 @@
-#include "experiments/config/token_stream.h"
-
 #include <string>
 #include <vector>
 
