@@ -7,18 +7,6 @@
 namespace regard {
 namespace {
 
-// The character that `text` starts with; its `bytes` are empty when `text` does
-// not start with UTF-8.
-Character ValidCharacter(absl::string_view text) {
-  utf8proc_int32_t code_point = 0;
-  const utf8proc_ssize_t length =
-      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                       static_cast<utf8proc_ssize_t>(text.size()), &code_point);
-  if (length <= 0) return {};
-  return {.code_point = static_cast<char32_t>(code_point),
-          .bytes = text.substr(0, length)};
-}
-
 utf8proc_category_t CategoryOf(const Character& c) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(c.code_point));
 }
@@ -91,17 +79,23 @@ std::string LowerCase(absl::string_view text) {
 std::optional<int64_t> FindInvalidUtf8(absl::string_view text) {
   size_t offset = 0;
   while (offset < text.size()) {
-    const Character character = ValidCharacter(text.substr(offset));
-    if (character.bytes.empty()) return static_cast<int64_t>(offset);
+    const Character character = FirstCharacter(text.substr(offset));
+    // U+FFFD itself takes three bytes.
+    if (character.code_point == U'\uFFFD' && character.bytes.size() == 1) {
+      return static_cast<int64_t>(offset);
+    }
     offset += character.bytes.size();
   }
   return std::nullopt;
 }
 
 Character FirstCharacter(absl::string_view text) {
-  const Character character = ValidCharacter(text);
-  if (!character.bytes.empty()) return character;
-  return {.code_point = U'\uFFFD', .bytes = text.substr(0, 1)};
+  utf8proc_int32_t code_point = 0;
+  const utf8proc_ssize_t length =
+      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                       static_cast<utf8proc_ssize_t>(text.size()), &code_point);
+  if (length <= 0) return {U'\uFFFD', text.substr(0, 1)};
+  return {static_cast<char32_t>(code_point), text.substr(0, length)};
 }
 
 std::vector<Character> Characters(absl::string_view text) {
