@@ -54,10 +54,6 @@ LabelledMatrix ReadMap(const JsonObject& json) {
   return map;
 }
 
-std::string Text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // A line for each row of a head.
 std::string HeadText(const LabelledMatrix& map, absl::Span<const double> head) {
   const auto append = [](std::string* text, double value) {
@@ -75,15 +71,16 @@ std::string HeadText(const LabelledMatrix& map, absl::Span<const double> head) {
 }
 
 std::string MapText(const LabelledMatrix& map) {
-  Json gold = Json::array();
+  nlohmann::ordered_json gold = nlohmann::ordered_json::array();
   for (const Cell& cell : map.gold) gold.push_back({cell.row, cell.column});
   const auto append = [&](std::string* text, const std::vector<double>& head) {
     absl::StrAppend(text, HeadText(map, head));
   };
-  return absl::StrCat(
-      "\n{\"title\":", Text(map.title), ",\n\"rows\":", Text(map.rows),
-      ",\n\"columns\":", Text(map.columns), ",\n\"heads\":[",
-      absl::StrJoin(map.heads, ",", append), "],\n\"gold\":", Text(gold), "}");
+  return absl::StrCat("\n{\"title\":", JsonText(map.title),
+                      ",\n\"rows\":", JsonText(map.rows),
+                      ",\n\"columns\":", JsonText(map.columns),
+                      ",\n\"heads\":[", absl::StrJoin(map.heads, ",", append),
+                      "],\n\"gold\":", JsonText(gold), "}");
 }
 
 }  // namespace
