@@ -18,7 +18,6 @@
 #include "experiments/config/resolved.h"
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_results.h"
-#include "experiments/run/examples_file.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/status.h"
 #include "files/file.h"

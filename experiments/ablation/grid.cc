@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "experiments/report/attention_file.h"
-#include "experiments/run/examples_file.h"
 #include "experiments/run/status.h"
 #include "files/file.h"
 #include "files/json_file.h"

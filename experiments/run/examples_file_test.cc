@@ -1,5 +1,3 @@
-#include "experiments/run/examples_file.h"
-
 #include <limits>
 #include <string>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "experiments/run/status.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,9 +1,13 @@
 #include "experiments/run/status.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "files/json_file.h"
 #include "nlohmann/json.hpp"
@@ -12,24 +16,9 @@
 namespace regard {
 namespace {
 
-constexpr int64_t kMaxLogBytes = int64_t{1} << 30;
+using Json = nlohmann::ordered_json;
 
-// The record of a line without its newline, at least of `least_step`.
-absl::StatusOr<MetricsRecord> ParseLine(absl::string_view path,
-                                        absl::string_view line, int64_t number,
-                                        int64_t least_step) {
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(line, path, number));
-  const JsonObject json = file.root();
-  json.Require({"metrics"});
-  MetricsRecord record = {.step = json.Integer("step", {}, least_step),
-                          .epoch = json.Integer("epoch"),
-                          .metrics = json.Numbers("metrics")};
-  if (json.json().contains("seconds")) {
-    record.seconds = json.Real("seconds", 0);
-  }
-  REGARD_RETURN_IF_ERROR(file.status());
-  return record;
-}
+constexpr int64_t kMostLogBytes = int64_t{1} << 30;
 
 // Reads the records up to `last_step`; `*bytes` are those of their lines.
 absl::StatusOr<std::vector<MetricsRecord>> ReadRecords(absl::string_view path,
@@ -42,9 +31,18 @@ absl::StatusOr<std::vector<MetricsRecord>> ReadRecords(absl::string_view path,
   lines.pop_back();
   for (const absl::string_view line : lines) {
     REGARD_ASSIGN_OR_RETURN(
-        MetricsRecord record,
-        ParseLine(path, line, static_cast<int64_t>(records.size()) + 1,
-                  records.empty() ? 0 : records.back().step));
+        JsonFile file,
+        JsonFile::Parse(line, path, static_cast<int64_t>(records.size()) + 1));
+    const JsonObject json = file.root();
+    json.Require({"metrics"});
+    const int64_t least_step = records.empty() ? 0 : records.back().step;
+    MetricsRecord record = {.step = json.Integer("step", {}, least_step),
+                            .epoch = json.Integer("epoch"),
+                            .metrics = json.Numbers("metrics")};
+    if (json.json().contains("seconds")) {
+      record.seconds = json.Real("seconds", 0);
+    }
+    REGARD_RETURN_IF_ERROR(file.status());
     if (record.step > last_step) break;
     records.push_back(std::move(record));
     *bytes += static_cast<int64_t>(line.size()) + 1;
@@ -59,6 +57,122 @@ const std::vector<std::string>& StateNames() {
   return *names;
 }
 
+constexpr char kNan[] = "NaN";
+constexpr char kInfinity[] = "Infinity";
+constexpr char kMinusInfinity[] = "-Infinity";
+
+// A statistic: a number, or one of these names for what JSON lacks.
+Json StatisticJson(double value) {
+  if (std::isfinite(value)) return value;
+  if (std::isnan(value)) return kNan;
+  return value > 0 ? kInfinity : kMinusInfinity;
+}
+
+std::optional<double> ReadStatistic(const nlohmann::json& json) {
+  if (json.is_number()) return json.get<double>();
+  // Earlier programs wrote null for all that is not finite.
+  if (json.is_null() || json == kNan) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  if (json == kInfinity) return std::numeric_limits<double>::infinity();
+  if (json == kMinusInfinity) return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
+std::string HeaderLine(const EvaluatedSet& set) {
+  Json metrics = Json::array();
+  for (const ExampleMetric& metric : set.metrics) {
+    metrics.push_back({{"name", metric.name},
+                       {"aggregate", metric.aggregate->name},
+                       {"width", metric.aggregate->width},
+                       {"of_single_examples", metric.of_single_examples}});
+  }
+  return JsonText({{"examples", set.examples.size()},
+                   {"length_unit", set.length_unit},
+                   {"metrics", std::move(metrics)}}) +
+         "\n";
+}
+
+std::string ExampleLine(const EvaluatedSet& set, size_t i) {
+  const EvaluatedExample& example = set.examples[i];
+  Json statistics = Json::array();
+  for (const ExampleMetric& metric : set.metrics) {
+    Json& row = statistics.emplace_back(Json::array());
+    for (const double number : metric.Of(i)) {
+      row.push_back(StatisticJson(number));
+    }
+  }
+  return JsonText({{"input", example.input},
+                   {"reference", example.reference},
+                   {"output", example.output},
+                   {"length", example.length},
+                   {"statistics", std::move(statistics)}}) +
+         "\n";
+}
+
+// The metrics in a set's header; those of an unknown aggregate have none.
+std::vector<ExampleMetric> ReadMetrics(const JsonObject& header,
+                                       const Aggregates& aggregates) {
+  std::vector<ExampleMetric> metrics;
+  for (const JsonObject& json : header.Objects("metrics")) {
+    json.Require({"name", "aggregate", "width", "of_single_examples"});
+    const auto found = aggregates.find(json.Text("aggregate").value_or(""));
+    const Aggregate* const aggregate =
+        found == aggregates.end() ? nullptr : found->second;
+    if (aggregate != nullptr) {
+      json.Integer("width", 0, aggregate->width, aggregate->width);
+    }
+    metrics.push_back({.name = json.Text("name").value_or(""),
+                       .aggregate = aggregate,
+                       .of_single_examples =
+                           json.Bool("of_single_examples").value_or(false)});
+  }
+  return metrics;
+}
+
+// Adds the statistics of an example to the metrics; false if they are not
+// those of the metrics.
+bool AddStatistics(const nlohmann::json& rows,
+                   std::vector<ExampleMetric>& metrics) {
+  if (rows.size() != metrics.size()) return false;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].aggregate == nullptr) continue;
+    std::vector<double> statistics;
+    for (const nlohmann::json& json : rows[i]) {
+      const std::optional<double> statistic = ReadStatistic(json);
+      if (!statistic.has_value()) return false;
+      statistics.push_back(*statistic);
+    }
+    if (!rows[i].is_array() ||
+        std::ssize(statistics) != metrics[i].aggregate->width) {
+      return false;
+    }
+    metrics[i].Add(statistics);
+  }
+  return true;
+}
+
+absl::StatusOr<EvaluatedExample> ReadExample(
+    JsonFile file, std::vector<ExampleMetric>& metrics) {
+  const JsonObject json = file.root();
+  json.Require({"input", "reference", "output", "statistics"});
+  EvaluatedExample example = {.input = json.Text("input").value_or(""),
+                              .reference = json.Text("reference").value_or(""),
+                              .output = json.Text("output").value_or(""),
+                              .length = json.Integer("length")};
+  if (!AddStatistics(json.Array("statistics"), metrics)) {
+    json.Complain("statistics",
+                  "statistics must be a list of numbers for each metric");
+  }
+  REGARD_RETURN_IF_ERROR(file.status());
+  return example;
+}
+
+bool OfSplit(const EvaluatedSet& set, absl::string_view split) {
+  return !set.metrics.empty() &&
+         absl::StartsWith(set.metrics.front().name, split);
+}
+
 }  // namespace
 
 absl::string_view StateName(RunState state) {
@@ -66,11 +180,10 @@ absl::string_view StateName(RunState state) {
 }
 
 std::string StatusJson(const RunStatus& status) {
-  nlohmann::ordered_json json = {
-      {"state", StateNames()[static_cast<size_t>(status.state)]},
-      {"step", status.step},
-      {"metrics", status.metrics},
-      {"weights_digest", status.weights_digest}};
+  Json json = {{"state", StateNames()[static_cast<size_t>(status.state)]},
+               {"step", status.step},
+               {"metrics", status.metrics},
+               {"weights_digest", status.weights_digest}};
   if (!status.signatures.empty()) json["signatures"] = status.signatures;
   for (const auto& [name, interval] : status.confidence) {
     json["confidence"][name] = {{"mean", interval.mean},
@@ -100,16 +213,17 @@ absl::StatusOr<RunStatus> ReadStatus(const std::string& path) {
 }
 
 std::string MetricsLine(const MetricsRecord& record) {
-  nlohmann::ordered_json json = {{"step", record.step},
-                                 {"epoch", record.epoch},
-                                 {"metrics", record.metrics}};
+  Json json = {{"step", record.step},
+               {"epoch", record.epoch},
+               {"metrics", record.metrics}};
   if (record.seconds.has_value()) json["seconds"] = *record.seconds;
   return JsonText(json) + "\n";
 }
 
 absl::StatusOr<std::vector<MetricsRecord>> ReadMetricsLog(
     const std::string& path) {
-  REGARD_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxLogBytes));
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(path, kMostLogBytes));
   int64_t bytes = 0;
   return ReadRecords(path, text, std::numeric_limits<int64_t>::max(), &bytes);
 }
@@ -120,13 +234,66 @@ absl::StatusOr<FileWriter> ResumeMetricsLog(const std::string& path,
   REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(path, files));
   if (kind == PathKind::kNothing) return FileWriter::Create(path, files);
   REGARD_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFile(path, kMaxLogBytes, files));
+                          ReadFile(path, kMostLogBytes, files));
   int64_t kept = 0;
   const absl::Status read = ReadRecords(path, text, step, &kept).status();
   // A last line that is damaged is cut off, as a torn one is.
   const bool last = text.find('\n', kept) == text.size() - 1;
   if (!read.ok() && !last) return read;
   return FileWriter::Resume(path, kept, files);
+}
+
+std::string ExamplesText(absl::Span<const EvaluatedSet> sets) {
+  std::string text;
+  for (const EvaluatedSet& set : sets) {
+    text += HeaderLine(set);
+    for (size_t i = 0; i < set.examples.size(); ++i)
+      text += ExampleLine(set, i);
+  }
+  return text;
+}
+
+absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
+    const std::string& path, const Aggregates& aggregates) {
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(path, kMostLogBytes));
+  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  if (lines.back().empty()) lines.pop_back();
+  size_t next = 0;
+  const auto read_line = [&] {
+    const absl::string_view line = next < lines.size() ? lines[next] : "";
+    return JsonFile::Parse(line, path, static_cast<int64_t>(++next));
+  };
+  std::vector<EvaluatedSet> sets;
+  while (next < lines.size()) {
+    REGARD_ASSIGN_OR_RETURN(JsonFile file, read_line());
+    const JsonObject header = file.root();
+    header.Require({"length_unit", "metrics"});
+    EvaluatedSet set = {.length_unit = header.Text("length_unit").value_or("")};
+    set.metrics = ReadMetrics(header, aggregates);
+    const int64_t examples = header.Integer("examples");
+    REGARD_RETURN_IF_ERROR(file.status());
+    for (int64_t i = 0; i < examples; ++i) {
+      REGARD_ASSIGN_OR_RETURN(JsonFile line, read_line());
+      REGARD_ASSIGN_OR_RETURN(set.examples.emplace_back(),
+                              ReadExample(std::move(line), set.metrics));
+    }
+    std::erase_if(set.metrics, [](const ExampleMetric& metric) {
+      return metric.aggregate == nullptr;
+    });
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+std::vector<EvaluatedSet> FinalSets(std::vector<EvaluatedSet> sets) {
+  const bool tested =
+      std::any_of(sets.begin(), sets.end(),
+                  [](const EvaluatedSet& set) { return OfSplit(set, "test"); });
+  std::erase_if(sets, [&](const EvaluatedSet& set) {
+    return !OfSplit(set, tested ? "test" : "dev");
+  });
+  return sets;
 }
 
 }  // namespace regard

@@ -1,6 +1,7 @@
-// How a run stands: status.json, for scripts (docs/run_folder.md), which has
-// the last numbers, and metrics.jsonl, which has all, one record a line
-// (docs/metrics_jsonl.md).
+// How a run stands: status.json, for scripts, which has the last numbers;
+// metrics.jsonl, which has all, one record a line; and examples.jsonl: what a
+// run made of each example of its dev and test sets. docs/run_folder.md and
+// docs/metrics_jsonl.md have the formats.
 //
 // A resumed run cuts its log back to the checkpoint and writes the same records
 // again, so that its log ends up equal to that of a run that was never stopped,
@@ -18,8 +19,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "experiments/run/statistics.h"
 #include "files/file.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 
@@ -80,6 +83,19 @@ absl::StatusOr<std::vector<MetricsRecord>> ReadMetricsLog(
 absl::StatusOr<FileWriter> ResumeMetricsLog(
     const std::string& path, int64_t step,
     FileOperations& files = SystemFiles());
+
+// The text of examples.jsonl. Names of metrics are prefixed ("test/bleu"); the
+// names of the sets are not in the file.
+std::string ExamplesText(absl::Span<const EvaluatedSet> sets);
+
+// The sets in a file, without the metrics whose aggregate is not among
+// `aggregates`. InvalidArgument, "PATH:LINE:COLUMN: error: PROBLEM", for any
+// other text.
+absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
+    const std::string& path, const Aggregates& aggregates);
+
+// The sets of the test split, or, if there are none, of dev.
+std::vector<EvaluatedSet> FinalSets(std::vector<EvaluatedSet> sets);
 
 }  // namespace regard
 

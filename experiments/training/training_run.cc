@@ -17,7 +17,6 @@
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/environment.h"
-#include "experiments/run/examples_file.h"
 #include "experiments/run/statistics.h"
 #include "experiments/run/status.h"
 #include "experiments/training/event_log.h"
