@@ -167,47 +167,6 @@ bool IsOfAxis(const FieldDifference& difference,
       });
 }
 
-}  // namespace
-
-std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
-  std::vector<Comparison> all;
-  for (const std::string& metric : MetricsToShow(grid)) {
-    std::vector<Comparison> of_metric;
-    for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
-      for (size_t v = 0; v < grid.axes[axis].values.size(); ++v) {
-        if (v == grid.axes[axis].baseline) continue;
-        of_metric.push_back(Compare(grid, metric, axis, v));
-      }
-    }
-    std::vector<double*> over_seeds;
-    std::vector<double*> over_examples;
-    for (Comparison& comparison : of_metric) {
-      // Values that do not measure the metric are of no family.
-      if (!comparison.Measured()) continue;
-      over_seeds.push_back(&comparison.corrected_p_value);
-      if (!comparison.over_examples.has_value()) continue;
-      over_examples.push_back(&comparison.over_examples->corrected_p_value);
-    }
-    CorrectByHolm(over_seeds);
-    CorrectByHolm(over_examples);
-    all.insert(all.end(), of_metric.begin(), of_metric.end());
-  }
-  return all;
-}
-
-std::string Verdict(const Comparison& comparison) {
-  if (comparison.missing_pairs > 0) {
-    return absl::StrCat(Counted(comparison.missing_pairs, "pair"), " missing");
-  }
-  if (comparison.differences.n == 0) return "no pairs";
-  if (std::isnan(comparison.corrected_p_value)) return "not finite";
-  if (!comparison.Significant()) return "not significant";
-  return comparison.differences.mean > 0 ? "significantly higher"
-                                         : "significantly lower";
-}
-
-namespace {
-
 std::string PValue(double p) {
   if (std::isnan(p)) return "-";
   return p < 0.0001 ? "<0.0001" : absl::StrFormat("%.4f", p);
@@ -287,6 +246,43 @@ std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
 }
 
 }  // namespace
+
+std::vector<Comparison> CompareWithBaselines(const Grid& grid) {
+  std::vector<Comparison> all;
+  for (const std::string& metric : MetricsToShow(grid)) {
+    std::vector<Comparison> of_metric;
+    for (size_t axis = 0; axis < grid.axes.size(); ++axis) {
+      for (size_t v = 0; v < grid.axes[axis].values.size(); ++v) {
+        if (v == grid.axes[axis].baseline) continue;
+        of_metric.push_back(Compare(grid, metric, axis, v));
+      }
+    }
+    std::vector<double*> over_seeds;
+    std::vector<double*> over_examples;
+    for (Comparison& comparison : of_metric) {
+      // Values that do not measure the metric are of no family.
+      if (!comparison.Measured()) continue;
+      over_seeds.push_back(&comparison.corrected_p_value);
+      if (!comparison.over_examples.has_value()) continue;
+      over_examples.push_back(&comparison.over_examples->corrected_p_value);
+    }
+    CorrectByHolm(over_seeds);
+    CorrectByHolm(over_examples);
+    all.insert(all.end(), of_metric.begin(), of_metric.end());
+  }
+  return all;
+}
+
+std::string Verdict(const Comparison& comparison) {
+  if (comparison.missing_pairs > 0) {
+    return absl::StrCat(Counted(comparison.missing_pairs, "pair"), " missing");
+  }
+  if (comparison.differences.n == 0) return "no pairs";
+  if (std::isnan(comparison.corrected_p_value)) return "not finite";
+  if (!comparison.Significant()) return "not significant";
+  return comparison.differences.mean > 0 ? "significantly higher"
+                                         : "significantly lower";
+}
 
 Section SeedsSection(const Grid& grid,
                      const std::vector<Comparison>& comparisons) {

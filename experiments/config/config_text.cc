@@ -47,6 +47,146 @@ bool IsShown(char32_t code_point) {
   return category != UTF8PROC_CATEGORY_CN && category < UTF8PROC_CATEGORY_ZL;
 }
 
+bool StartsIdentifier(char c) { return absl::ascii_isalpha(c) || c == '_'; }
+bool ContinuesIdentifier(char c) { return absl::ascii_isalnum(c) || c == '_'; }
+
+// Reads over one text, from left to right.
+class Lexer {
+ public:
+  Lexer(absl::string_view text, size_t begin,
+        std::vector<TextProblem>* problems)
+      : text_(text), at_(begin), problems_(*problems) {}
+
+  Token Next() {
+    SkipSpaceAndComments();
+    const size_t begin = at_;
+    const Token::Kind kind = Consume();
+    return {kind, {begin, at_ - begin}};
+  }
+
+ private:
+  char Peek(size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
+
+  void SkipSpaceAndComments() {
+    while (at_ < text_.size()) {
+      if (text_[at_] == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (absl::ascii_isspace(text_[at_])) {
+        ++at_;
+      } else {
+        return;
+      }
+    }
+  }
+
+  // What was read from byte `begin` on, as messages show it.
+  std::string Text(size_t begin) const {
+    return Printable(text_.substr(begin, at_ - begin));
+  }
+
+  Token::Kind Bad(size_t begin, std::string message) {
+    if (problems_.size() < kMostProblems) {
+      problems_.push_back({{begin, at_ - begin}, std::move(message)});
+    }
+    return Token::Kind::kBad;
+  }
+
+  Token::Kind Consume() {
+    if (at_ >= text_.size()) return Token::Kind::kEnd;
+    const char c = Peek();
+    if (StartsIdentifier(c)) {
+      while (ContinuesIdentifier(Peek())) ++at_;
+      return Token::Kind::kIdentifier;
+    }
+    if (absl::ascii_isdigit(c) || (c == '.' && absl::ascii_isdigit(Peek(1)))) {
+      return ConsumeNumber();
+    }
+    if (c == '"' || c == '\'') return ConsumeString();
+    const size_t begin = at_++;
+    if (absl::ascii_ispunct(c)) return Token::Kind::kSymbol;
+    // A character outside ASCII is taken whole.
+    while (!StartsCharacter(Peek())) ++at_;
+    return Bad(begin, absl::StrCat("unexpected character '", Text(begin), "'"));
+  }
+
+  Token::Kind ConsumeNumber() {
+    const size_t begin = at_;
+    const bool hex = Peek() == '0' && absl::ascii_tolower(Peek(1)) == 'x';
+    while (ContinuesIdentifier(Peek()) || Peek() == '.' ||
+           (!hex && (Peek() == '+' || Peek() == '-') &&
+            absl::ascii_tolower(text_[at_ - 1]) == 'e')) {
+      ++at_;
+    }
+    const std::string number =
+        absl::AsciiStrToLower(text_.substr(begin, at_ - begin));
+    const auto all = [&number](size_t from, const char* digits) {
+      return number.find_first_not_of(digits, from) == std::string::npos;
+    };
+    if (all(0, "0123456789") ||
+        (hex && number.size() > 2 && all(2, "0123456789abcdef"))) {
+      return Token::Kind::kInteger;
+    }
+    double value;
+    if (!hex && absl::SimpleAtod(absl::StripSuffix(number, "f"), &value)) {
+      return Token::Kind::kFloat;
+    }
+    return Bad(begin, absl::StrCat("'", Text(begin), "' is not a number"));
+  }
+
+  Token::Kind ConsumeString() {
+    const size_t begin = at_;
+    const char quote = text_[at_++];
+    bool good = true;
+    while (at_ < text_.size() && Peek() != quote && Peek() != '\n') {
+      if (Peek() == '\\') {
+        good &= ConsumeEscape();
+      } else {
+        ++at_;
+      }
+    }
+    if (Peek() != quote) return Bad(begin, "the string is never closed");
+    ++at_;
+    return good ? Token::Kind::kString : Token::Kind::kBad;
+  }
+
+  bool ConsumeEscape() {
+    const size_t begin = at_++;
+    const char c = Peek();
+    if (c == '\n' || c == '\0') return true;  // reported as never closed
+    ++at_;
+    if (absl::string_view("abfnrtv\\?'\"01234567").find(c) !=
+        absl::string_view::npos) {
+      return true;
+    }
+    if ((c == 'x' || c == 'X') && absl::ascii_isxdigit(Peek())) return true;
+    if (c == 'u' && ConsumeHexDigits(4)) return true;
+    // Up to U+10FFFF, the last character.
+    if (c == 'U' && Peek() == '0' && Peek(1) == '0' &&
+        (Peek(2) == '0' || (Peek(2) == '1' && Peek(3) == '0')) &&
+        ConsumeHexDigits(8)) {
+      return true;
+    }
+    Bad(begin, absl::StrCat("unknown escape '\\",
+                            Printable(text_.substr(begin + 1, 1), 1),
+                            "' in a string; a backslash itself is '\\\\'"));
+    return false;
+  }
+
+  bool ConsumeHexDigits(int count) {
+    for (; count > 0; --count) {
+      if (!absl::ascii_isxdigit(Peek())) return false;
+      ++at_;
+    }
+    return true;
+  }
+
+  absl::string_view text_;
+  size_t at_;
+  std::vector<TextProblem>& problems_;
+};
+
 }  // namespace
 
 std::string Printable(absl::string_view text, int max_characters) {
@@ -235,150 +375,6 @@ void TokenStream::SkipLine(const Token& first) {
     }
   }
 }
-
-namespace {
-
-bool StartsIdentifier(char c) { return absl::ascii_isalpha(c) || c == '_'; }
-bool ContinuesIdentifier(char c) { return absl::ascii_isalnum(c) || c == '_'; }
-
-// Reads over one text, from left to right.
-class Lexer {
- public:
-  Lexer(absl::string_view text, size_t begin,
-        std::vector<TextProblem>* problems)
-      : text_(text), at_(begin), problems_(*problems) {}
-
-  Token Next() {
-    SkipSpaceAndComments();
-    const size_t begin = at_;
-    const Token::Kind kind = Consume();
-    return {kind, {begin, at_ - begin}};
-  }
-
- private:
-  char Peek(size_t ahead = 0) const {
-    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
-  }
-
-  void SkipSpaceAndComments() {
-    while (at_ < text_.size()) {
-      if (text_[at_] == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-      } else if (absl::ascii_isspace(text_[at_])) {
-        ++at_;
-      } else {
-        return;
-      }
-    }
-  }
-
-  // What was read from byte `begin` on, as messages show it.
-  std::string Text(size_t begin) const {
-    return Printable(text_.substr(begin, at_ - begin));
-  }
-
-  Token::Kind Bad(size_t begin, std::string message) {
-    if (problems_.size() < kMostProblems) {
-      problems_.push_back({{begin, at_ - begin}, std::move(message)});
-    }
-    return Token::Kind::kBad;
-  }
-
-  Token::Kind Consume() {
-    if (at_ >= text_.size()) return Token::Kind::kEnd;
-    const char c = Peek();
-    if (StartsIdentifier(c)) {
-      while (ContinuesIdentifier(Peek())) ++at_;
-      return Token::Kind::kIdentifier;
-    }
-    if (absl::ascii_isdigit(c) || (c == '.' && absl::ascii_isdigit(Peek(1)))) {
-      return ConsumeNumber();
-    }
-    if (c == '"' || c == '\'') return ConsumeString();
-    const size_t begin = at_++;
-    if (absl::ascii_ispunct(c)) return Token::Kind::kSymbol;
-    // A character outside ASCII is taken whole.
-    while (!StartsCharacter(Peek())) ++at_;
-    return Bad(begin, absl::StrCat("unexpected character '", Text(begin), "'"));
-  }
-
-  Token::Kind ConsumeNumber() {
-    const size_t begin = at_;
-    const bool hex = Peek() == '0' && absl::ascii_tolower(Peek(1)) == 'x';
-    while (ContinuesIdentifier(Peek()) || Peek() == '.' ||
-           (!hex && (Peek() == '+' || Peek() == '-') &&
-            absl::ascii_tolower(text_[at_ - 1]) == 'e')) {
-      ++at_;
-    }
-    const std::string number =
-        absl::AsciiStrToLower(text_.substr(begin, at_ - begin));
-    const auto all = [&number](size_t from, const char* digits) {
-      return number.find_first_not_of(digits, from) == std::string::npos;
-    };
-    if (all(0, "0123456789") ||
-        (hex && number.size() > 2 && all(2, "0123456789abcdef"))) {
-      return Token::Kind::kInteger;
-    }
-    double value;
-    if (!hex && absl::SimpleAtod(absl::StripSuffix(number, "f"), &value)) {
-      return Token::Kind::kFloat;
-    }
-    return Bad(begin, absl::StrCat("'", Text(begin), "' is not a number"));
-  }
-
-  Token::Kind ConsumeString() {
-    const size_t begin = at_;
-    const char quote = text_[at_++];
-    bool good = true;
-    while (at_ < text_.size() && Peek() != quote && Peek() != '\n') {
-      if (Peek() == '\\') {
-        good &= ConsumeEscape();
-      } else {
-        ++at_;
-      }
-    }
-    if (Peek() != quote) return Bad(begin, "the string is never closed");
-    ++at_;
-    return good ? Token::Kind::kString : Token::Kind::kBad;
-  }
-
-  bool ConsumeEscape() {
-    const size_t begin = at_++;
-    const char c = Peek();
-    if (c == '\n' || c == '\0') return true;  // reported as never closed
-    ++at_;
-    if (absl::string_view("abfnrtv\\?'\"01234567").find(c) !=
-        absl::string_view::npos) {
-      return true;
-    }
-    if ((c == 'x' || c == 'X') && absl::ascii_isxdigit(Peek())) return true;
-    if (c == 'u' && ConsumeHexDigits(4)) return true;
-    // Up to U+10FFFF, the last character.
-    if (c == 'U' && Peek() == '0' && Peek(1) == '0' &&
-        (Peek(2) == '0' || (Peek(2) == '1' && Peek(3) == '0')) &&
-        ConsumeHexDigits(8)) {
-      return true;
-    }
-    Bad(begin, absl::StrCat("unknown escape '\\",
-                            Printable(text_.substr(begin + 1, 1), 1),
-                            "' in a string; a backslash itself is '\\\\'"));
-    return false;
-  }
-
-  bool ConsumeHexDigits(int count) {
-    for (; count > 0; --count) {
-      if (!absl::ascii_isxdigit(Peek())) return false;
-      ++at_;
-    }
-    return true;
-  }
-
-  absl::string_view text_;
-  size_t at_;
-  std::vector<TextProblem>& problems_;
-};
-
-}  // namespace
 
 std::vector<Token> Tokenize(absl::string_view text, size_t begin,
                             std::vector<TextProblem>* problems) {

@@ -21,35 +21,11 @@
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
+namespace {
 
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
-
-std::string PrintedValue(const Message& message, const FieldDescriptor& field,
-                         int index) {
-  google::protobuf::TextFormat::Printer printer;
-  printer.SetUseUtf8StringEscaping(true);
-  std::string value;
-  printer.PrintFieldValueToString(message, &field, index, &value);
-  return value;
-}
-
-std::vector<const FieldDescriptor*> FieldsAndExtensions(
-    const Message& message) {
-  std::vector<const FieldDescriptor*> fields;
-  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
-    fields.push_back(message.GetDescriptor()->field(i));
-  }
-  std::vector<const FieldDescriptor*> present;
-  message.GetReflection()->ListFields(message, &present);
-  for (const FieldDescriptor* field : present) {
-    if (field->is_extension()) fields.push_back(field);
-  }
-  return fields;
-}
-
-namespace {
 
 constexpr absl::string_view kMessage = "{...}";
 constexpr absl::string_view kNotSet = "not set";
@@ -128,7 +104,53 @@ std::variant<double, bool, std::string> ValueOf(const ConfigField& one) {
   }
 }
 
+// The values of each path; those of a list are joined.
+std::map<std::string, std::string> ByPath(
+    const std::vector<ResolvedField>& fields) {
+  std::map<std::string, std::string> values;
+  for (const ResolvedField& field : fields) {
+    const auto [value, is_new] = values.emplace(field.path, field.value);
+    if (!is_new) absl::StrAppend(&value->second, ", ", field.value);
+  }
+  return values;
+}
+
+// "{width: 8 layers {...}}" with full paths cut to what is below `message`.
+std::string MessageText(const std::vector<ResolvedField>& fields,
+                        const std::string& message) {
+  std::vector<std::string> inner;
+  for (const ResolvedField& field : fields) {
+    if (!IsWithin(field.path, message) || field.value == kMessage) continue;
+    inner.push_back(
+        absl::StrCat(field.path.substr(message.size() + 1), ": ", field.value));
+  }
+  return absl::StrCat("{", absl::StrJoin(inner, " "), "}");
+}
+
 }  // namespace
+
+std::string PrintedValue(const Message& message, const FieldDescriptor& field,
+                         int index) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseUtf8StringEscaping(true);
+  std::string value;
+  printer.PrintFieldValueToString(message, &field, index, &value);
+  return value;
+}
+
+std::vector<const FieldDescriptor*> FieldsAndExtensions(
+    const Message& message) {
+  std::vector<const FieldDescriptor*> fields;
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    fields.push_back(message.GetDescriptor()->field(i));
+  }
+  std::vector<const FieldDescriptor*> present;
+  message.GetReflection()->ListFields(message, &present);
+  for (const FieldDescriptor* field : present) {
+    if (field->is_extension()) fields.push_back(field);
+  }
+  return fields;
+}
 
 std::string ResolvedConfig(const Message& config,
                            const ConfigOrigins& origins) {
@@ -180,33 +202,6 @@ std::map<std::string, std::variant<double, bool, std::string>> ConfigSettings(
 std::vector<ResolvedField> ResolvedFields(const Message& config) {
   return *ParseResolvedFields(ResolvedConfig(config, ConfigOrigins()));
 }
-
-namespace {
-
-// The values of each path; those of a list are joined.
-std::map<std::string, std::string> ByPath(
-    const std::vector<ResolvedField>& fields) {
-  std::map<std::string, std::string> values;
-  for (const ResolvedField& field : fields) {
-    const auto [value, is_new] = values.emplace(field.path, field.value);
-    if (!is_new) absl::StrAppend(&value->second, ", ", field.value);
-  }
-  return values;
-}
-
-// "{width: 8 layers {...}}" with full paths cut to what is below `message`.
-std::string MessageText(const std::vector<ResolvedField>& fields,
-                        const std::string& message) {
-  std::vector<std::string> inner;
-  for (const ResolvedField& field : fields) {
-    if (!IsWithin(field.path, message) || field.value == kMessage) continue;
-    inner.push_back(
-        absl::StrCat(field.path.substr(message.size() + 1), ": ", field.value));
-  }
-  return absl::StrCat("{", absl::StrJoin(inner, " "), "}");
-}
-
-}  // namespace
 
 absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
     absl::string_view text) {
