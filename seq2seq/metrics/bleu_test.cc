@@ -1,6 +1,8 @@
 #include "seq2seq/metrics/bleu.h"
 
 #include <array>
+#include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -146,6 +148,14 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Tokenize13aEdgeTest, EmptySentencesHaveNoTokens) {
   EXPECT_THAT(Tokenize13a(""), IsEmpty());
   EXPECT_THAT(Tokenize13a(" \n"), IsEmpty());
+}
+
+TEST(Tokenize13aEdgeTest, ALineMayBeLong) {
+  std::string line;
+  for (int i = 0; i < 100000; ++i) line += "(a, 3-4)b.";
+  const std::vector<std::string> tokens = Tokenize13a(line);
+  EXPECT_EQ(tokens.size(), 900000u);
+  EXPECT_EQ(tokens[899998], "b");
 }
 
 TEST(BleuSignatureTest, SaysHowTheScoreWasComputed) {
