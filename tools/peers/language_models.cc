@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
-#include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
 #include "language/language_model.h"
 #include "language/language_model.pb.h"
@@ -22,7 +20,6 @@
 #include "third_party/abseil_backport/check.h"
 #include "tools/peers/search_work.h"
 #include "tools/peers/step_data.h"
-#include "tools/peers/transformer_options.h"
 
 namespace regard {
 
@@ -52,12 +49,6 @@ LanguageModelConfig ModelOf(const WorkOptions& options) {
   return config;
 }
 
-ScorerRegistry Scorers() {
-  ScorerRegistry scorers;
-  RegisterBuiltInScores(scorers);
-  return scorers;
-}
-
 // Character i of the vocabulary, which has the characters in this order.
 char CharacterOf(int32_t id) { return static_cast<char>('!' + id); }
 
@@ -74,7 +65,7 @@ std::string Alphabet(const WorkOptions& options) {
 class GreedyGeneration : public SearchedModel {
  public:
   explicit GreedyGeneration(const WorkOptions& options)
-      : model_(ModelOf(options), Scorers(),
+      : model_(ModelOf(options), BuiltInScorers(),
                TextVocabulary::Of(Alphabet(options), ModelOf(options)), kSeed),
         prompts_(TextData(options.batch, options.target_vocabulary)),
         sources_(static_cast<size_t>(options.batch), {options.target_time}) {}
@@ -117,7 +108,7 @@ std::unique_ptr<Model<float>> MakeTextModel(const WorkOptions& options) {
   text.dev = Alphabet(options);
   ModelOptions training;
   training.seed = kSeed;
-  return std::make_unique<TextModel>(ModelOf(options), Scorers(), text,
+  return std::make_unique<TextModel>(ModelOf(options), BuiltInScorers(), text,
                                      training);
 }
 

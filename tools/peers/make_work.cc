@@ -7,23 +7,29 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "attention/attention.pb.h"
 #include "attention/nadaraya_watson.h"
 #include "attention/nadaraya_watson.pb.h"
-#include "attention/scorer_registry.h"
-#include "attention/scoring/built_in_scores.h"
+#include "attention/transformer/transformer.pb.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
+#include "data/images/image_set.h"
+#include "data/text/wordpiece.h"
+#include "language/bert.h"
+#include "language/bert.pb.h"
+#include "language/sentence_embedder.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
-#include "tools/peers/embedding_work.h"
-#include "tools/peers/image_models.h"
 #include "tools/peers/language_models.h"
 #include "tools/peers/pair_models.h"
 #include "tools/peers/step_data.h"
 #include "tools/peers/training_work.h"
 #include "tools/peers/translators.h"
+#include "vision/image_classifier.h"
+#include "vision/vision_transformer.pb.h"
 
 namespace regard {
 
@@ -44,12 +50,10 @@ std::unique_ptr<Model<float>> MakeRegressionModel(const WorkOptions& options) {
     curve.y.push_back(
         static_cast<double>(static_cast<float>(curve.x[i]) * 0.5F + noise[i]));
   }
-  ScorerRegistry scorers;
-  RegisterBuiltInScores(scorers);
   Attention attention;
   attention.mutable_parametric_gaussian();
   return std::make_unique<NadarayaWatsonModel<float>>(
-      scorers, attention, NadarayaWatson(), curve, curve,
+      BuiltInScorers(), attention, NadarayaWatson(), curve, curve,
       ModelOptions{.loss = {}, .seed = 1});
 }
 
@@ -101,6 +105,84 @@ class OverheadWork : public TimedWork {
   double gradient_norm_ = 0;
 };
 
+// The Vision Transformer; its training examples are the images of ImageData().
+std::unique_ptr<Model<float>> MakeImageModel(const WorkOptions& options) {
+  VisionTransformerConfig config;
+  config.set_patch(static_cast<int>(options.patch));
+  TransformerConfig& transformer = *config.mutable_transformer();
+  transformer = TransformerOf(options);
+  transformer.mutable_feed_forward()->set_activation(FeedForwardConfig::GELU);
+  transformer.mutable_position_embedding()->set_kind(
+      PositionEmbeddingConfig::LEARNED);
+  ImageSplits data;
+  data.train.shape = {1, options.source_time, options.source_time};
+  data.train.pixels = ImageData(options);
+  for (int64_t i = 0; i < options.target_vocabulary; ++i) {
+    data.classes.push_back(absl::StrCat("class ", i));
+  }
+  data.train.labels = TextData(options.batch, options.target_vocabulary);
+  return std::make_unique<ImageClassifier>(config, BuiltInScorers(),
+                                           std::move(data),
+                                           ModelOptions{.loss = {}, .seed = 1});
+}
+
+BertConfig BertOf(const WorkOptions& options) {
+  BertConfig config;
+  config.set_pooler(false);
+  TransformerConfig& transformer = *config.mutable_transformer();
+  transformer = TransformerOf(options);
+  transformer.mutable_attention()->set_bias(true);
+  transformer.mutable_initialization()->set_zero_bias(false);
+  return config;
+}
+
+// Vectors of sentences by a BERT, as //tools:embed computes them: a batch of
+// sentences of one length, given as ids. The numbers that must agree are the
+// vector of the last one.
+class EmbeddingWork : public TimedWork {
+ public:
+  explicit EmbeddingWork(const WorkOptions& options)
+      : bert_(BertOf(options), BuiltInScorers(), options.source_vocabulary,
+              parameters_.Root()),
+        // Sentences come as ids: no other token is ever looked up.
+        pieces_(WordPiece::Create({"[PAD]", "[UNK]", "[CLS]", "[SEP]"},
+                                  "tokens", WordPieceOptions())
+                    .value()) {
+    parameters_.Finalize(/*seed=*/1);
+    const auto time = static_cast<size_t>(options.source_time);
+    const std::vector<int32_t> ids = TextData(
+        options.batch * options.source_time, options.source_vocabulary);
+    for (size_t begin = 0; begin < ids.size(); begin += time) {
+      const auto sentence = absl::MakeConstSpan(ids).subspan(begin, time);
+      sentences_.emplace_back(sentence.begin(), sentence.end());
+    }
+    vectors_.resize(sentences_.size() * static_cast<size_t>(bert_.width()));
+    embedder_ = std::make_unique<SentenceEmbedder>(
+        bert_, parameters_, pieces_, bert_.longest_position(), options.threads);
+  }
+
+  const ParameterStore<float>& parameters() const override {
+    return parameters_;
+  }
+
+  void Step() override {
+    embedder_->EmbedIds(sentences_, absl::MakeSpan(vectors_));
+  }
+
+  std::vector<double> Check() override {
+    Step();
+    return {vectors_.end() - bert_.width(), vectors_.end()};
+  }
+
+ private:
+  ParameterStore<float> parameters_;
+  const Bert<float> bert_;
+  const WordPiece pieces_;
+  std::vector<std::vector<int32_t>> sentences_;
+  std::vector<float> vectors_;
+  std::unique_ptr<SentenceEmbedder> embedder_;
+};
+
 }  // namespace
 
 std::unique_ptr<TimedWork> MakeWork(const WorkOptions& options) {
@@ -129,7 +211,9 @@ std::unique_ptr<TimedWork> MakeWork(const WorkOptions& options) {
     return train(MakeImageModel(options), kShards, /*update=*/true);
   }
   if (options.kind == "generation") return MakeGenerationWork(options);
-  if (options.kind == "embedding") return MakeEmbeddingWork(options);
+  if (options.kind == "embedding") {
+    return std::make_unique<EmbeddingWork>(options);
+  }
   if (options.kind == "overhead") {
     return std::make_unique<OverheadWork>(options.batch);
   }

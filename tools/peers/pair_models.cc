@@ -11,8 +11,6 @@
 #include "attention/kernels/scaled_dot_attention.h"
 #include "attention/mask.h"
 #include "attention/multi_head.h"
-#include "attention/scorer_registry.h"
-#include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
@@ -72,11 +70,9 @@ class AdditivePairModel : public FixedInputModel {
         query_data_(UniformData(1, options.batch * queries_ * width_)),
         key_data_(UniformData(2, options.batch * keys_ * width_)),
         seeds_(UniformData(3, options.batch * queries_ * keys_)) {
-    ScorerRegistry scorers;
-    RegisterBuiltInScores(scorers);
     Attention attention;
     attention.mutable_additive();
-    scorer_ = scorers.Create<float>(
+    scorer_ = BuiltInScorers().Create<float>(
         attention, parameters_.Root(),
         ScoreWidths{.heads = 1, .query = width_, .key = width_});
     parameters_.Finalize(/*seed=*/1);

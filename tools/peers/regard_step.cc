@@ -18,8 +18,6 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,6 +28,7 @@
 #include "files/file.h"
 #include "files/safetensors.h"
 #include "nn/parameters.h"
+#include "nn/weights.h"
 #include "tools/peers/make_work.h"
 #include "tools/peers/timed_work.h"
 #include "tools/peers/work_options.h"
@@ -49,22 +48,6 @@ void Pin(int threads) {
   }
   // Without the right to, the measurement is only noisier.
   sched_setaffinity(0, sizeof(kept), &kept);
-}
-
-absl::Status WriteWeights(const ParameterStore<float>& parameters,
-                          const std::string& path) {
-  std::vector<TensorView> views;
-  for (const ParameterInfo& info : parameters.parameters()) {
-    std::vector<int64_t> shape;
-    for (int axis = 0; axis < info.shape.rank(); ++axis) {
-      shape.push_back(info.shape[axis]);
-    }
-    views.push_back(
-        {info.name, std::move(shape),
-         parameters.values().subspan(static_cast<size_t>(info.offset),
-                                     static_cast<size_t>(info.size()))});
-  }
-  return WriteSafetensorsFile(path, views, {}, SystemFiles());
 }
 
 double Now(clockid_t clock) {
@@ -88,7 +71,10 @@ int Serve(TimedWork& work) {
     if (command == "write") {
       std::string path;
       std::cin >> path;
-      const absl::Status status = WriteWeights(work.parameters(), path);
+      const ParameterStore<float>& parameters = work.parameters();
+      const absl::Status status = WriteSafetensorsFile(
+          path, SlabViews(parameters, parameters.values(), /*prefix=*/""),
+          /*metadata=*/{}, SystemFiles());
       if (!status.ok()) {
         std::cerr << status.ToString() << "\n";
         return 1;

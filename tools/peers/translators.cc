@@ -10,8 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
-#include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
 #include "data/parallel_corpus.h"
 #include "data/text/vocabulary.h"
@@ -26,7 +24,6 @@
 #include "third_party/abseil_backport/check.h"
 #include "tools/peers/search_work.h"
 #include "tools/peers/step_data.h"
-#include "tools/peers/transformer_options.h"
 
 namespace regard {
 
@@ -60,12 +57,6 @@ EncoderDecoderConfig ModelOf(const WorkOptions& options) {
   return config;
 }
 
-ScorerRegistry Scorers() {
-  ScorerRegistry scorers;
-  RegisterBuiltInScores(scorers);
-  return scorers;
-}
-
 std::string WordOf(int32_t id) { return absl::StrCat("w", id); }
 
 Vocabulary MakeVocabulary(int64_t size) {
@@ -88,7 +79,7 @@ std::vector<std::string> WordsOf(const std::vector<int32_t>& ids) {
 class TranslationSearch : public SearchedModel {
  public:
   explicit TranslationSearch(const WorkOptions& options) {
-    model_ = MakeModel<float>(ModelOf(options), Scorers(),
+    model_ = MakeModel<float>(ModelOf(options), BuiltInScorers(),
                               {.source = options.source_vocabulary,
                                .target = options.target_vocabulary},
                               parameters_.Root());
@@ -142,8 +133,9 @@ std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options) {
   data.train = std::move(tokenized).Encode(source, target);
   TranslationOptions training;
   training.seed = kSeed;
-  return std::make_unique<TranslationModel>(ModelOf(options), Scorers(), source,
-                                            target, std::move(data), training);
+  return std::make_unique<TranslationModel>(ModelOf(options), BuiltInScorers(),
+                                            source, target, std::move(data),
+                                            training);
 }
 
 std::unique_ptr<TimedWork> MakeSearchWork(const WorkOptions& options) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "attention/scoring/built_in_scores.h"
 
 namespace regard {
 
@@ -57,6 +58,23 @@ absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv) {
   }
   options.threads = static_cast<int>(threads);
   return options;
+}
+
+TransformerConfig TransformerOf(const WorkOptions& options) {
+  TransformerConfig transformer;
+  transformer.set_width(static_cast<int>(options.hidden));
+  transformer.set_layers(static_cast<int>(options.layers));
+  transformer.mutable_attention()->set_heads(static_cast<int>(options.heads));
+  transformer.mutable_attention()->set_bias(false);
+  transformer.mutable_feed_forward()->set_hidden(
+      static_cast<int>(options.feed_forward));
+  return transformer;
+}
+
+ScorerRegistry BuiltInScorers() {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  return scorers;
 }
 
 }  // namespace regard

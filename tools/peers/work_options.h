@@ -6,6 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "attention/scorer_registry.h"
+#include "attention/transformer/transformer.pb.h"
 
 namespace regard {
 
@@ -32,6 +34,12 @@ struct WorkOptions {
 
 // From arguments --field=value; each is required to be known and well-formed.
 absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv);
+
+// A Transformer of these sizes, whose attention has no biases.
+TransformerConfig TransformerOf(const WorkOptions& options);
+
+// The scores that models are made with.
+ScorerRegistry BuiltInScorers();
 
 }  // namespace regard
 
