@@ -7,13 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/random.h"
-#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 namespace {
 
-SentencePair MakePair(const SequenceTask& task, const SequenceSplit& split,
-                      const RandomStream& random, int64_t position) {
+SentencePair MakePair(SequenceOrder order, int64_t symbols,
+                      const SequenceSplit& split, const RandomStream& random,
+                      int64_t position) {
   // Every pair owns as many numbers as the longest needs, and one more for its
   // length.
   uint64_t index = static_cast<uint64_t>(position) * (split.max_length + 1);
@@ -23,13 +23,13 @@ SentencePair MakePair(const SequenceTask& task, const SequenceSplit& split,
   SentencePair pair;
   pair.source.reserve(length);
   for (int64_t i = 0; i < length; ++i) {
-    pair.source.push_back(absl::StrCat(random.BelowAt(index++, task.symbols)));
+    pair.source.push_back(absl::StrCat(random.BelowAt(index++, symbols)));
   }
   pair.target = pair.source;
-  if (task.order == SequenceOrder::kReverse) {
+  if (order == SequenceOrder::kReverse) {
     std::reverse(pair.target.begin(), pair.target.end());
   }
-  pair.alignment = SequenceLinks(task.order, pair.source, pair.target);
+  pair.alignment = SequenceLinks(order, pair.source, pair.target);
   return pair;
 }
 
@@ -52,18 +52,14 @@ std::vector<AlignmentLink> SequenceLinks(
   return links;
 }
 
-std::vector<SentencePair> MakeSequences(const SequenceTask& task,
+std::vector<SentencePair> MakeSequences(SequenceOrder order, int64_t symbols,
                                         const SequenceSplit& split,
                                         uint64_t seed, absl::string_view name) {
-  REGARD_CHECK_GE(task.symbols, 1);
-  REGARD_CHECK_GE(split.pairs, 0);
-  REGARD_CHECK_GE(split.min_length, 1);
-  REGARD_CHECK_GE(split.max_length, split.min_length);
   const RandomStream random(seed, absl::StrCat("data/sequences/", name));
   std::vector<SentencePair> pairs;
   pairs.reserve(split.pairs);
   for (int64_t i = 0; i < split.pairs; ++i) {
-    pairs.push_back(MakePair(task, split, random, i));
+    pairs.push_back(MakePair(order, symbols, split, random, i));
   }
   return pairs;
 }

@@ -20,24 +20,15 @@ struct SequenceSplit {
   int64_t max_length = 1;  // included
 };
 
-struct SequenceTask {
-  SequenceOrder order = SequenceOrder::kCopy;
-  int64_t symbols = 10;  // tokens are "0" to "symbols - 1", uniform
-  SequenceSplit train;
-  SequenceSplit dev;
-  SequenceSplit test;
-  SequenceSplit test_apart;  // of lengths that training does not have
-};
-
 // The links of `target`, which is `source` in that order; none if it is not.
 std::vector<AlignmentLink> SequenceLinks(
     SequenceOrder order, const std::vector<std::string>& source,
     const std::vector<std::string>& target);
 
-// A split of pairs with gold alignments. A pair depends on (seed, the split's
-// name, position, symbols and lengths), so asking for more pairs keeps the
-// earlier ones.
-std::vector<SentencePair> MakeSequences(const SequenceTask& task,
+// A split of pairs with gold alignments, of tokens "0" to "symbols - 1",
+// uniform. A pair depends on (seed, the split's name, position, symbols and
+// lengths), so asking for more pairs keeps the earlier ones.
+std::vector<SentencePair> MakeSequences(SequenceOrder order, int64_t symbols,
                                         const SequenceSplit& split,
                                         uint64_t seed, absl::string_view name);
 

@@ -17,17 +17,12 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-SequenceTask SmallTask(SequenceOrder order) {
-  return {.order = order,
-          .symbols = 5,
-          .train = {.pairs = 300, .min_length = 1, .max_length = 4},
-          .dev = {.pairs = 20, .min_length = 3, .max_length = 3},
-          .test = {},
-          .test_apart = {}};
-}
+constexpr SequenceSplit kTrain = {300, /*min_length=*/1, /*max_length=*/4};
+constexpr SequenceSplit kDev = {20, /*min_length=*/3, /*max_length=*/3};
 
-std::vector<SentencePair> TrainOf(const SequenceTask& task, uint64_t seed) {
-  return MakeSequences(task, task.train, seed, "train");
+std::vector<SentencePair> Make(SequenceOrder order, const SequenceSplit& split,
+                               uint64_t seed, const char* name = "train") {
+  return MakeSequences(order, /*symbols=*/5, split, seed, name);
 }
 
 // Target and alignment say the same: a target token is the source token that it
@@ -42,7 +37,7 @@ void ExpectLinksJoinEqualTokens(const SentencePair& pair) {
 }
 
 TEST(SequencesTest, CopiesInOrder) {
-  for (const SentencePair& pair : TrainOf(SmallTask(SequenceOrder::kCopy), 1)) {
+  for (const SentencePair& pair : Make(SequenceOrder::kCopy, kTrain, 1)) {
     EXPECT_EQ(pair.source, pair.target);
     ExpectLinksJoinEqualTokens(pair);
     EXPECT_EQ(pair.alignment.back().source, pair.alignment.back().target);
@@ -50,8 +45,7 @@ TEST(SequencesTest, CopiesInOrder) {
 }
 
 TEST(SequencesTest, ReversesWithAMirroredAlignment) {
-  for (const SentencePair& pair :
-       TrainOf(SmallTask(SequenceOrder::kReverse), 1)) {
+  for (const SentencePair& pair : Make(SequenceOrder::kReverse, kTrain, 1)) {
     std::vector<std::string> mirrored(pair.source.rbegin(), pair.source.rend());
     EXPECT_EQ(pair.target, mirrored);
     ExpectLinksJoinEqualTokens(pair);
@@ -62,7 +56,7 @@ TEST(SequencesTest, ReversesWithAMirroredAlignment) {
 TEST(SequencesTest, UsesEveryLengthAndEverySymbol) {
   std::set<size_t> lengths;
   std::set<std::string> symbols;
-  for (const SentencePair& pair : TrainOf(SmallTask(SequenceOrder::kCopy), 2)) {
+  for (const SentencePair& pair : Make(SequenceOrder::kCopy, kTrain, 2)) {
     lengths.insert(pair.source.size());
     symbols.insert(pair.source.begin(), pair.source.end());
   }
@@ -71,28 +65,24 @@ TEST(SequencesTest, UsesEveryLengthAndEverySymbol) {
 }
 
 TEST(SequencesTest, SplitsHaveTheirOwnSizesAndContents) {
-  SequenceTask task = SmallTask(SequenceOrder::kCopy);
-  task.train = task.dev;
-  const auto train = TrainOf(task, 3);
-  const auto dev = MakeSequences(task, task.dev, 3, "dev");
-  const auto test = MakeSequences(task, task.dev, 3, "test");
+  const auto train = Make(SequenceOrder::kCopy, kDev, 3);
+  const auto dev = Make(SequenceOrder::kCopy, kDev, 3, "dev");
+  const auto test = Make(SequenceOrder::kCopy, kDev, 3, "test");
   EXPECT_THAT(dev, SizeIs(20));
   for (const SentencePair& pair : dev) EXPECT_THAT(pair.source, SizeIs(3));
   const auto source = [](const SentencePair& pair) { return pair.source; };
   EXPECT_FALSE(std::ranges::equal(dev, test, {}, source, source));
   EXPECT_FALSE(std::ranges::equal(train, test, {}, source, source));
-  EXPECT_THAT(MakeSequences(task, task.test, 3, "test"), IsEmpty());
+  EXPECT_THAT(Make(SequenceOrder::kCopy, {}, 3, "test"), IsEmpty());
 }
 
 TEST(SequencesTest, MorePairsKeepTheEarlierOnes) {
-  SequenceTask task = SmallTask(SequenceOrder::kReverse);
-  const auto few = TrainOf(task, 4);
-  task.train.pairs = 400;
-  const auto many = TrainOf(task, 4);
+  const auto few = Make(SequenceOrder::kReverse, kTrain, 4);
+  const auto many = Make(SequenceOrder::kReverse, {400, 1, 4}, 4);
   for (size_t i = 0; i < few.size(); ++i) {
     EXPECT_EQ(few[i].source, many[i].source);
   }
-  EXPECT_NE(TrainOf(task, 5)[0].source, many[0].source);
+  EXPECT_NE(Make(SequenceOrder::kReverse, kTrain, 5)[0].source, many[0].source);
 }
 
 TEST(SequencesTest, LinksAreOfAPairInOrder) {
@@ -109,21 +99,13 @@ TEST(SequencesTest, LinksAreOfAPairInOrder) {
 }
 
 TEST(SequencesTest, LongerOnesAreASplitOfTheirOwn) {
-  SequenceTask task = SmallTask(SequenceOrder::kReverse);
-  const auto apart = [&] {
-    return MakeSequences(task, task.test_apart, 1, "test_apart");
-  };
-  EXPECT_THAT(apart(), IsEmpty());
-  task.test_apart = {.pairs = 30, .min_length = 5, .max_length = 6};
   std::set<size_t> lengths;
-  for (const SentencePair& pair : apart()) {
+  for (const SentencePair& pair :
+       Make(SequenceOrder::kReverse, {30, 5, 6}, 1, "test_apart")) {
     lengths.insert(pair.source.size());
     ExpectLinksJoinEqualTokens(pair);
   }
   EXPECT_EQ(lengths, (std::set<size_t>{5, 6}));
-  // The other splits stay as they are.
-  EXPECT_EQ(TrainOf(task, 1)[7].source,
-            TrainOf(SmallTask(SequenceOrder::kReverse), 1)[7].source);
 }
 
 }  // namespace

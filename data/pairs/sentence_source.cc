@@ -97,21 +97,19 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
   }
 };
 
-template <typename Options>
-void ValidateApart(const Options& options, ConfigProblems& problems) {
-  problems.RequireInRange("max_apart_length", options.max_apart_length(), 0,
-                          1e4);
-  if (options.max_apart_length() == 0) return;
-  problems.RequireInRange("min_apart_length", options.min_apart_length(), 1,
-                          options.max_apart_length());
+// Between which lengths sequences are, in training and in the other splits.
+struct SequenceLengths {
+  int64_t least;
+  int64_t most;
+  int64_t most_tested;
+};
+
+SequenceLengths LengthsOf(const ReverseConfig& options) {
+  return {1, options.max_length(), options.max_test_length()};
 }
 
-// As many pairs as the other test split has.
-template <typename Options>
-SequenceSplit ApartOf(const Options& options) {
-  if (options.max_apart_length() == 0) return {};
-  return {options.test(), options.min_apart_length(),
-          options.max_apart_length()};
+SequenceLengths LengthsOf(const CopyConfig& options) {
+  return {options.min_length(), options.max_length(), options.max_length()};
 }
 
 void ValidateLengths(const ReverseConfig& options, ConfigProblems& problems) {
@@ -125,64 +123,51 @@ void ValidateLengths(const CopyConfig& options, ConfigProblems& problems) {
                           options.min_length(), 1e4);
 }
 
-SequenceTask TaskOf(const ReverseConfig& options) {
-  return {.order = SequenceOrder::kReverse,
-          .symbols = options.symbols(),
-          .train = {options.train(), 1, options.max_length()},
-          .dev = {options.dev(), 1, options.max_test_length()},
-          .test = {options.test(), 1, options.max_test_length()},
-          .test_apart = ApartOf(options)};
-}
-
-SequenceTask TaskOf(const CopyConfig& options) {
-  const auto split = [&](int64_t pairs) {
-    return SequenceSplit{pairs, options.min_length(), options.max_length()};
-  };
-  return {.order = SequenceOrder::kCopy,
-          .symbols = options.symbols(),
-          .train = split(options.train()),
-          .dev = split(options.dev()),
-          .test = split(options.test()),
-          .test_apart = ApartOf(options)};
-}
-
-template <typename Config>
-class SequenceSource : public SentenceSource {
+template <typename Config, SequenceOrder kOrder>
+class SequenceSource : public WithOptions<SentenceSource, Config> {
  public:
-  using Options = Config;
+  using WithOptions<SentenceSource, Config>::WithOptions;
 
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateSizes(options, problems, /*least_test=*/1);
+  static void Validate(const Config& options, ConfigProblems& problems) {
+    AnyDataSource::ValidateSizes(options, problems, /*least_test=*/1);
     problems.RequireInRange("symbols", options.symbols(), 1, 1e5);
     ValidateLengths(options, problems);
-    ValidateApart(options, problems);
+    problems.RequireInRange("max_apart_length", options.max_apart_length(), 0,
+                            1e4);
+    if (options.max_apart_length() == 0) return;
+    problems.RequireInRange("min_apart_length", options.min_apart_length(), 1,
+                            options.max_apart_length());
   }
 
-  explicit SequenceSource(const Options& options) : task_(TaskOf(options)) {}
-
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
-    const auto make = [&](const SequenceSplit& split, const char* name) {
-      return MakeSequences(task_, split, request.seed, name);
+    const Config& options = this->options_;
+    const auto make = [&](const char* name, int64_t pairs, int64_t least,
+                          int64_t most) {
+      return MakeSequences(kOrder, options.symbols(), {pairs, least, most},
+                           request.seed, name);
     };
+    const auto [least, most, most_tested] = LengthsOf(options);
     SentenceData data;
-    for (const SentencePair& pair : make(task_.train, "train")) {
+    for (const SentencePair& pair :
+         make("train", options.train(), least, most)) {
       data.train.Add(pair.source, pair.target);
     }
-    data.dev.pairs = make(task_.dev, "dev");
+    data.dev.pairs = make("dev", options.dev(), least, most_tested);
+    // As many pairs as the other test split has.
+    const bool apart = options.max_apart_length() > 0;
     data.tests = {
-        {.pairs = make(task_.test, "test")},
-        {.pairs = make(task_.test_apart, "test_apart"), .suffix = "_apart"}};
+        {.pairs = make("test", options.test(), least, most_tested)},
+        {.pairs = make("test_apart", apart ? options.test() : 0,
+                       options.min_apart_length(), options.max_apart_length()),
+         .suffix = "_apart"}};
     return data;
   }
 
   std::vector<AlignmentLink> GoldLinks(
       const DataRequest&, const std::vector<std::string>& source,
       const std::vector<std::string>& target) const override {
-    return SequenceLinks(task_.order, source, target);
+    return SequenceLinks(kOrder, source, target);
   }
-
- private:
-  const SequenceTask task_;
 };
 
 class PlaceholderSource
@@ -236,8 +221,10 @@ class PlaceholderSource
 REGARD_DATA_SOURCES(SentenceSource) {
   sources.Add<PhrasebookSource>(
       "English and French from a grammar, with gold alignments");
-  sources.Add<SequenceSource<ReverseConfig>>("numbers, and the same backwards");
-  sources.Add<SequenceSource<CopyConfig>>("numbers, and the same again");
+  sources.Add<SequenceSource<ReverseConfig, SequenceOrder::kReverse>>(
+      "numbers, and the same backwards");
+  sources.Add<SequenceSource<CopyConfig, SequenceOrder::kCopy>>(
+      "numbers, and the same again");
   sources.Add<PlaceholderSource>("pairs of given sizes, for //tools:plan");
 }
 
