@@ -8,9 +8,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "data/text/vocabulary.h"
 #include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -54,7 +54,8 @@ std::string Shown(absl::string_view token, bool word) {
 }  // namespace
 
 TextVocabulary::TextVocabulary(const LanguageModelConfig& config)
-    : words_(config.unit() == LanguageModelConfig::WORDS),
+    : TokenList(/*escaped=*/true),
+      words_(config.unit() == LanguageModelConfig::WORDS),
       lines_(config.examples() == LanguageModelConfig::LINES) {
   if (words_) Append(kUnknownToken);
   if (lines_) {
@@ -86,46 +87,8 @@ absl::StatusOr<TextVocabulary> TextVocabulary::FromText(
     absl::string_view text, absl::string_view path,
     const LanguageModelConfig& config) {
   TextVocabulary vocabulary(config);
-  int32_t line = 0;
-  std::string problem;
-  ForEachLine(text, [&](absl::string_view escaped, bool ends) {
-    if (!problem.empty()) return;
-    ++line;
-    std::string token;
-    if (!ends) {
-      problem = "the last line does not end: the file was cut short";
-    } else if (!absl::CUnescape(escaped, &token) || token.empty() ||
-               FindInvalidUtf8(token).has_value()) {
-      problem = "no token";
-    } else if (line <= vocabulary.reserved_) {
-      const std::string& wanted = vocabulary.Token(line - 1);
-      if (token != wanted) {
-        problem = absl::StrCat("got token '", escaped, "', want '", wanted,
-                               "': the reserved tokens come first");
-      }
-    } else if (!vocabulary.Append(token)) {
-      problem = absl::StrCat("token '", escaped, "' is here twice");
-    }
-  });
-  if (problem.empty() && line < vocabulary.reserved_) {
-    problem = "the file ends before the reserved tokens do";
-  }
-  if (problem.empty()) return vocabulary;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ":", line, ": error: ", problem));
-}
-
-std::string TextVocabulary::ToText() const {
-  std::string text;
-  for (const std::string& token : tokens_) {
-    absl::StrAppend(&text, absl::Utf8SafeCEscape(token), "\n");
-  }
-  return text;
-}
-
-const std::string& TextVocabulary::Token(int32_t id) const {
-  REGARD_CHECK(id >= 0 && id < size()) << "id " << id << " of " << size();
-  return tokens_[static_cast<size_t>(id)];
+  REGARD_RETURN_IF_ERROR(vocabulary.AppendText(text, path));
+  return vocabulary;
 }
 
 SpecialIds TextVocabulary::special_ids() const {
@@ -134,19 +97,10 @@ SpecialIds TextVocabulary::special_ids() const {
                 : SpecialIds{.begin = -1, .end = -1, .pad = -1};
 }
 
-bool TextVocabulary::Append(absl::string_view token) {
-  if (!ids_.try_emplace(std::string(token), size()).second) return false;
-  tokens_.emplace_back(token);
-  return true;
-}
-
 int32_t TextVocabulary::Find(absl::string_view token) const {
-  const auto found = ids_.find(token);
-  if (found == ids_.end()) return -1;
+  const int32_t id = TokenList::Find(token);
   const SpecialIds special = special_ids();
-  const bool spelled =
-      found->second == special.begin || found->second == special.end;
-  return spelled ? -1 : found->second;
+  return id == special.begin || id == special.end ? -1 : id;
 }
 
 EncodedText TextVocabulary::Encode(absl::string_view text) const {

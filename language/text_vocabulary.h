@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "data/text/vocabulary.h"
 #include "language/language_model.pb.h"
 #include "seq2seq/output_head.h"
 
@@ -29,7 +29,7 @@ struct EncodedText {
 // The reserved tokens come first: <unk> of words, <bos> and <eos> of lines.
 // Characters follow by code point, words by falling frequency, ties in the
 // order in which they were first seen. Copyable; does not change once made.
-class TextVocabulary {
+class TextVocabulary : public TokenList {
  public:
   // The tokens of `text`, which is UTF-8. `config` is valid.
   static TextVocabulary Of(absl::string_view text,
@@ -40,14 +40,6 @@ class TextVocabulary {
   static absl::StatusOr<TextVocabulary> FromText(
       absl::string_view text, absl::string_view path,
       const LanguageModelConfig& config);
-
-  // One token a line in the order of ids, with C escapes for what does not
-  // print.
-  std::string ToText() const;
-
-  int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
-  // 0 <= id < size().
-  const std::string& Token(int32_t id) const;
 
   bool words() const { return words_; }
   bool lines() const { return lines_; }
@@ -74,17 +66,12 @@ class TextVocabulary {
  private:
   explicit TextVocabulary(const LanguageModelConfig& config);
 
-  // False if the token is there already.
-  bool Append(absl::string_view token);
   // -1 if the text's token is unknown. No text spells <bos> or <eos>.
   int32_t Find(absl::string_view token) const;
 
   bool words_;
   bool lines_;
   int32_t reserved_;
-  std::vector<std::string> tokens_;
-  // Looked up, never iterated over: its order is arbitrary.
-  absl::flat_hash_map<std::string, int32_t> ids_;
 };
 
 }  // namespace regard

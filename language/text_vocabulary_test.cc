@@ -106,7 +106,7 @@ TEST(TextVocabularyTest, BrokenTextsAreErrorsWithTheirLine) {
   };
   EXPECT_THAT(error("a\nb", kCharacters),
               HasSubstr("v.txt:2: error: the last"));
-  EXPECT_THAT(error("a\n\n", kCharacters), HasSubstr("v.txt:2: error: no tok"));
+  EXPECT_THAT(error("a\n\n", kCharacters), HasSubstr("v.txt:2: error: empty"));
   EXPECT_THAT(error("a\n\\q\n", kCharacters), HasSubstr("v.txt:2: error: no"));
   EXPECT_THAT(error("a\na\n", kCharacters), HasSubstr("'a' is here twice"));
   EXPECT_THAT(error("a\nb\n", kCharacterLines), HasSubstr("want '<bos>'"));

@@ -1,13 +1,14 @@
 #include "data/text/vocabulary.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
-#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -24,7 +25,76 @@ std::vector<std::string> TokenCounts::ByFrequency(int64_t min_frequency) const {
   return tokens;
 }
 
-Vocabulary::Vocabulary() {
+const std::string& TokenList::Token(int32_t id) const {
+  REGARD_CHECK_GE(id, 0);
+  REGARD_CHECK_LT(id, size());
+  return tokens_[id];
+}
+
+std::string TokenList::ToText() const {
+  std::string text;
+  for (const std::string& token : tokens_) {
+    absl::StrAppend(&text, escaped_ ? absl::Utf8SafeCEscape(token) : token,
+                    "\n");
+  }
+  return text;
+}
+
+int32_t TokenList::Find(absl::string_view token) const {
+  const auto found = ids_.find(token);
+  return found == ids_.end() ? -1 : found->second;
+}
+
+bool TokenList::Append(absl::string_view token) {
+  if (!ids_.try_emplace(std::string(token), size()).second) return false;
+  tokens_.emplace_back(token);
+  return true;
+}
+
+absl::Status TokenList::AppendText(absl::string_view text,
+                                   absl::string_view path) {
+  const int32_t reserved = size();
+  int32_t line = 0;
+  const auto error = [&](absl::string_view problem) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ":", line, ": error: ", problem));
+  };
+  while (!text.empty()) {
+    ++line;
+    const size_t end = text.find('\n');
+    if (end == absl::string_view::npos) {
+      return error("the last line does not end: the file was cut short");
+    }
+    const absl::string_view written = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    std::string token(written);
+    if (escaped_ && !absl::CUnescape(written, &token)) {
+      return error("no token: an escape that C does not have");
+    }
+    if (token.empty()) return error("empty line where a token should be");
+    if (absl::StrContains(token, '\0')) return error("NUL byte in a token");
+    if (FindInvalidUtf8(token).has_value()) {
+      return error("token is not UTF-8");
+    }
+    if (line <= reserved) {
+      const std::string& wanted = tokens_[line - 1];
+      if (token == wanted) continue;
+      return error(absl::StrCat("got token '", written, "', want '", wanted,
+                                "': the reserved tokens come first"));
+    }
+    if (!Append(token)) {
+      return error(absl::StrCat("token '", written,
+                                "' is here twice, first on ", "line ",
+                                Find(token) + 1));
+    }
+  }
+  if (line >= reserved) return absl::OkStatus();
+  ++line;
+  return error(absl::StrCat("the file ends, want reserved token '",
+                            tokens_[line - 1], "'"));
+}
+
+Vocabulary::Vocabulary() : TokenList(/*escaped=*/false) {
   for (absl::string_view token : kReservedTokens) Append(token);
 }
 
@@ -41,64 +111,17 @@ Vocabulary::Vocabulary(const TokenCounts& counts, int64_t min_frequency)
 absl::StatusOr<Vocabulary> Vocabulary::FromText(absl::string_view text,
                                                 absl::string_view path) {
   Vocabulary vocabulary;
-  int32_t line = 0;
-  const auto error = [&](absl::string_view problem) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ":", line, ": error: ", problem));
-  };
-  while (!text.empty()) {
-    ++line;
-    const size_t end = text.find('\n');
-    if (end == absl::string_view::npos) {
-      return error("the last line does not end: the file was cut short");
-    }
-    const absl::string_view token = text.substr(0, end);
-    text.remove_prefix(end + 1);
-    if (token.empty()) return error("empty line where a token should be");
-    if (token.find('\0') != absl::string_view::npos) {
-      return error("NUL byte in a token");
-    }
-    if (FindInvalidUtf8(token).has_value()) {
-      return error("token is not UTF-8");
-    }
-    if (line <= kReserved) {
-      const absl::string_view wanted = kReservedTokens[line - 1];
-      if (token == wanted) continue;
-      return error(absl::StrCat("got token '", token, "', want '", wanted,
-                                "': the reserved tokens come first"));
-    }
-    if (!vocabulary.Append(token)) {
-      return error(absl::StrCat("token '", token, "' is here twice, first on ",
-                                "line ", vocabulary.Id(token) + 1));
-    }
-  }
-  if (line < kReserved) {
-    ++line;
-    return error(absl::StrCat("the file ends, want reserved token '",
-                              kReservedTokens[line - 1], "'"));
-  }
+  REGARD_RETURN_IF_ERROR(vocabulary.AppendText(text, path));
   return vocabulary;
 }
 
-std::string Vocabulary::ToText() const {
-  std::string text;
-  for (const std::string& token : tokens_) absl::StrAppend(&text, token, "\n");
-  return text;
-}
-
 int32_t Vocabulary::Id(absl::string_view token) const {
-  const auto found = ids_.find(token);
-  return found == ids_.end() ? kUnknown : found->second;
+  const int32_t id = Find(token);
+  return id < 0 ? kUnknown : id;
 }
 
 bool Vocabulary::Contains(absl::string_view token) const {
   return Id(token) >= kReserved;
-}
-
-const std::string& Vocabulary::Token(int32_t id) const {
-  REGARD_CHECK_GE(id, 0);
-  REGARD_CHECK_LT(id, size());
-  return tokens_[id];
 }
 
 std::vector<int32_t> Vocabulary::Encode(
@@ -121,12 +144,6 @@ std::vector<std::string> Vocabulary::Decode(
     tokens.push_back(Token(id));
   }
   return tokens;
-}
-
-bool Vocabulary::Append(absl::string_view token) {
-  if (!ids_.try_emplace(std::string(token), size()).second) return false;
-  tokens_.emplace_back(token);
-  return true;
 }
 
 }  // namespace regard

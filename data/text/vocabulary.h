@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -51,8 +52,41 @@ class TokenCounts {
   absl::flat_hash_map<std::string, size_t> positions_;
 };
 
+// The tokens of a vocabulary by their ids, 0 .. size() - 1.
+class TokenList {
+ public:
+  int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
+  // 0 <= id < size().
+  const std::string& Token(int32_t id) const;
+  // One token a line in the order of ids, the reserved ones included.
+  std::string ToText() const;
+
+  friend bool operator==(const TokenList& a, const TokenList& b) {
+    return a.tokens_ == b.tokens_;
+  }
+
+ protected:
+  // `escaped`: texts have C escapes for what does not print.
+  explicit TokenList(bool escaped) : escaped_(escaped) {}
+
+  // -1 for a token that is not there. Does not allocate.
+  int32_t Find(absl::string_view token) const;
+  // False when the token is there already.
+  bool Append(absl::string_view token);
+  // Reads what ToText() wrote: first the tokens that are there already, the
+  // reserved ones, then others, which are appended. `path` names the text in
+  // errors, which say path:line.
+  absl::Status AppendText(absl::string_view text, absl::string_view path);
+
+ private:
+  bool escaped_;
+  std::vector<std::string> tokens_;
+  // Looked up, never walked: its order is not a fact.
+  absl::flat_hash_map<std::string, int32_t> ids_;
+};
+
 // Copyable. A vocabulary does not change once it is made.
-class Vocabulary {
+class Vocabulary : public TokenList {
  public:
   static constexpr int32_t kUnknown = 0;
   static constexpr int32_t kPad = 1;
@@ -74,18 +108,10 @@ class Vocabulary {
   static absl::StatusOr<Vocabulary> FromText(absl::string_view text,
                                              absl::string_view path);
 
-  // One token a line in the order of ids, the reserved ones included.
-  std::string ToText() const;
-
-  int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
-
   // kUnknown for a token that is not in the vocabulary. Does not allocate.
   int32_t Id(absl::string_view token) const;
   // False for the reserved tokens, which text cannot spell.
   bool Contains(absl::string_view token) const;
-
-  // 0 <= id < size().
-  const std::string& Token(int32_t id) const;
 
   // One id for each token; neither <bos> nor <eos> is added. Text cannot spell
   // a reserved token: "<eos>" as a word is an unknown word.
@@ -93,18 +119,6 @@ class Vocabulary {
 
   // The tokens before the first <eos>, without <bos> and <pad>.
   std::vector<std::string> Decode(absl::Span<const int32_t> ids) const;
-
-  friend bool operator==(const Vocabulary& a, const Vocabulary& b) {
-    return a.tokens_ == b.tokens_;
-  }
-
- private:
-  // False when the token is there already.
-  bool Append(absl::string_view token);
-
-  std::vector<std::string> tokens_;
-  // Looked up, never walked: its order is not a fact.
-  absl::flat_hash_map<std::string, int32_t> ids_;
 };
 
 }  // namespace regard
