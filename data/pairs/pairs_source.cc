@@ -259,7 +259,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
   // source's, then the target's.
   absl::StatusOr<std::string> TrainModel(const std::set<int64_t>& held_out,
                                          bool source, bool target) const {
-    SubwordTrainer trainer(options_.subwords());
+    std::string sentences;
     for (const bool is_source : {true, false}) {
       if (!(is_source ? source : target)) continue;
       REGARD_ASSIGN_OR_RETURN(PairReader reader,
@@ -268,10 +268,12 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
         REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
         if (!more) break;
         if (held_out.count(pairs) > 0) continue;
-        trainer.Add(is_source ? reader.source() : reader.target());
+        absl::StrAppend(&sentences,
+                        is_source ? reader.source() : reader.target(), "\n");
       }
     }
-    absl::StatusOr<std::string> model = trainer.Train();
+    absl::StatusOr<std::string> model =
+        TrainSubwords(options_.subwords(), sentences);
     if (!model.ok()) return SubwordError(model.status());
     return model;
   }

@@ -420,9 +420,9 @@ SubwordsConfig Training(SubwordsConfig::Kind kind, int vocabulary_size,
 // changes it: of the text, "\uff21" is one, "\uff22" is not.
 TEST(SentencepieceModelTest, SegmentsUserDefinedPiecesAsThePrograms) {
   using Proto = sentencepiece::ModelProto::SentencePiece;
-  SubwordTrainer trainer(Training(SubwordsConfig::BPE, 90));
-  for (const std::string& sentence : Sentences()) trainer.Add(sentence);
-  const absl::StatusOr<std::string> trained = trainer.Train();
+  const absl::StatusOr<std::string> trained =
+      TrainSubwords(Training(SubwordsConfig::BPE, 90),
+                    absl::StrJoin(Sentences(), "\n") + "\n");
   ASSERT_THAT(trained, IsOk());
   sentencepiece::ModelProto nfkc;
   ASSERT_TRUE(nfkc.ParseFromString(*trained));
@@ -463,10 +463,13 @@ TEST(SentencepieceModelTest, SegmentsUserDefinedPiecesAsThePrograms) {
 class TrainedModelTest : public ::testing::TestWithParam<SubwordsConfig> {};
 
 TEST_P(TrainedModelTest, SegmentsAsThePrograms) {
-  SubwordTrainer trainer(GetParam());
   const std::vector<std::string> sentences = Sentences();
-  for (size_t i = 0; i < sentences.size(); i += 2) trainer.Add(sentences[i]);
-  const absl::StatusOr<std::string> bytes = trainer.Train();
+  std::string every_second;
+  for (size_t i = 0; i < sentences.size(); i += 2) {
+    every_second += sentences[i] + "\n";
+  }
+  const absl::StatusOr<std::string> bytes =
+      TrainSubwords(GetParam(), every_second);
   ASSERT_THAT(bytes, IsOk());
   const auto model = SentencepieceModel::Parse(*bytes, "trained");
   ASSERT_THAT(model, IsOk());

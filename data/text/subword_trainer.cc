@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -136,7 +137,7 @@ absl::StatusOr<int> RunProgram(std::vector<std::string> arguments,
 
 // The model, unless a signal ended the training.
 absl::StatusOr<std::string> TrainInFolder(const SubwordsConfig& options,
-                                          const std::string& sentences,
+                                          absl::string_view sentences,
                                           const std::string& folder,
                                           const HeldSignals& signals,
                                           int* stopped_by) {
@@ -178,13 +179,12 @@ absl::StatusOr<std::string> TrainInFolder(const SubwordsConfig& options,
 
 }  // namespace
 
-void SubwordTrainer::Add(absl::string_view sentence) {
-  is_empty_ = is_empty_ && SplitOnWhitespace(sentence).empty();
-  absl::StrAppend(&sentences_, sentence, "\n");
-}
-
-absl::StatusOr<std::string> SubwordTrainer::Train() const {
-  if (is_empty_) {
+absl::StatusOr<std::string> TrainSubwords(const SubwordsConfig& options,
+                                          absl::string_view sentences) {
+  const auto lines = absl::StrSplit(sentences, '\n');
+  if (std::all_of(lines.begin(), lines.end(), [](absl::string_view line) {
+        return SplitOnWhitespace(line).empty();
+      })) {
     return absl::InvalidArgumentError(
         "the text has no word to learn subwords from");
   }
@@ -200,7 +200,7 @@ absl::StatusOr<std::string> SubwordTrainer::Train() const {
     if (mkdtemp(folder.data()) == nullptr) {
       return WriteError(folder, "make the folder", errno);
     }
-    model = TrainInFolder(options_, sentences_, folder, signals, &stopped_by);
+    model = TrainInFolder(options, sentences, folder, signals, &stopped_by);
     std::filesystem::remove_all(folder, error);
   }
   if (stopped_by == 0) return model;

@@ -10,29 +10,16 @@
 
 namespace regard {
 
-class SubwordTrainer {
- public:
-  // Reads those of the options that are on training.
-  explicit SubwordTrainer(const SubwordsConfig& options) : options_(options) {}
-
-  // `sentence` is UTF-8 without line breaks, at most 64 KiB.
-  void Add(absl::string_view sentence);
-
-  // The bytes of the model file: a function of the options and the sentences.
-  // An error says what spm_train did, such as that the text is too short for
-  // so many pieces.
-  //
-  // The files are in a temporary folder, which is gone at the end. SIGINT and
-  // SIGTERM that arrive meanwhile at a program of one thread end spm_train and
-  // are delivered once the folder is gone; a program that survives them gets a
-  // Cancelled.
-  absl::StatusOr<std::string> Train() const;
-
- private:
-  SubwordsConfig options_;
-  std::string sentences_;  // a line each
-  bool is_empty_ = true;   // no sentence has a word
-};
+// The bytes of the model file: a function of the options on training and of the
+// sentences, a line each, of UTF-8 and at most 64 KiB. An error says what
+// spm_train did, such as that the text is too short for so many pieces.
+//
+// The files are in a temporary folder, which is gone at the end. SIGINT and
+// SIGTERM that arrive meanwhile at a program of one thread end spm_train and
+// are delivered once the folder is gone; a program that survives them gets a
+// Cancelled.
+absl::StatusOr<std::string> TrainSubwords(const SubwordsConfig& options,
+                                          absl::string_view sentences);
 
 }  // namespace regard
 

@@ -25,31 +25,28 @@ namespace {
 using ::regard::testing::StatusIs;
 using ::testing::HasSubstr;
 
-TEST(SubwordTrainerTest, SaysWhyItFailed) {
+TEST(TrainSubwordsTest, SaysWhyItFailed) {
   SubwordsConfig options;
   options.set_vocabulary_size(10000);
-  SubwordTrainer trainer(options);
-  trainer.Add("too short a text");
-  EXPECT_THAT(trainer.Train(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                        HasSubstr("Vocabulary size too high")));
+  EXPECT_THAT(TrainSubwords(options, "too short a text\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("Vocabulary size too high")));
 }
 
-TEST(SubwordTrainerTest, NeedsAWord) {
-  SubwordTrainer trainer(SubwordsConfig{});
-  trainer.Add(" ");
-  EXPECT_THAT(trainer.Train(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                        HasSubstr("has no word")));
+TEST(TrainSubwordsTest, NeedsAWord) {
+  EXPECT_THAT(
+      TrainSubwords(SubwordsConfig(), " \n"),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has no word")));
 }
 
 // As a parent that ignores its children leaves it.
-TEST(SubwordTrainerTest, EndsWhereChildrenAreIgnored) {
+TEST(TrainSubwordsTest, EndsWhereChildrenAreIgnored) {
   signal(SIGCHLD, SIG_IGN);
   SubwordsConfig options;
   options.set_vocabulary_size(10000);
-  SubwordTrainer trainer(options);
-  trainer.Add("too short a text");
-  EXPECT_THAT(trainer.Train(), StatusIs(absl::StatusCode::kInvalidArgument,
-                                        HasSubstr("Vocabulary size too high")));
+  EXPECT_THAT(TrainSubwords(options, "too short a text\n"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("Vocabulary size too high")));
   EXPECT_EQ(signal(SIGCHLD, SIG_DFL), SIG_IGN);
 }
 
@@ -63,12 +60,10 @@ void TrainUntil(int signal_number, const std::string& file) {
     kill(getppid(), signal_number);
     _exit(0);
   }
-  SubwordTrainer trainer(SubwordsConfig{});
-  trainer.Add("a text");
-  trainer.Train().IgnoreError();
+  TrainSubwords(SubwordsConfig(), "a text\n").IgnoreError();
 }
 
-TEST(SubwordTrainerDeathTest, ASignalLeavesNothingBehind) {
+TEST(TrainSubwordsDeathTest, ASignalLeavesNothingBehind) {
   const std::string folder = ::testing::TempDir() + "/subword_trainer_test";
   for (const int number : {SIGTERM, SIGINT}) {
     std::filesystem::remove_all(folder);

@@ -219,14 +219,14 @@ RandomConfigs::RandomConfigs(std::string folder)
     SubwordsConfig options;
     options.set_kind(kind);
     options.set_vocabulary_size(30);
-    SubwordTrainer trainer(options);
+    std::string sentences;
     for (const auto& colour : colours) {
       for (const auto& animal : animals) {
-        trainer.Add(absl::StrCat("a two ", colour[0], " ", animal[0], " ."));
-        trainer.Add(absl::StrCat("un deux ", animal[1], " ", colour[1], " ."));
+        absl::StrAppend(&sentences, "a two ", colour[0], " ", animal[0],
+                        " .\nun deux ", animal[1], " ", colour[1], " .\n");
       }
     }
-    const auto model = trainer.Train();
+    const auto model = TrainSubwords(options, sentences);
     REGARD_CHECK(model.ok()) << std::string(model.status().message());
     std::ofstream(absl::StrCat(folder_, name, ".model")) << *model;
   }
