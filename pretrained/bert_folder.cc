@@ -109,24 +109,13 @@ int64_t Least(int64_t a, int64_t b) {
   return a == 0 ? b : b == 0 ? a : std::min(a, b);
 }
 
-// Whether a file has a pooler, whole or in part.
-bool HasPooler(const SafetensorsHeader& header) {
-  return std::any_of(
-      header.tensors.begin(), header.tensors.end(), [](const auto& named) {
-        const std::string canonical = CanonicalBertName(named.first);
-        return canonical == "pooler.dense.weight" ||
-               canonical == "pooler.dense.bias";
-      });
-}
-
 // Fills the parameters of a Bert that is alone in `parameters`, not finalized
-// yet. Nothing is allocated for a file that does not fit.
+// yet, from tensors that have these `names`. Nothing is allocated for a file
+// that does not fit.
 absl::Status LoadWeightsOfBert(const SafetensorsReader& reader,
-                               const std::string& path,
+                               std::map<std::string, std::string> names,
+                               Problems problems,
                                ParameterStore<float>& parameters) {
-  Problems problems(path);
-  std::map<std::string, std::string> names =
-      CanonicalNames(reader.header(), problems);
   std::vector<std::pair<const ParameterInfo*, std::string>> sources;
   for (const ParameterInfo& info : parameters.parameters()) {
     const std::string wanted = HuggingFaceBertName(info.name);
@@ -168,11 +157,16 @@ absl::Status ReadModel(const std::string& folder, const ScorerRegistry& scorers,
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                           WithErrorPrefix(SafetensorsReader::Open(path)));
   BertDescription& description = model->description;
-  description.config.set_pooler(HasPooler(reader.header()));
-  ConfigProblems problems;
-  ValidateBert(description.config, scorers, problems);
-  if (!problems.ok()) {
-    const ConfigProblems::Problem& first = problems.problems().front();
+  Problems problems(path);
+  std::map<std::string, std::string> names =
+      CanonicalNames(reader.header(), problems);
+  // Whole or in part.
+  description.config.set_pooler(names.contains("pooler.dense.weight") ||
+                                names.contains("pooler.dense.bias"));
+  ConfigProblems config_problems;
+  ValidateBert(description.config, scorers, config_problems);
+  if (!config_problems.ok()) {
+    const ConfigProblems::Problem& first = config_problems.problems().front();
     return absl::InvalidArgumentError(absl::StrCat(JoinPath(folder, kConfig),
                                                    ": error: ", first.path, " ",
                                                    first.message));
@@ -181,7 +175,8 @@ absl::Status ReadModel(const std::string& folder, const ScorerRegistry& scorers,
   model->bert = std::make_unique<const Bert<float>>(description.config, scorers,
                                                     description.vocabulary,
                                                     model->parameters->Root());
-  return LoadWeightsOfBert(reader, path, *model->parameters);
+  return LoadWeightsOfBert(reader, std::move(names), std::move(problems),
+                           *model->parameters);
 }
 
 // Some models round vocab_size up to a multiple of 64 or 128, with rows that no
