@@ -1,6 +1,7 @@
 #include "data/phrasebook/phrasebook_language.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <utility>
@@ -60,11 +61,13 @@ class Language::Checker {
     if (!condition) problems_.push_back(absl::StrCat(where, " ", what));
   }
 
-  template <typename Words>
-  void RequireNamed(const Words& words, absl::string_view name,
+  template <typename Words, typename Names>
+  void RequireNamed(const Words& words, const Names& names,
                     absl::string_view where, absl::string_view what) {
-    Require(FindWordOrNull(words, name) != nullptr, where,
-            absl::StrCat("names no ", what, ": ", name));
+    for (const absl::string_view name : names) {
+      Require(FindWordOrNull(words, name) != nullptr, where,
+              absl::StrCat("names no ", what, ": ", name));
+    }
   }
 
   template <typename Word>
@@ -113,7 +116,7 @@ class Language::Checker {
                   const std::string& english) {
     for (const Step& step : steps) {
       if (step.has_rule()) {
-        RequireNamed(grammar_.rule(), step.rule(), where, "rule");
+        RequireNamed(grammar_.rule(), std::array{step.rule()}, where, "rule");
       }
       for (const Alternative& alternative : step.one_of()) {
         Require(alternative.weight() > 0, where, "has a choice of no weight");
@@ -121,22 +124,15 @@ class Language::Checker {
       }
       CheckSteps(step.retry().step(), where, english);
       const PhraseChoice& phrase = step.phrase();
-      for (const std::string& verb : step.verb().one_of()) {
-        RequireNamed(grammar_.verb(), verb, where, "verb");
-      }
-      for (const std::string& noun : phrase.noun()) {
-        RequireNamed(grammar_.noun(), noun, where, "noun");
-      }
-      for (const std::string& word : phrase.preposition()) {
-        RequireNamed(grammar_.preposition(), word, where, "preposition");
-      }
+      RequireNamed(grammar_.verb(), step.verb().one_of(), where, "verb");
+      RequireNamed(grammar_.noun(), phrase.noun(), where, "noun");
+      RequireNamed(grammar_.preposition(), phrase.preposition(), where,
+                   "preposition");
       if (phrase.has_determiner()) {
-        RequireNamed(grammar_.determiner(), phrase.determiner(), where,
-                     "determiner");
+        RequireNamed(grammar_.determiner(), std::array{phrase.determiner()},
+                     where, "determiner");
       }
-      for (const std::string& word : step.particle()) {
-        RequireNamed(grammar_.particle(), word, where, "particle");
-      }
+      RequireNamed(grammar_.particle(), step.particle(), where, "particle");
       if (step.has_english() || step.has_french()) {
         AddTexts(step.has_english() ? step.english() : english, step.french(),
                  where);
