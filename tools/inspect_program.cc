@@ -12,7 +12,10 @@
 #include "absl/strings/str_join.h"
 #include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
+#include "data/data_source.h"
+#include "data/pairs/sentence_source.h"
 #include "experiments/config/command_line.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/tasks/masked_words/bert_maps.h"
@@ -150,8 +153,12 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
   }
   REGARD_RETURN_IF_ERROR(Located("--target", translator.CheckTarget(target)));
   NameUnknown(target, translator.target_vocabulary());
+  const Experiment& config = trained.config;
+  const DataRequest request = {.path = config.data().path(),
+                               .seed = config.seed()};
   return Inspect(translator, source, target,
-                 GoldAlignment(trained, source, target, plugins));
+                 SentenceSourceOf(config.data(), plugins.data)
+                     ->GoldLinks(request, source, target));
 }
 
 // Prints the text and writes the page.

@@ -4,7 +4,9 @@
 #ifndef TOOLS_PROGRAMS_H_
 #define TOOLS_PROGRAMS_H_
 
+#include "experiments/config/command_line.h"
 #include "experiments/tasks/plugins.h"
+#include "seq2seq/decoding/search.pb.h"
 
 namespace regard {
 
@@ -23,6 +25,9 @@ int PlanMain(int argc, char** argv, const Plugins& plugins);
 
 // Translates as the command line says.
 int TranslateMain(int argc, char** argv, const Plugins& plugins);
+
+// Flags of programs that sample, named like the fields that they set.
+void AddSamplingFlags(CommandLine& line, SamplingConfig* sampling);
 
 }  // namespace regard
 

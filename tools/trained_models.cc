@@ -96,16 +96,6 @@ absl::StatusOr<TrainedLanguageModel> LoadLanguageModel(absl::string_view run,
   return trained;
 }
 
-std::vector<AlignmentLink> GoldAlignment(const TrainedTranslator& trained,
-                                         const std::vector<std::string>& source,
-                                         const std::vector<std::string>& target,
-                                         const Plugins& plugins) {
-  const Experiment& config = trained.config;
-  return SentenceSourceOf(config.data(), plugins.data)
-      ->GoldLinks({.path = config.data().path(), .seed = config.seed()}, source,
-                  target);
-}
-
 std::vector<std::string> TypedSource(absl::string_view text,
                                      const Translator& translator) {
   return TypedTokens(text, translator.tokenizers().source.get(),

@@ -9,7 +9,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "data/sentence_pair.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/trained_run.h"
 #include "language/language_model.h"
@@ -32,13 +31,6 @@ absl::StatusOr<TrainedTranslator> LoadTranslator(absl::string_view run,
                                                  const Plugins& plugins);
 absl::StatusOr<TrainedLanguageModel> LoadLanguageModel(absl::string_view run,
                                                        const Plugins& plugins);
-
-// The gold links of a pair, in words without <eos>; empty where the data of the
-// run does not know them.
-std::vector<AlignmentLink> GoldAlignment(const TrainedTranslator& trained,
-                                         const std::vector<std::string>& source,
-                                         const std::vector<std::string>& target,
-                                         const Plugins& plugins);
 
 // The tokens of a typed sentence: those of the tokenizer, else TypedWords().
 std::vector<std::string> TypedSource(absl::string_view text,

@@ -25,14 +25,15 @@
 #include "experiments/report/progress.h"
 #include "experiments/report/terminal_text.h"
 #include "files/line_reader.h"
+#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/output_head.h"
+#include "seq2seq/seq2seq_validation.h"
 #include "seq2seq/translator.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
-#include "tools/search_flags.h"
 #include "tools/trained_models.h"
 
 namespace regard {
@@ -76,6 +77,21 @@ struct Arguments {
   }
 };
 
+// Flags named like the fields that they set; the others stay as they are.
+void AddSearchFlags(CommandLine& line, SearchConfig* search) {
+  line.Field("beam", search, 1, kMaxBeam,
+             "hypotheses kept by the search; 1 is greedy");
+  line.Field("n_best", search, 1, kMaxBeam, "translations of each sentence");
+  line.Field("length_penalty", search, 0, 10,
+             "greater values favour longer translations");
+  line.Field("coverage_penalty", search, 0, 10,
+             "greater values penalise words left untranslated");
+  line.Field("min_length", search, 0, 100000,
+             "words of a translation at least");
+  line.Field("max_length", search, 1, 100000,
+             "ids of a translation at most, its end included");
+}
+
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   bool log_probabilities = false;
   CommandLine line(kUsage);
@@ -105,6 +121,27 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
     arguments->search.set_ensemble_mean(SearchConfig::LOG_PROBABILITIES);
   }
   return absl::OkStatus();
+}
+
+// Replaces in `search` what flags have given, and validates the whole.
+absl::Status ReplaceSearch(const Arguments& arguments, SearchConfig* search) {
+  if (arguments.sample) {
+    search->mutable_sampling();
+    search->clear_beam();
+  }
+  search->MergeFrom(arguments.search);
+  if (search->has_sampling()) {
+    search->mutable_sampling()->MergeFrom(arguments.sampling);
+  } else if (arguments.sampling.ByteSizeLong() > 0) {
+    return absl::InvalidArgumentError(
+        "error: --temperature, --top_k, --top_p and --seed need --sample");
+  }
+  ConfigProblems problems;
+  ValidateSearch(*search, problems);
+  if (problems.ok()) return absl::OkStatus();
+  const ConfigProblems::Problem& problem = problems.problems().front();
+  return absl::InvalidArgumentError(
+      absl::StrCat("error: --", problem.path, ": ", problem.message));
 }
 
 // A model and the tape that it runs on.
@@ -435,8 +472,7 @@ absl::Status Translate(int argc, char** argv, const Plugins& plugins) {
                      trained.front().path, " does not attend"));
   }
   SearchConfig search = trained.front().config.search();
-  REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments.search, arguments.sample,
-                                       arguments.sampling, &search));
+  REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments, &search));
   WorkerPool pool(arguments.threads);
   const GemmThreads share_products(pool);
   Session session(trained, arguments, search);
