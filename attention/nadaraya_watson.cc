@@ -103,10 +103,9 @@ void NadarayaWatsonModel<T>::Loss(Forward<T>& forward,
 }
 
 template <typename T>
-void NadarayaWatsonModel<T>::Evaluate(
-    Forward<T>& forward, Split split,
-    std::vector<Measurement>* measurements) const {
-  if (split == Split::kDev) return;
+std::vector<EvaluatedSet> NadarayaWatsonModel<T>::Evaluate(Forward<T>& forward,
+                                                           Split split) const {
+  if (split == Split::kDev) return {};
   double sum = 0;
   if (split == Split::kTrain) {
     std::vector<int64_t> all(train_x_.size());
@@ -127,7 +126,7 @@ void NadarayaWatsonModel<T>::Evaluate(
     }
   }
   const size_t n = split == Split::kTrain ? train_.x.size() : test_.x.size();
-  measurements->push_back({"mse", sum / static_cast<double>(n)});
+  return {{.totals = {{"mse", sum / static_cast<double>(n)}}}};
 }
 
 template <typename T>

@@ -47,8 +47,8 @@ class NadarayaWatsonModel : public Model<T> {
   // "mse" on kTrain (each point from all others) and kTest. As Predict(), it
   // takes queries in blocks, so memory grows with their number plus that of the
   // known pairs, not with the product.
-  void Evaluate(Forward<T>& forward, Split split,
-                std::vector<Measurement>* measurements) const override;
+  std::vector<EvaluatedSet> Evaluate(Forward<T>& forward,
+                                     Split split) const override;
 
   // f at each of `x`.
   std::vector<double> Predict(Forward<T>& forward,

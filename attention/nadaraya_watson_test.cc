@@ -19,6 +19,7 @@
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/testing/metrics_of.h"
 
 namespace regard {
 namespace {
@@ -143,14 +144,14 @@ TEST(NadarayaWatsonTest, SaysWhatATrainerAsks) {
 
 TEST(NadarayaWatsonTest, EvaluatesTrainingPointsByTheOthersAndTheTestByAll) {
   Regression regression("average {}");
-  std::vector<Measurement> measurements;
-  regression.model->Evaluate(*regression.forward, Split::kTrain, &measurements);
-  regression.model->Evaluate(*regression.forward, Split::kDev, &measurements);
-  regression.model->Evaluate(*regression.forward, Split::kTest, &measurements);
-  ASSERT_EQ(measurements.size(), 2u);
-  EXPECT_EQ(measurements[0].name, "mse");
-  EXPECT_NEAR(measurements[0].value, (4.5 * 4.5 + 1.5 * 1.5 + 36) / 3, 1e-13);
-  EXPECT_NEAR(measurements[1].value, (3 * 3 + 1.0) / 2, 1e-13);
+  const auto error = [&](Split split) {
+    return MetricsOf(regression.model->Evaluate(*regression.forward, split))
+        .at("mse");
+  };
+  EXPECT_NEAR(error(Split::kTrain), (4.5 * 4.5 + 1.5 * 1.5 + 36) / 3, 1e-13);
+  EXPECT_NEAR(error(Split::kTest), (3 * 3 + 1.0) / 2, 1e-13);
+  EXPECT_TRUE(
+      regression.model->Evaluate(*regression.forward, Split::kDev).empty());
 }
 
 // 4,000 points at the places 0 .. 3,999 with values of 0 and 1 in turn. All
@@ -171,13 +172,11 @@ TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
                                     points, ModelOptions());
   Tape<double> tape;
   Forward<double> forward(tape, model.parameters(), /*gradients=*/nullptr);
-  std::vector<Measurement> measurements;
-  model.Evaluate(forward, Split::kTrain, &measurements);
-  model.Evaluate(forward, Split::kTest, &measurements);
   // A point's neighbours have the other value.
-  EXPECT_NEAR(measurements[0].value, 1, 1e-12);
+  EXPECT_NEAR(MetricsOf(model.Evaluate(forward, Split::kTrain)).at("mse"), 1,
+              1e-12);
   // With itself, a point within sees thirds, one at an end halves.
-  EXPECT_NEAR(measurements[1].value,
+  EXPECT_NEAR(MetricsOf(model.Evaluate(forward, Split::kTest)).at("mse"),
               ((kPoints - 2) * 4.0 / 9 + 2 * 0.25) / kPoints, 1e-12);
   const std::vector<double> y = model.Predict(forward, points.x);
   ASSERT_EQ(y.size(), points.x.size());

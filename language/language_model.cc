@@ -56,23 +56,17 @@ void ValidateLanguageModel(const LanguageModelConfig& config,
   ValidateTransformerPart(config, scorers, problems);
 }
 
-TransformerDecoder<float> MakeLanguageDecoder(
-    const LanguageModelConfig& config, const ScorerRegistry& scorers,
-    const TextVocabulary& vocabulary, const ParameterScope<float>& scope) {
-  return TransformerDecoder<float>(config.transformer(), scorers,
-                                   {.vocabulary = vocabulary.size(),
-                                    .special_ids = vocabulary.special_ids()},
-                                   scope);
-}
-
 LanguageModel::LanguageModel(const LanguageModelConfig& config,
                              const ScorerRegistry& scorers,
-                             TextVocabulary vocabulary, uint64_t seed)
+                             TextVocabulary vocabulary, uint64_t seed,
+                             bool finalize)
     : block_(config.block()),
       vocabulary_(std::move(vocabulary)),
-      decoder_(MakeLanguageDecoder(config, scorers, vocabulary_,
-                                   parameters_.Root())) {
-  parameters_.Finalize(seed);
+      decoder_(config.transformer(), scorers,
+               {.vocabulary = vocabulary_.size(),
+                .special_ids = vocabulary_.special_ids()},
+               parameters_.Root()) {
+  if (finalize) parameters_.Finalize(seed);
 }
 
 }  // namespace regard

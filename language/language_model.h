@@ -20,19 +20,14 @@ void ValidateLanguageModel(const LanguageModelConfig& config,
                            const ScorerRegistry& scorers,
                            ConfigProblems& problems);
 
-// The decoder of a model. Parameters are those of TransformerDecoder in
-// `scope`.
-TransformerDecoder<float> MakeLanguageDecoder(
-    const LanguageModelConfig& config, const ScorerRegistry& scorers,
-    const TextVocabulary& vocabulary, const ParameterScope<float>& scope);
-
+// Parameters are those of TransformerDecoder.
 class LanguageModel {
  public:
   // `config` has passed ValidateLanguageModel(). `seed` is that of the
-  // parameters' first values.
+  // parameters' first values; without `finalize`, they have none.
   LanguageModel(const LanguageModelConfig& config,
                 const ScorerRegistry& scorers, TextVocabulary vocabulary,
-                uint64_t seed);
+                uint64_t seed, bool finalize = true);
 
   ParameterStore<float>& parameters() { return parameters_; }
   const ParameterStore<float>& parameters() const { return parameters_; }

@@ -88,10 +88,10 @@ int64_t CountParameters(const std::string& text, int vocabulary) {
   const LanguageModelConfig config = Parse(text);
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
-  ParameterStore<float> store;
-  MakeLanguageDecoder(config, scorers, VocabularyOfSize(vocabulary, config),
-                      store.Root());
-  return store.num_elements();
+  return LanguageModel(config, scorers, VocabularyOfSize(vocabulary, config),
+                       /*seed=*/0, /*finalize=*/false)
+      .parameters()
+      .num_elements();
 }
 
 TEST(LanguageModelTest, HasThePublishedNumberOfParameters) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +22,12 @@ constexpr double kEvaluationShare = 0.15;
 constexpr uint64_t kEvaluationSeed = 0x7E57;
 // Ids that an evaluation reads at once, and at least an example.
 constexpr int64_t kEvaluationIds = 4096;
+
+// The outputs at the positions that are predicted: [positions, width].
+Var<float> AtPositions(Var<float> hidden, absl::Span<const int32_t> positions) {
+  return Gather(hidden.WithShape({hidden.rows(), hidden.cols()}), positions,
+                {static_cast<int64_t>(positions.size())});
+}
 
 std::vector<int64_t> CountIds(const EncodedText& text, int32_t vocabulary) {
   std::vector<int64_t> counts(static_cast<size_t>(vocabulary));
@@ -65,7 +73,7 @@ MaskedWordModel::MaskedWordModel(const BertConfig& config,
                              /*bias=*/true));
     AddLossTerm("next_sentence_loss", masked.next_sentence_weight());
   }
-  parameters_.Finalize(options.seed);
+  if (options.finalize) parameters_.Finalize(options.seed);
 }
 
 void MaskedWordModel::ValidateData(ConfigProblems& problems) const {
@@ -95,12 +103,6 @@ int64_t MaskedWordModel::CountWork(absl::Span<const int64_t> examples) const {
   int64_t count = 0;
   for (const int64_t example : examples) count += train_.Predicted(example);
   return count;
-}
-
-Var<float> MaskedWordModel::AtPositions(Var<float> hidden,
-                                        absl::Span<const int32_t> positions) {
-  return Gather(hidden.WithShape({hidden.rows(), hidden.cols()}), positions,
-                {static_cast<int64_t>(positions.size())});
 }
 
 void MaskedWordModel::Loss(Forward<float>& forward,
@@ -135,33 +137,65 @@ MaskedText::Masking MaskedWordModel::EvaluationMasking() {
           .step = 0};
 }
 
-void MaskedWordModel::Evaluate(Forward<float>& forward, Split split,
-                               std::vector<Measurement>* measurements) const {
-  if (split == Split::kTrain) return;
-  const MaskedText& text = split == Split::kDev ? dev_ : test_;
-  if (text.size() == 0) return;
+std::string MaskedWordModel::TextOf(absl::Span<const int32_t> ids) const {
+  std::string text;
+  for (const int32_t id : ids) {
+    if (id == pieces_.classifier()) continue;
+    absl::StrAppend(&text, text.empty() ? "" : " ", pieces_.Token(id));
+  }
+  return text;
+}
+
+EvaluatedSet MaskedWordModel::Predict(
+    Forward<float>& forward, const MaskedText& text,
+    absl::Span<const int64_t> examples) const {
   double known_total = 0;
   for (size_t id = 0; id < counts_.size(); ++id) {
     if (known_[id]) known_total += static_cast<double>(counts_[id]);
   }
+  EvaluatedSet set;
+  ExampleMetric token_accuracy = {"token_accuracy"};
+  ExampleMetric next_accuracy = {"next_sentence_accuracy"};
   TokenScores sum;
   double unigram = 0;
   double next_loss = 0;
-  int64_t next_correct = 0;
-  const int64_t at_once =
-      std::max<int64_t>(1, kEvaluationIds / config_.masked_words().block());
-  const auto measure = [&](absl::Span<const int64_t> examples) {
+  const auto measure = [&](absl::Span<const int64_t> numbers) {
     const MaskedBatch batch =
-        text.MakeBatch(examples, EvaluationMasking(), forward.tape().arena());
+        text.MakeBatch(examples.subspan(numbers[0], numbers.size()),
+                       EvaluationMasking(), forward.tape().arena());
     const Var<float> hidden = bert_(forward, batch.input);
+    std::vector<int32_t> predicted;
     if (!batch.targets.empty()) {
       sum += ScoreTokens(head_, forward, AtPositions(hidden, batch.positions),
-                         batch.targets);
+                         batch.targets, &predicted);
     }
     for (const int32_t target : batch.targets) {
       unigram -=
           std::log(static_cast<double>(counts_[static_cast<size_t>(target)]) /
                    known_total);
+    }
+    const size_t time = batch.input.ids.size() / numbers.size();
+    size_t masked = 0;
+    for (size_t row = 0; row < numbers.size(); ++row) {
+      // Targets and predictions in the order of the text.
+      std::map<int32_t, std::pair<int32_t, int32_t>> tokens;
+      for (; masked < predicted.size() &&
+             static_cast<size_t>(batch.positions[masked]) < (row + 1) * time;
+           ++masked) {
+        tokens[batch.positions[masked]] = {batch.targets[masked],
+                                           predicted[masked]};
+      }
+      EvaluatedExample& example = set.examples.emplace_back();
+      example.input =
+          TextOf(batch.input.ids.subspan(row * time, batch.input.lengths[row]));
+      double correct = 0;
+      for (const auto& [position, token] : tokens) {
+        const char* const space = example.output.empty() ? "" : " ";
+        absl::StrAppend(&example.reference, space, TextOf({token.first}));
+        absl::StrAppend(&example.output, space, TextOf({token.second}));
+        correct += token.first == token.second ? 1 : 0;
+      }
+      token_accuracy.Add({correct, static_cast<double>(tokens.size())});
     }
     if (!next_sentence_.has_value()) return;
     const Var<float> logits =
@@ -169,23 +203,35 @@ void MaskedWordModel::Evaluate(Forward<float>& forward, Split split,
     next_loss += static_cast<double>(CrossEntropy(logits, batch.apart).item());
     for (size_t i = 0; i < batch.apart.size(); ++i) {
       const float* const row = logits.data() + 2 * i;
-      next_correct += (row[1] > row[0]) == (batch.apart[i] == 1) ? 1 : 0;
+      next_accuracy.Add(
+          {(row[1] > row[0]) == (batch.apart[i] == 1) ? 1.0 : 0.0, 1});
     }
   };
-  ForEachBatch(forward, text.size(), at_once, measure);
-  const auto report = [&](const char* name, double value) {
-    measurements->push_back({name, value});
-  };
+  const auto size = static_cast<int64_t>(examples.size());
+  const int64_t at_once =
+      std::max<int64_t>(1, kEvaluationIds / config_.masked_words().block());
+  ForEachBatch(forward, size, at_once, measure);
   if (sum.count > 0) {
     const auto count = static_cast<double>(sum.count);
-    report("loss", sum.loss / count);
-    report("unigram_loss", unigram / count);
-    report("token_accuracy", static_cast<double>(sum.correct) / count);
+    set.totals = {{"loss", sum.loss / count},
+                  {"unigram_loss", unigram / count}};
+    set.metrics.push_back(std::move(token_accuracy));
   }
-  if (!next_sentence_.has_value()) return;
-  const auto size = static_cast<double>(text.size());
-  report("next_sentence_loss", next_loss / size);
-  report("next_sentence_accuracy", static_cast<double>(next_correct) / size);
+  if (next_sentence_.has_value()) {
+    set.totals["next_sentence_loss"] = next_loss / static_cast<double>(size);
+    set.metrics.push_back(std::move(next_accuracy));
+  }
+  return set;
+}
+
+std::vector<EvaluatedSet> MaskedWordModel::Evaluate(Forward<float>& forward,
+                                                    Split split) const {
+  if (split == Split::kTrain) return {};
+  const MaskedText& text = split == Split::kDev ? dev_ : test_;
+  if (text.size() == 0) return {};
+  std::vector<int64_t> all(static_cast<size_t>(text.size()));
+  std::iota(all.begin(), all.end(), 0);
+  return {Predict(forward, text, all)};
 }
 
 }  // namespace regard

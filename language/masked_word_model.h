@@ -61,22 +61,23 @@ class MaskedWordModel : public Model<float> {
   // takes the place of: loss, token_accuracy, and unigram_loss, the
   // cross-entropy of the frequencies in the training text among known tokens;
   // with next sentences, next_sentence_loss and next_sentence_accuracy.
-  void Evaluate(Forward<float>& forward, Split split,
-                std::vector<Measurement>* measurements) const override;
+  std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
+                                     Split split) const override;
+  // The same of these examples. Inputs are texts with masked tokens; references
+  // and outputs are the tokens that stood there and the likeliest ones.
+  EvaluatedSet Predict(Forward<float>& forward, const MaskedText& text,
+                       absl::Span<const int64_t> examples) const;
 
   const Bert<float>& bert() const { return bert_; }
   const WordPiece& pieces() const { return pieces_; }
-  const MaskedWordHead<float>& head() const { return head_; }
   bool has_dev() const { return dev_.size() > 0; }
   // Of dev, or of the training text if there is no dev.
   const MaskedText& shown() const { return has_dev() ? dev_ : train_; }
   // That of evaluations.
   static MaskedText::Masking EvaluationMasking();
   const EncodedText& train_ids() const { return train_ids_; }
-
-  // The outputs at the positions that are predicted: [positions, width].
-  static Var<float> AtPositions(Var<float> hidden,
-                                absl::Span<const int32_t> positions);
+  // Tokens but [CLS], with spaces between.
+  std::string TextOf(absl::Span<const int32_t> ids) const;
 
  private:
   std::vector<bool> KnownTokens() const;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"
@@ -18,9 +19,11 @@
 #include "language/masked_text.h"
 #include "language/text_model.h"
 #include "nn/config_problems.h"
+#include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/testing/metrics_of.h"
 
 namespace regard {
 namespace {
@@ -53,28 +56,16 @@ std::unique_ptr<MaskedWordModel> ModelOf(const BertConfig& config,
       text, ModelOptions());
 }
 
-double Named(const std::vector<Measurement>& measurements,
-             const std::string& name) {
-  for (const Measurement& measurement : measurements) {
-    if (measurement.name == name) return measurement.value;
-  }
-  ADD_FAILURE() << "no " << name;
-  return 0;
-}
-
 TEST(MaskedWordModelTest, UnigramIsOfTheKnownWordsOfTraining) {
   const auto model = ModelOf(ConfigOf("block: 16 min_frequency: 2"));
   Tape<float> tape;
   Forward<float> forward(tape, model->parameters(), nullptr);
-  std::vector<Measurement> measurements;
-  model->Evaluate(forward, Split::kDev, &measurements);
   // 24 of a, b and c, 13 of d: which words were drawn decides between these.
-  const double unigram = Named(measurements, "unigram_loss");
+  const double unigram =
+      MetricsOf(model->Evaluate(forward, Split::kDev)).at("unigram_loss");
   EXPECT_GE(unigram, -std::log(24.0 / 85) - 1e-12);
   EXPECT_LE(unigram, -std::log(13.0 / 85) + 1e-12);
-  measurements.clear();
-  model->Evaluate(forward, Split::kTest, &measurements);
-  EXPECT_TRUE(measurements.empty());
+  EXPECT_TRUE(model->Evaluate(forward, Split::kTest).empty());
 }
 
 TEST(MaskedWordModelTest, EvaluationsAreTheSameWhateverTheConfigMasks) {
@@ -83,11 +74,40 @@ TEST(MaskedWordModelTest, EvaluationsAreTheSameWhateverTheConfigMasks) {
     const auto model = ModelOf(ConfigOf(masked));
     Tape<float> tape;
     Forward<float> forward(tape, model->parameters(), nullptr);
-    std::vector<Measurement> measurements;
-    model->Evaluate(forward, Split::kDev, &measurements);
-    unigrams.push_back(Named(measurements, "unigram_loss"));
+    unigrams.push_back(
+        MetricsOf(model->Evaluate(forward, Split::kDev)).at("unigram_loss"));
   }
   EXPECT_EQ(unigrams[0], unigrams[1]);
+}
+
+TEST(MaskedWordModelTest, AnExampleHasItsTokensInTheOrderOfTheText) {
+  const auto model = ModelOf(ConfigOf("block: 16 share: 0.5"));
+  Tape<float> tape;
+  Forward<float> forward(tape, model->parameters(), nullptr);
+  const EvaluatedSet set = model->Evaluate(forward, Split::kDev).at(0);
+  std::vector<std::string> words =
+      absl::StrSplit("a b c d a b c d a b rare c d a b c", ' ');
+  for (const EvaluatedExample& example : set.examples) {
+    const std::vector<std::string> gold =
+        absl::StrSplit(example.reference, ' ');
+    ASSERT_EQ(
+        gold.size(),
+        std::vector<std::string>(absl::StrSplit(example.output, ' ')).size());
+    // The masked text, each mask replaced by what stood there, is the text.
+    auto token = gold.begin();
+    const std::vector<std::string> input = absl::StrSplit(example.input, ' ');
+    for (std::string word : input) {
+      if (word == "[SEP]") continue;
+      if (word == "[MASK]") word = *token++;
+      ASSERT_FALSE(words.empty());
+      EXPECT_EQ(word, words.front());
+      words.erase(words.begin());
+    }
+    EXPECT_TRUE(token == gold.end());
+  }
+  EXPECT_TRUE(words.empty());
+  ASSERT_EQ(set.metrics.size(), 1);
+  EXPECT_EQ(set.metrics[0].name, "token_accuracy");
 }
 
 TEST(MaskedWordModelTest, LearnsWhatNeighboursSay) {

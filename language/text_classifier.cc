@@ -22,12 +22,6 @@ constexpr int64_t kShortestText = 2;
 // Texts that an evaluation reads at once.
 constexpr int64_t kEvaluationTexts = 64;
 
-int32_t LikeliestOf(Var<float> logits, int64_t row) {
-  const float* const begin = logits.data() + row * logits.cols();
-  return static_cast<int32_t>(std::max_element(begin, begin + logits.cols()) -
-                              begin);
-}
-
 }  // namespace
 
 void ValidateTextClassifier(const TextClassifierConfig& config,
@@ -56,22 +50,19 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
 
 TextClassifier::TextClassifier(const TextClassifierConfig& config,
                                const ScorerRegistry& scorers, WordPiece pieces,
-                               const LabelledSplits& data,
-                               const ModelOptions& options)
+                               LabelledSplits data, const ModelOptions& options)
     : Model(options.loss),
       config_(config),
       pieces_(std::move(pieces)),
-      labels_(data.labels),
+      data_(std::move(data)),
       bert_(config.bert(), scorers, pieces_.size(), parameters_.Root()),
       classifier_(
           parameters_.Root().Sub("classifier"), bert_.width(),
-          static_cast<int64_t>(labels_.size()),
+          static_cast<int64_t>(data_.labels.size()),
           LinearInitialization(BertTransformer(config.bert()).initialization(),
                                /*bias=*/true)),
-      train_(Encode(data.train)),
-      dev_(Encode(data.dev)),
-      test_(Encode(data.test)) {
-  parameters_.Finalize(options.seed);
+      train_(Encode(data_.train)) {
+  if (options.finalize) parameters_.Finalize(options.seed);
 }
 
 void TextClassifier::ValidateData(ConfigProblems& problems) const {
@@ -83,7 +74,7 @@ void TextClassifier::ValidateData(ConfigProblems& problems) const {
                    kShortestText - 1));
 }
 
-auto TextClassifier::Encode(const std::vector<LabelledText>& texts) const
+auto TextClassifier::Encode(absl::Span<const LabelledText> texts) const
     -> std::vector<Example> {
   const int64_t longest = std::min<int64_t>(
       config_.bert().masked_words().block(), bert_.longest_position());
@@ -131,34 +122,39 @@ void TextClassifier::Loss(Forward<float>& forward,
                          {.label_smoothing = loss_options().label_smoothing});
 }
 
-void TextClassifier::Evaluate(Forward<float>& forward, Split split,
-                              std::vector<Measurement>* measurements) const {
-  if (split == Split::kTrain) return;
-  const std::vector<Example>& texts = split == Split::kDev ? dev_ : test_;
-  const auto size = static_cast<int64_t>(texts.size());
-  if (size == 0) return;
+EvaluatedSet TextClassifier::Classify(
+    Forward<float>& forward, absl::Span<const LabelledText> texts) const {
+  const std::vector<Example> encoded = Encode(texts);
+  EvaluatedSet set = {.metrics = {{"accuracy"}}};
   double loss = 0;
-  int64_t correct = 0;
   const auto measure = [&](absl::Span<const int64_t> examples) {
     absl::Span<const int32_t> labels;
-    const Var<float> logits = Logits(forward, texts, examples, &labels);
+    const Var<float> logits = Logits(forward, encoded, examples, &labels);
     loss += static_cast<double>(CrossEntropy(logits, labels).item());
-    for (size_t row = 0; row < labels.size(); ++row) {
-      correct += LikeliestOf(logits, static_cast<int64_t>(row)) == labels[row];
+    for (size_t i = 0; i < labels.size(); ++i) {
+      const auto row =
+          logits.span().subspan(i * data_.labels.size(), data_.labels.size());
+      const auto best = std::max_element(row.begin(), row.end()) - row.begin();
+      set.metrics[0].Add({best == labels[i] ? 1.0 : 0.0, 1});
+      set.examples.push_back(
+          {.input = texts[static_cast<size_t>(examples[i])].text,
+           .reference = data_.labels[static_cast<size_t>(labels[i])],
+           .output = data_.labels[static_cast<size_t>(best)]});
     }
   };
+  const auto size = static_cast<int64_t>(texts.size());
   ForEachBatch(forward, size, kEvaluationTexts, measure);
-  const auto count = static_cast<double>(size);
-  measurements->push_back({"loss", loss / count});
-  measurements->push_back({"accuracy", static_cast<double>(correct) / count});
+  set.totals = {{"loss", loss / static_cast<double>(size)}};
+  return set;
 }
 
-int32_t TextClassifier::Classify(Forward<float>& forward,
-                                 const std::string& text) const {
-  const std::vector<Example> one = Encode({{text, 0}});
-  forward.BeginStep();
-  absl::Span<const int32_t> labels;
-  return LikeliestOf(Logits(forward, one, {0}, &labels), 0);
+std::vector<EvaluatedSet> TextClassifier::Evaluate(Forward<float>& forward,
+                                                   Split split) const {
+  if (split == Split::kTrain) return {};
+  const std::vector<LabelledText>& texts =
+      split == Split::kDev ? data_.dev : data_.test;
+  if (texts.empty()) return {};
+  return {Classify(forward, texts)};
 }
 
 }  // namespace regard

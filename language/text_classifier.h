@@ -33,7 +33,7 @@ class TextClassifier : public Model<float> {
   // ValidateData() says so, and nothing else may be called.
   TextClassifier(const TextClassifierConfig& config,
                  const ScorerRegistry& scorers, WordPiece pieces,
-                 const LabelledSplits& data, const ModelOptions& options);
+                 LabelledSplits data, const ModelOptions& options);
 
   // Adds what in the config does not fit, under paths relative to it.
   void ValidateData(ConfigProblems& problems) const;
@@ -54,15 +54,17 @@ class TextClassifier : public Model<float> {
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
   // On dev and test: loss and accuracy.
-  void Evaluate(Forward<float>& forward, Split split,
-                std::vector<Measurement>* measurements) const override;
+  std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
+                                     Split split) const override;
 
-  // The likeliest class of a text.
-  int32_t Classify(Forward<float>& forward, const std::string& text) const;
+  // The same of these texts, at least one; the outputs are the likeliest
+  // classes.
+  EvaluatedSet Classify(Forward<float>& forward,
+                        absl::Span<const LabelledText> texts) const;
 
   const Bert<float>& bert() const { return bert_; }
   const WordPiece& pieces() const { return pieces_; }
-  const std::vector<std::string>& labels() const { return labels_; }
+  const LabelledSplits& data() const { return data_; }
 
  private:
   struct Example {
@@ -70,7 +72,7 @@ class TextClassifier : public Model<float> {
     int32_t label;
   };
 
-  std::vector<Example> Encode(const std::vector<LabelledText>& texts) const;
+  std::vector<Example> Encode(absl::Span<const LabelledText> texts) const;
   // Sets `labels` to those of the examples.
   Var<float> Logits(Forward<float>& forward, const std::vector<Example>& texts,
                     absl::Span<const int64_t> examples,
@@ -78,13 +80,11 @@ class TextClassifier : public Model<float> {
 
   const TextClassifierConfig config_;
   const WordPiece pieces_;
-  const std::vector<std::string> labels_;
+  const LabelledSplits data_;
   ParameterStore<float> parameters_;
   Bert<float> bert_;
   LinearLayer<float> classifier_;
   const std::vector<Example> train_;
-  const std::vector<Example> dev_;
-  const std::vector<Example> test_;
 };
 
 }  // namespace regard

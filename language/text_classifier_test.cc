@@ -18,6 +18,7 @@
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/testing/metrics_of.h"
 
 namespace regard {
 namespace {
@@ -92,16 +93,15 @@ TEST_P(TextClassifierTest, Learns) {
   EXPECT_LT(loss, 0.1);
   tape_.set_training(false);
   forward_.set_gradients(nullptr);
-  std::vector<Measurement> measurements;
-  model_.Evaluate(forward_, Split::kDev, &measurements);
-  ASSERT_EQ(measurements.size(), 2);
-  EXPECT_EQ(measurements[1].name, "accuracy");
-  EXPECT_GE(measurements[1].value, 0.75);
-  EXPECT_EQ(model_.Classify(forward_, "a a"), 0);
-  EXPECT_EQ(model_.Classify(forward_, data_.train[1].text), 1);
-  measurements.clear();
-  model_.Evaluate(forward_, Split::kTest, &measurements);
-  EXPECT_TRUE(measurements.empty());
+  const auto metrics = MetricsOf(model_.Evaluate(forward_, Split::kDev));
+  EXPECT_EQ(metrics.size(), 2);
+  EXPECT_GE(metrics.at("accuracy"), 0.75);
+  const std::vector<EvaluatedExample> found =
+      model_.Classify(forward_, {{"a a", 0}, data_.train[1]}).examples;
+  EXPECT_EQ(found[0].input, "a a");
+  EXPECT_EQ(found[0].output, data_.labels[0]);
+  EXPECT_EQ(found[1].output, data_.labels[1]);
+  EXPECT_TRUE(model_.Evaluate(forward_, Split::kTest).empty());
 }
 
 TEST_P(TextClassifierTest, WarmStepsAllocateNothing) {

@@ -54,7 +54,8 @@ TextModel::TextModel(const LanguageModelConfig& config,
     : Model(options.loss),
       config_(config),
       stride_(config.stride() > 0 ? config.stride() : config.block()),
-      model_(config, scorers, VocabularyOf(text, config), options.seed),
+      model_(config, scorers, VocabularyOf(text, config), options.seed,
+             options.finalize),
       train_(model_.vocabulary().Encode(text.train)),
       train_lines_(LinesOf(train_)),
       dev_(model_.vocabulary().Encode(text.dev)),
@@ -159,12 +160,12 @@ std::vector<TextWindow> TextModel::EvaluationWindows(
   return windows;
 }
 
-void TextModel::Evaluate(Forward<float>& forward, Split split,
-                         std::vector<Measurement>* measurements) const {
-  if (split == Split::kTrain) return;
+std::vector<EvaluatedSet> TextModel::Evaluate(Forward<float>& forward,
+                                              Split split) const {
+  if (split == Split::kTrain) return {};
   const EncodedText& text = split == Split::kDev ? dev_ : test_;
   const std::vector<TextWindow> windows = EvaluationWindows(text);
-  if (windows.empty()) return;
+  if (windows.empty()) return {};
   TokenScores sum;
   for (size_t begin = 0; begin < windows.size();) {
     size_t end = begin + 1;
@@ -185,13 +186,14 @@ void TextModel::Evaluate(Forward<float>& forward, Split split,
   }
   const auto count = static_cast<double>(sum.count);
   const double loss = sum.loss / count;
-  measurements->push_back({"loss", loss});
-  measurements->push_back({"perplexity", std::exp(loss)});
-  measurements->push_back(
-      {"token_accuracy", static_cast<double>(sum.correct) / count});
+  EvaluatedSet set;
+  set.totals = {{"loss", loss},
+                {"perplexity", std::exp(loss)},
+                {"token_accuracy", static_cast<double>(sum.correct) / count}};
   if (!model_.vocabulary().words()) {
-    measurements->push_back({"bits_per_character", loss / std::log(2.0)});
+    set.totals["bits_per_character"] = loss / std::log(2.0);
   }
+  return {set};
 }
 
 }  // namespace regard

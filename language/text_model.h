@@ -66,8 +66,8 @@ class TextModel : public Model<float> {
   // On the whole of dev and test, but for the first id of BLOCKS, which nothing
   // predicts: loss, perplexity, token_accuracy and, of characters,
   // bits_per_character. The <eos> of a line counts as its newline.
-  void Evaluate(Forward<float>& forward, Split split,
-                std::vector<Measurement>* measurements) const override;
+  std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
+                                     Split split) const override;
 
   const LanguageModel& language_model() const { return model_; }
   const EncodedText& train() const { return train_; }

@@ -23,6 +23,7 @@
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/testing/metrics_of.h"
 #include "nn/testing/warm_step.h"
 
 namespace regard {
@@ -74,13 +75,7 @@ std::map<std::string, double> Evaluate(TextModel& model,
                                        Split split = Split::kDev) {
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
-  std::vector<Measurement> measurements;
-  model.Evaluate(forward, split, &measurements);
-  std::map<std::string, double> values;
-  for (const Measurement& measurement : measurements) {
-    values[measurement.name] = measurement.value;
-  }
-  return values;
+  return MetricsOf(model.Evaluate(forward, split));
 }
 
 TEST(TextBatchTest, EachIdPredictsTheNext) {

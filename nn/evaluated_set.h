@@ -1,5 +1,5 @@
-// What a model makes of each example of a data set, and the metrics that follow
-// from it.
+// What an evaluation finds of a data set: what a model makes of each example,
+// and the metrics that follow from it.
 //
 // A metric that is a function of sums over examples is kept as the terms of
 // these sums, its statistics. It can then be computed for a part of the set,
@@ -35,7 +35,7 @@ inline constexpr Aggregate kRatio = {"ratio", 2, &RatioOfSums};
 
 // A metric of the set.
 struct ExampleMetric {
-  std::string name = {};  // as in Measurement: "exact_match"
+  std::string name = {};  // without the split's prefix: "exact_match"
   const Aggregate* aggregate = &kRatio;
   // Whether the value of a single example means something.
   bool of_single_examples = false;
@@ -67,12 +67,15 @@ struct EvaluatedExample {
 };
 
 struct EvaluatedSet {
-  std::string set = {};          // as in Measurement
+  // Names one of several data sets of a split: "news" in "test.news/bleu".
+  std::string set = {};
   std::string length_unit = {};  // "source words"
   std::vector<EvaluatedExample> examples = {};
   // The first one is shown by length; the first one of single examples tells
   // good examples from bad ones.
   std::vector<ExampleMetric> metrics = {};
+  // Further metrics, by name, of the set as a whole.
+  std::map<std::string, double> totals = {};
 };
 
 }  // namespace regard

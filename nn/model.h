@@ -54,20 +54,15 @@ struct LossOptions {
 struct ModelOptions {
   LossOptions loss;
   uint64_t seed = 0;  // of the parameters' first values
+  // Whether parameters have values; without, they can only be counted, and
+  // ParameterStore::Finalize() is left to the caller.
+  bool finalize = true;
 };
 
 // One named part of a loss.
 struct LossTerm {
   const char* name;  // as in "train/<name>"
   double weight;     // in the loss that is minimised; 0: reported only
-};
-
-// One named number of an evaluation.
-struct Measurement {
-  std::string name;  // without the split's prefix: "exact_match"
-  double value;
-  // Names one of several data sets of a split: "news" in "test.news/bleu".
-  std::string set = "";
 };
 
 // Positions of an example's sequences, which batches pad to their longest: of
@@ -154,16 +149,10 @@ class Model {
   // statistics), so that it cannot be cut into shards.
   virtual bool couples_examples() const { return false; }
 
-  // Appends what is known of `split`; nothing if the task has no such split.
-  // `forward` has no gradients; this begins its steps itself.
-  virtual void Evaluate(Forward<T>& forward, Split split,
-                        std::vector<Measurement>* measurements) const = 0;
-
-  // The same for metrics that follow from what the model makes of each example:
-  // appends the data sets of `split`. The trainer computes their metrics, which
-  // Evaluate() leaves out.
-  virtual void EvaluateExamples(Forward<T>& /*forward*/, Split /*split*/,
-                                std::vector<EvaluatedSet>* /*sets*/) const {}
+  // What is known of each data set of `split`; nothing if the task has no such
+  // split. `forward` has no gradients; this begins its steps itself.
+  virtual std::vector<EvaluatedSet> Evaluate(Forward<T>& forward,
+                                             Split split) const = 0;
 
  protected:
   const LossOptions& loss_options() const { return loss_; }

@@ -61,11 +61,11 @@ class FakeModel : public Model<double> {
     });
     sums[0] = sum;
   }
-  void Evaluate(Forward<double>& forward, Split split,
-                std::vector<Measurement>* measurements) const override {
-    if (split != Split::kTrain) return;
+  std::vector<EvaluatedSet> Evaluate(Forward<double>& forward,
+                                     Split split) const override {
+    if (split != Split::kTrain) return {};
     forward.BeginStep();
-    measurements->push_back({"prediction", forward[prediction_].item()});
+    return {{.totals = {{"prediction", forward[prediction_].item()}}}};
   }
 
  private:
@@ -112,12 +112,10 @@ TEST(ModelTest, AnEvaluationRecordsNothing) {
   FakeModel model({2});
   Tape<double> tape;
   Forward<double> forward(tape, model.parameters(), nullptr);
-  std::vector<Measurement> measurements;
-  model.Evaluate(forward, Split::kTrain, &measurements);
-  model.Evaluate(forward, Split::kTest, &measurements);
-  ASSERT_EQ(measurements.size(), 1u);
-  EXPECT_EQ(measurements[0].name, "prediction");
-  EXPECT_EQ(measurements[0].value, 1);
+  const std::vector<EvaluatedSet> sets = model.Evaluate(forward, Split::kTrain);
+  ASSERT_EQ(sets.size(), 1u);
+  EXPECT_EQ(sets[0].totals.at("prediction"), 1);
+  EXPECT_TRUE(model.Evaluate(forward, Split::kTest).empty());
   EXPECT_EQ(tape.records(), 0u);
 }
 

@@ -57,7 +57,8 @@ Var<T> LinearHead<T>::Loss(Forward<T>& forward, Var<T> readout,
 
 template <typename T>
 TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
-                        Var<T> readout, absl::Span<const int32_t> targets) {
+                        Var<T> readout, absl::Span<const int32_t> targets,
+                        std::vector<int32_t>* likeliest) {
   // Logits of a block: 4 MB in float, and at least a row.
   constexpr int64_t kBlockElements = int64_t{1} << 20;
   Tape<T>& tape = forward.tape();
@@ -86,6 +87,9 @@ TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
       const auto best =
           std::max_element(of_row, of_row + logits.cols()) - of_row;
       scores.correct += best == target;
+      if (likeliest != nullptr) {
+        likeliest->push_back(static_cast<int32_t>(best));
+      }
       ++scores.count;
     }
     tape.Rewind(mark);

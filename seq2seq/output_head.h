@@ -3,6 +3,7 @@
 #define SEQ2SEQ_OUTPUT_HEAD_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "autodiff/ops/loss.h"
@@ -84,10 +85,12 @@ struct TokenScores {
 };
 
 // Without label smoothing, by blocks of rows: memory is bounded whatever the
-// number of rows. `readout` is on a tape that records nothing.
+// number of rows. `readout` is on a tape that records nothing. Appends to
+// `likeliest`, if there is one, the id of each target's greatest logit.
 template <typename T>
 TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
-                        Var<T> readout, absl::Span<const int32_t> targets);
+                        Var<T> readout, absl::Span<const int32_t> targets,
+                        std::vector<int32_t>* likeliest = nullptr);
 
 }  // namespace regard
 

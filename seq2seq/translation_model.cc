@@ -7,12 +7,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
+#include "nn/option_registry.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
 #include "seq2seq/metrics/ter.h"
+#include "seq2seq/seq2seq_validation.h"
 
 namespace regard {
 
@@ -26,18 +29,79 @@ BleuTokenizer BleuTokenizerOf(const EvaluationSet& set) {
   return set.references.empty() ? BleuTokenizer::kNone : BleuTokenizer::k13a;
 }
 
+// Source and target have one vocabulary if they share an embedding.
+std::pair<Vocabulary, Vocabulary> VocabulariesOf(
+    const SentenceData& data, const EncoderDecoderConfig& config) {
+  if (data.source_vocabulary.has_value()) {
+    return {*data.source_vocabulary, *data.target_vocabulary};
+  }
+  if (TransformerOfDecoder(config).tied_embeddings() ==
+      TransformerConfig::SOURCE_TARGET_OUTPUT) {
+    const Vocabulary shared = data.train.SharedVocabulary(data.min_frequency);
+    return {shared, shared};
+  }
+  return {data.train.SourceVocabulary(data.min_frequency),
+          data.train.TargetVocabulary(data.min_frequency)};
+}
+
+// Where the config says how the decoder attends.
+std::string PathOfDecoder(const EncoderDecoderConfig& config) {
+  if (config.has_transformer_decoder()) return "transformer_decoder";
+  if (config.has_transformer()) return "transformer";
+  return absl::StrCat(
+      "attention.",
+      ChooseOption(config.attention(),
+                   *Attention::descriptor()->FindOneofByName("score"))
+          .path);
+}
+
 }  // namespace
 
 TranslationModel::TranslationModel(const EncoderDecoderConfig& config,
                                    const ScorerRegistry& scorers,
-                                   Vocabulary source, Vocabulary target,
-                                   TranslationData data,
-                                   const TranslationOptions& options)
+                                   SentenceData data,
+                                   const ModelOptions& options,
+                                   const SearchConfig& search)
+    : TranslationModel(config, scorers, VocabulariesOf(data, config),
+                       std::move(data), options, search) {}
+
+TranslationModel::TranslationModel(
+    const EncoderDecoderConfig& config, const ScorerRegistry& scorers,
+    const std::pair<Vocabulary, Vocabulary>& vocabularies, SentenceData&& data,
+    const ModelOptions& options, const SearchConfig& search)
     : Model(options.loss),
-      options_(options),
-      translator_(config, scorers, std::move(source), std::move(target),
-                  options.cut_tokens, options.seed, options.tokenizers),
-      data_(std::move(data)) {}
+      config_(config),
+      search_(search),
+      data_(std::move(data)),
+      train_(std::move(data_.train)
+                 .Encode(vocabularies.first, vocabularies.second,
+                         data_.cut_tokens)),
+      translator_(config, scorers, vocabularies.first, vocabularies.second,
+                  data_.cut_tokens, options.seed, data_.tokenizers,
+                  options.finalize) {
+  data_.train = {};
+}
+
+void TranslationModel::ValidateData(ConfigProblems& problems) const {
+  const EncoderDecoder<float>& model = translator_.model();
+  const SequenceLengths longest = LongestSentences();
+  const auto check = [&](int64_t known, int64_t needed, const char* side,
+                         const std::string& path) {
+    if (needed <= known) return;
+    problems.Add(path, absl::StrCat("knows positions up to ", known - 1,
+                                    "; the longest ", side,
+                                    " of the data, <eos> included, has "
+                                    "positions up to ",
+                                    needed - 1));
+  };
+  check(model.encoder->longest_position(), longest[0], "source",
+        config_.has_transformer_encoder() ? "transformer_encoder"
+                                          : "transformer");
+  check(model.decoder->longest_memory(), longest[0], "source",
+        PathOfDecoder(config_));
+  check(model.decoder->longest_position(), longest[1], "target",
+        PathOfDecoder(config_));
+}
 
 ParallelCorpus TranslationModel::EncodePairs(
     absl::Span<const SentencePair> pairs) const {
@@ -61,7 +125,7 @@ SequenceLengths TranslationModel::LongestSentences() const {
     const auto [source, target] = data_.sampler->Longest();
     longest = {source, target};
   }
-  measure(data_.train);
+  measure(train_);
   for (const Split split : {Split::kDev, Split::kTest}) {
     for (const EvaluationSet* set : SetsOf(split)) {
       measure(EncodePairs(set->pairs));
@@ -73,14 +137,14 @@ SequenceLengths TranslationModel::LongestSentences() const {
 void TranslationModel::BeginEpoch(std::optional<int64_t> epoch) {
   if (data_.sampler == nullptr || epoch == epoch_) return;
   data_.sampler->Segment(epoch, translator_.source_vocabulary(),
-                         translator_.target_vocabulary(), &data_.train);
+                         translator_.target_vocabulary(), &train_);
   epoch_ = epoch;
 }
 
 int64_t TranslationModel::CountWork(absl::Span<const int64_t> examples) const {
   int64_t tokens = 0;
   for (const int64_t example : examples) {
-    tokens += static_cast<int64_t>(data_.train[example].target.size());
+    tokens += static_cast<int64_t>(train_[example].target.size());
   }
   return tokens;
 }
@@ -91,8 +155,8 @@ absl::Span<const int64_t> TranslationModel::LongestFirst(
   auto* const order = arena.New<int64_t>(static_cast<int64_t>(examples.size()));
   std::copy(examples.begin(), examples.end(), order);
   std::sort(order, order + examples.size(), [this](int64_t a, int64_t b) {
-    const size_t of_a = data_.train[a].target.size();
-    const size_t of_b = data_.train[b].target.size();
+    const size_t of_a = train_[a].target.size();
+    const size_t of_b = train_[b].target.size();
     return of_a != of_b ? of_a > of_b : a < b;
   });
   return {order, examples.size()};
@@ -108,11 +172,11 @@ void TranslationModel::Loss(Forward<float>& forward,
   random.examples = LongestFirst(examples, tape.arena());
   tape.set_random(random);
   const EncoderDecoder<float>& model = translator_.model();
-  const Batch batch = MakeBatch(data_.train, random.examples, tape.arena());
+  const Batch batch = MakeBatch(train_, random.examples, tape.arena());
   const Var<float> readout =
       model.Run(forward, batch, {.lengths = batch.input.lengths}).readout;
   sums[0] = model.decoder->head().Loss(forward, readout, batch.target,
-                                       options_.loss.label_smoothing);
+                                       loss_options().label_smoothing);
 }
 
 TokenScores TranslationModel::PredictTokens(Forward<float>& forward,
@@ -158,31 +222,12 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
   return rate;
 }
 
-void TranslationModel::MeasureSet(
-    Forward<float>& forward, const EvaluationSet& set,
-    std::vector<Measurement>* measurements) const {
-  const auto add = [&](absl::string_view name, double value) {
-    measurements->push_back({absl::StrCat(name, set.suffix), value, set.name});
-  };
-  const TokenScores tokens = PredictTokens(forward, EncodePairs(set.pairs));
-  const auto count = static_cast<double>(tokens.count);
-  add("loss", tokens.loss / count);
-  add("perplexity", std::exp(tokens.loss / count));
-  add("token_accuracy", static_cast<double>(tokens.correct) / count);
-  const bool aligned = std::any_of(
-      set.pairs.begin(), set.pairs.end(),
-      [](const SentencePair& pair) { return !pair.alignment.empty(); });
-  if (aligned && has_attention()) {
-    add("alignment_error_rate", AlignmentOf(forward, set.pairs).Rate());
-  }
-}
-
-EvaluatedSet TranslationModel::TranslateSet(Forward<float>& forward,
-                                            const EvaluationSet& set) const {
+EvaluatedSet TranslationModel::EvaluateSet(Forward<float>& forward,
+                                           const EvaluationSet& set) const {
   std::vector<std::vector<std::string>> sources;
   for (const SentencePair& pair : set.pairs) sources.push_back(pair.source);
   const std::vector<std::vector<Translation>> translations =
-      translator_.Translate(forward, sources, options_.search,
+      translator_.Translate(forward, sources, search_,
                             /*want_weights=*/false);
   const bool raw = !set.references.empty();
   EvaluatedSet evaluated = {.set = set.name, .length_unit = "source tokens"};
@@ -194,7 +239,7 @@ EvaluatedSet TranslationModel::TranslateSet(Forward<float>& forward,
     metrics.push_back({"chrf++", &kChrfPlusPlus, /*of_single_examples=*/true});
     metrics.push_back({"ter", &kTer});
   }
-  if (options_.cut_tokens > 0) metrics.push_back({"d2l_bleu_k2"});
+  if (data_.cut_tokens > 0) metrics.push_back({"d2l_bleu_k2"});
   for (size_t i = 0; i < set.pairs.size(); ++i) {
     const SentencePair& pair = set.pairs[i];
     // Nothing is the translation of nothing, as //tools:translate has it.
@@ -213,7 +258,7 @@ EvaluatedSet TranslationModel::TranslateSet(Forward<float>& forward,
       metrics[3].Add(ChrfStatistics(output, {reference}, kWithWordPairs));
       metrics[4].Add(TerStatistics(output, {reference}));
     }
-    if (options_.cut_tokens > 0) {
+    if (data_.cut_tokens > 0) {
       metrics.back().Add({D2lBleu(words, pair.target), 1.0});
     }
     evaluated.examples.push_back(
@@ -223,6 +268,20 @@ EvaluatedSet TranslationModel::TranslateSet(Forward<float>& forward,
          .length = static_cast<int64_t>(pair.source.size())});
   }
   for (ExampleMetric& metric : metrics) metric.name += set.suffix;
+  const TokenScores tokens = PredictTokens(forward, EncodePairs(set.pairs));
+  const auto count = static_cast<double>(tokens.count);
+  const auto add = [&](absl::string_view name, double value) {
+    evaluated.totals[absl::StrCat(name, set.suffix)] = value;
+  };
+  add("loss", tokens.loss / count);
+  add("perplexity", std::exp(tokens.loss / count));
+  add("token_accuracy", static_cast<double>(tokens.correct) / count);
+  const bool aligned = std::any_of(
+      set.pairs.begin(), set.pairs.end(),
+      [](const SentencePair& pair) { return !pair.alignment.empty(); });
+  if (aligned && has_attention()) {
+    add("alignment_error_rate", AlignmentOf(forward, set.pairs).Rate());
+  }
   return evaluated;
 }
 
@@ -254,24 +313,20 @@ std::vector<const EvaluationSet*> TranslationModel::SetsOf(Split split) const {
   return sets;
 }
 
-void TranslationModel::Evaluate(Forward<float>& forward, Split split,
-                                std::vector<Measurement>* measurements) const {
+std::vector<EvaluatedSet> TranslationModel::Evaluate(Forward<float>& forward,
+                                                     Split split) const {
+  std::vector<EvaluatedSet> evaluated;
   for (const EvaluationSet* set : SetsOf(split)) {
-    MeasureSet(forward, *set, measurements);
+    evaluated.push_back(EvaluateSet(forward, *set));
   }
-  if (split == Split::kTrain && options_.cut_tokens > 0) {
-    const TokenScores tokens = PredictTokens(forward, data_.train);
-    measurements->push_back(
-        {"d2l_loss", tokens.loss / static_cast<double>(tokens.count) /
-                         static_cast<double>(options_.cut_tokens)});
+  if (split == Split::kTrain && data_.cut_tokens > 0) {
+    const TokenScores tokens = PredictTokens(forward, train_);
+    evaluated.push_back(
+        {.totals = {
+             {"d2l_loss", tokens.loss / static_cast<double>(tokens.count) /
+                              static_cast<double>(data_.cut_tokens)}}});
   }
-}
-
-void TranslationModel::EvaluateExamples(Forward<float>& forward, Split split,
-                                        std::vector<EvaluatedSet>* sets) const {
-  for (const EvaluationSet* set : SetsOf(split)) {
-    sets->push_back(TranslateSet(forward, *set));
-  }
+  return evaluated;
 }
 
 }  // namespace regard

@@ -12,7 +12,7 @@
 #include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
-#include "data/parallel_corpus.h"
+#include "data/pairs/sentence_source.h"
 #include "data/sentence_pair.h"
 #include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
@@ -20,6 +20,7 @@
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/testing/metrics_of.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/testing/corpus_score.h"
@@ -42,9 +43,11 @@ Vocabulary Words(const std::vector<std::string>& words) {
 class SameEverywhere {
  public:
   SameEverywhere(const char* word, float bias, std::vector<SentencePair> dev)
-      : model_(SmallModel(), ScorerRegistry(), Words({"a", "b"}),
-               Words({"x", "y", "z"}),
-               {.dev = {.pairs = std::move(dev), .suffix = "_apart"}}, {}) {
+      : model_(SmallModel(), ScorerRegistry(),
+               {.dev = {.pairs = std::move(dev), .suffix = "_apart"},
+                .source_vocabulary = Words({"a", "b"}),
+                .target_vocabulary = Words({"x", "y", "z"})},
+               ModelOptions()) {
     ParameterStore<float>& store = model_.parameters();
     std::fill(store.values().begin(), store.values().end(), 0.0F);
     store.value(*store.FindByName("decoder.output.bias"))
@@ -54,25 +57,12 @@ class SameEverywhere {
   EvaluatedSet EvaluateExamples() {
     Tape<float> tape;
     Forward<float> forward(tape, model_.parameters(), nullptr);
-    std::vector<EvaluatedSet> sets;
-    model_.EvaluateExamples(forward, Split::kTrain, &sets);
-    model_.EvaluateExamples(forward, Split::kTest, &sets);
-    EXPECT_TRUE(sets.empty());
-    model_.EvaluateExamples(forward, Split::kDev, &sets);
-    return sets.at(0);
+    EXPECT_TRUE(model_.Evaluate(forward, Split::kTrain).empty());
+    EXPECT_TRUE(model_.Evaluate(forward, Split::kTest).empty());
+    return model_.Evaluate(forward, Split::kDev).at(0);
   }
 
-  std::map<std::string, double> Evaluate() {
-    Tape<float> tape;
-    Forward<float> forward(tape, model_.parameters(), nullptr);
-    std::vector<Measurement> measurements;
-    model_.Evaluate(forward, Split::kDev, &measurements);
-    std::map<std::string, double> values;
-    for (const Measurement& measurement : measurements) {
-      values[measurement.name] = measurement.value;
-    }
-    return values;
-  }
+  std::map<std::string, double> Evaluate() { return EvaluateExamples().totals; }
 
  private:
   static EncoderDecoderConfig SmallModel() {
@@ -153,15 +143,13 @@ TEST(TranslationModelTest, LossIsTheSumOfItsExamplesInAnyOrder) {
   config.mutable_attention()->mutable_additive();
   ScorerRegistry scorers;
   RegisterBuiltInScores(scorers);
-  const Vocabulary source = Words({"a", "b"});
-  const Vocabulary target = Words({"x", "y", "z"});
-  TokenizedCorpus tokenized;
-  tokenized.Add({"a"}, {"x", "y", "z", "x", "y"});
-  tokenized.Add({"b", "a", "b"}, {"z"});
-  tokenized.Add({"b", "b"}, {"y", "y", "z"});
-  TranslationData data;
-  data.train = std::move(tokenized).Encode(source, target);
-  TranslationModel model(config, scorers, source, target, std::move(data), {});
+  SentenceData data;
+  data.source_vocabulary = Words({"a", "b"});
+  data.target_vocabulary = Words({"x", "y", "z"});
+  data.train.Add({"a"}, {"x", "y", "z", "x", "y"});
+  data.train.Add({"b", "a", "b"}, {"z"});
+  data.train.Add({"b", "b"}, {"y", "y", "z"});
+  TranslationModel model(config, scorers, std::move(data), ModelOptions());
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   const auto loss = [&](const std::vector<int64_t>& examples) {
@@ -185,29 +173,22 @@ TEST(TranslationModelTest, D2lLossIsThatOfATokenOverTheSteps) {
   config.mutable_decoder()->set_embedding(2);
   config.mutable_decoder()->set_hidden(2);
   config.mutable_decoder()->set_context(RecurrentDecoderConfig::NO_CONTEXT);
-  const Vocabulary source = Words({"a", "b"});
-  const Vocabulary target = Words({"x", "y", "z"});
-  TokenizedCorpus tokenized;
-  tokenized.Add({"a"}, {"x", "y", "z"});
-  tokenized.Add({"b"}, {"x"});
-  TranslationData data;
-  data.train = std::move(tokenized).Encode(source, target);
-  TranslationOptions options;
-  options.cut_tokens = 10;
-  TranslationModel model(config, ScorerRegistry(), source, target,
-                         std::move(data), options);
+  SentenceData data;
+  data.cut_tokens = 10;
+  data.train.Add({"a"}, {"x", "y", "z"});
+  data.train.Add({"b"}, {"x"});
+  TranslationModel model(config, ScorerRegistry(), std::move(data),
+                         ModelOptions());
   std::fill(model.parameters().values().begin(),
             model.parameters().values().end(), 0.0F);
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
-  std::vector<Measurement> measured;
-  model.Evaluate(forward, Split::kTrain, &measured);
-  ASSERT_EQ(measured.size(), 1);
-  EXPECT_EQ(measured[0].name, "d2l_loss");
+  const auto measured = MetricsOf(model.Evaluate(forward, Split::kTrain));
+  EXPECT_EQ(measured.size(), 1);
   // Each of the six tokens has log(7): the sentences' means over ten steps are
   // 0.4 log(7) and 0.2 log(7), and their sum is divided by six. The mean over
   // the twenty positions would be 0.3 log(7).
-  EXPECT_NEAR(measured[0].value, std::log(7) / 10, 1e-6);
+  EXPECT_NEAR(measured.at("d2l_loss"), std::log(7) / 10, 1e-6);
 }
 
 // With dot products of zero everywhere all words get the same attention, so the
@@ -223,21 +204,18 @@ double ErrorRate(int64_t cut_tokens) {
   RegisterBuiltInScores(scorers);
   SentencePair pair = Pair("a b", "x y z");
   pair.alignment = {{0, 0}, {1, 1}, {2, 0}};
-  TranslationOptions options;
-  options.cut_tokens = cut_tokens;
-  TranslationModel model(config, scorers, Words({"a", "b"}),
-                         Words({"x", "y", "z"}), {.dev = {.pairs = {pair}}},
-                         options);
+  TranslationModel model(config, scorers,
+                         {.dev = {.pairs = {pair}},
+                          .cut_tokens = cut_tokens,
+                          .source_vocabulary = Words({"a", "b"}),
+                          .target_vocabulary = Words({"x", "y", "z"})},
+                         ModelOptions());
   ParameterStore<float>& store = model.parameters();
   std::fill(store.values().begin(), store.values().end(), 0.0F);
   Tape<float> tape;
   Forward<float> forward(tape, store, nullptr);
-  std::vector<Measurement> measurements;
-  model.Evaluate(forward, Split::kDev, &measurements);
-  for (const Measurement& measurement : measurements) {
-    if (measurement.name == "alignment_error_rate") return measurement.value;
-  }
-  return -1;
+  return MetricsOf(model.Evaluate(forward, Split::kDev))
+      .at("alignment_error_rate");
 }
 
 TEST(TranslationModelTest, AlignmentErrorIsOfTheWordsThatTheModelRead) {

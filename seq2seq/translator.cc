@@ -123,7 +123,7 @@ std::vector<std::vector<Translation>> TranslateIds(
 Translator::Translator(const EncoderDecoderConfig& config,
                        const ScorerRegistry& scorers, Vocabulary source,
                        Vocabulary target, int64_t cut_tokens, uint64_t seed,
-                       Tokenizers tokenizers)
+                       Tokenizers tokenizers, bool finalize)
     : cut_tokens_(cut_tokens),
       source_(std::move(source)),
       target_(std::move(target)),
@@ -131,7 +131,7 @@ Translator::Translator(const EncoderDecoderConfig& config,
       model_(MakeModel<float>(
           config, scorers, {.source = source_.size(), .target = target_.size()},
           parameters_.Root())) {
-  parameters_.Finalize(seed);
+  if (finalize) parameters_.Finalize(seed);
 }
 
 std::vector<int32_t> Translator::EncodeSource(

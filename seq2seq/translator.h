@@ -45,10 +45,11 @@ std::vector<std::vector<Translation>> TranslateIds(
 class Translator {
  public:
   // `config` has passed ValidateEncoderDecoder(). `cut_tokens`: sources are cut
-  // to this many ids; 0: never. `seed` is that of the parameters' first values.
+  // to this many ids; 0: never. `seed` is that of the parameters' first values;
+  // without `finalize`, they have none.
   Translator(const EncoderDecoderConfig& config, const ScorerRegistry& scorers,
              Vocabulary source, Vocabulary target, int64_t cut_tokens,
-             uint64_t seed, Tokenizers tokenizers = {});
+             uint64_t seed, Tokenizers tokenizers = {}, bool finalize = true);
 
   ParameterStore<float>& parameters() { return parameters_; }
   const ParameterStore<float>& parameters() const { return parameters_; }

@@ -1,7 +1,6 @@
 #include "tools/resource_plan.h"
 
 #include <algorithm>
-#include <any>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -18,7 +17,6 @@
 #include "experiments/config/origins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/batch_plan.h"
-#include "google/protobuf/message.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/gradient_reducer.h"
@@ -159,33 +157,19 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
                                               const Plugins& plugins) {
   ResourcePlan plan;
   const Experiment& config = loaded.config;
-  const TaskInfo& info = *plugins.tasks.Find(config.model());
-  const google::protobuf::Message& options =
-      *plugins.tasks.ChosenOptions(config.model());
-  const TaskContext context{config, plugins.scorers};
-  REGARD_ASSIGN_OR_RETURN(std::any data,
-                          plugins.data.Create(config.data())
-                              ->LoadAny({.path = config.data().path(),
-                                         .dev_path = config.data().dev_path(),
-                                         .seed = config.seed()}));
-  if (info.add_parameters != nullptr) {
-    // Parameters have no storage before Finalize(): any model can be counted.
-    ParameterStore<float> store;
-    info.add_parameters(options, data, context, store);
-    PlanParameters(store, config, threads, plugins, &plan);
-    if (plan.elements > kMostMeasuredElements) return plan;
-  }
-  const std::unique_ptr<Task> task =
-      info.create(options, std::move(data), context);
+  // Parameters have no storage before Finalize(): any model can be counted.
+  REGARD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Task> task,
+      BuildTask(config, plugins, nullptr, /*finalize=*/false));
+  ParameterStore<float>& parameters = task->model().parameters();
+  PlanParameters(parameters, config, threads, plugins, &plan);
+  if (plan.elements > kMostMeasuredElements) return plan;
   ConfigProblems problems;
   ValidateTask(*task, config, problems);
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
-  Model<float>& model = task->model();
-  if (info.add_parameters == nullptr) {
-    PlanParameters(model.parameters(), config, threads, plugins, &plan);
-  }
-  MeasureBatch(config, model, &plan);
-  plan.updates = BatchPlan(config, model).total_updates();
+  if (!parameters.finalized()) parameters.Finalize(config.seed());
+  MeasureBatch(config, task->model(), &plan);
+  plan.updates = BatchPlan(config, task->model()).total_updates();
   return plan;
 }
 

@@ -46,8 +46,7 @@ struct ResourcePlan {
 };
 
 // `config` is valid; training would run on `threads`, at least 1. An error is
-// about data files, or about what does not fit them. A task that offers
-// AddParameters() is counted without making its model.
+// about data files, or about what does not fit them.
 absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
                                               int threads,
                                               const Plugins& plugins);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/random.h"
 #include "files/utf8.h"
@@ -69,7 +70,8 @@ CaptionModel::CaptionModel(const CaptionerConfig& config,
     train_.push_back(Encode(caption.words));
   }
   // A patch that does not fit may be too large to hold its weights.
-  if (captioner_.encoder() == nullptr || captioner_.encoder()->FitsImages()) {
+  if (options.finalize &&
+      (captioner_.encoder() == nullptr || captioner_.encoder()->FitsImages())) {
     parameters_.Finalize(options.seed);
   }
 }
@@ -281,11 +283,11 @@ std::vector<float> CaptionModel::WordAttention(
   return looks;
 }
 
-void CaptionModel::Evaluate(Forward<float>& forward, Split split,
-                            std::vector<Measurement>* measurements) const {
-  if (split == Split::kTrain) return;
+std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
+                                                 Split split) const {
+  if (split == Split::kTrain) return {};
   const CaptionSet& set = split == Split::kDev ? data_.dev : data_.test;
-  if (set.size() == 0) return;
+  if (set.size() == 0) return {};
   std::vector<std::vector<int32_t>> sentences;
   for (const Caption& caption : set.captions) {
     sentences.push_back(Encode(caption.words));
@@ -293,7 +295,7 @@ void CaptionModel::Evaluate(Forward<float>& forward, Split split,
   const bool attends = captioner_.encoder() != nullptr;
   TokenScores scores;
   Pointing pointing;
-  int64_t exact = 0;
+  EvaluatedSet evaluated = {.metrics = {{"exact_match"}}};
   const auto measure = [&](absl::Span<const int64_t> images) {
     const DecoderBatch batch =
         MakeBatch(sentences, images, forward.tape().arena());
@@ -320,23 +322,27 @@ void CaptionModel::Evaluate(Forward<float>& forward, Split split,
     for (size_t i = 0; i < images.size(); ++i) {
       const std::vector<std::string>& words =
           set.captions[static_cast<size_t>(images[i])].words;
-      if (std::equal(written[i].begin(), written[i].end(),
-                     words.begin() + prompt_length(), words.end())) {
-        ++exact;
-      }
+      const bool exact =
+          std::equal(written[i].begin(), written[i].end(),
+                     words.begin() + prompt_length(), words.end());
+      evaluated.metrics[0].Add({exact ? 1.0 : 0.0, 1});
+      evaluated.examples.push_back(
+          {.input = absl::StrCat("image ", images[i]),
+           .reference =
+               absl::StrJoin(words.begin() + prompt_length(), words.end(), " "),
+           .output = absl::StrJoin(written[i], " ")});
     }
   };
   ForEachBatch(forward, set.size(), kEvaluationBatch, measure);
   const auto count = static_cast<double>(scores.count);
-  measurements->push_back({"exact_match", static_cast<double>(exact) /
-                                              static_cast<double>(set.size())});
+  evaluated.totals = {
+      {"loss", scores.loss / count},
+      {"token_accuracy", static_cast<double>(scores.correct) / count}};
   if (attends) {
-    measurements->push_back({"pointing_accuracy", pointing.Accuracy()});
-    measurements->push_back({"pointing_mass", pointing.MeanMass()});
+    evaluated.totals["pointing_accuracy"] = pointing.Accuracy();
+    evaluated.totals["pointing_mass"] = pointing.MeanMass();
   }
-  measurements->push_back({"loss", scores.loss / count});
-  measurements->push_back(
-      {"token_accuracy", static_cast<double>(scores.correct) / count});
+  return {std::move(evaluated)};
 }
 
 }  // namespace regard

@@ -59,8 +59,8 @@ class CaptionModel : public Model<float> {
             absl::Span<Var<float>> sums) const override;
   // On dev and test: exact_match, loss, token_accuracy and, with
   // cross-attention, pointing_accuracy and pointing_mass of the true sentences.
-  void Evaluate(Forward<float>& forward, Split split,
-                std::vector<Measurement>* measurements) const override;
+  std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
+                                     Split split) const override;
 
   // The best sentence for each image, without prompt.
   std::vector<std::vector<std::string>> GenerateCaptions(

@@ -21,6 +21,7 @@
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/testing/metrics_of.h"
 #include "nn/testing/warm_step.h"
 #include "vision/captioner.pb.h"
 
@@ -53,11 +54,7 @@ CaptionModel ModelOf(CaptionSplits data, const std::string& fields = "",
 
 std::map<std::string, double> Evaluated(const CaptionModel& model,
                                         Forward<float>& forward, Split split) {
-  std::vector<Measurement> measured;
-  model.Evaluate(forward, split, &measured);
-  std::map<std::string, double> values;
-  for (const Measurement& m : measured) values[m.name] = m.value;
-  return values;
+  return MetricsOf(model.Evaluate(forward, split));
 }
 
 // Uniform maps: scores that do not depend on the key.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "attention/transformer/initialization.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
@@ -18,27 +19,7 @@ constexpr int64_t kEvaluationBatch = 64;
 // No class is reserved.
 constexpr SpecialIds kNoSpecialIds = {.begin = -1, .end = -1, .pad = -1};
 
-LinearHead<float> MakeHead(const VisionTransformerConfig& config,
-                           int64_t classes,
-                           const ParameterScope<float>& scope) {
-  return LinearHead<float>(
-      scope.Sub("head"), config.transformer().width(), classes,
-      LinearInitialization(config.transformer().initialization(),
-                           /*bias=*/true),
-      kNoSpecialIds);
-}
-
 }  // namespace
-
-void ImageClassifier::AddParameters(const VisionTransformerConfig& config,
-                                    const ImageShape& images, int64_t classes,
-                                    const ScorerRegistry& scorers,
-                                    ParameterStore<float>& store) {
-  const ParameterScope<float> scope = store.Root();
-  const VisionTransformer<float> encoder(config, images, scorers,
-                                         scope.Sub("encoder"));
-  MakeHead(config, classes, scope);
-}
 
 ImageClassifier::ImageClassifier(const VisionTransformerConfig& config,
                                  const ScorerRegistry& scorers,
@@ -48,8 +29,11 @@ ImageClassifier::ImageClassifier(const VisionTransformerConfig& config,
       data_(std::move(data)),
       encoder_(config, data_.train.shape, scorers,
                parameters_.Root().Sub("encoder")),
-      head_(MakeHead(config, static_cast<int64_t>(data_.classes.size()),
-                     parameters_.Root())) {
+      head_(parameters_.Root().Sub("head"), config.transformer().width(),
+            static_cast<int64_t>(data_.classes.size()),
+            LinearInitialization(config.transformer().initialization(),
+                                 /*bias=*/true),
+            kNoSpecialIds) {
   for (const ImageSet* set : {&data_.dev, &data_.test}) {
     REGARD_CHECK(set->size() == 0 || set->shape == data_.train.shape)
         << "images of " << set->shape.height << " x " << set->shape.width
@@ -57,7 +41,9 @@ ImageClassifier::ImageClassifier(const VisionTransformerConfig& config,
         << data_.train.shape.width;
   }
   // A patch that does not fit may be too large to hold its weights.
-  if (encoder_.FitsImages()) parameters_.Finalize(options.seed);
+  if (options.finalize && encoder_.FitsImages()) {
+    parameters_.Finalize(options.seed);
+  }
 }
 
 Var<float> ImageClassifier::Readout(
@@ -103,23 +89,24 @@ std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
   return predicted;
 }
 
-void ImageClassifier::Evaluate(Forward<float>& forward, Split split,
-                               std::vector<Measurement>* measurements) const {
-  if (split == Split::kTrain) return;
+std::vector<EvaluatedSet> ImageClassifier::Evaluate(Forward<float>& forward,
+                                                    Split split) const {
+  if (split == Split::kTrain) return {};
   const ImageSet& set = split == Split::kDev ? data_.dev : data_.test;
-  if (set.size() == 0) return;
   const std::vector<float> predicted = Predict(forward, set);
-  double loss = 0;
-  int64_t correct = 0;
+  EvaluatedSet evaluated = {.metrics = {{"accuracy"}, {"loss"}}};
   for (int64_t i = 0; i < set.size(); ++i) {
     const int32_t label = set.labels[static_cast<size_t>(i)];
     const auto first = predicted.begin() + i * classes();
-    loss -= first[label];
-    if (std::max_element(first, first + classes()) - first == label) ++correct;
+    const auto best = std::max_element(first, first + classes()) - first;
+    evaluated.metrics[0].Add({best == label ? 1.0 : 0.0, 1});
+    evaluated.metrics[1].Add({-first[label], 1});
+    evaluated.examples.push_back({.input = absl::StrCat("image ", i),
+                                  .reference = data_.classes[label],
+                                  .output = data_.classes[best]});
   }
-  const auto count = static_cast<double>(set.size());
-  measurements->push_back({"accuracy", static_cast<double>(correct) / count});
-  measurements->push_back({"loss", loss / count});
+  if (evaluated.examples.empty()) return {};
+  return {std::move(evaluated)};
 }
 
 }  // namespace regard

@@ -29,12 +29,6 @@ class ImageClassifier : public Model<float> {
                   const ScorerRegistry& scorers, ImageSplits data,
                   const ModelOptions& options);
 
-  // The parameters of such a model, for counting.
-  static void AddParameters(const VisionTransformerConfig& config,
-                            const ImageShape& images, int64_t classes,
-                            const ScorerRegistry& scorers,
-                            ParameterStore<float>& store);
-
   ParameterStore<float>& parameters() override { return parameters_; }
   int64_t num_examples() const override { return data_.train.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override {
@@ -47,8 +41,8 @@ class ImageClassifier : public Model<float> {
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
   // On dev and test: accuracy and loss.
-  void Evaluate(Forward<float>& forward, Split split,
-                std::vector<Measurement>* measurements) const override;
+  std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
+                                     Split split) const override;
 
   // Natural logarithms of the probabilities of the classes, for all images of
   // `set`: [images, classes].

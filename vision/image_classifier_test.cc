@@ -15,6 +15,7 @@
 #include "data/images/image_set.h"
 #include "data/images/shapes.h"
 #include "gtest/gtest.h"
+#include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
@@ -96,12 +97,10 @@ TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
   ImageClassifier model = ModelOf(Shapes(1, 70));
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
-  std::vector<Measurement> measured;
-  model.Evaluate(forward, Split::kTrain, &measured);
-  model.Evaluate(forward, Split::kDev, &measured);
-  EXPECT_TRUE(measured.empty());
-  model.Evaluate(forward, Split::kTest, &measured);
-  ASSERT_EQ(measured.size(), 2);
+  EXPECT_TRUE(model.Evaluate(forward, Split::kTrain).empty());
+  EXPECT_TRUE(model.Evaluate(forward, Split::kDev).empty());
+  const EvaluatedSet measured = model.Evaluate(forward, Split::kTest).at(0);
+  ASSERT_EQ(measured.metrics.size(), 2);
   const std::vector<float> predicted =
       model.Predict(forward, model.data().test);
   double correct = 0;
@@ -112,10 +111,13 @@ TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
     loss -= row[label] / 70.0;
     correct += *std::max_element(row.begin(), row.end()) == row[label];
   }
-  EXPECT_EQ(measured[0].name, "accuracy");
-  EXPECT_DOUBLE_EQ(measured[0].value, correct / 70);
-  EXPECT_EQ(measured[1].name, "loss");
-  EXPECT_NEAR(measured[1].value, loss, 1e-12);
+  EXPECT_EQ(measured.metrics[0].name, "accuracy");
+  EXPECT_DOUBLE_EQ(measured.metrics[0].Value(), correct / 70);
+  EXPECT_EQ(measured.metrics[1].name, "loss");
+  EXPECT_EQ(measured.examples[3].input, "image 3");
+  EXPECT_EQ(measured.examples[3].reference,
+            ShapeNames()[model.data().test.labels[3]]);
+  EXPECT_NEAR(measured.metrics[1].Value(), loss, 1e-12);
 }
 
 TEST(ImageClassifierTest, TheLossDoesNotDependOnTheCut) {

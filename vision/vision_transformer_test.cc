@@ -55,10 +55,11 @@ TEST(VisionTransformerTest, HasThePublishedParameters) {
   const auto config = Parse<VisionTransformerConfig>(
       "patch: 16 transformer { width: 768 layers: 12 attention { heads: 12 } "
       "position_embedding { kind: LEARNED } }");
-  ParameterStore<float> store;
-  ImageClassifier::AddParameters(config, {3, 224, 224}, /*classes=*/1000,
-                                 BuiltInScorers(), store);
-  EXPECT_EQ(store.num_elements(), 86567656);
+  ImageSplits data;
+  data.train.shape = {3, 224, 224};
+  data.classes.resize(1000);
+  ImageClassifier model(config, BuiltInScorers(), data, {.finalize = false});
+  EXPECT_EQ(model.parameters().num_elements(), 86567656);
 }
 
 TEST(VisionTransformerTest, Gradients) {

@@ -22,29 +22,29 @@ namespace regard {
 struct SentenceData {
   static constexpr char kName[] = "sentence pairs";
 
-  TokenizedCorpus train;
-  EvaluationSet dev;
-  std::vector<EvaluationSet> tests;
+  TokenizedCorpus train = {};
+  EvaluationSet dev = {};
+  std::vector<EvaluationSet> tests = {};
   // Shown, and translated, at the end, before those of the test split.
-  std::vector<SentencePair> samples;
+  std::vector<SentencePair> samples = {};
   // Longer sides are cut to this many ids, <eos> included; 0: never.
   int64_t cut_tokens = 0;
   // Words seen less often in training become <unk>.
   int64_t min_frequency = 1;
   // Where they do not come from the words of `train`.
-  std::optional<Vocabulary> source_vocabulary;
-  std::optional<Vocabulary> target_vocabulary;
+  std::optional<Vocabulary> source_vocabulary = {};
+  std::optional<Vocabulary> target_vocabulary = {};
   // They cut raw text; null where sentences are words.
-  Tokenizers tokenizers;
+  Tokenizers tokenizers = {};
   // Where each epoch segments `train` anew; else null.
-  std::shared_ptr<const SubwordSampler> sampler;
+  std::shared_ptr<const SubwordSampler> sampler = {};
   // Contents of the files that making the tokenizers again needs, by their
   // names in the run folder.
-  std::map<std::string, std::string> files;
+  std::map<std::string, std::string> files = {};
   // What the user should know of the data, a sentence each: what was left out.
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = {};
   // SHA-256 of each file, by the field that names it.
-  std::map<std::string, std::string> digests;
+  std::map<std::string, std::string> digests = {};
 };
 
 // The base of all sources of sentence pairs.

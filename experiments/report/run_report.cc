@@ -118,16 +118,16 @@ std::vector<NamedSet> SetsLike(const EvaluatedSet& set,
 Table SamplesTable(const Samples& samples) {
   const bool any_reference = std::any_of(
       samples.rows.begin(), samples.rows.end(),
-      [](const Sample& sample) { return !sample.reference.empty(); });
+      [](const EvaluatedExample& sample) { return !sample.reference.empty(); });
   Table table = {.header = {samples.input, "model"}};
   if (any_reference) table.header.insert(table.header.end(), {"reference", ""});
-  for (const Sample& sample : samples.rows) {
+  for (const EvaluatedExample& sample : samples.rows) {
     std::vector<std::string> row = {sample.input, sample.output};
     if (any_reference) {
       row.push_back(sample.reference);
-      row.push_back(sample.reference.empty() ? ""
-                    : sample.correct         ? kVerdictSame
-                                             : kVerdictDiffers);
+      row.push_back(sample.reference.empty()            ? ""
+                    : sample.output == sample.reference ? kVerdictSame
+                                                        : kVerdictDiffers);
     }
     table.rows.push_back(std::move(row));
   }
@@ -213,11 +213,11 @@ void AppendMetrics(const std::vector<ShownMetric>& metrics, int width,
 
 void AppendSamples(const Samples& samples, std::string* text) {
   for (size_t i = 0; i < samples.rows.size() && i < kMostTextSamples; ++i) {
-    const Sample& sample = samples.rows[i];
+    const EvaluatedExample& sample = samples.rows[i];
     absl::StrAppend(text, "  ", PrintableText(sample.input), "\n");
     absl::StrAppend(text, "    model      ", PrintableText(sample.output),
                     "\n");
-    if (!sample.reference.empty() && !sample.correct) {
+    if (!sample.reference.empty() && sample.output != sample.reference) {
       absl::StrAppend(text, "    reference  ", PrintableText(sample.reference),
                       "\n");
     }

@@ -35,9 +35,8 @@ RunReport SampleReport() {
   report.showcase.samples = {
       .title = "Translations",
       .input = "source",
-      .rows = {
-          {"they are watching .", "ils regardent .", "ils regardent .", true},
-          {"a cat .", "un chat .", "le chat .", false}}};
+      .rows = {{"they are watching .", "ils regardent .", "ils regardent ."},
+               {"a cat .", "un chat .", "le chat ."}}};
   report.showcase.heat_maps = {{.rows = {"un", "chat"},
                                 .columns = {"a", "cat"},
                                 .heads = {{0.9, 0.1, 0.0, 1.0}}}};
@@ -200,8 +199,7 @@ TEST(RunReportHtml, WithoutAPlainTestTheFirstScreenHasOtherNumbers) {
 
 TEST(RunReportHtml, JudgesSamplesOnlyWithAReference) {
   RunReport report;
-  report.showcase.samples = {
-      "S", "input", {{"a", "b", "b", true}, {"c", "", "d", false}}};
+  report.showcase.samples = {"S", "input", {{"a", "b", "b"}, {"c", "", "d"}}};
   const std::string page = RunReportHtml(report);
   EXPECT_THAT(page, HasSubstr("✓ same"));
   EXPECT_THAT(page, Not(HasSubstr("✗ differs")));

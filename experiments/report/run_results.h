@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "nn/evaluated_set.h"
+
 namespace regard {
 
 // A number to show, with what to read it by.
@@ -20,17 +22,11 @@ struct ShownMetric {
   std::string meaning = {};  // may be empty
 };
 
-struct Sample {
-  std::string input = {};
-  std::string reference = {};  // empty where there is none
-  std::string output = {};     // of the model
-  bool correct = false;        // read only where there is a reference
-};
-
 struct Samples {
   std::string title = "Samples";
   std::string input = "input";  // what the inputs are called: "source"
-  std::vector<Sample> rows = {};
+  // Where there is a reference, an output that is equal to it is right.
+  std::vector<EvaluatedExample> rows = {};
 };
 
 struct Table {

@@ -380,7 +380,7 @@ absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run) {
 
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
-    const ReadRunFile& read_run_file) {
+    const ReadRunFile& read_run_file, bool finalize) {
   REGARD_ASSIGN_OR_RETURN(std::any data,
                           plugins.data.Create(config.data())
                               ->LoadAny({.path = config.data().path(),
@@ -388,7 +388,7 @@ absl::StatusOr<std::unique_ptr<Task>> BuildTask(
                                          .seed = config.seed(),
                                          .read_run_file = read_run_file}));
   return plugins.tasks.Create(config.model(), std::move(data),
-                              TaskContext{config, plugins.scorers});
+                              TaskContext{config, plugins.scorers, finalize});
 }
 
 void ValidateTask(Task& task, const Experiment& config,

@@ -39,10 +39,11 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
 absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run);
 
 // `config` is valid. `read_run_file` is that of a run to resume. An error is
-// about data files, and says where in them.
+// about data files, and says where in them. Without `finalize` the model's
+// parameters may have no values: they can be counted whatever their size.
 absl::StatusOr<std::unique_ptr<Task>> BuildTask(
     const Experiment& config, const Plugins& plugins,
-    const ReadRunFile& read_run_file = nullptr);
+    const ReadRunFile& read_run_file = nullptr, bool finalize = true);
 
 // Adds what in `config` does not fit its task now that the data was read: a
 // model that does not fit into memory, fields that the data contradicts, and

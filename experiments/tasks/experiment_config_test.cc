@@ -398,8 +398,9 @@ class CoupledModel : public Model<float> {
   void Loss(Forward<float>&, absl::Span<const int64_t>,
             absl::Span<const double>, absl::Span<Var<float>>) const override {}
   bool couples_examples() const override { return true; }
-  void Evaluate(Forward<float>&, Split,
-                std::vector<Measurement>*) const override {}
+  std::vector<EvaluatedSet> Evaluate(Forward<float>&, Split) const override {
+    return {};
+  }
 
  private:
   ParameterStore<float> parameters_;

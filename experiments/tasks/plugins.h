@@ -20,12 +20,10 @@
 #include "experiments/experiment.pb.h"
 #include "experiments/run/metric.h"
 #include "experiments/tasks/task.h"
-#include "google/protobuf/message.h"
 #include "nn/config_problems.h"
 #include "nn/evaluated_set.h"
 #include "nn/optimizer.h"
 #include "nn/option_registry.h"
-#include "nn/parameters.h"
 #include "nn/schedule.h"
 
 namespace regard {
@@ -38,17 +36,9 @@ struct TaskInfo : OptionInfo<TaskContext> {
   std::vector<MetricInfo> metrics;
   void (*validate_parts)(const TaskContext& context, ConfigProblems& problems);
   OptionFactory<Task, std::any, const TaskContext&> create;
-  // Adds the model's parameters to a store that is not finalized, so that a
-  // model of any size can be counted. Null where a task does not offer
-  // `static void AddParameters(const Options&, const Data&, const TaskContext&,
-  // ParameterStore<float>&)`.
-  void (*add_parameters)(const google::protobuf::Message& options,
-                         const std::any& data, const TaskContext& context,
-                         ParameterStore<float>& store);
 
   template <typename Plugin>
   void Describe() {
-    using Options = typename Plugin::Options;
     using Data = typename Plugin::Data;
     data = Data::kName;
     data_type = &typeid(Data);
@@ -56,15 +46,6 @@ struct TaskInfo : OptionInfo<TaskContext> {
     searches = Plugin::kSearches;
     metrics = Plugin::Metrics();
     validate_parts = &Plugin::ValidateParts;
-    if constexpr (requires { &Plugin::AddParameters; }) {
-      add_parameters = [](const google::protobuf::Message& options,
-                          const std::any& examples, const TaskContext& context,
-                          ParameterStore<float>& store) {
-        Plugin::AddParameters(static_cast<const Options&>(options),
-                              std::any_cast<const Data&>(examples), context,
-                              store);
-      };
-    }
   }
 };
 

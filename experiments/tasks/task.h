@@ -38,6 +38,14 @@ inline LossOptions LossOptionsOf(const Loss& loss) {
 struct TaskContext {
   const Experiment& config;
   const ScorerRegistry& scorers;
+  // As in ModelOptions. A task that needs values has them nevertheless.
+  bool finalize = true;
+
+  ModelOptions model_options() const {
+    return {.loss = LossOptionsOf(config.loss()),
+            .seed = config.seed(),
+            .finalize = finalize};
+  }
 };
 
 // A task that is a plug-in has `Options`, `Data` (the type of a DataSource), a

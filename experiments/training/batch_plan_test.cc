@@ -38,8 +38,9 @@ class SizedModel : public Model<float> {
   int64_t CountWork(absl::Span<const int64_t>) const override { return 0; }
   void Loss(Forward<float>&, absl::Span<const int64_t>,
             absl::Span<const double>, absl::Span<Var<float>>) const override {}
-  void Evaluate(Forward<float>&, Split,
-                std::vector<Measurement>*) const override {}
+  std::vector<EvaluatedSet> Evaluate(Forward<float>&, Split) const override {
+    return {};
+  }
 
  private:
   const int64_t size_;

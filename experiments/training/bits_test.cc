@@ -281,8 +281,9 @@ class CountingTask : public Task, public Model<float> {
             absl::Span<Var<float>> sums) const override {
     task_->model().Loss(forward, examples, denominators, sums);
   }
-  void Evaluate(Forward<float>&, Split,
-                std::vector<Measurement>*) const override {}
+  std::vector<EvaluatedSet> Evaluate(Forward<float>&, Split) const override {
+    return {};
+  }
 
  private:
   const std::unique_ptr<Task> task_;

@@ -47,7 +47,7 @@ std::string SamplesTable(const Samples& samples) {
   std::string table =
       absl::StrCat("| ", Words(samples.input),
                    " | model | reference |\n| --- | --- | --- |\n");
-  for (const Sample& sample : samples.rows) {
+  for (const EvaluatedExample& sample : samples.rows) {
     absl::StrAppend(&table, "| ", Words(sample.input), " | ",
                     Words(sample.output), " | ", Words(sample.reference),
                     " |\n");

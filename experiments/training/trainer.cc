@@ -267,18 +267,15 @@ void Trainer::Measure(Forward<float>& forward, Split split,
         << metric << " is not among the task's metrics";
     return absl::StrCat(name, set.empty() ? "" : ".", set, "/", metric);
   };
-  std::vector<Measurement> measurements;
-  model_.Evaluate(forward, split, &measurements);
-  for (const Measurement& measurement : measurements) {
-    (*metrics)[prefixed(measurement.set, measurement.name)] = measurement.value;
-  }
-  const size_t first = sets->size();
-  model_.EvaluateExamples(forward, split, sets);
-  for (size_t i = first; i < sets->size(); ++i) {
-    for (ExampleMetric& metric : (*sets)[i].metrics) {
-      metric.name = prefixed((*sets)[i].set, metric.name);
+  for (EvaluatedSet& set : model_.Evaluate(forward, split)) {
+    for (const auto& [total, value] : set.totals) {
+      (*metrics)[prefixed(set.set, total)] = value;
+    }
+    for (ExampleMetric& metric : set.metrics) {
+      metric.name = prefixed(set.set, metric.name);
       (*metrics)[metric.name] = metric.Value();
     }
+    if (!set.metrics.empty()) sets->push_back(std::move(set));
   }
 }
 

@@ -62,8 +62,9 @@ class FaultyTask : public Task, public Model<float> {
       sums[0] = Log(weight);
     }
   }
-  void Evaluate(Forward<float>&, Split,
-                std::vector<Measurement>*) const override {}
+  std::vector<EvaluatedSet> Evaluate(Forward<float>&, Split) const override {
+    return {};
+  }
 
  private:
   const Fault fault_;

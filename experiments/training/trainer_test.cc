@@ -80,13 +80,13 @@ class FallingTask : public Task, public Model<float> {
             absl::Span<Var<float>> sums) const override {
     sums[0] = forward[weight_];
   }
-  void Evaluate(Forward<float>& forward, Split split,
-                std::vector<Measurement>* measurements) const override {
+  std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
+                                     Split split) const override {
     if (split == Split::kTrain) of_evaluations_.push_back(epoch_);
-    if (split != Split::kDev) return;
+    if (split != Split::kDev) return {};
     forward.BeginStep();
     evaluated_.push_back(forward[weight_].item());
-    measurements->push_back({"loss", static_cast<double>(evaluated_.back())});
+    return {{.totals = {{"loss", static_cast<double>(evaluated_.back())}}}};
   }
 
  private:

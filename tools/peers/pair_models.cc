@@ -40,8 +40,9 @@ class FixedInputModel : public Model<float> {
                     absl::Span<double> denominators) const override {
     denominators[0] = 1;
   }
-  void Evaluate(Forward<float>&, Split,
-                std::vector<Measurement>*) const override {}
+  std::vector<EvaluatedSet> Evaluate(Forward<float>&, Split) const override {
+    return {};
+  }
 
  protected:
   // The rows of consecutive examples, each of `shape`.

@@ -47,7 +47,7 @@ std::vector<float> UniformData(uint64_t stream, int64_t count) {
   return values;
 }
 
-std::vector<SentenceIds> SentenceData(const WorkOptions& options) {
+std::vector<SentenceIds> PairData(const WorkOptions& options) {
   std::vector<SentenceIds> pairs(static_cast<size_t>(options.batch));
   for (int64_t b = 0; b < options.batch; ++b) {
     SentenceIds& pair = pairs[static_cast<size_t>(b)];

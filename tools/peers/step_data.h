@@ -19,7 +19,7 @@ struct SentenceIds {
 };
 
 // Sentences of full length unless ragged.
-std::vector<SentenceIds> SentenceData(const WorkOptions& options);
+std::vector<SentenceIds> PairData(const WorkOptions& options);
 
 // `count` ids of a text, 0 <= id < vocabulary.
 std::vector<int32_t> TextData(int64_t count, int64_t vocabulary);

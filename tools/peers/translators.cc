@@ -95,7 +95,7 @@ class TranslationSearch : public SearchedModel {
          {Vocabulary::kPad, Vocabulary::kBegin, Vocabulary::kEnd}) {
       bias[static_cast<size_t>(id)] = -1e4F;
     }
-    for (SentenceIds& pair : SentenceData(options)) {
+    for (SentenceIds& pair : PairData(options)) {
       sources_.push_back(std::move(pair.source));
     }
   }
@@ -123,19 +123,15 @@ class TranslationSearch : public SearchedModel {
 }  // namespace
 
 std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options) {
-  const Vocabulary source = MakeVocabulary(options.source_vocabulary);
-  const Vocabulary target = MakeVocabulary(options.target_vocabulary);
-  TokenizedCorpus tokenized;
-  for (const SentenceIds& pair : SentenceData(options)) {
-    tokenized.Add(WordsOf(pair.source), WordsOf(pair.target));
+  SentenceData data;
+  for (const SentenceIds& pair : PairData(options)) {
+    data.train.Add(WordsOf(pair.source), WordsOf(pair.target));
   }
-  TranslationData data;
-  data.train = std::move(tokenized).Encode(source, target);
-  TranslationOptions training;
-  training.seed = kSeed;
-  return std::make_unique<TranslationModel>(ModelOf(options), BuiltInScorers(),
-                                            source, target, std::move(data),
-                                            training);
+  data.source_vocabulary = MakeVocabulary(options.source_vocabulary);
+  data.target_vocabulary = MakeVocabulary(options.target_vocabulary);
+  return std::make_unique<TranslationModel>(
+      ModelOf(options), BuiltInScorers(), std::move(data),
+      ModelOptions{.loss = {}, .seed = kSeed});
 }
 
 std::unique_ptr<TimedWork> MakeSearchWork(const WorkOptions& options) {

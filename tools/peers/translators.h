@@ -11,10 +11,10 @@
 
 namespace regard {
 
-// Its training examples are SentenceData(options).
+// Its training examples are PairData(options).
 std::unique_ptr<Model<float>> MakeTranslationModel(const WorkOptions& options);
 
-// A step translates the sources of SentenceData(options).
+// A step translates the sources of PairData(options).
 std::unique_ptr<TimedWork> MakeSearchWork(const WorkOptions& options);
 
 }  // namespace regard

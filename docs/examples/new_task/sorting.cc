@@ -99,9 +99,9 @@ class SortingTask : public Task, public Model<float> {
     }
     sums[0] = Sum(Square(found.context - sorted));
   }
-  void Evaluate(Forward<float>& forward, Split split,
-                std::vector<Measurement>* measurements) const override {
-    if (split != Split::kTest) return;
+  std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
+                                     Split split) const override {
+    if (split != Split::kTest) return {};
     double right = 0;
     for (int64_t e = 0; e < std::ssize(data_.test); ++e) {
       const LabelledMatrix map = Map(forward, e);
@@ -110,7 +110,7 @@ class SortingTask : public Task, public Model<float> {
         right += std::max_element(row, row + Length()) == row + gold.column;
       }
     }
-    measurements->push_back({"accuracy", right / data_.test.size() / Length()});
+    return {{.totals = {{"accuracy", right / data_.test.size() / Length()}}}};
   }
   Showcase Show(Forward<float>& forward, bool) const override {
     return {.summary = "Sorts by attention.", .heat_maps = {Map(forward, 0)}};

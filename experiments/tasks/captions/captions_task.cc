@@ -62,20 +62,10 @@ class CaptionsTask : public Task {
     }
   }
 
-  static void AddParameters(const Options& options, const Data& data,
-                            const TaskContext& context,
-                            ParameterStore<float>& store) {
-    Captioner<float>(options, data.splits.train.images.shape,
-                     CaptionModel::VocabularyOf(data.splits, options).size(),
-                     context.scorers, store.Root());
-  }
-
   CaptionsTask(const Options& options, Data data, const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
         model_(options, context.scorers, std::move(data.splits),
-               {.loss = LossOptionsOf(context.config.loss()),
-                .seed = context.config.seed()},
-               context.config.search()) {}
+               context.model_options(), context.config.search()) {}
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.data().dev.size() > 0; }
@@ -172,8 +162,7 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
         {.input = absl::StrCat("image ", images[i]),
          .reference = absl::StrJoin(words.begin() + model_.prompt_length(),
                                     words.end(), " "),
-         .output = absl::StrJoin(written[i], " "),
-         .correct = full == words});
+         .output = absl::StrJoin(written[i], " ")});
     if (model_.captioner().encoder() == nullptr || i >= kGalleries) continue;
     // A sentence that did not end may be longer than can be read again.
     full.resize(std::min(full.size(), static_cast<size_t>(longest)));

@@ -67,21 +67,11 @@ class ImageClassificationTask : public Task {
     ValidateVisionTransformer(options, context.scorers, problems);
   }
 
-  static void AddParameters(const Options& options, const Data& data,
-                            const TaskContext& context,
-                            ParameterStore<float>& store) {
-    ImageClassifier::AddParameters(
-        options, data.splits.train.shape,
-        static_cast<int64_t>(data.splits.classes.size()), context.scorers,
-        store);
-  }
-
   ImageClassificationTask(const Options& options, Data data,
                           const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
         model_(options, context.scorers, std::move(data.splits),
-               {.loss = LossOptionsOf(context.config.loss()),
-                .seed = context.config.seed()}) {}
+               context.model_options()) {}
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.data().dev.size() > 0; }
@@ -225,8 +215,7 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
     showcase.samples.rows.push_back(
         {.input = absl::StrCat("image ", images[i]),
          .reference = data.classes[set->labels[i]],
-         .output = data.classes[predictions[i].label],
-         .correct = predictions[i].label == set->labels[i]});
+         .output = data.classes[predictions[i].label]});
   }
   if (!final) return showcase;
   predictions = PredictionsOf(model_.Predict(forward, *set), model_.classes());

@@ -19,6 +19,7 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/model.h"
+#include "nn/testing/metrics_of.h"
 
 namespace regard {
 namespace {
@@ -50,13 +51,11 @@ std::unique_ptr<Task> TaskOf(const std::string& data,
 std::vector<std::string> MeasuredBy(Task& task) {
   Tape<float> tape;
   Forward<float> forward(tape, task.model().parameters(), nullptr);
-  std::vector<Measurement> measurements;
-  task.model().Evaluate(forward, Split::kDev, &measurements);
   std::vector<std::string> names;
-  for (const Measurement& measurement : measurements) {
-    EXPECT_NE(FindMetric(task.metrics(), measurement.name), nullptr)
-        << measurement.name;
-    names.push_back(measurement.name);
+  for (const auto& [name, value] :
+       MetricsOf(task.model().Evaluate(forward, Split::kDev))) {
+    EXPECT_NE(FindMetric(task.metrics(), name), nullptr) << name;
+    names.push_back(name);
   }
   return names;
 }
@@ -64,7 +63,7 @@ std::vector<std::string> MeasuredBy(Task& task) {
 TEST(MaskedWordsTaskTest, MeasuresWhatItDeclares) {
   constexpr char kGrammar[] = "grammar { train: 60 dev: 20 test: 0 }";
   EXPECT_THAT(MeasuredBy(*TaskOf(kGrammar, "block: 32")),
-              ::testing::ElementsAre("loss", "unigram_loss", "token_accuracy"));
+              ::testing::ElementsAre("loss", "token_accuracy", "unigram_loss"));
   EXPECT_THAT(MeasuredBy(*TaskOf(kGrammar, "block: 32 next_sentence: true")),
               SizeIs(5));
 }

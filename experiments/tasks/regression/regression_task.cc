@@ -52,8 +52,7 @@ class RegressionTask : public Task {
         model_(context.scorers, context.config.model().attention(), options,
                {std::move(data.training.x), std::move(data.training.y)},
                {std::move(data.test.x), std::move(data.test.y)},
-               {.loss = LossOptionsOf(context.config.loss()),
-                .seed = context.config.seed()}) {}
+               context.model_options()) {}
 
   Model<float>& model() override { return model_; }
 

@@ -52,21 +52,13 @@ class LanguageModelTask : public Task {
     ValidateLanguageModel(options, context.scorers, problems);
   }
 
-  static void AddParameters(const Options& options, const Data& data,
-                            const TaskContext& context,
-                            ParameterStore<float>& store) {
-    MakeLanguageDecoder(options, context.scorers,
-                        VocabularyOf(data.splits, options), store.Root());
-  }
-
   LanguageModelTask(const Options& options, Data data,
                     const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
         seed_(context.config.seed()),
         entropy_(options.unit() == Options::CHARACTERS ? data.entropy : 0),
-        model_(options, context.scorers, data.splits,
-               {.loss = LossOptionsOf(context.config.loss()),
-                .seed = context.config.seed()}) {}
+        model_(options, context.scorers, data.splits, context.model_options()) {
+  }
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return !model_.dev().ids.empty(); }

@@ -18,6 +18,7 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/model.h"
+#include "nn/testing/metrics_of.h"
 
 namespace regard {
 namespace {
@@ -49,7 +50,7 @@ TEST(LanguageModelTaskTest, ShowsContinuationsMapsAndTheEntropy) {
     Forward<float> forward(tape, task->model().parameters(), nullptr);
     const Showcase showcase = task->Show(forward, /*final=*/true);
     ASSERT_THAT(showcase.samples.rows, SizeIs(5)) << model;
-    for (const Sample& sample : showcase.samples.rows) {
+    for (const EvaluatedExample& sample : showcase.samples.rows) {
       EXPECT_EQ(sample.output.find('\n'), std::string::npos);
     }
     // A map for each layer, of two heads.
@@ -77,12 +78,10 @@ TEST(LanguageModelTaskTest, DeclaresWhatItMeasures) {
       TaskOf("grammar { train: 30 dev: 10 test: 10 }", "block: 16");
   Tape<float> tape;
   Forward<float> forward(tape, task->model().parameters(), nullptr);
-  std::vector<Measurement> measurements;
-  task->model().Evaluate(forward, Split::kDev, &measurements);
-  EXPECT_THAT(measurements, SizeIs(4));
-  for (const Measurement& measurement : measurements) {
-    EXPECT_NE(FindMetric(task->metrics(), measurement.name), nullptr)
-        << measurement.name;
+  const auto metrics = MetricsOf(task->model().Evaluate(forward, Split::kDev));
+  EXPECT_THAT(metrics, SizeIs(4));
+  for (const auto& [name, value] : metrics) {
+    EXPECT_NE(FindMetric(task->metrics(), name), nullptr) << name;
   }
 }
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "data/text/labelled_text_source.h"
 #include "data/text/token_vocabulary.h"
 #include "experiments/tasks/plugins.h"
@@ -37,7 +38,7 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kSamples = 10;
+constexpr size_t kSamples = 10;
 
 std::string AllText(const std::vector<LabelledText>& texts) {
   std::string all;
@@ -178,11 +179,11 @@ class TextClassificationTask : public Task {
   TextClassificationTask(const Options& options, Data data,
                          const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
-        splits_(std::move(data.splits)),
         beginning_(BeginningOf(options)),
         vocabulary_(VocabularyOf(beginning_, options.bert().masked_words(),
-                                 AllText(splits_.train))),
-        model_(options, context.scorers, vocabulary_.pieces, splits_,
+                                 AllText(data.splits.train))),
+        model_(options, context.scorers, vocabulary_.pieces,
+               std::move(data.splits),
                {.loss = LossOptionsOf(context.config.loss()),
                 .seed = context.config.seed()}) {
     const bool begins = beginning_.run.has_value();
@@ -204,7 +205,7 @@ class TextClassificationTask : public Task {
   }
 
   Model<float>& model() override { return model_; }
-  bool has_dev() const override { return !splits_.dev.empty(); }
+  bool has_dev() const override { return !model_.data().dev.empty(); }
 
   void ValidateData(ConfigProblems& problems) const override {
     const ConfigProblems::Scope scope(problems, "model.text_classifier");
@@ -216,21 +217,16 @@ class TextClassificationTask : public Task {
 
   Showcase Show(Forward<float>& forward, bool /*final*/) const override {
     Showcase showcase;
+    const LabelledSplits& data = model_.data();
     showcase.summary = absl::StrFormat(
         "Text classification: %d texts to learn from, of %d classes.",
-        splits_.train.size(), splits_.labels.size());
+        data.train.size(), data.labels.size());
     showcase.samples.title = "Texts and their classes";
     showcase.samples.input = "text";
-    const std::vector<LabelledText>& texts = *ShownSplit(splits_).first;
-    const auto size = static_cast<int64_t>(texts.size());
-    for (int64_t i = 0; i < std::min(kSamples, size); ++i) {
-      const LabelledText& text = texts[static_cast<size_t>(i)];
-      const int32_t found = model_.Classify(forward, text.text);
-      showcase.samples.rows.push_back(
-          {.input = text.text,
-           .reference = splits_.labels[static_cast<size_t>(text.label)],
-           .output = splits_.labels[static_cast<size_t>(found)],
-           .correct = found == text.label});
+    const absl::Span<const LabelledText> texts = *ShownSplit(data).first;
+    if (!texts.empty()) {
+      showcase.samples.rows =
+          model_.Classify(forward, texts.subspan(0, kSamples)).examples;
     }
     return showcase;
   }
@@ -244,7 +240,6 @@ class TextClassificationTask : public Task {
   }
 
  private:
-  const LabelledSplits splits_;
   Beginning beginning_;
   const TokenVocabulary vocabulary_;
   TextClassifier model_;

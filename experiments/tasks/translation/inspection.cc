@@ -22,23 +22,6 @@ namespace regard {
 
 namespace {
 
-// Links the words that the model read, without <eos>.
-std::vector<AlignmentLink> PredictedLinks(const Inspection& inspection,
-                                          size_t target_words,
-                                          size_t source_words) {
-  std::vector<float> weights;
-  for (const InspectedStep& step : inspection.steps) {
-    for (const double weight : step.alignment) {
-      weights.push_back(static_cast<float>(weight));
-    }
-  }
-  const size_t columns = inspection.source.size();
-  return GreatestLinks(
-      weights, static_cast<int>(columns),
-      static_cast<int>(std::min(target_words, inspection.target.size())),
-      static_cast<int>(std::min(source_words, columns)));
-}
-
 // One for each attention over the source, named where there are several.
 std::vector<LabelledMatrix> MatricesOf(
     const Inspection& inspection, absl::string_view title,
@@ -160,8 +143,18 @@ Inspection Inspect(const Translator& translator,
       target_ids);
   inspection.gold = gold;
   if (!gold.empty()) {
+    std::vector<float> weights;
+    for (const InspectedStep& step : inspection.steps) {
+      weights.insert(weights.end(), step.alignment.begin(),
+                     step.alignment.end());
+    }
+    // The words that the model read, without <eos>.
+    const size_t rows = std::min(target.size(), target_ids.size());
+    const size_t columns = std::min(source.size(), source_ids.size());
     AlignmentErrorRate rate;
-    rate.Add(PredictedLinks(inspection, target.size(), source.size()), gold);
+    rate.Add(GreatestLinks(weights, static_cast<int>(source_ids.size()),
+                           static_cast<int>(rows), static_cast<int>(columns)),
+             gold);
     inspection.alignment_error_rate = rate.Rate();
   }
   return inspection;

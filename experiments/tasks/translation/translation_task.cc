@@ -9,20 +9,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "attention/attention.pb.h"
 #include "autodiff/tape.h"
 #include "data/pairs/sentence_source.h"
-#include "data/text/vocabulary.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/translation/encoder_decoder_of.h"
 #include "experiments/tasks/translation/inspection.h"
-#include "google/protobuf/message.h"
 #include "nn/config_problems.h"
 #include "nn/evaluated_set.h"
-#include "nn/option_registry.h"
 #include "seq2seq/decoding/search.pb.h"
-#include "seq2seq/encoder_decoder.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
@@ -41,52 +36,6 @@ constexpr size_t kMostShownTokens = 200;
 constexpr size_t kMostHeatMaps = 6;
 // Each takes a pass over all words before it.
 constexpr size_t kMostExplainedWords = 40;
-
-// How `config` wants its loss, and its seed.
-TranslationOptions OptionsOf(const Experiment& config,
-                             const SentenceData& data) {
-  TranslationOptions options;
-  options.loss = LossOptionsOf(config.loss());
-  options.cut_tokens = data.cut_tokens;
-  options.tokenizers = data.tokenizers;
-  options.seed = config.seed();
-  options.search = config.search();
-  return options;
-}
-
-bool SharesEmbeddings(const ModelConfig& model) {
-  return TransformerOfDecoder(EncoderDecoderOf(model)).tied_embeddings() ==
-         TransformerConfig::SOURCE_TARGET_OUTPUT;
-}
-
-// Source and target have one vocabulary if they share an embedding.
-std::pair<Vocabulary, Vocabulary> VocabulariesOf(const SentenceData& data,
-                                                 const ModelConfig& model) {
-  if (data.source_vocabulary.has_value()) {
-    return {*data.source_vocabulary, *data.target_vocabulary};
-  }
-  const TokenizedCorpus& train = data.train;
-  const int64_t min_frequency = data.min_frequency;
-  if (SharesEmbeddings(model)) {
-    const Vocabulary shared = train.SharedVocabulary(min_frequency);
-    return {shared, shared};
-  }
-  return {train.SourceVocabulary(min_frequency),
-          train.TargetVocabulary(min_frequency)};
-}
-
-// Encodes the training split; `data` has it no longer.
-TranslationData Encode(SentenceData& data,
-                       const std::pair<Vocabulary, Vocabulary>& vocabularies) {
-  TranslationData encoded;
-  encoded.train =
-      std::move(data.train)
-          .Encode(vocabularies.first, vocabularies.second, data.cut_tokens);
-  encoded.sampler = std::move(data.sampler);
-  encoded.dev = std::move(data.dev);
-  encoded.tests = std::move(data.tests);
-  return encoded;
-}
 
 // The alignment error of a diagonal: what knowing nothing of words gives.
 double DiagonalErrorRate(absl::Span<const SentencePair> pairs) {
@@ -109,13 +58,11 @@ class TranslationTask : public Task {
   static std::vector<MetricInfo> Metrics();
   static void ValidateParts(const TaskContext& context,
                             ConfigProblems& problems);
-  static void AddParameters(const google::protobuf::Message& options,
-                            const Data& data, const TaskContext& context,
-                            ParameterStore<float>& store);
-
   TranslationTask(Data data, const TaskContext& context)
-      : TranslationTask(VocabulariesOf(data, context.config.model()),
-                        std::move(data), context) {}
+      : Task(Metrics(), std::move(data.digests)),
+        search_(context.config.search()),
+        model_(EncoderDecoderOf(context.config.model()), context.scorers,
+               std::move(data), context.model_options(), search_) {}
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return !model_.data().dev.empty(); }
@@ -123,43 +70,28 @@ class TranslationTask : public Task {
   Showcase Show(Forward<float>& forward, bool final) const override;
 
   std::map<std::string, std::string> Files() const override {
-    std::map<std::string, std::string> files = files_;
+    std::map<std::string, std::string> files = model_.data().files;
     const Translator& translator = model_.translator();
     files["source_vocabulary.txt"] = translator.source_vocabulary().ToText();
     files["target_vocabulary.txt"] = translator.target_vocabulary().ToText();
     return files;
   }
-  std::vector<std::string> Notes() const override { return notes_; }
+  std::vector<std::string> Notes() const override {
+    return model_.data().notes;
+  }
   std::map<std::string, std::string> Signatures() const override {
     return model_.Signatures();
   }
 
  private:
-  TranslationTask(const std::pair<Vocabulary, Vocabulary>& vocabularies,
-                  Data&& data, const TaskContext& context)
-      : Task(Metrics(), std::move(data.digests)),
-        search_(context.config.search()),
-        config_(context.config.model()),
-        files_(std::move(data.files)),
-        notes_(std::move(data.notes)),
-        samples_(std::move(data.samples)),
-        model_(EncoderDecoderOf(config_), context.scorers, vocabularies.first,
-               vocabularies.second, Encode(data, vocabularies),
-               OptionsOf(context.config, data)) {}
-
-  void ValidateSamples(ConfigProblems& problems) const;
   std::vector<SentencePair> ShownPairs() const;
-  std::vector<Translation> Translate(
-      Forward<float>& forward, absl::Span<const SentencePair> pairs) const;
   LabelledMatrix HeatMap(const SentencePair& pair,
                          const Translation& translation) const;
-  std::vector<Explanation> Explain() const;
+  // Says why the model chose these words.
+  void Explain(const SentencePair& pair, std::vector<std::string> words,
+               Showcase* showcase) const;
 
   const SearchConfig search_;
-  const ModelConfig config_;
-  const std::map<std::string, std::string> files_;
-  const std::vector<std::string> notes_;
-  std::vector<SentencePair> samples_;
   TranslationModel model_;
 };
 
@@ -187,49 +119,18 @@ class TransformerTranslation : public TranslationTask {
       : TranslationTask(std::move(data), context) {}
 };
 
-// Where the config says how the decoder attends.
-std::string PathOfDecoder(const ModelConfig& model) {
-  if (model.has_transformer_decoder()) return "transformer_decoder";
-  if (model.has_transformer()) return "transformer";
-  return absl::StrCat(
-      "attention.",
-      ChooseOption(model.attention(),
-                   *Attention::descriptor()->FindOneofByName("score"))
-          .path);
-}
-
 void TranslationTask::ValidateData(ConfigProblems& problems) const {
-  ValidateSamples(problems);
-  const EncoderDecoder<float>& model = model_.translator().model();
-  const SequenceLengths longest = model_.LongestSentences();
-  const ConfigProblems::Scope scope(problems, "model");
-  const auto check = [&](int64_t known, int64_t needed, const char* side,
-                         const std::string& path) {
-    if (needed <= known) return;
-    problems.Add(path, absl::StrCat("knows positions up to ", known - 1,
-                                    "; the longest ", side,
-                                    " of the data, <eos> included, has "
-                                    "positions up to ",
-                                    needed - 1));
-  };
-  check(model.encoder->longest_position(), longest[0], "source",
-        config_.has_transformer_encoder() ? "transformer_encoder"
-                                          : "transformer");
-  check(model.decoder->longest_memory(), longest[0], "source",
-        PathOfDecoder(config_));
-  check(model.decoder->longest_position(), longest[1], "target",
-        PathOfDecoder(config_));
-}
-
-// Those of raw text are in no split. Their references are not encoded.
-void TranslationTask::ValidateSamples(ConfigProblems& problems) const {
-  for (size_t i = 0; i < samples_.size(); ++i) {
+  // Samples of raw text are in no split. Their references are not encoded.
+  const std::vector<SentencePair>& samples = model_.data().samples;
+  for (size_t i = 0; i < samples.size(); ++i) {
     const absl::Status fits =
-        model_.translator().CheckSource(samples_[i].source);
+        model_.translator().CheckSource(samples[i].source);
     if (fits.ok()) continue;
     problems.Add(absl::StrCat("data.pairs.samples[", i, "].source"),
                  std::string(fits.message()));
   }
+  const ConfigProblems::Scope scope(problems, "model");
+  model_.ValidateData(problems);
 }
 
 std::vector<MetricInfo> TranslationTask::Metrics() {
@@ -289,23 +190,13 @@ void TranslationTask::ValidateParts(const TaskContext& context,
   }
   ValidateEncoderDecoder(config, context.scorers, problems);
   const PairsConfig& pairs = context.config.data().pairs();
-  if (SharesEmbeddings(context.config.model()) && pairs.has_subwords() &&
-      !pairs.subwords().joint()) {
+  if (TransformerOfDecoder(config).tied_embeddings() ==
+          TransformerConfig::SOURCE_TARGET_OUTPUT &&
+      pairs.has_subwords() && !pairs.subwords().joint()) {
     problems.Add("",
                  "tied_embeddings: SOURCE_TARGET_OUTPUT needs one vocabulary "
                  "of both sides: data.pairs.subwords.joint: true");
   }
-}
-
-void TranslationTask::AddParameters(const google::protobuf::Message&,
-                                    const Data& data,
-                                    const TaskContext& context,
-                                    ParameterStore<float>& store) {
-  const ModelConfig& model = context.config.model();
-  const auto [source, target] = VocabulariesOf(data, model);
-  MakeModel<float>(EncoderDecoderOf(model), context.scorers,
-                   {.source = source.size(), .target = target.size()},
-                   store.Root());
 }
 
 LabelledMatrix TranslationTask::HeatMap(const SentencePair& pair,
@@ -330,8 +221,8 @@ LabelledMatrix TranslationTask::HeatMap(const SentencePair& pair,
 }
 
 std::vector<SentencePair> TranslationTask::ShownPairs() const {
-  const TranslationData& data = model_.data();
-  std::vector<SentencePair> shown = samples_;
+  const SentenceData& data = model_.data();
+  std::vector<SentencePair> shown = data.samples;
   std::vector<const EvaluationSet*> sets;
   for (const EvaluationSet& test : data.tests) sets.push_back(&test);
   sets.push_back(&data.dev);
@@ -348,53 +239,30 @@ std::vector<SentencePair> TranslationTask::ShownPairs() const {
   return shown;
 }
 
-std::vector<Translation> TranslationTask::Translate(
-    Forward<float>& forward, absl::Span<const SentencePair> pairs) const {
-  std::vector<std::vector<std::string>> sources;
-  for (const SentencePair& pair : pairs) sources.push_back(pair.source);
-  std::vector<Translation> best;
-  for (auto& translations : model_.translator().Translate(
-           forward, sources, search_, /*want_weights=*/true)) {
-    best.push_back(std::move(translations.front()));
-  }
-  return best;
-}
-
-// Explains why the model chose its words in the sentences of the heat maps.
-std::vector<Explanation> TranslationTask::Explain() const {
-  std::vector<Explanation> explanations;
-  if (!model_.has_attention()) return explanations;
-  const Translator& translator = model_.translator();
-  std::vector<SentencePair> shown = ShownPairs();
-  if (shown.size() > kMostHeatMaps) shown.resize(kMostHeatMaps);
-  Tape<float> tape;
-  Forward<float> forward(tape, translator.parameters(), nullptr);
-  const std::vector<Translation> translations = Translate(forward, shown);
-  for (size_t i = 0; i < shown.size(); ++i) {
-    std::vector<std::string> words = translator.Words(translations[i]);
-    words.resize(std::min(words.size(), kMostExplainedWords));
-    translator.CutTarget(&words);
-    if (words.empty()) continue;
-    // Gold links speak of the reference's words.
-    const bool right = words == shown[i].target;
-    explanations.push_back(ExplanationOf(
-        Inspect(translator, shown[i].source, words,
-                right ? shown[i].alignment : std::vector<AlignmentLink>())));
-  }
-  return explanations;
+void TranslationTask::Explain(const SentencePair& pair,
+                              std::vector<std::string> words,
+                              Showcase* showcase) const {
+  words.resize(std::min(words.size(), kMostExplainedWords));
+  model_.translator().CutTarget(&words);
+  if (words.empty()) return;
+  // Gold links speak of the reference's words.
+  const bool right = words == pair.target;
+  showcase->explanations.push_back(ExplanationOf(
+      Inspect(model_.translator(), pair.source, words,
+              right ? pair.alignment : std::vector<AlignmentLink>())));
 }
 
 Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
-  const TranslationData& data = model_.data();
+  const SentenceData& data = model_.data();
   const Translator& translator = model_.translator();
   Showcase showcase;
   showcase.summary = absl::StrFormat(
       "Translation: %d sentence pairs to learn from, %d source and %d target "
       "%s.",
-      data.train.size(), translator.source_vocabulary().size(),
+      model_.num_examples(), translator.source_vocabulary().size(),
       translator.target_vocabulary().size(),
       translator.tokenizers().target == nullptr ? "words" : "subwords");
-  for (const std::string& note : notes_) {
+  for (const std::string& note : data.notes) {
     absl::StrAppend(&showcase.summary, " ", note, ".");
   }
   showcase.samples.title = "Translations";
@@ -402,17 +270,22 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
   showcase.heat_map_caption =
       "Attention: each word on the left looks at the words above";
   const std::vector<SentencePair> shown = ShownPairs();
-  const std::vector<Translation> translations = Translate(forward, shown);
+  std::vector<std::vector<std::string>> sources;
+  for (const SentencePair& pair : shown) sources.push_back(pair.source);
+  const std::vector<std::vector<Translation>> translations =
+      translator.Translate(forward, sources, search_, /*want_weights=*/true);
   for (size_t i = 0; i < shown.size(); ++i) {
-    const std::vector<std::string> words = translator.Words(translations[i]);
+    const Translation& best = translations[i].front();
+    const std::vector<std::string> words = translator.Words(best);
     showcase.samples.rows.push_back(
         {.input = translator.SourceText(shown[i].source),
          .reference = translator.TargetText(shown[i].target),
-         .output = translator.TargetText(words),
-         .correct = words == shown[i].target});
-    if (!translations[i].weights.empty() &&
-        showcase.heat_maps.size() < kMostHeatMaps) {
-      showcase.heat_maps.push_back(HeatMap(shown[i], translations[i]));
+         .output = translator.TargetText(words)});
+    if (!best.weights.empty() && showcase.heat_maps.size() < kMostHeatMaps) {
+      showcase.heat_maps.push_back(HeatMap(shown[i], best));
+    }
+    if (final && i < kMostHeatMaps && model_.has_attention()) {
+      Explain(shown[i], words, &showcase);
     }
   }
   for (const EvaluationSet& test : data.tests) {
@@ -421,7 +294,6 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
                                 "/alignment_error_rate", test.suffix)] =
         absl::StrFormat("of a diagonal: %.3f", DiagonalErrorRate(test.pairs));
   }
-  if (final) showcase.explanations = Explain();
   return showcase;
 }
 
