@@ -19,8 +19,8 @@ void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
   }
 }
 
-double OwnWordProbability(const ScheduledSamplingConfig& config,
-                          int64_t update) {
+double PredictionProbability(const ScheduledSamplingConfig& config,
+                             int64_t update) {
   const auto i = static_cast<double>(update);
   const auto k = static_cast<double>(config.updates());
   switch (config.schedule()) {
@@ -34,9 +34,9 @@ double OwnWordProbability(const ScheduledSamplingConfig& config,
 }
 
 template <typename T>
-void ReplaceByOwnWords(Forward<T>& forward, const OutputHead<T>& head,
-                       Var<T> readout, double probability, int64_t position,
-                       absl::Span<int32_t> ids) {
+void ReplaceByPredictions(Forward<T>& forward, const OutputHead<T>& head,
+                          Var<T> readout, double probability, int64_t position,
+                          absl::Span<int32_t> ids) {
   Tape<T>& tape = forward.tape();
   const auto rows = static_cast<int64_t>(ids.size());
   REGARD_CHECK_EQ(readout.rows(), rows);
@@ -72,6 +72,6 @@ void ReplaceByOwnWords(Forward<T>& forward, const OutputHead<T>& head,
   tape.set_recording(recording);
 }
 
-REGARD_INSTANTIATE_FUNCTION(ReplaceByOwnWords);
+REGARD_INSTANTIATE_FUNCTION(ReplaceByPredictions);
 
 }  // namespace regard

@@ -1,5 +1,5 @@
 // Scheduled sampling: in training, some of the words that a decoder reads are
-// its own instead of the true ones.
+// its predictions instead of the true ones.
 //
 // Bengio et al., "Scheduled sampling for sequence prediction with recurrent
 // neural networks", NeurIPS 2015, section 2.4.
@@ -21,9 +21,10 @@ namespace regard {
 void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
                                ConfigProblems& problems);
 
-// The probability of the decoder's own word at an update, counted from 0.
-double OwnWordProbability(const ScheduledSamplingConfig& config,
-                          int64_t update);
+// The probability that a decoder reads its prediction at an update, counted
+// from 0.
+double PredictionProbability(const ScheduledSamplingConfig& config,
+                             int64_t update);
 
 // Replaces each of `ids`, the words that the rows read at `position`, by the
 // likeliest word of the row's `readout`, that of the position before, with
@@ -31,9 +32,9 @@ double OwnWordProbability(const ScheduledSamplingConfig& config,
 // and the position. Padding stays. Nothing is recorded: the choice has no
 // gradient.
 template <typename T>
-void ReplaceByOwnWords(Forward<T>& forward, const OutputHead<T>& head,
-                       Var<T> readout, double probability, int64_t position,
-                       absl::Span<int32_t> ids);
+void ReplaceByPredictions(Forward<T>& forward, const OutputHead<T>& head,
+                          Var<T> readout, double probability, int64_t position,
+                          absl::Span<int32_t> ids);
 
 }  // namespace regard
 

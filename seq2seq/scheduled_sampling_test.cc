@@ -33,22 +33,22 @@ ScheduledSamplingConfig Schedule(const char* text) {
   return Parse<ScheduledSamplingConfig>(text);
 }
 
-TEST(OwnWordProbabilityTest, FollowsTheSchedule) {
+TEST(PredictionProbabilityTest, FollowsTheSchedule) {
   const auto constant = Schedule("probability: 0.25");
-  EXPECT_EQ(OwnWordProbability(constant, 0), 0.25);
-  EXPECT_EQ(OwnWordProbability(constant, 1000000), 0.25);
+  EXPECT_EQ(PredictionProbability(constant, 0), 0.25);
+  EXPECT_EQ(PredictionProbability(constant, 1000000), 0.25);
   const auto linear = Schedule("schedule: LINEAR probability: 0.5 updates: 10");
-  EXPECT_EQ(OwnWordProbability(linear, 0), 0);
-  EXPECT_DOUBLE_EQ(OwnWordProbability(linear, 4), 0.2);
-  EXPECT_EQ(OwnWordProbability(linear, 10), 0.5);
-  EXPECT_EQ(OwnWordProbability(linear, 11), 0.5);
+  EXPECT_EQ(PredictionProbability(linear, 0), 0);
+  EXPECT_DOUBLE_EQ(PredictionProbability(linear, 4), 0.2);
+  EXPECT_EQ(PredictionProbability(linear, 10), 0.5);
+  EXPECT_EQ(PredictionProbability(linear, 11), 0.5);
   // The paper's k / (k + exp(i / k)) is the probability of the true word.
   const auto sigmoid =
       Schedule("schedule: INVERSE_SIGMOID probability: 1 updates: 20");
-  EXPECT_NEAR(OwnWordProbability(sigmoid, 0), 1.0 / 21, 1e-15);
-  EXPECT_NEAR(OwnWordProbability(sigmoid, 60), 1 - 20 / (20 + std::exp(3.0)),
+  EXPECT_NEAR(PredictionProbability(sigmoid, 0), 1.0 / 21, 1e-15);
+  EXPECT_NEAR(PredictionProbability(sigmoid, 60), 1 - 20 / (20 + std::exp(3.0)),
               1e-15);
-  EXPECT_EQ(OwnWordProbability(sigmoid, 1000000000), 1);
+  EXPECT_EQ(PredictionProbability(sigmoid, 1000000000), 1);
 }
 
 TEST(ValidateScheduledSamplingTest, LocatesWhatIsWrong) {
@@ -256,7 +256,7 @@ TEST_P(ScheduledSamplingTest, IsOfTrainingAlone) {
 
 // How often a word is replaced; 5 standard deviations are exceeded with
 // probability 6e-7.
-TEST(ReplaceByOwnWordsTest, ReplacesWithTheProbability) {
+TEST(ReplaceByPredictionsTest, ReplacesWithTheProbability) {
   constexpr int64_t kRows = 4000;
   const TestModel<float> model(
       Configs{"embedding: 5 hidden: 6", "dot {}", "embedding: 5 hidden: 6"});
@@ -268,22 +268,22 @@ TEST(ReplaceByOwnWordsTest, ReplacesWithTheProbability) {
   const size_t records = tape.records();
   std::vector<int32_t> ids(kRows, kTargetWords);  // no word of the model
   ids[0] = Vocabulary::kPad;
-  ReplaceByOwnWords<float>(forward, model.head(), readout, 0.3, 2,
-                           absl::MakeSpan(ids));
+  ReplaceByPredictions<float>(forward, model.head(), readout, 0.3, 2,
+                              absl::MakeSpan(ids));
   int64_t replaced = 0;
   for (const int32_t id : ids) replaced += id != kTargetWords;
   EXPECT_NEAR(static_cast<double>(replaced), 0.3 * kRows,
               5 * std::sqrt(kRows * 0.3 * 0.7));
   EXPECT_EQ(ids[0], Vocabulary::kPad);
   EXPECT_EQ(tape.records(), records);
-  ReplaceByOwnWords<float>(forward, model.head(), readout, 1, 2,
-                           absl::MakeSpan(ids));
+  ReplaceByPredictions<float>(forward, model.head(), readout, 1, 2,
+                              absl::MakeSpan(ids));
   for (size_t row = 1; row < ids.size(); ++row) {
     EXPECT_LT(ids[row], kTargetWords);
   }
 }
 
-TEST(ReplaceByOwnWordsDeathTest, RefusesAReadoutOfOtherRows) {
+TEST(ReplaceByPredictionsDeathTest, RefusesAReadoutOfOtherRows) {
   const TestModel<float> model(
       Configs{"embedding: 5 hidden: 6", "dot {}", "embedding: 5 hidden: 6"});
   Tape<float> tape;
@@ -291,8 +291,8 @@ TEST(ReplaceByOwnWordsDeathTest, RefusesAReadoutOfOtherRows) {
   forward.BeginStep();
   const Var<float> readout = tape.Full({2, 6}, 0.5f);
   std::vector<int32_t> ids(3, 4);
-  EXPECT_DEATH(ReplaceByOwnWords<float>(forward, model.head(), readout, 1, 1,
-                                        absl::MakeSpan(ids)),
+  EXPECT_DEATH(ReplaceByPredictions<float>(forward, model.head(), readout, 1, 1,
+                                           absl::MakeSpan(ids)),
                "2.*3");
 }
 

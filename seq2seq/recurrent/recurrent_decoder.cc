@@ -253,13 +253,14 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
   REGARD_CHECK(time == 1 || state->rows_per_source() == 1)
       << time << " ids at once for " << state->rows_per_source()
       << " rows a source";
-  // The probability of reading an own word; own words are read one by one.
-  const double own_words =
+  // The probability of reading a prediction; predictions are read one by one.
+  const double predicted =
       tape.training() && config_.has_scheduled_sampling()
-          ? OwnWordProbability(config_.scheduled_sampling(), tape.random().step)
+          ? PredictionProbability(config_.scheduled_sampling(),
+                                  tape.random().step)
           : 0;
   const Word words =
-      own_words > 0 ? Word() : ReadWords(forward, ids, {rows, time}, state);
+      predicted > 0 ? Word() : ReadWords(forward, ids, {rows, time}, state);
   const auto at = [&](Var<T> x, int64_t t) {
     if (!x.has_value()) return x;
     if (time == 1) return x.WithShape({rows, x.cols()});
@@ -278,16 +279,16 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
   auto* const weights = tape.arena().template New<Var<T>>(time);
   for (int64_t t = 0; t < time; ++t) {
     const NameScope<T> scope(tape, "step", state->position());
-    // The decoder's own words are those of all rows.
-    if (own_words == 0) DropEnded(lengths, t, state);
+    // Predictions are made for all rows.
+    if (predicted == 0) DropEnded(lengths, t, state);
     Word word;
-    if (own_words > 0) {
+    if (predicted > 0) {
       const absl::Span<int32_t> read(tape.arena().template New<int32_t>(rows),
                                      static_cast<size_t>(rows));
       for (int64_t row = 0; row < rows; ++row) read[row] = ids[row * time + t];
       if (t > 0) {
-        ReplaceByOwnWords(forward, *head_, readouts[t - 1], own_words,
-                          state->position(), read);
+        ReplaceByPredictions(forward, *head_, readouts[t - 1], predicted,
+                             state->position(), read);
       }
       word = ReadWords(forward, read, {rows}, state);
     } else {

@@ -75,7 +75,7 @@ class RecurrentDecoder : public Decoder<T> {
 
   DecoderState<T> Begin(Forward<T>& forward,
                         const Memory<T>& memory) const override;
-  // On a tape in training, reads some of its own words instead of `ids` where
+  // On a tape in training, reads some of its predictions instead of `ids` where
   // config.scheduled_sampling says so.
   DecoderOutput<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
                            const AdvanceOptions& options,
