@@ -58,7 +58,8 @@ TEST(VisionTransformerTest, HasThePublishedParameters) {
   ImageSplits data;
   data.train.shape = {3, 224, 224};
   data.classes.resize(1000);
-  ImageClassifier model(config, BuiltInScorers(), data, {.finalize = false});
+  ImageClassifier model(config, BuiltInScorers(), data,
+                        {.loss = {}, .finalize = false});
   EXPECT_EQ(model.parameters().num_elements(), 86567656);
 }
 
