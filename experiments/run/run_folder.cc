@@ -152,9 +152,10 @@ absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(*text, path));
   const JsonObject json = file.root();
   json.Require({"path", "id"});
+  CheckpointRecord record = {.path = json.Text("path").value_or(""),
+                             .id = json.Text("id").value_or("")};
   REGARD_RETURN_IF_ERROR(file.status());
-  return CheckpointRecord{.path = json.Text("path").value_or(""),
-                          .id = json.Text("id").value_or("")};
+  return record;
 }
 
 absl::StatusOr<std::string> CheckpointFolder(const std::string& run_folder,
