@@ -13,7 +13,6 @@
 #include "data/images/captions.pb.h"
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
-#include "files/file.h"
 #include "files/utf8.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -51,11 +50,8 @@ class CaptionsSource
     }
     FashionMnistConfig all;
     all.set_dev(0);
-    REGARD_ASSIGN_OR_RETURN(
-        ImageData images,
-        ReadFashionMnist(request.path.empty() ? std::string(kFashionMnistFolder)
-                                              : ResolveUserPath(request.path),
-                         all));
+    REGARD_ASSIGN_OR_RETURN(ImageData images,
+                            ReadFashionMnist(request.path, all));
     const ImageShape& shape = images.splits.train.shape;
     if (shape.height != shape.width) {
       return absl::InvalidArgumentError(

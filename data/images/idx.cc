@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
@@ -32,6 +33,51 @@ uint32_t BigEndian(absl::string_view bytes, size_t offset) {
     value = value << 8 | static_cast<unsigned char>(bytes[i]);
   }
   return value;
+}
+
+struct IdxArray {
+  std::vector<int64_t> extents;
+  absl::string_view elements;  // of the bytes that were read
+};
+
+// An array of unsigned bytes with `rank` axes. Errors name `path` and the byte:
+// another magic number, and more or fewer elements than the extents say.
+absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
+                                  absl::string_view path, int rank) {
+  const size_t header = 4 + 4 * static_cast<size_t>(rank);
+  if (bytes.size() < header) {
+    return ErrorAt(
+        path, static_cast<int64_t>(bytes.size()),
+        absl::StrCat("the file ends within its header of ", header, " bytes"));
+  }
+  // Two zeros, the type of unsigned bytes, the number of axes.
+  const uint32_t wanted = 0x00000800 + static_cast<uint32_t>(rank);
+  if (const uint32_t magic = BigEndian(bytes, 0); magic != wanted) {
+    return ErrorAt(path, 0,
+                   absl::StrFormat("the magic number is 0x%08x; an IDX file of "
+                                   "bytes with %d axes has 0x%08x",
+                                   magic, rank, wanted));
+  }
+  IdxArray array;
+  array.elements = bytes.substr(header);
+  const auto present = static_cast<int64_t>(array.elements.size());
+  // At most 2^32 a factor: the product is capped before it can overflow.
+  constexpr int64_t kTooMany = int64_t{1} << 62;
+  int64_t elements = 1;
+  for (int axis = 0; axis < rank; ++axis) {
+    const auto extent = static_cast<int64_t>(
+        BigEndian(bytes, 4 + 4 * static_cast<size_t>(axis)));
+    array.extents.push_back(extent);
+    elements = extent > 0 && elements > kTooMany / extent ? kTooMany
+                                                          : elements * extent;
+  }
+  if (elements != present) {
+    return ErrorAt(path, 4,
+                   absl::StrCat("the header promises ", elements,
+                                elements == kTooMany ? " or more" : "",
+                                " elements; the file has ", present));
+  }
+  return array;
 }
 
 }  // namespace
@@ -75,44 +121,6 @@ absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
       return error("the gzip stream ends early: is the file cut?");
     }
   }
-}
-
-absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
-                                  absl::string_view path, int rank) {
-  const size_t header = 4 + 4 * static_cast<size_t>(rank);
-  if (bytes.size() < header) {
-    return ErrorAt(
-        path, static_cast<int64_t>(bytes.size()),
-        absl::StrCat("the file ends within its header of ", header, " bytes"));
-  }
-  // Two zeros, the type of unsigned bytes, the number of axes.
-  const uint32_t wanted = 0x00000800 + static_cast<uint32_t>(rank);
-  if (const uint32_t magic = BigEndian(bytes, 0); magic != wanted) {
-    return ErrorAt(path, 0,
-                   absl::StrFormat("the magic number is 0x%08x; an IDX file of "
-                                   "bytes with %d axes has 0x%08x",
-                                   magic, rank, wanted));
-  }
-  IdxArray array;
-  array.elements = bytes.substr(header);
-  const auto present = static_cast<int64_t>(array.elements.size());
-  // At most 2^32 a factor: the product is capped before it can overflow.
-  constexpr int64_t kTooMany = int64_t{1} << 62;
-  int64_t elements = 1;
-  for (int axis = 0; axis < rank; ++axis) {
-    const auto extent = static_cast<int64_t>(
-        BigEndian(bytes, 4 + 4 * static_cast<size_t>(axis)));
-    array.extents.push_back(extent);
-    elements = extent > 0 && elements > kTooMany / extent ? kTooMany
-                                                          : elements * extent;
-  }
-  if (elements != present) {
-    return ErrorAt(path, 4,
-                   absl::StrCat("the header promises ", elements,
-                                elements == kTooMany ? " or more" : "",
-                                " elements; the file has ", present));
-  }
-  return array;
 }
 
 absl::StatusOr<ImageSet> ParseLabelledImages(std::string image_bytes,

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -19,16 +18,6 @@ namespace regard {
 // broken or truncated stream, and content of more than `limit` bytes.
 absl::StatusOr<std::string> Gunzip(std::string bytes, absl::string_view path,
                                    int64_t limit);
-
-struct IdxArray {
-  std::vector<int64_t> extents;
-  absl::string_view elements;  // of the bytes that were read
-};
-
-// An array of unsigned bytes with `rank` axes. Errors name `path` and the byte:
-// another magic number, and more or fewer elements than the extents say.
-absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes,
-                                  absl::string_view path, int rank);
 
 // Grey images and their labels, of two files that may be compressed. A label
 // that is not below `classes`, unequal counts, and no images are errors, too.

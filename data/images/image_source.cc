@@ -61,10 +61,7 @@ class FashionMnistSource
   }
 
   absl::StatusOr<ImageData> Load(const DataRequest& request) const override {
-    return ReadFashionMnist(request.path.empty()
-                                ? std::string(kFashionMnistFolder)
-                                : ResolveUserPath(request.path),
-                            options_);
+    return ReadFashionMnist(request.path, options_);
   }
 };
 
@@ -124,8 +121,10 @@ ImageSet Part(const ImageSet& set, int64_t first, int64_t count) {
 
 }  // namespace
 
-absl::StatusOr<ImageData> ReadFashionMnist(const std::string& path,
+absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
                                            const FashionMnistConfig& config) {
+  const std::string path = given.empty() ? "/usr/share/datasets/fashion-mnist"
+                                         : ResolveUserPath(given);
   ImageData data;
   data.splits.classes = FashionMnistClasses();
   const auto classes = static_cast<int32_t>(data.splits.classes.size());

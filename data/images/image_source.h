@@ -6,7 +6,6 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "data/images/image_set.h"
 #include "data/images/images.pb.h"
 
@@ -20,14 +19,11 @@ struct ImageData {
   std::map<std::string, std::string> digests;
 };
 
-// The folder of Debian's package dataset-fashion-mnist.
-inline constexpr absl::string_view kFashionMnistFolder =
-    "/usr/share/datasets/fashion-mnist";
-
-// Reads Fashion-MNIST's files from a folder, or from that of the training
-// images. Errors name the file and the byte; a missing file's says how to
-// install the data set.
-absl::StatusOr<ImageData> ReadFashionMnist(const std::string& path,
+// Reads Fashion-MNIST's files from the folder that `given`, a path of the user,
+// is or has the training images in; if it is empty, from that of Debian's
+// package dataset-fashion-mnist. Errors name the file and the byte; a missing
+// file's says how to install the data set.
+absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
                                            const FashionMnistConfig& config);
 
 }  // namespace regard
