@@ -119,13 +119,12 @@ std::u32string StripAccents(const std::u32string& text) {
   return stripped;
 }
 
-// Receives a word and its number of characters.
-using WordSink = absl::FunctionRef<void(absl::string_view, int64_t)>;
-
 // Gathers characters to words.
 class Words {
  public:
-  Words(const WordPieceOptions& options, WordSink sink)
+  // `sink` receives a word and its number of characters.
+  Words(const WordPieceOptions& options,
+        absl::FunctionRef<void(absl::string_view, int64_t)> sink)
       : options_(options), sink_(sink) {}
 
   // Adds the characters of `text` after cleaning, and ends the last word.
@@ -153,7 +152,7 @@ class Words {
   }
 
   const WordPieceOptions& options_;
-  const WordSink sink_;
+  const absl::FunctionRef<void(absl::string_view, int64_t)> sink_;
   std::string word_;
   int64_t characters_ = 0;
 };
@@ -244,7 +243,7 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
   pieces.unknown_ = find_special(options.unknown, true);
   pieces.classifier_ = find_special(options.classifier, true);
   pieces.separator_ = find_special(options.separator, true);
-  pieces.padding_ = find_special(options.padding, false);
+  find_special(options.padding, false);
   pieces.mask_ = find_special(options.mask, false);
   if (problems.empty()) return pieces;
   if (problems.size() > kMostProblems) {
@@ -295,12 +294,11 @@ bool WordPiece::IsSpecial(int32_t id) const {
 
 std::vector<int32_t> WordPiece::Tokenize(absl::string_view text) const {
   std::vector<int32_t> ids;
-  const auto add_word = [&](absl::string_view word, int64_t characters) {
-    AppendWord(word, characters, &ids);
-  };
-  Words words(options_, add_word);
-  SplitAtSpecial(
-      text, special_, [&](absl::string_view part) { words.AddText(part); },
+  Split(
+      text, options_, special_,
+      [&](absl::string_view word, int64_t characters) {
+        AppendWord(word, characters, &ids);
+      },
       [&](int32_t id) { ids.push_back(id); });
   return ids;
 }
@@ -314,37 +312,34 @@ std::vector<std::string> WordPiece::SplitWords(
     if (!token->empty()) special.push_back({*token, -1});
   }
   std::vector<std::string> split;
-  const auto add_word = [&](absl::string_view word, int64_t) {
-    split.emplace_back(word);
-  };
-  Words words(options, add_word);
-  SplitAtSpecial(
-      text, special, [&](absl::string_view part) { words.AddText(part); },
+  Split(
+      text, options, special,
+      [&](absl::string_view word, int64_t) { split.emplace_back(word); },
       [](int32_t) {});
   return split;
 }
 
-void WordPiece::SplitAtSpecial(
-    absl::string_view text, absl::Span<const SpecialToken> all,
-    absl::FunctionRef<void(absl::string_view)> on_text,
-    absl::FunctionRef<void(int32_t)> on_special) {
+void WordPiece::Split(absl::string_view text, const WordPieceOptions& options,
+                      absl::Span<const SpecialToken> special, WordSink on_word,
+                      absl::FunctionRef<void(int32_t)> on_special) {
+  Words words(options, on_word);
   size_t begin = 0;
   for (size_t at = 0; at < text.size(); ++at) {
     const SpecialToken* found = nullptr;
-    for (const SpecialToken& special : all) {
-      if (text[at] == special.text.front() &&
-          text.substr(at, special.text.size()) == special.text &&
-          (found == nullptr || special.text.size() > found->text.size())) {
-        found = &special;
+    for (const SpecialToken& token : special) {
+      if (text[at] == token.text.front() &&
+          text.substr(at, token.text.size()) == token.text &&
+          (found == nullptr || token.text.size() > found->text.size())) {
+        found = &token;
       }
     }
     if (found == nullptr) continue;
-    on_text(text.substr(begin, at - begin));
+    words.AddText(text.substr(begin, at - begin));
     on_special(found->id);
     begin = at + found->text.size();
     at = begin - 1;
   }
-  on_text(text.substr(begin));
+  words.AddText(text.substr(begin));
 }
 
 std::vector<int32_t> WordPiece::Encode(absl::string_view text,

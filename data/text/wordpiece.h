@@ -76,12 +76,10 @@ class WordPiece {
   // Whether `id` continues a word.
   bool Continues(int32_t id) const;
 
-  int32_t unknown() const { return unknown_; }
   int32_t classifier() const { return classifier_; }
   int32_t separator() const { return separator_; }
-  int32_t padding() const { return padding_; }  // -1 if there is none
-  int32_t mask() const { return mask_; }        // -1 if there is none
-  // Whether `id` is one of those above.
+  int32_t mask() const { return mask_; }  // -1 if there is none
+  // Whether `id` is one of the special tokens.
   bool IsSpecial(int32_t id) const;
 
   // The ids of any bytes; those that are not UTF-8 are read as U+FFFD, which
@@ -99,12 +97,14 @@ class WordPiece {
 
   explicit WordPiece(const WordPieceOptions& options) : options_(options) {}
 
+  // Receives a word and its number of characters.
+  using WordSink = absl::FunctionRef<void(absl::string_view, int64_t)>;
+
   // Hands on the special tokens of a text, the leftmost first and of several
-  // there the longest, and what stands between them, which may be empty.
-  static void SplitAtSpecial(absl::string_view text,
-                             absl::Span<const SpecialToken> all,
-                             absl::FunctionRef<void(absl::string_view)> on_text,
-                             absl::FunctionRef<void(int32_t)> on_special);
+  // there the longest, and the words of what stands between them.
+  static void Split(absl::string_view text, const WordPieceOptions& options,
+                    absl::Span<const SpecialToken> special, WordSink on_word,
+                    absl::FunctionRef<void(int32_t)> on_special);
 
   // Appends the pieces of a word of `characters` characters.
   void AppendWord(absl::string_view word, int64_t characters,
@@ -121,7 +121,6 @@ class WordPiece {
   int32_t unknown_ = -1;
   int32_t classifier_ = -1;
   int32_t separator_ = -1;
-  int32_t padding_ = -1;
   int32_t mask_ = -1;
 };
 

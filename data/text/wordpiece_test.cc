@@ -150,7 +150,7 @@ TEST(WordPieceTest, NamesAllThatIsWrongWithAVocabulary) {
       WordPiece::FromText("[UNK]\r\n[CLS]\r\n[SEP]\r\na", "v.txt", {});
   ASSERT_TRUE(pieces.ok()) << pieces.status();
   EXPECT_EQ(pieces->mask(), -1);
-  EXPECT_EQ(pieces->padding(), -1);
+  EXPECT_EQ(pieces->Find("[PAD]"), -1);
   EXPECT_THAT(pieces->Tokenize("a [MASK]"), ElementsAre(3, 0, 0, 0));
 }
 
