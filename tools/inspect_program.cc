@@ -128,10 +128,19 @@ void NameUnknown(const std::vector<std::string>& words,
   }
 }
 
-// Everything that can be wrong with what the user gave.
-absl::StatusOr<Inspection> Look(const Arguments& arguments,
-                                TrainedTranslator& trained,
+// Prints the text and writes the page.
+absl::Status Show(const std::string& text, const std::string& page,
+                  const std::string& out) {
+  std::fputs(text.c_str(), stdout);
+  REGARD_RETURN_IF_ERROR(WithErrorPrefix(WriteFileAtomically(out, page)));
+  std::printf("\nPage  %s\n", out.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status InspectTranslation(const Arguments& arguments,
                                 const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(TrainedTranslator trained,
+                          LoadTranslator(arguments.run, plugins));
   const Translator& translator = *trained.translator;
   if (!translator.has_attention()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -156,29 +165,13 @@ absl::StatusOr<Inspection> Look(const Arguments& arguments,
   const Experiment& config = trained.config;
   const DataRequest request = {.path = config.data().path(),
                                .seed = config.seed()};
-  return Inspect(translator, source, target,
-                 SentenceSourceOf(config.data(), plugins.data)
-                     ->GoldLinks(request, source, target));
-}
-
-// Prints the text and writes the page.
-absl::Status Show(const std::string& text, const std::string& page,
-                  const std::string& out) {
-  std::fputs(text.c_str(), stdout);
-  REGARD_RETURN_IF_ERROR(WithErrorPrefix(WriteFileAtomically(out, page)));
-  std::printf("\nPage  %s\n", out.c_str());
-  return absl::OkStatus();
-}
-
-absl::Status InspectTranslation(const Arguments& arguments,
-                                const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(TrainedTranslator trained,
-                          LoadTranslator(arguments.run, plugins));
-  REGARD_ASSIGN_OR_RETURN(const Inspection inspection,
-                          Look(arguments, trained, plugins));
+  const Inspection inspection =
+      Inspect(translator, source, target,
+              SentenceSourceOf(config.data(), plugins.data)
+                  ->GoldLinks(request, source, target));
   return Show(absl::StrCat(PrintableText(absl::StrJoin(inspection.target, " ")),
                            "\n\n", InspectionText(inspection, TerminalStyle())),
-              InspectionHtml(inspection, trained.config.name()),
+              InspectionHtml(inspection, config.name()),
               arguments.out.empty()
                   ? absl::StrCat(trained.path, "/inspect.html")
                   : ResolveUserPath(arguments.out));
