@@ -42,7 +42,12 @@ std::string RelationOf(const Claim& claim) {
   return claim.has_greater_than_experiment() ? ">" : "<";
 }
 
-// The other experiment, if the claim is on one.
+// Whether the claim is on another experiment, and which.
+bool HasOther(const Claim& claim) {
+  return claim.has_greater_than_experiment() ||
+         claim.has_less_than_experiment();
+}
+
 std::string OtherOf(const Claim& claim) {
   return claim.has_greater_than_experiment() ? claim.greater_than_experiment()
                                              : claim.less_than_experiment();
@@ -53,21 +58,21 @@ double LimitOf(const Claim& claim) {
 }
 
 std::string Expected(const Claim& claim) {
-  const std::string other = OtherOf(claim);
   if (claim.has_near()) {
     return absl::StrFormat("%s ± %s", FormatMetric(claim.near().value()),
                            FormatMetric(claim.near().tolerance()));
   }
-  return absl::StrCat(RelationOf(claim), " ",
-                      other.empty() ? FormatMetric(LimitOf(claim)) : other);
+  return absl::StrCat(
+      RelationOf(claim), " ",
+      HasOther(claim) ? OtherOf(claim) : FormatMetric(LimitOf(claim)));
 }
 
 std::string VerdictOf(const Claim& claim, double ours,
                       const std::map<std::string, RunStatus>& runs) {
-  const std::string other = OtherOf(claim);
   double limit = LimitOf(claim);
   std::string there;
-  if (!other.empty()) {
+  if (HasOther(claim)) {
+    const std::string other = OtherOf(claim);
     const Measured theirs = Measure(runs, other, claim.metric());
     if (!theirs.value.has_value()) {
       return absl::StrCat(other, ": ", theirs.missing);

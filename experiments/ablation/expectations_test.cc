@@ -100,6 +100,9 @@ TEST(ClaimsTable, NeverTakesAMissingNumberForOne) {
                   {{"//configs:a", Finished(1)}})
                 .second,
             "//configs:b: not run");
+  EXPECT_EQ(
+      Judge("less_than_experiment: ''", {{"//configs:a", Finished(-1)}}).second,
+      ": not run");
 }
 
 TEST(ValidateClaims, WantsSourceExperimentAndExpectation) {
