@@ -10,11 +10,11 @@
 #include <cstdio>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "experiments/ablation/ablation_report.h"
@@ -56,9 +56,13 @@ absl::Status WriteClaims(const Arguments& arguments) {
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, origins));
   std::map<std::string, RunStatus> runs;
   for (size_t i = 2; i < arguments.size(); ++i) {
-    const std::pair<std::string, std::string> run =
+    const std::vector<std::string> run =
         absl::StrSplit(arguments[i], absl::MaxSplits('=', 1));
-    REGARD_ASSIGN_OR_RETURN(runs[run.first], ReadStatus(run.second));
+    if (run.size() != 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: want LABEL=STATUS.json, got ", arguments[i]));
+    }
+    REGARD_ASSIGN_OR_RETURN(runs[run[0]], ReadStatus(run[1]));
   }
   return WriteFileAtomically(
       arguments[1],
