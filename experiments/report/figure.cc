@@ -82,7 +82,11 @@ std::vector<size_t> Thinned(const Series& series) {
 // Of six digits; null for what is not finite.
 Json Number(double value) {
   if (!std::isfinite(value)) return nullptr;
-  return Json::parse(absl::StrFormat("%.6g", value));
+  const Json rounded = Json::parse(absl::StrFormat("%.6g", value));
+  // One with an exponent is whole, too, but would be written with a point.
+  const double number = rounded.get<double>();
+  if (number != std::floor(number) || std::abs(number) >= 1e15) return rounded;
+  return static_cast<int64_t>(number);
 }
 
 // In thousandths; what is not finite as a text.

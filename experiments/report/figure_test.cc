@@ -57,6 +57,14 @@ TEST(PlotFigureTest, HandsOverItsNumbers) {
   EXPECT_EQ(data["series"][0]["ys"], Json({0.5, 0.25}));
 }
 
+TEST(PlotFigureTest, WholeNumbersTakeNoPointAndZero) {
+  const Plot plot = {.series = {{.xs = {-0.0, 1e6, 2345678, 1e20},
+                                 .ys = {0, 2, 123456.7, 0.1}}}};
+  const Json series = Draw(plot).data["series"][0];
+  EXPECT_EQ(series["xs"].dump(), "[0,1000000,2345680,1e+20]");
+  EXPECT_EQ(series["ys"].dump(), "[0,2,123457,0.1]");
+}
+
 TEST(PlotFigureTest, DrawsOnceAndNamesTheStyleOfEachSeries) {
   const Plot plot = {.title = "Fit",
                      .series = {{.name = "a", .xs = {0, 1}, .ys = {0, 1}},
