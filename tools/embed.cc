@@ -84,7 +84,9 @@ absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
   absl::Status wrong;
   for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
-    const std::vector<std::string> parts = absl::StrSplit(line, '\t');
+    // A third part is enough to refuse the line, however many tabs it has.
+    const std::vector<std::string> parts =
+        absl::StrSplit(line, absl::MaxSplits('\t', 2));
     if (pairs && parts.size() != 2) {
       wrong = absl::InvalidArgumentError(absl::StrCat(
           "error: line ", number, " is not two sentences separated by a tab"));

@@ -63,6 +63,10 @@ expect 'no pair' '2 1' "${code} $(wc -l <out)"
 expect 'which is named' \
   'error: line 2 is not two sentences separated by a tab' "$(cat err)"
 code=0
+printf 'a\tb\tc\n' | "${embed}" --model="${model}" --pairs >out 2>err || code=$?
+expect 'nor are three sentences' \
+  '2 error: line 1 is not two sentences separated by a tab' "${code} $(cat err)"
+code=0
 printf 'a\tb\nthe cat\n' | "${embed}" --model="${model}" --pairs >/dev/full \
   2>err || code=$?
 expect 'a full disk before a wrong line' \
