@@ -16,11 +16,11 @@ namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Fisher-Yates on items[begin, end).
+// Fisher-Yates on items[begin, end), as far as the first `used` items need it.
 template <typename T>
 void Shuffle(const RandomStream& stream, int64_t begin, int64_t end,
-             std::vector<T>& items) {
-  for (int64_t i = begin; i < end; ++i) {
+             int64_t used, std::vector<T>& items) {
+  for (int64_t i = begin; i < std::min(end, used); ++i) {
     const auto j = static_cast<int64_t>(stream.BelowAt(
         static_cast<uint64_t>(i), static_cast<uint64_t>(end - i)));
     std::swap(items[i], items[i + j]);
@@ -109,7 +109,8 @@ void BatchPlan::MakeEpoch(int64_t epoch) {
   order_ = examples_;
   const RandomStream random(seed_, absl::StrCat("order/", epoch));
   for (size_t i = 0; i + 1 < group_begins_.size(); ++i) {
-    Shuffle(random, group_begins_[i], group_begins_[i + 1], order_);
+    Shuffle(random, group_begins_[i], group_begins_[i + 1],
+            batch_begins_.back(), order_);
   }
   batches_.clear();
   for (size_t i = 0; i + 1 < batch_begins_.size(); ++i) {
@@ -118,8 +119,9 @@ void BatchPlan::MakeEpoch(int64_t epoch) {
         static_cast<size_t>(batch_begins_[i + 1] - batch_begins_[i])));
   }
   if (!by_length_) return;
-  Shuffle(RandomStream(seed_, absl::StrCat("batches/", epoch)), 0,
-          static_cast<int64_t>(batches_.size()), batches_);
+  const auto batches = static_cast<int64_t>(batches_.size());
+  Shuffle(RandomStream(seed_, absl::StrCat("batches/", epoch)), 0, batches,
+          batches, batches_);
   // The last update has as many batches as the others.
   while (static_cast<int64_t>(batches_.size()) % accumulate_ != 0) {
     batches_.emplace_back();
