@@ -101,11 +101,14 @@ Showcase MaskedWordsTask::Show(Forward<float>& forward, bool /*final*/) const {
   for (int64_t i = 0; i < std::min(kSamples, text.size()); ++i) {
     examples.push_back(text.size() * i / std::min(kSamples, text.size()));
   }
+  std::erase_if(examples, [&](int64_t i) { return text.Predicted(i) == 0; });
+  if (examples.empty()) return showcase;
   showcase.samples.rows = model_.Predict(forward, text, examples).examples;
   // The self-attention of each layer.
   forward.BeginStep();
-  const MaskedBatch batch = text.MakeBatch(
-      {0}, MaskedWordModel::EvaluationMasking(), forward.tape().arena());
+  const MaskedBatch batch =
+      text.MakeBatch({examples[0]}, MaskedWordModel::EvaluationMasking(),
+                     forward.tape().arena());
   const BertBatch first = {.size = 1,
                            .ids = batch.input.ids.subspan(0, kMapTokens),
                            .types = batch.input.types.subspan(0, kMapTokens)};

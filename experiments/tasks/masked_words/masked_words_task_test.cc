@@ -85,6 +85,23 @@ TEST(MaskedWordsTaskTest, ShowsWordsAndMaps) {
   EXPECT_EQ(task->Files().count("vocab.txt"), 1);
 }
 
+TEST(MaskedWordsTaskTest, ShowsNoTextWithoutWordsToPredict) {
+  const std::string train = Write("known.txt", "a b c a b c\n");
+  const std::string dev = Write("partly_known.txt", "u v w x y z a b c\n");
+  const std::unique_ptr<Task> task =
+      TaskOf(absl::StrCat("path: \"", train, "\" dev_path: \"", dev,
+                          "\" text { dev_fraction: 0.9 }"),
+             "block: 8");
+  Tape<float> tape;
+  Forward<float> forward(tape, task->model().parameters(), nullptr);
+  const Showcase showcase = task->Show(forward, /*final=*/true);
+  ASSERT_THAT(showcase.samples.rows, SizeIs(1));
+  EXPECT_NE(showcase.samples.rows[0].reference, "");
+  ASSERT_THAT(showcase.heat_maps, SizeIs(2));
+  // [CLS], three words and [SEP].
+  EXPECT_THAT(showcase.heat_maps[0].rows, SizeIs(5));
+}
+
 TEST(MaskedWordsTaskTest, ReadsTextDevAndVocabulary) {
   const std::string train = Write("train.txt", "a b c\nb c a\n");
   const std::string dev = Write("dev.txt", "c b a d\n");
