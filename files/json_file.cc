@@ -200,6 +200,7 @@ const Json* JsonObject::Find(const std::string& key) const {
 
 void JsonObject::Complain(const std::string& key,
                           absl::string_view problem) const {
+  if (file_->problems_.size() == JsonFile::kMostProblems) return;
   const auto value = json_->find(key);
   const size_t offset =
       file_->offsets_.at(AddressOf(value == json_->end() ? *json_ : *value));
@@ -207,9 +208,11 @@ void JsonObject::Complain(const std::string& key,
       ErrorInText(file_->path_, file_->text_, offset, problem, file_->line_));
 }
 
-void JsonObject::Require(std::initializer_list<const char*> keys) const {
-  for (const char* const key : keys) {
-    if (Find(key) == nullptr) Complain(key, absl::StrCat(key, " is missing"));
+void JsonObject::Require(std::initializer_list<absl::string_view> keys) const {
+  for (const absl::string_view key : keys) {
+    const std::string name(key);
+    if (Find(name) != nullptr) continue;
+    Complain(name, absl::StrCat(absl::Utf8SafeCHexEscape(key), " is missing"));
   }
 }
 
@@ -219,8 +222,9 @@ const Json* JsonObject::FindFitting(const std::string& key,
                                     Fits fits) const {
   const Json* const value = Find(key);
   if (value == nullptr || fits(*value)) return value;
-  Complain(key,
-           absl::StrCat(key, " must be ", wanted, ", but is ", Shown(*value)));
+  // The names in a file may have what a terminal obeys.
+  Complain(key, absl::StrCat(absl::Utf8SafeCHexEscape(key), " must be ", wanted,
+                             ", but is ", Shown(*value)));
   return nullptr;
 }
 
@@ -259,7 +263,7 @@ std::optional<JsonObject> JsonObject::Object(const std::string& key) const {
 int64_t JsonObject::Integer(const std::string& key,
                             std::optional<int64_t> otherwise, int64_t min,
                             int64_t max) const {
-  if (!otherwise.has_value()) Require({key.c_str()});
+  if (!otherwise.has_value()) Require({key});
   const Json* const value = FindFitting(
       key, absl::StrCat("an integer from ", min, " to ", max),
       [&](const Json& json) {
@@ -290,7 +294,7 @@ std::map<std::string, std::string> JsonObject::Texts(
   const std::optional<JsonObject> object = Object(key);
   if (!object.has_value()) return texts;
   for (const auto& [name, value] : object->json().items()) {
-    object->Require({name.c_str()});
+    object->Require({name});
     texts[name] = object->Text(name).value_or("");
   }
   return texts;

@@ -65,9 +65,10 @@ class JsonObject {
   const nlohmann::json& json() const { return *json_; }
 
   // Adds a problem for each of the fields that is absent.
-  void Require(std::initializer_list<const char*> keys) const;
+  void Require(std::initializer_list<absl::string_view> keys) const;
 
-  // Adds a problem at the value of a field or, if there is none, at the object.
+  // Adds a problem at the value of a field or, if there is none, at the object,
+  // unless the file has kMostProblems.
   void Complain(const std::string& key, absl::string_view problem) const;
 
  private:
@@ -92,6 +93,9 @@ class JsonObject {
 
 class JsonFile {
  public:
+  // Locating one takes a pass over the text.
+  static constexpr size_t kMostProblems = 100;
+
   // An error if `text` is not one JSON object; for a key that one object has
   // twice, which two readers would understand differently; and for brackets in
   // each other deeper or values more than any file needs. For messages are
@@ -106,7 +110,7 @@ class JsonFile {
   // Valid while this is not moved.
   JsonObject root() { return {this, &json_}; }
 
-  // All problems so far.
+  // The problems so far.
   absl::Status status() const;
 
  private:

@@ -1,6 +1,8 @@
 #include "files/json_file.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -150,6 +153,30 @@ TEST(JsonFileTest, NamesEachWrongFieldAtItsValue) {
                "a.json:5:8: error: s must be an object, but is []\n"
                "a.json:5:8: error: s must be one of w, x, but is []\n"
                "a.json:5:8: error: s must be one of , but is []"));
+}
+
+TEST(JsonFileTest, NamesInAFileAreEscapedAndWhole) {
+  auto file = JsonFile::Parse(
+      R"({"a": {"\u001b[2J": 1, "x": "", "x\u0000": null}})", "a.json");
+  ASSERT_THAT(file, IsOk());
+  file->root().Texts("a");
+  EXPECT_THAT(
+      file->status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "a.json:1:21: error: \\x1b[2J must be a string, but is 1\n"
+               "a.json:1:44: error: x\\x00 is missing"));
+}
+
+// To locate each of millions would take hours.
+TEST(JsonFileTest, GathersSomeProblemsOnly) {
+  std::string text = "{\"a\": {\"0\": 0";
+  for (int i = 1; i < 1000; ++i) absl::StrAppend(&text, ", \"", i, "\": 0");
+  auto file = JsonFile::Parse(text + "}}", "a.json");
+  ASSERT_THAT(file, IsOk());
+  file->root().Texts("a");
+  const std::string problems(file->status().message());
+  EXPECT_EQ(1 + std::count(problems.begin(), problems.end(), '\n'),
+            static_cast<int64_t>(JsonFile::kMostProblems));
 }
 
 TEST(JsonFileTest, NamesWhatIsWrongInsideArraysAndLines) {

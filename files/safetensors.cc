@@ -177,9 +177,12 @@ absl::StatusOr<SafetensorsHeader> ParseHeader(absl::string_view text,
   for (const auto& [name, value] : root.json().items()) {
     if (name == kMetadataKey) continue;
     const std::optional<JsonObject> tensor = root.Object(name);
-    root.Require({name.c_str()});
+    root.Require({name});
     if (!file->status().ok()) break;
     header.tensors[name] = ReadTensor(*tensor);
+    if (!file->status().ok()) {
+      return MalformedTensor(kSyntax, name, file->status().message());
+    }
   }
   if (!file->status().ok()) {
     return Malformed(kSyntax, file->status().message());

@@ -208,12 +208,14 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{
             "NameTwice",
             File(absl::StrCat("{\"t\":", kByte, ",\"t\":", kByte, "}"), 1),
-            "InvalidHeaderDeserialization: header:1:"},
+            "InvalidHeaderDeserialization: header:1:57: error: 't' occurs "
+            "twice"},
         Malformed{
             "NameTwiceByEscape",
             File(absl::StrCat("{\"t\":", kByte, ",\"\\u0074\":", kByte, "}"),
                  1),
-            "InvalidHeaderDeserialization: header:1:"},
+            "InvalidHeaderDeserialization: header:1:62: error: 't' occurs "
+            "twice"},
         Malformed{
             "FieldTwice",
             File("{\"t\":{\"dtype\":\"U8\",\"dtype\":\"F32\",\"shape\":[1]"
@@ -246,9 +248,16 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"SizePastTheRange",
                   One("[2,18446744073709551614]", "[0,16]", 16), kSyntax},
         Malformed{"Null", File("{\"t\":null}", 0), kSyntax},
+        Malformed{
+            "NullAfterANulInItsName",
+            File(absl::StrCat("{\"t\":", kByte, ",\"t\\u0000\":null}"), 1),
+            kSyntax},
         Malformed{"MetadataNull", File("{\"__metadata__\":{\"a\":null}}", 0),
                   kSyntax},
-        Malformed{"NegativeSize", One("[-1]", "[0,4]", 4), kSyntax},
+        Malformed{"NegativeSize", One("[-1]", "[0,4]", 4),
+                  "InvalidHeaderDeserialization: tensor 't': header:1:29: "
+                  "error: shape must be an array of integers from 0 on, but is "
+                  "[-1]"},
         Malformed{"FractionalSize", One("[1.0]", "[0,4]", 4), kSyntax},
         Malformed{"NestedShape", One("[[1]]", "[0,4]", 4), kSyntax},
         Malformed{"ThreeOffsets", One("[1]", "[0,4,4]", 4), kSyntax},
