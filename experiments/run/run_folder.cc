@@ -93,10 +93,11 @@ absl::Status Refused(const std::string& path, absl::string_view problem) {
 }
 
 absl::Status OfAnotherRun(const std::string& path,
-                          const CheckpointRecord& there, absl::string_view id) {
-  return Refused(path,
-                 absl::StrCat("holds checkpoints of another run, ", there.path,
-                              ": its id is ", there.id, ", this run has ", id));
+                          const CheckpointRecord& there, absl::string_view run,
+                          absl::string_view id) {
+  return Refused(
+      path, absl::StrCat("holds checkpoints of another run, ", there.path,
+                         ": its id is ", there.id, ", ", run, " has ", id));
 }
 
 absl::StatusOr<std::string> WithoutLinks(const std::string& path) {
@@ -173,7 +174,7 @@ absl::StatusOr<std::string> CheckpointFolder(const std::string& run_folder,
                      kCheckpointRecord, ": is its disk there?"));
   }
   if (there->id != run->id) {
-    return OfAnotherRun(run->path, *there, run->id);
+    return OfAnotherRun(run->path, *there, run_folder, run->id);
   }
   return run->path;
 }
@@ -190,7 +191,7 @@ absl::Status RecordCheckpointFolder(const std::string& run_folder,
                           ReadCheckpointRecord(folder, files));
   const std::string run_id = run.has_value() ? run->id : std::string(id);
   if (there.has_value() && there->id != run_id) {
-    return OfAnotherRun(path, *there, run_id);
+    return OfAnotherRun(path, *there, run_path, run_id);
   }
   if (run.has_value() && !there.has_value()) {
     return Refused(path, absl::StrCat("has no ", kCheckpointRecord,

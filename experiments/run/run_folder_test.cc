@@ -165,6 +165,38 @@ TEST_F(RunFolderTest, TheFolderItselfMayBeALink) {
   EXPECT_THAT(RunFolder::Open({.path = JoinPath(root_, "own")}), IsOk());
 }
 
+TEST_F(RunFolderTest, ACheckpointRecordOfAnotherFormIsRefused) {
+  const std::string path = JoinPath(root_, kCheckpointRecord);
+  for (const char* text :
+       {"", "{}", "{\"path\":\"x\"}", "{\"path\":1,\"id\":\"x\"}",
+        "{\"path\":\"x\",\"id\":[]}", "{\"path\":null,\"id\":\"x\"}"}) {
+    ASSERT_THAT(WriteFileAtomically(path, text), IsOk());
+    EXPECT_THAT(CheckpointFolder(root_),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr(absl::StrCat(path, ":1:"))))
+        << text;
+  }
+}
+
+TEST_F(RunFolderTest, CheckpointsOfAnotherRunAreRefusedByBothNames) {
+  const std::string there = JoinPath(root_, "there");
+  ASSERT_THAT(MakeDirectories(there, SystemFiles()), IsOk());
+  ASSERT_THAT(WriteFileAtomically(
+                  JoinPath(root_, kCheckpointRecord),
+                  absl::StrCat("{\"path\":\"", there, "\",\"id\":\"ours\"}")),
+              IsOk());
+  ASSERT_THAT(WriteFileAtomically(JoinPath(there, kCheckpointRecord),
+                                  "{\"path\":\"a\",\"id\":\"theirs\"}"),
+              IsOk());
+  EXPECT_THAT(
+      CheckpointFolder(root_),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               absl::StrCat(there,
+                            ": error: holds checkpoints of another run, "
+                            "a: its id is theirs, ",
+                            root_, " has ours")));
+}
+
 TEST_F(RunFolderTest, AFileInTheWayIsAnError) {
   ASSERT_THAT(WriteFileAtomically(JoinPath(root_, "file"), ""), IsOk());
   EXPECT_THAT(
