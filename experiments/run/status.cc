@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_split.h"
 #include "files/json_file.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
@@ -20,16 +19,23 @@ using Json = nlohmann::ordered_json;
 
 constexpr int64_t kMostLogBytes = int64_t{1} << 30;
 
+// Takes a line off the text. A list of all lines could take 16 bytes for each
+// byte of the text.
+absl::string_view TakeLine(absl::string_view* text) {
+  const absl::string_view line = text->substr(0, text->find('\n'));
+  text->remove_prefix(std::min(line.size() + 1, text->size()));
+  return line;
+}
+
 // Reads the records up to `last_step`; `*bytes` are those of their lines.
 absl::StatusOr<std::vector<MetricsRecord>> ReadRecords(absl::string_view path,
                                                        absl::string_view text,
                                                        int64_t last_step,
                                                        int64_t* bytes) {
   std::vector<MetricsRecord> records;
-  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-  // What follows the last newline.
-  lines.pop_back();
-  for (const absl::string_view line : lines) {
+  // What follows the last newline is left out.
+  while (absl::StrContains(text, '\n')) {
+    const absl::string_view line = TakeLine(&text);
     REGARD_ASSIGN_OR_RETURN(
         JsonFile file,
         JsonFile::Parse(line, path, static_cast<int64_t>(records.size()) + 1));
@@ -257,15 +263,13 @@ absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
     const std::string& path, const Aggregates& aggregates) {
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(path, kMostLogBytes));
-  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-  if (lines.back().empty()) lines.pop_back();
-  size_t next = 0;
+  absl::string_view rest = text;
+  int64_t number = 0;
   const auto read_line = [&] {
-    const absl::string_view line = next < lines.size() ? lines[next] : "";
-    return JsonFile::Parse(line, path, static_cast<int64_t>(++next));
+    return JsonFile::Parse(TakeLine(&rest), path, ++number);
   };
   std::vector<EvaluatedSet> sets;
-  while (next < lines.size()) {
+  while (!rest.empty()) {
     REGARD_ASSIGN_OR_RETURN(JsonFile file, read_line());
     const JsonObject header = file.root();
     header.Require({"length_unit", "metrics"});
