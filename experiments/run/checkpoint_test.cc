@@ -415,6 +415,9 @@ class FaultyFiles : public UnsyncedFiles {
     errno = ENOSPC;
     return -1;
   }
+  int Truncate(int descriptor, int64_t bytes) override {
+    return Fails() ? -1 : FileOperations::Truncate(descriptor, bytes);
+  }
   int Sync(int descriptor) override {
     return Fails() ? -1 : UnsyncedFiles::Sync(descriptor);
   }
