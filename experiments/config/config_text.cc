@@ -160,7 +160,8 @@ class Lexer {
         absl::string_view::npos) {
       return true;
     }
-    if ((c == 'x' || c == 'X') && absl::ascii_isxdigit(Peek())) return true;
+    // Protobuf reads \X as a question mark.
+    if (c == 'x' && absl::ascii_isxdigit(Peek())) return true;
     if (c == 'u' && ConsumeHexDigits(4)) return true;
     // Up to U+10FFFF, the last character.
     if (c == 'U' && Peek() == '0' && Peek(1) == '0' &&

@@ -59,8 +59,8 @@ TEST(TokenizeTest, StringsEndOnTheirLine) {
 TEST(TokenizeTest, Escapes) {
   EXPECT_THAT(Problems(R"('\a\b\f\n\r\t\v\\\?\'\"\012\x1F\u00e9\U0010FFFF')"),
               IsEmpty());
-  for (const char* bad : {R"('\q')", R"('\8')", R"('\xg')", R"('\u12')",
-                          R"('\U00110000')", R"('\U1')"}) {
+  for (const char* bad : {R"('\q')", R"('\8')", R"('\xg')", R"('\X41')",
+                          R"('\u12')", R"('\U00110000')", R"('\U1')"}) {
     const std::vector<TextProblem> problems = Problems(bad);
     ASSERT_EQ(problems.size(), 1u) << bad;
     EXPECT_EQ(problems[0].range.begin, 1u) << bad;
