@@ -1,4 +1,6 @@
-// KnownRows are computed once for each id.
+// Rows are computed once for each id.
+#include "seq2seq/decoding/known_rows.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -7,7 +9,6 @@
 #include "autodiff/tape.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "seq2seq/decoder_state.h"
 
 namespace regard {
 namespace {
