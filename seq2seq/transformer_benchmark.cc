@@ -9,6 +9,7 @@
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
 #include "benchmark/benchmark.h"
+#include "data/parallel_corpus.h"
 #include "data/text/vocabulary.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
@@ -78,8 +79,8 @@ void Step(benchmark::State& state) {
                           static_cast<int>(state.range(1)),
                           static_cast<int>(state.range(2)), vocabulary,
                           static_cast<double>(state.range(6)) / 100);
-  const std::vector<EncodedPair> pairs =
-      RandomPairs(batch_size, state.range(4), vocabulary);
+  const ParallelCorpus pairs =
+      CorpusOf(RandomPairs(batch_size, state.range(4), vocabulary));
   std::vector<int64_t> examples;
   for (int64_t i = 0; i < batch_size; ++i) examples.push_back(i);
   GradientSlab<float> gradients(model.store());
