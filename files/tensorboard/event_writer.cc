@@ -124,9 +124,10 @@ absl::StatusOr<EventWriter> EventWriter::Create(
   version.set_file_version("brain.Event:2");
   version.mutable_source_metadata()->set_writer("regard");
   writer.AddEvent(std::move(version));
-  // Of a run's second START on, readers drop what came before and bears its
-  // step or a later one; so the first file needs one as well, and events of the
-  // checkpoint's own step, which are not written again, must not be dropped.
+  // After a second START, readers discard earlier events with the same or a
+  // later step. So the first file needs a START as well, and that of a resumed
+  // run has the step after the checkpoint's, whose events are not written
+  // again.
   Event start;
   start.set_step(options.resumed_step.has_value() ? *options.resumed_step + 1
                                                   : 0);
