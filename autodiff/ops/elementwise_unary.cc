@@ -25,6 +25,19 @@ void RecordUnary(const char* name, Var<T> x, Var<T> y, G grad) {
   });
 }
 
+// The same where more than x and y is needed: begin(scratch) runs in the
+// backward pass and returns gradient(g, i), the gradient of element i of x from
+// that of y. Derivatives are not stored, which would be another pass.
+template <typename T, typename F>
+void RecordIndexed(const char* name, Var<T> x, Var<T> y, F begin) {
+  y.tape().Record(name, y, [=] {
+    ScratchScope<T> scratch(x.tape());
+    const auto gradient = begin(scratch);
+    const T* g = y.grad_data();
+    x.grad_ref().AddEach([=](int64_t i) { return gradient(g[i], i); });
+  });
+}
+
 // y = value(x), element by element.
 template <typename T, typename F, typename G>
 Var<T> Unary(const char* name, Var<T> x, F value, G grad) {
@@ -45,20 +58,6 @@ Var<T> UnaryKernel(const char* name, Var<T> x,
   kernel(x.data(), y.data(), x.size());
   RecordUnary(name, x, y, grad);
   return y;
-}
-
-// y for x, given that y's values stand; set_slopes(to) writes the derivative
-// of y at each element of x.
-template <typename T, typename F>
-void RecordSlopes(const char* name, Var<T> x, Var<T> y, F set_slopes) {
-  y.tape().Record(name, y, [=] {
-    ScratchScope<T> scratch(x.tape());
-    T* const slopes = scratch.New(x.size());
-    set_slopes(slopes);
-    const T* g = y.grad_data();
-    x.grad_ref().AddEach(
-        [=](int64_t i) { return KeepZero(g[i], g[i] * slopes[i]); });
-  });
 }
 
 template <typename T>
@@ -175,10 +174,12 @@ template <typename T>
 Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
   Power(x.data(), y.data(), x.size(), exponent);
-  RecordSlopes("Pow", x, y, [=](T* slopes) {
+  RecordIndexed("Pow", x, y, [=](ScratchScope<T>& scratch) {
+    T* const slope = scratch.New(x.size());
     // 0 everywhere for exponent 0, where x^-1 may be infinite.
-    Power(x.data(), slopes, x.size(), exponent == 0 ? T(0) : exponent - 1);
-    for (int64_t i = 0; i < x.size(); ++i) slopes[i] *= exponent;
+    Power(x.data(), slope, x.size(), exponent == 0 ? T(0) : exponent - 1);
+    return
+        [=](T g, int64_t i) { return KeepZero(g, g * (exponent * slope[i])); };
   });
   return y;
 }
@@ -217,17 +218,18 @@ Var<T> Gelu(Var<T> x) {
     below[i] = T(0.5) * (T(1) + below[i]);
     y_data[i] = x_data[i] * below[i];
   }
-  RecordSlopes("Gelu", x, y, [=](T* slopes) {
+  RecordIndexed("Gelu", x, y, [=](ScratchScope<T>& scratch) {
     const T* x_data = x.data();
-    // The density of each x.
+    T* const density = scratch.New(size);
     for (int64_t i = 0; i < size; ++i) {
-      slopes[i] = T(-0.5) * x_data[i] * x_data[i];
+      density[i] = T(-0.5) * x_data[i] * x_data[i];
     }
-    Exp(slopes, slopes, size);
+    Exp(density, density, size);
     constexpr T kInverseSqrtTwoPi = T(0.5 * M_2_SQRTPI * M_SQRT1_2);
-    for (int64_t i = 0; i < size; ++i) {
-      slopes[i] = below[i] + x_data[i] * kInverseSqrtTwoPi * slopes[i];
-    }
+    return [=](T g, int64_t i) {
+      return KeepZero(
+          g, g * (below[i] + x_data[i] * kInverseSqrtTwoPi * density[i]));
+    };
   });
   return y;
 }
@@ -251,14 +253,14 @@ Var<T> GeluTanh(Var<T> x) {
   for (int64_t i = 0; i < size; ++i) {
     y_data[i] = T(0.5) * x_data[i] * (T(1) + tanh[i]);
   }
-  RecordSlopes("GeluTanh", x, y, [=](T* slopes) {
-    const T* x_data = x.data();
-    for (int64_t i = 0; i < size; ++i) {
+  RecordIndexed("GeluTanh", x, y, [=](ScratchScope<T>&) {
+    return [=, x_data = x.data()](T g, int64_t i) {
       const T x = x_data[i];
-      const T inner = kScale * (T(1) + T(3) * kCubic * x * x);
-      slopes[i] =
-          T(0.5) * (T(1) + tanh[i] + x * (T(1) - tanh[i] * tanh[i]) * inner);
-    }
+      const T slope = kScale * (T(1) + T(3) * kCubic * x * x);
+      return KeepZero(
+          g, g * T(0.5) *
+                 (T(1) + tanh[i] + x * (T(1) - tanh[i] * tanh[i]) * slope));
+    };
   });
   return y;
 }
@@ -285,8 +287,11 @@ Var<T> Softplus(Var<T> x) {
       y_data[i] = (x_data[i] > 0 ? x_data[i] : T(0)) + log;
     }
   }
-  RecordSlopes("Softplus", x, y,
-               [=](T* slopes) { Sigmoid(x.data(), slopes, size); });
+  RecordIndexed("Softplus", x, y, [=](ScratchScope<T>& scratch) {
+    T* const slope = scratch.New(size);
+    Sigmoid(x.data(), slope, size);
+    return [=](T g, int64_t i) { return g * slope[i]; };
+  });
   return y;
 }
 
