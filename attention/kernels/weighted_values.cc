@@ -41,11 +41,18 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   });
   tape->Record("WeightedValues", context, [=] {
     const T* d_context = context.grad_data();
-    T* const d_weight = PartialGrad(weights);
+    auto d_weights = weights.grad_ref();
+    const bool accumulate = d_weights && d_weights.MarkTouched();
+    // Queries that see the same keys see the first `reach` of them: a product
+    // is then the gradient itself, which saves two passes over it.
+    const bool assign = !accumulate && reader.SameForAllQueries();
+    if (d_weights && !accumulate && !assign) {
+      std::fill_n(d_weights.data(), weights.size(), T(0));
+    }
     T* const d_value = PartialGrad(values);
     ScratchScope<T> scratch(*tape);
     T* const copy = scratch.New(keys * width);
-    T* const products = scratch.New(queries * keys);
+    T* const products = scratch.New(assign ? 0 : queries * keys);
     for_each_source([&](int64_t source, int64_t reach) {
       const ConstMatrix<T> d_c(d_context + source * queries * width, queries,
                                width);
@@ -58,14 +65,20 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
                               width),
              GemmMode::kAdd);
       }
-      if (d_weight == nullptr) return;
+      if (!d_weights) return;
+      T* const d_source = d_weights.data() + source * queries * keys;
       const T* const value = values.data() + source / group * keys * width;
       const T* const finite = FiniteValues(value, reach * width, copy);
-      Gemm(d_c, ConstMatrix<T>(finite, reach, width).Transposed(),
-           MutableMatrix<T>(products, queries, reach, keys));
+      Gemm(
+          d_c, ConstMatrix<T>(finite, reach, width).Transposed(),
+          MutableMatrix<T>(assign ? d_source : products, queries, reach, keys));
       for (int64_t q = 0; q < queries; ++q) {
+        T* const d = d_source + q * keys;
+        if (assign) {
+          std::fill(d + reach, d + keys, T(0));
+          continue;
+        }
         const VisibleKeys visible = reader(source / heads, q);
-        T* const d = d_weight + (source * queries + q) * keys;
         for (int64_t k = visible.begin; k < visible.end; ++k) {
           if (visible(k)) d[k] += products[q * keys + k];
         }

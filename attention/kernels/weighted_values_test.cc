@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attention/mask.h"
+#include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
@@ -49,6 +50,50 @@ TEST(WeightedValuesTest, AgreesWithMatMul) {
         "sizes", {{{2, 2, 3, size}}, {{2, 2, size, 5}}},
         [](auto&, auto in) { return WeightedValues(in[0], {}, in[1]); },
         [](auto&, auto in) { return MatMul(in[0], in[1]); }));
+  }
+}
+
+// Lengths and a dense mask that hide the same keys, with weights that are used
+// once and twice.
+TEST(WeightedValuesTest, GradientsDoNotDependOnHowAMaskIsGiven) {
+  constexpr int64_t kKeys = 5;
+  constexpr int64_t kQueries = 3;
+  std::vector<uint8_t> dense;
+  for (const int32_t length : kLengths) {
+    for (int64_t i = 0; i < kQueries * kKeys; ++i) {
+      dense.push_back(i % kKeys < length);
+    }
+  }
+  const auto gradients = [&](const Mask& mask, bool twice) {
+    Tape<float> tape;
+    tape.Full({4096}, std::nanf(""));
+    tape.Reset();  // The memory is used again.
+    const auto numbers = [&](const Shape& shape) {
+      std::vector<float> x;
+      for (int64_t i = 0; i < shape.size(); ++i) {
+        x.push_back(static_cast<float>(i * 7 % 11 - 5) / 8);
+      }
+      return tape.Input(shape, x);
+    };
+    const Var<float> leaf = numbers({3, 2, kQueries, kKeys});
+    for (int64_t i = 0; i < leaf.size(); ++i) {
+      const int64_t example = i / (2 * kQueries * kKeys);
+      if (i % kKeys >= kLengths[example]) leaf.data()[i] = 0;
+    }
+    const Var<float> weights = leaf * 3;
+    const Var<float> values = numbers({3, 1, kKeys, 4});
+    Var<float> context = WeightedValues(weights, mask, values);
+    if (twice) context = context * WeightedValues(weights, mask, values);
+    tape.Backward(Sum(context * context));
+    const float* const d = weights.grad_data();
+    std::vector<float> all(d, d + weights.size());
+    all.insert(all.end(), values.grad_data(),
+               values.grad_data() + values.size());
+    return all;
+  };
+  for (const bool twice : {false, true}) {
+    EXPECT_EQ(gradients({.key_lengths = kLengths}, twice),
+              gradients({.dense = dense}, twice));
   }
 }
 
