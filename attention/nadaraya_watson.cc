@@ -25,7 +25,7 @@ NadarayaWatsonModel<T>::NadarayaWatsonModel(const ScorerRegistry& scorers,
   attention_ = std::make_unique<AttentionLayer<T>>(
       scorers, attention, parameters_.Root().Sub("attention"),
       ScoreWidths{.heads = 1, .query = 1, .key = 1});
-  parameters_.Finalize(model_options.seed);
+  if (model_options.finalize) parameters_.Finalize(model_options.seed);
 }
 
 template <typename T>

@@ -142,6 +142,17 @@ TEST(NadarayaWatsonTest, SaysWhatATrainerAsks) {
   EXPECT_EQ(denominator, 2);
 }
 
+TEST(NadarayaWatsonTest, LeavesFinalizeToTheCallerIfWanted) {
+  ScorerRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  Attention score;
+  score.mutable_kernel();
+  NadarayaWatsonModel<double> model(
+      scorers, score, NadarayaWatson(), CurvePoints{{0, 1}, {1, 3}},
+      CurvePoints{{0}, {1}}, ModelOptions{.loss = {}, .finalize = false});
+  EXPECT_FALSE(model.parameters().finalized());
+}
+
 TEST(NadarayaWatsonTest, EvaluatesTrainingPointsByTheOthersAndTheTestByAll) {
   Regression regression("average {}");
   const auto error = [&](Split split) {
