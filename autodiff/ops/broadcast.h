@@ -1,6 +1,6 @@
-// Walks an output and operands that have other strides. Those of operands that
-// are broadcast to it: shapes are aligned at their last axes, and an operand's
-// extent is the output's, or 1, or absent.
+// Walks an output and operands that have other strides, such as operands that
+// are broadcast to it: shapes are then aligned at their last axes, and an
+// operand's extent is the output's, or 1, or absent.
 #ifndef AUTODIFF_OPS_BROADCAST_H_
 #define AUTODIFF_OPS_BROADCAST_H_
 
