@@ -19,9 +19,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A tree of more takes several hundred megabytes.
-constexpr size_t kMostValues = size_t{1} << 22;
-
 // By what the offset of a value is found: elements of an array move while it
 // grows, the fields of an object do not.
 const void* AddressOf(const Json& value) {
@@ -33,8 +30,12 @@ const void* AddressOf(const Json& value) {
 // second of two equal keys replace the first, and does not know offsets.
 class TreeBuilder : public nlohmann::json_sax<Json> {
  public:
-  TreeBuilder(absl::string_view text, std::map<const void*, size_t>& offsets)
-      : text_(text), input_(std::string(text)), offsets_(offsets) {}
+  TreeBuilder(absl::string_view text, size_t most_values,
+              std::map<const void*, size_t>& offsets)
+      : text_(text),
+        input_(std::string(text)),
+        most_values_(most_values),
+        offsets_(offsets) {}
 
   bool Parse() { return Json::sax_parse(input_, this); }
 
@@ -81,9 +82,9 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   }
 
   bool Add(Json value) {
-    if (++values_ > kMostValues) {
+    if (++values_ > most_values_) {
       return Fail(Position(),
-                  absl::StrCat("more than ", kMostValues, " values"));
+                  absl::StrCat("more than ", most_values_, " values"));
     }
     if (open_.empty()) {
       added_ = &(root_ = std::move(value));
@@ -120,6 +121,7 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
 
   absl::string_view text_;
   std::istringstream input_;
+  size_t most_values_;
   std::map<const void*, size_t>& offsets_;
   Json root_;
   size_t values_ = 0;
@@ -166,7 +168,8 @@ std::string JsonText(const nlohmann::ordered_json& value) {
 }
 
 absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
-                                         absl::string_view path, int64_t line) {
+                                         absl::string_view path, int64_t line,
+                                         size_t most_values) {
   JsonFile file;
   file.text_ = std::string(text);
   file.path_ = std::string(path);
@@ -175,7 +178,7 @@ absl::StatusOr<JsonFile> JsonFile::Parse(absl::string_view text,
     return absl::InvalidArgumentError(
         ErrorInText(path, text, offset, problem, line));
   };
-  TreeBuilder builder(text, file.offsets_);
+  TreeBuilder builder(text, most_values, file.offsets_);
   if (!builder.Parse()) return error(builder.error_offset(), builder.problem());
   file.json_ = std::move(builder.root());
   if (!file.json_.is_object()) return error(0, "not a JSON object");

@@ -95,14 +95,18 @@ class JsonFile {
  public:
   // Locating one takes a pass over the text.
   static constexpr size_t kMostProblems = 100;
+  // A tree of more takes several hundred megabytes.
+  static constexpr size_t kMostValues = size_t{1} << 22;
 
   // An error if `text` is not one JSON object; for a key that one object has
   // twice, which two readers would understand differently; and for brackets in
-  // each other deeper or values more than any file needs. For messages are
-  // `path` and the number that the first line of the text has there.
+  // each other deeper than any file needs, or more than `most_values`. For
+  // messages are `path` and the number that the first line of the text has
+  // there.
   static absl::StatusOr<JsonFile> Parse(absl::string_view text,
                                         absl::string_view path,
-                                        int64_t line = 1);
+                                        int64_t line = 1,
+                                        size_t most_values = kMostValues);
 
   // The same of a file; errors are complete to print.
   static absl::StatusOr<JsonFile> Read(const std::string& path);

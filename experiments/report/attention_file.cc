@@ -94,8 +94,10 @@ std::string AttentionJson(absl::Span<const LabelledMatrix> maps) {
 
 absl::StatusOr<std::vector<LabelledMatrix>> ParseAttentionJson(
     absl::string_view text) {
+  // A run wrote it; of a long text in many layers it has many weights.
   REGARD_ASSIGN_OR_RETURN(JsonFile file,
-                          JsonFile::Parse(text, "attention.json"));
+                          JsonFile::Parse(text, "attention.json", /*line=*/1,
+                                          /*most_values=*/text.size()));
   file.root().Require({"maps"});
   std::vector<LabelledMatrix> maps;
   for (const JsonObject& map : file.root().Objects("maps")) {

@@ -69,6 +69,16 @@ TEST(AttentionFileTest, SeveralHeadsStayApart) {
   EXPECT_EQ((*maps)[0].heads, map.heads);
 }
 
+TEST(AttentionFileTest, MayHoldMoreWeightsThanOtherFilesHoldValues) {
+  LabelledMatrix map;
+  map.rows.assign(2048, "a");
+  map.columns.assign(2049, "b");
+  map.heads = {std::vector<double>(2048 * 2049, 0)};
+  const auto maps = ParseAttentionJson(AttentionJson({map}));
+  ASSERT_THAT(maps, IsOk());
+  EXPECT_EQ((*maps)[0].heads[0].size(), 2048u * 2049u);
+}
+
 TEST(AttentionFileTest, AnotherTextIsRefused) {
   const std::string whole(kOneMap);
   const auto with = [&whole](const std::string& from, const std::string& to) {
