@@ -6,6 +6,22 @@ _LAYERS = ("third_party", "files", "autodiff", "nn", "data", "attention",
 # Above all layers; configs may use tools, nobody else may.
 _LEAVES = ("tools", "configs")
 _ORDER = _LAYERS + _LEAVES
+# Rooms within a room, lowest first. Each may use the room's own floor, which in
+# turn lists what the rooms offer, and those before it.
+_ROOMS = {
+    "files": ("tensorboard",),
+    "autodiff": ("kernels", "ops", "recurrent"),
+    "nn": ("layers", "optimizers", "schedules"),
+    "data": ("text", "images", "phrasebook", "pairs"),
+    "attention": ("kernels", "position_encodings", "normalizers", "scoring",
+                  "transformer"),
+    "seq2seq": ("metrics", "decoding", "recurrent"),
+    "experiments": ("config", "run", "report", "tasks", "ablation",
+                    "training"),
+    "experiments/tasks": ("image_classification", "captions", "masked_words",
+                          "regression", "text", "text_classification",
+                          "translation"),
+}
 
 
 def _layer(package):
@@ -28,3 +44,29 @@ def check(package, labels):
         other = _layer(label[len("//"):].partition(":")[0])
         if other not in _ORDER or _ORDER.index(other) > _ORDER.index(layer):
             yield f"{package}: depends on {label}, which is not below {layer}"
+
+
+def _split(package):
+    room, _, name = package.rpartition("/")
+    return room, name
+
+
+def check_rooms(facts):
+    """Yields each direct dependency that is no lower room of the same room."""
+    room, name = _split(facts["package"])
+    if room not in _ROOMS or name == "testing":
+        return
+    order = _ROOMS[room]
+    if name not in order:
+        yield (f"{facts['package']}: not among the rooms of {room}: "
+               f"{', '.join(order)}")
+        return
+    for target in facts["targets"]:
+        if target["testonly"] or target["kind"] == "cc_test":
+            continue
+        for dep in target["deps"]:
+            package = dep["label"][len("//"):].partition(":")[0]
+            other_room, other = _split(package)
+            if other_room == room and order.index(other) > order.index(name):
+                yield (f"{target['label']}: depends on {dep['label']}, which is "
+                       f"not below {name} in {room}")

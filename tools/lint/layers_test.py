@@ -6,6 +6,12 @@ import unittest
 import layers
 
 
+def _facts(package, *deps, kind="cc_library", testonly=False):
+    return {"package": package, "targets": [
+        {"label": f"//{package}:a", "kind": kind, "testonly": testonly,
+         "deps": [{"label": dep} for dep in deps]}]}
+
+
 class LayersTest(unittest.TestCase):
 
     def test_own_lower_and_external_layers_are_allowed(self):
@@ -38,6 +44,28 @@ class LayersTest(unittest.TestCase):
     def test_a_new_top_folder_needs_a_layer(self):
         self.assertIn("no layer is named util",
                       list(layers.check("util", []))[0])
+
+    def test_a_room_may_use_its_own_room_and_those_before_it(self):
+        self.assertEqual([], list(layers.check_rooms(_facts(
+            "attention/scoring", "//attention:mask", "//attention/kernels:dot",
+            "//autodiff:var", "@eigen//:eigen"))))
+        self.assertEqual(
+            ["//attention/kernels:a: depends on //attention/scoring:dot, "
+             "which is not below kernels in attention"],
+            list(layers.check_rooms(_facts(
+                "attention/kernels", "//attention/scoring:dot"))))
+
+    def test_a_room_within_a_room_needs_a_place(self):
+        self.assertEqual(
+            1, len(list(layers.check_rooms(_facts("attention/heads")))))
+
+    def test_what_tests_use_and_what_a_room_lists_is_free(self):
+        up = "//attention/scoring:dot"
+        for facts in (_facts("attention/kernels", up, kind="cc_test"),
+                      _facts("attention/kernels", up, testonly=True),
+                      _facts("attention/testing", up),
+                      _facts("attention", up)):
+            self.assertEqual([], list(layers.check_rooms(facts)))
 
 
 if __name__ == "__main__":

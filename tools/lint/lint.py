@@ -116,6 +116,7 @@ def main(facts_path, deps_path=None):
         *check_output(facts),
         *includes.check(facts),
         *opens.check(facts),
+        *layers.check_rooms(facts),
     ]
     if deps_path:
         labels = pathlib.Path(deps_path).read_text(encoding="utf-8").split("\n")
