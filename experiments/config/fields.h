@@ -9,7 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/config/config_text.h"
+#include "files/config_text.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/config/config_text.h"
+#include "files/config_text.h"
 #include "google/protobuf/descriptor.h"
 #include "nn/config_problems.h"
 

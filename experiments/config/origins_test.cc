@@ -4,10 +4,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/config_text.h"
 #include "experiments/config/reader.h"
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
+#include "files/config_text.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/message.h"
 #include "gtest/gtest.h"

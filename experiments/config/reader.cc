@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
-#include "experiments/config/config_text.h"
+#include "files/config_text.h"
 #include "files/file.h"
 #include "google/protobuf/descriptor.h"
 #include "nn/config_problems.h"

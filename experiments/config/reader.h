@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "experiments/config/config_text.h"
 #include "experiments/config/origins.h"
+#include "files/config_text.h"
 #include "google/protobuf/message.h"
 
 namespace regard {

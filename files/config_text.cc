@@ -1,4 +1,6 @@
-#include "experiments/config/config_text.h"
+#include "files/config_text.h"
+
+#include <utf8proc.h>
 
 #include <utility>
 
@@ -9,7 +11,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "files/utf8.h"
-#include "utf8proc.h"
 
 namespace regard {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/config/config_text.h"
+#include "files/config_text.h"
 
 #include <string>
 

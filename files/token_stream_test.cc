@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "experiments/config/config_text.h"
+#include "files/config_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

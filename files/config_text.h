@@ -5,8 +5,8 @@
 //   configs/twenty_pairs.textproto:4:3: error: no field 'widht' in Model; ...
 //     widht: 32
 //     ^~~~~
-#ifndef EXPERIMENTS_CONFIG_CONFIG_TEXT_H_
-#define EXPERIMENTS_CONFIG_CONFIG_TEXT_H_
+#ifndef FILES_CONFIG_TEXT_H_
+#define FILES_CONFIG_TEXT_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -174,4 +174,4 @@ class TokenStream {
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_CONFIG_CONFIG_TEXT_H_
+#endif  // FILES_CONFIG_TEXT_H_
