@@ -14,6 +14,7 @@
 #include "attention/scoring/dot.pb.h"
 #include "attention/scoring_function.h"
 #include "attention/scoring_kit.h"
+#include "autodiff/fault_finder.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
 #include "gmock/gmock.h"
@@ -267,7 +268,7 @@ TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
   const auto attender = Make(scorers, "dot {}");
   for (formula = 0; formula < kFormulas; ++formula) {
     forward_->BeginStep();
-    tape_.set_checked(true);
+    FaultFinder<float> finder(tape_);
     AttendInputs<float> inputs = ThreeKeys();
     inputs.score.queries = tape_.Input({1, 1, 1, 2}, {0.25, 0.25});
     inputs.score.keys = tape_.Input({1, 1, 3, 2}, {0.5, 0.5, 2, 2, -1, 1});
@@ -275,7 +276,7 @@ TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
     EXPECT_EQ(attended.weights.data()[1], 0) << formula;
     EXPECT_GT(attended.weights.data()[0], 0) << formula;
     tape_.Backward(Sum(attended.context));
-    EXPECT_EQ(tape_.fault(), "") << formula;
+    EXPECT_EQ(finder.fault(), "") << formula;
     const float* const d = inputs.score.keys.grad_data();
     EXPECT_NE(d[0], 0) << formula;
     EXPECT_THAT(std::vector<float>(d + 2, d + 4), Each(0)) << formula;
@@ -287,13 +288,13 @@ TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
 TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNoFault) {
   const auto attender =
       Make("kernel { shape: BOXCAR } position_encoding { alibi {} }");
-  tape_.set_checked(true);
+  FaultFinder<float> finder(tape_);
   AttendInputs<float> inputs = ThreeKeys();  // keys beyond the kernel's reach
   inputs.score.keys = tape_.Input({1, 1, 3, 2}, {0, 0, 9, 9, 0, 0.5});
   inputs.want_weight_gradients = true;
   const Attended<float> attended = attender->Attend(*forward_, inputs);
   tape_.Backward(Sum(attended.context));
-  EXPECT_EQ(tape_.fault(), "");
+  EXPECT_EQ(finder.fault(), "");
   EXPECT_EQ(attended.weights.data()[1], 0);
 }
 

@@ -1,13 +1,10 @@
 #include "autodiff/tape.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <string>
 #include <utility>
 
 #include "absl/base/attributes.h"
-#include "absl/strings/str_cat.h"
 #include "autodiff/random.h"
 
 namespace regard {
@@ -81,11 +78,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE void Tape<T>::RunEntry(
   scope_ = entry->scope;
   const bool ran = std::exchange(entry->run, nullptr)(entry);
   scratch_.Rewind(scratch);
-  if (!ran) return;
-  if (observer_ != nullptr) {
-    observer_->OnRecord(entry->name, entry->scope, false);
+  if (ran && observer_ != nullptr) {
+    observer_->OnBackward(entry->name, entry->scope);
   }
-  if (!contributions_.empty()) CheckContributions(entry->name);
 }
 
 template <typename T>
@@ -94,7 +89,7 @@ void Tape<T>::BackwardTo(const Mark& mark) {
   const uint32_t outer_floor = grad_floor_;
   const Arena::Mark scratch = scratch_.Save();
   grad_floor_ = mark.nodes;
-  CheckContributions("the start of Backward()");
+  if (observer_ != nullptr) observer_->OnBackwardStart(scope_);
   ++backward_depth_;
   // A closure that recomputes appends records and rewinds them.
   for (Entry* entry = last_; entry != mark.last; entry = entry->previous) {
@@ -122,14 +117,6 @@ void Tape<T>::RefuseGrad() {
 }
 
 template <typename T>
-void Tape<T>::CheckContributions(const char* name) {
-  for (Node<T>* node : contributions_) {
-    CheckFinite(*node, /*gradient=*/true, name);
-  }
-  contributions_.clear();
-}
-
-template <typename T>
 void Tape<T>::Rewind(const Mark& mark) {
   arena_.Rewind(mark.arena);
   last_ = const_cast<Entry*>(mark.last);
@@ -146,42 +133,8 @@ void Tape<T>::Reset() {
   deferred_ = nullptr;
   records_ = 0;
   nodes_ = 0;
-  contributions_.clear();
   scope_ = nullptr;
   if (observer_ != nullptr) observer_->OnReset();
-}
-
-template <typename T>
-void Tape<T>::EndScores(Var<T> scores) {
-  in_scores_ = false;
-  if (!checked_) return;
-  const absl::Span<const T> values = scores.span();
-  if (fault_.empty() &&
-      std::find(values.begin(), values.end(), T(INFINITY)) != values.end()) {
-    fault_ = infinity_in_scores_;
-  }
-  infinity_in_scores_.clear();
-}
-
-template <typename T>
-void Tape<T>::CheckFinite(Node<T>& node, bool gradient, const char* name) {
-  if (!fault_.empty()) return;
-  const T* const values = gradient ? node.grad : node.value;
-  int64_t nans = 0;
-  int64_t infinities = 0;
-  for (int64_t i = 0; i < node.size; ++i) {
-    nans += std::isnan(values[i]);
-    infinities += std::isinf(values[i]);
-  }
-  if (nans + infinities == 0) return;
-  const bool waits = in_scores_ && !gradient && nans == 0;
-  std::string& fault = waits ? infinity_in_scores_ : fault_;
-  if (!fault.empty()) return;
-  fault = absl::StrCat(nans > 0 ? "NaN" : "Inf", " in ",
-                       gradient ? "a gradient made by " : "the value of ", name,
-                       " (", nans, " NaN and ", infinities, " Inf among ",
-                       node.size, " elements)");
-  if (scope_ != nullptr) absl::StrAppend(&fault, " at ", scope_->ToString());
 }
 
 template <typename T>

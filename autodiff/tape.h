@@ -30,11 +30,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <string>
 #include <type_traits>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "autodiff/arena.h"
 #include "autodiff/instantiate.h"
@@ -173,21 +171,17 @@ class Tape {
   const ScopeName* scope() const { return scope_; }
   void set_scope(const ScopeName* scope) { scope_ = scope; }
 
-  // In checked mode the value that an operation returns, and each gradient that
-  // its closure contributes to, is searched for NaN and Inf. The first is kept
-  // until cleared, as "NaN in the value of MatMul (1 NaN and 0 Inf among 6
-  // elements) at decoder/attention".
-  void set_checked(bool checked) { checked_ = checked; }
-  // -inf is a legal score, whatever operations a score is composed of: from
-  // BeginScores() to EndScores() an infinity counts as a fault only if `scores`
-  // hold inf in the end. Does not nest.
-  void BeginScores() { in_scores_ = true; }
-  void EndScores(Var<T> scores);
-  const std::string& fault() const { return fault_; }
-  void clear_fault() { fault_.clear(); }
-
   // Not owned; null for none.
-  void set_observer(TapeObserver* observer) { observer_ = observer; }
+  TapeObserver<T>* observer() const { return observer_; }
+  void set_observer(TapeObserver<T>* observer) { observer_ = observer; }
+  // What runs in between computes `scores`, of which -inf is a legal one,
+  // whatever operations it is composed of. Does not nest.
+  void BeginScores() {
+    if (observer_ != nullptr) observer_->OnBeginScores();
+  }
+  void EndScores(Var<T> scores) {
+    if (observer_ != nullptr) observer_->OnEndScores(scores);
+  }
 
   size_t records() const { return records_; }
   size_t high_water_bytes() const {
@@ -207,7 +201,7 @@ class Tape {
   }
   // Registers a contribution to the gradient of `node`. Used by GradRef.
   void NoteContribution(Node<T>* node) {
-    if (checked_) contributions_.push_back(node);
+    if (observer_ != nullptr) observer_->OnContribution(*node);
   }
 
  private:
@@ -251,9 +245,6 @@ class Tape {
   }
 
   [[noreturn]] static void RefuseGrad();
-  void CheckFinite(Node<T>& node, bool gradient, const char* name);
-  // Checks and forgets the noted contributions, made by operation `name`.
-  void CheckContributions(const char* name);
 
   Arena arena_;
   Arena leaf_arena_;
@@ -268,14 +259,9 @@ class Tape {
   uint32_t grad_floor_ = 0;
   bool recording_ = true;
   bool training_ = false;
-  bool checked_ = false;
   RandomState random_;
   const ScopeName* scope_ = nullptr;
-  TapeObserver* observer_ = nullptr;
-  std::string fault_;
-  bool in_scores_ = false;
-  std::string infinity_in_scores_;  // the first, as in fault_
-  std::vector<Node<T>*> contributions_;
+  TapeObserver<T>* observer_ = nullptr;
 #ifndef NDEBUG
   std::vector<uint64_t> serials_;  // of the nodes, by index
   uint64_t last_serial_ = 0;
@@ -342,12 +328,7 @@ void Tape<T>::RecordOutputs(const char* name, const Var<T> (&outs)[kOutputs],
       std::is_trivially_copyable_v<F> && std::is_trivially_destructible_v<F>,
       "a backward closure is never destroyed: capture Vars, spans of "
       "the arena and numbers");
-  if (checked_) {
-    for (const Var<T>& out : outs) {
-      CheckFinite(*out.node(), /*gradient=*/false, name);
-    }
-  }
-  if (observer_ != nullptr) observer_->OnRecord(name, scope_, true);
+  if (observer_ != nullptr) observer_->OnForward(name, scope_, outs);
   bool needs_grad = false;
   for (const Var<T>& out : outs) needs_grad |= out.needs_grad();
   if (!needs_grad) return;

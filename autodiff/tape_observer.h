@@ -6,6 +6,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "autodiff/node.h"
+#include "autodiff/var.h"
 
 namespace regard {
 
@@ -25,15 +28,25 @@ struct ScopeName {
 };
 
 // Receives the operations of a tape as they run, for example to profile them.
+// `scope` is null outside of any scope.
+template <typename T>
 class TapeObserver {
  public:
   virtual ~TapeObserver() = default;
   // Called when the tape is reset, at the beginning of a step.
   virtual void OnReset() = 0;
-  // Called after each operation; `forward` is false in the backward pass.
-  // `scope` is null outside of any scope.
-  virtual void OnRecord(const char* name, const ScopeName* scope,
-                        bool forward) = 0;
+  // An operation has computed `outs`.
+  virtual void OnForward(const char* name, const ScopeName* scope,
+                         absl::Span<const Var<T>> outs) = 0;
+  // A backward pass begins, from the gradients that have been assigned.
+  virtual void OnBackwardStart(const ScopeName* /*scope*/) {}
+  // The backward closure of an operation, or the work it deferred, has run.
+  virtual void OnBackward(const char* name, const ScopeName* scope) = 0;
+  // The gradient of `node` is about to be written or added to.
+  virtual void OnContribution(const Node<T>& /*node*/) {}
+  // See Tape::BeginScores().
+  virtual void OnBeginScores() {}
+  virtual void OnEndScores(Var<T> /*scores*/) {}
 };
 
 }  // namespace regard

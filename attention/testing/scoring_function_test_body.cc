@@ -170,7 +170,7 @@ TEST_P(ScoringFunctionTest, GradientsAgreeWithDifferences) {
   CheckGradients({MakeCase(info().name, "scores", inputs, scores)});
 }
 
-TEST_P(ScoringFunctionTest, CheckedModeFindsNoFault) {
+TEST_P(ScoringFunctionTest, FaultFinderFindsNone) {
   ScorerUnderTest<double> scorer(registry_, options(), widths_);
   for (const auto& [mask, problem] : MaskedProblems(widths_)) {
     EXPECT_EQ(scorer.FaultOf(problem), "") << mask;

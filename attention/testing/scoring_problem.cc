@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "autodiff/fault_finder.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/random.h"
 #include "third_party/abseil_backport/check.h"
@@ -235,11 +236,9 @@ ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
 
 template <typename T>
 std::string ScorerUnderTest<T>::FaultOf(const ScoringProblem& problem) {
-  tape_.set_checked(true);
-  tape_.clear_fault();
+  FaultFinder<T> finder(tape_);
   Answer(problem);
-  tape_.set_checked(false);
-  return tape_.fault();
+  return finder.fault();
 }
 
 template <typename T>

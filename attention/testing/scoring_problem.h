@@ -110,7 +110,7 @@ class ScorerUnderTest {
   ScoringAnswer ReferenceAnswer(const ScoringProblem& problem) {
     return Answer(problem, {.want_weights = true, .project_weights = false});
   }
-  // What checked mode finds in Answer(); empty: nothing.
+  // What a FaultFinder finds in Answer(); empty: nothing.
   std::string FaultOf(const ScoringProblem& problem);
   // Whether the score has a fused context for `problem`.
   bool HasFusedContext(const ScoringProblem& problem);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "autodiff/fault_finder.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
@@ -101,14 +102,14 @@ TEST(RecomputeTest, ReplaysUnderTheFlagsOfTheRecording) {
   EXPECT_EQ(gradient([](auto& tape) { tape.set_recording(false); }), expected);
 }
 
-TEST(RecomputeTest, CheckedModeSurvivesTheReplay) {
+TEST(RecomputeTest, FaultFinderSurvivesTheReplay) {
   Tape<double> tape;
-  tape.set_checked(true);
+  FaultFinder<double> finder(tape);
   const Var<double> inputs[] = {tape.Input({1, 2}, {1, 2}),
                                 tape.Input({2, 2}, {1, 0, 0, 1})};
   Var<double> y = Recompute(tape, absl::MakeConstSpan(inputs), Block());
   tape.Backward(Sum(y));
-  EXPECT_EQ(tape.fault(), "");
+  EXPECT_EQ(finder.fault(), "");
 }
 
 }  // namespace

@@ -44,11 +44,18 @@ void TapeProfile::OnReset() {
   last_flops_ = GemmFlops();
 }
 
-void TapeProfile::OnRecord(const char* name, const ScopeName* scope,
-                           bool forward) {
+void TapeProfile::OnForward(const char* name, const ScopeName* scope,
+                            absl::Span<const Var<float>>) {
+  Count(absl::StrCat(Path(scope), name, " forward"));
+}
+
+void TapeProfile::OnBackward(const char* name, const ScopeName* scope) {
+  Count(absl::StrCat(Path(scope), name, " backward"));
+}
+
+void TapeProfile::Count(const std::string& name) {
   const auto now = Clock::now();
-  Entry& entry = entries_[absl::StrCat(Path(scope), name,
-                                       forward ? " forward" : " backward")];
+  Entry& entry = entries_[name];
   ++entry.calls;
   entry.seconds += std::chrono::duration<double>(now - last_).count();
   entry.flops += static_cast<double>(GemmFlops() - last_flops_);

@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "autodiff/tape.h"
+#include "autodiff/tape_observer.h"
+#include "autodiff/var.h"
 
 namespace regard {
 
 // Watches one tape. Operations run one after another, so the time between two
 // records is the second one's.
-class TapeProfile : public TapeObserver {
+class TapeProfile : public TapeObserver<float> {
  public:
   struct Entry {
     int64_t calls = 0;
@@ -26,14 +27,18 @@ class TapeProfile : public TapeObserver {
 
   // The next operation begins now.
   void OnReset() override;
-  void OnRecord(const char* name, const ScopeName* scope,
-                bool forward) override;
+  void OnForward(const char* name, const ScopeName* scope,
+                 absl::Span<const Var<float>> outs) override;
+  void OnBackward(const char* name, const ScopeName* scope) override;
 
   // By "decoder/attention/AdditiveScores forward"; members of a series of
   // scopes count as one.
   const std::map<std::string, Entry>& entries() const { return entries_; }
 
  private:
+  // An operation named "decoder/Add forward" has run.
+  void Count(const std::string& name);
+
   std::map<std::string, Entry> entries_;
   std::chrono::steady_clock::time_point last_;
   int64_t last_flops_ = 0;

@@ -9,6 +9,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "autodiff/fault_finder.h"
 #include "autodiff/tape.h"
 #include "experiments/training/batch_plan.h"
 #include "experiments/training/profile.h"
@@ -159,16 +160,16 @@ absl::Status Trainer::ExplainFault(
     absl::Span<const absl::Span<const int64_t>> batches) {
   Worker& worker = *workers_[0];
   GradientSlab<float> gradients(model_.parameters());
-  worker.tape.set_checked(true);
+  FaultFinder<float> finder(worker.tape);
   const size_t parts = batches.size();
   for (size_t part = 0; part < parts; ++part) {
     for (int shard = 0; shard < reducer_.num_shards(); ++shard) {
       ComputeShard(batches[part], shard, worker, gradients);
-      if (worker.tape.fault().empty()) continue;
+      if (finder.fault().empty()) continue;
       std::string where = absl::StrCat("step ", step_ + 1);
       if (parts > 1) absl::StrAppend(&where, ", batch ", part);
       return absl::InternalError(
-          absl::StrCat(where, ", shard ", shard, ": ", worker.tape.fault()));
+          absl::StrCat(where, ", shard ", shard, ": ", finder.fault()));
     }
   }
   return absl::InternalError(absl::StrCat(

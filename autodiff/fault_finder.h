@@ -1,0 +1,59 @@
+// Finds the operation that first made a NaN or an infinity.
+#ifndef AUTODIFF_FAULT_FINDER_H_
+#define AUTODIFF_FAULT_FINDER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/node.h"
+#include "autodiff/tape.h"
+#include "autodiff/tape_observer.h"
+#include "autodiff/var.h"
+
+namespace regard {
+
+// Searches the value that an operation returns, and each gradient that its
+// closure contributes to. An infinity between Tape::BeginScores() and
+// EndScores() counts only if the scores hold inf in the end.
+template <typename T>
+class FaultFinder : public TapeObserver<T> {
+ public:
+  // Observes `tape` as long as it lives, in place of the observer set before.
+  explicit FaultFinder(Tape<T>& tape);
+  ~FaultFinder() override;
+  FaultFinder(const FaultFinder&) = delete;
+  FaultFinder& operator=(const FaultFinder&) = delete;
+
+  // The first fault, empty if there is none: "NaN in the value of MatMul (1 NaN
+  // and 0 Inf among 6 elements) at decoder/attention".
+  const std::string& fault() const { return fault_; }
+  void clear_fault() { fault_.clear(); }
+
+  void OnReset() override { contributions_.clear(); }
+  void OnForward(const char* name, const ScopeName* scope,
+                 absl::Span<const Var<T>> outs) override;
+  void OnBackwardStart(const ScopeName* scope) override;
+  void OnBackward(const char* name, const ScopeName* scope) override;
+  void OnContribution(const Node<T>& node) override;
+  void OnBeginScores() override { in_scores_ = true; }
+  void OnEndScores(Var<T> scores) override;
+
+ private:
+  void Check(const Node<T>& node, bool gradient, const char* name,
+             const ScopeName* scope);
+
+  Tape<T>& tape_;
+  TapeObserver<T>* const outer_;
+  std::string fault_;
+  bool in_scores_ = false;
+  std::string infinity_in_scores_;             // the first, as in fault_
+  std::vector<const Node<T>*> contributions_;  // not searched yet
+};
+
+extern template class FaultFinder<float>;
+extern template class FaultFinder<double>;
+
+}  // namespace regard
+
+#endif  // AUTODIFF_FAULT_FINDER_H_
