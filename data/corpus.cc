@@ -18,9 +18,6 @@
 namespace regard {
 namespace {
 
-// Pairs that are kept in memory have at most so many bytes.
-constexpr int64_t kMaxTextBytes = int64_t{256} << 20;
-
 bool IsDetachedMark(char32_t c) {
   return c == U',' || c == U'.' || c == U'!' || c == U'?';
 }
@@ -40,13 +37,6 @@ std::string Composed(const std::string& text) {
   std::free(composed);
   return result;
 }
-
-constexpr absl::string_view kWhereCorporaComeFrom =
-    "\n  A corpus is a text file of sentence pairs, one pair a line, the two "
-    "sentences\n  separated by a tab. The English-French pairs `fra-eng` of "
-    "Tatoeba are at\n  www.manythings.org/anki (fra-eng.zip; unpack fra.txt)."
-    "\n  Name the file in the config, `data { path: \"fra.txt\" }`, or with"
-    "\n  --set data.path=fra.txt";
 
 }  // namespace
 
@@ -70,11 +60,12 @@ std::vector<std::string> SplitTokens(absl::string_view text) {
   return absl::StrSplit(text, ' ', absl::SkipEmpty());
 }
 
-absl::StatusOr<PairReader> PairReader::Open(PairFilesConfig files) {
+absl::StatusOr<PairReader> PairReader::Open(PairFilesConfig files,
+                                            int64_t most) {
   if (files.has_path()) {
     const std::string path = ResolveUserPath(files.path());
     REGARD_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, "corpus"));
-    return PairReader(std::move(files), std::move(file), std::nullopt);
+    return PairReader(std::move(files), most, std::move(file), std::nullopt);
   }
   files.set_source(ResolveUserPath(files.source()));
   files.set_target(ResolveUserPath(files.target()));
@@ -86,10 +77,12 @@ absl::StatusOr<PairReader> PairReader::Open(PairFilesConfig files) {
     return absl::InvalidArgumentError(absl::StrCat(
         files.target(), ":1:1: error: source and target are the same file"));
   }
-  return PairReader(std::move(files), std::move(source), std::move(target));
+  return PairReader(std::move(files), most, std::move(source),
+                    std::move(target));
 }
 
 absl::StatusOr<bool> PairReader::Next() {
+  if (most_ > 0 && pairs_ == most_) return false;
   if (second_.has_value()) {
     REGARD_ASSIGN_OR_RETURN(const bool has_source, first_.Next());
     REGARD_ASSIGN_OR_RETURN(const bool has_target, second_->Next());
@@ -102,6 +95,7 @@ absl::StatusOr<bool> PairReader::Next() {
     }
     source_ = first_.text();
     target_ = second_->text();
+    if (has_source) ++pairs_;
     return has_source;
   }
   while (true) {
@@ -109,6 +103,7 @@ absl::StatusOr<bool> PairReader::Next() {
     if (!any) return false;
     if (first_.text().empty()) continue;
     REGARD_RETURN_IF_ERROR(SplitColumns());
+    ++pairs_;
     return true;
   }
 }
@@ -144,56 +139,6 @@ absl::Status PairReader::TargetError(absl::string_view problem) const {
 int64_t PairReader::carriage_returns() const {
   return first_.carriage_returns() +
          (second_.has_value() ? second_->carriage_returns() : 0);
-}
-
-absl::StatusOr<Corpus> ReadCorpus(const std::string& path,
-                                  const PairsConfig& options) {
-  if (path.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: no corpus file is named", kWhereCorporaComeFrom));
-  }
-  PairFilesConfig files;
-  files.set_path(path);
-  files.set_source_column(options.source_column());
-  files.set_target_column(options.target_column());
-  absl::StatusOr<PairReader> reader = PairReader::Open(files);
-  if (!reader.ok()) {
-    const absl::Status& status = reader.status();
-    if (absl::IsInvalidArgument(status)) return status;
-    return absl::Status(status.code(),
-                        absl::StrCat(status.message(), kWhereCorporaComeFrom));
-  }
-  Corpus corpus;
-  int64_t bytes = 0;
-  while (options.max_pairs() == 0 ||
-         static_cast<int64_t>(corpus.pairs.size()) < options.max_pairs()) {
-    REGARD_ASSIGN_OR_RETURN(const bool more, reader->Next());
-    if (!more) break;
-    bytes += static_cast<int64_t>(reader->source().size() +
-                                  reader->target().size()) +
-             2;
-    if (bytes > kMaxTextBytes) {
-      return reader->SourceError("more than 256 MiB of pairs: set max_pairs");
-    }
-    SentencePair pair = {SplitTokens(PrepareText(reader->source())),
-                         SplitTokens(PrepareText(reader->target())),
-                         {}};
-    if (pair.source.empty()) {
-      return reader->SourceError("the source sentence is empty");
-    }
-    if (pair.target.empty()) {
-      return reader->TargetError("the target sentence is empty");
-    }
-    corpus.pairs.push_back(std::move(pair));
-  }
-  if (corpus.pairs.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ":1:1: error: ",
-                     reader->lines() == 0 ? "the file is empty"
-                                          : "the file has no sentence pair"));
-  }
-  REGARD_ASSIGN_OR_RETURN(corpus.sha256, reader->FirstDigest());
-  return corpus;
 }
 
 }  // namespace regard

@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "data/pairs/pairs.pb.h"
-#include "data/sentence_pair.h"
 #include "data/text_file.h"
 
 namespace regard {
@@ -24,7 +23,8 @@ namespace regard {
 // two, and have as many lines.
 class PairReader {
  public:
-  static absl::StatusOr<PairReader> Open(PairFilesConfig files);
+  // Reads the first `most` pairs, or all if `most` is 0.
+  static absl::StatusOr<PairReader> Open(PairFilesConfig files, int64_t most);
 
   // Goes to the next pair; false at the end. Blank lines of a tab-separated
   // file are passed over.
@@ -38,6 +38,8 @@ class PairReader {
   absl::Status SourceError(absl::string_view problem) const;
   absl::Status TargetError(absl::string_view problem) const;
 
+  // Pairs so far.
+  int64_t pairs() const { return pairs_; }
   // Lines of the first file so far.
   int64_t lines() const { return first_.number(); }
   // Lines so far that ended in a carriage return.
@@ -48,24 +50,22 @@ class PairReader {
   absl::StatusOr<std::string> SecondDigest() const { return second_->Digest(); }
 
  private:
-  PairReader(PairFilesConfig files, TextFile first,
+  PairReader(PairFilesConfig files, int64_t most, TextFile first,
              std::optional<TextFile> second)
       : files_(std::move(files)),
+        most_(most),
         first_(std::move(first)),
         second_(std::move(second)) {}
 
   absl::Status SplitColumns();
 
   PairFilesConfig files_;
+  int64_t most_;
+  int64_t pairs_ = 0;
   TextFile first_;
   std::optional<TextFile> second_;
   absl::string_view source_;
   absl::string_view target_;
-};
-
-struct Corpus {
-  std::vector<SentencePair> pairs;
-  std::string sha256;  // of the whole file
 };
 
 // No-break spaces (U+00A0, U+202F) become spaces, letters lower-case, and a
@@ -76,13 +76,6 @@ std::string PrepareText(absl::string_view text);
 
 // The words of prepared text: what stands between spaces.
 std::vector<std::string> SplitTokens(absl::string_view text);
-
-// Reads prepared pairs of a tab-separated file in its order, as the columns and
-// `max_pairs` of `options` say. A missing column, an empty side and a file
-// without pairs are errors. A file that is not there gets a message about where
-// corpora come from.
-absl::StatusOr<Corpus> ReadCorpus(const std::string& path,
-                                  const PairsConfig& options);
 
 }  // namespace regard
 

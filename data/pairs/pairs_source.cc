@@ -1,20 +1,28 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "autodiff/random.h"
 #include "data/corpus.h"
 #include "data/data_source.h"
 #include "data/pairs/pairs_validation.h"
 #include "data/pairs/sentence_source.h"
 #include "data/pairs/subword_sampler.h"
+#include "data/sentence_pair.h"
 #include "data/text/sentencepiece_model.h"
 #include "data/text/subword_trainer.h"
 #include "files/file.h"
@@ -26,41 +34,57 @@ namespace regard {
 namespace {
 
 constexpr int64_t kMostModelBytes = int64_t{1} << 26;
-// Names of subword models in a run folder.
-constexpr char kJointModel[] = "subwords.model";
-constexpr char kSourceModel[] = "source_subwords.model";
-constexpr char kTargetModel[] = "target_subwords.model";
+// Of the pairs of data.path.
+constexpr int64_t kMostTextBytes = int64_t{256} << 20;
 
-// What the training split leaves out.
-struct Omissions {
-  int64_t empty = 0;
-  int64_t copies = 0;
-  int64_t too_long = 0;
-  int64_t uneven = 0;
+constexpr absl::string_view kWhereCorporaComeFrom =
+    "\n  A corpus is a text file of sentence pairs, one pair a line, the two "
+    "sentences\n  separated by a tab. The English-French pairs `fra-eng` of "
+    "Tatoeba are at\n  www.manythings.org/anki (fra-eng.zip; unpack fra.txt)."
+    "\n  Name the file in the config, `data { path: \"fra.txt\" }`, or with"
+    "\n  --set data.path=fra.txt";
 
-  int64_t all() const { return empty + copies + too_long + uneven; }
+// What becomes of a pair of the training split: why it is left out, or that it
+// is kept.
+enum Fate { kEmpty, kCopy, kTooLong, kUneven, kKept, kNumFates };
+using FateCounts = std::array<int64_t, kNumFates>;
 
-  // "4 of 100 pairs of train are left out: 1 with an empty side, ..."
-  std::string Text(int64_t kept) const {
-    std::vector<std::string> reasons;
-    const auto add = [&](int64_t count, const char* reason) {
-      if (count > 0) reasons.push_back(absl::StrCat(count, " ", reason));
-    };
-    add(empty, "with an empty side");
-    add(copies, "with two equal sides");
-    add(too_long, "over max_tokens");
-    add(uneven, "over max_ratio");
-    return absl::StrCat(
-        all(), " of ", all() + kept,
-        " pairs of train are left out: ", absl::StrJoin(reasons, ", "));
+// "4 of 100 pairs of train are left out: 1 with an empty side, ..."; empty if
+// all are kept.
+std::string OmissionsText(const FateCounts& counts) {
+  constexpr const char* kReasons[kKept] = {"with an empty side",
+                                           "with two equal sides",
+                                           "over max_tokens", "over max_ratio"};
+  std::vector<std::string> reasons;
+  for (int fate = 0; fate < kKept; ++fate) {
+    if (counts[fate] == 0) continue;
+    reasons.push_back(absl::StrCat(counts[fate], " ", kReasons[fate]));
   }
+  if (reasons.empty()) return "";
+  const int64_t all = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  return absl::StrCat(
+      all - counts[kKept], " of ", all,
+      " pairs of train are left out: ", absl::StrJoin(reasons, ", "));
+}
+
+// A subword model, of one side or of both.
+struct SubwordModel {
+  const char* name;   // in a run folder
+  const char* field;  // of SubwordsConfig, for a model that is given
+  bool source;
+  bool target;
 };
 
-absl::StatusOr<std::shared_ptr<const SentencepieceModel>> ParseModel(
-    const std::string& bytes, const std::string& name) {
-  REGARD_ASSIGN_OR_RETURN(SentencepieceModel model,
-                          SentencepieceModel::Parse(bytes, name));
-  return std::make_shared<const SentencepieceModel>(std::move(model));
+// Parses the bytes of a model of the file `path`.
+absl::Status AddModel(const SubwordModel& model, const std::string& bytes,
+                      const std::string& path, Tokenizers& tokenizers) {
+  REGARD_ASSIGN_OR_RETURN(SentencepieceModel parsed,
+                          SentencepieceModel::Parse(bytes, path));
+  const auto shared =
+      std::make_shared<const SentencepieceModel>(std::move(parsed));
+  if (model.source) tokenizers.source = shared;
+  if (model.target) tokenizers.target = shared;
+  return absl::OkStatus();
 }
 
 // "error: data.pairs.subwords: ..."
@@ -70,8 +94,16 @@ absl::Status SubwordError(const absl::Status& status) {
       absl::StrCat("error: data.pairs.subwords: ", status.message()));
 }
 
-std::vector<std::string> WordsOf(absl::string_view text) {
-  return SplitTokens(PrepareText(text));
+// Calls `visit` at each of the first `most` pairs, or of all if `most` is 0.
+absl::StatusOr<PairReader> ReadPairs(
+    const PairFilesConfig& files, int64_t most,
+    absl::FunctionRef<void(const PairReader&)> visit) {
+  REGARD_ASSIGN_OR_RETURN(PairReader reader, PairReader::Open(files, most));
+  while (true) {
+    REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
+    if (!more) return reader;
+    visit(reader);
+  }
 }
 
 class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
@@ -89,57 +121,112 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
   int64_t cut_tokens() const override { return options_.cut_tokens(); }
 
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
-    return options_.has_train() ? LoadSplits(request) : LoadFile(request.path);
+    SentenceData data;
+    data.cut_tokens = options_.cut_tokens();
+    data.min_frequency = options_.min_frequency();
+    REGARD_RETURN_IF_ERROR(options_.has_train() ? LoadSplits(request, data)
+                                                : LoadFile(request.path, data));
+    std::vector<SentencePair> samples;
+    for (const SamplePair& sample : options_.samples()) {
+      samples.push_back(
+          Tokenize(data.tokenizers, sample.source(), sample.reference()));
+    }
+    // Raw text with subwords; with words, a test of a corpus in one file.
+    if (options_.has_train()) {
+      data.samples = std::move(samples);
+    } else {
+      data.tests.push_back({.pairs = std::move(samples)});
+    }
+    return data;
   }
 
   absl::StatusOr<Tokenizers> MakeTokenizers(
       const ReadRunFile& read) const override {
-    if (!options_.has_subwords()) return Tokenizers();
-    const auto model = [&](const char* name)
-        -> absl::StatusOr<std::shared_ptr<const SentencepieceModel>> {
-      REGARD_ASSIGN_OR_RETURN(const std::string bytes, read(name));
-      return ParseModel(bytes, name);
-    };
     Tokenizers tokenizers;
-    if (options_.subwords().joint()) {
-      REGARD_ASSIGN_OR_RETURN(tokenizers.source, model(kJointModel));
-      tokenizers.target = tokenizers.source;
-      return tokenizers;
+    for (const SubwordModel& model : Models()) {
+      REGARD_ASSIGN_OR_RETURN(const std::string bytes, read(model.name));
+      REGARD_RETURN_IF_ERROR(AddModel(model, bytes, model.name, tokenizers));
     }
-    REGARD_ASSIGN_OR_RETURN(tokenizers.source, model(kSourceModel));
-    REGARD_ASSIGN_OR_RETURN(tokenizers.target, model(kTargetModel));
     return tokenizers;
   }
 
  private:
-  absl::StatusOr<SentenceData> LoadFile(const std::string& path) const {
-    REGARD_ASSIGN_OR_RETURN(Corpus corpus,
-                            ReadCorpus(ResolveUserPath(path), options_));
-    const std::vector<SentencePair>& pairs = corpus.pairs;
-    SentenceData data;
-    data.cut_tokens = options_.cut_tokens();
-    data.min_frequency = options_.min_frequency();
-    const auto dev = static_cast<size_t>(options_.dev_pairs());
-    if (dev >= pairs.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": error: ", pairs.size(),
-          " pairs leave nothing to train on when ", dev, " are kept for dev"));
-    }
-    const size_t train = pairs.size() - dev;
-    data.dev.pairs.assign(pairs.begin() + static_cast<int64_t>(train),
-                          pairs.end());
-    for (size_t i = 0; i < train; ++i) {
-      data.train.Add(pairs[i].source, pairs[i].target);
-    }
-    AddSamples(data);
-    data.digests["data.path"] = corpus.sha256;
-    return data;
+  // The subword models; none if sentences are words.
+  absl::Span<const SubwordModel> Models() const {
+    static constexpr SubwordModel kJoint[] = {
+        {"subwords.model", "source_model", true, true}};
+    static constexpr SubwordModel kOfSides[] = {
+        {"source_subwords.model", "source_model", true, false},
+        {"target_subwords.model", "target_model", false, true}};
+    if (!options_.has_subwords()) return {};
+    if (options_.subwords().joint()) return kJoint;
+    return kOfSides;
   }
 
-  absl::StatusOr<SentenceData> LoadSplits(const DataRequest& request) const {
-    SentenceData data;
-    data.cut_tokens = options_.cut_tokens();
-    data.min_frequency = options_.min_frequency();
+  // Reads data.path. A missing column, an empty side and a file without pairs
+  // are errors. A file that is not there gets a message about where corpora
+  // come from.
+  absl::Status LoadFile(const std::string& given, SentenceData& data) const {
+    const std::string path = ResolveUserPath(given);
+    if (path.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "error: no corpus file is named", kWhereCorporaComeFrom));
+    }
+    PairFilesConfig files;
+    files.set_path(path);
+    files.set_source_column(options_.source_column());
+    files.set_target_column(options_.target_column());
+    absl::StatusOr<PairReader> reader =
+        PairReader::Open(files, options_.max_pairs());
+    if (!reader.ok()) {
+      const absl::Status& status = reader.status();
+      if (absl::IsInvalidArgument(status)) return status;
+      return absl::Status(
+          status.code(), absl::StrCat(status.message(), kWhereCorporaComeFrom));
+    }
+    std::deque<SentencePair> last;  // at most dev_pairs
+    int64_t bytes = 0;
+    while (true) {
+      REGARD_ASSIGN_OR_RETURN(const bool more, reader->Next());
+      if (!more) break;
+      bytes += static_cast<int64_t>(reader->source().size() +
+                                    reader->target().size()) +
+               2;
+      if (bytes > kMostTextBytes) {
+        return reader->SourceError("more than 256 MiB of pairs: set max_pairs");
+      }
+      last.push_back(
+          Tokenize(data.tokenizers, reader->source(), reader->target()));
+      if (last.back().source.empty()) {
+        return reader->SourceError("the source sentence is empty");
+      }
+      if (last.back().target.empty()) {
+        return reader->TargetError("the target sentence is empty");
+      }
+      if (static_cast<int64_t>(last.size()) > options_.dev_pairs()) {
+        data.train.Add(last.front().source, last.front().target);
+        last.pop_front();
+      }
+    }
+    if (reader->pairs() == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ":1:1: error: ",
+                       reader->lines() == 0 ? "the file is empty"
+                                            : "the file has no sentence pair"));
+    }
+    if (data.train.size() == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(given, ": error: ", reader->pairs(),
+                       " pairs leave nothing to train on when ",
+                       options_.dev_pairs(), " are kept for dev"));
+    }
+    data.dev.pairs.assign(last.begin(), last.end());
+    REGARD_ASSIGN_OR_RETURN(data.digests["data.path"], reader->FirstDigest());
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadSplits(const DataRequest& request,
+                          SentenceData& data) const {
     std::shared_ptr<SubwordSampler> sampler;
     REGARD_ASSIGN_OR_RETURN(const std::set<int64_t> held_out,
                             HeldOut(request.seed));
@@ -155,7 +242,6 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
       REGARD_RETURN_IF_ERROR(
           LoadSet("data.pairs.dev", options_.dev(), data, data.dev));
     }
-    AddSamples(data);
     for (int i = 0; i < options_.test_size(); ++i) {
       EvaluationSet test;
       test.name = options_.test(i).name();
@@ -163,18 +249,28 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                                      options_.test(i), data, test));
       data.tests.push_back(std::move(test));
     }
-    return data;
+    return absl::OkStatus();
   }
 
-  static std::vector<std::string> Tokens(const SentencepieceModel* tokenizer,
-                                         absl::string_view text) {
-    return tokenizer == nullptr ? WordsOf(text) : tokenizer->Tokenize(text);
+  static SentencePair Tokenize(const Tokenizers& tokenizers,
+                               absl::string_view source,
+                               absl::string_view target) {
+    const auto tokens = [](const auto& model, absl::string_view text) {
+      return model == nullptr ? SplitTokens(PrepareText(text))
+                              : model->Tokenize(text);
+    };
+    return {tokens(tokenizers.source, source),
+            tokens(tokenizers.target, target),
+            {}};
   }
 
-  static absl::Status AddDigests(const PairReader& reader,
-                                 const std::string& field,
-                                 const PairFilesConfig& files,
-                                 SentenceData& data) {
+  // Adds what is known once all of `files` is read.
+  static absl::Status Finish(const PairReader& reader, const std::string& field,
+                             const PairFilesConfig& files, SentenceData& data) {
+    if (reader.pairs() == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          FirstFile(files), ":1:1: error: the file has no sentence pair"));
+    }
     const char* const first = files.has_path() ? ".path" : ".source";
     REGARD_ASSIGN_OR_RETURN(data.digests[field + first], reader.FirstDigest());
     if (!files.has_path()) {
@@ -189,48 +285,38 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     return absl::OkStatus();
   }
 
+  static const std::string& FirstFile(const PairFilesConfig& files) {
+    return files.has_path() ? files.path() : files.source();
+  }
+
   // Reads the models that are given or that the run has kept, or trains them.
   absl::Status LoadSubwords(const DataRequest& request,
                             const std::set<int64_t>& held_out,
                             SentenceData& data) const {
-    const SubwordsConfig& config = options_.subwords();
-    Tokenizers& models = data.tokenizers;
-    const auto load = [&](const char* name, const std::string& given,
-                          const char* given_field, bool source, bool target)
-        -> absl::StatusOr<std::shared_ptr<const SentencepieceModel>> {
+    for (const SubwordModel& model : Models()) {
+      const std::string& given = model.source
+                                     ? options_.subwords().source_model()
+                                     : options_.subwords().target_model();
       std::string bytes;
       if (given.empty()) {
-        REGARD_ASSIGN_OR_RETURN(bytes,
-                                request.read_run_file != nullptr
-                                    ? request.read_run_file(name)
-                                    : TrainModel(held_out, source, target));
+        REGARD_ASSIGN_OR_RETURN(bytes, request.read_run_file != nullptr
+                                           ? request.read_run_file(model.name)
+                                           : TrainModel(held_out, model));
       } else {
         absl::StatusOr<std::string> read =
             ReadFile(ResolveUserPath(given), kMostModelBytes);
         if (!read.ok()) return SubwordError(read.status());
         bytes = *std::move(read);
-        data.digests[absl::StrCat("data.pairs.subwords.", given_field)] =
+        data.digests[absl::StrCat("data.pairs.subwords.", model.field)] =
             Sha256Hex(bytes);
       }
-      data.digests[name] = Sha256Hex(bytes);
-      data.files[name] = bytes;
-      return ParseModel(bytes, given.empty() ? std::string(name) : given);
-    };
-    if (config.joint()) {
-      REGARD_ASSIGN_OR_RETURN(
-          models.source,
-          load(kJointModel, config.source_model(), "source_model", true, true));
-      models.target = models.source;
-    } else {
-      REGARD_ASSIGN_OR_RETURN(models.source,
-                              load(kSourceModel, config.source_model(),
-                                   "source_model", true, false));
-      REGARD_ASSIGN_OR_RETURN(models.target,
-                              load(kTargetModel, config.target_model(),
-                                   "target_model", false, true));
+      data.digests[model.name] = Sha256Hex(bytes);
+      data.files[model.name] = bytes;
+      REGARD_RETURN_IF_ERROR(AddModel(
+          model, bytes, given.empty() ? model.name : given, data.tokenizers));
     }
-    data.source_vocabulary = models.source->MakeVocabulary();
-    data.target_vocabulary = models.target->MakeVocabulary();
+    data.source_vocabulary = data.tokenizers.source->MakeVocabulary();
+    data.target_vocabulary = data.tokenizers.target->MakeVocabulary();
     return absl::OkStatus();
   }
 
@@ -258,104 +344,76 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
   // A model of the lines of the training files that are not held out: first the
   // source's, then the target's.
   absl::StatusOr<std::string> TrainModel(const std::set<int64_t>& held_out,
-                                         bool source, bool target) const {
+                                         const SubwordModel& model) const {
     std::string sentences;
     for (const bool is_source : {true, false}) {
-      if (!(is_source ? source : target)) continue;
-      REGARD_ASSIGN_OR_RETURN(PairReader reader,
-                              PairReader::Open(options_.train()));
-      for (int64_t pairs = 0; !Enough(pairs); ++pairs) {
-        REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
-        if (!more) break;
-        if (held_out.count(pairs) > 0) continue;
-        absl::StrAppend(&sentences,
-                        is_source ? reader.source() : reader.target(), "\n");
-      }
+      if (!(is_source ? model.source : model.target)) continue;
+      const auto add = [&](const PairReader& pair) {
+        if (held_out.count(pair.pairs()) > 0) return;
+        absl::StrAppend(&sentences, is_source ? pair.source() : pair.target(),
+                        "\n");
+      };
+      REGARD_RETURN_IF_ERROR(
+          ReadPairs(options_.train(), options_.max_pairs(), add).status());
     }
-    absl::StatusOr<std::string> model =
+    absl::StatusOr<std::string> trained =
         TrainSubwords(options_.subwords(), sentences);
-    if (!model.ok()) return SubwordError(model.status());
-    return model;
+    if (!trained.ok()) return SubwordError(trained.status());
+    return trained;
   }
 
-  bool Enough(int64_t pairs) const {
-    return options_.max_pairs() > 0 && pairs >= options_.max_pairs();
-  }
-
-  // Whether training uses the pair; counts it if not.
-  bool Keeps(const std::vector<std::string>& source,
-             const std::vector<std::string>& target,
-             Omissions& omissions) const {
-    const auto longer =
-        static_cast<double>(std::max(source.size(), target.size()));
-    const auto shorter =
-        static_cast<double>(std::min(source.size(), target.size()));
-    if (source.empty() || target.empty()) {
-      ++omissions.empty;
-    } else if (source == target) {
-      ++omissions.copies;
-    } else if (options_.max_tokens() > 0 && longer > options_.max_tokens()) {
-      ++omissions.too_long;
-    } else if (options_.max_ratio() > 0 &&
-               longer > options_.max_ratio() * shorter) {
-      ++omissions.uneven;
-    } else {
-      return true;
+  Fate FateOf(const SentencePair& pair) const {
+    const auto [shorter, longer] =
+        std::minmax<double>({static_cast<double>(pair.source.size()),
+                             static_cast<double>(pair.target.size())});
+    if (shorter == 0) return kEmpty;
+    if (pair.source == pair.target) return kCopy;
+    if (options_.max_tokens() > 0 && longer > options_.max_tokens()) {
+      return kTooLong;
     }
-    return false;
+    if (options_.max_ratio() > 0 && longer > options_.max_ratio() * shorter) {
+      return kUneven;
+    }
+    return kKept;
   }
 
   // `sampler` may be null.
   absl::Status LoadTrain(const std::set<int64_t>& held_out,
                          SubwordSampler* sampler, SentenceData& data) const {
-    REGARD_ASSIGN_OR_RETURN(PairReader reader,
-                            PairReader::Open(options_.train()));
-    Omissions omissions;
-    int64_t pairs = 0;
-    for (; !Enough(pairs); ++pairs) {
-      REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
-      if (!more) break;
-      std::vector<std::string> source =
-          Tokens(data.tokenizers.source.get(), reader.source());
-      std::vector<std::string> target =
-          Tokens(data.tokenizers.target.get(), reader.target());
-      if (held_out.count(pairs) > 0) {
-        AddPair(std::move(source), std::move(target), reader.target(), data,
-                data.dev);
-      } else if (Keeps(source, target, omissions)) {
-        data.train.Add(source, target);
-        if (sampler != nullptr) sampler->Add(reader.source(), reader.target());
+    FateCounts counts = {};
+    const auto add = [&](const PairReader& pair) {
+      if (held_out.count(pair.pairs()) > 0) {
+        return AddPair(pair, data, data.dev);
       }
-    }
-    const std::string& name = options_.train().has_path()
-                                  ? options_.train().path()
-                                  : options_.train().source();
-    if (pairs == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, ":1:1: error: the file has no sentence pair"));
-    }
-    if (data.train.size() == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          name,
-          ":1:1: error: nothing is left to train on: ", omissions.Text(0)));
-    }
-    if (omissions.all() > 0) {
-      data.notes.push_back(omissions.Text(data.train.size()));
-    }
-    return AddDigests(reader, "data.pairs.train", options_.train(), data);
+      const SentencePair tokens =
+          Tokenize(data.tokenizers, pair.source(), pair.target());
+      const Fate fate = FateOf(tokens);
+      ++counts[fate];
+      if (fate != kKept) return;
+      data.train.Add(tokens.source, tokens.target);
+      if (sampler != nullptr) sampler->Add(pair.source(), pair.target());
+    };
+    REGARD_ASSIGN_OR_RETURN(
+        const PairReader reader,
+        ReadPairs(options_.train(), options_.max_pairs(), add));
+    const std::string omissions = OmissionsText(counts);
+    if (!omissions.empty()) data.notes.push_back(omissions);
+    REGARD_RETURN_IF_ERROR(
+        Finish(reader, "data.pairs.train", options_.train(), data));
+    if (data.train.size() > 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(FirstFile(options_.train()),
+                     ":1:1: error: nothing is left to train on: ", omissions));
   }
 
-  // The pairs of train that are dev's: drawn without repetition.
+  // The pairs of train that are dev's, from 1: drawn without repetition.
   absl::StatusOr<std::set<int64_t>> HeldOut(uint64_t seed) const {
     std::set<int64_t> held_out;
     if (options_.dev_sample() == 0) return held_out;
-    REGARD_ASSIGN_OR_RETURN(PairReader reader,
-                            PairReader::Open(options_.train()));
-    int64_t pairs = 0;
-    for (; !Enough(pairs); ++pairs) {
-      REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
-      if (!more) break;
-    }
+    REGARD_ASSIGN_OR_RETURN(const PairReader reader,
+                            ReadPairs(options_.train(), options_.max_pairs(),
+                                      [](const PairReader&) {}));
+    const int64_t pairs = reader.pairs();
     if (options_.dev_sample() >= pairs) {
       return absl::InvalidArgumentError(
           absl::StrCat("error: data.pairs.dev_sample: ", pairs,
@@ -365,19 +423,18 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     const RandomStream stream(seed, "dev_sample");
     for (uint64_t i = 0;
          static_cast<int64_t>(held_out.size()) < options_.dev_sample(); ++i) {
-      held_out.insert(static_cast<int64_t>(
-          stream.BelowAt(i, static_cast<uint64_t>(pairs))));
+      held_out.insert(1 + static_cast<int64_t>(
+                              stream.BelowAt(i, static_cast<uint64_t>(pairs))));
     }
     return held_out;
   }
 
-  static void AddPair(std::vector<std::string> source,
-                      std::vector<std::string> target,
-                      absl::string_view reference, const SentenceData& data,
+  static void AddPair(const PairReader& pair, const SentenceData& data,
                       EvaluationSet& set) {
-    set.pairs.push_back({std::move(source), std::move(target), {}});
+    set.pairs.push_back(
+        Tokenize(data.tokenizers, pair.source(), pair.target()));
     if (data.tokenizers.target != nullptr) {
-      set.references.emplace_back(reference);
+      set.references.emplace_back(pair.target());
     }
   }
 
@@ -385,36 +442,11 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
   static absl::Status LoadSet(const std::string& field,
                               const PairFilesConfig& files, SentenceData& data,
                               EvaluationSet& set) {
-    REGARD_ASSIGN_OR_RETURN(PairReader reader, PairReader::Open(files));
-    while (true) {
-      REGARD_ASSIGN_OR_RETURN(const bool more, reader.Next());
-      if (!more) break;
-      AddPair(Tokens(data.tokenizers.source.get(), reader.source()),
-              Tokens(data.tokenizers.target.get(), reader.target()),
-              reader.target(), data, set);
-    }
-    if (set.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(files.has_path() ? files.path() : files.source(),
-                       ":1:1: error: the file has no sentence pair"));
-    }
-    return AddDigests(reader, field, files, data);
-  }
-
-  // Raw text with subwords; with words, a test of a corpus in one file.
-  void AddSamples(SentenceData& data) const {
-    std::vector<SentencePair> samples;
-    for (const SamplePair& sample : options_.samples()) {
-      samples.push_back(
-          {Tokens(data.tokenizers.source.get(), sample.source()),
-           Tokens(data.tokenizers.target.get(), sample.reference()),
-           {}});
-    }
-    if (options_.has_train()) {
-      data.samples = std::move(samples);
-    } else {
-      data.tests.push_back({.pairs = std::move(samples)});
-    }
+    REGARD_ASSIGN_OR_RETURN(
+        const PairReader reader,
+        ReadPairs(files, /*most=*/0,
+                  [&](const PairReader& pair) { AddPair(pair, data, set); }));
+    return Finish(reader, field, files, data);
   }
 };
 
