@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_split.h"
 #include "data/text/vocabulary.h"
@@ -18,12 +17,12 @@ WordPiece WordVocabulary(absl::string_view text,
   std::vector<std::string> tokens = {options.padding, options.unknown,
                                      options.classifier, options.separator,
                                      options.mask};
-  const absl::flat_hash_set<std::string> special(tokens.begin(), tokens.end());
+  const WordPiece special = WordPiece::Create(tokens, "", options).value();
   TokenCounts counts;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    for (const std::string& word : WordPiece::SplitWords(line, options)) {
+    for (const std::string& word : special.SplitWords(line)) {
       // <UNK> in lower case is no word, either.
-      if (!special.contains(word)) counts.Add(word, 1);
+      if (special.Find(word) < 0) counts.Add(word, 1);
     }
   }
   for (std::string& word : counts.ByFrequency(min_frequency)) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -201,32 +202,31 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
                                             absl::string_view path,
                                             const WordPieceOptions& options) {
   WordPiece pieces(options);
-  pieces.tokens_ = std::move(tokens);
   std::vector<std::string> problems;
   const auto complain = [&](size_t line, absl::string_view problem) {
     problems.push_back(absl::StrCat(path, ":", line, ": error: ", problem));
   };
-  for (size_t i = 0; i < pieces.tokens_.size(); ++i) {
-    const std::string& token = pieces.tokens_[i];
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const std::string& token = tokens[i];
+    std::string problem;
     if (token.empty()) {
-      complain(i + 1, "an empty line; each line is a token");
-      continue;
+      problem = "an empty line; each line is a token";
+    } else if (FindInvalidUtf8(token).has_value()) {
+      problem = "bytes that are not UTF-8";
+    } else if (!pieces.Append(token)) {
+      problem =
+          absl::StrCat("token '", absl::Utf8SafeCEscape(token), "' is on line ",
+                       pieces.Find(token) + 1, " already");
     }
-    if (FindInvalidUtf8(token).has_value()) {
-      complain(i + 1, "bytes that are not UTF-8");
-      continue;
-    }
-    const auto id = static_cast<int32_t>(i);
-    const auto [known, is_new] = pieces.ids_.try_emplace(token, id);
-    if (!is_new) {
-      complain(i + 1,
-               absl::StrCat("token '", absl::Utf8SafeCEscape(token),
-                            "' is on line ", known->second + 1, " already"));
+    if (!problem.empty()) {
+      complain(i + 1, problem);
+      // Takes the id of its line; no token is the same.
+      pieces.Append(absl::StrCat("\xff", i));
       continue;
     }
     absl::string_view rest = token;
     if (options.continuations && absl::ConsumePrefix(&rest, kContinuation)) {
-      pieces.continuations_.emplace(rest, id);
+      pieces.continuations_.emplace(rest, static_cast<int32_t>(i));
     }
     pieces.longest_piece_ = std::max(pieces.longest_piece_, token.size());
   }
@@ -235,7 +235,7 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
     if (id >= 0) {
       pieces.special_.push_back({token, id});
     } else if (required) {
-      complain(pieces.tokens_.size(),
+      complain(tokens.size(),
                absl::StrCat("the file ends without the token ", token));
     }
     return id;
@@ -266,20 +266,6 @@ absl::StatusOr<WordPiece> WordPiece::FromText(absl::string_view text,
   return Create(std::move(tokens), path, options);
 }
 
-std::string WordPiece::ToText() const {
-  return absl::StrCat(absl::StrJoin(tokens_, "\n"), "\n");
-}
-
-const std::string& WordPiece::Token(int32_t id) const {
-  REGARD_CHECK(id >= 0 && id < size()) << "id " << id << " of " << size();
-  return tokens_[static_cast<size_t>(id)];
-}
-
-int32_t WordPiece::Find(absl::string_view token) const {
-  const auto found = ids_.find(token);
-  return found == ids_.end() ? -1 : found->second;
-}
-
 bool WordPiece::Continues(int32_t id) const {
   const absl::string_view token = Token(id);
   return options_.continuations && token.size() > kContinuation.size() &&
@@ -295,7 +281,7 @@ bool WordPiece::IsSpecial(int32_t id) const {
 std::vector<int32_t> WordPiece::Tokenize(absl::string_view text) const {
   std::vector<int32_t> ids;
   Split(
-      text, options_, special_,
+      text,
       [&](absl::string_view word, int64_t characters) {
         AppendWord(word, characters, &ids);
       },
@@ -303,30 +289,23 @@ std::vector<int32_t> WordPiece::Tokenize(absl::string_view text) const {
   return ids;
 }
 
-std::vector<std::string> WordPiece::SplitWords(
-    absl::string_view text, const WordPieceOptions& options) {
-  std::vector<SpecialToken> special;
-  for (const std::string* token :
-       {&options.unknown, &options.classifier, &options.separator,
-        &options.padding, &options.mask}) {
-    if (!token->empty()) special.push_back({*token, -1});
-  }
+std::vector<std::string> WordPiece::SplitWords(absl::string_view text) const {
   std::vector<std::string> split;
   Split(
-      text, options, special,
-      [&](absl::string_view word, int64_t) { split.emplace_back(word); },
+      text, [&](absl::string_view word, int64_t) { split.emplace_back(word); },
       [](int32_t) {});
   return split;
 }
 
-void WordPiece::Split(absl::string_view text, const WordPieceOptions& options,
-                      absl::Span<const SpecialToken> special, WordSink on_word,
-                      absl::FunctionRef<void(int32_t)> on_special) {
-  Words words(options, on_word);
+void WordPiece::Split(
+    absl::string_view text,
+    absl::FunctionRef<void(absl::string_view, int64_t)> on_word,
+    absl::FunctionRef<void(int32_t)> on_special) const {
+  Words words(options_, on_word);
   size_t begin = 0;
   for (size_t at = 0; at < text.size(); ++at) {
     const SpecialToken* found = nullptr;
-    for (const SpecialToken& token : special) {
+    for (const SpecialToken& token : special_) {
       if (text[at] == token.text.front() &&
           text.substr(at, token.text.size()) == token.text &&
           (found == nullptr || token.text.size() > found->text.size())) {
@@ -360,17 +339,20 @@ void WordPiece::AppendWord(absl::string_view word, int64_t characters,
   const size_t before = ids->size();
   while (!word.empty()) {
     const bool begins = ids->size() == before;
-    const auto& pieces = begins ? ids_ : continuations_;
+    const auto find = [&](size_t length) {
+      const absl::string_view piece = word.substr(0, length);
+      if (begins) return Find(piece);
+      const auto found = continuations_.find(piece);
+      return found == continuations_.end() ? -1 : found->second;
+    };
     size_t length = std::min(word.size(), longest_piece_);
-    auto found = pieces.find(word.substr(0, length));
-    while (found == pieces.end() && length > 1) {
-      found = pieces.find(word.substr(0, --length));
-    }
-    if (found == pieces.end()) {
+    int32_t id = find(length);
+    while (id < 0 && length > 1) id = find(--length);
+    if (id < 0) {
       ids->resize(before);
       return ids->push_back(unknown_);
     }
-    ids->push_back(found->second);
+    ids->push_back(id);
     word.remove_prefix(length);
   }
 }

@@ -17,7 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "data/text/vocabulary.h"
 
 namespace regard {
 
@@ -46,7 +46,7 @@ struct WordPieceOptions {
 };
 
 // Copyable; does not change once made.
-class WordPiece {
+class WordPiece : public TokenList {
  public:
   // Token i of a vocabulary has id i. A token that is empty, or there twice,
   // and an absent unknown, classifier or separator are errors: each is named,
@@ -62,17 +62,10 @@ class WordPiece {
 
   // The words of a text before they are cut into pieces, without special
   // tokens.
-  static std::vector<std::string> SplitWords(absl::string_view text,
-                                             const WordPieceOptions& options);
+  std::vector<std::string> SplitWords(absl::string_view text) const;
 
-  // One token a line.
-  std::string ToText() const;
-
-  int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
-  // 0 <= id < size().
-  const std::string& Token(int32_t id) const;
   // The id of a token as it is written in the vocabulary; -1 if there is none.
-  int32_t Find(absl::string_view token) const;
+  using TokenList::Find;
   // Whether `id` continues a word.
   bool Continues(int32_t id) const;
 
@@ -95,26 +88,23 @@ class WordPiece {
     int32_t id;
   };
 
-  explicit WordPiece(const WordPieceOptions& options) : options_(options) {}
-
-  // Receives a word and its number of characters.
-  using WordSink = absl::FunctionRef<void(absl::string_view, int64_t)>;
+  explicit WordPiece(const WordPieceOptions& options)
+      : TokenList(/*escaped=*/false), options_(options) {}
 
   // Hands on the special tokens of a text, the leftmost first and of several
-  // there the longest, and the words of what stands between them.
-  static void Split(absl::string_view text, const WordPieceOptions& options,
-                    absl::Span<const SpecialToken> special, WordSink on_word,
-                    absl::FunctionRef<void(int32_t)> on_special);
+  // there the longest, and the words of what stands between them, with their
+  // numbers of characters.
+  void Split(absl::string_view text,
+             absl::FunctionRef<void(absl::string_view, int64_t)> on_word,
+             absl::FunctionRef<void(int32_t)> on_special) const;
 
   // Appends the pieces of a word of `characters` characters.
   void AppendWord(absl::string_view word, int64_t characters,
                   std::vector<int32_t>* ids) const;
 
   WordPieceOptions options_;
-  std::vector<std::string> tokens_;
-  // Looked up, never iterated over: their order is arbitrary. Tokens, and what
-  // follows "##" in those that begin with it.
-  absl::flat_hash_map<std::string, int32_t> ids_;
+  // What follows "##" in tokens that begin with it; looked up, never iterated
+  // over: the order is arbitrary.
   absl::flat_hash_map<std::string, int32_t> continuations_;
   size_t longest_piece_ = 0;  // bytes
   std::vector<SpecialToken> special_;

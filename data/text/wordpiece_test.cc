@@ -97,14 +97,15 @@ TEST(WordPieceTest, WordsMayKeepTheirPunctuation) {
 
 TEST(WordPieceTest, SplitsWords) {
   WordPieceOptions options;
-  EXPECT_THAT(WordPiece::SplitWords(" Caf\u00e9, <b>", options),
+  EXPECT_THAT(Of({}, options).SplitWords(" Caf\u00e9, <b>"),
               ElementsAre("cafe", ",", "<", "b", ">"));
   options.split_punctuation = false;
   options.strip_accents = false;
-  EXPECT_THAT(WordPiece::SplitWords(" Caf\u00e9, <b>\n", options),
+  const WordPiece pieces = Of({}, options);
+  EXPECT_THAT(pieces.SplitWords(" Caf\u00e9, <b>\n"),
               ElementsAre("caf\u00e9,", "<b>"));
-  EXPECT_THAT(WordPiece::SplitWords("", options), IsEmpty());
-  EXPECT_THAT(WordPiece::SplitWords("a[MASK]b [UNK] [mask]", options),
+  EXPECT_THAT(pieces.SplitWords(""), IsEmpty());
+  EXPECT_THAT(pieces.SplitWords("a[MASK]b [UNK] [mask]"),
               ElementsAre("a", "b", "[mask]"));
 }
 
@@ -123,7 +124,7 @@ TEST(WordPieceTest, KnowsItsTokens) {
       WordPiece::FromText(pieces.ToText(), "vocab.txt", WordPieceOptions());
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->ToText(), pieces.ToText());
-  EXPECT_DEATH(pieces.Token(8), "id 8 of 8");
+  EXPECT_DEATH(pieces.Token(8), "8 vs. 8");
   EXPECT_DEATH(pieces.Encode("a", 1), "at most 1 ids");
 }
 
