@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "autodiff/random.h"
 #include "data/images/shapes.h"
@@ -56,9 +57,10 @@ Things ShapeThings(int64_t side, uint64_t seed) {
   return {side, ShapeNames(), draw};
 }
 
-Things ImageThings(const ImageSet& images,
-                   const std::vector<std::string>& classes,
-                   absl::Span<const std::string> kinds, uint64_t seed) {
+absl::StatusOr<Things> ImageThings(const ImageSet& images,
+                                   const std::vector<std::string>& classes,
+                                   absl::Span<const std::string> kinds,
+                                   uint64_t seed, absl::string_view what) {
   REGARD_CHECK(images.shape.channels == 1 &&
                images.shape.height == images.shape.width)
       << "things of " << images.shape.height << " x " << images.shape.width;
@@ -70,7 +72,9 @@ Things ImageThings(const ImageSet& images,
     for (int64_t i = 0; i < images.size(); ++i) {
       if (images.labels[static_cast<size_t>(i)] == label) of_kind.push_back(i);
     }
-    REGARD_CHECK(!of_kind.empty()) << "no image of " << kind;
+    if (of_kind.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(what, " show no ", kind));
+    }
   }
   const RandomStream random(seed, "canvases/images");
   const auto draw = [&images, of_kinds, random](int32_t kind, uint64_t number,
@@ -80,7 +84,7 @@ Things ImageThings(const ImageSet& images,
         images.image(of_kind[random.BelowAt(number, of_kind.size())]);
     std::copy_n(image, pixels.size(), pixels.begin());
   };
-  return {images.shape.height, {kinds.begin(), kinds.end()}, draw};
+  return Things{images.shape.height, {kinds.begin(), kinds.end()}, draw};
 }
 
 CaptionSet MakeCanvases(int64_t count, const Things& things,

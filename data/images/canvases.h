@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "data/images/caption_set.h"
@@ -42,11 +43,12 @@ struct Things {
 Things ShapeThings(int64_t side, uint64_t seed);
 
 // Images of a labelled set, one of the class at random. `kinds` are the classes
-// to show; each has an image in `images`, which are grey and square and outlive
-// this.
-Things ImageThings(const ImageSet& images,
-                   const std::vector<std::string>& classes,
-                   absl::Span<const std::string> kinds, uint64_t seed);
+// to show; "WHAT show no KIND" is an InvalidArgument. `images` are grey and
+// square and outlive this.
+absl::StatusOr<Things> ImageThings(const ImageSet& images,
+                                   const std::vector<std::string>& classes,
+                                   absl::Span<const std::string> kinds,
+                                   uint64_t seed, absl::string_view what);
 
 // Canvases [1, 2 side, 2 side]: three of the four quadrants hold things of the
 // kinds of a triple. The sentence begins at the thing that touches both others:

@@ -66,19 +66,16 @@ class CaptionsSource
     const std::vector<std::string> kinds = {"t-shirt", "trousers", "dress",
                                             "coat",    "sandal",   "sneaker",
                                             "bag",     "boot"};
-    const std::vector<std::string>& classes = images.splits.classes;
-    for (const ImageSet* set : {&images.splits.train, &images.splits.test}) {
-      for (const std::string& kind : kinds) {
-        if (HasImageOf(*set, classes, kind)) continue;
-        return absl::InvalidArgumentError(absl::StrCat(
-            "error: data.path: ",
-            set == &images.splits.train ? "the training" : "the test",
-            " images show no ", kind));
-      }
-    }
-    MakeSplits(ImageThings(images.splits.train, classes, kinds, request.seed),
-               ImageThings(images.splits.test, classes, kinds, request.seed),
-               request.seed, &data.splits);
+    const ImageSplits& splits = images.splits;
+    REGARD_ASSIGN_OR_RETURN(
+        const Things train,
+        ImageThings(splits.train, splits.classes, kinds, request.seed,
+                    "error: data.path: the training images"));
+    REGARD_ASSIGN_OR_RETURN(
+        const Things test,
+        ImageThings(splits.test, splits.classes, kinds, request.seed,
+                    "error: data.path: the test images"));
+    MakeSplits(train, test, request.seed, &data.splits);
     data.digests = std::move(images.digests);
     return data;
   }
@@ -92,15 +89,6 @@ class CaptionsSource
     if (canvases <= kMostPixels / (4 * side * side)) return "";
     return absl::StrCat("makes ", canvases, " canvases of more than ",
                         kMostPixels, " pixels");
-  }
-
-  static bool HasImageOf(const ImageSet& set,
-                         const std::vector<std::string>& classes,
-                         const std::string& kind) {
-    for (const int32_t label : set.labels) {
-      if (classes[static_cast<size_t>(label)] == kind) return true;
-    }
-    return false;
   }
 
   void MakeSplits(const Things& train, const Things& test, uint64_t seed,
