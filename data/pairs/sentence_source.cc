@@ -97,21 +97,6 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
   }
 };
 
-// Between which lengths sequences are, in training and in the other splits.
-struct SequenceLengths {
-  int64_t least;
-  int64_t most;
-  int64_t most_tested;
-};
-
-SequenceLengths LengthsOf(const ReverseConfig& options) {
-  return {1, options.max_length(), options.max_test_length()};
-}
-
-SequenceLengths LengthsOf(const CopyConfig& options) {
-  return {options.min_length(), options.max_length(), options.max_length()};
-}
-
 void ValidateLengths(const ReverseConfig& options, ConfigProblems& problems) {
   problems.RequireInRange("max_length", options.max_length(), 1, 1e4);
   problems.RequireInRange("max_test_length", options.max_test_length(), 1, 1e4);
@@ -146,7 +131,14 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
       return MakeSequences(kOrder, options.symbols(), {pairs, least, most},
                            request.seed, name);
     };
-    const auto [least, most, most_tested] = LengthsOf(options);
+    int64_t least = 1;
+    const int64_t most = options.max_length();
+    int64_t most_tested = most;
+    if constexpr (kOrder == SequenceOrder::kReverse) {
+      most_tested = options.max_test_length();
+    } else {
+      least = options.min_length();
+    }
     SentenceData data;
     for (const SentencePair& pair :
          make("train", options.train(), least, most)) {
