@@ -1,11 +1,17 @@
 #include "files/config_text.h"
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace regard {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 TEST(ConfigTextTest, CountsLinesAndCharactersFromOne) {
   const ConfigText text = ConfigText::File("a", "x\n\té: 1\n");
@@ -55,6 +61,72 @@ TEST(PrintableTest, ReplacesWhatATerminalMightObeyOrHide) {
 TEST(PrintableTest, CutsAtCharacters) {
   EXPECT_EQ(Printable("éééé", 4), "éééé");
   EXPECT_EQ(Printable("éééé", 3), "ééé...");
+}
+
+// Each token as a letter for its kind and its text.
+std::vector<std::string> Tokens(absl::string_view text) {
+  std::vector<TextProblem> problems;
+  std::vector<std::string> shown;
+  for (const Token& token : Tokenize(text, 0, &problems)) {
+    shown.push_back(
+        "nifs.!$"[static_cast<int>(token.kind)] +
+        std::string(text.substr(token.range.begin, token.range.length)));
+  }
+  return shown;
+}
+
+std::vector<TextProblem> Problems(absl::string_view text) {
+  std::vector<TextProblem> problems;
+  Tokenize(text, 0, &problems);
+  return problems;
+}
+
+TEST(TokenizeTest, TellsKindsApart) {
+  EXPECT_THAT(Tokens("a_1: -3 {'x' [\"\\\"\"]} # c\n;"),
+              ElementsAre("na_1", ".:", ".-", "i3", ".{", "s'x'", ".[",
+                          "s\"\\\"\"", ".]", ".}", ".;", "$"));
+}
+
+TEST(TokenizeTest, Numbers) {
+  EXPECT_THAT(Tokens("0 010 0x1F 1. .5 1e5 1E-5 1.5e+3f 2f"),
+              ElementsAre("i0", "i010", "i0x1F", "f1.", "f.5", "f1e5", "f1E-5",
+                          "f1.5e+3f", "f2f", "$"));
+  EXPECT_THAT(
+      Tokens("1.2.3 1e 0x 12ab 0xg 1e+"),
+      ElementsAre("!1.2.3", "!1e", "!0x", "!12ab", "!0xg", "!1e+", "$"));
+}
+
+TEST(TokenizeTest, EmptyTextIsItsEnd) {
+  EXPECT_THAT(Tokens(""), ElementsAre("$"));
+  EXPECT_THAT(Tokens("# only"), ElementsAre("$"));
+}
+
+TEST(TokenizeTest, StringsEndOnTheirLine) {
+  EXPECT_THAT(Tokens("'a\nb"), ElementsAre("!'a", "nb", "$"));
+  EXPECT_THAT(Tokens("'a\\"), ElementsAre("!'a\\", "$"));
+  EXPECT_THAT(Tokens("'a\\\nb"), ElementsAre("!'a\\", "nb", "$"));
+}
+
+TEST(TokenizeTest, Escapes) {
+  EXPECT_THAT(Problems(R"('\a\b\f\n\r\t\v\\\?\'\"\012\x1F\u00e9\U0010FFFF')"),
+              IsEmpty());
+  for (const char* bad : {R"('\q')", R"('\8')", R"('\xg')", R"('\X41')",
+                          R"('\u12')", R"('\U00110000')", R"('\U1')"}) {
+    const std::vector<TextProblem> problems = Problems(bad);
+    ASSERT_EQ(problems.size(), 1u) << bad;
+    EXPECT_EQ(problems[0].range.begin, 1u) << bad;
+  }
+}
+
+TEST(TokenizeTest, CharactersOutsideAsciiAreTakenWhole) {
+  EXPECT_THAT(Tokens("a\u00e9b"), ElementsAre("na", "!\u00e9", "nb", "$"));
+}
+
+TEST(TokenizeTest, BeginsWhereTold) {
+  std::vector<TextProblem> problems;
+  const std::vector<Token> tokens = Tokenize("seed=3", 5, &problems);
+  ASSERT_EQ(tokens.size(), 2u);
+  EXPECT_EQ(tokens[0].range.begin, 5u);
 }
 
 }  // namespace
