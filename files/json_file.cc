@@ -211,18 +211,16 @@ void JsonObject::Complain(const std::string& key,
       ErrorInText(file_->path_, file_->text_, offset, problem, file_->line_));
 }
 
-void JsonObject::Require(std::initializer_list<absl::string_view> keys) const {
-  for (const absl::string_view key : keys) {
-    const std::string name(key);
-    if (Find(name) != nullptr) continue;
-    Complain(name, absl::StrCat(absl::Utf8SafeCHexEscape(key), " is missing"));
-  }
+void JsonObject::Require(const std::string& key) const {
+  if (Has(key)) return;
+  Complain(key, absl::StrCat(absl::Utf8SafeCHexEscape(key), " is missing"));
 }
 
 template <typename Fits>
-const Json* JsonObject::FindFitting(const std::string& key,
+const Json* JsonObject::FindFitting(const std::string& key, bool may_be_absent,
                                     const std::string& wanted,
                                     Fits fits) const {
+  if (!may_be_absent) Require(key);
   const Json* const value = Find(key);
   if (value == nullptr || fits(*value)) return value;
   // The names in a file may have what a terminal obeys.
@@ -235,30 +233,33 @@ template <typename Fits>
 const Json& JsonObject::FindArray(const std::string& key,
                                   const std::string& wanted, Fits fits) const {
   static const auto* const none = new Json(Json::array());
-  const Json* const value =
-      FindFitting(key, absl::StrCat("an ", wanted), [&](const Json& json) {
+  const Json* const value = FindFitting(
+      key, /*may_be_absent=*/false, absl::StrCat("an ", wanted),
+      [&](const Json& json) {
         return json.is_array() && std::all_of(json.begin(), json.end(), fits);
       });
   return value == nullptr ? *none : *value;
 }
 
-std::optional<bool> JsonObject::Bool(const std::string& key) const {
-  const Json* const value = FindFitting(
-      key, "true or false", [](const Json& json) { return json.is_boolean(); });
-  if (value == nullptr) return std::nullopt;
-  return value->get<bool>();
+bool JsonObject::Bool(const std::string& key,
+                      std::optional<bool> otherwise) const {
+  const Json* const value =
+      FindFitting(key, otherwise.has_value(), "true or false",
+                  [](const Json& json) { return json.is_boolean(); });
+  return value == nullptr ? otherwise.value_or(false) : value->get<bool>();
 }
 
-std::optional<std::string> JsonObject::Text(const std::string& key) const {
-  const Json* const value = FindFitting(
-      key, "a string", [](const Json& json) { return json.is_string(); });
-  if (value == nullptr) return std::nullopt;
-  return value->get<std::string>();
+std::string JsonObject::Text(const std::string& key) const {
+  const Json* const value =
+      FindFitting(key, /*may_be_absent=*/false, "a string",
+                  [](const Json& json) { return json.is_string(); });
+  return value == nullptr ? "" : value->get<std::string>();
 }
 
 std::optional<JsonObject> JsonObject::Object(const std::string& key) const {
-  const Json* const value = FindFitting(
-      key, "an object", [](const Json& json) { return json.is_object(); });
+  const Json* const value =
+      FindFitting(key, /*may_be_absent=*/true, "an object",
+                  [](const Json& json) { return json.is_object(); });
   if (value == nullptr) return std::nullopt;
   return JsonObject(file_, value);
 }
@@ -266,9 +267,9 @@ std::optional<JsonObject> JsonObject::Object(const std::string& key) const {
 int64_t JsonObject::Integer(const std::string& key,
                             std::optional<int64_t> otherwise, int64_t min,
                             int64_t max) const {
-  if (!otherwise.has_value()) Require({key});
   const Json* const value = FindFitting(
-      key, absl::StrCat("an integer from ", min, " to ", max),
+      key, otherwise.has_value(),
+      absl::StrCat("an integer from ", min, " to ", max),
       [&](const Json& json) {
         // Beyond int64, the library wraps around.
         return json.is_number_integer() &&
@@ -281,7 +282,7 @@ int64_t JsonObject::Integer(const std::string& key,
 double JsonObject::Real(const std::string& key, double otherwise, double min,
                         double max) const {
   const Json* const value = FindFitting(
-      key,
+      key, /*may_be_absent=*/true,
       std::isinf(min) ? "a number"
                       : absl::StrCat("a number from ", min, " to ", max),
       [&](const Json& json) {
@@ -297,8 +298,7 @@ std::map<std::string, std::string> JsonObject::Texts(
   const std::optional<JsonObject> object = Object(key);
   if (!object.has_value()) return texts;
   for (const auto& [name, value] : object->json().items()) {
-    object->Require({name});
-    texts[name] = object->Text(name).value_or("");
+    texts[name] = object->Text(name);
   }
   return texts;
 }
@@ -306,6 +306,7 @@ std::map<std::string, std::string> JsonObject::Texts(
 std::map<std::string, double> JsonObject::Numbers(
     const std::string& key) const {
   std::map<std::string, double> numbers;
+  Require(key);
   const std::optional<JsonObject> object = Object(key);
   if (!object.has_value()) return numbers;
   for (const auto& [name, value] : object->json().items()) {
@@ -341,24 +342,18 @@ const Json& JsonObject::Array(const std::string& key) const {
 }
 
 size_t JsonObject::Choice(const std::string& key,
-                          const std::vector<std::string>& choices) const {
+                          const std::vector<std::string>& choices,
+                          std::optional<size_t> otherwise) const {
   size_t choice = 0;
-  FindFitting(key, absl::StrCat("one of ", absl::StrJoin(choices, ", ")),
-              [&](const Json& json) {
-                while (choice < choices.size() && json != choices[choice]) {
-                  ++choice;
-                }
-                return choice < choices.size();
-              });
-  return choice < choices.size() ? choice : 0;
-}
-
-std::optional<std::string> JsonObject::Token(const std::string& key) const {
-  const Json* const value = Find(key);
-  if (value != nullptr && value->is_object()) {
-    return Object(key)->Text("content");
-  }
-  return Text(key);
+  const Json* const value =
+      FindFitting(key, otherwise.has_value(),
+                  absl::StrCat("one of ", absl::StrJoin(choices, ", ")),
+                  [&](const Json& json) {
+                    while (choice < choices.size() && json != choices[choice])
+                      ++choice;
+                    return choice < choices.size();
+                  });
+  return value == nullptr ? otherwise.value_or(0) : choice;
 }
 
 }  // namespace regard

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
@@ -28,28 +27,28 @@ std::string JsonText(const nlohmann::ordered_json& value);
 class JsonFile;
 
 // An object of a file, which outlives it. A field that is null counts as
-// absent. A value of another type or out of range is a problem, and then read
-// as if it were absent.
+// absent. An absent field is a problem, unless a value to read in its place is
+// given; so is a value of another type or out of range. What is read then is
+// `otherwise`, else `min`, the first of the choices, or what is empty.
 class JsonObject {
  public:
-  std::optional<bool> Bool(const std::string& key) const;
-  std::optional<std::string> Text(const std::string& key) const;
-  std::optional<JsonObject> Object(const std::string& key) const;
-  // Without `otherwise` the field must be there; `min` is read in its place.
+  bool Has(const std::string& key) const { return Find(key) != nullptr; }
+
+  bool Bool(const std::string& key, std::optional<bool> otherwise = {}) const;
+  std::string Text(const std::string& key) const;
   int64_t Integer(const std::string& key, std::optional<int64_t> otherwise = {},
                   int64_t min = 0,
                   int64_t max = std::numeric_limits<int64_t>::max()) const;
   double Real(const std::string& key, double otherwise,
               double min = -std::numeric_limits<double>::infinity(),
               double max = std::numeric_limits<double>::infinity()) const;
-  // The index of one of `choices`; 0 if the field is absent.
-  size_t Choice(const std::string& key,
-                const std::vector<std::string>& choices) const;
+  // The index of one of `choices`.
+  size_t Choice(const std::string& key, const std::vector<std::string>& choices,
+                std::optional<size_t> otherwise = {}) const;
 
-  // A string, or an object with a string "content".
-  std::optional<std::string> Token(const std::string& key) const;
-
-  // The strings of an object by their names.
+  // Absent without a problem.
+  std::optional<JsonObject> Object(const std::string& key) const;
+  // The strings of an object by their names; without a problem if it is absent.
   std::map<std::string, std::string> Texts(const std::string& key) const;
   // The numbers of an object by their names, NaN for null.
   std::map<std::string, double> Numbers(const std::string& key) const;
@@ -59,13 +58,13 @@ class JsonObject {
   std::vector<std::string> TextList(const std::string& key) const;
   // The objects of an array.
   std::vector<JsonObject> Objects(const std::string& key) const;
-  // An array of anything; empty if it is absent.
+  // An array of anything.
   const nlohmann::json& Array(const std::string& key) const;
 
   const nlohmann::json& json() const { return *json_; }
 
-  // Adds a problem for each of the fields that is absent.
-  void Require(std::initializer_list<absl::string_view> keys) const;
+  // Adds a problem if the field is absent.
+  void Require(const std::string& key) const;
 
   // Adds a problem at the value of a field or, if there is none, at the object,
   // unless the file has kMostProblems.
@@ -78,9 +77,10 @@ class JsonObject {
       : file_(file), json_(json) {}
 
   const nlohmann::json* Find(const std::string& key) const;
-  // The value of a field, if it is there and `fits`; else a problem.
+  // The value of a field, if it is there and `fits`; else a problem, unless it
+  // may be absent.
   template <typename Fits>
-  const nlohmann::json* FindFitting(const std::string& key,
+  const nlohmann::json* FindFitting(const std::string& key, bool may_be_absent,
                                     const std::string& wanted, Fits fits) const;
   // The same of an array of `wanted`, each of which `fits`; else an empty one.
   template <typename Fits>

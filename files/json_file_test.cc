@@ -95,23 +95,23 @@ TEST(JsonFileTest, ReadsFields) {
   ASSERT_THAT(file, IsOk());
   const JsonObject json = file->root();
   EXPECT_EQ(json.Bool("b"), true);
-  EXPECT_EQ(json.Bool("n"), std::nullopt);
+  EXPECT_EQ(json.Bool("n", true), true);
+  EXPECT_TRUE(json.Has("b"));
+  EXPECT_FALSE(json.Has("n"));
+  EXPECT_FALSE(json.Has("absent"));
   EXPECT_EQ(json.Integer("i", std::nullopt, 1, 3), 3);
   EXPECT_EQ(json.Integer("absent", 7, 1, 3), 7);
   EXPECT_EQ(json.Real("r", 1, 0, 1), 0.5);
   EXPECT_EQ(json.Choice("s", {"w", "x"}), 1);
   EXPECT_EQ(json.Text("s"), "x");
-  EXPECT_EQ(json.Token("s"), "x");
-  EXPECT_EQ(json.Token("t"), "y");
+  EXPECT_EQ(json.Choice("absent", {"w", "x"}, 1), 1);
   EXPECT_EQ(json.Object("t")->Text("content"), "y");
   EXPECT_THAT(json.Texts("m"), ElementsAre(Pair("u", "v")));
   EXPECT_EQ(json.Numbers("d").at("u"), 0.5);
   EXPECT_TRUE(std::isnan(json.Numbers("d").at("n")));
   EXPECT_THAT(json.Counts("k"), ElementsAre(0, 7));
   EXPECT_THAT(json.TextList("l"), ElementsAre("p", "q"));
-  EXPECT_THAT(json.TextList("absent"), IsEmpty());
   EXPECT_THAT(json.Array("any"), SizeIs(4));
-  EXPECT_THAT(json.Array("absent"), IsEmpty());
   ASSERT_THAT(json.Objects("o"), SizeIs(1));
   EXPECT_EQ(json.Objects("o")[0].Text("s"), "z");
   EXPECT_THAT(json.Texts("absent"), IsEmpty());
@@ -129,14 +129,14 @@ TEST(JsonFileTest, NamesEachWrongFieldAtItsValue) {
       "a.json");
   ASSERT_THAT(file, IsOk());
   const JsonObject json = file->root();
-  EXPECT_EQ(json.Bool("b"), std::nullopt);
+  EXPECT_EQ(json.Bool("b", true), true);
   EXPECT_EQ(json.Integer("i", 4, 1, 9), 4);
   EXPECT_EQ(json.Real("r", 0.5, 0, 1), 0.5);
   EXPECT_EQ(json.Integer("absent", std::nullopt, 1, 9), 1);
   const auto inner = json.Object("inner");
   ASSERT_TRUE(inner.has_value());
-  EXPECT_EQ(inner->Text("s"), std::nullopt);
-  EXPECT_EQ(inner->Token("t"), std::nullopt);
+  EXPECT_EQ(inner->Text("s"), "");
+  EXPECT_EQ(inner->Object("t")->Text("content"), "");
   EXPECT_FALSE(json.Object("s").has_value());
   EXPECT_EQ(json.Choice("s", {"w", "x"}), 0);
   EXPECT_EQ(json.Choice("s", {}), 0);
@@ -167,6 +167,31 @@ TEST(JsonFileTest, NamesInAFileAreEscapedAndWhole) {
                "a.json:1:44: error: x\\x00 is missing"));
 }
 
+TEST(JsonFileTest, AnAbsentFieldIsAProblemUnlessThereIsAValueForIt) {
+  auto file = JsonFile::Parse("\n{\"n\": null}", "a.json");
+  ASSERT_THAT(file, IsOk());
+  const JsonObject json = file->root();
+  EXPECT_EQ(json.Bool("n"), false);
+  EXPECT_EQ(json.Text("n"), "");
+  EXPECT_EQ(json.Integer("i", {}, 2), 2);
+  EXPECT_EQ(json.Choice("c", {"w", "x"}), 0);
+  EXPECT_THAT(json.Numbers("m"), IsEmpty());
+  EXPECT_THAT(json.Counts("k"), IsEmpty());
+  EXPECT_THAT(json.TextList("l"), IsEmpty());
+  EXPECT_THAT(json.Objects("o"), IsEmpty());
+  EXPECT_THAT(json.Array("a"), IsEmpty());
+  EXPECT_THAT(file->status(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                       "a.json:2:7: error: n is missing\n"
+                                       "a.json:2:7: error: n is missing\n"
+                                       "a.json:2:1: error: i is missing\n"
+                                       "a.json:2:1: error: c is missing\n"
+                                       "a.json:2:1: error: m is missing\n"
+                                       "a.json:2:1: error: k is missing\n"
+                                       "a.json:2:1: error: l is missing\n"
+                                       "a.json:2:1: error: o is missing\n"
+                                       "a.json:2:1: error: a is missing"));
+}
+
 // To locate each of millions would take hours.
 TEST(JsonFileTest, GathersSomeProblemsOnly) {
   std::string text = "{\"a\": {\"0\": 0";
@@ -188,8 +213,9 @@ TEST(JsonFileTest, NamesWhatIsWrongInsideArraysAndLines) {
   const JsonObject json = file->root();
   const std::vector<JsonObject> objects = json.Objects("o");
   ASSERT_THAT(objects, SizeIs(2));
-  objects[0].Require({"s"});
-  objects[1].Require({"s", "t"});
+  objects[0].Require("s");
+  objects[1].Require("s");
+  objects[1].Require("t");
   EXPECT_THAT(objects[1].Texts("t"), SizeIs(1));
   EXPECT_THAT(objects[1].Numbers("d"), SizeIs(1));
   EXPECT_THAT(json.Objects("p"), IsEmpty());

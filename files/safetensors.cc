@@ -91,8 +91,7 @@ int64_t BytesOfType(const std::string& dtype) {
 }
 
 TensorInfo ReadTensor(const JsonObject& json) {
-  json.Require({"dtype", "shape", "data_offsets"});
-  TensorInfo tensor = {.dtype = json.Text("dtype").value_or(""),
+  TensorInfo tensor = {.dtype = json.Text("dtype"),
                        .shape = json.Counts("shape")};
   const std::vector<int64_t> offsets = json.Counts("data_offsets");
   if (BytesOfType(tensor.dtype) == 0) {
@@ -177,7 +176,7 @@ absl::StatusOr<SafetensorsHeader> ParseHeader(absl::string_view text,
   for (const auto& [name, value] : root.json().items()) {
     if (name == kMetadataKey) continue;
     const std::optional<JsonObject> tensor = root.Object(name);
-    root.Require({name});
+    root.Require(name);
     if (!file->status().ok()) break;
     header.tensors[name] = ReadTensor(*tensor);
     if (!file->status().ok()) {

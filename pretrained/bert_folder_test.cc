@@ -318,6 +318,10 @@ TEST_F(BertFolderTest, NamesFieldsOfTheTokenizerThatHaveAnotherType) {
                       "be true or false, but is \"yes\""),
             HasSubstr("tokenizer_config.json:2:15: error: unk_token must be a "
                       "string, but is 7")));
+  Write("tokenizer_config.json", R"({"unk_token": {"content": 7}})");
+  EXPECT_THAT(ErrorOf(),
+              HasSubstr("tokenizer_config.json:1:27: error: content must be a "
+                        "string, but is 7"));
   Write("tokenizer_config.json", "{}");
   Write("tokenizer.json",
         "{\"normalizer\": 1, \"model\": {\"vocab\": {\"a\": 0, \"b\": 0}}}");
@@ -327,6 +331,16 @@ TEST_F(BertFolderTest, NamesFieldsOfTheTokenizerThatHaveAnotherType) {
                       "object, but is 1"),
             HasSubstr("tokenizer.json:1:52: error: the id of 'b' must be one "
                       "of 0 to 1 that no other token has")));
+}
+
+TEST_F(BertFolderTest, ATokenMayBeAnObjectWithItsContent) {
+  Write("tokenizer_config.json",
+        R"({"unk_token": {"content": "[MASK]", "lstrip": false},
+            "cls_token": {"lstrip": false}})");
+  const auto model = Read();
+  ASSERT_THAT(model, IsOk());
+  EXPECT_EQ(model->options.unknown, "[MASK]");
+  EXPECT_EQ(model->options.classifier, "[CLS]");
 }
 
 TEST_F(BertFolderTest, ReadsTokenizerJson) {

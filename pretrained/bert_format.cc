@@ -66,26 +66,41 @@ absl::Status ReadIfThere(const std::string& path,
   return file.status();
 }
 
+// "strip_accents"; as `options` have it if it is not said.
+void ReadStripAccents(const JsonObject& json, WordPieceOptions& options) {
+  if (!json.Has("strip_accents")) return;
+  options.strip_accents = json.Bool("strip_accents");
+}
+
+// A string, or an object with a string "content".
+void ReadToken(const JsonObject& json, const std::string& key,
+               std::string& token) {
+  if (!json.Has(key)) return;
+  if (!json.json()[key].is_object()) {
+    token = json.Text(key);
+  } else if (const auto added = json.Object(key); added->Has("content")) {
+    token = added->Text("content");
+  }
+}
+
 void ReadTokenizerJson(const JsonObject& json,
                        TokenizerDescription* description) {
   WordPieceOptions& options = description->options;
   if (const auto normalizer = json.Object("normalizer")) {
-    normalizer->Choice("type", {"BertNormalizer"});
-    options.clean_text =
-        normalizer->Bool("clean_text").value_or(options.clean_text);
-    options.split_chinese = normalizer->Bool("handle_chinese_chars")
-                                .value_or(options.split_chinese);
-    options.lower_case =
-        normalizer->Bool("lowercase").value_or(options.lower_case);
-    options.strip_accents = normalizer->Bool("strip_accents");
+    normalizer->Choice("type", {"BertNormalizer"}, 0);
+    options.clean_text = normalizer->Bool("clean_text", options.clean_text);
+    options.split_chinese =
+        normalizer->Bool("handle_chinese_chars", options.split_chinese);
+    options.lower_case = normalizer->Bool("lowercase", options.lower_case);
+    ReadStripAccents(*normalizer, options);
   }
   const auto model = json.Object("model");
   if (!model.has_value()) return;
-  model->Choice("type", {"WordPiece"});
+  model->Choice("type", {"WordPiece"}, 0);
   options.longest_word =
       model->Integer("max_input_chars_per_word", options.longest_word, 1,
                      std::numeric_limits<int32_t>::max());
-  model->Choice("continuing_subword_prefix", {"##"});
+  model->Choice("continuing_subword_prefix", {"##"}, 0);
   const auto vocabulary = model->Object("vocab");
   if (!vocabulary.has_value()) return;
   std::vector<std::string>& tokens = description->tokens;
@@ -107,13 +122,12 @@ void ReadTokenizerJson(const JsonObject& json,
 void ReadTokenizerConfig(const JsonObject& json,
                          TokenizerDescription* description) {
   WordPieceOptions& options = description->options;
-  options.lower_case = json.Bool("do_lower_case").value_or(options.lower_case);
+  options.lower_case = json.Bool("do_lower_case", options.lower_case);
   options.split_chinese =
-      json.Bool("tokenize_chinese_chars").value_or(options.split_chinese);
-  const std::optional<bool> strip = json.Bool("strip_accents");
-  if (strip.has_value()) options.strip_accents = strip;
+      json.Bool("tokenize_chinese_chars", options.split_chinese);
+  ReadStripAccents(json, options);
   for (const auto& [key, token] : kTokens) {
-    options.*token = json.Token(key).value_or(options.*token);
+    ReadToken(json, key, options.*token);
   }
   // "No limit" is written as 1e30.
   const double longest = json.Real("model_max_length", 0, 0, 1e31);
@@ -171,7 +185,7 @@ absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
                         int64_t most) {
     return static_cast<int>(json.Integer(key, otherwise, 1, most));
   };
-  json.Choice("model_type", {"bert"});
+  json.Choice("model_type", {"bert"}, 0);
   description.vocabulary = size("vocab_size", std::nullopt, 1 << 24);
   transformer.set_width(size("hidden_size", std::nullopt, kMostSize));
   transformer.set_layers(size("num_hidden_layers", std::nullopt, 256));
@@ -186,7 +200,7 @@ absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
   FeedForwardConfig& feed_forward = *transformer.mutable_feed_forward();
   feed_forward.set_hidden(size("intermediate_size", std::nullopt, 1 << 20));
   feed_forward.set_activation(
-      kActivations[json.Choice("hidden_act", ActivationNames())]);
+      kActivations[json.Choice("hidden_act", ActivationNames(), 0)]);
   feed_forward.set_chunk(
       static_cast<int>(json.Integer("chunk_size_feed_forward", 0, 0, 1 << 20)));
   const auto rate = [&](const char* key) {
@@ -199,11 +213,11 @@ absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
       json.Real("layer_norm_eps", 1e-12, 1e-30, 1));
   transformer.mutable_initialization()->set_standard_deviation(
       json.Real("initializer_range", 0.02, 0, 100));
-  SetPositions(json.Choice("position_embedding_type", PositionNames()),
+  SetPositions(json.Choice("position_embedding_type", PositionNames(), 0),
                size("max_position_embeddings", 512, 1 << 20), &transformer);
   config.set_types(size("type_vocab_size", 2, 1024));
   for (const char* key : {"is_decoder", "add_cross_attention"}) {
-    if (json.Bool(key).value_or(false)) {
+    if (json.Bool(key, false)) {
       json.Complain(key, absl::StrCat(key, " is true: only encoders are read"));
     }
   }
@@ -284,7 +298,7 @@ absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder) {
   REGARD_RETURN_IF_ERROR(ReadIfThere(
       JoinPath(folder, "1_Pooling/config.json"), [](const JsonObject& json) {
         constexpr char kMean[] = "pooling_mode_mean_tokens";
-        if (json.Bool(kMean).value_or(true)) return;
+        if (json.Bool(kMean, true)) return;
         json.Complain(kMean, absl::StrCat(kMean,
                                           " is false: only the mean of the "
                                           "tokens is computed"));

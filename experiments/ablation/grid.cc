@@ -107,33 +107,31 @@ absl::StatusOr<Grid> ReadGrid(const std::string& path,
                               const Aggregates& aggregates) {
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
   const JsonObject json = file.root();
-  json.Require({"label", "name", "question", "metrics", "axes", "runs"});
-  Grid grid = {.label = json.Text("label").value_or(""),
-               .name = json.Text("name").value_or(""),
-               .question = json.Text("question").value_or(""),
+  Grid grid = {.label = json.Text("label"),
+               .name = json.Text("name"),
+               .question = json.Text("question"),
                .metrics = json.TextList("metrics")};
   std::vector<std::vector<std::string>> labels;  // of each axis's values
   for (const JsonObject& entry : json.Objects("axes")) {
-    entry.Require({"name", "values", "baseline"});
     Axis& axis = grid.axes.emplace_back();
-    axis.name = entry.Text("name").value_or("");
+    axis.name = entry.Text("name");
     std::vector<std::string>& of_axis = labels.emplace_back();
     for (const JsonObject& value : entry.Objects("values")) {
-      value.Require({"label", "overrides"});
-      of_axis.push_back(value.Text("label").value_or(""));
+      of_axis.push_back(value.Text("label"));
       axis.values.push_back({of_axis.back(), value.TextList("overrides")});
     }
     axis.baseline = entry.Choice("baseline", of_axis);
   }
   std::set<std::pair<std::vector<size_t>, std::string>> seen;
   for (const JsonObject& entry : json.Objects("runs")) {
-    entry.Require({"label", "seed", "coordinates", "folder"});
-    const std::string seed = entry.Text("seed").value_or("");
+    const std::string label = entry.Text("label");
+    const std::string seed = entry.Text("seed");
+    const std::string folder = entry.Text("folder");
     std::vector<size_t> coordinates;
-    for (const std::string& label : entry.TextList("coordinates")) {
+    for (const std::string& of_axis : entry.TextList("coordinates")) {
       if (coordinates.size() == labels.size()) break;
       const auto& values = labels[coordinates.size()];
-      const auto value = std::find(values.begin(), values.end(), label);
+      const auto value = std::find(values.begin(), values.end(), of_axis);
       if (value == values.end()) break;
       coordinates.push_back(value - values.begin());
     }
@@ -144,15 +142,14 @@ absl::StatusOr<Grid> ReadGrid(const std::string& path,
       entry.Complain("seed", "another run has this seed and coordinates");
     }
     REGARD_RETURN_IF_ERROR(file.status());
-    absl::StatusOr<GridRun> run =
-        ReadFinishedRun(entry.Text("folder").value_or(""), aggregates);
+    absl::StatusOr<GridRun> run = ReadFinishedRun(folder, aggregates);
     GridRun& added = grid.runs.emplace_back();
     if (run.ok()) {
       added = *std::move(run);
     } else {
       added.missing = std::string(run.status().message());
     }
-    added.label = entry.Text("label").value_or("");
+    added.label = label;
     added.seed = seed;
     added.coordinates = std::move(coordinates);
   }

@@ -25,8 +25,7 @@ bool AddRow(const Json& row, size_t columns, std::vector<double>& head) {
 }
 
 LabelledMatrix ReadMap(const JsonObject& json) {
-  json.Require({"title", "rows", "columns", "heads", "gold"});
-  LabelledMatrix map = {.title = json.Text("title").value_or(""),
+  LabelledMatrix map = {.title = json.Text("title"),
                         .rows = json.TextList("rows"),
                         .columns = json.TextList("columns")};
   for (const Json& rows : json.Array("heads")) {
@@ -98,7 +97,6 @@ absl::StatusOr<std::vector<LabelledMatrix>> ParseAttentionJson(
   REGARD_ASSIGN_OR_RETURN(JsonFile file,
                           JsonFile::Parse(text, "attention.json", /*line=*/1,
                                           /*most_values=*/text.size()));
-  file.root().Require({"maps"});
   std::vector<LabelledMatrix> maps;
   for (const JsonObject& map : file.root().Objects("maps")) {
     maps.push_back(ReadMap(map));

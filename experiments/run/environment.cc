@@ -78,7 +78,7 @@ absl::StatusOr<Environment> ReadRunDigests(const std::string& run_folder) {
   REGARD_ASSIGN_OR_RETURN(
       JsonFile file, JsonFile::Read(JoinPath(run_folder, "environment.json")));
   const JsonObject json = file.root();
-  json.Require({"data"});
+  json.Require("data");
   Environment digests = {.data = json.Texts("data"),
                          .files = json.Texts("files")};
   REGARD_RETURN_IF_ERROR(file.status());

@@ -99,17 +99,14 @@ absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
   if (file->status().ok() && version != kFormatVersion) {
     return WrongVersion(run_folder, version);
   }
-  json.Require({"metrics"});
   std::vector<MetricInfo> metrics;
   for (const JsonObject& metric : json.Objects("metrics")) {
-    metric.Require({"name", "unit", "meaning", "better", "logarithmic"});
-    metrics.push_back(
-        {.name = metric.Text("name").value_or(""),
-         .unit = metric.Text("unit").value_or(""),
-         .meaning = metric.Text("meaning").value_or(""),
-         .better =
-             static_cast<Better>(metric.Choice("better", DirectionNames())),
-         .logarithmic = metric.Bool("logarithmic").value_or(false)});
+    metrics.push_back({.name = metric.Text("name"),
+                       .unit = metric.Text("unit"),
+                       .meaning = metric.Text("meaning"),
+                       .better = static_cast<Better>(
+                           metric.Choice("better", DirectionNames())),
+                       .logarithmic = metric.Bool("logarithmic")});
   }
   REGARD_RETURN_IF_ERROR(file->status());
   return metrics;

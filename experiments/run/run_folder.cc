@@ -152,9 +152,7 @@ absl::StatusOr<std::optional<CheckpointRecord>> ReadCheckpointRecord(
   REGARD_RETURN_IF_ERROR(text.status());
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(*text, path));
   const JsonObject json = file.root();
-  json.Require({"path", "id"});
-  CheckpointRecord record = {.path = json.Text("path").value_or(""),
-                             .id = json.Text("id").value_or("")};
+  CheckpointRecord record = {.path = json.Text("path"), .id = json.Text("id")};
   REGARD_RETURN_IF_ERROR(file.status());
   return record;
 }

@@ -40,7 +40,6 @@ absl::StatusOr<std::vector<MetricsRecord>> ReadRecords(absl::string_view path,
         JsonFile file,
         JsonFile::Parse(line, path, static_cast<int64_t>(records.size()) + 1));
     const JsonObject json = file.root();
-    json.Require({"metrics"});
     const int64_t least_step = records.empty() ? 0 : records.back().step;
     MetricsRecord record = {.step = json.Integer("step", {}, least_step),
                             .epoch = json.Integer("epoch"),
@@ -121,17 +120,15 @@ std::vector<ExampleMetric> ReadMetrics(const JsonObject& header,
                                        const Aggregates& aggregates) {
   std::vector<ExampleMetric> metrics;
   for (const JsonObject& json : header.Objects("metrics")) {
-    json.Require({"name", "aggregate", "width", "of_single_examples"});
-    const auto found = aggregates.find(json.Text("aggregate").value_or(""));
+    const auto found = aggregates.find(json.Text("aggregate"));
     const Aggregate* const aggregate =
         found == aggregates.end() ? nullptr : found->second;
     if (aggregate != nullptr) {
-      json.Integer("width", 0, aggregate->width, aggregate->width);
+      json.Integer("width", {}, aggregate->width, aggregate->width);
     }
-    metrics.push_back({.name = json.Text("name").value_or(""),
+    metrics.push_back({.name = json.Text("name"),
                        .aggregate = aggregate,
-                       .of_single_examples =
-                           json.Bool("of_single_examples").value_or(false)});
+                       .of_single_examples = json.Bool("of_single_examples")});
   }
   return metrics;
 }
@@ -161,10 +158,9 @@ bool AddStatistics(const nlohmann::json& rows,
 absl::StatusOr<EvaluatedExample> ReadExample(
     JsonFile file, std::vector<ExampleMetric>& metrics) {
   const JsonObject json = file.root();
-  json.Require({"input", "reference", "output", "statistics"});
-  EvaluatedExample example = {.input = json.Text("input").value_or(""),
-                              .reference = json.Text("reference").value_or(""),
-                              .output = json.Text("output").value_or(""),
+  EvaluatedExample example = {.input = json.Text("input"),
+                              .reference = json.Text("reference"),
+                              .output = json.Text("output"),
                               .length = json.Integer("length")};
   if (!AddStatistics(json.Array("statistics"), metrics)) {
     json.Complain("statistics",
@@ -207,12 +203,11 @@ absl::Status WriteStatus(const std::string& run_folder,
 absl::StatusOr<RunStatus> ReadStatus(const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
   const JsonObject json = file.root();
-  json.Require({"state", "metrics", "weights_digest"});
   RunStatus status = {
       .state = static_cast<RunState>(json.Choice("state", StateNames())),
       .step = json.Integer("step"),
       .metrics = json.Numbers("metrics"),
-      .weights_digest = json.Text("weights_digest").value_or(""),
+      .weights_digest = json.Text("weights_digest"),
       .signatures = json.Texts("signatures")};
   REGARD_RETURN_IF_ERROR(file.status());
   return status;
@@ -272,8 +267,7 @@ absl::StatusOr<std::vector<EvaluatedSet>> ReadExamples(
   while (!rest.empty()) {
     REGARD_ASSIGN_OR_RETURN(JsonFile file, read_line());
     const JsonObject header = file.root();
-    header.Require({"length_unit", "metrics"});
-    EvaluatedSet set = {.length_unit = header.Text("length_unit").value_or("")};
+    EvaluatedSet set = {.length_unit = header.Text("length_unit")};
     set.metrics = ReadMetrics(header, aggregates);
     const int64_t examples = header.Integer("examples");
     REGARD_RETURN_IF_ERROR(file.status());
