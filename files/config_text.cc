@@ -349,27 +349,13 @@ void TokenStream::SkipBracketed() {
   } while (depth > 0 && Peek().kind != Token::Kind::kEnd);
 }
 
-void TokenStream::SkipScalar() {
-  TryConsume("-");
-  if (AtSymbol(kClosing) || Peek().kind == Token::Kind::kEnd) return;
-  const bool is_string = Next().kind == Token::Kind::kString;
-  while (is_string && Peek().kind == Token::Kind::kString) Next();
-}
-
-void TokenStream::SkipValue() {
-  const bool has_colon = TryConsume(":");
-  if (AtSymbol(kOpening)) {
-    SkipBracketed();
-  } else if (has_colon && !StartsNextField()) {
-    SkipScalar();
-  }
-  TryConsume(",;");
-}
-
 void TokenStream::SkipLine(const Token& first) {
   const size_t end = text_.find('\n', first.range.begin);
-  while (Peek().kind != Token::Kind::kEnd && Peek().range.begin < end &&
-         !AtSymbol("}>")) {
+  const auto may_be_name = [this] {
+    return Peek().kind == Token::Kind::kIdentifier || AtSymbol("[");
+  };
+  while (Peek().kind != Token::Kind::kEnd && !AtSymbol("}>") &&
+         (Peek().range.begin < end || !may_be_name())) {
     if (AtSymbol(kOpening)) {
       SkipBracketed();
     } else {

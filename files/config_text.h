@@ -159,11 +159,8 @@ class TokenStream {
   // Passes brackets of all kinds until the one that is open here is closed.
   // Does not recurse.
   void SkipBracketed();
-  // Passes one value that is no message.
-  void SkipScalar();
-  // Passes whatever stands after a name that means nothing.
-  void SkipValue();
-  // Passes the rest of the line of `first`, up to what closes a message.
+  // Passes the rest of the line of `first`, and of its value if that goes on
+  // below, up to what closes a message.
   void SkipLine(const Token& first);
 
  private:

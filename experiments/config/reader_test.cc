@@ -7,8 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/origins.h"
 #include "experiments/config/test_config.pb.h"
 #include "experiments/config/test_extension.pb.h"
 #include "experiments/testing/temporary_files.h"
@@ -25,6 +26,7 @@ namespace {
 using ::regard::testing::IsOk;
 using ::regard::testing::StatusIs;
 using ::regard::testing::TestConfig;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 using ::testing::StartsWith;
@@ -281,6 +283,39 @@ TEST_F(ReaderTest, TheBaseOfABrokenFileIsNotOpened) {
   EXPECT_THAT(ReadConfig({"a.textproto", std::nullopt}, {}, &config),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        StartsWith("a.textproto:2:1: error: no field 'sed'")));
+}
+
+// Whether it is on the line of its name or goes on below.
+TEST_F(ReaderTest, TheValueOfAMistakenFieldIsPassed) {
+  TestConfig config;
+  const absl::StatusOr<ConfigOrigins> origins =
+      ReadConfig({"a",
+                  "data_pth: 'a'\n  'b'\n"
+                  "modle\n{\n  width: x\n}\n"
+                  "sizes: [1 2,\n  3]\n"
+                  "rate 0.5\n"
+                  "adam: -3\n"
+                  "model: [\n  3]\n"
+                  "seed: x\n"},
+                 {}, &config);
+  std::vector<std::string> problems;
+  for (absl::string_view line :
+       absl::StrSplit(origins.status().message(), '\n')) {
+    if (!absl::StartsWith(line, " ")) problems.emplace_back(line);
+  }
+  EXPECT_THAT(
+      problems,
+      ElementsAre("a:1:1: error: no field 'data_pth' in TestConfig; did you "
+                  "mean 'data_path'?",
+                  "a:3:1: error: no field 'modle' in TestConfig; did you mean "
+                  "'model'?",
+                  "a:7:11: error: expected ',' or ']', got '2'",
+                  "a:9:1: error: expected ':' and a number after 'rate'",
+                  "a:10:7: error: 'adam' takes fields in braces (TestAdam), "
+                  "got '-3'",
+                  "a:11:8: error: 'model' takes fields in braces (TestModel), "
+                  "got '['",
+                  "a:13:7: error: 'seed' takes an integer, got 'x'"));
 }
 
 TEST_F(ReaderTest, OverridesAreUtf8) {

@@ -111,7 +111,7 @@ class TextReader {
     const FieldDescriptor* field = FindField(type, written);
     if (field == nullptr) {
       Problem(*name, NoSuchField(type, written));
-      tokens_.SkipValue();
+      tokens_.SkipLine(*name);
       return;
     }
     const OneofDescriptor* oneof = field->real_containing_oneof();
@@ -150,8 +150,7 @@ class TextReader {
     if (tokens_.AtSymbol("{<")) return true;  // reported as its value
     Problem(name, absl::StrCat("expected ':' and ", DescribeType(field),
                                " after '", field.name(), "'"));
-    if (tokens_.SameLine(name, tokens_.Peek()) && !tokens_.StartsNextField())
-      tokens_.SkipScalar();
+    tokens_.SkipLine(name);
     return false;
   }
 
@@ -199,16 +198,9 @@ class TextReader {
                            DescribeType(field)));
     } else if (is_message && tokens_.AtSymbol("{<")) {
       ReadMessage(assignment, message);
-    } else if (is_message) {
-      Suits(field, Written(/*negative=*/false), first);
-      tokens_.SkipScalar();
     } else {
       ReadScalar(assignment, message);
     }
-  }
-
-  WrittenValue Written(bool negative) const {
-    return {negative, tokens_.Peek().kind, tokens_.Text(tokens_.Peek())};
   }
 
   // Reports what is wrong with the value at `place`; false if something is.
@@ -261,7 +253,8 @@ class TextReader {
   void ReadScalar(const FieldAssignment& assignment, Message* message) {
     const FieldDescriptor& field = *assignment.field;
     const Token first = tokens_.Peek();
-    WrittenValue written = Written(tokens_.TryConsume("-"));
+    WrittenValue written{tokens_.TryConsume("-"), tokens_.Peek().kind,
+                         tokens_.Text(tokens_.Peek())};
     const Token::Kind kind = written.kind;
     if (tokens_.AtSymbol("{<[")) {
       Suits(field, written, first);
