@@ -14,7 +14,7 @@
 #include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
-#include "experiments/config/origins.h"
+#include "experiments/config/reader.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/batch_plan.h"
 #include "nn/config_problems.h"

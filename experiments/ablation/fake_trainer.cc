@@ -13,7 +13,6 @@
 #include "absl/strings/strip.h"
 #include "experiments/ablation/fake_experiment.pb.h"
 #include "experiments/config/command_line.h"
-#include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/attention_file.h"

@@ -22,7 +22,6 @@
 #include "experiments/ablation/expectations.h"
 #include "experiments/ablation/grid.h"
 #include "experiments/config/command_line.h"
-#include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/report/report.h"
 #include "experiments/run/status.h"

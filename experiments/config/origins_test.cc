@@ -1,5 +1,3 @@
-#include "experiments/config/origins.h"
-
 #include <string>
 
 #include "absl/status/status.h"

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/origins.h"
+#include "experiments/config/reader.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 

@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/origins.h"
 #include "experiments/config/resolved.h"
 #include "files/config_text.h"
 #include "google/protobuf/descriptor.h"

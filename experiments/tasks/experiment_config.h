@@ -9,7 +9,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "data/data_source.h"
-#include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"

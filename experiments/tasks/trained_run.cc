@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"

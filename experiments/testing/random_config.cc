@@ -14,7 +14,7 @@
 #include "data/text/subword_trainer.h"
 #include "data/text/subwords.pb.h"
 #include "experiments/config/fields.h"
-#include "experiments/config/origins.h"
+#include "experiments/config/reader.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "google/protobuf/text_format.h"

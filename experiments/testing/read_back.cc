@@ -1,7 +1,6 @@
 #include "experiments/testing/read_back.h"
 
 #include "absl/strings/str_cat.h"
-#include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/config/resolved.h"
 #include "experiments/tasks/experiment_config.h"

@@ -17,7 +17,6 @@
 #include "absl/time/clock.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
-#include "experiments/config/origins.h"
 #include "experiments/config/reader.h"
 #include "experiments/run/run_folder.h"
 #include "experiments/run/status.h"
