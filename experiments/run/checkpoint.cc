@@ -323,9 +323,9 @@ std::string Checkpoint::SnapshotPath(int64_t step) const {
   return JoinPath(path, SnapshotReference(step));
 }
 
-absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
-                                          const CheckpointContent& content,
-                                          int keep, FileOperations& files) {
+absl::Status SaveCheckpoint(const std::string& run_folder,
+                            const CheckpointContent& content, int keep,
+                            FileOperations& files) {
   REGARD_CHECK_GE(content.step, 0);
   REGARD_CHECK_GE(keep, 1);
   REGARD_ASSIGN_OR_RETURN(const std::string folder,
@@ -334,25 +334,20 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
     REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
     REGARD_RETURN_IF_ERROR(SyncDirectory(run_folder, files));
   }
-  Checkpoint saved = {
-      .step = content.step,
-      .path = JoinPath(folder, absl::StrCat(kPrefix, content.step)),
-      .has_best = !content.best.empty()};
-  for (const Snapshot& snapshot : content.snapshots) {
-    saved.snapshots.push_back(snapshot.step);
-  }
-  const std::string replaced = absl::StrCat(saved.path, kReplaced);
-  const std::string temporary = absl::StrCat(saved.path, kTemporary, getpid());
+  const std::string path =
+      JoinPath(folder, absl::StrCat(kPrefix, content.step));
+  const std::string replaced = absl::StrCat(path, kReplaced);
+  const std::string temporary = absl::StrCat(path, kTemporary, getpid());
   const absl::Status written = [&]() -> absl::Status {
     REGARD_ASSIGN_OR_RETURN(auto facts, WriteSnapshots(folder, content, files));
     REGARD_RETURN_IF_ERROR(
         WriteFolder(temporary, content, std::move(facts), files));
     // One that has the name already steps aside first, so that at every moment
     // one of the two can be found.
-    if (IsDirectory(saved.path)) {
-      REGARD_RETURN_IF_ERROR(RenameFile(saved.path, replaced, files));
+    if (IsDirectory(path)) {
+      REGARD_RETURN_IF_ERROR(RenameFile(path, replaced, files));
     }
-    return RenameFile(temporary, saved.path, files);
+    return RenameFile(temporary, path, files);
   }();
   if (!written.ok()) {
     // The first error is the one to tell; what cannot be cleared away now is
@@ -362,9 +357,7 @@ absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
   }
   REGARD_RETURN_IF_ERROR(SyncDirectory(folder, files));
   REGARD_RETURN_IF_ERROR(RemoveTree(replaced, files));
-  REGARD_RETURN_IF_ERROR(
-      PruneCheckpoints(run_folder, content.step, keep, files));
-  return saved;
+  return PruneCheckpoints(run_folder, content.step, keep, files);
 }
 
 absl::StatusOr<FoundCheckpoints> FindCheckpoints(const std::string& run_folder,

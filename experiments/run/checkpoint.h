@@ -81,9 +81,9 @@ struct Checkpoint {
 //
 // After an error the earlier checkpoints stand; if only the removal of old ones
 // failed, the new one does as well.
-absl::StatusOr<Checkpoint> SaveCheckpoint(const std::string& run_folder,
-                                          const CheckpointContent& content,
-                                          int keep, FileOperations& files);
+absl::Status SaveCheckpoint(const std::string& run_folder,
+                            const CheckpointContent& content, int keep,
+                            FileOperations& files);
 
 struct FoundCheckpoints {
   // Whole ones, newest first.

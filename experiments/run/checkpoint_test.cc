@@ -52,9 +52,8 @@ class CheckpointTest : public ::testing::Test {
 
   // Saves a checkpoint whose every file depends on `mark`, but for snapshots,
   // each of which depends on its step.
-  absl::StatusOr<Checkpoint> Save(int64_t step, float mark, int keep,
-                                  FileOperations& files,
-                                  const std::vector<int64_t>& earlier = {}) {
+  absl::Status Save(int64_t step, float mark, int keep, FileOperations& files,
+                    const std::vector<int64_t>& earlier = {}) {
     std::vector<std::vector<float>> values;
     std::vector<std::vector<TensorView>> views;
     std::vector<Snapshot> snapshots;
@@ -79,8 +78,12 @@ class CheckpointTest : public ::testing::Test {
                           keep, files);
   }
 
-  absl::StatusOr<Checkpoint> Save(int64_t step, float mark) {
+  absl::Status Save(int64_t step, float mark) {
     return Save(step, mark, 3, files_);
+  }
+
+  std::string StepPath(int64_t step) const {
+    return JoinPath(folder_, absl::StrCat("checkpoints/step-", step));
   }
 
   // The mark of the latest checkpoint, read from all of its files; -1 if there
@@ -217,10 +220,11 @@ TEST_F(CheckpointTest, LeftoversAreClearedAway) {
 }
 
 TEST_F(CheckpointTest, AReplacedOneComesBackWhenItsSuccessorIsDamaged) {
-  const auto saved = Save(5, 1);
-  ASSERT_THAT(RenameFile(saved->path, saved->path + ".old", files_), IsOk());
+  ASSERT_THAT(Save(5, 1), IsOk());
+  const std::string saved = StepPath(5);
+  ASSERT_THAT(RenameFile(saved, saved + ".old", files_), IsOk());
   EXPECT_EQ(LatestMark(), 1);
-  ASSERT_THAT(MakeDirectories(saved->path, files_), IsOk());
+  ASSERT_THAT(MakeDirectories(saved, files_), IsOk());
   EXPECT_EQ(LatestMark(), 1);
   ASSERT_THAT(CleanUpCheckpoints(folder_, files_), IsOk());
   EXPECT_THAT(Names(), ElementsAre("step-5"));
@@ -230,11 +234,11 @@ TEST_F(CheckpointTest, AReplacedOneComesBackWhenItsSuccessorIsDamaged) {
 // Every byte of every file changed, and every length that it may be cut to.
 TEST_F(CheckpointTest, AnyDamageFallsBackToTheOlderAndSaysSo) {
   ASSERT_THAT(Save(5, 1), IsOk());
-  const auto newest = Save(6, 2);
-  ASSERT_THAT(newest, IsOk());
+  ASSERT_THAT(Save(6, 2), IsOk());
+  const std::string newest = StepPath(6);
   for (const char* name :
        {kManifestFile, kOptimizerFile, kStateFile, kWeightsFile}) {
-    const std::string path = JoinPath(newest->path, name);
+    const std::string path = JoinPath(newest, name);
     const std::string bytes = ReadFile(path, 1 << 20).value();
     const auto expect_detected = [&](const std::string& damaged) {
       std::ofstream(path, std::ios::binary) << damaged;
@@ -322,19 +326,20 @@ TEST_F(CheckpointTest, OtherNamesAreNotSnapshots) {
 }
 
 TEST_F(CheckpointTest, TheNoteNamesTheFileThatDiffers) {
-  const auto saved = Save(6, 2);
-  std::ofstream(JoinPath(saved->path, kStateFile)) << "mark: 3\n";
+  ASSERT_THAT(Save(6, 2), IsOk());
+  const std::string saved = StepPath(6);
+  std::ofstream(JoinPath(saved, kStateFile)) << "mark: 3\n";
   EXPECT_THAT(FindCheckpoints(folder_)->notes,
               ElementsAre(HasSubstr("says state.textproto: {bytes: 8")));
-  ASSERT_THAT(RemoveTree(JoinPath(saved->path, kWeightsFile), files_), IsOk());
+  ASSERT_THAT(RemoveTree(JoinPath(saved, kWeightsFile), files_), IsOk());
   EXPECT_THAT(
       FindCheckpoints(folder_)->notes,
       ElementsAre(HasSubstr("weights.safetensors: cannot open: No such file")));
 }
 
 TEST_F(CheckpointTest, AManifestThatPointsElsewhereIsDamaged) {
-  const auto saved = Save(6, 2);
-  const std::string path = JoinPath(saved->path, kManifestFile);
+  ASSERT_THAT(Save(6, 2), IsOk());
+  const std::string path = JoinPath(StepPath(6), kManifestFile);
   std::string manifest = ReadFile(path, 4096).value();
   manifest.replace(manifest.find(kStateFile), sizeof(kStateFile) - 1,
                    "../../../secret");

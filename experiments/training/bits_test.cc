@@ -130,8 +130,7 @@ class TrainerTest : public ::testing::Test {
              [&](const auto& content) {
                return SaveCheckpoint(Path(run), content,
                                      config.training().keep_checkpoints(),
-                                     SystemFiles())
-                   .status();
+                                     SystemFiles());
              }});
     EXPECT_TRUE(stopped_by.ok()) << stopped_by.status();
     return *stopped_by;

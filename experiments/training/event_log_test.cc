@@ -111,8 +111,8 @@ class EventLogTest : public ::testing::Test {
     };
     hooks.checkpointed = [&](const auto& content) {
       return SaveCheckpoint(folder_, content,
-                            config.training().keep_checkpoints(), SystemFiles())
-          .status();
+                            config.training().keep_checkpoints(),
+                            SystemFiles());
     };
     const auto stopped_by = trainer.Run(hooks);
     ASSERT_TRUE(stopped_by.ok()) << stopped_by.status();

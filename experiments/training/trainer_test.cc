@@ -205,7 +205,7 @@ TEST(TrainerTest, ARunThatWasKilledAtItsEndRecordsItsLastUpdate) {
     return evaluated.final ? absl::AbortedError("killed") : absl::OkStatus();
   };
   killed.checkpointed = [&](const CheckpointContent& content) {
-    return SaveCheckpoint(folder, content, /*keep=*/1, SystemFiles()).status();
+    return SaveCheckpoint(folder, content, /*keep=*/1, SystemFiles());
   };
   for (const TrainingHooks* hooks : {&record, &killed}) {
     FallingTask task(Better::kHigher);

@@ -279,8 +279,7 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
     REGARD_RETURN_IF_ERROR(log.Sync());
     return SaveCheckpoint(folder_.path(), content,
                           loaded_.config.training().keep_checkpoints(),
-                          SystemFiles())
-        .status();
+                          SystemFiles());
   };
   return hooks;
 }
