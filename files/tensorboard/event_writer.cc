@@ -47,27 +47,6 @@ int64_t SecondsAfter(const std::vector<std::string>& names, int64_t now) {
   return now;
 }
 
-double Seconds(absl::Time time) {
-  return absl::ToDoubleSeconds(time - absl::UnixEpoch());
-}
-
-// The reflected polynomial.
-constexpr uint32_t kPolynomial = 0x82f63b78;
-
-constexpr std::array<uint32_t, 256> MakeTable() {
-  std::array<uint32_t, 256> table = {};
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) {
-      crc = (crc >> 1) ^ ((crc & 1) != 0 ? kPolynomial : 0);
-    }
-    table[byte] = crc;
-  }
-  return table;
-}
-
-constexpr std::array<uint32_t, 256> kTable = MakeTable();
-
 std::string LittleEndian(uint64_t value, int bytes) {
   std::string text;
   for (int i = 0; i < bytes; ++i) {
@@ -79,9 +58,14 @@ std::string LittleEndian(uint64_t value, int bytes) {
 }  // namespace
 
 uint32_t Crc32c(absl::string_view bytes) {
+  constexpr uint32_t kReflectedPolynomial = 0x82f63b78;
   uint32_t crc = 0xffffffff;
   for (const char byte : bytes) {
-    crc = (crc >> 8) ^ kTable[(crc ^ static_cast<uint8_t>(byte)) & 0xff];
+    crc ^= static_cast<uint8_t>(byte);
+    // Bit by bit: the records are of kilobytes.
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc >> 1) ^ ((crc & 1) != 0 ? kReflectedPolynomial : 0);
+    }
   }
   return ~crc;
 }
@@ -138,7 +122,7 @@ absl::StatusOr<EventWriter> EventWriter::Create(
 }
 
 void EventWriter::AddEvent(Event event) {
-  event.set_wall_time(Seconds(clock_()));
+  event.set_wall_time(absl::ToDoubleSeconds(clock_() - absl::UnixEpoch()));
   pending_ += FramedRecord(event.SerializeAsString());
 }
 
