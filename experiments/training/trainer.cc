@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -11,9 +10,7 @@
 #include "absl/time/clock.h"
 #include "autodiff/fault_finder.h"
 #include "autodiff/tape.h"
-#include "experiments/training/batch_plan.h"
 #include "experiments/training/profile.h"
-#include "nn/forward.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -79,10 +76,14 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
       selection_(config.training(), task.metrics()),
       denominators_(model_.loss_terms().size()),
       shard_sums_(static_cast<size_t>(config.num_shards()) *
-                  model_.loss_terms().size()),
-      term_sums_(model_.loss_terms().size()),
-      term_counts_(model_.loss_terms().size()) {
+                  model_.loss_terms().size()) {
   FlushDenormalsToZero();
+  // Every field is written, also by a run that makes no update.
+  state_.set_step(0);
+  state_.set_finished(false);
+  state_.set_learning_rate(0);
+  state_.set_gradient_norm(0);
+  ClearSums();
   for (int i = 0; i < reducer_.num_workers(); ++i) {
     workers_.push_back(std::make_unique<Worker>(model_.parameters(),
                                                 model_.loss_terms().size()));
@@ -96,7 +97,7 @@ Trainer::~Trainer() = default;
 
 int64_t Trainer::EpochOfStep() const {
   const int64_t updates = plan_.updates_per_epoch();
-  return updates == 0 ? 0 : (step_ + updates - 1) / updates;
+  return updates == 0 ? 0 : (step() + updates - 1) / updates;
 }
 
 absl::Span<const int64_t> Trainer::ShardOf(absl::Span<const int64_t> batch,
@@ -124,8 +125,8 @@ void Trainer::CountPadding(absl::Span<const int64_t> batch) {
     }
     for (size_t i = 0; i < sum.size(); ++i) {
       const int64_t all = longest[i] * static_cast<int64_t>(examples.size());
-      positions_ += all;
-      padding_ += all - sum[i];
+      state_.set_positions(state_.positions() + all);
+      state_.set_padding(state_.padding() + all - sum[i]);
     }
   }
 }
@@ -135,11 +136,11 @@ void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
   const absl::Span<const int64_t> examples = ShardOf(batch, shard);
   const absl::Span<double> sums =
       absl::MakeSpan(shard_sums_)
-          .subspan(shard * term_sums_.size(), term_sums_.size());
+          .subspan(shard * worker.sums.size(), worker.sums.size());
   worker.forward.set_gradients(&gradients);
   worker.forward.BeginStep();
   worker.tape.set_training(true);
-  worker.tape.set_random({config_.seed(), step_, examples});
+  worker.tape.set_random({config_.seed(), step(), examples});
   if (examples.empty()) {
     std::fill(sums.begin(), sums.end(), 0.0);
     worker.forward.Backward({}, {});
@@ -166,22 +167,22 @@ absl::Status Trainer::ExplainFault(
     for (int shard = 0; shard < reducer_.num_shards(); ++shard) {
       ComputeShard(batches[part], shard, worker, gradients);
       if (finder.fault().empty()) continue;
-      std::string where = absl::StrCat("step ", step_ + 1);
+      std::string where = absl::StrCat("step ", step() + 1);
       if (parts > 1) absl::StrAppend(&where, ", batch ", part);
       return absl::InternalError(
           absl::StrCat(where, ", shard ", shard, ": ", finder.fault()));
     }
   }
   return absl::InternalError(absl::StrCat(
-      "step ", step_ + 1,
+      "step ", step() + 1,
       ": every value and every gradient is finite, but the loss or the "
       "gradient's norm is not: a sum or a square overflows"));
 }
 
 absl::Status Trainer::Update() {
-  model_.BeginEpoch(step_ / plan_.updates_per_epoch());
+  model_.BeginEpoch(step() / plan_.updates_per_epoch());
   const absl::Span<const absl::Span<const int64_t>> batches =
-      plan_.BatchesOf(step_);
+      plan_.BatchesOf(step());
   examples_.clear();
   for (const absl::Span<const int64_t> batch : batches) {
     examples_.insert(examples_.end(), batch.begin(), batch.end());
@@ -194,42 +195,46 @@ absl::Status Trainer::Update() {
         [&](int worker, int shard, GradientSlab<float>& gradients) {
           ComputeShard(batch, shard, *workers_[worker], gradients);
         });
-    for (size_t term = 0; term < term_sums_.size(); ++term) {
+    for (size_t term = 0; term < denominators_.size(); ++term) {
       double sum = 0;
-      for (size_t i = term; i < shard_sums_.size(); i += term_sums_.size()) {
+      for (size_t i = term; i < shard_sums_.size(); i += denominators_.size()) {
         sum += shard_sums_[i];
       }
-      term_sums_[term] += sum;
+      (*state_.mutable_term_sums())[static_cast<int>(term)] += sum;
       if (term == 0) loss += sum;
     }
     if (!std::isfinite(loss)) return ExplainFault(batches);
   }
-  learning_rate_ = schedule_->LearningRate(optimizer_->updates() + 1);
-  gradient_norm_ = reducer_.gradient_norm();
-  if (!std::isfinite(gradient_norm_)) return ExplainFault(batches);
-  optimizer_->Update({.learning_rate = learning_rate_,
+  const double learning_rate =
+      schedule_->LearningRate(optimizer_->updates() + 1);
+  const double gradient_norm = reducer_.gradient_norm();
+  if (!std::isfinite(gradient_norm)) return ExplainFault(batches);
+  optimizer_->Update({.learning_rate = learning_rate,
                       .clip_factor = ClipFactor(
-                          gradient_norm_, config_.optimizer().clip_norm()),
+                          gradient_norm, config_.optimizer().clip_norm()),
                       .gradient = reducer_.gradient()},
                      pool_);
   selection_.Update(model_.parameters().values(), pool_);
   const int64_t work = model_.CountWork(examples_);
-  for (size_t term = 0; term < term_counts_.size(); ++term) {
-    term_counts_[term] += model_.CountTerm(term, examples_);
+  for (size_t term = 0; term < denominators_.size(); ++term) {
+    (*state_.mutable_term_counts())[static_cast<int>(term)] +=
+        model_.CountTerm(term, examples_);
   }
-  ++step_;
-  hooks_.updated({.step = step_,
+  state_.set_step(step() + 1);
+  state_.set_learning_rate(learning_rate);
+  state_.set_gradient_norm(gradient_norm);
+  hooks_.updated({.step = step(),
                   .loss = Ratio(loss, work),
                   .tokens = work,
-                  .learning_rate = learning_rate_,
-                  .gradient_norm = gradient_norm_});
+                  .learning_rate = learning_rate,
+                  .gradient_norm = gradient_norm});
   return absl::OkStatus();
 }
 
 absl::Status Trainer::Log(std::map<std::string, double> metrics) {
   for (const auto& [name, value] : metrics) metrics_[name] = value;
   MetricsRecord record;
-  record.step = step_;
+  record.step = step();
   record.epoch = EpochOfStep();
   record.metrics = std::move(metrics);
   if (!options_.omit_times) {
@@ -238,22 +243,29 @@ absl::Status Trainer::Log(std::map<std::string, double> metrics) {
   return hooks_.recorded(record);
 }
 
+void Trainer::ClearSums() {
+  const auto terms = static_cast<int>(denominators_.size());
+  state_.clear_term_sums();
+  state_.clear_term_counts();
+  state_.mutable_term_sums()->Resize(terms, 0);
+  state_.mutable_term_counts()->Resize(terms, 0);
+  state_.set_positions(0);
+  state_.set_padding(0);
+}
+
 std::map<std::string, double> Trainer::TakeTrainingMetrics() {
   std::map<std::string, double> metrics = {
-      {"train/learning_rate", learning_rate_},
-      {"train/gradient_norm", gradient_norm_}};
-  for (size_t i = 0; i < term_sums_.size(); ++i) {
+      {"train/learning_rate", state_.learning_rate()},
+      {"train/gradient_norm", state_.gradient_norm()}};
+  for (int i = 0; i < state_.term_sums_size(); ++i) {
     metrics[absl::StrCat("train/", model_.loss_terms()[i].name)] =
-        Ratio(term_sums_[i], term_counts_[i]);
+        Ratio(state_.term_sums(i), state_.term_counts(i));
   }
   if (Pads(model_)) {
     metrics["train/padding_share"] =
-        Ratio(static_cast<double>(padding_), positions_);
+        Ratio(static_cast<double>(state_.padding()), state_.positions());
   }
-  std::fill(term_sums_.begin(), term_sums_.end(), 0);
-  std::fill(term_counts_.begin(), term_counts_.end(), 0);
-  positions_ = 0;
-  padding_ = 0;
+  ClearSums();
   return metrics;
 }
 
@@ -284,7 +296,7 @@ absl::Status Trainer::Evaluate(bool final) {
   // A moving average takes the place of the weights. Those of the end have been
   // chosen.
   const absl::Span<float> ema =
-      finished_ ? absl::Span<float>() : selection_.ema();
+      finished() ? absl::Span<float>() : selection_.ema();
   const auto swap = [&] {
     std::swap_ranges(ema.begin(), ema.end(),
                      model_.parameters().values().begin());
@@ -296,8 +308,8 @@ absl::Status Trainer::Evaluate(bool final) {
   // One record of the last step: what an evaluation of the training split
   // measures takes the place of the mean since the last record.
   std::map<std::string, double> metrics;
-  const bool trained = std::any_of(term_counts_.begin(), term_counts_.end(),
-                                   [](int64_t count) { return count > 0; });
+  const bool trained = std::ranges::any_of(state_.term_counts(),
+                                           [](int64_t n) { return n > 0; });
   if (final && trained) metrics = TakeTrainingMetrics();
   if (final) model_.BeginEpoch(std::nullopt);
   std::vector<EvaluatedSet> sets;
@@ -317,12 +329,12 @@ absl::Status Trainer::Evaluate(bool final) {
   }
   const auto observed = metrics.find(schedule_->metric());
   if (observed != metrics.end()) schedule_->Observe(observed->second);
-  if (!finished_) {
-    selection_.Observe(step_, metrics, model_.parameters().values());
-    evaluated_step_ = step_;
+  if (!finished()) {
+    selection_.Observe(step(), metrics, model_.parameters().values());
+    evaluated_step_ = step();
   }
   if (!metrics.empty()) REGARD_RETURN_IF_ERROR(Log(metrics));
-  return hooks_.evaluated({.step = step_,
+  return hooks_.evaluated({.step = step(),
                            .epoch = EpochOfStep(),
                            .final = final,
                            .metrics = metrics,
@@ -368,12 +380,12 @@ absl::Status Trainer::Finish() {
   if (selection_.active()) {
     // Early stopping, or a limit of time, has just seen an evaluation.
     if (selection_.observes() && !selection_.exhausted() &&
-        evaluated_step_ != step_) {
+        evaluated_step_ != step()) {
       REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/false));
     }
     ChooseWeights();
   }
-  finished_ = true;
+  state_.set_finished(true);
   REGARD_RETURN_IF_ERROR(Evaluate(/*final=*/true));
   return Save();
 }
@@ -394,12 +406,12 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
   start_ = absl::Now();
   const Training& training = config_.training();
   const auto due = [&](int64_t every) {
-    return step_ % (every == 0 ? plan_.updates_per_epoch() : every) == 0;
+    return step() % (every == 0 ? plan_.updates_per_epoch() : every) == 0;
   };
   // The last checkpoint is saved when all has been measured and recorded.
-  if (finished_) return 0;
+  if (finished()) return 0;
   bool over = IsOver();
-  while (step_ < total_steps() && !over) {
+  while (step() < total_steps() && !over) {
     const int signal =
         options_.stop_signal == nullptr ? 0 : options_.stop_signal->load();
     if (signal != 0) {
@@ -409,7 +421,7 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
     const absl::Time before = absl::Now();
     REGARD_RETURN_IF_ERROR(Update());
     update_time_ += absl::Now() - before;
-    if (step_ == total_steps()) break;
+    if (step() == total_steps()) break;
     if (due(training.log_every())) {
       REGARD_RETURN_IF_ERROR(Log(TakeTrainingMetrics()));
     }

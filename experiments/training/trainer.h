@@ -32,6 +32,7 @@
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/batch_plan.h"
+#include "experiments/training/trainer_state.pb.h"
 #include "experiments/training/weight_selection.h"
 #include "nn/evaluated_set.h"
 #include "nn/forward.h"
@@ -41,8 +42,6 @@
 #include "nn/schedule.h"
 
 namespace regard {
-
-class TrainerState;
 
 struct TrainerOptions {
   int threads = 1;
@@ -111,10 +110,10 @@ class Trainer {
   // Updates of the whole run, unless it ends early.
   int64_t total_steps() const { return plan_.total_updates(); }
 
-  int64_t step() const { return step_; }
+  int64_t step() const { return state_.step(); }
 
   // Whether training is over, as after resuming from the last checkpoint.
-  bool finished() const { return finished_; }
+  bool finished() const { return state_.finished(); }
 
   // The last value of each metric, by prefixed name.
   const std::map<std::string, double>& metrics() const { return metrics_; }
@@ -137,6 +136,8 @@ class Trainer {
   absl::Status ExplainFault(
       absl::Span<const absl::Span<const int64_t>> batches);
   absl::Status Log(std::map<std::string, double> metrics);
+  // Begins what the next record is a mean of.
+  void ClearSums();
   // The metrics of the updates since the last call.
   std::map<std::string, double> TakeTrainingMetrics();
   // Adds what the model reaches on a split, by prefixed name; the metrics of
@@ -146,8 +147,7 @@ class Trainer {
                std::vector<EvaluatedSet>* sets) const;
   absl::Status Evaluate(bool final);
   absl::Status Save();
-  absl::Status RestoreSelection(const Checkpoint& checkpoint,
-                                const TrainerState& state);
+  absl::Status RestoreSelection(const Checkpoint& checkpoint);
   absl::Status Finish();
   void ChooseWeights();
   bool IsOver() const;
@@ -170,8 +170,8 @@ class Trainer {
   std::unique_ptr<Optimizer<float>> optimizer_;
   std::unique_ptr<Schedule> schedule_;
 
-  int64_t step_ = 0;
-  bool finished_ = false;        // nothing is left to do but a report
+  // As checkpoints keep it, but for what Save() adds from the members below.
+  TrainerState state_;
   int64_t evaluated_step_ = -1;  // of the last evaluation during training
   WeightSelection selection_;
   // Once the model has other weights than the last ones: those.
@@ -180,13 +180,6 @@ class Trainer {
   std::vector<int64_t> examples_;
   std::vector<double> denominators_;  // of each loss term
   std::vector<double> shard_sums_;    // [shards, loss terms], of one batch
-  // Since the last record.
-  std::vector<double> term_sums_;
-  std::vector<int64_t> term_counts_;  // what they are sums over
-  int64_t positions_ = 0;
-  int64_t padding_ = 0;
-  double gradient_norm_ = 0;
-  double learning_rate_ = 0;
   std::map<std::string, double> metrics_;
   absl::Time start_;
   absl::Duration update_time_;

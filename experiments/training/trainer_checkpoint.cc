@@ -1,13 +1,10 @@
 // What a trainer saves, and how it resumes from it.
 #include <algorithm>
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -35,15 +32,7 @@ constexpr char kEmaPrefix[] = "ema/";
 }  // namespace
 
 absl::Status Trainer::Save() {
-  TrainerState state;
-  state.set_step(step_);
-  state.mutable_term_sums()->Assign(term_sums_.begin(), term_sums_.end());
-  state.mutable_term_counts()->Assign(term_counts_.begin(), term_counts_.end());
-  state.set_positions(positions_);
-  state.set_padding(padding_);
-  state.set_learning_rate(learning_rate_);
-  state.set_gradient_norm(gradient_norm_);
-  state.set_finished(finished_);
+  TrainerState state = state_;
   const WeightSelection::State& selected = selection_.state();
   if (selected.best_value.has_value()) {
     state.set_best_value(*selected.best_value);
@@ -59,9 +48,9 @@ absl::Status Trainer::Save() {
   }
   const ParameterStore<float>& parameters = model_.parameters();
   CheckpointContent content = {
-      .step = step_, .weights = SlabViews(parameters, last_weights(), "")};
+      .step = step(), .weights = SlabViews(parameters, last_weights(), "")};
   const absl::Span<const float> chosen =
-      finished_ ? parameters.values() : selection_.chosen();
+      finished() ? parameters.values() : selection_.chosen();
   if (selection_.active() && !chosen.empty()) {
     content.best = SlabViews(parameters, chosen, "");
   }
@@ -78,7 +67,7 @@ absl::Status Trainer::Save() {
     add(slab.values.span(), StatePrefix(slab));
   }
   // What only training resumes from; no training follows the end.
-  if (!finished_) {
+  if (!finished()) {
     if (!selected.ema.empty() && !selected.best.empty()) {
       add(selected.ema, kEmaPrefix);
     }
@@ -104,32 +93,25 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
                           ReadFile(checkpoint.StatePath()));
   TrainerState state;
   if (!google::protobuf::TextFormat::ParseFromString(text, &state) ||
-      state.term_sums_size() != static_cast<int>(term_sums_.size()) ||
+      state.term_sums_size() != state_.term_sums_size() ||
       state.term_counts_size() != state.term_sums_size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         checkpoint.StatePath(), ": not the state of this experiment"));
   }
-  step_ = state.step();
-  std::copy(state.term_sums().begin(), state.term_sums().end(),
-            term_sums_.begin());
-  std::copy(state.term_counts().begin(), state.term_counts().end(),
-            term_counts_.begin());
-  positions_ = state.positions();
-  padding_ = state.padding();
-  learning_rate_ = state.learning_rate();
-  gradient_norm_ = state.gradient_norm();
   REGARD_RETURN_IF_ERROR(
       schedule_->set_state({state.schedule().begin(), state.schedule().end()}));
   for (const TrainerMetric& metric : state.metrics()) {
     metrics_[metric.name()] = metric.value();
   }
-  optimizer_->set_updates(step_);
-  finished_ = state.finished() || step_ == total_steps();
-  return RestoreSelection(checkpoint, state);
+  state_ = std::move(state);
+  state_.clear_schedule();
+  state_.clear_metrics();
+  state_.set_finished(finished() || step() == total_steps());
+  optimizer_->set_updates(step());
+  return RestoreSelection(checkpoint);
 }
 
-absl::Status Trainer::RestoreSelection(const Checkpoint& checkpoint,
-                                       const TrainerState& state) {
+absl::Status Trainer::RestoreSelection(const Checkpoint& checkpoint) {
   ParameterStore<float>& parameters = model_.parameters();
   const auto read = [&](const std::string& path, const char* prefix,
                         std::vector<float>* slab) -> absl::Status {
@@ -148,18 +130,18 @@ absl::Status Trainer::RestoreSelection(const Checkpoint& checkpoint,
   if (checkpoint.has_best) {
     REGARD_RETURN_IF_ERROR(read(checkpoint.ChosenWeightsPath(), "", &chosen));
   }
-  if (finished_ && !chosen.empty()) {
+  if (finished() && !chosen.empty()) {
     last_weights_.assign(parameters.values().begin(),
                          parameters.values().end());
     std::copy(chosen.begin(), chosen.end(), parameters.values().begin());
   }
-  selected.evaluations_without_gain = state.evaluations_without_gain();
-  if (!state.has_best_value()) {
+  selected.evaluations_without_gain = state_.evaluations_without_gain();
+  if (!state_.has_best_value()) {
     selected.ema = std::move(chosen);
   } else {
-    selected.best_value = state.best_value();
+    selected.best_value = state_.best_value();
     selected.best = std::move(chosen);
-    if (config_.training().ema_decay() > 0 && !finished_) {
+    if (config_.training().ema_decay() > 0 && !finished()) {
       REGARD_RETURN_IF_ERROR(
           read(checkpoint.OptimizerPath(), kEmaPrefix, &selected.ema));
     }
