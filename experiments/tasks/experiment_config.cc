@@ -4,12 +4,9 @@
 #include <any>
 #include <cctype>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -59,7 +56,6 @@ std::string NameOf(const PluginRegistry<Config, Info>&, const Info& info) {
   return std::string(type->full_name());
 }
 
-// The names of those plug-ins for which `fits` holds.
 template <typename Registry, typename Fits>
 std::string NamesOf(const Registry& registry, Fits fits) {
   std::vector<std::string> names;
@@ -361,6 +357,7 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
 }
 
 absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run) {
+  if (run.config.baseline().override_size() == 0) return absl::OkStatus();
   auto baseline = std::make_shared<LoadedConfig>(run);
   std::vector<ConfigText> overrides;
   for (const Override& change : run.config.baseline().override()) {

@@ -33,8 +33,8 @@ absl::StatusOr<LoadedConfig> LoadConfig(const ConfigSource& source,
                                         absl::Span<const std::string> overrides,
                                         const Plugins& plugins);
 
-// Sets run.baseline: the config of `run` with the overrides of its baseline. An
-// error shows what is wrong where the run's texts say it.
+// Sets run.baseline if there are overrides for it: the config of `run` with
+// them. An error shows what is wrong where the run's texts say it.
 absl::Status LoadBaseline(const Plugins& plugins, LoadedConfig& run);
 
 // `config` is valid. `read_run_file` is that of a run to resume. An error is

@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <atomic>
-#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -136,19 +135,6 @@ absl::Status BaselineError(const LoadedConfig& run,
   return LocateProblems(problems, run.origins);
 }
 
-// The config, with that of its baseline.
-absl::StatusOr<LoadedConfig> LoadWithBaseline(const ConfigSource& source,
-                                              const Arguments& arguments,
-                                              const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
-                          LoadConfig(source, arguments.overrides, plugins));
-  if (loaded.config.baseline().override_size() > 0) {
-    REGARD_RETURN_IF_ERROR(
-        BaselineError(loaded, LoadBaseline(plugins, loaded)));
-  }
-  return loaded;
-}
-
 // Everything that can be wrong with what the user gave. A folder that exists is
 // opened first: one to resume has the config, another may be refused. A new one
 // is made last, so that a wrong config leaves nothing behind. Null for --check,
@@ -166,7 +152,8 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
   REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
                           SourceOf(arguments, default_config, folder));
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
-                          LoadWithBaseline(source, arguments, plugins));
+                          LoadConfig(source, arguments.overrides, plugins));
+  REGARD_RETURN_IF_ERROR(BaselineError(loaded, LoadBaseline(plugins, loaded)));
   const bool begun = folder.has_value() && HasBegun(*folder);
   REGARD_ASSIGN_OR_RETURN(
       std::unique_ptr<Task> task,
