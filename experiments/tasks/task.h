@@ -5,13 +5,11 @@
 #ifndef EXPERIMENTS_TASKS_TASK_H_
 #define EXPERIMENTS_TASKS_TASK_H_
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "attention/scorer_registry.h"
 #include "experiments/experiment.pb.h"

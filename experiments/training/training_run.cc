@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -13,14 +10,10 @@
 #include "experiments/config/reader.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/attention_file.h"
-#include "experiments/report/progress.h"
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/statistics.h"
-#include "experiments/run/status.h"
-#include "experiments/training/event_log.h"
-#include "files/file.h"
 #include "files/sha256.h"
 #include "files/tensorboard/event_writer.h"
 #include "nn/forward.h"
@@ -48,7 +41,6 @@ std::map<std::string, std::string> DigestsOf(const Training& training,
   return digests;
 }
 
-// Those of the task and of the trainer.
 std::vector<MetricInfo> MetricsOf(Task& task) {
   std::vector<MetricInfo> metrics = task.metrics();
   for (MetricInfo& metric : TrainerMetrics(task.model())) {

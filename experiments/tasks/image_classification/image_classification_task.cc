@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -32,7 +31,6 @@ constexpr int64_t kSamples = 12;
 constexpr int64_t kHeatMaps = 4;
 constexpr size_t kMostMisses = 24;
 
-// What is predicted of one image.
 struct Prediction {
   int32_t label;
   double probability;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -8,8 +7,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "autodiff/tape.h"
 #include "data/pairs/sentence_source.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
@@ -87,7 +84,6 @@ class TranslationTask : public Task {
   std::vector<SentencePair> ShownPairs() const;
   LabelledMatrix HeatMap(const SentencePair& pair,
                          const Translation& translation) const;
-  // Says why the model chose these words.
   void Explain(const SentencePair& pair, std::vector<std::string> words,
                Showcase* showcase) const;
 
@@ -95,7 +91,6 @@ class TranslationTask : public Task {
   TranslationModel model_;
 };
 
-// A recurrent encoder and decoder.
 class RecurrentTranslation : public TranslationTask {
  public:
   using Options = RecurrentDecoderConfig;
