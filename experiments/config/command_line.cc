@@ -64,52 +64,42 @@ void CommandLine::Repeated(absl::string_view name, absl::string_view kind,
   flags_.push_back({name, kind, help, "", add, /*repeats=*/true});
 }
 
-template <typename T>
-void CommandLine::AddNumber(absl::string_view name, T min, T max,
-                            absl::string_view help,
-                            std::function<void(T)> store) {
-  constexpr bool kWhole = std::is_integral_v<T>;
-  const auto set = [min, max, store](const std::string& text) {
-    T number;
-    bool is_number;
-    if constexpr (kWhole) {
-      is_number = absl::SimpleAtoi(text, &number);
-    } else {
-      is_number = absl::SimpleAtod(text, &number);
-    }
+void CommandLine::AddNumber(absl::string_view name, bool is_whole, double min,
+                            double max, absl::string_view help,
+                            std::function<void(double)> store) {
+  const auto set = [=](const std::string& text) {
+    int64_t whole;
+    double number;
     // Not a number is out of range, too.
-    if (!is_number || !(number >= min && number <= max)) return false;
+    if ((is_whole && !absl::SimpleAtoi(text, &whole)) ||
+        !absl::SimpleAtod(text, &number) || !(number >= min && number <= max)) {
+      return false;
+    }
     store(number);
     return true;
   };
-  flags_.push_back({name, kWhole ? "N" : "X", help,
-                    absl::StrCat(kWhole ? "a whole number" : "a number",
-                                 " from ", min, " to ", max),
-                    set});
+  flags_.push_back(
+      {name, is_whole ? "N" : "X", help,
+       is_whole ? absl::StrFormat("a whole number from %.0f to %.0f", min, max)
+                : absl::StrCat("a number from ", min, " to ", max),
+       set});
 }
 
 void CommandLine::Number(absl::string_view name, int* value, int min, int max,
                          absl::string_view help) {
-  AddNumber<int>(name, min, max, help,
-                 [value](int number) { *value = number; });
+  AddNumber(name, /*is_whole=*/true, min, max, help,
+            [value](double number) { *value = static_cast<int>(number); });
 }
 
 void CommandLine::Field(absl::string_view name, Message* message, double min,
                         double max, absl::string_view help) {
   const FieldDescriptor* field =
       message->GetDescriptor()->FindFieldByName(std::string(name));
-  const auto store = [field, message](const std::string& number) {
-    StoreFieldValue(number, *field, std::nullopt, message);
-  };
-  if (DescribeType(*field) == "an integer") {
-    AddNumber<int64_t>(
-        name, static_cast<int64_t>(min), static_cast<int64_t>(max), help,
-        [store](int64_t number) { store(absl::StrCat(number)); });
-  } else {
-    AddNumber<double>(name, min, max, help, [store](double number) {
-      store(absl::StrFormat("%.17g", number));
-    });
-  }
+  AddNumber(name, DescribeType(*field) == "an integer", min, max, help,
+            [field, message](double number) {
+              StoreFieldValue(absl::StrFormat("%.17g", number), *field,
+                              std::nullopt, message);
+            });
 }
 
 void CommandLine::Switch(absl::string_view name, bool* value,

@@ -52,9 +52,8 @@ class CommandLine {
     bool repeats = false;
   };
 
-  template <typename T>
-  void AddNumber(absl::string_view name, T min, T max, absl::string_view help,
-                 std::function<void(T)> store);
+  void AddNumber(absl::string_view name, bool is_whole, double min, double max,
+                 absl::string_view help, std::function<void(double)> store);
 
   absl::string_view usage_;
   std::vector<Flag> flags_;
