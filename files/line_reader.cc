@@ -1,7 +1,6 @@
 #include "files/line_reader.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,12 +9,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace regard {
-
-LineReader::ReadBytes LineReader::ReaderOf(int file_descriptor) {
-  return [file_descriptor](char* bytes, size_t most) {
-    return read(file_descriptor, bytes, most);
-  };
-}
 
 bool LineReader::Fill() {
   constexpr size_t kBytes = size_t{1} << 16;

@@ -3,6 +3,7 @@
 #define FILES_LINE_READER_H_
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <functional>
@@ -18,7 +19,11 @@ class LineReader {
  public:
   // Keeps `limit` bytes of a line and drops the rest of it.
   LineReader(int file_descriptor, size_t limit)
-      : LineReader(ReaderOf(file_descriptor), limit) {
+      : LineReader(
+            [file_descriptor](char* bytes, size_t most) {
+              return read(file_descriptor, bytes, most);
+            },
+            limit) {
     file_descriptor_ = file_descriptor;
   }
 
@@ -42,8 +47,6 @@ class LineReader {
  private:
   // Reads more into the buffer; false at the end.
   bool Fill();
-
-  static ReadBytes ReaderOf(int file_descriptor);
 
   int file_descriptor_ = -1;
   const ReadBytes read_;
