@@ -215,17 +215,6 @@ absl::StatusOr<FileFacts> Count(Write write, Sink sink) {
   return facts;
 }
 
-absl::StatusOr<FileFacts> WriteCounted(const std::string& path,
-                                       FileOperations& files, Write write) {
-  REGARD_ASSIGN_OR_RETURN(FileWriter writer, FileWriter::Create(path, files));
-  REGARD_ASSIGN_OR_RETURN(FileFacts facts,
-                          Count(write, [&](absl::string_view bytes) {
-                            return writer.Append(bytes);
-                          }));
-  REGARD_RETURN_IF_ERROR(writer.Finish());
-  return facts;
-}
-
 // Puts those snapshots on the disk that are not there already, and returns the
 // facts of all, by the names that manifests give them.
 absl::StatusOr<std::map<std::string, FileFacts>> WriteSnapshots(
@@ -258,9 +247,13 @@ absl::Status WriteFolder(const std::string& path,
   REGARD_RETURN_IF_ERROR(RemoveTree(path, files));
   REGARD_RETURN_IF_ERROR(MakeDirectories(path, files));
   const auto add = [&](const char* name, Write write) -> absl::Status {
+    REGARD_ASSIGN_OR_RETURN(FileWriter writer,
+                            FileWriter::Create(JoinPath(path, name), files));
     REGARD_ASSIGN_OR_RETURN(facts[name],
-                            WriteCounted(JoinPath(path, name), files, write));
-    return absl::OkStatus();
+                            Count(write, [&](absl::string_view bytes) {
+                              return writer.Append(bytes);
+                            }));
+    return writer.Finish();
   };
   REGARD_RETURN_IF_ERROR(add(kWeightsFile, [&](Sink sink) {
     return WriteSafetensors(content.weights, content.weights_metadata, sink);
