@@ -65,6 +65,11 @@ bool IsOwnFolder(absl::string_view name) {
          absl::StartsWith(name, "step-");
 }
 
+absl::Status Refused(const std::string& path, absl::string_view problem) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": error: ", problem));
+}
+
 // Through a link, a write would reach a file elsewhere.
 absl::Status RefuseLinks(const std::string& folder) {
   const absl::StatusOr<std::vector<std::string>> names = ListDirectory(folder);
@@ -75,21 +80,15 @@ absl::Status RefuseLinks(const std::string& folder) {
     const std::string path = JoinPath(folder, name);
     REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(path));
     if (kind == PathKind::kLink) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(path,
-                       ": error: is a symbolic link; the folder of a run that "
-                       "is written has none"));
+      return Refused(path,
+                     "is a symbolic link; the folder of a run that is written "
+                     "has none");
     }
     if (kind == PathKind::kDirectory && IsOwnFolder(name)) {
       REGARD_RETURN_IF_ERROR(RefuseLinks(path));
     }
   }
   return absl::OkStatus();
-}
-
-absl::Status Refused(const std::string& path, absl::string_view problem) {
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, ": error: ", problem));
 }
 
 absl::Status OfAnotherRun(const std::string& path,
