@@ -342,17 +342,17 @@ const Json& JsonObject::Array(const std::string& key) const {
 }
 
 size_t JsonObject::Choice(const std::string& key,
-                          const std::vector<std::string>& choices,
+                          absl::Span<const absl::string_view> choices,
                           std::optional<size_t> otherwise) const {
   size_t choice = 0;
-  const Json* const value =
-      FindFitting(key, otherwise.has_value(),
-                  absl::StrCat("one of ", absl::StrJoin(choices, ", ")),
-                  [&](const Json& json) {
-                    while (choice < choices.size() && json != choices[choice])
-                      ++choice;
-                    return choice < choices.size();
-                  });
+  const Json* const value = FindFitting(
+      key, otherwise.has_value(),
+      absl::StrCat("one of ", absl::StrJoin(choices, ", ")),
+      [&](const Json& json) {
+        while (choice < choices.size() && json != Json(choices[choice]))
+          ++choice;
+        return choice < choices.size();
+      });
   return value == nullptr ? otherwise.value_or(0) : choice;
 }
 

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "nlohmann/json.hpp"
 
 namespace regard {
@@ -43,7 +44,8 @@ class JsonObject {
               double min = -std::numeric_limits<double>::infinity(),
               double max = std::numeric_limits<double>::infinity()) const;
   // The index of one of `choices`.
-  size_t Choice(const std::string& key, const std::vector<std::string>& choices,
+  size_t Choice(const std::string& key,
+                absl::Span<const absl::string_view> choices,
                 std::optional<size_t> otherwise = {}) const;
 
   // Absent without a problem.
@@ -54,11 +56,8 @@ class JsonObject {
   std::map<std::string, double> Numbers(const std::string& key) const;
   // The integers of an array, from 0 on.
   std::vector<int64_t> Counts(const std::string& key) const;
-  // The strings of an array.
   std::vector<std::string> TextList(const std::string& key) const;
-  // The objects of an array.
   std::vector<JsonObject> Objects(const std::string& key) const;
-  // An array of anything.
   const nlohmann::json& Array(const std::string& key) const;
 
   const nlohmann::json& json() const { return *json_; }
@@ -114,7 +113,6 @@ class JsonFile {
   // Valid while this is not moved.
   JsonObject root() { return {this, &json_}; }
 
-  // The problems so far.
   absl::Status status() const;
 
  private:

@@ -23,17 +23,11 @@ namespace {
 constexpr FeedForwardConfig::Activation kActivations[] = {
     FeedForwardConfig::GELU, FeedForwardConfig::RELU,
     FeedForwardConfig::GELU_TANH, FeedForwardConfig::GELU_TANH};
-const std::vector<std::string>& ActivationNames() {
-  static const auto* const names = new std::vector<std::string>{
-      "gelu", "relu", "gelu_new", "gelu_pytorch_tanh"};
-  return *names;
-}
+constexpr absl::string_view kActivationNames[] = {"gelu", "relu", "gelu_new",
+                                                  "gelu_pytorch_tanh"};
 
-const std::vector<std::string>& PositionNames() {
-  static const auto* const names = new std::vector<std::string>{
-      "absolute", "relative_key", "relative_key_query"};
-  return *names;
-}
+constexpr absl::string_view kPositionNames[] = {"absolute", "relative_key",
+                                                "relative_key_query"};
 
 constexpr std::pair<const char*, std::string WordPieceOptions::*> kTokens[] = {
     {"unk_token", &WordPieceOptions::unknown},
@@ -200,7 +194,7 @@ absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
   FeedForwardConfig& feed_forward = *transformer.mutable_feed_forward();
   feed_forward.set_hidden(size("intermediate_size", std::nullopt, 1 << 20));
   feed_forward.set_activation(
-      kActivations[json.Choice("hidden_act", ActivationNames(), 0)]);
+      kActivations[json.Choice("hidden_act", kActivationNames, 0)]);
   feed_forward.set_chunk(
       static_cast<int>(json.Integer("chunk_size_feed_forward", 0, 0, 1 << 20)));
   const auto rate = [&](const char* key) {
@@ -213,7 +207,7 @@ absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
       json.Real("layer_norm_eps", 1e-12, 1e-30, 1));
   transformer.mutable_initialization()->set_standard_deviation(
       json.Real("initializer_range", 0.02, 0, 100));
-  SetPositions(json.Choice("position_embedding_type", PositionNames(), 0),
+  SetPositions(json.Choice("position_embedding_type", kPositionNames, 0),
                size("max_position_embeddings", 512, 1 << 20), &transformer);
   config.set_types(size("type_vocab_size", 2, 1024));
   for (const char* key : {"is_decoder", "add_cross_attention"}) {
@@ -244,14 +238,14 @@ std::string BertConfigText(const BertDescription& description) {
   json["intermediate_size"] = feed_forward.hidden() > 0
                                   ? feed_forward.hidden()
                                   : 4 * transformer.width();
-  json["hidden_act"] = ActivationNames()[static_cast<size_t>(
+  json["hidden_act"] = kActivationNames[static_cast<size_t>(
       activation - std::begin(kActivations))];
   json["hidden_dropout_prob"] = transformer.dropout();
   json["attention_probs_dropout_prob"] = attention.dropout();
   json["max_position_embeddings"] =
       relative ? attention.relative_dot().max_position()
                : transformer.position_embedding().longest();
-  json["position_embedding_type"] = PositionNames()[static_cast<size_t>(
+  json["position_embedding_type"] = kPositionNames[static_cast<size_t>(
       relative ? attention.relative_dot().terms() : 0)];
   json["type_vocab_size"] = config.types();
   json["layer_norm_eps"] = transformer.norm().epsilon();

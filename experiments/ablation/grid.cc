@@ -120,7 +120,9 @@ absl::StatusOr<Grid> ReadGrid(const std::string& path,
       of_axis.push_back(value.Text("label"));
       axis.values.push_back({of_axis.back(), value.TextList("overrides")});
     }
-    axis.baseline = entry.Choice("baseline", of_axis);
+    axis.baseline = entry.Choice(
+        "baseline",
+        std::vector<absl::string_view>(of_axis.begin(), of_axis.end()));
   }
   std::set<std::pair<std::vector<size_t>, std::string>> seen;
   for (const JsonObject& entry : json.Objects("runs")) {

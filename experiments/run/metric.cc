@@ -20,11 +20,7 @@ namespace {
 constexpr int64_t kFormatVersion = 2;
 
 // By the value of Better.
-const std::vector<std::string>& DirectionNames() {
-  static const auto* const names =
-      new std::vector<std::string>{"neither", "lower", "higher"};
-  return *names;
-}
+constexpr absl::string_view kDirectionNames[] = {"neither", "lower", "higher"};
 
 absl::Status WrongVersion(const std::string& path, int64_t version) {
   return absl::InvalidArgumentError(
@@ -50,7 +46,7 @@ std::string MetricDescription(const MetricInfo& metric) {
   if (!metric.unit.empty()) absl::StrAppend(&text, " (", metric.unit, ")");
   if (metric.better != Better::kNeither) {
     absl::StrAppend(&text, "; ",
-                    DirectionNames()[static_cast<size_t>(metric.better)],
+                    kDirectionNames[static_cast<size_t>(metric.better)],
                     " is better");
   }
   return text;
@@ -72,7 +68,7 @@ std::string RunDescriptionJson(absl::Span<const MetricInfo> metrics) {
         {{"name", metric.name},
          {"unit", metric.unit},
          {"meaning", metric.meaning},
-         {"better", DirectionNames()[static_cast<size_t>(metric.better)]},
+         {"better", kDirectionNames[static_cast<size_t>(metric.better)]},
          {"logarithmic", metric.logarithmic}}));
   }
   return absl::StrCat("{\"format_version\":", kFormatVersion, ",\"metrics\":[",
@@ -105,7 +101,7 @@ absl::StatusOr<std::vector<MetricInfo>> ReadRunDescription(
                        .unit = metric.Text("unit"),
                        .meaning = metric.Text("meaning"),
                        .better = static_cast<Better>(
-                           metric.Choice("better", DirectionNames())),
+                           metric.Choice("better", kDirectionNames)),
                        .logarithmic = metric.Bool("logarithmic")});
   }
   REGARD_RETURN_IF_ERROR(file->status());

@@ -56,11 +56,8 @@ absl::StatusOr<std::vector<MetricsRecord>> ReadRecords(absl::string_view path,
 }
 
 // By state.
-const std::vector<std::string>& StateNames() {
-  static const auto* const names = new std::vector<std::string>{
-      "running", "finished", "interrupted", "failed"};
-  return *names;
-}
+constexpr absl::string_view kStateNames[] = {"running", "finished",
+                                             "interrupted", "failed"};
 
 constexpr char kNan[] = "NaN";
 constexpr char kInfinity[] = "Infinity";
@@ -178,11 +175,11 @@ bool OfSplit(const EvaluatedSet& set, absl::string_view split) {
 }  // namespace
 
 absl::string_view StateName(RunState state) {
-  return StateNames()[static_cast<size_t>(state)];
+  return kStateNames[static_cast<size_t>(state)];
 }
 
 std::string StatusJson(const RunStatus& status) {
-  Json json = {{"state", StateNames()[static_cast<size_t>(status.state)]},
+  Json json = {{"state", StateName(status.state)},
                {"step", status.step},
                {"metrics", status.metrics},
                {"weights_digest", status.weights_digest}};
@@ -204,7 +201,7 @@ absl::StatusOr<RunStatus> ReadStatus(const std::string& path) {
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
   const JsonObject json = file.root();
   RunStatus status = {
-      .state = static_cast<RunState>(json.Choice("state", StateNames())),
+      .state = static_cast<RunState>(json.Choice("state", kStateNames)),
       .step = json.Integer("step"),
       .metrics = json.Numbers("metrics"),
       .weights_digest = json.Text("weights_digest"),
