@@ -34,9 +34,8 @@ std::string JoinFieldPath(absl::string_view parent, absl::string_view name);
 // Whether `path` is that of a field, or of something in it.
 bool IsWithin(absl::string_view path, absl::string_view field);
 
-// Paths of fields: `model.layers[1].heads`, `outside.[lab.my_score].width`.
-
-// One field on a path.
+// One field on a path: `model.layers[1].heads`,
+// `outside.[lab.my_score].width`.
 struct PathStep {
   std::string name;          // `layers`, `[lab.my_score]`
   std::optional<int> index;  // of an element
@@ -46,8 +45,6 @@ struct PathStep {
 // The steps of a well-formed `path`; a malformed one ends in a step whose name
 // is no field's (it may be empty). An index beyond the largest int is that.
 std::vector<PathStep> SplitPath(absl::string_view path);
-
-// Finds what a misspelt name was meant to be.
 
 // Insertions, deletions, substitutions and swaps of neighbours that turn `a`
 // into `b` (optimal string alignment). Costs |a| |b|.

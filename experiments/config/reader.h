@@ -61,7 +61,6 @@ class ConfigOrigins {
   // shows.
   std::string Where(absl::string_view path) const;
 
-  // The file that the user named.
   const ConfigText& main_text() const { return texts_[main_]; }
 
   // Files and `--set` arguments, each before those that override it.

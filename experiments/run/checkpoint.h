@@ -68,7 +68,6 @@ struct Checkpoint {
     return has_best ? JoinPath(path, kBestFile) : WeightsPath();
   }
   std::string OptimizerPath() const { return JoinPath(path, kOptimizerFile); }
-  // The trainer's state as it was saved.
   std::string StatePath() const { return JoinPath(path, kStateFile); }
   std::string SnapshotPath(int64_t step) const;
 };

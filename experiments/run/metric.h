@@ -37,7 +37,6 @@ std::string MetricDescription(const MetricInfo& metric);
 // "1.2e-05", "nan".
 std::string FormatMetric(double value);
 
-// The text of run.json.
 std::string RunDescriptionJson(absl::Span<const MetricInfo> metrics);
 
 // The metrics in run.json of a run's folder. An InvalidArgument for another

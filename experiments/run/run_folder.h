@@ -47,7 +47,6 @@ class RunFolder {
   // Whether a run was there before.
   bool holds_run() const { return holds_run_; }
 
-  // The path of a file of the run.
   std::string File(absl::string_view name) const {
     return JoinPath(path_, name);
   }
@@ -58,7 +57,6 @@ class RunFolder {
     return WriteFileAtomically(File(name), text);
   }
 
-  // A text that was written before.
   absl::StatusOr<std::string> Read(absl::string_view name) const {
     return ReadFile(File(name));
   }

@@ -101,7 +101,6 @@ double PairedPermutationTest(absl::Span<const double> differences);
 // in m.
 std::vector<double> HolmAdjusted(absl::Span<const double> p_values);
 
-// Mean and standard deviation.
 struct SampleSummary {
   int n = 0;
   double mean = 0;  // NaN for none

@@ -51,7 +51,6 @@ std::string StatusJson(const RunStatus& status);
 absl::Status WriteStatus(const std::string& run_folder,
                          const RunStatus& status);
 
-// "running", "finished", "interrupted" or "failed".
 absl::string_view StateName(RunState state);
 
 // The status in a file, without confidences, NaN for a metric that is not
