@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "autodiff/random.h"
@@ -16,86 +17,61 @@ namespace {
 // ONE and MANY are singular and plural. The noun of a noun phrase tells its
 // number, and a phrase goes on after its noun in one way at most, so that no
 // sentence has two derivations.
-constexpr GrammarRule kEnglish[] = {
-    {"SENTENCE", 8, "CLAUSE ."},
-    {"SENTENCE", 1, "if CLAUSE then CLAUSE ."},
-    {"SENTENCE", 1, "either CLAUSE or CLAUSE ."},
-    {"CLAUSE", 1, "ONE DOES"},
-    {"CLAUSE", 1, "MANY DO"},
-    {"THING", 1, "ONE"},
-    {"THING", 1, "MANY"},
-    {"ONE", 4, "ITS CAT"},
-    {"ONE", 3, "ITS ADJECTIVE CAT"},
-    {"ONE", 1, "ITS CAT PLACE THING"},
-    {"ONE", 1, "ITS CAT that DOES"},
-    {"MANY", 4, "THEIR CATS"},
-    {"MANY", 3, "THEIR ADJECTIVE CATS"},
-    {"MANY", 1, "THEIR CATS PLACE THING"},
-    {"MANY", 1, "THEIR CATS that DO"},
-    {"ITS", 3, "the"},
-    {"ITS", 2, "a"},
-    {"ITS", 1, "every"},
-    {"THEIR", 3, "the"},
-    {"THEIR", 1, "two"},
-    {"THEIR", 1, "all"},
-    {"ADJECTIVE", 1, "small"},
-    {"ADJECTIVE", 1, "young"},
-    {"ADJECTIVE", 1, "quiet"},
-    {"ADJECTIVE", 1, "brown"},
-    {"CAT", 3, "cat"},
-    {"CAT", 3, "dog"},
-    {"CAT", 2, "bird"},
-    {"CAT", 1, "farmer"},
-    {"CAT", 1, "child"},
-    {"CATS", 3, "cats"},
-    {"CATS", 3, "dogs"},
-    {"CATS", 2, "birds"},
-    {"CATS", 1, "farmers"},
-    {"CATS", 1, "children"},
-    {"PLACE", 2, "near"},
-    {"PLACE", 1, "behind"},
-    {"DOES", 1, "sleeps"},
-    {"DOES", 1, "sings"},
-    {"DOES", 2, "SEES THING"},
-    {"SEES", 2, "sees"},
-    {"SEES", 1, "follows"},
-    {"SEES", 1, "likes"},
-    {"DO", 1, "sleep"},
-    {"DO", 1, "sing"},
-    {"DO", 2, "SEE THING"},
-    {"SEE", 2, "see"},
-    {"SEE", 1, "follow"},
-    {"SEE", 1, "like"},
-};
+constexpr absl::string_view kEnglish =
+    "SENTENCE: 8 CLAUSE . | 1 if CLAUSE then CLAUSE ."
+    " | 1 either CLAUSE or CLAUSE .\n"
+    "CLAUSE: 1 ONE DOES | 1 MANY DO\n"
+    "THING: 1 ONE | 1 MANY\n"
+    "ONE: 4 ITS CAT | 3 ITS ADJECTIVE CAT | 1 ITS CAT PLACE THING"
+    " | 1 ITS CAT that DOES\n"
+    "MANY: 4 THEIR CATS | 3 THEIR ADJECTIVE CATS | 1 THEIR CATS PLACE THING"
+    " | 1 THEIR CATS that DO\n"
+    "ITS: 3 the | 2 a | 1 every\n"
+    "THEIR: 3 the | 1 two | 1 all\n"
+    "ADJECTIVE: 1 small | 1 young | 1 quiet | 1 brown\n"
+    "CAT: 3 cat | 3 dog | 2 bird | 1 farmer | 1 child\n"
+    "CATS: 3 cats | 3 dogs | 2 birds | 1 farmers | 1 children\n"
+    "PLACE: 2 near | 1 behind\n"
+    "DOES: 1 sleeps | 1 sings | 2 SEES THING\n"
+    "SEES: 2 sees | 1 follows | 1 likes\n"
+    "DO: 1 sleep | 1 sing | 2 SEE THING\n"
+    "SEE: 2 see | 1 follow | 1 like\n";
 
 }  // namespace
 
-absl::Span<const GrammarRule> EnglishRules() { return kEnglish; }
+absl::string_view EnglishRules() { return kEnglish; }
 
-Grammar::Grammar(absl::Span<const GrammarRule> rules) {
-  for (const GrammarRule& rule : rules) {
-    if (IndexOf(rule.symbol) < 0) symbols_.emplace_back(rule.symbol);
+Grammar::Grammar(absl::string_view rules) {
+  const std::vector<absl::string_view> lines =
+      absl::StrSplit(rules, '\n', absl::SkipEmpty());
+  for (const absl::string_view line : lines) {
+    symbols_.emplace_back(line.substr(0, line.find(':')));
   }
-  std::vector<double> sums(symbols_.size());
-  for (const GrammarRule& rule : rules) {
-    sums[static_cast<size_t>(IndexOf(rule.symbol))] += rule.weight;
-  }
-  expansions_.resize(symbols_.size());
-  for (const GrammarRule& rule : rules) {
-    const auto symbol = static_cast<size_t>(IndexOf(rule.symbol));
-    Expansion expansion = {rule.weight / sums[symbol], {}};
-    for (const absl::string_view part :
-         absl::StrSplit(rule.expansion, ' ', absl::SkipEmpty())) {
-      const int index = IndexOf(part);
-      if (index >= 0) {
-        expansion.parts.push_back(index);
-        continue;
+  for (size_t symbol = 0; symbol < lines.size(); ++symbol) {
+    std::vector<Expansion>& expansions = expansions_.emplace_back();
+    double sum = 0;
+    for (const absl::string_view alternative : absl::StrSplit(
+             lines[symbol].substr(symbols_[symbol].size() + 1), '|')) {
+      double weight = 0;
+      std::vector<int> parts;
+      for (const absl::string_view part :
+           absl::StrSplit(alternative, ' ', absl::SkipEmpty())) {
+        if (weight == 0) {
+          REGARD_CHECK(absl::SimpleAtod(part, &weight)) << lines[symbol];
+          continue;
+        }
+        if (const int index = IndexOf(part); index >= 0) {
+          parts.push_back(index);
+          continue;
+        }
+        const auto word = std::find(words_.begin(), words_.end(), part);
+        parts.push_back(-1 - static_cast<int>(word - words_.begin()));
+        if (word == words_.end()) words_.emplace_back(part);
       }
-      const auto word = std::find(words_.begin(), words_.end(), part);
-      expansion.parts.push_back(-1 - static_cast<int>(word - words_.begin()));
-      if (word == words_.end()) words_.emplace_back(part);
+      expansions.push_back({weight, std::move(parts)});
+      sum += weight;
     }
-    expansions_[symbol].push_back(std::move(expansion));
+    for (Expansion& expansion : expansions) expansion.probability /= sum;
   }
   entropy_ = Solve([](const Grammar&, const Expansion& expansion) {
     return -std::log(expansion.probability);

@@ -14,26 +14,19 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 
 namespace regard {
 
-// One expansion of a symbol. What the grammar has a rule for is a symbol;
-// everything else is a word.
-struct GrammarRule {
-  const char* symbol;
-  double weight;          // over the sum of the symbol's weights: probability
-  const char* expansion;  // symbols and words, separated by spaces
-};
-
 // The rules of the data source `grammar`. No sentence has two derivations.
-absl::Span<const GrammarRule> EnglishRules();
+absl::string_view EnglishRules();
 
 class Grammar {
  public:
-  // Sentences expand the first rule's symbol. The expected number of words must
-  // be finite.
-  explicit Grammar(absl::Span<const GrammarRule> rules);
+  // Rules are lines "SYMBOL: WEIGHT EXPANSION | WEIGHT EXPANSION ...", of
+  // positive weights over whose sum an expansion has its probability. What the
+  // grammar has a line for is a symbol; everything else is a word. Sentences
+  // expand the first symbol. The expected number of words must be finite.
+  explicit Grammar(absl::string_view rules);
 
   // `count` sentences, one a line, words separated by spaces; a function of
   // seed and `purpose`.

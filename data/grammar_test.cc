@@ -6,18 +6,18 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 
 namespace regard {
 namespace {
 
 TEST(GrammarTest, EntropyAndLengthAreThoseComputedByHand) {
-  const GrammarRule rules[] = {
-      {"S", 1, "a"}, {"S", 3, "bb A"}, {"A", 2, "c"}, {"A", 2, "d"}};
-  const Grammar grammar(rules);
+  const Grammar grammar("S: 1 a | 3 bb A\nA: 2 c | 2 d");
   const double ln2 = std::log(2.0);
   EXPECT_NEAR(grammar.SentenceEntropy(),
               0.25 * 2 * ln2 + 0.75 * (std::log(4.0 / 3) + ln2), 1e-12);
@@ -26,15 +26,13 @@ TEST(GrammarTest, EntropyAndLengthAreThoseComputedByHand) {
 
 TEST(GrammarTest, RecursionIsSummed) {
   // As many x as a coin shows heads, and one more: 2 on average.
-  const GrammarRule rules[] = {{"S", 1, "x S"}, {"S", 1, "x"}};
-  const Grammar grammar(rules);
+  const Grammar grammar("S: 1 x S | 1 x");
   EXPECT_NEAR(grammar.SentenceEntropy(), 2 * std::log(2.0), 1e-9);
   EXPECT_NEAR(grammar.LineLength(), 4, 1e-9);
 }
 
 TEST(GrammarDeathTest, RefusesSentencesWithoutEnd) {
-  const GrammarRule rules[] = {{"S", 2, "S S"}, {"S", 1, "x"}};
-  EXPECT_DEATH(Grammar{rules}, "no finite expected length");
+  EXPECT_DEATH(Grammar("S: 2 S S | 1 x"), "no finite expected length");
 }
 
 TEST(GrammarTest, SentencesAreAFunctionOfSeedAndPurpose) {
@@ -50,13 +48,23 @@ TEST(GrammarTest, SentencesAreAFunctionOfSeedAndPurpose) {
 // The derivations of words by rules, each of which counts `weight`.
 class Derivations {
  public:
-  Derivations(absl::Span<const GrammarRule> rules, bool probabilities) {
-    std::map<std::string, double> sums;
-    for (const GrammarRule& rule : rules) sums[rule.symbol] += rule.weight;
-    for (const GrammarRule& rule : rules) {
-      rules_[rule.symbol].push_back(
-          {probabilities ? rule.weight / sums[rule.symbol] : 1.0,
-           absl::StrSplit(rule.expansion, ' ')});
+  Derivations(absl::string_view text, bool probabilities) {
+    for (const absl::string_view line :
+         absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+      const std::pair<std::string, std::string> sides =
+          absl::StrSplit(line, ": ");
+      std::vector<Rule>& rules = rules_[sides.first];
+      double sum = 0;
+      for (const absl::string_view choice :
+           absl::StrSplit(sides.second, " | ")) {
+        const std::vector<std::string> parts = absl::StrSplit(choice, ' ');
+        rules.push_back(
+            {std::stod(parts[0]), {parts.begin() + 1, parts.end()}});
+        sum += rules.back().weight;
+      }
+      for (Rule& rule : rules) {
+        rule.weight = probabilities ? rule.weight / sum : 1;
+      }
     }
   }
 
