@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "autodiff/random.h"
 #include "data/phrasebook/phrasebook.h"
-#include "data/sequences.h"
 #include "data/text/vocabulary.h"
 
 namespace regard {
@@ -108,7 +108,10 @@ void ValidateLengths(const CopyConfig& options, ConfigProblems& problems) {
                           options.min_length(), 1e4);
 }
 
-template <typename Config, SequenceOrder kOrder>
+// Sequences of the numbers below `symbols`, uniform, to copy or to reverse:
+// the alignment is known, and lengths, which are uniform too, set the
+// difficulty.
+template <typename Config, bool kReversed>
 class SequenceSource : public WithOptions<SentenceSource, Config> {
  public:
   using WithOptions<SentenceSource, Config>::WithOptions;
@@ -126,19 +129,19 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
 
   absl::StatusOr<SentenceData> Load(const DataRequest& request) const override {
     const Config& options = this->options_;
-    const auto make = [&](const char* name, int64_t pairs, int64_t least,
-                          int64_t most) {
-      return MakeSequences(kOrder, options.symbols(), {pairs, least, most},
-                           request.seed, name);
-    };
     int64_t least = 1;
     const int64_t most = options.max_length();
     int64_t most_tested = most;
-    if constexpr (kOrder == SequenceOrder::kReverse) {
+    if constexpr (kReversed) {
       most_tested = options.max_test_length();
     } else {
       least = options.min_length();
     }
+    const auto make = [&](const char* split, int64_t count, int64_t shortest,
+                          int64_t longest) {
+      return MakePairs({request.seed, absl::StrCat("data/sequences/", split)},
+                       count, shortest, longest);
+    };
     SentenceData data;
     for (const SentencePair& pair :
          make("train", options.train(), least, most)) {
@@ -158,7 +161,46 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
   std::vector<AlignmentLink> GoldLinks(
       const DataRequest&, const std::vector<std::string>& source,
       const std::vector<std::string>& target) const override {
-    return SequenceLinks(kOrder, source, target);
+    return Links(source, target);
+  }
+
+ private:
+  // A pair depends on `random`, its position, the symbols and lengths, so
+  // asking for more pairs keeps the earlier ones.
+  std::vector<SentencePair> MakePairs(const RandomStream& random, int64_t count,
+                                      int64_t least, int64_t most) const {
+    std::vector<SentencePair> pairs;
+    for (int64_t i = 0; i < count; ++i) {
+      // Every pair owns as many numbers as the longest needs, and one more for
+      // its length.
+      uint64_t index = static_cast<uint64_t>(i) * (most + 1);
+      const uint64_t length = least + random.BelowAt(index++, most - least + 1);
+      SentencePair& pair = pairs.emplace_back();
+      for (uint64_t j = 0; j < length; ++j) {
+        pair.source.push_back(
+            absl::StrCat(random.BelowAt(index++, this->options_.symbols())));
+      }
+      pair.target = pair.source;
+      if (kReversed) std::reverse(pair.target.begin(), pair.target.end());
+      pair.alignment = Links(pair.source, pair.target);
+    }
+    return pairs;
+  }
+
+  // None if `target` is not what is made of `source`.
+  static std::vector<AlignmentLink> Links(
+      const std::vector<std::string>& source,
+      const std::vector<std::string>& target) {
+    const bool fits = kReversed ? std::equal(source.rbegin(), source.rend(),
+                                             target.begin(), target.end())
+                                : source == target;
+    std::vector<AlignmentLink> links;
+    if (!fits) return links;
+    const auto length = static_cast<int>(target.size());
+    for (int u = 0; u < length; ++u) {
+      links.push_back({.target = u, .source = kReversed ? length - 1 - u : u});
+    }
+    return links;
   }
 };
 
@@ -213,9 +255,9 @@ class PlaceholderSource
 REGARD_DATA_SOURCES(SentenceSource) {
   sources.Add<PhrasebookSource>(
       "English and French from a grammar, with gold alignments");
-  sources.Add<SequenceSource<ReverseConfig, SequenceOrder::kReverse>>(
+  sources.Add<SequenceSource<ReverseConfig, /*kReversed=*/true>>(
       "numbers, and the same backwards");
-  sources.Add<SequenceSource<CopyConfig, SequenceOrder::kCopy>>(
+  sources.Add<SequenceSource<CopyConfig, /*kReversed=*/false>>(
       "numbers, and the same again");
   sources.Add<PlaceholderSource>("pairs of given sizes, for //tools:plan");
 }
