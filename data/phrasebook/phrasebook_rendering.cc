@@ -33,12 +33,7 @@ struct EnglishWord {
 struct FrenchWord {
   std::string text;
   Positions sources;  // the English words that it is linked to
-};
-
-// A noun phrase: its French words in order.
-struct FrenchPhrase {
-  std::vector<FrenchWord> words;
-  size_t head = 0;  // which of them is the noun, the last name or the pronoun
+  bool head = false;  // the noun, last name or pronoun of a noun phrase
 };
 
 const std::string& DeterminerForm(const Determiner& determiner,
@@ -151,9 +146,9 @@ class Renderer {
 
   // Says a noun phrase in English and notes its French, with the links.
   void SayPhrase(const NounPhrase& phrase, Slot slot) {
-    FrenchPhrase& french = french_phrases_[slot] = {};
+    std::vector<FrenchWord>& french = french_phrases_[slot] = {};
     const auto say = [&](const std::string& text, absl::string_view english) {
-      french.words.push_back({text, Say(english)});
+      french.push_back({text, Say(english)});
     };
     if (phrase.preposition != nullptr) {
       say(phrase.preposition->french(), phrase.preposition->english());
@@ -169,10 +164,10 @@ class Renderer {
         say(phrase.joined_name->french(), phrase.joined_name->english());
       }
     } else {
-      const size_t determiner = french.words.size();
-      SayDeterminer(phrase, sketch_.negated && slot == OBJECT, french.words);
+      const size_t determiner = french.size();
+      SayDeterminer(phrase, sketch_.negated && slot == OBJECT, french);
       if (phrase.preceding != nullptr) {
-        SayAdjective(*phrase.preceding, phrase, "plus", french.words);
+        SayAdjective(*phrase.preceding, phrase, "plus", french);
       }
       if (phrase.following != nullptr) {
         const Determiner& the =
@@ -187,11 +182,11 @@ class Renderer {
       const int number = phrase.plural ? 1 : 0;
       say(phrase.noun->french(number), phrase.noun->english(number));
       // What English has no word for is linked to the noun.
-      Positions& sources = french.words[determiner].sources;
-      if (sources.empty()) sources = french.words.back().sources;
+      Positions& sources = french[determiner].sources;
+      if (sources.empty()) sources = french.back().sources;
     }
-    french.head = french.words.size() - 1;
-    french.words.insert(french.words.end(), after.begin(), after.end());
+    french.back().head = true;
+    french.insert(french.end(), after.begin(), after.end());
   }
 
   // `negated`: of the object of a negated verb.
@@ -278,13 +273,12 @@ class Renderer {
   }
 
   // Links the head to `extra` too.
-  void WritePhrase(const FrenchPhrase& phrase, const Positions& extra) {
-    for (size_t i = 0; i < phrase.words.size(); ++i) {
-      Positions sources = phrase.words[i].sources;
-      if (i == phrase.head) {
-        sources.insert(sources.end(), extra.begin(), extra.end());
-      }
-      Write(phrase.words[i].text, sources);
+  void WritePhrase(const std::vector<FrenchWord>& phrase,
+                   const Positions& extra) {
+    for (const FrenchWord& word : phrase) {
+      Positions sources = word.sources;
+      if (word.head) sources.insert(sources.end(), extra.begin(), extra.end());
+      Write(word.text, sources);
     }
   }
 
@@ -313,7 +307,7 @@ class Renderer {
       const auto& phrase = sketch_.phrases[slot];
       if (!phrase.has_value() || phrase->pronoun == nullptr) continue;
       Positions sources;
-      for (const FrenchWord& word : french_phrases_[slot].words) {
+      for (const FrenchWord& word : french_phrases_[slot]) {
         sources.insert(sources.end(), word.sources.begin(), word.sources.end());
       }
       Write(phrase->pronoun->french(sources.size() > 1 ? 2 : 1), sources);
@@ -399,7 +393,7 @@ class Renderer {
   const Language& language_;
   std::vector<EnglishWord> english_;
   std::vector<FrenchWord> french_;
-  std::array<FrenchPhrase, Slot_ARRAYSIZE> french_phrases_;
+  std::array<std::vector<FrenchWord>, Slot_ARRAYSIZE> french_phrases_;
   PhrasebookSentence sentence_;
 };
 
