@@ -127,15 +127,6 @@ absl::Status PairReader::SplitColumns() {
   return absl::OkStatus();
 }
 
-absl::Status PairReader::SourceError(absl::string_view problem) const {
-  return first_.Error(source_.data() - first_.text().data(), problem);
-}
-
-absl::Status PairReader::TargetError(absl::string_view problem) const {
-  const TextFile& file = second_.has_value() ? *second_ : first_;
-  return file.Error(target_.data() - file.text().data(), problem);
-}
-
 int64_t PairReader::carriage_returns() const {
   return first_.carriage_returns() +
          (second_.has_value() ? second_->carriage_returns() : 0);

@@ -34,11 +34,11 @@ class PairReader {
   absl::string_view source() const { return source_; }
   absl::string_view target() const { return target_; }
 
-  // Errors at the beginning of a side.
-  absl::Status SourceError(absl::string_view problem) const;
-  absl::Status TargetError(absl::string_view problem) const;
+  // An error at the beginning of a side that stands in `path`.
+  absl::Status Error(absl::string_view side, absl::string_view problem) const {
+    return first_.Error(side.data() - first_.text().data(), problem);
+  }
 
-  // Pairs so far.
   int64_t pairs() const { return pairs_; }
   // Lines of the first file so far.
   int64_t lines() const { return first_.number(); }

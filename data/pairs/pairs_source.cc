@@ -193,15 +193,16 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                                     reader->target().size()) +
                2;
       if (bytes > kMostTextBytes) {
-        return reader->SourceError("more than 256 MiB of pairs: set max_pairs");
+        return reader->Error(reader->source(),
+                             "more than 256 MiB of pairs: set max_pairs");
       }
       last.push_back(
           Tokenize(data.tokenizers, reader->source(), reader->target()));
       if (last.back().source.empty()) {
-        return reader->SourceError("the source sentence is empty");
+        return reader->Error(reader->source(), "the source sentence is empty");
       }
       if (last.back().target.empty()) {
-        return reader->TargetError("the target sentence is empty");
+        return reader->Error(reader->target(), "the target sentence is empty");
       }
       if (static_cast<int64_t>(last.size()) > options_.dev_pairs()) {
         data.train.Add(last.front().source, last.front().target);
