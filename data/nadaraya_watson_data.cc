@@ -7,7 +7,6 @@
 #include "autodiff/random.h"
 #include "data/data_source.h"
 #include "nn/config_problems.h"
-#include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
@@ -17,8 +16,6 @@ double NadarayaWatsonTruth(double x, double exponent) {
 
 NadarayaWatsonData MakeNadarayaWatsonData(
     const NadarayaWatsonDataConfig& options, uint64_t seed) {
-  REGARD_CHECK_GE(options.points(), 1);
-  REGARD_CHECK_GE(options.noise(), 0.0);
   NadarayaWatsonData data;
 
   const RandomStream positions(seed, "data/nadaraya_watson/x");

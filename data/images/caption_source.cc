@@ -95,10 +95,9 @@ class CaptionsSource
                   CaptionSplits* splits) const {
     const TripleSplits triples =
         SplitTriples(static_cast<int32_t>(train.names.size()), seed);
-    std::vector<std::string> prompt;
-    for (const absl::string_view word : SplitOnWhitespace(options_.prompt())) {
-      prompt.emplace_back(word);
-    }
+    const std::vector<absl::string_view> words =
+        SplitOnWhitespace(options_.prompt());
+    const std::vector<std::string> prompt(words.begin(), words.end());
     splits->train = MakeCanvases(options_.train(), train, triples.train, prompt,
                                  seed, "train");
     splits->dev =

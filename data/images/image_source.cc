@@ -65,11 +65,6 @@ class FashionMnistSource
   }
 };
 
-std::vector<std::string> FashionMnistClasses() {
-  return {"t-shirt", "trousers", "pullover", "dress", "coat",
-          "sandal",  "shirt",    "sneaker",  "bag",   "boot"};
-}
-
 // `folder`/`name`, with ".gz" if there is such a file.
 std::string FindFile(const std::string& folder, absl::string_view name) {
   const std::string plain = JoinPath(folder, name);
@@ -126,7 +121,8 @@ absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
   const std::string path = given.empty() ? "/usr/share/datasets/fashion-mnist"
                                          : ResolveUserPath(given);
   ImageData data;
-  data.splits.classes = FashionMnistClasses();
+  data.splits.classes = {"t-shirt", "trousers", "pullover", "dress", "coat",
+                         "sandal",  "shirt",    "sneaker",  "bag",   "boot"};
   const auto classes = static_cast<int32_t>(data.splits.classes.size());
   const bool is_file = PathExists(path) && !ListDirectory(path).ok();
   const size_t slash = path.rfind('/');

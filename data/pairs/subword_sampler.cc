@@ -41,17 +41,15 @@ void SubwordSampler::Segment(std::optional<int64_t> epoch,
 }
 
 std::pair<int64_t, int64_t> SubwordSampler::Longest() const {
+  const auto capped = [](int64_t count, int64_t most) {
+    return most > 0 ? std::min(count, most) : count;
+  };
   int64_t longest[2] = {0, 0};
   for (size_t i = 0; i < ends_.size(); ++i) {
-    int64_t tokens = ModelOf(i).MostTokens(Text(i));
-    if (const int64_t most = options_.max_tokens(); most > 0) {
-      tokens = std::min(tokens, most);
-    }
-    int64_t ids = tokens + 1;
-    if (const int64_t most = options_.cut_tokens(); most > 0) {
-      ids = std::min(ids, most);
-    }
-    longest[i % 2] = std::max(longest[i % 2], ids);
+    const int64_t tokens =
+        capped(ModelOf(i).MostTokens(Text(i)), options_.max_tokens());
+    longest[i % 2] =
+        std::max(longest[i % 2], capped(tokens + 1, options_.cut_tokens()));
   }
   return {longest[0], longest[1]};
 }
