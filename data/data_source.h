@@ -45,7 +45,6 @@ class AnyDataSource {
   // One that depends on the options is declared as
   // `static DataPath Path(const Options&)` beside this.
   static constexpr DataPath kPath = DataPath::kNone;
-  // Whether it reads data.dev_path.
   static constexpr bool kReadsDevPath = false;
   // Adds what is wrong with the options, under paths relative to them. A source
   // with limits declares its own, with its options' type.

@@ -13,7 +13,6 @@
 
 namespace regard {
 
-// Points of the plane.
 struct Points {
   std::vector<double> x;
   std::vector<double> y;  // as many

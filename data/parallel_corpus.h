@@ -40,7 +40,6 @@ class ParallelCorpus {
             ids.subspan(middle, ends_[2 * i + 1] - middle)};
   }
 
-  // Appends a pair.
   void Add(absl::Span<const int32_t> source, absl::Span<const int32_t> target) {
     for (const absl::Span<const int32_t> side : {source, target}) {
       ids_.insert(ids_.end(), side.begin(), side.end());

@@ -47,7 +47,6 @@ struct SentenceData {
   std::map<std::string, std::string> digests = {};
 };
 
-// The base of all sources of sentence pairs.
 class SentenceSource : public DataSource<SentenceData> {
  public:
   // That of the data, known without loading it.

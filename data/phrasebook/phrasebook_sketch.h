@@ -75,11 +75,9 @@ struct Sketch {
   std::vector<const Particle*> particles;
 };
 
-// Draws a construction by its weight.
 const Construction& DrawConstruction(const Language& language,
                                      PhrasebookRandom& random);
 
-// Runs the steps of a construction.
 Sketch DrawSketch(const Construction& construction, const Language& language,
                   PhrasebookRandom& random);
 

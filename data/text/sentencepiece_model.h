@@ -39,7 +39,6 @@ class SentencepieceModel {
   // `text` is UTF-8 without line breaks. No token is empty; empty text has no
   // tokens. A token that the vocabulary lacks is kept as it is written.
   std::vector<std::string> Tokenize(absl::string_view text) const;
-  // The text that tokens stand for.
   std::string Detokenize(absl::Span<const std::string> tokens) const;
 
   // A segmentation at random, of a BPE or a unigram model:

@@ -26,7 +26,6 @@ namespace regard {
 //   const Vocabulary vocabulary(counts, /*min_frequency=*/2);
 class TokenCounts {
  public:
-  // Adds each token once.
   void Add(absl::Span<const std::string> tokens) {
     for (const std::string& token : tokens) Add(token, 1);
   }
@@ -38,8 +37,7 @@ class TokenCounts {
   }
 
   // The tokens that were seen at least `min_frequency` times, by falling
-  // frequency, ties in the order in which they were first seen. So the same
-  // text always gives the same list.
+  // frequency, ties in the order in which they were first seen.
   std::vector<std::string> ByFrequency(int64_t min_frequency) const;
 
  private:
@@ -52,7 +50,6 @@ class TokenCounts {
   absl::flat_hash_map<std::string, size_t> positions_;
 };
 
-// The tokens of a vocabulary by their ids, 0 .. size() - 1.
 class TokenList {
  public:
   int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
