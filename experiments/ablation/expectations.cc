@@ -14,47 +14,39 @@
 namespace regard {
 namespace {
 
-// A metric of a run, or why there is none.
-struct Measured {
-  std::optional<double> value;
-  std::string missing;
-};
-
-Measured Measure(const std::map<std::string, RunStatus>& runs,
-                 const std::string& experiment, const std::string& metric) {
+// A metric of a run; the error says why there is none.
+absl::StatusOr<double> Measure(const std::map<std::string, RunStatus>& runs,
+                               const std::string& experiment,
+                               const std::string& metric) {
   const auto run = runs.find(experiment);
-  if (run == runs.end()) return {std::nullopt, "not run"};
+  if (run == runs.end()) return absl::NotFoundError("not run");
   if (run->second.state != RunState::kFinished) {
-    return {std::nullopt, "run failed"};
+    return absl::NotFoundError("run failed");
   }
   const auto found = run->second.metrics.find(metric);
   if (found == run->second.metrics.end()) {
-    return {std::nullopt, "no such metric"};
+    return absl::NotFoundError("no such metric");
   }
-  return {found->second, ""};
+  return found->second;
 }
 
-// How ours is to a limit or to another experiment's, but for a claim to be
-// near.
-std::string RelationOf(const Claim& claim) {
-  if (claim.has_at_least()) return ">=";
-  if (claim.has_at_most()) return "<=";
-  return claim.has_greater_than_experiment() ? ">" : "<";
-}
+// How ours is to a limit or to another experiment's.
+struct Relation {
+  const char* relation;
+  double limit;
+  std::optional<std::string> other = {};
+};
 
-// Whether the claim is on another experiment, and which.
-bool HasOther(const Claim& claim) {
-  return claim.has_greater_than_experiment() ||
-         claim.has_less_than_experiment();
-}
-
-std::string OtherOf(const Claim& claim) {
-  return claim.has_greater_than_experiment() ? claim.greater_than_experiment()
-                                             : claim.less_than_experiment();
-}
-
-double LimitOf(const Claim& claim) {
-  return claim.has_at_least() ? claim.at_least() : claim.at_most();
+// Without meaning for a claim to be near.
+Relation RelationOf(const Claim& claim) {
+  if (claim.has_greater_than_experiment()) {
+    return {">", 0, claim.greater_than_experiment()};
+  }
+  if (claim.has_less_than_experiment()) {
+    return {"<", 0, claim.less_than_experiment()};
+  }
+  if (claim.has_at_least()) return {">=", claim.at_least()};
+  return {"<=", claim.at_most()};
 }
 
 std::string Expected(const Claim& claim) {
@@ -62,28 +54,27 @@ std::string Expected(const Claim& claim) {
     return absl::StrFormat("%s ± %s", FormatMetric(claim.near().value()),
                            FormatMetric(claim.near().tolerance()));
   }
-  return absl::StrCat(
-      RelationOf(claim), " ",
-      HasOther(claim) ? OtherOf(claim) : FormatMetric(LimitOf(claim)));
+  const auto [relation, limit, other] = RelationOf(claim);
+  return absl::StrCat(relation, " ",
+                      other.has_value() ? *other : FormatMetric(limit));
 }
 
 std::string VerdictOf(const Claim& claim, double ours,
                       const std::map<std::string, RunStatus>& runs) {
-  double limit = LimitOf(claim);
+  auto [relation, limit, other] = RelationOf(claim);
   std::string there;
-  if (HasOther(claim)) {
-    const std::string other = OtherOf(claim);
-    const Measured theirs = Measure(runs, other, claim.metric());
-    if (!theirs.value.has_value()) {
-      return absl::StrCat(other, ": ", theirs.missing);
+  if (other.has_value()) {
+    const auto theirs = Measure(runs, *other, claim.metric());
+    if (!theirs.ok()) {
+      return absl::StrCat(*other, ": ", theirs.status().message());
     }
-    limit = *theirs.value;
+    limit = *theirs;
     there = absl::StrCat(" (", FormatMetric(limit), " there)");
   }
   const bool holds =
       claim.has_near()
           ? std::abs(ours - claim.near().value()) <= claim.near().tolerance()
-          : MetricBound{"", RelationOf(claim), limit}.Holds(ours);
+          : MetricBound{"", relation, limit}.Holds(ours);
   return absl::StrCat(holds ? "borne out" : "not borne out", there);
 }
 
@@ -138,18 +129,16 @@ void ValidateClaims(const Claims& claims, ConfigProblems& problems) {
 
 Table ClaimsTable(const Claims& claims,
                   const std::map<std::string, RunStatus>& runs) {
-  Table table;
-  table.header = {"claim", "source",  "theirs",    "expected",
-                  "ours",  "verdict", "conditions"};
+  Table table = {{"claim", "source", "theirs", "expected", "ours", "verdict",
+                  "conditions"}};
   for (const Claim& claim : claims.claims()) {
-    const Measured ours = Measure(runs, claim.experiment(), claim.metric());
-    table.rows.push_back(
-        {claim.what(), claim.source(), claim.published(),
-         absl::StrCat(claim.metric(), " ", Expected(claim)),
-         ours.value.has_value() ? FormatMetric(*ours.value) : "-",
-         ours.value.has_value() ? VerdictOf(claim, *ours.value, runs)
-                                : ours.missing,
-         claim.conditions()});
+    const auto ours = Measure(runs, claim.experiment(), claim.metric());
+    table.rows.push_back({claim.what(), claim.source(), claim.published(),
+                          absl::StrCat(claim.metric(), " ", Expected(claim)),
+                          ours.ok() ? FormatMetric(*ours) : "-",
+                          ours.ok() ? VerdictOf(claim, *ours, runs)
+                                    : std::string(ours.status().message()),
+                          claim.conditions()});
   }
   return table;
 }
