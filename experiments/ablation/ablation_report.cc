@@ -7,14 +7,11 @@
 #include <map>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "experiments/ablation/comparison.h"
-#include "experiments/report/report.h"
-#include "experiments/report/run_results.h"
 #include "experiments/run/statistics.h"
 #include "files/json_file.h"
 
@@ -26,28 +23,25 @@ constexpr size_t kMostSources = 2;
 constexpr size_t kMostSquares = 50'000;
 
 // The runs with the same coordinates.
-struct GridCell {
-  std::vector<size_t> coordinates = {};
-  std::vector<const GridRun*> runs = {};
-};
+using GridCell = std::vector<const GridRun*>;
 
 // In the order of their first runs.
 std::vector<GridCell> CellsOf(const Grid& grid) {
   std::vector<GridCell> cells;
   std::map<std::vector<size_t>, size_t> index;
   for (const GridRun& run : grid.runs) {
-    const auto [place, is_new] = index.emplace(run.coordinates, cells.size());
-    if (is_new) cells.push_back({run.coordinates, {}});
-    cells[place->second].runs.push_back(&run);
+    const auto place = index.emplace(run.coordinates, cells.size()).first;
+    cells.resize(index.size());
+    cells[place->second].push_back(&run);
   }
   return cells;
 }
 
 // "dot", "width 64, dot".
-std::string CellName(const Grid& grid, const std::vector<size_t>& coordinates) {
+std::string CellName(const Grid& grid, const GridRun& run) {
   std::vector<std::string> names;
-  for (size_t a = 0; a < coordinates.size(); ++a) {
-    names.push_back(ValueName(grid.axes[a], coordinates[a]));
+  for (size_t a = 0; a < grid.axes.size(); ++a) {
+    names.push_back(ValueName(grid.axes[a], run.coordinates[a]));
   }
   return absl::StrJoin(names, ", ");
 }
@@ -81,11 +75,10 @@ Table TableOfMetrics(const Grid& grid, const std::vector<std::string>& columns,
 }
 
 // The labels of the values.
-std::vector<std::string> LabelsOf(const Grid& grid,
-                                  const std::vector<size_t>& coordinates) {
+std::vector<std::string> LabelsOf(const Grid& grid, const GridRun& run) {
   std::vector<std::string> labels;
   for (size_t a = 0; a < grid.axes.size(); ++a) {
-    labels.push_back(grid.axes[a].values[coordinates[a]].label);
+    labels.push_back(grid.axes[a].values[run.coordinates[a]].label);
   }
   return labels;
 }
@@ -96,16 +89,16 @@ Table ResultsTable(const Grid& grid) {
   const std::vector<std::string> metrics = MetricsToShow(grid);
   Table table = TableOfMetrics(grid, {"n"}, metrics);
   for (const GridCell& cell : CellsOf(grid)) {
-    std::vector<std::string> row = LabelsOf(grid, cell.coordinates);
+    std::vector<std::string> row = LabelsOf(grid, *cell[0]);
     const size_t finished =
-        std::count_if(cell.runs.begin(), cell.runs.end(),
+        std::count_if(cell.begin(), cell.end(),
                       [](const GridRun* run) { return run->missing.empty(); });
-    const size_t runs = cell.runs.size();
-    row.push_back(finished == runs ? absl::StrCat(runs)
-                                   : absl::StrCat(finished, " of ", runs));
+    row.push_back(finished == cell.size()
+                      ? absl::StrCat(finished)
+                      : absl::StrCat(finished, " of ", cell.size()));
     for (const std::string& metric : metrics) {
       std::vector<double> values;
-      for (const GridRun* run : cell.runs) {
+      for (const GridRun* run : cell) {
         const auto found = run->status.metrics.find(metric);
         if (found != run->status.metrics.end()) values.push_back(found->second);
       }
@@ -122,8 +115,7 @@ Table MissingTable(const Grid& grid) {
   Table table = {{"run", "seed", "why"}};
   for (const GridRun& run : grid.runs) {
     if (run.missing.empty()) continue;
-    table.rows.push_back(
-        {CellName(grid, run.coordinates), run.seed, run.missing});
+    table.rows.push_back({CellName(grid, run), run.seed, run.missing});
   }
   return table;
 }
@@ -179,7 +171,7 @@ Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
   std::vector<std::string> left_out;
   size_t squares = 0;
   for (const GridRun* run : runs) {
-    const std::string cell = CellName(grid, run->coordinates);
+    const std::string cell = CellName(grid, *run);
     const LabelledMatrix* const map = FindMap(*run, source);
     if (map == nullptr) {
       without.push_back(cell);
@@ -244,7 +236,7 @@ std::string AblationCsv(const Grid& grid) {
   std::string text =
       CsvRow(TableOfMetrics(grid, {"seed", "state"}, metrics).header);
   for (const GridRun& run : grid.runs) {
-    std::vector<std::string> row = LabelsOf(grid, run.coordinates);
+    std::vector<std::string> row = LabelsOf(grid, run);
     row.push_back(run.seed);
     row.push_back(run.missing.empty() ? "finished" : "missing");
     for (const std::string& metric : metrics) {
@@ -267,7 +259,7 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
       curves;
   std::vector<int64_t> finished(cells.size());
   for (size_t c = 0; c < cells.size(); ++c) {
-    for (const GridRun* run : cells[c].runs) {
+    for (const GridRun* run : cells[c]) {
       if (!run->missing.empty()) continue;
       ++finished[c];
       for (const MetricsRecord& record : run->records) {
@@ -279,14 +271,10 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
   }
   std::vector<Plot> plots;
   for (const auto& [metric, by_cell] : curves) {
-    Plot plot;
-    plot.title = metric;
-    plot.x_label = "step";
-    plot.y_label = metric;
+    Plot plot = {.title = metric, .x_label = "step", .y_label = metric};
     bool changes = false;
     for (const auto& [c, by_step] : by_cell) {
-      Series series;
-      series.name = CellName(grid, cells[c].coordinates);
+      Series series = {.name = CellName(grid, *cells[c][0])};
       for (const auto& [step, values] : by_step) {
         // A mean of the longest runs alone would be of other seeds.
         if (std::ssize(values) < finished[c]) continue;

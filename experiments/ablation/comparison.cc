@@ -82,7 +82,7 @@ std::optional<ComparisonOverExamples> CompareOverExamples(
 
 Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
                    size_t value) {
-  Comparison comparison;
+  Comparison comparison = {.metric = metric, .axis = axis, .value = value};
   std::map<std::string, std::vector<double>> by_seed;
   const std::vector<Pair> pairs = PairsOf(grid, axis, value);
   for (const auto& [run, baseline] : pairs) {
@@ -101,16 +101,11 @@ Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
   for (const auto& [seed, of_seed] : by_seed) {
     differences.push_back(Summarize(of_seed).mean);
   }
-  comparison.metric = metric;
-  comparison.axis = axis;
-  comparison.value = value;
   comparison.differences = Summarize(differences);
   comparison.p_value = PairedPermutationTest(differences);
   comparison.over_examples = CompareOverExamples(pairs, metric);
   // The survivors of a cell are no random sample of it.
-  if (comparison.missing_pairs > 0) {
-    comparison.p_value = std::nan("");
-  }
+  if (comparison.missing_pairs > 0) comparison.p_value = std::nan("");
   comparison.corrected_p_value = comparison.p_value;
   return comparison;
 }

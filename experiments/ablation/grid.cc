@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "experiments/report/attention_file.h"
-#include "experiments/run/status.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -145,12 +142,9 @@ absl::StatusOr<Grid> ReadGrid(const std::string& path,
     }
     REGARD_RETURN_IF_ERROR(file.status());
     absl::StatusOr<GridRun> run = ReadFinishedRun(folder, aggregates);
-    GridRun& added = grid.runs.emplace_back();
-    if (run.ok()) {
-      added = *std::move(run);
-    } else {
-      added.missing = std::string(run.status().message());
-    }
+    GridRun& added = grid.runs.emplace_back(
+        run.ok() ? *std::move(run)
+                 : GridRun{.missing = std::string(run.status().message())});
     added.label = label;
     added.seed = seed;
     added.coordinates = std::move(coordinates);
