@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -21,7 +20,6 @@
 #include "nn/forward.h"
 #include "nn/gradient_reducer.h"
 #include "nn/model.h"
-#include "nn/parameters.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 
@@ -256,39 +254,32 @@ std::string ResourcePlanText(const ResourcePlan& plan,
       plan.measured_examples == plan.batch_examples
           ? ""
           : absl::StrCat(", from ", plan.measured_examples, " examples");
-  if (plan.activation_bytes.has_value()) {
-    memory("activations", *plan.activation_bytes,
-           absl::StrCat(
-               "  about, at ",
-               training.batch_tokens() > 0
-                   ? absl::StrCat("batch_tokens: ", training.batch_tokens())
-                   : absl::StrCat("batch_size: ", training.batch_size()),
-               measured));
-    memory("all",
-           plan.value_bytes + plan.gradient_bytes + plan.optimizer_bytes +
-               plan.selection_bytes + *plan.activation_bytes,
-           "");
-  } else {
-    absl::StrAppend(&text,
-                    "  activations: the model is too large to measure\n");
+  if (!plan.updates.has_value()) {
+    return absl::StrCat(
+        text, "  activations: the model is too large to measure\n\nwork\n");
   }
-  absl::StrAppend(&text, "\nwork\n");
-  if (plan.update_flops.has_value()) {
-    absl::StrAppendFormat(&text, "  %-14s %12s  about, in matrix products%s\n",
-                          "an update", Flops(*plan.update_flops), measured);
-  }
-  if (plan.updates.has_value()) {
-    absl::StrAppendFormat(
-        &text, "  %-14s %12s  in %s\n", "updates", Grouped(*plan.updates),
-        training.max_updates() > 0 && *plan.updates == training.max_updates()
-            ? std::string("all, by max_updates")
-            : absl::StrCat(training.epochs(), " epochs"));
-    if (plan.update_flops.has_value()) {
-      absl::StrAppendFormat(
-          &text, "  %-14s %12s\n", "all",
-          Flops(*plan.update_flops * static_cast<double>(*plan.updates)));
-    }
-  }
+  memory(
+      "activations", *plan.activation_bytes,
+      absl::StrCat("  about, at ",
+                   training.batch_tokens() > 0
+                       ? absl::StrCat("batch_tokens: ", training.batch_tokens())
+                       : absl::StrCat("batch_size: ", training.batch_size()),
+                   measured));
+  memory("all",
+         plan.value_bytes + plan.gradient_bytes + plan.optimizer_bytes +
+             plan.selection_bytes + *plan.activation_bytes,
+         "");
+  absl::StrAppendFormat(&text,
+                        "\nwork\n  %-14s %12s  about, in matrix products%s\n",
+                        "an update", Flops(*plan.update_flops), measured);
+  absl::StrAppendFormat(
+      &text, "  %-14s %12s  in %s\n", "updates", Grouped(*plan.updates),
+      training.max_updates() > 0 && *plan.updates == training.max_updates()
+          ? std::string("all, by max_updates")
+          : absl::StrCat(training.epochs(), " epochs"));
+  absl::StrAppendFormat(
+      &text, "  %-14s %12s\n", "all",
+      Flops(*plan.update_flops * static_cast<double>(*plan.updates)));
   return text;
 }
 
