@@ -26,12 +26,6 @@ constexpr absl::string_view kAttentionCaution =
     "position's vector was mixed into the context; it does not say that the "
     "output depends on that position.";
 
-constexpr absl::string_view kGradientsMeaning =
-    "Beside the weights stand gradients: how the log probability of the word "
-    "that was chosen changes with each weight, the others held. Above 0, more "
-    "weight there would have made the word likelier. The entropy of a step's "
-    "weights is in nats: 0 when one word has all of the attention.";
-
 // With more sections than these, a page opens with a list of them.
 constexpr size_t kSectionsWithoutContents = 5;
 
@@ -198,22 +192,6 @@ void Report::Add(Section section) {
     if (maps != nullptr && maps->maps.empty()) return;
   }
   if (!section.blocks.empty()) sections.push_back(std::move(section));
-}
-
-Section ExplanationsSection(absl::Span<const Explanation> explanations) {
-  Section section = {
-      .title = "Attention",
-      .blocks = {AttentionCaution(), std::string(kGradientsMeaning)}};
-  for (const Explanation& explanation : explanations) {
-    const bool first = &explanation == explanations.data();
-    for (Block block : std::initializer_list<Block>{
-             Heading{explanation.title}, explanation.summary,
-             Maps{explanation.maps},
-             Folded{"Each step", explanation.steps, first}}) {
-      section.blocks.push_back(std::move(block));
-    }
-  }
-  return section;
 }
 
 std::string ReportHtml(const Report& report) {

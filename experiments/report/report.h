@@ -3,43 +3,11 @@
 #define EXPERIMENTS_REPORT_REPORT_H_
 
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "experiments/report/run_results.h"
 
 namespace regard {
-
-struct Heading {
-  std::string text = {};
-};
-
-// The warning against reading too much into attention.
-struct AttentionCaution {};
-
-struct Maps {
-  std::vector<LabelledMatrix> maps = {};
-  // Large ones are shrunk so that two of them fit side by side.
-  bool side_by_side = false;
-};
-
-// What a reader has to ask for: a table, or text that is shown as it is.
-struct Folded {
-  std::string label = {};
-  std::variant<Table, std::string> content = {};
-  bool open = false;  // at first
-};
-
-// A string is a paragraph. Every row of a table has as many cells as the
-// header, CHECKed; a column of numbers is set to the right.
-using Block = std::variant<std::string, Heading, AttentionCaution, Table,
-                           Folded, Plot, Maps, std::vector<Picture>>;
-
-struct Section {
-  std::string title = {};  // may be empty in Markdown
-  std::vector<Block> blocks = {};
-};
 
 // All text is plain text from untrusted sources.
 struct Report {
@@ -56,10 +24,6 @@ struct Report {
 // A cell with one of these texts is set as a verdict.
 inline constexpr char kVerdictSame[] = "✓ same";
 inline constexpr char kVerdictDiffers[] = "✗ differs";
-
-// Each explanation with its maps side by side and its steps in a table, which
-// is folded away but for the first.
-Section ExplanationsSection(absl::Span<const Explanation> explanations);
 
 // One HTML file that opens from disk with the network off and asks no host for
 // anything. Figures are drawn by the page's script from one element of JSON.

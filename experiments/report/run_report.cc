@@ -153,17 +153,6 @@ void AddSets(const RunReport& report, Report& page) {
   }
 }
 
-Section GallerySection(const Gallery& gallery) {
-  Section section = {.title = gallery.title};
-  const bool weighted =
-      std::any_of(gallery.pictures.begin(), gallery.pictures.end(),
-                  [](const Picture& picture) { return picture.rows > 0; });
-  if (weighted) section.blocks.push_back(AttentionCaution());
-  if (!gallery.note.empty()) section.blocks.push_back(gallery.note);
-  section.blocks.push_back(gallery.pictures);
-  return section;
-}
-
 constexpr int kNarrowestText = 24;  // beside a metric
 
 // `text` in lines of at most `width` columns where its words allow.
@@ -237,15 +226,12 @@ std::string RunReportHtml(const RunReport& report) {
   page.Add({"Result", {showcase.plots.begin(), showcase.plots.end()}});
   page.Add({showcase.samples.title, {SamplesTable(showcase.samples)}});
   AddSets(report, page);
-  for (const LabelledMatrix& matrix : showcase.matrices) {
-    page.Add({matrix.title, {Maps{{matrix}}}});
+  bool explained = false;
+  for (const Section& section : showcase.sections) {
+    explained = explained || section.title == "Attention";
+    page.Add(section);
   }
-  for (const Gallery& gallery : showcase.galleries) {
-    page.Add(GallerySection(gallery));
-  }
-  if (!showcase.explanations.empty()) {
-    page.Add(ExplanationsSection(showcase.explanations));
-  } else {
+  if (!explained) {
     page.Add({"Attention", {AttentionCaution(), Maps{showcase.heat_maps}}});
   }
   Section training = {"Training"};

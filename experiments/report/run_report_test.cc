@@ -213,17 +213,15 @@ TEST(RunReportHtml, SamplesWithoutReferencesHaveNoColumnsForThem) {
   EXPECT_THAT(page, Not(HasSubstr("<th>reference</th>")));
 }
 
-TEST(RunReportHtml, AGalleryWarnsWhereThereAreWeights) {
+TEST(RunReportHtml, ASectionOfTheTaskMayTakeThePlaceOfTheHeatMaps) {
   RunReport report;
-  Gallery gallery = {.title = "Misses",
-                     .pictures = {{.height = 1, .width = 1, .rgb = {1, 2, 3}}}};
-  report.showcase.galleries = {gallery};
-  EXPECT_THAT(RunReportHtml(report), HasSubstr("<h2>Misses</h2>"));
-  EXPECT_THAT(RunReportHtml(report), Not(HasSubstr("class=\"caution\"")));
-  gallery.pictures[0].rows = gallery.pictures[0].columns = 1;
-  gallery.pictures[0].weights = {1};
-  report.showcase.galleries = {gallery};
-  EXPECT_THAT(RunReportHtml(report), HasSubstr("class=\"caution\""));
+  report.showcase.heat_maps = {{"a map", {"r"}, {"c"}, {{1.0}}}};
+  report.showcase.sections = {{"Misses", {"Three."}}};
+  EXPECT_THAT(RunReportHtml(report), HasSubstr("<h2>Misses</h2>\n<p>Three."));
+  EXPECT_THAT(RunReportHtml(report), HasSubstr("a map"));
+  report.showcase.sections.push_back({"Attention", {"Of each step."}});
+  EXPECT_THAT(RunReportHtml(report), HasSubstr("Of each step."));
+  EXPECT_THAT(RunReportHtml(report), Not(HasSubstr("a map")));
 }
 
 }  // namespace

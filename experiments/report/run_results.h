@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "nn/evaluated_set.h"
@@ -67,22 +68,6 @@ struct Picture {
   std::vector<Cell> gold = {};       // to outline
 };
 
-// Pictures that are shown side by side.
-struct Gallery {
-  std::string title = {};
-  std::string note = {};  // a paragraph above them; may be empty
-  std::vector<Picture> pictures = {};
-};
-
-// What a model looked at for one result, and how much that mattered.
-struct Explanation {
-  std::string title = {};
-  std::string summary = {};  // in one sentence
-  // To be seen side by side: weights, and gradients by them.
-  std::vector<LabelledMatrix> maps = {};
-  Table steps = {};  // a row for each step
-};
-
 enum class SeriesStyle { kLine, kDashedLine, kPoints };
 
 struct Series {
@@ -104,21 +89,49 @@ struct Plot {
   bool logarithmic_y = false;  // values that are not positive become gaps
 };
 
+struct Heading {
+  std::string text = {};
+};
+
+// The warning against reading too much into attention.
+struct AttentionCaution {};
+
+struct Maps {
+  std::vector<LabelledMatrix> maps = {};
+  // Large ones are shrunk so that two of them fit side by side.
+  bool side_by_side = false;
+};
+
+// What a reader has to ask for: a table, or text that is shown as it is.
+struct Folded {
+  std::string label = {};
+  std::variant<Table, std::string> content = {};
+  bool open = false;  // at first
+};
+
+// A string is a paragraph. Every row of a table has as many cells as the
+// header, CHECKed; a column of numbers is set to the right.
+using Block = std::variant<std::string, Heading, AttentionCaution, Table,
+                           Folded, Plot, Maps, std::vector<Picture>>;
+
+struct Section {
+  std::string title = {};  // may be empty in Markdown
+  std::vector<Block> blocks = {};
+};
+
 // What a run shows of its result besides numbers. Empty parts are left out.
 struct Showcase {
   std::string summary = {};      // one sentence on what the task is
   std::vector<Plot> plots = {};  // such as a fitted curve
   Samples samples = {};
-  // Numbers that are not attention, such as shares of confused classes.
-  std::vector<LabelledMatrix> matrices = {};
-  std::vector<Gallery> galleries = {};
+  // Of the page. One with the title "Attention" takes the place of the heat
+  // maps there.
+  std::vector<Section> sections = {};
   // Weights by sample; they also go to attention.json and TensorBoard.
   std::vector<LabelledMatrix> heat_maps = {};
   // Above the first heat map in the terminal; without it, the terminal shows
   // none.
   std::string heat_map_caption = {};
-  // Take the place of the heat maps on the page.
-  std::vector<Explanation> explanations = {};
   // What to compare a metric with, by its prefixed name: "diagonal: 0.41".
   std::map<std::string, std::string> notes = {};
 };

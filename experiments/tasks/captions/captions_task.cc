@@ -99,17 +99,16 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
       model_.WordAttention(forward, set, image, words);
   const auto tokens = static_cast<size_t>(encoder.tokens());
   const auto first_patch = static_cast<size_t>(encoder.first_patch());
-  Gallery gallery;
-  gallery.title = absl::StrJoin(words, " ");
-  gallery.note =
+  const std::string note =
       right ? "Right. Each picture is one word: what it looks at when it is "
               "chosen; the quadrant that it is about is outlined."
             : absl::StrCat("Wrong. The canvas shows ",
                            absl::StrJoin(caption.words, " "), ".");
   LabelledMatrix map;
-  map.title = gallery.title;
+  map.title = absl::StrJoin(words, " ");
   map.columns = {"top left", "top right", "bottom left", "bottom right"};
   std::vector<double>& shares = map.heads.emplace_back();
+  std::vector<Picture> pictures;
   for (size_t word = static_cast<size_t>(model_.prompt_length());
        word < words.size(); ++word) {
     const auto of_word =
@@ -124,13 +123,14 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
                               picture.rows / 2, picture.columns / 2});
       map.gold.push_back({static_cast<int>(map.rows.size()), quadrant});
     }
-    gallery.pictures.push_back(std::move(picture));
+    pictures.push_back(std::move(picture));
     map.rows.push_back(words[word]);
     for (const double share : model_.OnQuadrants(of_word)) {
       shares.push_back(share);
     }
   }
-  showcase->galleries.push_back(std::move(gallery));
+  showcase->sections.push_back(
+      {map.title, {AttentionCaution(), note, std::move(pictures)}});
   showcase->heat_maps.push_back(std::move(map));
 }
 

@@ -1,5 +1,7 @@
 #include <memory>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -48,15 +50,17 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
   ASSERT_THAT(shown.samples.rows, SizeIs(12));
   EXPECT_TRUE(absl::StartsWith(shown.samples.rows[0].reference, "a "))
       << shown.samples.rows[0].reference;
-  ASSERT_THAT(shown.galleries, SizeIs(6));
-  const Gallery& gallery = shown.galleries[0];
-  EXPECT_TRUE(absl::StartsWith(gallery.title, "a picture of")) << gallery.title;
-  ASSERT_FALSE(gallery.pictures.empty());
-  EXPECT_EQ(gallery.pictures[0].rows, 4);
-  EXPECT_THAT(gallery.pictures[0].weights, SizeIs(16));
+  ASSERT_THAT(shown.sections, SizeIs(6));
+  const Section& section = shown.sections[0];
+  EXPECT_TRUE(absl::StartsWith(section.title, "a picture of")) << section.title;
+  EXPECT_TRUE(std::holds_alternative<AttentionCaution>(section.blocks.at(0)));
+  const auto& pictures = std::get<std::vector<Picture>>(section.blocks.at(2));
+  ASSERT_FALSE(pictures.empty());
+  EXPECT_EQ(pictures[0].rows, 4);
+  EXPECT_THAT(pictures[0].weights, SizeIs(16));
   ASSERT_THAT(shown.heat_maps, SizeIs(6));
   EXPECT_THAT(shown.heat_maps[0].columns, SizeIs(4));
-  EXPECT_THAT(shown.heat_maps[0].heads[0], SizeIs(4 * gallery.pictures.size()));
+  EXPECT_THAT(shown.heat_maps[0].heads[0], SizeIs(4 * pictures.size()));
   EXPECT_EQ(shown.notes.at("test/pointing_accuracy"), "of a guess: 0.250");
   // The class token has its share.
   EXPECT_EQ(shown.notes.at("test/pointing_mass"), "of a uniform map: 0.235");
@@ -69,7 +73,7 @@ TEST(CaptionsTaskTest, WithoutCrossAttentionNothingIsLookedAt) {
   Forward<float> forward(tape, task->model().parameters(), nullptr);
   const Showcase shown = task->Show(forward, /*final=*/true);
   EXPECT_THAT(shown.samples.rows, SizeIs(12));
-  EXPECT_THAT(shown.galleries, SizeIs(0));
+  EXPECT_THAT(shown.sections, SizeIs(0));
   EXPECT_THAT(shown.heat_maps, SizeIs(0));
 }
 

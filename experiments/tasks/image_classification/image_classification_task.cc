@@ -85,12 +85,12 @@ class ImageClassificationTask : public Task {
   std::string TitleOf(int32_t label, const Prediction& prediction) const;
   LabelledMatrix Confusion(const ImageSet& set,
                            absl::Span<const Prediction> predictions) const;
-  // Adds pictures of images with attention rollout to a gallery and, if wanted,
-  // the last layer's attention by heads of the first ones. Returns what is
-  // predicted of them.
+  // Adds pictures of images with attention rollout and, if wanted, the last
+  // layer's attention by heads of the first ones. Returns what is predicted of
+  // them.
   std::vector<Prediction> ShowImages(
       Forward<float>& forward, const ImageSet& set,
-      absl::Span<const int64_t> images, Gallery* gallery,
+      absl::Span<const int64_t> images, std::vector<Picture>* pictures,
       std::vector<LabelledMatrix>* heat_maps = nullptr) const;
 
   ImageClassifier model_;
@@ -130,7 +130,7 @@ LabelledMatrix ImageClassificationTask::Confusion(
 
 std::vector<Prediction> ImageClassificationTask::ShowImages(
     Forward<float>& forward, const ImageSet& set,
-    absl::Span<const int64_t> images, Gallery* gallery,
+    absl::Span<const int64_t> images, std::vector<Picture>* pictures,
     std::vector<LabelledMatrix>* heat_maps) const {
   const VisionTransformer<float>& encoder = model_.encoder();
   const int64_t tokens = encoder.tokens();
@@ -160,9 +160,9 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
       }
       return of_patches;
     };
-    gallery->pictures.push_back(
+    pictures->push_back(
         PictureOf(set, images[i], encoder, of_readout(rollout.data())));
-    gallery->pictures.back().title = TitleOf(label, predictions[i]);
+    pictures->back().title = TitleOf(label, predictions[i]);
     if (heat_maps == nullptr || row >= kHeatMaps) continue;
     const Var<float> last = weights.back().self;
     LabelledMatrix map;
@@ -197,16 +197,16 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
   std::vector<int64_t> images(
       static_cast<size_t>(std::min(kSamples, set->size())));
   std::iota(images.begin(), images.end(), 0);
-  Gallery gallery = {
-      .title = "Attention rollout",
-      .note = absl::StrCat(
-          "The first images of the ", split,
-          " split. The tint is the share of each patch in what the classes "
-          "are predicted from, through all layers and their residual "
-          "connections (Abnar and Zuidema, 2020).")};
+  std::vector<Picture> pictures;
   std::vector<Prediction> predictions =
-      ShowImages(forward, *set, images, &gallery, &showcase.heat_maps);
-  showcase.galleries.push_back(std::move(gallery));
+      ShowImages(forward, *set, images, &pictures, &showcase.heat_maps);
+  const std::string note = absl::StrCat(
+      "The first images of the ", split,
+      " split. The tint is the share of each patch in what the classes are "
+      "predicted from, through all layers and their residual connections "
+      "(Abnar and Zuidema, 2020).");
+  showcase.sections.push_back(
+      {"Attention rollout", {AttentionCaution(), note, std::move(pictures)}});
   showcase.samples.title = absl::StrCat("Images of the ", split, " split");
   showcase.samples.input = "image";
   for (size_t i = 0; i < predictions.size(); ++i) {
@@ -223,7 +223,10 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
       misses.push_back(static_cast<int64_t>(i));
     }
   }
-  showcase.matrices.push_back(Confusion(*set, predictions));
+  // On the page before the pictures.
+  const LabelledMatrix confusion = Confusion(*set, predictions);
+  showcase.sections.insert(showcase.sections.begin(),
+                           Section{confusion.title, {Maps{{confusion}}}});
   // The surest first.
   std::stable_sort(misses.begin(), misses.end(), [&](int64_t a, int64_t b) {
     return predictions[static_cast<size_t>(a)].probability >
@@ -231,14 +234,15 @@ Showcase ImageClassificationTask::Show(Forward<float>& forward,
   });
   if (misses.size() > kMostMisses) misses.resize(kMostMisses);
   if (!misses.empty()) {
-    Gallery missed = {
-        .title = "Top misses",
-        .note = absl::StrCat("Images of the ", split,
-                             " split whose class is predicted wrong, those of "
-                             "the greatest probability first; the tint is "
-                             "attention rollout.")};
+    std::vector<Picture> missed;
     ShowImages(forward, *set, misses, &missed);
-    showcase.galleries.push_back(std::move(missed));
+    const std::string of_misses =
+        absl::StrCat("Images of the ", split,
+                     " split whose class is predicted wrong, those of the "
+                     "greatest probability first; the tint is attention "
+                     "rollout.");
+    showcase.sections.push_back(
+        {"Top misses", {AttentionCaution(), of_misses, std::move(missed)}});
   }
   std::vector<double> counts(data.classes.size(), 0);
   for (const int32_t label : set->labels) counts[label] += 1;

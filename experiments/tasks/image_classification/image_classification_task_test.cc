@@ -1,6 +1,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -52,10 +53,13 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
     Tape<float> tape;
     Forward<float> forward(tape, task->model().parameters(), nullptr);
     const Showcase shown = task->Show(forward, /*final=*/true);
-    ASSERT_THAT(shown.galleries, SizeIs(2));
-    EXPECT_EQ(shown.galleries[0].title, "Attention rollout");
-    EXPECT_THAT(shown.galleries[0].pictures, SizeIs(12));
-    const Picture& picture = shown.galleries[0].pictures[3];
+    ASSERT_THAT(shown.sections, SizeIs(3));
+    const Section& rollout = shown.sections[1];
+    EXPECT_EQ(rollout.title, "Attention rollout");
+    EXPECT_TRUE(std::holds_alternative<AttentionCaution>(rollout.blocks.at(0)));
+    const auto& pictures = std::get<std::vector<Picture>>(rollout.blocks.at(2));
+    ASSERT_THAT(pictures, SizeIs(12));
+    const Picture& picture = pictures[3];
     EXPECT_EQ(picture.rows, 4);
     ASSERT_THAT(picture.weights, SizeIs(16));
     double sum = 0;
@@ -66,13 +70,14 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
     if (pooling == std::string("MEAN")) {
       EXPECT_NEAR(sum, 1, 1e-6);
     }
-    EXPECT_EQ(shown.galleries[1].title, "Top misses");
+    EXPECT_EQ(shown.sections[2].title, "Top misses");
     ASSERT_THAT(shown.heat_maps, SizeIs(4));
     EXPECT_THAT(shown.heat_maps[0].heads, SizeIs(2));
     EXPECT_THAT(shown.heat_maps[0].heads[0], SizeIs(16));
     // Rows of the confusion are shares of a class.
-    ASSERT_THAT(shown.matrices, SizeIs(1));
-    const std::vector<double>& shares = shown.matrices[0].heads[0];
+    const Maps& confusion = std::get<Maps>(shown.sections[0].blocks.at(0));
+    ASSERT_THAT(confusion.maps, SizeIs(1));
+    const std::vector<double>& shares = confusion.maps[0].heads[0];
     ASSERT_THAT(shares, SizeIs(64));
     for (int label = 0; label < 8; ++label) {
       double row = 0;
@@ -82,8 +87,7 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
     EXPECT_THAT(shown.notes.at("test/accuracy"),
                 HasSubstr("of the most frequent class: 0."));
     const Showcase glance = task->Show(forward, /*final=*/false);
-    EXPECT_THAT(glance.galleries, SizeIs(1));
-    EXPECT_THAT(glance.matrices, SizeIs(0));
+    EXPECT_THAT(glance.sections, SizeIs(1));
   }
 }
 

@@ -22,6 +22,12 @@ namespace regard {
 
 namespace {
 
+constexpr char kGradientsMeaning[] =
+    "Beside the weights stand gradients: how the log probability of the word "
+    "that was chosen changes with each weight, the others held. Above 0, more "
+    "weight there would have made the word likelier. The entropy of a step's "
+    "weights is in nats: 0 when one word has all of the attention.";
+
 // One for each attention over the source, named where there are several.
 std::vector<LabelledMatrix> MatricesOf(
     const Inspection& inspection, absl::string_view title,
@@ -105,6 +111,28 @@ double LogProbability(const Inspection& inspection) {
   return sum;
 }
 
+double MeanEntropy(const Inspection& inspection) {
+  double sum = 0;
+  for (const InspectedStep& step : inspection.steps) {
+    sum += Entropy(step.alignment);
+  }
+  return sum / static_cast<double>(inspection.steps.size());
+}
+
+// Weights, each with the gradients by them beside it.
+Maps MapsOf(const Inspection& inspection) {
+  const std::vector<LabelledMatrix> weights = WeightsOf(inspection);
+  const std::vector<LabelledMatrix> gradients =
+      MatricesOf(inspection, "gradient of each word's log p by them",
+                 &InspectedMap::gradients);
+  Maps maps;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    maps.maps.push_back(weights[i]);
+    if (i < gradients.size()) maps.maps.push_back(gradients[i]);
+  }
+  return maps;
+}
+
 std::string ErrorRateText(const Inspection& inspection) {
   return inspection.alignment_error_rate.has_value()
              ? absl::StrFormat(
@@ -160,31 +188,22 @@ Inspection Inspect(const Translator& translator,
   return inspection;
 }
 
-Explanation ExplanationOf(const Inspection& inspection) {
-  double entropy = 0;
-  for (const InspectedStep& step : inspection.steps) {
-    entropy += Entropy(step.alignment);
+Section AttentionSection(absl::Span<const Inspection> inspections) {
+  Section section = {"Attention", {AttentionCaution(), kGradientsMeaning}};
+  for (const Inspection& inspection : inspections) {
+    section.blocks.push_back(
+        Heading{absl::StrCat(absl::StrJoin(inspection.source, " "), " \u2192 ",
+                             absl::StrJoin(inspection.target, " "))});
+    section.blocks.push_back(absl::StrFormat(
+        "Log probability of the whole %.3f; mean entropy of a step %.3f nats; "
+        "%s.",
+        LogProbability(inspection), MeanEntropy(inspection),
+        ErrorRateText(inspection)));
+    section.blocks.push_back(MapsOf(inspection));
+    section.blocks.push_back(Folded{"Each step", StepsTable(inspection),
+                                    &inspection == inspections.data()});
   }
-  Explanation explanation;
-  explanation.title =
-      absl::StrCat(absl::StrJoin(inspection.source, " "), " \u2192 ",
-                   absl::StrJoin(inspection.target, " "));
-  explanation.summary = absl::StrFormat(
-      "Log probability of the whole %.3f; mean entropy of a step %.3f nats; "
-      "%s.",
-      LogProbability(inspection),
-      entropy / static_cast<double>(inspection.steps.size()),
-      ErrorRateText(inspection));
-  const std::vector<LabelledMatrix> weights = WeightsOf(inspection);
-  const std::vector<LabelledMatrix> gradients =
-      MatricesOf(inspection, "gradient of each word's log p by them",
-                 &InspectedMap::gradients);
-  for (size_t i = 0; i < weights.size(); ++i) {
-    explanation.maps.push_back(weights[i]);
-    if (i < gradients.size()) explanation.maps.push_back(gradients[i]);
-  }
-  explanation.steps = StepsTable(inspection);
-  return explanation;
+  return section;
 }
 
 std::string InspectionText(const Inspection& inspection,
@@ -214,7 +233,7 @@ std::string InspectionHtml(const Inspection& inspection,
   return ReportHtml(
       {.title = absl::StrCat(name, ": attention"),
        .summary = "What the model attends to at each step of one translation",
-       .sections = {ExplanationsSection({ExplanationOf(inspection)})}});
+       .sections = {AttentionSection({inspection})}});
 }
 
 }  // namespace regard

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "data/sentence_pair.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
@@ -35,11 +36,12 @@ Inspection Inspect(const Translator& translator,
                    const std::vector<std::string>& target,
                    const std::vector<AlignmentLink>& gold);
 
-// For the report of a run: the weights and gradients of each attention over the
-// source, [target, source], gold links outlined, and a row for each target
-// word: log probability, entropy, where the weight is greatest, and where more
-// of it would gain and lose most.
-Explanation ExplanationOf(const Inspection& inspection);
+// "Attention" of a page. For each inspection, the weights and gradients of each
+// attention over the source, [target, source], gold links outlined, and a table
+// with a row for each target word: log probability, entropy, where the weight
+// is greatest, and where more of it would gain and lose most. Tables are folded
+// away but for the first.
+Section AttentionSection(absl::Span<const Inspection> inspections);
 
 // For a terminal, each line ended.
 std::string InspectionText(const Inspection& inspection,

@@ -85,7 +85,7 @@ class TranslationTask : public Task {
   LabelledMatrix HeatMap(const SentencePair& pair,
                          const Translation& translation) const;
   void Explain(const SentencePair& pair, std::vector<std::string> words,
-               Showcase* showcase) const;
+               std::vector<Inspection>* inspections) const;
 
   const SearchConfig search_;
   TranslationModel model_;
@@ -236,15 +236,15 @@ std::vector<SentencePair> TranslationTask::ShownPairs() const {
 
 void TranslationTask::Explain(const SentencePair& pair,
                               std::vector<std::string> words,
-                              Showcase* showcase) const {
+                              std::vector<Inspection>* inspections) const {
   words.resize(std::min(words.size(), kMostExplainedWords));
   model_.translator().CutTarget(&words);
   if (words.empty()) return;
   // Gold links speak of the reference's words.
   const bool right = words == pair.target;
-  showcase->explanations.push_back(ExplanationOf(
+  inspections->push_back(
       Inspect(model_.translator(), pair.source, words,
-              right ? pair.alignment : std::vector<AlignmentLink>())));
+              right ? pair.alignment : std::vector<AlignmentLink>()));
 }
 
 Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
@@ -269,6 +269,7 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
   for (const SentencePair& pair : shown) sources.push_back(pair.source);
   const std::vector<std::vector<Translation>> translations =
       translator.Translate(forward, sources, search_, /*want_weights=*/true);
+  std::vector<Inspection> inspections;
   for (size_t i = 0; i < shown.size(); ++i) {
     const Translation& best = translations[i].front();
     const std::vector<std::string> words = translator.Words(best);
@@ -280,8 +281,11 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
       showcase.heat_maps.push_back(HeatMap(shown[i], best));
     }
     if (final && i < kMostHeatMaps && model_.has_attention()) {
-      Explain(shown[i], words, &showcase);
+      Explain(shown[i], words, &inspections);
     }
+  }
+  if (!inspections.empty()) {
+    showcase.sections.push_back(AttentionSection(inspections));
   }
   for (const EvaluationSet& test : data.tests) {
     if (test.empty() || test.pairs.front().alignment.empty()) continue;
