@@ -162,10 +162,10 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
   ParameterStore<float>& parameters = task->model().parameters();
   PlanParameters(parameters, config, threads, plugins, &plan);
   if (plan.elements > kMostMeasuredElements) return plan;
+  if (!parameters.finalized()) parameters.Finalize(config.seed());
   ConfigProblems problems;
   ValidateTask(*task, config, problems);
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
-  if (!parameters.finalized()) parameters.Finalize(config.seed());
   MeasureBatch(config, task->model(), &plan);
   plan.updates = BatchPlan(config, task->model()).total_updates();
   return plan;
