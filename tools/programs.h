@@ -14,16 +14,9 @@ namespace regard {
 // checkpoints of another one. Returns the exit code of TrainMain.
 int AverageMain(int argc, char** argv, const Plugins& plugins);
 
-// Generates text as the command line says.
 int GenerateMain(int argc, char** argv, const Plugins& plugins);
-
-// Shows what a model attends to for the sentence of the command line.
 int InspectMain(int argc, char** argv, const Plugins& plugins);
-
-// Prints what the experiment of the command line would take.
 int PlanMain(int argc, char** argv, const Plugins& plugins);
-
-// Translates as the command line says.
 int TranslateMain(int argc, char** argv, const Plugins& plugins);
 
 // Flags of programs that sample, named like the fields that they set.

@@ -63,7 +63,6 @@ std::string GridSummary(const Grid& grid) {
       ".");
 }
 
-// The axes, `columns` and `metrics`.
 Table TableOfMetrics(const Grid& grid, const std::vector<std::string>& columns,
                      const auto& metrics) {
   Table table;
@@ -74,7 +73,6 @@ Table TableOfMetrics(const Grid& grid, const std::vector<std::string>& columns,
   return table;
 }
 
-// The labels of the values.
 std::vector<std::string> LabelsOf(const Grid& grid, const GridRun& run) {
   std::vector<std::string> labels;
   for (size_t a = 0; a < grid.axes.size(); ++a) {
@@ -110,7 +108,6 @@ Table ResultsTable(const Grid& grid) {
   return table;
 }
 
-// A row for each run without results.
 Table MissingTable(const Grid& grid) {
   Table table = {{"run", "seed", "why"}};
   for (const GridRun& run : grid.runs) {
@@ -163,7 +160,6 @@ const LabelledMatrix* FindMap(const GridRun& run, const std::string& title) {
   return found == run.maps.end() ? nullptr : &*found;
 }
 
-// What the runs, one of each cell, show of a source.
 Section SideBySide(const Grid& grid, const std::vector<const GridRun*>& runs,
                    const std::string& source) {
   Maps maps = {.side_by_side = true};
