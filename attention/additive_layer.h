@@ -8,7 +8,6 @@
 #include "attention/kernels/additive_scores.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 
@@ -24,11 +23,6 @@ class AdditiveLayer : public ScoringFunction<T> {
   AdditiveLayer(const auto& options, ParameterScope<T> scope,
                 const ScoreWidths& widths)
       : AdditiveLayer(options.width(), options.bias(), scope, widths) {}
-
-  static void Validate(const auto& options, const ScoreWidths&,
-                       ConfigProblems& problems) {
-    problems.RequireInRange("width", options.width(), 0, 65536);
-  }
 
   // W_k k + b: [batch, heads, keys, width].
   Var<T> Prepare(Forward<T>& forward, Var<T> keys,

@@ -54,13 +54,12 @@ void ValidateMultiHead(const ScorerRegistry& scorers, const MultiHead& config,
                        const MultiHeadWidths& widths,
                        ConfigProblems& problems) {
   const size_t before = problems.problems().size();
-  problems.RequireInRange("heads", config.heads(), 1, 65536);
+  problems.CheckRanges(config);
   problems.RequireInRange("key_heads", config.key_heads(), 0, config.heads());
   // The heads side by side are one extent of a shape.
   problems.RequireInRange(
       "head_width", config.head_width(), 0,
       std::min(1 << 20, (1 << 30) / std::max(config.heads(), 1)));
-  problems.RequireInRange("output_width", config.output_width(), 0, 1 << 20);
   if (problems.problems().size() > before) return;
   if (config.head_width() == 0 && widths.query % config.heads() != 0) {
     problems.Add(

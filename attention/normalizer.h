@@ -20,8 +20,10 @@ class Normalizer {
   virtual ~Normalizer() = default;
 
   // Adds what is wrong with the options, under paths relative to them. A
-  // normalizer with limits declares its own.
-  static void Validate(const auto& /*options*/, ConfigProblems&) {}
+  // normalizer with limits besides (range) declares its own.
+  static void Validate(const auto& options, ConfigProblems& problems) {
+    problems.CheckRanges(options);
+  }
 
   // Replaces n >= 1 scores, none of which is -inf, by nonnegative weights. They
   // need not sum to 1. `scratch` holds n numbers.

@@ -25,9 +25,11 @@ class PositionEncoding {
   virtual ~PositionEncoding() = default;
 
   // Adds what is wrong with the options for these widths, under paths relative
-  // to them. An encoding with limits declares its own.
-  static void Validate(const auto& /*options*/, const ScoreWidths&,
-                       ConfigProblems&) {}
+  // to them. An encoding with limits besides (range) declares its own.
+  static void Validate(const auto& options, const ScoreWidths&,
+                       ConfigProblems& problems) {
+    problems.CheckRanges(options);
+  }
 
   // The largest |query position - key position| that is accepted.
   virtual int64_t LongestDistance() const { return kUnlimited; }

@@ -6,7 +6,6 @@
 #include "attention/scoring/scale.pb.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
@@ -21,10 +20,6 @@ class ScoreScaleParameter {
   ScoreScaleParameter(const ScoreScale& options, ParameterScope<T> scope,
                       absl::string_view name, const ScoreWidths& widths,
                       const Initializer& initializer);
-
-  static void Validate(const ScoreScale& options, ConfigProblems& problems) {
-    problems.RequireInRange("value", options.value(), -1e15, 1e15);
-  }
 
   // [heads, width], or [1] if it is fixed.
   Var<T> Values(Forward<T>& forward) const;

@@ -22,8 +22,7 @@ ScorerRegistry::ScorerRegistry()
 void ScorerRegistry::Validate(const Attention& config,
                               const ScoreWidths& widths,
                               ConfigProblems& problems) const {
-  problems.RequireDropout("dropout", config.dropout());
-  problems.RequireInRange("window", config.window(), 0, 1 << 30);
+  problems.CheckRanges(config);
   ValidateChoice(config, problems, widths);
   {
     const ConfigProblems::Scope scope(problems, "normalizer");

@@ -63,8 +63,8 @@ def scoring_function(
       hdrs: the headers, if any.
       config_proto: the file of the options' message; makes `NAME_proto` and
         `NAME_cc_proto`. Otherwise `deps` provide the message.
-      config_proto_deps: what that file imports; `attention.proto`, whose
-        OutsideScore it extends, by default.
+      config_proto_deps: what that file imports besides config_options.proto;
+        `attention.proto`, whose OutsideScore it extends, by default.
       test_options: options to test the score with, as text protos.
       deps: what the sources need besides `//attention:scoring`.
       visibility: of the library and the protos.
@@ -76,7 +76,7 @@ def scoring_function(
             name = name + "_proto",
             srcs = [config_proto],
             visibility = visibility,
-            deps = config_proto_deps,
+            deps = config_proto_deps + [_label("//nn:config_options_proto")],
         )
         cc_proto_library(
             name = name + "_cc_proto",

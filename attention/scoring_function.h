@@ -74,10 +74,12 @@ class ScoringFunction {
   virtual ~ScoringFunction() = default;
 
   // Adds what is wrong with the options for these widths, under paths relative
-  // to the options. A score with limits declares its own, with its options'
-  // type; a wrong signature does not compile.
-  static void Validate(const auto& /*options*/, const ScoreWidths&,
-                       ConfigProblems&) {}
+  // to the options. A score with limits besides (range) declares its own, with
+  // its options' type; a wrong signature does not compile.
+  static void Validate(const auto& options, const ScoreWidths&,
+                       ConfigProblems& problems) {
+    problems.CheckRanges(options);
+  }
 
   // Projects keys [batch, key heads, keys, key width] row by row, once per
   // source. Key row j is at position key_position + j, and Prepare([a; b], p) =

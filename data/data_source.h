@@ -47,25 +47,19 @@ class AnyDataSource {
   static constexpr DataPath kPath = DataPath::kNone;
   static constexpr bool kReadsDevPath = false;
   // Adds what is wrong with the options, under paths relative to them. A source
-  // with limits declares its own, with its options' type.
-  static void Validate(const auto& /*options*/, ConfigProblems&) {}
+  // with limits besides (range) declares its own, with its options' type.
+  static void Validate(const auto& options, ConfigProblems& problems) {
+    problems.CheckRanges(options);
+  }
 
   virtual ~AnyDataSource() = default;
   virtual absl::StatusOr<std::any> LoadAny(
       const DataRequest& request) const = 0;
 
  protected:
-  // Checks how many examples are generated: options.train(), dev() and test().
-  static void ValidateSizes(const auto& options, ConfigProblems& problems,
-                            int least_test = 0) {
-    problems.RequireInRange("train", options.train(), 1, 1e6);
-    problems.RequireInRange("dev", options.dev(), 0, 1e6);
-    problems.RequireInRange("test", options.test(), least_test, 1e6);
-  }
   // Checks how a file is cut: options.dev_fraction() and test_fraction().
   static void ValidateFractions(const auto& options, ConfigProblems& problems) {
-    problems.RequireInRange("dev_fraction", options.dev_fraction(), 0, 0.9);
-    problems.RequireInRange("test_fraction", options.test_fraction(), 0, 0.9);
+    problems.CheckRanges(options);
     if (options.dev_fraction() + options.test_fraction() >= 1) {
       problems.Add("test_fraction", "leaves nothing to train on beside dev");
     }

@@ -6,7 +6,6 @@
 #include "absl/status/statusor.h"
 #include "autodiff/random.h"
 #include "data/data_source.h"
-#include "nn/config_problems.h"
 
 namespace regard {
 
@@ -44,12 +43,6 @@ class NadarayaWatsonSource : public WithOptions<DataSource<NadarayaWatsonData>,
                                                 NadarayaWatsonDataConfig> {
  public:
   using WithOptions::WithOptions;
-
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("points", options.points(), 2, 1e5);
-    problems.RequireInRange("noise", options.noise(), 0, 100);
-    problems.RequireInRange("exponent", options.exponent(), 0, 10);
-  }
 
   absl::StatusOr<NadarayaWatsonData> Load(
       const DataRequest& request) const override {

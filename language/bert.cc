@@ -39,7 +39,7 @@ TransformerConfig BertTransformer(const BertConfig& config) {
 
 void ValidateBert(const BertConfig& config, const ScorerRegistry& scorers,
                   ConfigProblems& problems) {
-  problems.RequireInRange("types", config.types(), 1, 1024);
+  problems.CheckRanges(config);
   const ConfigProblems::Scope scope(problems, "transformer");
   ValidateTransformer(scorers, BertTransformer(config), /*memory_width=*/0,
                       problems);

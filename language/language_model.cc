@@ -39,12 +39,10 @@ void ValidateLanguageModel(const LanguageModelConfig& config,
                            const ScorerRegistry& scorers,
                            ConfigProblems& problems) {
   const bool words = config.unit() == LanguageModelConfig::WORDS;
-  problems.RequireInRange("min_frequency", config.min_frequency(), 1, 1e6);
+  problems.CheckRanges(config);
   if (!words && config.min_frequency() > 1) {
     problems.Add("min_frequency", "needs unit: WORDS; no character is unknown");
   }
-  problems.RequireInRange("block", config.block(), 1, 1 << 20);
-  problems.RequireInRange("stride", config.stride(), 0, 1 << 20);
   problems.RequireInRange("evaluation_stride", config.evaluation_stride(), 0,
                           config.block());
   if (config.examples() == LanguageModelConfig::LINES) {

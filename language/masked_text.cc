@@ -28,11 +28,7 @@ void ValidateMaskedWords(const MaskedWordsConfig& config,
   if (config.has_vocabulary() && config.vocabulary().empty()) {
     problems.Add("vocabulary", "names no file");
   }
-  problems.RequireInRange("min_frequency", config.min_frequency(), 1, 1e6);
-  problems.RequireInRange("block", config.block(), 8, 65536);
-  problems.RequireInRange("share", config.share(), 1e-6, 0.9);
-  problems.RequireInRange("mask_share", config.mask_share(), 0, 1);
-  problems.RequireInRange("random_share", config.random_share(), 0, 1);
+  problems.CheckRanges(config);
   if (config.mask_share() + config.random_share() > 1) {
     problems.Add("random_share", "is more than mask_share leaves");
   }

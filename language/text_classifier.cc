@@ -27,7 +27,7 @@ constexpr int64_t kEvaluationTexts = 64;
 void ValidateTextClassifier(const TextClassifierConfig& config,
                             const ScorerRegistry& scorers,
                             ConfigProblems& problems) {
-  problems.RequireDropout("dropout", config.dropout());
+  problems.CheckRanges(config);
   if (config.has_pretrained() && config.pretrained().empty()) {
     problems.Add("pretrained", "names no run");
   }

@@ -4,9 +4,21 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "google/protobuf/descriptor.h"
+#include "nn/config_options.pb.h"
+#include "third_party/abseil_backport/check.h"
 
 namespace regard {
+
+using ::google::protobuf::Descriptor;
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::Reflection;
+
 namespace {
 
 // Whole numbers by their digits, others by the shortest text that reads back as
@@ -25,6 +37,45 @@ std::string Shortest(double value) {
     result = std::to_chars(text, end, value);
   }
   return std::string(text, result.ptr);
+}
+
+struct Range {
+  double min = 0;
+  double max = 0;
+  bool open = false;  // without max itself
+};
+
+Range ReadRange(const FieldDescriptor& field) {
+  const std::string text = field.options().GetExtension(range);
+  Range read;
+  read.open = absl::EndsWith(text, ")");
+  const std::vector<std::string> bounds =
+      absl::StrSplit(text, absl::ByAnyChar("[,])"));
+  REGARD_CHECK(!field.is_repeated() && bounds.size() == 4 &&
+               absl::SimpleAtod(bounds[1], &read.min) &&
+               absl::SimpleAtod(bounds[2], &read.max))
+      << field.full_name() << ": a range is of one number, as \"[0, 1]\"; got "
+      << text;
+  return read;
+}
+
+// Of a field of one number; reflection dies of others.
+double NumberOf(const Message& options, const FieldDescriptor& field) {
+  const Reflection& reflection = *options.GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection.GetInt32(options, &field);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return static_cast<double>(reflection.GetInt64(options, &field));
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return reflection.GetUInt32(options, &field);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return static_cast<double>(reflection.GetUInt64(options, &field));
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return reflection.GetFloat(options, &field);
+    default:
+      return reflection.GetDouble(options, &field);
+  }
 }
 
 }  // namespace
@@ -47,9 +98,23 @@ void ConfigProblems::RequireInRange(absl::string_view path, double value,
                          "], got ", Shortest(value)));
 }
 
-void ConfigProblems::RequireDropout(absl::string_view path, double rate) {
-  if (rate >= 0 && static_cast<float>(rate) < 1) return;
-  Add(path, absl::StrCat("must be in [0, 1), got ", Shortest(rate)));
+void ConfigProblems::CheckRanges(const Message& options,
+                                 absl::string_view path) {
+  const Scope scope(*this, path);
+  const Descriptor& type = *options.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (!field.options().HasExtension(range)) continue;
+    const Range legal = ReadRange(field);
+    const double value = NumberOf(options, field);
+    if (!legal.open) {
+      RequireInRange(field.name(), value, legal.min, legal.max);
+    } else if (!(value >= legal.min && static_cast<float>(value) < legal.max)) {
+      Add(field.name(),
+          absl::StrCat("must be in ", field.options().GetExtension(range),
+                       ", got ", Shortest(value)));
+    }
+  }
 }
 
 void ConfigProblems::RequirePositive(absl::string_view path, double value) {

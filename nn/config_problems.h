@@ -2,7 +2,7 @@
 // about, so that a reader of config files can point at the offending line.
 //
 //   void Validate(const DecoderConfig& config, ConfigProblems& problems) {
-//     problems.RequirePositive("width", config.width());
+//     problems.CheckRanges(config);
 //     ConfigProblems::Scope scope(problems, "attention");
 //     Validate(config.attention(), problems);
 //   }
@@ -18,6 +18,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "google/protobuf/message.h"
 
 namespace regard {
 
@@ -50,9 +51,10 @@ class ConfigProblems {
   void RequireInRange(absl::string_view path, double value, double min,
                       double max);
 
-  // Adds a problem unless 0 <= rate < 1 as a float: a rate that rounds to 1
-  // leaves nothing to scale up.
-  void RequireDropout(absl::string_view path, double rate);
+  // Adds a problem for each field of `options`, set or not, that is outside of
+  // its (range), see nn/config_options.proto. Messages within are not read.
+  void CheckRanges(const google::protobuf::Message& options,
+                   absl::string_view path = "");
 
   // Adds a problem unless 0 < value < infinity.
   void RequirePositive(absl::string_view path, double value);

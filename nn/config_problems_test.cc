@@ -2,13 +2,25 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "google/protobuf/dynamic_message.h"
+#include "google/protobuf/message.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "nn/config_options.pb.h"
+#include "nn/optimizer.pb.h"
 
 namespace regard {
 namespace {
 
+using ::google::protobuf::FieldDescriptorProto;
+using ::google::protobuf::FileDescriptorProto;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::Field;
@@ -83,21 +95,106 @@ TEST(ConfigProblemsTest, ValuesPrintAsTheyWereWritten) {
           ProblemIs("decay", "must be in [1e-30, 123456789.5], got 1e+30")));
 }
 
-TEST(ConfigProblemsTest, DropoutIsBelowOneAsAFloat) {
+// Makes messages of one field `x` with a range.
+class RangeTest : public ::testing::Test {
+ protected:
+  ConfigProblems Check(FieldDescriptorProto::Type type, const char* legal,
+                       const std::string& text,
+                       FieldDescriptorProto::Label label =
+                           FieldDescriptorProto::LABEL_OPTIONAL) {
+    FileDescriptorProto file;
+    file.set_name("x.proto");
+    google::protobuf::DescriptorProto& message = *file.add_message_type();
+    message.set_name("Message");
+    FieldDescriptorProto& field = *message.add_field();
+    field.set_name("x");
+    field.set_number(1);
+    field.set_label(label);
+    field.set_type(type);
+    field.mutable_options()->SetExtension(range, legal);
+    google::protobuf::DescriptorPool pool;
+    google::protobuf::DynamicMessageFactory factory;
+    const std::unique_ptr<google::protobuf::Message> options(
+        factory.GetPrototype(pool.BuildFile(file)->message_type(0))->New());
+    EXPECT_TRUE(
+        google::protobuf::TextFormat::ParseFromString(text, options.get()));
+    ConfigProblems problems;
+    problems.CheckRanges(*options);
+    return problems;
+  }
+};
+
+TEST_F(RangeTest, IncludesItsEnds) {
+  for (const char* text : {"x: 0", "x: 0.5", "x: 1"}) {
+    EXPECT_TRUE(Check(FieldDescriptorProto::TYPE_DOUBLE, "[0, 1]", text).ok());
+  }
+  for (const char* value : {"-1e-09", "1.5", "nan", "inf", "-inf"}) {
+    EXPECT_THAT(
+        Check(FieldDescriptorProto::TYPE_DOUBLE, "[0, 1]",
+              absl::StrCat("x: ", value))
+            .problems(),
+        ElementsAre(ProblemIs(
+            "x", absl::StrCat("must be in [0, 1], got ", value).c_str())));
+  }
+}
+
+TEST_F(RangeTest, AnOpenOneEndsBelowWhatRoundsToItsEndAsAFloat) {
+  for (const char* text : {"x: 0", "x: 0.9999"}) {
+    EXPECT_TRUE(Check(FieldDescriptorProto::TYPE_DOUBLE, "[0, 1)", text).ok());
+  }
+  for (const char* value : {"1", "0.9999999999", "-1e-09", "nan", "inf"}) {
+    EXPECT_THAT(
+        Check(FieldDescriptorProto::TYPE_DOUBLE, "[0, 1)",
+              absl::StrCat("x: ", value))
+            .problems(),
+        ElementsAre(ProblemIs(
+            "x", absl::StrCat("must be in [0, 1), got ", value).c_str())));
+  }
+}
+
+TEST_F(RangeTest, IsOfNumbersOfEveryType) {
+  for (const auto type :
+       {FieldDescriptorProto::TYPE_INT32, FieldDescriptorProto::TYPE_INT64,
+        FieldDescriptorProto::TYPE_UINT32, FieldDescriptorProto::TYPE_UINT64,
+        FieldDescriptorProto::TYPE_FLOAT, FieldDescriptorProto::TYPE_DOUBLE}) {
+    EXPECT_TRUE(Check(type, "[2, 1e6]", "x: 1000000").ok());
+    EXPECT_THAT(
+        Check(type, "[2, 1e6]", "x: 1000001").problems(),
+        ElementsAre(ProblemIs("x", "must be in [2, 1000000], got 1000001")));
+  }
+  EXPECT_THAT(Check(FieldDescriptorProto::TYPE_INT64, "[-1, 1e12]",
+                    "x: 9223372036854775807")
+                  .problems(),
+              ElementsAre(ProblemIs(
+                  "x", "must be in [-1, 1000000000000], got 9.223372e+18")));
+}
+
+TEST_F(RangeTest, ADefaultOutsideOfItIsAProblem) {
+  EXPECT_THAT(Check(FieldDescriptorProto::TYPE_INT32, "[1, 8]", "").problems(),
+              ElementsAre(ProblemIs("x", "must be in [1, 8], got 0")));
+}
+
+TEST_F(RangeTest, IsAnIntervalOfOneNumber) {
+  for (const char* legal : {"", "1", "[1, ]", "[1; 2]", "[1, 2, 3]"}) {
+    EXPECT_DEATH(Check(FieldDescriptorProto::TYPE_INT32, legal, ""),
+                 "Message.x: a range is of one number");
+  }
+  EXPECT_DEATH(Check(FieldDescriptorProto::TYPE_INT32, "[0, 1]", "",
+                     FieldDescriptorProto::LABEL_REPEATED),
+               "Message.x: a range is of one number");
+}
+
+TEST_F(RangeTest, IsReadOfTheMessageAlone) {
+  OptimizerConfig config;
+  config.mutable_schedule()->mutable_exponential()->set_decay(2);
   ConfigProblems problems;
-  problems.RequireDropout("dropout", 0);
-  problems.RequireDropout("dropout", 0.9999);
+  problems.CheckRanges(config);
   EXPECT_TRUE(problems.ok());
-  problems.RequireDropout("dropout", 1);
-  problems.RequireDropout("dropout", 0.9999999999);
-  problems.RequireDropout("dropout", -1e-9);
-  problems.RequireDropout("dropout", std::nan(""));
-  EXPECT_THAT(
-      problems.problems(),
-      ElementsAre(ProblemIs("dropout", "must be in [0, 1), got 1"),
-                  ProblemIs("dropout", "must be in [0, 1), got 0.9999999999"),
-                  ProblemIs("dropout", "must be in [0, 1), got -1e-09"),
-                  ProblemIs("dropout", "must be in [0, 1), got nan")));
+  ConfigProblems::Scope scope(problems, "optimizer.schedule");
+  problems.CheckRanges(config.schedule().exponential(), "exponential");
+  EXPECT_THAT(problems.problems(),
+              ElementsAre(ProblemIs("optimizer.schedule.exponential.decay",
+                                    "must be in [1e-06, 1], got 2")));
 }
 
 TEST(ConfigProblemsTest, PositiveIsAboveZeroAndFinite) {

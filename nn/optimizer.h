@@ -81,8 +81,10 @@ class Optimizer {
   void set_updates(int64_t updates) { updates_ = updates; }
   absl::Span<State> state() { return absl::MakeSpan(state_); }
 
-  // A rule with limits on its options declares its own.
-  static void Validate(const auto& /*options*/, ConfigProblems&) {}
+  // A rule with limits on its options besides (range) declares its own.
+  static void Validate(const auto& options, ConfigProblems& problems) {
+    problems.CheckRanges(options);
+  }
 
  protected:
   // `parameters` is finalized and outlives this.

@@ -17,8 +17,11 @@
 //    public:
 //     virtual ~Schedule() = default;
 //     virtual double Factor(int64_t update) const = 0;
-//     // A plug-in with limits on its options declares its own.
-//     static void Validate(const auto& /*options*/, ConfigProblems&) {}
+//     // A plug-in with limits besides (range) declares its own, which calls
+//     // CheckRanges() too.
+//     static void Validate(const auto& options, ConfigProblems& problems) {
+//       problems.CheckRanges(options);
+//     }
 //   };
 //
 //   struct ScheduleInfo : OptionInfo<> {

@@ -29,11 +29,6 @@ class SignSgd : public regard::Optimizer<T> {
       : regard::Optimizer<T>(parameters, {"mean_sign"}),
         scale_(options.scale()) {}
 
-  static void Validate(const Options& options,
-                       regard::ConfigProblems& problems) {
-    problems.RequireInRange("scale", options.scale(), 0, 10);
-  }
-
  protected:
   void Apply(const regard::ParameterUpdate<T>& update) override {
     const T rate = static_cast<T>(scale_ * update.learning_rate);

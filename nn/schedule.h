@@ -68,8 +68,10 @@ class Schedule {
     return absl::OkStatus();
   }
 
-  // A schedule with limits on its options declares its own.
-  static void Validate(const auto& /*options*/, ConfigProblems&) {}
+  // A schedule with limits on its options besides (range) declares its own.
+  static void Validate(const auto& options, ConfigProblems& problems) {
+    problems.CheckRanges(options);
+  }
 };
 
 // The schedules that a program knows, by the message of their options.

@@ -10,7 +10,7 @@ namespace regard {
 
 void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
                                ConfigProblems& problems) {
-  problems.RequireInRange("probability", config.probability(), 0, 1);
+  problems.CheckRanges(config);
   if (config.schedule() != ScheduledSamplingConfig::CONSTANT) {
     problems.RequireInRange("updates", static_cast<double>(config.updates()), 1,
                             1e9);

@@ -12,22 +12,12 @@ namespace regard {
 
 namespace {
 
-// The fields that encoder and decoder share.
-template <typename Config>
-void ValidateStack(const Config& config, ConfigProblems& problems) {
-  problems.RequireInRange("embedding", config.embedding(), 1, 65536);
-  problems.RequireInRange("hidden", config.hidden(), 1, 65536);
-  problems.RequireDropout("embedding_dropout", config.embedding_dropout());
-  ValidateRecurrent(config, problems);
-}
-
 // `encoder` is null if it is a Transformer.
 void ValidateDecoder(const RecurrentEncoderConfig* encoder,
                      const RecurrentDecoderConfig& decoder,
                      ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "decoder");
-  ValidateStack(decoder, problems);
-  problems.RequireDropout("hidden_dropout", decoder.hidden_dropout());
+  ValidateRecurrent(decoder, problems);
   if (decoder.has_scheduled_sampling()) {
     const ConfigProblems::Scope sampling(problems, "scheduled_sampling");
     ValidateScheduledSampling(decoder.scheduled_sampling(), problems);
@@ -211,7 +201,7 @@ void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
   const bool recurrent = !HasTransformerEncoder(config);
   if (recurrent) {
     const ConfigProblems::Scope scope(problems, "encoder");
-    ValidateStack(config.encoder(), problems);
+    ValidateRecurrent(config.encoder(), problems);
   } else {
     ValidateTransformerEncoder(config, scorers, problems);
     // What both have wrong is said once.
@@ -235,13 +225,8 @@ void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
 }
 
 void ValidateSearch(const SearchConfig& config, ConfigProblems& problems) {
+  problems.CheckRanges(config);
   problems.RequireInRange("beam", config.beam(), 1, kMaxBeam);
-  problems.RequireInRange("length_penalty", config.length_penalty(), 0, 10);
-  problems.RequireInRange("coverage_penalty", config.coverage_penalty(), 0, 10);
-  problems.RequireInRange("min_length", config.min_length(), 0, 100000);
-  problems.RequireInRange("max_length_ratio", config.max_length_ratio(), 0,
-                          100);
-  problems.RequireInRange("max_length", config.max_length(), 0, 100000);
   if (config.max_length_ratio() == 0 &&
       config.max_length() <= std::max(config.min_length(), 0)) {
     problems.Add("max_length",
@@ -260,11 +245,7 @@ void ValidateSearch(const SearchConfig& config, ConfigProblems& problems) {
   if (config.beam() > 1) {
     problems.Add("beam", "sampling has no beam; n_best is the number drawn");
   }
-  const ConfigProblems::Scope scope(problems, "sampling");
-  const SamplingConfig& sampling = config.sampling();
-  problems.RequireInRange("temperature", sampling.temperature(), 0.01, 100);
-  problems.RequireInRange("top_k", sampling.top_k(), 0, 10000000);
-  problems.RequireInRange("top_p", sampling.top_p(), 1e-6, 1);
+  problems.CheckRanges(config.sampling(), "sampling");
 }
 
 }  // namespace regard

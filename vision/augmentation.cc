@@ -29,12 +29,6 @@ Place PlaceOf(int64_t index, double begin, double scale) {
 
 }  // namespace
 
-void ValidateAugmentation(const ImageAugmentation& config,
-                          ConfigProblems& problems) {
-  problems.RequireInRange("shift", config.shift(), 0, 65536);
-  problems.RequireInRange("crop", config.crop(), 0.01, 1);
-}
-
 ImageTransform DrawTransform(const ImageAugmentation& config,
                              const ImageShape& shape, uint64_t seed,
                              int64_t epoch, int64_t example) {

@@ -7,7 +7,6 @@
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "data/images/image_set.h"
-#include "nn/config_problems.h"
 #include "vision/augmentation.pb.h"
 
 namespace regard {
@@ -19,9 +18,6 @@ struct ImageTransform {
   double scale = 1;  // the part's height and width as shares of the image's
   bool flip = false;
 };
-
-void ValidateAugmentation(const ImageAugmentation& config,
-                          ConfigProblems& problems);
 
 // A function of its arguments alone. epoch < 2^24, example < 2^37.
 ImageTransform DrawTransform(const ImageAugmentation& config,

@@ -156,12 +156,12 @@ TEST(AugmentationTest, ImagesOfABatch) {
 TEST(AugmentationTest, RangesAreChecked) {
   ImageAugmentation config;
   ConfigProblems good;
-  ValidateAugmentation(config, good);
+  good.CheckRanges(config);
   EXPECT_TRUE(good.ok());
   config.set_shift(-1);
   config.set_crop(0);
   ConfigProblems problems;
-  ValidateAugmentation(config, problems);
+  problems.CheckRanges(config);
   ASSERT_EQ(problems.problems().size(), 2);
   EXPECT_EQ(problems.problems()[0].path, "shift");
   EXPECT_EQ(problems.problems()[1].path, "crop");

@@ -35,11 +35,8 @@ PositionEmbeddingConfig PositionsOf(const VisionTransformerConfig& config,
 void ValidateVisionTransformer(const VisionTransformerConfig& config,
                                const ScorerRegistry& scorers,
                                ConfigProblems& problems) {
-  problems.RequireInRange("patch", config.patch(), 1, 1024);
-  {
-    const ConfigProblems::Scope scope(problems, "augmentation");
-    ValidateAugmentation(config.augmentation(), problems);
-  }
+  problems.CheckRanges(config);
+  problems.CheckRanges(config.augmentation(), "augmentation");
   const ConfigProblems::Scope scope(problems, "transformer");
   ValidateTransformer(scorers, config.transformer(), /*memory_width=*/0,
                       problems);

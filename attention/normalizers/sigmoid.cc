@@ -19,10 +19,6 @@ class SigmoidWeights : public Normalizer<T> {
     if (options.has_bias()) bias_ = static_cast<T>(options.bias());
   }
 
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("bias", options.bias(), -1e6, 1e6);
-  }
-
   void Normalize(int64_t n, T* scores, T* /*scratch*/) const override {
     const T bias = bias_.value_or(-std::log(static_cast<T>(n)));
     for (int64_t i = 0; i < n; ++i) scores[i] += bias;

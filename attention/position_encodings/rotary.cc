@@ -61,7 +61,7 @@ class Rotary : public PositionEncoding<T> {
 
   static void Validate(const Options& options, const ScoreWidths& widths,
                        ConfigProblems& problems) {
-    problems.RequireInRange("base", options.base(), 1.000001, 1e12);
+    problems.CheckRanges(options);
     const int64_t narrower = std::min(widths.query, widths.key);
     problems.RequireInRange("width", options.width(), 0,
                             static_cast<double>(narrower));

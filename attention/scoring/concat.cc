@@ -23,11 +23,6 @@ class Concat : public ScoringFunction<T> {
     w_v_ = scope.Add("w_v", {widths.heads, width}, XavierUniform(1, width));
   }
 
-  static void Validate(const Options& options, const ScoreWidths&,
-                       ConfigProblems& problems) {
-    problems.RequireInRange("width", options.width(), 0, 65536);
-  }
-
   Var<T> Prepare(Forward<T>& forward, Var<T> keys,
                  int64_t /*key_position*/) const override {
     return ProjectHeads(keys, Slice(forward[w_], /*axis=*/2, dq_, dk_));

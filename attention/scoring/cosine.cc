@@ -18,8 +18,7 @@ class Cosine : public ScoringFunction<T> {
 
   static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {
-    const ConfigProblems::Scope scope(problems, "scale");
-    ScoreScaleParameter<T>::Validate(options.scale(), problems);
+    problems.CheckRanges(options.scale(), "scale");
   }
 
   Var<T> Prepare(Forward<T>&, Var<T> keys,

@@ -64,11 +64,6 @@ class Kernel : public ScoringFunction<T> {
   Kernel(const Options& options, ParameterScope<T>, const ScoreWidths&)
       : kernel_{options.shape()}, width_(static_cast<T>(options.width())) {}
 
-  static void Validate(const Options& options, const ScoreWidths&,
-                       ConfigProblems& problems) {
-    problems.RequireInRange("width", options.width(), 1e-15, 1e15);
-  }
-
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     const Var<T> gaussian = GaussianScores(
         in.queries, in.keys, forward.tape().Full({1}, T(1) / width_));

@@ -23,11 +23,6 @@ class Location : public ScoringFunction<T> {
                    XavierUniform(max_keys_, widths.query));
   }
 
-  static void Validate(const Options& options, const ScoreWidths&,
-                       ConfigProblems& problems) {
-    problems.RequireInRange("max_keys", options.max_keys(), 1, 65536);
-  }
-
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     const int64_t begin = std::min(in.positions.first_key, max_keys_);
     const int64_t count = std::min(in.keys.dim(2), max_keys_ - begin);

@@ -26,13 +26,6 @@ class LocationAware : public AdditiveLayer<T> {
                      XavierUniform(this->width(), filters));
   }
 
-  static void Validate(const Options& options, const ScoreWidths& widths,
-                       ConfigProblems& problems) {
-    AdditiveLayer<T>::Validate(options, widths, problems);
-    problems.RequireInRange("filters", options.filters(), 1, 1024);
-    problems.RequireInRange("reach", options.reach(), 0, 1024);
-  }
-
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
     const Var<T> around = Windows(in.previous_weights, reach_);
     const Var<T> found = ProjectHeads(around, forward[filters_]);

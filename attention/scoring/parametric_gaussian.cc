@@ -21,8 +21,7 @@ class ParametricGaussian : public ScoringFunction<T> {
 
   static void Validate(const Options& options, const ScoreWidths&,
                        ConfigProblems& problems) {
-    const ConfigProblems::Scope scope(problems, "scale");
-    ScoreScaleParameter<T>::Validate(options.scale(), problems);
+    problems.CheckRanges(options.scale(), "scale");
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {

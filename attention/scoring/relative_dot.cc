@@ -26,11 +26,6 @@ class RelativeDot : public ScoringFunction<T> {
                   Normal(0.02), {.role = ParameterRole::kEmbedding});
   }
 
-  static void Validate(const Options& options, const ScoreWidths&,
-                       ConfigProblems& problems) {
-    problems.RequireInRange("max_position", options.max_position(), 1, 1 << 20);
-  }
-
   int64_t LongestDistance() const override { return max_position_ - 1; }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {

@@ -62,22 +62,13 @@ void ValidateLayer(const ScorerRegistry& scorers,
     ValidateAttention(scorers, layer.cross_attention(), width, memory_width,
                       problems);
   }
-  const ConfigProblems::Scope scope(problems, "feed_forward");
-  const FeedForwardConfig& feed_forward = layer.feed_forward();
-  problems.RequireInRange("hidden", feed_forward.hidden(), 0, 1 << 20);
-  problems.RequireDropout("dropout", feed_forward.dropout());
-  problems.RequireInRange("chunk", feed_forward.chunk(), 0, 1 << 20);
+  problems.CheckRanges(layer.feed_forward(), "feed_forward");
 }
 
 void ValidateInitialization(const TransformerInitialization& config,
                             ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "initialization");
-  problems.RequireInRange("standard_deviation", config.standard_deviation(), 0,
-                          100);
-  if (config.has_embedding_deviation()) {
-    problems.RequireInRange("embedding_deviation", config.embedding_deviation(),
-                            0, 100);
-  }
+  problems.CheckRanges(config);
   const bool normal =
       config.weights() == NORMAL || config.weights() == TRUNCATED_NORMAL;
   if (config.scale_residual() && !normal) {
@@ -102,14 +93,9 @@ void ValidateTransformer(const ScorerRegistry& scorers,
                          ConfigProblems& problems) {
   const size_t before = problems.problems().size();
   const auto ok = [&] { return problems.problems().size() == before; };
-  problems.RequireInRange("width", config.width(), 1, 65536);
-  problems.RequireInRange("layers", config.layers(), 1, 256);
-  problems.RequireDropout("dropout", config.dropout());
-  problems.RequireDropout("embedding_dropout", config.embedding_dropout());
-  problems.RequireDropout("drop_path", config.drop_path());
-  problems.RequireInRange("norm.epsilon", config.norm().epsilon(), 1e-30, 1);
-  problems.RequireInRange("position_embedding.longest",
-                          config.position_embedding().longest(), 1, 1 << 24);
+  problems.CheckRanges(config);
+  problems.CheckRanges(config.norm(), "norm");
+  problems.CheckRanges(config.position_embedding(), "position_embedding");
   ValidateInitialization(config.initialization(), problems);
   if (config.pattern_size() > config.layers()) {
     problems.Add("pattern", absl::StrCat("there are ", config.pattern_size(),

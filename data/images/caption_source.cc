@@ -34,8 +34,7 @@ class CaptionsSource
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateSizes(options, problems);
-    problems.RequireInRange("side", options.side(), 4, 512);
+    problems.CheckRanges(options);
     if (options.things() != Options::SHAPES) return;
     const std::string problem = TooMany(options, options.side());
     if (!problem.empty()) problems.Add("train", problem);

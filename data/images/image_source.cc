@@ -26,8 +26,7 @@ class ShapesSource : public WithOptions<DataSource<ImageData>, ShapesConfig> {
   using WithOptions::WithOptions;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateSizes(options, problems);
-    problems.RequireInRange("size", options.size(), 4, 1024);
+    problems.CheckRanges(options);
     const int64_t images =
         int64_t{options.train()} + options.dev() + options.test();
     if (images * options.size() * options.size() > kMostFileBytes) {
@@ -54,11 +53,6 @@ class FashionMnistSource
  public:
   using WithOptions::WithOptions;
   static constexpr DataPath kPath = DataPath::kOptional;
-
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("dev", options.dev(), 0, 1e6);
-    problems.RequireInRange("train", options.train(), 0, 1e6);
-  }
 
   absl::StatusOr<ImageData> Load(const DataRequest& request) const override {
     return ReadFashionMnist(request.path, options_);

@@ -24,8 +24,7 @@ void ValidateFiles(const std::string& path, const PairFilesConfig& files,
                                   "config or by --set data.pairs.",
                                   path, ".source=FILE"));
   }
-  problems.RequireInRange("source_column", files.source_column(), 0, 63);
-  problems.RequireInRange("target_column", files.target_column(), 0, 63);
+  problems.CheckRanges(files);
   if (lines && (files.source_column() != PairFilesConfig().source_column() ||
                 files.target_column() != PairFilesConfig().target_column())) {
     problems.Add("", "columns are of `path`; source and target are files");
@@ -65,7 +64,7 @@ void ValidateSampling(const SubwordsConfig& options, ConfigProblems& problems) {
   if (!options.has_sampling()) return;
   const ConfigProblems::Scope scope(problems, "sampling");
   const SubwordSamplingConfig& sampling = options.sampling();
-  problems.RequireInRange("alpha", sampling.alpha(), 0, 1);
+  problems.CheckRanges(sampling);
   if (sampling.nbest_size() != -1) {
     problems.RequireInRange("nbest_size", sampling.nbest_size(), 2, 512);
   }
@@ -80,9 +79,7 @@ void ValidateSampling(const SubwordsConfig& options, ConfigProblems& problems) {
 
 void ValidateSubwords(const SubwordsConfig& options, ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "subwords");
-  problems.RequireInRange("vocabulary_size", options.vocabulary_size(), 8, 1e6);
-  problems.RequireInRange("character_coverage", options.character_coverage(),
-                          0.98, 1);
+  problems.CheckRanges(options);
   const char* const rules[] = {"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf",
                                "identity"};
   if (std::find(std::begin(rules), std::end(rules), options.normalization()) ==
@@ -109,19 +106,11 @@ void ValidateSubwords(const SubwordsConfig& options, ConfigProblems& problems) {
 }  // namespace
 
 void ValidatePairs(const PairsConfig& options, ConfigProblems& problems) {
-  problems.RequireInRange("source_column", options.source_column(), 0, 63);
-  problems.RequireInRange("target_column", options.target_column(), 0, 63);
-  problems.RequireInRange("max_pairs", static_cast<double>(options.max_pairs()),
-                          0, 1e9);
-  problems.RequireInRange("min_frequency", options.min_frequency(), 1, 1e6);
-  problems.RequireInRange("cut_tokens", options.cut_tokens(), 0, 1e4);
+  problems.CheckRanges(options);
   problems.RequireInRange(
       "dev_pairs", static_cast<double>(options.dev_pairs()), 0,
       options.max_pairs() > 0 ? static_cast<double>(options.max_pairs() - 1)
                               : 1e9);
-  problems.RequireInRange("max_tokens", options.max_tokens(), 0, 1e4);
-  problems.RequireInRange("max_ratio", options.max_ratio(), 0, 1000);
-  problems.RequireInRange("dev_sample", options.dev_sample(), 0, 1e6);
   if (!options.has_train()) {
     const auto needs_train = [&](bool present, const char* field) {
       if (present) {

@@ -97,17 +97,6 @@ class PhrasebookSource : public WithOptions<SentenceSource, PhrasebookConfig> {
   }
 };
 
-void ValidateLengths(const ReverseConfig& options, ConfigProblems& problems) {
-  problems.RequireInRange("max_length", options.max_length(), 1, 1e4);
-  problems.RequireInRange("max_test_length", options.max_test_length(), 1, 1e4);
-}
-
-void ValidateLengths(const CopyConfig& options, ConfigProblems& problems) {
-  problems.RequireInRange("min_length", options.min_length(), 1, 1e4);
-  problems.RequireInRange("max_length", options.max_length(),
-                          options.min_length(), 1e4);
-}
-
 // Sequences of the numbers below `symbols`, uniform, to copy or to reverse:
 // the alignment is known, and lengths, which are uniform too, set the
 // difficulty.
@@ -117,11 +106,11 @@ class SequenceSource : public WithOptions<SentenceSource, Config> {
   using WithOptions<SentenceSource, Config>::WithOptions;
 
   static void Validate(const Config& options, ConfigProblems& problems) {
-    AnyDataSource::ValidateSizes(options, problems, /*least_test=*/1);
-    problems.RequireInRange("symbols", options.symbols(), 1, 1e5);
-    ValidateLengths(options, problems);
-    problems.RequireInRange("max_apart_length", options.max_apart_length(), 0,
-                            1e4);
+    problems.CheckRanges(options);
+    if constexpr (!kReversed) {
+      problems.RequireInRange("max_length", options.max_length(),
+                              options.min_length(), 1e4);
+    }
     if (options.max_apart_length() == 0) return;
     problems.RequireInRange("min_apart_length", options.min_apart_length(), 1,
                             options.max_apart_length());
@@ -209,16 +198,6 @@ class PlaceholderSource
  public:
   using WithOptions::WithOptions;
   static constexpr DataPath kPath = DataPath::kIgnored;
-
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("source_vocabulary", options.source_vocabulary(),
-                            Vocabulary::kReserved + 1, 1e7);
-    problems.RequireInRange("target_vocabulary", options.target_vocabulary(),
-                            Vocabulary::kReserved + 1, 1e7);
-    problems.RequireInRange("source_words", options.source_words(), 1, 1e4);
-    problems.RequireInRange("target_words", options.target_words(), 1, 1e4);
-    problems.RequireInRange("pairs", options.pairs(), 1, 1e6);
-  }
 
   // The pairs go through both vocabularies; words that are counted and in no
   // pair make them complete.

@@ -59,10 +59,6 @@ class GrammaticalitySource
  public:
   using WithOptions::WithOptions;
 
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateSizes(options, problems);
-  }
-
   absl::StatusOr<LabelledTextData> Load(
       const DataRequest& request) const override {
     LabelledTextData data;

@@ -60,10 +60,6 @@ class GrammarSource : public WithOptions<DataSource<TextData>, GrammarConfig> {
  public:
   using WithOptions::WithOptions;
 
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateSizes(options, problems);
-  }
-
   absl::StatusOr<TextData> Load(const DataRequest& request) const override {
     const Grammar grammar(EnglishRules());
     const auto sentences = [&](int64_t count, const char* split) {
@@ -85,7 +81,7 @@ class PlaceholderTextSource
   static constexpr DataPath kPath = DataPath::kIgnored;
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("vocabulary", options.vocabulary(), 1, 1e6);
+    problems.CheckRanges(options);
     problems.RequireInRange("characters", options.characters(),
                             options.vocabulary(), 1e8);
   }

@@ -146,8 +146,7 @@ int Train(int argc, char** argv) {
       ReadConfig({arguments.config, {}}, arguments.overrides, &config);
   if (!origins.ok()) return ExitCode(origins.status());
   ConfigProblems problems;
-  problems.RequireInRange("model.additive.width",
-                          config.model().additive().width(), 1, 100);
+  problems.CheckRanges(config.model().additive(), "model.additive");
   const absl::Status valid = LocateProblems(problems, *origins);
   if (!valid.ok()) return ExitCode(valid);
   if (arguments.check) return 0;

@@ -234,7 +234,7 @@ void ValidateInitialWeights(const InitialWeights& weights, const TaskInfo* task,
                             ConfigProblems& problems) {
   const FieldScope scope(problems, "initial_weights");
   if (weights.run().empty()) problems.Add("run", "is missing");
-  problems.RequireInRange("average", weights.average(), 0, 1000);
+  problems.CheckRanges(weights);
   if (weights.metric().empty()) return;
   if (weights.average() == 0) {
     problems.Add("metric", "chooses what to average: set average");
@@ -246,8 +246,7 @@ void ValidateEarlyStopping(const Training& training, const TaskInfo* task,
                            ConfigProblems& problems) {
   const EarlyStopping& stopping = training.early_stopping();
   const FieldScope scope(problems, "early_stopping");
-  problems.RequireInRange("patience", stopping.patience(), 0, 1e6);
-  problems.RequireInRange("min_gain", stopping.min_gain(), 0, 1e6);
+  problems.CheckRanges(stopping);
   RequireEvaluations(training, problems);
   ValidateChoice(stopping.metric(), task, problems);
 }
@@ -255,26 +254,10 @@ void ValidateEarlyStopping(const Training& training, const TaskInfo* task,
 void ValidateTraining(const Training& training, const TaskInfo* task,
                       ConfigProblems& problems) {
   const FieldScope scope(problems, "training");
-  const auto require_at_most = [&](const char* field, auto value, double max) {
-    problems.RequireInRange(field, static_cast<double>(value), 0, max);
-  };
-  require_at_most("epochs", training.epochs(), 1e6);
-  problems.RequireInRange("batch_size", training.batch_size(), 1, 1e6);
-  require_at_most("examples_per_epoch", training.examples_per_epoch(), 1e12);
-  require_at_most("log_every", training.log_every(), 1e12);
-  require_at_most("evaluate_every", training.evaluate_every(), 1e6);
-  require_at_most("checkpoint_every", training.checkpoint_every(), 1e12);
-  problems.RequireInRange("keep_checkpoints", training.keep_checkpoints(), 1,
-                          1000);
-  require_at_most("batch_tokens", training.batch_tokens(), 1e7);
-  problems.RequireInRange("length_step", training.length_step(), 1, 1e4);
-  require_at_most("average", training.average(), 100);
-  require_at_most("ema_decay", training.ema_decay(), 0.999999);
+  problems.CheckRanges(training);
   if (training.ema_decay() > 0 && training.average() > 0) {
     problems.Add("ema_decay", "and average are two means of weights: give one");
   }
-  require_at_most("max_updates", training.max_updates(), 1e12);
-  require_at_most("max_minutes", training.max_minutes(), 1e6);
   if (training.average() > 0 && training.evaluate_every() == 0) {
     problems.Add("average",
                  "is of the weights at evaluations: set evaluate_every");
@@ -308,13 +291,12 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
     const FieldScope scope(problems, "search");
     ValidateSearch(config.search(), problems);
   }
-  problems.RequireInRange("num_shards", config.num_shards(), 1, 64);
+  problems.CheckRanges(config);
   ValidateDataAndModel(config, task, plugins, problems);
   {
     const FieldScope scope(problems, "loss");
     problems.RequirePositive("scale", config.loss().scale());
-    problems.RequireInRange("label_smoothing", config.loss().label_smoothing(),
-                            0, 0.999);
+    problems.CheckRanges(config.loss());
   }
   {
     const FieldScope scope(problems, "optimizer");

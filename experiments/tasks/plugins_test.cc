@@ -1,19 +1,29 @@
 #include "experiments/tasks/plugins.h"
 
+#include <memory>
+
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "attention/scoring_function.h"
 #include "data/data_source.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins_test.pb.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "nn/config_options.pb.h"
 #include "nn/config_problems.h"
 
 namespace regard {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
 
 // Its name is that of the built-in type.
@@ -29,6 +39,44 @@ class LettersSource : public DataSource<Letters> {
     return Letters();
   }
 };
+
+// Sets each field with a range to what is in none.
+template <typename Info, typename... Context>
+void ExpectRangesAreChecked(absl::Span<const Info> plugins,
+                            const Context&... context) {
+  for (const Info& plugin : plugins) {
+    const google::protobuf::Descriptor& type =
+        *plugin.default_options->GetDescriptor();
+    for (int i = 0; i < type.field_count(); ++i) {
+      const google::protobuf::FieldDescriptor& field = *type.field(i);
+      if (!field.options().HasExtension(range)) continue;
+      const std::unique_ptr<google::protobuf::Message> options(
+          plugin.default_options->New());
+      const bool whole =
+          field.cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE;
+      ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+          absl::StrCat(field.name(), whole ? ": -1000" : ": nan"),
+          options.get()));
+      ConfigProblems problems;
+      plugin.validate(*options, context..., problems);
+      EXPECT_THAT(problems.problems(),
+                  Contains(Field(&ConfigProblems::Problem::path, field.name())))
+          << plugin.name;
+    }
+  }
+}
+
+// A Validate() of their own may forget them.
+TEST(PluginsTest, AllCheckTheRangesOfTheirOptions) {
+  const Plugins plugins = BuiltInPlugins();
+  const ScoreWidths widths = {.heads = 1, .query = 4, .key = 4};
+  ExpectRangesAreChecked(plugins.scorers.plugins(), widths);
+  ExpectRangesAreChecked(plugins.scorers.normalizers.plugins());
+  ExpectRangesAreChecked(plugins.scorers.position_encodings.plugins(), widths);
+  ExpectRangesAreChecked(plugins.optimizers.plugins());
+  ExpectRangesAreChecked(plugins.schedules.plugins());
+  ExpectRangesAreChecked(plugins.data.plugins());
+}
 
 TEST(PluginsTest, TypesOfDataAreNotComparedByName) {
   Plugins plugins = BuiltInPlugins();

@@ -57,8 +57,10 @@ class Task {
   // Whether the task reads Experiment.search.
   static constexpr bool kSearches = false;
   // Adds what is wrong with the options, under paths relative to them.
-  static void Validate(const auto& /*options*/, const TaskContext&,
-                       ConfigProblems&) {}
+  static void Validate(const auto& options, const TaskContext&,
+                       ConfigProblems& problems) {
+    problems.CheckRanges(options);
+  }
   // Adds what is wrong with the parts, under paths relative to ModelConfig.
   static void ValidateParts(const TaskContext&, ConfigProblems&) {}
 

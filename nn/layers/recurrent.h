@@ -42,7 +42,7 @@ struct RecurrentOutputs {
 template <typename Config>
 void ValidateRecurrent(const Config& config, ConfigProblems& problems) {
   problems.RequireInRange("layers", config.layers(), 1, kMaxRecurrentLayers);
-  problems.RequireDropout("dropout", config.dropout());
+  problems.CheckRanges(config);
   if (config.cell() == RecurrentConfig::LSTM &&
       config.reset_gate() != Config().reset_gate()) {
     problems.Add("reset_gate", "an LSTM has no reset gate; this is for GRU");

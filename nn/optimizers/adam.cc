@@ -21,10 +21,7 @@ class AdamOf : public Optimizer<T> {
         options_(options) {}
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("beta1", options.beta1(), 0, 0.999999);
-    problems.RequireInRange("beta2", options.beta2(), 0, 0.999999);
-    // Not 0 as a float with denormal numbers flushed: 0 / (0 + epsilon) is 0.
-    problems.RequireInRange("epsilon", options.epsilon(), 1e-30, 1);
+    problems.CheckRanges(options);
     ValidateWeightDecay(options, problems);
   }
 

@@ -21,7 +21,7 @@ class Sgd : public Optimizer<T> {
         options_(options) {}
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("momentum", options.momentum(), 0, 0.999999);
+    problems.CheckRanges(options);
     if (options.nesterov() && options.momentum() == 0) {
       problems.Add("nesterov", "needs momentum > 0");
     }

@@ -21,7 +21,6 @@ double WeightDecayOf(const ParameterInfo& parameter, const Options& options) {
 
 template <typename Options>
 void ValidateWeightDecay(const Options& options, ConfigProblems& problems) {
-  problems.RequireInRange("weight_decay", options.weight_decay(), 0, 1e6);
   if (options.weight_decay() == 0 &&
       options.decayed_parameters() != Options().decayed_parameters()) {
     problems.Add("decayed_parameters", "has no effect without weight_decay");

@@ -25,11 +25,7 @@ class DecaySchedule : public Schedule {
       : options_(options), context_(context) {}
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("warmup", static_cast<double>(options.warmup()), 0,
-                            1e12);
-    problems.RequireInRange("updates", static_cast<double>(options.updates()),
-                            0, 1e12);
-    problems.RequireInRange("floor", options.floor(), 0, 1);
+    problems.CheckRanges(options);
     if (options.updates() > 0 && options.warmup() >= options.updates()) {
       problems.Add("warmup",
                    absl::StrCat("must be below updates, ", options.updates(),

@@ -13,12 +13,6 @@ class ExponentialSchedule : public Schedule {
   ExponentialSchedule(const Options& options, const ScheduleContext& context)
       : options_(options), learning_rate_(context.learning_rate) {}
 
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("decay", options.decay(), 1e-6, 1);
-    problems.RequireInRange("interval", static_cast<double>(options.interval()),
-                            1, 1e12);
-  }
-
   double LearningRate(int64_t update) const override {
     return learning_rate_ *
            IntegerPower(options_.decay(), (update - 1) / options_.interval());

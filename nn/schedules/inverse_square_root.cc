@@ -17,11 +17,6 @@ class InverseSquareRootSchedule : public Schedule {
       : warmup_(static_cast<double>(options.warmup())),
         learning_rate_(context.learning_rate) {}
 
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("warmup", static_cast<double>(options.warmup()), 1,
-                            1e12);
-  }
-
   int64_t warmup() const override { return static_cast<int64_t>(warmup_); }
 
   double LearningRate(int64_t update) const override {

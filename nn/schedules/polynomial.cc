@@ -10,11 +10,6 @@ class PolynomialSchedule : public DecaySchedule<PolynomialScheduleConfig> {
  public:
   using DecaySchedule::DecaySchedule;
 
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    DecaySchedule::Validate(options, problems);
-    problems.RequireInRange("power", options.power(), 0.01, 100);
-  }
-
  protected:
   double Remaining(double progress) const override {
     return std::pow(1 - progress, options().power());

@@ -23,12 +23,7 @@ class ReduceOnPlateauSchedule : public Schedule {
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     if (options.metric().empty()) problems.Add("metric", "names no metric");
-    problems.RequireInRange("decay", options.decay(), 1e-6, 0.999999);
-    problems.RequireInRange("patience", options.patience(), 0,
-                            kMostEvaluations);
-    problems.RequireInRange("min_learning_rate", options.min_learning_rate(), 0,
-                            1e6);
-    problems.RequireInRange("threshold", options.threshold(), 0, 0.999999);
+    problems.CheckRanges(options);
   }
 
   double LearningRate(int64_t) const override {

@@ -25,11 +25,6 @@ struct NumberLists {
 class RandomNumbersSource : public DataSource<NumberLists> {
  public:
   using Options = RandomNumbers;
-  static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.RequireInRange("train", options.train(), 1, 1e6);
-    problems.RequireInRange("test", options.test(), 1, 1e6);
-    problems.RequireInRange("length", options.length(), 2, 64);
-  }
   explicit RandomNumbersSource(const Options& options) : options_(options) {}
   absl::StatusOr<NumberLists> Load(const DataRequest& request) const override {
     return NumberLists{Draw({request.seed, "train"}, options_.train()),
@@ -56,10 +51,6 @@ class SortingTask : public Task, public Model<float> {
   static std::vector<MetricInfo> Metrics() {
     return {{"loss", "", "squared error", Better::kLower},
             {"accuracy", "", "ranks that find their number", Better::kHigher}};
-  }
-  static void Validate(const Options& options, const TaskContext&,
-                       ConfigProblems& problems) {
-    problems.RequireInRange("width", options.width(), 1, 4096);
   }
   static void ValidateParts(const TaskContext& task, ConfigProblems& problems) {
     const ConfigProblems::Scope scope(problems, "attention");

@@ -53,6 +53,8 @@ class TranslationTask : public Task {
   static constexpr bool kSearches = true;
 
   static std::vector<MetricInfo> Metrics();
+  // Left to ValidateParts(), as the options are merged with other parts.
+  static void Validate(const auto&, const TaskContext&, ConfigProblems&) {}
   static void ValidateParts(const TaskContext& context,
                             ConfigProblems& problems);
   TranslationTask(Data data, const TaskContext& context)
