@@ -33,7 +33,7 @@ Var<T> RepeatHeads(Var<T> x, int64_t copies) {
 }  // namespace
 
 template <typename T>
-AttentionLayer<T>::AttentionLayer(const ScorerRegistry& registry,
+AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
                                   const Attention& config,
                                   ParameterScope<T> scope,
                                   const ScoreWidths& widths)

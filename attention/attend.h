@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "attention/attention.pb.h"
+#include "attention/attention_registry.h"
 #include "attention/kernels/distance_bias.h"
 #include "attention/normalizer.h"
 #include "attention/position_encoding.h"
-#include "attention/scorer_registry.h"
 #include "attention/scoring_function.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
@@ -46,9 +46,10 @@ struct Attended {
 template <typename T>
 class AttentionLayer {
  public:
-  // `config` must have passed ScorerRegistry::Validate(). Parameters are those
-  // of the score and, under "position_encoding", of the position encoding.
-  AttentionLayer(const ScorerRegistry& registry, const Attention& config,
+  // `config` must have passed AttentionRegistry::Validate(). Parameters are
+  // those of the score and, under "position_encoding", of the position
+  // encoding.
+  AttentionLayer(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
   // Once per source: keys [batch, key heads, keys, key width], the first of

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring/dot.pb.h"
 #include "attention/scoring_function.h"
@@ -97,7 +97,7 @@ class AttendTest : public ::testing::Test {
     return Make(built_in_, config);
   }
 
-  std::unique_ptr<AttentionLayer<float>> Make(const ScorerRegistry& scorers,
+  std::unique_ptr<AttentionLayer<float>> Make(const AttentionRegistry& scorers,
                                               const std::string& config) {
     Attention attention;
     EXPECT_TRUE(
@@ -121,7 +121,7 @@ class AttendTest : public ::testing::Test {
     return inputs;
   }
 
-  ScorerRegistry built_in_;
+  AttentionRegistry built_in_;
   ParameterStore<float> store_;
   Tape<float> tape_;
   std::unique_ptr<Forward<float>> forward_;
@@ -197,7 +197,7 @@ TEST_F(AttendTest, DropoutDropsWeightsInTrainingAndReportsThemWhole) {
 }
 
 TEST_F(AttendTest, UsesTheFusedContextOnlyWhereItSaysTheSame) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   scorers.Add<Seven>("7");
   const auto attender = Make(scorers, "dot {} dropout: 0.5");
   EXPECT_TRUE(attender->uses_history());
@@ -263,7 +263,7 @@ TEST_F(AttendTest, TheNarrowerWindowHolds) {
 
 // -inf hides the second key whatever made it, and passes no gradient.
 TEST_F(AttendTest, AScoreOfMinusInfinityMayBeComposedOfAnyOperations) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   scorers.Add<Composed>("composed");
   const auto attender = Make(scorers, "dot {}");
   for (formula = 0; formula < kFormulas; ++formula) {

@@ -11,7 +11,7 @@
 
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/reductions.h"
@@ -57,7 +57,7 @@ std::vector<std::string> Configs() {
 template <typename T>
 struct Layer {
   explicit Layer(const std::string& config) {
-    ScorerRegistry scorers;
+    AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
     Attention attention;
     EXPECT_TRUE(

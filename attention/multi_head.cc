@@ -50,8 +50,8 @@ Var<T> MergeHeads(Var<T> x) {
       .WithShape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
 }
 
-void ValidateMultiHead(const ScorerRegistry& scorers, const MultiHead& config,
-                       const MultiHeadWidths& widths,
+void ValidateMultiHead(const AttentionRegistry& scorers,
+                       const MultiHead& config, const MultiHeadWidths& widths,
                        ConfigProblems& problems) {
   const size_t before = problems.problems().size();
   problems.CheckRanges(config);
@@ -88,7 +88,7 @@ void ValidateMultiHead(const ScorerRegistry& scorers, const MultiHead& config,
 
 template <typename T>
 MultiHeadAttention<T>::MultiHeadAttention(
-    const ScorerRegistry& scorers, const MultiHead& config,
+    const AttentionRegistry& scorers, const MultiHead& config,
     const ParameterScope<T>& scope, const MultiHeadWidths& widths,
     const MultiHeadInitialization& initialization)
     : heads_(config.heads()),

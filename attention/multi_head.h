@@ -10,10 +10,10 @@
 #include <cstdint>
 
 #include "attention/attend.h"
+#include "attention/attention_registry.h"
 #include "attention/mask.h"
 #include "attention/multi_head.pb.h"
 #include "attention/positions.h"
-#include "attention/scorer_registry.h"
 #include "autodiff/tape.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
@@ -74,8 +74,9 @@ struct MultiHeadOutput {
 };
 
 // Says what is wrong with `config`, under paths relative to it.
-void ValidateMultiHead(const ScorerRegistry& scorers, const MultiHead& config,
-                       const MultiHeadWidths& widths, ConfigProblems& problems);
+void ValidateMultiHead(const AttentionRegistry& scorers,
+                       const MultiHead& config, const MultiHeadWidths& widths,
+                       ConfigProblems& problems);
 
 // Parameters: {query,key,value,output}.{weight,bias}, shaped as Linear's, and
 // those of the score under "score". The outputs of `key` and `value` are key
@@ -84,7 +85,7 @@ template <typename T>
 class MultiHeadAttention {
  public:
   // `config` has passed ValidateMultiHead().
-  MultiHeadAttention(const ScorerRegistry& scorers, const MultiHead& config,
+  MultiHeadAttention(const AttentionRegistry& scorers, const MultiHead& config,
                      const ParameterScope<T>& scope,
                      const MultiHeadWidths& widths,
                      const MultiHeadInitialization& initialization = {});

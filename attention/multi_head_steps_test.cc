@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "attention/attention_registry.h"
 #include "attention/multi_head.h"
 #include "attention/multi_head.pb.h"
-#include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/testing/joined_source.h"
 #include "autodiff/tape.h"
@@ -47,7 +47,7 @@ Var<double> Part(Tape<double>& tape, int64_t begin, int64_t count) {
 void ExpectStepsEqualTheFullPass(
     const std::string& attention, const std::vector<int64_t>& steps,
     const std::string& layer_fields = "heads: 2 head_width: 4") {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   MultiHead config;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(

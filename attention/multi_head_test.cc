@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "attention/attention_registry.h"
 #include "attention/multi_head.pb.h"
-#include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
@@ -33,8 +33,8 @@ MultiHead Parse(const std::string& text) {
   return config;
 }
 
-ScorerRegistry BuiltIn() {
-  ScorerRegistry scorers;
+AttentionRegistry BuiltIn() {
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   return scorers;
 }
@@ -71,7 +71,7 @@ struct Model {
                  inputs);
   }
 
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   ParameterStore<T> store;
   MultiHeadAttention<T> layer;
   Tape<T> tape;
@@ -322,7 +322,7 @@ TEST(MultiHeadTest, GradientsOfWeightsArriveOnRequest) {
 
 std::vector<std::pair<std::string, std::string>> ProblemsOf(
     const std::string& config, const MultiHeadWidths& widths) {
-  const ScorerRegistry scorers = BuiltIn();
+  const AttentionRegistry scorers = BuiltIn();
   ConfigProblems problems;
   const ConfigProblems::Scope scope(problems, "layer");
   ValidateMultiHead(scorers, Parse(config), widths, problems);

@@ -11,7 +11,7 @@
 namespace regard {
 
 template <typename T>
-NadarayaWatsonModel<T>::NadarayaWatsonModel(const ScorerRegistry& scorers,
+NadarayaWatsonModel<T>::NadarayaWatsonModel(const AttentionRegistry& scorers,
                                             const Attention& attention,
                                             const NadarayaWatson& options,
                                             CurvePoints train, CurvePoints test,

@@ -11,8 +11,8 @@
 #include "absl/types/span.h"
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
+#include "attention/attention_registry.h"
 #include "attention/nadaraya_watson.pb.h"
-#include "attention/scorer_registry.h"
 #include "nn/model.h"
 
 namespace regard {
@@ -28,9 +28,10 @@ class NadarayaWatsonModel : public Model<T> {
  public:
   // `train` are the known pairs; Evaluate() compares predictions with `test`,
   // which has no noise. `attention` has passed Validate().
-  NadarayaWatsonModel(const ScorerRegistry& scorers, const Attention& attention,
-                      const NadarayaWatson& options, CurvePoints train,
-                      CurvePoints test, const ModelOptions& model_options);
+  NadarayaWatsonModel(const AttentionRegistry& scorers,
+                      const Attention& attention, const NadarayaWatson& options,
+                      CurvePoints train, CurvePoints test,
+                      const ModelOptions& model_options);
 
   ParameterStore<T>& parameters() override { return parameters_; }
   int64_t num_examples() const override {

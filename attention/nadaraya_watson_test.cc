@@ -9,8 +9,8 @@
 
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
+#include "attention/attention_registry.h"
 #include "attention/nadaraya_watson.pb.h"
-#include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
 #include "gmock/gmock.h"
@@ -66,7 +66,7 @@ struct Regression {
     return loss;
   }
 
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   std::unique_ptr<NadarayaWatsonModel<double>> model;
   Tape<double> tape;
   std::unique_ptr<GradientSlab<double>> gradients;
@@ -143,7 +143,7 @@ TEST(NadarayaWatsonTest, SaysWhatATrainerAsks) {
 }
 
 TEST(NadarayaWatsonTest, LeavesFinalizeToTheCallerIfWanted) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   Attention score;
   score.mutable_kernel();
@@ -169,7 +169,7 @@ TEST(NadarayaWatsonTest, EvaluatesTrainingPointsByTheOthersAndTheTestByAll) {
 // scores at once would take 128 MB, the mask 16 MB.
 TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
   constexpr int64_t kPoints = 4000;
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   Attention score;
   score.mutable_kernel()->set_shape(KernelScore::BOXCAR);
@@ -203,7 +203,7 @@ TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
 TEST(NadarayaWatsonTest, TrainsInBlocksOfQueries) {
   constexpr int64_t kPoints = 4000;
   constexpr size_t kSmall = 250;
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   Attention score;
   score.mutable_parametric_gaussian();

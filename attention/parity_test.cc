@@ -10,10 +10,10 @@
 
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
+#include "attention/attention_registry.h"
 #include "attention/kernels/relative_scores.h"
 #include "attention/multi_head.h"
 #include "attention/multi_head.pb.h"
-#include "attention/scorer_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
@@ -35,7 +35,7 @@ class MultiHeadRun {
       : fixture_(fixture, "attention/testdata") {}
 
   void Check(bool causal, bool want_weights) {
-    ScorerRegistry scorers;
+    AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
     MultiHead config;
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -100,7 +100,7 @@ TEST(ParityTest, CausalSelfAttention) {
 void CheckAttention(const std::string& name, const std::string& config,
                     bool causal = false) {
   const Fixture fixture(name, "attention/testdata");
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   Attention attention;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(

@@ -12,7 +12,7 @@ _TEST = """// Generated for {label}.
 
 namespace regard {{
 
-extern "C" void {register}(ScorerRegistry& scorers);
+extern "C" void {register}(AttentionRegistry& scorers);
 
 namespace {{
 
@@ -29,7 +29,7 @@ _BENCHMARK = """// Generated for {label}.
 #include "attention/testing/scoring_function_benchmark_body.h"
 
 namespace regard {{
-extern "C" void {register}(ScorerRegistry& scorers);
+extern "C" void {register}(AttentionRegistry& scorers);
 }}  // namespace regard
 
 int main(int argc, char** argv) {{

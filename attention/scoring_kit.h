@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"

@@ -37,7 +37,7 @@ TransformerConfig BertTransformer(const BertConfig& config) {
   return transformer;
 }
 
-void ValidateBert(const BertConfig& config, const ScorerRegistry& scorers,
+void ValidateBert(const BertConfig& config, const AttentionRegistry& scorers,
                   ConfigProblems& problems) {
   problems.CheckRanges(config);
   const ConfigProblems::Scope scope(problems, "transformer");
@@ -46,13 +46,13 @@ void ValidateBert(const BertConfig& config, const ScorerRegistry& scorers,
 }
 
 template <typename T>
-Bert<T>::Bert(const BertConfig& config, const ScorerRegistry& scorers,
+Bert<T>::Bert(const BertConfig& config, const AttentionRegistry& scorers,
               int64_t vocabulary, const ParameterScope<T>& scope)
     : Bert(config, BertTransformer(config), scorers, vocabulary, scope) {}
 
 template <typename T>
 Bert<T>::Bert(const BertConfig& config, const TransformerConfig& transformer,
-              const ScorerRegistry& scorers, int64_t vocabulary,
+              const AttentionRegistry& scorers, int64_t vocabulary,
               const ParameterScope<T>& scope)
     : width_(transformer.width()),
       dropout_(static_cast<T>(transformer.has_embedding_dropout()

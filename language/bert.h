@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/position_embedding.h"
 #include "attention/transformer/residual.h"
@@ -31,7 +31,7 @@ namespace regard {
 TransformerConfig BertTransformer(const BertConfig& config);
 
 // All but masked_words. Paths are relative to `config`.
-void ValidateBert(const BertConfig& config, const ScorerRegistry& scorers,
+void ValidateBert(const BertConfig& config, const AttentionRegistry& scorers,
                   ConfigProblems& problems);
 
 // Token ids as the rows of a batch.
@@ -50,7 +50,7 @@ template <typename T>
 class Bert {
  public:
   // `config` has passed ValidateBert().
-  Bert(const BertConfig& config, const ScorerRegistry& scorers,
+  Bert(const BertConfig& config, const AttentionRegistry& scorers,
        int64_t vocabulary, const ParameterScope<T>& scope);
 
   // -> [size, time, width]. `inputs` has what is passed on to the layers, but
@@ -70,7 +70,7 @@ class Bert {
 
  private:
   Bert(const BertConfig& config, const TransformerConfig& transformer,
-       const ScorerRegistry& scorers, int64_t vocabulary,
+       const AttentionRegistry& scorers, int64_t vocabulary,
        const ParameterScope<T>& scope);
 
   int64_t width_;

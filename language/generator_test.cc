@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
@@ -33,7 +33,7 @@ class GeneratorTest : public ::testing::Test {
         fields + " transformer { width: 16 layers: 2 attention { heads: 2 } "
                  "position_embedding { kind: LEARNED longest: 12 } }",
         &config));
-    ScorerRegistry scorers;
+    AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
     return LanguageModel(config, scorers,
                          TextVocabulary::Of("abcdefgh", config), /*seed=*/1);

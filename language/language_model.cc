@@ -11,7 +11,7 @@ namespace regard {
 namespace {
 
 void ValidateTransformerPart(const LanguageModelConfig& config,
-                             const ScorerRegistry& scorers,
+                             const AttentionRegistry& scorers,
                              ConfigProblems& problems) {
   const ConfigProblems::Scope scope(problems, "transformer");
   const TransformerConfig& transformer = config.transformer();
@@ -36,7 +36,7 @@ void ValidateTransformerPart(const LanguageModelConfig& config,
 }  // namespace
 
 void ValidateLanguageModel(const LanguageModelConfig& config,
-                           const ScorerRegistry& scorers,
+                           const AttentionRegistry& scorers,
                            ConfigProblems& problems) {
   const bool words = config.unit() == LanguageModelConfig::WORDS;
   problems.CheckRanges(config);
@@ -55,7 +55,7 @@ void ValidateLanguageModel(const LanguageModelConfig& config,
 }
 
 LanguageModel::LanguageModel(const LanguageModelConfig& config,
-                             const ScorerRegistry& scorers,
+                             const AttentionRegistry& scorers,
                              TextVocabulary vocabulary, uint64_t seed,
                              bool finalize)
     : block_(config.block()),

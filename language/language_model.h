@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "language/language_model.pb.h"
 #include "language/text_vocabulary.h"
 #include "nn/config_problems.h"
@@ -17,7 +17,7 @@ namespace regard {
 
 // Paths are relative to `config`.
 void ValidateLanguageModel(const LanguageModelConfig& config,
-                           const ScorerRegistry& scorers,
+                           const AttentionRegistry& scorers,
                            ConfigProblems& problems);
 
 // Parameters are those of TransformerDecoder.
@@ -26,7 +26,7 @@ class LanguageModel {
   // `config` has passed ValidateLanguageModel(). `seed` is that of the
   // parameters' first values; without `finalize`, they have none.
   LanguageModel(const LanguageModelConfig& config,
-                const ScorerRegistry& scorers, TextVocabulary vocabulary,
+                const AttentionRegistry& scorers, TextVocabulary vocabulary,
                 uint64_t seed, bool finalize = true);
 
   ParameterStore<float>& parameters() { return parameters_; }

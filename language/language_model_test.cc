@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
@@ -28,7 +28,7 @@ LanguageModelConfig Parse(const std::string& text) {
 
 // Its problems, as "path: message".
 std::vector<std::string> ProblemsOf(const std::string& text) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   ConfigProblems problems;
   ValidateLanguageModel(Parse(text), scorers, problems);
@@ -86,7 +86,7 @@ TextVocabulary VocabularyOfSize(int size, const LanguageModelConfig& config) {
 
 int64_t CountParameters(const std::string& text, int vocabulary) {
   const LanguageModelConfig config = Parse(text);
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   return LanguageModel(config, scorers, VocabularyOfSize(vocabulary, config),
                        /*seed=*/0, /*finalize=*/false)

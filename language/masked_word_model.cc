@@ -48,7 +48,7 @@ std::vector<bool> MaskedWordModel::KnownTokens() const {
 }
 
 MaskedWordModel::MaskedWordModel(const BertConfig& config,
-                                 const ScorerRegistry& scorers,
+                                 const AttentionRegistry& scorers,
                                  WordPiece pieces, const TextSplits& text,
                                  const ModelOptions& options)
     : Model(options.loss),

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "data/text/wordpiece.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
@@ -32,7 +32,7 @@ class MaskedWordModel : public Model<float> {
  public:
   // `config` has passed ValidateBert() and ValidateMaskedWords(); see also
   // ValidateData().
-  MaskedWordModel(const BertConfig& config, const ScorerRegistry& scorers,
+  MaskedWordModel(const BertConfig& config, const AttentionRegistry& scorers,
                   WordPiece pieces, const TextSplits& text,
                   const ModelOptions& options);
 

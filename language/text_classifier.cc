@@ -25,7 +25,7 @@ constexpr int64_t kEvaluationTexts = 64;
 }  // namespace
 
 void ValidateTextClassifier(const TextClassifierConfig& config,
-                            const ScorerRegistry& scorers,
+                            const AttentionRegistry& scorers,
                             ConfigProblems& problems) {
   problems.CheckRanges(config);
   if (config.has_pretrained() && config.pretrained().empty()) {
@@ -49,8 +49,9 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
 }
 
 TextClassifier::TextClassifier(const TextClassifierConfig& config,
-                               const ScorerRegistry& scorers, WordPiece pieces,
-                               LabelledSplits data, const ModelOptions& options)
+                               const AttentionRegistry& scorers,
+                               WordPiece pieces, LabelledSplits data,
+                               const ModelOptions& options)
     : Model(options.loss),
       config_(config),
       pieces_(std::move(pieces)),

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "autodiff/arena.h"
 #include "data/text/text_splits.h"
 #include "data/text/wordpiece.h"
@@ -22,7 +22,7 @@ namespace regard {
 
 // Paths are relative to `config`.
 void ValidateTextClassifier(const TextClassifierConfig& config,
-                            const ScorerRegistry& scorers,
+                            const AttentionRegistry& scorers,
                             ConfigProblems& problems);
 
 // Parameters are those of Bert, and "classifier.{weight,bias}".
@@ -32,7 +32,7 @@ class TextClassifier : public Model<float> {
   // the positions of a text's two tokens at least, texts are not encoded:
   // ValidateData() says so, and nothing else may be called.
   TextClassifier(const TextClassifierConfig& config,
-                 const ScorerRegistry& scorers, WordPiece pieces,
+                 const AttentionRegistry& scorers, WordPiece pieces,
                  LabelledSplits data, const ModelOptions& options);
 
   // Adds what in the config does not fit, under paths relative to it.

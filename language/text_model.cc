@@ -49,7 +49,7 @@ DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
 }
 
 TextModel::TextModel(const LanguageModelConfig& config,
-                     const ScorerRegistry& scorers, const TextSplits& text,
+                     const AttentionRegistry& scorers, const TextSplits& text,
                      const ModelOptions& options)
     : Model(options.loss),
       config_(config),

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "autodiff/arena.h"
 #include "data/text/text_splits.h"
 #include "language/language_model.h"
@@ -45,7 +45,7 @@ DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
 class TextModel : public Model<float> {
  public:
   // `config` has passed ValidateLanguageModel(); see also Problem().
-  TextModel(const LanguageModelConfig& config, const ScorerRegistry& scorers,
+  TextModel(const LanguageModelConfig& config, const AttentionRegistry& scorers,
             const TextSplits& text, const ModelOptions& options);
 
   // Why the text does not fit the config's block; empty if it does. Nothing

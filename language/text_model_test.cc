@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/arena.h"
 #include "autodiff/ops/softmax.h"
@@ -41,8 +41,8 @@ LanguageModelConfig ConfigOf(const std::string& text) {
   return config;
 }
 
-ScorerRegistry Scorers() {
-  ScorerRegistry scorers;
+AttentionRegistry Scorers() {
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   return scorers;
 }

@@ -151,7 +151,8 @@ absl::Status LoadWeightsOfBert(const SafetensorsReader& reader,
   return problems.status();
 }
 
-absl::Status ReadModel(const std::string& folder, const ScorerRegistry& scorers,
+absl::Status ReadModel(const std::string& folder,
+                       const AttentionRegistry& scorers,
                        PretrainedBert* model) {
   const std::string path = JoinPath(folder, kWeights);
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
@@ -188,8 +189,8 @@ bool FitsVocabulary(int64_t tokens, int64_t vocab_size) {
 
 }  // namespace
 
-absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
-                                              const ScorerRegistry& scorers) {
+absl::StatusOr<PretrainedBert> ReadBertFolder(
+    absl::string_view path, const AttentionRegistry& scorers) {
   const std::string folder = ResolveUserPath(path);
   if (!IsDirectory(folder)) {
     return absl::InvalidArgumentError(

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "data/text/wordpiece.h"
 #include "files/file.h"
 #include "language/bert.h"
@@ -34,7 +34,7 @@ struct PretrainedBert {
 // that is wrong with a file: missing tensors, further ones, those of another
 // shape or type, and those with numbers that are not finite.
 absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
-                                              const ScorerRegistry& scorers);
+                                              const AttentionRegistry& scorers);
 
 // Makes the folder if it is not there. transformers opens it.
 absl::Status WriteBertFolder(const PretrainedBert& model,

@@ -15,7 +15,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "files/file.h"
 #include "files/safetensors.h"
@@ -38,8 +38,8 @@ using ::testing::Not;
 // tools/parity/write_bert_fixtures.py wrote it, by transformers.
 constexpr char kFolder[] = "pretrained/testdata/bert";
 
-ScorerRegistry Scorers() {
-  ScorerRegistry scorers;
+AttentionRegistry Scorers() {
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   return scorers;
 }

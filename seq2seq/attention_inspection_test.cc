@@ -44,7 +44,8 @@ class Table : public ScoringFunction<T> {
 };
 
 struct Inspected {
-  explicit Inspected(const ScorerRegistry& scorers, const Attention& attention,
+  explicit Inspected(const AttentionRegistry& scorers,
+                     const Attention& attention,
                      RecurrentDecoderConfig::Query query) {
     EncoderDecoderConfig config;
     config.mutable_encoder()->set_embedding(3);
@@ -82,7 +83,7 @@ struct Inspected {
 };
 
 TEST(InspectAttention, TellsTheWeightsAndTheirEntropy) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   Attention average;
   average.mutable_average();
@@ -106,7 +107,7 @@ TEST(InspectAttention, TellsTheWeightsAndTheirEntropy) {
 // for gradients g with respect to the weights w. The first step alone depends
 // on nothing but its own weights, also through a table that all steps share.
 TEST(InspectAttention, GradientsAgreeWithFiniteDifferencesOfTheScores) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   scorers.Add<Table>("a table");
   Attention table;
   table.mutable_dot();
@@ -137,7 +138,7 @@ TEST(InspectAttention, GradientsAgreeWithFiniteDifferencesOfTheScores) {
 }
 
 TEST(InspectAttention, SeesTheStepsOfTheTrueTarget) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   Attention additive;
   additive.mutable_additive();
@@ -165,7 +166,7 @@ TEST(InspectAttention, SeesTheStepsOfTheTrueTarget) {
 }
 
 TEST(InspectAttention, NeedsNoGradientsOfParameters) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   Attention additive;
   additive.mutable_additive();

@@ -60,7 +60,7 @@ class DecoderPositionsTest : public ::testing::Test {
   }
 
   ParameterStore<double>& Finalize() {
-    ScorerRegistry scorers;
+    AttentionRegistry scorers;
     scorers.Add<Near>("near");
     model_ = MakeModel<double>(
         Parse<EncoderDecoderConfig>("encoder { embedding: 3 hidden: 4 } "

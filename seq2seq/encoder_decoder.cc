@@ -85,7 +85,7 @@ class TransformerEncoder : public Encoder<T> {
   // Parameters are "embedding.*", "position_embedding.*", "layers.*" and
   // "norm.*" in `scope`.
   TransformerEncoder(const TransformerConfig& config,
-                     const ScorerRegistry& scorers, int64_t vocabulary,
+                     const AttentionRegistry& scorers, int64_t vocabulary,
                      const ParameterScope<T>& scope)
       : embedding_(config, vocabulary, scope),
         stack_(scorers, config, /*memory_width=*/0, scope) {}
@@ -136,7 +136,7 @@ DecoderOutput<T> EncoderDecoder<T>::Run(Forward<T>& forward, const Batch& batch,
 
 template <typename T>
 EncoderDecoder<T> MakeModel(const EncoderDecoderConfig& config,
-                            const ScorerRegistry& scorers,
+                            const AttentionRegistry& scorers,
                             const VocabularySizes& vocabularies,
                             const ParameterScope<T>& parameters) {
   EncoderDecoder<T> model;

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "absl/types/span.h"
+#include "attention/attention_registry.h"
 #include "attention/positions.h"
-#include "attention/scorer_registry.h"
 #include "autodiff/arena.h"
 #include "data/parallel_corpus.h"
 #include "nn/forward.h"
@@ -67,7 +67,7 @@ struct EncoderDecoder {
 // SOURCE_TARGET_OUTPUT both vocabularies are one.
 template <typename T>
 EncoderDecoder<T> MakeModel(const EncoderDecoderConfig& config,
-                            const ScorerRegistry& scorers,
+                            const AttentionRegistry& scorers,
                             const VocabularySizes& vocabularies,
                             const ParameterScope<T>& parameters);
 

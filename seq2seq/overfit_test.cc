@@ -4,7 +4,7 @@
 
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
@@ -48,7 +48,7 @@ std::vector<EncodedPair> Pairs() {
 }
 
 TEST(OverfitTest, ATinyModelLearnsItsSentences) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   EncoderDecoderConfig config;
   config.mutable_attention()->mutable_additive();

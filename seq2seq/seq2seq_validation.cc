@@ -64,7 +64,7 @@ void ValidateDecoder(const RecurrentEncoderConfig* encoder,
 
 void ValidateDecoderAttention(const RecurrentDecoderConfig& decoder,
                               const Attention* attention, int64_t memory_width,
-                              const ScorerRegistry& scorers,
+                              const AttentionRegistry& scorers,
                               ConfigProblems& problems) {
   if (decoder.context() != RecurrentDecoderConfig::ATTENTION) return;
   const ConfigProblems::Scope scope(problems, "attention");
@@ -119,7 +119,7 @@ void ValidateKinds(const EncoderDecoderConfig& config,
 }
 
 void ValidateTransformerEncoder(const EncoderDecoderConfig& config,
-                                const ScorerRegistry& scorers,
+                                const AttentionRegistry& scorers,
                                 ConfigProblems& problems) {
   const ConfigProblems::Scope scope(
       problems,
@@ -129,7 +129,7 @@ void ValidateTransformerEncoder(const EncoderDecoderConfig& config,
 }
 
 void ValidateTransformerDecoder(const EncoderDecoderConfig& config,
-                                const ScorerRegistry& scorers,
+                                const AttentionRegistry& scorers,
                                 ConfigProblems& problems) {
   const ConfigProblems::Scope scope(
       problems,
@@ -194,7 +194,7 @@ int64_t MemoryWidth(const EncoderDecoderConfig& config) {
 }
 
 void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
-                            const ScorerRegistry& scorers,
+                            const AttentionRegistry& scorers,
                             ConfigProblems& problems) {
   ValidateKinds(config, problems);
   const size_t before = problems.problems().size();

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/transformer/transformer.pb.h"
 #include "nn/config_problems.h"
 #include "seq2seq/decoding/search.pb.h"
@@ -26,7 +26,7 @@ int64_t MemoryWidth(const EncoderDecoderConfig& config);
 
 // Paths are relative to `config`.
 void ValidateEncoderDecoder(const EncoderDecoderConfig& config,
-                            const ScorerRegistry& scorers,
+                            const AttentionRegistry& scorers,
                             ConfigProblems& problems);
 
 inline constexpr int kMaxBeam = 64;

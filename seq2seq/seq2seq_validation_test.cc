@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
 #include "gmock/gmock.h"
@@ -28,7 +28,7 @@ std::string ProblemOf(const std::string& decoder_text) {
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
       decoder_text, config.mutable_decoder()));
   ConfigProblems problems;
-  ValidateEncoderDecoder(config, ScorerRegistry(), problems);
+  ValidateEncoderDecoder(config, AttentionRegistry(), problems);
   if (problems.ok()) return "";
   return problems.problems()[0].path + ": " + problems.problems()[0].message;
 }
@@ -57,7 +57,7 @@ TEST(Seq2SeqValidationTest, AttentionNeedsAScore) {
 std::vector<std::string> ProblemsOfModel(const std::string& text) {
   EncoderDecoderConfig config;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   ConfigProblems problems;
   ValidateEncoderDecoder(config, scorers, problems);

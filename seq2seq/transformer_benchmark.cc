@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/random.h"
@@ -46,7 +46,7 @@ class RandomModel {
  public:
   RandomModel(int width, int layers, int heads, int32_t vocabulary,
               double dropout) {
-    ScorerRegistry scorers;
+    AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
     EncoderDecoderConfig config;
     TransformerConfig& transformer = *config.mutable_transformer();

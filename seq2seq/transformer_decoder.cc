@@ -13,7 +13,7 @@ namespace regard {
 
 template <typename T>
 TransformerDecoder<T>::TransformerDecoder(const TransformerConfig& config,
-                                          const ScorerRegistry& scorers,
+                                          const AttentionRegistry& scorers,
                                           const Options& options,
                                           const ParameterScope<T>& scope)
     : recompute_(config.recompute()),

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/transformer/stack.h"
 #include "attention/transformer/token_embedding.h"
 #include "attention/transformer/transformer.pb.h"
@@ -42,7 +42,7 @@ class TransformerDecoder : public Decoder<T> {
   // `config` has passed ValidateTransformer(). Parameters are "embedding.*",
   // "position_embedding.*", "layers.*", "norm.*" and "output.*" in `scope`.
   TransformerDecoder(const TransformerConfig& config,
-                     const ScorerRegistry& scorers, const Options& options,
+                     const AttentionRegistry& scorers, const Options& options,
                      const ParameterScope<T>& scope);
 
   // Slots of layer i of the state.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/ops/softmax.h"
@@ -147,7 +147,7 @@ TEST_P(TransformerSearchTest, EveryLayerAndHeadCanBeInspected) {
 
 // A decoder without a memory: prompts, and a vocabulary without special ids.
 TEST(TransformerLanguageModelTest, ContinuesAPrompt) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   ParameterStore<float> store;
   const TransformerDecoder<float> decoder(

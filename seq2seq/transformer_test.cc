@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
@@ -126,7 +126,7 @@ TEST(TransformerMapsTest, TheConfigChoosesTheAlignment) {
 }
 
 TEST(TransformerSizeTest, OfAnEncoderDecoder) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   ParameterStore<float> store;
   MakeModel<float>(
@@ -156,7 +156,7 @@ TEST(TransformerSizeTest, OneWeightForSourceTargetAndOutput) {
 
 // Language models: decoders without a memory.
 int64_t CountOfLanguageModel(const char* config, int64_t vocabulary) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   ParameterStore<float> store;
   const TransformerDecoder<float> decoder(Parse<TransformerConfig>(config),

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
@@ -65,7 +65,7 @@ TEST(TransformerTrainingTest, ATinyModelLearnsItsSentences) {
        {"transformer { width: 16 layers: 2 attention { heads: 4 } }",
         "encoder { embedding: 16 hidden: 16 } transformer_decoder { width: 16 "
         "layers: 1 attention { heads: 2 } norm_order: POST }"}) {
-    ScorerRegistry scorers;
+    AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
     ParameterStore<float> store;
     const EncoderDecoder<float> model = MakeModel<float>(

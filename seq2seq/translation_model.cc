@@ -58,7 +58,7 @@ std::string PathOfDecoder(const EncoderDecoderConfig& config) {
 }  // namespace
 
 TranslationModel::TranslationModel(const EncoderDecoderConfig& config,
-                                   const ScorerRegistry& scorers,
+                                   const AttentionRegistry& scorers,
                                    SentenceData data,
                                    const ModelOptions& options,
                                    const SearchConfig& search)
@@ -66,7 +66,7 @@ TranslationModel::TranslationModel(const EncoderDecoderConfig& config,
                        std::move(data), options, search) {}
 
 TranslationModel::TranslationModel(
-    const EncoderDecoderConfig& config, const ScorerRegistry& scorers,
+    const EncoderDecoderConfig& config, const AttentionRegistry& scorers,
     const std::pair<Vocabulary, Vocabulary>& vocabularies, SentenceData&& data,
     const ModelOptions& options, const SearchConfig& search)
     : Model(options.loss),

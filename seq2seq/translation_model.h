@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "autodiff/arena.h"
 #include "data/pairs/sentence_source.h"
 #include "data/parallel_corpus.h"
@@ -34,7 +34,7 @@ class TranslationModel : public Model<float> {
   // share an embedding. `search`, which has passed ValidateSearch(), is how
   // Evaluate() translates.
   TranslationModel(const EncoderDecoderConfig& config,
-                   const ScorerRegistry& scorers, SentenceData data,
+                   const AttentionRegistry& scorers, SentenceData data,
                    const ModelOptions& options,
                    const SearchConfig& search = {});
 
@@ -81,7 +81,7 @@ class TranslationModel : public Model<float> {
  private:
   // `vocabularies`: of source and target.
   TranslationModel(const EncoderDecoderConfig& config,
-                   const ScorerRegistry& scorers,
+                   const AttentionRegistry& scorers,
                    const std::pair<Vocabulary, Vocabulary>& vocabularies,
                    SentenceData&& data, const ModelOptions& options,
                    const SearchConfig& search);

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_split.h"
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
 #include "data/pairs/sentence_source.h"
@@ -43,7 +43,7 @@ Vocabulary Words(const std::vector<std::string>& words) {
 class SameEverywhere {
  public:
   SameEverywhere(const char* word, float bias, std::vector<SentencePair> dev)
-      : model_(SmallModel(), ScorerRegistry(),
+      : model_(SmallModel(), AttentionRegistry(),
                {.dev = {.pairs = std::move(dev), .suffix = "_apart"},
                 .source_vocabulary = Words({"a", "b"}),
                 .target_vocabulary = Words({"x", "y", "z"})},
@@ -141,7 +141,7 @@ TEST(TranslationModelTest, LossIsTheSumOfItsExamplesInAnyOrder) {
   config.mutable_decoder()->set_embedding_dropout(0.5);
   config.mutable_decoder()->set_hidden_dropout(0.5);
   config.mutable_attention()->mutable_additive();
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   SentenceData data;
   data.source_vocabulary = Words({"a", "b"});
@@ -177,7 +177,7 @@ TEST(TranslationModelTest, D2lLossIsThatOfATokenOverTheSteps) {
   data.cut_tokens = 10;
   data.train.Add({"a"}, {"x", "y", "z"});
   data.train.Add({"b"}, {"x"});
-  TranslationModel model(config, ScorerRegistry(), std::move(data),
+  TranslationModel model(config, AttentionRegistry(), std::move(data),
                          ModelOptions());
   std::fill(model.parameters().values().begin(),
             model.parameters().values().end(), 0.0F);
@@ -200,7 +200,7 @@ double ErrorRate(int64_t cut_tokens) {
   config.mutable_decoder()->set_embedding(2);
   config.mutable_decoder()->set_hidden(2);
   config.mutable_attention()->mutable_dot();
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   SentencePair pair = Pair("a b", "x y z");
   pair.alignment = {{0, 0}, {1, 1}, {2, 0}};

@@ -121,7 +121,7 @@ std::vector<std::vector<Translation>> TranslateIds(
 }
 
 Translator::Translator(const EncoderDecoderConfig& config,
-                       const ScorerRegistry& scorers, Vocabulary source,
+                       const AttentionRegistry& scorers, Vocabulary source,
                        Vocabulary target, int64_t cut_tokens, uint64_t seed,
                        Tokenizers tokenizers, bool finalize)
     : cut_tokens_(cut_tokens),

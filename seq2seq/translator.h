@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "data/text/sentencepiece_model.h"
 #include "data/text/vocabulary.h"
 #include "nn/forward.h"
@@ -47,9 +47,10 @@ class Translator {
   // `config` has passed ValidateEncoderDecoder(). `cut_tokens`: sources are cut
   // to this many ids; 0: never. `seed` is that of the parameters' first values;
   // without `finalize`, they have none.
-  Translator(const EncoderDecoderConfig& config, const ScorerRegistry& scorers,
-             Vocabulary source, Vocabulary target, int64_t cut_tokens,
-             uint64_t seed, Tokenizers tokenizers = {}, bool finalize = true);
+  Translator(const EncoderDecoderConfig& config,
+             const AttentionRegistry& scorers, Vocabulary source,
+             Vocabulary target, int64_t cut_tokens, uint64_t seed,
+             Tokenizers tokenizers = {}, bool finalize = true);
 
   ParameterStore<float>& parameters() { return parameters_; }
   const ParameterStore<float>& parameters() const { return parameters_; }

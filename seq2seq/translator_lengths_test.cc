@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
 #include "data/text/vocabulary.h"
@@ -27,7 +27,7 @@ EncoderDecoderConfig ConfigOf(const char* text) {
 }
 
 Translator TranslatorOfAB(const char* config) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   TokenCounts counts;
   counts.Add({"a", "b"});

@@ -12,7 +12,7 @@
 
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/random.h"
@@ -98,8 +98,8 @@ class TestModel {
   }
 
  private:
-  static ScorerRegistry Scorers() {
-    ScorerRegistry scorers;
+  static AttentionRegistry Scorers() {
+    AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
     return scorers;
   }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
 #include "experiments/report/run_results.h"
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 TEST(BertMapsTest, EveryHeadOfEveryLayerSharesOutOne) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   const auto model = ReadBertFolder("pretrained/testdata/bert", scorers);
   ASSERT_THAT(model.status(), testing::IsOk());

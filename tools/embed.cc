@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
@@ -124,7 +124,7 @@ absl::Status Embed(int argc, char** argv) {
     return absl::InvalidArgumentError(
         "error: --model=DIR must name the folder of a BERT");
   }
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   REGARD_ASSIGN_OR_RETURN(const PretrainedBert model,
                           ReadBertFolder(folder, scorers));

@@ -96,7 +96,7 @@ std::string Parameters(const ScorerInfo& info, const ScoreWidths& widths) {
 
 }  // namespace
 
-std::string ListScores(const ScorerRegistry& scorers,
+std::string ListScores(const AttentionRegistry& scorers,
                        const ScoreWidths& widths) {
   std::map<std::pair<int, std::string>, std::string> entries;
   for (const ScorerInfo& info : scorers.plugins()) {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring_function.h"
 
 namespace regard {
@@ -13,7 +13,7 @@ namespace regard {
 // For each score: its name in a config, its formula, the number of its
 // parameters with default options, and its options with their types and
 // defaults. The order is that of the members of Attention.score.
-std::string ListScores(const ScorerRegistry& scorers,
+std::string ListScores(const AttentionRegistry& scorers,
                        const ScoreWidths& widths);
 
 }  // namespace regard

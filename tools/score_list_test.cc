@@ -1,6 +1,6 @@
 #include "tools/score_list.h"
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(ScoreListTest, SaysNameFormulaParametersAndOptions) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   const std::string list =
       ListScores(scorers, {.heads = 2, .query = 3, .key = 3});
@@ -29,7 +29,7 @@ TEST(ScoreListTest, SaysNameFormulaParametersAndOptions) {
 }
 
 TEST(ScoreListTest, SaysWhichWidthsAScoreRefuses) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   EXPECT_THAT(ListScores(scorers, {.heads = 1, .query = 2, .key = 3}),
               HasSubstr("\ndot\n    q . k\n    this score needs query and key "

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_function.h"
 #include "experiments/config/command_line.h"
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   command_line.Number("heads", &heads, 1, kMaxWidth, "number of heads");
   const absl::Status status = command_line.Parse(argc, argv);
   if (!status.ok()) return regard::ExitCode(status);
-  regard::ScorerRegistry scorers;
+  regard::AttentionRegistry scorers;
   regard::RegisterBuiltInScores(scorers);
   std::fputs(
       regard::ListScores(scorers, {.heads = heads, .query = query, .key = key})

@@ -55,7 +55,7 @@ Vocabulary CaptionModel::VocabularyOf(const CaptionSplits& data,
 }
 
 CaptionModel::CaptionModel(const CaptionerConfig& config,
-                           const ScorerRegistry& scorers, CaptionSplits data,
+                           const AttentionRegistry& scorers, CaptionSplits data,
                            const ModelOptions& options,
                            const SearchConfig& search)
     : Model(options.loss),

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "data/images/caption_set.h"
 #include "data/text/vocabulary.h"
 #include "nn/model.h"
@@ -35,7 +35,7 @@ class CaptionModel : public Model<float> {
  public:
   // `config` has passed ValidateCaptioner(); see also ValidateData(). `search`,
   // which has passed ValidateSearch(), is how Evaluate() writes sentences.
-  CaptionModel(const CaptionerConfig& config, const ScorerRegistry& scorers,
+  CaptionModel(const CaptionerConfig& config, const AttentionRegistry& scorers,
                CaptionSplits data, const ModelOptions& options,
                const SearchConfig& search = {});
 

@@ -19,7 +19,7 @@ int64_t WidthOfMemory(const CaptionerConfig& config) {
 }  // namespace
 
 void ValidateCaptioner(const CaptionerConfig& config,
-                       const ScorerRegistry& scorers,
+                       const AttentionRegistry& scorers,
                        ConfigProblems& problems) {
   {
     const ConfigProblems::Scope scope(problems, "vision_transformer");
@@ -40,7 +40,7 @@ void ValidateCaptioner(const CaptionerConfig& config,
 
 template <typename T>
 Captioner<T>::Captioner(const CaptionerConfig& config, const ImageShape& images,
-                        int64_t vocabulary, const ScorerRegistry& scorers,
+                        int64_t vocabulary, const AttentionRegistry& scorers,
                         const ParameterScope<T>& scope)
     : encoder_(config.cross_attention()
                    ? std::make_unique<VisionTransformer<T>>(

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "autodiff/tape.h"
 #include "data/images/image_set.h"
 #include "nn/config_problems.h"
@@ -22,7 +22,8 @@
 namespace regard {
 
 void ValidateCaptioner(const CaptionerConfig& config,
-                       const ScorerRegistry& scorers, ConfigProblems& problems);
+                       const AttentionRegistry& scorers,
+                       ConfigProblems& problems);
 
 // Parameters: "encoder.*", those of the VisionTransformer, and "decoder.*",
 // those of the TransformerDecoder.
@@ -31,7 +32,7 @@ class Captioner {
  public:
   // `config` has passed ValidateCaptioner().
   Captioner(const CaptionerConfig& config, const ImageShape& images,
-            int64_t vocabulary, const ScorerRegistry& scorers,
+            int64_t vocabulary, const AttentionRegistry& scorers,
             const ParameterScope<T>& scope);
 
   // The memory of `count` images, `images` [count, channels, height, width]. An

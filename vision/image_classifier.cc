@@ -22,7 +22,7 @@ constexpr SpecialIds kNoSpecialIds = {.begin = -1, .end = -1, .pad = -1};
 }  // namespace
 
 ImageClassifier::ImageClassifier(const VisionTransformerConfig& config,
-                                 const ScorerRegistry& scorers,
+                                 const AttentionRegistry& scorers,
                                  ImageSplits data, const ModelOptions& options)
     : Model(options.loss),
       config_(config),

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/transformer/layer.h"
 #include "data/images/image_set.h"
 #include "nn/model.h"
@@ -26,7 +26,7 @@ class ImageClassifier : public Model<float> {
   // encoder().ValidateImages(), without which nothing else may be called. The
   // splits have images of one shape.
   ImageClassifier(const VisionTransformerConfig& config,
-                  const ScorerRegistry& scorers, ImageSplits data,
+                  const AttentionRegistry& scorers, ImageSplits data,
                   const ModelOptions& options);
 
   ParameterStore<float>& parameters() override { return parameters_; }

@@ -33,7 +33,7 @@ PositionEmbeddingConfig PositionsOf(const VisionTransformerConfig& config,
 }  // namespace
 
 void ValidateVisionTransformer(const VisionTransformerConfig& config,
-                               const ScorerRegistry& scorers,
+                               const AttentionRegistry& scorers,
                                ConfigProblems& problems) {
   problems.CheckRanges(config);
   problems.CheckRanges(config.augmentation(), "augmentation");
@@ -49,7 +49,7 @@ void ValidateVisionTransformer(const VisionTransformerConfig& config,
 template <typename T>
 VisionTransformer<T>::VisionTransformer(const VisionTransformerConfig& config,
                                         const ImageShape& images,
-                                        const ScorerRegistry& scorers,
+                                        const AttentionRegistry& scorers,
                                         const ParameterScope<T>& scope)
     : images_(images),
       patch_(config.patch()),

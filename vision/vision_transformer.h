@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/position_embedding.h"
 #include "attention/transformer/stack.h"
@@ -22,7 +22,7 @@
 namespace regard {
 
 void ValidateVisionTransformer(const VisionTransformerConfig& config,
-                               const ScorerRegistry& scorers,
+                               const AttentionRegistry& scorers,
                                ConfigProblems& problems);
 
 // Parameters: "patch_embedding.{weight,bias}", [width, channels * patch *
@@ -33,7 +33,7 @@ class VisionTransformer {
  public:
   // `config` has passed ValidateVisionTransformer().
   VisionTransformer(const VisionTransformerConfig& config,
-                    const ImageShape& images, const ScorerRegistry& scorers,
+                    const ImageShape& images, const AttentionRegistry& scorers,
                     const ParameterScope<T>& scope);
 
   // Why the images do not fit the config, under the path of the field; empty if

@@ -11,7 +11,7 @@
 #include "absl/types/span.h"
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/tape.h"
 #include "google/protobuf/text_format.h"
@@ -29,7 +29,7 @@ void CheckParity(const std::string& fixture_name, const std::string& config) {
   Attention attention;
   ASSERT_TRUE(
       google::protobuf::TextFormat::ParseFromString(config, &attention));
-  ScorerRegistry registry;
+  AttentionRegistry registry;
   RegisterBuiltInScores(registry);
   ParameterStore<float> store;
   const AttentionLayer<float> attender(registry, attention, store.Root(),

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_function.h"
 #include "attention/testing/scoring_problem.h"
@@ -60,7 +60,7 @@ class Scorer {
   }
 
  private:
-  ScorerRegistry registry_;
+  AttentionRegistry registry_;
   std::unique_ptr<ScorerUnderTest<double>> scorer_;
 };
 
@@ -443,7 +443,7 @@ TEST(StatisticsTest, ScaledDotHasVarianceOneAtEveryWidthAndDotHasTheWidth) {
 
 TEST(StatisticsTest, ScaledBilinearHasVarianceOneAtUnequalWidths) {
   const ScoreWidths widths = {.heads = 1, .query = 16, .key = 100};
-  ScorerRegistry registry;
+  AttentionRegistry registry;
   RegisterBuiltInScores(registry);
   Attention config;
   config.mutable_scaled_bilinear();
@@ -457,7 +457,7 @@ TEST(StatisticsTest, ScaledBilinearHasVarianceOneAtUnequalWidths) {
 }
 
 TEST(OptionsTest, InnerProductsRefuseUnequalWidths) {
-  ScorerRegistry registry;
+  AttentionRegistry registry;
   RegisterBuiltInScores(registry);
   for (const char* config :
        {"dot {}", "scaled_dot {}", "cosine {}", "gaussian {}", "kernel {}",
@@ -474,7 +474,7 @@ TEST(OptionsTest, InnerProductsRefuseUnequalWidths) {
 
 // As a float, 1e300 is infinite.
 TEST(OptionsTest, AScaleIsAFiniteFloat) {
-  ScorerRegistry registry;
+  AttentionRegistry registry;
   RegisterBuiltInScores(registry);
   for (const std::string score : {"cosine", "parametric_gaussian"}) {
     Attention attention;
@@ -488,7 +488,7 @@ TEST(OptionsTest, AScaleIsAFiniteFloat) {
 }
 
 TEST(OptionsTest, EveryMemberOfTheOneofIsRegistered) {
-  ScorerRegistry registry;
+  AttentionRegistry registry;
   RegisterBuiltInScores(registry);
   const auto* members = Attention::descriptor()->FindOneofByName("score");
   // `outside` is none.

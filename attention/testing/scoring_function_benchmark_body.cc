@@ -27,7 +27,7 @@ constexpr Extents kExtents[] = {{"decoder", 32, 1, 1, 20, 64},
 void MeasureAttention(benchmark::State& state,
                       const ScoringFunctionCase& tested,
                       const Extents& extents) {
-  ScorerRegistry registry;
+  AttentionRegistry registry;
   tested.register_score(registry);
   const std::unique_ptr<google::protobuf::Message> options(
       registry.plugins()[0].default_options->New());

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 
 namespace regard {
 
 // A score and the options that it is measured with.
 struct ScoringFunctionCase {
-  void (*register_score)(ScorerRegistry& scorers);
+  void (*register_score)(AttentionRegistry& scorers);
   const char* options;  // a text proto
 };
 

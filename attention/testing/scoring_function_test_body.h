@@ -6,7 +6,7 @@
 #include <string>
 
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring_function.h"
 #include "google/protobuf/message.h"
 #include "gtest/gtest.h"
@@ -15,7 +15,7 @@ namespace regard {
 
 // A score and the options that it is tested with.
 struct ScoringFunctionCase {
-  void (*register_score)(ScorerRegistry& scorers);
+  void (*register_score)(AttentionRegistry& scorers);
   const char* options;  // a text proto
 
   // For the name of a test: "width_5".
@@ -34,7 +34,7 @@ class ScoringFunctionTest
   // The score with fields of regard.Attention, as a text proto.
   Attention ConfigWith(const char* positions) const;
 
-  ScorerRegistry registry_;
+  AttentionRegistry registry_;
   ScoreWidths widths_;  // two heads; query and key differ where they may
 
  private:

@@ -162,7 +162,7 @@ void Project(Var<T> x, const std::string& purpose) {
 }  // namespace
 
 template <typename T>
-ScorerUnderTest<T>::ScorerUnderTest(const ScorerRegistry& registry,
+ScorerUnderTest<T>::ScorerUnderTest(const AttentionRegistry& registry,
                                     const Attention& config,
                                     const ScoreWidths& widths, uint64_t seed) {
   attention_ = std::make_unique<AttentionLayer<T>>(registry, config,

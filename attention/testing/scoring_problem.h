@@ -12,9 +12,9 @@
 #include "absl/types/span.h"
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
+#include "attention/attention_registry.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
-#include "attention/scorer_registry.h"
 #include "attention/scoring_function.h"
 #include "autodiff/shape.h"
 #include "autodiff/tape.h"
@@ -87,9 +87,9 @@ Attention ConfigFor(const google::protobuf::Message& options);
 template <typename T>
 class ScorerUnderTest {
  public:
-  ScorerUnderTest(const ScorerRegistry& registry, const Attention& config,
+  ScorerUnderTest(const AttentionRegistry& registry, const Attention& config,
                   const ScoreWidths& widths, uint64_t seed = 1);
-  ScorerUnderTest(const ScorerRegistry& registry,
+  ScorerUnderTest(const AttentionRegistry& registry,
                   const google::protobuf::Message& options,
                   const ScoreWidths& widths, uint64_t seed = 1)
       : ScorerUnderTest(registry, ConfigFor(options), widths, seed) {}

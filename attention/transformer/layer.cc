@@ -27,7 +27,7 @@ MultiHeadInitialization AttentionInitialization(const TransformerConfig& config,
 }  // namespace
 
 template <typename T>
-TransformerLayer<T>::TransformerLayer(const ScorerRegistry& scorers,
+TransformerLayer<T>::TransformerLayer(const AttentionRegistry& scorers,
                                       const TransformerConfig& config,
                                       int64_t index, int64_t memory_width,
                                       const ParameterScope<T>& scope)

@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "absl/functional/function_ref.h"
+#include "attention/attention_registry.h"
 #include "attention/mask.h"
 #include "attention/multi_head.h"
 #include "attention/positions.h"
-#include "attention/scorer_registry.h"
 #include "attention/transformer/feed_forward.h"
 #include "attention/transformer/residual.h"
 #include "attention/transformer/transformer.pb.h"
@@ -60,7 +60,7 @@ template <typename T>
 class TransformerLayer {
  public:
   // Layer `index` of a valid config. memory_width 0: no cross-attention.
-  TransformerLayer(const ScorerRegistry& scorers,
+  TransformerLayer(const AttentionRegistry& scorers,
                    const TransformerConfig& config, int64_t index,
                    int64_t memory_width, const ParameterScope<T>& scope);
 

@@ -30,7 +30,7 @@ Var<T> RecomputeLayer(Forward<T>& forward, const TransformerLayer<T>& layer,
 }  // namespace
 
 template <typename T>
-TransformerStack<T>::TransformerStack(const ScorerRegistry& scorers,
+TransformerStack<T>::TransformerStack(const AttentionRegistry& scorers,
                                       const TransformerConfig& config,
                                       int64_t memory_width,
                                       const ParameterScope<T>& scope)

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "attention/attention_registry.h"
 #include "attention/positions.h"
-#include "attention/scorer_registry.h"
 #include "attention/transformer/layer.h"
 #include "attention/transformer/residual.h"
 #include "attention/transformer/transformer.pb.h"
@@ -26,7 +26,7 @@ template <typename T>
 class TransformerStack {
  public:
   // `config` has passed ValidateTransformer() with `memory_width`.
-  TransformerStack(const ScorerRegistry& scorers,
+  TransformerStack(const AttentionRegistry& scorers,
                    const TransformerConfig& config, int64_t memory_width,
                    const ParameterScope<T>& scope);
 

@@ -37,9 +37,9 @@ TransformerLayerConfig Complete(TransformerLayerConfig layer, int width) {
   return layer;
 }
 
-void ValidateAttention(const ScorerRegistry& scorers, const MultiHead& config,
-                       int64_t width, int64_t key_width,
-                       ConfigProblems& problems) {
+void ValidateAttention(const AttentionRegistry& scorers,
+                       const MultiHead& config, int64_t width,
+                       int64_t key_width, ConfigProblems& problems) {
   ValidateMultiHead(scorers, config, {width, key_width, key_width}, problems);
   if (config.output_width() != 0 && config.output_width() != width) {
     problems.Add("output_width",
@@ -48,7 +48,7 @@ void ValidateAttention(const ScorerRegistry& scorers, const MultiHead& config,
 }
 
 // Of a complete layer.
-void ValidateLayer(const ScorerRegistry& scorers,
+void ValidateLayer(const AttentionRegistry& scorers,
                    const TransformerLayerConfig& layer, int64_t width,
                    int64_t memory_width, ConfigProblems& problems) {
   const size_t before = problems.problems().size();
@@ -88,7 +88,7 @@ TransformerLayerConfig LayerConfig(const TransformerConfig& config,
   return Complete(std::move(layer), config.width());
 }
 
-void ValidateTransformer(const ScorerRegistry& scorers,
+void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
                          ConfigProblems& problems) {
   const size_t before = problems.problems().size();

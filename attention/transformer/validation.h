@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/transformer/transformer.pb.h"
 #include "nn/config_problems.h"
 
@@ -18,7 +18,7 @@ TransformerLayerConfig LayerConfig(const TransformerConfig& config,
 
 // `memory_width` is that of what a decoder attends to; 0: there is no
 // cross-attention. Paths are relative to `config`.
-void ValidateTransformer(const ScorerRegistry& scorers,
+void ValidateTransformer(const AttentionRegistry& scorers,
                          const TransformerConfig& config, int64_t memory_width,
                          ConfigProblems& problems);
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
 #include "gmock/gmock.h"
@@ -29,7 +29,7 @@ TransformerConfig Parse(const std::string& text) {
 // "path: message" of each problem.
 std::vector<std::string> ProblemsOf(const std::string& text,
                                     int64_t memory_width = 8) {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   ConfigProblems problems;
   ValidateTransformer(scorers, Parse(text), memory_width, problems);

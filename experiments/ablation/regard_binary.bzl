@@ -21,7 +21,7 @@ int main(int argc, char** argv) {{
 _KINDS = {
     "optimizers": ("OptimizerRegistry", "plugins.optimizers"),
     "schedules": ("ScheduleRegistry", "plugins.schedules"),
-    "scores": ("ScorerRegistry", "plugins.scorers"),
+    "scores": ("AttentionRegistry", "plugins.scorers"),
     "tasks": ("Plugins", "plugins"),
 }
 
@@ -85,7 +85,7 @@ def regard_binary(
     Args:
       name: of the program.
       scores: labels of `scoring_function` targets. Target `my_score` provides
-        `RegisterMyScore(ScorerRegistry&)`, whatever its namespace.
+        `RegisterMyScore(AttentionRegistry&)`, whatever its namespace.
       tasks: labels of libraries with tasks and data sources. Target `my_task`
         provides `RegisterMyTask(Plugins&)`, by REGARD_PLUGINS(MyTask).
       optimizers: labels of libraries. Target `my_rule` provides

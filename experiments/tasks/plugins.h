@@ -15,7 +15,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "data/data_source.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/run/metric.h"
@@ -70,7 +70,7 @@ class TaskRegistry : public PluginRegistry<ModelConfig, TaskInfo> {
 };
 
 struct Plugins {
-  ScorerRegistry scorers;
+  AttentionRegistry scorers;
   OptimizerRegistry optimizers;
   ScheduleRegistry schedules;
   DataSourceRegistry data;

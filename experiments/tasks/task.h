@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
@@ -35,7 +35,7 @@ inline LossOptions LossOptionsOf(const Loss& loss) {
 // What a task is made from besides its options and data.
 struct TaskContext {
   const Experiment& config;
-  const ScorerRegistry& scorers;
+  const AttentionRegistry& scorers;
   // As in ModelOptions. A task that needs values has them nevertheless.
   bool finalize = true;
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
@@ -24,7 +24,7 @@ namespace {
 class RandomModel {
  public:
   RandomModel(int width, int32_t vocabulary) {
-    ScorerRegistry scorers;
+    AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
     EncoderDecoderConfig config;
     config.mutable_attention()->mutable_additive();

@@ -13,7 +13,7 @@ namespace regard {
 template <typename T>
 RecurrentDecoder<T>::RecurrentDecoder(const RecurrentDecoderConfig& config,
                                       const Attention& attention,
-                                      const ScorerRegistry& scorers,
+                                      const AttentionRegistry& scorers,
                                       const Widths& widths,
                                       const ParameterScope<T>& parameters)
     : config_(config),

@@ -14,7 +14,7 @@
 #include "absl/types/span.h"
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "autodiff/recurrent/recurrent.h"
 #include "nn/forward.h"
 #include "nn/layers/embedding.h"
@@ -54,7 +54,7 @@ class RecurrentDecoder : public Decoder<T> {
   // the context is ATTENTION. Parameters are "decoder.*" and "attention.*" in
   // `parameters`.
   RecurrentDecoder(const RecurrentDecoderConfig& config,
-                   const Attention& attention, const ScorerRegistry& scorers,
+                   const Attention& attention, const AttentionRegistry& scorers,
                    const Widths& widths, const ParameterScope<T>& parameters);
 
   // Slots of the state. Attention weights are [rows, time].

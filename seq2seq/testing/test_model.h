@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "attention/attention.pb.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/random.h"
 #include "autodiff/shape.h"
@@ -51,7 +51,7 @@ class TestModel {
       : TestModel(Parse<EncoderDecoderConfig>(config), target_words) {}
   explicit TestModel(const EncoderDecoderConfig& config,
                      int32_t target_words = kTargetWords) {
-    ScorerRegistry scorers;
+    AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
     ConfigProblems problems;
     ValidateEncoderDecoder(config, scorers, problems);

@@ -5,12 +5,12 @@
 #include <string>
 
 #include "absl/strings/str_join.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "pretrained/bert_folder.h"
 
 int main(int argc, char** argv) {
-  regard::ScorerRegistry scorers;
+  regard::AttentionRegistry scorers;
   regard::RegisterBuiltInScores(scorers);
   const auto model = regard::ReadBertFolder(argc > 1 ? argv[1] : "", scorers);
   if (!model.ok()) {

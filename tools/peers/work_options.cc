@@ -71,8 +71,8 @@ TransformerConfig TransformerOf(const WorkOptions& options) {
   return transformer;
 }
 
-ScorerRegistry BuiltInScorers() {
-  ScorerRegistry scorers;
+AttentionRegistry BuiltInScorers() {
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   return scorers;
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/transformer/transformer.pb.h"
 
 namespace regard {
@@ -39,7 +39,7 @@ absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv);
 TransformerConfig TransformerOf(const WorkOptions& options);
 
 // The scores that models are made with.
-ScorerRegistry BuiltInScorers();
+AttentionRegistry BuiltInScorers();
 
 }  // namespace regard
 

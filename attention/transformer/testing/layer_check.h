@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
 #include "autodiff/random.h"
 #include "autodiff/shape.h"
@@ -30,8 +30,8 @@ Message Parse(const std::string& text) {
   return message;
 }
 
-inline ScorerRegistry BuiltInScorers() {
-  ScorerRegistry scorers;
+inline AttentionRegistry BuiltInScorers() {
+  AttentionRegistry scorers;
   RegisterBuiltInScores(scorers);
   return scorers;
 }

@@ -1,4 +1,4 @@
-#include "attention/scorer_registry.h"
+#include "attention/attention_registry.h"
 
 #include "absl/strings/str_cat.h"
 #include "attention/normalizers/built_in_normalizers.h"
@@ -13,15 +13,15 @@ void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems) {
                                 widths.query, ", the key ", widths.key));
 }
 
-ScorerRegistry::ScorerRegistry()
+AttentionRegistry::AttentionRegistry()
     : PluginRegistry("score", "additive { width: 32 }") {
   RegisterBuiltInNormalizers(normalizers);
   RegisterBuiltInPositionEncodings(position_encodings);
 }
 
-void ScorerRegistry::Validate(const Attention& config,
-                              const ScoreWidths& widths,
-                              ConfigProblems& problems) const {
+void AttentionRegistry::Validate(const Attention& config,
+                                 const ScoreWidths& widths,
+                                 ConfigProblems& problems) const {
   problems.CheckRanges(config);
   ValidateChoice(config, problems, widths);
   {

@@ -1,7 +1,7 @@
-// The scoring functions that a program knows, by the message of their options,
-// and what else an attention config chooses.
-#ifndef ATTENTION_SCORER_REGISTRY_H_
-#define ATTENTION_SCORER_REGISTRY_H_
+// What an attention config may choose: the scoring functions that a program
+// knows, by the message of their options, its normalizers and its encodings.
+#ifndef ATTENTION_ATTENTION_REGISTRY_H_
+#define ATTENTION_ATTENTION_REGISTRY_H_
 
 #include "attention/attention.pb.h"
 #include "attention/normalizer.h"
@@ -44,9 +44,9 @@ struct ScorerInfo : NumericInfo<ScorerFactory, ScoreWidths> {
   }
 };
 
-class ScorerRegistry : public PluginRegistry<Attention, ScorerInfo> {
+class AttentionRegistry : public PluginRegistry<Attention, ScorerInfo> {
  public:
-  ScorerRegistry();
+  AttentionRegistry();
 
   // Paths are relative to `config`.
   void Validate(const Attention& config, const ScoreWidths& widths,
@@ -59,8 +59,8 @@ class ScorerRegistry : public PluginRegistry<Attention, ScorerInfo> {
 };
 
 #define REGARD_SCORING_FUNCTION(name, formula) \
-  REGARD_PLUGIN(ScorerRegistry, name, formula)
+  REGARD_PLUGIN(AttentionRegistry, name, formula)
 
 }  // namespace regard
 
-#endif  // ATTENTION_SCORER_REGISTRY_H_
+#endif  // ATTENTION_ATTENTION_REGISTRY_H_
