@@ -1,8 +1,6 @@
 #include "autodiff/random.h"
 
-#include <array>
 #include <cmath>
-#include <cstdint>
 
 #include "autodiff/kernels/transcendental.h"
 

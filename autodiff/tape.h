@@ -26,7 +26,6 @@
 #ifndef AUTODIFF_TAPE_H_
 #define AUTODIFF_TAPE_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
-#include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "files/file.h"

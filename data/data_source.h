@@ -7,7 +7,6 @@
 #include <any>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <typeinfo>
 #include <utility>

@@ -1,6 +1,7 @@
 #include "data/parallel_corpus.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace regard {
 

@@ -16,7 +16,6 @@
 #include "files/line_reader.h"
 #include "files/sha256.h"
 #include "files/utf8.h"
-#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 

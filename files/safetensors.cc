@@ -5,8 +5,6 @@
 #include <bit>
 #include <optional>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"

@@ -2,8 +2,6 @@
 
 #include <utf8proc.h>
 
-#include <string>
-
 namespace regard {
 namespace {
 

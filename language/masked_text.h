@@ -4,7 +4,6 @@
 #define LANGUAGE_MASKED_TEXT_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"

@@ -3,7 +3,6 @@
 #define LANGUAGE_TEXT_CLASSIFIER_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/types/span.h"

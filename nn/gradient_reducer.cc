@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 #include "autodiff/instantiate.h"
 #include "autodiff/kernels/reduce.h"

@@ -1,9 +1,7 @@
 #include "nn/initializers.h"
 
 #include <cmath>
-#include <cstdint>
 
-#include "autodiff/random.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -1,8 +1,6 @@
 #include "nn/optimizer.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
 
 #include "autodiff/instantiate.h"
 #include "third_party/abseil_backport/check.h"

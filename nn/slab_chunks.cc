@@ -1,7 +1,6 @@
 #include "nn/slab_chunks.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "third_party/abseil_backport/check.h"
 

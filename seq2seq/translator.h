@@ -5,9 +5,7 @@
 #define SEQ2SEQ_TRANSLATOR_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"

@@ -1,7 +1,6 @@
 // Lists the scoring functions of this repository.
 
 #include <cstdio>
-#include <string>
 
 #include "absl/status/status.h"
 #include "attention/attention_registry.h"

@@ -1,7 +1,6 @@
 #include "vision/caption_model.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +8,6 @@
 #include "absl/strings/string_view.h"
 #include "autodiff/random.h"
 #include "files/utf8.h"
-#include "third_party/abseil_backport/check.h"
 #include "vision/augmentation.h"
 
 namespace regard {

@@ -1,7 +1,6 @@
 #include "attention/kernels/weighted_values.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "attention/kernels/finite_values.h"
 #include "autodiff/kernels/gemm.h"

@@ -1,6 +1,5 @@
 // Softmax, exp(s_i) / sum_j exp(s_j), row by row. Attention takes the kernels
 // of masked_softmax.h in its place; this is their reference implementation.
-#include <algorithm>
 #include <cstdint>
 
 #include "attention/normalizer.h"

@@ -1,7 +1,5 @@
 #include "attention/transformer/layer.h"
 
-#include <algorithm>
-
 #include "attention/transformer/initialization.h"
 #include "attention/transformer/validation.h"
 #include "autodiff/ops/shape_ops.h"

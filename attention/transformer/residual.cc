@@ -1,7 +1,5 @@
 #include "attention/transformer/residual.h"
 
-#include <algorithm>
-
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "third_party/abseil_backport/check.h"

@@ -1,14 +1,11 @@
 #include "autodiff/kernels/gemm.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <memory>
 
 #include "autodiff/instantiate.h"
 #include "autodiff/kernels/gemm_kernel.h"
-#include "autodiff/kernels/matrix.h"
-#include "autodiff/worker_pool.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -1,7 +1,6 @@
 #include "autodiff/kernels/softmax_row.h"
 
 #include <bit>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 

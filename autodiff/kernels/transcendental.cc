@@ -1,7 +1,5 @@
 #include "autodiff/kernels/transcendental.h"
 
-#include <cstdint>
-
 #include "Eigen/Core"
 #include "autodiff/instantiate.h"
 #include "autodiff/kernels/packets.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 
 #include "absl/types/span.h"
 #include "third_party/abseil_backport/check.h"

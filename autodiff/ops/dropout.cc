@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <type_traits>
 
 #include "autodiff/random.h"
-#include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -1,10 +1,7 @@
 #include "autodiff/ops/gather.h"
 
 #include <algorithm>
-#include <cstdint>
 
-#include "absl/types/span.h"
-#include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

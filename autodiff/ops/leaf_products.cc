@@ -1,12 +1,9 @@
 #include "autodiff/ops/leaf_products.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <new>
 
 #include "autodiff/arena.h"
-#include "autodiff/kernels/gemm.h"
-#include "autodiff/tape.h"
 
 namespace regard {
 

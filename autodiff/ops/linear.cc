@@ -1,11 +1,8 @@
 #include "autodiff/ops/linear.h"
 
-#include <cstdint>
-
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/broadcast.h"
 #include "autodiff/ops/leaf_products.h"
-#include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

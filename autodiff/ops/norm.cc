@@ -2,10 +2,8 @@
 
 #include <cmath>
 #include <cstdint>
-#include <type_traits>
 
 #include "autodiff/kernels/reduce.h"
-#include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

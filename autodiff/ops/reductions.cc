@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "autodiff/kernels/reduce.h"
-#include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

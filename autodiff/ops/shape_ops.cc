@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <utility>
 
-#include "absl/types/span.h"
 #include "autodiff/kernels/packets.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/ops/broadcast.h"
-#include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

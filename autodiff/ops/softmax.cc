@@ -4,7 +4,6 @@
 
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/transcendental.h"
-#include "autodiff/tape.h"
 
 namespace regard {
 

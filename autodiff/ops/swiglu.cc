@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "autodiff/kernels/transcendental.h"
-#include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

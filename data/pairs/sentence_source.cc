@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "autodiff/random.h"
 #include "data/phrasebook/phrasebook.h"
-#include "data/text/vocabulary.h"
 
 namespace regard {
 

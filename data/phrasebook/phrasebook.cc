@@ -1,20 +1,16 @@
 #include "data/phrasebook/phrasebook.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "data/phrasebook/phrasebook.pb.h"
 #include "data/phrasebook/phrasebook_language.h"
 #include "data/phrasebook/phrasebook_rendering.h"
 #include "data/phrasebook/phrasebook_sketch.h"
-#include "data/sentence_pair.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -1,24 +1,17 @@
 #include "data/phrasebook/phrasebook_language.h"
 
-#include <algorithm>
 #include <array>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "data/phrasebook/phrasebook.pb.h"
 #include "data/phrasebook/phrasebook_grammar_text.h"
 #include "data/phrasebook/phrasebook_words_text.h"
 #include "google/protobuf/text_format.h"
-#include "third_party/abseil_backport/check.h"
 
 namespace regard::phrasebook {
 namespace {

@@ -4,18 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "data/phrasebook/phrasebook.pb.h"
-#include "data/phrasebook/phrasebook_language.h"
-#include "data/phrasebook/phrasebook_sketch.h"
-#include "data/sentence_pair.h"
 
 namespace regard::phrasebook {
 namespace {

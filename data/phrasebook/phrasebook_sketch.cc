@@ -1,12 +1,8 @@
 #include "data/phrasebook/phrasebook_sketch.h"
 
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/string_view.h"
-#include "data/phrasebook/phrasebook.pb.h"
-#include "data/phrasebook/phrasebook_language.h"
 #include "google/protobuf/repeated_field.h"
 #include "third_party/abseil_backport/check.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <queue>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

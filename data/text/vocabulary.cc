@@ -1,7 +1,6 @@
 #include "data/text/vocabulary.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"

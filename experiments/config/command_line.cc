@@ -8,8 +8,6 @@
 #include <cstdio>
 #include <optional>
 #include <set>
-#include <type_traits>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

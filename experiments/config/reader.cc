@@ -3,22 +3,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "experiments/config/fields.h"
-#include "files/config_text.h"
 #include "files/file.h"
-#include "google/protobuf/descriptor.h"
-#include "nn/config_problems.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 

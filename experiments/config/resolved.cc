@@ -1,8 +1,6 @@
 #include "experiments/config/resolved.h"
 
-#include <map>
 #include <optional>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -15,7 +13,6 @@
 #include "absl/strings/strip.h"
 #include "experiments/config/fields.h"
 #include "files/config_text.h"
-#include "google/protobuf/descriptor.h"
 #include "google/protobuf/text_format.h"
 #include "nn/config_options.pb.h"
 #include "third_party/abseil_backport/check.h"

@@ -14,7 +14,6 @@
 #include "absl/types/span.h"
 #include "experiments/report/examples_report.h"
 #include "experiments/report/report.h"
-#include "experiments/report/terminal_text.h"
 
 namespace regard {
 

@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -22,8 +19,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "experiments/run/run_folder.h"
-#include "files/file.h"
-#include "files/safetensors.h"
 #include "files/sha256.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"

@@ -5,7 +5,6 @@
 #include "Eigen/Core"
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "files/sha256.h"

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "autodiff/tape_observer.h"

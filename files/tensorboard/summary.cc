@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstddef>
 #include <initializer_list>
 #include <limits>
 #include <utility>

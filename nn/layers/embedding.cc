@@ -1,7 +1,5 @@
 #include "nn/layers/embedding.h"
 
-#include <cstdint>
-
 #include "autodiff/ops/gather.h"
 
 namespace regard {

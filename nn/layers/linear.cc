@@ -1,7 +1,5 @@
 #include "nn/layers/linear.h"
 
-#include <cstdint>
-
 #include "autodiff/ops/linear.h"
 #include "nn/initializers.h"
 

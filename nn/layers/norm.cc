@@ -1,7 +1,5 @@
 #include "nn/layers/norm.h"
 
-#include <cstdint>
-
 #include "autodiff/ops/norm.h"
 #include "nn/initializers.h"
 

@@ -1,13 +1,10 @@
 #include "nn/layers/recurrent.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/shape_ops.h"
-#include "autodiff/recurrent/recurrent.h"
 #include "nn/initializers.h"
 #include "third_party/abseil_backport/check.h"
 

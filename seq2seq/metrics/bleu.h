@@ -6,7 +6,6 @@
 #define SEQ2SEQ_METRICS_BLEU_H_
 
 #include <array>
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -10,9 +10,7 @@
 #define SEQ2SEQ_METRICS_TER_H_
 
 #include <array>
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "nn/evaluated_set.h"

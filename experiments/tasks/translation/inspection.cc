@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -12,8 +10,6 @@
 #include "absl/strings/string_view.h"
 #include "autodiff/tape.h"
 #include "experiments/report/report.h"
-#include "experiments/report/run_results.h"
-#include "experiments/report/terminal_text.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "seq2seq/metrics/alignment_error_rate.h"
