@@ -1,5 +1,4 @@
-// The parameters of additive scores: the hidden layer W_q q + W_k k + b, and
-// the vector w_v that multiplies its tanh.
+// Scores of one hidden layer, w_v . tanh(W_q q + W_k k + b).
 #ifndef ATTENTION_ADDITIVE_LAYER_H_
 #define ATTENTION_ADDITIVE_LAYER_H_
 

@@ -14,7 +14,6 @@ namespace regard {
 
 namespace {
 
-// The widths that the score is made for.
 ScoreWidths ScorerWidths(const ScorerInfo& info, ScoreWidths widths) {
   if (!info.grouped_heads) widths.key_heads = widths.heads;
   return widths;

@@ -1,6 +1,5 @@
 // Attention over any scoring function: position encoding, scores, normalizer,
-// dropout on the weights, head mask and context. What a decoder, a Transformer
-// head and a regression use.
+// dropout on the weights, head mask and context.
 #ifndef ATTENTION_ATTEND_H_
 #define ATTENTION_ATTEND_H_
 
@@ -46,9 +45,8 @@ struct Attended {
 template <typename T>
 class AttentionLayer {
  public:
-  // `config` must have passed AttentionRegistry::Validate(). Parameters are
-  // those of the score and, under "position_encoding", of the position
-  // encoding.
+  // `config` has passed AttentionRegistry::Validate(). Parameters are the
+  // score's and, under "position_encoding", the position encoding's.
   AttentionLayer(const AttentionRegistry& registry, const Attention& config,
                  ParameterScope<T> scope, const ScoreWidths& widths);
 
@@ -58,8 +56,7 @@ class AttentionLayer {
 
   Attended<T> Attend(Forward<T>& forward, const AttendInputs<T>& inputs) const;
 
-  // The largest |query position - key position| that is accepted; kUnlimited
-  // if there is no limit.
+  // The largest accepted |query position - key position|, or kUnlimited.
   int64_t LongestDistance() const;
 
   // Whether ScoreInputs must carry previous and cumulative weights.

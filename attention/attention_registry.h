@@ -14,12 +14,10 @@
 
 namespace regard {
 
-// Makes a score whose parameters go under the scope.
 template <typename T>
 using ScorerFactory =
     OptionFactory<ScoringFunction<T>, ParameterScope<T>, const ScoreWidths&>;
 
-// Adds a problem unless query and key have one width.
 void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems);
 
 // The description is the score's formula: "q . k".
@@ -52,8 +50,7 @@ class AttentionRegistry : public PluginRegistry<Attention, ScorerInfo> {
   void Validate(const Attention& config, const ScoreWidths& widths,
                 ConfigProblems& problems) const;
 
-  // The normalizers and position encodings of the config; the built-in ones
-  // are registered.
+  // The built-in ones are registered.
   NormalizerRegistry normalizers;
   PositionEncodingRegistry position_encodings;
 };

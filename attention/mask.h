@@ -94,7 +94,6 @@ class MaskReader {
     return reach;
   }
 
-  // Whether all queries of an example see the same keys.
   bool SameForAllQueries() const {
     return !mask_.causal && mask_.window == 0 && mask_.dense.empty() &&
            !per_query_;

@@ -12,7 +12,6 @@ namespace regard {
 
 namespace {
 
-// What one head is built for.
 ScoreWidths HeadWidths(const MultiHead& config, const MultiHeadWidths& widths) {
   const int64_t width = config.head_width() > 0 ? config.head_width()
                                                 : widths.query / config.heads();

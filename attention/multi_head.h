@@ -32,7 +32,6 @@ Var<T> SplitHeads(Var<T> x, int64_t heads);
 template <typename T>
 Var<T> MergeHeads(Var<T> x);
 
-// Widths of the inputs.
 struct MultiHeadWidths {
   int64_t query = 0;
   int64_t key = 0;
@@ -91,8 +90,7 @@ class MultiHeadAttention {
                      const MultiHeadInitialization& initialization = {});
 
   // keys [batch, keys, key width], values [batch, keys, value width]; the first
-  // is at key_position. Row-wise: sources prepared in parts may be joined along
-  // the keys.
+  // is at key_position.
   PreparedSource<T> Prepare(Forward<T>& forward, Var<T> keys, Var<T> values,
                             int64_t key_position = 0) const;
 
@@ -101,7 +99,6 @@ class MultiHeadAttention {
                                 const PreparedSource<T>& source,
                                 const MultiHeadInputs<T>& inputs) const;
 
-  // As AttentionLayer's.
   int64_t LongestDistance() const { return attention_.LongestDistance(); }
   int64_t heads() const { return heads_; }
 

@@ -1,6 +1,5 @@
-// Nadaraya-Watson regression: f(x) = sum_i softmax_i(a(x, x_i)) y_i, the value
-// at x is the mean of the known values, weighted by attention to their places.
-// Nadaraya 1964; Watson 1964; parametric when the score a has parameters.
+// Nadaraya-Watson regression on known pairs: f(x) = sum_i softmax_i(a(x, x_i))
+// y_i. Nadaraya 1964; Watson 1964; parametric when the score a has parameters.
 #ifndef ATTENTION_NADARAYA_WATSON_H_
 #define ATTENTION_NADARAYA_WATSON_H_
 

@@ -1,9 +1,8 @@
 // How positions enter the comparison of any query with any key: rotary
 // embeddings, ALiBi, T5's relative buckets, ...
 //
-// A position encoding is a plug-in of the attention config, combined with any
-// score. It may turn the vectors of queries and keys before the score sees
-// them, and it may add a bias of the distance to the scores.
+// A plug-in of the attention config, combined with any score. It may turn
+// queries and keys before the score, and add a bias of the distance to scores.
 #ifndef ATTENTION_POSITION_ENCODING_H_
 #define ATTENTION_POSITION_ENCODING_H_
 
@@ -50,7 +49,6 @@ class PositionEncoding {
   }
 };
 
-// Makes an encoding whose parameters go under the scope.
 template <typename T>
 using PositionEncodingFactory =
     OptionFactory<PositionEncoding<T>, ParameterScope<T>, const ScoreWidths&>;

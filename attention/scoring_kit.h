@@ -1,6 +1,5 @@
-// Everything that the file of a scoring function includes: the interface, the
-// operations of the engine, initialisers, and the few shapes of computation
-// that scores share.
+// All that the file of a scoring function includes: the interface, operations,
+// initialisers, and the few shapes of computation that scores share.
 #ifndef ATTENTION_SCORING_KIT_H_
 #define ATTENTION_SCORING_KIT_H_
 

@@ -32,7 +32,6 @@ void PhiloxLanes(std::array<uint32_t, 2> key, uint32_t (&counter)[4][kLanes]) {
   }
 }
 
-// The four words of a single counter.
 std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key);
 

@@ -69,7 +69,6 @@ class Shape {
     return rows;
   }
 
-  // This shape with one extent changed.
   Shape With(int axis, int64_t extent) const {
     Shape out = *this;
     out.SetExtent(Axis(axis), extent);
@@ -91,7 +90,6 @@ class Shape {
     return out;
   }
 
-  // This shape without an axis.
   Shape Remove(int axis) const {
     Shape out = *this;
     axis = Axis(axis);

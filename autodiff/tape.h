@@ -43,7 +43,6 @@
 
 namespace regard {
 
-// The key of the random numbers of one training step.
 struct RandomState {
   uint64_t seed = 0;
   int64_t step = 0;
@@ -125,13 +124,12 @@ class Tape {
   template <typename F>
   void Defer(const char* name, F work);
 
-  // Computes the gradients of `scalar` times `seed` for all leaves. A record
-  // can be differentiated once; a second pass would count its contributions
-  // twice and fails a check. To differentiate several scalars, add them first.
+  // Computes the gradients of `scalar` times `seed` for all leaves. A second
+  // pass over a record would count its contributions twice and fails a check:
+  // to differentiate several scalars, add them first.
   void Backward(Var<T> scalar, T seed = T(1));
 
-  // Runs the records after `mark` in reverse, starting from the gradients that
-  // have been assigned already.
+  // Runs the records after `mark` in reverse, from gradients assigned so far.
   void BackwardTo(const Mark& mark);
 
   // While recording is off, outputs need no gradient and nothing is recorded.
@@ -145,8 +143,7 @@ class Tape {
   void Reset();
 
 #ifndef NDEBUG
-  // A number that no other node of this tape ever has; 0 if there is no node
-  // `index` now. Used by Var to detect use after Rewind() or Reset().
+  // A number that no other node of this tape ever has; 0 if `index` is no node.
   uint64_t NodeSerial(uint32_t index) const {
     return index < nodes_ ? serials_[index] : 0;
   }
@@ -154,11 +151,9 @@ class Tape {
 
   // Storage with the lifetime of the values, e.g. for spans in closures.
   Arena& arena() { return arena_; }
-  // Storage that Rewind() keeps and Reset() releases: leaves and what belongs
-  // to them.
+  // What Rewind() keeps and Reset() releases: leaves and what belongs to them.
   Arena& leaf_arena() { return leaf_arena_; }
-  // Storage that is released at the end of the enclosing ScratchScope, or
-  // of the backward closure.
+  // Released at the end of the enclosing ScratchScope or backward closure.
   Arena& scratch() { return scratch_; }
 
   // Dropout is active only in training mode.
@@ -234,7 +229,6 @@ class Tape {
     return new (memory)
         Node<T>{value, grad, this, size, NextIndex(), needs_grad, false, false};
   }
-  // The index of a new node.
   uint32_t NextIndex() {
 #ifndef NDEBUG
     serials_.resize(nodes_);
@@ -301,8 +295,6 @@ class ScratchScope {
   Arena& arena_;
   Arena::Mark mark_;
 };
-
-// Implementation of templates.
 
 template <typename T>
 template <size_t kOutputs, typename F>

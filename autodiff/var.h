@@ -73,9 +73,8 @@ class GradRef {
   int64_t cols_;
 };
 
-// A value on a tape: a node and the shape under which it is viewed. A Var is
-// trivially copyable and consists of two pointers, so that it is passed in
-// registers; shapes live on the tape.
+// A node and the shape, on the tape, under which it is viewed. Trivially
+// copyable and two pointers, so that it is passed in registers.
 template <typename T>
 class Var {
  public:
@@ -154,8 +153,6 @@ T* PartialGrad(Var<T> x) {
   if (!x.has_value() || !x.needs_grad()) return nullptr;
   return x.grad_ref().BeginPartial();
 }
-
-// Implementation of templates.
 
 template <typename T>
 bool GradRef<T>::MarkTouched() {

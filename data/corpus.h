@@ -26,8 +26,7 @@ class PairReader {
   // Reads the first `most` pairs, or all if `most` is 0.
   static absl::StatusOr<PairReader> Open(PairFilesConfig files, int64_t most);
 
-  // Goes to the next pair; false at the end. Blank lines of a tab-separated
-  // file are passed over.
+  // False at the end. Passes over blank lines of a tab-separated file.
   absl::StatusOr<bool> Next();
 
   // The sides as they stand in the files; valid until the next call of Next().

@@ -65,10 +65,9 @@ class AnyDataSource {
   }
 };
 
-// A source of `Data`, a copyable type of which `Data::kName` ("sentence pairs")
-// names what it holds, for messages. A task learns from every source of its
-// type. The plug-in
-// has `Options` and a constructor from them.
+// A source of `Data`, a copyable type whose `Data::kName` ("sentence pairs") is
+// for messages. A task learns from every source of its type. The plug-in has
+// `Options` and a constructor from them.
 template <typename Data>
 class DataSource : public AnyDataSource {
  public:

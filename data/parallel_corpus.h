@@ -12,8 +12,7 @@
 
 namespace regard {
 
-// Encodes a sentence and appends <eos>; where `cut_tokens` is not 0, the result
-// is cut to that many ids.
+// Appends <eos>; if `cut_tokens` is not 0, cuts the result to that many ids.
 std::vector<int32_t> EncodeSentence(absl::Span<const std::string> tokens,
                                     const Vocabulary& vocabulary,
                                     int64_t cut_tokens);
@@ -85,8 +84,6 @@ class TokenizedCorpus {
     AddTo(counted_, source, target);
   }
 
-  // The tokens of one side, or of both, by falling frequency and then in the
-  // order of first sight.
   Vocabulary SourceVocabulary(int64_t min_frequency) const {
     return Build(/*source=*/true, /*target=*/false, min_frequency);
   }
@@ -97,8 +94,7 @@ class TokenizedCorpus {
     return Build(/*source=*/true, /*target=*/true, min_frequency);
   }
 
-  // The pairs as ids, each side with <eos> and, unless `cut_tokens` is 0, cut
-  // to that many ids.
+  // As EncodeSentence() does with each side.
   ParallelCorpus Encode(const Vocabulary& source, const Vocabulary& target,
                         int64_t cut_tokens = 0) &&;
 

@@ -30,8 +30,7 @@ int CountCharacters(absl::string_view text) {
       std::count_if(text.begin(), text.end(), StartsCharacter));
 }
 
-// The start of the `text` that begins at most `count` characters before
-// `offset`.
+// At most `count` characters before `offset`.
 size_t StepBack(absl::string_view text, size_t offset, int count) {
   while (offset > 0 && count > 0) {
     --offset;
@@ -51,7 +50,6 @@ bool IsShown(char32_t code_point) {
 bool StartsIdentifier(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool ContinuesIdentifier(char c) { return absl::ascii_isalnum(c) || c == '_'; }
 
-// Reads over one text, from left to right.
 class Lexer {
  public:
   Lexer(absl::string_view text, size_t begin,

@@ -24,7 +24,6 @@ struct TextRange {
   size_t length = 0;
 };
 
-// Something wrong at a place of a text.
 struct TextProblem {
   TextRange range;
   std::string message;
@@ -36,14 +35,12 @@ inline constexpr size_t kMostProblems = 20;
 // Larger texts are refused, files before they are read.
 inline constexpr size_t kMostConfigBytes = size_t{1} << 20;
 
-// What keeps `text` from being a text config at all: a byte order mark, a NUL
-// byte, invalid UTF-8, too many bytes.
+// A byte order mark, a NUL byte, invalid UTF-8 or too many bytes of `text`.
 std::optional<TextProblem> FindEncodingProblem(absl::string_view text);
 
 class ConfigText {
  public:
-  // `name` is printed before line numbers: the path as the user gave it, or
-  // what an embedded text is called.
+  // `name`: the path as the user gave it, or what an embedded text is called.
   static ConfigText File(std::string name, std::string text);
   // `argument` is `path=value`; `place` says where the user wrote it.
   static ConfigText Override(std::string argument, std::string place = "--set");
@@ -78,8 +75,7 @@ class ConfigText {
   std::vector<size_t> line_starts_;
 };
 
-// `text` with control, invisible and invalid characters replaced by '?', and
-// cut after `max_characters`.
+// Cuts `text`, and replaces control, invisible and invalid characters by '?'.
 std::string Printable(absl::string_view text, int max_characters = 40);
 
 // Characters that are shown of the name of a file.
@@ -112,7 +108,6 @@ std::vector<Token> Tokenize(absl::string_view text, size_t begin,
 // outlive the stream.
 class TokenStream {
  public:
-  // See Tokenize.
   TokenStream(absl::string_view text, size_t begin,
               std::vector<TextProblem>* problems)
       : text_(text), tokens_(Tokenize(text, begin, problems)) {}
@@ -129,7 +124,6 @@ class TokenStream {
     return text_.substr(token.range.begin, token.range.length);
   }
 
-  // Whether `token` is one of `symbols`.
   bool Is(const Token& token, absl::string_view symbols) const {
     return token.kind == Token::Kind::kSymbol &&
            symbols.find(text_[token.range.begin]) != absl::string_view::npos;
@@ -152,12 +146,10 @@ class TokenStream {
   // A field's name, as `rate` or `[lab.my_score]`; its token spans all of it.
   std::optional<Token> ConsumeName();
 
-  // Moves to the last of the tokens that touch each other here, as those of
-  // fra.txt do.
+  // Moves to the last of the tokens that touch each other, as in fra.txt.
   void PassWord();
 
-  // Passes brackets of all kinds until the one that is open here is closed.
-  // Does not recurse.
+  // Passes all up to the bracket that closes the open one; does not recurse.
   void SkipBracketed();
   // Passes the rest of the line of `first`, and of its value if that goes on
   // below, up to what closes a message.

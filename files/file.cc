@@ -14,7 +14,6 @@
 namespace regard {
 namespace {
 
-// The folder that holds `path`.
 std::string Parent(const std::string& path) {
   const std::filesystem::path parent =
       std::filesystem::path(path).parent_path();

@@ -25,11 +25,10 @@
 
 namespace regard {
 
-// The calls by which the disk is read and changed, as one object, so that a
-// test can make the k-th of them fail. Each is the POSIX call of that name: it
-// returns what the call returns and sets errno. A lint test keeps all other
-// opens of files out of the sources.
-// Stateless; safe to share between threads.
+// The POSIX calls that read and change the disk, so that a test can make the
+// k-th of them fail: each returns what the call returns and sets errno. A lint
+// test keeps all other opens of files out of the sources. Stateless; safe to
+// share between threads.
 class FileOperations {
  public:
   virtual ~FileOperations() = default;
@@ -67,7 +66,6 @@ class FileOperations {
   virtual int Remove(const std::string& path) { return remove(path.c_str()); }
 };
 
-// Those of the operating system.
 FileOperations& SystemFiles();
 
 // The status of a call that failed with `error` (an errno), located: "PATH:
@@ -76,8 +74,7 @@ FileOperations& SystemFiles();
 absl::Status FileError(const std::string& path, absl::string_view action,
                        int error);
 
-// The same for a call that writes. A failed write is the machine's failure,
-// whatever the reason, unless a link stands in its way.
+// The same of a write: the machine's failure, unless a link is in the way.
 absl::Status WriteError(const std::string& path, absl::string_view action,
                         int error);
 
@@ -101,7 +98,6 @@ class Descriptor {
   int number() const { return number_; }
   FileOperations& files() const { return files_; }
 
-  // What closing it returns.
   int Close() { return files_.Close(std::exchange(number_, -1)); }
 
  private:
@@ -112,8 +108,7 @@ class Descriptor {
 // A regular file that is open for reading. Move-only.
 class FileReader {
  public:
-  // A folder, a pipe or a device is an InvalidArgument. `files` outlives the
-  // reader.
+  // A folder, pipe or device is an InvalidArgument. `files` outlives this.
   static absl::StatusOr<FileReader> Open(const std::string& path,
                                          FileOperations& files = SystemFiles());
 
@@ -125,8 +120,7 @@ class FileReader {
   // The same for two names of one file: device and inode.
   std::pair<uint64_t, uint64_t> identity() const { return identity_; }
 
-  // Fills `bytes` from the file's byte `offset` on; a file that ends before
-  // that has been cut short and is a DataLoss.
+  // Fills `bytes` from byte `offset` on; a file that ends early is a DataLoss.
   absl::Status ReadAt(int64_t offset, absl::Span<char> bytes) const;
 
  private:
@@ -154,8 +148,7 @@ std::string ErrorInText(absl::string_view path, absl::string_view text,
                         size_t offset, absl::string_view problem,
                         int64_t first_line = 1);
 
-// An error as programs print it: "error: " and the message, unless the message
-// has that already, as located ones do.
+// Puts "error: " before the message, unless it is there, as in located ones.
 absl::Status WithErrorPrefix(const absl::Status& status);
 template <typename T>
 absl::StatusOr<T> WithErrorPrefix(absl::StatusOr<T> value) {
@@ -175,9 +168,8 @@ class FileWriter {
                                            int64_t bytes,
                                            FileOperations& files);
 
-  // Writes all of `bytes`, however many calls that takes, at once visible to
-  // readers. After an error the file ends with what was appended before, if the
-  // disk allows even that.
+  // Writes all of `bytes`, at once visible to readers. After an error the file
+  // ends with what was appended before, if the disk allows even that.
   absl::Status Append(absl::string_view bytes);
 
   // Puts the bytes on the disk itself.
@@ -209,8 +201,7 @@ absl::Status WriteFileAtomically(
     const std::string& path, FileOperations& files,
     absl::FunctionRef<absl::Status(FileWriter&)> write);
 
-// Puts the names inside a folder on the disk: after it, a rename there is
-// lasting.
+// Puts the names in a folder on the disk, so that a rename there lasts.
 absl::Status SyncDirectory(const std::string& path, FileOperations& files);
 
 // Makes a folder and those above it; one that exists is no error.
@@ -219,8 +210,7 @@ absl::Status MakeDirectories(const std::string& path, FileOperations& files);
 absl::Status RenameFile(const std::string& from, const std::string& to,
                         FileOperations& files);
 
-// Removes a file, or a folder with all in it, following no link. What is not
-// there is no error.
+// Removes a file or a whole folder, following no link. Absence is no error.
 absl::Status RemoveTree(const std::string& path, FileOperations& files);
 
 // The names in a folder, sorted, without "." and "..".

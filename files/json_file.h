@@ -62,7 +62,6 @@ class JsonObject {
 
   const nlohmann::json& json() const { return *json_; }
 
-  // Adds a problem if the field is absent.
   void Require(const std::string& key) const;
 
   // Adds a problem at the value of a field or, if there is none, at the object,
@@ -97,11 +96,10 @@ class JsonFile {
   // A tree of more takes several hundred megabytes.
   static constexpr size_t kMostValues = size_t{1} << 22;
 
-  // An error if `text` is not one JSON object; for a key that one object has
-  // twice, which two readers would understand differently; and for brackets in
-  // each other deeper than any file needs, or more than `most_values`. For
-  // messages are `path` and the number that the first line of the text has
-  // there.
+  // An error if `text` is not one JSON object, has a key twice in one object
+  // (two readers would understand it differently), nests brackets deeper than
+  // any file needs, or has more than `most_values`. Messages name `path` and
+  // count lines from `line`.
   static absl::StatusOr<JsonFile> Parse(absl::string_view text,
                                         absl::string_view path,
                                         int64_t line = 1,

@@ -123,8 +123,7 @@ absl::StatusOr<int64_t> BytesFor(const std::string& name,
                          "the bytes of its shape are past 64 bits");
 }
 
-// The tensors must cover the buffer after the header without a hole, an overlap
-// or a rest.
+// The tensors must cover the buffer without a hole, an overlap or a rest.
 absl::Status CheckOffsets(const SafetensorsHeader& header,
                           int64_t buffer_bytes) {
   using Named = std::pair<const std::string, TensorInfo>;

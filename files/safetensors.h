@@ -31,10 +31,9 @@ struct TensorView {
   absl::Span<const float> values;  // row-major, as many as the shape says
 };
 
-// Hands the file's bytes to `sink` piece by piece: the same for the same
-// tensors in any order. The entry "format": "pt", without which other
-// libraries refuse a file, is added to `metadata`. Names must differ, and each
-// tensor must have the values that its shape says.
+// Hands the bytes to `sink` in pieces, the same for any order of tensors. Adds
+// "format": "pt" to `metadata`: other libraries refuse a file without it. Names
+// must differ, and each tensor must have the values that its shape says.
 absl::Status WriteSafetensors(
     absl::Span<const TensorView> tensors,
     const std::map<std::string, std::string>& metadata,

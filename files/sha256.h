@@ -27,7 +27,6 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
 };
 
-// The digest of bytes at hand.
 std::string Sha256Hex(absl::string_view bytes);
 
 // The digest of a file, of which a mebibyte at a time is in memory.

@@ -1,5 +1,4 @@
-// Characters of UTF-8 text: where text is broken, and its code points one by
-// one.
+// UTF-8 text: where it is broken, and its code points one by one.
 #ifndef FILES_UTF8_H_
 #define FILES_UTF8_H_
 
@@ -20,12 +19,10 @@ struct Character {
 // The byte offset at which `text` stops being UTF-8; nothing when all of it is.
 std::optional<int64_t> FindInvalidUtf8(absl::string_view text);
 
-// The character that `text`, not empty, starts with; a byte that belongs to
-// none is U+FFFD.
+// `text` is not empty; a byte that belongs to no character is U+FFFD.
 Character FirstCharacter(absl::string_view text);
 
-// The code points of `text` in order. A byte that belongs to none is one
-// character, U+FFFD.
+// A byte that belongs to no character is one character, U+FFFD.
 std::vector<Character> Characters(absl::string_view text);
 
 // Appends a code point, which is one of Unicode, in UTF-8.

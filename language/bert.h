@@ -34,7 +34,6 @@ TransformerConfig BertTransformer(const BertConfig& config);
 void ValidateBert(const BertConfig& config, const AttentionRegistry& scorers,
                   ConfigProblems& problems);
 
-// Token ids as the rows of a batch.
 struct BertBatch {
   int64_t size = 0;
   absl::Span<const int32_t> ids = {};    // [size, time]

@@ -73,7 +73,6 @@ class MaskedWordModel : public Model<float> {
   bool has_dev() const { return dev_.size() > 0; }
   // Of dev, or of the training text if there is no dev.
   const MaskedText& shown() const { return has_dev() ? dev_ : train_; }
-  // That of evaluations.
   static MaskedText::Masking EvaluationMasking();
   const EncodedText& train_ids() const { return train_ids_; }
   // Tokens but [CLS], with spaces between.

@@ -44,7 +44,6 @@ class SentenceEmbedder {
     float* vector;
   };
 
-  // Fills texts_ and batches_.
   void MakeBatches(absl::Span<const std::vector<int32_t>> ids,
                    absl::Span<float> vectors);
 

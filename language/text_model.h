@@ -19,8 +19,7 @@
 
 namespace regard {
 
-// The vocabulary of a config: the characters of all splits, or the words of
-// training.
+// Of the characters of all splits, or of the words of training.
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);
 
@@ -32,8 +31,7 @@ struct TextWindow {
   int64_t skipped = 0;
 };
 
-// Parts of a text as the rows of a batch. A target is -1 where nothing is
-// predicted, or it is not counted.
+// A target is -1 where nothing is predicted, or it is not counted.
 DecoderBatch MakeTextBatch(absl::Span<const int32_t> ids,
                            absl::Span<const TextWindow> windows, Arena& arena);
 

@@ -20,8 +20,7 @@ constexpr absl::string_view kBeginToken = "<bos>";
 constexpr absl::string_view kEndToken = "<eos>";
 constexpr absl::string_view kNewline = "\n";
 
-// Calls visit(line, ends): each line without its newline, and whether it has
-// one.
+// Calls visit(line without its newline, whether it has one).
 void ForEachLine(absl::string_view text,
                  absl::FunctionRef<void(absl::string_view, bool)> visit) {
   while (!text.empty()) {

@@ -15,7 +15,6 @@
 
 namespace regard {
 
-// A text in ids.
 struct EncodedText {
   std::vector<int32_t> ids;
   // Line i is ids[lines[i]] up to lines[i + 1]; one more than there are lines.

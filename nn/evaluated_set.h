@@ -33,7 +33,6 @@ double RatioOfSums(absl::Span<const double> sums);
 // sums[0] / sums[1], or 0 where the denominator is 0: a mean or a share.
 inline constexpr Aggregate kRatio = {"ratio", 2, &RatioOfSums};
 
-// A metric of the set.
 struct ExampleMetric {
   std::string name = {};  // without the split's prefix: "exact_match"
   const Aggregate* aggregate = &kRatio;
@@ -44,15 +43,13 @@ struct ExampleMetric {
   // Adds an example's statistics, as many as the aggregate's width.
   void Add(absl::Span<const double> statistics_of_example);
 
-  // Those of an example.
   absl::Span<const double> Of(size_t example) const {
     return absl::MakeConstSpan(statistics)
         .subspan(example * static_cast<size_t>(aggregate->width),
                  static_cast<size_t>(aggregate->width));
   }
 
-  // The metric of these examples, of which one may occur several times; of all
-  // examples; of one.
+  // Of these examples, of which one may occur several times; of all; of one.
   double ValueOf(absl::Span<const size_t> examples) const;
   double Value() const;
   double ValueOf(size_t example) const { return aggregate->value(Of(example)); }

@@ -30,12 +30,10 @@ class Forward {
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
 
-  // Where gradients go from the next BeginStep() on; null: as in the
-  // constructor.
+  // From the next BeginStep() on; null: as in the constructor.
   void set_gradients(GradientSlab<T>* gradients) { gradients_ = gradients; }
 
-  // Resets the tape and makes the leaf of each parameter. There is one per
-  // step, because two would overwrite each other's gradient.
+  // Resets the tape and makes each parameter's one leaf, see Tape::Leaf().
   void BeginStep();
 
   // The parameter's leaf of this step; never written to.

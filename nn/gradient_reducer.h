@@ -1,8 +1,8 @@
 // Computes the gradients of a batch's shards and adds them up.
 //
 //   WorkerPool pool(threads);
-//   GradientReducer<float> reducer(store, num_shards, accumulate_batches,
-//   pool); do {
+//   GradientReducer<float> reducer(store, num_shards, batches, pool);
+//   do {
 //     reducer.AddBatch([&](int worker, int shard, GradientSlab<float>& slab) {
 //       ...  // the shard's forward and backward pass, on the worker's tape
 //     });
@@ -41,15 +41,13 @@ class GradientReducer {
   using ComputeShard = absl::FunctionRef<void(int worker, int shard,
                                               GradientSlab<T>& gradients)>;
 
-  // `store` is finalized; it and `pool` outlive this. Both numbers are at
-  // least 1.
+  // `store` is finalized; it and `pool` outlive this. Both numbers are >= 1.
   GradientReducer(const ParameterStore<T>& store, int num_shards,
                   int accumulate_batches, WorkerPool& pool);
 
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // Gradient slabs of a reducer.
   static int NumSlabs(int num_shards, int accumulate_batches, int threads);
 
   // Calls `compute` for each shard, and adds their gradients to those of the
@@ -58,7 +56,6 @@ class GradientReducer {
   // denominators are those of the whole update.
   void AddBatch(ComputeShard compute);
 
-  // Whether all batches of an update are added.
   bool ready() const { return batches_ == accumulate_batches_; }
 
   // The sum; empty before the first batch. Valid until the next AddBatch().

@@ -29,7 +29,6 @@ namespace regard {
 
 // How the loss of a model is made from its sum over a batch.
 struct LossOptions {
-  // What the sum is divided by.
   enum class Normalizer { kPerToken, kPerSequence, kSum };
   Normalizer normalizer = Normalizer::kPerToken;
   double scale = 1;
@@ -58,7 +57,6 @@ struct ModelOptions {
   bool finalize = true;
 };
 
-// One named part of a loss.
 struct LossTerm {
   const char* name;  // as in "train/<name>"
   double weight;     // in the loss that is minimised; 0: reported only
@@ -82,7 +80,6 @@ void ForEachBatch(Forward<T>& forward, int64_t size, int64_t most,
   }
 }
 
-// Which examples an evaluation is of.
 enum class Split { kTrain, kDev, kTest };
 
 template <typename T>
@@ -99,12 +96,10 @@ class Model {
   // Training examples; they are named by 0 .. num_examples() - 1 below.
   virtual int64_t num_examples() const = 0;
 
-  // What `examples` hold of the unit that speed and training losses are counted
-  // in: valid target tokens, or examples.
+  // Valid target tokens, or examples: the unit of speed and training losses.
   virtual int64_t CountWork(absl::Span<const int64_t> examples) const = 0;
 
-  // What loss term `term` of `examples` is a sum over, for the mean that is
-  // logged.
+  // What loss term `term` is a sum over, for the mean that is logged.
   virtual int64_t CountTerm(size_t /*term*/,
                             absl::Span<const int64_t> examples) const {
     return CountWork(examples);
@@ -117,8 +112,7 @@ class Model {
   // does nothing if the epoch is the current one.
   virtual void BeginEpoch(std::optional<int64_t> /*epoch*/) {}
 
-  // Of training example `example`. All 0, the default: all examples are of one
-  // length, and nothing is padded.
+  // All 0, the default: all examples have one length, and nothing is padded.
   virtual SequenceLengths Lengths(int64_t /*example*/) const { return {0, 0}; }
 
   // The same for the life of the model.

@@ -114,8 +114,7 @@ double ClipFactor(double gradient_norm, double max_norm);
 template <typename T>
 using OptimizerFactory = OptionFactory<Optimizer<T>, ParameterStore<T>&>;
 
-// The optimizers that a program knows, by the message of their options. The
-// description is the rule's formula.
+// The description of an optimizer is its rule's formula.
 class OptimizerRegistry
     : public PluginRegistry<OptimizerConfig, NumericInfo<OptimizerFactory>> {
  public:

@@ -28,9 +28,8 @@
 //     OptionFactory<Schedule> create;
 //   };
 //
-//   class ScheduleRegistry : public PluginRegistry<ScheduleConfig,
-//   ScheduleInfo>
-//   {
+//   class ScheduleRegistry
+//       : public PluginRegistry<ScheduleConfig, ScheduleInfo> {
 //    public:
 //     ScheduleRegistry() : PluginRegistry("schedule", "constant {}") {}
 //   };
@@ -45,9 +44,8 @@
 //     double Factor(int64_t) const override { return 1; }
 //   };
 //
-// Validate() is found by name lookup: one that a plug-in declares hides the
-// interface's. So a declaration with a wrong signature does not compile; it is
-// never ignored.
+// A Validate() that a plug-in declares hides the interface's. So one with a
+// wrong signature does not compile; it is never ignored.
 #ifndef NN_OPTION_REGISTRY_H_
 #define NN_OPTION_REGISTRY_H_
 
@@ -87,7 +85,6 @@ template <typename Interface, typename... Args>
 using OptionFactory = std::unique_ptr<Interface> (*)(
     const google::protobuf::Message& options, Args... args);
 
-// Whether Plugin::Validate accepts its options and the kind's context.
 template <typename Plugin, typename... Context>
 concept ValidatesOptions = requires(const typename Plugin::Options& options,
                                     const Context&... context,
@@ -95,15 +92,13 @@ concept ValidatesOptions = requires(const typename Plugin::Options& options,
   Plugin::Validate(options, context..., problems);
 };  // NOLINT(readability/braces)
 
-// What is known of a plug-in that is a class template, for both types of
-// numbers. Factory<T> is an OptionFactory.
+// Info of a plug-in that is a class template. Factory<T> is an OptionFactory.
 template <template <typename> class Factory, typename... Context>
 struct NumericInfo : OptionInfo<Context...> {
   Factory<float> create_float;
   Factory<double> create_double;
 };
 
-// What a config chose in a oneof.
 struct ChosenOption {
   // Null if the oneof is unset, or if `outside` does not hold one extension.
   const google::protobuf::Message* options = nullptr;
@@ -141,7 +136,6 @@ class PluginRegistry {
         example_(std::move(example)),
         fallback_(fallback) {}
 
-  // Adds Plugin, whose Plugin::Options is its options message.
   template <typename Plugin>
   void Add(absl::string_view description) {
     Info info = InfoOf<Plugin>(description);

@@ -98,7 +98,6 @@ struct ParameterOptions {
   bool sparse_gradient = false;
 };
 
-// What is known of a parameter besides its values.
 struct ParameterInfo {
   std::string name;  // "encoder.gru.0.weight_ih"
   Shape shape;
@@ -123,7 +122,6 @@ class ParameterStore {
   ParameterStore(const ParameterStore&) = delete;
   ParameterStore& operator=(const ParameterStore&) = delete;
 
-  // The scope with an empty prefix.
   ParameterScope<T> Root();
 
   // A name that is taken fails a check; so does registering after Finalize().
@@ -139,9 +137,8 @@ class ParameterStore {
   void FinalizeWithZeros();
   bool finalized() const { return finalized_; }
 
-  // An error after Finalize() if the values would take more than the physical
-  // memory of this machine. They have no storage then, and the parameters can
-  // only be counted.
+  // An error after Finalize() if the values exceed physical memory. They have
+  // no storage then, and the parameters can only be counted.
   const absl::Status& status() const { return status_; }
 
   // In the order of registration; aliases apart.
@@ -197,10 +194,9 @@ class ParameterScope {
   ParameterScope(ParameterStore<T>& store, std::string prefix)
       : store_(&store), prefix_(std::move(prefix)) {}
 
-  // The scope "<this>.<name>" or "<this>.<name>.<index>".
+  // The scopes "<this>.<name>", "<this>.<name>.<index>" and "<this>.<index>".
   ParameterScope Sub(absl::string_view name) const;
   ParameterScope Sub(absl::string_view name, int64_t index) const;
-  // The scope "<this>.<index>".
   ParameterScope Sub(int64_t index) const;
 
   Parameter<T> Add(absl::string_view name, const Shape& shape,
@@ -237,16 +233,13 @@ class GradientSlab {
     return first_row_[index] < 0 ? nullptr : &touched_rows_[first_row_[index]];
   }
 
-  // Whether the last step reached parameter `index`; its segment is zero if
-  // not.
+  // Whether the last step reached parameter `index`; if not, it holds zeros.
   bool touched(int32_t index) const { return touched_[index] != 0; }
 
-  // Says which parameters the step reached, one at a time; clears the segment
-  // of one that it did not.
+  // Says whether the step reached a parameter; clears its segment if not.
   void SetTouched(const ParameterInfo& info, int32_t index, bool touched);
 
-  // Marks as touched what `other` touched; for when its values are added to
-  // these.
+  // Marks as touched what `other` touched: its values are added to these.
   void MarkTouched(const GradientSlab& other);
 
  private:

@@ -1,5 +1,4 @@
-// Schedules: the learning rate as a function of the update, and of what was
-// observed.
+// Schedules: the learning rate as a function of the update and of a metric.
 //
 // One schedule is one file of nn/schedules/:
 //
@@ -35,7 +34,6 @@
 
 namespace regard {
 
-// What a schedule knows of its run.
 struct ScheduleContext {
   double learning_rate = 0;   // of the optimizer's config
   int64_t total_updates = 0;  // of the whole run
@@ -54,9 +52,8 @@ class Schedule {
   // Updates over which the rate rises at first; 0: none.
   virtual int64_t warmup() const { return 0; }
 
-  // The metric that Observe() takes, such as "dev/loss"; empty for none.
-  // Whoever runs the schedule checks that there is such a metric: without it,
-  // the schedule would never act.
+  // The metric that Observe() takes, such as "dev/loss"; empty for none. The
+  // caller checks that it exists: without it, the schedule would never act.
   virtual std::string metric() const { return ""; }
   virtual void Observe(double /*metric*/) {}
 
@@ -74,7 +71,6 @@ class Schedule {
   }
 };
 
-// The schedules that a program knows, by the message of their options.
 struct ScheduleInfo : OptionInfo<> {
   OptionFactory<Schedule, const ScheduleContext&> create;
 };

@@ -30,7 +30,6 @@ absl::Status ReadSlab(const SafetensorsReader& reader, absl::string_view prefix,
                       const ParameterStore<float>& parameters,
                       absl::Span<float> slab);
 
-// Fills the parameters from a weights file.
 absl::Status LoadWeights(const std::string& path,
                          ParameterStore<float>& parameters);
 

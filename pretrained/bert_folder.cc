@@ -78,7 +78,6 @@ std::map<std::string, std::string> CanonicalNames(
   return names;
 }
 
-// Adds the message of a status, complete to print, to `messages`.
 void Collect(const absl::Status& status, std::vector<std::string>* messages) {
   if (!status.ok()) messages->emplace_back(status.message());
 }

@@ -51,7 +51,6 @@ void SetPositions(size_t choice, int longest, TransformerConfig* config) {
                               : RelativeDotScore::RELATIVE_KEY_QUERY);
 }
 
-// Reads the object of a file that may be absent.
 absl::Status ReadIfThere(const std::string& path,
                          absl::FunctionRef<void(const JsonObject&)> read) {
   if (!PathExists(path)) return absl::OkStatus();

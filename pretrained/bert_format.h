@@ -25,8 +25,7 @@ struct BertDescription {
 // do.
 absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path);
 
-// The text of config.json. Without a pooler transformers has to be told so when
-// it opens the folder.
+// Without a pooler, transformers has to be told so when it opens the folder.
 std::string BertConfigText(const BertDescription& description);
 
 struct TokenizerDescription {
@@ -37,12 +36,10 @@ struct TokenizerDescription {
   std::vector<std::string> tokens;
 };
 
-// What tokenizer.json, then tokenizer_config.json, say, where they are there:
-// the later wins.
+// Reads tokenizer.json, then tokenizer_config.json, if there: the later wins.
 absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
     const std::string& folder);
 
-// The text of tokenizer_config.json.
 std::string TokenizerConfigText(const WordPieceOptions& options,
                                 int64_t longest);
 

@@ -38,9 +38,8 @@ struct InspectedStep {
 };
 
 // One step for each of `target`, which includes the ending id. `encode` leaves
-// the memory of one source on the tape. This begins the steps of `forward`
-// itself, one for each id, since each has a gradient of its own. `forward`
-// needs no gradients.
+// the memory of one source on the tape. Begins a step of `forward`, which needs
+// no gradients, for each id, since each has a gradient of its own.
 template <typename T>
 std::vector<InspectedStep> InspectAttention(
     const Decoder<T>& decoder, Forward<T>& forward,

@@ -89,7 +89,6 @@ class Decoder {
   // Positions that a memory can have at most; more fail a check in Begin().
   virtual int64_t longest_memory() const { return kUnlimited; }
 
-  // Whether there are maps over the memory.
   virtual bool attends_to_memory() const { return false; }
 
   virtual AlignmentChoice alignment() const { return {}; }

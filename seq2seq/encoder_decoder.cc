@@ -82,8 +82,7 @@ class RecurrentEncoder : public Encoder<T> {
 template <typename T>
 class TransformerEncoder : public Encoder<T> {
  public:
-  // Parameters are "embedding.*", "position_embedding.*", "layers.*" and
-  // "norm.*" in `scope`.
+  // Parameters: "embedding.*", "position_embedding.*", "layers.*", "norm.*".
   TransformerEncoder(const TransformerConfig& config,
                      const AttentionRegistry& scorers, int64_t vocabulary,
                      const ParameterScope<T>& scope)

@@ -19,7 +19,6 @@
 
 namespace regard {
 
-// The interface of encoders that read token ids.
 template <typename T>
 class Encoder {
  public:
@@ -40,11 +39,9 @@ struct Batch : DecoderBatch {
   PaddedIds source;
 };
 
-// Puts the pairs that `examples` name in a batch.
 Batch MakeBatch(const ParallelCorpus& pairs, absl::Span<const int64_t> examples,
                 Arena& arena);
 
-// Sizes of the vocabularies.
 struct VocabularySizes {
   int64_t source;
   int64_t target;
@@ -55,8 +52,7 @@ struct EncoderDecoder {
   std::unique_ptr<Encoder<T>> encoder;
   std::unique_ptr<Decoder<T>> decoder;
 
-  // Teacher forcing: reads the whole target input of a batch. The readout is
-  // [batch, target time, width].
+  // Teacher forcing. The readout is [batch, target time, width].
   DecoderOutput<T> Run(Forward<T>& forward, const Batch& batch,
                        const AdvanceOptions& options = {}) const;
 };

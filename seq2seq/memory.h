@@ -1,5 +1,4 @@
-// What an encoder leaves for a decoder: the outputs that it may attend to, and
-// the states that it may start from.
+// What an encoder leaves for a decoder to attend to and to start from.
 #ifndef SEQ2SEQ_MEMORY_H_
 #define SEQ2SEQ_MEMORY_H_
 

@@ -70,7 +70,6 @@ class LinearHead : public OutputHead<T> {
   SpecialIds special_ids_;
 };
 
-// How well targets are predicted.
 struct TokenScores {
   double loss = 0;      // cross-entropy, summed, in nats
   int64_t correct = 0;  // targets whose logit is the greatest

@@ -21,16 +21,14 @@ namespace regard {
 void ValidateScheduledSampling(const ScheduledSamplingConfig& config,
                                ConfigProblems& problems);
 
-// The probability that a decoder reads its prediction at an update, counted
-// from 0.
+// The probability of reading a prediction at an update, counted from 0.
 double PredictionProbability(const ScheduledSamplingConfig& config,
                              int64_t update);
 
 // Replaces each of `ids`, the words that the rows read at `position`, by the
 // likeliest word of the row's `readout`, that of the position before, with
 // `probability`: drawn by the seed and the step of the tape, the row's example
-// and the position. Padding stays. Nothing is recorded: the choice has no
-// gradient.
+// and the position. Padding stays. Nothing is recorded: there is no gradient.
 template <typename T>
 void ReplaceByPredictions(Forward<T>& forward, const OutputHead<T>& head,
                           Var<T> readout, double probability, int64_t position,

@@ -1,5 +1,4 @@
-// What can be wrong with the config of a sequence-to-sequence model and with
-// that of a search.
+// What can be wrong with configs of sequence-to-sequence models and searches.
 #ifndef SEQ2SEQ_SEQ2SEQ_VALIDATION_H_
 #define SEQ2SEQ_SEQ2SEQ_VALIDATION_H_
 

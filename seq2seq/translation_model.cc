@@ -28,7 +28,6 @@ BleuTokenizer BleuTokenizerOf(const EvaluationSet& set) {
   return set.references.empty() ? BleuTokenizer::kNone : BleuTokenizer::k13a;
 }
 
-// Source and target have one vocabulary if they share an embedding.
 std::pair<Vocabulary, Vocabulary> VocabulariesOf(
     const SentenceData& data, const EncoderDecoderConfig& config) {
   if (data.source_vocabulary.has_value()) {

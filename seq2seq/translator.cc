@@ -50,7 +50,6 @@ absl::Status CheckLength(absl::string_view side, absl::Span<const int32_t> ids,
       side, "s of at most ", longest));
 }
 
-// Translates the sources that `order` names together.
 void TranslateBatch(absl::Span<const TranslationMember> members,
                     absl::Span<const std::vector<int32_t>> sources,
                     absl::Span<const size_t> order, const SearchConfig& search,

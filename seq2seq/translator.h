@@ -81,7 +81,6 @@ class Translator {
       absl::Span<const std::vector<std::string>> sources,
       const SearchConfig& search, bool want_weights) const;
 
-  // Tokens of a translation.
   std::vector<std::string> Words(const Translation& translation) const;
 
   // The text that tokens stand for: raw text where there are tokenizers, else

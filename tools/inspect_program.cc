@@ -127,7 +127,6 @@ void NameUnknown(const std::vector<std::string>& words,
   }
 }
 
-// Prints the text and writes the page.
 absl::Status Show(const std::string& text, const std::string& page,
                   const std::string& out) {
   std::fputs(text.c_str(), stdout);

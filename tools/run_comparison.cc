@@ -35,7 +35,6 @@ std::string Listing(absl::string_view title, const Table& table,
                       TextTable(table));
 }
 
-// The title, the table and the notes.
 std::string Listing(absl::string_view title, const Section& section) {
   std::string text = absl::StrCat(title, ":\n");
   for (const Block& block : section.blocks) {

@@ -144,7 +144,6 @@ absl::Status ReplaceSearch(const Arguments& arguments, SearchConfig* search) {
       absl::StrCat("error: --", problem.path, ": ", problem.message));
 }
 
-// A model and the tape that it runs on.
 struct Member {
   explicit Member(const TrainedTranslator& trained)
       : translator(*trained.translator),

@@ -83,7 +83,6 @@ class CaptionModel : public Model<float> {
   const CaptionSplits& data() const { return data_; }
   const Captioner<float>& captioner() const { return captioner_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
-  // Words of the prompt.
   int64_t prompt_length() const {
     return static_cast<int64_t>(prompt_.size()) - 1;
   }

@@ -1,5 +1,4 @@
-// A Vision Transformer that predicts the classes of images, as a trainer sees
-// it.
+// A Vision Transformer that classifies images, as a trainer sees it.
 #ifndef VISION_IMAGE_CLASSIFIER_H_
 #define VISION_IMAGE_CLASSIFIER_H_
 

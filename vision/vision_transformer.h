@@ -53,9 +53,7 @@ class VisionTransformer {
   // Patches of a column and of a row of the image.
   int64_t rows() const { return images_.height / patch_; }
   int64_t columns() const { return images_.width / patch_; }
-  // Patches, and the class token if there is one.
   int64_t tokens() const { return first_patch() + rows() * columns(); }
-  // The token of the first patch: 1 with a class token, else 0.
   int64_t first_patch() const { return class_token_.has_value() ? 1 : 0; }
 
  private:

@@ -40,7 +40,6 @@ Var<T> AdditiveScores(Var<T> queries, Var<T> keys, Var<T> vector,
       queries.needs_grad() || keys.needs_grad() || vector.needs_grad() ||
       (has_term && (features.needs_grad() || weight.needs_grad()));
   Var<T> scores = tape.New({batch, heads, num_queries, num_keys}, needs_grad);
-  // The keys that a query is compared with.
   struct KeyRange {
     int32_t begin;
     int32_t end;

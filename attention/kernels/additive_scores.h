@@ -4,8 +4,7 @@
 //       sum_j vector[h, j] tanh(query[b, h, q, j] + key[b, h, k, j])
 //
 // Bahdanau et al., "Neural machine translation by jointly learning to align and
-// translate", 2015, with both projections already applied. A term of the pair
-// of query and key may be added within the tanh.
+// translate", 2015, with both projections already applied.
 #ifndef ATTENTION_KERNELS_ADDITIVE_SCORES_H_
 #define ATTENTION_KERNELS_ADDITIVE_SCORES_H_
 

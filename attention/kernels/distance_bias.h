@@ -11,8 +11,7 @@
 
 namespace regard {
 
-// The distances (key position - query position) of a block of scores: lowest ..
-// lowest + count - 1.
+// Distances (key - query position) of scores: lowest .. lowest + count - 1.
 struct DistanceRange {
   int64_t lowest;
   int64_t count;

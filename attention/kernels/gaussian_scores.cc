@@ -197,7 +197,6 @@ struct Source {
     }
   }
 
-  // Whether the product form is accurate for a pair of this score.
   static bool ProductIsAccurate(T score, T half_squares) {
     return -8 * score >= half_squares;
   }

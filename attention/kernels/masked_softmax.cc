@@ -14,7 +14,6 @@ namespace regard {
 
 namespace {
 
-// A row of scores and what its query may see.
 struct ScoreRow {
   int64_t row;
   int64_t source;  // example * heads + head
@@ -79,7 +78,6 @@ void SoftmaxRows(Var<T> scores, const MaskReader& reader, T* weights,
   }
 }
 
-// Without a bias.
 constexpr auto kPlainScores = [](const ScoreRow&, const auto* scores, auto*) {
   return scores;
 };

@@ -9,8 +9,7 @@ namespace regard {
 
 namespace {
 
-// Rows of x that are multiplied by the table at once, all by the rows of it
-// that any of them needs.
+// Rows of x that are multiplied at once, by all table rows that any needs.
 constexpr int64_t kBlock = 64;
 
 struct Block {

@@ -15,7 +15,6 @@
 
 namespace regard {
 
-// Numbers of queries and keys, and where they stand.
 struct RelativePositions {
   int64_t queries;
   int64_t keys;
@@ -29,8 +28,7 @@ template <typename T>
 Var<T> RelativeQueryScores(Var<T> queries, Var<T> table,
                            const RelativePositions& positions);
 
-// The same of keys [batch, heads, keys, width]. Both cost O(queries * keys *
-// width), so one query of a cached step costs O(keys * width).
+// Of keys [batch, heads, keys, width]. Both cost O(queries * keys * width).
 template <typename T>
 Var<T> RelativeKeyScores(Var<T> keys, Var<T> table,
                          const RelativePositions& positions);

@@ -20,7 +20,6 @@ constexpr int64_t kKeyBlock = 256;
 template <typename T>
 constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 
-// The operands, and how they are cut.
 template <typename T>
 struct Problem {
   Var<T> queries, keys, values;
@@ -225,7 +224,6 @@ struct Gradients {
   T* values;
 };
 
-// Scratch of a backward block.
 template <typename T>
 struct BackwardScratch {
   T* weights;    // [queries, keys] of the block

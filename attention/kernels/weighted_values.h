@@ -1,7 +1,6 @@
 // The context of weights that exist: the sum of the values by their weights.
 //
-//   context[b, h, q] = sum over visible k of weights[b, h, q, k] values[b, g,
-//   k]
+//   context[b, h, q] = sum_{visible k} weights[b, h, q, k] values[b, g, k]
 #ifndef ATTENTION_KERNELS_WEIGHTED_VALUES_H_
 #define ATTENTION_KERNELS_WEIGHTED_VALUES_H_
 

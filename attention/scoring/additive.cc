@@ -1,6 +1,5 @@
-// The additive score, w_v . tanh(W_q q + W_k k), with or without a bias.
-// Bahdanau et al., "Neural machine translation by jointly learning to align and
-// translate", 2015.
+// The additive score, w_v . tanh(W_q q + W_k k [+ b]). Bahdanau et al., "Neural
+// machine translation by jointly learning to align and translate", 2015.
 #include "attention/additive_layer.h"
 #include "attention/scoring/additive.pb.h"
 #include "attention/scoring_kit.h"

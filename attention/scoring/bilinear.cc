@@ -1,6 +1,5 @@
-// The bilinear form q . W k, "general" in
-// Luong et al., "Effective approaches to attention-based neural machine
-// translation", 2015.
+// The bilinear form q . W k, "general" in Luong et al., "Effective approaches
+// to attention-based neural machine translation", 2015.
 #include "attention/scoring/bilinear.pb.h"
 #include "attention/scoring_kit.h"
 

@@ -1,7 +1,6 @@
-// One perceptron layer over query and key together, w_v . tanh(W [q; k]): the
-// additive score with W_q and W_k side by side in one matrix.
-// Luong et al., "Effective approaches to attention-based neural machine
-// translation", 2015.
+// One perceptron layer over query and key, w_v . tanh(W [q; k]): the additive
+// score with W_q and W_k in one matrix. Luong et al., "Effective approaches to
+// attention-based neural machine translation", 2015.
 #include "attention/kernels/additive_scores.h"
 #include "attention/scoring/concat.pb.h"
 #include "attention/scoring_kit.h"

@@ -1,5 +1,4 @@
-// The cosine of the angle between query and key, times a scale:
-// s q . k / (|q| |k|).
+// The cosine of query and key, times a scale: s q . k / (|q| |k|).
 #include "attention/score_scale.h"
 #include "attention/scoring/cosine.pb.h"
 #include "attention/scoring_kit.h"

@@ -1,6 +1,5 @@
-// The inner product divided by the root of the width d, so that its variance
-// does not grow with d: q . k / sqrt(d).
-// Vaswani et al., "Attention is all you need", 2017.
+// The inner product q . k / sqrt(d), whose variance does not grow with the
+// width d. Vaswani et al., "Attention is all you need", 2017.
 #include <cmath>
 #include <optional>
 

@@ -10,7 +10,6 @@
 
 namespace regard {
 
-// Of a linear map.
 LinearOptions LinearInitialization(const TransformerInitialization& config,
                                    bool bias);
 
@@ -18,7 +17,6 @@ LinearOptions LinearInitialization(const TransformerInitialization& config,
 LinearOptions BranchInitialization(const TransformerInitialization& config,
                                    bool bias, int64_t branches);
 
-// Of embeddings of tokens and positions.
 Initializer EmbeddingInitializer(const TransformerInitialization& config);
 
 }  // namespace regard

@@ -73,8 +73,7 @@ class TransformerLayer {
                     LayerWeights<T>* weights) const;
 
   bool has_cross_attention() const { return cross_attention_.has_value(); }
-  // The largest distances of positions that self-attention and cross-attention
-  // know; kUnlimited if there is no limit, or no cross-attention.
+  // kUnlimited if there is no limit, or no cross-attention.
   int64_t LongestDistance() const;
   int64_t LongestCrossDistance() const;
 

@@ -1,5 +1,4 @@
-// What tells positions apart at the input of a Transformer: a vector for each
-// position, added to the embedding there.
+// Adds to each embedding at a Transformer's input a vector of its position.
 #ifndef ATTENTION_TRANSFORMER_POSITION_EMBEDDING_H_
 #define ATTENTION_TRANSFORMER_POSITION_EMBEDDING_H_
 
@@ -26,7 +25,6 @@ class PositionEmbedding {
   // of its positions. A position from longest_position() on fails a check.
   Var<T> operator()(Forward<T>& forward, Var<T> x, int64_t first) const;
 
-  // How many positions are known.
   int64_t longest_position() const { return longest_; }
 
  private:

@@ -1,5 +1,4 @@
-// The layers of a Transformer, one after another, and the norm of the last
-// one's output.
+// The layers of a Transformer, and the norm of the last one's output.
 #ifndef ATTENTION_TRANSFORMER_STACK_H_
 #define ATTENTION_TRANSFORMER_STACK_H_
 
@@ -20,8 +19,7 @@
 
 namespace regard {
 
-// Parameters: those of layer i under "layers.i", and of the final norm under
-// "norm".
+// Parameters: "layers.i.*" of layer i, and "norm.*" of the final norm.
 template <typename T>
 class TransformerStack {
  public:
@@ -30,7 +28,6 @@ class TransformerStack {
                    const TransformerConfig& config, int64_t memory_width,
                    const ParameterScope<T>& scope);
 
-  // The memory as each layer reads it; see TransformerLayer.
   PreparedSource<T> PrepareMemory(Forward<T>& forward, int64_t layer,
                                   Var<T> memory) const;
 
@@ -48,8 +45,7 @@ class TransformerStack {
   bool has_cross_attention() const {
     return layers_.front()->has_cross_attention();
   }
-  // How many positions of its own, and of a memory, the scores of all layers
-  // know; kUnlimited if there is no limit.
+  // Positions of its own and of a memory that all layers know, or kUnlimited.
   int64_t longest_position() const;
   int64_t longest_memory() const;
 

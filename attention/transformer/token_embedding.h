@@ -20,8 +20,7 @@ namespace regard {
 template <typename T>
 class TokenEmbedding {
  public:
-  // `shared`, if there is one, is the weight of another embedding of the same
-  // ids, which this one uses too.
+  // `shared`, if given, is the weight of another embedding of the same ids.
   TokenEmbedding(const TransformerConfig& config, int64_t vocabulary,
                  const ParameterScope<T>& scope, Parameter<T> shared = {});
 

@@ -21,7 +21,6 @@ TransformerLayerConfig Parts(const TransformerConfig& config) {
   return layer;
 }
 
-// Fills in what depends on other fields.
 TransformerLayerConfig Complete(TransformerLayerConfig layer, int width) {
   MultiHead& self = *layer.mutable_attention();
   if (self.attention().score_case() == Attention::SCORE_NOT_SET) {

@@ -1,5 +1,4 @@
-// What a Transformer's config must satisfy, and the parts of each of its
-// layers.
+// What a Transformer's config must satisfy, and the parts of its layers.
 #ifndef ATTENTION_TRANSFORMER_VALIDATION_H_
 #define ATTENTION_TRANSFORMER_VALIDATION_H_
 

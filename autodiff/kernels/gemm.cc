@@ -114,7 +114,6 @@ class Product {
     int64_t first, depth, col, cols;
     GemmAddend<T> addend;
 
-    // What is added to the tile at `row` and `at`.
     GemmAddend<T> AddendAt(int64_t row, int64_t at) const {
       if (addend.data == nullptr) return addend;
       return {addend.data + row * addend.stride + at, addend.stride};
@@ -191,7 +190,6 @@ class Product {
   const T alpha_;
 };
 
-// c = addend + alpha a b.
 template <typename T>
 void Multiply(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
               GemmAddend<T> addend, const MutableMatrix<T>& c, T alpha) {

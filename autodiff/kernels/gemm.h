@@ -48,8 +48,8 @@ ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
 // During its lifetime, large products of the thread that created it are cut
 // over columns of the result among the threads of `pool`, which do no other
 // work meanwhile: a product inside of the pool's Run() is a failed check. The
-// bits do not change. It is for inference: training gives
-// each thread a shard. Scopes nest.
+// bits do not change. It is for inference: training gives each thread a shard.
+// Scopes nest.
 class GemmThreads {
  public:
   explicit GemmThreads(WorkerPool& pool);

@@ -165,7 +165,6 @@ void RunGemmTile(const GemmRows<T>& a, const T* b, int64_t b_step,
   }
 }
 
-// Element (i, j) of x.
 template <typename T>
 const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
   return x.transposed ? x.data + j * x.stride + i : x.data + i * x.stride + j;
@@ -223,7 +222,6 @@ void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
   }
 }
 
-// Where a panel is read.
 template <typename T>
 struct Panel {
   const T* data;

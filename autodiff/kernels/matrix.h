@@ -39,7 +39,6 @@ struct ConstMatrix {
   }
 };
 
-// A writable matrix.
 template <typename T>
 struct MutableMatrix {
   T* data;

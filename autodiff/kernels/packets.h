@@ -25,7 +25,6 @@ template <typename T>
 inline constexpr int64_t kPacketSize =
     Eigen::internal::unpacket_traits<Packet<T>>::size;
 
-// Elementwise operations on packets.
 namespace packet {
 
 using Eigen::internal::padd;
@@ -139,7 +138,6 @@ inline Packet<double> ExpPacket(const Packet<double>& x) {
                          packet::pset1<P>(kInfinity), finite);
 }
 
-// 1 / (1 + exp(-x)).
 template <typename P>
 P SigmoidPacket(const P& x) {
   const P one = packet::pset1<P>(1);
@@ -159,7 +157,6 @@ inline Packet<float> ErfPacket(const Packet<float>& x) {
       packet::pnegate(one));
 }
 
-// Applies a scalar function to the elements of a packet.
 template <typename F>
 Packet<double> ApplyToElements(const Packet<double>& x, F f) {
   double elements[kPacketSize<double>];

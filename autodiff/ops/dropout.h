@@ -18,8 +18,7 @@ namespace regard {
 // axis 0), and the indices of the element along the other axes. The mask is
 // therefore the same when it is recomputed, whatever shard contains the
 // example, and however far any axis is padded: the mask of a smaller array is
-// the corner of that of a larger one. Attention weights [batch, heads, queries,
-// keys] are an example.
+// the corner of that of a larger one.
 //
 // Axis -2 of x may be a part of a longer one that begins at `first_row`: the
 // mask is that part of the mask of the whole.

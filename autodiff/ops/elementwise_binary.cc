@@ -21,8 +21,7 @@ Var<T> SameShape(const char* name, Var<T> a, Var<T> b, Value value) {
   T* __restrict y_data = y.data();
   const int64_t size = a.size();
   for (int64_t i = 0; i < size; ++i) y_data[i] = value(a_data[i], b_data[i]);
-  // The closure keeps nodes, which are all that it needs: so the record is
-  // small.
+  // Nodes are all that the closure needs: so the record is small.
   tape.Record(name, y, [a = a.node(), b = b.node()](Node<T>* y) {
     const T* g = y->grad;
     const T* a_data = a->value;

@@ -38,7 +38,6 @@ void RecordIndexed(const char* name, Var<T> x, Var<T> y, F begin) {
   });
 }
 
-// y = value(x), element by element.
 template <typename T, typename F, typename G>
 Var<T> Unary(const char* name, Var<T> x, F value, G grad) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
@@ -50,7 +49,6 @@ Var<T> Unary(const char* name, Var<T> x, F value, G grad) {
   return y;
 }
 
-// y by a kernel over arrays.
 template <typename T, typename G>
 Var<T> UnaryKernel(const char* name, Var<T> x,
                    void (*kernel)(const T*, T*, int64_t), G grad) {

@@ -33,7 +33,6 @@ struct WeightPart {
   int64_t col;
   int64_t cols;
 
-  // All of `weight`.
   explicit WeightPart(Var<T> weight)
       : WeightPart(weight, 0, weight.dim(0), 0, weight.dim(1)) {}
   WeightPart(Var<T> weight, int64_t row, int64_t rows, int64_t col,

@@ -158,7 +158,6 @@ Var<T> MatMul(Var<T> a, Var<T> b, Transpositions transposed) {
   if (b.shape().rank() > 2 || transposed.a) {
     return BatchedMatMul(a, b, transposed);
   }
-  // One product of all rows of a.
   const Var<T> y =
       BatchedMatMul(a.WithShape({a.rows(), a.cols()}), b, transposed);
   return y.WithShape(a.shape().With(-1, y.cols()));

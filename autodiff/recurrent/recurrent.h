@@ -35,7 +35,6 @@ struct SequenceOutputs {
   CellState<T> final_state;  // after the last step of each sequence
 };
 
-// Whether the reset gate acts before the recurrent product or after it.
 enum class GruForm { kResetBefore, kResetAfter };
 
 //   r  = sigmoid(x_r + W_r s + b_r)

@@ -233,7 +233,6 @@ void CheckShapes(const char* name, const SequenceInputs<T>& in) {
   }
 }
 
-// Runs `cell` over the sequences, and records it under `name`.
 template <typename T, typename Cell>
 SequenceOutputs<T> RunSequence(const char* name, const Cell& cell,
                                const SequenceInputs<T>& in) {

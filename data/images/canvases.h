@@ -1,5 +1,4 @@
-// Generated canvases of three things, with the sentence that says where they
-// are.
+// Generated canvases of three things, and sentences that say where they are.
 #ifndef DATA_IMAGES_CANVASES_H_
 #define DATA_IMAGES_CANVASES_H_
 

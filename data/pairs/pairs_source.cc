@@ -43,8 +43,7 @@ constexpr absl::string_view kWhereCorporaComeFrom =
     "\n  Name the file in the config, `data { path: \"fra.txt\" }`, or with"
     "\n  --set data.path=fra.txt";
 
-// What becomes of a pair of the training split: why it is left out, or that it
-// is kept.
+// Why a training pair is left out, or that it is kept.
 enum Fate { kEmpty, kCopy, kTooLong, kUneven, kKept, kNumFates };
 using FateCounts = std::array<int64_t, kNumFates>;
 
@@ -74,7 +73,6 @@ struct SubwordModel {
   bool target;
 };
 
-// Parses the bytes of a model of the file `path`.
 absl::Status AddModel(const SubwordModel& model, const std::string& bytes,
                       const std::string& path, Tokenizers& tokenizers) {
   REGARD_ASSIGN_OR_RETURN(SentencepieceModel parsed,
@@ -162,9 +160,8 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
     return kOfSides;
   }
 
-  // Reads data.path. A missing column, an empty side and a file without pairs
-  // are errors. A file that is not there gets a message about where corpora
-  // come from.
+  // A missing column, an empty side and a file without pairs are errors. The
+  // error of an absent file says where corpora come from.
   absl::Status LoadFile(const std::string& given, SentenceData& data) const {
     const std::string path = ResolveUserPath(given);
     if (path.empty()) {
@@ -341,8 +338,7 @@ class PairsSource : public WithOptions<SentenceSource, PairsConfig> {
                                             options_, seed);
   }
 
-  // A model of the lines of the training files that are not held out: first the
-  // source's, then the target's.
+  // Of the training lines not held out: the source's, then the target's.
   absl::StatusOr<std::string> TrainModel(const std::set<int64_t>& held_out,
                                          const SubwordModel& model) const {
     std::string sentences;

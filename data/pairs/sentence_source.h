@@ -52,8 +52,7 @@ class SentenceSource : public DataSource<SentenceData> {
   // That of the data, known without loading it.
   virtual int64_t cut_tokens() const { return 0; }
 
-  // Gold links of a pair, in words without <eos>; empty where they are not
-  // known.
+  // Gold links of a pair, in words without <eos>; empty if not known.
   virtual std::vector<AlignmentLink> GoldLinks(
       const DataRequest& /*request*/,
       const std::vector<std::string>& /*source*/,
@@ -61,8 +60,7 @@ class SentenceSource : public DataSource<SentenceData> {
     return {};
   }
 
-  // Those of the data, from the files that it kept. Null ones where sentences
-  // are words.
+  // From the files that the data kept; null ones where sentences are words.
   virtual absl::StatusOr<Tokenizers> MakeTokenizers(
       const ReadRunFile& /*read*/) const {
     return Tokenizers();

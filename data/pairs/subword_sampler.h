@@ -52,8 +52,7 @@ class SubwordSampler {
   void Segment(std::optional<int64_t> epoch, const Vocabulary& source,
                const Vocabulary& target, ParallelCorpus* corpus) const;
 
-  // Ids that the longest source and the longest target can have in any epoch,
-  // <eos> included.
+  // The most ids, <eos> included, of a source and a target in any epoch.
   std::pair<int64_t, int64_t> Longest() const;
 
  private:

@@ -85,7 +85,6 @@ Meeting MeetingOf(const PhrasebookSentence& sentence,
   return Meeting::kNone;
 }
 
-// Draws new sentences and puts them where they belong.
 class Splitter {
  public:
   explicit Splitter(const PhrasebookOptions& options)
@@ -123,7 +122,6 @@ class Splitter {
                          sentence.pair.target.end());
   }
 
-  // Whether this is the first time that the sentence is drawn.
   bool IsNew(const PhrasebookSentence& sentence) {
     return seen_.insert(absl::StrJoin(sentence.pair.source, " ")).second;
   }

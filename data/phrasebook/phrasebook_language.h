@@ -26,8 +26,7 @@ Bits BitsOf(const Values& values) {
   return bits;
 }
 
-// What a word or a rule is known by: its name or, if it has none, its first
-// English form.
+// The name of a word or a rule; if it has none, its first English form.
 template <typename Word>
 absl::string_view NameOf(const Word& word) {
   if constexpr (requires { word.name(); }) {

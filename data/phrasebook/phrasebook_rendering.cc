@@ -198,8 +198,7 @@ class Renderer {
     french.push_back({text, english.empty() ? Positions() : Say(english)});
   }
 
-  // Says an adjective beside its noun; `most` is what French writes before a
-  // superlative.
+  // `most` is what French writes before a superlative.
   void SayAdjective(const Adjective& adjective, const NounPhrase& phrase,
                     const std::string& most, std::vector<FrenchWord>& french) {
     const bool inflects = adjective.english_size() > 1;
@@ -320,8 +319,7 @@ class Renderer {
     return participle;
   }
 
-  // Applies the rules of spelling, contracts (`de le`: `du`) and sorts the
-  // links.
+  // Applies spelling rules, contracts (`de le`: `du`) and sorts the links.
   void Finish() {
     SentencePair& pair = sentence_.pair;
     ChooseForms(english_, [](absl::string_view word) {

@@ -22,8 +22,7 @@ struct LabelledTextData {
 };
 
 // Reads a file as ReadWholeText() does. Errors say path:line: a line without a
-// tab, a label that the training part has not, and a
-// training part that has fewer than two labels.
+// tab, a label that training lacks, and fewer than two labels in training.
 absl::StatusOr<LabelledTextData> ReadLabelledText(
     const std::string& path, const LabelledTextConfig& config);
 

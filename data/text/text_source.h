@@ -22,13 +22,10 @@ struct TextData {
   std::map<std::string, std::string> digests;
 };
 
-// Cuts a text at the shares of `config`, counted in characters. `text` is
-// UTF-8.
+// Cuts a UTF-8 text at the shares of `config`, counted in characters.
 TextSplits SplitText(absl::string_view text, const TextConfig& config);
 
-// Reads a file of at most 256 MiB; a byte order mark is dropped. Errors say
-// path:line:column (columns count bytes, from 1): bytes that are not UTF-8, a
-// NUL; and which file is empty, or missing.
+// Reads a file as ReadWholeText() does; an empty one is an error, too.
 absl::StatusOr<TextData> ReadTextFile(const std::string& path,
                                       const TextConfig& config);
 

@@ -110,8 +110,7 @@ class Vocabulary : public TokenList {
   // False for the reserved tokens, which text cannot spell.
   bool Contains(absl::string_view token) const;
 
-  // One id for each token; neither <bos> nor <eos> is added. Text cannot spell
-  // a reserved token: "<eos>" as a word is an unknown word.
+  // One id a token, without <bos> and <eos>. "<eos>" as a word is unknown.
   std::vector<int32_t> Encode(absl::Span<const std::string> tokens) const;
 
   // The tokens before the first <eos>, without <bos> and <pad>.

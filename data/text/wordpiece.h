@@ -60,8 +60,7 @@ class WordPiece : public TokenList {
                                             absl::string_view path,
                                             const WordPieceOptions& options);
 
-  // The words of a text before they are cut into pieces, without special
-  // tokens.
+  // The words of a text, not yet cut into pieces, without special tokens.
   std::vector<std::string> SplitWords(absl::string_view text) const;
 
   // The id of a token as it is written in the vocabulary; -1 if there is none.
@@ -72,7 +71,6 @@ class WordPiece : public TokenList {
   int32_t classifier() const { return classifier_; }
   int32_t separator() const { return separator_; }
   int32_t mask() const { return mask_; }  // -1 if there is none
-  // Whether `id` is one of the special tokens.
   bool IsSpecial(int32_t id) const;
 
   // The ids of any bytes; those that are not UTF-8 are read as U+FFFD, which
@@ -98,13 +96,11 @@ class WordPiece : public TokenList {
              absl::FunctionRef<void(absl::string_view, int64_t)> on_word,
              absl::FunctionRef<void(int32_t)> on_special) const;
 
-  // Appends the pieces of a word of `characters` characters.
   void AppendWord(absl::string_view word, int64_t characters,
                   std::vector<int32_t>* ids) const;
 
   WordPieceOptions options_;
-  // What follows "##" in tokens that begin with it; looked up, never iterated
-  // over: the order is arbitrary.
+  // What follows "##" in tokens that begin with it; looked up, never walked.
   absl::flat_hash_map<std::string, int32_t> continuations_;
   size_t longest_piece_ = 0;  // bytes
   std::vector<SpecialToken> special_;

@@ -288,7 +288,6 @@ std::vector<Plot> CurvePlots(const Grid& grid) {
 }
 
 std::vector<Section> AttentionSideBySide(const Grid& grid) {
-  // Of the first seed that has maps.
   std::vector<const GridRun*> runs;
   const auto first =
       std::find_if(grid.runs.begin(), grid.runs.end(),

@@ -110,7 +110,6 @@ Comparison Compare(const Grid& grid, const std::string& metric, size_t axis,
   return comparison;
 }
 
-// Replaces p-values by Holm's.
 void CorrectByHolm(const std::vector<double*>& p_values) {
   std::vector<double> values;
   for (const double* p_value : p_values) values.push_back(*p_value);
@@ -192,7 +191,6 @@ absl::string_view Judgement(const Grid& grid, const Comparison& comparison) {
   return "";
 }
 
-// How comparisons over seeds were made.
 std::vector<Block> SeedsNotes(const std::vector<Comparison>& comparisons) {
   int seeds = 0;
   bool missing = false;

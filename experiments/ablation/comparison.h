@@ -14,8 +14,7 @@
 
 namespace regard {
 
-// Differences are called significant where the corrected p-value is at most
-// this.
+// The largest corrected p-value of a significant difference.
 inline constexpr double kSignificanceLevel = 0.05;
 
 // The same pairs of runs, tested over the examples that they were measured on.
@@ -43,8 +42,7 @@ struct Comparison {
   // or the examples of a pair are not the same.
   std::optional<ComparisonOverExamples> over_examples = {};
 
-  // Whether runs of the value have the metric, or would have if they had not
-  // failed.
+  // Whether runs of the value have the metric, or would, had they not failed.
   bool Measured() const { return differences.n > 0 || missing_pairs > 0; }
   bool Significant() const { return corrected_p_value <= kSignificanceLevel; }
 };

@@ -74,7 +74,6 @@ namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 28;
 
-// A run that finished, with its log and weights.
 absl::StatusOr<GridRun> ReadFinishedRun(const std::string& folder,
                                         const Aggregates& aggregates) {
   REGARD_ASSIGN_OR_RETURN(

@@ -28,7 +28,6 @@ struct Axis {
   size_t baseline = 0;  // index of the value that others are compared with
 };
 
-// A training run, as its folder tells of it.
 struct GridRun {
   std::string label = {};                // or its folder, as it was given
   std::vector<size_t> coordinates = {};  // an index into each axis's values

@@ -15,8 +15,7 @@ namespace regard {
 
 class CommandLine {
  public:
-  // `usage` is shown by --help, above the flags. All texts that are given
-  // outlive this.
+  // --help shows `usage` above the flags. All texts given outlive this.
   explicit CommandLine(absl::string_view usage) : usage_(usage) {}
 
   // Each flag writes to a variable of the caller, which holds its default and

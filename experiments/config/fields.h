@@ -15,9 +15,8 @@
 
 namespace regard {
 
-// The field or known extension of `message` called `name`, now or formerly (see
-// nn/config_options.proto), an extension being "[full.name]"; null when there
-// is none.
+// The field or known extension ("[full.name]") of `message` called `name`, now
+// or formerly (see nn/config_options.proto); null when there is none.
 const google::protobuf::FieldDescriptor* FindField(
     const google::protobuf::Descriptor& message, absl::string_view name);
 
@@ -34,8 +33,7 @@ std::string JoinFieldPath(absl::string_view parent, absl::string_view name);
 // Whether `path` is that of a field, or of something in it.
 bool IsWithin(absl::string_view path, absl::string_view field);
 
-// One field on a path: `model.layers[1].heads`,
-// `outside.[lab.my_score].width`.
+// One field on a path such as `model.layers[1].heads`.
 struct PathStep {
   std::string name;          // `layers`, `[lab.my_score]`
   std::optional<int> index;  // of an element

@@ -23,7 +23,6 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::OneofDescriptor;
 
-// Reads a file over its bases.
 class BasesReader {
  public:
   BasesReader(Message* config, ConfigOrigins* origins)

@@ -1,9 +1,8 @@
 // Reads an experiment's config from text: files that extend one another by
 // `base: "other.textproto"`, then `--set path=value` arguments.
 //
-// Any proto2 message will do. A string field `base` of the outermost message
-// is what makes inheritance work; it is empty in the result. Maps and groups
-// have no place in a config.
+// Any proto2 message without maps and groups will do. Inheritance needs a
+// string field `base` of the outermost message, which is empty in the result.
 #ifndef EXPERIMENTS_CONFIG_READER_H_
 #define EXPERIMENTS_CONFIG_READER_H_
 
@@ -24,7 +23,6 @@
 
 namespace regard {
 
-// The field of the outermost message that names the config below this one.
 inline constexpr char kBaseField[] = "base";
 
 // A field that a text sets.
@@ -57,8 +55,7 @@ class ConfigOrigins {
   // the field at `path`, so that it has its default.
   std::optional<std::string> Find(absl::string_view path) const;
 
-  // `configs/phrasebook.textproto:12:3`, or `--set`: the place that Diagnostic
-  // shows.
+  // The place that Diagnostic shows: `configs/a.textproto:12:3`, or `--set`.
   std::string Where(absl::string_view path) const;
 
   const ConfigText& main_text() const { return texts_[main_]; }
@@ -104,9 +101,8 @@ struct ConfigSource {
 // returns where each value came from. Each file is checked alone, so a field
 // set twice in it is an error, and goes over its base (see ReadText).
 //
-// The error is InvalidArgument. Its message is ready to print and shows all
-// problems of the first file that has any, else those of all overrides;
-// `config` is then unspecified.
+// The error is InvalidArgument, complete to print: all problems of the first
+// file that has any, else of all overrides. `config` is then unspecified.
 absl::StatusOr<ConfigOrigins> ReadConfig(
     const ConfigSource& source, absl::Span<const std::string> overrides,
     google::protobuf::Message* config);
@@ -117,8 +113,7 @@ absl::Status ApplyOverrides(absl::Span<const ConfigText> overrides,
                             google::protobuf::Message* config,
                             ConfigOrigins* origins);
 
-// Messages nested deeper are refused: the recursion of the reader is not
-// bounded otherwise.
+// Deeper messages are refused, which bounds the recursion of the reader.
 inline constexpr int kDeepestNesting = 64;
 
 // Adds `text` to `origins` and reads it over what `config` holds: scalars

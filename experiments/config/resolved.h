@@ -30,12 +30,11 @@ namespace regard {
 std::string ResolvedConfig(const google::protobuf::Message& config,
                            const ConfigOrigins& origins);
 
-// The settings of a config by their paths as `--set` spells them, as tables of
-// runs want them: "model.encoder.hidden", or "path[0].to" within a list. Every
-// scalar in force is one, defaults too, in messages that are present. The
-// member that a oneof holds is a setting of its own under the oneof's name,
-// "model.attention.score": "additive", since it may have no fields. Enums are
-// their names.
+// The settings of a config by their paths as `--set` spells them:
+// "model.encoder.hidden", or "path[0].to" within a list. Every scalar in force
+// in a message that is present is one, defaults too. The member of a oneof is
+// one under the oneof's name ("model.attention.score": "additive"), since it
+// may have no fields. Enums are their names.
 std::map<std::string, std::variant<double, bool, std::string>> ConfigSettings(
     const google::protobuf::Message& config);
 
@@ -51,9 +50,8 @@ struct ResolvedField {
 std::vector<ResolvedField> ResolvedFields(
     const google::protobuf::Message& config);
 
-// The same from its text, without knowing its messages: so that runs of
-// programs with scores of their own can be compared as well. InvalidArgument,
-// with the line, for another text.
+// The same from its text, so that runs with unknown messages can be compared.
+// InvalidArgument, with the line, for another text.
 absl::StatusOr<std::vector<ResolvedField>> ParseResolvedFields(
     absl::string_view text);
 

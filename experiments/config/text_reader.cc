@@ -1,6 +1,5 @@
-// Reads one text, or one `path=value` argument, in one pass: finds every
-// problem with its exact place, continues after each, and notes where each
-// field is set.
+// Reads one text or `path=value` argument in one pass: finds every problem with
+// its exact place, and notes where each field is set.
 
 #include <algorithm>
 #include <map>
@@ -34,7 +33,6 @@ struct Body {
   std::map<std::string, FieldAssignment> assignments = {};
 };
 
-// A recursive descent over the tokens of one text.
 class TextReader {
  public:
   TextReader(absl::string_view text, size_t begin, ConfigOrigins* origins)
@@ -326,7 +324,6 @@ std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
   return std::nullopt;
 }
 
-// What keeps `step` from leading to `field` of `message`.
 std::optional<std::string> FindStepProblem(const FieldDescriptor* field,
                                            const PathStep& step,
                                            const Message& message) {

@@ -30,7 +30,6 @@ ProgressOutput ProgressToStandardError();
 class LiveLine {
  public:
   explicit LiveLine(ProgressOutput output);
-  // As Finish().
   ~LiveLine() { Finish(); }
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
@@ -54,7 +53,6 @@ class LiveLine {
   absl::Time next_ = absl::InfinitePast();
 };
 
-// What one training step did.
 struct StepProgress {
   int64_t step = 0;  // counted from 1
   double loss = 0;
@@ -63,22 +61,18 @@ struct StepProgress {
   double gradient_norm = 0;  // before clipping
 };
 
-// The progress of a training.
 class Progress {
  public:
-  // `plain_interval` is in steps, at least 1, and matters off a terminal alone;
-  // the first and the last step are always written. `total_steps` may be 0 for
-  // unknown.
+  // `plain_interval`, in steps and at least 1, is for plain lines; the first
+  // and last step are always written. `total_steps` is 0 where unknown.
   Progress(int64_t total_steps, int64_t plain_interval, ProgressOutput output);
-  // As Finish().
   ~Progress() { Finish(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   // Costs under 100 ns where nothing is drawn.
   void Update(const StepProgress& step);
-  // A line of its own, such as the result of an evaluation; the live line
-  // continues under it. `text` has no newline.
+  // As LiveLine's.
   void Message(absl::string_view text);
   // Leaves the last step's numbers on the screen and the cursor on a new line.
   // No call but the destructor follows.

@@ -16,8 +16,7 @@ struct Report {
   std::vector<ShownMetric> metrics = {};  // cards at the top of the page
   std::vector<Section> sections = {};
 
-  // Adds a section, unless it has no blocks, or a block is a table without rows
-  // or has no maps, so that there is nothing to say.
+  // Adds a section, unless it has no blocks, or one without rows or maps.
   void Add(Section section);
 };
 

@@ -19,7 +19,6 @@ namespace regard {
 
 namespace {
 
-// Samples that a terminal shows.
 constexpr size_t kMostTextSamples = 5;
 constexpr int kMostCards = 6;
 

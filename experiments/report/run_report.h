@@ -19,7 +19,6 @@ namespace regard {
 struct RunReport {
   std::string name = {};
   Showcase showcase = {};
-  // What the metrics below are.
   std::vector<MetricInfo> metric_infos = {};
   // Last value of each metric.
   std::map<std::string, double> metrics = {};
@@ -29,7 +28,6 @@ struct RunReport {
   // What the run and the baseline made of each example of these sets.
   std::vector<EvaluatedSet> sets = {};
   std::vector<EvaluatedSet> baseline_sets = {};
-  // How much metrics depend on the examples, by name.
   std::map<std::string, Confidence> confidence = {};
   uint64_t seed = 0;  // of what is drawn at random
   std::vector<MetricsRecord> records = {};

@@ -13,12 +13,10 @@
 
 namespace regard {
 
-// A number to show, with what to read it by.
 struct ShownMetric {
   std::string name = {};  // as in metrics.jsonl, such as "test/exact_match"
   double value = 0;
-  // What to compare the value with, such as "without attention: 0.41"; may be
-  // empty.
+  // What to compare with, such as "without attention: 0.41"; may be empty.
   std::string note = {};
   std::string meaning = {};  // may be empty
 };
@@ -35,8 +33,7 @@ struct Table {
   std::vector<std::vector<std::string>> rows = {};
 };
 
-// A cell of a matrix, counted from 0, or a rectangle of cells that begins
-// there.
+// A cell of a matrix, counted from 0, or a rectangle that begins there.
 struct Cell {
   int row = 0;
   int column = 0;
@@ -129,8 +126,7 @@ struct Showcase {
   std::vector<Section> sections = {};
   // Weights by sample; they also go to attention.json and TensorBoard.
   std::vector<LabelledMatrix> heat_maps = {};
-  // Above the first heat map in the terminal; without it, the terminal shows
-  // none.
+  // Above the terminal's first heat map; without it, the terminal shows none.
   std::string heat_map_caption = {};
   // What to compare a metric with, by its prefixed name: "diagonal: 0.41".
   std::map<std::string, std::string> notes = {};

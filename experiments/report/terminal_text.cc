@@ -71,7 +71,6 @@ std::string Repeat(absl::string_view text, int count) {
   return repeated;
 }
 
-// Spaces that bring the text to a width.
 std::string Padding(absl::string_view text, int width) {
   return Repeat(" ", width - DisplayWidth(text));
 }

@@ -46,7 +46,6 @@ constexpr char kPrefix[] = "step-";
 constexpr char kTemporary[] = ".tmp-";
 // Follows the name of one while another takes its place.
 constexpr char kReplaced[] = ".old";
-// The names of snapshots, beside the checkpoints.
 constexpr char kSnapshotPrefix[] = "snapshot-";
 constexpr char kSnapshotSuffix[] = ".safetensors";
 
@@ -82,7 +81,6 @@ std::string SnapshotName(int64_t step) {
   return absl::StrCat(kSnapshotPrefix, step, kSnapshotSuffix);
 }
 
-// As manifests refer to it.
 std::string SnapshotReference(int64_t step) {
   return absl::StrCat("../", SnapshotName(step));
 }
@@ -102,7 +100,6 @@ std::optional<int64_t> ConsumeStep(absl::string_view* text) {
   return step;
 }
 
-// Steps of the snapshots that a manifest refers to, rising.
 std::set<int64_t> SnapshotsOf(absl::string_view manifest) {
   std::set<int64_t> steps;
   const std::string mark = absl::StrCat("\"../", kSnapshotPrefix);
@@ -277,7 +274,6 @@ absl::Status RemoveCheckpoint(const std::string& path, FileOperations& files) {
   return RemoveTree(doomed, files);
 }
 
-// Removes snapshots, whole or not, that no checkpoint refers to.
 absl::Status PruneSnapshots(const std::string& run_folder,
                             FileOperations& files) {
   REGARD_ASSIGN_OR_RETURN(const std::vector<Entry> steps,

@@ -3,9 +3,8 @@
 // weights that several checkpoints need are beside them, each in a file of its
 // own. The layout is in docs/checkpoints.md.
 //
-// One process at a time may save or clean up: hold the run folder's lock. Who
-// looks for the latest beside a writer may see one vanish that was just removed
-// as old; it then counts as damaged.
+// One process at a time may save or clean up: hold the run folder's lock. A
+// reader may see an old checkpoint vanish, which then counts as damaged.
 #ifndef EXPERIMENTS_RUN_CHECKPOINT_H_
 #define EXPERIMENTS_RUN_CHECKPOINT_H_
 
@@ -103,9 +102,8 @@ absl::StatusOr<FoundCheckpoints> FindCheckpoints(
 absl::Status CleanUpCheckpoints(const std::string& run_folder,
                                 FileOperations& files);
 
-// Removes those of the checkpoints up to step `newest` that are older than the
-// newest `keep`, as every save does. A process that died may not have come to
-// that.
+// Removes the checkpoints up to step `newest` but for the newest `keep`, as
+// saves do, in case a process died before that.
 absl::Status PruneCheckpoints(const std::string& run_folder, int64_t newest,
                               int keep, FileOperations& files);
 

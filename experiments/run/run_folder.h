@@ -51,8 +51,7 @@ class RunFolder {
     return JoinPath(path_, name);
   }
 
-  // Replaces a file of the run atomically, for its texts: config.textproto,
-  // resolved.textproto, environment.json, report.html.
+  // Replaces a text of the run atomically.
   absl::Status Write(absl::string_view name, absl::string_view text) const {
     return WriteFileAtomically(File(name), text);
   }

@@ -65,7 +65,6 @@ double ResampledDifference(const MetricPair& pair, const RandomStream& random,
   return pair.run->ValueOf(indices) - pair.baseline->ValueOf(indices);
 }
 
-// The difference after random swaps.
 double SwappedDifference(const MetricPair& pair, const RandomStream& random,
                          int trial) {
   const Aggregate& aggregate = *pair.run->aggregate;

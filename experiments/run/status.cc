@@ -33,7 +33,6 @@ absl::StatusOr<std::vector<MetricsRecord>> ReadRecords(absl::string_view path,
                                                        int64_t last_step,
                                                        int64_t* bytes) {
   std::vector<MetricsRecord> records;
-  // What follows the last newline is left out.
   while (absl::StrContains(text, '\n')) {
     const absl::string_view line = TakeLine(&text);
     REGARD_ASSIGN_OR_RETURN(

@@ -36,8 +36,7 @@ struct RunStatus {
   std::map<std::string, double> metrics = {};
   // See WeightsDigest; empty until the run ends.
   std::string weights_digest = {};
-  // How metrics that are computed in several ways are computed, by name; may
-  // be empty.
+  // How metrics computed in several ways are computed, by name; may be empty.
   std::map<std::string, std::string> signatures = {};
   // How much metrics depend on the examples, by name; may be empty.
   std::map<std::string, Confidence> confidence = {};

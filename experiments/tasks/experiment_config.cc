@@ -107,8 +107,7 @@ void ValidatePath(const Data& config, const DataSourceInfo& source,
                             NamesOf(sources, reads_a_file)));
 }
 
-// Adds what is wrong with `config.data`, with `config.model`, and with the two
-// together: a task that does not fit the data, with what fits either.
+// Adds problems of either, and of a task that does not fit the data.
 void ValidateDataAndModel(const Experiment& config, const TaskInfo* task,
                           const Plugins& plugins, ConfigProblems& problems) {
   const std::string model = task == nullptr ? "" : NameOf(plugins.tasks, *task);
@@ -170,8 +169,7 @@ void ValidateName(const Experiment& config, ConfigProblems& problems) {
   }
 }
 
-// The metric on dev that is called `name`. If there is none, adds a problem of
-// `subject` at `path`.
+// Null, after adding a problem of `subject` at `path`, if there is none.
 const MetricInfo* FindOnDev(absl::string_view name, const TaskInfo& task,
                             absl::string_view path, absl::string_view subject,
                             ConfigProblems& problems) {

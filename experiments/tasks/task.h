@@ -21,7 +21,6 @@
 
 namespace regard {
 
-// Every field of a config's loss.
 inline LossOptions LossOptionsOf(const Loss& loss) {
   using Normalizer = LossOptions::Normalizer;
   return {.normalizer = loss.normalizer() == Loss::SUM ? Normalizer::kSum
@@ -75,20 +74,17 @@ class Task {
 
   virtual Model<float>& model() = 0;
 
-  // Whether the data have a dev split, which early stopping and schedules can
-  // watch.
+  // Whether there is a dev split for early stopping and schedules to watch.
   virtual bool has_dev() const { return false; }
 
-  // Adds what in the config does not fit the data that was read, under paths
-  // relative to the experiment.
+  // Adds what does not fit the data that was read, at paths in the experiment.
   virtual void ValidateData(ConfigProblems& /*problems*/) const {}
 
   // `forward` has no gradients. `final` is false for a glance during training,
   // which leaves out what takes long.
   virtual Showcase Show(Forward<float>& forward, bool final) const = 0;
 
-  // Texts that using the model later needs, by their name in the run folder:
-  // vocabularies.
+  // Texts that later use needs, by name in the run folder: vocabularies.
   virtual std::map<std::string, std::string> Files() const { return {}; }
 
   // What the user should know of the data, a sentence each.
@@ -106,8 +102,7 @@ class Task {
   void AddDigest(const std::string& field, const std::string& digest) {
     digests_[field] = digest;
   }
-  // The split that reports show examples of, and its name: test, else dev, else
-  // training.
+  // The split that reports show, and its name: test, else dev, else training.
   static auto ShownSplit(const auto& splits) {
     if (splits.test.size() > 0) return std::pair(&splits.test, "test");
     if (splits.dev.size() > 0) return std::pair(&splits.dev, "dev");

@@ -33,8 +33,7 @@ class BatchPlan {
   int64_t total_updates() const { return total_updates_; }
 
   // The batches of update `step`, counted from 0 over all epochs. Valid until
-  // the next call. Makes the order anew when the epoch changes, and allocates
-  // nothing otherwise.
+  // the next call. Allocates only when the epoch changes.
   absl::Span<const absl::Span<const int64_t>> BatchesOf(int64_t step);
 
  private:

@@ -27,14 +27,12 @@ class ChildProgram {
 
   void Signal(int number) const;
 
-  // Waits for the end: the exit code, as a shell sees it (128 + the signal that
-  // killed it).
+  // Waits for the end: a shell's exit code (128 + a signal that killed it).
   int Wait();
 
   // Once it has ended.
   std::string Output() const;
   std::string Errors() const;
-  // From start to end.
   absl::Duration Elapsed() const { return elapsed_; }
 
  private:

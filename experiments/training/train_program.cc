@@ -124,7 +124,6 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
   return task;
 }
 
-// A problem of the baseline's, at the field `baseline`.
 absl::Status BaselineError(const LoadedConfig& run,
                            const absl::Status& status) {
   if (status.ok() || IsMachineFailure(status)) return status;
@@ -135,10 +134,9 @@ absl::Status BaselineError(const LoadedConfig& run,
   return LocateProblems(problems, run.origins);
 }
 
-// Everything that can be wrong with what the user gave. A folder that exists is
-// opened first: one to resume has the config, another may be refused. A new one
-// is made last, so that a wrong config leaves nothing behind. Null for --check,
-// which needs no folder.
+// Finds all that is wrong with what the user gave. An existing folder is opened
+// first, as it has the config or is refused; a new one is made last, so that a
+// wrong config leaves nothing behind. Null for --check, which needs no folder.
 absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
     const Arguments& arguments, const Plugins& plugins,
     absl::string_view default_config) {

@@ -45,7 +45,6 @@ std::vector<MetricInfo> TrainerMetrics(const Model<float>& model) {
   return metrics;
 }
 
-// What one thread computes shards with.
 struct Trainer::Worker {
   Worker(const ParameterStore<float>& parameters, size_t terms)
       : forward(tape, parameters, nullptr), sums(terms), seeds(terms) {}
@@ -351,8 +350,6 @@ std::string Trainer::Profile() const {
                      pool_.threads());
 }
 
-// The model gets the weights to use: the mean of the snapshots, the best, or
-// the moving average.
 void Trainer::ChooseWeights() {
   const absl::Span<float> values = model_.parameters().values();
   last_weights_.assign(values.begin(), values.end());

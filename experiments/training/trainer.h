@@ -45,9 +45,7 @@ namespace regard {
 
 struct TrainerOptions {
   int threads = 1;
-  // Whether records leave out how many seconds have passed.
   bool omit_times = false;
-  // Whether to measure where the time goes; see Trainer::Profile().
   bool profile = false;
   // Asked after every update: a signal number to save and stop for, or 0.
   const std::atomic<int>* stop_signal = nullptr;
@@ -75,7 +73,6 @@ struct EvaluatedModel {
 struct TrainingHooks {
   // After every update; allocates nothing.
   std::function<void(const StepProgress&)> updated = [](const auto&) {};
-  // Metrics have been measured.
   std::function<absl::Status(const MetricsRecord&)> recorded = [](const auto&) {
     return absl::OkStatus();
   };
@@ -107,7 +104,6 @@ class Trainer {
   // or gradient is not finite.
   absl::StatusOr<int> Run(TrainingHooks hooks = {});
 
-  // Updates of the whole run, unless it ends early.
   int64_t total_steps() const { return plan_.total_updates(); }
 
   int64_t step() const { return state_.step(); }
@@ -140,8 +136,7 @@ class Trainer {
   void ClearSums();
   // The metrics of the updates since the last call.
   std::map<std::string, double> TakeTrainingMetrics();
-  // Adds what the model reaches on a split, by prefixed name; the metrics of
-  // `sets` are named alike.
+  // Adds what the model reaches on a split, by prefixed names, as in `sets`.
   void Measure(Forward<float>& forward, Split split,
                std::map<std::string, double>* metrics,
                std::vector<EvaluatedSet>* sets) const;

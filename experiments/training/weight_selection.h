@@ -42,8 +42,7 @@ class WeightSelection {
   // The exponential moving average; empty without one and until it begins.
   absl::Span<float> ema() { return absl::MakeSpan(state_.ema); }
 
-  // Takes the weights at the evaluation after `step` updates and what it
-  // measured.
+  // Takes what the evaluation after `step` updates measured, and its weights.
   void Observe(int64_t step, const std::map<std::string, double>& measured,
                absl::Span<const float> weights);
 

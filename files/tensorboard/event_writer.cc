@@ -20,8 +20,7 @@ namespace {
 constexpr char kPrefix[] = "events.out.tfevents.";
 constexpr size_t kFlushBytes = size_t{1} << 16;
 
-// The host's name, of which characters that do not belong into a file name are
-// replaced.
+// With characters that do not belong into a file name replaced.
 std::string HostName() {
   std::array<char, 256> name = {};
   if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') {

@@ -1,7 +1,5 @@
 // Writes one event file of a run for TensorBoard (docs/run_folder.md), framed
-// as TFRecord: each record lies between its length and checksums.
-//
-// One writer at a time in a folder: hold the run folder's lock.
+// as TFRecord. One writer at a time in a folder: hold the run folder's lock.
 #ifndef FILES_TENSORBOARD_EVENT_WRITER_H_
 #define FILES_TENSORBOARD_EVENT_WRITER_H_
 
@@ -25,12 +23,10 @@ namespace regard::tensorboard {
 // CRC-32C (Castagnoli, RFC 3720).
 uint32_t Crc32c(absl::string_view bytes);
 
-// The form in which the format stores a checksum: rotated by 15 bits, plus a
-// constant.
+// As the format stores a checksum: rotated by 15 bits, plus a constant.
 uint32_t MaskedCrc32c(absl::string_view bytes);
 
-// Length (64 bits little-endian), its masked checksum, the payload, and its
-// masked checksum.
+// Length (64 bits little-endian) and payload, a masked checksum after each.
 std::string FramedRecord(absl::string_view payload);
 
 struct EventWriterOptions {

@@ -10,7 +10,6 @@
 
 namespace regard {
 
-// The list of cells.
 template <typename T>
 typename Recurrent<T>::Kind Recurrent<T>::KindOf(
     const RecurrentConfig& config) {

@@ -63,9 +63,8 @@ class Recurrent {
   int64_t width() const { return width_; }
   int64_t output_width() const { return width_ * directions_; }
   int layers() const { return config_.layers(); }
-  // Gates of a cell: 3 for a GRU, 4 for an LSTM.
+  // Of a cell: 3 gates and 1 state for a GRU, 4 and 2 for an LSTM.
   int64_t gates() const { return kind_.gates; }
-  // States of a layer: 1 for a GRU, 2 for an LSTM.
   int states() const { return kind_.states; }
 
   RecurrentState<T> ZeroState(Forward<T>& forward, int64_t batch) const;
@@ -101,7 +100,6 @@ class Recurrent {
   }
 
  private:
-  // A kind of cell.
   struct Kind {
     int gates;
     int states;

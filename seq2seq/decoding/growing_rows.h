@@ -23,9 +23,8 @@ class RowCopies {
   // For at most `max_rows` rows before and after. Storage is of `arena`.
   RowCopies(int64_t max_rows, Arena& arena);
 
-  // Row i of the result is row rows[i] of what there is. To be carried out in
-  // order; row `max_rows` is free for temporary use. Rows that stay are not
-  // copied. Valid until the next call.
+  // To be carried out in order; row `max_rows` is free for temporary use. Rows
+  // that stay are not copied. Valid until the next call.
   absl::Span<const Copy> Plan(absl::Span<const int32_t> rows);
 
  private:
@@ -59,8 +58,7 @@ class GrowingRows {
   Var<T> View(Tape<T>& tape) const;
 
  private:
-  // Makes room for `extent` positions of each row, and fills what is not valid
-  // with 0.
+  // Makes room for `extent` positions of each row; those not valid are 0.
   void Widen(int64_t positions, int64_t extent);
 
   const int64_t max_rows_;

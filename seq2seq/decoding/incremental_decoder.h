@@ -18,8 +18,7 @@ namespace regard {
 // the tape, which records nothing during the lifetime of this.
 class IncrementalDecoder {
  public:
-  // The member's memory has `sources` sources; there are at most `max_rows`
-  // rows.
+  // The memory has `sources` sources; there are at most `max_rows` rows.
   IncrementalDecoder(const EnsembleMember& member, int64_t sources,
                      int64_t max_rows);
   ~IncrementalDecoder();

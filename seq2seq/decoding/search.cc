@@ -39,8 +39,7 @@ struct Ended {
   bool finished;
 };
 
-// Complete ones first, from the best; of equal scores, in the order in which
-// they were found.
+// Complete ones first, from the best; of equal scores, the first found.
 bool IsBetter(const Ended& a, const Ended& b) {
   const auto order = [](const Ended& ended) {
     return std::make_tuple(!ended.finished, -ended.score, ended.step,
@@ -58,7 +57,6 @@ struct StepTrace {
   absl::Span<int32_t> ids;
 };
 
-// The search for one source.
 struct SourceSearch {
   size_t index;    // among all sources
   int64_t length;  // positions of its memory
@@ -217,8 +215,7 @@ void BatchSearch::TraceAlignment(int64_t rows) {
   trace.weights = kept.data();
 }
 
-// Continues the hypotheses of a source, which are `first_row` and the rows
-// after it.
+// The hypotheses of a source are `first_row` and the rows after it.
 void BatchSearch::Extend(const float* scores, int64_t first_row,
                          SourceSearch* source) {
   const int32_t excluded[] = {special_.pad, special_.begin, special_.end};
@@ -238,7 +235,6 @@ void BatchSearch::Extend(const float* scores, int64_t first_row,
   }
 }
 
-// Adds a hypothesis to those that live on, or that have ended.
 void BatchSearch::AddHypothesis(const Partial& partial, SourceSearch* source) {
   source->last_step = step_;
   if (partial.last == special_.end) {
@@ -337,7 +333,6 @@ void BatchSearch::ExtendSamples(const float* scores, int64_t first_row,
   }
 }
 
-// Whether hypotheses of the greatest length are chosen.
 bool BatchSearch::IsLastStep(const SourceSearch& source) const {
   return step_ + 1 >= inputs_.sources[source.index].max_length ||
          step_ + 1 >= static_cast<int64_t>(steps_.size());

@@ -1,5 +1,4 @@
-// Generates token ids with any decoder: greedy search, beam search, sampling,
-// and ensembles of decoders.
+// Greedy search, beam search and sampling of ids with decoders or ensembles.
 #ifndef SEQ2SEQ_DECODING_SEARCH_H_
 #define SEQ2SEQ_DECODING_SEARCH_H_
 

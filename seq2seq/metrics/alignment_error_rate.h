@@ -14,8 +14,7 @@
 
 namespace regard {
 
-// Adds up sentences; links are summed over the corpus, not rates over
-// sentences.
+// Sums links over the corpus, not rates over sentences.
 class AlignmentErrorRate {
  public:
   // Neither side holds a link twice; their order does not matter.

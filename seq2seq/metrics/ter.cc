@@ -28,7 +28,6 @@ constexpr int64_t kInfinity = std::numeric_limits<int64_t>::max() / 2;
 
 enum class Edit : char { kNone, kMatch, kSubstitute, kDelete, kInsert };
 
-// One cell of the edit distance's matrix.
 struct Cell {
   int64_t cost = kInfinity;
   Edit edit = Edit::kNone;
@@ -55,8 +54,7 @@ class BandedDistance {
     for (int64_t j = 0; j <= width_; ++j) rows_[0][j] = {j, Edit::kInsert};
   }
 
-  // The cost of a sentence. Rows of the beginning that it has in common with
-  // the last one are not computed again.
+  // Rows of a beginning shared with the last sentence are not computed again.
   int64_t Cost(const Words& sentence) {
     int64_t i = 1;
     while (i <= std::ssize(last_) && sentence[i - 1] == last_[i - 1]) ++i;
@@ -118,7 +116,6 @@ class BandedDistance {
   std::vector<Row> rows_;
 };
 
-// What the edits say of each word.
 struct EditAlignment {
   std::vector<int64_t> sentence_of_reference;  // position; -1: before all
   std::vector<bool> reference_errors;

@@ -1,6 +1,5 @@
 // The recurrent decoder of sequence-to-sequence models, with and without
-// attention: a stack of GRU or LSTM layers writes the target one id after
-// another.
+// attention: a stack of GRU or LSTM layers.
 //
 // Bahdanau et al., "Neural machine translation by jointly learning to align and
 // translate", 2015; Luong et al., "Effective approaches to attention-based
@@ -88,7 +87,6 @@ class RecurrentDecoder : public Decoder<T> {
   bool attends_to_memory() const override { return attention_ != nullptr; }
 
  private:
-  // What a decoder's step reads of its word.
   struct Word {
     Var<T> embedding;  // [rows, embedding]; empty if no readout reads it
     // [rows, gates]: the word's part of the first layer's input, with the bias.

@@ -7,7 +7,6 @@
 
 namespace regard {
 
-// What one thread searches.
 struct SearchWork::Part {
   explicit Part(const ParameterStore<float>& parameters)
       : forward(tape, parameters, /*gradients=*/nullptr) {}

@@ -15,7 +15,6 @@
 
 namespace regard {
 
-// A model and its sources.
 class SearchedModel {
  public:
   virtual ~SearchedModel() = default;

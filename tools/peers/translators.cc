@@ -31,7 +31,6 @@ namespace {
 
 constexpr uint64_t kSeed = 1;
 
-// The model of a work.
 EncoderDecoderConfig ModelOf(const WorkOptions& options) {
   EncoderDecoderConfig config;
   if (options.kind == "transformer") {

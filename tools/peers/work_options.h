@@ -38,7 +38,6 @@ absl::StatusOr<WorkOptions> ParseWorkOptions(int argc, char** argv);
 // A Transformer of these sizes, whose attention has no biases.
 TransformerConfig TransformerOf(const WorkOptions& options);
 
-// The scores that models are made with.
 AttentionRegistry BuiltInScorers();
 
 }  // namespace regard

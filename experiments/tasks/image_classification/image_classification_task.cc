@@ -85,9 +85,8 @@ class ImageClassificationTask : public Task {
   std::string TitleOf(int32_t label, const Prediction& prediction) const;
   LabelledMatrix Confusion(const ImageSet& set,
                            absl::Span<const Prediction> predictions) const;
-  // Adds pictures of images with attention rollout and, if wanted, the last
-  // layer's attention by heads of the first ones. Returns what is predicted of
-  // them.
+  // Adds pictures of images with attention rollout and, if wanted, the first
+  // ones' attention by heads of the last layer. Returns their predictions.
   std::vector<Prediction> ShowImages(
       Forward<float>& forward, const ImageSet& set,
       absl::Span<const int64_t> images, std::vector<Picture>* pictures,

@@ -23,7 +23,6 @@ namespace regard {
 namespace {
 
 constexpr int64_t kSamples = 5;
-// Tokens of the heat maps.
 constexpr size_t kMapTokens = 32;
 
 class MaskedWordsTask : public Task {

@@ -26,7 +26,6 @@ namespace {
 constexpr int64_t kSamples = 5;
 constexpr int64_t kSampleIds = 120;
 constexpr double kSampleTemperature = 0.8;
-// Ids of the heat maps.
 constexpr int64_t kMapIds = 32;
 
 class LanguageModelTask : public Task {

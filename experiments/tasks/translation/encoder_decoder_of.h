@@ -7,8 +7,7 @@
 
 namespace regard {
 
-// The part of a config that describes a model of sentence pairs: the fields of
-// an EncoderDecoderConfig have the same names in a ModelConfig.
+// The fields of an EncoderDecoderConfig have the same names in a ModelConfig.
 inline EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
   EncoderDecoderConfig config;
   const auto& from = *model.GetDescriptor();

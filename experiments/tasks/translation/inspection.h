@@ -22,8 +22,7 @@ struct Inspection {
   std::vector<std::string> source;
   std::vector<std::string> target;
   std::vector<InspectedStep> steps;  // of each target word
-  // Gold links, and the alignment error rate against them, where they are
-  // known.
+  // Empty and absent where gold links are not known.
   std::vector<AlignmentLink> gold;
   std::optional<double> alignment_error_rate;
 };

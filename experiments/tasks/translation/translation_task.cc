@@ -242,7 +242,6 @@ void TranslationTask::Explain(const SentencePair& pair,
   words.resize(std::min(words.size(), kMostExplainedWords));
   model_.translator().CutTarget(&words);
   if (words.empty()) return;
-  // Gold links speak of the reference's words.
   const bool right = words == pair.target;
   inspections->push_back(
       Inspect(model_.translator(), pair.source, words,
