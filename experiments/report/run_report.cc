@@ -224,12 +224,8 @@ std::string RunReportHtml(const RunReport& report) {
   page.Add({"Result", {showcase.plots.begin(), showcase.plots.end()}});
   page.Add({showcase.samples.title, {SamplesTable(showcase.samples)}});
   AddSets(report, page);
-  bool explained = false;
-  for (const Section& section : showcase.sections) {
-    explained = explained || section.title == "Attention";
-    page.Add(section);
-  }
-  if (!explained) {
+  for (const Section& section : showcase.sections) page.Add(section);
+  if (showcase.heat_maps_on_page) {
     page.Add({"Attention", {AttentionCaution(), Maps{showcase.heat_maps}}});
   }
   Section training = {"Training"};

@@ -121,11 +121,11 @@ struct Showcase {
   std::string summary = {};      // one sentence on what the task is
   std::vector<Plot> plots = {};  // such as a fitted curve
   Samples samples = {};
-  // Of the page. One with the title "Attention" takes the place of the heat
-  // maps there.
-  std::vector<Section> sections = {};
+  std::vector<Section> sections = {};  // of the page
   // Weights by sample; they also go to attention.json and TensorBoard.
   std::vector<LabelledMatrix> heat_maps = {};
+  // False if a section shows them, and more.
+  bool heat_maps_on_page = true;
   // Above the terminal's first heat map; without it, the terminal shows none.
   std::string heat_map_caption = {};
   // What to compare a metric with, by its prefixed name: "diagonal: 0.41".

@@ -104,6 +104,7 @@ class Trainer {
   // or gradient is not finite.
   absl::StatusOr<int> Run(TrainingHooks hooks = {});
 
+  // Updates of the whole run, unless it ends early.
   int64_t total_steps() const { return plan_.total_updates(); }
 
   int64_t step() const { return state_.step(); }

@@ -287,6 +287,7 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
   }
   if (!inspections.empty()) {
     showcase.sections.push_back(AttentionSection(inspections));
+    showcase.heat_maps_on_page = false;
   }
   for (const EvaluationSet& test : data.tests) {
     if (test.empty() || test.pairs.front().alignment.empty()) continue;
