@@ -90,7 +90,8 @@ class MultiHeadAttention {
                      const MultiHeadInitialization& initialization = {});
 
   // keys [batch, keys, key width], values [batch, keys, value width]; the first
-  // is at key_position.
+  // is at key_position. Row-wise: sources prepared in parts may be joined along
+  // the keys.
   PreparedSource<T> Prepare(Forward<T>& forward, Var<T> keys, Var<T> values,
                             int64_t key_position = 0) const;
 

@@ -86,7 +86,6 @@ Var<T> Bert<T>::operator()(Forward<T>& forward, const BertBatch& batch,
     x = x +
         Slice(forward[types_.weight()], /*axis=*/0, 0, 1).WithShape({width_});
   } else {
-    REGARD_CHECK_EQ(batch.types.size(), batch.ids.size());
     x = x + types_(forward, batch.types, rows);
   }
   x = norm_(forward, positions_(forward, x, inputs.positions.first_query));

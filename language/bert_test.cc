@@ -177,6 +177,8 @@ TEST(BertDeathTest, RefusesWhatItHasNot) {
                "positions 0 to 8 of 8");
   EXPECT_DEATH(small.bert()(forward, {.size = 2, .ids = ids}),
                "9 ids for 2 rows");
+  EXPECT_DEATH(small.bert()(forward, {.size = 3, .ids = ids, .types = {0, 1}}),
+               "2 vs. 9");
 }
 
 }  // namespace

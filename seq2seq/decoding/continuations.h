@@ -48,6 +48,7 @@ class BestContinuations {
   // `logits` [vocabulary] are unnormalised log-probabilities. Hypotheses come
   // in any order.
   void AddLogits(int32_t beam, double so_far, const float* logits);
+  // The same of log-probabilities.
   void AddLogProbabilities(int32_t beam, double so_far,
                            const float* log_probabilities);
 

@@ -23,8 +23,9 @@ class RowCopies {
   // For at most `max_rows` rows before and after. Storage is of `arena`.
   RowCopies(int64_t max_rows, Arena& arena);
 
-  // To be carried out in order; row `max_rows` is free for temporary use. Rows
-  // that stay are not copied. Valid until the next call.
+  // Row i of the result is row rows[i] of what there is. To be carried out in
+  // order; row `max_rows` is free for temporary use. Rows that stay are not
+  // copied. Valid until the next call.
   absl::Span<const Copy> Plan(absl::Span<const int32_t> rows);
 
  private:
