@@ -54,8 +54,8 @@ Range ReadRange(const FieldDescriptor& field) {
   REGARD_CHECK(!field.is_repeated() && bounds.size() == 4 &&
                absl::SimpleAtod(bounds[1], &read.min) &&
                absl::SimpleAtod(bounds[2], &read.max))
-      << field.full_name() << ": a range is of one number, as \"[0, 1]\"; got "
-      << text;
+      << field.full_name() << ": a range is of one number, \"[min, max]\" or "
+      << "\"[min, max)\"; got " << text;
   return read;
 }
 

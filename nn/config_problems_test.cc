@@ -175,7 +175,8 @@ TEST_F(RangeTest, ADefaultOutsideOfItIsAProblem) {
 }
 
 TEST_F(RangeTest, IsAnIntervalOfOneNumber) {
-  for (const char* legal : {"", "1", "[1, ]", "[1; 2]", "[1, 2, 3]"}) {
+  for (const char* legal :
+       {"", "1", "(0, 1]", "[1, ]", "[1; 2]", "[1, 2, 3]"}) {
     EXPECT_DEATH(Check(FieldDescriptorProto::TYPE_INT32, legal, ""),
                  "Message.x: a range is of one number");
   }
