@@ -11,6 +11,7 @@
 namespace regard {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -59,6 +60,27 @@ TEST(ReportHtmlTest, ForbidsAndNeedsNoRequest) {
       style_and_body,
       std::regex("<(img|iframe|object|embed|video|audio|source)|<script src|"
                  "@import|url\\(|href=\"(?!#|data:)")));
+}
+
+TEST(ReportHtmlTest, EndsEveryElementThatItBegins) {
+  std::string page = ReportHtml(HostileReport());
+  page = page.substr(0, page.find("<script"));
+  page = std::regex_replace(page, std::regex("<(meta|link|image|!)[^>]*>"), "");
+  const std::regex tag("<(/?)([a-z0-9]+)[^>]*>");
+  std::vector<std::string> open;
+  for (std::sregex_iterator at(page.begin(), page.end(), tag), end; at != end;
+       ++at) {
+    const std::smatch& match = *at;
+    if (match[1].length() == 0) {
+      open.push_back(match[2]);
+      continue;
+    }
+    ASSERT_FALSE(open.empty()) << match[0] << " ends nothing";
+    ASSERT_EQ(match[2], open.back()) << page.substr(0, match.position());
+    open.pop_back();
+  }
+  // The figures' scripts follow in the body.
+  EXPECT_THAT(open, ElementsAre("html", "body"));
 }
 
 TEST(ReportHtmlTest, IsTheSameForTheSameInput) {
