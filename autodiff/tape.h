@@ -132,6 +132,10 @@ class Tape {
   // Runs the records after `mark` in reverse, from gradients assigned so far.
   void BackwardTo(const Mark& mark);
 
+  // Whether a backward pass runs: what computes now recomputes
+  // (ops/recompute.h).
+  bool in_backward() const { return backward_depth_ > 0; }
+
   // While recording is off, outputs need no gradient and nothing is recorded.
   bool recording() const { return recording_; }
   void set_recording(bool recording) { recording_ = recording; }

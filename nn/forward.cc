@@ -3,10 +3,20 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string>
 
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
+
+namespace {
+
+std::string SiteName(const ScopeName* scope, const char* name) {
+  return scope == nullptr ? name : scope->ToString() + "/" + name;
+}
+
+}  // namespace
 
 template <typename T>
 Forward<T>::Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
@@ -48,6 +58,34 @@ Var<T> Forward<T>::operator[](Parameter<T> parameter) const {
       << "parameter " << parameter.index << " of " << leaves_.size()
       << " leaves: BeginStep() comes first";
   return leaves_[parameter.index];
+}
+
+template <typename T>
+SiteWish Forward<T>::AskProbe(const char* name) const {
+  return probe_->Wish(SiteName(tape_.scope(), name));
+}
+
+template <typename T>
+Var<T> Forward<T>::Visit(const char* name, Var<T> value) const {
+  const std::string site = SiteName(tape_.scope(), name);
+  const SiteWish wish = probe_->Wish(site);
+  if (wish.replacement) {
+    const Var<T> replaced = probe_->Replace(tape_, site, value);
+    REGARD_CHECK(replaced.shape() == value.shape())
+        << site << " " << value.shape() << " replaced by " << replaced.shape();
+    value = replaced;
+  }
+  if (wish.gradient) {
+    if (!value.needs_grad()) value = tape_.Input(value.shape(), value.span());
+    // A closure is never destroyed, so that it cannot own the name.
+    char* const kept =
+        tape_.arena().template New<char>(static_cast<int64_t>(site.size()) + 1);
+    std::memcpy(kept, site.c_str(), site.size() + 1);
+    Probe<T>* const probe = probe_;
+    tape_.Record("Probe", value, [=] { probe->OnGradient(kept, value); });
+  }
+  if (wish.value && !tape_.in_backward()) probe_->OnValue(site, value);
+  return value;
 }
 
 template <typename T>

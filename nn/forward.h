@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "nn/parameters.h"
+#include "nn/probe.h"
 
 namespace regard {
 
@@ -45,14 +46,33 @@ class Forward {
   void Backward(absl::Span<const Var<T>> scalars,
                 absl::Span<const double> seeds);
 
+  // Not owned; null, as at first: nobody watches the pass.
+  void set_probe(Probe<T>* probe) { probe_ = probe; }
+  Probe<T>* probe() const { return probe_; }
+
+  // What the probe wants of the site `name` in the tape's scope.
+  SiteWish Wish(const char* name) const {
+    return probe_ == nullptr ? SiteWish() : AskProbe(name);
+  }
+  // Each value that is a site passes through here once in a pass, before it is
+  // used: what the pass goes on with, which is `value` unless the probe
+  // replaces it.
+  Var<T> Site(const char* name, Var<T> value) const {
+    return probe_ == nullptr ? value : Visit(name, value);
+  }
+
   Tape<T>& tape() const { return tape_; }
   const ParameterStore<T>& parameters() const { return parameters_; }
 
  private:
+  SiteWish AskProbe(const char* name) const;
+  Var<T> Visit(const char* name, Var<T> value) const;
+
   Tape<T>& tape_;
   const ParameterStore<T>& parameters_;
   GradientSlab<T>* gradients_;
   std::vector<Var<T>> leaves_;
+  Probe<T>* probe_ = nullptr;
 };
 
 }  // namespace regard

@@ -1,0 +1,85 @@
+#include "nn/probe.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "autodiff/instantiate.h"
+
+namespace regard {
+
+namespace {
+
+bool MatchesAny(absl::Span<const std::string> patterns,
+                absl::string_view site) {
+  return std::any_of(
+      patterns.begin(), patterns.end(),
+      [&](const std::string& pattern) { return MatchesSite(pattern, site); });
+}
+
+}  // namespace
+
+// Where two stars could share characters, the first takes as few as it can: if
+// there is a match, there is one of that kind.
+bool MatchesSite(absl::string_view pattern, absl::string_view site) {
+  size_t p = 0;
+  size_t s = 0;
+  size_t after_star = absl::string_view::npos;
+  size_t star_ends = 0;
+  while (s < site.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      after_star = ++p;
+      star_ends = s;
+    } else if (p < pattern.size() && pattern[p] == site[s]) {
+      ++p;
+      ++s;
+    } else if (after_star != absl::string_view::npos) {
+      p = after_star;
+      s = ++star_ends;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+template <typename T>
+SiteRecorder<T>::SiteRecorder(std::vector<std::string> values,
+                              std::vector<std::string> gradients)
+    : values_(std::move(values)), gradients_(std::move(gradients)) {}
+
+template <typename T>
+SiteWish SiteRecorder<T>::Wish(const std::string& site) {
+  return {.value = MatchesAny(values_, site),
+          .gradient = MatchesAny(gradients_, site)};
+}
+
+template <typename T>
+void SiteRecorder<T>::OnValue(const std::string& site, Var<T> value) {
+  seen_.push_back(
+      {site, value.shape(), {value.data(), value.data() + value.size()}, {}});
+}
+
+template <typename T>
+void SiteRecorder<T>::OnGradient(const std::string& site, Var<T> value) {
+  std::vector<T> gradient(value.grad_data(), value.grad_data() + value.size());
+  for (auto seen = seen_.rbegin(); seen != seen_.rend(); ++seen) {
+    if (seen->site == site && seen->gradient.empty()) {
+      seen->gradient = std::move(gradient);
+      return;
+    }
+  }
+  seen_.push_back({site, value.shape(), {}, std::move(gradient)});
+}
+
+template <typename T>
+auto SiteRecorder<T>::Find(absl::string_view site) const -> const Seen* {
+  const auto found =
+      std::find_if(seen_.rbegin(), seen_.rend(),
+                   [&](const Seen& seen) { return seen.site == site; });
+  return found == seen_.rend() ? nullptr : &*found;
+}
+
+REGARD_INSTANTIATE_CLASS(SiteRecorder);
+
+}  // namespace regard

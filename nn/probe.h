@@ -1,0 +1,110 @@
+// What watches a forward pass, and reaches into it.
+//
+// Layers name sites: values of a pass, by names within their scopes of the
+// tape. "encoder/layers[2]/self/attention/weights" are the attention weights of
+// a layer, [batch, heads, queries, keys]. The names are
+//
+//   queries, keys, values  of an attention, as its score reads them, by heads
+//   scores, weights        of an attention, before dropout
+//   context                of each head of an attention, after dropout
+//   residual               what a branch of a Transformer's layer leaves
+//   feed_forward           the output of a feed-forward network
+//   state                  of a recurrent layer
+//   readout, logits        what an output head reads and gives
+//
+// A probe reads the values of sites, or their gradients, or replaces them. What
+// is only read changes no bit of the pass: a value that a fused kernel keeps to
+// itself is computed beside it. For gradients and replacements the pass takes
+// the composition of plain operations, whose bits may differ from the kernel's.
+#ifndef NN_PROBE_H_
+#define NN_PROBE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "autodiff/shape.h"
+#include "autodiff/tape.h"
+
+namespace regard {
+
+// What a probe wants of a site.
+struct SiteWish {
+  bool value = false;
+  bool gradient = false;
+  bool replacement = false;
+
+  bool any() const { return value || gradient || replacement; }
+  // Whether the site's value must be one that the pass goes on with.
+  bool changes_path() const { return gradient || replacement; }
+};
+
+// One watches one tape. Calls come in the order in which the pass computes.
+template <typename T>
+class Probe {
+ public:
+  virtual ~Probe() = default;
+
+  // Of a full name, such as "encoder/layers[2]/self/attention/weights".
+  virtual SiteWish Wish(const std::string& site) = 0;
+
+  // A site whose value is wanted, once in a pass, also where layers are
+  // recomputed. The Var lives until the tape is rewound.
+  virtual void OnValue(const std::string& /*site*/, Var<T> /*value*/) {}
+
+  // In the backward pass, after all that `value` goes into: value.grad_data()
+  // is its gradient. Not called where no gradient arrives.
+  virtual void OnGradient(const std::string& /*site*/, Var<T> /*value*/) {}
+
+  // What the pass uses in place of `value`: of the same shape, and the same in
+  // a recomputation, which asks again.
+  virtual Var<T> Replace(Tape<T>& /*tape*/, const std::string& /*site*/,
+                         Var<T> value) {
+    return value;
+  }
+};
+
+// Whether a site's name is of a pattern, in which `*` stands for any
+// characters, and all others for themselves.
+bool MatchesSite(absl::string_view pattern, absl::string_view site);
+
+// Copies the values, or the gradients, of sites that are of one of the
+// patterns.
+template <typename T>
+class SiteRecorder : public Probe<T> {
+ public:
+  struct Seen {
+    std::string site;
+    Shape shape;
+    std::vector<T> value;     // empty where no pattern wants it
+    std::vector<T> gradient;  // empty where none is wanted, or none arrived
+  };
+
+  explicit SiteRecorder(std::vector<std::string> values,
+                        std::vector<std::string> gradients = {});
+
+  SiteWish Wish(const std::string& site) override;
+  void OnValue(const std::string& site, Var<T> value) override;
+  void OnGradient(const std::string& site, Var<T> value) override;
+
+  // In the order of the pass; values come before the gradients of the same
+  // pass. A site that is visited in several passes is there as often.
+  absl::Span<const Seen> seen() const { return seen_; }
+  // The last visit of `site`; null if there was none.
+  const Seen* Find(absl::string_view site) const;
+  void Clear() { seen_.clear(); }
+
+ private:
+  const std::vector<std::string> values_;
+  const std::vector<std::string> gradients_;
+  std::vector<Seen> seen_;
+};
+
+extern template class SiteRecorder<float>;
+extern template class SiteRecorder<double>;
+
+}  // namespace regard
+
+#endif  // NN_PROBE_H_

@@ -1,0 +1,140 @@
+#include "nn/probe.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/recompute.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/tape.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/initializers.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pointwise;
+
+// y = w x; z = sum of y^2, with the sites "layer[1]/y" and "layer[1]/z".
+class Layer {
+ public:
+  Layer() {
+    w_ = store_.Root().Add("w", {2}, Constant(3));
+    store_.Finalize(0);
+    gradients_.emplace(store_);
+    forward_.emplace(tape_, store_, &*gradients_);
+  }
+
+  // Of x = (1, 2), so y = (3, 6) and z = 45.
+  Var<double> Run(Probe<double>* probe, bool recompute = false) {
+    forward_->set_probe(probe);
+    forward_->BeginStep();
+    const NameScope<double> scope(tape_, "layer", 1);
+    const Var<double> x = tape_.Input({2}, {1.0, 2.0});
+    Forward<double>* const forward = &*forward_;
+    const Parameter<double> w = w_;
+    const auto compute = [=](absl::Span<const Var<double>> in) {
+      const Var<double> y = forward->Site("y", (*forward)[w] * in[0]);
+      return forward->Site("z", Sum(y * y));
+    };
+    const Var<double> in[] = {x};
+    return recompute ? Recompute<double>(tape_, in, compute) : compute(in);
+  }
+
+  std::vector<double> Gradient(Var<double> z) {
+    forward_->Backward({z}, {1.0});
+    return {gradients_->values().begin(), gradients_->values().begin() + 2};
+  }
+
+ private:
+  ParameterStore<double> store_;
+  Parameter<double> w_;
+  std::optional<GradientSlab<double>> gradients_;
+  Tape<double> tape_;
+  std::optional<Forward<double>> forward_;
+};
+
+class Replacer : public Probe<double> {
+ public:
+  SiteWish Wish(const std::string& site) override {
+    return {.replacement = site == "layer[1]/y"};
+  }
+  Var<double> Replace(Tape<double>&, const std::string&,
+                      Var<double> value) override {
+    return value * 2.0;
+  }
+};
+
+TEST(MatchesSite, StarStandsForAnyCharactersAndBracketsForThemselves) {
+  EXPECT_TRUE(MatchesSite("a[2]/b", "a[2]/b"));
+  EXPECT_FALSE(MatchesSite("a[2]/b", "a2/b"));
+  EXPECT_FALSE(MatchesSite("a", "ab"));
+  EXPECT_FALSE(MatchesSite("ab", "a"));
+  EXPECT_TRUE(MatchesSite("*", ""));
+  EXPECT_TRUE(MatchesSite("", ""));
+  EXPECT_FALSE(MatchesSite("", "a"));
+  EXPECT_TRUE(MatchesSite("*/weights", "encoder/layers[10]/self/weights"));
+  EXPECT_TRUE(MatchesSite("a*b*c", "axxbyybzc"));
+  EXPECT_FALSE(MatchesSite("a*b*c", "axxbyyb"));
+  EXPECT_FALSE(MatchesSite("a*bb", "abab"));
+}
+
+TEST(Probe, NobodyWatchesAtFirst) {
+  Layer layer;
+  EXPECT_EQ(layer.Run(nullptr).item(), 45);
+}
+
+TEST(SiteRecorder, ReadsValuesAndGradientsOfItsSites) {
+  for (const bool recompute : {false, true}) {
+    Layer layer;
+    SiteRecorder<double> recorder({"*/y", "*/z"}, {"layer[1]/y"});
+    EXPECT_THAT(layer.Gradient(layer.Run(&recorder, recompute)),
+                ElementsAre(6, 24));
+    ASSERT_EQ(recorder.seen().size(), 2);
+    const auto* const y = recorder.Find("layer[1]/y");
+    ASSERT_NE(y, nullptr);
+    EXPECT_EQ(y->shape, Shape({2}));
+    EXPECT_THAT(y->value, Pointwise(DoubleEq(), {3.0, 6.0}));
+    EXPECT_THAT(y->gradient, Pointwise(DoubleEq(), {6.0, 12.0}));
+    EXPECT_THAT(recorder.Find("layer[1]/z")->value, ElementsAre(45));
+    EXPECT_THAT(recorder.Find("layer[1]/z")->gradient, IsEmpty());
+    EXPECT_EQ(recorder.Find("y"), nullptr);
+    recorder.Clear();
+    EXPECT_THAT(recorder.seen(), IsEmpty());
+  }
+}
+
+TEST(Probe, ReplacesInBothRunsOfARecomputation) {
+  for (const bool recompute : {false, true}) {
+    Layer layer;
+    Replacer replacer;
+    const Var<double> z = layer.Run(&replacer, recompute);
+    EXPECT_EQ(z.item(), 4 * 45);
+    EXPECT_THAT(layer.Gradient(z), ElementsAre(4 * 6, 4 * 24));
+  }
+}
+
+class WrongShape : public Replacer {
+ public:
+  Var<double> Replace(Tape<double>& tape, const std::string&,
+                      Var<double>) override {
+    return tape.Full({3}, 1);
+  }
+};
+
+TEST(ProbeDeathTest, AReplacementHasTheShapeOfTheValue) {
+  Layer layer;
+  WrongShape wrong;
+  EXPECT_DEATH(layer.Run(&wrong), "layer\\[1\\]/y .*\\[2\\].*\\[3\\]");
+}
+
+}  // namespace
+}  // namespace regard
