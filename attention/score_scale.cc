@@ -1,21 +1,43 @@
 #include "attention/score_scale.h"
 
+#include <cmath>
 #include <cstdint>
 
+#include "autodiff/ops/elementwise.h"
+
 namespace regard {
+
+namespace {
+
+double DivisorOf(const ScoreScale& options, int64_t width) {
+  switch (options.divided_by()) {
+    case ScoreScale::ROOT_OF_WIDTH:
+      return std::sqrt(static_cast<double>(width));
+    case ScoreScale::WIDTH:
+      return static_cast<double>(width);
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
 
 template <typename T>
 ScoreScaleParameter<T>::ScoreScaleParameter(const ScoreScale& options,
                                             ParameterScope<T> scope,
                                             absl::string_view name,
                                             const ScoreWidths& widths,
-                                            const Initializer& initializer)
-    : fixed_(static_cast<T>(options.has_value() ? options.value() : 1)) {
+                                            const Initializer& initializer) {
+  const double divisor = DivisorOf(options, widths.query);
+  const double value = options.has_value() ? options.value() : 1;
+  fixed_ = static_cast<T>(value / divisor);
   if (!options.learned()) return;
-  const int64_t width = options.per_dimension() ? widths.query : 1;
-  learned_ =
-      scope.Add(name, {widths.heads, width},
-                options.has_value() ? Constant(options.value()) : initializer);
+  const Initializer first = options.has_value() ? Constant(value) : initializer;
+  learned_ = scope.Add(
+      name, {widths.heads, options.per_dimension() ? widths.query : 1},
+      [=](const RandomStream& stream, int64_t i) {
+        return first(stream, i) / divisor;
+      });
 }
 
 template <typename T>
@@ -25,10 +47,17 @@ Var<T> ScoreScaleParameter<T>::Values(Forward<T>& forward) const {
 }
 
 template <typename T>
-Var<T> ScoreScaleParameter<T>::ForRows(Forward<T>& forward) const {
-  const Var<T> scale = Values(forward);
-  if (!learned_.has_value()) return scale;
-  return scale.WithShape({scale.dim(0), 1, scale.dim(1)});
+Var<T> ScoreScaleParameter<T>::Times(Forward<T>& forward, Var<T> rows) const {
+  rows = TimesLearned(forward, rows);
+  return constant() == T(1) ? rows : rows * constant();
+}
+
+template <typename T>
+Var<T> ScoreScaleParameter<T>::TimesLearned(Forward<T>& forward,
+                                            Var<T> rows) const {
+  if (!learned_.has_value()) return rows;
+  const Var<T> scale = forward[learned_];
+  return rows * scale.WithShape({scale.dim(0), 1, scale.dim(1)});
 }
 
 REGARD_INSTANTIATE_CLASS(ScoreScaleParameter);

@@ -13,18 +13,24 @@
 namespace regard {
 
 // A learned factor is the parameter `name` [heads, width]; its width is the
-// query's or 1. Without a value in the options, `initializer` draws the first.
+// query's or 1. Without a value in the options, `initializer` draws the first,
+// before it is divided.
 template <typename T>
 class ScoreScaleParameter {
  public:
+  // No factor.
+  ScoreScaleParameter() : fixed_(1) {}
   ScoreScaleParameter(const ScoreScale& options, ParameterScope<T> scope,
                       absl::string_view name, const ScoreWidths& widths,
                       const Initializer& initializer);
 
   // [heads, width], or [1] if it is fixed.
   Var<T> Values(Forward<T>& forward) const;
-  // For rows [batch, heads, queries, width].
-  Var<T> ForRows(Forward<T>& forward) const;
+  // Rows [batch, heads, queries, width] times the factor.
+  Var<T> Times(Forward<T>& forward, Var<T> rows) const;
+  // The same in two parts, for a kernel that takes a constant factor.
+  Var<T> TimesLearned(Forward<T>& forward, Var<T> rows) const;
+  T constant() const { return learned_.has_value() ? T(1) : fixed_; }
 
  private:
   T fixed_;

@@ -1,5 +1,7 @@
 // The bilinear form q . W k, "general" in Luong et al., "Effective approaches
-// to attention-based neural machine translation", 2015.
+// to attention-based neural machine translation", 2015. The options may give it
+// a factor.
+#include "attention/score_scale.h"
 #include "attention/scoring/bilinear.pb.h"
 #include "attention/scoring_kit.h"
 
@@ -10,9 +12,18 @@ class Bilinear : public ScoringFunction<T> {
  public:
   using Options = BilinearScore;
 
-  Bilinear(const Options&, ParameterScope<T> scope, const ScoreWidths& widths) {
+  Bilinear(const Options& options, ParameterScope<T> scope,
+           const ScoreWidths& widths) {
     w_ = scope.Add("w", {widths.heads, widths.query, widths.key},
                    XavierUniform(widths.query, widths.key));
+    if (options.has_scale()) {
+      scale_ = {options.scale(), scope, "scale", widths, Constant(1)};
+    }
+  }
+
+  static void Validate(const Options& options, const ScoreWidths&,
+                       ConfigProblems& problems) {
+    problems.CheckRanges(options.scale(), "scale");
   }
 
   Var<T> Prepare(Forward<T>& forward, Var<T> keys,
@@ -20,12 +31,13 @@ class Bilinear : public ScoringFunction<T> {
     return ProjectHeads(keys, forward[w_]);
   }
 
-  Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
-    return InnerProducts(in.queries, in.keys);
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    return InnerProducts(scale_.Times(forward, in.queries), in.keys);
   }
 
  private:
   Parameter<T> w_;
+  ScoreScaleParameter<T> scale_;
 };
 
 REGARD_SCORING_FUNCTION(Bilinear, "q . W k")

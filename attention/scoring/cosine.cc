@@ -26,7 +26,7 @@ class Cosine : public ScoringFunction<T> {
   }
 
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
-    return InnerProducts(Normalized(in.queries) * scale_.ForRows(forward),
+    return InnerProducts(scale_.Times(forward, Normalized(in.queries)),
                          in.keys);
   }
 

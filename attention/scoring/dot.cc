@@ -1,9 +1,11 @@
-// The inner product, q . k; query and key have one width.
+// The inner product s q . k, where the factor s is 1 unless the options give
+// one; query and key have one width.
 // Luong et al., "Effective approaches to attention-based neural machine
 // translation", 2015.
 #include <optional>
 
 #include "attention/kernels/scaled_dot_attention.h"
+#include "attention/score_scale.h"
 #include "attention/scoring/dot.pb.h"
 #include "attention/scoring_kit.h"
 
@@ -16,17 +18,31 @@ class Dot : public ScoringFunction<T> {
   static constexpr bool kEqualWidths = true;
   static constexpr bool kGroupedHeads = true;
 
-  Dot(const Options&, ParameterScope<T>, const ScoreWidths&) {}
-
-  Var<T> Score(Forward<T>&, const ScoreInputs<T>& in) const override {
-    return InnerProducts(in.queries, in.keys);
+  Dot(const Options& options, ParameterScope<T> scope,
+      const ScoreWidths& widths) {
+    if (options.has_scale()) {
+      scale_ = {options.scale(), scope, "scale", widths, Constant(1)};
+    }
   }
 
-  std::optional<Var<T>> FusedContext(Forward<T>&, const ScoreInputs<T>& in,
+  static void Validate(const Options& options, const ScoreWidths&,
+                       ConfigProblems& problems) {
+    problems.CheckRanges(options.scale(), "scale");
+  }
+
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    return InnerProducts(scale_.Times(forward, in.queries), in.keys);
+  }
+
+  std::optional<Var<T>> FusedContext(Forward<T>& forward,
+                                     const ScoreInputs<T>& in,
                                      Var<T> values) const override {
-    return ScaledDotAttention(in.queries, in.keys, values, in.mask, T(1),
-                              in.positions);
+    return ScaledDotAttention(scale_.TimesLearned(forward, in.queries), in.keys,
+                              values, in.mask, scale_.constant(), in.positions);
   }
+
+ private:
+  ScoreScaleParameter<T> scale_;
 };
 
 REGARD_SCORING_FUNCTION(Dot, "q . k")

@@ -472,21 +472,6 @@ TEST(OptionsTest, InnerProductsRefuseUnequalWidths) {
   }
 }
 
-// As a float, 1e300 is infinite.
-TEST(OptionsTest, AScaleIsAFiniteFloat) {
-  AttentionRegistry registry;
-  RegisterBuiltInScores(registry);
-  for (const std::string score : {"cosine", "parametric_gaussian"}) {
-    Attention attention;
-    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-        score + " { scale { value: 1e300 } }", &attention));
-    ConfigProblems problems;
-    registry.Validate(attention, kTwo, problems);
-    ASSERT_EQ(problems.problems().size(), 1u) << score;
-    EXPECT_EQ(problems.problems()[0].path, score + ".scale.value");
-  }
-}
-
 TEST(OptionsTest, EveryMemberOfTheOneofIsRegistered) {
   AttentionRegistry registry;
   RegisterBuiltInScores(registry);
