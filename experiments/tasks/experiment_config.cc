@@ -18,6 +18,7 @@
 #include "nn/optimizer.h"
 #include "nn/option_registry.h"
 #include "nn/schedule.h"
+#include "nn/site_requests.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -307,6 +308,7 @@ void ValidateExperiment(const Experiment& config, const Plugins& plugins,
     }
   }
   ValidateTraining(config.training(), task, problems);
+  ValidateSiteRequests({config.intervene(), config.probe()}, problems);
 }
 
 namespace {

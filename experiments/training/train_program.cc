@@ -26,6 +26,7 @@
 #include "experiments/training/training_run.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
+#include "nn/site_requests.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -119,6 +120,10 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
     for (const std::string& note : notes) {
       std::fprintf(stderr, "training.initial_weights: %s\n", note.c_str());
     }
+  }
+  if (problems.ok()) {
+    ValidateSites({loaded.config.intervene(), loaded.config.probe()},
+                  loaded.config.seed(), task->model(), problems);
   }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   return task;

@@ -83,6 +83,12 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
   state_.set_learning_rate(0);
   state_.set_gradient_norm(0);
   ClearSums();
+  const SiteRequests requests = {config.intervene(), config.probe()};
+  const int probes = requests.empty() ? 0 : config.num_shards();
+  for (int i = 0; i < probes; ++i) {
+    probes_.push_back(
+        std::make_unique<ConfiguredProbe<float>>(requests, config.seed()));
+  }
   for (int i = 0; i < reducer_.num_workers(); ++i) {
     workers_.push_back(std::make_unique<Worker>(model_.parameters(),
                                                 model_.loss_terms().size()));
@@ -140,6 +146,9 @@ void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
   worker.forward.BeginStep();
   worker.tape.set_training(true);
   worker.tape.set_random({config_.seed(), step(), examples});
+  if (!probes_.empty()) {
+    worker.forward.set_probe(probes_[shard]->ForUpdate(step()));
+  }
   if (examples.empty()) {
     std::fill(sums.begin(), sums.end(), 0.0);
     worker.forward.Backward({}, {});
@@ -194,6 +203,7 @@ absl::Status Trainer::Update() {
         [&](int worker, int shard, GradientSlab<float>& gradients) {
           ComputeShard(batch, shard, *workers_[worker], gradients);
         });
+    for (const auto& probe : probes_) probe->TakeStatistics(&statistics_);
     for (size_t term = 0; term < denominators_.size(); ++term) {
       double sum = 0;
       for (size_t i = term; i < shard_sums_.size(); i += denominators_.size()) {
@@ -265,7 +275,21 @@ std::map<std::string, double> Trainer::TakeTrainingMetrics() {
         Ratio(static_cast<double>(state_.padding()), state_.positions());
   }
   ClearSums();
+  metrics.merge(TakeStatistics());
   return metrics;
+}
+
+std::map<std::string, double> Trainer::TakeStatistics() {
+  std::map<std::string, double> metrics;
+  for (const auto& [name, sum] : statistics_) metrics[name] = sum.Value();
+  statistics_.clear();
+  return metrics;
+}
+
+void Trainer::SetProbe(Forward<float>& forward) const {
+  if (!probes_.empty()) {
+    forward.set_probe(probes_[0]->ForEvaluation(step()));
+  }
 }
 
 void Trainer::Measure(Forward<float>& forward, Split split,
@@ -304,6 +328,7 @@ absl::Status Trainer::Evaluate(bool final) {
   const absl::Cleanup swap_back = swap;
   Tape<float> tape;
   Forward<float> forward(tape, model_.parameters(), nullptr);
+  SetProbe(forward);
   // One record of the last step: what an evaluation of the training split
   // measures takes the place of the mean since the last record.
   std::map<std::string, double> metrics;
@@ -359,6 +384,7 @@ void Trainer::ChooseWeights() {
     if (selection_.metric().empty()) return;
     Tape<float> tape;
     Forward<float> forward(tape, model_.parameters(), nullptr);
+    SetProbe(forward);
     std::map<std::string, double> metrics;
     std::vector<EvaluatedSet> sets;
     Measure(forward, Split::kDev, &metrics, &sets);
@@ -421,6 +447,8 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
     if (step() == total_steps()) break;
     if (due(training.log_every())) {
       REGARD_RETURN_IF_ERROR(Log(TakeTrainingMetrics()));
+    } else if (!statistics_.empty()) {
+      REGARD_RETURN_IF_ERROR(Log(TakeStatistics()));
     }
     if (training.evaluate_every() > 0 &&
         due(training.evaluate_every() * plan_.updates_per_epoch())) {

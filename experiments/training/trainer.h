@@ -34,6 +34,7 @@
 #include "experiments/training/batch_plan.h"
 #include "experiments/training/trainer_state.pb.h"
 #include "experiments/training/weight_selection.h"
+#include "nn/configured_probe.h"
 #include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "nn/gradient_reducer.h"
@@ -137,6 +138,10 @@ class Trainer {
   void ClearSums();
   // The metrics of the updates since the last call.
   std::map<std::string, double> TakeTrainingMetrics();
+  // What the config wants to know of the last update's sites.
+  std::map<std::string, double> TakeStatistics();
+  // Makes an evaluation's pass that of the model which the config describes.
+  void SetProbe(Forward<float>& forward) const;
   // Adds what the model reaches on a split, by prefixed names, as in `sets`.
   void Measure(Forward<float>& forward, Split split,
                std::map<std::string, double>* metrics,
@@ -176,6 +181,10 @@ class Trainer {
   std::vector<int64_t> examples_;
   std::vector<double> denominators_;  // of each loss term
   std::vector<double> shard_sums_;    // [shards, loss terms], of one batch
+  // Of each shard; none if the config asks nothing of sites. Added in the order
+  // of batches and shards.
+  std::vector<std::unique_ptr<ConfiguredProbe<float>>> probes_;
+  StatisticSums statistics_;
   std::map<std::string, double> metrics_;
   absl::Time start_;
   absl::Duration update_time_;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,6 +35,7 @@ namespace {
 
 using ::regard::testing::IsOk;
 using ::testing::ElementsAre;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 // One weight, 0 at first, which is the loss and the metric. So with a learning
@@ -78,14 +80,14 @@ class FallingTask : public Task, public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t>,
             absl::Span<const double>,
             absl::Span<Var<float>> sums) const override {
-    sums[0] = forward[weight_];
+    sums[0] = forward.Site("value", forward[weight_]);
   }
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override {
     if (split == Split::kTrain) of_evaluations_.push_back(epoch_);
     if (split != Split::kDev) return {};
     forward.BeginStep();
-    evaluated_.push_back(forward[weight_].item());
+    evaluated_.push_back(forward.Site("value", forward[weight_]).item());
     return {{.totals = {{"loss", static_cast<double>(evaluated_.back())}}}};
   }
 
@@ -133,6 +135,31 @@ TEST(TrainerTest, UpdatesAreOfTheirEpochPlansAndEvaluationsOfNone) {
   // A second trainer plans the same batches.
   EXPECT_EQ(BatchPlan(config, task).total_updates(), 6);
   EXPECT_EQ(task.of_lengths().back(), -1);
+}
+
+TEST(TrainerTest, InterventionsHoldInTrainingAndEvaluations) {
+  Experiment config = Config("log_every: 3");
+  ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
+      "intervene { site: '*' from_step: 2 to_step: 4 replace { zeros {} } }"
+      "probe { site: '*' statistic: MAX every: 2 }",
+      &config));
+  FallingTask task;
+  Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
+  std::vector<std::pair<int64_t, double>> reported;
+  EXPECT_THAT(trainer.Run({.recorded =
+                               [&](const MetricsRecord& record) {
+                                 const auto value =
+                                     record.metrics.find("probe/value/max");
+                                 if (value != record.metrics.end()) {
+                                   reported.emplace_back(record.step,
+                                                         value->second);
+                                 }
+                                 return absl::OkStatus();
+                               }}),
+              IsOk());
+  EXPECT_EQ(task.weight(), -4);
+  EXPECT_THAT(task.evaluated(), ElementsAre(0, -2, -4));
+  EXPECT_THAT(reported, ElementsAre(Pair(2, -1), Pair(4, 0), Pair(6, -3)));
 }
 
 TEST(TrainerTest, TheLastWeightsAreEvaluatedAndUsed) {

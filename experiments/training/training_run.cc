@@ -16,6 +16,7 @@
 #include "experiments/run/statistics.h"
 #include "files/sha256.h"
 #include "files/tensorboard/event_writer.h"
+#include "nn/configured_probe.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/weights.h"
@@ -333,6 +334,10 @@ absl::StatusOr<std::string> TrainingRun::Report(
     const TrainingRun* baseline) const {
   Tape<float> tape;
   Forward<float> forward(tape, task_->model().parameters(), nullptr);
+  const Experiment& config = loaded_.config;
+  ConfiguredProbe<float> probe({config.intervene(), config.probe()},
+                               config.seed());
+  forward.set_probe(probe.ForEvaluation(step()));
   RunReport report;
   report.name = loaded_.config.name();
   report.showcase = task_->Show(forward, /*final=*/true);

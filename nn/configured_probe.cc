@@ -1,0 +1,249 @@
+#include "nn/configured_probe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "autodiff/instantiate.h"
+#include "autodiff/random.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+// Writes the row's sum, spread over the elements above 0.
+template <typename T>
+void MakeUniform(absl::Span<T> row) {
+  const auto keys =
+      std::count_if(row.begin(), row.end(), [](T w) { return w > 0; });
+  const T mean =
+      std::accumulate(row.begin(), row.end(), T(0)) / static_cast<T>(keys);
+  std::replace_if(
+      row.begin(), row.end(), [](T w) { return w > 0; }, mean);
+}
+
+// Puts the elements above 0 into a random order: Fisher and Yates's.
+template <typename T>
+void Permute(const RandomStream& random, absl::Span<T> row) {
+  std::vector<T*> keys;
+  for (T& weight : row) {
+    if (weight > 0) keys.push_back(&weight);
+  }
+  for (size_t last = keys.size(); last > 1; --last) {
+    std::swap(*keys[last - 1], *keys[random.BelowAt(last, last)]);
+  }
+}
+
+// The elements of one head, or all, of [batch, heads, ..].
+struct Selection {
+  int64_t head = -1;  // -1: all
+  int64_t heads = 1;
+  int64_t inner = 1;  // elements of an example's head
+
+  bool Has(int64_t i) const { return head < 0 || i / inner % heads == head; }
+};
+
+template <typename T>
+Selection Select(const Intervention& intervention, Var<T> value) {
+  if (!intervention.has_head()) return {};
+  const Shape& shape = value.shape();
+  REGARD_CHECK(shape.rank() == 4 && intervention.head() < shape[1])
+      << "head " << intervention.head() << " of " << shape;
+  return {intervention.head(), shape[1], shape[2] * shape[3]};
+}
+
+// Of weights [batch, .., queries, keys]: example, head and query, by which a
+// row has the same name however the batch is padded.
+template <typename T>
+std::string RowName(Var<T> weights, int64_t row) {
+  const absl::Span<const int64_t> examples = weights.tape().random().examples;
+  const Shape& shape = weights.shape();
+  const int64_t rows = weights.rows() / shape[0];
+  const int64_t queries = shape[-2];
+  const int64_t example = row / rows;
+  const bool known = example < static_cast<int64_t>(examples.size());
+  return absl::StrCat(known ? examples[example] : example, "/",
+                      row % rows / queries, "/", row % queries);
+}
+
+// Nothing of a row of weights that are all hidden.
+template <typename T>
+StatisticSum OfRow(SiteStatistic::Statistic statistic,
+                   absl::Span<const T> row) {
+  double sum = 0;
+  double squares = 0;
+  double top = -std::numeric_limits<double>::infinity();
+  for (const T element : row) {
+    const auto x = static_cast<double>(element);
+    sum += x;
+    squares += x * x;
+    top = std::max(top, x);
+  }
+  if (statistic == SiteStatistic::MAX) return {statistic, top, 1};
+  if (statistic == SiteStatistic::NORM) {
+    return {statistic, std::sqrt(squares), 1};
+  }
+  if (sum == 0) return {statistic};
+  if (statistic == SiteStatistic::TOP_KEY_SHARE) {
+    return {statistic, top / sum, 1};
+  }
+  double entropy = 0;
+  for (const T element : row) {
+    const double share = static_cast<double>(element) / sum;
+    if (share > 0) entropy -= share * std::log(share);
+  }
+  return {statistic, entropy, 1};
+}
+
+// The steps of a recurrent decoder have a scope each.
+std::string ReportedName(absl::string_view site,
+                         SiteStatistic::Statistic statistic) {
+  constexpr absl::string_view kStep = "/step[";
+  const size_t step = site.find(kStep);
+  const std::string pooled =
+      step == absl::string_view::npos
+          ? std::string(site)
+          : absl::StrCat(site.substr(0, step + kStep.size()), "*",
+                         site.substr(site.find(']', step)));
+  return absl::StrCat(
+      "probe/", pooled, "/",
+      absl::AsciiStrToLower(SiteStatistic::Statistic_Name(statistic)));
+}
+
+}  // namespace
+
+void StatisticSum::Add(const StatisticSum& other) {
+  if (rows == 0) {
+    *this = other;
+    return;
+  }
+  rows += other.rows;
+  if (other.rows == 0) return;
+  value = statistic == SiteStatistic::MAX ? std::max(value, other.value)
+                                          : value + other.value;
+}
+
+double StatisticSum::Value() const {
+  if (rows == 0) return 0;
+  return statistic == SiteStatistic::MAX ? value
+                                         : value / static_cast<double>(rows);
+}
+
+template <typename T>
+Probe<T>* ConfiguredProbe<T>::Begin(int64_t step, bool updates) {
+  step_ = step;
+  updates_ = updates;
+  const bool asked =
+      std::any_of(requests_.intervene.begin(), requests_.intervene.end(),
+                  [this](const auto& i) { return InForce(i); }) ||
+      std::any_of(requests_.probe.begin(), requests_.probe.end(),
+                  [this](const auto& s) { return IsDue(s); });
+  return asked ? this : nullptr;
+}
+
+template <typename T>
+bool ConfiguredProbe<T>::InForce(const Intervention& intervention) const {
+  return step_ >= intervention.from_step() &&
+         (!intervention.has_to_step() || step_ < intervention.to_step());
+}
+
+template <typename T>
+bool ConfiguredProbe<T>::IsDue(const SiteStatistic& statistic) const {
+  return updates_ && (step_ + 1) % statistic.every() == 0;
+}
+
+template <typename T>
+SiteWish ConfiguredProbe<T>::Wish(const std::string& site) {
+  SiteWish wish;
+  for (const Intervention& intervention : requests_.intervene) {
+    wish.replacement |=
+        InForce(intervention) && MatchesSite(intervention.site(), site);
+  }
+  for (const SiteStatistic& statistic : requests_.probe) {
+    wish.value |= IsDue(statistic) && MatchesSite(statistic.site(), site);
+  }
+  return wish;
+}
+
+template <typename T>
+void ConfiguredProbe<T>::OnValue(const std::string& site, Var<T> value) {
+  for (const SiteStatistic& wanted : requests_.probe) {
+    if (!IsDue(wanted) || !MatchesSite(wanted.site(), site)) continue;
+    StatisticSum sum = {.statistic = wanted.statistic()};
+    for (int64_t row = 0; row < value.rows(); ++row) {
+      sum.Add(OfRow<T>(wanted.statistic(),
+                       value.span().subspan(row * value.cols(), value.cols())));
+    }
+    sums_[ReportedName(site, wanted.statistic())].Add(sum);
+  }
+}
+
+template <typename T>
+void ConfiguredProbe<T>::TakeStatistics(StatisticSums* sums) {
+  for (const auto& [name, sum] : sums_) (*sums)[name].Add(sum);
+  sums_.clear();
+}
+
+template <typename T>
+Var<T> ConfiguredProbe<T>::Replace(Tape<T>& tape, const std::string& site,
+                                   Var<T> value) {
+  for (const Intervention& intervention : requests_.intervene) {
+    if (InForce(intervention) && MatchesSite(intervention.site(), site)) {
+      value = Apply(tape, intervention, site, value);
+    }
+  }
+  return value;
+}
+
+template <typename T>
+Var<T> ConfiguredProbe<T>::Apply(Tape<T>& tape,
+                                 const Intervention& intervention,
+                                 const std::string& site, Var<T> value) const {
+  const Replacement& replace = intervention.replace();
+  const Selection changed = Select(intervention, value);
+  const T factor = static_cast<T>(replace.has_scale() ? replace.scale() : 0);
+  const auto scaled = [=](T x, int64_t i) {
+    if (!changed.Has(i)) return x;
+    return factor == 0 ? T(0) : factor * x;
+  };
+  const Var<T> out = tape.NewLike(value, value.needs_grad());
+  if (IsOfWeights(replace)) {
+    std::copy_n(value.data(), value.size(), out.data());
+    for (int64_t row = 0; row < value.rows(); ++row) {
+      const int64_t begin = row * value.cols();
+      if (!changed.Has(begin)) continue;
+      const absl::Span<T> keys = out.span().subspan(begin, value.cols());
+      if (replace.has_uniform()) {
+        MakeUniform(keys);
+      } else {
+        Permute(RandomStream(seed_, absl::StrCat("intervene/", site, "/", step_,
+                                                 "/", RowName(value, row))),
+                keys);
+      }
+    }
+  } else {
+    for (int64_t i = 0; i < value.size(); ++i) {
+      out.data()[i] = scaled(value.data()[i], i);
+    }
+  }
+  tape.Record("Intervention", out, [=] {
+    if (auto d = value.grad_ref()) {
+      d.AddEach([=](int64_t i) { return scaled(out.grad_data()[i], i); });
+    }
+  });
+  return out;
+}
+
+REGARD_INSTANTIATE_CLASS(ConfiguredProbe);
+
+}  // namespace regard

@@ -1,0 +1,76 @@
+// The probe of a config: its interventions and statistics (intervention.proto).
+//
+// What it does to a value depends on the seed, the step, the site and the
+// example alone, so the bits are the same for any number of threads and after
+// resuming.
+#ifndef NN_CONFIGURED_PROBE_H_
+#define NN_CONFIGURED_PROBE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "autodiff/tape.h"
+#include "nn/intervention.pb.h"
+#include "nn/probe.h"
+#include "nn/site_requests.h"
+
+namespace regard {
+
+// A statistic of a site so far.
+struct StatisticSum {
+  SiteStatistic::Statistic statistic = SiteStatistic::STATISTIC_UNSPECIFIED;
+  double value = 0;  // the largest element, or a sum over rows
+  int64_t rows = 0;
+
+  void Add(const StatisticSum& other);
+  double Value() const;
+};
+
+// By the names under which they are reported. The steps of a recurrent decoder
+// are one site: "probe/decoder/step[*]/attention/weights/entropy".
+using StatisticSums = std::map<std::string, StatisticSum>;
+
+template <typename T>
+class ConfiguredProbe : public Probe<T> {
+ public:
+  // The requests outlive this, and fit the model.
+  ConfiguredProbe(const SiteRequests& requests, uint64_t seed)
+      : requests_(requests), seed_(seed) {}
+
+  // This, for the update that follows `step` finished ones; null if nothing is
+  // asked of it.
+  Probe<T>* ForUpdate(int64_t step) { return Begin(step, /*updates=*/true); }
+  // The same for an evaluation after `step` updates, in which there are no
+  // statistics.
+  Probe<T>* ForEvaluation(int64_t step) {
+    return Begin(step, /*updates=*/false);
+  }
+
+  SiteWish Wish(const std::string& site) override;
+  void OnValue(const std::string& site, Var<T> value) override;
+  Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
+
+  // Adds the statistics since the last call.
+  void TakeStatistics(StatisticSums* sums);
+
+ private:
+  Probe<T>* Begin(int64_t step, bool updates);
+  bool InForce(const Intervention& intervention) const;
+  bool IsDue(const SiteStatistic& statistic) const;
+  Var<T> Apply(Tape<T>& tape, const Intervention& intervention,
+               const std::string& site, Var<T> value) const;
+
+  const SiteRequests requests_;
+  const uint64_t seed_;
+  int64_t step_ = 0;
+  bool updates_ = false;
+  StatisticSums sums_;
+};
+
+extern template class ConfiguredProbe<float>;
+extern template class ConfiguredProbe<double>;
+
+}  // namespace regard
+
+#endif  // NN_CONFIGURED_PROBE_H_
