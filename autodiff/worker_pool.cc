@@ -35,6 +35,12 @@ void FlushDenormalsToZero() {
   _mm_setcsr(_mm_getcsr() | 0x0040);  // denormals-are-zero
 }
 
+ScopedFlushDenormals::ScopedFlushDenormals() : saved_(_mm_getcsr()) {
+  FlushDenormalsToZero();
+}
+
+ScopedFlushDenormals::~ScopedFlushDenormals() { _mm_setcsr(saved_); }
+
 WorkerPool::WorkerPool(int threads) {
   REGARD_CHECK(threads >= 1) << threads << " threads";
   for (int i = 1; i < threads; ++i) {
@@ -53,6 +59,7 @@ WorkerPool::~WorkerPool() {
 }
 
 void WorkerPool::Run(int64_t count, absl::FunctionRef<void(int64_t)> work) {
+  const ScopedFlushDenormals flush;
   if (threads_.empty() || count <= 1) {
     for (int64_t i = 0; i < count; ++i) work(i);
     return;

@@ -2,7 +2,8 @@
 // when calls follow one another.
 //
 // Which thread runs which index never matters to the result: work on one index
-// must touch nothing that work on another does.
+// must touch nothing that work on another does, and denormal numbers are zero
+// on all of them during the work.
 #ifndef AUTODIFF_WORKER_POOL_H_
 #define AUTODIFF_WORKER_POOL_H_
 
@@ -56,8 +57,21 @@ class WorkerPool {
 int HardwareThreads();
 
 // Denormal numbers read and write as zero on the calling thread from now on:
-// training reaches them, and they are slow.
+// training reaches them, and they are slow. For programs: a library leaves the
+// threads of its caller as they are.
 void FlushDenormalsToZero();
+
+// The same while this lives; then the thread is as it was.
+class ScopedFlushDenormals {
+ public:
+  ScopedFlushDenormals();
+  ~ScopedFlushDenormals();
+  ScopedFlushDenormals(const ScopedFlushDenormals&) = delete;
+  ScopedFlushDenormals& operator=(const ScopedFlushDenormals&) = delete;
+
+ private:
+  const unsigned int saved_;
+};
 
 }  // namespace regard
 

@@ -33,15 +33,31 @@ TEST(WorkerPoolTest, RoundsDoNotMixUnderHaste) {
   EXPECT_EQ(total, 4 * (int64_t{20000} * 19999 / 2) + 20000 * 6);
 }
 
-TEST(WorkerPoolTest, EveryThreadFlushesDenormals) {
-  WorkerPool pool(3);
-  FlushDenormalsToZero();
-  std::vector<float> products(64, 1);
-  pool.Run(64, [&](int64_t i) {
-    volatile float smallest = std::numeric_limits<float>::min();
-    products[i] = smallest * 0.5f;
-  });
-  for (const float product : products) EXPECT_EQ(product, 0);
+// Half of the smallest normal number: denormal, unless flushed.
+float Denormal() {
+  volatile float smallest = std::numeric_limits<float>::min();
+  return smallest * 0.5f;
+}
+
+TEST(WorkerPoolTest, EveryThreadFlushesDenormalsDuringTheWorkAlone) {
+  for (const int threads : {1, 3}) {
+    WorkerPool pool(threads);
+    for (const int count : {1, 64}) {
+      std::vector<float> products(count, 1);
+      pool.Run(count, [&](int64_t i) { products[i] = Denormal(); });
+      for (const float product : products) EXPECT_EQ(product, 0);
+      EXPECT_GT(Denormal(), 0);
+    }
+  }
+}
+
+TEST(ScopedFlushDenormalsTest, RestoresTheModeThatItFound) {
+  {
+    const ScopedFlushDenormals outer;
+    { const ScopedFlushDenormals inner; }
+    EXPECT_EQ(Denormal(), 0);
+  }
+  EXPECT_GT(Denormal(), 0);
 }
 
 TEST(WorkerPoolTest, RunsInsideOfAnotherPoolOrOfOneIndex) {

@@ -47,7 +47,6 @@ class SentenceEmbedder::Worker {
 
   // Texts in the order of their lengths.
   void Embed(absl::Span<const Text> texts) {
-    FlushDenormalsToZero();
     const PaddedIds ids =
         Pad(static_cast<int64_t>(texts.size()), /*pad=*/0, tape_.arena(),
             [&](int64_t row) { return absl::MakeConstSpan(*texts[row].ids); });

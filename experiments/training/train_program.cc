@@ -285,6 +285,7 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
 
 int TrainMain(int argc, char** argv, const Plugins& plugins,
               absl::string_view default_config) {
+  FlushDenormalsToZero();
   const absl::StatusOr<int> code = Train(argc, argv, plugins, default_config);
   return code.ok() ? *code : ExitCode(code.status());
 }

@@ -76,7 +76,6 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
       denominators_(model_.loss_terms().size()),
       shard_sums_(static_cast<size_t>(config.num_shards()) *
                   model_.loss_terms().size()) {
-  FlushDenormalsToZero();
   // Every field is written, also by a run that makes no update.
   state_.set_step(0);
   state_.set_finished(false);

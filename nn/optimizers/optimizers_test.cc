@@ -161,7 +161,7 @@ TEST(OptimizerTest, ClippingBoundsTheNorm) {
 
 // As floats with denormal numbers flushed, which is how training runs.
 TEST(OptimizerTest, TheSmallestEpsilonKeepsAZeroGradientAtZero) {
-  FlushDenormalsToZero();
+  const ScopedFlushDenormals flush;
   for (const char* config : {"adam { epsilon: 1e-30 }",
                              "adamw { epsilon: 1e-30 weight_decay: 0 }"}) {
     ParameterStore<float> store;
