@@ -14,17 +14,16 @@ template <typename T>
 NadarayaWatsonModel<T>::NadarayaWatsonModel(const AttentionRegistry& scorers,
                                             const Attention& attention,
                                             const NadarayaWatson& options,
-                                            CurvePoints train, CurvePoints test,
+                                            CurveSplits points,
                                             const ModelOptions& model_options)
     : Model<T>(model_options.loss, "mse"),
-      train_(std::move(train)),
-      test_(std::move(test)),
-      train_x_(train_.x.begin(), train_.x.end()),
-      train_y_(train_.y.begin(), train_.y.end()),
+      points_(std::move(points)),
+      train_x_(points_.train.x.begin(), points_.train.x.end()),
+      train_y_(points_.train.y.begin(), points_.train.y.end()),
       leave_one_out_(options.leave_one_out()) {
   attention_ = std::make_unique<AttentionLayer<T>>(
       scorers, attention, parameters_.Root().Sub("attention"),
-      ScoreWidths{.heads = 1, .query = 1, .key = 1});
+      ScoreWidths{.heads = 1, .query = width(), .key = width()});
   if (model_options.finalize) parameters_.Finalize(model_options.seed);
 }
 
@@ -34,24 +33,25 @@ Attended<T> NadarayaWatsonModel<T>::Regress(
     absl::Span<const int64_t> hidden) const {
   Tape<T>& tape = forward.tape();
   const int64_t n = num_examples();
+  const int64_t weights = queries.dim(2) * n;
   Mask mask;
   if (!hidden.empty()) {
-    auto* dense = tape.arena().template New<uint8_t>(queries.size() * n);
-    std::fill_n(dense, queries.size() * n, uint8_t{1});
+    auto* dense = tape.arena().template New<uint8_t>(weights);
+    std::fill_n(dense, weights, uint8_t{1});
     for (size_t i = 0; i < hidden.size(); ++i) {
       dense[static_cast<int64_t>(i) * n + hidden[i]] = 0;
     }
-    mask.dense = {dense, static_cast<size_t>(queries.size() * n)};
+    mask.dense = {dense, static_cast<size_t>(weights)};
   }
   AttendInputs<T> inputs;
   inputs.score.queries = queries;
   inputs.score.keys =
-      attention_->Prepare(forward, tape.Constant({1, 1, n, 1}, train_x_),
+      attention_->Prepare(forward, tape.Constant({1, 1, n, width()}, train_x_),
                           /*key_position=*/0);
   inputs.score.mask = mask;
   if (attention_->uses_history()) {
     // Each query is the first.
-    inputs.score.previous_weights = tape.Full({1, 1, queries.size(), n}, 0);
+    inputs.score.previous_weights = tape.Full({1, 1, queries.dim(2), n}, 0);
     inputs.score.cumulative_weights = inputs.score.previous_weights;
   }
   inputs.values = tape.Constant({1, 1, n, 1}, train_y_);
@@ -63,10 +63,11 @@ Var<T> NadarayaWatsonModel<T>::SquaredErrors(
     Forward<T>& forward, absl::Span<const int64_t> examples) const {
   Tape<T>& tape = forward.tape();
   const int64_t n = static_cast<int64_t>(examples.size());
-  Var<T> queries = tape.Constant({1, 1, n, 1});
+  Var<T> queries = tape.Constant({1, 1, n, width()});
   Var<T> targets = tape.Constant({1, 1, n, 1});
   for (int64_t i = 0; i < n; ++i) {
-    queries.data()[i] = train_x_[examples[i]];
+    std::copy_n(train_x_.begin() + examples[i] * width(), width(),
+                queries.data() + i * width());
     targets.data()[i] = train_y_[examples[i]];
   }
   const Attended<T> attended =
@@ -105,10 +106,13 @@ void NadarayaWatsonModel<T>::Loss(Forward<T>& forward,
 template <typename T>
 std::vector<EvaluatedSet> NadarayaWatsonModel<T>::Evaluate(Forward<T>& forward,
                                                            Split split) const {
-  if (split == Split::kDev) return {};
+  const CurvePoints& points = split == Split::kTrain ? points_.train
+                              : split == Split::kDev ? points_.dev
+                                                     : points_.test;
+  if (points.size() == 0) return {};
   double sum = 0;
   if (split == Split::kTrain) {
-    std::vector<int64_t> all(train_x_.size());
+    std::vector<int64_t> all(train_y_.size());
     std::iota(all.begin(), all.end(), 0);
     const size_t block = QueriesPerBlock();
     for (size_t begin = 0; begin < all.size(); begin += block) {
@@ -119,28 +123,27 @@ std::vector<EvaluatedSet> NadarayaWatsonModel<T>::Evaluate(Forward<T>& forward,
       sum += static_cast<double>(term.item());
     }
   } else {
-    const std::vector<double> y = Predict(forward, test_.x);
+    const std::vector<double> y = Predict(forward, points.x);
     for (size_t i = 0; i < y.size(); ++i) {
-      const double error = y[i] - test_.y[i];
+      const double error = y[i] - points.y[i];
       sum += error * error;
     }
   }
-  const size_t n = split == Split::kTrain ? train_.x.size() : test_.x.size();
-  return {{.totals = {{"mse", sum / static_cast<double>(n)}}}};
+  return {{.totals = {{"mse", sum / static_cast<double>(points.size())}}}};
 }
 
 template <typename T>
 size_t NadarayaWatsonModel<T>::QueriesPerBlock() const {
   constexpr size_t kPairs = size_t{1} << 20;
-  return std::max<size_t>(kPairs / train_.x.size(), 1);
+  return std::max<size_t>(kPairs / train_y_.size(), 1);
 }
 
 template <typename T>
 Attended<T> NadarayaWatsonModel<T>::RegressAt(
     Forward<T>& forward, absl::Span<const double> x) const {
   forward.BeginStep();
-  Var<T> queries =
-      forward.tape().Constant({1, 1, static_cast<int64_t>(x.size()), 1});
+  Var<T> queries = forward.tape().Constant(
+      {1, 1, static_cast<int64_t>(x.size()) / width(), width()});
   std::copy(x.begin(), x.end(), queries.data());
   return Regress(forward, queries, {});
 }
@@ -149,7 +152,7 @@ template <typename T>
 std::vector<double> NadarayaWatsonModel<T>::Predict(
     Forward<T>& forward, absl::Span<const double> x) const {
   std::vector<double> y;
-  const size_t block = QueriesPerBlock();
+  const size_t block = QueriesPerBlock() * static_cast<size_t>(width());
   for (size_t begin = 0; begin < x.size(); begin += block) {
     const Attended<T> attended = RegressAt(forward, x.subspan(begin, block));
     y.insert(y.end(), attended.context.span().begin(),

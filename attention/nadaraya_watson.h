@@ -16,26 +16,31 @@
 
 namespace regard {
 
-// Points of a curve, in order of x.
 struct CurvePoints {
-  std::vector<double> x;
-  std::vector<double> y;
+  std::vector<double> x;  // [points, width]
+  std::vector<double> y;  // [points]
+  int64_t width = 1;
+
+  int64_t size() const { return static_cast<int64_t>(y.size()); }
+};
+
+struct CurveSplits {
+  CurvePoints train;
+  CurvePoints dev = {};
+  CurvePoints test = {};
 };
 
 template <typename T>
 class NadarayaWatsonModel : public Model<T> {
  public:
-  // `train` are the known pairs; Evaluate() compares predictions with `test`,
-  // which has no noise. `attention` has passed Validate().
+  // `train` are the known pairs; Evaluate() compares predictions with the
+  // others, of the same width. `attention` has passed Validate().
   NadarayaWatsonModel(const AttentionRegistry& scorers,
                       const Attention& attention, const NadarayaWatson& options,
-                      CurvePoints train, CurvePoints test,
-                      const ModelOptions& model_options);
+                      CurveSplits points, const ModelOptions& model_options);
 
   ParameterStore<T>& parameters() override { return parameters_; }
-  int64_t num_examples() const override {
-    return static_cast<int64_t>(train_.x.size());
-  }
+  int64_t num_examples() const override { return points_.train.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override {
     return static_cast<int64_t>(examples.size());
   }
@@ -44,31 +49,30 @@ class NadarayaWatsonModel : public Model<T> {
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;
-  // "mse" on kTrain (each point from all others) and kTest. As Predict(), it
+  // "mse" of a split that has points, of kTrain each from all others. It
   // takes queries in blocks, so memory grows with their number plus that of the
   // known pairs, not with the product.
   std::vector<EvaluatedSet> Evaluate(Forward<T>& forward,
                                      Split split) const override;
 
-  // f at each of `x`.
+  // f at each row of `x`, [points, width].
   std::vector<double> Predict(Forward<T>& forward,
                               absl::Span<const double> x) const;
-  // The weights of f at each of `x`, [x, known pairs], for showing them.
+  // The weights of f at each row of `x`, [rows, known pairs], for showing them.
   std::vector<double> Weights(Forward<T>& forward,
                               absl::Span<const double> x) const;
 
   // As of AttentionLayer: points count as positions.
   int64_t LongestDistance() const { return attention_->LongestDistance(); }
 
-  const CurvePoints& train() const { return train_; }
-  const CurvePoints& test() const { return test_; }
+  const CurveSplits& points() const { return points_; }
 
  private:
-  // Queries [1, 1, queries, 1] against all known pairs. Query i does not see
-  // pair hidden[i], unless `hidden` is empty.
+  // Queries [1, 1, queries, width] against all known pairs. Query i does not
+  // see pair hidden[i], unless `hidden` is empty.
   Attended<T> Regress(Forward<T>& forward, Var<T> queries,
                       absl::Span<const int64_t> hidden) const;
-  // f at each of `x` in one step, with its weights.
+  // f at each row of `x` in one step, with its weights.
   Attended<T> RegressAt(Forward<T>& forward, absl::Span<const double> x) const;
   // Their sum, of training points.
   Var<T> SquaredErrors(Forward<T>& forward,
@@ -76,8 +80,9 @@ class NadarayaWatsonModel : public Model<T> {
   // Queries whose scores with all known pairs are computed at once.
   size_t QueriesPerBlock() const;
 
-  CurvePoints train_;
-  CurvePoints test_;
+  int64_t width() const { return points_.train.width; }
+
+  CurveSplits points_;
   std::vector<T> train_x_;
   std::vector<T> train_y_;
   bool leave_one_out_;

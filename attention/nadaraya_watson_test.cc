@@ -43,8 +43,8 @@ struct Regression {
     EXPECT_TRUE(
         google::protobuf::TextFormat::ParseFromString(options, &config));
     model = std::make_unique<NadarayaWatsonModel<double>>(
-        scorers, score, config, CurvePoints{{0, 1, 2}, {1, 3, 8}},
-        CurvePoints{{0, 4}, {1, 5}},
+        scorers, score, config,
+        CurveSplits{.train = {{0, 1, 2}, {1, 3, 8}}, .test = {{0, 4}, {1, 5}}},
         ModelOptions{
             .loss = {.normalizer = per_example
                                        ? LossOptions::Normalizer::kPerToken
@@ -148,8 +148,9 @@ TEST(NadarayaWatsonTest, LeavesFinalizeToTheCallerIfWanted) {
   Attention score;
   score.mutable_kernel();
   NadarayaWatsonModel<double> model(
-      scorers, score, NadarayaWatson(), CurvePoints{{0, 1}, {1, 3}},
-      CurvePoints{{0}, {1}}, ModelOptions{.loss = {}, .finalize = false});
+      scorers, score, NadarayaWatson(),
+      CurveSplits{.train = {{0, 1}, {1, 3}}, .test = {{0}, {1}}},
+      ModelOptions{.loss = {}, .finalize = false});
   EXPECT_FALSE(model.parameters().finalized());
 }
 
@@ -163,6 +164,43 @@ TEST(NadarayaWatsonTest, EvaluatesTrainingPointsByTheOthersAndTheTestByAll) {
   EXPECT_NEAR(error(Split::kTest), (3 * 3 + 1.0) / 2, 1e-13);
   EXPECT_TRUE(
       regression.model->Evaluate(*regression.forward, Split::kDev).empty());
+}
+
+// Keys (0, 0), (1, 0) and (0, 2); with a Gaussian of width 1, the squared
+// distances of (1, 2) are 5, 4 and 1.
+TEST(NadarayaWatsonTest, TakesPointsOfSeveralColumns) {
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  Attention score;
+  score.mutable_gaussian();
+  const CurvePoints train = {{0, 0, 1, 0, 0, 2}, {1, 3, 8}, 2};
+  NadarayaWatsonModel<double> model(
+      scorers, score, NadarayaWatson(),
+      CurveSplits{.train = train, .dev = {{1, 2}, {4}, 2}}, ModelOptions());
+  Tape<double> tape;
+  Forward<double> forward(tape, model.parameters(), /*gradients=*/nullptr);
+  const double a = std::exp(-2.5);
+  const double b = std::exp(-2.0);
+  const double c = std::exp(-0.5);
+  const double y = (a + 3 * b + 8 * c) / (a + b + c);
+  const std::vector<double> predicted = model.Predict(forward, {1, 2, 1, 2});
+  EXPECT_THAT(predicted,
+              ElementsAre(DoubleNear(y, 1e-13), DoubleNear(y, 1e-13)));
+  EXPECT_NEAR(model.Weights(forward, {1, 2})[2], c / (a + b + c), 1e-14);
+  EXPECT_NEAR(MetricsOf(model.Evaluate(forward, Split::kDev)).at("mse"),
+              (y - 4) * (y - 4), 1e-12);
+  EXPECT_TRUE(model.Evaluate(forward, Split::kTest).empty());
+  // Each from the two others: squared distances 1, 4 and 5.
+  const double d = std::exp(-0.5);
+  const double e = std::exp(-2.0);
+  const double f = std::exp(-2.5);
+  const double errors[] = {1 - (3 * d + 8 * e) / (d + e),
+                           3 - (d + 8 * f) / (d + f),
+                           8 - (e + 3 * f) / (e + f)};
+  double sum = 0;
+  for (const double error : errors) sum += error * error;
+  EXPECT_NEAR(MetricsOf(model.Evaluate(forward, Split::kTrain)).at("mse"),
+              sum / 3, 1e-12);
 }
 
 // 4,000 points at the places 0 .. 3,999 with values of 0 and 1 in turn. All
@@ -179,8 +217,9 @@ TEST(NadarayaWatsonTest, EvaluatesInBlocksOfQueries) {
     points.x.push_back(static_cast<double>(i));
     points.y.push_back(static_cast<double>(i % 2));
   }
-  NadarayaWatsonModel<double> model(scorers, score, NadarayaWatson(), points,
-                                    points, ModelOptions());
+  NadarayaWatsonModel<double> model(
+      scorers, score, NadarayaWatson(),
+      CurveSplits{.train = points, .test = points}, ModelOptions());
   Tape<double> tape;
   Forward<double> forward(tape, model.parameters(), /*gradients=*/nullptr);
   // A point's neighbours have the other value.
@@ -214,8 +253,9 @@ TEST(NadarayaWatsonTest, TrainsInBlocksOfQueries) {
     points.y.push_back(std::sin(points.x.back()));
     all.push_back(i);
   }
-  NadarayaWatsonModel<double> model(scorers, score, NadarayaWatson(), points,
-                                    points, ModelOptions());
+  NadarayaWatsonModel<double> model(
+      scorers, score, NadarayaWatson(),
+      CurveSplits{.train = points, .test = points}, ModelOptions());
   Tape<double> tape;
   GradientSlab<double> gradients(model.parameters());
   Forward<double> forward(tape, model.parameters(), &gradients);

@@ -50,7 +50,8 @@ TEST(ConfigsTest, AreValid) {
     // A corpus or a text is the user's to give.
     std::vector<std::string> overrides;
     const PairsConfig& pairs = config.data().pairs();
-    const bool reads = config.data().has_pairs() || config.data().has_text();
+    const bool reads = config.data().has_pairs() || config.data().has_text() ||
+                       config.data().has_table();
     if (pairs.train().has_source()) {
       // It has its files.
     } else if (pairs.has_train()) {

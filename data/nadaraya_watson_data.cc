@@ -16,6 +16,7 @@ double NadarayaWatsonTruth(double x, double exponent) {
 NadarayaWatsonData MakeNadarayaWatsonData(
     const NadarayaWatsonDataConfig& options, uint64_t seed) {
   NadarayaWatsonData data;
+  data.test_is_truth = true;
 
   const RandomStream positions(seed, "data/nadaraya_watson/x");
   Points& training = data.training;

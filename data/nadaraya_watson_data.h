@@ -7,6 +7,8 @@
 #define DATA_NADARAYA_WATSON_DATA_H_
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "data/nadaraya_watson_data.pb.h"
@@ -14,21 +16,33 @@
 namespace regard {
 
 struct Points {
-  std::vector<double> x;
-  std::vector<double> y;  // as many
+  std::vector<double> x;  // [points, width]
+  std::vector<double> y;  // [points]
+  int64_t width = 1;
+
+  int64_t size() const { return static_cast<int64_t>(y.size()); }
 };
 
 struct NadarayaWatsonData {
   static constexpr char kName[] = "points of a curve";
 
-  Points training;  // noisy; x rising, in [0, 5)
-  Points test;      // on the curve itself, from 0 to 4.9 in steps of 0.1
+  Points training;
+  Points dev;
+  Points test;
+  // What points are called where they are shown.
+  std::vector<std::string> x_names = {"x"};  // as many as points are wide
+  std::string y_name = "y";
+  // Whether test points lie on the true curve, without noise.
+  bool test_is_truth = false;
+  std::map<std::string, std::string> digests;  // see Task::data_digests()
 };
 
 // The curve without noise, x >= 0.
 double NadarayaWatsonTruth(double x, double exponent);
 
-// The same options and seed give the same points.
+// The same options and seed give the same points: for training, noisy ones
+// with x rising in [0, 5); for test, those of the curve itself from 0 to 4.9 in
+// steps of 0.1.
 NadarayaWatsonData MakeNadarayaWatsonData(
     const NadarayaWatsonDataConfig& options, uint64_t seed);
 

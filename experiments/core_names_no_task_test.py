@@ -16,7 +16,7 @@ _COMMENT = re.compile(r"//.*")
 # Members that are common names of accessors: known by has_ and the like alone.
 _COMMON = {"text"}
 # Of data/, what belongs to tasks alone.
-_DATA = "(?:phrasebook|corpus|grammar|nadaraya_watson|pairs|sequences)"
+_DATA = "(?:phrasebook|corpus|grammar|nadaraya_watson|pairs|sequences|table)"
 
 
 def tasks_among(labels):

@@ -61,7 +61,7 @@ symbols 5|11; ReverseConfig.max_length !3|5; max_test_length !5|6;
 CopyConfig.min_length !1|2; CopyConfig.max_length !3|5;
 min_apart_length 1|6; max_apart_length 0|7; vocabulary !9; characters !300;
 source_vocabulary !9|12; target_vocabulary !9|12; source_words !3|4;
-target_words !3|4; pairs !24; size !8|12; side !4|8; points !12|20;
+target_words !3|4; pairs !24; size !8|12; side !4|8; points !12|20; TableConfig.target b|c; TableConfig.columns a; separator ,;
 exponent 0.8|1; noise 0|0.5; dev_fraction 0|0.1|0.2; test_fraction 0|0.1;
 source_column 0|1; target_column 1|0|2; max_pairs 0|40; cut_tokens 0|4;
 dev_pairs 0|5; max_tokens 0|20; max_ratio 0|9; dev_sample 0|5;
@@ -88,8 +88,8 @@ checkpoint_every 0|1|2; keep_checkpoints 2|1|3; batch_tokens 0|90;
 length_step 1|3; min_gain 0|0.01; average 0|2; max_updates !6|9;
 max_minutes 0|1000; ema_decay 0|0.9;)";
 
-// Bases are of files, `NameFiles` gives paths, sites are those of the model, and
-// the others need a run that has the same parameters.
+// Bases are of files, `NameFiles` gives paths, sites are those of the model,
+// and the others need a run that has the same parameters.
 constexpr const char* kNotDrawn[] = {"regard.Experiment.base",
                                      "regard.Experiment.intervene",
                                      "regard.Experiment.probe",
@@ -197,6 +197,8 @@ RandomConfigs::RandomConfigs(std::string folder)
   std::ofstream source(folder_ + "source"), target(folder_ + "target");
   std::ofstream pairs(folder_ + "pairs"), text(folder_ + "text");
   std::ofstream labels(folder_ + "labels"), words(folder_ + "vocabulary");
+  std::ofstream table(folder_ + "table");
+  table << "a,b,c\n";
   for (int i = 0; i < 60; ++i) {
     const auto& colour = colours[i % 4];
     const auto& animal = animals[i / 4 % 3];
@@ -208,6 +210,7 @@ RandomConfigs::RandomConfigs(std::string folder)
     target << french << "\n";
     pairs << english << "\t" << french << "\t" << colour[0] << "\n";
     text << english << "\n" << (i % 7 == 0 ? "\n" : "");
+    table << i % 7 << "," << 0.1 * i << "," << i % 5 - 2 << "\n";
     labels << animal[0] << "\t" << english << "\n";
   }
   words << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nred\nblue\nlion\nt\n"
@@ -325,6 +328,8 @@ void RandomConfigs::NameFiles(Experiment* config) const {
     if (config->seed() == 0) data.set_dev_path(folder_ + "source");
   } else if (data.has_labelled_text()) {
     data.set_path(folder_ + "labels");
+  } else if (data.has_table()) {
+    data.set_path(folder_ + "table");
   } else if (data.has_fashion_mnist() ||
              (data.has_captions() &&
               data.captions().things() == CaptionsConfig::FASHION_MNIST)) {

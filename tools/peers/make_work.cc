@@ -53,7 +53,8 @@ std::unique_ptr<Model<float>> MakeRegressionModel(const WorkOptions& options) {
   Attention attention;
   attention.mutable_parametric_gaussian();
   return std::make_unique<NadarayaWatsonModel<float>>(
-      BuiltInScorers(), attention, NadarayaWatson(), curve, curve,
+      BuiltInScorers(), attention, NadarayaWatson(),
+      CurveSplits{.train = curve, .test = curve},
       ModelOptions{.loss = {}, .seed = 1});
 }
 

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "attention/nadaraya_watson.h"
 #include "data/nadaraya_watson_data.h"
@@ -18,6 +20,7 @@ namespace {
 
 // Columns of the heat map, so that the page stays small.
 constexpr size_t kMostColumns = 200;
+constexpr int64_t kMostRows = 50;
 // Weights of one batch: points of the batch times training points.
 constexpr int64_t kMostWeights = int64_t{1} << 27;
 
@@ -45,23 +48,28 @@ class RegressionTask : public Task {
   }
 
   RegressionTask(const Options& options, Data data, const TaskContext& context)
-      : Task(Metrics()),
+      : Task(Metrics(), std::move(data.digests)),
         batch_size_(context.config.training().batch_size()),
         smooths_labels_(context.config.loss().label_smoothing() > 0),
-        model_(context.scorers, context.config.model().attention(), options,
-               {std::move(data.training.x), std::move(data.training.y)},
-               {std::move(data.test.x), std::move(data.test.y)},
-               context.model_options()) {}
+        model_(
+            context.scorers, context.config.model().attention(), options,
+            {PointsOf(data.training), PointsOf(data.dev), PointsOf(data.test)},
+            context.model_options()),
+        x_names_(std::move(data.x_names)),
+        y_name_(std::move(data.y_name)),
+        test_is_truth_(data.test_is_truth) {}
 
   Model<float>& model() override { return model_; }
+  bool has_dev() const override { return model_.points().dev.size() > 0; }
 
   void ValidateData(ConfigProblems& problems) const override {
     if (smooths_labels_) {
       problems.Add("loss.label_smoothing", "regression predicts no classes");
     }
     const int64_t points = model_.num_examples();
-    const auto farthest = static_cast<int64_t>(
-        std::max(model_.train().x.size(), model_.test().x.size()) - 1);
+    const int64_t farthest = std::max({points, model_.points().dev.size(),
+                                       model_.points().test.size()}) -
+                             1;
     if (farthest > model_.LongestDistance()) {
       problems.Add(
           "model.attention",
@@ -79,51 +87,92 @@ class RegressionTask : public Task {
   }
 
   Showcase Show(Forward<float>& forward, bool /*final*/) const override {
-    const CurvePoints& train = model_.train();
-    const CurvePoints& test = model_.test();
+    const CurvePoints& train = model_.points().train;
+    const auto [shown, split] = ShownSplit(model_.points());
     Showcase showcase;
     showcase.summary = absl::StrFormat(
-        "Regression by attention: %d noisy points, and the curve that the "
-        "model draws through them.",
-        train.x.size());
-    showcase.plots.push_back(
-        {.title = "Fitted curve",
-         .x_label = "x",
-         .y_label = "y",
-         .series = {{"training points", train.x, train.y, SeriesStyle::kPoints},
-                    {"truth", test.x, test.y, SeriesStyle::kDashedLine},
-                    {"model", test.x, model_.Predict(forward, test.x),
-                     SeriesStyle::kLine}}});
-    LabelledMatrix map;
-    // Training points of a column; the first one names it.
-    const size_t group = (train.x.size() + kMostColumns - 1) / kMostColumns;
-    map.title =
-        absl::StrCat("Attention of test points (rows) to ",
-                     group > 1 ? absl::StrCat("groups of ", group, " ") : "",
-                     "training points (columns)");
-    for (const double x : test.x)
-      map.rows.push_back(absl::StrFormat("%.2f", x));
-    for (size_t i = 0; i < train.x.size(); i += group) {
-      map.columns.push_back(absl::StrFormat("%.2f", train.x[i]));
+        test_is_truth_
+            ? "Regression by attention: %d noisy points, and the curve that "
+              "the model draws through them."
+            : "Regression by attention: %d training points, whose values the "
+              "model averages.",
+        train.size());
+    const std::vector<double> predicted = model_.Predict(forward, shown->x);
+    if (train.width == 1) {
+      showcase.plots.push_back(
+          {.title = "Fitted curve",
+           .x_label = x_names_[0],
+           .y_label = y_name_,
+           .series = {
+               {"training points", train.x, train.y, SeriesStyle::kPoints},
+               {test_is_truth_ ? "truth" : absl::StrCat(split, " points"),
+                shown->x, shown->y,
+                test_is_truth_ ? SeriesStyle::kDashedLine
+                               : SeriesStyle::kPoints},
+               {"model", shown->x, predicted, SeriesStyle::kLine}}});
+    } else {
+      showcase.plots.push_back(
+          {.title = "Predictions",
+           .x_label = y_name_,
+           .y_label = "prediction",
+           .series = {{absl::StrCat(split, " points"), shown->y, predicted,
+                       SeriesStyle::kPoints}}});
     }
-    const std::vector<double> weights = model_.Weights(forward, test.x);
-    std::vector<double>& shown = map.heads.emplace_back();
-    for (size_t row = 0; row < test.x.size(); ++row) {
-      const auto of_row = absl::MakeConstSpan(weights).subspan(
-          row * train.x.size(), train.x.size());
-      for (size_t i = 0; i < of_row.size(); i += group) {
-        const auto of_group = of_row.subspan(i, group);
-        shown.push_back(std::accumulate(of_group.begin(), of_group.end(), 0.0));
-      }
-    }
-    showcase.heat_maps.push_back(std::move(map));
+    showcase.heat_maps.push_back(MapOf(forward, *shown, split));
     return showcase;
   }
 
  private:
+  static CurvePoints PointsOf(Points& points) {
+    return {std::move(points.x), std::move(points.y), points.width};
+  }
+
+  // A point on the axes of a map: its x, or its index if that is several.
+  static std::string LabelOf(const CurvePoints& points, size_t i) {
+    return points.width == 1 ? absl::StrFormat("%.2f", points.x[i])
+                             : absl::StrCat(i);
+  }
+
+  LabelledMatrix MapOf(Forward<float>& forward, const CurvePoints& shown,
+                       absl::string_view split) const {
+    const CurvePoints& train = model_.points().train;
+    const auto columns = static_cast<size_t>(train.size());
+    const auto rows =
+        static_cast<size_t>(std::min<int64_t>(shown.size(), kMostRows));
+    LabelledMatrix map;
+    // Training points of a column; the first one names it.
+    const size_t group = (columns + kMostColumns - 1) / kMostColumns;
+    map.title =
+        absl::StrCat("Attention of ", split, " points (rows) to ",
+                     group > 1 ? absl::StrCat("groups of ", group, " ") : "",
+                     "training points (columns)");
+    for (size_t row = 0; row < rows; ++row) {
+      map.rows.push_back(LabelOf(shown, row));
+    }
+    for (size_t i = 0; i < columns; i += group) {
+      map.columns.push_back(LabelOf(train, i));
+    }
+    const std::vector<double> weights = model_.Weights(
+        forward, absl::MakeConstSpan(shown.x).subspan(
+                     0, rows * static_cast<size_t>(shown.width)));
+    std::vector<double>& heat = map.heads.emplace_back();
+    for (size_t row = 0; row < rows; ++row) {
+      const auto of_row =
+          absl::MakeConstSpan(weights).subspan(row * columns, columns);
+      for (size_t i = 0; i < of_row.size(); i += group) {
+        const auto of_group = of_row.subspan(i, group);
+        heat.push_back(std::accumulate(of_group.begin(), of_group.end(), 0.0));
+      }
+    }
+    return map;
+  }
+
   const int64_t batch_size_;
   const bool smooths_labels_;
   NadarayaWatsonModel<float> model_;
+  const std::vector<std::string> x_names_;
+  const std::string y_name_;
+  const bool test_is_truth_;
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <fstream>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -15,9 +16,12 @@
 namespace regard {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Key;
 using ::testing::SizeIs;
 
 Experiment ConfigOf(int points) {
@@ -104,6 +108,43 @@ TEST(RegressionTask, ScoresOfHistorySeeNone) {
       EXPECT_NEAR(std::accumulate(row, row + 10, 0.0), 1, 1e-5);
     }
   }
+}
+
+TEST(RegressionTask, ShowsPointsOfATable) {
+  const std::string path = ::testing::TempDir() + "/table.csv";
+  std::ofstream(path) << "a,b,price\n1,0,1\n2,5,2\n3,0,3\n9,0,4\n7,7,5\n";
+  Experiment config;
+  config.mutable_data()->set_path(path);
+  TableConfig& table = *config.mutable_data()->mutable_table();
+  table.set_shuffle(false);
+  table.set_dev_fraction(0.2);
+  table.set_test_fraction(0);
+  config.mutable_model()->mutable_nadaraya_watson();
+  config.mutable_model()->mutable_attention()->mutable_average();
+  const std::unique_ptr<Task> task =
+      BuildTask(config, BuiltInPlugins()).value();
+  EXPECT_TRUE(task->has_dev());
+  EXPECT_THAT(task->data_digests(), Contains(Key("data.path")));
+  Tape<float> tape;
+  Forward<float> no_gradients(tape, task->model().parameters(), nullptr);
+  const Showcase shown = task->Show(no_gradients, /*final=*/true);
+  const Series& series = shown.plots.front().series.front();
+  EXPECT_EQ(shown.plots.front().x_label, "price");
+  EXPECT_EQ(series.name, "dev points");
+  EXPECT_THAT(series.xs, ElementsAre(5));
+  EXPECT_THAT(series.ys, ElementsAre(2.5));
+  EXPECT_THAT(shown.heat_maps.front().heads[0],
+              ElementsAre(0.25, 0.25, 0.25, 0.25));
+  EXPECT_THAT(shown.heat_maps.front().columns, ElementsAre("0", "1", "2", "3"));
+
+  // Of one column, the curve goes through the points in their order.
+  table.set_columns("a");
+  const std::unique_ptr<Task> curve =
+      BuildTask(config, BuiltInPlugins()).value();
+  Forward<float> of_curve(tape, curve->model().parameters(), nullptr);
+  const Plot plot = curve->Show(of_curve, /*final=*/true).plots.front();
+  EXPECT_EQ(plot.x_label, "a");
+  EXPECT_THAT(plot.series.front().xs, ElementsAre(1, 2, 3, 9));
 }
 
 TEST(RegressionTask, HasNoLabelsToSmooth) {

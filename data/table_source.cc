@@ -1,0 +1,289 @@
+#include "data/table_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "autodiff/random.h"
+#include "data/data_source.h"
+#include "data/text_file.h"
+#include "files/file.h"
+#include "nn/config_problems.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+char SeparatorOf(const TableConfig& options) {
+  return options.separator() == "tab" ? '\t' : options.separator()[0];
+}
+
+struct Field {
+  std::string text;
+  size_t offset;  // in the line
+};
+
+// The fields of the line that `file` is at: RFC 4180, with blanks around a
+// field left out, and without line breaks in quotes.
+absl::StatusOr<std::vector<Field>> FieldsOf(const TextFile& file,
+                                            char separator) {
+  const absl::string_view line = file.text();
+  const auto is_blank = [&](size_t at) {
+    return at < line.size() && line[at] != separator &&
+           absl::ascii_isblank(line[at]);
+  };
+  std::vector<Field> fields;
+  for (size_t at = 0;; ++at) {
+    while (is_blank(at)) ++at;
+    Field field = {"", at};
+    if (at < line.size() && line[at] == '"') {
+      for (++at;; ++at) {
+        if (at >= line.size()) {
+          return file.Error(field.offset, "a quote that is not closed");
+        }
+        if (line[at] == '"') {
+          if (line.substr(at + 1, 1) != "\"") break;
+          ++at;
+        }
+        field.text.push_back(line[at]);
+      }
+      ++at;
+      while (is_blank(at)) ++at;
+      if (at < line.size() && line[at] != separator) {
+        return file.Error(at, "text after a closing quote");
+      }
+    } else {
+      const size_t end = std::min(line.find(separator, at), line.size());
+      field.text = std::string(
+          absl::StripTrailingAsciiWhitespace(line.substr(at, end - at)));
+      at = end;
+    }
+    fields.push_back(std::move(field));
+    if (at >= line.size()) return fields;
+  }
+}
+
+bool IsNumber(const Field& field) {
+  double number;
+  return absl::SimpleAtod(field.text, &number);
+}
+
+absl::StatusOr<double> NumberOf(const TextFile& file, const Field& field,
+                                const std::string& column) {
+  const auto error = [&](const auto&... parts) {
+    return file.Error(field.offset,
+                      absl::StrCat("column '", column, "' ", parts...));
+  };
+  if (field.text.empty()) return error("has no number here");
+  double number;
+  if (!absl::SimpleAtod(field.text, &number)) {
+    return error("wants a number, got '", field.text, "'");
+  }
+  // Models compute in float.
+  if (!(std::abs(number) <= std::numeric_limits<float>::max())) {
+    return error("wants a finite number, got ", field.text);
+  }
+  return number;
+}
+
+// Index of the column `name`, which the option `option` gives.
+absl::StatusOr<size_t> Find(const std::vector<std::string>& names,
+                            absl::string_view name, const char* option,
+                            const TextFile& file) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    return file.Error(
+        0,
+        absl::StrCat("there is no column '", name, "' for data.table.", option,
+                     "; the columns are ", absl::StrJoin(names, ", ")));
+  }
+  if (std::find(found + 1, names.end(), name) != names.end()) {
+    return file.Error(0, absl::StrCat("two columns are named '", name, "'"));
+  }
+  return static_cast<size_t>(found - names.begin());
+}
+
+// The columns of the points, by their indices in the file.
+struct Columns {
+  std::vector<std::string> names;  // of all of the file
+  std::vector<size_t> x;
+  size_t y = 0;
+};
+
+// From the first line.
+absl::StatusOr<Columns> ColumnsOf(const TextFile& file,
+                                  const TableConfig& options,
+                                  const std::vector<Field>& fields,
+                                  bool is_header) {
+  Columns columns;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    columns.names.push_back(is_header ? fields[i].text : absl::StrCat(i + 1));
+  }
+  columns.y = fields.size() - 1;
+  if (!options.target().empty()) {
+    REGARD_ASSIGN_OR_RETURN(
+        columns.y, Find(columns.names, options.target(), "target", file));
+  }
+  if (!options.columns().empty()) {
+    for (const absl::string_view name :
+         absl::StrSplit(options.columns(), ',')) {
+      REGARD_ASSIGN_OR_RETURN(
+          const size_t column,
+          Find(columns.names, absl::StripAsciiWhitespace(name), "columns",
+               file));
+      if (column == columns.y) {
+        return file.Error(fields[column].offset,
+                          absl::StrCat("column '", columns.names[column],
+                                       "' is both target and in "
+                                       "data.table.columns"));
+      }
+      columns.x.push_back(column);
+    }
+    return columns;
+  }
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (i == columns.y) continue;
+    if (columns.names[i].empty()) {
+      return file.Error(fields[i].offset,
+                        "a column without a name; if it only numbers the rows, "
+                        "name the others in data.table.columns");
+    }
+    columns.x.push_back(i);
+  }
+  if (columns.x.empty()) {
+    return file.Error(0, absl::StrCat("one column; at least two separated by '",
+                                      options.separator(), "' wanted"));
+  }
+  return columns;
+}
+
+// The points of `all` at `rows`.
+Points Take(const Points& all, std::vector<size_t> rows) {
+  std::sort(rows.begin(), rows.end());
+  if (all.width == 1) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](size_t a, size_t b) { return all.x[a] < all.x[b]; });
+  }
+  const auto width = static_cast<size_t>(all.width);
+  Points points = {.x = {}, .y = {}, .width = all.width};
+  for (const size_t row : rows) {
+    const auto x = all.x.begin() + static_cast<int64_t>(row * width);
+    points.x.insert(points.x.end(), x, x + all.width);
+    points.y.push_back(all.y[row]);
+  }
+  return points;
+}
+
+class TableSource
+    : public WithOptions<DataSource<NadarayaWatsonData>, TableConfig> {
+ public:
+  using WithOptions::WithOptions;
+  static constexpr DataPath kPath = DataPath::kRequired;
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    ValidateFractions(options, problems);
+    if (options.separator().size() != 1 && options.separator() != "tab") {
+      problems.Add("separator", "must be one character or \"tab\"");
+    }
+  }
+
+  absl::StatusOr<NadarayaWatsonData> Load(
+      const DataRequest& request) const override {
+    return ReadTable(ResolveUserPath(request.path), options_, request.seed);
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<NadarayaWatsonData> ReadTable(const std::string& path,
+                                             const TableConfig& options,
+                                             uint64_t seed) {
+  REGARD_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, "table"));
+  const char separator = SeparatorOf(options);
+  Columns columns;
+  Points all;
+  while (true) {
+    REGARD_ASSIGN_OR_RETURN(const bool more, file.Next());
+    if (!more) break;
+    if (absl::StripAsciiWhitespace(file.text()).empty()) continue;
+    REGARD_ASSIGN_OR_RETURN(const std::vector<Field> fields,
+                            FieldsOf(file, separator));
+    if (columns.names.empty()) {
+      const bool is_header =
+          std::none_of(fields.begin(), fields.end(), IsNumber);
+      REGARD_ASSIGN_OR_RETURN(columns,
+                              ColumnsOf(file, options, fields, is_header));
+      all.width = static_cast<int64_t>(columns.x.size());
+      if (is_header) continue;
+    }
+    if (fields.size() != columns.names.size()) {
+      const size_t at = fields.size() < columns.names.size()
+                            ? file.text().size()
+                            : fields[columns.names.size()].offset;
+      return file.Error(
+          at, absl::StrCat(fields.size(), " fields; ", columns.names.size(),
+                           " wanted, as in the first line"));
+    }
+    for (const size_t column : columns.x) {
+      REGARD_ASSIGN_OR_RETURN(
+          const double number,
+          NumberOf(file, fields[column], columns.names[column]));
+      all.x.push_back(number);
+    }
+    REGARD_ASSIGN_OR_RETURN(
+        const double number,
+        NumberOf(file, fields[columns.y], columns.names[columns.y]));
+    all.y.push_back(number);
+    if (all.size() > kMostTableRows) {
+      return file.Error(0, absl::StrCat("more than ", kMostTableRows, " rows"));
+    }
+  }
+
+  std::vector<size_t> order(all.y.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (options.shuffle()) {
+    const RandomStream random(seed, "data/table");
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::pair(random.BitsAt(a), a) < std::pair(random.BitsAt(b), b);
+    });
+  }
+  const auto begin_of = [&](double share) {
+    return static_cast<int64_t>(
+        std::llround((1 - share) * static_cast<double>(all.size())));
+  };
+  const auto test = order.begin() + begin_of(options.test_fraction());
+  const auto dev = order.begin() +
+                   begin_of(options.dev_fraction() + options.test_fraction());
+  if (dev - order.begin() < 2) {
+    return file.Error(0, absl::StrCat("the file has ", all.size(),
+                                      " points, of which ", dev - order.begin(),
+                                      " are for training; at least 2 wanted"));
+  }
+  NadarayaWatsonData data;
+  data.training = Take(all, {order.begin(), dev});
+  data.dev = Take(all, {dev, test});
+  data.test = Take(all, {test, order.end()});
+  data.x_names.clear();
+  for (const size_t column : columns.x) {
+    data.x_names.push_back(columns.names[column]);
+  }
+  data.y_name = columns.names[columns.y];
+  REGARD_ASSIGN_OR_RETURN(data.digests["data.path"], file.Digest());
+  return data;
+}
+
+REGARD_DATA_SOURCES(TableSource) {
+  sources.Add<TableSource>("points from a CSV file");
+}
+
+}  // namespace regard
