@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "files/file.h"
@@ -66,12 +67,23 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   }
 
   bool parse_error(size_t position, const std::string&,
-                   const nlohmann::detail::exception&) override {
+                   const nlohmann::detail::exception& error) override {
     // Bytes that were read, the offending one included.
     const size_t offset = position > 0 ? position - 1 : 0;
-    return Fail(offset, offset >= text_.size()
-                            ? "not JSON: the text ends too soon"
-                            : "not JSON from here on");
+    constexpr int kOutOfRange = 406;
+    if (error.id == kOutOfRange) {
+      return Fail(offset, "the number is too large");
+    }
+    if (offset >= text_.size()) {
+      return Fail(offset, "not JSON: the text ends too soon");
+    }
+    // As Python writes them.
+    for (const absl::string_view name : {"NaN", "Infinity"}) {
+      if (absl::StartsWith(text_.substr(offset), name)) {
+        return Fail(offset, absl::StrCat(name, " is no number of JSON"));
+      }
+    }
+    return Fail(offset, "not JSON from here on");
   }
 
  private:

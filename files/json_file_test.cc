@@ -67,6 +67,12 @@ TEST(JsonFileTest, SaysWhereTextIsNotJson) {
             "a.json:2:9: error: not JSON: the text ends too soon");
   EXPECT_EQ(ParseError(""),
             "a.json:1:1: error: not JSON: the text ends too soon");
+  EXPECT_EQ(ParseError("{\"a\": [1, NaN]}"),
+            "a.json:1:11: error: NaN is no number of JSON");
+  EXPECT_EQ(ParseError("{\"a\": -Infinity}"),
+            "a.json:1:8: error: Infinity is no number of JSON");
+  EXPECT_EQ(ParseError("{\"a\": [1e999]}"),
+            "a.json:1:12: error: the number is too large");
   EXPECT_EQ(ParseError("{} {}"), "a.json:1:4: error: not JSON from here on");
   EXPECT_EQ(ParseError("{\"a\": \"\xff\"}"),
             "a.json:1:8: error: not JSON from here on");

@@ -285,4 +285,29 @@ absl::Status SafetensorsReader::Read(const std::string& name,
                                      values.size() * sizeof(float)));
 }
 
+absl::StatusOr<std::vector<double>> SafetensorsReader::ReadNumbers(
+    const std::string& name) const {
+  const auto found = header_.tensors.find(name);
+  if (found == header_.tensors.end()) {
+    return absl::NotFoundError(absl::StrCat("no tensor '", name, "'"));
+  }
+  const TensorInfo& tensor = found->second;
+  const auto read =
+      [&]<typename Stored>(Stored) -> absl::StatusOr<std::vector<double>> {
+    std::vector<Stored> values((tensor.end - tensor.begin) / sizeof(Stored));
+    REGARD_RETURN_IF_ERROR(
+        file_.ReadAt(buffer_begin_ + tensor.begin,
+                     absl::MakeSpan(reinterpret_cast<char*>(values.data()),
+                                    values.size() * sizeof(Stored))));
+    return std::vector<double>(values.begin(), values.end());
+  };
+  if (tensor.dtype == "F32") return read(float());
+  if (tensor.dtype == "F64") return read(double());
+  if (tensor.dtype == "I32") return read(int32_t());
+  if (tensor.dtype == "I64") return read(int64_t());
+  return absl::InvalidArgumentError(
+      absl::StrCat("tensor '", name, "' is ", tensor.dtype,
+                   "; F32, F64, I32 or I64 wanted"));
+}
+
 }  // namespace regard

@@ -74,6 +74,12 @@ class SafetensorsReader {
   absl::Status Read(const std::string& name, absl::Span<const int64_t> shape,
                     absl::Span<float> values) const;
 
+  // The values of a tensor of any shape whose type is F32, F64, I32 or I64;
+  // otherwise NotFound or InvalidArgument, without the file's name. An integer
+  // beyond 2^53 is rounded.
+  absl::StatusOr<std::vector<double>> ReadNumbers(
+      const std::string& name) const;
+
  private:
   SafetensorsReader(FileReader file, SafetensorsHeader header,
                     int64_t buffer_begin)

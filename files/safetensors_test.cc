@@ -125,6 +125,35 @@ TEST(SafetensorsTest, AnotherNameShapeOrTypeIsAnError) {
                        HasSubstr("tensor 'n' is I64 [1], F32 [1] wanted")));
 }
 
+template <typename Stored>
+std::string BytesOf(std::vector<Stored> values) {
+  return std::string(reinterpret_cast<const char*>(values.data()),
+                     values.size() * sizeof(Stored));
+}
+
+TEST(SafetensorsTest, ReadsNumbersOfSeveralTypes) {
+  const auto reader = Opened(absl::StrCat(
+      File(R"({"d":{"dtype":"F64","shape":[2],"data_offsets":[0,16]},)"
+           R"("f":{"dtype":"F32","shape":[],"data_offsets":[16,20]},)"
+           R"("i":{"dtype":"I32","shape":[2,1],"data_offsets":[20,28]},)"
+           R"("l":{"dtype":"I64","shape":[1],"data_offsets":[28,36]},)"
+           R"("u":{"dtype":"U8","shape":[1],"data_offsets":[36,37]}})",
+           0),
+      BytesOf<double>({0.1, -1e300}), BytesOf<float>({0.5f}),
+      BytesOf<int32_t>({-3, 7}), BytesOf<int64_t>({int64_t{1} << 40}), "x"));
+  ASSERT_THAT(reader, IsOk());
+  EXPECT_THAT(*reader->ReadNumbers("d"), ElementsAre(0.1, -1e300));
+  EXPECT_THAT(*reader->ReadNumbers("f"), ElementsAre(0.5));
+  EXPECT_THAT(*reader->ReadNumbers("i"), ElementsAre(-3, 7));
+  EXPECT_THAT(*reader->ReadNumbers("l"), ElementsAre(1099511627776.0));
+  EXPECT_THAT(reader->ReadNumbers("u").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("'u' is U8; F32, F64, I32 or I64 wanted")));
+  EXPECT_THAT(
+      reader->ReadNumbers("x").status(),
+      StatusIs(absl::StatusCode::kNotFound, HasSubstr("no tensor 'x'")));
+}
+
 TEST(SafetensorsTest, ReadsTheReferencesExample) {
   const std::string file = File(
       "{\"test\":{\"dtype\":\"I32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}",
