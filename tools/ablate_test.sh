@@ -1,0 +1,131 @@
+#!/bin/bash
+# Runs tools/ablate with a stand-in for Bazel: what it writes, and what it refuses.
+
+set -euo pipefail
+
+script="${PWD}/$1"
+root="$(realpath "$(mktemp -d "${TEST_TMPDIR}/XXXXXX")")"
+mkdir -p "${root}/ws/tools" "${root}/elsewhere/texts"
+cp -L "${script}" "${root}/ws/tools/ablate"
+cat >"${root}/ws/tools/bazel" <<'EOT'
+#!/bin/bash
+echo "bazel $*"
+[[ "$*" != *"${BROKEN:-nothing}" ]]
+EOT
+chmod +x "${root}/ws/tools/bazel"
+cd "${root}/elsewhere"
+echo "a b" >corpus.txt
+echo "c d" >texts/corpus.txt
+cat >base.textproto <<'EOT'
+name: "corpus.txt"  # no path: "corpus.txt"
+data { path: "corpus.txt" }
+EOT
+echo 'base: "base.textproto"' >small.textproto
+
+failures=0
+expect() { # expect WHAT WANTED GOT
+  [[ "$3" == "$2" ]] && return
+  printf 'FAILED: %s\n  wanted: %s\n  got: %s\n' "$1" "$2" "$3"
+  failures=$((failures + 1))
+}
+ablate() { # sets code, out, err
+  code=0
+  out="$("${root}/ws/tools/ablate" "$@" 2>"${root}/err")" || code=$?
+  err="$(<"${root}/err")"
+}
+
+ablate --config=small.textproto --seeds=3 --set training.epochs=2 \
+  --axis 'model.attention={dot {}},{additive { width: 8, }}' \
+  --axis data.path=corpus.txt,texts/corpus.txt \
+  --axis 'model.note="a,b",[1, 2],(c,d)'
+expect "exit code" 0 "${code}"
+lab="${root}/ws/lab/small"
+expect "paths of the report" "${root}/ws/bazel-bin/lab/small/small.md
+${root}/ws/bazel-bin/lab/small/small.csv
+${root}/ws/bazel-bin/lab/small/small.html" "${out}"
+expect "checks before it trains" "wrote lab/small
+bazel build //experiments:train
+bazel build //lab/small:small_check
+bazel build //lab/small:small" "${err}"
+expect "BUILD" '# Written by tools/ablate, which overwrites it.
+
+load("//experiments:defs.bzl", "ablation")
+
+ablation(
+    name = "small",
+    axes = {
+        "model.attention": [
+            {"label": "dot", "overrides": ["model.attention={dot {}}"]},
+            {"label": "additive { width: 8, }", "overrides": ["model.attention={additive { width: 8, }}"]},
+        ],
+        "data.path": [
+            {"label": "corpus.txt", "overrides": ["data.path=lab/small/links/corpus.txt"]},
+            {"label": "texts/corpus.txt", "overrides": ["data.path=lab/small/links/1_corpus.txt"]},
+        ],
+        "model.note": [
+            {"label": "a,b", "overrides": ["model.note=\"a,b\""]},
+            {"label": "[1, 2]", "overrides": ["model.note=[1, 2]"]},
+            {"label": "(c,d)", "overrides": ["model.note=(c,d)"]},
+        ],
+    },
+    base = "small.textproto",
+    data = glob(["*.textproto", "links/**"]),
+    overrides = [
+        "training.epochs=2",
+    ],
+    results = "lab/small",
+    seeds = 3,
+    tags = ["manual"],
+)' "$(<"${lab}/BUILD")"
+expect "base with a link in place of the corpus" \
+  'name: "corpus.txt"  # no path: "corpus.txt"
+data { path: "lab/small/links/corpus.txt" }' "$(<"${lab}/base.textproto")"
+expect "linked corpora" "a b
+c d" "$(cat "${lab}/links/corpus.txt" "${lab}/links/1_corpus.txt")"
+
+axis=(--axis seed_less=1,2)
+echo mine >"${lab}/notes.txt"
+ablate --config=small.textproto "${axis[@]}"
+expect "again, with fewer links" "0 corpus.txt mine" \
+  "${code} $(ls "${lab}/links") $(<"${lab}/notes.txt")"
+# What fails before anything is trained is wrong input.
+BROKEN=small_check ablate --config=small.textproto "${axis[@]}"
+expect "wrong value" 2 "${code}"
+BROKEN=:small ablate --config=small.textproto "${axis[@]}"
+expect "failed training" "1 " "${code} ${out}"
+
+refuses() { # refuses TEXT ARGUMENT...
+  ablate "${@:2}"
+  expect "exit code of $*" 2 "${code}"
+  [[ "${err}" == *"$1"* ]] || expect "error of ${*:2}" "$1" "${err}"
+  [[ "${err}" != *Traceback* ]] || expect "a trace" "" "${err}"
+}
+config=(--config=small.textproto)
+refuses 'required: --config, --axis'
+refuses 'required: --axis' "${config[@]}"
+refuses '--config=none.textproto: no such file' --config=none.textproto \
+  "${axis[@]}"
+refuses 'want PATH=VALUE' "${config[@]}" --axis hidden
+refuses 'want PATH=VALUE' "${config[@]}" "${axis[@]}" --set 'a b=1'
+refuses 'one value is nothing to compare' "${config[@]}" --axis hidden=64
+refuses 'a value is empty' "${config[@]}" --axis hidden=64,
+refuses '64 appears twice' "${config[@]}" --axis hidden=64,64
+refuses "'}' is missing in {dot {},b" "${config[@]}" --axis 'a={dot {},b'
+refuses "']' closes no bracket" "${config[@]}" --axis 'a=(1],2'
+refuses 'a " is not closed' "${config[@]}" --axis 'a="1,2'
+refuses 'give --seeds=N' "${config[@]}" --axis seed=1,2
+refuses 'hidden is given twice' "${config[@]}" --axis hidden=1,2 --set hidden=3
+refuses 'want 1 or more' "${config[@]}" "${axis[@]}" --seeds=0
+refuses "invalid int value: 'x'" "${config[@]}" "${axis[@]}" --seeds=x
+refuses "want letters, digits and '_'" "${config[@]}" "${axis[@]}" --name=../x
+refuses 'unrecognized arguments: --axes' "${config[@]}" "${axis[@]}" --axes=1
+echo 'base: "gone.textproto"' >orphan.textproto
+refuses 'orphan.textproto: base: ' --config=orphan.textproto "${axis[@]}"
+echo 'base: "ring.textproto"' >ring.textproto
+refuses 'cyclic base' --config=ring.textproto "${axis[@]}"
+mkdir -p "${root}/ws/lab/mine"
+echo 'cc_library()' >"${root}/ws/lab/mine/BUILD"
+refuses 'choose another --name' "${config[@]}" "${axis[@]}" --name=mine
+expect "a BUILD of the user's" 'cc_library()' "$(<"${root}/ws/lab/mine/BUILD")"
+
+exit $((failures > 0))
