@@ -200,11 +200,14 @@ std::string ReportHtml(const Report& report) {
                   "</p>\n");
   }
   const std::string summary = writer.Take();
+  writer.Append("<div class=\"top\">");
+  if (!report.first_maps.empty()) writer(Maps{report.first_maps});
   if (!report.metrics.empty()) {
     writer.Append("<dl class=\"cards\">");
     for (const ShownMetric& metric : report.metrics) writer(metric);
     writer.Append("</dl>\n");
   }
+  writer.Append("</div>\n");
   if (report.sections.size() > kSectionsWithoutContents) {
     writer.Append("<nav aria-label=\"Contents\"><ol>\n");
     for (size_t s = 0; s < report.sections.size(); ++s) {

@@ -13,7 +13,8 @@ namespace regard {
 struct Report {
   std::string title = {};
   std::string summary = {};  // one sentence under the title; may be empty
-  std::vector<ShownMetric> metrics = {};  // cards at the top of the page
+  std::vector<ShownMetric> metrics = {};        // cards at the top of the page
+  std::vector<LabelledMatrix> first_maps = {};  // beside the cards
   std::vector<Section> sections = {};
 
   // Adds a section, unless it has no blocks, or one without rows or maps.

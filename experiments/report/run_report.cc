@@ -221,13 +221,14 @@ std::string RunReportHtml(const RunReport& report) {
   Report page = {.title = report.name,
                  .summary = showcase.summary,
                  .metrics = {metrics.begin(), metrics.begin() + cards}};
+  if (!showcase.heat_maps.empty()) page.first_maps = {showcase.heat_maps[0]};
   page.Add({"Result", {showcase.plots.begin(), showcase.plots.end()}});
   page.Add({showcase.samples.title, {SamplesTable(showcase.samples)}});
-  AddSets(report, page);
   for (const Section& section : showcase.sections) page.Add(section);
   if (showcase.heat_maps_on_page) {
     page.Add({"Attention", {AttentionCaution(), Maps{showcase.heat_maps}}});
   }
+  AddSets(report, page);
   Section training = {"Training"};
   for (const MetricInfo& metric : report.metric_infos) {
     Plot plot = CurvesOf(report.records, metric);
