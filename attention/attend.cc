@@ -7,7 +7,6 @@
 #include "attention/kernels/masked_softmax.h"
 #include "attention/kernels/weighted_values.h"
 #include "autodiff/ops/dropout.h"
-#include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/shape_ops.h"
 
 namespace regard {
@@ -78,6 +77,15 @@ DistanceBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
 }
 
 template <typename T>
+Var<T> AttentionLayer<T>::Scores(Forward<T>& forward,
+                                 const ScoreInputs<T>& inputs) const {
+  forward.tape().BeginScores();
+  const Var<T> scores = scorer_->Score(forward, inputs);
+  forward.tape().EndScores(scores);
+  return scores;
+}
+
+template <typename T>
 Var<T> AttentionLayer<T>::Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
                                     const DistanceBias<T>& bias) const {
   if (normalizer_->IsSoftmax()) {
@@ -101,32 +109,39 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   }
   const DistanceBias<T> bias =
       Bias(forward, in.positions, in.queries.dim(2), in.keys.dim(2));
+  in.queries = forward.Site("queries", in.queries);
+  in.keys = forward.Site("keys", in.keys);
+  const Var<T> values = forward.Site("values", inputs.values);
   const bool drop = dropout_ > 0 && forward.tape().training();
   const bool fused = normalizer_->IsSoftmax() && !bias.has_value() && !drop &&
-                     !inputs.head_mask.has_value() &&
-                     !inputs.want_weight_gradients;
-  if (fused && !inputs.want_weights) {
+                     !forward.Wish("scores").changes_path() &&
+                     !forward.Wish("weights").changes_path();
+  if (fused && inputs.fused_score) {
     const std::optional<Var<T>> context =
-        scorer_->FusedContext(forward, in, inputs.values);
-    if (context.has_value()) return {*context, Var<T>()};
+        scorer_->FusedContext(forward, in, values);
+    if (context.has_value()) {
+      const auto scores = [&] { return Scores(forward, in); };
+      forward.SiteBeside("scores", scores);
+      forward.SiteBeside("weights",
+                         [&] { return Normalize(scores(), in, bias); });
+      return {forward.Site("context", *context), Var<T>()};
+    }
   }
-  forward.tape().BeginScores();
-  const Var<T> scores = scorer_->Score(forward, in);
-  forward.tape().EndScores(scores);
+  const Var<T> scores = forward.Site("scores", Scores(forward, in));
+  Attended<T> attended;
   if (fused) {
     const WeightsAndContext<T> both =
-        MaskedSoftmaxContext(scores, in.mask, inputs.values, in.positions);
-    return {both.context, both.weights};
+        MaskedSoftmaxContext(scores, in.mask, values, in.positions);
+    attended = {both.context, forward.Site("weights", both.weights)};
+  } else {
+    attended.weights = forward.Site("weights", Normalize(scores, in, bias));
+    attended.context =
+        WeightedValues(Dropout(attended.weights, dropout_, "weights"), in.mask,
+                       values, in.positions);
   }
-  Var<T> weights = Normalize(scores, in, bias);
-  if (inputs.want_weight_gradients && !weights.needs_grad()) {
-    weights = forward.tape().Input(weights.shape(), weights.span());
-  }
-  Var<T> used = Dropout(weights, dropout_, "weights");
-  if (inputs.head_mask.has_value()) {
-    used = used * inputs.head_mask.WithShape({inputs.head_mask.size(), 1, 1});
-  }
-  return {WeightedValues(used, in.mask, inputs.values, in.positions), weights};
+  attended.context = forward.Site("context", attended.context);
+  if (inputs.fused_score) attended.weights = {};
+  return attended;
 }
 
 REGARD_INSTANTIATE_CLASS(AttentionLayer);

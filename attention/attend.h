@@ -1,5 +1,11 @@
 // Attention over any scoring function: position encoding, scores, normalizer,
-// dropout on the weights, head mask and context.
+// dropout on the weights and context.
+//
+// Sites of a probe, in the scope "attention": queries, keys, values, scores,
+// weights (before dropout) and context. Scores under a mask are any numbers.
+// Gradients and replacements of scores and weights take the path without fused
+// kernels; to multiply the context by a factor for each head is to multiply the
+// dropped-out weights.
 #ifndef ATTENTION_ATTEND_H_
 #define ATTENTION_ATTEND_H_
 
@@ -26,19 +32,15 @@ struct AttendInputs {
   // the narrower one holds.
   ScoreInputs<T> score;
   Var<T> values;  // [batch, key heads, keys, value width]
-  // [heads], multiplies the dropped-out weights; may be empty.
-  Var<T> head_mask;
-  // Whether Attended::weights is read; otherwise the weights may never exist.
-  bool want_weights = true;
-  // Whether the gradient of Attended::weights is read after backward: all of
-  // it, also what flows through the context. Takes the path without fusion.
-  bool want_weight_gradients = false;
+  // Whether a score may give the context by its FusedContext(), which is faster
+  // for many queries.
+  bool fused_score = false;
 };
 
 template <typename T>
 struct Attended {
   Var<T> context;  // [batch, heads, queries, value width]
-  // [batch, heads, queries, keys], before dropout; empty if not wanted.
+  // [batch, heads, queries, keys], before dropout; empty if fused_score.
   Var<T> weights;
 };
 
@@ -65,6 +67,7 @@ class AttentionLayer {
  private:
   DistanceBias<T> Bias(Forward<T>& forward, const Positions& positions,
                        int64_t queries, int64_t keys) const;
+  Var<T> Scores(Forward<T>& forward, const ScoreInputs<T>& inputs) const;
   Var<T> Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
                    const DistanceBias<T>& bias) const;
 

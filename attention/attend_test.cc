@@ -22,6 +22,8 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/probe.h"
+#include "nn/testing/held_sites.h"
 
 namespace regard {
 namespace {
@@ -170,11 +172,12 @@ TEST_F(AttendTest, NothingToSeeGivesNothingInBothDirections) {
   }
 }
 
-TEST_F(AttendTest, AHeadMaskScalesTheContextAndNotTheWeights) {
+TEST_F(AttendTest, AHeadFactorScalesTheContextAndNotTheWeights) {
   const auto attender = Make("dot {}");
-  AttendInputs<float> inputs = ThreeKeys();
-  inputs.head_mask = tape_.Input({1}, {0.5});
-  const Attended<float> attended = attender->Attend(*forward_, inputs);
+  HeldSites<float> probe("*");
+  probe.set_head_factors(tape_.Input({1}, {0.5}));
+  forward_->set_probe(&probe);
+  const Attended<float> attended = attender->Attend(*forward_, ThreeKeys());
   EXPECT_THAT(attended.weights.span(), Each(FloatEq(1.f / 3)));
   EXPECT_THAT(attended.context.span(), ElementsAre(FloatEq(1.5)));
 }
@@ -201,24 +204,53 @@ TEST_F(AttendTest, UsesTheFusedContextOnlyWhereItSaysTheSame) {
   scorers.Add<Seven>("7");
   const auto attender = Make(scorers, "dot {} dropout: 0.5");
   EXPECT_TRUE(attender->uses_history());
-  const auto context = [&](bool want_weights, bool head_mask, bool training) {
+  AttendInputs<float> inputs = ThreeKeys();
+  inputs.fused_score = true;
+  const auto context = [&](bool training, Probe<float>* probe) {
     tape_.set_training(training);
-    AttendInputs<float> inputs = ThreeKeys();
-    inputs.want_weights = want_weights;
-    if (head_mask) inputs.head_mask = tape_.Input({1}, {1});
+    forward_->set_probe(probe);
     return attender->Attend(*forward_, inputs).context.item();
   };
-  EXPECT_EQ(context(false, false, false), 7);
-  EXPECT_NE(context(true, false, false), 7);
-  EXPECT_NE(context(false, true, false), 7);
-  EXPECT_NE(context(false, false, true), 7);
+  EXPECT_EQ(context(false, nullptr), 7);
+  EXPECT_NE(context(true, nullptr), 7);
+  HeldSites<float> reads("*");
+  EXPECT_EQ(context(false, &reads), 7);
+  EXPECT_THAT(reads["attention/scores"].span(), Each(0));
+  EXPECT_THAT(reads["attention/weights"].span(), Each(FloatEq(1.f / 3)));
+  EXPECT_FALSE(reads["attention/weights"].needs_grad());
+  for (const char* site : {"attention/scores", "attention/weights"}) {
+    HeldSites<float> of_gradients(site, /*gradients=*/true);
+    EXPECT_NE(context(false, &of_gradients), 7);
+  }
+  inputs.fused_score = false;
+  EXPECT_NE(context(false, nullptr), 7);
+}
+
+TEST_F(AttendTest, ItsSitesAreWhatTheScoreReadsAndWhatFollows) {
+  const auto attender = Make("dot {} position_encoding { rotary {} }");
+  AttendInputs<float> inputs = ThreeKeys();
+  inputs.score.queries = tape_.Input({1, 1, 1, 2}, {1, 0});
+  inputs.score.positions.first_query = 1;
+  for (const bool gradients : {false, true}) {
+    HeldSites<float> probe("*", gradients);
+    forward_->set_probe(&probe);
+    attender->Attend(*forward_, inputs);
+    EXPECT_THAT(probe.names(),
+                ElementsAre("attention/queries", "attention/keys",
+                            "attention/values", "attention/scores",
+                            "attention/weights", "attention/context"));
+    // Turned by the angle 1.
+    EXPECT_THAT(probe["*queries"].span(),
+                ElementsAre(FloatEq(std::cos(1.f)), FloatEq(std::sin(1.f))));
+  }
 }
 
 // d context / d weights is the values, whatever the path.
 TEST_F(AttendTest, GradientsOfWeightsAreThoseOfTheContextToo) {
   const auto attender = Make("dot {}");
-  AttendInputs<float> inputs = ThreeKeys();
-  inputs.want_weight_gradients = true;
+  const AttendInputs<float> inputs = ThreeKeys();
+  HeldSites<float> probe("*weights", /*gradients=*/true);
+  forward_->set_probe(&probe);
   const Attended<float> attended = attender->Attend(*forward_, inputs);
   tape_.Backward(Sum(attended.context));
   ASSERT_NE(attended.weights.grad_data(), nullptr);
@@ -232,7 +264,8 @@ TEST_F(AttendTest, WeightsHaveGradientsWithoutAnyInTheScores) {
   const auto attender = Make("average {}");
   AttendInputs<float> inputs = ThreeKeys();
   inputs.values = tape_.Constant({1, 1, 3, 1}, {1, 2, 6});
-  inputs.want_weight_gradients = true;
+  HeldSites<float> probe("*weights", /*gradients=*/true);
+  forward_->set_probe(&probe);
   const Attended<float> attended = attender->Attend(*forward_, inputs);
   tape_.Backward(Sum(attended.context));
   EXPECT_THAT(std::vector<float>(attended.weights.grad_data(),
@@ -291,7 +324,8 @@ TEST_F(AttendTest, ABiasOfAScoreOfMinusInfinityIsNoFault) {
   FaultFinder<float> finder(tape_);
   AttendInputs<float> inputs = ThreeKeys();  // keys beyond the kernel's reach
   inputs.score.keys = tape_.Input({1, 1, 3, 2}, {0, 0, 9, 9, 0, 0.5});
-  inputs.want_weight_gradients = true;
+  HeldSites<float> probe("*weights", /*gradients=*/true);
+  forward_->set_probe(&probe);
   const Attended<float> attended = attender->Attend(*forward_, inputs);
   tape_.Backward(Sum(attended.context));
   EXPECT_EQ(finder.fault(), "");

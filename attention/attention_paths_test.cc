@@ -23,6 +23,7 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/testing/held_sites.h"
 
 namespace regard {
 namespace {
@@ -133,7 +134,7 @@ Var<T> Wave(Tape<T>& tape, const Shape& shape, double salt) {
 
 TEST(AttentionPathsTest, OtherExamplesChangeNoBit) {
   for (const std::string& config : Configs()) {
-    for (const bool want_weights : {true, false}) {
+    for (const bool fused_score : {false, true}) {
       const Layer<float>& layer = Get<float>(config);
       Tape<float> tape;
       Forward<float> forward(tape, layer.store, nullptr);
@@ -147,7 +148,7 @@ TEST(AttentionPathsTest, OtherExamplesChangeNoBit) {
         return tape.Constant(x.shape().With(0, 1), x.span().subspan(2 * n));
       };
       AttendInputs<float> inputs;
-      inputs.want_weights = want_weights;
+      inputs.fused_score = fused_score;
       inputs.score.mask = {.key_lengths = lengths, .causal = true};
       const Var<float> all = layer.Run(forward, q, k, v, inputs).context;
       inputs.score.mask.key_lengths = {&lengths[2], 1};
@@ -174,18 +175,18 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
                                    {.key_lengths = lengths, .window = 2},
                                    {.dense = dense}};
   struct Path {
-    bool want_weights;
-    bool want_weight_gradients;
+    bool fused_score;
+    bool composed;  // a probe wants the gradients of the weights
     bool training;
   };
   for (const std::string& config : Configs()) {
     const Layer<float> layer(config + " dropout: 0.25");
     if (config.find("window") != std::string::npos) continue;
     for (const Mask& mask : masks) {
-      for (const Path& path : {Path{false, false, false},
-                               {true, false, false},
+      for (const Path& path : {Path{true, false, false},
+                               {false, false, false},
                                {true, true, false},
-                               {false, false, true}}) {
+                               {true, false, true}}) {
         for (int64_t bad = 0; bad < kKeys; ++bad) {
           Tape<float> tape;
           tape.set_training(path.training);
@@ -196,8 +197,9 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
           Var<float> v = Wave(tape, {1, kHeads, kKeys, 2}, 2);
           AttendInputs<float> inputs;
           inputs.score.mask = mask;
-          inputs.want_weights = path.want_weights;
-          inputs.want_weight_gradients = path.want_weight_gradients;
+          inputs.fused_score = path.fused_score;
+          HeldSites<float> probe("attention/weights", /*gradients=*/true);
+          if (path.composed) forward.set_probe(&probe);
           const Var<float> want = layer.Run(forward, q, k, v, inputs).context;
           for (int64_t h = 0; h < kHeads; ++h) {
             std::fill_n(k.data() + (h * kKeys + bad) * kWidth, kWidth, NAN);
@@ -211,9 +213,8 @@ TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {
             for (int64_t j = 0; j < 2; ++j) {
               ASSERT_EQ(got.data()[row * 2 + j], want.data()[row * 2 + j])
                   << config << ", NaN at key " << bad << ", row " << row
-                  << ", weights " << path.want_weights << ", gradients "
-                  << path.want_weight_gradients << ", training "
-                  << path.training;
+                  << ", fused " << path.fused_score << ", composed "
+                  << path.composed << ", training " << path.training;
             }
           }
         }

@@ -118,21 +118,17 @@ PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
 }
 
 template <typename T>
-MultiHeadOutput<T> MultiHeadAttention<T>::operator()(
-    Forward<T>& forward, Var<T> queries, const PreparedSource<T>& source,
-    const MultiHeadInputs<T>& inputs) const {
+Var<T> MultiHeadAttention<T>::operator()(Forward<T>& forward, Var<T> queries,
+                                         const PreparedSource<T>& source,
+                                         const MultiHeadInputs& inputs) const {
   AttendInputs<T> in;
   in.score.queries = SplitHeads(query_(forward, queries), heads_);
   in.score.keys = source.keys;
   in.score.positions = inputs.positions;
   in.score.mask = inputs.mask;
   in.values = source.values;
-  in.head_mask = inputs.head_mask;
-  in.want_weights = inputs.want_weights;
-  in.want_weight_gradients = inputs.want_weight_gradients;
-  const Attended<T> attended = attention_.Attend(forward, in);
-  return {output_(forward, MergeHeads(attended.context)),
-          inputs.want_weights ? attended.weights : Var<T>()};
+  in.fused_score = true;
+  return output_(forward, MergeHeads(attention_.Attend(forward, in).context));
 }
 
 REGARD_INSTANTIATE_FUNCTION(SplitHeads);

@@ -2,8 +2,8 @@
 // need", 2017): project, split into heads, attend in each, join, project.
 //
 //   MultiHeadAttention<T> self(scorers, config, scope, {512, 512, 512});
-//   MultiHeadOutput<T> y = self(forward, x, self.Prepare(forward, x, x),
-//                               {.mask = {.key_lengths = lengths}});
+//   Var<T> y = self(forward, x, self.Prepare(forward, x, x),
+//                   {.mask = {.key_lengths = lengths}});
 #ifndef ATTENTION_MULTI_HEAD_H_
 #define ATTENTION_MULTI_HEAD_H_
 
@@ -55,21 +55,10 @@ struct MultiHeadInitialization {
   LinearOptions output = {.initialization = XAVIER_UNIFORM};
 };
 
-template <typename T>
 struct MultiHeadInputs {
   Mask mask = {};  // the same for all heads
   // With a cache, first_query is the number of positions decoded before.
   Positions positions = {};
-  Var<T> head_mask = {};  // [heads], multiplies the weights; may be empty
-  bool want_weights = false;
-  bool want_weight_gradients = false;  // as AttendInputs'
-};
-
-template <typename T>
-struct MultiHeadOutput {
-  Var<T> output;  // [batch, queries, output width]
-  // [batch, heads, queries, keys], before dropout; empty if not wanted.
-  Var<T> weights;
 };
 
 // Says what is wrong with `config`, under paths relative to it.
@@ -95,10 +84,10 @@ class MultiHeadAttention {
   PreparedSource<T> Prepare(Forward<T>& forward, Var<T> keys, Var<T> values,
                             int64_t key_position = 0) const;
 
-  // queries [batch, queries, query width].
-  MultiHeadOutput<T> operator()(Forward<T>& forward, Var<T> queries,
-                                const PreparedSource<T>& source,
-                                const MultiHeadInputs<T>& inputs) const;
+  // queries [batch, queries, query width] -> [batch, queries, output width].
+  Var<T> operator()(Forward<T>& forward, Var<T> queries,
+                    const PreparedSource<T>& source,
+                    const MultiHeadInputs& inputs) const;
 
   int64_t LongestDistance() const { return attention_.LongestDistance(); }
   int64_t heads() const { return heads_; }

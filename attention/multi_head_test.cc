@@ -19,6 +19,7 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/testing/held_sites.h"
 
 namespace regard {
 namespace {
@@ -65,10 +66,28 @@ struct Model {
     std::copy(values.begin(), values.end(), to.begin());
   }
 
-  MultiHeadOutput<T> Run(Var<T> queries, Var<T> keys, Var<T> values,
-                         MultiHeadInputs<T> inputs = {}) {
-    return layer(*forward, queries, layer.Prepare(*forward, keys, values),
-                 inputs);
+  struct Reading {
+    Mask mask = {};
+    bool want_weights = false;
+    bool want_gradients = false;
+    Var<T> head_factors = {};
+  };
+  struct Output {
+    Var<T> output;
+    Var<T> weights;  // if wanted
+  };
+
+  Output Run(Var<T> queries, Var<T> keys, Var<T> values, Reading reading = {}) {
+    HeldSites<T>& probe = *probes.emplace_back(std::make_unique<HeldSites<T>>(
+        "attention/weights", reading.want_gradients));
+    probe.set_head_factors(reading.head_factors);
+    forward->set_probe(&probe);
+    Output all;
+    all.output = layer(*forward, queries, layer.Prepare(*forward, keys, values),
+                       {.mask = reading.mask});
+    if (reading.want_weights) all.weights = probe["*"];
+    forward->set_probe(nullptr);
+    return all;
   }
 
   AttentionRegistry scorers;
@@ -76,6 +95,7 @@ struct Model {
   MultiHeadAttention<T> layer;
   Tape<T> tape;
   std::unique_ptr<Forward<T>> forward;
+  std::vector<std::unique_ptr<HeldSites<T>>> probes;  // for a backward pass
 };
 
 template <typename T>
@@ -107,7 +127,7 @@ TEST(MultiHeadTest, SixteenHeadsOfWidth512) {
     Model<float> model("heads: 16 attention { dot {} }", {512, 512, 512});
     EXPECT_EQ(model.store.num_elements(), 1'050'624);
     const Var<float> x = model.Input({2, time, 512});
-    const MultiHeadOutput<float> y = model.Run(x, x, x, {.want_weights = true});
+    const Model<float>::Output y = model.Run(x, x, x, {.want_weights = true});
     EXPECT_EQ(y.output.shape(), Shape({2, time, 512}));
     EXPECT_EQ(y.weights.shape(), Shape({2, 16, time, time}));
   }
@@ -119,7 +139,7 @@ TEST(MultiHeadTest, LengthsRepeatOverHeads) {
   EXPECT_EQ(model.store.num_elements(), 40'000);
   const std::vector<int32_t> lengths = {3, 2};
   const Var<float> keys = model.Input({2, 6, 100});
-  const MultiHeadOutput<float> y =
+  const Model<float>::Output y =
       model.Run(model.Input({2, 4, 100}, 1), keys, keys,
                 {.mask = {.key_lengths = lengths}, .want_weights = true});
   EXPECT_EQ(y.output.shape(), Shape({2, 4, 100}));
@@ -147,10 +167,9 @@ TEST(MultiHeadTest, NamesItsParametersAsTheProjections) {
   EXPECT_EQ(shape("value.weight"), Shape({6, 5}));
   EXPECT_EQ(shape("output.weight"), Shape({6, 6}));
   EXPECT_EQ(shape("output.bias"), Shape({6}));
-  const MultiHeadOutput<float> y = model.Run(
+  const Model<float>::Output y = model.Run(
       model.Input({2, 3, 3}), model.Input({2, 7, 4}), model.Input({2, 7, 5}));
   EXPECT_EQ(y.output.shape(), Shape({2, 3, 6}));
-  EXPECT_FALSE(y.weights.has_value());
 }
 
 // Softmax of [[2, 4, 4], [4, 16, 12], [4, 12, 10]] times the values.
@@ -161,7 +180,7 @@ TEST(MultiHeadTest, OneHeadWithoutProjectionsIsTheWorkedExample) {
     model.Set(name, {1, 0, 0, 0, 1, 0, 0, 0, 1});
   }
   Tape<double>& tape = model.tape;
-  const MultiHeadOutput<double> y =
+  const Model<double>::Output y =
       model.Run(tape.Input({1, 3, 3}, {1, 0, 2, 2, 2, 2, 2, 1, 3}),
                 tape.Input({1, 3, 3}, {0, 1, 1, 4, 4, 0, 2, 3, 1}),
                 tape.Input({1, 3, 3}, {1, 2, 3, 2, 8, 0, 2, 6, 3}),
@@ -188,13 +207,14 @@ TEST(MultiHeadTest, CrossAttentionToItsOwnSequenceIsSelfAttention) {
              model.Run(x, copy, copy, {.mask = causal}).output, 0);
 }
 
-TEST(MultiHeadTest, AHeadMaskTakesAHeadAway) {
+TEST(MultiHeadTest, AHeadFactorTakesAHeadAway) {
   Model<double> model("heads: 2 bias: false attention { dot {} }", {4, 4, 4});
   model.Set("output.weight", {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
   const Var<double> x = model.Input({1, 3, 4});
   const Var<double> all = model.Run(x, x, x).output;
   const Var<double> masked =
-      model.Run(x, x, x, {.head_mask = model.tape.Input({2}, {0, 0.5})}).output;
+      model.Run(x, x, x, {.head_factors = model.tape.Input({2}, {0, 0.5})})
+          .output;
   for (int64_t i = 0; i < all.size(); ++i) {
     EXPECT_NEAR(masked.data()[i], i % 4 < 2 ? 0 : all.data()[i] / 2, 1e-15);
   }
@@ -203,10 +223,10 @@ TEST(MultiHeadTest, AHeadMaskTakesAHeadAway) {
 TEST(MultiHeadTest, WeightsAreThoseBeforeDropout) {
   Model<double> model("heads: 2 attention { dot {} dropout: 0.5 }", {4, 4, 4});
   const Var<double> x = model.Input({1, 5, 4});
-  const MultiHeadOutput<double> plain =
+  const Model<double>::Output plain =
       model.Run(x, x, x, {.want_weights = true});
   model.tape.set_training(true);
-  const MultiHeadOutput<double> dropped =
+  const Model<double>::Output dropped =
       model.Run(x, x, x, {.want_weights = true});
   ExpectNear(dropped.weights, plain.weights, 0);
   EXPECT_NE(std::vector<double>(dropped.output.span().begin(),
@@ -220,7 +240,7 @@ TEST(MultiHeadTest, ARowThatSeesNothingGivesTheBiasOfTheOutput) {
   model.Set("output.bias", {1, 2, 3, 4});
   const Var<double> x = model.Input({2, 3, 4});
   const std::vector<int32_t> lengths = {0, 3};
-  const MultiHeadOutput<double> y = model.Run(
+  const Model<double>::Output y = model.Run(
       x, x, x, {.mask = {.key_lengths = lengths}, .want_weights = true});
   EXPECT_THAT(y.output.span().subspan(0, 4), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(y.weights.span().subspan(0, 2 * 3 * 3), Each(0));
@@ -285,8 +305,8 @@ TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
         return model.Run(
             x, x, x, {.mask = {.causal = true}, .want_weights = want_weights});
       };
-      const MultiHeadOutput<double> got = run(grouped);
-      const MultiHeadOutput<double> want = run(full);
+      const Model<double>::Output got = run(grouped);
+      const Model<double>::Output want = run(full);
       ExpectNear(got.output, want.output, 1e-14);
       if (want_weights) ExpectNear(got.weights, want.weights, 1e-14);
     }
@@ -311,8 +331,8 @@ TEST(MultiHeadTest, PaddingChangesNoDropout) {
 TEST(MultiHeadTest, GradientsOfWeightsArriveOnRequest) {
   Model<float> model("heads: 2 attention { dot {} }", {4, 4, 4});
   const Var<float> x = model.tape.Full({1, 3, 4}, 0.5f);
-  const MultiHeadOutput<float> y =
-      model.Run(x, x, x, {.want_weights = true, .want_weight_gradients = true});
+  const Model<float>::Output y =
+      model.Run(x, x, x, {.want_weights = true, .want_gradients = true});
   model.tape.Backward(Sum(y.output));
   ASSERT_NE(y.weights.grad_data(), nullptr);
   // All keys are alike.

@@ -24,6 +24,7 @@
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/testing/fixture.h"
+#include "nn/testing/held_sites.h"
 
 namespace regard {
 namespace {
@@ -34,7 +35,7 @@ class MultiHeadRun {
   explicit MultiHeadRun(const std::string& fixture)
       : fixture_(fixture, "attention/testdata") {}
 
-  void Check(bool causal, bool want_weights) {
+  void Check(bool causal, bool composed) {
     AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
     MultiHead config;
@@ -57,12 +58,12 @@ class MultiHeadRun {
     const Var<float> key = causal ? query : input("key");
     const Var<float> value = causal ? query : input("value");
     const std::vector<int32_t> lengths = fixture_.Integers("lengths");
-    const MultiHeadOutput<float> y =
-        layer(forward, query, layer.Prepare(forward, key, value),
-              {.mask = {.key_lengths = lengths, .causal = causal},
-               .want_weights = want_weights});
-    Expect("output", y.output);
-    if (!causal) Expect("weights", y.weights);
+    HeldSites<float> probe("attention/weights", /*gradients=*/true);
+    if (composed) forward.set_probe(&probe);
+    Expect("output",
+           layer(forward, query, layer.Prepare(forward, key, value),
+                 {.mask = {.key_lengths = lengths, .causal = causal}}));
+    if (!causal) Expect("weights", probe["*weights"]);
     forward.Backward({}, {});
     ExpectParameterGradients(fixture_, store, gradients);
     ExpectParity(Grad(query), fixture_["grad.query"], "grad.query");
@@ -90,8 +91,8 @@ TEST(ParityTest, CrossAttentionWithItsWeights) {
 }
 
 TEST(ParityTest, CausalSelfAttention) {
-  for (const bool want_weights : {true, false}) {
-    MultiHeadRun("multi_head_causal").Check(/*causal=*/true, want_weights);
+  for (const bool composed : {true, false}) {
+    MultiHeadRun("multi_head_causal").Check(/*causal=*/true, composed);
   }
 }
 
@@ -105,7 +106,7 @@ void CheckAttention(const std::string& name, const std::string& config,
   Attention attention;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "scaled_dot {} " + config, &attention));
-  for (const bool want_weights : {true, false}) {
+  for (const bool fused_score : {true, false}) {
     ParameterStore<float> store;
     const AttentionLayer<float> attender(
         scorers, attention, store.Root(),
@@ -127,7 +128,7 @@ void CheckAttention(const std::string& name, const std::string& config,
     inputs.score.positions.first_query = 2;
     inputs.score.mask.causal = causal;
     inputs.values = input("values");
-    inputs.want_weights = want_weights;
+    inputs.fused_score = fused_score;
     const Var<float> context = attender.Attend(forward, inputs).context;
     ExpectParity(context.span(), fixture["context"], name);
     tape.Backward(Sum(context * input("context.weights")));

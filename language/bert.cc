@@ -74,8 +74,7 @@ Bert<T>::Bert(const BertConfig& config, const TransformerConfig& transformer,
 
 template <typename T>
 Var<T> Bert<T>::operator()(Forward<T>& forward, const BertBatch& batch,
-                           LayerInputs<T> inputs,
-                           absl::Span<LayerWeights<T>> weights) const {
+                           LayerInputs<T> inputs) const {
   const auto count = static_cast<int64_t>(batch.ids.size());
   REGARD_CHECK(batch.size > 0 && count % batch.size == 0)
       << count << " ids for " << batch.size << " rows";
@@ -91,7 +90,7 @@ Var<T> Bert<T>::operator()(Forward<T>& forward, const BertBatch& batch,
   x = norm_(forward, positions_(forward, x, inputs.positions.first_query));
   x = Dropout(x, dropout_, "embedding");
   inputs.mask.key_lengths = batch.lengths;
-  return stack_(forward, x, inputs, /*memories=*/{}, weights);
+  return stack_(forward, x, inputs);
 }
 
 template <typename T>
@@ -136,18 +135,17 @@ Var<T> MaskedWordHead<T>::Readout(Forward<T>& forward, Var<T> hidden) const {
 }
 
 template <typename T>
-Var<T> MaskedWordHead<T>::Logits(Forward<T>& forward, Var<T> hidden) const {
+Var<T> MaskedWordHead<T>::LogitsOf(Forward<T>& forward, Var<T> hidden) const {
   return Linear(Readout(forward, hidden), forward[weight_], forward[bias_]);
 }
 
 template <typename T>
-Var<T> MaskedWordHead<T>::Loss(Forward<T>& forward, Var<T> hidden,
-                               absl::Span<const int32_t> targets,
-                               double label_smoothing) const {
+Var<T> MaskedWordHead<T>::LossOf(Forward<T>& forward, Var<T> hidden,
+                                 absl::Span<const int32_t> targets,
+                                 const CrossEntropyOptions& options) const {
   const Var<T> readout = Readout(forward, hidden);
   return LinearCrossEntropy(readout.WithShape({readout.rows(), readout.cols()}),
-                            forward[weight_], forward[bias_], targets,
-                            {.label_smoothing = label_smoothing});
+                            forward[weight_], forward[bias_], targets, options);
 }
 
 REGARD_INSTANTIATE_CLASS(Bert);

@@ -1,8 +1,8 @@
 // BERT: a Transformer encoder of one text or a pair (Devlin et al., 2019).
 //
-// Its layers are TransformerLayers of post-norm: head masks, relative
-// positions, caches, attention to a memory, feed-forward networks in chunks and
-// the gradients of attention weights are theirs.
+// Its layers are TransformerLayers of post-norm: sites of a probe, relative
+// positions, caches, attention to a memory and feed-forward networks in chunks
+// are theirs.
 #ifndef LANGUAGE_BERT_H_
 #define LANGUAGE_BERT_H_
 
@@ -53,10 +53,9 @@ class Bert {
        int64_t vocabulary, const ParameterScope<T>& scope);
 
   // -> [size, time, width]. `inputs` has what is passed on to the layers, but
-  // for the mask of lengths; `weights` as TransformerStack's.
+  // for the mask of lengths.
   Var<T> operator()(Forward<T>& forward, const BertBatch& batch,
-                    LayerInputs<T> inputs = {},
-                    absl::Span<LayerWeights<T>> weights = {}) const;
+                    LayerInputs<T> inputs = {}) const;
 
   // hidden [size, time, width] -> [size, width]. Only with a pooler.
   Var<T> Pool(Forward<T>& forward, Var<T> hidden) const;
@@ -93,11 +92,13 @@ class MaskedWordHead : public OutputHead<T> {
 
   int64_t vocabulary() const override { return vocabulary_; }
   SpecialIds special_ids() const override { return {-1, -1, -1}; }
-  Var<T> Logits(Forward<T>& forward, Var<T> hidden) const override;
+
+ protected:
+  Var<T> LogitsOf(Forward<T>& forward, Var<T> hidden) const override;
   // By blocks of rows: the logits never exist in full.
-  Var<T> Loss(Forward<T>& forward, Var<T> hidden,
-              absl::Span<const int32_t> targets,
-              double label_smoothing) const override;
+  Var<T> LossOf(Forward<T>& forward, Var<T> hidden,
+                absl::Span<const int32_t> targets,
+                const CrossEntropyOptions& options) const override;
 
  private:
   MaskedWordHead(const TransformerConfig& config, Parameter<T> embedding,

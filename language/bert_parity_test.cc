@@ -24,6 +24,7 @@
 #include "nn/layers/linear.h"
 #include "nn/parameters.h"
 #include "nn/testing/fixture.h"
+#include "nn/testing/held_sites.h"
 #include "nn/testing/parity.h"
 
 namespace regard {
@@ -112,20 +113,20 @@ void CheckEncoderLayer(const std::string& name, const char* more = "") {
   const std::vector<int32_t> lengths = run.fixture().Integers("lengths");
   LayerInputs<float> inputs;
   inputs.mask.key_lengths = lengths;
-  inputs.want_weights = true;
-  inputs.want_weight_gradients = true;
+  HeldSites<float> probe("*/weights", /*gradients=*/true);
+  forward.set_probe(&probe);
   Var<float> heads;
   if (name == "bert_layer_head_mask") {
     heads = run.Input("head_mask");
-    inputs.head_mask = heads.WithShape({1, 2});
+    probe.set_head_factors(heads);
   }
-  LayerWeights<float> weights;
-  run.Project(layer(forward, x, inputs, &weights), "y");
-  ExpectParity(weights.self.span(), run.fixture()["self"], "self");
+  run.Project(layer(forward, x, inputs), "y");
+  const Var<float> self = probe["self/attention/weights"];
+  ExpectParity(self.span(), run.fixture()["self"], "self");
   forward.Backward({}, {});
   run.CheckParameterGradients();
   run.CheckGradient(x, "x");
-  run.CheckGradient(weights.self, "self");
+  run.CheckGradient(self, "self");
   if (heads.has_value()) run.CheckGradient(heads, "head_mask");
 }
 
@@ -160,16 +161,15 @@ void CheckDecoderLayer(const std::string& name) {
   inputs.mask.causal = true;
   inputs.memory = layer.PrepareMemory(forward, memory);
   inputs.memory_mask.key_lengths = lengths;
-  inputs.want_weights = true;
-  inputs.want_weight_gradients = true;
-  LayerWeights<float> weights;
-  run.Project(layer(forward, x, inputs, &weights), "y");
+  HeldSites<float> probe("*/weights", /*gradients=*/true);
+  forward.set_probe(&probe);
+  run.Project(layer(forward, x, inputs), "y");
   forward.Backward({}, {});
   run.CheckParameterGradients();
   run.CheckGradient(x, "x");
   run.CheckGradient(memory, "memory");
-  run.CheckGradient(weights.self, "self");
-  run.CheckGradient(weights.cross, "cross");
+  run.CheckGradient(probe["self/attention/weights"], "self");
+  run.CheckGradient(probe["cross/attention/weights"], "cross");
 
   // With a cache: the offsets of relative terms are those of the full pass.
   Tape<float> tape;
@@ -177,7 +177,6 @@ void CheckDecoderLayer(const std::string& name) {
   inference.BeginStep();
   inputs.memory = layer.PrepareMemory(
       inference, tape.Constant(memory.shape(), memory.span()));
-  inputs.want_weight_gradients = false;
   PreparedSource<float> source;
   const auto append = [&](int64_t, const PreparedSource<float>& part) {
     return source = Joined(source, part);
@@ -195,7 +194,7 @@ void CheckDecoderLayer(const std::string& name) {
       std::copy_n(x.data() + (b * time + t) * width, width,
                   at.data() + b * width);
     }
-    const Var<float> y = layer(inference, at, inputs, &weights);
+    const Var<float> y = layer(inference, at, inputs);
     for (int64_t b = 0; b < x.dim(0); ++b) {
       for (int64_t i = 0; i < width; ++i) {
         const double want =
@@ -230,18 +229,20 @@ TEST(BertParityTest, ModelAndItsMaps) {
   const std::vector<int32_t> ids = run.fixture().Integers("ids");
   const std::vector<int32_t> types = run.fixture().Integers("types");
   const std::vector<int32_t> lengths = run.fixture().Integers("lengths");
-  LayerWeights<float> weights[2];
-  const Var<float> hidden =
-      bert(forward, {.size = 3, .ids = ids, .types = types, .lengths = lengths},
-           {.want_weight_gradients = true}, absl::MakeSpan(weights));
+  HeldSites<float> probe("*/weights", /*gradients=*/true);
+  forward.set_probe(&probe);
+  const Var<float> hidden = bert(
+      forward, {.size = 3, .ids = ids, .types = types, .lengths = lengths});
+  const Var<float> first = probe["bert/layers[0]/*"];
+  const Var<float> second = probe["bert/layers[1]/*"];
   run.Project(bert.Pool(forward, hidden), "pooled");
   run.Project(hidden, "hidden");
-  ExpectParity(weights[0].self.span(), run.fixture()["self.0"], "self.0");
-  ExpectParity(weights[1].self.span(), run.fixture()["self.1"], "self.1");
+  ExpectParity(first.span(), run.fixture()["self.0"], "self.0");
+  ExpectParity(second.span(), run.fixture()["self.1"], "self.1");
   forward.Backward({}, {});
   run.CheckParameterGradients();
-  run.CheckGradient(weights[0].self, "self.0");
-  run.CheckGradient(weights[1].self, "self.1");
+  run.CheckGradient(first, "self.0");
+  run.CheckGradient(second, "self.1");
 }
 
 TEST(BertParityTest, LossesOfPretraining) {

@@ -15,6 +15,7 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/testing/held_sites.h"
 
 namespace regard {
 namespace {
@@ -104,13 +105,16 @@ TEST(BertTest, Gradients) {
   const int32_t types[] = {0, 1, 2, 0, 0, 1};
   const int32_t lengths[] = {3, 2};
   CheckLayerGradients(
-      small.run(), {{2, 2}}, [&](Forward<double>& forward, auto inputs) {
+      small.run(), {{2}}, [&](Forward<double>& forward, auto inputs) {
+        HeldSites<double> probe("");
+        probe.set_head_factors(inputs[0]);
+        forward.set_probe(&probe);
         const Var<double> hidden = small.bert()(
             forward,
-            {.size = 2, .ids = ids, .types = types, .lengths = lengths},
-            {.head_mask = inputs[0]});
+            {.size = 2, .ids = ids, .types = types, .lengths = lengths});
         const Var<double> pooled = small.bert().Pool(forward, hidden);
         const Var<double> logits = small.head().Logits(forward, pooled);
+        forward.set_probe(nullptr);
         return logits;
       });
 }

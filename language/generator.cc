@@ -45,7 +45,7 @@ bool Generate(const LanguageModel& model, Forward<float>& forward,
       unread = text.size() - begin;
     }
     const Var<float> logits = reader->Advance(
-        absl::MakeConstSpan(text).last(unread), /*want_maps=*/false);
+        absl::MakeConstSpan(text).last(unread), /*want_alignment=*/false);
     const int32_t id =
         sampler.Draw(logits.data(), {special.begin},
                      random.UniformAt(Hash(static_cast<uint64_t>(step), key)));

@@ -69,7 +69,7 @@ class GeneratorTest : public ::testing::Test {
     Forward<float> forward(tape, model.parameters(), nullptr);
     forward.BeginStep();
     const Var<float> logits = model.decoder().head().Logits(
-        forward, model.decoder().Run(forward, {.sources = 1}, ids).readout);
+        forward, model.decoder().Run(forward, {.sources = 1}, ids));
     const float* const end = logits.data() + logits.size();
     return {end - logits.cols(), end};
   }

@@ -108,9 +108,10 @@ Var<float> TextClassifier::Logits(Forward<float>& forward,
   const Var<float> read = config_.pooling() == TextClassifierConfig::POOLER
                               ? bert_.Pool(forward, hidden)
                               : MeanOfLengths(hidden, batch.lengths);
-  return classifier_(
-      forward,
-      Dropout(read, static_cast<float>(config_.dropout()), "classifier"));
+  const Var<float> readout =
+      Dropout(read, static_cast<float>(config_.dropout()), "classifier");
+  return forward.Site("logits",
+                      classifier_(forward, forward.Site("readout", readout)));
 }
 
 void TextClassifier::Loss(Forward<float>& forward,

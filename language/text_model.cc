@@ -120,9 +120,8 @@ int64_t TextModel::CountWork(absl::Span<const int64_t> examples) const {
 
 Var<float> TextModel::Readout(Forward<float>& forward,
                               const DecoderBatch& batch) const {
-  return model_.decoder()
-      .Run(forward, {.sources = batch.input.rows}, batch.input.ids)
-      .readout;
+  return model_.decoder().Run(forward, {.sources = batch.input.rows},
+                              batch.input.ids);
 }
 
 void TextModel::Loss(Forward<float>& forward,

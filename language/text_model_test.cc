@@ -193,11 +193,8 @@ double ReferenceLoss(const TextModel& model, int64_t block, int64_t stride) {
     forward.BeginStep();
     const TextWindow window[] = {{first, i - first + 1}};
     const DecoderBatch batch = MakeTextBatch(ids, window, tape.arena());
-    const Var<float> readout =
-        model.language_model()
-            .decoder()
-            .Run(forward, {.sources = 1}, batch.input.ids)
-            .readout;
+    const Var<float> readout = model.language_model().decoder().Run(
+        forward, {.sources = 1}, batch.input.ids);
     const Var<float> logits =
         model.language_model().decoder().head().Logits(forward, readout);
     const Var<float> log_softmax = LogSoftmax(logits);

@@ -6,14 +6,19 @@
 #include <cstring>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
 namespace {
 
-std::string SiteName(const ScopeName* scope, const char* name) {
-  return scope == nullptr ? name : scope->ToString() + "/" + name;
+void AppendScope(const ScopeName* scope, std::string* name) {
+  if (scope == nullptr) return;
+  AppendScope(scope->parent, name);
+  name->append(scope->name);
+  if (scope->index >= 0) absl::StrAppend(name, "[", scope->index, "]");
+  name->push_back('/');
 }
 
 }  // namespace
@@ -61,13 +66,20 @@ Var<T> Forward<T>::operator[](Parameter<T> parameter) const {
 }
 
 template <typename T>
+const std::string& Forward<T>::SiteName(const char* name) const {
+  site_name_.clear();
+  AppendScope(tape_.scope(), &site_name_);
+  return site_name_.append(name);
+}
+
+template <typename T>
 SiteWish Forward<T>::AskProbe(const char* name) const {
-  return probe_->Wish(SiteName(tape_.scope(), name));
+  return probe_->Wish(SiteName(name));
 }
 
 template <typename T>
 Var<T> Forward<T>::Visit(const char* name, Var<T> value) const {
-  const std::string site = SiteName(tape_.scope(), name);
+  const std::string& site = SiteName(name);
   const SiteWish wish = probe_->Wish(site);
   if (wish.replacement) {
     const Var<T> replaced = probe_->Replace(tape_, site, value);

@@ -6,6 +6,7 @@
 #ifndef NN_FORWARD_H_
 #define NN_FORWARD_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -60,11 +61,23 @@ class Forward {
   Var<T> Site(const char* name, Var<T> value) const {
     return probe_ == nullptr ? value : Visit(name, value);
   }
+  // Of a value that the pass keeps within a kernel: if it is read, compute() ->
+  // Var<T> runs beside the pass, unrecorded.
+  template <typename F>
+  void SiteBeside(const char* name, F compute) const {
+    if (!Wish(name).value || tape_.in_backward()) return;
+    const bool recording = tape_.recording();
+    tape_.set_recording(false);
+    Visit(name, compute());
+    tape_.set_recording(recording);
+  }
 
   Tape<T>& tape() const { return tape_; }
   const ParameterStore<T>& parameters() const { return parameters_; }
 
  private:
+  // Of `name` in the tape's scope, until the next call.
+  const std::string& SiteName(const char* name) const;
   SiteWish AskProbe(const char* name) const;
   Var<T> Visit(const char* name, Var<T> value) const;
 
@@ -73,6 +86,7 @@ class Forward {
   GradientSlab<T>* gradients_;
   std::vector<Var<T>> leaves_;
   Probe<T>* probe_ = nullptr;
+  mutable std::string site_name_;  // whose memory is kept
 };
 
 }  // namespace regard

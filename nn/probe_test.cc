@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -14,6 +15,7 @@
 #include "nn/forward.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
+#include "nn/scoped_probe.h"
 
 namespace regard {
 namespace {
@@ -48,6 +50,8 @@ class Layer {
     const Var<double> in[] = {x};
     return recompute ? Recompute<double>(tape_, in, compute) : compute(in);
   }
+
+  Forward<double>& forward() { return *forward_; }
 
   std::vector<double> Gradient(Var<double> z) {
     forward_->Backward({z}, {1.0});
@@ -120,6 +124,50 @@ TEST(Probe, ReplacesInBothRunsOfARecomputation) {
     EXPECT_EQ(z.item(), 4 * 45);
     EXPECT_THAT(layer.Gradient(z), ElementsAre(4 * 6, 4 * 24));
   }
+}
+
+TEST(Probe, SeesAValueBesideThePassIfItReadsIt) {
+  ParameterStore<double> none;
+  none.Finalize(0);
+  Tape<double> tape;
+  Forward<double> forward(tape, none, nullptr);
+  const Var<double> x = tape.Input({1}, {2});
+  int runs = 0;
+  const auto visit = [&] {
+    forward.SiteBeside("hidden", [&] {
+      ++runs;
+      return x * 3.0;
+    });
+  };
+  visit();
+  SiteRecorder<double> other({"other"});
+  forward.set_probe(&other);
+  visit();
+  EXPECT_EQ(runs, 0);
+  SiteRecorder<double> recorder({"hidden"});
+  forward.set_probe(&recorder);
+  visit();
+  EXPECT_EQ(runs, 1);
+  EXPECT_THAT(recorder.Find("hidden")->value, ElementsAre(6));
+  EXPECT_EQ(tape.records(), 0);
+  EXPECT_TRUE(tape.recording());
+}
+
+TEST(ScopedProbe, WatchesBesideTheProbeThatIsThere) {
+  Layer layer;
+  SiteRecorder<double> recorder({"*"}, {"*/y"});
+  Replacer replacer;
+  {
+    const ScopedProbe<double> outer(layer.forward(), &replacer);
+    EXPECT_EQ(layer.forward().probe(), &replacer);
+    const ScopedProbe<double> inner(layer.forward(), &recorder);
+    const Var<double> z = layer.Run(layer.forward().probe());
+    EXPECT_EQ(z.item(), 4 * 45);
+    EXPECT_THAT(layer.Gradient(z), ElementsAre(4 * 6, 4 * 24));
+  }
+  EXPECT_EQ(layer.forward().probe(), nullptr);
+  EXPECT_THAT(recorder.Find("layer[1]/y")->value, ElementsAre(6, 12));
+  EXPECT_THAT(recorder.Find("layer[1]/y")->gradient, ElementsAre(12, 24));
 }
 
 class WrongShape : public Replacer {

@@ -12,6 +12,7 @@
 #include "autodiff/ops/shape_ops.h"
 #include "data/text/vocabulary.h"
 #include "gtest/gtest.h"
+#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/memory.h"
@@ -150,17 +151,15 @@ TEST(InspectAttention, SeesTheStepsOfTheTrueTarget) {
       {{std::begin(kSource), std::end(kSource)},
        {std::begin(kTarget), std::end(kTarget)}}};
   const int64_t examples[] = {0};
-  const Var<double> weights = MemoryAlignment(
-      inspected.model
-          .Run(*inspected.forward,
-               MakeBatch(pairs, examples, inspected.tape.arena()),
-               {.want_maps = true})
-          .maps);
-  ASSERT_EQ(weights.shape(), Shape({1, 3, 4}));
+  const AttentionMap<double> alignment =
+      MemoryAlignment<double>(MapsOf(*inspected.forward, {kDecoderMaps}, [&] {
+        inspected.model.Run(*inspected.forward,
+                            MakeBatch(pairs, examples, inspected.tape.arena()));
+      }));
+  ASSERT_EQ(alignment.shape, Shape({1, 1, 3, 4}));
   for (size_t u = 0; u < steps.size(); ++u) {
     for (int j = 0; j < 4; ++j) {
-      EXPECT_NEAR(steps[u].alignment[j],
-                  weights.data()[4 * static_cast<int64_t>(u) + j], 1e-12);
+      EXPECT_NEAR(steps[u].alignment[j], alignment.weights[4 * u + j], 1e-12);
     }
   }
 }

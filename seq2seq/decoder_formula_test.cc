@@ -17,6 +17,7 @@
 #include "nn/layers/recurrent.h"
 #include "nn/parameters.h"
 #include "nn/recurrent.pb.h"
+#include "nn/testing/held_sites.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/recurrent/recurrent_decoder.h"
@@ -58,9 +59,11 @@ class PublishedDecoderTest : public ::testing::TestWithParam<const char*> {
     DecoderState<double> state = model_.Begin(forward_, ids, lengths);
     values_ = MatrixOf(state[RecurrentDecoder<double>::kValues]);
     s_ = Hidden(state);
-    alignment_ = MemoryAlignment(
-        model_->decoder->Advance(forward_, {kWord}, {.want_maps = true}, &state)
-            .maps);
+    HeldSites<double> probe("*attention/weights");
+    forward_.set_probe(&probe);
+    model_->decoder->Advance(forward_, {kWord}, {}, &state);
+    forward_.set_probe(nullptr);
+    alignment_ = probe["*"];
     after_ = Hidden(state);
     y_ = model_.matrix("decoder.embedding.weight").row(kWord).transpose();
     // softmax_t(w_v . tanh(W_q s + W_k h_t)), and the mean of h_t by it.
@@ -177,11 +180,13 @@ TEST(DotAttentionTest, AllStepsAtOnceAreTheLoop) {
   DecoderState<double> state = model.Begin(forward, ids, lengths);
   std::vector<Var<double>> queries, weights, readouts;
   for (const int32_t word : {2, 4, 6, 7}) {
-    const DecoderOutput<double> step =
-        model->decoder->Advance(forward, {word}, {.want_maps = true}, &state);
+    HeldSites<double> probe("*attention/weights");
+    forward.set_probe(&probe);
+    const Var<double> step =
+        model->decoder->Advance(forward, {word}, {}, &state);
     queries.push_back(state[RecurrentDecoder<double>::StateSlot(0, 0)]);
-    weights.push_back(MemoryAlignment(step.maps));
-    readouts.push_back(step.readout);
+    weights.push_back(probe["*"]);
+    readouts.push_back(step);
   }
   // softmax(Q K^T) V.
   const Var<double> q = Concat<double>(queries, 0);

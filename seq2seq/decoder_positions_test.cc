@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/testing/held_sites.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/encoder_decoder.h"
@@ -73,9 +74,11 @@ class DecoderPositionsTest : public ::testing::Test {
 
   // A step of as many rows as `words`; returns its weights.
   Var<double> Step(const std::vector<int32_t>& words) {
-    return MemoryAlignment(
-        model_.decoder->Advance(forward_, words, {.want_maps = true}, &*state_)
-            .maps);
+    HeldSites<double> probe("*attention/weights");
+    forward_.set_probe(&probe);
+    model_.decoder->Advance(forward_, words, {}, &*state_);
+    forward_.set_probe(nullptr);
+    return probe["*"];
   }
 
   ParameterStore<double> store_;

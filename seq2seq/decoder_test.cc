@@ -1,5 +1,4 @@
-// The alignment that maps of several heads and layers come to, and a decoder
-// whose state is kept in a cache.
+// A decoder whose state is kept in a cache.
 #include "seq2seq/decoder.h"
 
 #include <cstdint>
@@ -10,7 +9,6 @@
 #include "autodiff/arena.h"
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
@@ -19,45 +17,6 @@
 
 namespace regard {
 namespace {
-
-using ::testing::ElementsAre;
-
-TEST(MemoryAlignmentTest, IsTheMeanOverHeadsOfTheLastMapOverTheMemory) {
-  Tape<double> tape;
-  const std::vector<AttentionMap<double>> maps = {
-      {"first", true, tape.Full({2, 1, 2, 1}, 7)},
-      {"second", true, tape.Constant({2, 2, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8})},
-      {"self", false, tape.Full({2, 1, 2, 5}, 9)}};
-  const Var<double> alignment =
-      MemoryAlignment<double>(absl::MakeConstSpan(maps));
-  EXPECT_EQ(alignment.shape(), Shape({2, 1, 2}));
-  EXPECT_THAT(alignment.span(), ElementsAre(2, 3, 6, 7));
-}
-
-TEST(MemoryAlignmentTest, IsOfTheChosenLayerAndHead) {
-  Tape<double> tape;
-  const std::vector<AttentionMap<double>> maps = {
-      {"self", false, tape.Full({2, 1, 1, 5}, 9)},
-      {"first", true, tape.Constant({2, 2, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8})},
-      {"second", true, tape.Full({2, 2, 1, 2}, 9)}};
-  const auto aligned = [&](const AlignmentChoice& choice) {
-    return MemoryAlignment<double>(absl::MakeConstSpan(maps), choice);
-  };
-  EXPECT_THAT(aligned({.layer = 0}).span(), ElementsAre(2, 3, 6, 7));
-  EXPECT_THAT(aligned({.layer = 0, .head = 0}).span(), ElementsAre(1, 2, 5, 6));
-  EXPECT_THAT(aligned({.layer = 0, .head = 1}).span(), ElementsAre(3, 4, 7, 8));
-  EXPECT_THAT(aligned({.head = 1}).span(), ElementsAre(9, 9, 9, 9));
-  EXPECT_DEATH(aligned({.layer = 2}), "layer 2 of 2");
-  EXPECT_DEATH(aligned({.head = 2}), "no head 2 of 2");
-}
-
-TEST(MemoryAlignmentTest, IsEmptyWithoutAMapOverTheMemory) {
-  Tape<float> tape;
-  EXPECT_FALSE(MemoryAlignment<float>({}).has_value());
-  const std::vector<AttentionMap<float>> maps = {
-      {"self", false, tape.Full({1, 1, 1, 1}, 1)}};
-  EXPECT_FALSE(MemoryAlignment<float>(absl::MakeConstSpan(maps)).has_value());
-}
 
 // Beams that repeat, change places and die, each against its own ids read one
 // after another without a cache: every bit is the same, though the cache holds
@@ -95,15 +54,13 @@ TEST(DecoderCacheTest, ACachedStepHasTheBitsOfAStepWithoutCache) {
         ids.push_back(of_row.back());
       }
       DecoderState<float> state = cache.View(tape);
-      const Var<float> readout =
-          decoder.Advance(forward, ids, {}, &state).readout;
+      const Var<float> readout = decoder.Advance(forward, ids, {}, &state);
       for (size_t row = 0; row < read.size(); ++row) {
         DecoderState<float> alone = decoder.Begin(forward, {.sources = 1});
         Var<float> last;
         for (const int32_t id : read[row]) {
           last =
-              decoder.Advance(forward, absl::MakeConstSpan(&id, 1), {}, &alone)
-                  .readout;
+              decoder.Advance(forward, absl::MakeConstSpan(&id, 1), {}, &alone);
         }
         const auto width = static_cast<size_t>(last.size());
         ASSERT_EQ(readout.span().subspan(row * width, width), last.span())

@@ -95,7 +95,7 @@ class TransformerEncoder : public Encoder<T> {
     const auto sources = static_cast<int64_t>(lengths.size());
     const Var<T> x = embedding_(forward, ids, sources, /*first=*/0);
     const Var<T> values =
-        stack_(forward, x, {.mask = {.key_lengths = lengths}}, {}, {});
+        stack_(forward, x, {.mask = {.key_lengths = lengths}});
     return {.sources = sources,
             .values = values,
             .lengths = lengths,
@@ -126,11 +126,11 @@ Batch MakeBatch(const ParallelCorpus& pairs, absl::Span<const int64_t> examples,
 }
 
 template <typename T>
-DecoderOutput<T> EncoderDecoder<T>::Run(Forward<T>& forward, const Batch& batch,
-                                        const AdvanceOptions& options) const {
+Var<T> EncoderDecoder<T>::Run(Forward<T>& forward, const Batch& batch,
+                              absl::Span<const int32_t> lengths) const {
   const Memory<T> memory =
       encoder->Encode(forward, batch.source.ids, batch.source.lengths);
-  return decoder->Run(forward, memory, batch.input.ids, options);
+  return decoder->Run(forward, memory, batch.input.ids, lengths);
 }
 
 template <typename T>

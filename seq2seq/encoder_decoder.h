@@ -53,8 +53,8 @@ struct EncoderDecoder {
   std::unique_ptr<Decoder<T>> decoder;
 
   // Teacher forcing. The readout is [batch, target time, width].
-  DecoderOutput<T> Run(Forward<T>& forward, const Batch& batch,
-                       const AdvanceOptions& options = {}) const;
+  Var<T> Run(Forward<T>& forward, const Batch& batch,
+             absl::Span<const int32_t> lengths = {}) const;
 };
 
 // The encoder and decoder that a config chooses, which has passed

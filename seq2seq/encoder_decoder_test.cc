@@ -18,6 +18,7 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/testing/encoded_pair.h"
@@ -37,8 +38,8 @@ Var<T> LossOf(const TestModel<T>& model, Forward<T>& forward,
               absl::Span<const EncodedPair> pairs,
               absl::Span<const int64_t> examples) {
   const Batch batch = MakeBatch(pairs, examples, forward.tape().arena());
-  return model.head().Loss(forward, model->Run(forward, batch).readout,
-                           batch.target, /*label_smoothing=*/0);
+  return model.head().Loss(forward, model->Run(forward, batch), batch.target,
+                           /*label_smoothing=*/0);
 }
 
 struct Kind {
@@ -200,12 +201,16 @@ TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
   forward.BeginStep();
   const Batch batch = MakeBatch(pairs, examples, tape.arena());
   const int64_t time = batch.input.time;
-  const DecoderOutput<double> all =
-      model->Run(forward, batch, {.want_maps = true});
-  EXPECT_EQ(all.readout.dim(0), batch.source.rows);
-  EXPECT_EQ(all.readout.dim(1), time);
-  EXPECT_EQ(MemoryAlignment(all.maps).has_value(),
-            model->decoder->attends_to_memory());
+  const auto maps_of = [&](auto pass) {
+    return MapsOf(forward, {kDecoderMaps}, pass);
+  };
+  Var<double> all;
+  const std::vector<AttentionMap<double>> wholes =
+      maps_of([&] { all = model->Run(forward, batch); });
+  EXPECT_EQ(all.dim(0), batch.source.rows);
+  EXPECT_EQ(all.dim(1), time);
+  EXPECT_EQ(MemoryAlignment<double>(wholes).weights.empty(),
+            !model->decoder->attends_to_memory());
   DecoderState<double> state =
       model.Begin(forward, batch.source.ids, batch.source.lengths);
   for (int64_t t = 0; t < time; ++t) {
@@ -214,30 +219,35 @@ TEST_P(EncoderDecoderTest, TeacherForcingIsAdvancingWordByWord) {
     for (int64_t b = 0; b < batch.source.rows; ++b) {
       ids.push_back(batch.input.ids[b * time + t]);
     }
-    const DecoderOutput<double> step =
-        model->decoder->Advance(forward, ids, {.want_maps = true}, &state);
+    Var<double> step;
+    const std::vector<AttentionMap<double>> maps = maps_of(
+        [&] { step = model->decoder->Advance(forward, ids, {}, &state); });
     for (int64_t b = 0; b < batch.source.rows; ++b) {
-      for (int64_t i = 0; i < step.readout.cols(); ++i) {
-        EXPECT_NEAR(step.readout.at(b, i), all.readout.at(b * time + t, i),
-                    1e-14);
+      for (int64_t i = 0; i < step.cols(); ++i) {
+        EXPECT_NEAR(step.at(b, i), all.at(b * time + t, i), 1e-14);
       }
     }
-    ASSERT_EQ(step.maps.size(), all.maps.size());
-    for (size_t m = 0; m < step.maps.size(); ++m) {
-      EXPECT_EQ(std::string(step.maps[m].name), all.maps[m].name);
-      const Var<double> whole = all.maps[m].weights;
-      const Var<double> now = step.maps[m].weights;
+    ASSERT_EQ(maps.size(), wholes.size());
+    for (size_t m = 0; m < maps.size(); ++m) {
+      const AttentionMap<double>& now = maps[m];
+      EXPECT_EQ(now.name, wholes[m].name);
+      const auto keys = static_cast<size_t>(now.shape[3]);
+      const auto whole_keys = static_cast<size_t>(wholes[m].shape[3]);
       // Rows are batch, head, query.
-      for (int64_t row = 0; row < now.rows(); ++row) {
-        const auto b =
-            static_cast<size_t>(row / (now.rows() / batch.source.rows));
+      const size_t rows = now.weights.size() / keys;
+      for (size_t row = 0; row < rows; ++row) {
+        const size_t b = row / (rows / batch.source.rows);
         double sum = 0;
-        for (int64_t k = 0; k < now.cols(); ++k) {
-          if (step.maps[m].over_memory && k >= batch.source.lengths[b]) {
-            EXPECT_EQ(now.at(row, k), 0);
+        for (size_t k = 0; k < keys; ++k) {
+          const double weight = now.weights[row * keys + k];
+          if (now.over_memory &&
+              static_cast<int32_t>(k) >= batch.source.lengths[b]) {
+            EXPECT_EQ(weight, 0);
           }
-          EXPECT_NEAR(now.at(row, k), whole.at(row * time + t, k), 1e-14);
-          sum += now.at(row, k);
+          EXPECT_NEAR(weight,
+                      wholes[m].weights[(row * time + t) * whole_keys + k],
+                      1e-14);
+          sum += weight;
         }
         EXPECT_NEAR(sum, 1, 1e-12);
       }
@@ -255,7 +265,7 @@ TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
   Forward<float> forward(tape, model.store(), nullptr);
   forward.BeginStep();
   const Batch batch = MakeBatch(pairs, examples, tape.arena());
-  const Var<float> all = model->Run(forward, batch).readout;
+  const Var<float> all = model->Run(forward, batch);
   const ScratchScope<float> scratch(tape);
   DecoderCache<float> cache(
       model.Begin(forward, batch.source.ids, batch.source.lengths),
@@ -267,8 +277,7 @@ TEST_P(EncoderDecoderTest, TeacherForcingHasTheBitsOfASearch) {
       ids.push_back(batch.input.ids[b * batch.input.time + t]);
     }
     DecoderState<float> state = cache.View(tape);
-    const Var<float> step =
-        model->decoder->Advance(forward, ids, {}, &state).readout;
+    const Var<float> step = model->decoder->Advance(forward, ids, {}, &state);
     for (int64_t b = 0; b < batch.source.rows; ++b) {
       for (int64_t i = 0; i < step.cols(); ++i) {
         const float want = all.at(b * batch.input.time + t, i);
@@ -301,9 +310,9 @@ TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
     const int64_t flops = GemmFlops();
     forward.BeginStep();
     const Batch batch = MakeBatch(pairs, longest_first, tape.arena());
-    AdvanceOptions options;
-    if (with_lengths) options.lengths = batch.input.lengths;
-    const Var<double> readout = model->Run(forward, batch, options).readout;
+    const Var<double> readout = model->Run(
+        forward, batch,
+        with_lengths ? batch.input.lengths : absl::Span<const int32_t>());
     EXPECT_EQ(readout.dim(0), batch.source.rows);
     EXPECT_EQ(readout.dim(1), batch.input.time);
     Result result;
@@ -337,18 +346,14 @@ TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
   }
 }
 
-TEST(EncoderDecoderDeathTest, LengthsFallAndThereAreNoMaps) {
+TEST(EncoderDecoderDeathTest, LengthsFall) {
   TestModel<float> model(kEveryKind[0].config);
   Tape<float> tape;
   Forward<float> forward(tape, model.store(), nullptr);
   forward.BeginStep();
   const Batch batch = MakeBatch(Pairs(), {0, 1, 2}, tape.arena());
-  EXPECT_DEATH(model->Run(forward, batch, {.lengths = batch.input.lengths}),
+  EXPECT_DEATH(model->Run(forward, batch, batch.input.lengths),
                "3 lengths for 3 rows, in falling order");
-  const int32_t falling[] = {5, 3, 1};
-  EXPECT_DEATH(
-      model->Run(forward, batch, {.want_maps = true, .lengths = falling}),
-      "without maps");
 }
 
 // A prompt at once, then steps.
@@ -366,10 +371,9 @@ TEST_P(EncoderDecoderTest, APromptIsItsWordsOneByOne) {
        std::vector<std::vector<int32_t>>{{2, 2}, {4, 5}, {7, 5}}) {
     model->decoder->Advance(forward, ids, {}, &one_by_one);
   }
-  const Var<float> a =
-      model->decoder->Advance(forward, {6, 4}, {}, &at_once).readout;
+  const Var<float> a = model->decoder->Advance(forward, {6, 4}, {}, &at_once);
   const Var<float> b =
-      model->decoder->Advance(forward, {6, 4}, {}, &one_by_one).readout;
+      model->decoder->Advance(forward, {6, 4}, {}, &one_by_one);
   for (int64_t i = 0; i < a.size(); ++i) {
     if (GetParam().same_kernels) {
       EXPECT_EQ(a.data()[i], b.data()[i]);
@@ -400,9 +404,8 @@ TEST_P(EncoderDecoderTest, StepsHaveTheGradientOfTeacherForcing) {
   for (size_t t = 0; t < 3; ++t) {
     const Var<double> loss = model.head().Loss(
         forward,
-        model->decoder
-            ->Advance(forward, batch.input.ids.subspan(t, 1), {}, &state)
-            .readout,
+        model->decoder->Advance(forward, batch.input.ids.subspan(t, 1), {},
+                                &state),
         batch.target.subspan(t, 1), /*label_smoothing=*/0);
     sum = t == 0 ? loss : sum + loss;
   }

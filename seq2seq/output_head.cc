@@ -1,6 +1,7 @@
 #include "seq2seq/output_head.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "autodiff/ops/linear.h"
 #include "third_party/abseil_backport/check.h"
@@ -8,12 +9,23 @@
 namespace regard {
 
 template <typename T>
+Var<T> OutputHead<T>::Logits(Forward<T>& forward, Var<T> readout) const {
+  return forward.Site("logits",
+                      LogitsOf(forward, forward.Site("readout", readout)));
+}
+
+template <typename T>
 Var<T> OutputHead<T>::Loss(Forward<T>& forward, Var<T> readout,
                            absl::Span<const int32_t> targets,
                            double label_smoothing) const {
-  return CrossEntropy(
-      Logits(forward, readout), targets,
-      {.label_smoothing = label_smoothing, .ignore_id = special_ids().pad});
+  const CrossEntropyOptions options = {.label_smoothing = label_smoothing,
+                                       .ignore_id = special_ids().pad};
+  if (forward.Wish("logits").changes_path()) {
+    return CrossEntropy(Logits(forward, readout), targets, options);
+  }
+  readout = forward.Site("readout", readout);
+  forward.SiteBeside("logits", [&] { return LogitsOf(forward, readout); });
+  return LossOf(forward, readout, targets, options);
 }
 
 template <typename T>
@@ -41,18 +53,16 @@ Var<T> LinearHead<T>::Bias(Forward<T>& forward) const {
 }
 
 template <typename T>
-Var<T> LinearHead<T>::Logits(Forward<T>& forward, Var<T> readout) const {
+Var<T> LinearHead<T>::LogitsOf(Forward<T>& forward, Var<T> readout) const {
   return Linear(readout, forward[weight_], Bias(forward));
 }
 
 template <typename T>
-Var<T> LinearHead<T>::Loss(Forward<T>& forward, Var<T> readout,
-                           absl::Span<const int32_t> targets,
-                           double label_smoothing) const {
-  return LinearCrossEntropy(
-      readout.WithShape({readout.rows(), readout.cols()}), forward[weight_],
-      Bias(forward), targets,
-      {.label_smoothing = label_smoothing, .ignore_id = special_ids_.pad});
+Var<T> LinearHead<T>::LossOf(Forward<T>& forward, Var<T> readout,
+                             absl::Span<const int32_t> targets,
+                             const CrossEntropyOptions& options) const {
+  return LinearCrossEntropy(readout.WithShape({readout.rows(), readout.cols()}),
+                            forward[weight_], Bias(forward), targets, options);
 }
 
 template <typename T>
@@ -73,6 +83,8 @@ TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
   for (int64_t first = 0; first < rows; first += block) {
     const int64_t count = std::min(block, rows - first);
     const typename Tape<T>::Mark mark = tape.Save();
+    std::optional<NameScope<T>> scope;
+    if (rows > block) scope.emplace(tape, "block", first / block);
     const auto of_block =
         targets.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
     const Var<T> logits =

@@ -1,4 +1,8 @@
 // The output head of a decoder: from readouts to token ids.
+//
+// Sites of a probe: "readout", what a head reads, and "logits", what it gives.
+// Gradients and replacements of the logits take the path on which a loss is of
+// logits that exist in full.
 #ifndef SEQ2SEQ_OUTPUT_HEAD_H_
 #define SEQ2SEQ_OUTPUT_HEAD_H_
 
@@ -31,13 +35,22 @@ class OutputHead {
   virtual SpecialIds special_ids() const { return {}; }
 
   // readout [.., width] -> unnormalised log-probabilities [.., vocabulary].
-  virtual Var<T> Logits(Forward<T>& forward, Var<T> readout) const = 0;
+  Var<T> Logits(Forward<T>& forward, Var<T> readout) const;
 
   // The cross-entropy of `targets`, one for each readout, in nats; summed over
   // those that are not special_ids().pad.
-  virtual Var<T> Loss(Forward<T>& forward, Var<T> readout,
-                      absl::Span<const int32_t> targets,
-                      double label_smoothing) const;
+  Var<T> Loss(Forward<T>& forward, Var<T> readout,
+              absl::Span<const int32_t> targets, double label_smoothing) const;
+
+ protected:
+  // What Logits() and Loss() give, without sites. Of a loss, `options` have the
+  // label smoothing and the padding.
+  virtual Var<T> LogitsOf(Forward<T>& forward, Var<T> readout) const = 0;
+  virtual Var<T> LossOf(Forward<T>& forward, Var<T> readout,
+                        absl::Span<const int32_t> targets,
+                        const CrossEntropyOptions& options) const {
+    return CrossEntropy(LogitsOf(forward, readout), targets, options);
+  }
 };
 
 // Logits W x + b.
@@ -55,11 +68,13 @@ class LinearHead : public OutputHead<T> {
 
   int64_t vocabulary() const override { return vocabulary_; }
   SpecialIds special_ids() const override { return special_ids_; }
-  Var<T> Logits(Forward<T>& forward, Var<T> readout) const override;
+
+ protected:
+  Var<T> LogitsOf(Forward<T>& forward, Var<T> readout) const override;
   // By blocks of rows: the logits never exist in full.
-  Var<T> Loss(Forward<T>& forward, Var<T> readout,
-              absl::Span<const int32_t> targets,
-              double label_smoothing) const override;
+  Var<T> LossOf(Forward<T>& forward, Var<T> readout,
+                absl::Span<const int32_t> targets,
+                const CrossEntropyOptions& options) const override;
 
  private:
   Var<T> Bias(Forward<T>& forward) const;
@@ -84,8 +99,9 @@ struct TokenScores {
 };
 
 // Without label smoothing, by blocks of rows: memory is bounded whatever the
-// number of rows. `readout` is on a tape that records nothing. Appends to
-// `likeliest`, if there is one, the id of each target's greatest logit.
+// number of rows, and block i of several has the scope "block[i]". `readout` is
+// on a tape that records nothing. Appends to `likeliest`, if there is one, the
+// id of each target's greatest logit.
 template <typename T>
 TokenScores ScoreTokens(const OutputHead<T>& head, Forward<T>& forward,
                         Var<T> readout, absl::Span<const int32_t> targets,

@@ -74,7 +74,7 @@ TEST(OverfitTest, ATinyModelLearnsItsSentences) {
     const Batch batch =
         MakeBatch(pairs, {0, 1, 2, 3, 4, 5, 6, 7}, tape.arena());
     const Var<float> sums[] = {model.decoder->head().Loss(
-        forward, model.Run(forward, batch).readout, batch.target,
+        forward, model.Run(forward, batch), batch.target,
         /*label_smoothing=*/0)};
     const double seeds[] = {1.0 / 8};
     loss = static_cast<double>(sums[0].item()) / 8;

@@ -108,7 +108,7 @@ class ScheduledSamplingTest : public ::testing::TestWithParam<const char*> {
     tape.set_training(true);
     tape.set_random({seed, step, examples});
     const Batch batch = MakeBatch(Pairs(), examples, tape.arena());
-    const Var<double> readout = model->Run(forward, batch).readout;
+    const Var<double> readout = model->Run(forward, batch);
     return {readout.span().begin(), readout.span().end()};
   }
 };
@@ -162,10 +162,8 @@ RollOut Greedy(const TestModel<double>& model, int64_t example) {
   int32_t id = Vocabulary::kBegin;
   for (int64_t t = 0; t < batch.input.time; ++t) {
     out.read.push_back(id);
-    const Var<double> readout =
-        model->decoder
-            ->Advance(forward, absl::MakeConstSpan(&id, 1), {}, &state)
-            .readout;
+    const Var<double> readout = model->decoder->Advance(
+        forward, absl::MakeConstSpan(&id, 1), {}, &state);
     out.readouts.insert(out.readouts.end(), readout.span().begin(),
                         readout.span().end());
     id = Likeliest(model, forward, readout);
@@ -202,8 +200,8 @@ TEST_P(ScheduledSamplingTest, TheGradientIsThatOfTheWordsThatWereRead) {
     const Batch batch = MakeBatch(Pairs(), example, tape.arena());
     std::copy(read.begin(), read.end(), batch.input.ids.begin());
     const Var<double> loss[] = {
-        model.head().Loss(forward, model->Run(forward, batch).readout,
-                          batch.target, /*label_smoothing=*/0.1)};
+        model.head().Loss(forward, model->Run(forward, batch), batch.target,
+                          /*label_smoothing=*/0.1)};
     forward.Backward(loss, seeds);
     return std::vector<double>(gradients.values().begin(),
                                gradients.values().end());
@@ -248,7 +246,7 @@ TEST_P(ScheduledSamplingTest, IsOfTrainingAlone) {
     Forward<double> forward(tape, of.store(), nullptr);
     forward.BeginStep();
     const Batch batch = MakeBatch(Pairs(), {0, 1, 2, 3}, tape.arena());
-    const Var<double> readout = of->Run(forward, batch).readout;
+    const Var<double> readout = of->Run(forward, batch);
     return std::vector<double>(readout.span().begin(), readout.span().end());
   };
   EXPECT_EQ(readouts(model), readouts(plain));

@@ -91,7 +91,7 @@ void Step(benchmark::State& state) {
     forward.BeginStep();
     const Batch batch = MakeBatch(pairs, examples, tape.arena());
     const Var<float> sums[] = {model.model().decoder->head().Loss(
-        forward, model.model().Run(forward, batch).readout, batch.target,
+        forward, model.model().Run(forward, batch), batch.target,
         /*label_smoothing=*/0)};
     const double seeds[] = {1.0 / static_cast<double>(batch_size)};
     forward.Backward(sums, seeds);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
 #include "attention/multi_head.h"
 #include "attention/scoring_function.h"
 #include "attention/transformer/initialization.h"
@@ -17,7 +16,10 @@ TransformerDecoder<T>::TransformerDecoder(const TransformerConfig& config,
                                           const Options& options,
                                           const ParameterScope<T>& scope)
     : recompute_(config.recompute()),
-      alignment_(options.alignment),
+      alignment_({.layer = options.alignment.layer < 0
+                               ? config.layers() - 1
+                               : options.alignment.layer,
+                  .head = options.alignment.head}),
       embedding_(config, options.vocabulary, scope, options.source_embedding),
       stack_(scorers, config, options.memory_width, scope) {
   if (config.tied_embeddings() == TransformerConfig::SEPARATE) {
@@ -29,10 +31,6 @@ TransformerDecoder<T>::TransformerDecoder(const TransformerConfig& config,
     head_ = std::make_unique<LinearHead<T>>(
         scope.Sub("output"), embedding_.weight(), options.special_ids);
   }
-  for (int64_t i = 0; i < stack_.layers(); ++i) {
-    self_names_.push_back(absl::StrCat("decoder.", i, ".self"));
-    cross_names_.push_back(absl::StrCat("decoder.", i, ".cross"));
-  }
 }
 
 template <typename T>
@@ -41,8 +39,9 @@ DecoderState<T> TransformerDecoder<T>::Begin(Forward<T>& forward,
   const NameScope<T> scope(forward.tape(), "decoder");
   DecoderState<T> state(forward.tape(), memory.sources, memory.lengths,
                         SlotOf(stack_.layers(), kMemoryKeys));
-  if (!stack_.has_cross_attention()) return state;
-  REGARD_CHECK(memory.values.has_value()) << "a memory without values";
+  if (!stack_.has_cross_attention() || !memory.values.has_value()) {
+    return state;
+  }
   REGARD_CHECK(memory.values.dim(1) <= longest_memory())
       << "a memory of " << memory.values.dim(1)
       << " positions; the attention knows " << longest_memory();
@@ -56,26 +55,10 @@ DecoderState<T> TransformerDecoder<T>::Begin(Forward<T>& forward,
 }
 
 template <typename T>
-absl::Span<const AttentionMap<T>> TransformerDecoder<T>::MapsOf(
-    Tape<T>& tape, absl::Span<const LayerWeights<T>> weights) const {
-  auto* const maps = tape.arena().template New<AttentionMap<T>>(
-      2 * static_cast<int64_t>(weights.size()));
-  size_t count = 0;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    maps[count++] = {self_names_[i].c_str(), /*over_memory=*/false,
-                     weights[i].self};
-    if (!stack_.has_cross_attention()) continue;
-    maps[count++] = {cross_names_[i].c_str(), /*over_memory=*/true,
-                     weights[i].cross};
-  }
-  return {maps, count};
-}
-
-template <typename T>
-DecoderOutput<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
-                                                absl::Span<const int32_t> ids,
-                                                const AdvanceOptions& options,
-                                                DecoderState<T>* state) const {
+Var<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
+                                      absl::Span<const int32_t> ids,
+                                      absl::Span<const int32_t> /*lengths*/,
+                                      DecoderState<T>* state) const {
   Tape<T>& tape = forward.tape();
   const NameScope<T> scope(tape, "decoder");
   const int64_t rows = state->rows();
@@ -104,14 +87,13 @@ DecoderOutput<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
   // The rows of a source are alternatives at one position.
   inputs.memory_positions = {.first_query = first,
                              .query_step = time == 1 ? 0 : 1};
-  inputs.want_weight_gradients = options.want_map_gradients;
-  const bool recomputes = recompute_ && x.needs_grad() && first == 0 &&
-                          time > 1 && !options.want_maps;
+  const bool recomputes =
+      recompute_ && x.needs_grad() && first == 0 && time > 1;
   if (!recomputes) inputs.append_to_cache = &append_ref;
 
   const int64_t layers = stack_.layers();
   absl::Span<PreparedSource<T>> memories;
-  if (stack_.has_cross_attention()) {
+  if ((*state)[SlotOf(0, kMemoryKeys)].has_value()) {
     memories = {tape.arena().template New<PreparedSource<T>>(layers),
                 static_cast<size_t>(layers)};
     for (int64_t i = 0; i < layers; ++i) {
@@ -119,17 +101,9 @@ DecoderOutput<T> TransformerDecoder<T>::Advance(Forward<T>& forward,
                                           (*state)[SlotOf(i, kMemoryValues)]};
     }
   }
-  absl::Span<LayerWeights<T>> weights;
-  if (options.want_maps) {
-    weights = {tape.arena().template New<LayerWeights<T>>(layers),
-               static_cast<size_t>(layers)};
-    std::fill(weights.begin(), weights.end(), LayerWeights<T>());
-  }
-  DecoderOutput<T> output;
-  output.readout = stack_(forward, x, inputs, memories, weights);
-  if (options.want_maps) output.maps = MapsOf(tape, weights);
+  const Var<T> readout = stack_(forward, x, inputs, memories);
   state->AdvancePosition(time);
-  return output;
+  return readout;
 }
 
 template <typename T>

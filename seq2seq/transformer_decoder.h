@@ -6,8 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
@@ -23,8 +21,7 @@
 
 namespace regard {
 
-// The maps of layer i are "decoder.i.self", over the ids read so far, [rows,
-// heads, n, positions], and "decoder.i.cross", over the memory.
+// The sites of a probe are those of its layers, in "decoder/layers[i]".
 template <typename T>
 class TransformerDecoder : public Decoder<T> {
  public:
@@ -57,13 +54,14 @@ class TransformerDecoder : public Decoder<T> {
     return static_cast<int>(layer) * kSlotsOfALayer + slot;
   }
 
+  // Of a memory without values, cross-attention is passed over.
   DecoderState<T> Begin(Forward<T>& forward,
                         const Memory<T>& memory) const override;
   // With config.recompute(), a whole target that is read at once with gradients
-  // and without maps leaves no keys in the state: a further call fails a check.
-  DecoderOutput<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
-                           const AdvanceOptions& options,
-                           DecoderState<T>* state) const override;
+  // leaves no keys in the state: a further call fails a check.
+  Var<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
+                 absl::Span<const int32_t> lengths,
+                 DecoderState<T>* state) const override;
   const OutputHead<T>& head() const override { return *head_; }
   int64_t longest_position() const override;
   int64_t longest_memory() const override;
@@ -73,16 +71,11 @@ class TransformerDecoder : public Decoder<T> {
   AlignmentChoice alignment() const override { return alignment_; }
 
  private:
-  absl::Span<const AttentionMap<T>> MapsOf(
-      Tape<T>& tape, absl::Span<const LayerWeights<T>> weights) const;
-
   const bool recompute_;
   const AlignmentChoice alignment_;
   TokenEmbedding<T> embedding_;
   TransformerStack<T> stack_;
   std::unique_ptr<OutputHead<T>> head_;
-  std::vector<std::string> self_names_;
-  std::vector<std::string> cross_names_;
 };
 
 }  // namespace regard

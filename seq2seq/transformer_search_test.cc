@@ -51,8 +51,8 @@ double LogProbability(const TestModel<float>& model, Forward<float>& forward,
   forward.BeginStep();
   const Batch batch =
       MakeBatch(absl::MakeConstSpan(&pair, 1), {0}, forward.tape().arena());
-  const Var<float> probabilities = LogSoftmax(
-      model.head().Logits(forward, model->Run(forward, batch).readout));
+  const Var<float> probabilities =
+      LogSoftmax(model.head().Logits(forward, model->Run(forward, batch)));
   double sum = 0;
   for (size_t t = 0; t < pair.target.size(); ++t) {
     sum += static_cast<double>(
@@ -181,7 +181,7 @@ TEST(TransformerLanguageModelTest, ContinuesAPrompt) {
   text.insert(text.end(), found[0][0].ids.begin(), found[0][0].ids.end() - 1);
   DecoderState<float> state = decoder.Begin(forward, {.sources = 1});
   const Var<float> logits = decoder.head().Logits(
-      forward, decoder.Advance(forward, text, {}, &state).readout);
+      forward, decoder.Advance(forward, text, {}, &state));
   double sum = 0;
   const Var<float> probabilities = LogSoftmax(logits);
   for (size_t t = 0; t < found[0][0].ids.size(); ++t) {

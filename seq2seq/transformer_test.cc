@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/encoder_decoder.h"
@@ -49,8 +50,8 @@ TEST(TransformerRecomputeTest, ChangesNoBit) {
                                             {{7, 4, 7, 4, 5, 3}, {3}}};
     const Batch batch = MakeBatch(pairs, {0, 1, 2}, tape.arena());
     const Var<float> scalars[] = {
-        model.head().Loss(forward, model->Run(forward, batch).readout,
-                          batch.target, /*label_smoothing=*/0)};
+        model.head().Loss(forward, model->Run(forward, batch), batch.target,
+                          /*label_smoothing=*/0)};
     loss[recompute] = scalars[0].item();
     forward.Backward(scalars, {1.0});
     gradients[recompute].assign(slab.values().begin(), slab.values().end());
@@ -100,12 +101,12 @@ TEST(TransformerMapsTest, AreNamedByLayerAndKind) {
   Forward<float> forward(tape, model.store(), nullptr);
   forward.BeginStep();
   DecoderState<float> state = model.Begin(forward, {4, 5, 3}, {3});
-  const DecoderOutput<float> output =
-      model->decoder->Advance(forward, {2, 4}, {.want_maps = true}, &state);
   std::vector<std::string> names;
-  for (const AttentionMap<float>& map : output.maps) {
+  for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, [&] {
+         model->decoder->Advance(forward, {2, 4}, {}, &state);
+       })) {
     names.push_back(map.name);
-    EXPECT_EQ(map.weights.shape(),
+    EXPECT_EQ(map.shape,
               map.over_memory ? Shape({1, 2, 2, 3}) : Shape({1, 2, 2, 2}));
   }
   EXPECT_THAT(names,
@@ -113,9 +114,29 @@ TEST(TransformerMapsTest, AreNamedByLayerAndKind) {
                                      "decoder.1.self", "decoder.1.cross"));
 }
 
+TEST(TransformerMapsTest, AreOfSelfAttentionAloneWithoutAMemory) {
+  TestModel<float> model(kTwoLayers);
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), nullptr);
+  forward.BeginStep();
+  Var<float> whole;
+  std::vector<std::string> names;
+  for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, [&] {
+         whole = model->decoder->Run(forward, {.sources = 1}, {2, 4, 5});
+       })) {
+    names.push_back(map.name);
+  }
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("decoder.0.self", "decoder.1.self"));
+  DecoderState<float> state = model->decoder->Begin(forward, {.sources = 1});
+  model->decoder->Advance(forward, {2, 4}, {}, &state);
+  const Var<float> last = model->decoder->Advance(forward, {5}, {}, &state);
+  EXPECT_EQ(whole.span().subspan(8), last.span());
+}
+
 TEST(TransformerMapsTest, TheConfigChoosesTheAlignment) {
   const TestModel<float> plain(kTwoLayers);
-  EXPECT_EQ(plain->decoder->alignment().layer, -1);
+  EXPECT_EQ(plain->decoder->alignment().layer, 1);  // the last
   EXPECT_EQ(plain->decoder->alignment().head, -1);
   auto config = Parse<EncoderDecoderConfig>(kTwoLayers);
   config.mutable_alignment()->set_layer(0);

@@ -56,8 +56,8 @@ Var<T> LossOf(const TestModel<T>& model, Forward<T>& forward,
               const ParallelCorpus& pairs, absl::Span<const int64_t> examples) {
   forward.tape().set_random({.seed = 3, .step = 7, .examples = examples});
   const Batch batch = MakeBatch(pairs, examples, forward.tape().arena());
-  return model.head().Loss(forward, model->Run(forward, batch).readout,
-                           batch.target, /*label_smoothing=*/0.1);
+  return model.head().Loss(forward, model->Run(forward, batch), batch.target,
+                           /*label_smoothing=*/0.1);
 }
 
 TEST(TransformerTrainingTest, ATinyModelLearnsItsSentences) {
@@ -86,7 +86,7 @@ TEST(TransformerTrainingTest, ATinyModelLearnsItsSentences) {
       const Batch batch =
           MakeBatch(pairs, {0, 1, 2, 3, 4, 5, 6, 7}, tape.arena());
       const Var<float> sums[] = {model.decoder->head().Loss(
-          forward, model.Run(forward, batch).readout, batch.target,
+          forward, model.Run(forward, batch), batch.target,
           /*label_smoothing=*/0)};
       loss = static_cast<double>(sums[0].item()) / 8;
       forward.Backward(sums, {1.0 / 8});

@@ -9,6 +9,7 @@
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/option_registry.h"
+#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/encoder_decoder.h"
 #include "seq2seq/metrics/bleu.h"
@@ -171,8 +172,7 @@ void TranslationModel::Loss(Forward<float>& forward,
   tape.set_random(random);
   const EncoderDecoder<float>& model = translator_.model();
   const Batch batch = MakeBatch(train_, random.examples, tape.arena());
-  const Var<float> readout =
-      model.Run(forward, batch, {.lengths = batch.input.lengths}).readout;
+  const Var<float> readout = model.Run(forward, batch, batch.input.lengths);
   sums[0] = model.decoder->head().Loss(forward, readout, batch.target,
                                        loss_options().label_smoothing);
 }
@@ -184,7 +184,7 @@ TokenScores TranslationModel::PredictTokens(Forward<float>& forward,
   const auto score = [&](absl::Span<const int64_t> examples) {
     const Batch batch = MakeBatch(pairs, examples, forward.tape().arena());
     sum += ScoreTokens(model.decoder->head(), forward,
-                       model.Run(forward, batch).readout, batch.target);
+                       model.Run(forward, batch), batch.target);
   };
   ForEachBatch(forward, pairs.size(), kEvaluationBatch, score);
   return sum;
@@ -197,9 +197,12 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
   const auto align = [&](absl::Span<const int64_t> examples) {
     const Batch batch = MakeBatch(encoded, examples, forward.tape().arena());
     const EncoderDecoder<float>& model = translator_.model();
-    const Var<float> weights =
-        MemoryAlignment(model.Run(forward, batch, {.want_maps = true}).maps,
-                        model.decoder->alignment());
+    const AlignmentChoice choice = model.decoder->alignment();
+    const std::vector<float> weights =
+        MemoryAlignment<float>(MapsOf(forward, AlignmentSites(choice),
+                                      [&] { model.Run(forward, batch); }),
+                               choice)
+            .weights;
     const int64_t size = batch.input.time * batch.source.time;
     for (int64_t b = 0; b < batch.source.rows; ++b) {
       const SentencePair& pair = pairs[examples[b]];

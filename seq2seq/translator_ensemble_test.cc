@@ -65,7 +65,7 @@ class Member {
     const Batch batch =
         MakeBatch(absl::MakeConstSpan(&pair, 1), {0}, tape_.arena());
     const Var<float> log_probabilities = LogSoftmax(
-        model_.head().Logits(forward_, model_->Run(forward_, batch).readout));
+        model_.head().Logits(forward_, model_->Run(forward_, batch)));
     double sum = 0;
     for (size_t t = 0; t < pair.target.size(); ++t) {
       sum += static_cast<double>(

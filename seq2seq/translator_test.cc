@@ -24,6 +24,8 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/testing/held_sites.h"
+#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/decoding/search.pb.h"
@@ -90,11 +92,14 @@ class TestModel {
   // Log-probabilities of the next id [1, vocabulary], and the alignment.
   std::pair<Var<float>, Var<float>> Advance(Forward<float>& forward, int32_t id,
                                             DecoderState<float>* state) const {
-    const DecoderOutput<float> output = model_.decoder->Advance(
-        forward, absl::MakeConstSpan(&id, 1), {.want_maps = true}, state);
+    HeldSites<float> probe("*attention/weights");
+    forward.set_probe(&probe);
+    const Var<float> output = model_.decoder->Advance(
+        forward, absl::MakeConstSpan(&id, 1), {}, state);
+    forward.set_probe(nullptr);
     return {LogSoftmax(model_.decoder->head().Logits(
-                forward, output.readout.WithShape({1, output.readout.cols()}))),
-            MemoryAlignment(output.maps)};
+                forward, output.WithShape({1, output.cols()}))),
+            probe.names().empty() ? Var<float>() : probe["*"]};
   }
 
  private:
@@ -154,7 +159,7 @@ double LogProbability(TestModel& model, const Ids& source, const Ids& ids) {
       MakeBatch(absl::MakeConstSpan(&pair, 1), examples, tape.arena());
   const Var<float> probabilities =
       LogSoftmax(model.model().decoder->head().Logits(
-          forward, model.model().Run(forward, batch).readout));
+          forward, model.model().Run(forward, batch)));
   double sum = 0;
   for (size_t t = 0; t < pair.target.size(); ++t) {
     sum += static_cast<double>(
@@ -422,12 +427,10 @@ TEST_P(BatchedTranslateTest, WeightsAreThoseOfTeacherForcingOnTheTranslation) {
       forward.BeginStep();
       const Batch batch =
           MakeBatch(absl::MakeConstSpan(&pair, 1), {0}, tape.arena());
-      const Var<float> weights = MemoryAlignment(
-          model.model().Run(forward, batch, {.want_maps = true}).maps);
-      std::vector<float> expected;
-      if (weights.has_value()) {
-        expected.assign(weights.data(), weights.data() + weights.size());
-      }
+      const std::vector<float> expected =
+          MemoryAlignment<float>(MapsOf(forward, {kDecoderMaps}, [&] {
+            model.model().Run(forward, batch);
+          })).weights;
       ASSERT_EQ(found[i].weights.size(), expected.size());
       for (size_t j = 0; j < expected.size(); ++j) {
         EXPECT_NEAR(found[i].weights[j], expected[j], 1e-6);

@@ -291,9 +291,8 @@ absl::Status Session::Score(absl::string_view text) {
   const EncoderDecoder<float>& model = translator_.model();
   forward.BeginStep();
   const Batch batch = MakeBatch(pair, {0}, forward.tape().arena());
-  const TokenScores scores =
-      ScoreTokens(model.decoder->head(), forward,
-                  model.Run(forward, batch).readout, batch.target);
+  const TokenScores scores = ScoreTokens(
+      model.decoder->head(), forward, model.Run(forward, batch), batch.target);
   std::printf("%.6f\n", -scores.loss);
   ++answered_;
   ShowProgress(/*last=*/false);

@@ -2,24 +2,22 @@
 
 #include <utility>
 
-#include "autodiff/tape.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
 std::vector<double> AttentionRollout(
-    absl::Span<const LayerWeights<float>> weights, int64_t example) {
-  REGARD_CHECK(!weights.empty()) << "rollout of no layers";
-  const int64_t tokens = weights[0].self.dim(2);
+    absl::Span<const AttentionMap<float>> layers, int64_t example) {
+  REGARD_CHECK(!layers.empty()) << "rollout of no layers";
+  const int64_t tokens = layers[0].shape[2];
   std::vector<double> rollout(static_cast<size_t>(tokens * tokens), 0);
   for (int64_t i = 0; i < tokens; ++i) rollout[i * tokens + i] = 1;
-  for (const LayerWeights<float>& layer : weights) {
-    const Var<float> self = layer.self;  // [batch, heads, tokens, tokens]
-    REGARD_CHECK(self.dim(2) == tokens && self.dim(3) == tokens)
-        << "self-attention " << self.shape() << " of " << tokens << " tokens";
-    const int64_t heads = self.dim(1);
+  for (const AttentionMap<float>& layer : layers) {
+    REGARD_CHECK(layer.shape[2] == tokens && layer.shape[3] == tokens)
+        << "self-attention " << layer.shape << " of " << tokens << " tokens";
+    const int64_t heads = layer.shape[1];
     const float* const of_example =
-        self.data() + example * heads * tokens * tokens;
+        layer.weights.data() + example * heads * tokens * tokens;
     std::vector<double> next(rollout.size(), 0);
     for (int64_t row = 0; row < tokens; ++row) {
       for (int64_t key = 0; key < tokens; ++key) {

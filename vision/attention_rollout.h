@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "attention/transformer/layer.h"
+#include "seq2seq/attention_maps.h"
 
 namespace regard {
 
@@ -15,7 +15,7 @@ namespace regard {
 // layer's self-attention of example `example`, averaged over heads. [tokens,
 // tokens], row-major; rows sum to 1 if those of the weights do.
 std::vector<double> AttentionRollout(
-    absl::Span<const LayerWeights<float>> weights, int64_t example);
+    absl::Span<const AttentionMap<float>> layers, int64_t example);
 
 }  // namespace regard
 

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "autodiff/tape.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -12,14 +11,14 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
-  Tape<float> tape;
   // The second of two examples counts; the first is NaN-free noise.
-  std::vector<LayerWeights<float>> layers(2);
+  std::vector<AttentionMap<float>> layers(2);
+  layers[0].shape = layers[1].shape = {2, 2, 2, 2};
   // Heads average to [[0, 1], [1, 0]] and [[1, 0], [1, 0]].
-  layers[0].self = tape.Input({2, 2, 2, 2}, {9, 9, 9, 9, 9, 9, 9, 9,  //
-                                             .5, .5, 1, 0, -.5, 1.5, 1, 0});
-  layers[1].self = tape.Input({2, 2, 2, 2}, {9, 9, 9, 9, 9, 9, 9, 9,  //
-                                             1, 0, 1, 0, 1, 0, 1, 0});
+  layers[0].weights = {9,  9,  9, 9, 9,   9,   9, 9,  //
+                       .5, .5, 1, 0, -.5, 1.5, 1, 0};
+  layers[1].weights = {9, 9, 9, 9, 9, 9, 9, 9,  //
+                       1, 0, 1, 0, 1, 0, 1, 0};
   // [[1, 0], [.5, .5]] times [[.5, .5], [.5, .5]].
   EXPECT_THAT(AttentionRollout(layers, 1), ElementsAre(.5, .5, .5, .5));
   // [[.5, .5], [.5, .5]] alone.

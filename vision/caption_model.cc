@@ -165,13 +165,23 @@ Memory<float> CaptionModel::EncodeImages(
   return captioner_.Encode(forward, count, pixels);
 }
 
-DecoderOutput<float> CaptionModel::Run(Forward<float>& forward,
-                                       const CaptionSet& set,
-                                       absl::Span<const int64_t> images,
-                                       const DecoderBatch& batch,
-                                       bool want_maps) const {
+Var<float> CaptionModel::Run(Forward<float>& forward, const CaptionSet& set,
+                             absl::Span<const int64_t> images,
+                             const DecoderBatch& batch) const {
   return captioner_.decoder().Run(forward, EncodeImages(forward, set, images),
-                                  batch.input.ids, {.want_maps = want_maps});
+                                  batch.input.ids);
+}
+
+AttentionMap<float> CaptionModel::Align(Forward<float>& forward,
+                                        const CaptionSet& set,
+                                        absl::Span<const int64_t> images,
+                                        const DecoderBatch& batch,
+                                        Var<float>* readout) const {
+  const AlignmentChoice choice = captioner_.decoder().alignment();
+  return MemoryAlignment<float>(
+      MapsOf(forward, AlignmentSites(choice),
+             [&] { *readout = Run(forward, set, images, batch); }),
+      choice);
 }
 
 void CaptionModel::Loss(Forward<float>& forward,
@@ -181,9 +191,8 @@ void CaptionModel::Loss(Forward<float>& forward,
   const DecoderBatch batch =
       MakeBatch(train_, examples, forward.tape().arena());
   sums[0] = captioner_.decoder().head().Loss(
-      forward,
-      Run(forward, data_.train, examples, batch, /*want_maps=*/false).readout,
-      batch.target, loss_options().label_smoothing);
+      forward, Run(forward, data_.train, examples, batch), batch.target,
+      loss_options().label_smoothing);
 }
 
 std::vector<double> CaptionModel::OnQuadrants(
@@ -273,11 +282,11 @@ std::vector<float> CaptionModel::WordAttention(
   const int64_t only[] = {0};
   forward.BeginStep();
   const DecoderBatch batch = MakeBatch(sentence, only, forward.tape().arena());
-  const Var<float> map =
-      MemoryAlignment(Run(forward, set, images, batch, /*want_maps=*/true).maps,
-                      captioner_.decoder().alignment());
-  std::vector<float> looks(map.data(), map.data() + words.size() * map.cols());
-  std::fill_n(looks.begin(), prompt_length() * map.cols(), 0.0F);
+  Var<float> readout;
+  const AttentionMap<float> map = Align(forward, set, images, batch, &readout);
+  std::vector<float> looks = map.weights;
+  looks.resize(words.size() * map.shape.cols());
+  std::fill_n(looks.begin(), prompt_length() * map.shape.cols(), 0.0F);
   return looks;
 }
 
@@ -297,22 +306,22 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
   const auto measure = [&](absl::Span<const int64_t> images) {
     const DecoderBatch batch =
         MakeBatch(sentences, images, forward.tape().arena());
-    const DecoderOutput<float> output =
-        Run(forward, set, images, batch, /*want_maps=*/attends);
-    scores += ScoreTokens(captioner_.decoder().head(), forward, output.readout,
+    Var<float> readout;
+    const AttentionMap<float> map =
+        Align(forward, set, images, batch, &readout);
+    scores += ScoreTokens(captioner_.decoder().head(), forward, readout,
                           batch.target);
     if (attends) {
-      const Var<float> map =
-          MemoryAlignment(output.maps, captioner_.decoder().alignment());
+      const auto tokens = static_cast<size_t>(map.shape.cols());
       for (size_t i = 0; i < images.size(); ++i) {
         const std::vector<int32_t>& quadrants =
             set.captions[static_cast<size_t>(images[i])].quadrants;
         for (size_t word = 0; word < quadrants.size(); ++word) {
           if (quadrants[word] < 0) continue;
           const size_t row = i * static_cast<size_t>(batch.input.time) + word;
-          AddPointing(absl::MakeConstSpan(map.data() + row * map.cols(),
-                                          static_cast<size_t>(map.cols())),
-                      quadrants[word], &pointing);
+          AddPointing(
+              absl::MakeConstSpan(map.weights).subspan(row * tokens, tokens),
+              quadrants[word], &pointing);
         }
       }
     }

@@ -12,6 +12,7 @@
 #include "data/images/caption_set.h"
 #include "data/text/vocabulary.h"
 #include "nn/model.h"
+#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/output_head.h"
@@ -92,9 +93,15 @@ class CaptionModel : public Model<float> {
   DecoderBatch MakeBatch(absl::Span<const std::vector<int32_t>> sentences,
                          absl::Span<const int64_t> examples,
                          Arena& arena) const;
-  DecoderOutput<float> Run(Forward<float>& forward, const CaptionSet& set,
-                           absl::Span<const int64_t> images,
-                           const DecoderBatch& batch, bool want_maps) const;
+  // The readouts of teacher forcing.
+  Var<float> Run(Forward<float>& forward, const CaptionSet& set,
+                 absl::Span<const int64_t> images,
+                 const DecoderBatch& batch) const;
+  // The same, with the alignment.
+  AttentionMap<float> Align(Forward<float>& forward, const CaptionSet& set,
+                            absl::Span<const int64_t> images,
+                            const DecoderBatch& batch,
+                            Var<float>* readout) const;
   Memory<float> EncodeImages(Forward<float>& forward, const CaptionSet& set,
                              absl::Span<const int64_t> images) const;
   void AddPointing(absl::Span<const float> tokens, int32_t quadrant,

@@ -14,6 +14,7 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/decoding/search.h"
@@ -67,7 +68,7 @@ TEST(CaptionerTest, Gradients) {
       run, {{2, 1, 4, 4}}, [&](Forward<double>& forward, auto inputs) {
         DecoderState<double> state =
             model.decoder().Begin(forward, model.Encode(forward, 2, inputs[0]));
-        return model.decoder().Advance(forward, ids, {}, &state).readout;
+        return model.decoder().Advance(forward, ids, {}, &state);
       });
 }
 
@@ -84,17 +85,14 @@ TEST(CaptionerTest, StepsAreTheFullPass) {
   {
     Forward<double>& forward = run.Begin();
     DecoderState<double> state = begin(forward);
-    full = ValuesOf(model.decoder().Advance(forward, ids, {}, &state).readout);
+    full = ValuesOf(model.decoder().Advance(forward, ids, {}, &state));
   }
   Forward<double>& forward = run.Begin();
   DecoderState<double> state = begin(forward);
   std::vector<double> steps;
   const auto read = [&](size_t first, size_t count) {
-    const Var<double> readout =
-        model.decoder()
-            .Advance(forward, absl::MakeConstSpan(ids).subspan(first, count),
-                     {}, &state)
-            .readout;
+    const Var<double> readout = model.decoder().Advance(
+        forward, absl::MakeConstSpan(ids).subspan(first, count), {}, &state);
     steps.insert(steps.end(), readout.span().begin(), readout.span().end());
   };
   read(0, 3);
@@ -114,17 +112,18 @@ TEST(CaptionerTest, MapsAreOfTheChosenLayer) {
     const std::vector<int32_t> ids = {2, 5, 4, 2, 7, 8};
     DecoderState<float> state = model.decoder().Begin(
         forward, model.Encode(forward, 2, run.Input({2, 1, 4, 4})));
-    const DecoderOutput<float> output =
-        model.decoder().Advance(forward, ids, {.want_maps = true}, &state);
-    const Var<float> map =
-        MemoryAlignment(output.maps, model.decoder().alignment());
+    const std::vector<AttentionMap<float>> maps =
+        MapsOf(forward, {kDecoderMaps},
+               [&] { model.decoder().Advance(forward, ids, {}, &state); });
+    const AttentionMap<float> map =
+        MemoryAlignment<float>(maps, model.decoder().alignment());
     // Two images, three positions, the class token and four patches.
-    ASSERT_EQ(map.shape(), Shape({2, 3, 5}));
-    const Var<float> weights = output.maps[2 * layer + 1].weights;
-    ASSERT_EQ(weights.shape(), Shape({2, 2, 3, 5}));
+    ASSERT_EQ(map.shape, Shape({2, 1, 3, 5}));
+    const AttentionMap<float>& all = maps[2 * layer + 1];
+    ASSERT_EQ(all.shape, Shape({2, 2, 3, 5}));
     for (int64_t i = 0; i < 15; ++i) {
-      EXPECT_FLOAT_EQ(map.data()[i],
-                      (weights.data()[i] + weights.data()[15 + i]) / 2);
+      EXPECT_FLOAT_EQ(map.weights[i],
+                      (all.weights[i] + all.weights[15 + i]) / 2);
     }
   }
 }

@@ -46,13 +46,12 @@ ImageClassifier::ImageClassifier(const VisionTransformerConfig& config,
   }
 }
 
-Var<float> ImageClassifier::Readout(
-    Forward<float>& forward, const ImageSet& set,
-    absl::Span<const int64_t> images,
-    absl::Span<LayerWeights<float>> weights) const {
+Var<float> ImageClassifier::Readout(Forward<float>& forward,
+                                    const ImageSet& set,
+                                    absl::Span<const int64_t> images) const {
   const Var<float> pixels =
       MakeImages(forward.tape(), set, images, config_.augmentation(), epoch_);
-  return encoder_.Pool(encoder_(forward, pixels, weights));
+  return encoder_.Pool(encoder_(forward, pixels));
 }
 
 void ImageClassifier::Loss(Forward<float>& forward,
@@ -65,16 +64,14 @@ void ImageClassifier::Loss(Forward<float>& forward,
   for (size_t i = 0; i < examples.size(); ++i) {
     labels[i] = data_.train.labels[static_cast<size_t>(examples[i])];
   }
-  sums[0] = head_.Loss(forward, Readout(forward, data_.train, examples, {}),
-                       labels, loss_options().label_smoothing);
+  sums[0] = head_.Loss(forward, Readout(forward, data_.train, examples), labels,
+                       loss_options().label_smoothing);
 }
 
 Var<float> ImageClassifier::PredictBatch(
     Forward<float>& forward, const ImageSet& set,
-    absl::Span<const int64_t> images,
-    absl::Span<LayerWeights<float>> weights) const {
-  return LogSoftmax(
-      head_.Logits(forward, Readout(forward, set, images, weights)));
+    absl::Span<const int64_t> images) const {
+  return LogSoftmax(head_.Logits(forward, Readout(forward, set, images)));
 }
 
 std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
@@ -82,7 +79,7 @@ std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
   std::vector<float> predicted;
   predicted.reserve(static_cast<size_t>(set.size() * classes()));
   const auto predict = [&](absl::Span<const int64_t> images) {
-    const Var<float> batch = PredictBatch(forward, set, images, {});
+    const Var<float> batch = PredictBatch(forward, set, images);
     predicted.insert(predicted.end(), batch.span().begin(), batch.span().end());
   };
   ForEachBatch(forward, set.size(), kEvaluationBatch, predict);

@@ -8,7 +8,6 @@
 
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
-#include "attention/transformer/layer.h"
 #include "data/images/image_set.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
@@ -48,11 +47,9 @@ class ImageClassifier : public Model<float> {
   std::vector<float> Predict(Forward<float>& forward,
                              const ImageSet& set) const;
 
-  // The same of chosen images, on the tape of a step that has begun. `weights`
-  // has an element for each layer, or none.
+  // The same of chosen images, on the tape of a step that has begun.
   Var<float> PredictBatch(Forward<float>& forward, const ImageSet& set,
-                          absl::Span<const int64_t> images,
-                          absl::Span<LayerWeights<float>> weights) const;
+                          absl::Span<const int64_t> images) const;
 
   const ImageSplits& data() const { return data_; }
   const VisionTransformer<float>& encoder() const { return encoder_; }
@@ -61,8 +58,7 @@ class ImageClassifier : public Model<float> {
  private:
   // [images, width]: what the head reads.
   Var<float> Readout(Forward<float>& forward, const ImageSet& set,
-                     absl::Span<const int64_t> images,
-                     absl::Span<LayerWeights<float>> weights) const;
+                     absl::Span<const int64_t> images) const;
 
   const VisionTransformerConfig config_;
   const ImageSplits data_;

@@ -85,8 +85,7 @@ TEST(VisionParityTest, Block) {
   Forward<float> forward(tape, store, &gradients);
   forward.BeginStep();
   const Var<float> x = tape.Input(fixture["x"].shape, fixture.Floats("x"));
-  ExpectSame(fixture, store, gradients, forward, x,
-             block(forward, x, {}, /*weights=*/nullptr));
+  ExpectSame(fixture, store, gradients, forward, x, block(forward, x, {}));
 }
 
 TEST(VisionParityTest, ModelOfTwoLayers) {
@@ -134,8 +133,7 @@ TEST(VisionParityTest, Captioner) {
   DecoderState<float> state =
       model.decoder().Begin(forward, model.Encode(forward, 2, x));
   const std::vector<int32_t> ids = fixture.Integers("ids");
-  const Var<float> readout =
-      model.decoder().Advance(forward, ids, {}, &state).readout;
+  const Var<float> readout = model.decoder().Advance(forward, ids, {}, &state);
   ExpectSame(fixture, store, gradients, forward, x,
              model.decoder().head().Logits(forward, readout));
 }

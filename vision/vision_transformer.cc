@@ -93,9 +93,8 @@ bool VisionTransformer<T>::FitsImages() const {
 }
 
 template <typename T>
-Var<T> VisionTransformer<T>::operator()(
-    Forward<T>& forward, Var<T> images,
-    absl::Span<LayerWeights<T>> weights) const {
+Var<T> VisionTransformer<T>::operator()(Forward<T>& forward,
+                                        Var<T> images) const {
   const NameScope<T> scope(forward.tape(), "vision_transformer");
   Var<T> x = patch_embedding_(forward, Patches(images, patch_));
   if (class_token_.has_value()) {
@@ -104,7 +103,7 @@ Var<T> VisionTransformer<T>::operator()(
     x = Concat<T>({token, x}, /*axis=*/1);
   }
   x = Dropout(positions_(forward, x, /*first=*/0), dropout_, "embedding");
-  return stack_(forward, x, LayerInputs<T>(), /*memories=*/{}, weights);
+  return stack_(forward, x, LayerInputs<T>());
 }
 
 template <typename T>

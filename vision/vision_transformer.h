@@ -6,9 +6,7 @@
 
 #include <cstdint>
 
-#include "absl/types/span.h"
 #include "attention/attention_registry.h"
-#include "attention/transformer/layer.h"
 #include "attention/transformer/position_embedding.h"
 #include "attention/transformer/stack.h"
 #include "autodiff/tape.h"
@@ -42,9 +40,8 @@ class VisionTransformer {
   bool FitsImages() const;
 
   // images [batch, channels, height, width] -> [batch, tokens, width], the
-  // class token first. `weights` has an element for each layer, or none.
-  Var<T> operator()(Forward<T>& forward, Var<T> images,
-                    absl::Span<LayerWeights<T>> weights = {}) const;
+  // class token first.
+  Var<T> operator()(Forward<T>& forward, Var<T> images) const;
 
   // [batch, tokens, width] -> [batch, width].
   Var<T> Pool(Var<T> tokens) const;

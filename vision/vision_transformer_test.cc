@@ -15,6 +15,7 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/probe.h"
 #include "vision/image_classifier.h"
 #include "vision/vision_transformer.pb.h"
 
@@ -85,12 +86,15 @@ TEST(VisionTransformerTest, TokensAreTheClassTokenAndThePatches) {
   EXPECT_EQ(model.columns(), 3);
   EXPECT_EQ(model.tokens(), 7);
   EXPECT_EQ(model.first_patch(), 1);
-  std::vector<LayerWeights<float>> weights(2);
   Forward<float>& forward = run.Begin();
-  const Var<float> y =
-      model(forward, run.Input({3, 1, 4, 6}), absl::MakeSpan(weights));
+  SiteRecorder<float> recorder({"*/weights"});
+  forward.set_probe(&recorder);
+  const Var<float> y = model(forward, run.Input({3, 1, 4, 6}));
   EXPECT_EQ(y.shape(), Shape({3, 7, 6}));
-  EXPECT_EQ(weights[1].self.shape(), Shape({3, 2, 7, 7}));
+  ASSERT_EQ(recorder.seen().size(), 2);
+  EXPECT_EQ(recorder.seen()[1].site,
+            "vision_transformer/layers[1]/self/attention/weights");
+  EXPECT_EQ(recorder.seen()[1].shape, Shape({3, 2, 7, 7}));
   const Var<float> pooled = model.Pool(y);
   EXPECT_EQ(pooled.shape(), Shape({3, 6}));
   EXPECT_EQ(pooled.data()[6], y.data()[7 * 6]);

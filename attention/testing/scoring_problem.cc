@@ -208,7 +208,7 @@ ScoringAnswer ScorerUnderTest<T>::Answer(const ScoringProblem& problem,
   AttendInputs<T> inputs;
   inputs.score = Inputs(problem);
   inputs.values = Input(problem.values);
-  inputs.want_weights = wanted.want_weights;
+  inputs.fused_score = !wanted.want_weights;
   const Var<T> keys = inputs.score.keys;
   inputs.score.keys =
       attention_->Prepare(*forward_, keys, inputs.score.positions.first_key);
@@ -283,7 +283,7 @@ ScoringAnswer ScorerUnderTest<T>::AnswerStepwise(const ScoringProblem& problem,
     inputs.score.keys = Concat<T>(prepared, /*axis=*/2);
     inputs.score.positions.first_query = i;
     inputs.score.mask.causal = true;
-    inputs.want_weights = want_weights;
+    inputs.fused_score = !want_weights;
     inputs.values = Input(step.values);
     const Attended<T> attended = attention_->Attend(*forward_, inputs);
     contexts.push_back(attended.context);

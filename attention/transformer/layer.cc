@@ -2,7 +2,6 @@
 
 #include "attention/transformer/initialization.h"
 #include "attention/transformer/validation.h"
-#include "autodiff/ops/shape_ops.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -56,66 +55,45 @@ PreparedSource<T> TransformerLayer<T>::PrepareMemory(Forward<T>& forward,
 }
 
 template <typename T>
-Var<T> TransformerLayer<T>::HeadMask(const LayerInputs<T>& inputs) const {
-  if (!inputs.head_mask.has_value()) return {};
-  return Slice(inputs.head_mask, /*axis=*/0, index_, 1)
-      .WithShape({attention_.heads()});
-}
-
-template <typename T>
 Var<T> TransformerLayer<T>::AttendToMemory(Forward<T>& forward, Var<T> x,
-                                           const LayerInputs<T>& inputs,
-                                           LayerWeights<T>* weights) const {
-  REGARD_CHECK(inputs.memory.keys.has_value()) << "there is no memory";
+                                           const LayerInputs<T>& inputs) const {
   // The rows of a source are queries of one source.
   const int64_t sources = inputs.memory.keys.dim(0);
   REGARD_CHECK(sources > 0 && x.dim(0) % sources == 0)
       << x.dim(0) << " rows of " << sources << " sources";
   const Var<T> queries =
       x.WithShape({sources, x.dim(0) / sources * x.dim(1), x.dim(2)});
-  const MultiHeadOutput<T> attended = (*cross_attention_)(
-      forward, queries, inputs.memory,
-      {.mask = inputs.memory_mask,
-       .positions = inputs.memory_positions,
-       .head_mask = HeadMask(inputs),
-       .want_weights = inputs.want_weights,
-       .want_weight_gradients = inputs.want_weight_gradients});
-  if (weights != nullptr) weights->cross = attended.weights;
-  return attended.output.WithShape(x.shape());
+  return (*cross_attention_)(
+             forward, queries, inputs.memory,
+             {.mask = inputs.memory_mask, .positions = inputs.memory_positions})
+      .WithShape(x.shape());
 }
 
 template <typename T>
 Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
-                                       const LayerInputs<T>& inputs,
-                                       LayerWeights<T>* weights) const {
-  Tape<T>& tape = forward.tape();
+                                       const LayerInputs<T>& inputs) const {
   const auto in_scope = [&](const char* name, const Residual<T>& residual,
                             Var<T> of, auto branch) {
-    const NameScope<T> scope(tape, name);
-    return residual(forward, of, branch);
+    const NameScope<T> scope(forward.tape(), name);
+    return forward.Site("residual", residual(forward, of, branch));
   };
   Var<T> y = in_scope("self", attention_branch_, x, [&](Var<T> in) {
     PreparedSource<T> source =
         attention_.Prepare(forward, in, in, inputs.positions.first_query);
     if (inputs.append_to_cache != nullptr)
       source = (*inputs.append_to_cache)(index_, source);
-    const MultiHeadOutput<T> attended =
-        attention_(forward, in, source,
-                   {.mask = inputs.mask,
-                    .positions = inputs.positions,
-                    .head_mask = HeadMask(inputs),
-                    .want_weights = inputs.want_weights,
-                    .want_weight_gradients = inputs.want_weight_gradients});
-    if (weights != nullptr) weights->self = attended.weights;
-    return attended.output;
+    return attention_(forward, in, source,
+                      {.mask = inputs.mask, .positions = inputs.positions});
   });
-  if (has_cross_attention()) {
+  if (inputs.memory.keys.has_value()) {
+    REGARD_CHECK(has_cross_attention()) << "a memory without cross-attention";
     y = in_scope("cross", *cross_branch_, y, [&](Var<T> in) {
-      return AttendToMemory(forward, in, inputs, weights);
+      return AttendToMemory(forward, in, inputs);
     });
   }
-  return in_scope("feed_forward", feed_forward_branch_, y,
-                  [&](Var<T> in) { return feed_forward_(forward, in); });
+  return in_scope("feed_forward", feed_forward_branch_, y, [&](Var<T> in) {
+    return forward.Site("feed_forward", feed_forward_(forward, in));
+  });
 }
 
 template <typename T>

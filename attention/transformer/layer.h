@@ -1,6 +1,11 @@
 // A layer of a Transformer: self-attention, in decoders attention to a memory,
 // and a feed-forward network, each a residual branch. Vaswani et al.,
 // "Attention is all you need", 2017, section 3.1.
+//
+// Sites of a probe: "residual" in the scopes "self", "cross" and
+// "feed_forward", what a branch leaves, and "feed_forward/feed_forward", what
+// the network gives; those of the attentions are in "self/attention" and
+// "cross/attention".
 #ifndef ATTENTION_TRANSFORMER_LAYER_H_
 #define ATTENTION_TRANSFORMER_LAYER_H_
 
@@ -21,13 +26,6 @@
 
 namespace regard {
 
-// Attention weights before dropout; empty where they are not wanted.
-template <typename T>
-struct LayerWeights {
-  Var<T> self;   // [batch, heads, time, keys]
-  Var<T> cross;  // [sources, heads, batch / sources * time, memory time]
-};
-
 template <typename T>
 struct LayerInputs {
   // Of self-attention. With keys of earlier positions, first_query is their
@@ -41,16 +39,11 @@ struct LayerInputs {
       int64_t layer, const PreparedSource<T>& part)>* append_to_cache = nullptr;
   // Of cross-attention: PrepareMemory() of each source. A batch of `sources`
   // times n rows has n rows for each source, which are alternatives at one
-  // position if memory_positions.query_step is 0.
+  // position if memory_positions.query_step is 0. Empty: that branch is passed
+  // over (as in BLIP's text encoder, whose `mode` is "text").
   PreparedSource<T> memory = {};
   Mask memory_mask = {};
   Positions memory_positions = {};
-  // [layers of the stack, heads], multiplies the dropped-out weights of both
-  // attentions; may be empty.
-  Var<T> head_mask = {};
-  // Whether LayerWeights are read, and their gradients after backward.
-  bool want_weights = false;
-  bool want_weight_gradients = false;
 };
 
 // Parameters: attention.* (as MultiHeadAttention's), cross_attention.*,
@@ -68,9 +61,9 @@ class TransformerLayer {
   // cross-attention.
   PreparedSource<T> PrepareMemory(Forward<T>& forward, Var<T> memory) const;
 
-  // x [batch, time, width] -> the same shape. `weights` may be null.
-  Var<T> operator()(Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
-                    LayerWeights<T>* weights) const;
+  // x [batch, time, width] -> the same shape.
+  Var<T> operator()(Forward<T>& forward, Var<T> x,
+                    const LayerInputs<T>& inputs) const;
 
   bool has_cross_attention() const { return cross_attention_.has_value(); }
   // kUnlimited if there is no limit, or no cross-attention.
@@ -78,11 +71,8 @@ class TransformerLayer {
   int64_t LongestCrossDistance() const;
 
  private:
-  // The row of this layer.
-  Var<T> HeadMask(const LayerInputs<T>& inputs) const;
   Var<T> AttendToMemory(Forward<T>& forward, Var<T> x,
-                        const LayerInputs<T>& inputs,
-                        LayerWeights<T>* weights) const;
+                        const LayerInputs<T>& inputs) const;
 
   const int64_t index_;
   MultiHeadAttention<T> attention_;

@@ -56,7 +56,7 @@ void CheckLayer(const std::string& name, const std::string& fields, bool causal,
     lengths = fixture.Integers("lengths");
     inputs.mask.key_lengths = lengths;
   }
-  const Var<float> y = layer(forward, x, inputs, /*weights=*/nullptr);
+  const Var<float> y = layer(forward, x, inputs);
   ExpectParity(y.span(), fixture["y"], "y");
   const std::vector<float> weights = fixture.Floats("y.weights");
   y.grad_ref().AddEach([&](int64_t i) { return weights[i]; });

@@ -19,7 +19,7 @@ Var<T> RecomputeLayer(Forward<T>& forward, const TransformerLayer<T>& layer,
   const auto compute = [=](absl::Span<const Var<T>> in) {
     LayerInputs<T> now = inputs;
     if (in.size() > 1) now.memory = {in[1], in[2]};
-    return (*block)(*of, in[0], now, /*weights=*/nullptr);
+    return (*block)(*of, in[0], now);
   };
   const Var<T> all[] = {x, inputs.memory.keys, inputs.memory.values};
   const bool attends = inputs.memory.keys.has_value();
@@ -56,21 +56,17 @@ PreparedSource<T> TransformerStack<T>::PrepareMemory(Forward<T>& forward,
 template <typename T>
 Var<T> TransformerStack<T>::operator()(
     Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
-    absl::Span<const PreparedSource<T>> memories,
-    absl::Span<LayerWeights<T>> weights) const {
+    absl::Span<const PreparedSource<T>> memories) const {
   REGARD_CHECK(memories.empty() || memories.size() == layers_.size())
       << memories.size() << " memories of " << layers_.size() << " layers";
-  const bool recompute = recompute_ && x.needs_grad() &&
-                         inputs.append_to_cache == nullptr && weights.empty() &&
-                         !inputs.head_mask.has_value();
+  const bool recompute =
+      recompute_ && x.needs_grad() && inputs.append_to_cache == nullptr;
   LayerInputs<T> of_layer = inputs;
-  of_layer.want_weights = !weights.empty();
   for (size_t i = 0; i < layers_.size(); ++i) {
     const NameScope<T> scope(forward.tape(), "layers", static_cast<int64_t>(i));
     if (!memories.empty()) of_layer.memory = memories[i];
     x = recompute ? RecomputeLayer(forward, *layers_[i], x, of_layer)
-                  : (*layers_[i])(forward, x, of_layer,
-                                  weights.empty() ? nullptr : &weights[i]);
+                  : (*layers_[i])(forward, x, of_layer);
   }
   return norm_.has_value() ? (*norm_)(forward, x) : x;
 }

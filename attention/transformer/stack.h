@@ -32,14 +32,12 @@ class TransformerStack {
                                   Var<T> memory) const;
 
   // x [batch, time, width] -> the same shape. inputs.memory is that of no
-  // layer: memories[i] is that of layer i, or there are none. `weights` has an
-  // element for each layer, or none.
+  // layer: memories[i] is that of layer i, or there are none.
   //
   // With config.recompute(), a layer is computed again in the backward pass,
-  // unless keys grow, weights are wanted or there is a head mask.
+  // unless keys grow.
   Var<T> operator()(Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
-                    absl::Span<const PreparedSource<T>> memories,
-                    absl::Span<LayerWeights<T>> weights) const;
+                    absl::Span<const PreparedSource<T>> memories = {}) const;
 
   int64_t layers() const { return static_cast<int64_t>(layers_.size()); }
   bool has_cross_attention() const {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/probe.h"
 
 namespace regard {
 namespace {
@@ -66,8 +69,7 @@ class StackRun {
         stack_(BuiltInScorers(), config_, memory_width, run_.store().Root()) {}
 
   // In decoders causal, else of `lengths_` positions.
-  Var<T> Compute(Forward<T>& forward, Var<T> x, Var<T> memory,
-                 absl::Span<LayerWeights<T>> weights = {}) {
+  Var<T> Compute(Forward<T>& forward, Var<T> x, Var<T> memory) {
     LayerInputs<T> inputs;
     std::vector<PreparedSource<T>> memories;
     if (memory_width_ > 0) {
@@ -79,7 +81,7 @@ class StackRun {
     } else {
       inputs.mask.key_lengths = lengths_;
     }
-    return stack_(forward, x, inputs, memories, weights);
+    return stack_(forward, x, inputs, memories);
   }
 
   std::vector<Shape> Shapes() const {
@@ -198,8 +200,7 @@ TEST_P(StackTest, ABatchIsItsExamplesAndPaddingReachesNothing) {
 }
 
 // Causal self-attention, a position at a time over the keys of each layer,
-// against all positions at once. The kernels are the same where no weights are
-// asked for.
+// against all positions at once.
 TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
   for (const char* fields :
        {"", "attention { position_encoding { rotary {} } }",
@@ -214,7 +215,7 @@ TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
     stack.run().tape().set_recording(false);
     const Var<float> x = stack.run().Input({2, 7, 16});
     const Var<float> whole =
-        stack.stack()(forward, x, {.mask = {.causal = true}}, {}, {});
+        stack.stack()(forward, x, {.mask = {.causal = true}});
     std::vector<PreparedSource<float>> sources(2);
     const auto append = [&](int64_t layer, const PreparedSource<float>& part) {
       auto& source = sources[static_cast<size_t>(layer)];
@@ -231,8 +232,7 @@ TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
       const Var<float> y = stack.stack()(forward, step,
                                          {.mask = {.causal = true},
                                           .positions = {.first_query = t},
-                                          .append_to_cache = &append_ref},
-                                         {}, {});
+                                          .append_to_cache = &append_ref});
       for (int64_t b = 0; b < 2; ++b) {
         for (int64_t i = 0; i < 16; ++i) {
           ASSERT_EQ(y.data()[b * 16 + i], whole.data()[(b * 7 + t) * 16 + i])
@@ -243,7 +243,7 @@ TEST(StackCacheTest, StepsHaveTheBitsOfTheWholePass) {
   }
 }
 
-TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNothing) {
+TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNoBit) {
   StackRun<double> stack(GetParam().config, GetParam().memory_width);
   Forward<double>& forward = stack.run().Begin();
   std::vector<Var<double>> in;
@@ -252,25 +252,64 @@ TEST_P(StackTest, WeightsOfAllLayersSumToOneAndChangeNothing) {
   }
   const Var<double> memory = in.size() > 1 ? in[1] : Var<double>();
   const Var<double> plain = stack.Compute(forward, in[0], memory);
-  std::vector<LayerWeights<double>> weights(
-      static_cast<size_t>(stack.stack().layers()));
-  const Var<double> y =
-      stack.Compute(forward, in[0], memory, absl::MakeSpan(weights));
-  for (int64_t i = 0; i < y.size(); ++i) {
-    EXPECT_NEAR(y.data()[i], plain.data()[i], 1e-12);
-  }
-  const auto expect_sums = [](Var<double> w, const Shape& shape) {
-    ASSERT_EQ(w.shape(), shape);
-    for (int64_t row = 0; row < w.rows(); ++row) {
-      double sum = 0;
-      for (int64_t k = 0; k < w.cols(); ++k) sum += w.at(row, k);
-      EXPECT_NEAR(sum, 1, 1e-12);
+  SiteRecorder<double> recorder({"*"});
+  forward.set_probe(&recorder);
+  const Var<double> y = stack.Compute(forward, in[0], memory);
+  EXPECT_EQ(ValuesOf(y), ValuesOf(plain));
+  const int64_t heads = stack.config().attention().heads();
+  const auto expect_sums = [&](const std::string& branch, int64_t keys) {
+    const auto* const w = recorder.Find(branch + "/attention/weights");
+    ASSERT_NE(w, nullptr) << branch;
+    ASSERT_EQ(w->shape, Shape({3, heads, 4, keys}));
+    for (size_t row = 0; row < w->value.size(); row += keys) {
+      EXPECT_NEAR(std::accumulate(w->value.begin() + row,
+                                  w->value.begin() + row + keys, 0.0),
+                  1, 1e-12);
     }
   };
-  const int64_t heads = stack.config().attention().heads();
-  for (const LayerWeights<double>& of_layer : weights) {
-    expect_sums(of_layer.self, {3, heads, 4, 4});
-    if (memory.has_value()) expect_sums(of_layer.cross, {3, heads, 4, 6});
+  for (int64_t i = 0; i < stack.stack().layers(); ++i) {
+    const std::string layer = "layers[" + std::to_string(i) + "]/";
+    expect_sums(layer + "self", 4);
+    if (memory.has_value()) expect_sums(layer + "cross", 6);
+    const auto* const residual = recorder.Find(layer + "feed_forward/residual");
+    ASSERT_NE(residual, nullptr);
+    EXPECT_EQ(residual->shape, y.shape());
+    EXPECT_NE(recorder.Find(layer + "feed_forward/feed_forward"), nullptr);
+  }
+  std::set<std::string> names;
+  for (const auto& seen : recorder.seen()) {
+    EXPECT_TRUE(names.insert(seen.site).second) << seen.site;
+  }
+}
+
+// As if there were none: a text encoder that attends to images may read text.
+TEST(StackMemoryTest, WithoutAMemoryCrossAttentionIsPassedOver) {
+  for (const char* recompute : {"", " recompute: true"}) {
+    StackRun<float> stack(std::string("width: 4 layers: 2 attention { heads: "
+                                      "2 }") +
+                              recompute,
+                          5);
+    Forward<float>& forward = stack.run().Begin();
+    const Var<float> x = stack.run().Input({3, 4, 4});
+    SiteRecorder<float> recorder({"*"});
+    forward.set_probe(&recorder);
+    const Var<float> y = stack.stack()(forward, x, {.mask = {.causal = true}});
+    for (const auto& seen : recorder.seen()) {
+      EXPECT_EQ(seen.site.find("cross"), std::string::npos) << seen.site;
+    }
+    stack.run().BackwardFrom(y);
+    const ParameterStore<float>& store = stack.run().store();
+    for (const ParameterInfo& info : store.parameters()) {
+      const auto gradient =
+          store.Segment(stack.run().gradients(), *store.FindByName(info.name));
+      const bool touched = std::any_of(gradient.begin(), gradient.end(),
+                                       [](float g) { return g != 0; });
+      if (info.name.find("cross") != std::string::npos) {
+        EXPECT_FALSE(touched) << info.name;
+      } else if (info.name.find("key.bias") == std::string::npos) {
+        EXPECT_TRUE(touched) << info.name;
+      }
+    }
   }
 }
 
@@ -348,7 +387,7 @@ TEST(StackAllocationTest, AWarmStepAllocatesNothing) {
       const Var<float> x = forward.tape().Leaf(
           const_cast<float*>(values.data()), gradient.data(), {3, 4, 16});
       const Var<float> y =
-          stack.stack()(forward, x, {.mask = {.key_lengths = lengths}}, {}, {});
+          stack.stack()(forward, x, {.mask = {.key_lengths = lengths}});
       y.grad_ref().AddEach([](int64_t) { return 1.F; });
       forward.Backward({}, {});
     }
@@ -356,14 +395,12 @@ TEST(StackAllocationTest, AWarmStepAllocatesNothing) {
   }
 }
 
-TEST(StackDeathTest, NeedsAMemoryForEachLayer) {
+TEST(StackDeathTest, AMemoryIsOneForEachLayer) {
   StackRun<float> stack("width: 4 layers: 2 attention { heads: 2 }", 5);
   Forward<float>& forward = stack.run().Begin();
   const Var<float> x = stack.run().Input({1, 2, 4});
-  EXPECT_DEATH(stack.stack()(forward, x, {}, {}, {}), "there is no memory");
   const std::vector<PreparedSource<float>> one(1);
-  EXPECT_DEATH(stack.stack()(forward, x, {}, one, {}),
-               "1 memories of 2 layers");
+  EXPECT_DEATH(stack.stack()(forward, x, {}, one), "1 memories of 2 layers");
 }
 
 }  // namespace

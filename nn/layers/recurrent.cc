@@ -96,6 +96,13 @@ Var<T> Recurrent<T>::BetweenLayers(Forward<T>& forward, Var<T> x,
 }
 
 template <typename T>
+Var<T> Recurrent<T>::StateSite(Forward<T>& forward, Var<T> state, int layer) {
+  if (forward.probe() == nullptr) return state;
+  const NameScope<T> scope(forward.tape(), "layer", layer);
+  return forward.Site("state", state);
+}
+
+template <typename T>
 RecurrentOutputs<T> Recurrent<T>::Run(Forward<T>& forward, Var<T> x,
                                       absl::Span<const int32_t> lengths,
                                       const RecurrentState<T>& initial) const {
@@ -118,6 +125,7 @@ RecurrentOutputs<T> Recurrent<T>::Run(Forward<T>& forward, Var<T> x,
       (*finals[direction])[layer] = done.final_state;
     }
     x = directions_ == 1 ? sequences[0] : Concat<T>(sequences, -1);
+    x = StateSite(forward, x, layer);
   }
   out.sequence = x;
   return out;
@@ -149,6 +157,7 @@ RecurrentState<T> Recurrent<T>::Step(Forward<T>& forward, Var<T> projected,
                 projected.WithShape({projected.dim(0), 1, projected.dim(1)}),
                 /*lengths=*/{}, /*reverse=*/false, state[layer])
             .final_state;
+    next[layer][0] = StateSite(forward, next[layer][0], layer);
   }
   return next;
 }

@@ -4,6 +4,10 @@
 // Parameters of layer k are "<k>.weight_ih" [gates width, inputs],
 // "<k>.bias_ih" and, of the reverse direction, "<k>.reverse.weight_ih". Gates
 // are stacked r, z, n and i, f, g, o, as PyTorch's.
+//
+// Layer k has the site "layer[k]/state" of a probe: its outputs, of a sequence
+// [batch, time, directions width] or of a step [batch, width]. What replaces
+// those of a sequence is not in its final state.
 #ifndef NN_LAYERS_RECURRENT_H_
 #define NN_LAYERS_RECURRENT_H_
 
@@ -121,6 +125,7 @@ class Recurrent {
                              absl::Span<const int32_t> lengths, bool reverse,
                              const CellState<T>& initial) const;
   Var<T> BetweenLayers(Forward<T>& forward, Var<T> x, int layer) const;
+  static Var<T> StateSite(Forward<T>& forward, Var<T> state, int layer);
 
   RecurrentConfig config_;
   Kind kind_;

@@ -23,20 +23,17 @@ class SparseDecoder : public NGramDecoder {
  public:
   using NGramDecoder::NGramDecoder;
 
-  DecoderOutput<float> Advance(Forward<float>& forward,
-                               absl::Span<const int32_t> ids,
-                               const AdvanceOptions& options,
-                               DecoderState<float>* state) const override {
-    DecoderOutput<float> output =
-        NGramDecoder::Advance(forward, ids, options, state);
+  Var<float> Advance(Forward<float>& forward, absl::Span<const int32_t> ids,
+                     absl::Span<const int32_t> lengths,
+                     DecoderState<float>* state) const override {
     Tape<float>& tape = forward.tape();
+    const NameScope<float> decoder(tape, "decoder");
+    const NameScope<float> attention(tape, "attention");
     const auto queries = static_cast<int64_t>(ids.size());
     const Var<float> weights = tape.Full({1, 1, queries, 2}, 0);
     for (int64_t i = 0; i < queries; ++i) weights.data()[2 * i] = 1;
-    auto* const map = tape.arena().New<AttentionMap<float>>(1);
-    *map = {"sparse", /*over_memory=*/true, weights};
-    output.maps = {map, 1};
-    return output;
+    forward.Site("weights", weights);
+    return NGramDecoder::Advance(forward, ids, lengths, state);
   }
 };
 

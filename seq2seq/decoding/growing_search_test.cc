@@ -15,6 +15,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
+#include "nn/testing/held_sites.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
@@ -92,11 +93,12 @@ class GrowingSearchTest : public ::testing::Test {
     if (hypothesis.finished) targets.push_back(kEnd);
     Ids inputs = prompt;
     inputs.insert(inputs.end(), targets.begin(), targets.end() - 1);
-    const DecoderOutput<float> output =
-        decoder_.Advance(forward, inputs, {.want_maps = true}, &state);
-    const Var<float> words =
-        LogSoftmax(decoder_.Logits(forward, output.readout));
-    const Var<float> alignment = MemoryAlignment(output.maps);
+    HeldSites<float> probe("*attention/weights");
+    forward.set_probe(&probe);
+    const Var<float> output = decoder_.Advance(forward, inputs, {}, &state);
+    forward.set_probe(nullptr);
+    const Var<float> words = LogSoftmax(decoder_.Logits(forward, output));
+    const Var<float> alignment = probe["*cross*"];
     double sum = 0;
     const auto first = static_cast<int64_t>(prompt.size()) - 1;
     for (size_t u = 0; u < targets.size(); ++u) {

@@ -1,6 +1,10 @@
 #include "seq2seq/decoding/incremental_decoder.h"
 
+#include <algorithm>
+
 #include "autodiff/ops/shape_ops.h"
+#include "nn/scoped_probe.h"
+#include "seq2seq/attention_maps.h"
 #include "seq2seq/memory.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -10,7 +14,8 @@ IncrementalDecoder::IncrementalDecoder(const EnsembleMember& member,
                                        int64_t sources, int64_t max_rows)
     : decoder_(*member.decoder),
       forward_(*member.forward),
-      recording_(forward_.tape().recording()) {
+      recording_(forward_.tape().recording()),
+      alignment_sites_(AlignmentSites(decoder_.alignment())) {
   Tape<float>& tape = forward_.tape();
   tape.set_recording(false);
   forward_.BeginStep();
@@ -31,18 +36,33 @@ IncrementalDecoder::~IncrementalDecoder() {
 }
 
 Var<float> IncrementalDecoder::Advance(absl::Span<const int32_t> ids,
-                                       bool want_maps) {
+                                       bool want_alignment) {
   Tape<float>& tape = forward_.tape();
   mark_ = tape.Save();
   state_.emplace(cache_->View(tape));
-  const DecoderOutput<float> output =
-      decoder_.Advance(forward_, ids, {.want_maps = want_maps}, &*state_);
-  alignment_ = want_maps ? MemoryAlignment(output.maps, decoder_.alignment())
-                         : Var<float>();
-  Var<float> last = output.readout;
+  alignment_ = {};
+  std::optional<ScopedProbe<float>> watch;
+  Probe<float>* const reader = this;
+  if (want_alignment) watch.emplace(forward_, reader);
+  Var<float> last = decoder_.Advance(forward_, ids, /*lengths=*/{}, &*state_);
+  watch.reset();
   if (last.dim(1) > 1) last = Slice(last, /*axis=*/1, last.dim(1) - 1, 1);
   return decoder_.head().Logits(forward_,
                                 last.WithShape({last.dim(0), last.cols()}));
+}
+
+SiteWish IncrementalDecoder::Wish(const std::string& site) {
+  return {.value = std::any_of(alignment_sites_.begin(), alignment_sites_.end(),
+                               [&](const std::string& pattern) {
+                                 return MatchesSite(pattern, site);
+                               })};
+}
+
+void IncrementalDecoder::OnValue(const std::string& /*site*/,
+                                 Var<float> weights) {
+  const Shape& shape = weights.shape();
+  alignment_ = forward_.tape().Constant({shape[0], shape[2], shape[3]});
+  CopyHead(shape, weights.data(), decoder_.alignment().head, alignment_.data());
 }
 
 void IncrementalDecoder::Keep(absl::Span<const int32_t> rows,

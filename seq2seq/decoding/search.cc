@@ -169,15 +169,16 @@ BatchSearch::BatchSearch(const SearchInputs& inputs, const SearchConfig& config)
 
 // The logits of each row; of an ensemble, the logarithms of its mean.
 Var<float> BatchSearch::Advance(absl::Span<const int32_t> ids) {
-  const bool want_maps = inputs_.want_weights || config_.coverage_penalty() > 0;
-  Var<float> sum = members_[0]->Advance(ids, want_maps);
+  const bool want_alignment =
+      inputs_.want_weights || config_.coverage_penalty() > 0;
+  Var<float> sum = members_[0]->Advance(ids, want_alignment);
   if (members_.size() == 1) return sum;
   sum = LogSoftmax(sum);
   const bool probabilities =
       config_.ensemble_mean() == SearchConfig::PROBABILITIES;
   for (size_t m = 1; m < members_.size(); ++m) {
     const Var<float> next =
-        LogSoftmax(members_[m]->Advance(ids, /*want_maps=*/false));
+        LogSoftmax(members_[m]->Advance(ids, /*want_alignment=*/false));
     if (probabilities) {
       AddProbabilities(next.span(), sum.span());
     } else {

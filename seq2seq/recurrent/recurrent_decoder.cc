@@ -142,7 +142,6 @@ typename RecurrentDecoder<T>::Word RecurrentDecoder<T>::ReadWords(
 
 template <typename T>
 Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
-                                        const AdvanceOptions& options,
                                         const DecoderState<T>& state) const {
   const int64_t sources = state.sources();
   const int64_t rows = query.rows() / sources;
@@ -158,7 +157,6 @@ Attended<T> RecurrentDecoder<T>::Attend(Forward<T>& forward, Var<T> query,
   inputs.score.previous_weights = by_source(state[kPreviousWeights]);
   inputs.score.cumulative_weights = by_source(state[kCumulativeWeights]);
   inputs.values = state[kValues];
-  inputs.want_weight_gradients = options.want_map_gradients;
   Attended<T> attended = attention_->Attend(forward, inputs);
   attended.context = attended.context.WithShape({query.rows(), context_width_});
   return attended;
@@ -182,9 +180,8 @@ Var<T> RecurrentDecoder<T>::Readout(Forward<T>& forward, Var<T> top,
 }
 
 template <typename T>
-typename RecurrentDecoder<T>::Step RecurrentDecoder<T>::AdvanceOne(
-    Forward<T>& forward, const Word& word, const AdvanceOptions& options,
-    DecoderState<T>* state) const {
+Var<T> RecurrentDecoder<T>::AdvanceOne(Forward<T>& forward, const Word& word,
+                                       DecoderState<T>* state) const {
   const NameScope<T> scope(forward.tape(), "decoder");
   const RecurrentState<T> before = StateOf(*state);
   Var<T> projected = word.projected;
@@ -197,7 +194,7 @@ typename RecurrentDecoder<T>::Step RecurrentDecoder<T>::AdvanceOne(
   }
   Attended<T> attended;
   if (attention_ != nullptr && queries_before()) {
-    attended = Attend(forward, rnn_->Output(before), options, *state);
+    attended = Attend(forward, rnn_->Output(before), *state);
     context = attended.context;
   }
   if (word_column_ > 0) {
@@ -212,7 +209,7 @@ typename RecurrentDecoder<T>::Step RecurrentDecoder<T>::AdvanceOne(
   SetState(after, state);
   const Var<T> top = rnn_->Output(after);
   if (attention_ != nullptr && !queries_before()) {
-    attended = Attend(forward, top, options, *state);
+    attended = Attend(forward, top, *state);
     context = attended.context;
   }
   if (attention_ != nullptr && attention_->uses_history()) {
@@ -224,7 +221,7 @@ typename RecurrentDecoder<T>::Step RecurrentDecoder<T>::AdvanceOne(
   const Var<T> readout = Dropout(Readout(forward, top, context, word.embedding),
                                  config_.hidden_dropout(), "readout");
   if (config_.input_feeding()) state->SetRow(kFeed, readout);
-  return {readout, attended.weights};
+  return readout;
 }
 
 // Where an eighth of the rows have ended, the others are kept: this copies
@@ -241,10 +238,10 @@ void RecurrentDecoder<T>::DropEnded(absl::Span<const int32_t> lengths,
 }
 
 template <typename T>
-DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
-                                              absl::Span<const int32_t> ids,
-                                              const AdvanceOptions& options,
-                                              DecoderState<T>* state) const {
+Var<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
+                                    absl::Span<const int32_t> ids,
+                                    absl::Span<const int32_t> lengths,
+                                    DecoderState<T>* state) const {
   Tape<T>& tape = forward.tape();
   const int64_t rows = state->rows();
   const int64_t time = static_cast<int64_t>(ids.size()) / rows;
@@ -268,15 +265,11 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
             .WithShape({rows, x.cols()});
     return state->rows() == rows ? x : Slice(x, /*axis=*/0, 0, state->rows());
   };
-  const bool maps = options.want_maps && attention_ != nullptr;
-  const absl::Span<const int32_t> lengths = options.lengths;
   REGARD_CHECK(lengths.empty() ||
                (static_cast<int64_t>(lengths.size()) == rows &&
-                std::is_sorted(lengths.rbegin(), lengths.rend()) && !maps))
-      << lengths.size() << " lengths for " << rows
-      << " rows, in falling order and without maps";
+                std::is_sorted(lengths.rbegin(), lengths.rend())))
+      << lengths.size() << " lengths for " << rows << " rows, in falling order";
   auto* const readouts = tape.arena().template New<Var<T>>(time);
-  auto* const weights = tape.arena().template New<Var<T>>(time);
   for (int64_t t = 0; t < time; ++t) {
     const NameScope<T> scope(tape, "step", state->position());
     // Predictions are made for all rows.
@@ -295,26 +288,12 @@ DecoderOutput<T> RecurrentDecoder<T>::Advance(Forward<T>& forward,
       word = {reads_embedding() ? at(words.embedding, t) : Var<T>(),
               at(words.projected, t)};
     }
-    const Step step = AdvanceOne(forward, word, options, state);
-    readouts[t] = step.readout;
-    weights[t] = step.weights;
+    readouts[t] = AdvanceOne(forward, word, state);
     state->AdvancePosition(1);
   }
-  const auto joined = [time](const Var<T>* parts) {
-    return absl::MakeConstSpan(parts, static_cast<size_t>(time));
-  };
-  DecoderOutput<T> output;
-  output.readout = time == 1
-                       ? readouts[0].WithShape({rows, 1, readouts[0].cols()})
-                       : Stack(joined(readouts), /*axis=*/1);
-  if (maps) {
-    auto* const map =
-        new (tape.arena().template New<AttentionMap<T>>(1)) AttentionMap<T>{
-            "attention", /*over_memory=*/true,
-            time == 1 ? weights[0] : Concat(joined(weights), /*axis=*/2)};
-    output.maps = absl::MakeConstSpan(map, 1);
-  }
-  return output;
+  if (time == 1) return readouts[0].WithShape({rows, 1, readouts[0].cols()});
+  return Stack(absl::MakeConstSpan(readouts, static_cast<size_t>(time)),
+               /*axis=*/1);
 }
 
 template <typename T>

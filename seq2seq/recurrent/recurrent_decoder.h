@@ -41,6 +41,8 @@ RecurrentConfig RecurrentStack(const Config& config) {
   return stack;
 }
 
+// Sites of a probe, of the id at position t: "step[t]/decoder/layer[k]/state"
+// (nn/layers/recurrent.h), and those of the attention in "step[t]/decoder".
 template <typename T>
 class RecurrentDecoder : public Decoder<T> {
  public:
@@ -76,9 +78,9 @@ class RecurrentDecoder : public Decoder<T> {
                         const Memory<T>& memory) const override;
   // On a tape in training, reads some of its predictions instead of `ids` where
   // config.scheduled_sampling says so.
-  DecoderOutput<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
-                           const AdvanceOptions& options,
-                           DecoderState<T>* state) const override;
+  Var<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
+                 absl::Span<const int32_t> lengths,
+                 DecoderState<T>* state) const override;
   const OutputHead<T>& head() const override { return *head_; }
   // As far as the attention knows the distance to the first source position,
   // and that of the last one to the first target position.
@@ -92,20 +94,16 @@ class RecurrentDecoder : public Decoder<T> {
     // [rows, gates]: the word's part of the first layer's input, with the bias.
     Var<T> projected;
   };
-  struct Step {
-    Var<T> readout;  // [rows, readout width]
-    Var<T> weights;  // [sources, 1, rows of each, time], or empty
-  };
 
   Word ReadWords(Forward<T>& forward, absl::Span<const int32_t> ids,
                  const Shape& leading, DecoderState<T>* state) const;
   // Where row i has lengths[i] ids.
   void DropEnded(absl::Span<const int32_t> lengths, int64_t time,
                  DecoderState<T>* state) const;
-  Step AdvanceOne(Forward<T>& forward, const Word& word,
-                  const AdvanceOptions& options, DecoderState<T>* state) const;
+  // The readout, [rows, readout width].
+  Var<T> AdvanceOne(Forward<T>& forward, const Word& word,
+                    DecoderState<T>* state) const;
   Attended<T> Attend(Forward<T>& forward, Var<T> query,
-                     const AdvanceOptions& options,
                      const DecoderState<T>& state) const;
   Var<T> Readout(Forward<T>& forward, Var<T> top, Var<T> context,
                  Var<T> embedding) const;

@@ -1,5 +1,6 @@
 // A one-head Transformer decoder layer without learned parameters: its keys and
-// values grow with what it reads, and it attends to its memory, too.
+// values grow with what it reads, and it attends to its memory, too. Sites are
+// the weights of both, "decoder/layers[0]/self/attention/weights" and "/cross".
 #ifndef SEQ2SEQ_TESTING_GROWING_DECODER_H_
 #define SEQ2SEQ_TESTING_GROWING_DECODER_H_
 
@@ -40,10 +41,17 @@ class GrowingDecoder : public Decoder<T>, public OutputHead<T> {
     return state;
   }
 
-  DecoderOutput<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
-                           const AdvanceOptions& options,
-                           DecoderState<T>* state) const override {
+  Var<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
+                 absl::Span<const int32_t> /*lengths*/,
+                 DecoderState<T>* state) const override {
     Tape<T>& tape = forward.tape();
+    const NameScope<T> decoder(tape, "decoder");
+    const NameScope<T> layer(tape, "layers", 0);
+    const auto site = [&](const char* branch, Var<T> weights) {
+      const NameScope<T> scope(tape, branch);
+      const NameScope<T> attention(tape, "attention");
+      return forward.Site("weights", weights);
+    };
     const int64_t rows = state->rows();
     const int64_t n = static_cast<int64_t>(ids.size()) / rows;
     const int64_t first = state->position();
@@ -53,15 +61,11 @@ class GrowingDecoder : public Decoder<T>, public OutputHead<T> {
     const Var<T> values = state->Append(kValues, Tanh(x));
     state->AdvancePosition(n);
     // Causal: position first + i sees itself and those before it.
-    Var<T> self =
+    const Var<T> self =
         Weights(x, keys, [&](int64_t, int64_t i) { return first + i + 1; });
+    site("self", self.WithShape({rows, 1, n, self.cols()}));
     Var<T> y = x + MatMul(self, values);
-    DecoderOutput<T> output;
     const Var<T> memory = (*state)[kMemory];
-    AttentionMap<T>* const maps = tape.arena().template New<AttentionMap<T>>(2);
-    maps[0] = {"self", /*over_memory=*/false,
-               self.WithShape({rows, 1, n, self.cols()})};
-    size_t count = 1;
     if (memory.has_value()) {
       const int64_t sources = state->sources();
       const Var<T> queries = y.WithShape({sources, rows / sources * n, kWidth});
@@ -71,19 +75,18 @@ class GrowingDecoder : public Decoder<T>, public OutputHead<T> {
                    : int64_t{state->lengths()[static_cast<size_t>(s)]};
       });
       y = y + MatMul(cross, memory).WithShape({rows, n, kWidth});
-      maps[count++] = {
-          "cross", /*over_memory=*/true,
-          cross.WithShape({sources, 1, rows / sources * n, cross.cols()})};
+      site("cross",
+           cross.WithShape({sources, 1, rows / sources * n, cross.cols()}));
     }
-    output.readout = y;
-    if (options.want_maps) output.maps = {maps, count};
-    return output;
+    return y;
   }
 
   const OutputHead<T>& head() const override { return *this; }
   int64_t longest_position() const override { return longest_; }
   int64_t vocabulary() const override { return vocabulary_; }
-  Var<T> Logits(Forward<T>& forward, Var<T> readout) const override {
+
+ protected:
+  Var<T> LogitsOf(Forward<T>& forward, Var<T> readout) const override {
     return MatMul(readout, Table(forward.tape()), {.b = true});
   }
 

@@ -22,11 +22,11 @@ TEST(GrowingDecoderTest, IdsAtOnceAreIdsOneAfterAnother) {
   pass.BeginStep();
   const int32_t ids[] = {2, 5, 7, 11, 2, 4, 4, 9};
   DecoderState<double> whole = decoder.Begin(pass, {.sources = 2});
-  const Var<double> all = decoder.Advance(pass, ids, {}, &whole).readout;
+  const Var<double> all = decoder.Advance(pass, ids, {}, &whole);
   DecoderState<double> state = decoder.Begin(pass, {.sources = 2});
   for (int64_t t = 0; t < 4; ++t) {
     const int32_t now[] = {ids[t], ids[4 + t]};
-    const Var<double> step = decoder.Advance(pass, now, {}, &state).readout;
+    const Var<double> step = decoder.Advance(pass, now, {}, &state);
     for (int64_t b = 0; b < 2; ++b) {
       for (int64_t i = 0; i < step.cols(); ++i) {
         EXPECT_NEAR(step.at(b, i), all.at(4 * b + t, i), 1e-12);

@@ -22,25 +22,26 @@ class NGramDecoder : public Decoder<float>, public OutputHead<float> {
     return {forward.tape(), memory.sources, memory.lengths, /*num_slots=*/0};
   }
   // The readout is the id.
-  DecoderOutput<float> Advance(Forward<float>& forward,
-                               absl::Span<const int32_t> ids,
-                               const AdvanceOptions&,
-                               DecoderState<float>* state) const override {
+  Var<float> Advance(Forward<float>& forward, absl::Span<const int32_t> ids,
+                     absl::Span<const int32_t> /*lengths*/,
+                     DecoderState<float>* state) const override {
     const auto n = static_cast<int64_t>(ids.size()) / state->rows();
     const Var<float> readout = forward.tape().Constant({state->rows(), n, 1});
     for (size_t i = 0; i < ids.size(); ++i) {
       readout.data()[i] = static_cast<float>(ids[i]);
     }
     state->AdvancePosition(n);
-    return {.readout = readout, .maps = {}};
+    return readout;
   }
   const OutputHead<float>& head() const override { return *this; }
 
   int64_t vocabulary() const override {
     return static_cast<int64_t>(p_.size());
   }
-  Var<float> Logits(Forward<float>& forward,
-                    Var<float> readout) const override {
+
+ protected:
+  Var<float> LogitsOf(Forward<float>& forward,
+                      Var<float> readout) const override {
     const Var<float> out =
         forward.tape().Constant(readout.shape().With(-1, vocabulary()));
     float* to = out.data();

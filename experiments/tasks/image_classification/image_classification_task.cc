@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
-#include "attention/transformer/layer.h"
 #include "autodiff/tape.h"
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
@@ -18,6 +17,7 @@
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "nn/config_problems.h"
+#include "seq2seq/attention_maps.h"
 #include "vision/attention_rollout.h"
 #include "vision/image_classifier.h"
 #include "vision/vision_transformer.h"
@@ -134,17 +134,18 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
   const VisionTransformer<float>& encoder = model_.encoder();
   const int64_t tokens = encoder.tokens();
   const int64_t first = encoder.first_patch();
-  std::vector<LayerWeights<float>> weights(
-      static_cast<size_t>(encoder.layers()));
   forward.BeginStep();
-  const std::vector<Prediction> predictions = PredictionsOf(
-      model_.PredictBatch(forward, set, images, absl::MakeSpan(weights)).span(),
-      model_.classes());
+  std::vector<Prediction> predictions;
+  const std::vector<AttentionMap<float>> layers =
+      MapsOf(forward, {kAllMaps}, [&] {
+        predictions = PredictionsOf(
+            model_.PredictBatch(forward, set, images).span(), model_.classes());
+      });
   for (size_t i = 0; i < images.size(); ++i) {
     const auto row = static_cast<int64_t>(i);
     const int32_t label = set.labels[static_cast<size_t>(images[i])];
     // What reaches the readout: the class token, or the mean of all tokens.
-    const std::vector<double> rollout = AttentionRollout(weights, row);
+    const std::vector<double> rollout = AttentionRollout(layers, row);
     const auto of_readout = [&](const auto* matrix) {
       std::vector<double> of_patches;
       for (int64_t key = first; key < tokens; ++key) {
@@ -163,7 +164,7 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
         PictureOf(set, images[i], encoder, of_readout(rollout.data())));
     pictures->back().title = TitleOf(label, predictions[i]);
     if (heat_maps == nullptr || row >= kHeatMaps) continue;
-    const Var<float> last = weights.back().self;
+    const AttentionMap<float>& last = layers.back();
     LabelledMatrix map;
     map.title =
         absl::StrCat("Last layer: where the readout of image ", images[i],
@@ -174,9 +175,10 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
     for (int64_t x = 0; x < encoder.columns(); ++x) {
       map.columns.push_back(absl::StrCat(x + 1));
     }
-    for (int64_t head = 0; head < last.dim(1); ++head) {
-      map.heads.push_back(of_readout(last.data() + (row * last.dim(1) + head) *
-                                                       tokens * tokens));
+    for (int64_t head = 0; head < last.shape[1]; ++head) {
+      map.heads.push_back(
+          of_readout(last.weights.data() +
+                     (row * last.shape[1] + head) * tokens * tokens));
     }
     heat_maps->push_back(std::move(map));
   }

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "attention/transformer/layer.h"
+#include "seq2seq/attention_maps.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -19,16 +19,14 @@ std::vector<LabelledMatrix> BertMaps(const Bert<float>& bert,
   REGARD_CHECK_EQ(text.size, 1) << "texts at a time";
   std::vector<std::string> tokens;
   for (const int32_t id : text.ids) tokens.push_back(pieces.Token(id));
-  std::vector<LayerWeights<float>> weights(
-      static_cast<size_t>(bert.stack().layers()));
-  bert(forward, text, {}, absl::MakeSpan(weights));
   const size_t size = tokens.size() * tokens.size();
   std::vector<LabelledMatrix> maps;
-  for (const LayerWeights<float>& of_layer : weights) {
+  for (const AttentionMap<float>& of_layer :
+       MapsOf(forward, {kAllMaps}, [&] { bert(forward, text); })) {
     LabelledMatrix map = {.title = absl::StrCat("layer ", maps.size() + 1),
                           .rows = tokens,
                           .columns = tokens};
-    const absl::Span<const float> all = of_layer.self.span();
+    const absl::Span<const float> all = of_layer.weights;
     for (size_t first = 0; first < all.size(); first += size) {
       const absl::Span<const float> head = all.subspan(first, size);
       map.heads.emplace_back(head.begin(), head.end());

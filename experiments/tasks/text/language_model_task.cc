@@ -18,6 +18,7 @@
 #include "language/language_model.h"
 #include "language/text_model.h"
 #include "nn/config_problems.h"
+#include "seq2seq/attention_maps.h"
 
 namespace regard {
 
@@ -132,15 +133,16 @@ void LanguageModelTask::AddHeatMaps(Forward<float>& forward,
                                     Showcase* showcase) const {
   const auto count = static_cast<int64_t>(ids.size());
   forward.BeginStep();
-  const DecoderOutput<float> output =
-      model().decoder().Run(forward, {.sources = 1}, ids, {.want_maps = true});
-  for (const AttentionMap<float>& map : output.maps) {
+  const auto read = [&] {
+    model().decoder().Run(forward, {.sources = 1}, ids);
+  };
+  for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, read)) {
     LabelledMatrix matrix;
     matrix.title = absl::StrCat(map.name, ": ", TextOf(ids));
     for (const int32_t id : ids) matrix.rows.push_back(Label(id));
     matrix.columns = matrix.rows;
     const int64_t size = count * count;
-    for (int64_t head = 0; head < map.weights.dim(1); ++head) {
+    for (int64_t head = 0; head < map.shape[1]; ++head) {
       const float* const weights = map.weights.data() + head * size;
       matrix.heads.emplace_back(weights, weights + size);
     }

@@ -1,0 +1,65 @@
+// A probe for tests: keeps what it sees of a pass that is not rewound.
+#ifndef NN_TESTING_HELD_SITES_H_
+#define NN_TESTING_HELD_SITES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/tape.h"
+#include "nn/probe.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+template <typename T>
+class HeldSites : public Probe<T> {
+ public:
+  // With `gradients`, grad_data() of what is kept is complete after a backward
+  // pass, and gradients that are added to it flow back.
+  explicit HeldSites(std::string pattern, bool gradients = false)
+      : pattern_(std::move(pattern)), gradients_(gradients) {}
+
+  // [heads], from now on multiplies contexts.
+  void set_head_factors(Var<T> factors) { factors_ = factors; }
+
+  // The last site of the pattern.
+  Var<T> operator[](const std::string& pattern) const {
+    for (auto site = held_.rbegin(); site != held_.rend(); ++site) {
+      if (MatchesSite(pattern, site->first)) return site->second;
+    }
+    REGARD_CHECK(false) << "no site " << pattern;
+    return {};
+  }
+  // In the order of the pass.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& site : held_) names.push_back(site.first);
+    return names;
+  }
+
+  SiteWish Wish(const std::string& site) override {
+    const bool held = MatchesSite(pattern_, site);
+    return {.value = held,
+            .gradient = held && gradients_,
+            .replacement = factors_.has_value() &&
+                           MatchesSite("*attention/context", site)};
+  }
+  void OnValue(const std::string& site, Var<T> value) override {
+    held_.emplace_back(site, value);
+  }
+  Var<T> Replace(Tape<T>&, const std::string&, Var<T> context) override {
+    return context * factors_.WithShape({factors_.size(), 1, 1});
+  }
+
+ private:
+  const std::string pattern_;
+  const bool gradients_;
+  Var<T> factors_;
+  std::vector<std::pair<std::string, Var<T>>> held_;
+};
+
+}  // namespace regard
+
+#endif  // NN_TESTING_HELD_SITES_H_
