@@ -1,0 +1,226 @@
+// Every site of every kind of model: a probe that reads changes no bit, one
+// that puts zeros in its place changes the loss.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/tape.h"
+#include "experiments/config/reader.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/task.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
+#include "nn/probe.h"
+
+namespace regard {
+namespace {
+
+struct Kind {
+  const char* name;
+  const char* config;
+  // Parts of the names of sites where zeros change nothing, and why.
+  std::vector<std::string> without_effect = {};
+};
+
+constexpr char kSentences[] = "data { phrasebook { train: 50 } } ";
+
+// Dropout is there so that a pass in training differs from one without.
+const Kind kKinds[] = {
+    {"gru_dot",
+     "model { encoder { embedding: 4 hidden: 6 embedding_dropout: 0.1 } "
+     "attention { dot {} } decoder { embedding: 4 hidden: 6 } }"},
+    {"lstm_additive",
+     "model { encoder { embedding: 4 hidden: 3 layers: 2 cell: LSTM "
+     "bidirectional: true } attention { additive { width: 5 } dropout: 0.1 } "
+     "decoder { embedding: 4 hidden: 6 layers: 2 cell: LSTM query: "
+     "CURRENT_STATE initial_state: PROJECTED readout: ATTENTIONAL "
+     "input_feeding: true } }"},
+    {"gru_location_aware",
+     "model { encoder { embedding: 4 hidden: 6 } attention { location_aware {} "
+     "} decoder { embedding: 4 hidden: 6 hidden_dropout: 0.1 } }"},
+    {"transformer",
+     "model { transformer { width: 8 layers: 2 attention { heads: 2 } "
+     "feed_forward { hidden: 8 } dropout: 0.1 } }"},
+    {"hybrid",
+     "model { transformer_encoder { width: 6 layers: 1 attention { heads: 2 "
+     "attention { additive {} normalizer { sparsemax {} } } } } attention { "
+     "scaled_dot {} } decoder { embedding: 4 hidden: 6 initial_state: "
+     "PROJECTED } }"},
+    {"language_model",
+     "data { grammar { train: 20 } } model { language_model { examples: LINES "
+     "transformer { width: 8 layers: 2 attention { heads: 2 attention { "
+     "relative_dot {} } } feed_forward { hidden: 8 } dropout: 0.1 recompute: "
+     "true } } }"},
+    {"masked_words",
+     "data { grammar { train: 20 } } model { bert { types: 1 pooler: false "
+     "transformer { initialization { standard_deviation: 0.5 } width: 8 "
+     "layers: 2 attention { heads: 2 } feed_forward { "
+     "hidden: 8 chunk: 3 } } masked_words { block: 32 } } }"},
+    {"text_classifier",
+     "data { grammaticality { train: 20 } } model { text_classifier { bert { "
+     "types: 1 transformer { initialization { standard_deviation: 0.5 } width: "
+     "8 layers: 1 attention { heads: 2 attention "
+     "{ position_encoding { relative_buckets {} } } } } masked_words { block: "
+     "64 } } } }"},
+    {"vision_transformer",
+     "data { shapes { train: 20 } } model { vision_transformer { patch: 4 "
+     "transformer { width: 8 layers: 2 attention { heads: 2 attention { "
+     "dropout: 0.1 } } feed_forward { hidden: 8 } } } }"},
+    {"vision_transformer_average",
+     "data { shapes { train: 20 } } model { vision_transformer { patch: 4 "
+     "transformer { width: 8 layers: 1 attention { heads: 2 attention { "
+     "average {} } } feed_forward { hidden: 8 } } } }",
+     // Scores are 0 for all queries and keys.
+     {"attention/queries", "attention/keys", "attention/scores"}},
+    {"captioner",
+     "data { captions { train: 20 } } model { captioner { vision_transformer { "
+     "patch: 4 transformer { width: 8 layers: 1 attention { heads: 2 } } } "
+     "decoder { width: 8 layers: 2 attention { heads: 2 } dropout: 0.1 } } }"},
+    {"regression",
+     "data { nadaraya_watson {} } model { nadaraya_watson {} attention { "
+     "parametric_gaussian {} } }"},
+};
+
+// Wants one thing of the sites of a pattern.
+class Wisher : public Probe<float> {
+ public:
+  enum Wants { kValue, kGradient, kSame, kZeros };
+
+  Wisher(std::string pattern, Wants wants)
+      : pattern_(std::move(pattern)), wants_(wants) {}
+
+  SiteWish Wish(const std::string& site) override {
+    if (!MatchesSite(pattern_, site)) return {};
+    return {.value = wants_ == kValue,
+            .gradient = wants_ == kGradient,
+            .replacement = wants_ == kSame || wants_ == kZeros};
+  }
+  void OnValue(const std::string& site, Var<float>) override {
+    sites.push_back(site);
+  }
+  Var<float> Replace(Tape<float>& tape, const std::string&,
+                     Var<float> value) override {
+    return wants_ == kSame ? value * 1.0F : tape.Full(value.shape(), 0);
+  }
+
+  std::vector<std::string> sites;  // whose values were read
+
+ private:
+  const std::string pattern_;
+  const Wants wants_;
+};
+
+struct Result {
+  std::vector<float> losses;
+  std::vector<float> gradients;
+
+  bool operator==(const Result&) const = default;
+};
+
+class SitesTest : public ::testing::TestWithParam<Kind> {
+ protected:
+  SitesTest() {
+    const std::string config = GetParam().config;
+    const auto loaded =
+        LoadConfig({"test.textproto", absl::StrContains(config, "data {")
+                                          ? config
+                                          : absl::StrCat(kSentences, config)},
+                   {}, BuiltInPlugins());
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    task_ = BuildTask(loaded->config, BuiltInPlugins()).value();
+    // Small weights hide effects in rounding.
+    for (float& value : model().parameters().values()) value *= 3;
+    gradients_ = std::make_unique<GradientSlab<float>>(model().parameters());
+    forward_ = std::make_unique<Forward<float>>(tape_, model().parameters(),
+                                                gradients_.get());
+  }
+
+  Model<float>& model() { return task_->model(); }
+
+  Result Run(Probe<float>* probe, bool training = false) {
+    forward_->set_probe(probe);
+    forward_->BeginStep();
+    const std::vector<int64_t> examples = {0, 1, 2};
+    tape_.set_training(training);
+    tape_.set_random({.seed = 1, .step = 0, .examples = examples});
+    const size_t terms = model().loss_terms().size();
+    std::vector<double> denominators(terms);
+    model().Denominators(examples, absl::MakeSpan(denominators));
+    std::vector<Var<float>> sums(terms);
+    model().Loss(*forward_, examples, denominators, absl::MakeSpan(sums));
+    forward_->Backward(sums, std::vector<double>(terms, 1));
+    Result result;
+    for (const Var<float> sum : sums) result.losses.push_back(sum.item());
+    result.gradients.assign(gradients_->values().begin(),
+                            gradients_->values().end());
+    return result;
+  }
+
+  Tape<float> tape_;
+  std::unique_ptr<Task> task_;
+  std::unique_ptr<GradientSlab<float>> gradients_;
+  std::unique_ptr<Forward<float>> forward_;
+};
+
+INSTANTIATE_TEST_SUITE_P(EveryKind, SitesTest, ::testing::ValuesIn(kKinds),
+                         [](const auto& kind) { return kind.param.name; });
+
+TEST_P(SitesTest, AreReadWithoutEffectAndReplacedWithOne) {
+  Wisher all("*", Wisher::kValue);
+  for (const bool training : {true, false}) {
+    all.sites.clear();
+    const Result plain = Run(nullptr, training);
+    EXPECT_TRUE(Run(&all, training) == plain) << "training " << training;
+  }
+  const std::set<std::string> names(all.sites.begin(), all.sites.end());
+  EXPECT_EQ(names.size(), all.sites.size()) << "a site is visited twice";
+  for (const char* part :
+       {"attention/queries", "attention/keys", "attention/values",
+        "attention/scores", "attention/weights", "attention/context"}) {
+    const bool any = std::any_of(
+        names.begin(), names.end(),
+        [&](const std::string& name) { return absl::StrContains(name, part); });
+    EXPECT_TRUE(any) << part;
+  }
+  int without_effect = 0;
+  for (const std::string& site : names) {
+    Wisher composed(site, Wisher::kGradient);
+    const Result before = Run(&composed);
+    Wisher same(site, Wisher::kSame);
+    const Result copied = Run(&same);
+    EXPECT_EQ(copied.losses, before.losses) << site << " replaced by itself";
+    // Where several steps use a value, their gradients are added in two ways.
+    for (size_t i = 0; i < before.gradients.size(); ++i) {
+      const float want = before.gradients[i];
+      ASSERT_NEAR(copied.gradients[i], want, 1e-5F * (1 + std::abs(want)))
+          << site << " replaced by itself: gradient " << i;
+    }
+    Wisher zeros(site, Wisher::kZeros);
+    const bool changes = Run(&zeros).losses != before.losses;
+    const auto& listed = GetParam().without_effect;
+    const bool expected = std::none_of(
+        listed.begin(), listed.end(),
+        [&](const std::string& part) { return absl::StrContains(site, part); });
+    EXPECT_EQ(changes, expected) << site << " replaced by zeros";
+    without_effect += expected ? 0 : 1;
+  }
+  std::cout << GetParam().name << ": " << names.size() << " sites, "
+            << without_effect << " of which zeros leave the loss as it is\n";
+}
+
+}  // namespace
+}  // namespace regard
