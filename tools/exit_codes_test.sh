@@ -10,8 +10,9 @@ embed="${runfiles}/$4"
 model="${runfiles}/$5"
 compare="${runfiles}/$6"
 scores="${runfiles}/$7"
-run_programs=("${@:8}") 
-programs=("${train}" "${embed}" "${compare}" "${scores}")
+attend="${runfiles}/$8"
+run_programs=("${@:9}")
+programs=("${train}" "${embed}" "${compare}" "${scores}" "${attend}")
 for program in "${run_programs[@]}"; do programs+=("${runfiles}/${program}"); done
 
 seen=()

@@ -1,0 +1,127 @@
+#!/bin/bash
+# Attends to given arrays; docs/worked_examples.md has more of what is printed.
+
+source experiments/testing.sh
+
+attend="${runfiles}/$1"
+
+cat >arrays.json <<'END'
+{"queries": [[1, 0, 2, 0]],
+ "keys": [[0, 1, 1, 5], [4, 4, 0, 5], [9, 9, 9, 9]],
+ "values": [[1, 2], [2, 8], [7, 7]],
+ "key_lengths": 2}
+END
+arrays=(--attention='dot {}' --arrays=arrays.json)
+
+# Weights 1 / (1 + e^2) and the rest.
+"${attend}" "${arrays[@]}" >out
+expect 'one head' 'scores [1, 3]
+  2  4  -
+weights [1, 3]
+  0.1192  0.8808       0
+context [1, 2]
+  1.8808  7.2848' "$(<out)"
+# The heads see widths of 2: scores 0 and 4 of both keys, then 2 and 0.
+"${attend}" "${arrays[@]}" --heads=2 --digits=3 >out
+expect 'two heads' 'scores [2, 1, 3]
+ [0]
+  0  4  -
+ [1]
+  2  0  -
+weights [2, 1, 3]
+ [0]
+  0.018  0.982      0
+ [1]
+  0.881  0.119      0
+context [1, 2]
+  1.98  2.72' "$(<out)"
+"${attend}" "${arrays[@]}" --json >out
+expect_in out '{"scores":[[2,4,null]],' '"shapes":{"scores":[1,3],"weights":' \
+  '"context":[[1.88079707797' '"weights":[[0.11920292202'
+"${attend}" --arrays=arrays.json --attention='location_aware {}' >out
+expect_in out 'weights [1, 3]'
+
+# Safetensors of Python's types.
+python3 - <<'END'
+import json, struct
+tensors = {"queries": ("F64", [1, 1, 1], struct.pack("<d", 2)),
+           "keys": ("F32", [1, 2, 1], struct.pack("<2f", 1, 0.5)),
+           "values": ("I32", [1, 2, 1], struct.pack("<2i", 3, 9)),
+           "key_lengths": ("I64", [1], struct.pack("<q", 1))}
+header, data = {}, b""
+for name, (dtype, shape, values) in tensors.items():
+    header[name] = {"dtype": dtype, "shape": shape,
+                    "data_offsets": [len(data), len(data) + len(values)]}
+    data += values
+text = json.dumps(header).encode()
+with open("arrays.safetensors", "wb") as file:
+    file.write(struct.pack("<Q", len(text)) + text + data)
+header["key_lengths"]["shape"] = []
+header["more"] = header.pop("values")
+text = json.dumps(header).encode()
+with open("more.safetensors", "wb") as file:
+    file.write(struct.pack("<Q", len(text)) + text + data)
+END
+"${attend}" --attention='dot {}' --arrays=arrays.safetensors >out
+expect 'safetensors' 'scores [1, 1, 2]
+ [0]
+  2  -
+weights [1, 1, 2]
+ [0]
+  1  0
+context [1, 1, 1]
+ [0]
+  3' "$(<out)"
+
+fails_with() { # fails_with WHAT PART ATTENTION JSON
+  echo "$4" >wrong.json
+  fails "$1" "$2" "${attend}" --attention="$3" --arrays=wrong.json
+}
+ok='"keys": [[1, 2], [3, 4]], "values": [[1], [2]]'
+fails_with 'NaN' 'wrong.json:1:15: error: NaN is no number of JSON' 'dot {}' \
+  "{\"queries\": [[NaN, 1]], ${ok}}"
+fails_with 'a ragged list' 'wrong.json:1:13: error: queries[1] is a list of 1; '\
+'a list of 2 wanted' 'dot {}' "{\"queries\": [[1, 1], [1]], ${ok}}"
+fails_with 'a text' 'queries[0][1] is "x"; a number wanted' 'dot {}' \
+  "{\"queries\": [[1, \"x\"]], ${ok}}"
+fails_with 'a depth' 'keys has the shape [1, 1, 2]; as many axes as queries' \
+  'dot {}' '{"queries": [[1, 1]], "keys": [[[1, 1]]], "values": [[1]]}'
+fails_with 'no axis' 'queries has the shape [2]; [queries, width] or [batch' \
+  'dot {}' "{\"queries\": [1, 1], ${ok}}"
+fails_with 'nothing' 'queries has the shape [1, 0]; at least one number' \
+  'dot {}' "{\"queries\": [[]], ${ok}}"
+fails_with 'the batch' 'keys has the shape [2, 1, 1]; a batch of 1 wanted, as' \
+  'dot {}' '{"queries": [[[1]]], "keys": [[[1]], [[1]]], "values": [[[1]]]}'
+fails_with 'values' "wrong.json:1:58: error: 1 values for 2 keys" \
+  'dot {}' '{"queries": [[1, 1]], "keys": [[1, 1], [1, 1]],"values": [[1]]}'
+fails_with 'a length' 'error: key_lengths is 3; a whole number from 0 to 2, '\
+'the number of keys, wanted' 'dot {}' \
+  "{\"queries\": [[1, 1]], ${ok}, \"key_lengths\": 3}"
+fails_with 'a length per query' 'key_lengths[0] is 0.5; a whole number' \
+  'dot {}' "{\"queries\": [[1, 1]], ${ok}, \"key_lengths\": [0.5]}"
+fails_with 'lengths' 'key_lengths has the shape [3]; one number or [1], one' \
+  'dot {}' "{\"queries\": [[1, 1]], ${ok}, \"key_lengths\": [1, 1, 1]}"
+fails_with 'an unknown name' "no array 'querys'; did you mean 'queries'?" \
+  'dot {}' "{\"querys\": [[1, 1]], ${ok}}"
+expect_in err 'error: queries is missing'
+fails_with 'widths' '--attention:1:1: error: dot: this score needs query and key of' \
+  'dot {}' "{\"queries\": [[1, 1, 1]], ${ok}}"
+expect_in err '^~~'
+fails_with 'an unknown score' '--attention:1:1: error: no field' 'dott {}' \
+  "{\"queries\": [[1, 1]], ${ok}}"
+expect_in err "did you mean 'dot'?"
+fails_with 'no score' 'error' 'dropout: 0.5' "{\"queries\": [[1, 1]], ${ok}}"
+fails_with 'distances' 'up to 1 positions apart; this attention knows 0' \
+  'relative_dot { max_position: 1 }' "{\"queries\": [[1, 1]], ${ok}}"
+fails_with 'what overflows' 'the context is not finite' 'dot {}' \
+  "{\"queries\": [[1e200, 1e200]], \"keys\": [[1e200, -1e200]], \
+  \"values\": [[1]]}"
+fails 'heads' 'error: --heads=3 does not divide 4, the width of queries' \
+  "${attend}" "${arrays[@]}" --heads=3
+fails 'no arrays' 'nowhere.json' "${attend}" --attention='dot {}' \
+  --arrays=nowhere.json
+fails 'no flags' '--attention and --arrays must be given' "${attend}"
+fails 'tensors' "more.safetensors: error: there is no array 'more'" \
+  "${attend}" --attention='dot {}' --arrays=more.safetensors
+expect_in err 'more.safetensors: error: values is missing'
+fails_when_full 'attend' "${attend}" "${arrays[@]}"

@@ -1,0 +1,45 @@
+// The arrays that an attention is computed of, as a user writes them: one JSON
+// object, or a safetensors file, with
+//
+//   queries      [queries, width] or [batch, queries, width]
+//   keys         [keys, width] or [batch, keys, width]
+//   values       [keys, width] or [batch, keys, width]
+//   key_lengths  optional: [batch] or [batch, queries]; without a batch, one
+//                number or [queries]
+#ifndef TOOLS_ATTENTION_ARRAYS_H_
+#define TOOLS_ATTENTION_ARRAYS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace regard {
+
+struct NumberArray {
+  std::vector<int64_t> shape;
+  std::vector<double> numbers;  // row-major, as many as the shape says
+};
+
+struct AttentionArrays {
+  bool has_batch = false;  // in the file; otherwise the batch is 1
+  // [batch, n, width], without an empty axis; keys and values are as many.
+  NumberArray queries;
+  NumberArray keys;
+  NumberArray values;
+  // From 0 to the number of keys, [batch] or [batch, queries]; empty: all.
+  std::vector<int32_t> key_lengths;
+};
+
+// An error says where in the file what was found and what was wanted; it is
+// complete to print.
+absl::StatusOr<AttentionArrays> ReadAttentionArrays(const std::string& path);
+
+// "[2, 3]".
+std::string ShapeText(absl::Span<const int64_t> shape);
+
+}  // namespace regard
+
+#endif  // TOOLS_ATTENTION_ARRAYS_H_
