@@ -44,23 +44,17 @@ void Permute(const RandomStream& random, absl::Span<T> row) {
   }
 }
 
-// The elements of one head, or all, of [batch, heads, ..].
-struct Selection {
-  int64_t head = -1;  // -1: all
-  int64_t heads = 1;
-  int64_t inner = 1;  // elements of an example's head
+// Which head an element is of: sites [batch, heads, ..] of rank 4 have heads.
+struct HeadLayout {
+  explicit HeadLayout(const Shape& shape)
+      : heads(shape.rank() == 4 ? shape[1] : 1),
+        inner(shape.rank() == 4 ? shape[2] * shape[3] : 1) {}
 
-  bool Has(int64_t i) const { return head < 0 || i / inner % heads == head; }
+  int64_t Head(int64_t i) const { return i / inner % heads; }
+
+  int64_t heads;
+  int64_t inner;  // elements of an example's head
 };
-
-template <typename T>
-Selection Select(const Intervention& intervention, Var<T> value) {
-  if (!intervention.has_head()) return {};
-  const Shape& shape = value.shape();
-  REGARD_CHECK(shape.rank() == 4 && intervention.head() < shape[1])
-      << "head " << intervention.head() << " of " << shape;
-  return {intervention.head(), shape[1], shape[2] * shape[3]};
-}
 
 // Of weights [batch, .., queries, keys]: example, head and query, by which a
 // row has the same name however the batch is padded.
@@ -106,17 +100,20 @@ StatisticSum OfRow(SiteStatistic::Statistic statistic,
 }
 
 // The steps of a recurrent decoder have a scope each.
-std::string ReportedName(absl::string_view site,
+std::string Pooled(const std::string& site) {
+  constexpr absl::string_view kStep = "step[";
+  const bool begins = absl::StartsWith(site, kStep);
+  const size_t step = begins ? 0 : site.find(absl::StrCat("/", kStep));
+  if (step == std::string::npos) return site;
+  const size_t index = site.find('[', step) + 1;
+  return absl::StrCat(site.substr(0, index), "*",
+                      site.substr(site.find(']', index)));
+}
+
+std::string ReportedName(const std::string& site,
                          SiteStatistic::Statistic statistic) {
-  constexpr absl::string_view kStep = "/step[";
-  const size_t step = site.find(kStep);
-  const std::string pooled =
-      step == absl::string_view::npos
-          ? std::string(site)
-          : absl::StrCat(site.substr(0, step + kStep.size()), "*",
-                         site.substr(site.find(']', step)));
   return absl::StrCat(
-      "probe/", pooled, "/",
+      "probe/", Pooled(site), "/",
       absl::AsciiStrToLower(SiteStatistic::Statistic_Name(statistic)));
 }
 
@@ -178,7 +175,10 @@ SiteWish ConfiguredProbe<T>::Wish(const std::string& site) {
 template <typename T>
 void ConfiguredProbe<T>::OnValue(const std::string& site, Var<T> value) {
   for (const SiteStatistic& wanted : requests_.probe) {
-    if (!IsDue(wanted) || !MatchesSite(wanted.site(), site)) continue;
+    if (!IsDue(wanted) || !MatchesSite(wanted.site(), site) ||
+        (IsOfWeights(wanted.statistic()) && !IsWeights(site))) {
+      continue;
+    }
     StatisticSum sum = {.statistic = wanted.statistic()};
     for (int64_t row = 0; row < value.rows(); ++row) {
       sum.Add(OfRow<T>(wanted.statistic(),
@@ -210,30 +210,32 @@ Var<T> ConfiguredProbe<T>::Apply(Tape<T>& tape,
                                  const Intervention& intervention,
                                  const std::string& site, Var<T> value) const {
   const Replacement& replace = intervention.replace();
-  const Selection changed = Select(intervention, value);
+  const HeadLayout layout(value.shape());
+  const bool all = !intervention.has_head();
+  const int64_t head = intervention.head();
+  REGARD_CHECK(all || head < layout.heads)
+      << "head " << head << " of " << site << " " << value.shape();
+  const auto changes = [=](int64_t i) { return all || layout.Head(i) == head; };
   const T factor = static_cast<T>(replace.has_scale() ? replace.scale() : 0);
   const auto scaled = [=](T x, int64_t i) {
-    if (!changed.Has(i)) return x;
+    if (!changes(i)) return x;
     return factor == 0 ? T(0) : factor * x;
   };
   const Var<T> out = tape.NewLike(value, value.needs_grad());
-  if (IsOfWeights(replace)) {
-    std::copy_n(value.data(), value.size(), out.data());
-    for (int64_t row = 0; row < value.rows(); ++row) {
-      const int64_t begin = row * value.cols();
-      if (!changed.Has(begin)) continue;
-      const absl::Span<T> keys = out.span().subspan(begin, value.cols());
-      if (replace.has_uniform()) {
-        MakeUniform(keys);
-      } else {
-        Permute(RandomStream(seed_, absl::StrCat("intervene/", site, "/", step_,
-                                                 "/", RowName(value, row))),
-                keys);
-      }
-    }
-  } else {
-    for (int64_t i = 0; i < value.size(); ++i) {
-      out.data()[i] = scaled(value.data()[i], i);
+  for (int64_t i = 0; i < value.size(); ++i) {
+    out.data()[i] = scaled(value.data()[i], i);
+  }
+  for (int64_t row = 0; IsOfWeights(replace) && row < value.rows(); ++row) {
+    const int64_t begin = row * value.cols();
+    if (!changes(begin)) continue;
+    const absl::Span<T> keys = out.span().subspan(begin, value.cols());
+    std::copy_n(value.data() + begin, value.cols(), keys.data());
+    if (replace.has_uniform()) {
+      MakeUniform(keys);
+    } else {
+      Permute(RandomStream(seed_, absl::StrCat("intervene/", site, "/", step_,
+                                               "/", RowName(value, row))),
+              keys);
     }
   }
   tape.Record("Intervention", out, [=] {

@@ -28,7 +28,7 @@ struct StatisticSum {
 };
 
 // By the names under which they are reported. The steps of a recurrent decoder
-// are one site: "probe/decoder/step[*]/attention/weights/entropy".
+// are one site: "probe/step[*]/decoder/attention/weights/entropy".
 using StatisticSums = std::map<std::string, StatisticSum>;
 
 template <typename T>

@@ -208,9 +208,9 @@ std::vector<std::pair<std::string, double>> Report(
     Forward<float> forward(tape, store, nullptr);
     ConfiguredProbe<float> probe(requests, 0);
     forward.set_probe(probe.ForUpdate(step));
-    const NameScope<float> outer(tape, "decoder");
     for (int64_t t = 0; t < 2; ++t) {
-      const NameScope<float> scope(tape, "step", t);
+      const NameScope<float> outer(tape, "step", t);
+      const NameScope<float> scope(tape, "decoder");
       const std::vector<float> values(part.begin(), part.end());
       forward.Site(
           name,
@@ -227,7 +227,7 @@ std::vector<std::pair<std::string, double>> Report(
 TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
   Requests requests;
   for (const char* statistic : {"ENTROPY", "NORM", "MAX", "TOP_KEY_SHARE"}) {
-    requests.Probe("site: 'decoder/*/weights' every: 3 statistic: " +
+    requests.Probe("site: 'step[*]/decoder/weights' every: 3 statistic: " +
                    std::string(statistic));
   }
   const std::vector<std::vector<double>> shards = {{.5, .5, 1, 0},
@@ -235,7 +235,7 @@ TEST(SiteStatistic, IsReducedOverShardsAndTheStepsOfADecoder) {
   EXPECT_THAT(Report(requests, 0, shards), IsEmpty());
   EXPECT_THAT(Report(requests, 3, shards), IsEmpty());
   const double of_quarter = -.75 * std::log(.75) - .25 * std::log(.25);
-  const std::string site = "probe/decoder/step[*]/weights/";
+  const std::string site = "probe/step[*]/decoder/weights/";
   EXPECT_THAT(
       Report(requests, 2, shards),
       ElementsAre(
@@ -250,7 +250,7 @@ TEST(SiteStatistic, SeesWhatAnInterventionHasLeft) {
   Requests requests = Requests().Intervene("site: '*' replace { scale: -2 }");
   requests.Probe("site: '*' every: 1 statistic: MAX");
   EXPECT_THAT(Report(requests, 0, {{-1, -3}}, "state"),
-              ElementsAre(Pair("probe/decoder/step[*]/state/max", 6)));
+              ElementsAre(Pair("probe/step[*]/decoder/state/max", 6)));
 }
 
 std::string Problems(const ConfigProblems& problems) {
@@ -268,18 +268,19 @@ TEST(SiteRequests, ProblemsAreLocated) {
       .Probe("site: '' every: 0")
       .Probe("site: '*' statistic: MAX");
   ValidateSiteRequests(requests, problems);
-  EXPECT_EQ(Problems(problems),
-            "intervene[0].site: is missing: a pattern of sites\n"
-            "intervene[0].head: must be in [0, 1000], got -1\n"
-            "intervene[0].replace: says what the value is replaced by: zeros "
-            "{}, uniform {}, permuted {} or scale: NUMBER\n"
-            "intervene[1].replace.scale: must be in [-1000000, 1000000], got "
-            "1000000000\n"
-            "intervene[1].to_step: must be above from_step, which is 4\n"
-            "probe[0].site: is missing: a pattern of sites\n"
-            "probe[0].every: must be in [1, 1000000000000], got 0\n"
-            "probe[0].statistic: is missing: ENTROPY, NORM, MAX or "
-            "TOP_KEY_SHARE\n");
+  EXPECT_EQ(
+      Problems(problems),
+      "intervene[0].site: is missing: a pattern of sites\n"
+      "intervene[0].head: must be in [0, 1000], got -1\n"
+      "intervene[0].replace: must say what the value is replaced by: zeros "
+      "{}, uniform {}, permuted {} or scale: NUMBER\n"
+      "intervene[1].replace.scale: must be in [-1000000, 1000000], got "
+      "1000000000\n"
+      "intervene[1].to_step: must be above from_step, which is 4\n"
+      "probe[0].site: is missing: a pattern of sites\n"
+      "probe[0].every: must be in [1, 1000000000000], got 0\n"
+      "probe[0].statistic: is missing: ENTROPY, NORM, MAX or "
+      "TOP_KEY_SHARE\n");
 }
 
 class SmallModel : public Model<float> {
@@ -329,12 +330,12 @@ TEST(SiteRequests, WhatTheModelDoesNotHaveIsAProblem) {
             "'decoder/weihgts'; the nearest is 'decoder/weights'\n"
             "intervene[2].site: no site of this model is of '*/residaul'; the "
             "nearest is 'decoder/residual'\n"
-            "intervene[3].replace: 'decoder/residual' are no attention "
-            "weights, of which this is\n"
+            "intervene[3].replace: 'decoder/residual' is no site of attention "
+            "weights, which this needs\n"
             "intervene[4].head: 'decoder/weights' has 3 heads, from 0; got 3\n"
             "intervene[5].head: 'decoder/residual' has no heads\n"
-            "probe[2].statistic: 'decoder/residual' are no attention weights, "
-            "of which this is\n");
+            "probe[2].statistic: 'decoder/residual' is no site of attention "
+            "weights, which this needs\n");
 }
 
 }  // namespace

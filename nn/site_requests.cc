@@ -19,10 +19,6 @@ namespace {
 // More examples would make the pass that looks for sites slower.
 constexpr int64_t kMostExamples = 2;
 
-bool IsWeights(absl::string_view site) {
-  return absl::EndsWith(absl::StrCat("/", site), "/weights");
-}
-
 void RequireSite(const std::string& site, ConfigProblems& problems) {
   if (site.empty()) problems.Add("site", "is missing: a pattern of sites");
 }
@@ -89,7 +85,7 @@ std::pair<std::string, std::string> WrongIntervention(
     const Intervention& intervention, const std::string& site,
     const Shape& shape) {
   if (IsOfWeights(intervention.replace()) && !IsWeights(site)) {
-    return {"replace", "are no attention weights, of which this is"};
+    return {"replace", "is no site of attention weights, which this needs"};
   }
   if (!intervention.has_head()) return {};
   if (shape.rank() != 4) return {"head", "has no heads"};
@@ -99,6 +95,10 @@ std::pair<std::string, std::string> WrongIntervention(
 }
 
 }  // namespace
+
+bool IsWeights(absl::string_view site) {
+  return absl::EndsWith(absl::StrCat("/", site), "/weights");
+}
 
 bool IsOfWeights(const Replacement& replace) {
   return replace.has_uniform() || replace.has_permuted();
@@ -150,9 +150,10 @@ void ValidateSiteRequests(const SiteRequests& requests,
     problems.CheckRanges(intervention.replace(), "replace");
     if (intervention.replace().replacement_case() ==
         Replacement::REPLACEMENT_NOT_SET) {
-      problems.Add("replace",
-                   "says what the value is replaced by: zeros {}, uniform {}, "
-                   "permuted {} or scale: NUMBER");
+      problems.Add(
+          "replace",
+          "must say what the value is replaced by: zeros {}, uniform {}, "
+          "permuted {} or scale: NUMBER");
     }
     if (intervention.has_to_step() &&
         intervention.to_step() <= intervention.from_step()) {
@@ -195,8 +196,9 @@ void ValidateSites(const SiteRequests& requests, uint64_t seed,
         [&](const std::string& site, const Shape&) {
           using Wrong = std::pair<std::string, std::string>;
           return IsOfWeights(statistic.statistic()) && !IsWeights(site)
-                     ? Wrong("statistic",
-                             "are no attention weights, of which this is")
+                     ? Wrong(
+                           "statistic",
+                           "is no site of attention weights, which this needs")
                      : Wrong();
         });
   }

@@ -24,6 +24,8 @@ struct SiteRequests {
   bool empty() const { return intervene.empty() && probe.empty(); }
 };
 
+// Whether a site is of attention weights.
+bool IsWeights(absl::string_view site);
 // Whether it is of attention weights alone.
 bool IsOfWeights(const Replacement& replace);
 bool IsOfWeights(SiteStatistic::Statistic statistic);

@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(Models, BitsTest,
                          ::testing::Values(kRegression, kGru, kLstm,
                                            kLanguageModel, kLines, kSelected,
                                            kSampled, kImages, kCaptions,
-                                           kMaskedWords));
+                                           kMaskedWords, kClamped));
 
 TEST_P(BitsTest, DoNotDependOnThreads) {
   const Experiment config = Parse(GetParam());

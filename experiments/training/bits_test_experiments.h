@@ -197,6 +197,28 @@ model {
 training { epochs: 1 group_by_length: true batch_size: 11 log_every: 2 checkpoint_every: 3 }
 )";
 
+// A pruned head, and weights that are clamped for a while and reported.
+inline constexpr char kClamped[] = R"(
+num_shards: 8
+data { reverse { train: 60 dev: 5 test: 5 symbols: 9 max_length: 7 max_test_length: 7 } }
+model {
+  transformer {
+    width: 12
+    layers: 2
+    attention { heads: 3 attention { scaled_dot {} dropout: 0.1 } }
+    recompute: true
+  }
+}
+optimizer { adam {} learning_rate: 0.01 accumulate_batches: 2 }
+training { epochs: 3 batch_size: 11 log_every: 2 checkpoint_every: 3 }
+intervene { site: "*/layers[0]/self/attention/context" head: 1 replace { scale: 0 } }
+intervene { site: "*/cross/attention/weights" from_step: 2 to_step: 7 replace { permuted {} } }
+intervene { site: "encoder/*/self/attention/weights" head: 0 from_step: 4 replace { uniform {} } }
+intervene { site: "decoder/layers[1]/*/feed_forward" to_step: 5 replace { zeros {} } }
+probe { site: "*/weights" statistic: ENTROPY every: 2 }
+probe { site: "*/residual" statistic: NORM every: 1 }
+)";
+
 }  // namespace regard
 
 #endif  // EXPERIMENTS_TRAINING_BITS_TEST_EXPERIMENTS_H_

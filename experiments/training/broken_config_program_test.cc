@@ -101,6 +101,13 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       // Data.
       {"data { path: \"x\" }",
        "a.textproto:2:8: error: data.path: this data is generated"},
+      // Sites.
+      {"intervene {\n  site: \"*/weihgts\" replace { zeros {} } }",
+       "a.textproto:3:3: error: intervene[0].site: no site of this model is of "
+       "'*/weihgts'; the nearest is 'step[0]/decoder/attention/weights'"},
+      {"probe { site: \"*\" statistic: ENTROPIE }",
+       "a.textproto:2:30: error: 'ENTROPIE' is no value of Statistic; did you "
+       "mean 'ENTROPY'?"},
       {"data { pairs {} }", "a.textproto:2:1: error: data: `pairs` reads a "},
   };
   for (const auto& [change, refusal] : kCases) {
