@@ -11,6 +11,7 @@
 #include "autodiff/fault_finder.h"
 #include "autodiff/tape.h"
 #include "experiments/training/profile.h"
+#include "nn/scoped_probe.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -148,6 +149,10 @@ void Trainer::ComputeShard(absl::Span<const int64_t> batch, int shard,
   if (!probes_.empty()) {
     worker.forward.set_probe(probes_[shard]->ForUpdate(step()));
   }
+  Probe<float>* const probe =
+      options_.probe ? options_.probe(step(), shard) : nullptr;
+  std::optional<ScopedProbe<float>> scoped;
+  if (probe != nullptr) scoped.emplace(worker.forward, probe);
   if (examples.empty()) {
     std::fill(sums.begin(), sums.end(), 0.0);
     worker.forward.Backward({}, {});

@@ -40,6 +40,7 @@
 #include "nn/gradient_reducer.h"
 #include "nn/model.h"
 #include "nn/optimizer.h"
+#include "nn/probe.h"
 #include "nn/schedule.h"
 
 namespace regard {
@@ -50,6 +51,10 @@ struct TrainerOptions {
   bool profile = false;
   // Asked after every update: a signal number to save and stop for, or 0.
   const std::atomic<int>* stop_signal = nullptr;
+  // What watches a shard of the update that follows `step` finished ones,
+  // beside the config's own probe; null for nothing. Called by several threads
+  // at a time, for a shard by one.
+  std::function<Probe<float>*(int64_t step, int shard)> probe = nullptr;
 };
 
 // The model at an evaluation. All that it refers to is valid during the call.

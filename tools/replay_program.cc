@@ -1,0 +1,377 @@
+#include "tools/replay_program.h"
+
+#include <signal.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "autodiff/worker_pool.h"
+#include "experiments/config/command_line.h"
+#include "experiments/report/progress.h"
+#include "experiments/run/checkpoint.h"
+#include "experiments/run/environment.h"
+#include "experiments/run/status.h"
+#include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/task.h"
+#include "experiments/tasks/trained_run.h"
+#include "experiments/training/trainer.h"
+#include "files/file.h"
+#include "files/json_file.h"
+#include "files/safetensors.h"
+#include "google/protobuf/repeated_field.h"
+#include "nn/configured_probe.h"
+#include "nn/intervention.pb.h"
+#include "nn/probe.h"
+#include "nn/site_requests.h"
+#include "nn/weights.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kUsage[] =
+    "Trains a part of a run again, and shows what its sites held.\n\n"
+    "  replay --run=DIR --from=STEP --to=STEP --site=PATTERN...\n"
+    "         [--out=FILE.safetensors|FILE.jsonl] [--threads=N]\n\n"
+    "Begins at the last checkpoint before update --from, and proves that it "
+    "is\n"
+    "the same run: all numbers of metrics.jsonl on the way are equal, and so\n"
+    "are the weights of the next checkpoint that the run has kept. In a\n"
+    "PATTERN, * stands for any characters. Statistics of each update go to\n"
+    "FILE.jsonl or to standard output; FILE.safetensors gets the arrays,\n"
+    "step-N/shard-S/SITE. Wants the data of the run, and changes nothing in "
+    "it.";
+
+struct Arguments {
+  std::string run;
+  std::string out;
+  std::vector<std::string> sites;
+  int from = 0;
+  int to = 0;
+  int threads = 0;
+
+  bool arrays() const { return absl::EndsWith(out, ".safetensors"); }
+  // Of the update that follows `step` finished ones.
+  bool Watches(int64_t step) const { return step >= from - 1 && step < to; }
+};
+
+absl::Status Wrong(absl::string_view message) {
+  return absl::InvalidArgumentError(absl::StrCat("error: ", message));
+}
+
+absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
+  constexpr int kMostSteps = 2000000000;
+  CommandLine line(kUsage);
+  line.Text("run", "DIR", &arguments->run, "the run");
+  line.Number("from", &arguments->from, 1, kMostSteps,
+              "the first update to watch; a run's first one is 1");
+  line.Number("to", &arguments->to, 1, kMostSteps, "the last update to watch");
+  line.Repeated("site", "PATTERN", &arguments->sites,
+                "the sites to read; may be repeated");
+  line.Text("out", "FILE", &arguments->out, "where what was seen goes");
+  line.Number("threads", &arguments->threads, 1, 1024,
+              "threads; without it, one per core");
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  if (arguments->from == 0 || arguments->to < arguments->from) {
+    return Wrong("--from=STEP and --to=STEP must name updates, in this order");
+  }
+  if (arguments->sites.empty()) {
+    return Wrong("--site=PATTERN must name what to read: '*/weights'");
+  }
+  if (!arguments->out.empty() && !arguments->arrays() &&
+      !absl::EndsWith(arguments->out, ".jsonl")) {
+    return Wrong(absl::StrCat("--out must end in .safetensors or .jsonl, got ",
+                              arguments->out));
+  }
+  if (arguments->threads == 0) arguments->threads = HardwareThreads();
+  return absl::OkStatus();
+}
+
+// Lines of environment.json that the run and this program do not share.
+std::string EnvironmentDifferences(const std::string& run) {
+  const absl::StatusOr<std::string> before =
+      ReadFile(JoinPath(run, "environment.json"));
+  const absl::StatusOr<Environment> digests = ReadRunDigests(run);
+  if (!before.ok() || !digests.ok()) return "\nenvironment.json: not readable";
+  Environment environment = BuildEnvironment();
+  environment.data = digests->data;
+  environment.files = digests->files;
+  const std::string now = EnvironmentJson(environment);
+  std::string differences;
+  const auto add = [&](absl::string_view from, absl::string_view without,
+                       absl::string_view where) {
+    for (const absl::string_view line : absl::StrSplit(from, '\n')) {
+      if (!absl::StrContains(without, absl::StrCat(line, "\n"))) {
+        absl::StrAppend(&differences, "\n  ", where, ": ", line);
+      }
+    }
+  };
+  add(*before, now, "then");
+  add(now, *before, "now ");
+  return differences.empty() ? "\nenvironment.json does not differ"
+                             : absl::StrCat("\nenvironment.json:", differences);
+}
+
+// A run that is trained again from one of its checkpoints to another.
+class Replay {
+ public:
+  Replay(const Arguments& arguments, TrainedRun run, std::unique_ptr<Task> task)
+      : arguments_(arguments), run_(std::move(run)), task_(std::move(task)) {
+    for (const std::string& site : arguments.sites) {
+      for (int i = SiteStatistic::ENTROPY; i <= SiteStatistic::TOP_KEY_SHARE;
+           ++i) {
+        SiteStatistic& statistic = *statistics_.Add();
+        statistic.set_site(site);
+        statistic.set_statistic(static_cast<SiteStatistic::Statistic>(i));
+        statistic.set_every(1);
+      }
+    }
+    for (int i = 0; i < run_.config.num_shards(); ++i) {
+      recorders_.push_back(
+          std::make_unique<SiteRecorder<float>>(arguments.sites));
+      probes_.push_back(std::make_unique<ConfiguredProbe<float>>(
+          SiteRequests{no_interventions_, statistics_}, run_.config.seed()));
+    }
+  }
+
+  absl::Status Train(const Plugins& plugins) {
+    REGARD_RETURN_IF_ERROR(Prepare());
+    std::atomic<int> stop = 0;
+    Trainer trainer(run_.config, *task_, plugins,
+                    {.threads = arguments_.threads,
+                     .omit_times = true,
+                     .stop_signal = &stop,
+                     .probe = [this](int64_t step, int shard) {
+                       return ProbeOf(step, shard);
+                     }});
+    REGARD_RETURN_IF_ERROR(trainer.Restore(begin_));
+    TrainingHooks hooks;
+    hooks.updated = [&](const StepProgress& update) {
+      if (arguments_.Watches(update.step - 1)) Keep(update.step);
+      if (update.step == end_.step) stop = SIGINT;
+    };
+    hooks.recorded = [this](const MetricsRecord& record) {
+      return CheckRecord(record);
+    };
+    hooks.checkpointed = [this](const CheckpointContent& content) {
+      return content.step == end_.step ? CheckWeights(content)
+                                       : absl::OkStatus();
+    };
+    REGARD_RETURN_IF_ERROR(trainer.Run(std::move(hooks)).status());
+    // A run that max_minutes ended had more to record at its end.
+    const bool ended_by_time = run_.config.training().max_minutes() > 0;
+    if (!digest_.empty() && (next_ == records_.size() || ended_by_time)) {
+      return absl::OkStatus();
+    }
+    return Differs(trainer.step(), "the run went on to log other numbers");
+  }
+
+  absl::Status Write() const {
+    std::fprintf(stderr,
+                 "%s: updates %s to %s from the checkpoint of step %s: %zu "
+                 "numbers of metrics.jsonl are equal, and the weights of step "
+                 "%s: %s\n",
+                 run_.path.c_str(), absl::StrCat(begin_.step + 1).c_str(),
+                 absl::StrCat(end_.step).c_str(),
+                 absl::StrCat(begin_.step).c_str(), numbers_,
+                 absl::StrCat(end_.step).c_str(), digest_.c_str());
+    if (!arguments_.arrays()) {
+      if (!arguments_.out.empty()) {
+        return WriteFileAtomically(ResolveUserPath(arguments_.out), lines_);
+      }
+      std::fputs(lines_.c_str(), stdout);
+      return absl::OkStatus();
+    }
+    std::vector<TensorView> views;
+    for (const auto& [name, seen] : arrays_) {
+      views.push_back({name, Extents(seen.shape), seen.value});
+    }
+    return WriteSafetensorsFile(ResolveUserPath(arguments_.out), views, {},
+                                SystemFiles());
+  }
+
+ private:
+  // Finds where to begin and to end, and what the run recorded in between.
+  absl::Status Prepare() {
+    const SiteShapes sites =
+        SitesOf(task_->model(), run_.config.seed(), arguments_.sites);
+    for (const std::string& pattern : arguments_.sites) {
+      bool found = false;
+      for (const auto& site : sites) found |= MatchesSite(pattern, site.first);
+      if (!found) return Wrong(NoSuchSite(sites, pattern));
+    }
+    REGARD_ASSIGN_OR_RETURN(const FoundCheckpoints kept,
+                            FindCheckpoints(run_.path, SIZE_MAX));
+    std::vector<int64_t> steps;
+    bool begins = false;
+    bool ends = false;
+    for (const Checkpoint& checkpoint : kept.checkpoints) {  // newest first
+      steps.insert(steps.begin(), checkpoint.step);
+      if (checkpoint.step >= arguments_.to) {
+        end_ = checkpoint;
+        ends = true;
+      } else if (checkpoint.step < arguments_.from && !begins) {
+        begin_ = checkpoint;
+        begins = true;
+      }
+    }
+    if (!begins || !ends) {
+      return Wrong(absl::StrCat(
+          run_.path, " has kept no checkpoint ",
+          begins ? absl::StrCat("of step ", arguments_.to, " (--to) or later")
+                 : absl::StrCat("before update ", arguments_.from, " (--from)"),
+          "; it has those of steps ", absl::StrJoin(steps, ", "),
+          ". training.keep_checkpoints says how many a run keeps"));
+    }
+    REGARD_ASSIGN_OR_RETURN(
+        std::vector<MetricsRecord> records,
+        ReadMetricsLog(JoinPath(run_.path, "metrics.jsonl")));
+    for (MetricsRecord& record : records) {
+      if (record.step > begin_.step && record.step <= end_.step) {
+        records_.push_back(std::move(record));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  Probe<float>* ProbeOf(int64_t step, int shard) {
+    if (!arguments_.Watches(step)) return nullptr;
+    if (arguments_.arrays()) return recorders_[shard].get();
+    return probes_[shard]->ForUpdate(step);
+  }
+
+  // What an update has shown.
+  void Keep(int64_t step) {
+    StatisticSums sums;
+    for (size_t shard = 0; shard < probes_.size(); ++shard) {
+      probes_[shard]->TakeStatistics(&sums);
+      for (const auto& seen : recorders_[shard]->seen()) {
+        const std::string of_shard =
+            absl::StrCat("shard-", shard, "/", seen.site);
+        const std::string first = absl::StrCat("step-", step, "/");
+        std::string name = absl::StrCat(first, of_shard);
+        // Of a later batch of optimizer.accumulate_batches.
+        for (int i = 1; arrays_.count(name) > 0; ++i) {
+          name = absl::StrCat(first, "batch-", i, "/", of_shard);
+        }
+        arrays_.emplace(std::move(name), seen);
+      }
+      recorders_[shard]->Clear();
+    }
+    std::map<std::string, double> statistics;
+    for (const auto& [name, sum] : sums) statistics[name] = sum.Value();
+    lines_ += JsonText({{"step", step}, {"metrics", statistics}}) + "\n";
+  }
+
+  absl::Status Differs(int64_t step, absl::string_view what) const {
+    return absl::FailedPreconditionError(absl::StrCat(
+        run_.path, ": error: step ", step, ": ", what,
+        ": this is not the same run", EnvironmentDifferences(run_.path)));
+  }
+
+  absl::Status CheckRecord(const MetricsRecord& record) {
+    if (next_ == records_.size() || records_[next_].step != record.step) {
+      return Differs(record.step, "the run has no such record");
+    }
+    const MetricsRecord& before = records_[next_++];
+    for (const auto& [name, value] : record.metrics) {
+      const auto found = before.metrics.find(name);
+      if (found == before.metrics.end()) {
+        return Differs(record.step, absl::StrCat("the run has no ", name));
+      }
+      ++numbers_;
+      if (found->second == value ||
+          (std::isnan(value) && std::isnan(found->second))) {
+        continue;
+      }
+      return Differs(record.step,
+                     absl::StrFormat("%s is %.17g, but %.17g in the run", name,
+                                     value, found->second));
+    }
+    if (before.metrics.size() == record.metrics.size()) {
+      return absl::OkStatus();
+    }
+    return Differs(record.step, "the run has more numbers");
+  }
+
+  absl::Status CheckWeights(const CheckpointContent& content) {
+    REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
+                            SafetensorsReader::Open(end_.WeightsPath()));
+    for (const TensorView& view : content.weights) {
+      std::vector<float> before(view.values.size());
+      REGARD_RETURN_IF_ERROR(
+          reader.Read(view.name, view.shape, absl::MakeSpan(before)));
+      if (std::memcmp(before.data(), view.values.data(),
+                      before.size() * sizeof(float)) != 0) {
+        return Differs(content.step,
+                       absl::StrCat("the weights ", view.name, " differ"));
+      }
+    }
+    digest_ = WeightsDigest(content.weights);
+    return absl::OkStatus();
+  }
+
+  const Arguments& arguments_;
+  const TrainedRun run_;
+  const std::unique_ptr<Task> task_;
+  const google::protobuf::RepeatedPtrField<Intervention> no_interventions_;
+  google::protobuf::RepeatedPtrField<SiteStatistic> statistics_;
+  // Of each shard.
+  std::vector<std::unique_ptr<SiteRecorder<float>>> recorders_;
+  std::vector<std::unique_ptr<ConfiguredProbe<float>>> probes_;
+  Checkpoint begin_;
+  Checkpoint end_;
+  std::vector<MetricsRecord> records_;  // of the run, between the two
+  size_t next_ = 0;                     // of the records
+  size_t numbers_ = 0;                  // that are equal
+  std::string digest_;                  // at the end
+  std::string lines_;
+  std::map<std::string, SiteRecorder<float>::Seen> arrays_;
+};
+
+absl::Status ReplayPart(int argc, char** argv, const Plugins& plugins) {
+  Arguments arguments;
+  REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
+  REGARD_ASSIGN_OR_RETURN(TrainedRun run,
+                          OpenTrainedRun(arguments.run, &plugins));
+  REGARD_ASSIGN_OR_RETURN(
+      std::unique_ptr<Task> task,
+      BuildTask(run.config, plugins,
+                [&](const std::string& name) { return run.ReadText(name); }));
+  REGARD_ASSIGN_OR_RETURN(const Environment digests, ReadRunDigests(run.path));
+  for (const auto& [field, digest] : task->data_digests()) {
+    const auto found = digests.data.find(field);
+    if (found != digests.data.end() && found->second == digest) continue;
+    return Wrong(absl::StrCat(field, " is not what ", run.path,
+                              " learned from: its SHA-256 is now ", digest));
+  }
+  Replay replay(arguments, std::move(run), std::move(task));
+  REGARD_RETURN_IF_ERROR(replay.Train(plugins));
+  return replay.Write();
+}
+
+}  // namespace
+
+int ReplayMain(int argc, char** argv, const Plugins& plugins) {
+  return ExitCode(ReplayPart(argc, argv, plugins));
+}
+
+}  // namespace regard
