@@ -6,12 +6,15 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "attention/transformer/initialization.h"
 #include "autodiff/ops/gather.h"
 #include "autodiff/ops/loss.h"
+#include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "seq2seq/output_head.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -222,6 +225,64 @@ EvaluatedSet MaskedWordModel::Predict(
     set.metrics.push_back(std::move(next_accuracy));
   }
   return set;
+}
+
+absl::StatusOr<Answered> MaskedWordModel::Answer(
+    Forward<float>& forward, const Question& question,
+    const AnswerOptions& options) const {
+  const int64_t longest = std::min<int64_t>(config_.masked_words().block(),
+                                            bert_.longest_position());
+  Answered answer;
+  forward.BeginStep();
+  std::vector<int32_t> ids;
+  BertBatch batch = {.size = 1};
+  if (question.example < 0) {
+    ids = pieces_.Encode(question.text, longest);
+  } else {
+    const MaskedText& text = test_.size() > 0 ? test_ : dev_;
+    REGARD_RETURN_IF_ERROR(
+        CheckExample(question, static_cast<size_t>(text.size())));
+    const MaskedBatch masked = text.MakeBatch(
+        {question.example}, EvaluationMasking(), forward.tape().arena());
+    batch.types = masked.input.types;
+    ids.assign(masked.input.ids.begin(), masked.input.ids.end());
+    // In the order of the text.
+    std::map<int32_t, int32_t> targets;
+    for (size_t i = 0; i < masked.targets.size(); ++i) {
+      targets[masked.positions[i]] = masked.targets[i];
+    }
+    std::vector<int32_t> whole = ids;
+    for (const auto& [position, id] : targets) {
+      whole[static_cast<size_t>(position)] = id;
+    }
+    answer.reference = TextOf(whole);
+  }
+  batch.ids = ids;
+  answer.input = TextOf(ids);
+  std::vector<int32_t> positions;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] == pieces_.mask()) positions.push_back(static_cast<int32_t>(i));
+  }
+  if (positions.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("want a text with [MASK] where a word is to be filled in, "
+                     "among its first ",
+                     longest, " tokens; got '", question.text, "'"));
+  }
+  const Var<float> predicted = LogSoftmax(
+      head_.Logits(forward, AtPositions(bert_(forward, batch), positions)));
+  std::vector<int32_t> filled = ids;
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const auto row =
+        predicted.span().subspan(i * predicted.cols(), predicted.cols());
+    filled[static_cast<size_t>(positions[i])] = static_cast<int32_t>(
+        std::max_element(row.begin(), row.end()) - row.begin());
+    answer.choices.push_back(RankedChoices(
+        row, options.most_choices,
+        [&](size_t id) { return pieces_.Token(static_cast<int32_t>(id)); }));
+  }
+  answer.text = TextOf(filled);
+  return answer;
 }
 
 std::vector<EvaluatedSet> MaskedWordModel::Evaluate(Forward<float>& forward,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
 #include "data/text/wordpiece.h"
@@ -15,6 +16,7 @@
 #include "language/bert.pb.h"
 #include "language/masked_text.h"
 #include "language/text_model.h"
+#include "nn/answer.h"
 #include "nn/config_problems.h"
 #include "nn/layers/linear.h"
 #include "nn/model.h"
@@ -67,6 +69,11 @@ class MaskedWordModel : public Model<float> {
   // and outputs are the tokens that stood there and the likeliest ones.
   EvaluatedSet Predict(Forward<float>& forward, const MaskedText& text,
                        absl::Span<const int64_t> examples) const;
+
+  // Fills in each [MASK] of a text, or of an example of test, else of dev.
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions& options) const;
 
   const Bert<float>& bert() const { return bert_; }
   const WordPiece& pieces() const { return pieces_; }

@@ -8,9 +8,11 @@
 #include "attention/transformer/initialization.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/loss.h"
+#include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "language/masked_text.h"
 #include "seq2seq/padded_ids.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -148,6 +150,36 @@ EvaluatedSet TextClassifier::Classify(
   ForEachBatch(forward, size, kEvaluationTexts, measure);
   set.totals = {{"loss", loss / static_cast<double>(size)}};
   return set;
+}
+
+std::vector<float> TextClassifier::Predict(Forward<float>& forward,
+                                           const std::string& text) const {
+  const std::vector<Example> encoded = Encode({{.text = text}});
+  forward.BeginStep();
+  absl::Span<const int32_t> labels;
+  const Var<float> predicted =
+      LogSoftmax(Logits(forward, encoded, {0}, &labels));
+  return {predicted.span().begin(), predicted.span().end()};
+}
+
+absl::StatusOr<Answered> TextClassifier::Answer(
+    Forward<float>& forward, const Question& question,
+    const AnswerOptions& options) const {
+  const std::vector<std::string>& labels = data_.labels;
+  Answered answer = {.input = question.text};
+  if (question.example >= 0) {
+    const std::vector<LabelledText>& texts =
+        data_.test.empty() ? data_.dev : data_.test;
+    REGARD_RETURN_IF_ERROR(CheckExample(question, texts.size()));
+    const LabelledText& text = texts[static_cast<size_t>(question.example)];
+    answer.input = text.text;
+    answer.reference = labels[static_cast<size_t>(text.label)];
+  }
+  answer.choices.push_back(
+      RankedChoices(Predict(forward, answer.input), options.most_choices,
+                    [&](size_t label) { return labels[label]; }));
+  answer.text = answer.choices[0][0].name;
+  return answer;
 }
 
 std::vector<EvaluatedSet> TextClassifier::Evaluate(Forward<float>& forward,

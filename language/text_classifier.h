@@ -3,8 +3,10 @@
 #define LANGUAGE_TEXT_CLASSIFIER_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
 #include "autodiff/arena.h"
@@ -12,6 +14,7 @@
 #include "data/text/wordpiece.h"
 #include "language/bert.h"
 #include "language/text_classifier.pb.h"
+#include "nn/answer.h"
 #include "nn/config_problems.h"
 #include "nn/layers/linear.h"
 #include "nn/model.h"
@@ -60,6 +63,15 @@ class TextClassifier : public Model<float> {
   // classes.
   EvaluatedSet Classify(Forward<float>& forward,
                         absl::Span<const LabelledText> texts) const;
+
+  // The class of a text, or of an example of test, else of dev.
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions& options) const;
+
+  // Natural logarithms of the probabilities of the classes of any text.
+  std::vector<float> Predict(Forward<float>& forward,
+                             const std::string& text) const;
 
   const Bert<float>& bert() const { return bert_; }
   const WordPiece& pieces() const { return pieces_; }

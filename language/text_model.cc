@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "autodiff/tape.h"
+#include "language/generator.h"
 #include "third_party/abseil_backport/check.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -18,6 +20,9 @@ constexpr int64_t kEvaluationIds = 4096;
 
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config) {
+  if (!text.vocabulary.empty()) {
+    return TextVocabulary::FromText(text.vocabulary, "", config).value();
+  }
   if (config.unit() == LanguageModelConfig::WORDS) {
     return TextVocabulary::Of(text.train, config);
   }
@@ -110,6 +115,43 @@ int64_t TextModel::num_examples() const {
 TextWindow TextModel::WindowOf(int64_t example) const {
   if (!model_.vocabulary().lines()) return {example * stride_, model_.block()};
   return train_lines_[static_cast<size_t>(example)];
+}
+
+absl::StatusOr<Answered> TextModel::Answer(Forward<float>& forward,
+                                           const Question& question,
+                                           const AnswerOptions& options) const {
+  Answered answer;
+  std::vector<int32_t> prompt;
+  if (question.example < 0) {
+    REGARD_ASSIGN_OR_RETURN(prompt,
+                            model_.vocabulary().EncodePrompt(question.text));
+  } else {
+    const EncodedText& text = test_.ids.empty() ? dev_ : test_;
+    const size_t size = text.ids.size();
+    const bool lines = !text.lines.empty();
+    const auto block = static_cast<size_t>(model_.block());
+    REGARD_RETURN_IF_ERROR(CheckExample(
+        question, lines ? text.lines.size() - 1 : (size + block - 1) / block));
+    const auto i = static_cast<size_t>(question.example);
+    const auto first = lines ? static_cast<size_t>(text.lines[i]) : i * block;
+    const size_t end = lines ? static_cast<size_t>(text.lines[i + 1])
+                             : std::min(size, first + block);
+    const auto ids = absl::MakeConstSpan(text.ids).subspan(first, end - first);
+    const size_t half = (ids.size() + 1) / 2;
+    prompt.assign(ids.begin(), ids.begin() + half);
+    answer.reference = model_.vocabulary().OneLine(ids.subspan(half));
+  }
+  answer.input = model_.vocabulary().OneLine(prompt);
+  GenerationOptions generation;
+  generation.length = options.length;
+  generation.sampling.set_top_k(1);
+  std::vector<int32_t> made;
+  Generate(model_, forward, prompt, generation, [&](int32_t id) {
+    made.push_back(id);
+    return true;
+  });
+  answer.text = model_.vocabulary().OneLine(made);
+  return answer;
 }
 
 int64_t TextModel::CountWork(absl::Span<const int64_t> examples) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
 #include "autodiff/arena.h"
@@ -13,13 +14,15 @@
 #include "language/language_model.h"
 #include "language/language_model.pb.h"
 #include "language/text_vocabulary.h"
+#include "nn/answer.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
 #include "seq2seq/padded_ids.h"
 
 namespace regard {
 
-// Of the characters of all splits, or of the words of training.
+// The one that `text` has, which is valid; else that of the characters of all
+// splits, or of the words of training.
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);
 
@@ -66,6 +69,12 @@ class TextModel : public Model<float> {
   // bits_per_character. The <eos> of a line counts as its newline.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
+
+  // Continues a text by what is likeliest each time; of an example, a line or
+  // block of test, else of dev, its first half.
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions& options) const;
 
   const LanguageModel& language_model() const { return model_; }
   const EncodedText& train() const { return train_; }

@@ -7,6 +7,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -157,6 +159,28 @@ absl::StatusOr<std::vector<int32_t>> TextVocabulary::EncodePrompt(
         "the prompt is empty, and the model knows no newline to begin after");
   }
   return std::vector<int32_t>{newline};
+}
+
+absl::Status TextVocabulary::CheckKnown(absl::string_view text) const {
+  if (words_) return absl::OkStatus();
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (line.empty()) continue;
+    const absl::Status known = EncodePrompt(line).status();
+    if (known.ok()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: data: in the line '", line, "', ", known.message()));
+  }
+  return absl::OkStatus();
+}
+
+std::string TextVocabulary::OneLine(absl::Span<const int32_t> ids) const {
+  std::string text;
+  int32_t before = -1;
+  for (const int32_t id : ids) {
+    absl::StrAppend(&text, Piece(before, id));
+    before = id;
+  }
+  return absl::StrReplaceAll(text, {{"\n", "\u21b5"}});
 }
 
 std::string TextVocabulary::Piece(int32_t before, int32_t id) const {

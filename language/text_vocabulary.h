@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "data/text/vocabulary.h"
 #include "language/language_model.pb.h"
 #include "seq2seq/output_head.h"
@@ -57,6 +59,13 @@ class TextVocabulary : public TokenList {
   // character or word, and for an empty prompt if there is no newline.
   absl::StatusOr<std::vector<int32_t>> EncodePrompt(
       absl::string_view prompt) const;
+
+  // An error, complete to print, for a text with a character that is not known;
+  // unknown words are <unk>.
+  absl::Status CheckKnown(absl::string_view text) const;
+
+  // The ids as text on one line: an arrow for a newline.
+  std::string OneLine(absl::Span<const int32_t> ids) const;
 
   // What `id` adds to a text whose last id is `before`; -1: none. Words are
   // separated by spaces. Nothing for <bos> and <eos>.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "attention/transformer/transformer.pb.h"
@@ -16,6 +17,8 @@
 #include "seq2seq/metrics/chrf.h"
 #include "seq2seq/metrics/ter.h"
 #include "seq2seq/seq2seq_validation.h"
+#include "seq2seq/typed_sentence.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -110,6 +113,35 @@ ParallelCorpus TranslationModel::EncodePairs(
                 translator_.EncodeTarget(pair.target));
   }
   return encoded;
+}
+
+absl::StatusOr<Answered> TranslationModel::Answer(
+    Forward<float>& forward, const Question& question) const {
+  Answered answer;
+  std::vector<std::string> source;
+  if (question.example < 0) {
+    source = TypedSource(question.text, translator_);
+  } else {
+    const bool tested = !data_.tests.empty() && !data_.tests.front().empty();
+    const auto& pairs = (tested ? data_.tests.front() : data_.dev).pairs;
+    REGARD_RETURN_IF_ERROR(CheckExample(question, pairs.size()));
+    const SentencePair& pair = pairs[static_cast<size_t>(question.example)];
+    source = pair.source;
+    answer.reference = translator_.TargetText(pair.target);
+  }
+  answer.input = translator_.SourceText(source);
+  REGARD_RETURN_IF_ERROR(translator_.CheckSource(source));
+  for (const std::string& word : source) {
+    if (translator_.source_vocabulary().Contains(word)) continue;
+    answer.notes.push_back(
+        absl::StrCat("the model does not know '", word, "'"));
+  }
+  // An empty sentence has an empty translation.
+  if (source.empty()) return answer;
+  const auto found = translator_.Translate(forward, {source}, search_,
+                                           /*want_weights=*/false);
+  answer.text = translator_.TargetText(translator_.Words(found[0].front()));
+  return answer;
 }
 
 SequenceLengths TranslationModel::LongestSentences() const {

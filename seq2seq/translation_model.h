@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
 #include "autodiff/arena.h"
@@ -16,6 +17,7 @@
 #include "data/parallel_corpus.h"
 #include "data/sentence_pair.h"
 #include "data/text/vocabulary.h"
+#include "nn/answer.h"
 #include "nn/config_problems.h"
 #include "nn/evaluated_set.h"
 #include "nn/model.h"
@@ -64,6 +66,11 @@ class TranslationModel : public Model<float> {
   // number of tokens.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
+
+  // Translates a sentence; examples are those of the first test set, else of
+  // dev.
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question) const;
 
   // Ids of the longest source and of the longest target in all splits and
   // epochs, <eos> included; 0 without data.

@@ -10,6 +10,7 @@
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/plugins.h"
 #include "files/file.h"
+#include "files/json_file.h"
 #include "tools/run_comparison.h"
 
 namespace regard {
@@ -31,6 +32,8 @@ int Compare(int argc, char** argv) {
   std::vector<std::string> given;
   CommandLine line(kUsage);
   line.Repeated("run", "DIR", &given, "a run; the first one is the baseline");
+  bool json = false;
+  line.Switch("json", &json, "prints an object: docs/json.md");
   line.Positional(&folders, "RUN");
   const absl::Status parsed = line.Parse(argc, argv);
   if (!parsed.ok()) return ExitCode(parsed);
@@ -46,6 +49,10 @@ int Compare(int argc, char** argv) {
     if (!run.ok()) return ExitCode(run.status());
     run->label = folder;
     runs.push_back(*std::move(run));
+  }
+  if (json) {
+    std::printf("%s\n", JsonText(ComparisonJson(runs)).c_str());
+    return FinishOutput();
   }
   if (runs.size() == 2) {
     std::fputs(RunComparisonText(runs[0], runs[1]).c_str(), stdout);

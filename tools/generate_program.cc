@@ -11,19 +11,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/kernels/gemm.h"
-#include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/terminal_text.h"
+#include "experiments/run.h"
 #include "files/line_reader.h"
 #include "language/generator.h"
 #include "language/language_model.h"
+#include "language/text_model.h"
 #include "language/text_vocabulary.h"
 #include "nn/forward.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
-#include "tools/trained_models.h"
 
 namespace regard {
 
@@ -64,11 +64,12 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 // Writes text after text to standard output.
 class Session {
  public:
-  Session(const LanguageModel& model, const GenerationOptions& options)
+  Session(const LanguageModel& model, Forward<float>& forward,
+          const GenerationOptions& options)
       : model_(model),
+        forward_(forward),
         options_(options),
-        terminal_(isatty(STDOUT_FILENO) != 0),
-        forward_(tape_, model.parameters(), nullptr) {}
+        terminal_(isatty(STDOUT_FILENO) != 0) {}
 
   // `prompt` and its ids. False when a text cannot be written.
   bool Continue(const std::string& prompt, const std::vector<int32_t>& ids);
@@ -78,10 +79,9 @@ class Session {
   bool Write(absl::string_view text);
 
   const LanguageModel& model_;
+  Forward<float>& forward_;
   const GenerationOptions options_;
   const bool terminal_;
-  Tape<float> tape_;
-  Forward<float> forward_;
   bool in_line_ = false;  // whether the text does not end with a newline
 };
 
@@ -154,15 +154,16 @@ absl::Status ContinueAll(const std::vector<std::string>& prompts,
 absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
-  REGARD_ASSIGN_OR_RETURN(const TrainedLanguageModel trained,
-                          LoadLanguageModel(arguments.run, plugins));
-  for (const std::string& note : trained.notes) {
-    std::fprintf(stderr, "%s\n", note.c_str());
+  REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(arguments.run, plugins));
+  const auto* const text_model = run.model<TextModel>();
+  if (text_model == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", run.path(), ": this run's model is no language model"));
   }
-  const LanguageModel& model = *trained.model;
+  const LanguageModel& model = text_model->language_model();
   WorkerPool pool(arguments.threads);
   const GemmThreads share_products(pool);
-  Session session(model, arguments.options);
+  Session session(model, run.forward(), arguments.options);
   return arguments.prompts.empty()
              ? ContinueInput(model, session)
              : ContinueAll(arguments.prompts, model, session);

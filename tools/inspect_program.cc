@@ -17,6 +17,7 @@
 #include "experiments/experiment.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
+#include "experiments/run.h"
 #include "experiments/tasks/masked_words/bert_maps.h"
 #include "experiments/tasks/translation/inspection.h"
 #include "files/file.h"
@@ -25,10 +26,10 @@
 #include "pretrained/bert_folder.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/translator.h"
+#include "seq2seq/typed_sentence.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/bert_inspection.h"
 #include "tools/programs.h"
-#include "tools/trained_models.h"
 
 namespace regard {
 
@@ -100,21 +101,19 @@ absl::Status Located(const char* flag, const absl::Status& status) {
       absl::StrCat("error: ", flag, ": ", status.message()));
 }
 
-std::vector<std::string> OwnTranslation(const TrainedTranslator& trained,
+std::vector<std::string> OwnTranslation(const Run& run,
+                                        const Translator& translator,
                                         const std::vector<std::string>& source,
                                         int beam) {
-  const Translator& translator = *trained.translator;
-  SearchConfig search = trained.config.search();
+  SearchConfig search = run.config().search();
   search.clear_n_best();
   if (beam > 0) {
     search.clear_sampling();
     search.set_beam(beam);
   }
-  Tape<float> tape;
-  Forward<float> forward(tape, translator.parameters(), nullptr);
   return translator.Words(
       translator
-          .Translate(forward, absl::MakeConstSpan(&source, 1), search,
+          .Translate(run.forward(), absl::MakeConstSpan(&source, 1), search,
                      /*want_weights=*/false)[0]
           .front());
 }
@@ -137,12 +136,12 @@ absl::Status Show(const std::string& text, const std::string& page,
 
 absl::Status InspectTranslation(const Arguments& arguments,
                                 const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(TrainedTranslator trained,
-                          LoadTranslator(arguments.run, plugins));
-  const Translator& translator = *trained.translator;
+  REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(arguments.run, plugins));
+  REGARD_ASSIGN_OR_RETURN(const Translator* opened, TranslatorOf(run));
+  const Translator& translator = *opened;
   if (!translator.has_attention()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "error: ", trained.path, ": this run's model does not attend"));
+        "error: ", run.path(), ": this run's model does not attend"));
   }
   const std::vector<std::string> source =
       TypedSource(arguments.source, translator);
@@ -151,7 +150,7 @@ absl::Status InspectTranslation(const Arguments& arguments,
   NameUnknown(source, translator.source_vocabulary());
   std::vector<std::string> target = TypedTarget(arguments.target, translator);
   if (arguments.target.empty()) {
-    target = OwnTranslation(trained, source, arguments.beam);
+    target = OwnTranslation(run, translator, source, arguments.beam);
     // A model that has not learned to end is shown as far as it makes sense.
     if (target.size() > kMostWords) target.resize(kMostWords);
     translator.CutTarget(&target);
@@ -160,7 +159,7 @@ absl::Status InspectTranslation(const Arguments& arguments,
   }
   REGARD_RETURN_IF_ERROR(Located("--target", translator.CheckTarget(target)));
   NameUnknown(target, translator.target_vocabulary());
-  const Experiment& config = trained.config;
+  const Experiment& config = run.config();
   const DataRequest request = {.path = config.data().path(),
                                .seed = config.seed()};
   const Inspection inspection =
@@ -170,9 +169,8 @@ absl::Status InspectTranslation(const Arguments& arguments,
   return Show(absl::StrCat(PrintableText(absl::StrJoin(inspection.target, " ")),
                            "\n\n", InspectionText(inspection, TerminalStyle())),
               InspectionHtml(inspection, config.name()),
-              arguments.out.empty()
-                  ? absl::StrCat(trained.path, "/inspect.html")
-                  : ResolveUserPath(arguments.out));
+              arguments.out.empty() ? absl::StrCat(run.path(), "/inspect.html")
+                                    : ResolveUserPath(arguments.out));
 }
 
 absl::Status InspectHeads(const Arguments& arguments, const Plugins& plugins) {

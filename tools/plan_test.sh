@@ -34,6 +34,9 @@ expect 'GPT-2 small' 124,439,808 "$(count --config="${shakespeare}" \
 expect 'the width of a parametric Gaussian' 1 \
   "$(count --config="${configs}/nadaraya_watson.textproto")"
 phrasebook="${configs}/phrasebook.textproto"
+"${plan}" --config="${phrasebook}" --json >out
+expect_in out '{"name":"phrasebook","elements":' '"shape":[1,64,128]' \
+  '"bytes":{"values":' '"activations":' '"update_flops":' '"updates":'
 "${plan}" --config="${phrasebook}" >out
 expect_in out decoder.output '[1, 64, 128]' moments activations 'an update' \
   updates

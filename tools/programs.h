@@ -4,9 +4,13 @@
 #ifndef TOOLS_PROGRAMS_H_
 #define TOOLS_PROGRAMS_H_
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "experiments/config/command_line.h"
+#include "experiments/run.h"
 #include "experiments/tasks/plugins.h"
 #include "seq2seq/decoding/search.pb.h"
+#include "seq2seq/translator.h"
 
 namespace regard {
 
@@ -14,10 +18,19 @@ namespace regard {
 // checkpoints of another one. Returns the exit code of TrainMain.
 int AverageMain(int argc, char** argv, const Plugins& plugins);
 
+int EvaluateMain(int argc, char** argv, const Plugins& plugins);
 int GenerateMain(int argc, char** argv, const Plugins& plugins);
 int InspectMain(int argc, char** argv, const Plugins& plugins);
 int PlanMain(int argc, char** argv, const Plugins& plugins);
+int PredictMain(int argc, char** argv, const Plugins& plugins);
 int TranslateMain(int argc, char** argv, const Plugins& plugins);
+
+// Run::Open(), with its notes on standard error.
+absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
+                            const RunOptions& options = {});
+
+// An error, complete to print, if the run's model does not translate.
+absl::StatusOr<const Translator*> TranslatorOf(const Run& run);
 
 // Flags of programs that sample, named like the fields that they set.
 void AddSamplingFlags(CommandLine& line, SamplingConfig* sampling);

@@ -16,6 +16,7 @@
 #include "experiments/config/reader.h"
 #include "experiments/tasks/task.h"
 #include "experiments/training/batch_plan.h"
+#include "files/json_file.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/gradient_reducer.h"
@@ -283,6 +284,35 @@ std::string ResourcePlanText(const ResourcePlan& plan,
   return text;
 }
 
+nlohmann::ordered_json ResourcePlanJson(const ResourcePlan& plan,
+                                        const Experiment& config) {
+  nlohmann::ordered_json json = {
+      {"name", config.name()},
+      {"elements", plan.elements},
+      {"parameters", nlohmann::ordered_json::array()},
+      {"bytes",
+       {{"values", plan.value_bytes},
+        {"gradients", plan.gradient_bytes},
+        {"optimizer", plan.optimizer_bytes},
+        {"kept_weights", plan.selection_bytes}}},
+      {"batch_examples", plan.batch_examples},
+      {"measured_examples", plan.measured_examples}};
+  for (const ParameterInfo& parameter : plan.parameters) {
+    nlohmann::ordered_json shape = nlohmann::ordered_json::array();
+    for (int i = 0; i < parameter.shape.rank(); ++i) {
+      shape.push_back(parameter.shape[i]);
+    }
+    json["parameters"].push_back(
+        {{"name", parameter.name}, {"shape", std::move(shape)}});
+  }
+  if (plan.activation_bytes.has_value()) {
+    json["bytes"]["activations"] = *plan.activation_bytes;
+  }
+  if (plan.update_flops.has_value()) json["update_flops"] = *plan.update_flops;
+  if (plan.updates.has_value()) json["updates"] = *plan.updates;
+  return json;
+}
+
 namespace {
 
 constexpr char kUsage[] =
@@ -302,6 +332,8 @@ absl::Status Plan(int argc, char** argv, const Plugins& plugins) {
                 "changes a field of the config; may be repeated");
   line.Number("threads", &threads, 1, 1024,
               "threads of the training; without it, one per core");
+  bool json = false;
+  line.Switch("json", &json, "prints an object: docs/json.md");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (config.empty()) {
     return absl::InvalidArgumentError(
@@ -312,7 +344,10 @@ absl::Status Plan(int argc, char** argv, const Plugins& plugins) {
       LoadConfig({config, std::nullopt}, overrides, plugins));
   REGARD_ASSIGN_OR_RETURN(const ResourcePlan plan,
                           MakeResourcePlan(loaded, threads, plugins));
-  std::fputs(ResourcePlanText(plan, loaded.config).c_str(), stdout);
+  const std::string text =
+      json ? JsonText(ResourcePlanJson(plan, loaded.config)) + "\n"
+           : ResourcePlanText(plan, loaded.config);
+  std::fputs(text.c_str(), stdout);
   return absl::OkStatus();
 }
 

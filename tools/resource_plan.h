@@ -12,6 +12,7 @@
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins.h"
+#include "nlohmann/json.hpp"
 #include "nn/parameters.h"
 
 namespace regard {
@@ -54,6 +55,10 @@ absl::StatusOr<ResourcePlan> MakeResourcePlan(const LoadedConfig& loaded,
 // The plan as text for people, each line ended.
 std::string ResourcePlanText(const ResourcePlan& plan,
                              const Experiment& config);
+
+// The same as an object; bytes and FLOP that are not known are absent.
+nlohmann::ordered_json ResourcePlanJson(const ResourcePlan& plan,
+                                        const Experiment& config);
 
 }  // namespace regard
 

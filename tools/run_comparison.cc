@@ -219,4 +219,53 @@ std::string SignificanceText(const Grid& grid) {
   return text;
 }
 
+nlohmann::ordered_json ComparisonJson(absl::Span<const GridRun> runs) {
+  using Json = nlohmann::ordered_json;
+  const Grid grid = GridOfRuns(runs);
+  Json json = {{"runs", Json::array()}};
+  for (const GridRun& run : runs) {
+    Json& entry = json["runs"].emplace_back();
+    entry = {{"run", run.label},
+             {"state", StateName(run.status.state)},
+             {"step", run.status.step},
+             {"metrics", run.status.metrics},
+             {"weights_digest", run.status.weights_digest}};
+    for (const auto& [name, interval] :
+         BootstrapConfidence(FinalSets(run.sets), /*seed=*/0)) {
+      entry["confidence"][name] = {{"mean", interval.mean},
+                                   {"half_width", interval.half_width}};
+    }
+  }
+  if (runs.size() == 2) {
+    json["config"] = Json::array();
+    for (const FieldDifference& difference :
+         DiffResolvedFields(runs[0].config, runs[1].config)) {
+      json["config"].push_back({{"path", difference.path},
+                                {"before", difference.before},
+                                {"after", difference.after}});
+    }
+  }
+  json["comparisons"] = Json::array();
+  for (const Comparison& comparison : CompareWithBaselines(grid)) {
+    Json& entry = json["comparisons"].emplace_back();
+    const std::vector<AxisValue>& values = grid.axes[0].values;
+    entry = {{"metric", comparison.metric},
+             {"run", values[comparison.value].label},
+             {"baseline", values[grid.axes[0].baseline].label},
+             {"seeds", comparison.differences.n},
+             {"difference", comparison.differences.mean},
+             {"p_over_seeds", comparison.p_value},
+             {"corrected_p_over_seeds", comparison.corrected_p_value}};
+    if (!comparison.over_examples.has_value()) continue;
+    const ComparisonOverExamples& over = *comparison.over_examples;
+    entry["over_examples"] = {{"examples", over.examples},
+                              {"difference", over.tests.difference},
+                              {"half_width", over.tests.resampled.half_width},
+                              {"bootstrap_p", over.tests.bootstrap_p},
+                              {"randomization_p", over.tests.randomization_p},
+                              {"corrected_p", over.corrected_p_value}};
+  }
+  return json;
+}
+
 }  // namespace regard

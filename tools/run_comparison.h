@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "experiments/ablation/grid.h"
+#include "nlohmann/json.hpp"
 
 namespace regard {
 
@@ -25,6 +26,10 @@ Grid GridOfRuns(absl::Span<const GridRun> runs);
 // intervals, then comparisons over examples and, where a value has several
 // seeds, over seeds.
 std::string SignificanceText(const Grid& grid);
+
+// All of this as an object; what two runs alone are compared in, if there are
+// two.
+nlohmann::ordered_json ComparisonJson(absl::Span<const GridRun> runs);
 
 }  // namespace regard
 

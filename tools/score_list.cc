@@ -22,6 +22,7 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::MessageFactory;
 using ::google::protobuf::TextFormat;
+using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -58,14 +59,14 @@ std::string Default(const FieldDescriptor& field) {
   return text;
 }
 
-// A line for each option; those of an option that is a message follow it.
-void AppendOptions(const Descriptor& options, const std::string& prefix,
-                   std::string* out) {
+// Adds each option; those of an option that is a message follow it.
+void AddOptions(const Descriptor& options, const std::string& prefix,
+                Json* list) {
   for (int i = 0; i < options.field_count(); ++i) {
     const FieldDescriptor& field = *options.field(i);
     const std::string name = absl::StrCat(prefix, std::string(field.name()));
     if (field.message_type() != nullptr) {
-      AppendOptions(*field.message_type(), name + ".", out);
+      AddOptions(*field.message_type(), name + ".", list);
       continue;
     }
     std::string type(field.type_name());
@@ -77,46 +78,75 @@ void AppendOptions(const Descriptor& options, const std::string& prefix,
                         std::string(field.enum_type()->value(k)->name()));
       }
     }
-    absl::StrAppend(out, "    ", name, ": ", type, ", default ", Default(field),
-                    "\n");
+    list->push_back(
+        {{"name", name}, {"type", type}, {"default", Default(field)}});
   }
 }
 
-// "65 parameters", or why there can be none for `widths`.
-std::string Parameters(const ScorerInfo& info, const ScoreWidths& widths) {
+// How many there are, or why there can be none for `widths`.
+Json Parameters(const ScorerInfo& info, const ScoreWidths& widths) {
   ConfigProblems problems;
   info.validate(*info.default_options, widths, problems);
   if (!problems.ok()) return problems.problems()[0].message;
   ParameterStore<float> store;
   info.create_float(*info.default_options, store.Root(), widths);
-  const int64_t count = store.num_elements();
-  return absl::StrCat(count, count == 1 ? " parameter" : " parameters");
+  return store.num_elements();
+}
+
+std::string ParametersText(const Json& parameters) {
+  if (parameters.is_string()) return parameters.get<std::string>();
+  return absl::StrCat(parameters.get<int64_t>(),
+                      parameters == 1 ? " parameter" : " parameters");
 }
 
 }  // namespace
 
-std::string ListScores(const AttentionRegistry& scorers,
-                       const ScoreWidths& widths) {
-  std::map<std::pair<int, std::string>, std::string> entries;
+Json ScoresJson(const AttentionRegistry& scorers, const ScoreWidths& widths) {
+  std::map<std::pair<int, std::string>, Json> entries;
   for (const ScorerInfo& info : scorers.plugins()) {
     const std::pair<int, std::string> place = PlaceOf(info);
-    std::string entry = absl::StrCat(place.second, "\n    ", info.description,
-                                     "\n    ", Parameters(info, widths), "\n");
-    if (info.position_aware) {
-      absl::StrAppend(&entry, "    depends on positions\n");
-    }
-    if (info.uses_history) {
-      absl::StrAppend(&entry,
-                      "    reads earlier weights: for recurrent decoders\n");
-    }
-    AppendOptions(*info.default_options->GetDescriptor(), "", &entry);
-    entries[place] = entry;
+    Json& entry = entries[place];
+    entry = {{"name", place.second},
+             {"formula", info.description},
+             {"parameters", Parameters(info, widths)},
+             {"position_aware", info.position_aware},
+             {"uses_history", info.uses_history},
+             {"options", Json::array()}};
+    AddOptions(*info.default_options->GetDescriptor(), "", &entry["options"]);
   }
+  Json json = {{"query", widths.query},
+               {"key", widths.key},
+               {"heads", widths.heads},
+               {"scores", Json::array()}};
+  for (auto& [place, entry] : entries) {
+    json["scores"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+std::string ListScores(const AttentionRegistry& scorers,
+                       const ScoreWidths& widths) {
   std::string list = absl::StrFormat(
       "Scores of a query of width %d and a key of width %d, %d head(s):\n",
       widths.query, widths.key, widths.heads);
-  for (const auto& [order, entry] : entries) {
-    absl::StrAppend(&list, "\n", entry);
+  const auto text = [](const Json& value) { return value.get<std::string>(); };
+  const Json scores = ScoresJson(scorers, widths);
+  for (const Json& score : scores["scores"]) {
+    absl::StrAppend(&list, "\n", text(score["name"]), "\n    ",
+                    text(score["formula"]), "\n    ",
+                    ParametersText(score["parameters"]), "\n");
+    if (score["position_aware"] == true) {
+      absl::StrAppend(&list, "    depends on positions\n");
+    }
+    if (score["uses_history"] == true) {
+      absl::StrAppend(&list,
+                      "    reads earlier weights: for recurrent decoders\n");
+    }
+    for (const Json& option : score["options"]) {
+      absl::StrAppend(&list, "    ", text(option["name"]), ": ",
+                      text(option["type"]), ", default ",
+                      text(option["default"]), "\n");
+    }
   }
   return list;
 }

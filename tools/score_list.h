@@ -7,6 +7,7 @@
 
 #include "attention/attention_registry.h"
 #include "attention/scoring_function.h"
+#include "nlohmann/json.hpp"
 
 namespace regard {
 
@@ -15,6 +16,10 @@ namespace regard {
 // defaults. The order is that of the members of Attention.score.
 std::string ListScores(const AttentionRegistry& scorers,
                        const ScoreWidths& widths);
+
+// The same as an object.
+nlohmann::ordered_json ScoresJson(const AttentionRegistry& scorers,
+                                  const ScoreWidths& widths);
 
 }  // namespace regard
 

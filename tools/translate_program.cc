@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,13 +16,13 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "autodiff/kernels/gemm.h"
-#include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
 #include "data/parallel_corpus.h"
 #include "data/text/vocabulary.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/progress.h"
 #include "experiments/report/terminal_text.h"
+#include "experiments/run.h"
 #include "files/line_reader.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
@@ -32,9 +31,9 @@
 #include "seq2seq/output_head.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "seq2seq/translator.h"
+#include "seq2seq/typed_sentence.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
-#include "tools/trained_models.h"
 
 namespace regard {
 
@@ -145,13 +144,8 @@ absl::Status ReplaceSearch(const Arguments& arguments, SearchConfig* search) {
 }
 
 struct Member {
-  explicit Member(const TrainedTranslator& trained)
-      : translator(*trained.translator),
-        forward(tape, std::as_const(translator).parameters(), nullptr) {}
-
   const Translator& translator;
-  Tape<float> tape;
-  Forward<float> forward;
+  Forward<float>& forward;
 };
 
 // Standard error, as a terminal where nothing else than notes is shown: what is
@@ -167,20 +161,17 @@ ProgressOutput ProgressOf(const Arguments& arguments) {
 // Translates sentence after sentence to standard output, or scores pairs.
 class Session {
  public:
-  Session(const std::vector<TrainedTranslator>& trained,
-          const Arguments& arguments, const SearchConfig& search)
-      : translator_(*trained.front().translator),
+  Session(std::vector<Member> members, const Arguments& arguments,
+          const SearchConfig& search)
+      : members_(std::move(members)),
+        translator_(members_.front().translator),
         arguments_(arguments),
         search_(search),
         terminal_(isatty(STDOUT_FILENO) != 0),
         align_(
             (arguments.align || (terminal_ && !arguments.sentences.empty())) &&
             translator_.has_attention()),
-        line_(ProgressOf(arguments)) {
-    for (const TrainedTranslator& run : trained) {
-      members_.push_back(std::make_unique<Member>(run));
-    }
-  }
+        line_(ProgressOf(arguments)) {}
 
   // Takes a sentence, or a pair to score; it is answered now or by a later
   // call. An error if it is longer than what the model knows.
@@ -213,12 +204,12 @@ class Session {
   void DrawAlignment(const std::vector<std::string>& source,
                      const Translation& translation) const;
 
+  const std::vector<Member> members_;
   const Translator& translator_;
   const Arguments& arguments_;
   const SearchConfig& search_;
   const bool terminal_;
   const bool align_;
-  std::vector<std::unique_ptr<Member>> members_;
   std::vector<std::vector<std::string>> waiting_;
   size_t waiting_words_ = 0;
   int64_t sentences_ = 0;  // so far
@@ -256,8 +247,8 @@ void Session::NameUnknown(const std::vector<std::string>& words) {
 // Notes a sentence whose translation cannot have min_length words.
 void Session::CheckMinLength(const std::vector<std::string>& words) {
   if (search_.min_length() == 0 || words.empty()) return;
-  for (const auto& member : members_) {
-    const int64_t longest = member->translator.LongestFound(words, search_);
+  for (const Member& member : members_) {
+    const int64_t longest = member.translator.LongestFound(words, search_);
     if (search_.min_length() < longest) continue;
     Note(": its translation has at most ", longest,
          " ids, which leave no room for min_length: ", search_.min_length(),
@@ -287,7 +278,7 @@ absl::Status Session::Score(absl::string_view text) {
       pair[0].target.size() < target.size() + 1) {
     return Error("line", "is longer than the run's data.pairs.cut_tokens");
   }
-  Forward<float>& forward = members_.front()->forward;
+  Forward<float>& forward = members_.front().forward;
   const EncoderDecoder<float>& model = translator_.model();
   forward.BeginStep();
   const Batch batch = MakeBatch(pair, {0}, forward.tape().arena());
@@ -310,8 +301,8 @@ absl::Status Session::Add(absl::string_view text, bool cut) {
     words.resize(std::min(words.size(), kMostWords));
     Note(" is cut: its first ", words.size(), " words are translated");
   }
-  for (const auto& member : members_) {
-    const absl::Status fits = member->translator.CheckSource(words);
+  for (const Member& member : members_) {
+    const absl::Status fits = member.translator.CheckSource(words);
     if (!fits.ok()) return Error("sentence", fits.message());
   }
   NameUnknown(words);
@@ -332,8 +323,8 @@ bool Session::Flush() {
     if (!words.empty()) sources.push_back(translator_.EncodeSource(words));
   }
   std::vector<TranslationMember> members;
-  for (const auto& member : members_) {
-    members.push_back({&member->translator.model(), &member->forward});
+  for (const Member& member : members_) {
+    members.push_back({&member.translator.model(), &member.forward});
   }
   const std::vector<std::vector<Translation>> translations =
       TranslateIds(members, sources, search_,
@@ -423,9 +414,10 @@ absl::Status TranslateInput(Session& session) {
   return reader.status("standard input");
 }
 
-// The models of all runs, which fit together.
-absl::StatusOr<std::vector<TrainedTranslator>> LoadRuns(
-    const Arguments& arguments, const Plugins& plugins) {
+// All runs, which fit together, and their models.
+absl::StatusOr<std::vector<Run>> OpenRuns(const Arguments& arguments,
+                                          const Plugins& plugins,
+                                          std::vector<Member>* members) {
   std::vector<std::string> runs = arguments.runs;
   if (runs.empty()) runs.emplace_back();  // for the message
   if (arguments.score && (runs.size() > 1 || !arguments.sentences.empty())) {
@@ -438,21 +430,19 @@ absl::StatusOr<std::vector<TrainedTranslator>> LoadRuns(
         "error: --score searches for nothing: no other flag but --run has an "
         "effect");
   }
-  std::vector<TrainedTranslator> trained;
+  std::vector<Run> trained;
   for (const std::string& run : runs) {
-    REGARD_ASSIGN_OR_RETURN(TrainedTranslator loaded,
-                            LoadTranslator(run, plugins));
-    for (const std::string& note : loaded.notes) {
-      std::fprintf(stderr, "%s\n", note.c_str());
-    }
-    trained.push_back(std::move(loaded));
-    const Translator& first = *trained.front().translator;
-    const Translator& last = *trained.back().translator;
+    REGARD_ASSIGN_OR_RETURN(Run opened, OpenRun(run, plugins));
+    REGARD_ASSIGN_OR_RETURN(const Translator* translator, TranslatorOf(opened));
+    members->push_back({*translator, opened.forward()});
+    trained.push_back(std::move(opened));
+    const Translator& first = members->front().translator;
+    const Translator& last = *translator;
     if (!(first.source_vocabulary() == last.source_vocabulary()) ||
         !(first.target_vocabulary() == last.target_vocabulary())) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "error: ", trained.back().path,
-          ": its vocabularies are not those of ", trained.front().path));
+          "error: ", trained.back().path(),
+          ": its vocabularies are not those of ", trained.front().path()));
     }
   }
   return trained;
@@ -461,19 +451,20 @@ absl::StatusOr<std::vector<TrainedTranslator>> LoadRuns(
 absl::Status Translate(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
-  REGARD_ASSIGN_OR_RETURN(const std::vector<TrainedTranslator> trained,
-                          LoadRuns(arguments, plugins));
+  std::vector<Member> members;
+  REGARD_ASSIGN_OR_RETURN(const std::vector<Run> trained,
+                          OpenRuns(arguments, plugins, &members));
   if ((arguments.align || arguments.replace_unknown) &&
-      !trained.front().translator->has_attention()) {
+      !members.front().translator.has_attention()) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: --align and --replace_unknown: the model of ",
-                     trained.front().path, " does not attend"));
+                     trained.front().path(), " does not attend"));
   }
-  SearchConfig search = trained.front().config.search();
+  SearchConfig search = trained.front().config().search();
   REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments, &search));
   WorkerPool pool(arguments.threads);
   const GemmThreads share_products(pool);
-  Session session(trained, arguments, search);
+  Session session(std::move(members), arguments, search);
   absl::Status status;
   if (arguments.sentences.empty()) {
     status = TranslateInput(session);

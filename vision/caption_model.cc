@@ -7,7 +7,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/random.h"
+#include "data/images/png_image.h"
 #include "files/utf8.h"
+#include "third_party/abseil_backport/status_macros.h"
 #include "vision/augmentation.h"
 
 namespace regard {
@@ -272,6 +274,31 @@ std::vector<std::vector<std::string>> CaptionModel::GenerateCaptions(
     }
   }
   return sentences;
+}
+
+absl::StatusOr<Answered> CaptionModel::Answer(Forward<float>& forward,
+                                              const Question& question) const {
+  const CaptionSet* set = data_.test.size() > 0 ? &data_.test : &data_.dev;
+  Answered answer = {.input = question.text};
+  CaptionSet typed;
+  if (question.example < 0) {
+    typed.images.shape = data_.train.images.shape;
+    REGARD_ASSIGN_OR_RETURN(typed.images.pixels,
+                            ReadPng(question.text, typed.images.shape));
+    set = &typed;
+  } else {
+    REGARD_RETURN_IF_ERROR(
+        CheckExample(question, static_cast<size_t>(set->size())));
+    const auto& words =
+        set->captions[static_cast<size_t>(question.example)].words;
+    answer.input = absl::StrCat("image ", question.example);
+    answer.reference =
+        absl::StrJoin(words.begin() + prompt_length(), words.end(), " ");
+  }
+  const int64_t images[] = {std::max<int64_t>(question.example, 0)};
+  answer.text =
+      absl::StrJoin(GenerateCaptions(forward, *set, images).front(), " ");
+  return answer;
 }
 
 std::vector<float> CaptionModel::WordAttention(

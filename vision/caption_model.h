@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
 #include "data/images/caption_set.h"
 #include "data/text/vocabulary.h"
+#include "nn/answer.h"
 #include "nn/model.h"
 #include "seq2seq/attention_maps.h"
 #include "seq2seq/decoding/search.h"
@@ -62,6 +64,11 @@ class CaptionModel : public Model<float> {
   // cross-attention, pointing_accuracy and pointing_mass of the true sentences.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
+
+  // A sentence about the image in a PNG file, or about one of test, else of
+  // dev.
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question) const;
 
   // The best sentence for each image, without prompt.
   std::vector<std::vector<std::string>> GenerateCaptions(

@@ -1,13 +1,16 @@
 #include "vision/image_classifier.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "attention/transformer/initialization.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
+#include "data/images/png_image.h"
 #include "third_party/abseil_backport/check.h"
+#include "third_party/abseil_backport/status_macros.h"
 #include "vision/augmentation.h"
 
 namespace regard {
@@ -84,6 +87,32 @@ std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
   };
   ForEachBatch(forward, set.size(), kEvaluationBatch, predict);
   return predicted;
+}
+
+absl::StatusOr<Answered> ImageClassifier::Answer(
+    Forward<float>& forward, const Question& question,
+    const AnswerOptions& options) const {
+  const std::vector<std::string>& classes = data_.classes;
+  const ImageSet& set = data_.test.size() > 0 ? data_.test : data_.dev;
+  Answered answer = {.input = question.text};
+  ImageSet image;
+  image.shape = data_.train.shape;
+  if (question.example < 0) {
+    REGARD_ASSIGN_OR_RETURN(image.pixels, ReadPng(question.text, image.shape));
+  } else {
+    REGARD_RETURN_IF_ERROR(
+        CheckExample(question, static_cast<size_t>(set.size())));
+    answer.input = absl::StrCat("image ", question.example);
+    answer.reference =
+        classes[set.labels[static_cast<size_t>(question.example)]];
+    const uint8_t* const pixels = set.image(question.example);
+    image.pixels.assign(pixels, pixels + set.shape.size());
+  }
+  answer.choices.push_back(
+      RankedChoices(Predict(forward, image), options.most_choices,
+                    [&](size_t label) { return classes[label]; }));
+  answer.text = answer.choices[0][0].name;
+  return answer;
 }
 
 std::vector<EvaluatedSet> ImageClassifier::Evaluate(Forward<float>& forward,

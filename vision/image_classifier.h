@@ -6,9 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
 #include "data/images/image_set.h"
+#include "nn/answer.h"
 #include "nn/model.h"
 #include "seq2seq/output_head.h"
 #include "vision/vision_transformer.h"
@@ -41,6 +43,11 @@ class ImageClassifier : public Model<float> {
   // On dev and test: accuracy and loss.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
+
+  // The class of the image in a PNG file, or of one of test, else of dev.
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions& options) const;
 
   // Natural logarithms of the probabilities of the classes, for all images of
   // `set`: [images, classes].

@@ -106,6 +106,25 @@ std::string WithWrongNumber(absl::string_view sentence, uint64_t choice) {
   return absl::StrJoin(words, " ");
 }
 
+absl::Status UseLabels(const std::vector<std::string>& labels,
+                       LabelledSplits* data) {
+  for (auto* split : {&data->train, &data->dev, &data->test}) {
+    for (LabelledText& example : *split) {
+      const std::string& name =
+          data->labels[static_cast<size_t>(example.label)];
+      const auto found = std::ranges::find(labels, name);
+      if (found == labels.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("error: data: the model knows no label '", name,
+                         "'; it knows ", absl::StrJoin(labels, ", ")));
+      }
+      example.label = static_cast<int32_t>(found - labels.begin());
+    }
+  }
+  data->labels = labels;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<LabelledTextData> ReadLabelledText(
     const std::string& path, const LabelledTextConfig& config) {
   REGARD_ASSIGN_OR_RETURN(

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "data/text/labelled_text.pb.h"
@@ -25,6 +27,11 @@ struct LabelledTextData {
 // tab, a label that training lacks, and fewer than two labels in training.
 absl::StatusOr<LabelledTextData> ReadLabelledText(
     const std::string& path, const LabelledTextConfig& config);
+
+// Makes the labels of the data those that a trained model knows. An error,
+// complete to print, names one that is not among them.
+absl::Status UseLabels(const std::vector<std::string>& labels,
+                       LabelledSplits* data);
 
 // `sentence` of the data source `grammar` with the number of one of its verbs
 // changed: that of the `choice`-th, modulo the number of verbs.

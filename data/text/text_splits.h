@@ -13,6 +13,8 @@ struct TextSplits {
   std::string train;
   std::string dev;   // may be empty
   std::string test;  // may be empty
+  // The vocabulary that a trained model has kept; empty: that of the text.
+  std::string vocabulary = {};
 };
 
 struct LabelledText {
@@ -25,6 +27,8 @@ struct LabelledSplits {
   std::vector<LabelledText> dev;   // may be empty
   std::vector<LabelledText> test;  // may be empty
   std::vector<std::string> labels;
+  // As of TextSplits.
+  std::string vocabulary = {};
 };
 
 }  // namespace regard

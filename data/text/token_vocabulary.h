@@ -23,8 +23,8 @@ WordPiece WordVocabulary(absl::string_view text,
 
 struct TokenVocabulary {
   WordPiece pieces;
-  std::string digest;   // SHA-256 of the file; empty if there is none
-  std::string problem;  // what is wrong with the file; empty if nothing is
+  std::string digest = {};   // SHA-256 of the file; empty if there is none
+  std::string problem = {};  // what is wrong with the file; empty if nothing is
 };
 
 // That of the file `path`, which is as the user gave it; if it is empty or at

@@ -93,8 +93,9 @@ def regard_binary(
       schedules: labels of libraries. Target `my_schedule` provides
         `RegisterMySchedule(ScheduleRegistry&)`, by
         REGARD_SCHEDULE(MySchedule, ...).
-      tools: whether to make NAME_average, NAME_generate, NAME_inspect, NAME_plan and
-        NAME_translate, too: `//tools`' programs for runs of this one.
+      tools: whether to make NAME_average, NAME_evaluate, NAME_generate, NAME_inspect,
+        NAME_plan, NAME_predict and NAME_translate, too: `//tools`' programs for runs
+        of this one.
       **kwargs: passed to each cc_binary.
     """
     plugins = {
@@ -112,7 +113,7 @@ def regard_binary(
     )
     if not tools:
         return
-    for tool in ["average", "generate", "inspect", "plan", "translate"]:
+    for tool in ["average", "evaluate", "generate", "inspect", "plan", "predict", "translate"]:
         plugin_binary(
             name + "_" + tool,
             ["//tools:programs"],

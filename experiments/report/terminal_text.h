@@ -1,5 +1,4 @@
-// Text of unknown origin made safe to show, on a terminal and in a page; and
-// what is drawn with characters: tables, and alignments, target words down,
+// What is drawn with characters: tables, and alignments, target words down,
 // source words across, a darker shade for a larger weight.
 #ifndef EXPERIMENTS_REPORT_TERMINAL_TEXT_H_
 #define EXPERIMENTS_REPORT_TERMINAL_TEXT_H_
@@ -8,26 +7,9 @@
 
 #include "absl/strings/string_view.h"
 #include "experiments/report/run_results.h"
+#include "files/printable_text.h"
 
 namespace regard {
-
-// `text` without what a terminal would obey or a reader would not see: control
-// characters (newline and tab become spaces) and marks that turn the direction
-// of writing. Bytes that are not UTF-8 become U+FFFD.
-std::string PrintableText(absl::string_view text);
-
-// `text` as the content of an element or of a quoted attribute, cleaned
-// likewise; newlines and tabs stay.
-std::string EscapeHtml(absl::string_view text);
-
-// Columns that `text`, printable, takes on a terminal: 2 for a wide character,
-// 0 for a combining one.
-int DisplayWidth(absl::string_view text);
-
-// `text`, printable, cut to at most `width` columns, the last one an ellipsis
-// where something was cut; `width` >= 1. `ellipsis` takes one column.
-std::string CutToWidth(absl::string_view text, int width,
-                       absl::string_view ellipsis);
 
 struct AlignmentTextStyle {
   int width = 80;       // columns of the terminal

@@ -2,6 +2,9 @@
 
 #include <openssl/opensslv.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "Eigen/Core"
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
@@ -34,6 +37,14 @@ absl::string_view InstructionSet() {
 
 }  // namespace
 
+Provenance ReadProvenance(int argc, char** argv) {
+  Provenance provenance;
+  provenance.command_line.assign(argv + std::min(argc, 1), argv + argc);
+  const char* const tree = std::getenv("BUILD_WORKSPACE_DIRECTORY");
+  if (tree != nullptr) provenance.tree = ReadGitTree(tree);
+  return provenance;
+}
+
 Environment BuildEnvironment() {
   Environment environment;
 #ifdef __clang__
@@ -62,13 +73,21 @@ Environment BuildEnvironment() {
 }
 
 std::string EnvironmentJson(const Environment& environment) {
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"compiler", environment.compiler},
       {"instruction_set", environment.instruction_set},
       {"mode", environment.mode},
       {"libraries", environment.libraries},
       {"data", environment.data},
       {"files", environment.files}};
+  const Provenance& provenance = environment.provenance;
+  if (!provenance.command_line.empty()) {
+    if (!provenance.tree.commit.empty()) {
+      json["commit"] = provenance.tree.commit;
+      json["changed"] = provenance.tree.changed;
+    }
+    json["command_line"] = provenance.command_line;
+  }
   return absl::StrCat(
       json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "\n");
 }

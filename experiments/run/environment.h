@@ -1,17 +1,29 @@
 // environment.json: what else determines the results of a run besides its
-// config. It holds no time, host or path, so that a repeated run writes the
-// same file.
+// config. But for the provenance, it holds no time, host or path, so that a
+// repeated run writes the same file.
 #ifndef EXPERIMENTS_RUN_ENVIRONMENT_H_
 #define EXPERIMENTS_RUN_ENVIRONMENT_H_
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "files/git_tree.h"
 
 namespace regard {
+
+// Where a run comes from.
+struct Provenance {
+  GitTree tree = {};  // that the program was started from
+  std::vector<std::string> command_line = {};  // without the program
+};
+
+// The working tree is that of BUILD_WORKSPACE_DIRECTORY, which `bazel run`
+// sets.
+Provenance ReadProvenance(int argc, char** argv);
 
 struct Environment {
   std::string compiler = {};
@@ -26,9 +38,11 @@ struct Environment {
   std::map<std::string, std::string> data = {};
   // SHA-256 of each file of the run folder that using the model needs.
   std::map<std::string, std::string> files = {};
+  // Nothing of it is written if it has no command line.
+  Provenance provenance = {};
 };
 
-// What this program is built with; `data` and `files` are left to the caller.
+// What this program is built with; all else is left to the caller.
 Environment BuildEnvironment();
 
 // The file's text, in the order of the fields and of names.

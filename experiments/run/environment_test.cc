@@ -1,6 +1,8 @@
 #include "experiments/run/environment.h"
 
+#include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "files/file.h"
@@ -39,6 +41,34 @@ TEST(EnvironmentTest, TextIsAsDocumented) {
             "    \"vocabulary.txt\": \"00ff\"\n"
             "  }\n"
             "}\n");
+}
+
+TEST(EnvironmentTest, SaysWhereARunComesFromIfAsked) {
+  const auto json = [](const Provenance& provenance) {
+    return nlohmann::json::parse(EnvironmentJson({.provenance = provenance}));
+  };
+  EXPECT_FALSE(json({.tree = {"39ed", true}}).contains("commit"));
+  const nlohmann::json outside = json({.command_line = {"--set", "seed=3"}});
+  EXPECT_EQ(outside["command_line"], nlohmann::json({"--set", "seed=3"}));
+  EXPECT_FALSE(outside.contains("commit") || outside.contains("changed"));
+  const nlohmann::json inside =
+      json({.tree = {"39ed", true}, .command_line = {"--resume"}});
+  EXPECT_EQ(inside["commit"], "39ed");
+  EXPECT_EQ(inside["changed"], true);
+}
+
+TEST(EnvironmentTest, ReadsNothingWhereThereIsNoTree) {
+  char program[] = "train";
+  char flag[] = "--resume";
+  char* arguments[] = {program, flag};
+  const std::string folder = JoinPath(::testing::TempDir(), "it's no tree");
+  ASSERT_EQ(setenv("BUILD_WORKSPACE_DIRECTORY", folder.c_str(), 1), 0);
+  const Provenance provenance = ReadProvenance(2, arguments);
+  EXPECT_EQ(provenance.tree.commit, "");
+  EXPECT_FALSE(provenance.tree.changed);
+  EXPECT_EQ(provenance.command_line, std::vector<std::string>{"--resume"});
+  unsetenv("BUILD_WORKSPACE_DIRECTORY");
+  EXPECT_TRUE(ReadProvenance(0, nullptr).command_line.empty());
 }
 
 class DigestsTest : public ::testing::Test {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
@@ -35,6 +36,9 @@ struct TaskInfo : OptionInfo<TaskContext> {
   bool searches;                        // whether it reads Experiment.search
   std::vector<MetricInfo> metrics;
   void (*validate_parts)(const TaskContext& context, ConfigProblems& problems);
+  // Task's Keep(), see there; null where it has none. Empty data are made.
+  absl::Status (*keep)(const TaskContext& context, const AnyDataSource& source,
+                       const KeptFiles& files, std::any& data);
   OptionFactory<Task, std::any, const TaskContext&> create;
 
   template <typename Plugin>
@@ -46,6 +50,14 @@ struct TaskInfo : OptionInfo<TaskContext> {
     searches = Plugin::kSearches;
     metrics = Plugin::Metrics();
     validate_parts = &Plugin::ValidateParts;
+    keep = nullptr;
+    if constexpr (requires { &Plugin::Keep; }) {
+      keep = [](const TaskContext& context, const AnyDataSource& source,
+                const KeptFiles& files, std::any& any) {
+        if (!any.has_value()) any = Data();
+        return Plugin::Keep(context, source, files, std::any_cast<Data>(&any));
+      };
+    }
   }
 };
 

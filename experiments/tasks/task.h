@@ -10,11 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "data/data_source.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/report/run_results.h"
 #include "experiments/run/metric.h"
+#include "nn/answer.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/model.h"
@@ -45,6 +49,12 @@ struct TaskContext {
   }
 };
 
+// The texts that a task kept in a run folder, see Task::Files().
+struct KeptFiles {
+  std::string folder;  // for messages
+  ReadRunFile read;
+};
+
 // A task that is a plug-in has `Options`, `Data` (the type of a DataSource), a
 // constructor from (const Options&, Data, const TaskContext&), and
 // `static std::vector<MetricInfo> Metrics()`.
@@ -62,6 +72,15 @@ class Task {
   }
   // Adds what is wrong with the parts, under paths relative to ModelConfig.
   static void ValidateParts(const TaskContext&, ConfigProblems&) {}
+  // A task whose Files() are all that its model needs of the training data
+  // declares
+  //
+  //   static absl::Status Keep(const TaskContext&, const AnyDataSource&,
+  //                            const KeptFiles&, Data*);
+  //
+  // which puts them into the data: into empty data, so that a trained model
+  // answers where its data are missing, or into others than it was trained on.
+  // An error is complete to print; NotFound if only the data can help.
 
   // Every metric that the model reports, loss terms included, and the SHA-256
   // of each data file, by the field that names it.
@@ -86,6 +105,18 @@ class Task {
 
   // Texts that later use needs, by name in the run folder: vocabularies.
   virtual std::map<std::string, std::string> Files() const { return {}; }
+
+  // Answers one question. An error is about the question, and says what is
+  // wrong with it and what is wanted. `forward` has no gradients; its probe, if
+  // it has one, watches the passes that answer. Examples are those of the split
+  // that ShownSplit() names.
+  virtual absl::StatusOr<Answered> Answer(Forward<float>& /*forward*/,
+                                          const Question& /*question*/,
+                                          const AnswerOptions&) const {
+    return absl::InvalidArgumentError("this run's task answers no questions");
+  }
+  // Whether the text of a question is the path of an image.
+  virtual bool reads_images() const { return false; }
 
   // What the user should know of the data, a sentence each.
   virtual std::vector<std::string> Notes() const { return {}; }

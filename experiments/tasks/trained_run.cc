@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "experiments/config/reader.h"
 #include "experiments/run/checkpoint.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/metric.h"
@@ -33,8 +32,9 @@ absl::Status TrainedRun::LoadWeightsInto(
   return WithErrorPrefix(LoadWeights(weights, parameters));
 }
 
-absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
-                                          const Plugins* plugins) {
+absl::StatusOr<TrainedRun> OpenTrainedRun(
+    absl::string_view run, const Plugins* plugins,
+    absl::Span<const std::string> overrides) {
   if (run.empty()) {
     return absl::InvalidArgumentError(
         "error: --run=DIR must name the folder of a run; "
@@ -46,12 +46,13 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
   const std::string config = JoinPath(trained.path, "resolved.textproto");
   REGARD_ASSIGN_OR_RETURN(const std::string resolved,
                           WithErrorPrefix(ReadFile(config)));
-  REGARD_ASSIGN_OR_RETURN(const ConfigOrigins origins,
-                          ReadConfig({config, resolved}, {}, &trained.config));
+  REGARD_ASSIGN_OR_RETURN(
+      trained.origins,
+      ReadConfig({config, resolved}, overrides, &trained.config));
   if (plugins != nullptr) {
     ConfigProblems problems;
     ValidateExperiment(trained.config, *plugins, problems);
-    REGARD_RETURN_IF_ERROR(LocateProblems(problems, origins));
+    REGARD_RETURN_IF_ERROR(LocateProblems(problems, trained.origins));
   }
   REGARD_ASSIGN_OR_RETURN(FoundCheckpoints latest,
                           WithErrorPrefix(FindCheckpoints(trained.path)));
@@ -70,7 +71,10 @@ namespace {
 // The same vocabularies, and whatever else the task keeps: the weights belong
 // to the ids of these.
 absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task) {
+  REGARD_ASSIGN_OR_RETURN(const Environment kept, ReadRunDigests(run.path));
   for (const auto& [name, text] : task.Files()) {
+    // Earlier programs kept fewer files.
+    if (!kept.files.empty() && kept.files.count(name) == 0) continue;
     REGARD_ASSIGN_OR_RETURN(const std::string there, run.ReadText(name));
     if (there == text) continue;
     return absl::InvalidArgumentError(

@@ -11,6 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
@@ -22,6 +24,7 @@ namespace regard {
 struct TrainedRun {
   std::string path;
   Experiment config;
+  ConfigOrigins origins;
   std::string weights;  // the file to use, of the newest whole checkpoint
   int64_t step = 0;     // of the weights
   std::vector<std::string> notes;  // damaged checkpoints that were passed over
@@ -35,9 +38,10 @@ struct TrainedRun {
 // `run` is a path as the user gave it. The errors of this and of the functions
 // above are complete to print; they are InvalidArgument or what reading a file
 // gave. Without `plugins`, which a task does not know, the config is not
-// validated.
-absl::StatusOr<TrainedRun> OpenTrainedRun(absl::string_view run,
-                                          const Plugins* plugins = nullptr);
+// validated. `overrides` are as of `--set`.
+absl::StatusOr<TrainedRun> OpenTrainedRun(
+    absl::string_view run, const Plugins* plugins = nullptr,
+    absl::Span<const std::string> overrides = {});
 
 // Gives the task's model the weights that `training` names, if it names any.
 // What is wrong with the run, or does not fit this one, is added to `problems`.

@@ -17,6 +17,7 @@
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/config/reader.h"
+#include "experiments/run/environment.h"
 #include "experiments/run/run_folder.h"
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
@@ -46,6 +47,7 @@ struct Arguments {
   bool resume = false;
   bool check = false;
   TrainerOptions trainer = {.threads = 0};  // 0: one per core
+  Provenance provenance;                    // empty where files are to repeat
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
@@ -70,6 +72,9 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Switch("omit_times", &arguments->trainer.omit_times,
               "leaves times out of all files, so that they repeat");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  if (!arguments->trainer.omit_times) {
+    arguments->provenance = ReadProvenance(argc, argv);
+  }
   if (arguments->resume && arguments->run.empty()) {
     return absl::InvalidArgumentError(
         "error: --resume resumes a run: name its folder with --run=DIR");
@@ -175,7 +180,8 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
   }
   auto run = std::make_unique<TrainingRun>(std::move(loaded),
                                            *std::move(folder), std::move(task));
-  REGARD_RETURN_IF_ERROR(run->Prepare(arguments.resume, arguments.checkpoints));
+  REGARD_RETURN_IF_ERROR(run->Prepare(arguments.resume, arguments.checkpoints,
+                                      arguments.provenance));
   return run;
 }
 
@@ -183,6 +189,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
 // the signal that stopped it, or 0.
 absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
                                   const TrainerOptions& options,
+                                  const Provenance& provenance,
                                   const Plugins& plugins,
                                   std::unique_ptr<TrainingRun>* baseline) {
   const LoadedConfig& loaded = *run.loaded().baseline;
@@ -198,7 +205,8 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
   const std::string checkpoints = run.checkpoint_folder();
   REGARD_RETURN_IF_ERROR((*baseline)->Prepare(
       /*resume=*/false,
-      checkpoints.empty() ? "" : JoinPath(checkpoints, "baseline")));
+      checkpoints.empty() ? "" : JoinPath(checkpoints, "baseline"),
+      provenance));
   REGARD_ASSIGN_OR_RETURN(const int stopped_by,
                           (*baseline)->Train(options, plugins));
   if (stopped_by == 0) {
@@ -210,6 +218,7 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
 // The exit code.
 absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                                    const TrainerOptions& options,
+                                   const Provenance& provenance,
                                    const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(int stopped_by, run.Train(options, plugins));
   const TrainingRun* stopped = &run;
@@ -219,7 +228,7 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
     std::fprintf(stderr, "now %s, to compare with\n",
                  run.loaded().config.baseline().name().c_str());
     const absl::StatusOr<int> trained =
-        TrainBaseline(run, options, plugins, &baseline);
+        TrainBaseline(run, options, provenance, plugins, &baseline);
     failure = trained.status();
     if (trained.ok() && *trained != 0) {
       stopped_by = *trained;
@@ -278,7 +287,7 @@ absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   options.stop_signal = &stop_signal;
-  return TrainAndReport(*run, options, plugins);
+  return TrainAndReport(*run, options, arguments.provenance, plugins);
 }
 
 }  // namespace

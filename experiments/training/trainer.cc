@@ -10,10 +10,10 @@
 #include "absl/time/clock.h"
 #include "autodiff/fault_finder.h"
 #include "autodiff/tape.h"
+#include "experiments/tasks/evaluation.h"
 #include "experiments/training/profile.h"
 #include "nn/scoped_probe.h"
 #include "nn/weights.h"
-#include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -296,29 +296,6 @@ void Trainer::SetProbe(Forward<float>& forward) const {
   }
 }
 
-void Trainer::Measure(Forward<float>& forward, Split split,
-                      std::map<std::string, double>* metrics,
-                      std::vector<EvaluatedSet>* sets) const {
-  const char* const name = split == Split::kTrain ? "train"
-                           : split == Split::kDev ? "dev"
-                                                  : "test";
-  const auto prefixed = [&](const std::string& set, const std::string& metric) {
-    REGARD_CHECK(FindMetric(task_.metrics(), metric) != nullptr)
-        << metric << " is not among the task's metrics";
-    return absl::StrCat(name, set.empty() ? "" : ".", set, "/", metric);
-  };
-  for (EvaluatedSet& set : model_.Evaluate(forward, split)) {
-    for (const auto& [total, value] : set.totals) {
-      (*metrics)[prefixed(set.set, total)] = value;
-    }
-    for (ExampleMetric& metric : set.metrics) {
-      metric.name = prefixed(set.set, metric.name);
-      (*metrics)[metric.name] = metric.Value();
-    }
-    if (!set.metrics.empty()) sets->push_back(std::move(set));
-  }
-}
-
 absl::Status Trainer::Evaluate(bool final) {
   // A moving average takes the place of the weights. Those of the end have been
   // chosen.
@@ -335,15 +312,15 @@ absl::Status Trainer::Evaluate(bool final) {
   SetProbe(forward);
   // One record of the last step: what an evaluation of the training split
   // measures takes the place of the mean since the last record.
-  std::map<std::string, double> metrics;
+  Evaluation evaluation;
+  auto& [metrics, sets] = evaluation;
   const bool trained = std::ranges::any_of(state_.term_counts(),
                                            [](int64_t n) { return n > 0; });
   if (final && trained) metrics = TakeTrainingMetrics();
   if (final) model_.BeginEpoch(std::nullopt);
-  std::vector<EvaluatedSet> sets;
   for (const Split split : {Split::kTrain, Split::kDev, Split::kTest}) {
     if (split == Split::kDev || final) {
-      Measure(forward, split, &metrics, &sets);
+      EvaluateSplit(task_, forward, split, &evaluation);
     }
   }
   for (const std::string& watched :
@@ -389,11 +366,10 @@ void Trainer::ChooseWeights() {
     Tape<float> tape;
     Forward<float> forward(tape, model_.parameters(), nullptr);
     SetProbe(forward);
-    std::map<std::string, double> metrics;
-    std::vector<EvaluatedSet> sets;
-    Measure(forward, Split::kDev, &metrics, &sets);
-    const auto mean_value = metrics.find(selection_.metric());
-    if (mean_value != metrics.end() &&
+    Evaluation evaluation;
+    EvaluateSplit(task_, forward, Split::kDev, &evaluation);
+    const auto mean_value = evaluation.metrics.find(selection_.metric());
+    if (mean_value != evaluation.metrics.end() &&
         selection_.IsGain(mean_value->second, 0)) {
       return;
     }

@@ -147,10 +147,6 @@ class Trainer {
   std::map<std::string, double> TakeStatistics();
   // Makes an evaluation's pass that of the model which the config describes.
   void SetProbe(Forward<float>& forward) const;
-  // Adds what the model reaches on a split, by prefixed names, as in `sets`.
-  void Measure(Forward<float>& forward, Split split,
-               std::map<std::string, double>* metrics,
-               std::vector<EvaluatedSet>* sets) const;
   absl::Status Evaluate(bool final);
   absl::Status Save();
   absl::Status RestoreSelection(const Checkpoint& checkpoint);

@@ -12,7 +12,6 @@
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
-#include "experiments/run/environment.h"
 #include "experiments/run/statistics.h"
 #include "files/sha256.h"
 #include "files/tensorboard/event_writer.h"
@@ -173,8 +172,9 @@ absl::Status TrainingRun::OpenCheckpointFolder(const std::string& checkpoints) {
                                 RunId(loaded_.config, digests_));
 }
 
-absl::Status TrainingRun::WriteTaskFiles() const {
+absl::Status TrainingRun::WriteTaskFiles(const Provenance& provenance) const {
   Environment environment = BuildEnvironment();
+  environment.provenance = provenance;
   environment.data = digests_;
   for (const auto& [name, text] : task_->Files()) {
     REGARD_RETURN_IF_ERROR(folder_.Write(name, text));
@@ -185,7 +185,8 @@ absl::Status TrainingRun::WriteTaskFiles() const {
   return folder_.Write("run.json", RunDescriptionJson(metrics_));
 }
 
-absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints) {
+absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
+                                  const Provenance& provenance) {
   for (const std::string& note : task_->Notes()) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
@@ -205,7 +206,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints) {
     }
     REGARD_RETURN_IF_ERROR(
         folder_.Write("config.textproto", loaded_.origins.main_text().text()));
-    REGARD_RETURN_IF_ERROR(WriteTaskFiles());
+    REGARD_RETURN_IF_ERROR(WriteTaskFiles(provenance));
     return folder_.Write("resolved.textproto", loaded_.resolved);
   }
   REGARD_RETURN_IF_ERROR(CleanUpCheckpoints(folder_.path(), SystemFiles()));
@@ -218,7 +219,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints) {
     std::fprintf(stderr, "%s has no whole checkpoint: starting at step 0\n",
                  folder_.path().c_str());
     // The config may have been read from the folder: its text stays as given.
-    return WriteTaskFiles();
+    return WriteTaskFiles(provenance);
   }
   checkpoint_ = latest.checkpoints[0];
   REGARD_RETURN_IF_ERROR(PruneCheckpoints(

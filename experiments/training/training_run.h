@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "experiments/report/progress.h"
 #include "experiments/run/checkpoint.h"
+#include "experiments/run/environment.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/run_folder.h"
 #include "experiments/run/status.h"
@@ -41,7 +42,8 @@ class TrainingRun {
   // Writes the folder of a fresh run, or finds where to resume. An error is
   // wrong input: a config or data that differs from that of the run.
   // Checkpoints go to the folder `checkpoints` if it is not empty.
-  absl::Status Prepare(bool resume, const std::string& checkpoints);
+  absl::Status Prepare(bool resume, const std::string& checkpoints,
+                       const Provenance& provenance);
 
   // Where its checkpoints go if not into its own folder, otherwise "".
   std::string checkpoint_folder() const {
@@ -68,7 +70,7 @@ class TrainingRun {
 
  private:
   // The files of a run that begins but for the config, as given and in full.
-  absl::Status WriteTaskFiles() const;
+  absl::Status WriteTaskFiles(const Provenance& provenance) const;
   // Locks the folder of the checkpoints if that is not in the run's own:
   // `checkpoints`, which gets recorded, else the one on record.
   absl::Status OpenCheckpointFolder(const std::string& checkpoints);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -76,6 +77,12 @@ class CaptionsTask : public Task {
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions&) const override {
+    return model_.Answer(forward, question);
+  }
+  bool reads_images() const override { return true; }
 
   std::map<std::string, std::string> Files() const override {
     return {{"vocabulary.txt", model_.vocabulary().ToText()}};

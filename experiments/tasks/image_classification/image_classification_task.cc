@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
@@ -80,6 +81,12 @@ class ImageClassificationTask : public Task {
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions& options) const override {
+    return model_.Answer(forward, question, options);
+  }
+  bool reads_images() const override { return true; }
 
  private:
   std::string TitleOf(int32_t label, const Prediction& prediction) const;

@@ -5,18 +5,24 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "autodiff/tape.h"
+#include "data/data_source.h"
 #include "data/text/text_source.h"
 #include "data/text/token_vocabulary.h"
+#include "data/text/wordpiece.h"
 #include "experiments/tasks/masked_words/bert_maps.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
+#include "files/file.h"
 #include "language/bert.h"
 #include "language/masked_text.h"
 #include "language/masked_word_model.h"
 #include "nn/config_problems.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -52,12 +58,25 @@ class MaskedWordsTask : public Task {
     ValidateMaskedWords(options.masked_words(), problems);
   }
 
+  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
+                           const KeptFiles& kept, Data* data) {
+    std::string& vocabulary = data->splits.vocabulary;
+    REGARD_ASSIGN_OR_RETURN(vocabulary, kept.read(kVocabularyFile));
+    return PiecesOf(vocabulary, JoinPath(kept.folder, kVocabularyFile),
+                    context.config.model().bert())
+        .status();
+  }
+
   MaskedWordsTask(const Options& options, Data data, const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
-        vocabulary_(ReadTokenVocabulary(
-            options.masked_words().vocabulary(), data.splits.train,
-            TokenOptions(options.masked_words()),
-            options.masked_words().min_frequency())),
+        vocabulary_(
+            data.splits.vocabulary.empty()
+                ? ReadTokenVocabulary(options.masked_words().vocabulary(),
+                                      data.splits.train,
+                                      TokenOptions(options.masked_words()),
+                                      options.masked_words().min_frequency())
+                : TokenVocabulary{PiecesOf(data.splits.vocabulary, "", options)
+                                      .value()}),
         model_(options, context.scorers, vocabulary_.pieces, data.splits,
                context.model_options()) {
     if (!vocabulary_.digest.empty()) {
@@ -78,12 +97,24 @@ class MaskedWordsTask : public Task {
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions& options) const override {
+    return model_.Answer(forward, question, options);
+  }
 
   std::map<std::string, std::string> Files() const override {
     return {{kVocabularyFile, model_.pieces().ToText()}};
   }
 
  private:
+  static absl::StatusOr<WordPiece> PiecesOf(const std::string& vocabulary,
+                                            const std::string& path,
+                                            const BertConfig& config) {
+    return WordPiece::FromText(vocabulary, path,
+                               TokenOptions(config.masked_words()));
+  }
+
   const TokenVocabulary vocabulary_;
   MaskedWordModel model_;
 };

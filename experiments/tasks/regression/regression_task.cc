@@ -1,18 +1,26 @@
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "attention/nadaraya_watson.h"
 #include "data/nadaraya_watson_data.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -120,6 +128,40 @@ class RegressionTask : public Task {
     }
     showcase.heat_maps.push_back(MapOf(forward, *shown, split));
     return showcase;
+  }
+
+  // x are numbers, separated by spaces or commas.
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions&) const override {
+    const CurvePoints& points = *ShownSplit(model_.points()).first;
+    const auto width = static_cast<size_t>(points.width);
+    Answered answer = {.input = question.text};
+    std::vector<double> x;
+    if (question.example >= 0) {
+      REGARD_RETURN_IF_ERROR(CheckExample(question, points.y.size()));
+      const auto i = static_cast<size_t>(question.example);
+      x = {points.x.data() + i * width, points.x.data() + (i + 1) * width};
+      answer.input = absl::StrJoin(x, " ");
+      answer.reference = absl::StrCat(points.y[i]);
+    }
+    for (const absl::string_view number : absl::StrSplit(
+             question.text, absl::ByAnyChar(" ,\t"), absl::SkipEmpty())) {
+      if (!absl::SimpleAtod(number, &x.emplace_back()) ||
+          !std::isfinite(x.back())) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "want a number for each of ", absl::StrJoin(x_names_, ", "),
+            "; got '", number, "'"));
+      }
+    }
+    if (x.size() != width) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "want a number for each of ", absl::StrJoin(x_names_, ", "), "; got ",
+          x.size(), " numbers"));
+    }
+    answer.values = model_.Predict(forward, x);
+    answer.text = absl::StrCat(answer.values[0]);
+    return answer;
   }
 
  private:

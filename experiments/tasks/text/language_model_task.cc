@@ -6,19 +6,24 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
+#include "data/data_source.h"
 #include "data/text/text_source.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
+#include "files/file.h"
 #include "language/generator.h"
 #include "language/language_model.h"
 #include "language/text_model.h"
+#include "language/text_vocabulary.h"
 #include "nn/config_problems.h"
 #include "seq2seq/attention_maps.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -28,6 +33,7 @@ constexpr int64_t kSamples = 5;
 constexpr int64_t kSampleIds = 120;
 constexpr double kSampleTemperature = 0.8;
 constexpr int64_t kMapIds = 32;
+constexpr char kVocabulary[] = "vocabulary.txt";
 
 class LanguageModelTask : public Task {
  public:
@@ -52,6 +58,9 @@ class LanguageModelTask : public Task {
     ValidateLanguageModel(options, context.scorers, problems);
   }
 
+  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
+                           const KeptFiles& kept, Data* data);
+
   LanguageModelTask(const Options& options, Data data,
                     const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
@@ -69,15 +78,18 @@ class LanguageModelTask : public Task {
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions& options) const override {
+    return model_.Answer(forward, question, options);
+  }
 
   std::map<std::string, std::string> Files() const override {
-    return {{"vocabulary.txt", model().vocabulary().ToText()}};
+    return {{kVocabulary, model().vocabulary().ToText()}};
   }
 
  private:
   const LanguageModel& model() const { return model_.language_model(); }
-  // The ids [first, end) as text; newlines and spaces are to be seen.
-  std::string TextOf(absl::Span<const int32_t> ids) const;
   std::string Label(int32_t id) const;
   std::vector<std::vector<int32_t>> Prompts() const;
   void AddHeatMaps(Forward<float>& forward, absl::Span<const int32_t> ids,
@@ -88,14 +100,20 @@ class LanguageModelTask : public Task {
   TextModel model_;
 };
 
-std::string LanguageModelTask::TextOf(absl::Span<const int32_t> ids) const {
-  std::string text;
-  int32_t before = -1;
-  for (const int32_t id : ids) {
-    absl::StrAppend(&text, model().vocabulary().Piece(before, id));
-    before = id;
+absl::Status LanguageModelTask::Keep(const TaskContext& context,
+                                     const AnyDataSource&,
+                                     const KeptFiles& kept, Data* data) {
+  TextSplits& splits = data->splits;
+  REGARD_ASSIGN_OR_RETURN(splits.vocabulary, kept.read(kVocabulary));
+  REGARD_ASSIGN_OR_RETURN(
+      const TextVocabulary vocabulary,
+      TextVocabulary::FromText(splits.vocabulary,
+                               JoinPath(kept.folder, kVocabulary),
+                               context.config.model().language_model()));
+  for (const std::string* split : {&splits.train, &splits.dev, &splits.test}) {
+    REGARD_RETURN_IF_ERROR(vocabulary.CheckKnown(*split));
   }
-  return absl::StrReplaceAll(text, {{"\n", "\u21b5"}});
+  return absl::OkStatus();
 }
 
 std::string LanguageModelTask::Label(int32_t id) const {
@@ -138,7 +156,8 @@ void LanguageModelTask::AddHeatMaps(Forward<float>& forward,
   };
   for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, read)) {
     LabelledMatrix matrix;
-    matrix.title = absl::StrCat(map.name, ": ", TextOf(ids));
+    matrix.title =
+        absl::StrCat(map.name, ": ", model().vocabulary().OneLine(ids));
     for (const int32_t id : ids) matrix.rows.push_back(Label(id));
     matrix.columns = matrix.rows;
     const int64_t size = count * count;
@@ -173,7 +192,8 @@ Showcase LanguageModelTask::Show(Forward<float>& forward,
       return true;
     });
     showcase.samples.rows.push_back(
-        {.input = TextOf(prompt), .output = TextOf(made)});
+        {.input = model().vocabulary().OneLine(prompt),
+         .output = model().vocabulary().OneLine(made)});
   }
   AddHeatMaps(forward, prompts.front(), &showcase);
   if (entropy_ > 0) {

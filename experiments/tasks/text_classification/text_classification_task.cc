@@ -5,16 +5,21 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "data/data_source.h"
 #include "data/text/labelled_text_source.h"
+#include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
+#include "data/text/wordpiece.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/trained_run.h"
@@ -36,6 +41,7 @@ namespace regard {
 namespace {
 
 constexpr size_t kSamples = 10;
+constexpr char kLabelsFile[] = "labels.txt";
 
 std::string AllText(const std::vector<LabelledText>& texts) {
   std::string all;
@@ -121,17 +127,26 @@ Beginning BeginningOf(const TextClassifierConfig& config) {
   return beginning;
 }
 
-// The run's, if there is one, else that of the config.
+// How texts are cut: as in the run to begin with, if there is one.
+const MaskedWordsConfig& TokensOf(const Beginning& beginning,
+                                  const TextClassifierConfig& config) {
+  return beginning.run.has_value() ? beginning.bert().masked_words()
+                                   : config.bert().masked_words();
+}
+
+// The kept one; else that of the run to begin with; else that of the config.
 TokenVocabulary VocabularyOf(const Beginning& beginning,
-                             const MaskedWordsConfig& config,
-                             absl::string_view text) {
-  const bool begins = beginning.run.has_value();
-  const MaskedWordsConfig& tokens =
-      begins ? beginning.bert().masked_words() : config;
+                             const TextClassifierConfig& config,
+                             const LabelledSplits& data) {
+  const MaskedWordsConfig& tokens = TokensOf(beginning, config);
+  if (!data.vocabulary.empty()) {
+    return {
+        WordPiece::FromText(data.vocabulary, "", TokenOptions(tokens)).value()};
+  }
   return ReadTokenVocabulary(
-      begins ? JoinPath(beginning.run->path, kVocabularyFile)
-             : config.vocabulary(),
-      text, TokenOptions(tokens), tokens.min_frequency());
+      beginning.run.has_value() ? JoinPath(beginning.run->path, kVocabularyFile)
+                                : tokens.vocabulary(),
+      AllText(data.train), TokenOptions(tokens), tokens.min_frequency());
 }
 
 // Fills all parameters but the classifier's, and a pooler that the file has
@@ -173,12 +188,38 @@ class TextClassificationTask : public Task {
     ValidateTextClassifier(options, context.scorers, problems);
   }
 
+  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
+                           const KeptFiles& kept, Data* data) {
+    const Options& options = context.config.model().text_classifier();
+    // It says how texts are cut.
+    const Beginning beginning = BeginningOf(options);
+    if (!beginning.problem.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: model.text_classifier.", beginning.path, ": ",
+                       beginning.problem));
+    }
+    LabelledSplits& splits = data->splits;
+    REGARD_ASSIGN_OR_RETURN(splits.vocabulary, kept.read(kVocabularyFile));
+    REGARD_RETURN_IF_ERROR(
+        WordPiece::FromText(splits.vocabulary,
+                            JoinPath(kept.folder, kVocabularyFile),
+                            TokenOptions(TokensOf(beginning, options)))
+            .status());
+    const absl::StatusOr<std::string> labels = kept.read(kLabelsFile);
+    // Earlier programs kept none.
+    if (absl::IsNotFound(labels.status()) && !splits.labels.empty()) {
+      return absl::OkStatus();
+    }
+    REGARD_RETURN_IF_ERROR(labels.status());
+    return UseLabels(absl::StrSplit(absl::StripSuffix(*labels, "\n"), '\n'),
+                     &splits);
+  }
+
   TextClassificationTask(const Options& options, Data data,
                          const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
         beginning_(BeginningOf(options)),
-        vocabulary_(VocabularyOf(beginning_, options.bert().masked_words(),
-                                 AllText(data.splits.train))),
+        vocabulary_(VocabularyOf(beginning_, options, data.splits)),
         model_(options, context.scorers, vocabulary_.pieces,
                std::move(data.splits),
                {.loss = LossOptionsOf(context.config.loss()),
@@ -228,8 +269,16 @@ class TextClassificationTask : public Task {
     return showcase;
   }
 
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions& options) const override {
+    return model_.Answer(forward, question, options);
+  }
+
   std::map<std::string, std::string> Files() const override {
-    return {{kVocabularyFile, model_.pieces().ToText()}};
+    return {{kVocabularyFile, model_.pieces().ToText()},
+            {kLabelsFile,
+             absl::StrCat(absl::StrJoin(model_.data().labels, "\n"), "\n")}};
   }
   std::vector<std::string> Notes() const override {
     return beginning_.run.has_value() ? beginning_.run->notes

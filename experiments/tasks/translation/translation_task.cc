@@ -5,13 +5,17 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "data/data_source.h"
 #include "data/pairs/sentence_source.h"
+#include "data/text/vocabulary.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/translation/encoder_decoder_of.h"
 #include "experiments/tasks/translation/inspection.h"
+#include "files/file.h"
 #include "nn/config_problems.h"
 #include "nn/evaluated_set.h"
 #include "seq2seq/decoding/search.pb.h"
@@ -21,6 +25,7 @@
 #include "seq2seq/metrics/ter.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "seq2seq/translation_model.h"
+#include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
@@ -33,6 +38,9 @@ constexpr size_t kMostShownTokens = 200;
 constexpr size_t kMostHeatMaps = 6;
 // Each takes a pass over all words before it.
 constexpr size_t kMostExplainedWords = 40;
+
+constexpr char kSourceFile[] = "source_vocabulary.txt";
+constexpr char kTargetFile[] = "target_vocabulary.txt";
 
 // The alignment error of a diagonal: what knowing nothing of words gives.
 double DiagonalErrorRate(absl::Span<const SentencePair> pairs) {
@@ -57,6 +65,8 @@ class TranslationTask : public Task {
   static void Validate(const auto&, const TaskContext&, ConfigProblems&) {}
   static void ValidateParts(const TaskContext& context,
                             ConfigProblems& problems);
+  static absl::Status Keep(const TaskContext&, const AnyDataSource& source,
+                           const KeptFiles& kept, Data* data);
   TranslationTask(Data data, const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
         search_(context.config.search()),
@@ -67,12 +77,17 @@ class TranslationTask : public Task {
   bool has_dev() const override { return !model_.data().dev.empty(); }
   void ValidateData(ConfigProblems& problems) const override;
   Showcase Show(Forward<float>& forward, bool final) const override;
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions&) const override {
+    return model_.Answer(forward, question);
+  }
 
   std::map<std::string, std::string> Files() const override {
     std::map<std::string, std::string> files = model_.data().files;
     const Translator& translator = model_.translator();
-    files["source_vocabulary.txt"] = translator.source_vocabulary().ToText();
-    files["target_vocabulary.txt"] = translator.target_vocabulary().ToText();
+    files[kSourceFile] = translator.source_vocabulary().ToText();
+    files[kTargetFile] = translator.target_vocabulary().ToText();
     return files;
   }
   std::vector<std::string> Notes() const override {
@@ -194,6 +209,25 @@ void TranslationTask::ValidateParts(const TaskContext& context,
                  "tied_embeddings: SOURCE_TARGET_OUTPUT needs one vocabulary "
                  "of both sides: data.pairs.subwords.joint: true");
   }
+}
+
+absl::Status TranslationTask::Keep(const TaskContext&,
+                                   const AnyDataSource& source,
+                                   const KeptFiles& kept, Data* data) {
+  for (const auto& [name, vocabulary] :
+       {std::pair(kSourceFile, &data->source_vocabulary),
+        std::pair(kTargetFile, &data->target_vocabulary)}) {
+    REGARD_ASSIGN_OR_RETURN(const std::string text, kept.read(name));
+    REGARD_ASSIGN_OR_RETURN(*vocabulary,
+                            WithErrorPrefix(Vocabulary::FromText(
+                                text, JoinPath(kept.folder, name))));
+  }
+  if (const auto* of_pairs = dynamic_cast<const SentenceSource*>(&source)) {
+    data->cut_tokens = of_pairs->cut_tokens();
+    REGARD_ASSIGN_OR_RETURN(data->tokenizers,
+                            of_pairs->MakeTokenizers(kept.read));
+  }
+  return absl::OkStatus();
 }
 
 LabelledMatrix TranslationTask::HeatMap(const SentencePair& pair,

@@ -1,4 +1,4 @@
-#include "tools/trained_models.h"
+#include "seq2seq/typed_sentence.h"
 
 #include <string>
 #include <vector>

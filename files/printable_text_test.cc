@@ -1,4 +1,5 @@
-#include "experiments/report/terminal_text.h"
+#include "files/printable_text.h"
+
 #include "gtest/gtest.h"
 
 namespace regard {

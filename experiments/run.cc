@@ -1,0 +1,137 @@
+#include "experiments/run.h"
+
+#include <any>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "data/data_source.h"
+#include "experiments/config/reader.h"
+#include "experiments/tasks/experiment_config.h"
+#include "files/file.h"
+#include "nn/config_problems.h"
+#include "nn/probe_pair.h"
+#include "nn/site_requests.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+absl::Status CheckOverrides(absl::Span<const std::string> overrides) {
+  for (const std::string& change : overrides) {
+    const std::string name = change.substr(0, change.find_first_of(".=[{"));
+    if (name == "data" || name == "search") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: --set ", change,
+                     ": of a trained model, fields of data and search alone "
+                     "can be set"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::any> LoadData(const TrainedRun& record,
+                                  const AnyDataSource& source,
+                                  const ReadRunFile& read) {
+  const Experiment& config = record.config;
+  return source.LoadAny({.path = config.data().path(),
+                         .dev_path = config.data().dev_path(),
+                         .seed = config.seed(),
+                         .read_run_file = read});
+}
+
+absl::StatusOr<std::unique_ptr<Task>> MakeTask(const TrainedRun& record,
+                                               const Plugins& plugins,
+                                               bool with_data) {
+  const Experiment& config = record.config;
+  const TaskContext context = {config, plugins.scorers};
+  const TaskInfo& info = *plugins.tasks.Find(config.model());
+  const std::unique_ptr<AnyDataSource> source =
+      plugins.data.Create(config.data());
+  const KeptFiles kept = {record.path, [&record](const std::string& name) {
+                            return record.ReadText(name);
+                          }};
+  std::any data;
+  absl::Status status;
+  bool has_data = with_data || info.keep == nullptr;
+  if (has_data) {
+    REGARD_ASSIGN_OR_RETURN(data, LoadData(record, *source, kept.read));
+  }
+  if (info.keep != nullptr) status = info.keep(context, *source, kept, data);
+  if (absl::IsNotFound(status) && !has_data) {
+    absl::StatusOr<std::any> loaded = LoadData(record, *source, kept.read);
+    // What the folder lacks is the better message.
+    if (!loaded.ok()) return status;
+    data = *std::move(loaded);
+    has_data = true;
+    status = info.keep(context, *source, kept, data);
+  }
+  REGARD_RETURN_IF_ERROR(status);
+  std::unique_ptr<Task> task =
+      plugins.tasks.Create(config.model(), std::move(data), context);
+  ConfigProblems problems;
+  if (has_data) {
+    ValidateTask(*task, config, problems);
+  } else if (const absl::Status& fits = task->model().parameters().status();
+             !fits.ok()) {
+    problems.Add("model", std::string(fits.message()));
+  }
+  REGARD_RETURN_IF_ERROR(LocateProblems(problems, record.origins));
+  REGARD_RETURN_IF_ERROR(record.LoadWeightsInto(task->model().parameters()));
+  return task;
+}
+
+bool NamesImage(const std::string& text) {
+  for (const char* ending : {".png", ".jpg", ".jpeg"}) {
+    if (absl::EndsWithIgnoreCase(text, ending)) {
+      return PathExists(ResolveUserPath(text));
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Run::Run(TrainedRun record, std::unique_ptr<Task> task)
+    : record_(std::make_unique<TrainedRun>(std::move(record))),
+      task_(std::move(task)),
+      tape_(std::make_unique<Tape<float>>()),
+      forward_(std::make_unique<Forward<float>>(
+          *tape_, std::as_const(task_->model().parameters()), nullptr)) {
+  const SiteRequests requests = {config().intervene(), config().probe()};
+  if (requests.empty()) return;
+  configured_ =
+      std::make_unique<ConfiguredProbe<float>>(requests, config().seed());
+  forward_->set_probe(configured_->ForEvaluation(step()));
+}
+
+absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,
+                              const RunOptions& options) {
+  REGARD_RETURN_IF_ERROR(CheckOverrides(options.overrides));
+  REGARD_ASSIGN_OR_RETURN(TrainedRun record,
+                          OpenTrainedRun(folder, &plugins, options.overrides));
+  REGARD_ASSIGN_OR_RETURN(
+      std::unique_ptr<Task> task,
+      MakeTask(record, plugins, options.data || !options.overrides.empty()));
+  return Run(std::move(record), std::move(task));
+}
+
+absl::StatusOr<Answered> Run::Answer(const Question& question,
+                                     const AnswerOptions& options,
+                                     Probe<float>* probe) const {
+  if (question.example < 0 && !task_->reads_images() &&
+      NamesImage(question.text)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", question.text, "' is an image, and this run's task reads none"));
+  }
+  Probe<float>* const before = forward_->probe();
+  ProbePair<float> pair(before, probe);
+  if (probe != nullptr) forward_->set_probe(before == nullptr ? probe : &pair);
+  const absl::Cleanup reset = [&] { forward_->set_probe(before); };
+  return task_->Answer(*forward_, question, options);
+}
+
+}  // namespace regard

@@ -1,0 +1,43 @@
+#include "experiments/tasks/evaluation.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "experiments/run/metric.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+void EvaluateSplit(Task& task, Forward<float>& forward, Split split,
+                   Evaluation* evaluation) {
+  const char* const name = split == Split::kTrain ? "train"
+                           : split == Split::kDev ? "dev"
+                                                  : "test";
+  const auto prefixed = [&](const std::string& set, const std::string& metric) {
+    REGARD_CHECK(FindMetric(task.metrics(), metric) != nullptr)
+        << metric << " is not among the task's metrics";
+    return absl::StrCat(name, set.empty() ? "" : ".", set, "/", metric);
+  };
+  for (EvaluatedSet& set : task.model().Evaluate(forward, split)) {
+    for (const auto& [total, value] : set.totals) {
+      evaluation->metrics[prefixed(set.set, total)] = value;
+    }
+    for (ExampleMetric& metric : set.metrics) {
+      metric.name = prefixed(set.set, metric.name);
+      evaluation->metrics[metric.name] = metric.Value();
+    }
+    if (!set.metrics.empty()) evaluation->sets.push_back(std::move(set));
+  }
+}
+
+Evaluation EvaluateAll(Task& task, Forward<float>& forward) {
+  task.model().BeginEpoch(std::nullopt);
+  Evaluation evaluation;
+  for (const Split split : {Split::kTrain, Split::kDev, Split::kTest}) {
+    EvaluateSplit(task, forward, split, &evaluation);
+  }
+  return evaluation;
+}
+
+}  // namespace regard

@@ -1,0 +1,72 @@
+// What a trained model is asked, and what it answers.
+#ifndef NN_ANSWER_H_
+#define NN_ANSWER_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+
+namespace regard {
+
+// What a user asks a trained model.
+struct Question {
+  std::string text = {};  // as it was typed: a sentence, a number, a path
+  int64_t example = -1;   // the number of an example to ask instead, from 0
+};
+
+struct AnswerOptions {
+  int64_t length = 100;  // ids that a text is continued by at most
+  size_t most_choices = 5;
+};
+
+struct Answered {
+  std::string input = {};      // what the model read
+  std::string text = {};       // the answer, on one line
+  std::string reference = {};  // the right one, of an example
+  std::vector<double> values = {};
+  struct Choice {
+    std::string name;
+    double probability;
+  };
+  // The likeliest ones of each thing that was to be chosen, the first ones
+  // first.
+  std::vector<std::vector<Choice>> choices = {};
+  std::vector<std::string> notes = {};  // what the user should know
+};
+
+// The choices of one thing from the natural logarithms of their probabilities.
+template <typename NameOf>
+std::vector<Answered::Choice> RankedChoices(
+    absl::Span<const float> log_probabilities, size_t most, NameOf name_of) {
+  std::vector<size_t> order(log_probabilities.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](size_t i) { return log_probabilities[i]; });
+  order.resize(std::min(order.size(), most));
+  std::vector<Answered::Choice> choices;
+  for (const size_t i : order) {
+    choices.push_back(
+        {name_of(i), std::exp(static_cast<double>(log_probabilities[i]))});
+  }
+  return choices;
+}
+
+// An error if `size` examples have no such one.
+inline absl::Status CheckExample(const Question& question, size_t size) {
+  if (question.example < static_cast<int64_t>(size)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("there are ", size, ", counted from 0"));
+}
+
+}  // namespace regard
+
+#endif  // NN_ANSWER_H_

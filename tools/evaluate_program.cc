@@ -1,0 +1,82 @@
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "autodiff/kernels/gemm.h"
+#include "autodiff/worker_pool.h"
+#include "experiments/config/command_line.h"
+#include "experiments/report/run_report.h"
+#include "experiments/report/terminal_text.h"
+#include "experiments/run.h"
+#include "experiments/run/statistics.h"
+#include "experiments/tasks/evaluation.h"
+#include "files/json_file.h"
+#include "nlohmann/json.hpp"
+#include "third_party/abseil_backport/status_macros.h"
+#include "tools/programs.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kUsage[] =
+    "Evaluates the model of a run, as at the end of its training.\n\n"
+    "  evaluate --run=DIR [--set PATH=VALUE]... [--json]\n\n"
+    "--set changes fields of `data` and `search` alone: other data, which the\n"
+    "model reads by its own vocabulary, or another search.";
+
+absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
+  std::string folder;
+  RunOptions options = {.data = true};
+  bool json = false;
+  int threads = HardwareThreads();
+  CommandLine line(kUsage);
+  line.Text("run", "DIR", &folder, "the run folder");
+  line.Repeated("set", "PATH=VALUE", &options.overrides,
+                "changes a field of `data` or `search`; may be repeated");
+  line.Switch("json", &json, "prints an object: docs/json.md");
+  line.Number("threads", &threads, 1, 1024,
+              "changes no bit of a number; without it, one per core");
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(folder, plugins, options));
+  for (const std::string& note : run.task().Notes()) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
+  WorkerPool pool(threads);
+  const GemmThreads share_products(pool);
+  const Evaluation evaluation = EvaluateAll(run.task(), run.forward());
+  const std::map<std::string, Confidence> confidence =
+      BootstrapConfidence(evaluation.sets, run.config().seed());
+  if (!json) {
+    std::fputs(RunReportText({.metric_infos = run.task().metrics(),
+                              .metrics = evaluation.metrics,
+                              .confidence = confidence,
+                              .run_path = run.path()},
+                             TerminalStyle())
+                   .c_str(),
+               stdout);
+    return absl::OkStatus();
+  }
+  nlohmann::ordered_json all = {{"run", run.path()},
+                                {"step", run.step()},
+                                {"set", options.overrides},
+                                {"metrics", evaluation.metrics},
+                                {"signatures", run.task().Signatures()}};
+  for (const auto& [name, interval] : confidence) {
+    all["confidence"][name] = {{"mean", interval.mean},
+                               {"half_width", interval.half_width}};
+  }
+  std::printf("%s\n", JsonText(all).c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int EvaluateMain(int argc, char** argv, const Plugins& plugins) {
+  FlushDenormalsToZero();
+  return ExitCode(EvaluateRun(argc, argv, plugins));
+}
+
+}  // namespace regard

@@ -1,0 +1,189 @@
+#include <unistd.h>
+
+#include <climits>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "autodiff/kernels/gemm.h"
+#include "autodiff/worker_pool.h"
+#include "experiments/config/command_line.h"
+#include "experiments/report/terminal_text.h"
+#include "experiments/run.h"
+#include "files/json_file.h"
+#include "files/line_reader.h"
+#include "nlohmann/json.hpp"
+#include "third_party/abseil_backport/status_macros.h"
+#include "tools/programs.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kUsage[] =
+    "Answers by the model of a run, whatever its task: translates a sentence,\n"
+    "continues a text, names the class of a text or an image, fills in "
+    "[MASK],\n"
+    "tells the value at x, describes an image.\n\n"
+    "  predict --run=DIR [--example=N]... [--json] [INPUT...]\n\n"
+    "An input is what the task reads: a text, a number, or the path of a PNG\n"
+    "file. Without inputs and examples, inputs are read from standard input,\n"
+    "one a line. Where standard output is not a terminal it gets one answer a\n"
+    "line and nothing else; with --json, an object a line.";
+constexpr size_t kMostLineBytes = size_t{1} << 16;
+
+struct Arguments {
+  std::string run;
+  std::vector<std::string> inputs;
+  std::vector<std::string> example_numbers;
+  std::vector<int64_t> examples;
+  bool json = false;
+  int length = 100;
+  int top = 5;
+  int threads = HardwareThreads();
+};
+
+absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
+  CommandLine line(kUsage);
+  line.Text("run", "DIR", &arguments->run, "the run folder");
+  line.Repeated("example", "N", &arguments->example_numbers,
+                "an example of the run's data, from 0, of the test split, else "
+                "of dev; may be repeated");
+  line.Switch("json", &arguments->json,
+              "writes each answer with all that is known of it");
+  line.Number("length", &arguments->length, 0, INT_MAX,
+              "characters or words that a text is continued by at most");
+  line.Number("top", &arguments->top, 1, INT_MAX,
+              "classes or words that are ranked");
+  line.Number("threads", &arguments->threads, 1, 1024,
+              "changes no bit of an answer; without it, one per core");
+  line.Positional(&arguments->inputs, "INPUT");
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  for (const std::string& text : arguments->example_numbers) {
+    int64_t number = 0;
+    if (!absl::SimpleAtoi(text, &number) || number < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "error: --example wants a whole number, 0 or more, got '", text,
+          "'"));
+    }
+    arguments->examples.push_back(number);
+  }
+  return absl::OkStatus();
+}
+
+nlohmann::ordered_json JsonOf(const Answered& answer) {
+  nlohmann::ordered_json json = {{"input", answer.input},
+                                 {"answer", answer.text}};
+  if (!answer.reference.empty()) json["reference"] = answer.reference;
+  if (!answer.values.empty()) json["values"] = answer.values;
+  for (const auto& of_one : answer.choices) {
+    nlohmann::ordered_json ranked = nlohmann::ordered_json::array();
+    for (const auto& [name, probability] : of_one) {
+      ranked.push_back({{"name", name}, {"probability", probability}});
+    }
+    json["choices"].push_back(std::move(ranked));
+  }
+  if (!answer.notes.empty()) json["notes"] = answer.notes;
+  return json;
+}
+
+// For a terminal.
+std::string TextOf(const Answered& answer) {
+  std::string text = absl::StrCat(PrintableText(answer.text), "\n");
+  for (const auto& of_one : answer.choices) {
+    std::string ranked;
+    for (const auto& [name, probability] : of_one) {
+      absl::StrAppendFormat(&ranked, "%s%s %.3f", ranked.empty() ? "  " : ", ",
+                            PrintableText(name), probability);
+    }
+    absl::StrAppend(&text, ranked, "\n");
+  }
+  if (!answer.reference.empty()) {
+    absl::StrAppend(&text, "  (", PrintableText(answer.input), " -> ",
+                    PrintableText(answer.reference), ")\n");
+  }
+  return text;
+}
+
+// False when an answer cannot be written. `what` the question is: "input 3".
+absl::StatusOr<bool> Answer(const Run& run, const Arguments& arguments,
+                            const std::string& what, const Question& question) {
+  const absl::StatusOr<Answered> answer = run.Answer(
+      question, {.length = arguments.length,
+                 .most_choices = static_cast<size_t>(arguments.top)});
+  if (!answer.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: ", what, ": ", answer.status().message()));
+  }
+  for (const std::string& note : answer->notes) {
+    std::fprintf(stderr, "note: %s: %s\n", what.c_str(), note.c_str());
+  }
+  const std::string text =
+      arguments.json ? absl::StrCat(JsonText(JsonOf(*answer)), "\n")
+      : isatty(STDOUT_FILENO) != 0 ? TextOf(*answer)
+                                   : absl::StrCat(answer->text, "\n");
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+}
+
+absl::Status AnswerInput(const Run& run, const Arguments& arguments) {
+  if (isatty(STDIN_FILENO) != 0) {
+    std::fputs("one input a line; Ctrl-D ends\n", stderr);
+  }
+  LineReader reader(STDIN_FILENO, kMostLineBytes);
+  std::string line;
+  bool cut;
+  bool written = true;
+  for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
+    const std::string what = absl::StrCat("line ", number);
+    if (cut) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("error: ", what, ": longer than 64 KiB"));
+    }
+    REGARD_ASSIGN_OR_RETURN(written,
+                            Answer(run, arguments, what, {.text = line}));
+    // Whoever waits for an answer before the next question gets it.
+    if (!reader.Ready()) written = written && std::fflush(stdout) == 0;
+  }
+  return reader.status("standard input");
+}
+
+absl::Status Predict(int argc, char** argv, const Plugins& plugins) {
+  Arguments arguments;
+  REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
+  REGARD_ASSIGN_OR_RETURN(
+      const Run run,
+      OpenRun(arguments.run, plugins, {.data = !arguments.examples.empty()}));
+  WorkerPool pool(arguments.threads);
+  const GemmThreads share_products(pool);
+  if (arguments.inputs.empty() && arguments.examples.empty()) {
+    return AnswerInput(run, arguments);
+  }
+  int64_t number = 0;
+  for (const std::string& input : arguments.inputs) {
+    REGARD_RETURN_IF_ERROR(Answer(run, arguments,
+                                  absl::StrCat("input ", ++number),
+                                  {.text = input})
+                               .status());
+  }
+  for (const int64_t example : arguments.examples) {
+    REGARD_RETURN_IF_ERROR(Answer(run, arguments,
+                                  absl::StrCat("example ", example),
+                                  {.example = example})
+                               .status());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int PredictMain(int argc, char** argv, const Plugins& plugins) {
+  FlushDenormalsToZero();
+  return ExitCode(Predict(argc, argv, plugins));
+}
+
+}  // namespace regard

@@ -1,0 +1,185 @@
+#!/bin/bash
+# Trains a model of each kind for a moment, then asks and evaluates each.
+
+source experiments/testing.sh
+
+train="${runfiles}/$1"
+predict="${runfiles}/$2"
+translate="${runfiles}/$3"
+generate="${runfiles}/$4"
+evaluate="${runfiles}/$5"
+runs="${runfiles}/$6"
+configs="${runfiles}/$7"
+
+run() { # run NAME CONFIG ARGUMENT...: trains.
+  quietly "${train}" --config="${configs}/$2.textproto" --run="$1" \
+    --set 'baseline.override=[]' --set training.epochs=1 "${@:3}"
+}
+
+run words phrasebook --set data.phrasebook.train=300 \
+  --set data.phrasebook.test=20 --set data.phrasebook.test_unseen_pairs=20
+for i in $(seq 60); do echo "Line ${i}: a text in which nothing happens."; done \
+  >text
+run letters tiny_shakespeare --set data.path=text \
+  --set training.examples_per_epoch=64 \
+  --set model.language_model.transformer.width=16 \
+  --set model.language_model.transformer.layers=1
+run curve nadaraya_watson
+run shapes shapes_vit --set 'data.shapes={train: 100 dev: 10 test: 12}' \
+  --set model.vision_transformer.transformer.layers=1
+run pictures captions --set 'data.captions={train: 100 dev: 10 test: 12}' \
+  --set model.captioner.vision_transformer.transformer.layers=1 \
+  --set model.captioner.decoder.layers=1
+run filled grammar_masked_words --set data.grammar.train=200 \
+  --set data.grammar.dev=20 --set data.grammar.test=0
+while read -r label sentence; do
+  printf '%s\t%s\n' "${label}" "${sentence}"
+done >labelled <<'LINES'
+good the cat sleeps
+bad the cat sleep
+good dogs run
+bad dogs runs
+good a bird sings
+bad a bird sing
+LINES
+run right grammaticality --set 'data={labelled_text {dev_fraction: 0.5}}' \
+  --set data.path=labelled --set training.batch_size=2
+
+"${runs}" . >out
+expect 'a line for each run' 8 "$(wc -l <out)"
+expect_in out 'test/accuracy' 'finished'
+expect 'the best first' 'right words' "$("${runs}" --by=dev/loss . |
+  awk 'NR > 1 { print $1 }' | grep -E '^(right|words)$' | tr '\n' ' ' |
+  sed 's/ $//')"
+"${runs}" --json words >out
+expect_in out '{"typical":".","runs":[{"run":".","state":"finished","step":'
+fails 'no run' 'no run there' "${runs}" "${configs}"
+fails 'no metric' "did you mean 'test/bleu'?" "${runs}" --by=test/blue .
+fails 'two folders' 'want one folder' "${runs}" words right
+
+# On its own data, a run has its own numbers; train/loss is of training.
+numbers() { # numbers FILE: "NAME": NUMBER lines of "metrics" and "confidence".
+  tr '{},' '\n\n\n' <"$1" | grep -E '^"(dev|test|train/mse|train/d2l)|^"mean|^"half'
+}
+for run in words letters curve shapes pictures filled right; do
+  "${evaluate}" --run="${run}" --json >out
+  expect "the numbers of ${run}" "$(numbers "${run}/status.json")" \
+    "$(numbers out)"
+done
+"${evaluate}" --run=words >out 2>&1
+expect_in out 'Final numbers' 'test/bleu' '95 %:' 'Run     '
+"${evaluate}" --run=words --threads=1 --set search.beam=3 \
+  --set data.phrasebook.test=7 --json >out
+expect_in out '"set":["search.beam=3","data.phrasebook.test=7"]' '"test/bleu":'
+# Other texts, by the vocabulary and labels of the run.
+printf 'bad\tdogs sing\ngood\tzebras run\nbad\tthe\nbad\tdogs\n' >other
+"${evaluate}" --run=right --set data.path=other --json >out
+expect_in out '"dev/accuracy":'
+printf 'good\tdogs\nodd\tdogs run\ngood\tthe\ngood\tdog\n' >other
+fails 'a label that the run lacks' \
+  "error: data: the model knows no label 'odd'; it knows good, bad" \
+  "${evaluate}" --run=right --set data.path=other
+{ cat text; echo 'Quite another line'; } >other
+fails 'a letter that the run lacks' \
+  "in the line 'Quite another line', character 1: the model does not know 'Q'" \
+  "${evaluate}" --run=letters --set data.path=other
+fails 'a field of training' \
+  'error: --set training.epochs=2: of a trained model, fields of data and' \
+  "${evaluate}" --run=words --set training.epochs=2
+fails 'no field' 'serach' "${evaluate}" --run=words --set serach.beam=2
+fails 'no such beam' 'search.beam' "${evaluate}" --run=words \
+  --set search.beam=0
+fails 'no such file' 'nowhere' "${evaluate}" --run=letters \
+  --set data.path=nowhere
+
+# Translations and continuations are those of the programs of their own.
+printf 'they are watching .\n\ni am sad .\n' >sentences
+expect 'translations' "$("${translate}" --run=words <sentences)" \
+  "$("${predict}" --run=words <sentences)"
+expect 'translations of arguments' "$("${predict}" --run=words <sentences)" \
+  "$("${predict}" --run=words 'they are watching .' '' 'i am sad .')"
+"${predict}" --run=words 'they are zebras .' >out 2>err
+expect_in err "note: input 1: the model does not know 'zebras'"
+"${predict}" --run=words --example=19 --json >out
+expect_in out '"reference":' '"input":' '"answer":'
+expect 'an answer without waiting for more' \
+  "$("${predict}" --run=words 'i am sad .')" \
+  "$(first_answer 'i am sad .' "${predict}" --run=words)"
+
+# Without the corpus, but for examples.
+mv text elsewhere
+expect 'a continuation' \
+  "$("${generate}" --run=letters --top_k=1 --length=20 'Line 1' |
+    tr '\n' '#' | sed 's/#$//; s/#/↵/g')" \
+  "Line 1$("${predict}" --run=letters --length=20 'Line 1')"
+fails 'an example without the corpus' 'text' \
+  "${predict}" --run=letters --example=0
+mv elsewhere text
+"${predict}" --run=letters --example=1 --json >out
+expect_in out '"reference":'
+fails 'an unknown letter' \
+  "error: input 1: character 5: the model does not know 'Q' (U+0051)" \
+  "${predict}" --run=letters LineQ
+
+value="$("${predict}" --run=curve 1.5)"
+expect 'a value is a number' 1 "$(grep -cE '^[0-9]+\.[0-9]+$' <<<"${value}")"
+expect 'values at several x' "${value}"$'\n'"${value}" \
+  "$(printf '1.5\n15e-1\n' | "${predict}" --run=curve)"
+"${predict}" --run=curve --example=10 --json >out
+expect_in out '"input":"1"' '"values":[' '"reference":"'
+fails 'two numbers' "want a number for each of x; got 2 numbers" \
+  "${predict}" --run=curve '1, 2'
+fails 'no number' "error: input 1: want a number for each of x; got 'three'" \
+  "${predict}" --run=curve three
+
+expect 'the class of a text' 1 "$("${predict}" --run=right 'the dogs sleeps' |
+  grep -cE '^(good|bad)$')"
+class="$("${predict}" --run=right --json 'the dogs sleeps')"
+expect 'two classes' 2 "$(grep -o '"probability":0\.' <<<"${class}" | wc -l)"
+mv labelled elsewhere
+expect 'a class without the corpus' "${class}" \
+  "$("${predict}" --run=right --json 'the dogs sleeps')"
+# Runs of earlier programs have no labels of their own.
+rm right/labels.txt
+fails 'neither labels nor corpus' 'labels.txt' "${predict}" --run=right dogs
+mv elsewhere labelled
+expect 'the labels of the corpus' "${class}" \
+  "$("${predict}" --run=right --json 'the dogs sleeps')"
+
+filled="$("${predict}" --run=filled 'the [MASK] that the dog sees [MASK]')"
+expect 'filled in' 1 "$(grep -cE '^the [a-z]+ that the dog sees [a-z]+' \
+  <<<"${filled}")"
+"${predict}" --run=filled --top=2 --json 'the [MASK]' >out
+expect 'two words a mask' 2 "$(grep -o '"probability"' out | wc -l)"
+"${predict}" --run=filled --example=0 --json >out
+expect_in out '[MASK]' '"reference":'
+fails 'nothing to fill in' 'error: input 1: want a text with [MASK]' \
+  "${predict}" --run=filled 'the cat sleeps'
+
+"${predict}" --run=shapes --example=3 --example=0 >out
+expect 'the classes of images' 2 "$(wc -l <out)"
+fails 'no such example' 'error: example 12: there are 12, counted from 0' \
+  "${predict}" --run=shapes --example=12
+fails 'a text where an image is wanted' \
+  "error: input 1: 'they are watching .': want a PNG file: " \
+  "${predict}" --run=shapes 'they are watching .'
+# A PNG file of one black pixel.
+base64 -d >pixel.png <<'PNG'
+iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAA
+AABJRU5ErkJggg==
+PNG
+fails 'an image of another size' \
+  "error: input 1: 'pixel.png': has 1 x 1 pixels (height x width); the model" \
+  "${predict}" --run=shapes pixel.png
+fails 'an image where a text is wanted' \
+  "error: input 1: 'pixel.png' is an image, and this run's task reads none" \
+  "${predict}" --run=words pixel.png
+expect 'a caption' 1 "$("${predict}" --run=pictures --example=0 | wc -l)"
+"${predict}" --run=pictures --example=0 --json >out
+expect_in out '"input":"image 0"' '"reference":"'
+
+fails_when_full 'an answer' "${predict}" --run=curve 1
+fails 'no run' '--run=DIR must name' "${predict}" 1
+fails 'no number of an example' \
+  "error: --example wants a whole number, 0 or more, got '-1'" \
+  "${predict}" --run=curve --example=-1

@@ -1,0 +1,105 @@
+#include "tools/run_list.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "experiments/ablation/grid.h"
+#include "experiments/run/metric.h"
+#include "experiments/run/status.h"
+#include "files/file.h"
+#include "files/json_file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::StatusIs;
+
+GridRun RunOf(const std::string& label, const std::string& width,
+              double accuracy) {
+  return {.label = label,
+          .status = {.state = RunState::kFinished,
+                     .step = 7,
+                     .metrics = {{"test/accuracy", accuracy},
+                                 {"dev/accuracy", 0.25},
+                                 {"train/loss", 2}}},
+          .metric_infos = {{"accuracy", "", "right", Better::kHigher}},
+          .config = {{"name", label}, {"seed", "1"}, {"width", width}}};
+}
+
+std::vector<std::string> Labels(const std::vector<GridRun>& runs) {
+  std::vector<std::string> labels;
+  for (const GridRun& run : runs) labels.push_back(run.label);
+  return labels;
+}
+
+TEST(RunListTest, TellsDifferencesFromTheMostTypicalRun) {
+  const std::vector<GridRun> runs = {
+      RunOf("a", "64", 0.5), RunOf("b", "32", 0.75), RunOf("c", "32", 0.25),
+      GridRun{.label = "d", .missing = "no status"}};
+  EXPECT_EQ(TypicalRun(runs), 1);
+  EXPECT_EQ(RunListText(runs, ""),
+            "run  state       step  test/accuracy  unlike b\n"
+            "a    finished    7     0.5            width=64\n"
+            "b    finished    7     0.75\n"
+            "c    finished    7     0.25\n"
+            "d    unreadable                       no status\n");
+  EXPECT_THAT(RunListText(runs, "train/loss"),
+              HasSubstr("step  train/loss  test/accuracy"));
+  EXPECT_EQ(JsonText(RunListJson({runs[0], runs[1], runs[2]})["runs"][0]),
+            R"({"run":"a","state":"finished","step":7,)"
+            R"("differences":{"width":"64"},"metrics":{"dev/accuracy":0.25,)"
+            R"("test/accuracy":0.5,"train/loss":2},"weights_digest":""})");
+}
+
+TEST(RunListTest, SortsTheBestFirstWhicheverWayThatIs) {
+  std::vector<GridRun> runs = {RunOf("a", "64", 0.5), GridRun{.label = "none"},
+                               RunOf("b", "32", 0.75)};
+  runs[0].status.metrics["train/loss"] = 1;
+  ASSERT_THAT(SortByMetric("test/accuracy", &runs), IsOk());
+  EXPECT_THAT(Labels(runs), ElementsAre("b", "a", "none"));
+  ASSERT_THAT(SortByMetric("train/loss", &runs), IsOk());
+  EXPECT_THAT(Labels(runs), ElementsAre("a", "b", "none"));
+  EXPECT_THAT(SortByMetric("test/acuracy", &runs),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("did you mean 'test/accuracy'?")));
+}
+
+TEST(RunListTest, FindsRunsAtAnyDepth) {
+  const std::string folder = JoinPath(::testing::TempDir(), "found");
+  for (const char* run : {"b", "a/deep", "b/baseline"}) {
+    const std::string path = JoinPath(folder, run);
+    std::filesystem::create_directories(path);
+    ASSERT_THAT(
+        WriteFileAtomically(JoinPath(path, "resolved.textproto"), "seed: 1\n"),
+        IsOk());
+    ASSERT_THAT(
+        WriteFileAtomically(JoinPath(path, "run.json"), RunDescriptionJson({})),
+        IsOk());
+  }
+  ASSERT_THAT(WriteStatus(JoinPath(folder, "b"), {.step = 3}), IsOk());
+  const std::vector<GridRun> runs = FindRuns(folder, {}).value();
+  EXPECT_THAT(Labels(runs), ElementsAre("a/deep", "b", "b/baseline"));
+  EXPECT_THAT(runs[0].missing, HasSubstr("status.json"));
+  EXPECT_EQ(runs[1].status.step, 3);
+  EXPECT_THAT(Labels(FindRuns(JoinPath(folder, "a/deep"), {}).value()),
+              ElementsAre("."));
+  EXPECT_THAT(
+      FindRuns(JoinPath(folder, "nowhere"), {}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nowhere")));
+  std::filesystem::create_directories(JoinPath(folder, "empty"));
+  EXPECT_THAT(
+      FindRuns(JoinPath(folder, "empty"), {}),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no run there")));
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,52 @@
+// Prints a line for each run below a folder: runs FOLDER
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "experiments/ablation/grid.h"
+#include "experiments/config/command_line.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "files/file.h"
+#include "files/json_file.h"
+#include "third_party/abseil_backport/status_macros.h"
+#include "tools/run_list.h"
+
+namespace regard {
+namespace {
+
+constexpr char kUsage[] =
+    "Lists the runs below a folder: how each stands, what it reached, and in\n"
+    "which fields its config differs from that of the most typical run.\n\n"
+    "  runs [--by=METRIC] [--json] FOLDER";
+
+absl::Status ListRuns(int argc, char** argv) {
+  std::vector<std::string> folders;
+  std::string metric;
+  bool json = false;
+  CommandLine line(kUsage);
+  line.Text("by", "METRIC", &metric,
+            "sorts by a metric, such as test/bleu, the best first; without it, "
+            "by path");
+  line.Switch("json", &json, "prints an object: docs/json.md");
+  line.Positional(&folders, "FOLDER");
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  if (folders.size() != 1) {
+    return absl::InvalidArgumentError("error: want one folder; --help");
+  }
+  REGARD_ASSIGN_OR_RETURN(
+      std::vector<GridRun> runs,
+      FindRuns(ResolveUserPath(folders[0]), BuiltInPlugins().aggregates));
+  if (!metric.empty()) REGARD_RETURN_IF_ERROR(SortByMetric(metric, &runs));
+  const std::string text =
+      json ? JsonText(RunListJson(runs)) + "\n" : RunListText(runs, metric);
+  std::fputs(text.c_str(), stdout);
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace regard
+
+int main(int argc, char** argv) {
+  return regard::ExitCode(regard::ListRuns(argc, argv));
+}
