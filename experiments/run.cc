@@ -1,9 +1,9 @@
 #include "experiments/run.h"
 
 #include <any>
+#include <optional>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,7 +13,7 @@
 #include "experiments/tasks/experiment_config.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
-#include "nn/probe_pair.h"
+#include "nn/scoped_probe.h"
 #include "nn/site_requests.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -127,10 +127,8 @@ absl::StatusOr<Answered> Run::Answer(const Question& question,
     return absl::InvalidArgumentError(absl::StrCat(
         "'", question.text, "' is an image, and this run's task reads none"));
   }
-  Probe<float>* const before = forward_->probe();
-  ProbePair<float> pair(before, probe);
-  if (probe != nullptr) forward_->set_probe(before == nullptr ? probe : &pair);
-  const absl::Cleanup reset = [&] { forward_->set_probe(before); };
+  std::optional<ScopedProbe<float>> watch;
+  if (probe != nullptr) watch.emplace(*forward_, probe);
   return task_->Answer(*forward_, question, options);
 }
 
