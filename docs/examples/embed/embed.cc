@@ -1,0 +1,38 @@
+// Learns the sine on the tape, then asks the run in the folder argv[1].
+#include <cmath>
+#include <cstdio>
+
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/reductions.h"
+#include "experiments/run.h"
+#include "experiments/tasks/built_in_plugins.h"
+#include "nn/layers/linear.h"
+
+int main(int, char** argv) {
+  regard::ParameterStore<float> store;
+  const regard::LinearLayer<float> hidden(store.Root().Sub("hidden"), 1, 32);
+  const regard::LinearLayer<float> output(store.Root().Sub("output"), 32, 1);
+  store.Finalize(/*seed=*/0);
+  regard::GradientSlab<float> gradients(store);
+  regard::Tape<float> tape;
+  regard::Forward<float> forward(tape, store, &gradients);
+  regard::WorkerPool pool(1);
+  const regard::Plugins plugins = regard::BuiltInPlugins();
+  const auto adam = plugins.optimizers.Create(regard::OptimizerConfig(), store);
+  float error = 1;
+  for (int step = 0; step < 1000; ++step) {
+    forward.BeginStep();
+    regard::Var<float> x = tape.Constant({64, 1}), y = tape.Constant({64, 1});
+    for (int i = 0; i < 64; ++i) y.data()[i] = std::sin(x.data()[i] = i * .1f);
+    const auto fit = output(forward, Tanh(hidden(forward, x)));
+    const auto loss = Mean(Square(fit - y));
+    forward.Backward({loss}, {1.0});
+    adam->Update({.learning_rate = .01, .gradient = gradients.values()}, pool);
+    error = loss.data()[0];
+  }
+  const auto run = regard::Run::Open(argv[1], plugins);
+  if (!run.ok()) return 2;
+  const auto answer = run->Answer({.text = "they are watching ."});
+  std::printf("error %g, answer: %s\n", error, answer.value().text.c_str());
+  return error < 1e-3 && !answer->text.empty() ? 0 : 1;
+}
