@@ -4,13 +4,18 @@
 
 #include <immintrin.h>
 
+#include <numeric>
+#include <string>
+
 #include "absl/status/status.h"
+#include "autodiff/tape.h"
 #include "experiments/run.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/plugins.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/text_model.h"
+#include "nn/probe.h"
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
@@ -70,6 +75,44 @@ TEST(RunTest, AnswersFromItsFolder) {
   EXPECT_EQ(run.Answer({.text = "they are watching ."})->text,
             "ils regardent .");
   EXPECT_EQ(run.Answer({.text = ""})->text, "");
+}
+
+TEST(RunTest, ShowsAProbeThePassesThatAnswer) {
+  const regard::Run run = regard::Run::Open(kRun, BuiltInPlugins()).value();
+  SiteRecorder<float> recorder({"*decoder/attention/weights"});
+  const Question question = {.text = "they are watching ."};
+  EXPECT_EQ(run.Answer(question, {}, &recorder)->text, "ils regardent .");
+  // Over the four words and <eos>, a pass for each word and <eos>.
+  ASSERT_EQ(recorder.seen().size(), 4);
+  for (const auto& seen : recorder.seen()) {
+    EXPECT_EQ(seen.shape[3], 5) << seen.site;
+    const size_t row = 5;
+    EXPECT_NEAR(
+        std::accumulate(seen.value.begin(), seen.value.begin() + row, 0.0), 1,
+        1e-5)
+        << seen.site;
+  }
+  // Nobody watches any more.
+  EXPECT_EQ(run.Answer(question)->text, "ils regardent .");
+  EXPECT_EQ(recorder.seen().size(), 4);
+}
+
+class WithoutContext : public Probe<float> {
+ public:
+  SiteWish Wish(const std::string& site) override {
+    return {.replacement = MatchesSite("*decoder/attention/context", site)};
+  }
+  Var<float> Replace(Tape<float>& tape, const std::string&,
+                     Var<float> value) override {
+    return tape.Full(value.shape(), 0);
+  }
+};
+
+TEST(RunTest, LetsAProbeReachIntoThePassesThatAnswer) {
+  const regard::Run run = regard::Run::Open(kRun, BuiltInPlugins()).value();
+  WithoutContext probe;
+  const Question question = {.text = "she does not see the old hero ."};
+  EXPECT_NE(run.Answer(question, {}, &probe)->text, run.Answer(question)->text);
 }
 
 TEST(RunTest, HasExamplesWithItsData) {
