@@ -62,8 +62,7 @@ void ExpectStepsEqualTheFullPass(
   forward.BeginStep();
   const Var<double> x = Part(tape, 0, kTime);
   const Var<double> all = layer(forward, x, layer.Prepare(forward, x, x),
-                                {.mask = {.causal = true}})
-                              .output;
+                                {.mask = {.causal = true}});
   PreparedSource<double> source;
   int64_t begin = 0;
   for (const int64_t count : steps) {
@@ -71,8 +70,7 @@ void ExpectStepsEqualTheFullPass(
     source = Joined(source, layer.Prepare(forward, part, part, begin));
     const Var<double> y =
         layer(forward, part, source,
-              {.mask = {.causal = true}, .positions = {.first_query = begin}})
-            .output;
+              {.mask = {.causal = true}, .positions = {.first_query = begin}});
     for (int64_t b = 0; b < kBatch; ++b) {
       for (int64_t i = 0; i < count * kWidth; ++i) {
         ASSERT_NEAR(y.data()[b * count * kWidth + i],

@@ -222,7 +222,7 @@ TEST(ExperimentConfigTest, ATaskThatDoesNotFitTheDataSaysWhatDoes) {
                  "           attention { gaussian {} } }"),
       ElementsAre("model.nadaraya_watson: learns from points of a curve, but "
                   "data.reverse gives sentence pairs; data that fits it: "
-                  "nadaraya_watson; models that fit reverse: decoder, "
+                  "nadaraya_watson, table; models that fit reverse: decoder, "
                   "transformer"));
 }
 
