@@ -20,7 +20,7 @@ namespace regard {
 // What a user asks a trained model.
 struct Question {
   std::string text = {};  // as it was typed: a sentence, a number, a path
-  int64_t example = -1;   // the number of an example to ask instead, from 0
+  int64_t example = -1;   // an example of test, else dev, to ask, from 0
 };
 
 struct AnswerOptions {
@@ -60,9 +60,13 @@ std::vector<Answered::Choice> RankedChoices(
   return choices;
 }
 
-// An error if `size` examples have no such one.
+// An error if `size` examples, of test or else dev, have no such one.
 inline absl::Status CheckExample(const Question& question, size_t size) {
   if (question.example < static_cast<int64_t>(size)) return absl::OkStatus();
+  if (size == 0) {
+    return absl::InvalidArgumentError(
+        "there are none: the data have neither a test nor a dev split");
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("there are ", size, ", counted from 0"));
 }

@@ -108,8 +108,7 @@ class Task {
 
   // Answers one question. An error is about the question, and says what is
   // wrong with it and what is wanted. `forward` has no gradients; its probe, if
-  // it has one, watches the passes that answer. Examples are those of the split
-  // that ShownSplit() names.
+  // it has one, watches the passes that answer.
   virtual absl::StatusOr<Answered> Answer(Forward<float>& /*forward*/,
                                           const Question& /*question*/,
                                           const AnswerOptions&) const {
