@@ -13,8 +13,8 @@
 #include "experiments/tasks/experiment_config.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
-#include "nn/scoped_probe.h"
-#include "nn/site_requests.h"
+#include "nn/probes/scoped_probe.h"
+#include "nn/probes/site_requests.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

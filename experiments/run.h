@@ -20,10 +20,10 @@
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/trained_run.h"
-#include "nn/configured_probe.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/probe.h"
+#include "nn/probes/configured_probe.h"
 
 namespace regard {
 

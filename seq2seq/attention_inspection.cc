@@ -7,7 +7,7 @@
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/ops/softmax.h"
 #include "nn/probe.h"
-#include "nn/scoped_probe.h"
+#include "nn/probes/scoped_probe.h"
 #include "seq2seq/attention_maps.h"
 #include "third_party/abseil_backport/check.h"
 

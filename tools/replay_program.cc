@@ -36,10 +36,10 @@
 #include "files/json_file.h"
 #include "files/safetensors.h"
 #include "google/protobuf/repeated_field.h"
-#include "nn/configured_probe.h"
-#include "nn/intervention.pb.h"
 #include "nn/probe.h"
-#include "nn/site_requests.h"
+#include "nn/probes/configured_probe.h"
+#include "nn/probes/intervention.pb.h"
+#include "nn/probes/site_requests.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 

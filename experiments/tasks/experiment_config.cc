@@ -17,8 +17,8 @@
 #include "google/protobuf/message.h"
 #include "nn/optimizer.h"
 #include "nn/option_registry.h"
+#include "nn/probes/site_requests.h"
 #include "nn/schedule.h"
-#include "nn/site_requests.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "third_party/abseil_backport/status_macros.h"
 

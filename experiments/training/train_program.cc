@@ -27,7 +27,7 @@
 #include "experiments/training/training_run.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
-#include "nn/site_requests.h"
+#include "nn/probes/site_requests.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {

@@ -12,7 +12,7 @@
 #include "autodiff/tape.h"
 #include "experiments/tasks/evaluation.h"
 #include "experiments/training/profile.h"
-#include "nn/scoped_probe.h"
+#include "nn/probes/scoped_probe.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 

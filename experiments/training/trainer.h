@@ -34,13 +34,13 @@
 #include "experiments/training/batch_plan.h"
 #include "experiments/training/trainer_state.pb.h"
 #include "experiments/training/weight_selection.h"
-#include "nn/configured_probe.h"
 #include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "nn/gradient_reducer.h"
 #include "nn/model.h"
 #include "nn/optimizer.h"
 #include "nn/probe.h"
+#include "nn/probes/configured_probe.h"
 #include "nn/schedule.h"
 
 namespace regard {

@@ -15,9 +15,9 @@
 #include "experiments/run/statistics.h"
 #include "files/sha256.h"
 #include "files/tensorboard/event_writer.h"
-#include "nn/configured_probe.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/probes/configured_probe.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "autodiff/ops/shape_ops.h"
-#include "nn/scoped_probe.h"
+#include "nn/probes/scoped_probe.h"
 #include "seq2seq/attention_maps.h"
 #include "seq2seq/memory.h"
 #include "third_party/abseil_backport/check.h"

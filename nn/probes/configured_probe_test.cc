@@ -1,4 +1,4 @@
-#include "nn/configured_probe.h"
+#include "nn/probes/configured_probe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,10 +18,10 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/initializers.h"
-#include "nn/intervention.pb.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
-#include "nn/site_requests.h"
+#include "nn/probes/intervention.pb.h"
+#include "nn/probes/site_requests.h"
 
 namespace regard {
 namespace {

@@ -1,6 +1,6 @@
 // A probe of a Forward for a while, beside the one that it has.
-#ifndef NN_SCOPED_PROBE_H_
-#define NN_SCOPED_PROBE_H_
+#ifndef NN_PROBES_SCOPED_PROBE_H_
+#define NN_PROBES_SCOPED_PROBE_H_
 
 #include <string>
 
@@ -38,4 +38,4 @@ extern template class ScopedProbe<double>;
 
 }  // namespace regard
 
-#endif  // NN_SCOPED_PROBE_H_
+#endif  // NN_PROBES_SCOPED_PROBE_H_

@@ -3,17 +3,17 @@
 // What it does to a value depends on the seed, the step, the site and the
 // example alone, so the bits are the same for any number of threads and after
 // resuming.
-#ifndef NN_CONFIGURED_PROBE_H_
-#define NN_CONFIGURED_PROBE_H_
+#ifndef NN_PROBES_CONFIGURED_PROBE_H_
+#define NN_PROBES_CONFIGURED_PROBE_H_
 
 #include <cstdint>
 #include <map>
 #include <string>
 
 #include "autodiff/tape.h"
-#include "nn/intervention.pb.h"
 #include "nn/probe.h"
-#include "nn/site_requests.h"
+#include "nn/probes/intervention.pb.h"
+#include "nn/probes/site_requests.h"
 
 namespace regard {
 
@@ -73,4 +73,4 @@ extern template class ConfiguredProbe<double>;
 
 }  // namespace regard
 
-#endif  // NN_CONFIGURED_PROBE_H_
+#endif  // NN_PROBES_CONFIGURED_PROBE_H_

@@ -1,7 +1,7 @@
 // What a config asks of the sites of a model (intervention.proto), and whether
 // the model has them.
-#ifndef NN_SITE_REQUESTS_H_
-#define NN_SITE_REQUESTS_H_
+#ifndef NN_PROBES_SITE_REQUESTS_H_
+#define NN_PROBES_SITE_REQUESTS_H_
 
 #include <cstdint>
 #include <map>
@@ -12,8 +12,8 @@
 #include "autodiff/shape.h"
 #include "google/protobuf/repeated_field.h"
 #include "nn/config_problems.h"
-#include "nn/intervention.pb.h"
 #include "nn/model.h"
+#include "nn/probes/intervention.pb.h"
 
 namespace regard {
 
@@ -52,4 +52,4 @@ std::string NoSuchSite(const SiteShapes& sites, absl::string_view pattern);
 
 }  // namespace regard
 
-#endif  // NN_SITE_REQUESTS_H_
+#endif  // NN_PROBES_SITE_REQUESTS_H_

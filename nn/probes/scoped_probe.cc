@@ -1,4 +1,4 @@
-#include "nn/scoped_probe.h"
+#include "nn/probes/scoped_probe.h"
 
 #include "autodiff/instantiate.h"
 

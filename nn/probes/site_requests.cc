@@ -1,4 +1,4 @@
-#include "nn/site_requests.h"
+#include "nn/probes/site_requests.h"
 
 #include <algorithm>
 #include <cstddef>

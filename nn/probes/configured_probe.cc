@@ -1,4 +1,4 @@
-#include "nn/configured_probe.h"
+#include "nn/probes/configured_probe.h"
 
 #include <algorithm>
 #include <cmath>
