@@ -19,10 +19,18 @@ struct ScopeName {
   int64_t index;  // -1 if the scope is not a member of a series
   uint64_t hash;  // of the whole path
 
+  // The whole path, to text whose memory is kept.
+  void AppendTo(std::string* text) const {
+    if (parent != nullptr) {
+      parent->AppendTo(text);
+      text->push_back('/');
+    }
+    text->append(name);
+    if (index >= 0) absl::StrAppend(text, "[", index, "]");
+  }
   std::string ToString() const {
-    std::string text = parent == nullptr ? "" : parent->ToString() + "/";
-    absl::StrAppend(&text, name);
-    if (index >= 0) absl::StrAppend(&text, "[", index, "]");
+    std::string text;
+    AppendTo(&text);
     return text;
   }
 };

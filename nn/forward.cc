@@ -6,22 +6,9 @@
 #include <cstring>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
-
-namespace {
-
-void AppendScope(const ScopeName* scope, std::string* name) {
-  if (scope == nullptr) return;
-  AppendScope(scope->parent, name);
-  name->append(scope->name);
-  if (scope->index >= 0) absl::StrAppend(name, "[", scope->index, "]");
-  name->push_back('/');
-}
-
-}  // namespace
 
 template <typename T>
 Forward<T>::Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
@@ -68,7 +55,10 @@ Var<T> Forward<T>::operator[](Parameter<T> parameter) const {
 template <typename T>
 const std::string& Forward<T>::SiteName(const char* name) const {
   site_name_.clear();
-  AppendScope(tape_.scope(), &site_name_);
+  if (const ScopeName* const scope = tape_.scope(); scope != nullptr) {
+    scope->AppendTo(&site_name_);
+    site_name_.push_back('/');
+  }
   return site_name_.append(name);
 }
 

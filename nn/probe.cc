@@ -7,17 +7,6 @@
 
 namespace regard {
 
-namespace {
-
-bool MatchesAny(absl::Span<const std::string> patterns,
-                absl::string_view site) {
-  return std::any_of(
-      patterns.begin(), patterns.end(),
-      [&](const std::string& pattern) { return MatchesSite(pattern, site); });
-}
-
-}  // namespace
-
 // Where two stars could share characters, the first takes as few as it can: if
 // there is a match, there is one of that kind.
 bool MatchesSite(absl::string_view pattern, absl::string_view site) {
@@ -43,6 +32,13 @@ bool MatchesSite(absl::string_view pattern, absl::string_view site) {
   return p == pattern.size();
 }
 
+bool MatchesSite(absl::Span<const std::string> patterns,
+                 absl::string_view site) {
+  return std::any_of(
+      patterns.begin(), patterns.end(),
+      [&](const std::string& pattern) { return MatchesSite(pattern, site); });
+}
+
 template <typename T>
 SiteRecorder<T>::SiteRecorder(std::vector<std::string> values,
                               std::vector<std::string> gradients)
@@ -50,8 +46,8 @@ SiteRecorder<T>::SiteRecorder(std::vector<std::string> values,
 
 template <typename T>
 SiteWish SiteRecorder<T>::Wish(const std::string& site) {
-  return {.value = MatchesAny(values_, site),
-          .gradient = MatchesAny(gradients_, site)};
+  return {.value = MatchesSite(values_, site),
+          .gradient = MatchesSite(gradients_, site)};
 }
 
 template <typename T>

@@ -69,6 +69,9 @@ class Probe {
 // Whether a site's name is of a pattern, in which `*` stands for any
 // characters, and all others for themselves.
 bool MatchesSite(absl::string_view pattern, absl::string_view site);
+// Whether it is of one of them.
+bool MatchesSite(absl::Span<const std::string> patterns,
+                 absl::string_view site);
 
 // Copies the values, or the gradients, of sites that are of one of the
 // patterns.

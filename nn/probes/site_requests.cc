@@ -31,9 +31,7 @@ class SiteCensus : public Probe<float> {
 
   SiteWish Wish(const std::string& site) override {
     sites_.try_emplace(site);
-    return {.value = std::any_of(
-                patterns_.begin(), patterns_.end(),
-                [&](const auto& p) { return MatchesSite(p, site); })};
+    return {.value = MatchesSite(patterns_, site)};
   }
   void OnValue(const std::string& site, Var<float> value) override {
     sites_[site] = value.shape();
