@@ -65,9 +65,11 @@ Var<T> NadarayaWatsonModel<T>::SquaredErrors(
   const int64_t n = static_cast<int64_t>(examples.size());
   Var<T> queries = tape.Constant({1, 1, n, width()});
   Var<T> targets = tape.Constant({1, 1, n, 1});
+  const int64_t columns = width();
   for (int64_t i = 0; i < n; ++i) {
-    std::copy_n(train_x_.begin() + examples[i] * width(), width(),
-                queries.data() + i * width());
+    for (int64_t c = 0; c < columns; ++c) {
+      queries.data()[i * columns + c] = train_x_[examples[i] * columns + c];
+    }
     targets.data()[i] = train_y_[examples[i]];
   }
   const Attended<T> attended =
