@@ -1,7 +1,6 @@
 #include "experiments/report/figure.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -16,7 +15,6 @@ namespace regard {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Rgb = std::array<uint8_t, 3>;
 
 // Those of light pages in page.css: stops at equal distances from 0 to the
 // largest weight, and to the most negative one.
@@ -38,22 +36,6 @@ constexpr int kLargestCell = 8;
 constexpr int kSmallestBordered = 4;
 constexpr Rgb kGold = {224, 123, 0};
 constexpr Rgb kNotFinite = {95, 103, 116};
-
-Rgb ColorOf(double weight, double largest) {
-  if (!std::isfinite(weight)) return kNotFinite;
-  const Rgb* const stops = weight < 0 ? kNegativeRamp : kRamp;
-  const double scaled =
-      std::min(std::abs(weight) / largest, 1.0) * (kStops - 1);
-  const int stop = std::min(static_cast<int>(scaled), kStops - 2);
-  Rgb color;
-  for (size_t i = 0; i < color.size(); ++i) {
-    const int from = stops[stop][i];
-    const int to = stops[stop + 1][i];
-    color[i] =
-        static_cast<uint8_t>(std::lround(from + (scaled - stop) * (to - from)));
-  }
-  return color;
-}
 
 // Indices of the points of a line that are kept, ascending.
 std::vector<size_t> Thinned(const Series& series) {
@@ -223,21 +205,17 @@ std::string HeatMapFigure(const LabelledMatrix& map, Json& figures) {
   return html;
 }
 
-std::string PictureFigure(const Picture& picture) {
+std::string PictureElements(const Picture& picture) {
   const size_t cells =
       static_cast<size_t>(picture.rows) * static_cast<size_t>(picture.columns);
   REGARD_CHECK_EQ(picture.weights.size(), cells) << "picture " << picture.title;
-  std::string html = absl::StrCat(
-      "<figure class=\"picture\"><figcaption>", EscapeHtml(picture.title),
-      "</figcaption>",
-      absl::StrFormat("<svg role=\"img\" aria-label=\"%s\" viewBox=\"0 0 %d "
-                      "%d\"><image width=\"%d\" height=\"%d\" href=\"",
-                      EscapeHtml(picture.title), picture.width, picture.height,
-                      picture.width, picture.height),
-      "data:image/png;base64,",
-      absl::Base64Escape(
-          tensorboard::EncodePng(picture.height, picture.width, picture.rgb)),
-      "\"/>");
+  std::string elements =
+      absl::StrCat(absl::StrFormat("<image width=\"%d\" height=\"%d\" href=\"",
+                                   picture.width, picture.height),
+                   "data:image/png;base64,",
+                   absl::Base64Escape(tensorboard::EncodePng(
+                       picture.height, picture.width, picture.rgb)),
+                   "\"/>");
   double largest = 0;
   for (const double weight : picture.weights) {
     if (std::isfinite(weight)) largest = std::max(largest, weight);
@@ -250,14 +228,39 @@ std::string PictureFigure(const Picture& picture) {
                              ? std::max(weight, 0.0) / largest
                              : 0;
     absl::StrAppendFormat(
-        &html, "%s fill-opacity=\"%.2f\"><title>%.3f</title></rect>",
+        &elements, "%s fill-opacity=\"%.2f\"><title>%.3f</title></rect>",
         RectOver(picture, {row, column}), kStrongestTint * share, weight);
   }
   for (const Cell& block : picture.gold) {
-    absl::StrAppend(&html, RectOver(picture, block), " class=\"gold\"/>");
+    absl::StrAppend(&elements, RectOver(picture, block), " class=\"gold\"/>");
   }
-  absl::StrAppend(&html, "</svg></figure>\n");
-  return html;
+  return elements;
+}
+
+std::string PictureFigure(const Picture& picture) {
+  const std::string title = EscapeHtml(picture.title);
+  return absl::StrCat(
+      "<figure class=\"picture\"><figcaption>", title, "</figcaption>",
+      absl::StrFormat("<svg role=\"img\" aria-label=\"%s\" viewBox=\"0 0 %d "
+                      "%d\">",
+                      title, picture.width, picture.height),
+      PictureElements(picture), "</svg></figure>\n");
+}
+
+Rgb ColorOf(double weight, double largest) {
+  if (!std::isfinite(weight)) return kNotFinite;
+  const Rgb* const stops = weight < 0 ? kNegativeRamp : kRamp;
+  const double scaled =
+      std::min(std::abs(weight) / largest, 1.0) * (kStops - 1);
+  const int stop = std::min(static_cast<int>(scaled), kStops - 2);
+  Rgb color;
+  for (size_t i = 0; i < color.size(); ++i) {
+    const int from = stops[stop][i];
+    const int to = stops[stop + 1][i];
+    color[i] =
+        static_cast<uint8_t>(std::lround(from + (scaled - stop) * (to - from)));
+  }
+  return color;
 }
 
 ColorScale ScaleOf(const LabelledMatrix& map) {

@@ -3,6 +3,7 @@
 #ifndef EXPERIMENTS_REPORT_FIGURE_H_
 #define EXPERIMENTS_REPORT_FIGURE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,6 +33,10 @@ std::string HeatMapFigure(const LabelledMatrix& map,
 // are outlined. CHECK-fails on sizes that do not fit.
 std::string PictureFigure(const Picture& picture);
 
+// What is within the <svg> of a picture, whose unit is the image's pixel.
+// CHECK-fails on sizes that do not fit.
+std::string PictureElements(const Picture& picture);
+
 // What the end of the ramp of colours stands for: 1, or the largest weight of
 // all heads where that is below 1/2; with a negative value among them, the
 // largest absolute value. What is not finite does not count.
@@ -41,6 +46,11 @@ struct ColorScale {
 };
 
 ColorScale ScaleOf(const LabelledMatrix& map);
+
+// A weight's colour on light pages: of the ramp, whose end is `largest`, or of
+// the second one if it is negative; grey if it is not finite.
+using Rgb = std::array<uint8_t, 3>;
+Rgb ColorOf(double weight, double largest);
 
 // A matrix as pixels, for viewers of images.
 struct HeatMapImage {

@@ -1,0 +1,119 @@
+#include "experiments/report/svg.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "experiments/report/run_results.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+size_t Count(absl::string_view text, absl::string_view part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != absl::string_view::npos;
+       at = text.find(part, at + part.size())) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(FiguresSvgTest, DrawsCellsUnderNamesInTheColorsOfPages) {
+  const std::string svg = FiguresSvg({{.title = "a < b",
+                                       .rows = {"ich", "bin"},
+                                       .columns = {"i", "am"},
+                                       .heads = {{0, 1, 0.25, 0.75}},
+                                       .gold = {{1, 0}}}});
+  EXPECT_THAT(svg, HasSubstr(">a &lt; b</text>"));
+  EXPECT_THAT(svg, HasSubstr(">bin</text>"));
+  EXPECT_THAT(svg, HasSubstr(">am</text>"));
+  // The margin, 22 for the longer name of a row, and 8 between.
+  EXPECT_THAT(svg,
+              HasSubstr("<rect x=\"46\" y=\"58\" width=\"24\" height=\"24\" "
+                        "fill=\"#f3f6f6\"><title>0.000</title></rect>"));
+  EXPECT_THAT(svg,
+              HasSubstr("<rect x=\"70\" y=\"58\" width=\"24\" height=\"24\" "
+                        "fill=\"#081854\"><title>1.000</title></rect>"));
+  EXPECT_THAT(svg,
+              HasSubstr("<rect x=\"46\" y=\"82\" width=\"24\" height=\"24\" "
+                        "fill=\"#bce0d4\"><title>0.250</title></rect>"));
+  EXPECT_THAT(svg, HasSubstr("<rect class=\"gold\" x=\"46\" y=\"82\" "
+                             "width=\"24\" height=\"24\"/>"));
+  // The legend: from 0 to 1.
+  EXPECT_THAT(svg, HasSubstr(">0</text>"));
+  EXPECT_THAT(svg, HasSubstr(">1</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr("head 1")));
+  EXPECT_THAT(svg, Not(HasSubstr("var(")));
+}
+
+TEST(FiguresSvgTest, HeadsStandSideBySideUntilARowIsFull) {
+  LabelledMatrix map = {.title = "four", .rows = {"r"}};
+  map.columns.assign(10, "c");
+  map.heads.assign(4, std::vector<double>(10, 0.1));
+  const std::string svg = FiguresSvg({map});
+  // A head and its gap take 260 of 960 - 31 pixels.
+  EXPECT_THAT(svg, HasSubstr("<text x=\"31\" y=\"50\" class=\"note\">head 1<"));
+  EXPECT_THAT(svg,
+              HasSubstr("<text x=\"291\" y=\"50\" class=\"note\">head 2<"));
+  EXPECT_THAT(svg,
+              HasSubstr("<text x=\"551\" y=\"50\" class=\"note\">head 3<"));
+  EXPECT_THAT(svg,
+              HasSubstr("<text x=\"31\" y=\"131\" class=\"note\">head 4<"));
+  // Row names stand at the first head of each row.
+  EXPECT_EQ(Count(svg, ">r</text>"), 2);
+  EXPECT_EQ(Count(svg, ">c</text>"), 40);
+}
+
+TEST(FiguresSvgTest, SmallCellsHaveNoNames) {
+  LabelledMatrix map = {.title = "large"};
+  map.rows.assign(60, "r");
+  map.columns.assign(61, "c");
+  map.heads.assign(1, std::vector<double>(60 * 61, 0.5));
+  EXPECT_THAT(FiguresSvg({map}), Not(HasSubstr(">r</text>")));
+  map.columns.pop_back();
+  map.heads[0].resize(60 * 60);
+  EXPECT_THAT(FiguresSvg({map}), HasSubstr(">r</text>"));
+}
+
+TEST(FiguresSvgTest, NegativeWeightsHaveARampOfTheirOwn) {
+  const std::string svg = FiguresSvg(
+      {{.title = "g", .rows = {"r"}, .columns = {"c"}, .heads = {{-0.2}}}});
+  EXPECT_THAT(svg, HasSubstr("fill=\"#5c1808\"><title>-0.200</title>"));
+  EXPECT_THAT(svg, HasSubstr(">-0.2</text>"));
+}
+
+TEST(FiguresSvgTest, PicturesBringTheirPixels) {
+  const Picture picture = {.title = "p",
+                           .height = 1,
+                           .width = 2,
+                           .rgb = {255, 0, 0, 0, 0, 255},
+                           .rows = 1,
+                           .columns = 2,
+                           .weights = {1, 0}};
+  const std::string svg =
+      FiguresSvg({}, {picture, picture, picture, picture, picture, picture});
+  EXPECT_EQ(Count(svg, "data:image/png;base64,"), 6);
+  EXPECT_THAT(svg,
+              HasSubstr("<svg class=\"picture\" x=\"16\" y=\"36\" "
+                        "width=\"192\" height=\"96\" viewBox=\"0 0 2 1\">"));
+  EXPECT_THAT(svg, HasSubstr("fill-opacity=\"0.80\"><title>1.000</title>"));
+  // The fifth begins a new row.
+  EXPECT_THAT(svg, HasSubstr("x=\"652\" y=\"36\""));
+  EXPECT_THAT(svg, HasSubstr("x=\"16\" y=\"172\""));
+}
+
+TEST(FiguresSvgTest, NothingIsAnEmptyImage) {
+  EXPECT_TRUE(absl::EndsWith(FiguresSvg({}), "</svg>\n"));
+  LabelledMatrix map = {.title = "empty", .heads = {{}}};
+  EXPECT_THAT(FiguresSvg({map}), HasSubstr(">empty</text>"));
+}
+
+}  // namespace
+}  // namespace regard
