@@ -3,12 +3,36 @@
 #include <algorithm>
 
 #include "autodiff/ops/dropout.h"
+#include "autodiff/ops/gather.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/shape_ops.h"
 #include "nn/initializers.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
+
+namespace {
+
+// The last states of sequences [batch, time, width] as rows of them; those of
+// empty ones are as in `last` [batch, width].
+template <typename T>
+Var<T> LastRows(Var<T> sequences, absl::Span<const int32_t> lengths,
+                bool reverse, Var<T> last) {
+  const int64_t batch = sequences.dim(0);
+  const int64_t time = sequences.dim(1);
+  auto* rows = sequences.tape().arena().template New<int32_t>(batch);
+  for (int64_t b = 0; b < batch; ++b) {
+    const int64_t length = lengths.empty() ? time : lengths[b];
+    const int64_t row = b * time + (reverse ? 0 : length - 1);
+    rows[b] = static_cast<int32_t>(length == 0 ? batch * time + b : row);
+  }
+  const Var<T> tables[] = {
+      sequences.WithShape({batch * time, sequences.dim(2)}), last};
+  return Gather(Concat<T>(tables, 0), {rows, static_cast<size_t>(batch)},
+                {batch});
+}
+
+}  // namespace
 
 template <typename T>
 typename Recurrent<T>::Kind Recurrent<T>::KindOf(
@@ -96,10 +120,15 @@ Var<T> Recurrent<T>::BetweenLayers(Forward<T>& forward, Var<T> x,
 }
 
 template <typename T>
-Var<T> Recurrent<T>::StateSite(Forward<T>& forward, Var<T> state, int layer) {
+template <typename F>
+Var<T> Recurrent<T>::StateSite(Forward<T>& forward, Var<T> state, int layer,
+                               F changed) {
   if (forward.probe() == nullptr) return state;
   const NameScope<T> scope(forward.tape(), "layer", layer);
-  return forward.Site("state", state);
+  const bool changes = forward.Wish("state").changes_path();
+  state = forward.Site("state", state);
+  if (changes) changed(state);
+  return state;
 }
 
 template <typename T>
@@ -125,7 +154,15 @@ RecurrentOutputs<T> Recurrent<T>::Run(Forward<T>& forward, Var<T> x,
       (*finals[direction])[layer] = done.final_state;
     }
     x = directions_ == 1 ? sequences[0] : Concat<T>(sequences, -1);
-    x = StateSite(forward, x, layer);
+    x = StateSite(forward, x, layer, [&](Var<T> states) {
+      for (int direction = 0; direction < directions_; ++direction) {
+        Var<T>& last = (*finals[direction])[layer][0];
+        last = LastRows(directions_ == 1 ? states
+                                         : Slice(states, /*axis=*/2,
+                                                 direction * width_, width_),
+                        lengths, direction == 1, last);
+      }
+    });
   }
   out.sequence = x;
   return out;
@@ -157,7 +194,7 @@ RecurrentState<T> Recurrent<T>::Step(Forward<T>& forward, Var<T> projected,
                 projected.WithShape({projected.dim(0), 1, projected.dim(1)}),
                 /*lengths=*/{}, /*reverse=*/false, state[layer])
             .final_state;
-    next[layer][0] = StateSite(forward, next[layer][0], layer);
+    next[layer][0] = StateSite(forward, next[layer][0], layer, [](Var<T>) {});
   }
   return next;
 }

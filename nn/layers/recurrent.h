@@ -125,7 +125,11 @@ class Recurrent {
                              absl::Span<const int32_t> lengths, bool reverse,
                              const CellState<T>& initial) const;
   Var<T> BetweenLayers(Forward<T>& forward, Var<T> x, int layer) const;
-  static Var<T> StateSite(Forward<T>& forward, Var<T> state, int layer);
+  // Calls changed(states) if a probe needs all that is made of them to come
+  // from what it leaves.
+  template <typename F>
+  static Var<T> StateSite(Forward<T>& forward, Var<T> state, int layer,
+                          F changed);
 
   RecurrentConfig config_;
   Kind kind_;

@@ -21,6 +21,7 @@
 #include "nn/optimizer.pb.h"
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
+#include "nn/probe.h"
 #include "nn/recurrent.pb.h"
 
 namespace regard {
@@ -192,6 +193,57 @@ std::vector<std::string> WrongPaths(const std::string& text) {
   std::vector<std::string> paths;
   for (const auto& problem : problems.problems()) paths.push_back(problem.path);
   return paths;
+}
+
+// Doubles the states of layer 0.
+class Doubler : public Probe<double> {
+ public:
+  SiteWish Wish(const std::string& site) override {
+    return {.replacement = site == "layer[0]/state"};
+  }
+  Var<double> Replace(Tape<double>&, const std::string&,
+                      Var<double> states) override {
+    return states * 2;
+  }
+};
+
+TEST(RecurrentTest, AReplacedStateIsWhatTheLayerLeaves) {
+  ParameterStore<double> store;
+  const Recurrent<double> layer(store.Root(),
+                                Config("width: 2 bidirectional: true"), 3);
+  store.Finalize(1);
+  Tape<double> tape;
+  Forward<double> forward(tape, store, nullptr);
+  const std::vector<int32_t> lengths = {3, 0, 2};
+  // The sequence [3, 3, 4], and what each direction ends with [3, 2].
+  const auto run = [&](Probe<double>* probe) {
+    forward.set_probe(probe);
+    forward.BeginStep();
+    const RecurrentOutputs<double> out =
+        layer.Run(forward, RandomInput(tape, {3, 3, 3}, 1), lengths,
+                  {{{tape.Full({3, 2}, 0.5)}}});
+    std::vector<std::vector<double>> values;
+    for (const Var<double>& value :
+         {out.sequence, out.final_state[0][0], out.reverse_final_state[0][0]}) {
+      values.emplace_back(value.data(), value.data() + value.size());
+    }
+    return values;
+  };
+  const std::vector<std::vector<double>> plain = run(nullptr);
+  // The forward direction ends at the length, the reverse one at the start.
+  EXPECT_EQ(plain[1][0], plain[0][2 * 4]);
+  EXPECT_EQ(plain[1][4], plain[0][(2 * 3 + 1) * 4]);
+  EXPECT_EQ(plain[2][1], plain[0][3]);
+  Doubler doubler;
+  const std::vector<std::vector<double>> doubled = run(&doubler);
+  for (size_t part = 0; part < plain.size(); ++part) {
+    for (size_t i = 0; i < plain[part].size(); ++i) {
+      // An empty sequence leaves what it began with.
+      const bool empty = part == 1 && i / 2 == 1;
+      EXPECT_EQ(doubled[part][i], empty ? 0.5 : 2 * plain[part][i])
+          << part << " " << i;
+    }
+  }
 }
 
 TEST(RecurrentTest, EveryProblemOfAConfigIsReported) {
