@@ -47,7 +47,8 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(const TrainedRun& record,
                                                const Plugins& plugins,
                                                bool with_data) {
   const Experiment& config = record.config;
-  const TaskContext context = {config, plugins.scorers};
+  // Weights are read: drawing them would take longer.
+  const TaskContext context = {config, plugins.scorers, /*finalize=*/false};
   const TaskInfo& info = *plugins.tasks.Find(config.model());
   const std::unique_ptr<AnyDataSource> source =
       plugins.data.Create(config.data());
@@ -72,6 +73,9 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(const TrainedRun& record,
   REGARD_RETURN_IF_ERROR(status);
   std::unique_ptr<Task> task =
       plugins.tasks.Create(config.model(), std::move(data), context);
+  if (!task->model().parameters().finalized()) {
+    task->model().parameters().FinalizeWithZeros();
+  }
   ConfigProblems problems;
   if (has_data) {
     ValidateTask(*task, config, problems);

@@ -54,7 +54,7 @@ MaskedWordModel::MaskedWordModel(const BertConfig& config,
                                  const AttentionRegistry& scorers,
                                  WordPiece pieces, const TextSplits& text,
                                  const ModelOptions& options)
-    : Model(options.loss),
+    : BertModel(options.loss),
       config_(config),
       options_(options),
       pieces_(std::move(pieces)),
@@ -77,6 +77,11 @@ MaskedWordModel::MaskedWordModel(const BertConfig& config,
     AddLossTerm("next_sentence_loss", masked.next_sentence_weight());
   }
   if (options.finalize) parameters_.Finalize(options.seed);
+}
+
+int64_t MaskedWordModel::longest() const {
+  return std::min<int64_t>(config_.masked_words().block(),
+                           bert_.longest_position());
 }
 
 void MaskedWordModel::ValidateData(ConfigProblems& problems) const {
@@ -230,14 +235,12 @@ EvaluatedSet MaskedWordModel::Predict(
 absl::StatusOr<Answered> MaskedWordModel::Answer(
     Forward<float>& forward, const Question& question,
     const AnswerOptions& options) const {
-  const int64_t longest = std::min<int64_t>(config_.masked_words().block(),
-                                            bert_.longest_position());
   Answered answer;
   forward.BeginStep();
   std::vector<int32_t> ids;
   BertBatch batch = {.size = 1};
   if (question.example < 0) {
-    ids = pieces_.Encode(question.text, longest);
+    ids = pieces_.Encode(question.text, longest());
   } else {
     const MaskedText& text = test_.size() > 0 ? test_ : dev_;
     REGARD_RETURN_IF_ERROR(

@@ -14,6 +14,7 @@
 #include "data/text/wordpiece.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
+#include "language/bert_model.h"
 #include "language/masked_text.h"
 #include "language/text_model.h"
 #include "nn/answer.h"
@@ -30,7 +31,7 @@ namespace regard {
 // In training, what is masked is a function of (seed, step, example); the
 // number of tokens that the loss is divided by is one of the example alone:
 // MaskedText::Predicted(), which whole words may not fill.
-class MaskedWordModel : public Model<float> {
+class MaskedWordModel : public BertModel {
  public:
   // `config` has passed ValidateBert() and ValidateMaskedWords(); see also
   // ValidateData().
@@ -75,8 +76,9 @@ class MaskedWordModel : public Model<float> {
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
-  const Bert<float>& bert() const { return bert_; }
-  const WordPiece& pieces() const { return pieces_; }
+  const Bert<float>& bert() const override { return bert_; }
+  const WordPiece& pieces() const override { return pieces_; }
+  int64_t longest() const override;
   bool has_dev() const { return dev_.size() > 0; }
   // Of dev, or of the training text if there is no dev.
   const MaskedText& shown() const { return has_dev() ? dev_ : train_; }

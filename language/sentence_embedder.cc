@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -23,8 +24,9 @@ namespace {
 constexpr int64_t kMostIds = 512;
 constexpr int64_t kLeastIds = 128;
 
-// Divides by the Euclidean norm, or by 1e-12 if that is more.
-void Normalize(absl::Span<const float> vector, absl::Span<float> out) {
+}  // namespace
+
+void NormalizeVector(absl::Span<const float> vector, absl::Span<float> out) {
   double squares = 0;
   for (const float x : vector) squares += double{x} * x;
   const double norm = std::max(std::sqrt(squares), 1e-12);
@@ -33,7 +35,22 @@ void Normalize(absl::Span<const float> vector, absl::Span<float> out) {
   }
 }
 
-}  // namespace
+double Similarity(absl::Span<const float> a, absl::Span<const float> b) {
+  double product = 0;
+  for (size_t i = 0; i < a.size(); ++i) product += double{a[i]} * b[i];
+  return product;
+}
+
+std::string VectorText(absl::Span<const float> vector) {
+  std::string text;
+  for (const float number : vector) {
+    char buffer[32];
+    const auto end = std::to_chars(buffer, buffer + sizeof(buffer), number);
+    if (!text.empty()) text.push_back(' ');
+    text.append(buffer, end.ptr);
+  }
+  return text;
+}
 
 // What one thread computes with. The leaves, and how products have laid out the
 // weights, are kept from batch to batch.
@@ -55,8 +72,8 @@ class SentenceEmbedder::Worker {
     const Var<float> means = MeanOfLengths(hidden, ids.lengths);
     const auto width = static_cast<size_t>(means.cols());
     for (size_t i = 0; i < texts.size(); ++i) {
-      Normalize(means.span().subspan(i * width, width),
-                {texts[i].vector, width});
+      NormalizeVector(means.span().subspan(i * width, width),
+                      {texts[i].vector, width});
     }
     tape_.Rewind(begin_);
   }

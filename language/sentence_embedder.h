@@ -16,6 +16,16 @@
 
 namespace regard {
 
+// Divides by the Euclidean norm, or by 1e-12 if that is more.
+void NormalizeVector(absl::Span<const float> vector, absl::Span<float> out);
+
+// The inner product of vectors of norm 1, the cosine of their angle.
+double Similarity(absl::Span<const float> a, absl::Span<const float> b);
+
+// The numbers with spaces between, each as the shortest decimal that reads back
+// as the same float.
+std::string VectorText(absl::Span<const float> vector);
+
 class SentenceEmbedder {
  public:
   // Texts are cut to `longest` ids, [CLS] and [SEP] included. All but the

@@ -54,7 +54,7 @@ TextClassifier::TextClassifier(const TextClassifierConfig& config,
                                const AttentionRegistry& scorers,
                                WordPiece pieces, LabelledSplits data,
                                const ModelOptions& options)
-    : Model(options.loss),
+    : BertModel(options.loss),
       config_(config),
       pieces_(std::move(pieces)),
       data_(std::move(data)),
@@ -77,14 +77,17 @@ void TextClassifier::ValidateData(ConfigProblems& problems) const {
                    kShortestText - 1));
 }
 
+int64_t TextClassifier::longest() const {
+  return std::min<int64_t>(config_.bert().masked_words().block(),
+                           bert_.longest_position());
+}
+
 auto TextClassifier::Encode(absl::Span<const LabelledText> texts) const
     -> std::vector<Example> {
-  const int64_t longest = std::min<int64_t>(
-      config_.bert().masked_words().block(), bert_.longest_position());
   std::vector<Example> examples;
-  if (longest < kShortestText) return examples;
+  if (longest() < kShortestText) return examples;
   for (const LabelledText& text : texts) {
-    examples.push_back({pieces_.Encode(text.text, longest), text.label});
+    examples.push_back({pieces_.Encode(text.text, longest()), text.label});
   }
   return examples;
 }

@@ -13,6 +13,7 @@
 #include "data/text/text_splits.h"
 #include "data/text/wordpiece.h"
 #include "language/bert.h"
+#include "language/bert_model.h"
 #include "language/text_classifier.pb.h"
 #include "nn/answer.h"
 #include "nn/config_problems.h"
@@ -28,7 +29,7 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
                             ConfigProblems& problems);
 
 // Parameters are those of Bert, and "classifier.{weight,bias}".
-class TextClassifier : public Model<float> {
+class TextClassifier : public BertModel {
  public:
   // `config` has passed ValidateTextClassifier(). If the model does not know
   // the positions of a text's two tokens at least, texts are not encoded:
@@ -73,8 +74,9 @@ class TextClassifier : public Model<float> {
   std::vector<float> Predict(Forward<float>& forward,
                              const std::string& text) const;
 
-  const Bert<float>& bert() const { return bert_; }
-  const WordPiece& pieces() const { return pieces_; }
+  const Bert<float>& bert() const override { return bert_; }
+  const WordPiece& pieces() const override { return pieces_; }
+  int64_t longest() const override;
   const LabelledSplits& data() const { return data_; }
 
  private:

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -82,7 +84,7 @@ void Collect(const absl::Status& status, std::vector<std::string>* messages) {
   if (!status.ok()) messages->emplace_back(status.message());
 }
 
-absl::Status ReadTokenizer(const std::string& folder, PretrainedBert* model) {
+absl::Status ReadTokenizer(const std::string& folder, BertFolder* model) {
   REGARD_ASSIGN_OR_RETURN(TokenizerDescription tokenizer,
                           ReadTokenizerFiles(folder));
   const std::string vocabulary = JoinPath(folder, kVocabulary);
@@ -108,22 +110,44 @@ int64_t Least(int64_t a, int64_t b) {
   return a == 0 ? b : b == 0 ? a : std::min(a, b);
 }
 
-// Fills the parameters of a Bert that is alone in `parameters`, not finalized
-// yet, from tensors that have these `names`. Nothing is allocated for a file
-// that does not fit.
-absl::Status LoadWeightsOfBert(const SafetensorsReader& reader,
-                               std::map<std::string, std::string> names,
-                               Problems problems,
-                               ParameterStore<float>& parameters) {
-  std::vector<std::pair<const ParameterInfo*, std::string>> sources;
+struct WeightsFile {
+  SafetensorsReader reader;
+  std::map<std::string, std::string> names;  // as of CanonicalNames()
+  Problems problems;
+};
+
+absl::StatusOr<WeightsFile> OpenWeights(const std::string& folder) {
+  const std::string path = JoinPath(folder, kWeights);
+  REGARD_ASSIGN_OR_RETURN(SafetensorsReader reader,
+                          WithErrorPrefix(SafetensorsReader::Open(path)));
+  Problems problems(path);
+  std::map<std::string, std::string> names =
+      CanonicalNames(reader.header(), problems);
+  return WeightsFile{std::move(reader), std::move(names), std::move(problems)};
+}
+
+// Fills the parameters of a Bert that is alone in `parameters`, if they are
+// finalized; otherwise checks that the file's tensors are theirs. A table of
+// `vocabulary` rows may have fewer in `parameters`.
+absl::Status LoadOrCheck(WeightsFile file, int64_t vocabulary,
+                         ParameterStore<float>& parameters) {
+  auto& [reader, names, problems] = file;
+  struct Source {
+    const ParameterInfo* info;
+    std::string name;
+    std::vector<int64_t> extents;
+  };
+  std::vector<Source> sources;
   for (const ParameterInfo& info : parameters.parameters()) {
     const std::string wanted = HuggingFaceBertName(info.name);
     const auto found = names.find(wanted);
     const std::string name = found == names.end() ? wanted : found->second;
     if (found != names.end()) names.erase(found);
-    const absl::Status fits = reader.Check(name, Extents(info.shape));
+    std::vector<int64_t> extents = Extents(info.shape);
+    if (info.name == "embedding.weight") extents[0] = vocabulary;
+    const absl::Status fits = reader.Check(name, extents);
     if (fits.ok()) {
-      sources.emplace_back(&info, name);
+      sources.push_back({&info, name, std::move(extents)});
     } else {
       problems.Add(fits.message());
     }
@@ -137,46 +161,48 @@ absl::Status LoadWeightsOfBert(const SafetensorsReader& reader,
   }
   // What is there may have more faults; they are found without the model.
   const bool fits = problems.empty();
-  if (fits) parameters.FinalizeWithZeros();
+  if (fits && !parameters.finalized()) return absl::OkStatus();
   std::vector<float> scratch;
-  for (const auto& [info, name] : sources) {
-    if (!fits) scratch.resize(static_cast<size_t>(info->size()));
-    const absl::Span<float> values =
-        fits ? parameters.value(*parameters.FindByName(info->name))
-             : absl::MakeSpan(scratch);
-    REGARD_RETURN_IF_ERROR(reader.Read(name, Extents(info->shape), values));
-    CheckFinite(name, values, problems);
+  for (const Source& source : sources) {
+    const bool whole = source.extents == Extents(source.info->shape);
+    absl::Span<float> values;
+    if (fits)
+      values = parameters.value(*parameters.FindByName(source.info->name));
+    if (!fits || !whole) {
+      scratch.resize(static_cast<size_t>(
+          std::accumulate(source.extents.begin(), source.extents.end(),
+                          int64_t{1}, std::multiplies())));
+    }
+    const absl::Span<float> read =
+        fits && whole ? values : absl::MakeSpan(scratch);
+    REGARD_RETURN_IF_ERROR(reader.Read(source.name, source.extents, read));
+    CheckFinite(source.name, read, problems);
+    if (fits && !whole) {
+      std::copy_n(scratch.begin(), values.size(), values.begin());
+    }
   }
   return problems.status();
 }
 
-absl::Status ReadModel(const std::string& folder,
-                       const AttentionRegistry& scorers,
-                       PretrainedBert* model) {
-  const std::string path = JoinPath(folder, kWeights);
-  REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
-                          WithErrorPrefix(SafetensorsReader::Open(path)));
-  BertDescription& description = model->description;
-  Problems problems(path);
-  std::map<std::string, std::string> names =
-      CanonicalNames(reader.header(), problems);
+absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
+  REGARD_ASSIGN_OR_RETURN(WeightsFile file, OpenWeights(model->path));
+  BertDescription* const description = &model->description;
   // Whole or in part.
-  description.config.set_pooler(names.contains("pooler.dense.weight") ||
-                                names.contains("pooler.dense.bias"));
+  description->config.set_pooler(file.names.contains("pooler.dense.weight") ||
+                                 file.names.contains("pooler.dense.bias"));
   ConfigProblems config_problems;
-  ValidateBert(description.config, scorers, config_problems);
+  ValidateBert(description->config, scorers, config_problems);
   if (!config_problems.ok()) {
     const ConfigProblems::Problem& first = config_problems.problems().front();
-    return absl::InvalidArgumentError(absl::StrCat(JoinPath(folder, kConfig),
-                                                   ": error: ", first.path, " ",
-                                                   first.message));
+    return absl::InvalidArgumentError(
+        absl::StrCat(JoinPath(model->path, kConfig), ": error: ", first.path,
+                     " ", first.message));
   }
-  model->parameters = std::make_unique<ParameterStore<float>>();
-  model->bert = std::make_unique<const Bert<float>>(description.config, scorers,
-                                                    description.vocabulary,
-                                                    model->parameters->Root());
-  return LoadWeightsOfBert(reader, std::move(names), std::move(problems),
-                           *model->parameters);
+  ParameterStore<float> parameters;
+  const Bert<float> bert(description->config, scorers, description->vocabulary,
+                         parameters.Root());
+  model->longest = Least(model->longest, bert.longest_position());
+  return LoadOrCheck(std::move(file), description->vocabulary, parameters);
 }
 
 // Some models round vocab_size up to a multiple of 64 or 128, with rows that no
@@ -188,16 +214,23 @@ bool FitsVocabulary(int64_t tokens, int64_t vocab_size) {
 
 }  // namespace
 
-absl::StatusOr<PretrainedBert> ReadBertFolder(
-    absl::string_view path, const AttentionRegistry& scorers) {
-  const std::string folder = ResolveUserPath(path);
+absl::Status BertFolder::LoadWeights(ParameterStore<float>& parameters) const {
+  REGARD_RETURN_IF_ERROR(parameters.status());
+  REGARD_ASSIGN_OR_RETURN(WeightsFile file, OpenWeights(path));
+  return LoadOrCheck(std::move(file), description.vocabulary, parameters);
+}
+
+absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
+                                          const AttentionRegistry& scorers) {
+  BertFolder model;
+  model.path = ResolveUserPath(path);
+  const std::string& folder = model.path;
   if (!IsDirectory(folder)) {
     return absl::InvalidArgumentError(
         absl::StrCat("error: '", folder,
                      "' is no folder; one with config.json, "
                      "model.safetensors and vocab.txt is wanted"));
   }
-  PretrainedBert model;
   std::vector<std::string> messages;
   absl::StatusOr<BertDescription> described =
       ReadBertConfig(JoinPath(folder, kConfig));
@@ -206,7 +239,7 @@ absl::StatusOr<PretrainedBert> ReadBertFolder(
   Collect(ReadTokenizer(folder, &model), &messages);
   const absl::StatusOr<int64_t> sentence = ReadSentenceFiles(folder);
   Collect(sentence.status(), &messages);
-  if (described.ok()) Collect(ReadModel(folder, scorers, &model), &messages);
+  if (described.ok()) Collect(CheckModel(scorers, &model), &messages);
   if (described.ok() && model.pieces != nullptr &&
       !FitsVocabulary(model.pieces->size(), model.description.vocabulary)) {
     messages.push_back(absl::StrCat(JoinPath(folder, kVocabulary),
@@ -217,13 +250,25 @@ absl::StatusOr<PretrainedBert> ReadBertFolder(
   if (!messages.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(messages, "\n"));
   }
-  model.longest =
-      Least(Least(model.longest, *sentence), model.bert->longest_position());
+  model.longest = Least(model.longest, *sentence);
   if (model.longest < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat(folder, ": error: texts are cut to ", model.longest,
                      " ids; [CLS] and [SEP] alone are 2"));
   }
+  return model;
+}
+
+absl::StatusOr<PretrainedBert> ReadBertFolder(
+    absl::string_view path, const AttentionRegistry& scorers) {
+  REGARD_ASSIGN_OR_RETURN(BertFolder folder, OpenBertFolder(path, scorers));
+  PretrainedBert model = {std::move(folder),
+                          std::make_unique<ParameterStore<float>>(), nullptr};
+  model.bert = std::make_unique<const Bert<float>>(
+      model.description.config, scorers, model.description.vocabulary,
+      model.parameters->Root());
+  model.parameters->FinalizeWithZeros();
+  REGARD_RETURN_IF_ERROR(model.LoadWeights(*model.parameters));
   return model;
 }
 

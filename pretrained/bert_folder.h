@@ -19,20 +19,35 @@
 
 namespace regard {
 
-struct PretrainedBert {
+// What a folder says of a model; its weights stay there.
+struct BertFolder {
+  std::string path;
   BertDescription description;
   WordPieceOptions options;
   std::unique_ptr<const WordPiece> pieces;
   // Ids that a text is cut to: the least of what the model, the tokeniser and
   // sentence_bert_config.json say.
   int64_t longest = 0;
+
+  // Fills the parameters of a Bert that is alone in a finalized store. Its
+  // vocabulary is description.vocabulary or the size of `pieces`: rows that no
+  // token has are left out.
+  absl::Status LoadWeights(ParameterStore<float>& parameters) const;
+};
+
+// `path` is as the user gave it. Errors are complete to print, and name all
+// that is wrong with a file: missing tensors, further ones, and those of
+// another shape or type. Numbers that are not finite are found when they are
+// loaded.
+absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
+                                          const AttentionRegistry& scorers);
+
+struct PretrainedBert : BertFolder {
   std::unique_ptr<ParameterStore<float>> parameters;
   std::unique_ptr<const Bert<float>> bert;
 };
 
-// `path` is as the user gave it. Errors are complete to print, and name all
-// that is wrong with a file: missing tensors, further ones, those of another
-// shape or type, and those with numbers that are not finite.
+// The same with the weights.
 absl::StatusOr<PretrainedBert> ReadBertFolder(absl::string_view path,
                                               const AttentionRegistry& scorers);
 

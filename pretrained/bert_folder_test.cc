@@ -21,9 +21,12 @@
 #include "files/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "language/bert.h"
 #include "language/sentence_embedder.h"
+#include "nn/parameters.h"
 #include "nn/weights.h"
 #include "pretrained/bert_format.h"
+#include "pretrained/pretrained_folder.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -394,6 +397,55 @@ TEST_F(BertFolderTest, RefusesWhatIsNoFolder) {
   EXPECT_THAT(ReadBertFolder(JoinPath(folder_, "nowhere"), Scorers()).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("nowhere' is no folder")));
+}
+
+TEST_F(BertFolderTest, LeavesOutRowsThatNoTokenHas) {
+  const std::vector<float> wanted = VectorsOf(*Read());
+  Replace("config.json", "\"vocab_size\": 32", "\"vocab_size\": 64");
+  ChangeWeights([](std::vector<Tensor>& tensors) {
+    for (Tensor& tensor : tensors) {
+      if (tensor.name != "embeddings.word_embeddings.weight") continue;
+      tensor.shape = {64, 8};
+      tensor.values.resize(64 * 8, 1000);
+    }
+  });
+  EXPECT_EQ(VectorsOf(*Read()), wanted);
+  const auto folder = OpenBertFolder(folder_, Scorers());
+  ASSERT_THAT(folder, IsOk());
+  ParameterStore<float> parameters;
+  const Bert<float> bert(folder->description.config, Scorers(),
+                         folder->pieces->size(), parameters.Root());
+  parameters.FinalizeWithZeros();
+  ASSERT_THAT(folder->LoadWeights(parameters), IsOk());
+  SentenceEmbedder embedder(bert, parameters, *folder->pieces, 24, 1);
+  std::vector<float> vector(8);
+  embedder.Embed({"the cat"}, absl::MakeSpan(vector));
+  std::vector<float> first(8);
+  const auto whole = Read();
+  SentenceEmbedder(*whole->bert, *whole->parameters, *whole->pieces, 24, 1)
+      .Embed({"the cat"}, absl::MakeSpan(first));
+  EXPECT_EQ(vector, first);
+}
+
+TEST_F(BertFolderTest, IsReadAsTheRunThatItWouldBe) {
+  EXPECT_TRUE(HoldsPretrained(folder_));
+  const auto folder = ReadPretrainedFolder(folder_, Scorers());
+  ASSERT_THAT(folder, IsOk());
+  EXPECT_THAT(folder->config,
+              AllOf(HasSubstr("data { scored_pairs { dev_fraction: 0 "
+                              "test_fraction: 1 } }"),
+                    HasSubstr("model { text_embedder {\nbert {"),
+                    HasSubstr("longest: 24")));
+  EXPECT_EQ(folder->files.at("vocab.txt"),
+            TextOf(JoinPath(folder_, "vocab.txt")));
+  Replace("config.json", "\"model_type\": \"bert\"",
+          "\"model_type\": \"gpt2\"");
+  EXPECT_THAT(ReadPretrainedFolder(folder_, Scorers()).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("error: model_type must be one of bert, but "
+                                 "is \"gpt2\"")));
+  std::filesystem::remove(JoinPath(folder_, "config.json"));
+  EXPECT_FALSE(HoldsPretrained(folder_));
 }
 
 TEST(BertNamesTest, AreThoseOfTransformers) {

@@ -48,8 +48,10 @@ expect 'an answer without waiting for more' 8 \
 expect 'the same vectors of a copy' "$(sha256sum <out)" "$(
   "${embed}" --model=copy <"${model}/sentences.txt" | sha256sum)"
 
-fails 'no model' '--model=DIR must name' "${embed}"
-fails 'no folder' 'is no folder' "${embed}" --model=nowhere
+fails 'no model' '--run=DIR must name' "${embed}"
+fails 'two models' '--model=DIR means the same: give one' \
+  "${embed}" --model="${model}" --run="${model}"
+fails 'no folder' 'no run there: ' "${embed}" --model=nowhere
 fails 'an unknown flag' '--moddel' "${embed}" --moddel=copy
 sed -i '8s/.*/the/' copy/vocab.txt
 truncate -s -4 copy/model.safetensors

@@ -10,6 +10,8 @@ generate="${runfiles}/$4"
 evaluate="${runfiles}/$5"
 runs="${runfiles}/$6"
 configs="${runfiles}/$7"
+embed="${runfiles}/$8"
+bert="${runfiles}/$9"
 
 run() { # run NAME CONFIG ARGUMENT...: trains.
   quietly "${train}" --config="${configs}/$2.textproto" --run="$1" \
@@ -45,8 +47,29 @@ LINES
 run right grammaticality --set 'data={labelled_text {dev_fraction: 0.5}}' \
   --set data.path=labelled --set training.batch_size=2
 
+cat >pairs.tsv <<'TSV'
+the cat sleeps	the cat sleeps	5
+the cat sleeps	a cat sleeps	4.5
+the dogs run	the dogs see a bird	2.5
+a bird sings	the cat sleeps	0
+the bird sings	a bird sings	4
+TSV
+cat >vectors.textproto <<'CONFIG'
+data {
+  scored_pairs { dev_fraction: 0.4 highest: 5 }
+  path: "pairs.tsv"
+}
+model {
+  text_embedder {
+    bert { transformer { width: 8 layers: 1 attention { heads: 2 } } }
+  }
+}
+training { epochs: 2 batch_size: 2 }
+CONFIG
+quietly "${train}" --config=vectors.textproto --run=vectors
+
 "${runs}" . >out
-expect 'a line for each run' 8 "$(wc -l <out)"
+expect 'a line for each run' 9 "$(wc -l <out)"
 expect_in out 'test/accuracy' 'finished'
 expect 'the best first' 'right words' "$("${runs}" --by=dev/loss . |
   awk 'NR > 1 { print $1 }' | grep -E '^(right|words)$' | tr '\n' ' ' |
@@ -61,7 +84,7 @@ fails 'two folders' 'want one folder' "${runs}" words right
 numbers() { # numbers FILE: "NAME": NUMBER lines of "metrics" and "confidence".
   tr '{},' '\n\n\n' <"$1" | grep -E '^"(dev|test|train/mse|train/d2l)|^"mean|^"half'
 }
-for run in words letters curve shapes pictures filled right; do
+for run in words letters curve shapes pictures filled right vectors; do
   "${evaluate}" --run="${run}" --json >out
   expect "the numbers of ${run}" "$(numbers "${run}/status.json")" \
     "$(numbers out)"
@@ -177,6 +200,84 @@ fails 'an image where a text is wanted' \
 expect 'a caption' 1 "$("${predict}" --run=pictures --example=0 | wc -l)"
 "${predict}" --run=pictures --example=0 --json >out
 expect_in out '"input":"image 0"' '"reference":"'
+
+# A folder of Hugging Face's is a run, too.
+"${embed}" --run="${bert}" <<<'the cat' >vector
+expect 'a vector' "$(cat vector)" "$("${predict}" --run="${bert}" 'the cat')"
+"${predict}" --run="${bert}" --json $'the cat\tan old bird' >out
+expect 'the similarity of a pair' \
+  "$("${embed}" --run="${bert}" --pairs <<<$'the cat\tan old bird')" \
+  "$(sed 's/.*"answer":"\([^"]*\)".*/\1/' out)"
+fails 'three texts' 'error: input 1: want a text, or two with a tab between' \
+  "${predict}" --run="${bert}" $'the\tcat\tsleeps'
+fails 'evaluated on nothing' \
+  'error: data.path names no file; give one by --set data.path=FILE: each' \
+  "${evaluate}" --run="${bert}"
+"${evaluate}" --run="${bert}" --set data.path=pairs.tsv --json >out
+expect_in out '"step":0' '"test/loss":' '"test/spearman":0.' '"test/pearson":0.' \
+  '"confidence":{"test/pearson":{"mean":'
+fails 'an example of nothing' 'error: data.path names no file' \
+  "${predict}" --run="${bert}" --example=1
+expect 'an example of pairs' '"reference":"0.8"' \
+  "$("${predict}" --run=vectors --json --example=1 |
+    grep -o '"reference":"[0-9.]*"')"
+for run in filled right vectors; do
+  numbers="$("${embed}" --run="${run}" <<<'the cat sleeps' | wc -w)"
+  width="$(grep -o ' width: [0-9]*' "${run}/resolved.textproto" | head -n 1)"
+  expect "the vector of ${run}" "${width}" " width: ${numbers}"
+done
+expect 'the vector of an embedder' \
+  "$("${embed}" --run=vectors <<<'the cat sleeps')" \
+  "$("${predict}" --run=vectors 'the cat sleeps')"
+fails 'vectors of a translator' "this run's model has no BERT" \
+  "${embed}" --run=words
+fails 'a run that is to be saved' "--save writes a folder of Hugging Face's" \
+  "${embed}" --run=filled --save=copy
+
+# And trainings begin with it.
+cat >tuned.textproto <<CONFIG
+data { scored_pairs {} path: "pairs.tsv" }
+model {
+  text_embedder {
+    bert {
+      transformer {
+        width: 8
+        layers: 2
+        attention { heads: 2 }
+        feed_forward { hidden: 12 }
+        position_embedding { longest: 32 }
+      }
+    }
+    tokens { vocabulary: "${bert}/vocab.txt" }
+  }
+}
+training { epochs: 0 initial_weights { run: "${bert}" } }
+CONFIG
+quietly "${train}" --config=tuned.textproto --run=tuned
+expect 'the weights of a folder' "$(cat vector)" \
+  "$("${embed}" --run=tuned <<<'the cat')"
+
+wrong() { # wrong WHAT PART: the folder `folder`.
+  fails "$1" "$2" "${predict}" --run=folder 'the cat'
+  rm -r folder
+}
+mkdir folder
+wrong 'an empty folder' 'no run there: '
+another() { rm -rf folder && cp -rL "${bert}" folder && chmod -R u+w folder; }
+another
+sed -i 's/"model_type": "bert"/"model_type": "gpt2"/' folder/config.json
+wrong 'an unknown architecture' \
+  'error: model_type must be one of bert, but is "gpt2"'
+another
+rm folder/model.safetensors
+wrong 'no weights' 'folder/model.safetensors: cannot open'
+another
+sed -i '$d' folder/vocab.txt
+wrong 'a smaller vocabulary' \
+  'vocab.txt: error: 31 tokens, but vocab_size of config.json is 32'
+another
+echo '{' >folder/config.json
+wrong 'a broken config' 'folder/config.json:'
 
 fails_when_full 'an answer' "${predict}" --run=curve 1
 fails 'no run' '--run=DIR must name' "${predict}" 1

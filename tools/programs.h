@@ -18,6 +18,7 @@ namespace regard {
 // checkpoints of another one. Returns the exit code of TrainMain.
 int AverageMain(int argc, char** argv, const Plugins& plugins);
 
+int EmbedMain(int argc, char** argv, const Plugins& plugins);
 int EvaluateMain(int argc, char** argv, const Plugins& plugins);
 int GenerateMain(int argc, char** argv, const Plugins& plugins);
 int InspectMain(int argc, char** argv, const Plugins& plugins);

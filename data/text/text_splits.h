@@ -31,6 +31,21 @@ struct LabelledSplits {
   std::string vocabulary = {};
 };
 
+// Two texts, and how near they are in meaning: greater is nearer.
+struct ScoredPair {
+  std::string first;
+  std::string second;
+  double score = 0;
+};
+
+struct ScoredPairs {
+  std::vector<ScoredPair> train;  // may be empty, and so may the others
+  std::vector<ScoredPair> dev;
+  std::vector<ScoredPair> test;
+  // As of TextSplits.
+  std::string vocabulary = {};
+};
+
 }  // namespace regard
 
 #endif  // DATA_TEXT_TEXT_SPLITS_H_

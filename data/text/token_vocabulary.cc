@@ -1,5 +1,6 @@
 #include "data/text/token_vocabulary.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -14,9 +15,14 @@ namespace regard {
 WordPiece WordVocabulary(absl::string_view text,
                          const WordPieceOptions& options,
                          int64_t min_frequency) {
-  std::vector<std::string> tokens = {options.padding, options.unknown,
-                                     options.classifier, options.separator,
-                                     options.mask};
+  std::vector<std::string> tokens;
+  for (const std::string& token :
+       {options.padding, options.unknown, options.classifier, options.separator,
+        options.mask}) {
+    if (std::ranges::find(tokens, token) == tokens.end()) {
+      tokens.push_back(token);
+    }
+  }
   const WordPiece special = WordPiece::Create(tokens, "", options).value();
   TokenCounts counts;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {

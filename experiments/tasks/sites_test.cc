@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -76,6 +77,11 @@ const Kind kKinds[] = {
      "8 layers: 1 attention { heads: 2 attention "
      "{ position_encoding { relative_buckets {} } } } } masked_words { block: "
      "64 } } } }"},
+    {"text_embedder",
+     "data { scored_pairs { dev_fraction: 0 } } model { text_embedder { bert "
+     "{ pooler: false transformer { initialization { standard_deviation: 0.5 } "
+     "width: 8 layers: 1 attention { heads: 2 } feed_forward { hidden: 8 } } } "
+     "} }"},
     {"vision_transformer",
      "data { shapes { train: 20 } } model { vision_transformer { patch: 4 "
      "transformer { width: 8 layers: 2 attention { heads: 2 attention { "
@@ -135,11 +141,17 @@ class SitesTest : public ::testing::TestWithParam<Kind> {
  protected:
   SitesTest() {
     const std::string config = GetParam().config;
+    std::vector<std::string> overrides;
+    if (absl::StrContains(config, "scored_pairs")) {
+      const std::string pairs = absl::StrCat(::testing::TempDir(), "/pairs");
+      std::ofstream(pairs) << "a b c\tb c\t0.7\nb\ta b\t0.3\nc a\tc\t1\n";
+      overrides.push_back(absl::StrCat("data.path=", pairs));
+    }
     const auto loaded =
         LoadConfig({"test.textproto", absl::StrContains(config, "data {")
                                           ? config
                                           : absl::StrCat(kSentences, config)},
-                   {}, BuiltInPlugins());
+                   overrides, BuiltInPlugins());
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     task_ = BuildTask(loaded->config, BuiltInPlugins()).value();
     // Small weights hide effects in rounding.

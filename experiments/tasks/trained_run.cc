@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,11 @@
 namespace regard {
 
 absl::StatusOr<std::string> TrainedRun::ReadText(absl::string_view name) const {
+  if (pretrained.has_value()) {
+    const auto found = pretrained->files.find(std::string(name));
+    if (found != pretrained->files.end()) return found->second;
+    return absl::NotFoundError(absl::StrCat("error: ", path, " has no ", name));
+  }
   REGARD_ASSIGN_OR_RETURN(std::string text,
                           WithErrorPrefix(ReadFile(JoinPath(path, name))));
   REGARD_RETURN_IF_ERROR(CheckRunFile(path, name, text));
@@ -29,6 +35,7 @@ absl::StatusOr<std::string> TrainedRun::ReadText(absl::string_view name) const {
 
 absl::Status TrainedRun::LoadWeightsInto(
     ParameterStore<float>& parameters) const {
+  if (pretrained.has_value()) return pretrained->load_weights(parameters);
   return WithErrorPrefix(LoadWeights(weights, parameters));
 }
 
@@ -42,18 +49,33 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
   }
   TrainedRun trained;
   trained.path = ResolveUserPath(run);
-  REGARD_RETURN_IF_ERROR(ReadRunDescription(trained.path).status());
   const std::string config = JoinPath(trained.path, "resolved.textproto");
-  REGARD_ASSIGN_OR_RETURN(const std::string resolved,
-                          WithErrorPrefix(ReadFile(config)));
-  REGARD_ASSIGN_OR_RETURN(
-      trained.origins,
-      ReadConfig({config, resolved}, overrides, &trained.config));
+  ConfigSource source = {config, std::nullopt};
+  const bool is_run =
+      PathExists(config) || PathExists(JoinPath(trained.path, "run.json"));
+  if (is_run || plugins == nullptr) {
+    REGARD_RETURN_IF_ERROR(ReadRunDescription(trained.path).status());
+    REGARD_ASSIGN_OR_RETURN(source.embedded, WithErrorPrefix(ReadFile(config)));
+  } else if (HoldsPretrained(trained.path)) {
+    REGARD_ASSIGN_OR_RETURN(
+        trained.pretrained,
+        ReadPretrainedFolder(trained.path, plugins->scorers));
+    source = {absl::StrCat(trained.path, ", as a config"),
+              trained.pretrained->config};
+  } else {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: no run there: ", trained.path,
+        " has neither run.json, as a "
+        "run's folder, nor config.json, as one of Hugging Face's"));
+  }
+  REGARD_ASSIGN_OR_RETURN(trained.origins,
+                          ReadConfig(source, overrides, &trained.config));
   if (plugins != nullptr) {
     ConfigProblems problems;
     ValidateExperiment(trained.config, *plugins, problems);
     REGARD_RETURN_IF_ERROR(LocateProblems(problems, trained.origins));
   }
+  if (trained.pretrained.has_value()) return trained;
   REGARD_ASSIGN_OR_RETURN(FoundCheckpoints latest,
                           WithErrorPrefix(FindCheckpoints(trained.path)));
   trained.notes = std::move(latest.notes);
@@ -71,7 +93,10 @@ namespace {
 // The same vocabularies, and whatever else the task keeps: the weights belong
 // to the ids of these.
 absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task) {
-  REGARD_ASSIGN_OR_RETURN(const Environment kept, ReadRunDigests(run.path));
+  Environment kept;
+  if (!run.pretrained.has_value()) {
+    REGARD_ASSIGN_OR_RETURN(kept, ReadRunDigests(run.path));
+  }
   for (const auto& [name, text] : task.Files()) {
     // Earlier programs kept fewer files.
     if (!kept.files.empty() && kept.files.count(name) == 0) continue;

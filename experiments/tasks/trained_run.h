@@ -1,10 +1,12 @@
 // A run folder that is read to use what was trained, or to begin a training
 // with it (training.initial_weights). Reads the folder alone: neither the data
-// nor the lock of a run that may still go on.
+// nor the lock of a run that may still go on. A folder of Hugging Face's is
+// read as the run that it would be.
 #ifndef EXPERIMENTS_TASKS_TRAINED_RUN_H_
 #define EXPERIMENTS_TASKS_TRAINED_RUN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "experiments/tasks/task.h"
 #include "nn/config_problems.h"
 #include "nn/parameters.h"
+#include "pretrained/pretrained_folder.h"
 
 namespace regard {
 
@@ -28,17 +31,22 @@ struct TrainedRun {
   std::string weights;  // the file to use, of the newest whole checkpoint
   int64_t step = 0;     // of the weights
   std::vector<std::string> notes;  // damaged checkpoints that were passed over
+  // Where the run is none, but a folder of Hugging Face's; it has no weights
+  // file to name, and no step.
+  std::optional<PretrainedFolder> pretrained = std::nullopt;
 
   // A text that its task kept, of at most 64 MiB. One that has changed since is
   // an error.
   absl::StatusOr<std::string> ReadText(absl::string_view name) const;
+  // Into finalized parameters.
   absl::Status LoadWeightsInto(ParameterStore<float>& parameters) const;
 };
 
 // `run` is a path as the user gave it. The errors of this and of the functions
 // above are complete to print; they are InvalidArgument or what reading a file
 // gave. Without `plugins`, which a task does not know, the config is not
-// validated. `overrides` are as of `--set`.
+// validated, and folders of Hugging Face's are not read. `overrides` are as of
+// `--set`.
 absl::StatusOr<TrainedRun> OpenTrainedRun(
     absl::string_view run, const Plugins* plugins = nullptr,
     absl::Span<const std::string> overrides = {});

@@ -54,7 +54,11 @@ random_share 0.1|0.5; next_sentence_weight 1|0|0.5; min_frequency 1|2;
 MaskedWordsConfig.vocabulary @vocabulary; patch !4|2; shift 0|1; crop 1|0.7;
 prompt a picture of||a; LanguageModelConfig.transformer !;
 BertConfig.transformer !; VisionTransformerConfig.transformer !;
-TextClassifierConfig.bert !; CaptionerConfig.vision_transformer !;
+TextClassifierConfig.bert !; TextEmbedderConfig.bert !;
+WordPieceConfig.vocabulary @vocabulary; longest_word 100|3;
+WordPieceConfig.unknown [UNK]; WordPieceConfig.classifier [CLS];
+WordPieceConfig.separator [SEP]; padding [PAD]; WordPieceConfig.mask [MASK];
+highest 1|5; CaptionerConfig.vision_transformer !;
 CaptionerConfig.decoder !; train !24|33; PhrasebookConfig.train !50|60;
 dev !0|4|5; test !2|3; test_unseen_pairs !2|3; FashionMnistConfig.train 0|24;
 symbols 5|11; ReverseConfig.max_length !3|5; max_test_length !5|6;
@@ -197,7 +201,7 @@ RandomConfigs::RandomConfigs(std::string folder)
   std::ofstream source(folder_ + "source"), target(folder_ + "target");
   std::ofstream pairs(folder_ + "pairs"), text(folder_ + "text");
   std::ofstream labels(folder_ + "labels"), words(folder_ + "vocabulary");
-  std::ofstream table(folder_ + "table");
+  std::ofstream table(folder_ + "table"), scored(folder_ + "scored");
   table << "a,b,c\n";
   for (int i = 0; i < 60; ++i) {
     const auto& colour = colours[i % 4];
@@ -211,6 +215,7 @@ RandomConfigs::RandomConfigs(std::string folder)
     pairs << english << "\t" << french << "\t" << colour[0] << "\n";
     text << english << "\n" << (i % 7 == 0 ? "\n" : "");
     table << i % 7 << "," << 0.1 * i << "," << i % 5 - 2 << "\n";
+    scored << english << "\t" << colour[0] << "\t" << 0.2 * (i % 6) << "\n";
     labels << animal[0] << "\t" << english << "\n";
   }
   words << "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nred\nblue\nlion\nt\n"
@@ -328,6 +333,8 @@ void RandomConfigs::NameFiles(Experiment* config) const {
     if (config->seed() == 0) data.set_dev_path(folder_ + "source");
   } else if (data.has_labelled_text()) {
     data.set_path(folder_ + "labels");
+  } else if (data.has_scored_pairs()) {
+    data.set_path(folder_ + "scored");
   } else if (data.has_table()) {
     data.set_path(folder_ + "table");
   } else if (data.has_fashion_mnist() ||

@@ -126,6 +126,9 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
       std::fprintf(stderr, "training.initial_weights: %s\n", note.c_str());
     }
   }
+  if (task->model().num_examples() == 0) {
+    problems.Add("data", "has no example to train on");
+  }
   if (problems.ok()) {
     ValidateSites({loaded.config.intervene(), loaded.config.probe()},
                   loaded.config.seed(), task->model(), problems);

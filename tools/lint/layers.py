@@ -20,7 +20,7 @@ _ROOMS = {
                     "training"),
     "experiments/tasks": ("image_classification", "captions", "masked_words",
                           "regression", "text", "text_classification",
-                          "translation"),
+                          "text_embedding", "translation"),
 }
 
 

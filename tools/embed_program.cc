@@ -1,7 +1,5 @@
-// Prints a vector for each sentence, or the similarity of each pair.
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -11,40 +9,37 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
-#include "attention/attention_registry.h"
-#include "attention/scoring/built_in_scores.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
+#include "experiments/run.h"
 #include "files/file.h"
 #include "files/line_reader.h"
+#include "language/bert_model.h"
 #include "language/sentence_embedder.h"
 #include "pretrained/bert_folder.h"
+#include "pretrained/pretrained_folder.h"
 #include "third_party/abseil_backport/status_macros.h"
+#include "tools/programs.h"
 
 namespace regard {
 
 namespace {
 
 constexpr char kUsage[] =
-    "Computes vectors of sentences by a BERT.\n\n"
-    "  embed --model=DIR [--pairs] [--threads=N] [--save=DIR]\n\n"
+    "Computes vectors of sentences by the BERT of a run.\n\n"
+    "  embed --run=DIR [--pairs] [--threads=N] [--save=DIR]\n\n"
     "Reads sentences from standard input, one a line, and prints the vector "
     "of\n"
     "each as a line of numbers separated by spaces. With --pairs, a line "
     "holds\n"
-    "two sentences separated by a tab, and their similarity is printed. The\n"
-    "folder is Hugging Face's: config.json, model.safetensors, vocab.txt.";
+    "two sentences separated by a tab, and their similarity is printed. The "
+    "run\n"
+    "may be a folder of Hugging Face's: config.json, model.safetensors, "
+    "vocab.txt.";
 constexpr size_t kMostLineBytes = size_t{16} << 20;
 // Texts that are read before the first of them is answered, unless the input
 // pauses.
 constexpr size_t kMostTexts = 4096;
-
-void AppendNumber(double number, std::string* text) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer),
-                                 static_cast<float>(number));
-  text->append(buffer, end.ptr);
-}
 
 // Prints the vector of each of `texts`, or the similarity of each two. False if
 // the numbers cannot be written.
@@ -54,21 +49,16 @@ bool PrintNumbers(SentenceEmbedder& embedder, bool pairs,
   std::vector<float> vectors(texts.size() * width);
   embedder.Embed(texts, absl::MakeSpan(vectors));
   std::string output;
+  const absl::Span<const float> all = vectors;
   for (size_t i = 0; i < texts.size(); i += pairs ? 2 : 1) {
-    const float* const vector = vectors.data() + i * width;
+    const absl::Span<const float> vector = all.subspan(i * width, width);
     if (pairs) {
-      double product = 0;
-      for (size_t j = 0; j < width; ++j) {
-        product += double{vector[j]} * vector[width + j];
-      }
-      AppendNumber(product, &output);
+      const float similarity = static_cast<float>(
+          Similarity(vector, all.subspan((i + 1) * width, width)));
+      absl::StrAppend(&output, VectorText({similarity}), "\n");
     } else {
-      for (size_t j = 0; j < width; ++j) {
-        if (j > 0) output.push_back(' ');
-        AppendNumber(vector[j], &output);
-      }
+      absl::StrAppend(&output, VectorText(vector), "\n");
     }
-    output.push_back('\n');
   }
   return std::fwrite(output.data(), 1, output.size(), stdout) ==
              output.size() &&
@@ -107,41 +97,63 @@ absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
   return wrong;
 }
 
-absl::Status Embed(int argc, char** argv) {
+absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
   std::string folder;
+  std::string model_folder;
   std::string save;
   bool pairs = false;
   int threads = HardwareThreads();
   CommandLine line(kUsage);
-  line.Text("model", "DIR", &folder, "the folder of the model");
+  line.Text("run", "DIR", &folder,
+            "the folder of a run with a BERT, or of a BERT of Hugging Face's");
+  line.Text("model", "DIR", &model_folder, "the same");
   line.Switch("pairs", &pairs, "prints similarities of pairs, from -1 to 1");
   line.Number("threads", &threads, 1, 1024,
               "changes no bit of a vector; without it, one per core");
   line.Text("save", "DIR", &save,
-            "writes the model to this folder first, as transformers reads it");
+            "writes a model of Hugging Face's to this folder first, as "
+            "transformers reads it");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
-  if (folder.empty()) {
+  if (folder.empty() == model_folder.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: --run=DIR must name the folder of a run with a BERT, or of a "
+        "BERT of Hugging Face's",
+        folder.empty() ? "" : "; --model=DIR means the same: give one"));
+  }
+  if (folder.empty()) folder = model_folder;
+  REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(folder, plugins));
+  const auto* const model = run.model<BertModel>();
+  if (model == nullptr) {
     return absl::InvalidArgumentError(
-        "error: --model=DIR must name the folder of a BERT");
+        absl::StrCat("error: ", run.path(), ": this run's model has no BERT"));
   }
-  AttentionRegistry scorers;
-  RegisterBuiltInScores(scorers);
-  REGARD_ASSIGN_OR_RETURN(const PretrainedBert model,
-                          ReadBertFolder(folder, scorers));
+  if (run.config().intervene_size() > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", run.path(),
+        ": the config replaces values of the model, which embed cannot; ask "
+        "//tools:predict"));
+  }
   if (!save.empty()) {
+    if (!HoldsPretrained(run.path())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "error: --save writes a folder of Hugging Face's again; ", run.path(),
+          " is none"));
+    }
+    REGARD_ASSIGN_OR_RETURN(const PretrainedBert pretrained,
+                            ReadBertFolder(folder, plugins.scorers));
     REGARD_RETURN_IF_ERROR(WithErrorPrefix(
-        WriteBertFolder(model, ResolveUserPath(save), SystemFiles())));
+        WriteBertFolder(pretrained, ResolveUserPath(save), SystemFiles())));
   }
-  SentenceEmbedder embedder(*model.bert, *model.parameters, *model.pieces,
-                            model.longest, threads);
+  SentenceEmbedder embedder(model->bert(), run.task().model().parameters(),
+                            model->pieces(), model->longest(), threads);
   return PrintAll(embedder, pairs);
 }
 
 }  // namespace
 
-}  // namespace regard
-
-int main(int argc, char** argv) {
-  regard::FlushDenormalsToZero();
-  return regard::ExitCode(regard::Embed(argc, argv));
+int EmbedMain(int argc, char** argv, const Plugins& plugins) {
+  FlushDenormalsToZero();
+  return ExitCode(Embed(argc, argv, plugins));
 }
+
+}  // namespace regard

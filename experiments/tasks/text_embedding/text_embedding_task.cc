@@ -1,0 +1,135 @@
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/types/span.h"
+#include "data/data_source.h"
+#include "data/text/scored_pairs_source.h"
+#include "data/text/text_splits.h"
+#include "data/text/token_vocabulary.h"
+#include "data/text/wordpiece.h"
+#include "experiments/tasks/plugins.h"
+#include "experiments/tasks/task.h"
+#include "files/file.h"
+#include "language/correlation.h"
+#include "language/text_embedder.h"
+#include "nn/config_problems.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr size_t kSamples = 10;
+
+TokenVocabulary VocabularyOf(const WordPieceConfig& config,
+                             const ScoredPairs& data) {
+  const WordPieceOptions options = TokenOptions(config);
+  if (!data.vocabulary.empty()) {
+    return {WordPiece::FromText(data.vocabulary, "", options).value()};
+  }
+  std::string texts;
+  for (const ScoredPair& pair : data.train) {
+    absl::StrAppend(&texts, pair.first, "\n", pair.second, "\n");
+  }
+  return ReadTokenVocabulary(config.vocabulary(), texts, options,
+                             config.min_frequency());
+}
+
+class TextEmbeddingTask : public Task {
+ public:
+  using Options = TextEmbedderConfig;
+  using Data = ScoredPairsData;
+
+  static std::vector<MetricInfo> Metrics() {
+    return {
+        {"loss", "",
+         "mean square of what similarities differ by from the numbers",
+         Better::kLower},
+        {"spearman", "", "correlation of the ranks of similarities and numbers",
+         Better::kHigher},
+        {"pearson", "", "correlation of similarities and numbers",
+         Better::kHigher}};
+  }
+
+  static void Validate(const Options& options, const TaskContext& context,
+                       ConfigProblems& problems) {
+    ValidateTextEmbedder(options, context.scorers, problems);
+  }
+
+  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
+                           const KeptFiles& kept, Data* data) {
+    std::string& vocabulary = data->splits.vocabulary;
+    REGARD_ASSIGN_OR_RETURN(vocabulary, kept.read(kVocabularyFile));
+    return WordPiece::FromText(
+               vocabulary, JoinPath(kept.folder, kVocabularyFile),
+               TokenOptions(context.config.model().text_embedder().tokens()))
+        .status();
+  }
+
+  TextEmbeddingTask(const Options& options, Data data,
+                    const TaskContext& context)
+      : Task(Metrics(), std::move(data.digests)),
+        vocabulary_(VocabularyOf(options.tokens(), data.splits)),
+        model_(options, context.scorers, vocabulary_.pieces,
+               std::move(data.splits), context.model_options()) {
+    if (!vocabulary_.digest.empty()) {
+      AddDigest("model.text_embedder.tokens.vocabulary", vocabulary_.digest);
+    }
+  }
+
+  Model<float>& model() override { return model_; }
+  bool has_dev() const override { return !model_.data().dev.empty(); }
+
+  void ValidateData(ConfigProblems& problems) const override {
+    const ConfigProblems::Scope scope(problems, "model.text_embedder");
+    if (!vocabulary_.problem.empty()) {
+      problems.Add("tokens.vocabulary", vocabulary_.problem);
+    }
+    model_.ValidateData(problems);
+  }
+
+  Showcase Show(Forward<float>& forward, bool /*final*/) const override {
+    Showcase showcase;
+    showcase.summary = absl::StrFormat(
+        "Vectors of texts: %d pairs to learn "
+        "from.",
+        model_.num_examples());
+    showcase.samples.title = "Pairs, their numbers and their similarities";
+    showcase.samples.input = "texts";
+    const absl::Span<const ScoredPair> pairs = *ShownSplit(model_.data()).first;
+    if (!pairs.empty()) {
+      showcase.samples.rows =
+          model_.Compare(forward, pairs.subspan(0, kSamples)).examples;
+    }
+    return showcase;
+  }
+
+  absl::StatusOr<Answered> Answer(Forward<float>& forward,
+                                  const Question& question,
+                                  const AnswerOptions&) const override {
+    return model_.Answer(forward, question);
+  }
+
+  std::map<std::string, std::string> Files() const override {
+    return {{kVocabularyFile, model_.pieces().ToText()}};
+  }
+
+ private:
+  const TokenVocabulary vocabulary_;
+  TextEmbedder model_;
+};
+
+}  // namespace
+
+REGARD_PLUGINS(TextEmbedding) {
+  plugins.tasks.Add<TextEmbeddingTask>("makes vectors of texts");
+  plugins.aggregates[kCorrelation.name] = &kCorrelation;
+}
+
+}  // namespace regard

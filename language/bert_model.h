@@ -1,0 +1,25 @@
+// What every model has that reads its texts by a BERT.
+#ifndef LANGUAGE_BERT_MODEL_H_
+#define LANGUAGE_BERT_MODEL_H_
+
+#include <cstdint>
+
+#include "data/text/wordpiece.h"
+#include "language/bert.h"
+#include "nn/model.h"
+
+namespace regard {
+
+class BertModel : public Model<float> {
+ public:
+  using Model::Model;
+
+  virtual const Bert<float>& bert() const = 0;
+  virtual const WordPiece& pieces() const = 0;
+  // Ids that a text is cut to, [CLS] and [SEP] included.
+  virtual int64_t longest() const = 0;
+};
+
+}  // namespace regard
+
+#endif  // LANGUAGE_BERT_MODEL_H_

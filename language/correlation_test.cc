@@ -1,0 +1,57 @@
+#include "language/correlation.h"
+
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+
+// Expected numbers were printed by scipy 1.17.1.
+constexpr double kX[] = {0.3, 0.9, -0.2, 0.9, 0.5, 0.45};
+constexpr double kY[] = {1.5, 5, 0, 3.8, 3.8, 1};
+
+TEST(CorrelationTest, IsThatOfScipy) {
+  EXPECT_THAT(CorrelationMetric("pearson", kX, kY).Value(),
+              DoubleNear(0.8804282007238671, 1e-14));
+  const std::vector<double> x = RanksOf(kX);
+  const std::vector<double> y = RanksOf(kY);
+  EXPECT_THAT(CorrelationMetric("spearman", x, y).Value(),
+              DoubleNear(0.8970588235294118, 1e-14));
+}
+
+TEST(CorrelationTest, EqualNumbersShareTheMeanOfTheirRanks) {
+  EXPECT_THAT(RanksOf(kX), ElementsAre(2, 5.5, 1, 5.5, 4, 3));
+  EXPECT_THAT(RanksOf({7, 7, 7}), ElementsAre(2, 2, 2));
+  EXPECT_THAT(RanksOf({}), ElementsAre());
+}
+
+TEST(CorrelationTest, IsExactWhereNumbersAreLarge) {
+  const double x[] = {1e9 + 1, 1e9 + 2, 1e9 + 3};
+  const double y[] = {-1e9, -1e9 - 2, -1e9 - 4};
+  const ExampleMetric metric = CorrelationMetric("pearson", x, y);
+  EXPECT_EQ(metric.name, "pearson");
+  EXPECT_DOUBLE_EQ(metric.Value(), -1);
+  // The first two alone, and one of them twice.
+  EXPECT_DOUBLE_EQ(metric.ValueOf({0, 1}), -1);
+  EXPECT_EQ(metric.ValueOf({1, 1}), 0);
+}
+
+TEST(CorrelationTest, IsZeroOfWhatIsConstant) {
+  const double same[] = {4, 4, 4};
+  const double other[] = {1, 2, 3};
+  EXPECT_EQ(CorrelationMetric("x", same, other).Value(), 0);
+  EXPECT_EQ(CorrelationMetric("x", other, same).Value(), 0);
+  EXPECT_EQ(CorrelationMetric("x", {}, {}).Value(), 0);
+}
+
+TEST(CorrelationDeathTest, WantsAsManyOfEach) {
+  EXPECT_DEATH(CorrelationMetric("pearson", {1, 2}, {1}), "pearson");
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,270 @@
+#include "language/text_embedder.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "attention/kernels/weighted_values.h"
+#include "autodiff/arena.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/ops/shape_ops.h"
+#include "language/correlation.h"
+#include "language/sentence_embedder.h"
+#include "seq2seq/padded_ids.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+// [CLS] and [SEP].
+constexpr int64_t kShortestText = 2;
+
+// Pairs that an evaluation reads at once.
+constexpr int64_t kEvaluationPairs = 32;
+
+// Rows 2 i and 2 i + 1.
+double SimilarityOf(Var<float> means, size_t pair) {
+  const auto width = static_cast<size_t>(means.cols());
+  std::vector<float> vectors(2 * width);
+  const absl::Span<float> both = absl::MakeSpan(vectors);
+  for (const size_t i : {0, 1}) {
+    NormalizeVector(means.span().subspan((2 * pair + i) * width, width),
+                    both.subspan(i * width, width));
+  }
+  return Similarity(both.subspan(0, width), both.subspan(width));
+}
+
+}  // namespace
+
+WordPieceOptions TokenOptions(const WordPieceConfig& config) {
+  return {.clean_text = config.clean_text(),
+          .split_chinese = config.split_chinese(),
+          .lower_case = config.lower_case(),
+          .strip_accents = config.has_strip_accents()
+                               ? std::optional(config.strip_accents())
+                               : std::nullopt,
+          .longest_word = config.longest_word(),
+          .unknown = config.unknown(),
+          .classifier = config.classifier(),
+          .separator = config.separator(),
+          .padding = config.padding(),
+          .mask = config.mask()};
+}
+
+WordPieceConfig TokensOf(const WordPieceOptions& options) {
+  WordPieceConfig config;
+  config.set_clean_text(options.clean_text);
+  config.set_split_chinese(options.split_chinese);
+  config.set_lower_case(options.lower_case);
+  if (options.strip_accents.has_value()) {
+    config.set_strip_accents(*options.strip_accents);
+  }
+  config.set_longest_word(static_cast<int32_t>(options.longest_word));
+  config.set_unknown(options.unknown);
+  config.set_classifier(options.classifier);
+  config.set_separator(options.separator);
+  config.set_padding(options.padding);
+  config.set_mask(options.mask);
+  return config;
+}
+
+void ValidateTextEmbedder(const TextEmbedderConfig& config,
+                          const AttentionRegistry& scorers,
+                          ConfigProblems& problems) {
+  problems.CheckRanges(config);
+  {
+    const ConfigProblems::Scope scope(problems, "tokens");
+    const WordPieceConfig& tokens = config.tokens();
+    problems.CheckRanges(tokens);
+    if (tokens.has_vocabulary() && tokens.vocabulary().empty()) {
+      problems.Add("vocabulary", "names no file");
+    }
+    const WordPieceOptions options = TokenOptions(tokens);
+    for (const auto& [name, token] :
+         {std::pair("unknown", options.unknown),
+          std::pair("classifier", options.classifier),
+          std::pair("separator", options.separator),
+          std::pair("padding", options.padding),
+          std::pair("mask", options.mask)}) {
+      if (token.empty()) problems.Add(name, "must not be empty");
+    }
+  }
+  const ConfigProblems::Scope scope(problems, "bert");
+  ValidateBert(config.bert(), scorers, problems);
+  if (config.bert().has_masked_words()) {
+    problems.Add("masked_words",
+                 "must not be given: an embedder masks no words; its `tokens` "
+                 "and `longest` say how texts are cut");
+  }
+}
+
+TextEmbedder::TextEmbedder(const TextEmbedderConfig& config,
+                           const AttentionRegistry& scorers, WordPiece pieces,
+                           ScoredPairs data, const ModelOptions& options)
+    : BertModel(options.loss),
+      config_(config),
+      pieces_(std::move(pieces)),
+      data_(std::move(data)),
+      bert_(config.bert(), scorers, pieces_.size(), parameters_.Root()),
+      train_(Encode(data_.train)) {
+  if (options.finalize) parameters_.Finalize(options.seed);
+}
+
+int64_t TextEmbedder::longest() const {
+  return std::min<int64_t>(config_.longest(), bert_.longest_position());
+}
+
+void TextEmbedder::ValidateData(ConfigProblems& problems) const {
+  if (longest() >= kShortestText) return;
+  problems.Add("bert.transformer",
+               absl::StrCat("knows positions up to ", longest() - 1,
+                            "; a text without words has positions up to ",
+                            kShortestText - 1));
+}
+
+SequenceLengths TextEmbedder::Lengths(int64_t example) const {
+  const Example& pair = train_[static_cast<size_t>(example)];
+  return {static_cast<int64_t>(std::max(pair.first.size(), pair.second.size())),
+          0};
+}
+
+auto TextEmbedder::Encode(absl::Span<const ScoredPair> pairs) const
+    -> std::vector<Example> {
+  std::vector<Example> examples;
+  if (longest() < kShortestText) return examples;
+  for (const ScoredPair& pair : pairs) {
+    examples.push_back({pieces_.Encode(pair.first, longest()),
+                        pieces_.Encode(pair.second, longest()),
+                        static_cast<float>(pair.score)});
+  }
+  return examples;
+}
+
+Var<float> TextEmbedder::Means(Forward<float>& forward, int64_t texts,
+                               TextOfRow text_of_row) const {
+  const PaddedIds ids =
+      Pad(texts, pieces_.separator(), forward.tape().arena(), text_of_row);
+  const Var<float> hidden =
+      bert_(forward, {.size = texts, .ids = ids.ids, .lengths = ids.lengths});
+  return forward.Site("readout", MeanOfLengths(hidden, ids.lengths));
+}
+
+Var<float> TextEmbedder::Means(Forward<float>& forward,
+                               const std::vector<Example>& all,
+                               absl::Span<const int64_t> examples) const {
+  return Means(
+      forward, 2 * static_cast<int64_t>(examples.size()), [&](int64_t row) {
+        const Example& pair =
+            all[static_cast<size_t>(examples[static_cast<size_t>(row / 2)])];
+        return absl::MakeConstSpan(row % 2 == 0 ? pair.first : pair.second);
+      });
+}
+
+void TextEmbedder::Loss(Forward<float>& forward,
+                        absl::Span<const int64_t> examples,
+                        absl::Span<const double>,
+                        absl::Span<Var<float>> sums) const {
+  const auto size = static_cast<int64_t>(examples.size());
+  Tape<float>& tape = forward.tape();
+  // Random numbers are those of each text.
+  auto* const texts = tape.arena().New<int64_t>(2 * size);
+  for (int64_t row = 0; row < 2 * size; ++row) {
+    texts[row] = 2 * examples[static_cast<size_t>(row / 2)] + row % 2;
+  }
+  RandomState random = tape.random();
+  random.examples = {texts, 2 * examples.size()};
+  tape.set_random(random);
+  const Var<float> means =
+      Reshape(Means(forward, train_, examples), {size, 2, bert_.width()});
+  const Var<float> a = Slice(means, 1, 0, 1);
+  const Var<float> b = Slice(means, 1, 1, 1);
+  // Greater than 0 also where a mean is 0.
+  const Var<float> norms = Sqrt(Sum(Square(a), 2) * Sum(Square(b), 2) + 1e-24F);
+  Var<float> scores = tape.Constant({size, 1});
+  for (size_t i = 0; i < examples.size(); ++i) {
+    scores.data()[i] = train_[static_cast<size_t>(examples[i])].score;
+  }
+  sums[0] = Sum(Square(Sum(a * b, 2) / norms - scores));
+}
+
+EvaluatedSet TextEmbedder::Compare(Forward<float>& forward,
+                                   absl::Span<const ScoredPair> pairs) const {
+  const std::vector<Example> encoded = Encode(pairs);
+  EvaluatedSet set;
+  std::vector<double> similarities;
+  std::vector<double> scores;
+  double loss = 0;
+  const auto compare = [&](absl::Span<const int64_t> examples) {
+    const Var<float> means = Means(forward, encoded, examples);
+    for (size_t i = 0; i < examples.size(); ++i) {
+      const ScoredPair& pair = pairs[static_cast<size_t>(examples[i])];
+      similarities.push_back(SimilarityOf(means, i));
+      scores.push_back(pair.score);
+      const double error = similarities.back() - pair.score;
+      loss += error * error;
+      set.examples.push_back(
+          {.input = absl::StrCat(pair.first, " | ", pair.second),
+           .reference = absl::StrCat(pair.score),
+           .output = absl::StrCat(similarities.back())});
+    }
+  };
+  const auto size = static_cast<int64_t>(pairs.size());
+  ForEachBatch(forward, size, kEvaluationPairs, compare);
+  set.metrics = {
+      CorrelationMetric("spearman", RanksOf(similarities), RanksOf(scores)),
+      CorrelationMetric("pearson", similarities, scores)};
+  set.totals = {{"loss", loss / static_cast<double>(size)}};
+  return set;
+}
+
+absl::StatusOr<Answered> TextEmbedder::Answer(Forward<float>& forward,
+                                              const Question& question) const {
+  Answered answer = {.input = question.text};
+  if (question.example >= 0) {
+    const std::vector<ScoredPair>& pairs =
+        data_.test.empty() ? data_.dev : data_.test;
+    REGARD_RETURN_IF_ERROR(CheckExample(question, pairs.size()));
+    const ScoredPair& pair = pairs[static_cast<size_t>(question.example)];
+    answer.input = absl::StrCat(pair.first, "\t", pair.second);
+    answer.reference = absl::StrCat(pair.score);
+  }
+  std::vector<std::vector<int32_t>> texts;
+  for (const absl::string_view text : absl::StrSplit(answer.input, '\t')) {
+    texts.push_back(pieces_.Encode(text, longest()));
+  }
+  if (texts.size() > 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "want a text, or two with a tab between, for their similarity; got ",
+        texts.size()));
+  }
+  forward.BeginStep();
+  const Var<float> means =
+      Means(forward, static_cast<int64_t>(texts.size()), [&](int64_t row) {
+        return absl::MakeConstSpan(texts[static_cast<size_t>(row)]);
+      });
+  std::vector<float> numbers(static_cast<size_t>(means.cols()));
+  if (texts.size() == 2) {
+    numbers = {static_cast<float>(SimilarityOf(means, 0))};
+  } else {
+    NormalizeVector(means.span(), absl::MakeSpan(numbers));
+  }
+  answer.values.assign(numbers.begin(), numbers.end());
+  answer.text = VectorText(numbers);
+  return answer;
+}
+
+std::vector<EvaluatedSet> TextEmbedder::Evaluate(Forward<float>& forward,
+                                                 Split split) const {
+  if (split == Split::kTrain) return {};
+  const std::vector<ScoredPair>& pairs =
+      split == Split::kDev ? data_.dev : data_.test;
+  if (pairs.empty()) return {};
+  return {Compare(forward, pairs)};
+}
+
+}  // namespace regard

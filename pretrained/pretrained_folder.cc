@@ -1,0 +1,77 @@
+#include "pretrained/pretrained_folder.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "data/text/token_vocabulary.h"
+#include "files/file.h"
+#include "files/json_file.h"
+#include "google/protobuf/text_format.h"
+#include "language/text_embedder.h"
+#include "language/text_embedder.pb.h"
+#include "pretrained/bert_folder.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+// A model that makes vectors of texts, which all of a file of pairs measure.
+absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
+                                          const AttentionRegistry& scorers) {
+  REGARD_ASSIGN_OR_RETURN(BertFolder opened, OpenBertFolder(path, scorers));
+  const auto folder = std::make_shared<const BertFolder>(std::move(opened));
+  TextEmbedderConfig config;
+  *config.mutable_bert() = folder->description.config;
+  *config.mutable_tokens() = TokensOf(folder->options);
+  config.set_longest(static_cast<int32_t>(folder->longest));
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(config, &text);
+  return PretrainedFolder{
+      .config = absl::StrCat(
+          "data { scored_pairs { dev_fraction: 0 test_fraction: 1 } }\n"
+          "model { text_embedder {\n",
+          text, "} }\n"),
+      .files = {{kVocabularyFile, folder->pieces->ToText()}},
+      .load_weights = [folder](ParameterStore<float>& parameters) {
+        return folder->LoadWeights(parameters);
+      }};
+}
+
+constexpr struct {
+  absl::string_view model_type;  // of config.json
+  absl::StatusOr<PretrainedFolder> (*read)(const std::string& path,
+                                           const AttentionRegistry& scorers);
+} kArchitectures[] = {
+    {"bert", &ReadBert},
+};
+
+std::string ConfigOf(const std::string& folder) {
+  return JoinPath(folder, "config.json");
+}
+
+}  // namespace
+
+bool HoldsPretrained(const std::string& folder) {
+  return PathExists(ConfigOf(folder));
+}
+
+absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
+    const std::string& folder, const AttentionRegistry& scorers) {
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(ConfigOf(folder)));
+  std::vector<absl::string_view> known;
+  for (const auto& architecture : kArchitectures) {
+    known.push_back(architecture.model_type);
+  }
+  // Old folders of BERT do not say that they are.
+  const size_t type = file.root().Choice("model_type", known, 0);
+  REGARD_RETURN_IF_ERROR(file.status());
+  return kArchitectures[type].read(folder, scorers);
+}
+
+}  // namespace regard

@@ -1,0 +1,38 @@
+// Folders of Hugging Face's, whatever their architecture: each as the run that
+// it would be had it been trained here. An architecture is a line of the table
+// in pretrained_folder.cc. See docs/hugging_face.md.
+#ifndef PRETRAINED_PRETRAINED_FOLDER_H_
+#define PRETRAINED_PRETRAINED_FOLDER_H_
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "attention/attention_registry.h"
+#include "nn/parameters.h"
+
+namespace regard {
+
+struct PretrainedFolder {
+  // The text of an Experiment: the model, and data of the kind that it can be
+  // evaluated on.
+  std::string config;
+  // The texts that a run of it keeps, by name: vocabularies.
+  std::map<std::string, std::string> files;
+  // Fills the finalized parameters of that model. An error is complete to
+  // print.
+  std::function<absl::Status(ParameterStore<float>&)> load_weights;
+};
+
+// Whether there is a config.json in the folder.
+bool HoldsPretrained(const std::string& folder);
+
+// Errors are complete to print.
+absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
+    const std::string& folder, const AttentionRegistry& scorers);
+
+}  // namespace regard
+
+#endif  // PRETRAINED_PRETRAINED_FOLDER_H_
