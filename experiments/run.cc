@@ -5,13 +5,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "data/data_source.h"
 #include "experiments/config/reader.h"
 #include "experiments/tasks/experiment_config.h"
-#include "files/file.h"
 #include "nn/config_problems.h"
 #include "nn/probes/scoped_probe.h"
 #include "nn/probes/site_requests.h"
@@ -88,15 +86,6 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(const TrainedRun& record,
   return task;
 }
 
-bool NamesImage(const std::string& text) {
-  for (const char* ending : {".png", ".jpg", ".jpeg"}) {
-    if (absl::EndsWithIgnoreCase(text, ending)) {
-      return PathExists(ResolveUserPath(text));
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 Run::Run(TrainedRun record, std::unique_ptr<Task> task)
@@ -126,11 +115,6 @@ absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,
 absl::StatusOr<Answered> Run::Answer(const Question& question,
                                      const AnswerOptions& options,
                                      Probe<float>* probe) const {
-  if (question.example < 0 && !task_->reads_images() &&
-      NamesImage(question.text)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", question.text, "' is an image, and this run's task reads none"));
-  }
   std::optional<ScopedProbe<float>> watch;
   if (probe != nullptr) watch.emplace(*forward_, probe);
   return task_->Answer(*forward_, question, options);

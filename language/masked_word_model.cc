@@ -235,6 +235,7 @@ EvaluatedSet MaskedWordModel::Predict(
 absl::StatusOr<Answered> MaskedWordModel::Answer(
     Forward<float>& forward, const Question& question,
     const AnswerOptions& options) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(question));
   Answered answer;
   forward.BeginStep();
   std::vector<int32_t> ids;
@@ -270,7 +271,7 @@ absl::StatusOr<Answered> MaskedWordModel::Answer(
     return absl::InvalidArgumentError(
         absl::StrCat("want a text with [MASK] where a word is to be filled in, "
                      "among its first ",
-                     longest, " tokens; got '", question.text, "'"));
+                     longest(), " tokens; got '", question.text, "'"));
   }
   const Var<float> predicted = LogSoftmax(
       head_.Logits(forward, AtPositions(bert_(forward, batch), positions)));

@@ -168,6 +168,7 @@ std::vector<float> TextClassifier::Predict(Forward<float>& forward,
 absl::StatusOr<Answered> TextClassifier::Answer(
     Forward<float>& forward, const Question& question,
     const AnswerOptions& options) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(question));
   const std::vector<std::string>& labels = data_.labels;
   Answered answer = {.input = question.text};
   if (question.example >= 0) {

@@ -224,6 +224,7 @@ EvaluatedSet TextEmbedder::Compare(Forward<float>& forward,
 
 absl::StatusOr<Answered> TextEmbedder::Answer(Forward<float>& forward,
                                               const Question& question) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(question));
   Answered answer = {.input = question.text};
   if (question.example >= 0) {
     const std::vector<ScoredPair>& pairs =

@@ -120,6 +120,7 @@ TextWindow TextModel::WindowOf(int64_t example) const {
 absl::StatusOr<Answered> TextModel::Answer(Forward<float>& forward,
                                            const Question& question,
                                            const AnswerOptions& options) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(question));
   Answered answer;
   std::vector<int32_t> prompt;
   if (question.example < 0) {

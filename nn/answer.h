@@ -60,6 +60,10 @@ std::vector<Answered::Choice> RankedChoices(
   return choices;
 }
 
+// An error if the text is the path of an image that is there: of models that
+// read texts.
+absl::Status CheckIsText(const Question& question);
+
 // An error if `size` examples, of test or else dev, have no such one.
 inline absl::Status CheckExample(const Question& question, size_t size) {
   if (question.example < static_cast<int64_t>(size)) return absl::OkStatus();

@@ -117,6 +117,7 @@ ParallelCorpus TranslationModel::EncodePairs(
 
 absl::StatusOr<Answered> TranslationModel::Answer(
     Forward<float>& forward, const Question& question) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(question));
   Answered answer;
   std::vector<std::string> source;
   if (question.example < 0) {

@@ -112,10 +112,10 @@ class Task {
   virtual absl::StatusOr<Answered> Answer(Forward<float>& /*forward*/,
                                           const Question& /*question*/,
                                           const AnswerOptions&) const {
-    return absl::InvalidArgumentError("this run's task answers no questions");
+    return absl::InvalidArgumentError(
+        "this run's task does not say how it answers: it has no Answer(), see "
+        "docs/add_a_task.md");
   }
-  // Whether the text of a question is the path of an image.
-  virtual bool reads_images() const { return false; }
 
   // What the user should know of the data, a sentence each.
   virtual std::vector<std::string> Notes() const { return {}; }

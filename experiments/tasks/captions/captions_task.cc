@@ -82,7 +82,6 @@ class CaptionsTask : public Task {
                                   const AnswerOptions&) const override {
     return model_.Answer(forward, question);
   }
-  bool reads_images() const override { return true; }
 
   std::map<std::string, std::string> Files() const override {
     return {{"vocabulary.txt", model_.vocabulary().ToText()}};

@@ -86,7 +86,6 @@ class ImageClassificationTask : public Task {
                                   const AnswerOptions& options) const override {
     return model_.Answer(forward, question, options);
   }
-  bool reads_images() const override { return true; }
 
  private:
   std::string TitleOf(int32_t label, const Prediction& prediction) const;
