@@ -92,7 +92,7 @@ Run::Run(TrainedRun record, std::unique_ptr<Task> task)
     : record_(std::make_unique<TrainedRun>(std::move(record))),
       task_(std::move(task)),
       tape_(std::make_unique<Tape<float>>()),
-      forward_(std::make_unique<Forward<float>>(
+      forward_(std::make_unique<regard::Forward<float>>(
           *tape_, std::as_const(task_->model().parameters()), nullptr)) {
   const SiteRequests requests = {config().intervene(), config().probe()};
   if (requests.empty()) return;
@@ -118,6 +118,52 @@ absl::StatusOr<Answered> Run::Answer(const Question& question,
   std::optional<ScopedProbe<float>> watch;
   if (probe != nullptr) watch.emplace(*forward_, probe);
   return task_->Answer(*forward_, question, options);
+}
+
+absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
+                                        Probe<float>* probe,
+                                        GradientSlab<float>* gradients) const {
+  Model<float>& model = task_->model();
+  const int64_t size = model.num_examples();
+  for (const int64_t example : pass.examples) {
+    if (example >= 0 && example < size) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there is no training example ", example, "; there are ", size,
+        size == 0 ? ", as the run was opened without its data" : ""));
+  }
+  if (pass.examples.empty()) {
+    return absl::InvalidArgumentError("a pass is over one example at least");
+  }
+  // The examples that batches are planned by.
+  model.BeginEpoch(std::nullopt);
+  const absl::Span<const LossTerm> terms = model.loss_terms();
+  std::vector<double> denominators(terms.size());
+  model.Denominators(pass.examples, absl::MakeSpan(denominators));
+  Tape<float> tape;
+  regard::Forward<float> forward(tape, std::as_const(model.parameters()),
+                                 gradients);
+  forward.BeginStep();
+  tape.set_training(pass.step.has_value());
+  tape.set_random({config().seed(), pass.step.value_or(0), pass.examples});
+  if (configured_ != nullptr) {
+    forward.set_probe(pass.step.has_value()
+                          ? configured_->ForUpdate(*pass.step)
+                          : configured_->ForEvaluation(step()));
+  }
+  std::optional<ScopedProbe<float>> watch;
+  if (probe != nullptr) watch.emplace(forward, probe);
+  std::vector<Var<float>> sums(terms.size());
+  model.Loss(forward, pass.examples, denominators, absl::MakeSpan(sums));
+  PassLosses losses;
+  std::vector<double> seeds;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const double mean = static_cast<double>(sums[i].item()) / denominators[i];
+    losses.terms[terms[i].name] = mean;
+    losses.loss += terms[i].weight * mean;
+    seeds.push_back(terms[i].weight / denominators[i]);
+  }
+  if (gradients != nullptr) forward.Backward(sums, seeds);
+  return losses;
 }
 
 }  // namespace regard

@@ -9,7 +9,9 @@
 #define EXPERIMENTS_RUN_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "experiments/tasks/trained_run.h"
 #include "nn/forward.h"
 #include "nn/model.h"
+#include "nn/parameters.h"
 #include "nn/probe.h"
 #include "nn/probes/configured_probe.h"
 
@@ -34,6 +37,20 @@ struct RunOptions {
   // "PATH=VALUE", of fields of `data` and `search`: other data, and how it is
   // to search.
   std::vector<std::string> overrides = {};
+};
+
+// What of the training data a pass is over, and how.
+struct TrainingPass {
+  std::vector<int64_t> examples;  // of 0 .. num_examples() - 1 of the model
+  // As the update after so many computes it: with its dropout and the
+  // interventions of training. Without: as an evaluation does.
+  std::optional<int64_t> step = std::nullopt;
+};
+
+struct PassLosses {
+  double loss = 0;  // that training minimises
+  // By the names of the model's terms: each divided by its denominator.
+  std::map<std::string, double> terms = {};
 };
 
 class Run {
@@ -61,7 +78,7 @@ class Run {
   }
   // Without gradients; with the interventions of the config that evaluations
   // have.
-  Forward<float>& forward() const { return *forward_; }
+  regard::Forward<float>& forward() const { return *forward_; }
 
   // Answers one question. `probe`, which may be null, watches the passes that
   // answer: several where a text is written word by word. An error is about the
@@ -69,6 +86,15 @@ class Run {
   absl::StatusOr<Answered> Answer(const Question& question,
                                   const AnswerOptions& options = {},
                                   Probe<float>* probe = nullptr) const;
+
+  // The losses of training examples, all in one shard, while `probe` watches;
+  // it may be null. With `gradients`, a slab of the model's parameters, there
+  // is a backward pass, which gradients of sites need, too. The numbers are
+  // those of the trainer's update, where it has one shard. Needs
+  // RunOptions::data.
+  absl::StatusOr<PassLosses> Forward(
+      const TrainingPass& pass, Probe<float>* probe = nullptr,
+      GradientSlab<float>* gradients = nullptr) const;
 
  private:
   Run(TrainedRun record, std::unique_ptr<Task> task);
@@ -78,7 +104,7 @@ class Run {
   // Null if the config asks nothing of sites.
   std::unique_ptr<ConfiguredProbe<float>> configured_;
   std::unique_ptr<Tape<float>> tape_;
-  std::unique_ptr<Forward<float>> forward_;
+  std::unique_ptr<regard::Forward<float>> forward_;
 };
 
 }  // namespace regard

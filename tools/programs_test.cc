@@ -4,10 +4,15 @@
 
 #include <immintrin.h>
 
+#include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "experiments/run.h"
 #include "experiments/tasks/built_in_plugins.h"
@@ -15,6 +20,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/text_model.h"
+#include "nn/forward.h"
+#include "nn/model.h"
+#include "nn/parameters.h"
 #include "nn/probe.h"
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -53,6 +61,8 @@ TEST(GenerateProgramTest, FlushesDenormalNumbers) {
 }
 
 TEST(InspectProgramTest, FlushesDenormalNumbers) { ExpectFlushes(InspectMain); }
+
+TEST(EmbedProgramTest, FlushesDenormalNumbers) { ExpectFlushes(EmbedMain); }
 
 TEST(PredictProgramTest, FlushesDenormalNumbers) { ExpectFlushes(PredictMain); }
 
@@ -125,6 +135,79 @@ TEST(RunTest, HasExamplesWithItsData) {
   EXPECT_THAT(run.Answer({.example = 1000000}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("counted from 0")));
+}
+
+// The losses of the examples by the trainer's calls.
+double LossOf(const regard::Run& run, absl::Span<const int64_t> examples,
+              std::optional<int64_t> step, GradientSlab<float>* gradients) {
+  Model<float>& model = run.task().model();
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), gradients);
+  forward.BeginStep();
+  tape.set_training(step.has_value());
+  tape.set_random({run.config().seed(), step.value_or(0), examples});
+  double denominator = 0;
+  Var<float> sum;
+  model.Denominators(examples, absl::MakeSpan(&denominator, 1));
+  model.Loss(forward, examples, absl::MakeConstSpan(&denominator, 1),
+             absl::MakeSpan(&sum, 1));
+  const double weight = model.loss_terms()[0].weight;
+  const double seed = weight / denominator;
+  if (gradients != nullptr) forward.Backward({sum}, {seed});
+  return weight * static_cast<double>(sum.item()) / denominator;
+}
+
+TEST(RunTest, PassesOverTrainingExamplesAsTheTrainerDoes) {
+  const regard::Run run =
+      regard::Run::Open(kRun, BuiltInPlugins(), {.data = true}).value();
+  const std::vector<int64_t> examples = {3, 0, 1};
+  ParameterStore<float>& parameters = run.task().model().parameters();
+  GradientSlab<float> wanted(parameters);
+  GradientSlab<float> gradients(parameters);
+  double without_dropout = 0;
+  for (const std::optional<int64_t> step :
+       {std::optional<int64_t>(), std::optional<int64_t>(7)}) {
+    const double loss = LossOf(run, examples, step, &wanted);
+    SiteRecorder<float> reader({"*"});
+    const auto read =
+        run.Forward({.examples = examples, .step = step}, &reader, &gradients);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->loss, loss);
+    EXPECT_EQ(
+        read->terms.at("loss") * run.task().model().loss_terms()[0].weight,
+        loss);
+    EXPECT_EQ(gradients.values(), wanted.values());
+    EXPECT_FALSE(reader.seen().empty());
+    SiteRecorder<float> recorder({}, {"*decoder/attention/weights"});
+    const auto pass = [&](GradientSlab<float>* slab) {
+      return run.Forward({.examples = examples, .step = step}, &recorder, slab);
+    };
+    EXPECT_NEAR(pass(nullptr)->loss, loss, 1e-5);
+    EXPECT_TRUE(recorder.seen().empty());
+    EXPECT_NEAR(pass(&gradients)->loss, loss, 1e-5);
+    ASSERT_FALSE(recorder.seen().empty());
+    EXPECT_FALSE(recorder.seen().back().gradient.empty());
+    if (step.has_value()) {
+      EXPECT_NE(loss, without_dropout);
+    } else {
+      without_dropout = loss;
+    }
+  }
+  EXPECT_EQ(run.Forward({.examples = examples})->loss, without_dropout);
+  EXPECT_THAT(run.Forward({.examples = {0, 1000000}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("there is no training example 1000000; "
+                                 "there are ")));
+  EXPECT_THAT(run.Forward({.examples = {-1}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("no training example -1")));
+  EXPECT_THAT(run.Forward({}), StatusIs(absl::StatusCode::kInvalidArgument,
+                                        HasSubstr("one example at least")));
+  EXPECT_THAT(
+      regard::Run::Open(kRun, BuiltInPlugins())->Forward({.examples = {0}}),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("there are 0, as the run was opened without "
+                         "its data")));
 }
 
 TEST(RunTest, TakesOtherDataAndAnotherSearchAlone) {

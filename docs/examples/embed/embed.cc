@@ -24,15 +24,16 @@ int main(int, char** argv) {
     forward.BeginStep();
     regard::Var<float> x = tape.Constant({64, 1}), y = tape.Constant({64, 1});
     for (int i = 0; i < 64; ++i) y.data()[i] = std::sin(x.data()[i] = i * .1f);
-    const auto fit = output(forward, Tanh(hidden(forward, x)));
-    const auto loss = Mean(Square(fit - y));
+    auto loss = Mean(Square(output(forward, Tanh(hidden(forward, x))) - y));
     forward.Backward({loss}, {1.0});
     adam->Update({.learning_rate = .01, .gradient = gradients.values()}, pool);
     error = loss.data()[0];
   }
-  const auto run = regard::Run::Open(argv[1], plugins);
-  if (!run.ok()) return 2;
-  const auto answer = run->Answer({.text = "they are watching ."});
-  std::printf("error %g, answer: %s\n", error, answer.value().text.c_str());
-  return error < 1e-3 && !answer->text.empty() ? 0 : 1;
+  const auto run = regard::Run::Open(argv[1], plugins, {.data = true}).value();
+  regard::SiteRecorder<float> watch({"*decoder/attention/weights"});
+  const auto answer = run.Answer({.text = "they are watching ."});
+  const auto pass = run.Forward({.examples = {0, 1, 2}}, &watch);
+  std::printf("error %g, answer: %s, loss %g at %zu sites\n", error,
+              answer.value().text.c_str(), pass->loss, watch.seen().size());
+  return error < 1e-3 && !answer->text.empty() && !watch.seen().empty() ? 0 : 1;
 }
