@@ -234,6 +234,22 @@ fails 'vectors of a translator' "this run's model has no BERT" \
 fails 'a run that is to be saved' "--save writes a folder of Hugging Face's" \
   "${embed}" --run=filled --save=copy
 
+# Nor is the run needed that a classifier began with, but by earlier programs.
+run begun grammaticality --set model.text_classifier.pretrained=filled \
+  --set data.grammaticality.train=20
+"${predict}" --run=begun 'the dogs sleeps' >class
+mv filled elsewhere
+expect 'a class without the run' "$(cat class)" \
+  "$("${predict}" --run=begun 'the dogs sleeps')"
+mv begun/tokens.textproto tokens
+fails 'neither tokens nor run' \
+  'error: model.text_classifier.pretrained: no run there' \
+  "${predict}" --run=begun dogs
+mv elsewhere filled
+expect 'the tokens of the run' "$(cat class)" \
+  "$("${predict}" --run=begun 'the dogs sleeps')"
+mv tokens begun/tokens.textproto
+
 # And trainings begin with it.
 cat >tuned.textproto <<CONFIG
 data { scored_pairs {} path: "pairs.tsv" }

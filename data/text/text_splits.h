@@ -29,6 +29,8 @@ struct LabelledSplits {
   std::vector<std::string> labels;
   // As of TextSplits.
   std::string vocabulary = {};
+  // How a trained model cuts texts, where it has kept that.
+  std::string tokens = {};
 };
 
 // Two texts, and how near they are in meaning: greater is nearer.

@@ -26,6 +26,7 @@
 #include "files/file.h"
 #include "files/safetensors.h"
 #include "files/sha256.h"
+#include "google/protobuf/text_format.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
@@ -38,10 +39,14 @@
 
 namespace regard {
 
+using ::google::protobuf::TextFormat;
+
 namespace {
 
 constexpr size_t kSamples = 10;
 constexpr char kLabelsFile[] = "labels.txt";
+// How texts are cut, if another run says it: a MaskedWordsConfig.
+constexpr char kTokensFile[] = "tokens.textproto";
 
 std::string AllText(const std::vector<LabelledText>& texts) {
   std::string all;
@@ -49,9 +54,11 @@ std::string AllText(const std::vector<LabelledText>& texts) {
   return all;
 }
 
-// A run of model.bert to begin with, or none.
+// A run of model.bert to begin with, or none, and how texts are cut: as there,
+// or as the config says.
 struct Beginning {
   std::optional<TrainedRun> run;
+  MaskedWordsConfig tokens;
   std::string digest;               // SHA-256 of its weights
   std::string path = "pretrained";  // of the field that a problem is with
   std::string problem;              // empty if there is none
@@ -70,6 +77,7 @@ absl::Status Open(const std::string& path, Beginning* beginning) {
   REGARD_ASSIGN_OR_RETURN(const FileReader weights,
                           FileReader::Open(run.weights));
   REGARD_ASSIGN_OR_RETURN(beginning->digest, Sha256OfFile(weights));
+  beginning->tokens = run.config.model().bert().masked_words();
   beginning->run = std::move(run);
   return absl::OkStatus();
 }
@@ -106,9 +114,18 @@ std::string DifferencesOf(const BertConfig& there, const BertConfig& here) {
   return absl::StrReplaceAll(differences, {{"\n", "; "}});
 }
 
-Beginning BeginningOf(const TextClassifierConfig& config) {
+// `kept` is what a trained model has kept of it; empty: the other run is read.
+Beginning BeginningOf(const TextClassifierConfig& config,
+                      const std::string& kept) {
   Beginning beginning;
+  beginning.tokens = config.bert().masked_words();
   if (config.pretrained().empty()) return beginning;
+  if (!kept.empty()) {
+    if (!TextFormat::ParseFromString(kept, &beginning.tokens)) {
+      beginning.problem = absl::StrCat("the run's ", kTokensFile, " is wrong");
+    }
+    return beginning;
+  }
   if (const absl::Status opened = Open(config.pretrained(), &beginning);
       !opened.ok()) {
     beginning.problem =
@@ -127,18 +144,10 @@ Beginning BeginningOf(const TextClassifierConfig& config) {
   return beginning;
 }
 
-// How texts are cut: as in the run to begin with, if there is one.
-const MaskedWordsConfig& TokensOf(const Beginning& beginning,
-                                  const TextClassifierConfig& config) {
-  return beginning.run.has_value() ? beginning.bert().masked_words()
-                                   : config.bert().masked_words();
-}
-
 // The kept one; else that of the run to begin with; else that of the config.
 TokenVocabulary VocabularyOf(const Beginning& beginning,
-                             const TextClassifierConfig& config,
                              const LabelledSplits& data) {
-  const MaskedWordsConfig& tokens = TokensOf(beginning, config);
+  const MaskedWordsConfig& tokens = beginning.tokens;
   if (!data.vocabulary.empty()) {
     return {
         WordPiece::FromText(data.vocabulary, "", TokenOptions(tokens)).value()};
@@ -191,19 +200,25 @@ class TextClassificationTask : public Task {
   static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
                            const KeptFiles& kept, Data* data) {
     const Options& options = context.config.model().text_classifier();
-    // It says how texts are cut.
-    const Beginning beginning = BeginningOf(options);
+    LabelledSplits& splits = data->splits;
+    // Earlier programs kept none: the other run has to be there.
+    if (absl::StatusOr<std::string> tokens = kept.read(kTokensFile);
+        tokens.ok()) {
+      splits.tokens = *std::move(tokens);
+    } else if (!absl::IsNotFound(tokens.status())) {
+      return tokens.status();
+    }
+    const Beginning beginning = BeginningOf(options, splits.tokens);
     if (!beginning.problem.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("error: model.text_classifier.", beginning.path, ": ",
                        beginning.problem));
     }
-    LabelledSplits& splits = data->splits;
     REGARD_ASSIGN_OR_RETURN(splits.vocabulary, kept.read(kVocabularyFile));
     REGARD_RETURN_IF_ERROR(
         WordPiece::FromText(splits.vocabulary,
                             JoinPath(kept.folder, kVocabularyFile),
-                            TokenOptions(TokensOf(beginning, options)))
+                            TokenOptions(beginning.tokens))
             .status());
     const absl::StatusOr<std::string> labels = kept.read(kLabelsFile);
     // Earlier programs kept none.
@@ -218,8 +233,8 @@ class TextClassificationTask : public Task {
   TextClassificationTask(const Options& options, Data data,
                          const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
-        beginning_(BeginningOf(options)),
-        vocabulary_(VocabularyOf(beginning_, options, data.splits)),
+        beginning_(BeginningOf(options, data.splits.tokens)),
+        vocabulary_(VocabularyOf(beginning_, data.splits)),
         model_(options, context.scorers, vocabulary_.pieces,
                std::move(data.splits),
                {.loss = LossOptionsOf(context.config.loss()),
@@ -276,9 +291,17 @@ class TextClassificationTask : public Task {
   }
 
   std::map<std::string, std::string> Files() const override {
-    return {{kVocabularyFile, model_.pieces().ToText()},
-            {kLabelsFile,
-             absl::StrCat(absl::StrJoin(model_.data().labels, "\n"), "\n")}};
+    std::map<std::string, std::string> files = {
+        {kVocabularyFile, model_.pieces().ToText()},
+        {kLabelsFile,
+         absl::StrCat(absl::StrJoin(model_.data().labels, "\n"), "\n")}};
+    if (beginning_.run.has_value()) {
+      std::string tokens;
+      TextFormat::PrintToString(beginning_.tokens, &tokens);
+      files[kTokensFile] =
+          absl::StrCat("# proto-message: regard.MaskedWordsConfig\n", tokens);
+    }
+    return files;
   }
   std::vector<std::string> Notes() const override {
     return beginning_.run.has_value() ? beginning_.run->notes
