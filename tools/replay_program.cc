@@ -352,6 +352,11 @@ absl::Status ReplayPart(int argc, char** argv, const Plugins& plugins) {
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
   REGARD_ASSIGN_OR_RETURN(TrainedRun run,
                           OpenTrainedRun(arguments.run, &plugins));
+  if (run.pretrained.has_value()) {
+    return Wrong(absl::StrCat(run.path,
+                              " is a folder of Hugging Face's, whose training "
+                              "nobody can replay"));
+  }
   REGARD_ASSIGN_OR_RETURN(
       std::unique_ptr<Task> task,
       BuildTask(run.config, plugins,

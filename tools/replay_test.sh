@@ -53,6 +53,8 @@ fails 'a wrong ending' 'must end in .safetensors or .jsonl, got a.npz' \
   "${replay}" --run=run --from=8 --to=9 --site='*' --out=a.npz
 fails 'no run' 'nowhere' \
   "${replay}" --run=nowhere --from=8 --to=9 --site='*'
+fails 'a model from elsewhere' "is a folder of Hugging Face's" \
+  "${replay}" --run="${runfiles}/$4" --from=8 --to=9 --site='*'
 
 # Another number, and another compiler.
 sed -i 's/\("step":8.*"train\/loss":\)[0-9.]*/\11/; s/"seconds":[0-9.e-]*/"seconds":1/' \
