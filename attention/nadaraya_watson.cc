@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/loss.h"
 #include "autodiff/ops/recompute.h"
@@ -144,6 +145,12 @@ template <typename T>
 Attended<T> NadarayaWatsonModel<T>::RegressAt(
     Forward<T>& forward, absl::Span<const double> x) const {
   forward.BeginStep();
+  return Compute(forward, x);
+}
+
+template <typename T>
+Attended<T> NadarayaWatsonModel<T>::Compute(Forward<T>& forward,
+                                            absl::Span<const double> x) const {
   Var<T> queries = forward.tape().Constant(
       {1, 1, static_cast<int64_t>(x.size()) / width(), width()});
   std::copy(x.begin(), x.end(), queries.data());
@@ -168,6 +175,25 @@ std::vector<double> NadarayaWatsonModel<T>::Weights(
     Forward<T>& forward, absl::Span<const double> x) const {
   const Attended<T> attended = RegressAt(forward, x);
   return {attended.weights.span().begin(), attended.weights.span().end()};
+}
+
+template <typename T>
+Traced<T> NadarayaWatsonModel<T>::TraceAt(
+    std::vector<double> x, std::vector<std::string> columns) const {
+  Traced<T> traced;
+  TraceLabels& labels = traced.labels;
+  labels.input = absl::StrJoin(x, " ");
+  labels.sequences = {{.name = "query", .labels = {labels.input}},
+                      {.name = "training points", .labels = columns}};
+  labels.sites = {{"*", 0, 1}};
+  labels.outputs = {{.name = "value", .position = 0}};
+  labels.output_unit = "value";
+  labels.alignment = "*attention/weights";
+  labels.inputs = {"*attention/queries"};
+  traced.pass = [this, x = std::move(x)](Forward<T>& forward) {
+    return Compute(forward, x).context.WithShape({1});
+  };
+  return traced;
 }
 
 REGARD_INSTANTIATE_CLASS(NadarayaWatsonModel);

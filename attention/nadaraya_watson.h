@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
+#include "attention/inspection/trace.h"
 #include "attention/nadaraya_watson.pb.h"
 #include "nn/model.h"
 
@@ -62,6 +64,10 @@ class NadarayaWatsonModel : public Model<T> {
   std::vector<double> Weights(Forward<T>& forward,
                               absl::Span<const double> x) const;
 
+  // Of f at one x, [width]: the value itself. `columns` names known pairs.
+  Traced<T> TraceAt(std::vector<double> x,
+                    std::vector<std::string> columns) const;
+
   // As of AttentionLayer: points count as positions.
   int64_t LongestDistance() const { return attention_->LongestDistance(); }
 
@@ -74,6 +80,8 @@ class NadarayaWatsonModel : public Model<T> {
                       absl::Span<const int64_t> hidden) const;
   // f at each row of `x` in one step, with its weights.
   Attended<T> RegressAt(Forward<T>& forward, absl::Span<const double> x) const;
+  // The same on the tape of a step that has begun.
+  Attended<T> Compute(Forward<T>& forward, absl::Span<const double> x) const;
   // Their sum, of training points.
   Var<T> SquaredErrors(Forward<T>& forward,
                        absl::Span<const int64_t> examples) const;

@@ -166,4 +166,9 @@ absl::StatusOr<PassLosses> Run::Forward(const TrainingPass& pass,
   return losses;
 }
 
+absl::StatusOr<Traced<float>> Run::Trace(const Question& question,
+                                         const TraceOptions& options) const {
+  return task_->Trace(*forward_, question, options);
+}
+
 }  // namespace regard

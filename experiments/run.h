@@ -15,8 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "attention/inspection/trace.h"
 #include "autodiff/tape.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/plugins.h"
@@ -95,6 +97,10 @@ class Run {
   absl::StatusOr<PassLosses> Forward(
       const TrainingPass& pass, Probe<float>* probe = nullptr,
       GradientSlab<float>* gradients = nullptr) const;
+
+  // What answering computes, to look at on forward(). The run outlives it.
+  absl::StatusOr<Traced<float>> Trace(const Question& question,
+                                      const TraceOptions& options = {}) const;
 
  private:
   Run(TrainedRun record, std::unique_ptr<Task> task);

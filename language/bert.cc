@@ -88,7 +88,7 @@ Var<T> Bert<T>::operator()(Forward<T>& forward, const BertBatch& batch,
     x = x + types_(forward, batch.types, rows);
   }
   x = norm_(forward, positions_(forward, x, inputs.positions.first_query));
-  x = Dropout(x, dropout_, "embedding");
+  x = forward.Site("embedded", Dropout(x, dropout_, "embedding"));
   inputs.mask.key_lengths = batch.lengths;
   return stack_(forward, x, inputs);
 }

@@ -13,6 +13,7 @@
 #include "autodiff/ops/loss.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
+#include "language/bert_trace.h"
 #include "seq2seq/output_head.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -232,54 +233,63 @@ EvaluatedSet MaskedWordModel::Predict(
   return set;
 }
 
-absl::StatusOr<Answered> MaskedWordModel::Answer(
-    Forward<float>& forward, const Question& question,
-    const AnswerOptions& options) const {
+absl::StatusOr<MaskedWordModel::Asked> MaskedWordModel::Read(
+    Forward<float>& forward, const Question& question) const {
   REGARD_RETURN_IF_ERROR(CheckIsText(question));
-  Answered answer;
+  Asked asked;
   forward.BeginStep();
-  std::vector<int32_t> ids;
-  BertBatch batch = {.size = 1};
   if (question.example < 0) {
-    ids = pieces_.Encode(question.text, longest());
+    asked.ids = pieces_.Encode(question.text, longest());
   } else {
     const MaskedText& text = test_.size() > 0 ? test_ : dev_;
     REGARD_RETURN_IF_ERROR(
         CheckExample(question, static_cast<size_t>(text.size())));
     const MaskedBatch masked = text.MakeBatch(
         {question.example}, EvaluationMasking(), forward.tape().arena());
-    batch.types = masked.input.types;
-    ids.assign(masked.input.ids.begin(), masked.input.ids.end());
+    asked.types.assign(masked.input.types.begin(), masked.input.types.end());
+    asked.ids.assign(masked.input.ids.begin(), masked.input.ids.end());
     // In the order of the text.
     std::map<int32_t, int32_t> targets;
     for (size_t i = 0; i < masked.targets.size(); ++i) {
       targets[masked.positions[i]] = masked.targets[i];
     }
-    std::vector<int32_t> whole = ids;
+    std::vector<int32_t> whole = asked.ids;
     for (const auto& [position, id] : targets) {
       whole[static_cast<size_t>(position)] = id;
     }
-    answer.reference = TextOf(whole);
+    asked.reference = TextOf(whole);
   }
-  batch.ids = ids;
-  answer.input = TextOf(ids);
-  std::vector<int32_t> positions;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] == pieces_.mask()) positions.push_back(static_cast<int32_t>(i));
+  for (size_t i = 0; i < asked.ids.size(); ++i) {
+    if (asked.ids[i] == pieces_.mask()) {
+      asked.positions.push_back(static_cast<int32_t>(i));
+    }
   }
-  if (positions.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("want a text with [MASK] where a word is to be filled in, "
-                     "among its first ",
-                     longest(), " tokens; got '", question.text, "'"));
-  }
-  const Var<float> predicted = LogSoftmax(
-      head_.Logits(forward, AtPositions(bert_(forward, batch), positions)));
-  std::vector<int32_t> filled = ids;
-  for (size_t i = 0; i < positions.size(); ++i) {
+  if (!asked.positions.empty()) return asked;
+  return absl::InvalidArgumentError(
+      absl::StrCat("want a text with [MASK] where a word is to be filled in, "
+                   "among its first ",
+                   longest(), " tokens; got '", question.text, "'"));
+}
+
+Var<float> MaskedWordModel::Fill(Forward<float>& forward,
+                                 const Asked& asked) const {
+  const Var<float> hidden =
+      bert_(forward, {.size = 1, .ids = asked.ids, .types = asked.types});
+  return LogSoftmax(
+      head_.Logits(forward, AtPositions(hidden, asked.positions)));
+}
+
+absl::StatusOr<Answered> MaskedWordModel::Answer(
+    Forward<float>& forward, const Question& question,
+    const AnswerOptions& options) const {
+  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
+  Answered answer = {.input = TextOf(asked.ids), .reference = asked.reference};
+  const Var<float> predicted = Fill(forward, asked);
+  std::vector<int32_t> filled = asked.ids;
+  for (size_t i = 0; i < asked.positions.size(); ++i) {
     const auto row =
         predicted.span().subspan(i * predicted.cols(), predicted.cols());
-    filled[static_cast<size_t>(positions[i])] = static_cast<int32_t>(
+    filled[static_cast<size_t>(asked.positions[i])] = static_cast<int32_t>(
         std::max_element(row.begin(), row.end()) - row.begin());
     answer.choices.push_back(RankedChoices(
         row, options.most_choices,
@@ -287,6 +297,46 @@ absl::StatusOr<Answered> MaskedWordModel::Answer(
   }
   answer.text = TextOf(filled);
   return answer;
+}
+
+absl::StatusOr<Traced<float>> MaskedWordModel::Trace(
+    Forward<float>& forward, const Question& question,
+    const TraceOptions& options) const {
+  REGARD_RETURN_IF_ERROR(RefuseTarget(options));
+  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(forward, question));
+  Traced<float> traced = {.labels = BertLabels(pieces_, asked.ids)};
+  TraceLabels& labels = traced.labels;
+  const auto name = [this](size_t id) {
+    return pieces_.Token(static_cast<int32_t>(id));
+  };
+  const Var<float> predicted = Fill(forward, asked);
+  std::vector<int32_t> filled = asked.ids;
+  std::vector<int32_t> likeliest;
+  for (size_t i = 0; i < asked.positions.size(); ++i) {
+    const auto row =
+        predicted.span().subspan(i * predicted.cols(), predicted.cols());
+    likeliest.push_back(static_cast<int32_t>(
+        std::max_element(row.begin(), row.end()) - row.begin()));
+    const int32_t position = asked.positions[i];
+    filled[static_cast<size_t>(position)] = likeliest.back();
+    labels.outputs.push_back(
+        {name(static_cast<size_t>(likeliest.back())), position});
+    traced.lens.rows.push_back(absl::StrCat("[MASK] at ", position));
+  }
+  labels.input = TextOf(asked.ids);
+  labels.answer = TextOf(filled);
+  labels.alignment = "bert/layers[*]/self/attention/weights";
+  traced.pass = [this, asked, likeliest](Forward<float>& with) {
+    return PickEach(Fill(with, asked), likeliest);
+  };
+  traced.lens.sites = kBertResiduals;
+  traced.lens.name = name;
+  traced.lens.log_probabilities = [this, positions = asked.positions](
+                                      Forward<float>& with, Var<float> x) {
+    const Var<float> hidden = bert_.stack().Finish(with, x);
+    return LogSoftmax(head_.Logits(with, AtPositions(hidden, positions)));
+  };
+  return traced;
 }
 
 std::vector<EvaluatedSet> MaskedWordModel::Evaluate(Forward<float>& forward,

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/inspection/trace.h"
 #include "data/text/wordpiece.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
@@ -76,6 +77,11 @@ class MaskedWordModel : public BertModel {
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
+  // Of the same texts: the likeliest word of each [MASK].
+  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
+                                      const Question& question,
+                                      const TraceOptions& options) const;
+
   const Bert<float>& bert() const override { return bert_; }
   const WordPiece& pieces() const override { return pieces_; }
   int64_t longest() const override;
@@ -88,6 +94,19 @@ class MaskedWordModel : public BertModel {
   std::string TextOf(absl::Span<const int32_t> ids) const;
 
  private:
+  // A text with [MASK].
+  struct Asked {
+    std::vector<int32_t> ids;
+    std::vector<int32_t> types = {};      // empty: all 0
+    std::vector<int32_t> positions = {};  // of [MASK]
+    std::string reference = {};
+  };
+  // Begins a step of `forward`.
+  absl::StatusOr<Asked> Read(Forward<float>& forward,
+                             const Question& question) const;
+  // log p of each word at the positions, [positions, vocabulary].
+  Var<float> Fill(Forward<float>& forward, const Asked& asked) const;
+
   std::vector<bool> KnownTokens() const;
 
   const BertConfig config_;

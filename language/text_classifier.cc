@@ -10,6 +10,7 @@
 #include "autodiff/ops/loss.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
+#include "language/bert_trace.h"
 #include "language/masked_text.h"
 #include "seq2seq/padded_ids.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -109,10 +110,14 @@ Var<float> TextClassifier::Logits(Forward<float>& forward,
   });
   const BertBatch batch = {
       .size = size, .ids = ids.ids, .lengths = ids.lengths};
-  const Var<float> hidden = bert_(forward, batch);
+  return Head(forward, bert_(forward, batch), batch.lengths);
+}
+
+Var<float> TextClassifier::Head(Forward<float>& forward, Var<float> hidden,
+                                absl::Span<const int32_t> lengths) const {
   const Var<float> read = config_.pooling() == TextClassifierConfig::POOLER
                               ? bert_.Pool(forward, hidden)
-                              : MeanOfLengths(hidden, batch.lengths);
+                              : MeanOfLengths(hidden, lengths);
   const Var<float> readout =
       Dropout(read, static_cast<float>(config_.dropout()), "classifier");
   return forward.Site("logits",
@@ -165,25 +170,66 @@ std::vector<float> TextClassifier::Predict(Forward<float>& forward,
   return {predicted.span().begin(), predicted.span().end()};
 }
 
+absl::StatusOr<const LabelledText*> TextClassifier::Read(
+    const Question& question) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(question));
+  if (question.example < 0) return nullptr;
+  const std::vector<LabelledText>& texts =
+      data_.test.empty() ? data_.dev : data_.test;
+  REGARD_RETURN_IF_ERROR(CheckExample(question, texts.size()));
+  return &texts[static_cast<size_t>(question.example)];
+}
+
 absl::StatusOr<Answered> TextClassifier::Answer(
     Forward<float>& forward, const Question& question,
     const AnswerOptions& options) const {
-  REGARD_RETURN_IF_ERROR(CheckIsText(question));
   const std::vector<std::string>& labels = data_.labels;
   Answered answer = {.input = question.text};
-  if (question.example >= 0) {
-    const std::vector<LabelledText>& texts =
-        data_.test.empty() ? data_.dev : data_.test;
-    REGARD_RETURN_IF_ERROR(CheckExample(question, texts.size()));
-    const LabelledText& text = texts[static_cast<size_t>(question.example)];
-    answer.input = text.text;
-    answer.reference = labels[static_cast<size_t>(text.label)];
+  REGARD_ASSIGN_OR_RETURN(const LabelledText* const text, Read(question));
+  if (text != nullptr) {
+    answer.input = text->text;
+    answer.reference = labels[static_cast<size_t>(text->label)];
   }
   answer.choices.push_back(
       RankedChoices(Predict(forward, answer.input), options.most_choices,
                     [&](size_t label) { return labels[label]; }));
   answer.text = answer.choices[0][0].name;
   return answer;
+}
+
+absl::StatusOr<Traced<float>> TextClassifier::Trace(
+    Forward<float>& forward, const Question& question,
+    const TraceOptions& options) const {
+  REGARD_RETURN_IF_ERROR(RefuseTarget(options));
+  REGARD_ASSIGN_OR_RETURN(const LabelledText* const text, Read(question));
+  const std::string& input = text == nullptr ? question.text : text->text;
+  const std::vector<Example> encoded = Encode({{.text = input}});
+  Traced<float> traced = {.labels = BertLabels(pieces_, encoded[0].ids)};
+  TraceLabels& labels = traced.labels;
+  labels.input = input;
+  for (const std::string& name : data_.labels) labels.outputs.push_back({name});
+  const std::vector<float> predicted = Predict(forward, input);
+  labels.chosen =
+      std::max_element(predicted.begin(), predicted.end()) - predicted.begin();
+  labels.answer = data_.labels[static_cast<size_t>(labels.chosen)];
+  traced.pass = [this, encoded](Forward<float>& with) {
+    absl::Span<const int32_t> ignored;
+    const Var<float> logits = LogSoftmax(Logits(with, encoded, {0}, &ignored));
+    return logits.WithShape({logits.cols()});
+  };
+  traced.lens = {.sites = kBertResiduals,
+                 .rows = {"the class"},
+                 .log_probabilities =
+                     [this](Forward<float>& with, Var<float> residual) {
+                       const Var<float> hidden =
+                           bert_.stack().Finish(with, residual);
+                       Arena& arena = with.tape().arena();
+                       auto* const length = arena.New<int32_t>(1);
+                       *length = static_cast<int32_t>(hidden.dim(1));
+                       return LogSoftmax(Head(with, hidden, {length, 1}));
+                     },
+                 .name = [this](size_t label) { return data_.labels[label]; }};
+  return traced;
 }
 
 std::vector<EvaluatedSet> TextClassifier::Evaluate(Forward<float>& forward,

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/inspection/trace.h"
 #include "autodiff/arena.h"
 #include "data/text/text_splits.h"
 #include "data/text/wordpiece.h"
@@ -70,6 +71,11 @@ class TextClassifier : public BertModel {
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
+  // Of the same texts: each class.
+  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
+                                      const Question& question,
+                                      const TraceOptions& options) const;
+
   // Natural logarithms of the probabilities of the classes of any text.
   std::vector<float> Predict(Forward<float>& forward,
                              const std::string& text) const;
@@ -85,11 +91,17 @@ class TextClassifier : public BertModel {
     int32_t label;
   };
 
+  // The text that is asked about; null: it was typed.
+  absl::StatusOr<const LabelledText*> Read(const Question& question) const;
   std::vector<Example> Encode(absl::Span<const LabelledText> texts) const;
   // Sets `labels` to those of the examples.
   Var<float> Logits(Forward<float>& forward, const std::vector<Example>& texts,
                     absl::Span<const int64_t> examples,
                     absl::Span<const int32_t>* labels) const;
+
+  // What bert_ gives [batch, time, width] -> logits [batch, classes].
+  Var<float> Head(Forward<float>& forward, Var<float> hidden,
+                  absl::Span<const int32_t> lengths) const;
 
   const TextClassifierConfig config_;
   const WordPiece pieces_;

@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "language/generator.h"
+#include "seq2seq/decoder_lens.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -117,42 +119,120 @@ TextWindow TextModel::WindowOf(int64_t example) const {
   return train_lines_[static_cast<size_t>(example)];
 }
 
+absl::StatusOr<TextModel::Asked> TextModel::Read(
+    const Question& question) const {
+  REGARD_RETURN_IF_ERROR(CheckIsText(question));
+  Asked asked;
+  if (question.example < 0) {
+    REGARD_ASSIGN_OR_RETURN(asked.prompt,
+                            model_.vocabulary().EncodePrompt(question.text));
+    return asked;
+  }
+  const EncodedText& text = test_.ids.empty() ? dev_ : test_;
+  const size_t size = text.ids.size();
+  const bool lines = !text.lines.empty();
+  const auto block = static_cast<size_t>(model_.block());
+  REGARD_RETURN_IF_ERROR(CheckExample(
+      question, lines ? text.lines.size() - 1 : (size + block - 1) / block));
+  const auto i = static_cast<size_t>(question.example);
+  const auto first = lines ? static_cast<size_t>(text.lines[i]) : i * block;
+  const size_t end = lines ? static_cast<size_t>(text.lines[i + 1])
+                           : std::min(size, first + block);
+  const auto ids = absl::MakeConstSpan(text.ids).subspan(first, end - first);
+  const size_t half = (ids.size() + 1) / 2;
+  asked.prompt.assign(ids.begin(), ids.begin() + half);
+  asked.rest = ids.subspan(half);
+  return asked;
+}
+
 absl::StatusOr<Answered> TextModel::Answer(Forward<float>& forward,
                                            const Question& question,
                                            const AnswerOptions& options) const {
-  REGARD_RETURN_IF_ERROR(CheckIsText(question));
-  Answered answer;
-  std::vector<int32_t> prompt;
-  if (question.example < 0) {
-    REGARD_ASSIGN_OR_RETURN(prompt,
-                            model_.vocabulary().EncodePrompt(question.text));
-  } else {
-    const EncodedText& text = test_.ids.empty() ? dev_ : test_;
-    const size_t size = text.ids.size();
-    const bool lines = !text.lines.empty();
-    const auto block = static_cast<size_t>(model_.block());
-    REGARD_RETURN_IF_ERROR(CheckExample(
-        question, lines ? text.lines.size() - 1 : (size + block - 1) / block));
-    const auto i = static_cast<size_t>(question.example);
-    const auto first = lines ? static_cast<size_t>(text.lines[i]) : i * block;
-    const size_t end = lines ? static_cast<size_t>(text.lines[i + 1])
-                             : std::min(size, first + block);
-    const auto ids = absl::MakeConstSpan(text.ids).subspan(first, end - first);
-    const size_t half = (ids.size() + 1) / 2;
-    prompt.assign(ids.begin(), ids.begin() + half);
-    answer.reference = model_.vocabulary().OneLine(ids.subspan(half));
-  }
-  answer.input = model_.vocabulary().OneLine(prompt);
+  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
+  Answered answer = {.input = model_.vocabulary().OneLine(asked.prompt),
+                     .reference = model_.vocabulary().OneLine(asked.rest)};
   GenerationOptions generation;
   generation.length = options.length;
   generation.sampling.set_top_k(1);
   std::vector<int32_t> made;
-  Generate(model_, forward, prompt, generation, [&](int32_t id) {
+  Generate(model_, forward, asked.prompt, generation, [&](int32_t id) {
     made.push_back(id);
     return true;
   });
   answer.text = model_.vocabulary().OneLine(made);
   return answer;
+}
+
+absl::StatusOr<Traced<float>> TextModel::Trace(
+    Forward<float>& forward, const Question& question,
+    const TraceOptions& options) const {
+  if (options.beam > 0) {
+    return absl::InvalidArgumentError("beam: a language model does not search");
+  }
+  REGARD_ASSIGN_OR_RETURN(Asked asked, Read(question));
+  std::vector<int32_t>& ids = asked.prompt;
+  const size_t prompt = ids.size();
+  if (options.target.has_value()) {
+    // After a text that is not empty, none begins anew.
+    const auto target = model_.vocabulary().EncodePrompt(*options.target);
+    if (!target.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("target: ", target.status().message()));
+    }
+    const bool begins = model_.vocabulary().lines();
+    ids.insert(ids.end(), target->begin() + (begins ? 1 : 0), target->end());
+  }
+  REGARD_RETURN_IF_ERROR(CheckTracedSize(
+      ids.size() > prompt ? "input and target" : "input", ids.size(),
+      std::min(kMostTraced, model_.decoder().longest_position())));
+  int32_t last = ids.back();
+  if (ids.size() > prompt) {
+    ids.pop_back();
+  } else {
+    forward.BeginStep();
+    const Var<float> readout =
+        model_.decoder().Run(forward, {.sources = 1}, ids);
+    const Var<float> logits = model_.decoder().head().Logits(forward, readout);
+    const auto row = logits.span().last(static_cast<size_t>(logits.cols()));
+    last = static_cast<int32_t>(std::max_element(row.begin(), row.end()) -
+                                row.begin());
+  }
+  Traced<float> traced = TraceIds(ids, last);
+  traced.labels.target = options.target;
+  return traced;
+}
+
+Traced<float> TextModel::TraceIds(std::vector<int32_t> ids,
+                                  int32_t last) const {
+  const TextVocabulary& vocabulary = model_.vocabulary();
+  const TransformerDecoder<float>& decoder = model_.decoder();
+  const auto label = [&vocabulary](size_t id) -> std::string {
+    const std::string& token = vocabulary.Token(static_cast<int32_t>(id));
+    return token == "\n" ? "\u21b5" : token == " " ? "\u2423" : token;
+  };
+  std::vector<int32_t> targets(ids.begin() + 1, ids.end());
+  targets.push_back(last);
+  Traced<float> traced;
+  TraceLabels& labels = traced.labels;
+  labels.input = vocabulary.OneLine(ids);
+  labels.answer = vocabulary.OneLine({last});
+  TracedSequence& text = labels.sequences.emplace_back();
+  text.name = "text";
+  for (const int32_t id : ids) text.labels.push_back(label(id));
+  for (size_t i = 0; i < targets.size(); ++i) {
+    labels.outputs.push_back({label(targets[i]), static_cast<int64_t>(i)});
+  }
+  labels.sites = {{"*", 0, 0}};
+  labels.chosen = static_cast<int64_t>(targets.size()) - 1;
+  labels.successive = true;
+  labels.alignment = "decoder/layers[*]/self/attention/weights";
+  traced.pass = [&decoder, ids, targets](Forward<float>& forward) {
+    const Var<float> readout = decoder.Run(forward, {.sources = 1}, ids);
+    return PickEach(LogSoftmax(decoder.head().Logits(forward, readout)),
+                    targets);
+  };
+  traced.lens = LensOf<float>(decoder, text.labels, label);
+  return traced;
 }
 
 int64_t TextModel::CountWork(absl::Span<const int64_t> examples) const {

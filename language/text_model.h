@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/inspection/trace.h"
 #include "autodiff/arena.h"
 #include "data/text/text_splits.h"
 #include "language/language_model.h"
@@ -76,11 +77,27 @@ class TextModel : public Model<float> {
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
+  // Of the same texts: each id, given those before. What follows the text is
+  // the target, else what is likeliest.
+  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
+                                      const Question& question,
+                                      const TraceOptions& options) const;
+  // The same of ids, of which each predicts the next; `last` is predicted by
+  // the last one.
+  Traced<float> TraceIds(std::vector<int32_t> ids, int32_t last) const;
+
   const LanguageModel& language_model() const { return model_; }
   const EncodedText& train() const { return train_; }
   const EncodedText& dev() const { return dev_; }
 
  private:
+  // A text to continue, and what follows it in an example.
+  struct Asked {
+    std::vector<int32_t> prompt;
+    absl::Span<const int32_t> rest = {};
+  };
+  absl::StatusOr<Asked> Read(const Question& question) const;
+
   TextWindow WindowOf(int64_t example) const;
   std::vector<TextWindow> EvaluationWindows(const EncodedText& text) const;
   // The ids that are read of each line.

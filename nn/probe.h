@@ -10,6 +10,7 @@
 //   residual               what a branch of a Transformer's layer leaves
 //   feed_forward           the output of a feed-forward network
 //   state                  of a recurrent layer
+//   embedded               what the first layer reads of tokens or patches
 //   readout, logits        what an output head reads and gives
 //
 // A probe reads the values of sites, or their gradients, or replaces them. What

@@ -54,6 +54,13 @@ class Decoder {
     return Advance(forward, ids, lengths, &state);
   }
 
+  // The pattern of the sites that are what its layers leave; "": it has none.
+  virtual const char* residual_sites() const { return ""; }
+  // The readout if the decoder ended with what a layer leaves.
+  virtual Var<T> Finish(Forward<T>& /*forward*/, Var<T> residual) const {
+    return residual;
+  }
+
   virtual const OutputHead<T>& head() const = 0;
 
   // Ids that a row can have at most; more fail a check in Advance().

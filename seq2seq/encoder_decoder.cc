@@ -50,9 +50,10 @@ class RecurrentEncoder : public Encoder<T> {
     const auto size = static_cast<int64_t>(ids.size());
     REGARD_CHECK(sources > 0 && size % sources == 0)
         << size << " ids of " << sources << " sources";
-    const Var<T> embedded =
+    Var<T> embedded =
         Dropout(embedding_(forward, ids, {sources, size / sources}),
                 config_.embedding_dropout(), "embedding");
+    embedded = forward.Site("embedded", embedded);
     const RecurrentOutputs<T> encoded = rnn_.Run(forward, embedded, lengths);
     Memory<T> memory = {.sources = sources,
                         .values = encoded.sequence,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "attention/inspection/attention_maps.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/random.h"
@@ -18,9 +19,9 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
+#include "seq2seq/memory_alignment.h"
 #include "seq2seq/testing/encoded_pair.h"
 #include "seq2seq/testing/test_model.h"
 

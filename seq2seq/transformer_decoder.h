@@ -62,6 +62,12 @@ class TransformerDecoder : public Decoder<T> {
   Var<T> Advance(Forward<T>& forward, absl::Span<const int32_t> ids,
                  absl::Span<const int32_t> lengths,
                  DecoderState<T>* state) const override;
+  const char* residual_sites() const override {
+    return "decoder/layers[*]/feed_forward/residual";
+  }
+  Var<T> Finish(Forward<T>& forward, Var<T> residual) const override {
+    return stack_.Finish(forward, residual);
+  }
   const OutputHead<T>& head() const override { return *head_; }
   int64_t longest_position() const override;
   int64_t longest_memory() const override;

@@ -1,5 +1,4 @@
-// Searches with Transformers, and inspection: with a memory, and as a language
-// model.
+// Searches with Transformers: with a memory, and as a language model.
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -15,7 +14,6 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/attention_inspection.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
@@ -108,39 +106,6 @@ TEST_P(TransformerSearchTest, ASourceDoesNotDependOnTheOthers) {
       EXPECT_EQ(alone[0][0].ids, together[i][0].ids);
       EXPECT_EQ(alone[0][0].log_probability, together[i][0].log_probability);
       EXPECT_EQ(alone[0][0].weights, together[i][0].weights);
-    }
-  }
-}
-
-TEST_P(TransformerSearchTest, EveryLayerAndHeadCanBeInspected) {
-  TestModel<float> model(GetParam());
-  GradientSlab<float> gradients(model.store());
-  Tape<float> tape;
-  Forward<float> forward(tape, model.store(), &gradients);
-  const std::vector<int32_t> source = {4, 5, 6, 3};
-  const std::vector<int32_t> lengths = {4};
-  const std::vector<InspectedStep> steps = InspectAttention<float>(
-      *model->decoder, forward,
-      [&](Forward<float>& of) {
-        return model->encoder->Encode(of, source, lengths);
-      },
-      {5, 6, 3});
-  ASSERT_EQ(steps.size(), 3);
-  for (size_t u = 0; u < 3; ++u) {
-    ASSERT_EQ(steps[u].maps.size(), 2 * 2 * 2);
-    EXPECT_EQ(steps[u].alignment.size(), 4);
-    for (size_t m = 0; m < 8; ++m) {
-      const InspectedMap& map = steps[u].maps[m];
-      const bool cross = m / 2 % 2 == 1;
-      EXPECT_EQ(map.name, "decoder." + std::to_string(m / 4) +
-                              (cross ? ".cross" : ".self"));
-      EXPECT_EQ(map.head, m % 2);
-      EXPECT_EQ(map.over_memory, cross);
-      ASSERT_EQ(map.weights.size(), cross ? 4 : u + 1);
-      EXPECT_EQ(map.gradients.size(), map.weights.size());
-      double sum = 0;
-      for (const double weight : map.weights) sum += weight;
-      EXPECT_NEAR(sum, 1, 1e-5);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attention/attention_registry.h"
+#include "attention/inspection/attention_maps.h"
 #include "attention/scoring/built_in_scores.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
@@ -12,7 +13,6 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/encoder_decoder.h"

@@ -7,12 +7,15 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "attention/inspection/attention_maps.h"
 #include "attention/transformer/transformer.pb.h"
+#include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "nn/option_registry.h"
-#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoder.h"
+#include "seq2seq/decoder_lens.h"
 #include "seq2seq/encoder_decoder.h"
+#include "seq2seq/memory_alignment.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
 #include "seq2seq/metrics/ter.h"
@@ -115,34 +118,143 @@ ParallelCorpus TranslationModel::EncodePairs(
   return encoded;
 }
 
-absl::StatusOr<Answered> TranslationModel::Answer(
-    Forward<float>& forward, const Question& question) const {
+absl::StatusOr<TranslationModel::Asked> TranslationModel::Read(
+    const Question& question) const {
   REGARD_RETURN_IF_ERROR(CheckIsText(question));
-  Answered answer;
-  std::vector<std::string> source;
+  Asked asked;
   if (question.example < 0) {
-    source = TypedSource(question.text, translator_);
+    asked.source = TypedSource(question.text, translator_);
   } else {
     const bool tested = !data_.tests.empty() && !data_.tests.front().empty();
     const auto& pairs = (tested ? data_.tests.front() : data_.dev).pairs;
     REGARD_RETURN_IF_ERROR(CheckExample(question, pairs.size()));
-    const SentencePair& pair = pairs[static_cast<size_t>(question.example)];
-    source = pair.source;
-    answer.reference = translator_.TargetText(pair.target);
+    asked.example = &pairs[static_cast<size_t>(question.example)];
+    asked.source = asked.example->source;
   }
-  answer.input = translator_.SourceText(source);
-  REGARD_RETURN_IF_ERROR(translator_.CheckSource(source));
-  for (const std::string& word : source) {
+  REGARD_RETURN_IF_ERROR(translator_.CheckSource(asked.source));
+  for (const std::string& word : asked.source) {
     if (translator_.source_vocabulary().Contains(word)) continue;
-    answer.notes.push_back(
-        absl::StrCat("the model does not know '", word, "'"));
+    asked.notes.push_back(absl::StrCat("the model does not know '", word, "'"));
+  }
+  return asked;
+}
+
+absl::StatusOr<Answered> TranslationModel::Answer(
+    Forward<float>& forward, const Question& question) const {
+  REGARD_ASSIGN_OR_RETURN(Asked asked, Read(question));
+  Answered answer = {.input = translator_.SourceText(asked.source),
+                     .notes = std::move(asked.notes)};
+  if (asked.example != nullptr) {
+    answer.reference = translator_.TargetText(asked.example->target);
   }
   // An empty sentence has an empty translation.
-  if (source.empty()) return answer;
-  const auto found = translator_.Translate(forward, {source}, search_,
+  if (asked.source.empty()) return answer;
+  const auto found = translator_.Translate(forward, {asked.source}, search_,
                                            /*want_weights=*/false);
   answer.text = translator_.TargetText(translator_.Words(found[0].front()));
   return answer;
+}
+
+absl::StatusOr<Traced<float>> TranslationModel::Trace(
+    Forward<float>& forward, const Question& question,
+    const TraceOptions& options) const {
+  REGARD_ASSIGN_OR_RETURN(Asked asked, Read(question));
+  REGARD_RETURN_IF_ERROR(CheckTracedSize("input", asked.source.size()));
+  std::vector<std::string> target;
+  if (options.target.has_value()) {
+    target = TypedTarget(*options.target, translator_);
+    if (!options.target->empty()) {
+      REGARD_RETURN_IF_ERROR(CheckTracedSize("target", target.size()));
+    }
+    const absl::Status known = translator_.CheckTarget(target);
+    if (!known.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("target: ", known.message()));
+    }
+  } else {
+    SearchConfig search = search_;
+    search.clear_n_best();
+    if (options.beam > 0) {
+      search.clear_sampling();
+      search.set_beam(options.beam);
+    }
+    target = translator_.Words(translator_
+                                   .Translate(forward, {asked.source}, search,
+                                              /*want_weights=*/false)[0]
+                                   .front());
+    // A model that has not learned to end is shown as far as it makes sense.
+    target.resize(std::min(target.size(), static_cast<size_t>(kMostTraced)));
+    translator_.CutTarget(&target);
+  }
+  for (const std::string& word : target) {
+    if (translator_.target_vocabulary().Contains(word) || word == "<unk>") {
+      continue;
+    }
+    asked.notes.push_back(absl::StrCat("the model does not know '", word, "'"));
+  }
+  const bool right =
+      asked.example != nullptr && asked.example->target == target;
+  Traced<float> traced = TracePair(
+      asked.source, target,
+      right ? asked.example->alignment : std::vector<AlignmentLink>());
+  traced.labels.notes = std::move(asked.notes);
+  return traced;
+}
+
+Traced<float> TranslationModel::TracePair(
+    absl::Span<const std::string> source, absl::Span<const std::string> target,
+    absl::Span<const AlignmentLink> gold) const {
+  const std::vector<int32_t> source_ids = translator_.EncodeSource(source);
+  const std::vector<int32_t> target_ids = translator_.EncodeTarget(target);
+  const auto with_end = [](absl::Span<const std::string> words, size_t size) {
+    std::vector<std::string> all(words.begin(), words.end());
+    all.push_back("<eos>");
+    // A config may cut sentences.
+    all.resize(size);
+    return all;
+  };
+  Traced<float> traced;
+  TraceLabels& labels = traced.labels;
+  labels.input = translator_.SourceText(source);
+  labels.answer = translator_.TargetText(target);
+  labels.target = labels.answer;
+  TracedSequence read = {.name = "source",
+                         .labels = with_end(source, source_ids.size())};
+  TracedSequence written = {.name = "target",
+                            .labels = {"<bos>"},
+                            .writes = with_end(target, target_ids.size())};
+  written.labels.insert(written.labels.end(), written.writes.begin(),
+                        written.writes.end() - 1);
+  for (size_t i = 0; i < written.writes.size(); ++i) {
+    labels.outputs.push_back({written.writes[i], static_cast<int64_t>(i)});
+  }
+  labels.sequences = {std::move(read), std::move(written)};
+  labels.sites = {{"*encoder/*", 0, 0}, {"*self/*", 1, 1}, {"*", 1, 0}};
+  labels.successive = true;
+  labels.writer = 1;
+  const Decoder<float>* const decoder = translator_.model().decoder.get();
+  const AlignmentChoice choice = decoder->alignment();
+  if (has_attention()) {
+    labels.alignment = AlignmentSites(choice)[choice.layer < 0 ? 1 : 0];
+  }
+  labels.alignment_head = choice.head;
+  for (const AlignmentLink& link : gold) {
+    labels.gold.push_back({link.target, link.source});
+  }
+  traced.pass = [this, decoder, source_ids,
+                 target_ids](Forward<float>& forward) {
+    Arena& arena = forward.tape().arena();
+    ParallelCorpus pair;
+    pair.Add(source_ids, target_ids);
+    const Batch batch = MakeBatch(pair, {0}, arena);
+    const Var<float> readout = translator_.model().Run(forward, batch);
+    return PickEach(LogSoftmax(decoder->head().Logits(forward, readout)),
+                    target_ids);
+  };
+  traced.lens = LensOf(*decoder, labels.sequences[1].writes, [this](size_t id) {
+    return translator_.target_vocabulary().Token(static_cast<int32_t>(id));
+  });
+  return traced;
 }
 
 SequenceLengths TranslationModel::LongestSentences() const {

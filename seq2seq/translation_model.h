@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/inspection/trace.h"
 #include "autodiff/arena.h"
 #include "data/pairs/sentence_source.h"
 #include "data/parallel_corpus.h"
@@ -72,6 +73,16 @@ class TranslationModel : public Model<float> {
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question) const;
 
+  // Of the same sentences: the words of a translation, given those before.
+  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
+                                      const Question& question,
+                                      const TraceOptions& options) const;
+  // The same of a pair in words without <eos>, which pass CheckSource() and
+  // CheckTarget(). `gold` is empty where it is not known.
+  Traced<float> TracePair(absl::Span<const std::string> source,
+                          absl::Span<const std::string> target,
+                          absl::Span<const AlignmentLink> gold) const;
+
   // Ids of the longest source and of the longest target in all splits and
   // epochs, <eos> included; 0 without data.
   SequenceLengths LongestSentences() const;
@@ -92,6 +103,13 @@ class TranslationModel : public Model<float> {
                    const std::pair<Vocabulary, Vocabulary>& vocabularies,
                    SentenceData&& data, const ModelOptions& options,
                    const SearchConfig& search);
+
+  struct Asked {
+    std::vector<std::string> source;
+    const SentencePair* example = nullptr;  // null: it was typed
+    std::vector<std::string> notes = {};
+  };
+  absl::StatusOr<Asked> Read(const Question& question) const;
 
   absl::Span<const int64_t> LongestFirst(absl::Span<const int64_t> examples,
                                          Arena& arena) const;

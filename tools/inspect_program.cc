@@ -2,33 +2,39 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "attention/inspection/inspection.h"
+#include "attention/inspection/patching.h"
+#include "attention/inspection/trace.h"
 #include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
 #include "data/data_source.h"
 #include "data/pairs/sentence_source.h"
+#include "data/sentence_pair.h"
 #include "experiments/config/command_line.h"
-#include "experiments/experiment.pb.h"
-#include "experiments/report/run_results.h"
+#include "experiments/report/inspection_report.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
-#include "experiments/tasks/masked_words/bert_maps.h"
-#include "experiments/tasks/translation/inspection.h"
 #include "files/file.h"
+#include "files/json_file.h"
+#include "files/printable_text.h"
+#include "language/bert_trace.h"
+#include "nn/answer.h"
 #include "nn/forward.h"
-#include "nn/parameters.h"
 #include "pretrained/bert_folder.h"
-#include "seq2seq/decoding/search.pb.h"
-#include "seq2seq/translator.h"
-#include "seq2seq/typed_sentence.h"
+#include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_macros.h"
-#include "tools/bert_inspection.h"
+#include "tools/inspection_page.h"
 #include "tools/programs.h"
 
 namespace regard {
@@ -36,19 +42,25 @@ namespace regard {
 namespace {
 
 constexpr char kUsage[] =
-    "Shows what a trained model attends to, and how much that matters.\n\n"
-    "  inspect --run=DIR [--target=SENTENCE] [--beam=K] [--out=FILE] SENTENCE\n"
-    "  inspect --model=DIR [--out=FILE] TEXT";
-// Each word takes a pass over all before it.
-constexpr size_t kMostWords = 100;
+    "Shows what a trained model looks at when it answers, and how much that\n"
+    "matters: attention, gradients, heads, layers, inputs.\n\n"
+    "  inspect --run=DIR [--example=N | INPUT] [--target=TEXT] [--output=K]\n"
+    "      [--patch=SITE --from=INPUT] [--out=FILE.html] [--json]\n"
+    "  inspect --model=DIR [--out=FILE.html] [--json] TEXT";
 
 struct Arguments {
   std::string run;
   std::string model;
   std::string source;
+  int example = -1;  // not given
   std::string target;
+  int beam = 0;     // not given
+  int output = -1;  // not given
+  std::string patch;
+  std::string from;
   std::string out;
-  int beam = 0;  // 0: not given
+  std::string arrays;
+  bool json = false;
 };
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
@@ -56,151 +68,230 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Text("run", "DIR", &arguments->run, "the run folder");
   line.Text("model", "DIR", &arguments->model,
             "the folder of a BERT, whose heads are shown");
-  line.Text("source", "TEXT", &arguments->source,
-            "the text to read, as the argument TEXT");
-  line.Text("target", "SENTENCE", &arguments->target,
-            "the translation to explain; without it, the model's own");
+  line.Text("source", "INPUT", &arguments->source,
+            "what the model reads, as the argument INPUT: a text, numbers, or "
+            "the path of a PNG file");
+  line.Number("example", &arguments->example, 0,
+              std::numeric_limits<int>::max(),
+              "an example of the run's data, from 0, of the test split, else "
+              "of dev");
+  line.Text("target", "TEXT", &arguments->target,
+            "the text to explain; without it, the model's own");
   line.Number("beam", &arguments->beam, 1, 64,
-              "hypotheses kept in search of the model's own; 1 is greedy; "
-              "without it, as in the run's config");
+              "hypotheses kept in search of the model's own translation; 1 is "
+              "greedy; without it, as in the run's config");
+  line.Number("output", &arguments->output, 0, std::numeric_limits<int>::max(),
+              "the word, class or [MASK], from 0, that gradients and changes "
+              "are of; without it, the whole text or the likeliest class");
+  line.Text("patch", "SITE", &arguments->patch,
+            "a pattern of sites (docs/interventions.md): how the output "
+            "changes when a position has the value of another input");
+  line.Text("from", "INPUT", &arguments->from, "that input");
   line.Text("out", "FILE", &arguments->out,
-            "the page to write; without it, inspect.html in the run folder, of "
-            "a BERT in the working directory");
+            "the page to write, or the figures (.svg), or the object of "
+            "--json (.json); "
+            "without it, inspect.html in the run folder, of a BERT in the "
+            "working directory");
+  line.Text("arrays", "FILE", &arguments->arrays,
+            "writes the numbers as safetensors");
+  line.Switch("json", &arguments->json,
+              "prints one object with all that is known (docs/json.md), and "
+              "writes no page unless --out says so");
   std::vector<std::string> sources;
-  line.Positional(&sources, "TEXT");
+  line.Positional(&sources, "INPUT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   if (!arguments->source.empty()) sources.push_back(arguments->source);
+  const auto wrong = [](const auto&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat("error: ", parts...));
+  };
   if (sources.size() > 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "error: want one text, got ", sources.size(), "; quote its words"));
+    return wrong("want one input, got ", sources.size(), "; quote its words");
   }
   if (!sources.empty()) arguments->source = sources[0];
+  if (!sources.empty() && arguments->example >= 0) {
+    return wrong("--example and an input: give one of them");
+  }
+  if (arguments->patch.empty() != arguments->from.empty()) {
+    return wrong("--patch=SITE and --from=INPUT: give both");
+  }
   if (arguments->model.empty()) return absl::OkStatus();
   if (!arguments->run.empty()) {
-    return absl::InvalidArgumentError(
-        "error: --run and --model: give one of them");
+    return wrong("--run and --model: give one of them");
   }
-  if (!arguments->target.empty() || arguments->beam > 0) {
-    return absl::InvalidArgumentError(
-        "error: --target and --beam are of a model that translates, --run");
+  if (!arguments->target.empty() || arguments->beam > 0 ||
+      arguments->output >= 0 || arguments->example >= 0) {
+    return wrong(
+        "--target, --beam, --output and --example are of a run, not of "
+        "--model");
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckLength(const char* flag,
-                         const std::vector<std::string>& words) {
-  if (!words.empty() && words.size() <= kMostWords) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("error: ", flag,
-                                                 " wants 1 to ", kMostWords,
-                                                 " words, got ", words.size()));
-}
-
-absl::Status Located(const char* flag, const absl::Status& status) {
+// Complete to print.
+absl::Status Located(const char* where, const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::InvalidArgumentError(
-      absl::StrCat("error: ", flag, ": ", status.message()));
+  const absl::string_view message = status.message();
+  for (const char* flag : {"target", "beam"}) {
+    if (absl::StartsWith(message, absl::StrCat(flag, ": "))) {
+      return absl::InvalidArgumentError(absl::StrCat("error: --", message));
+    }
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "error: ", where, ": ", absl::StripPrefix(message, "input: ")));
 }
 
-std::vector<std::string> OwnTranslation(const Run& run,
-                                        const Translator& translator,
-                                        const std::vector<std::string>& source,
-                                        int beam) {
-  SearchConfig search = run.config().search();
-  search.clear_n_best();
-  if (beam > 0) {
-    search.clear_sampling();
-    search.set_beam(beam);
-  }
-  return translator.Words(
-      translator
-          .Translate(run.forward(), absl::MakeConstSpan(&source, 1), search,
-                     /*want_weights=*/false)[0]
-          .front());
-}
-
-void NameUnknown(const std::vector<std::string>& words,
-                 const Vocabulary& vocabulary) {
-  for (const std::string& word : words) {
-    if (vocabulary.Contains(word) || word == "<unk>") continue;
-    std::fprintf(stderr, "note: the model does not know '%s'\n", word.c_str());
-  }
-}
-
-absl::Status Show(const std::string& text, const std::string& page,
-                  const std::string& out) {
-  std::fputs(text.c_str(), stdout);
-  REGARD_RETURN_IF_ERROR(WithErrorPrefix(WriteFileAtomically(out, page)));
-  std::printf("\nPage  %s\n", out.c_str());
-  return absl::OkStatus();
-}
-
-absl::Status InspectTranslation(const Arguments& arguments,
-                                const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(arguments.run, plugins));
-  REGARD_ASSIGN_OR_RETURN(const Translator* opened, TranslatorOf(run));
-  const Translator& translator = *opened;
-  if (!translator.has_attention()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "error: ", run.path(), ": this run's model does not attend"));
-  }
-  const std::vector<std::string> source =
-      TypedSource(arguments.source, translator);
-  REGARD_RETURN_IF_ERROR(CheckLength("--source", source));
-  REGARD_RETURN_IF_ERROR(Located("--source", translator.CheckSource(source)));
-  NameUnknown(source, translator.source_vocabulary());
-  std::vector<std::string> target = TypedTarget(arguments.target, translator);
-  if (arguments.target.empty()) {
-    target = OwnTranslation(run, translator, source, arguments.beam);
-    // A model that has not learned to end is shown as far as it makes sense.
-    if (target.size() > kMostWords) target.resize(kMostWords);
-    translator.CutTarget(&target);
-  } else {
-    REGARD_RETURN_IF_ERROR(CheckLength("--target", target));
-  }
-  REGARD_RETURN_IF_ERROR(Located("--target", translator.CheckTarget(target)));
-  NameUnknown(target, translator.target_vocabulary());
+// The gold links of a typed pair, which the source of the data may know.
+void AddGold(const Run& run, const Plugins& plugins, Traced<float>* traced) {
+  TraceLabels& labels = traced->labels;
+  if (run.model<TranslationModel>() == nullptr || !labels.gold.empty()) return;
+  const auto words = [](std::vector<std::string> all) {
+    if (!all.empty() && all.back() == "<eos>") all.pop_back();
+    return all;
+  };
   const Experiment& config = run.config();
-  const DataRequest request = {.path = config.data().path(),
-                               .seed = config.seed()};
-  const Inspection inspection =
-      Inspect(translator, source, target,
-              SentenceSourceOf(config.data(), plugins.data)
-                  ->GoldLinks(request, source, target));
-  return Show(absl::StrCat(PrintableText(absl::StrJoin(inspection.target, " ")),
-                           "\n\n", InspectionText(inspection, TerminalStyle())),
-              InspectionHtml(inspection, config.name()),
-              arguments.out.empty() ? absl::StrCat(run.path(), "/inspect.html")
-                                    : ResolveUserPath(arguments.out));
+  for (const AlignmentLink& link :
+       SentenceSourceOf(config.data(), plugins.data)
+           ->GoldLinks({.path = config.data().path(), .seed = config.seed()},
+                       words(labels.sequences[0].labels),
+                       words(labels.sequences[1].writes))) {
+    labels.gold.push_back({link.target, link.source});
+  }
 }
 
-absl::Status InspectHeads(const Arguments& arguments, const Plugins& plugins) {
+struct Asked {
+  Traced<float> traced;
+  std::optional<Traced<float>> other = {};  // that of --from
+};
+
+absl::StatusOr<Asked> AskRun(const Arguments& arguments, const Run& run,
+                             const Plugins& plugins) {
+  TraceOptions options = {.beam = arguments.beam};
+  if (!arguments.target.empty()) options.target = arguments.target;
+  absl::StatusOr<Traced<float>> traced = run.Trace(
+      {.text = arguments.source, .example = arguments.example}, options);
+  const std::string where = arguments.example >= 0
+                                ? absl::StrCat("--example=", arguments.example)
+                                : "input";
+  REGARD_RETURN_IF_ERROR(Located(where.c_str(), traced.status()));
+  AddGold(run, plugins, &*traced);
+  Asked asked = {.traced = *std::move(traced)};
+  if (arguments.from.empty()) return asked;
+  absl::StatusOr<Traced<float>> other = run.Trace(
+      {.text = arguments.from}, {.target = asked.traced.labels.target});
+  REGARD_RETURN_IF_ERROR(Located("--from", other.status()));
+  asked.other = *std::move(other);
+  return asked;
+}
+
+absl::StatusOr<Traced<float>> AskBert(const PretrainedBert& model,
+                                      const std::string& text) {
+  const std::vector<int32_t> ids =
+      model.pieces->Encode(text, std::numeric_limits<int64_t>::max());
+  const int64_t most = std::min(model.longest, kMostTraced);
+  if (text.empty() || static_cast<int64_t>(ids.size()) > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: input: want a text of at most ", most,
+                     " tokens, [CLS] and [SEP] included; got ", ids.size()));
+  }
+  Traced<float> traced = {.labels = BertLabels(*model.pieces, ids)};
+  traced.labels.input = text;
+  traced.labels.answer = absl::StrJoin(traced.labels.sequences[0].labels, " ");
+  traced.pass = [&model, ids](Forward<float>& forward) {
+    (*model.bert)(forward, {.size = 1, .ids = ids});
+    return Var<float>();
+  };
+  return traced;
+}
+
+absl::StatusOr<InspectedAnswer> Look(const Arguments& arguments,
+                                     const Asked& asked,
+                                     Forward<float>& forward) {
+  const TraceLabels& labels = asked.traced.labels;
+  const auto outputs = static_cast<int64_t>(labels.outputs.size());
+  if (arguments.output >= outputs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: --output: there are ", outputs,
+                     ", counted from 0; got ", arguments.output));
+  }
+  const int64_t chosen =
+      arguments.output >= 0 ? arguments.output : labels.chosen;
+  InspectedAnswer answer = {
+      .inspection = Inspect(forward, asked.traced, {.chosen = chosen})};
+  if (!asked.other.has_value()) return answer;
+  absl::StatusOr<PatchedOutput> patched =
+      Patch(forward, asked.traced, *asked.other, arguments.patch, chosen);
+  REGARD_RETURN_IF_ERROR(Located("--patch", patched.status()));
+  answer.patched = *std::move(patched);
+  answer.other_input = asked.other->labels.input;
+  return answer;
+}
+
+absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
+                  const std::string& name, const std::string& page) {
+  const Inspection<float>& inspection = answer.inspection;
+  for (const std::string& note : inspection.labels.notes) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
+  std::string text;
+  if (arguments.json) {
+    text = absl::StrCat(JsonText(InspectionJson(answer)), "\n");
+  } else {
+    text = InspectionText(inspection, TerminalStyle());
+    if (inspection.AlignmentMap() == nullptr) {
+      absl::StrAppend(&text, "\n",
+                      TableText(HeadsTable(inspection), /*most_columns=*/30));
+    }
+  }
+  std::fputs(text.c_str(), stdout);
+  std::string out = ResolveUserPath(arguments.out);
+  if (arguments.out.empty()) out = arguments.json ? "" : page;
+  if (!out.empty()) {
+    const std::string content =
+        absl::EndsWith(out, ".json")
+            ? absl::StrCat(JsonText(InspectionJson(answer)), "\n")
+        : absl::EndsWith(out, ".svg") ? InspectionSvg(answer)
+                                      : InspectionHtml(answer, name);
+    REGARD_RETURN_IF_ERROR(WithErrorPrefix(WriteFileAtomically(out, content)));
+    if (!arguments.json) std::printf("\nPage  %s\n", out.c_str());
+  }
+  if (arguments.arrays.empty()) return absl::OkStatus();
+  return WithErrorPrefix(
+      WriteInspectionArrays(answer, ResolveUserPath(arguments.arrays)));
+}
+
+absl::Status InspectRun(const Arguments& arguments, const Plugins& plugins) {
+  REGARD_ASSIGN_OR_RETURN(
+      const Run run,
+      OpenRun(arguments.run, plugins, {.data = arguments.example >= 0}));
+  REGARD_ASSIGN_OR_RETURN(const Asked asked, AskRun(arguments, run, plugins));
+  REGARD_ASSIGN_OR_RETURN(const InspectedAnswer answer,
+                          Look(arguments, asked, run.forward()));
+  return Show(arguments, answer, run.config().name(),
+              absl::StrCat(run.path(), "/inspect.html"));
+}
+
+absl::Status InspectBert(const Arguments& arguments, const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(const PretrainedBert model,
                           ReadBertFolder(arguments.model, plugins.scorers));
-  const std::vector<int32_t> ids = model.pieces->Encode(
-      arguments.source, std::numeric_limits<int64_t>::max());
-  const int64_t most = std::min(model.longest, int64_t{kMostWords});
-  if (arguments.source.empty() || static_cast<int64_t>(ids.size()) > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: --source wants a text of at most ", most,
-                     " tokens, [CLS] and [SEP] included; got ", ids.size()));
+  REGARD_ASSIGN_OR_RETURN(Traced<float> traced,
+                          AskBert(model, arguments.source));
+  Asked asked = {.traced = std::move(traced)};
+  if (!arguments.from.empty()) {
+    REGARD_ASSIGN_OR_RETURN(asked.other, AskBert(model, arguments.from));
   }
   Tape<float> tape;
   Forward<float> forward(tape, std::as_const(*model.parameters), nullptr);
-  forward.BeginStep();
-  const std::vector<LabelledMatrix> layers =
-      BertMaps(*model.bert, *model.pieces, forward, {.size = 1, .ids = ids});
-  return Show(
-      absl::StrCat(PrintableText(absl::StrJoin(layers.at(0).rows, " ")), "\n\n",
-                   TableText(HeadsTable(layers), /*most_columns=*/20)),
-      BertInspectionHtml(layers, arguments.model),
-      ResolveUserPath(arguments.out.empty() ? "inspect.html" : arguments.out));
+  REGARD_ASSIGN_OR_RETURN(const InspectedAnswer answer,
+                          Look(arguments, asked, forward));
+  return Show(arguments, answer, arguments.model,
+              ResolveUserPath("inspect.html"));
 }
 
 absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
-  return arguments.model.empty() ? InspectTranslation(arguments, plugins)
-                                 : InspectHeads(arguments, plugins);
+  return arguments.model.empty() ? InspectRun(arguments, plugins)
+                                 : InspectBert(arguments, plugins);
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
 #!/bin/bash
-# Trains for a moment, then looks at what the model attends to.
+# Trains a model of each kind for a moment, then looks at what it attends to.
 
 source experiments/testing.sh
 
 train="${runfiles}/$1"
 inspect="${runfiles}/$2"
-config="${runfiles}/$3"
+configs="${runfiles}/$3"
 bert="${runfiles}/$4"
 
+config="${configs}/phrasebook.textproto"
 small=(--set data.phrasebook.train=600 --set data.phrasebook.dev=10
   --set data.phrasebook.test=10 --set data.phrasebook.test_unseen_pairs=10
   --set training.epochs=2 --set model.encoder.hidden=16
@@ -21,7 +22,7 @@ expect 'no notes' '' "$(cat err)"
 expect_in out 'ils regardent .' watching regardent entropy 'log p of the whole' \
   'alignment error rate' 'steepest gain' 'run/inspect.html'
 expect_in run/inspect.html '<svg' 'watching' 'regardent' 'alignment error rate' \
-  'gradient of each word'
+  'gradient of each word' '>Heads<' '>Inputs<'
 expect 'a page that asks no host' 0 "$(grep -c 'src="http' run/inspect.html)"
 
 # A pair without gold, by the model's own translation; the page elsewhere.
@@ -34,29 +35,134 @@ fails_when_full 'a report' "${train}" --run=run --resume
 fails_when_full 'an alignment' "${inspect}" --run=run --source=they
 fails_when_full 'heads' "${inspect}" --model="${bert}" --source=the
 fails 'no run' '--run=DIR must name' "${inspect}" --source=they
-fails 'two texts' 'want one text, got 2' \
+fails 'two texts' 'want one input, got 2' \
   "${inspect}" --run=run --source=they watching
-fails 'no source' '--source wants 1 to 100 words, got 0' \
+fails 'no source' 'input: want 1 to 100 tokens, got 0' \
   "${inspect}" --run=run
 fails 'a long source' 'got 101' \
   "${inspect}" --run=run --source="$(printf 'a %.0s' $(seq 101))"
-fails 'an empty target' 'got 0' \
+fails 'an empty target' 'error: --target: want 1 to 100 tokens, got 0' \
   "${inspect}" --run=run --source=they --target=' '
+fails 'an output beyond' 'error: --output: there are 4, counted from 0; got 4' \
+  "${inspect}" --run=run they --target='ils regardent .' --output=4
+fails 'an example and a text' 'give one of them' \
+  "${inspect}" --run=run they --example=0
+fails 'no such example' 'error: --example=10: there are 10, counted from 0' \
+  "${inspect}" --run=run --example=10
+fails 'half a patch' '--patch=SITE and --from=INPUT: give both' \
+  "${inspect}" --run=run they --patch='*'
+
+# What a site carries. The same input carries nothing else.
+"${inspect}" --run=run 'they are watching .' --from='they are watching .' \
+  --patch='*state' --json >out
+expect 'no change' '' "$(grep -o '"changes":\[[^]]*\]' out | grep '[1-9]')"
+expect_in out '"patch":{"from":"they are watching ."' \
+  '"site":"encoder/' '"site":"step[*]/decoder/'
+"${inspect}" --run=run 'they are watching .' --from='i am sad .' \
+  --patch='encoder/embedded' --out=patch.html --arrays=patch.safetensors >out
+expect_in patch.html '>Patch<' 'encoder/embedded'
+expect_in patch.safetensors '"patch/encoder/embedded"' \
+  '"step[*]/decoder/attention/weights"' '"gradient/step[*]/decoder/'
+fails 'another shape' "--patch: 'encoder/embedded' is [1, 5, " \
+  "${inspect}" --run=run 'they are watching .' --from='i am .' \
+  --patch=encoder/embedded
+fails 'no such site' "no site of this model is of '*/sate'; the nearest is" \
+  "${inspect}" --run=run they --from=they --patch='*/sate'
+
 quietly "${train}" --config="${config}" --run=blind "${small[@]}" \
   --set model.decoder.context=LAST_STATE
-fails 'a model without attention' 'does not attend' \
-  "${inspect}" --run=blind --source=they
+"${inspect}" --run=blind --source=they --target=ils >out
+expect_in out 'log p of the whole'
+expect_in blind/inspect.html '>Inputs<'
 
 # The heads of a BERT; the page in the working directory.
 "${inspect}" --model="${bert}" --source='the cat' >out 2>err
 expect 'no notes of a BERT' '' "$(cat err)"
 expect_in out '[CLS] the cat [SEP]' entropy inspect.html
-expect_in inspect.html '<svg' 'layer 1' '"heads":[{' '[SEP]'
+expect_in inspect.html '<svg' 'bert.0.self' '"heads":[{' '[SEP]' '>Rollout<'
 fails 'two models' 'give one of them' \
   "${inspect}" --run=run --model="${bert}" --source=the
-fails 'a target of a BERT' '--target and --beam' \
+fails 'a target of a BERT' '--target, --beam, --output and --example are of' \
   "${inspect}" --model="${bert}" --source=the --target=the
 fails 'no text' 'got 2' "${inspect}" --model="${bert}"
 fails 'a long text' 'got 102' \
   "${inspect}" --model="${bert}" --source="$(printf 'a %.0s' $(seq 100))"
 fails 'no folder' 'is no folder' "${inspect}" --model=nowhere --source=the
+
+# Each other kind: what is asked, and what its object has.
+run() { # run NAME CONFIG ARGUMENT...: trains.
+  quietly "${train}" --config="${configs}/$2.textproto" --run="$1" \
+    --set 'baseline.override=[]' --set training.epochs=1 "${@:3}"
+}
+looks() { # looks NAME ARGUMENT... -- PART...: of the object and of the page.
+  local arguments=()
+  local name="$1"
+  shift
+  while [[ "$1" != -- ]]; do arguments+=("$1") && shift; done
+  shift
+  "${inspect}" --run="${name}" "${arguments[@]}" --json --out="${name}.html" \
+    >out
+  expect_in out '"maps":[{"site":' '"gradients":' '"head_importance":[' \
+    '"inputs":[{"site":' "$@"
+  expect_in "${name}.html" '>Attention<' '>Heads<' '>Inputs<'
+}
+
+run phrases reverse_transformer --set training.examples_per_epoch=64
+looks phrases '1 2 3' -- '"site":"encoder/layers[0]/self/attention/weights"' \
+  '"site":"decoder/layers[1]/cross/attention/weights"' '"lens":[{"site":"decoder' \
+  '"rollout":[{"stack":"encoder"'
+expect_in phrases.html '>What each layer would answer<' '>Rollout<' \
+  '>Gradients<' '>Self-attention<'
+
+for i in $(seq 60); do echo "Line ${i}: a text in which nothing happens."; done \
+  >text
+run letters tiny_shakespeare --set data.path=text \
+  --set training.examples_per_epoch=64 \
+  --set model.language_model.transformer.width=16 \
+  --set model.language_model.transformer.layers=2
+looks letters 'Line 1' -- '"chosen":5' '"rollout":[{"stack":"decoder"' \
+  '"row":"L","choices":[{"name":"'
+looks letters 'Line' --target=' 2:' -- '"name":"2"' '"name":":"' '"chosen":5'
+fails 'a long text' 'tokens, got 101' \
+  "${inspect}" --run=letters "$(printf 'a%.0s' $(seq 101))"
+fails 'an unknown letter' "error: --target: character 1: the model does not" \
+  "${inspect}" --run=letters Line --target=Q
+
+run curve nadaraya_watson
+looks curve 1.5 -- '"output_unit":"value"' '"name":"value"' \
+  '"site":"attention/queries"'
+fails 'a target of a curve' \
+  "error: --target: this run's model writes no text" \
+  "${inspect}" --run=curve 1.5 --target=2
+
+run shapes shapes_vit --set 'data.shapes={train: 100 dev: 10 test: 12}' \
+  --set model.vision_transformer.transformer.layers=2
+looks shapes --example=3 -- '"rollout":[{"stack":"vision_transformer"' \
+  '"row":"the class"'
+expect_in shapes.html '>Rollout<' 'data:image/png;base64'
+fails 'a text where an image is wanted' \
+  "error: input: 'they are': want a PNG file" "${inspect}" --run=shapes 'they are'
+
+run pictures captions --set 'data.captions={train: 100 dev: 10 test: 12}' \
+  --set model.captioner.vision_transformer.transformer.layers=1 \
+  --set model.captioner.decoder.layers=1
+looks pictures --example=0 --target='a square' -- '"name":"square"' \
+  '"name":"<eos>"' '"stack":"vision_transformer"' '"stack":"decoder"'
+expect_in pictures.html 'data:image/png;base64'
+
+run filled grammar_masked_words --set data.grammar.train=200 \
+  --set data.grammar.dev=20 --set data.grammar.test=0
+looks filled 'the [MASK] that the dog sees [MASK]' --output=1 -- '"chosen":1' \
+  '"row":"[MASK] at 2"' '"stack":"bert"'
+fails 'nothing to fill in' 'error: input: want a text with [MASK]' \
+  "${inspect}" --run=filled 'the cat sleeps'
+
+printf 'good\tthe cat sleeps\nbad\tthe cat sleep\ngood\tdogs run\nbad\tdogs runs\n' \
+  >labelled
+run right grammaticality --set 'data={labelled_text {dev_fraction: 0.5}}' \
+  --set data.path=labelled --set training.batch_size=2
+looks right 'dogs sleep' --output=0 -- '"outputs":[{"name":"' '"stack":"bert"'
+# The last residual carries the answer.
+"${inspect}" --run=right 'dogs sleep' --from='cats sleep' \
+  --patch='bert/embedded' --json >out
+expect_in out '"other_value":-' '"labels":["[CLS]",'

@@ -6,11 +6,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "autodiff/ops/shape_ops.h"
+#include "autodiff/ops/softmax.h"
 #include "autodiff/random.h"
 #include "data/images/png_image.h"
 #include "files/utf8.h"
+#include "seq2seq/decoder.h"
+#include "seq2seq/decoder_lens.h"
+#include "seq2seq/memory_alignment.h"
+#include "seq2seq/typed_sentence.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "vision/augmentation.h"
+#include "vision/image_trace.h"
 
 namespace regard {
 
@@ -276,29 +283,114 @@ std::vector<std::vector<std::string>> CaptionModel::GenerateCaptions(
   return sentences;
 }
 
+absl::StatusOr<CaptionModel::Asked> CaptionModel::Read(
+    const Question& question) const {
+  if (question.example < 0) {
+    const auto typed = std::make_shared<CaptionSet>();
+    ImageSet& images = typed->images;
+    images.shape = data_.train.images.shape;
+    REGARD_ASSIGN_OR_RETURN(images.pixels,
+                            ReadPng(question.text, images.shape));
+    return Asked{typed, typed.get(), 0};
+  }
+  const CaptionSet& set = data_.test.size() > 0 ? data_.test : data_.dev;
+  REGARD_RETURN_IF_ERROR(
+      CheckExample(question, static_cast<size_t>(set.size())));
+  return Asked{nullptr, &set, question.example};
+}
+
 absl::StatusOr<Answered> CaptionModel::Answer(Forward<float>& forward,
                                               const Question& question) const {
-  const CaptionSet* set = data_.test.size() > 0 ? &data_.test : &data_.dev;
+  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
   Answered answer = {.input = question.text};
-  CaptionSet typed;
-  if (question.example < 0) {
-    typed.images.shape = data_.train.images.shape;
-    REGARD_ASSIGN_OR_RETURN(typed.images.pixels,
-                            ReadPng(question.text, typed.images.shape));
-    set = &typed;
-  } else {
-    REGARD_RETURN_IF_ERROR(
-        CheckExample(question, static_cast<size_t>(set->size())));
+  if (asked.typed == nullptr) {
     const auto& words =
-        set->captions[static_cast<size_t>(question.example)].words;
-    answer.input = absl::StrCat("image ", question.example);
+        asked.set->captions[static_cast<size_t>(asked.image)].words;
+    answer.input = absl::StrCat("image ", asked.image);
     answer.reference =
         absl::StrJoin(words.begin() + prompt_length(), words.end(), " ");
   }
-  const int64_t images[] = {std::max<int64_t>(question.example, 0)};
-  answer.text =
-      absl::StrJoin(GenerateCaptions(forward, *set, images).front(), " ");
+  answer.text = absl::StrJoin(
+      GenerateCaptions(forward, *asked.set, {asked.image}).front(), " ");
   return answer;
+}
+
+absl::StatusOr<Traced<float>> CaptionModel::Trace(
+    Forward<float>& forward, const Question& question,
+    const TraceOptions& options) const {
+  if (options.beam > 0) {
+    return absl::InvalidArgumentError(
+        "beam: a captioner searches as its run's "
+        "config says");
+  }
+  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
+  std::vector<std::string> words;
+  if (options.target.has_value()) {
+    words = TypedWords(*options.target, vocabulary_);
+  } else {
+    words = GenerateCaptions(forward, *asked.set, {asked.image}).front();
+  }
+  Traced<float> traced;
+  TraceLabels& labels = traced.labels;
+  for (const std::string& word : words) {
+    if (vocabulary_.Contains(word)) continue;
+    labels.notes.push_back(
+        absl::StrCat("the model does not know '", word, "'"));
+  }
+  labels.input = question.example < 0
+                     ? question.text
+                     : absl::StrCat("image ", question.example);
+  labels.answer = absl::StrJoin(words, " ");
+  labels.target = labels.answer;
+  std::vector<std::string> read = PromptWords(config_);
+  read.insert(read.end(), words.begin(), words.end());
+  const auto longest = static_cast<size_t>(
+      std::min(kMostTraced + prompt_length(),
+               captioner_.decoder().longest_position() - 1));
+  if (options.target.has_value() && !options.target->empty()) {
+    REGARD_RETURN_IF_ERROR(
+        CheckTracedSize("target", words.size(),
+                        static_cast<int64_t>(longest) - prompt_length()));
+  }
+  // A sentence that did not end may be longer than can be read again.
+  read.resize(std::min(read.size(), longest));
+  const std::vector<int32_t> ids = Encode(read);
+  TracedSequence sentence = {.name = "sentence", .labels = {"<bos>"}};
+  sentence.labels.insert(sentence.labels.end(), read.begin(), read.end());
+  sentence.writes = read;
+  sentence.writes.push_back("<eos>");
+  for (size_t i = prompt_length(); i < ids.size(); ++i) {
+    labels.outputs.push_back({sentence.writes[i], static_cast<int64_t>(i)});
+  }
+  labels.successive = true;
+  labels.sequences = {std::move(sentence)};
+  labels.sites = {
+      {"vision_transformer/*", 1, 1}, {"*self/*", 0, 0}, {"*", 0, 1}};
+  if (captioner_.encoder() == nullptr) {
+    labels.sites = {{"*", 0, 0}};
+  } else {
+    labels.sequences.push_back(
+        PatchesOf(asked.set->images, asked.image, *captioner_.encoder()));
+    const AlignmentChoice choice = captioner_.decoder().alignment();
+    labels.alignment = AlignmentSites(choice)[0];
+    labels.alignment_head = choice.head;
+  }
+  traced.pass = [this, asked, ids](Forward<float>& with) {
+    const Decoder<float>& decoder = captioner_.decoder();
+    const DecoderBatch batch =
+        MakeBatch(absl::MakeConstSpan(&ids, 1), {0}, with.tape().arena());
+    const Var<float> rows = LogSoftmax(decoder.head().Logits(
+        with, Run(with, *asked.set, {asked.image}, batch)));
+    const int64_t prompt = prompt_length();
+    return PickEach(Slice(rows.WithShape({rows.rows(), rows.cols()}),
+                          /*axis=*/0, prompt, rows.rows() - prompt),
+                    absl::MakeConstSpan(ids).subspan(prompt));
+  };
+  traced.lens = LensOf<float>(
+      captioner_.decoder(), labels.sequences[0].writes, [this](size_t id) {
+        return vocabulary_.Token(static_cast<int32_t>(id));
+      });
+  return traced;
 }
 
 std::vector<float> CaptionModel::WordAttention(

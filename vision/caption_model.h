@@ -3,6 +3,7 @@
 #define VISION_CAPTION_MODEL_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,11 +11,12 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/inspection/attention_maps.h"
+#include "attention/inspection/trace.h"
 #include "data/images/caption_set.h"
 #include "data/text/vocabulary.h"
 #include "nn/answer.h"
 #include "nn/model.h"
-#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/output_head.h"
@@ -70,6 +72,11 @@ class CaptionModel : public Model<float> {
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question) const;
 
+  // Of the same images: the words after the prompt, given those before.
+  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
+                                      const Question& question,
+                                      const TraceOptions& options) const;
+
   // The best sentence for each image, without prompt.
   std::vector<std::vector<std::string>> GenerateCaptions(
       Forward<float>& forward, const CaptionSet& set,
@@ -96,6 +103,13 @@ class CaptionModel : public Model<float> {
   }
 
  private:
+  struct Asked {
+    std::shared_ptr<const CaptionSet> typed;  // null for an example
+    const CaptionSet* set;
+    int64_t image;
+  };
+  absl::StatusOr<Asked> Read(const Question& question) const;
+
   std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
   DecoderBatch MakeBatch(absl::Span<const std::vector<int32_t>> sentences,
                          absl::Span<const int64_t> examples,

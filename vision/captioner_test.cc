@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "attention/inspection/attention_maps.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"
 #include "data/images/image_set.h"
@@ -14,12 +15,12 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
-#include "seq2seq/attention_maps.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/memory.h"
+#include "seq2seq/memory_alignment.h"
 #include "vision/captioner.pb.h"
 
 namespace regard {

@@ -12,6 +12,7 @@
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "vision/augmentation.h"
+#include "vision/image_trace.h"
 
 namespace regard {
 
@@ -89,30 +90,71 @@ std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
   return predicted;
 }
 
-absl::StatusOr<Answered> ImageClassifier::Answer(
-    Forward<float>& forward, const Question& question,
-    const AnswerOptions& options) const {
-  const std::vector<std::string>& classes = data_.classes;
-  const ImageSet& set = data_.test.size() > 0 ? data_.test : data_.dev;
-  Answered answer = {.input = question.text};
+absl::StatusOr<ImageSet> ImageClassifier::Read(const Question& question) const {
   ImageSet image;
   image.shape = data_.train.shape;
   if (question.example < 0) {
     REGARD_ASSIGN_OR_RETURN(image.pixels, ReadPng(question.text, image.shape));
-  } else {
-    REGARD_RETURN_IF_ERROR(
-        CheckExample(question, static_cast<size_t>(set.size())));
+    return image;
+  }
+  const ImageSet& set = data_.test.size() > 0 ? data_.test : data_.dev;
+  REGARD_RETURN_IF_ERROR(
+      CheckExample(question, static_cast<size_t>(set.size())));
+  const uint8_t* const pixels = set.image(question.example);
+  image.pixels.assign(pixels, pixels + set.shape.size());
+  image.labels = {set.labels[static_cast<size_t>(question.example)]};
+  return image;
+}
+
+absl::StatusOr<Answered> ImageClassifier::Answer(
+    Forward<float>& forward, const Question& question,
+    const AnswerOptions& options) const {
+  const std::vector<std::string>& classes = data_.classes;
+  REGARD_ASSIGN_OR_RETURN(const ImageSet image, Read(question));
+  Answered answer = {.input = question.text};
+  if (!image.labels.empty()) {
     answer.input = absl::StrCat("image ", question.example);
-    answer.reference =
-        classes[set.labels[static_cast<size_t>(question.example)]];
-    const uint8_t* const pixels = set.image(question.example);
-    image.pixels.assign(pixels, pixels + set.shape.size());
+    answer.reference = classes[static_cast<size_t>(image.labels[0])];
   }
   answer.choices.push_back(
       RankedChoices(Predict(forward, image), options.most_choices,
                     [&](size_t label) { return classes[label]; }));
   answer.text = answer.choices[0][0].name;
   return answer;
+}
+
+absl::StatusOr<Traced<float>> ImageClassifier::Trace(
+    Forward<float>& forward, const Question& question,
+    const TraceOptions& options) const {
+  REGARD_RETURN_IF_ERROR(RefuseTarget(options));
+  REGARD_ASSIGN_OR_RETURN(const ImageSet image, Read(question));
+  Traced<float> traced;
+  TraceLabels& labels = traced.labels;
+  labels.input = question.example < 0
+                     ? question.text
+                     : absl::StrCat("image ", question.example);
+  labels.sequences = {PatchesOf(image, 0, encoder_)};
+  labels.sites = {{"*", 0, 0}};
+  for (const std::string& name : data_.classes) {
+    labels.outputs.push_back({name});
+  }
+  const std::vector<float> predicted = Predict(forward, image);
+  labels.chosen =
+      std::max_element(predicted.begin(), predicted.end()) - predicted.begin();
+  labels.answer = data_.classes[static_cast<size_t>(labels.chosen)];
+  traced.pass = [this, image](Forward<float>& with) {
+    return PredictBatch(with, image, {0}).WithShape({classes()});
+  };
+  traced.lens = {
+      .sites = "vision_transformer/layers[*]/feed_forward/residual",
+      .rows = {"the class"},
+      .log_probabilities =
+          [this](Forward<float>& with, Var<float> residual) {
+            return LogSoftmax(head_.Logits(
+                with, encoder_.Pool(encoder_.Finish(with, residual))));
+          },
+      .name = [this](size_t label) { return data_.classes[label]; }};
+  return traced;
 }
 
 std::vector<EvaluatedSet> ImageClassifier::Evaluate(Forward<float>& forward,

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/inspection/trace.h"
 #include "data/images/image_set.h"
 #include "nn/answer.h"
 #include "nn/model.h"
@@ -49,6 +50,11 @@ class ImageClassifier : public Model<float> {
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
+  // Of the same images: each class.
+  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
+                                      const Question& question,
+                                      const TraceOptions& options) const;
+
   // Natural logarithms of the probabilities of the classes, for all images of
   // `set`: [images, classes].
   std::vector<float> Predict(Forward<float>& forward,
@@ -63,6 +69,8 @@ class ImageClassifier : public Model<float> {
   int64_t classes() const { return head_.vocabulary(); }
 
  private:
+  // The image that is asked about, alone; of an example with its label.
+  absl::StatusOr<ImageSet> Read(const Question& question) const;
   // [images, width]: what the head reads.
   Var<float> Readout(Forward<float>& forward, const ImageSet& set,
                      absl::Span<const int64_t> images) const;

@@ -103,7 +103,7 @@ Var<T> VisionTransformer<T>::operator()(Forward<T>& forward,
     x = Concat<T>({token, x}, /*axis=*/1);
   }
   x = Dropout(positions_(forward, x, /*first=*/0), dropout_, "embedding");
-  return stack_(forward, x, LayerInputs<T>());
+  return stack_(forward, forward.Site("embedded", x), LayerInputs<T>());
 }
 
 template <typename T>

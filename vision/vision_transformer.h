@@ -46,6 +46,11 @@ class VisionTransformer {
   // [batch, tokens, width] -> [batch, width].
   Var<T> Pool(Var<T> tokens) const;
 
+  // What operator() makes of the residual of its last layer.
+  Var<T> Finish(Forward<T>& forward, Var<T> residual) const {
+    return stack_.Finish(forward, residual);
+  }
+
   int64_t layers() const { return stack_.layers(); }
   // Patches of a column and of a row of the image.
   int64_t rows() const { return images_.height / patch_; }

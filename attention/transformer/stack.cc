@@ -68,7 +68,7 @@ Var<T> TransformerStack<T>::operator()(
     x = recompute ? RecomputeLayer(forward, *layers_[i], x, of_layer)
                   : (*layers_[i])(forward, x, of_layer);
   }
-  return norm_.has_value() ? (*norm_)(forward, x) : x;
+  return Finish(forward, x);
 }
 
 template <typename T>

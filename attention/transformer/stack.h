@@ -39,6 +39,11 @@ class TransformerStack {
   Var<T> operator()(Forward<T>& forward, Var<T> x, const LayerInputs<T>& inputs,
                     absl::Span<const PreparedSource<T>> memories = {}) const;
 
+  // The final norm, if there is one, of a layer's output.
+  Var<T> Finish(Forward<T>& forward, Var<T> x) const {
+    return norm_.has_value() ? (*norm_)(forward, x) : x;
+  }
+
   int64_t layers() const { return static_cast<int64_t>(layers_.size()); }
   bool has_cross_attention() const {
     return layers_.front()->has_cross_attention();

@@ -54,7 +54,8 @@ Var<T> TokenEmbedding<T>::operator()(Forward<T>& forward,
       << count << " ids for " << batch << " rows";
   Var<T> x = embedding_(forward, ids, {batch, count / batch});
   if (scale_ != T(1)) x = x * scale_;
-  return Dropout(positions_(forward, x, first), dropout_, "embedding");
+  x = Dropout(positions_(forward, x, first), dropout_, "embedding");
+  return forward.Site("embedded", x);
 }
 
 REGARD_INSTANTIATE_CLASS(TokenEmbedding);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -15,6 +16,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "attention/inspection/attention_maps.h"
+#include "attention/inspection/inspection.h"
+#include "attention/inspection/patching.h"
+#include "attention/inspection/trace.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/tape.h"
 #include "experiments/config/reader.h"
@@ -22,6 +27,7 @@
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
 #include "gtest/gtest.h"
+#include "nn/answer.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
@@ -232,6 +238,76 @@ TEST_P(SitesTest, AreReadWithoutEffectAndReplacedWithOne) {
   }
   std::cout << GetParam().name << ": " << names.size() << " sites, "
             << without_effect << " of which zeros leave the loss as it is\n";
+}
+
+// The choice of that name; null if there is none.
+const Answered::Choice* Find(const std::vector<Answered::Choice>& choices,
+                             const std::string& name) {
+  const auto found =
+      std::find_if(choices.begin(), choices.end(),
+                   [&](const auto& choice) { return choice.name == name; });
+  return found == choices.end() ? nullptr : &*found;
+}
+
+TEST_P(SitesTest, TracesWhatItAnswers) {
+  if (std::string(GetParam().name) == "text_embedder") {
+    GTEST_SKIP() << "a vector is no output";
+  }
+  const Question question = {.example = 0};
+  constexpr size_t kAll = 1000;
+  const auto answered =
+      task_->Answer(*forward_, question, {.length = 1, .most_choices = kAll});
+  const auto traced = task_->Trace(*forward_, question, {});
+  ASSERT_TRUE(answered.ok() && traced.ok()) << traced.status();
+  const TraceLabels& labels = traced->labels;
+  EXPECT_EQ(labels.input, answered->input);
+  EXPECT_EQ(labels.answer, answered->text);
+  const Inspection<float> seen = Inspect(
+      *forward_, *traced, {.chosen = labels.chosen, .most_choices = kAll});
+  ASSERT_FALSE(seen.maps.empty());
+  EXPECT_FALSE(seen.inputs.empty());
+  for (const AttentionMap<float>& map : seen.maps) {
+    // All of them have names.
+    const TracedSites* const of = labels.Find(map.site);
+    ASSERT_NE(of, nullptr) << map.site;
+    EXPECT_EQ(std::ssize(labels.sequences[of->queries].query_labels()),
+              map.shape[2])
+        << map.site;
+    EXPECT_EQ(std::ssize(labels.sequences[of->keys].labels), map.shape[3])
+        << map.site;
+    EXPECT_EQ(map.gradients.size(), map.weights.size()) << map.site;
+  }
+  EXPECT_EQ(seen.heads.size(), seen.maps.size());
+  for (size_t i = 0; i < labels.outputs.size(); ++i) {
+    const TracedOutput& output = labels.outputs[i];
+    if (!answered->values.empty()) {
+      EXPECT_NEAR(seen.outputs[i], answered->values[i], 1e-6);
+      continue;
+    }
+    const double probability = std::exp(seen.outputs[i]);
+    if (!answered->choices.empty()) {
+      const size_t of = answered->choices.size() > 1 ? i : 0;
+      const auto* const choice = Find(answered->choices[of], output.name);
+      ASSERT_NE(choice, nullptr) << output.name;
+      EXPECT_NEAR(choice->probability, probability, 1e-5);
+    }
+    if (seen.lens.empty()) continue;
+    // The last layer would answer what the model answers.
+    const auto& rows = seen.lens.back().rows;
+    const size_t row = rows.size() == labels.outputs.size() ? i
+                       : rows.size() == 1
+                           ? 0
+                           : static_cast<size_t>(output.position);
+    const auto* const choice = Find(rows.at(row), output.name);
+    ASSERT_NE(choice, nullptr) << output.name;
+    EXPECT_NEAR(choice->probability, probability, 1e-5) << output.name;
+  }
+  const auto patched =
+      Patch(*forward_, *traced, *traced, "*embedded", labels.chosen);
+  if (!patched.ok()) return;  // a regression embeds nothing
+  for (const PatchedSite& of : patched->sites) {
+    for (const double change : of.changes) EXPECT_EQ(change, 0) << of.site;
+  }
 }
 
 }  // namespace

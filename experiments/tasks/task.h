@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/inspection/trace.h"
 #include "data/data_source.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/report/run_results.h"
@@ -115,6 +116,16 @@ class Task {
     return absl::InvalidArgumentError(
         "this run's task does not say how it answers: it has no Answer(), see "
         "docs/add_a_task.md");
+  }
+  // What Answer() computes, so that it can be looked at; see
+  // attention/inspection/inspection.h. The same errors; one about what is to be
+  // explained begins with "target".
+  virtual absl::StatusOr<Traced<float>> Trace(Forward<float>& /*forward*/,
+                                              const Question& /*question*/,
+                                              const TraceOptions&) const {
+    return absl::InvalidArgumentError(
+        "this run's task does not say what there is to look at: it has no "
+        "Trace(), see docs/add_a_task.md");
   }
 
   // What the user should know of the data, a sentence each.

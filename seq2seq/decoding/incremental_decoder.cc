@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "attention/inspection/attention_maps.h"
 #include "autodiff/ops/shape_ops.h"
 #include "nn/probes/scoped_probe.h"
-#include "seq2seq/attention_maps.h"
 #include "seq2seq/memory.h"
+#include "seq2seq/memory_alignment.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

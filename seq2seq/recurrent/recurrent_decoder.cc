@@ -123,13 +123,15 @@ typename RecurrentDecoder<T>::Word RecurrentDecoder<T>::ReadWords(
     DecoderState<T>* state) const {
   const NameScope<T> scope(forward.tape(), "decoder");
   const auto embed = [&](absl::Span<const int32_t> of, const Shape& shape) {
-    return Dropout((*embedding_)(forward, of, shape),
-                   config_.embedding_dropout(), "embedding");
+    return forward.Site("embedded",
+                        Dropout((*embedding_)(forward, of, shape),
+                                config_.embedding_dropout(), "embedding"));
   };
   const auto project = [&](Var<T> embedding) {
     return rnn_->ProjectInput(forward, embedding, word_column_, /*addend=*/{});
   };
-  if (state->known_rows() == nullptr) {
+  // Rows are not remembered where a probe may change them.
+  if (state->known_rows() == nullptr || forward.Wish("embedded").any()) {
     const Var<T> embedding = embed(ids, leading);
     return {embedding, project(embedding)};
   }

@@ -14,7 +14,7 @@ _ROOMS = {
     "nn": ("layers", "optimizers", "schedules", "probes"),
     "data": ("text", "images", "phrasebook", "pairs"),
     "attention": ("kernels", "position_encodings", "normalizers", "scoring",
-                  "transformer"),
+                  "transformer", "inspection"),
     "seq2seq": ("metrics", "decoding", "recurrent"),
     "experiments": ("config", "run", "report", "tasks", "ablation",
                     "training"),

@@ -13,12 +13,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "data/images/caption_set.h"
-#include "experiments/tasks/image_classification/image_picture.h"
+#include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "nn/config_problems.h"
 #include "vision/caption_model.h"
 #include "vision/captioner.h"
+#include "vision/image_trace.h"
 #include "vision/vision_transformer.h"
 
 namespace regard {
@@ -82,6 +83,11 @@ class CaptionsTask : public Task {
                                   const AnswerOptions&) const override {
     return model_.Answer(forward, question);
   }
+  absl::StatusOr<Traced<float>> Trace(
+      Forward<float>& forward, const Question& question,
+      const TraceOptions& options) const override {
+    return model_.Trace(forward, question, options);
+  }
 
   std::map<std::string, std::string> Files() const override {
     return {{"vocabulary.txt", model_.vocabulary().ToText()}};
@@ -119,7 +125,7 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
        word < words.size(); ++word) {
     const auto of_word =
         absl::MakeConstSpan(looks).subspan(word * tokens, tokens);
-    Picture picture = PictureOf(set.images, image, encoder,
+    Picture picture = PictureOf(ImageOf(set.images, image, encoder),
                                 {of_word.begin() + first_patch, of_word.end()});
     picture.title = words[word];
     const int32_t quadrant = right ? caption.quadrants[word] : -1;

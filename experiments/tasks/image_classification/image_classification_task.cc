@@ -11,16 +11,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
+#include "attention/inspection/attention_maps.h"
+#include "attention/inspection/attention_rollout.h"
 #include "autodiff/tape.h"
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
-#include "experiments/tasks/image_classification/image_picture.h"
+#include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "nn/config_problems.h"
-#include "seq2seq/attention_maps.h"
-#include "vision/attention_rollout.h"
 #include "vision/image_classifier.h"
+#include "vision/image_trace.h"
 #include "vision/vision_transformer.h"
 
 namespace regard {
@@ -85,6 +86,11 @@ class ImageClassificationTask : public Task {
                                   const Question& question,
                                   const AnswerOptions& options) const override {
     return model_.Answer(forward, question, options);
+  }
+  absl::StatusOr<Traced<float>> Trace(
+      Forward<float>& forward, const Question& question,
+      const TraceOptions& options) const override {
+    return model_.Trace(forward, question, options);
   }
 
  private:
@@ -151,7 +157,7 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
     const auto row = static_cast<int64_t>(i);
     const int32_t label = set.labels[static_cast<size_t>(images[i])];
     // What reaches the readout: the class token, or the mean of all tokens.
-    const std::vector<double> rollout = AttentionRollout(layers, row);
+    const std::vector<double> rollout = AttentionRollout<float>(layers, row);
     const auto of_readout = [&](const auto* matrix) {
       std::vector<double> of_patches;
       for (int64_t key = first; key < tokens; ++key) {
@@ -166,8 +172,8 @@ std::vector<Prediction> ImageClassificationTask::ShowImages(
       }
       return of_patches;
     };
-    pictures->push_back(
-        PictureOf(set, images[i], encoder, of_readout(rollout.data())));
+    pictures->push_back(PictureOf(ImageOf(set, images[i], encoder),
+                                  of_readout(rollout.data())));
     pictures->back().title = TitleOf(label, predictions[i]);
     if (heat_maps == nullptr || row >= kHeatMaps) continue;
     const AttentionMap<float>& last = layers.back();

@@ -9,16 +9,18 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "attention/inspection/attention_maps.h"
 #include "autodiff/tape.h"
 #include "data/data_source.h"
 #include "data/text/text_source.h"
 #include "data/text/token_vocabulary.h"
 #include "data/text/wordpiece.h"
-#include "experiments/tasks/masked_words/bert_maps.h"
+#include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"
 #include "language/bert.h"
+#include "language/bert_trace.h"
 #include "language/masked_text.h"
 #include "language/masked_word_model.h"
 #include "nn/config_problems.h"
@@ -102,6 +104,11 @@ class MaskedWordsTask : public Task {
                                   const AnswerOptions& options) const override {
     return model_.Answer(forward, question, options);
   }
+  absl::StatusOr<Traced<float>> Trace(
+      Forward<float>& forward, const Question& question,
+      const TraceOptions& options) const override {
+    return model_.Trace(forward, question, options);
+  }
 
   std::map<std::string, std::string> Files() const override {
     return {{kVocabularyFile, model_.pieces().ToText()}};
@@ -142,9 +149,12 @@ Showcase MaskedWordsTask::Show(Forward<float>& forward, bool /*final*/) const {
   const BertBatch first = {.size = 1,
                            .ids = batch.input.ids.subspan(0, kMapTokens),
                            .types = batch.input.types.subspan(0, kMapTokens)};
-  showcase.heat_maps = BertMaps(model_.bert(), model_.pieces(), forward, first);
-  for (LabelledMatrix& map : showcase.heat_maps) {
-    absl::StrAppend(&map.title, ": ", model_.TextOf(first.ids));
+  const TraceLabels labels = BertLabels(model_.pieces(), first.ids);
+  const auto read = [&] { model_.bert()(forward, first); };
+  for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, read)) {
+    LabelledMatrix matrix = WeightsOf(labels, map);
+    absl::StrAppend(&matrix.title, ": ", model_.TextOf(first.ids));
+    showcase.heat_maps.push_back(std::move(matrix));
   }
   return showcase;
 }

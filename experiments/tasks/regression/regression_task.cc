@@ -130,20 +130,48 @@ class RegressionTask : public Task {
     return showcase;
   }
 
-  // x are numbers, separated by spaces or commas.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question,
                                   const AnswerOptions&) const override {
+    REGARD_ASSIGN_OR_RETURN(const std::vector<double> x, Read(question));
+    Answered answer = {.input = question.text};
+    if (question.example >= 0) {
+      answer.input = absl::StrJoin(x, " ");
+      answer.reference =
+          absl::StrCat(ShownSplit(model_.points())
+                           .first->y[static_cast<size_t>(question.example)]);
+    }
+    answer.values = model_.Predict(forward, x);
+    answer.text = absl::StrCat(answer.values[0]);
+    return answer;
+  }
+
+  absl::StatusOr<Traced<float>> Trace(
+      Forward<float>& forward, const Question& question,
+      const TraceOptions& options) const override {
+    REGARD_RETURN_IF_ERROR(RefuseTarget(options));
+    REGARD_ASSIGN_OR_RETURN(std::vector<double> x, Read(question));
+    const CurvePoints& train = model_.points().train;
+    std::vector<std::string> columns;
+    for (size_t i = 0; i < train.y.size(); ++i) {
+      columns.push_back(LabelOf(train, i));
+    }
+    const double value = model_.Predict(forward, x)[0];
+    Traced<float> traced = model_.TraceAt(std::move(x), std::move(columns));
+    traced.labels.answer = absl::StrCat(value);
+    return traced;
+  }
+
+ private:
+  // x are numbers, separated by spaces or commas.
+  absl::StatusOr<std::vector<double>> Read(const Question& question) const {
     const CurvePoints& points = *ShownSplit(model_.points()).first;
     const auto width = static_cast<size_t>(points.width);
-    Answered answer = {.input = question.text};
     std::vector<double> x;
     if (question.example >= 0) {
       REGARD_RETURN_IF_ERROR(CheckExample(question, points.y.size()));
       const auto i = static_cast<size_t>(question.example);
       x = {points.x.data() + i * width, points.x.data() + (i + 1) * width};
-      answer.input = absl::StrJoin(x, " ");
-      answer.reference = absl::StrCat(points.y[i]);
     }
     for (const absl::string_view number : absl::StrSplit(
              question.text, absl::ByAnyChar(" ,\t"), absl::SkipEmpty())) {
@@ -154,17 +182,12 @@ class RegressionTask : public Task {
             "; got '", number, "'"));
       }
     }
-    if (x.size() != width) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "want a number for each of ", absl::StrJoin(x_names_, ", "), "; got ",
-          x.size(), " numbers"));
-    }
-    answer.values = model_.Predict(forward, x);
-    answer.text = absl::StrCat(answer.values[0]);
-    return answer;
+    if (x.size() == width) return x;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "want a number for each of ", absl::StrJoin(x_names_, ", "), "; got ",
+        x.size(), " numbers"));
   }
 
- private:
   static CurvePoints PointsOf(Points& points) {
     return {std::move(points.x), std::move(points.y), points.width};
   }

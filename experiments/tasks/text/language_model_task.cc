@@ -11,9 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
+#include "attention/inspection/attention_maps.h"
 #include "autodiff/tape.h"
 #include "data/data_source.h"
 #include "data/text/text_source.h"
+#include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"
@@ -22,7 +24,6 @@
 #include "language/text_model.h"
 #include "language/text_vocabulary.h"
 #include "nn/config_problems.h"
-#include "seq2seq/attention_maps.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -83,6 +84,11 @@ class LanguageModelTask : public Task {
                                   const AnswerOptions& options) const override {
     return model_.Answer(forward, question, options);
   }
+  absl::StatusOr<Traced<float>> Trace(
+      Forward<float>& forward, const Question& question,
+      const TraceOptions& options) const override {
+    return model_.Trace(forward, question, options);
+  }
 
   std::map<std::string, std::string> Files() const override {
     return {{kVocabulary, model().vocabulary().ToText()}};
@@ -90,7 +96,6 @@ class LanguageModelTask : public Task {
 
  private:
   const LanguageModel& model() const { return model_.language_model(); }
-  std::string Label(int32_t id) const;
   std::vector<std::vector<int32_t>> Prompts() const;
   void AddHeatMaps(Forward<float>& forward, absl::Span<const int32_t> ids,
                    Showcase* showcase) const;
@@ -114,11 +119,6 @@ absl::Status LanguageModelTask::Keep(const TaskContext& context,
     REGARD_RETURN_IF_ERROR(vocabulary.CheckKnown(*split));
   }
   return absl::OkStatus();
-}
-
-std::string LanguageModelTask::Label(int32_t id) const {
-  const std::string& token = model().vocabulary().Token(id);
-  return token == "\n" ? "\u21b5" : token == " " ? "\u2423" : token;
 }
 
 // Beginnings of dev, or of the training text if there is no dev: half a line,
@@ -149,22 +149,13 @@ std::vector<std::vector<int32_t>> LanguageModelTask::Prompts() const {
 void LanguageModelTask::AddHeatMaps(Forward<float>& forward,
                                     absl::Span<const int32_t> ids,
                                     Showcase* showcase) const {
-  const auto count = static_cast<int64_t>(ids.size());
+  const Traced<float> traced =
+      model_.TraceIds({ids.begin(), ids.end()}, ids.back());
   forward.BeginStep();
-  const auto read = [&] {
-    model().decoder().Run(forward, {.sources = 1}, ids);
-  };
+  const auto read = [&] { traced.pass(forward); };
   for (const AttentionMap<float>& map : MapsOf(forward, {kAllMaps}, read)) {
-    LabelledMatrix matrix;
-    matrix.title =
-        absl::StrCat(map.name, ": ", model().vocabulary().OneLine(ids));
-    for (const int32_t id : ids) matrix.rows.push_back(Label(id));
-    matrix.columns = matrix.rows;
-    const int64_t size = count * count;
-    for (int64_t head = 0; head < map.shape[1]; ++head) {
-      const float* const weights = map.weights.data() + head * size;
-      matrix.heads.emplace_back(weights, weights + size);
-    }
+    LabelledMatrix matrix = WeightsOf(traced.labels, map);
+    absl::StrAppend(&matrix.title, ": ", traced.labels.input);
     showcase->heat_maps.push_back(std::move(matrix));
   }
 }

@@ -289,6 +289,11 @@ class TextClassificationTask : public Task {
                                   const AnswerOptions& options) const override {
     return model_.Answer(forward, question, options);
   }
+  absl::StatusOr<Traced<float>> Trace(
+      Forward<float>& forward, const Question& question,
+      const TraceOptions& options) const override {
+    return model_.Trace(forward, question, options);
+  }
 
   std::map<std::string, std::string> Files() const override {
     std::map<std::string, std::string> files = {

@@ -8,13 +8,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "attention/inspection/inspection.h"
 #include "data/data_source.h"
 #include "data/pairs/sentence_source.h"
 #include "data/text/vocabulary.h"
+#include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "experiments/tasks/translation/encoder_decoder_of.h"
-#include "experiments/tasks/translation/inspection.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
 #include "nn/evaluated_set.h"
@@ -82,6 +83,11 @@ class TranslationTask : public Task {
                                   const AnswerOptions&) const override {
     return model_.Answer(forward, question);
   }
+  absl::StatusOr<Traced<float>> Trace(
+      Forward<float>& forward, const Question& question,
+      const TraceOptions& options) const override {
+    return model_.Trace(forward, question, options);
+  }
 
   std::map<std::string, std::string> Files() const override {
     std::map<std::string, std::string> files = model_.data().files;
@@ -101,8 +107,9 @@ class TranslationTask : public Task {
   std::vector<SentencePair> ShownPairs() const;
   LabelledMatrix HeatMap(const SentencePair& pair,
                          const Translation& translation) const;
-  void Explain(const SentencePair& pair, std::vector<std::string> words,
-               std::vector<Inspection>* inspections) const;
+  void Explain(Forward<float>& forward, const SentencePair& pair,
+               std::vector<std::string> words,
+               std::vector<Inspection<float>>* inspections) const;
 
   const SearchConfig search_;
   TranslationModel model_;
@@ -270,16 +277,19 @@ std::vector<SentencePair> TranslationTask::ShownPairs() const {
   return shown;
 }
 
-void TranslationTask::Explain(const SentencePair& pair,
-                              std::vector<std::string> words,
-                              std::vector<Inspection>* inspections) const {
+void TranslationTask::Explain(
+    Forward<float>& forward, const SentencePair& pair,
+    std::vector<std::string> words,
+    std::vector<Inspection<float>>* inspections) const {
   words.resize(std::min(words.size(), kMostExplainedWords));
   model_.translator().CutTarget(&words);
   if (words.empty()) return;
   const bool right = words == pair.target;
-  inspections->push_back(
-      Inspect(model_.translator(), pair.source, words,
-              right ? pair.alignment : std::vector<AlignmentLink>()));
+  inspections->push_back(Inspect(
+      forward,
+      model_.TracePair(pair.source, words,
+                       right ? pair.alignment : std::vector<AlignmentLink>()),
+      {}));
 }
 
 Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
@@ -304,7 +314,7 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
   for (const SentencePair& pair : shown) sources.push_back(pair.source);
   const std::vector<std::vector<Translation>> translations =
       translator.Translate(forward, sources, search_, /*want_weights=*/true);
-  std::vector<Inspection> inspections;
+  std::vector<Inspection<float>> inspections;
   for (size_t i = 0; i < shown.size(); ++i) {
     const Translation& best = translations[i].front();
     const std::vector<std::string> words = translator.Words(best);
@@ -316,7 +326,7 @@ Showcase TranslationTask::Show(Forward<float>& forward, bool final) const {
       showcase.heat_maps.push_back(HeatMap(shown[i], best));
     }
     if (final && i < kMostHeatMaps && model_.has_attention()) {
-      Explain(shown[i], words, &inspections);
+      Explain(forward, shown[i], words, &inspections);
     }
   }
   if (!inspections.empty()) {

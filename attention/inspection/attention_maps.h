@@ -3,20 +3,19 @@
 //   const std::vector<AttentionMap<float>> maps =
 //       MapsOf(forward, {kDecoderMaps},
 //              [&] { decoder.Run(forward, memory, ids); });
-#ifndef SEQ2SEQ_ATTENTION_MAPS_H_
-#define SEQ2SEQ_ATTENTION_MAPS_H_
+#ifndef ATTENTION_INSPECTION_ATTENTION_MAPS_H_
+#define ATTENTION_INSPECTION_ATTENTION_MAPS_H_
 
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
+#include "absl/strings/string_view.h"
 #include "autodiff/shape.h"
 #include "nn/forward.h"
 #include "nn/probe.h"
 #include "nn/probes/scoped_probe.h"
-#include "seq2seq/decoder.h"
 
 namespace regard {
 
@@ -24,15 +23,18 @@ namespace regard {
 inline constexpr char kAllMaps[] = "*attention/weights";
 inline constexpr char kDecoderMaps[] = "*decoder*attention/weights";
 
-// Those of a decoder over its memory that `choice` may choose.
-std::vector<std::string> AlignmentSites(const AlignmentChoice& choice = {});
+// The site's name, in which the steps of a recurrent decoder are one:
+// "step[*]/decoder/attention/weights".
+std::string JoinSteps(absl::string_view site);
 
 // Attention weights of one layer, before dropout.
 template <typename T>
 struct AttentionMap {
+  std::string site;  // with joined steps
   // "decoder.0.self" and "decoder.0.cross" of layers[0], "encoder.0.self";
-  // "attention" of a recurrent decoder.
+  // "attention" of a recurrent decoder; elsewhere the attention's scope.
   std::string name;
+  std::string stack;  // scope of the layers; empty: there are none
   int64_t layer = 0;
   // Whether the keys are positions of the memory; else those of the queries'
   // own sequence.
@@ -66,12 +68,6 @@ std::vector<AttentionMap<T>> MapsOf(Forward<T>& forward,
 template <typename T>
 void CopyHead(const Shape& shape, const T* from, int64_t head, T* to);
 
-// The map over the memory that is the alignment, of one head [sources, 1,
-// queries, keys]. Without weights if there is no map over the memory.
-template <typename T>
-AttentionMap<T> MemoryAlignment(absl::Span<const AttentionMap<T>> maps,
-                                const AlignmentChoice& choice = {});
-
 }  // namespace regard
 
-#endif  // SEQ2SEQ_ATTENTION_MAPS_H_
+#endif  // ATTENTION_INSPECTION_ATTENTION_MAPS_H_

@@ -1,13 +1,10 @@
-#include "seq2seq/attention_maps.h"
+#include "seq2seq/memory_alignment.h"
 
-#include <string>
 #include <vector>
 
-#include "autodiff/tape.h"
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nn/forward.h"
-#include "nn/parameters.h"
 
 namespace regard {
 namespace {
@@ -54,44 +51,6 @@ TEST(MemoryAlignmentTest, IsEmptyWithoutAMapOverTheMemory) {
   EXPECT_THAT(MemoryAlignment<float>({}).weights, IsEmpty());
   EXPECT_THAT(MemoryAlignment(absl::MakeConstSpan(kMaps).first(1)).weights,
               IsEmpty());
-}
-
-TEST(AttentionMapsTest, AreNamedByLayerAndKindAndJoinSteps) {
-  ParameterStore<float> none;
-  none.Finalize(0);
-  Tape<float> tape;
-  Forward<float> forward(tape, none, nullptr);
-  forward.BeginStep();
-  const auto visit = [&](const Shape& shape, float value) {
-    const NameScope<float> scope(tape, "attention");
-    forward.Site("weights", tape.Full(shape, value));
-    forward.Site("context", tape.Full(shape, value));
-  };
-  const auto maps = MapsOf(forward, {"*"}, [&] {
-    {
-      const NameScope<float> encoder(tape, "encoder");
-      const NameScope<float> layer(tape, "layers", 1);
-      const NameScope<float> self(tape, "self");
-      visit({1, 2, 1, 2}, 0.5);
-    }
-    for (int t = 0; t < 2; ++t) {
-      const NameScope<float> step(tape, "step", t);
-      const NameScope<float> decoder(tape, "decoder");
-      visit({2 - t, 1, 1, 2}, static_cast<float>(t + 1));
-    }
-  });
-  ASSERT_EQ(maps.size(), 2);
-  EXPECT_EQ(maps[0].name, "encoder.1.self");
-  EXPECT_EQ(maps[0].layer, 1);
-  EXPECT_FALSE(maps[0].over_memory);
-  EXPECT_THAT(maps[0].weights, ElementsAre(0.5, 0.5, 0.5, 0.5));
-  EXPECT_EQ(maps[1].name, "attention");
-  EXPECT_TRUE(maps[1].over_memory);
-  EXPECT_EQ(maps[1].shape, Shape({2, 1, 2, 2}));
-  // The second source has no second step.
-  EXPECT_THAT(maps[1].weights, ElementsAre(1, 1, 2, 2, 1, 1, 0, 0));
-  EXPECT_THAT(maps[1].gradients, IsEmpty());
-  EXPECT_EQ(forward.probe(), nullptr);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "vision/attention_rollout.h"
+#include "attention/inspection/attention_rollout.h"
 
 #include <vector>
 
@@ -20,15 +20,16 @@ TEST(AttentionRolloutTest, MultipliesLayersWithTheirResiduals) {
   layers[1].weights = {9, 9, 9, 9, 9, 9, 9, 9,  //
                        1, 0, 1, 0, 1, 0, 1, 0};
   // [[1, 0], [.5, .5]] times [[.5, .5], [.5, .5]].
-  EXPECT_THAT(AttentionRollout(layers, 1), ElementsAre(.5, .5, .5, .5));
+  EXPECT_THAT(AttentionRollout<float>(layers, 1), ElementsAre(.5, .5, .5, .5));
   // [[.5, .5], [.5, .5]] alone.
-  EXPECT_THAT(AttentionRollout({layers.data(), 1}, 1),
+  EXPECT_THAT(AttentionRollout<float>({layers.data(), 1}, 1),
               ElementsAre(.5, .5, .5, .5));
-  EXPECT_THAT(AttentionRollout({&layers[1], 1}, 1), ElementsAre(1, 0, .5, .5));
+  EXPECT_THAT(AttentionRollout<float>({&layers[1], 1}, 1),
+              ElementsAre(1, 0, .5, .5));
 }
 
 TEST(AttentionRolloutDeathTest, NeedsALayer) {
-  EXPECT_DEATH(AttentionRollout({}, 0), "no layers");
+  EXPECT_DEATH(AttentionRollout<float>({}, 0), "no layers");
 }
 
 }  // namespace

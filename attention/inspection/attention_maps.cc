@@ -1,4 +1,4 @@
-#include "seq2seq/attention_maps.h"
+#include "attention/inspection/attention_maps.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,7 +6,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "autodiff/instantiate.h"
 #include "third_party/abseil_backport/check.h"
@@ -22,14 +21,19 @@ constexpr absl::string_view kLayer = "/layers[";
 template <typename T>
 AttentionMap<T> Describe(absl::string_view site) {
   AttentionMap<T> map;
+  map.site = JoinSteps(site);
   absl::ConsumeSuffix(&site, kEnd);
   const size_t at = site.find(kLayer);
   if (at == absl::string_view::npos) {
-    map.name = "attention";
+    map.name =
+        absl::EndsWith(site, "decoder") || absl::EndsWith(site, "weights")
+            ? "attention"
+            : map.site.substr(0, map.site.size() - kEnd.size());
     map.over_memory = true;
     return map;
   }
   absl::string_view model = site.substr(0, at);
+  map.stack = std::string(model);
   if (const size_t slash = model.rfind('/'); slash != model.npos) {
     model.remove_prefix(slash + 1);
   }
@@ -57,10 +61,13 @@ void Place(const std::vector<T>& numbers, const Shape& shape, int64_t first,
 
 }  // namespace
 
-std::vector<std::string> AlignmentSites(const AlignmentChoice& choice) {
-  const std::string layer = choice.layer < 0 ? "*" : absl::StrCat(choice.layer);
-  return {absl::StrCat("*decoder/layers[", layer, "]/cross", kEnd),
-          absl::StrCat("*decoder", kEnd)};
+std::string JoinSteps(absl::string_view site) {
+  constexpr absl::string_view kStep = "step[";
+  const size_t step = absl::StartsWith(site, kStep) ? 0 : site.find("/step[");
+  if (step == site.npos) return std::string(site);
+  const size_t index = site.find('[', step) + 1;
+  return absl::StrCat(site.substr(0, index), "*",
+                      site.substr(site.find(']', index)));
 }
 
 template <typename T>
@@ -72,7 +79,7 @@ std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder) {
     if (!absl::EndsWith(seen.site, kEnd.substr(1))) continue;
     AttentionMap<T> map = Describe<T>(seen.site);
     size_t i = 0;
-    while (i < maps.size() && maps[i].name != map.name) ++i;
+    while (i < maps.size() && maps[i].site != map.site) ++i;
     if (i == maps.size()) {
       maps.push_back(map);
       parts.emplace_back();
@@ -112,32 +119,7 @@ void CopyHead(const Shape& shape, const T* from, int64_t head, T* to) {
   }
 }
 
-template <typename T>
-AttentionMap<T> MemoryAlignment(absl::Span<const AttentionMap<T>> maps,
-                                const AlignmentChoice& choice) {
-  const AttentionMap<T>* chosen = nullptr;
-  bool any = false;
-  for (const AttentionMap<T>& map : maps) {
-    if (!map.over_memory) continue;
-    any = true;
-    if (choice.layer < 0 || map.layer == choice.layer) chosen = &map;
-  }
-  if (!any) return {};
-  REGARD_CHECK(chosen != nullptr)
-      << "no map over the memory of layer " << choice.layer;
-  AttentionMap<T> alignment;
-  alignment.name = chosen->name;
-  alignment.layer = chosen->layer;
-  alignment.over_memory = true;
-  alignment.shape = chosen->shape.With(1, 1);
-  alignment.weights.resize(static_cast<size_t>(alignment.shape.size()));
-  CopyHead(chosen->shape, chosen->weights.data(), choice.head,
-           alignment.weights.data());
-  return alignment;
-}
-
 REGARD_INSTANTIATE_FUNCTION(AttentionMaps);
 REGARD_INSTANTIATE_FUNCTION(CopyHead);
-REGARD_INSTANTIATE_FUNCTION(MemoryAlignment);
 
 }  // namespace regard

@@ -1,12 +1,12 @@
 // How much of each input token reaches each output token through all layers.
-#ifndef VISION_ATTENTION_ROLLOUT_H_
-#define VISION_ATTENTION_ROLLOUT_H_
+#ifndef ATTENTION_INSPECTION_ATTENTION_ROLLOUT_H_
+#define ATTENTION_INSPECTION_ATTENTION_ROLLOUT_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "seq2seq/attention_maps.h"
+#include "attention/inspection/attention_maps.h"
 
 namespace regard {
 
@@ -14,9 +14,10 @@ namespace regard {
 // transformers", 2020): the product over the layers of (A + I) / 2, A the
 // layer's self-attention of example `example`, averaged over heads. [tokens,
 // tokens], row-major; rows sum to 1 if those of the weights do.
-std::vector<double> AttentionRollout(
-    absl::Span<const AttentionMap<float>> layers, int64_t example);
+template <typename T>
+std::vector<double> AttentionRollout(absl::Span<const AttentionMap<T>> layers,
+                                     int64_t example);
 
 }  // namespace regard
 
-#endif  // VISION_ATTENTION_ROLLOUT_H_
+#endif  // ATTENTION_INSPECTION_ATTENTION_ROLLOUT_H_

@@ -1,0 +1,238 @@
+#include "attention/inspection/inspection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "attention/inspection/attention_rollout.h"
+#include "autodiff/instantiate.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/ops/shape_ops.h"
+#include "autodiff/tape.h"
+#include "nn/probe.h"
+#include "nn/probes/scoped_probe.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kContexts[] = "*attention/context";
+
+// The outputs of a pass under `recorder`, and gradients of the chosen one.
+template <typename T>
+Var<T> Run(Forward<T>& forward, const Traced<T>& traced, int64_t chosen,
+           SiteRecorder<T>* recorder) {
+  forward.BeginStep();
+  const ScopedProbe<T> watch(forward, recorder);
+  const Var<T> outputs = traced.pass(forward);
+  if (!outputs.has_value()) return outputs;
+  const Var<T> scalar = ChosenOutput(outputs, chosen);
+  if (scalar.needs_grad()) forward.tape().Backward(scalar);
+  return outputs;
+}
+
+// Row `query` of each head's gradients.
+template <typename T>
+void CopyRow(const AttentionMap<T>& from, int64_t query, AttentionMap<T>* to) {
+  if (from.gradients.empty()) return;
+  const int64_t queries = to->shape[2];
+  const int64_t keys = to->shape[3];
+  REGARD_CHECK(from.shape == to->shape) << from.shape << ", " << to->shape;
+  REGARD_CHECK(query < queries) << "query " << query << " of " << queries;
+  for (int64_t head = 0; head < to->shape[1]; ++head) {
+    const int64_t at = (head * queries + query) * keys;
+    std::copy_n(from.gradients.begin() + at, keys, to->gradients.begin() + at);
+  }
+}
+
+// Puts the gradients of what each position writes into the maps whose queries
+// write.
+template <typename T>
+void AddRowGradients(Forward<T>& forward, const Traced<T>& traced,
+                     std::vector<AttentionMap<T>>* maps) {
+  const TraceLabels& labels = traced.labels;
+  const auto writes = [&](const AttentionMap<T>& map) {
+    return labels.Writes(map.site);
+  };
+  if (std::none_of(maps->begin(), maps->end(), writes)) return;
+  for (AttentionMap<T>& map : *maps) {
+    if (writes(map)) map.gradients.assign(map.weights.size(), T(0));
+  }
+  for (size_t i = 0; i < labels.outputs.size(); ++i) {
+    SiteRecorder<T> recorder({kAllMaps}, {kAllMaps});
+    Run(forward, traced, static_cast<int64_t>(i), &recorder);
+    const std::vector<AttentionMap<T>> of_output = AttentionMaps(recorder);
+    for (size_t m = 0; m < maps->size(); ++m) {
+      if (!writes((*maps)[m])) continue;
+      CopyRow(of_output.at(m), labels.outputs[i].position, &(*maps)[m]);
+    }
+  }
+}
+
+// Adds the visits of a site's steps.
+template <typename T>
+void AddImportance(const typename SiteRecorder<T>::Seen& seen,
+                   std::vector<HeadImportance>* all) {
+  if (seen.gradient.empty()) return;
+  const std::string site = JoinSteps(seen.site);
+  auto of_site = std::find_if(all->begin(), all->end(),
+                              [&](const auto& of) { return of.site == site; });
+  const auto heads = static_cast<size_t>(seen.shape[1]);
+  if (of_site == all->end()) {
+    all->push_back({site, std::vector<double>(heads, 0)});
+    of_site = all->end() - 1;
+  }
+  const size_t size = seen.value.size() / heads;
+  for (size_t i = 0; i < seen.value.size(); ++i) {
+    of_site->heads[i / size] += static_cast<double>(seen.value[i]) *
+                                static_cast<double>(seen.gradient[i]);
+  }
+}
+
+template <typename T>
+InputGradients NormsOf(const typename SiteRecorder<T>::Seen& seen,
+                       const TraceLabels& labels) {
+  const int rank = seen.shape.rank();
+  const auto positions = static_cast<size_t>(seen.shape[rank - 2]);
+  InputGradients inputs = {
+      seen.site, labels.QueryLabels(seen.site, static_cast<int64_t>(positions)),
+      std::vector<double>(positions, 0)};
+  const size_t size = seen.gradient.size() / positions;
+  for (size_t i = 0; i < seen.gradient.size(); ++i) {
+    const auto gradient = static_cast<double>(seen.gradient[i]);
+    inputs.norms[i / size] += gradient * gradient;
+  }
+  for (double& norm : inputs.norms) norm = std::sqrt(norm);
+  return inputs;
+}
+
+// In the order of the pass; self-attention of one stack follows on itself.
+template <typename T>
+std::vector<Rollout> RolloutsOf(const std::vector<AttentionMap<T>>& maps,
+                                const TraceLabels& labels) {
+  std::vector<std::string> stacks;
+  std::map<std::string, std::vector<AttentionMap<T>>> layers;
+  for (const AttentionMap<T>& map : maps) {
+    if (map.over_memory || map.shape[2] != map.shape[3]) continue;
+    if (layers[map.stack].empty()) stacks.push_back(map.stack);
+    layers[map.stack].push_back(map);
+  }
+  std::vector<Rollout> rollouts;
+  for (const std::string& stack : stacks) {
+    const std::string& site = layers[stack][0].site;
+    const int64_t tokens = layers[stack][0].shape[3];
+    rollouts.push_back({stack, site, labels.QueryLabels(site, tokens),
+                        labels.KeyLabels(site, tokens),
+                        AttentionRollout<T>(layers[stack], /*example=*/0)});
+  }
+  return rollouts;
+}
+
+template <typename T>
+LensLayer LookThrough(const LogitLens<T>& lens, Forward<T>& forward,
+                      const typename SiteRecorder<T>::Seen& seen,
+                      size_t most_choices) {
+  Probe<T>* const probe = forward.probe();
+  forward.set_probe(nullptr);
+  forward.BeginStep();
+  const Var<T> rows = lens.log_probabilities(
+      forward, forward.tape().Constant(seen.shape, seen.value));
+  forward.set_probe(probe);
+  REGARD_CHECK_EQ(rows.rows(), static_cast<int64_t>(lens.rows.size()));
+  LensLayer layer = {seen.site, {}};
+  for (int64_t row = 0; row < rows.rows(); ++row) {
+    const T* const first = rows.data() + row * rows.cols();
+    const std::vector<float> numbers(first, first + rows.cols());
+    layer.rows.push_back(RankedChoices(numbers, most_choices, lens.name));
+  }
+  return layer;
+}
+
+}  // namespace
+
+template <typename T>
+double Inspection<T>::Chosen() const {
+  return chosen >= 0 ? outputs.at(static_cast<size_t>(chosen))
+                     : std::accumulate(outputs.begin(), outputs.end(), 0.0);
+}
+
+template <typename T>
+const AttentionMap<T>* Inspection<T>::AlignmentMap() const {
+  const AttentionMap<T>* found = nullptr;
+  for (const AttentionMap<T>& map : maps) {
+    if (MatchesSite(labels.alignment, map.site)) found = &map;
+  }
+  return found;
+}
+
+template <typename T>
+std::vector<double> Inspection<T>::Alignment() const {
+  const AttentionMap<T>* const map = AlignmentMap();
+  if (map == nullptr) return {};
+  std::vector<T> mean(static_cast<size_t>(map->shape[2] * map->shape[3]));
+  CopyHead(map->shape, map->weights.data(), labels.alignment_head, mean.data());
+  return {mean.begin(), mean.end()};
+}
+
+double Entropy(absl::Span<const double> weights) {
+  double entropy = 0;
+  for (const double weight : weights) {
+    if (weight > 0) entropy -= weight * std::log(weight);
+  }
+  return entropy;
+}
+
+template <typename T>
+Var<T> ChosenOutput(Var<T> outputs, int64_t chosen) {
+  return chosen == kAllOutputs ? Sum(outputs)
+                               : Slice(outputs, /*axis=*/0, chosen, 1);
+}
+
+template <typename T>
+Inspection<T> Inspect(Forward<T>& forward, const Traced<T>& traced,
+                      const InspectOptions& options) {
+  const TraceLabels& labels = traced.labels;
+  Inspection<T> inspection = {.labels = labels, .chosen = options.chosen};
+  std::vector<std::string> gradients = {kAllMaps, kContexts};
+  gradients.insert(gradients.end(), labels.inputs.begin(), labels.inputs.end());
+  std::vector<std::string> values = gradients;
+  const bool sees_layers = traced.lens.log_probabilities != nullptr;
+  if (sees_layers) values.push_back(traced.lens.sites);
+  SiteRecorder<T> recorder(values, gradients);
+  const Var<T> outputs = Run(forward, traced, options.chosen, &recorder);
+  if (outputs.has_value()) {
+    inspection.outputs.assign(outputs.span().begin(), outputs.span().end());
+  }
+  REGARD_CHECK_EQ(inspection.outputs.size(), labels.outputs.size());
+  inspection.maps = AttentionMaps(recorder);
+  AddRowGradients(forward, traced, &inspection.maps);
+  if (sees_layers) inspection.lens_rows = traced.lens.rows;
+  for (const auto& seen : recorder.seen()) {
+    if (absl::EndsWith(seen.site, "attention/context")) {
+      AddImportance<T>(seen, &inspection.heads);
+    }
+    if (!seen.gradient.empty() && MatchesSite(labels.inputs, seen.site)) {
+      inspection.inputs.push_back(NormsOf<T>(seen, labels));
+    }
+    if (sees_layers && MatchesSite(traced.lens.sites, seen.site)) {
+      inspection.lens.push_back(
+          LookThrough(traced.lens, forward, seen, options.most_choices));
+    }
+  }
+  for (HeadImportance& of : inspection.heads) {
+    for (double& head : of.heads) head = std::abs(head);
+  }
+  inspection.rollouts = RolloutsOf(inspection.maps, labels);
+  return inspection;
+}
+
+template struct Inspection<float>;
+template struct Inspection<double>;
+REGARD_INSTANTIATE_FUNCTION(ChosenOutput);
+REGARD_INSTANTIATE_FUNCTION(Inspect);
+
+}  // namespace regard

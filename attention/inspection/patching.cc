@@ -1,0 +1,173 @@
+#include "attention/inspection/patching.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "attention/inspection/attention_maps.h"
+#include "attention/inspection/inspection.h"
+#include "autodiff/instantiate.h"
+#include "autodiff/shape.h"
+#include "autodiff/tape.h"
+#include "nn/probe.h"
+#include "nn/probes/scoped_probe.h"
+#include "nn/probes/site_requests.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+template <typename T>
+using Seen = typename SiteRecorder<T>::Seen;
+
+constexpr int64_t kAllPositions = -1;
+
+int64_t PositionsOf(const Shape& shape) {
+  return shape.rank() < 2 ? 1 : shape[shape.rank() - 2];
+}
+
+// Replaces the sites of some patterns by themselves, so that every pass takes
+// the same path, and one position of some of them by values of another pass.
+template <typename T>
+class Patcher : public Probe<T> {
+ public:
+  explicit Patcher(std::vector<std::string> patterns)
+      : patterns_(std::move(patterns)) {}
+
+  void Set(std::vector<const Seen<T>*> others, int64_t position) {
+    others_ = std::move(others);
+    position_ = position;
+  }
+
+  SiteWish Wish(const std::string& site) override {
+    return {.replacement = MatchesSite(patterns_, site)};
+  }
+
+  Var<T> Replace(Tape<T>& tape, const std::string& site,
+                 Var<T> value) override {
+    const auto other =
+        std::find_if(others_.begin(), others_.end(),
+                     [&](const Seen<T>* of) { return of->site == site; });
+    if (other == others_.end()) return value;
+    const Var<T> patched = tape.Constant(value.shape(), value.span());
+    const bool all = position_ == kAllPositions;
+    const int64_t width = all ? value.size() : value.cols();
+    const int64_t step = all ? 1 : PositionsOf(value.shape());
+    for (int64_t row = all ? 0 : position_; row * width < value.size();
+         row += step) {
+      std::copy_n((*other)->value.begin() + row * width, width,
+                  patched.data() + row * width);
+    }
+    return patched;
+  }
+
+ private:
+  const std::vector<std::string> patterns_;
+  std::vector<const Seen<T>*> others_;
+  int64_t position_ = kAllPositions;
+};
+
+template <typename T>
+double ValueOf(Forward<T>& forward, const Traced<T>& traced, int64_t chosen,
+               Probe<T>* probe) {
+  forward.BeginStep();
+  const ScopedProbe<T> watch(forward, probe);
+  return static_cast<double>(ChosenOutput(traced.pass(forward), chosen).item());
+}
+
+std::string TextOf(const Shape& shape) {
+  std::ostringstream text;
+  text << shape;
+  return text.str();
+}
+
+template <typename T>
+absl::Status CheckSame(const Seen<T>& seen, const SiteRecorder<T>& other) {
+  const Seen<T>* const there = other.Find(seen.site);
+  if (there != nullptr && there->shape == seen.shape) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", seen.site, "' is ", TextOf(seen.shape),
+      there == nullptr
+          ? "; the pass over the other input has no such site"
+          : absl::StrCat("; in the pass over the other input it is ",
+                         TextOf(there->shape), ": want one as long")));
+}
+
+// That of `traced` when all that it reads is that of the other pass; NaN if
+// there is more or less of it.
+template <typename T>
+double OtherValue(Forward<T>& forward, const Traced<T>& traced,
+                  const Traced<T>& other, int64_t chosen) {
+  SiteRecorder<T> here(traced.labels.inputs);
+  SiteRecorder<T> there(traced.labels.inputs);
+  ValueOf<T>(forward, traced, chosen, &here);
+  ValueOf<T>(forward, other, chosen, &there);
+  std::vector<const Seen<T>*> others;
+  for (const Seen<T>& seen : here.seen()) {
+    if (!CheckSame(seen, there).ok()) return std::nan("");
+    others.push_back(there.Find(seen.site));
+  }
+  Patcher<T> patcher(traced.labels.inputs);
+  patcher.Set(std::move(others), kAllPositions);
+  return ValueOf<T>(forward, traced, chosen, &patcher);
+}
+
+template <typename T>
+absl::Status NoSuch(Forward<T>& forward, const Traced<T>& traced,
+                    const std::string& pattern) {
+  SiteRecorder<T> all({"*"});
+  ValueOf<T>(forward, traced, kAllOutputs, &all);
+  SiteShapes sites;
+  for (const Seen<T>& seen : all.seen()) sites[seen.site] = seen.shape;
+  return absl::InvalidArgumentError(NoSuchSite(sites, pattern));
+}
+
+}  // namespace
+
+template <typename T>
+absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
+                                    const Traced<T>& traced,
+                                    const Traced<T>& other,
+                                    const std::string& pattern,
+                                    int64_t chosen) {
+  SiteRecorder<T> here({pattern});
+  SiteRecorder<T> there({pattern});
+  ValueOf<T>(forward, traced, chosen, &here);
+  if (here.seen().empty()) return NoSuch(forward, traced, pattern);
+  ValueOf<T>(forward, other, chosen, &there);
+  for (const Seen<T>& seen : here.seen()) {
+    REGARD_RETURN_IF_ERROR(CheckSame(seen, there));
+  }
+  Patcher<T> patcher({pattern});
+  PatchedOutput patched;
+  patched.value = ValueOf<T>(forward, traced, chosen, &patcher);
+  patched.other_value = OtherValue(forward, traced, other, chosen);
+  std::map<std::string, size_t> rows;
+  for (const Seen<T>& seen : here.seen()) {
+    const std::string site = JoinSteps(seen.site);
+    const bool is_step = site != seen.site;
+    const auto [row, is_new] = rows.try_emplace(site, patched.sites.size());
+    if (is_new) patched.sites.push_back({site, {}, {}});
+    std::vector<double>& changes = patched.sites[row->second].changes;
+    const int64_t positions = is_step ? 1 : PositionsOf(seen.shape);
+    for (int64_t position = 0; position < positions; ++position) {
+      patcher.Set({there.Find(seen.site)}, is_step ? kAllPositions : position);
+      changes.push_back(ValueOf<T>(forward, traced, chosen, &patcher) -
+                        patched.value);
+    }
+  }
+  for (PatchedSite& of : patched.sites) {
+    of.labels = traced.labels.QueryLabels(
+        of.site, static_cast<int64_t>(of.changes.size()));
+  }
+  return patched;
+}
+
+REGARD_INSTANTIATE_FUNCTION(Patch);
+
+}  // namespace regard

@@ -1,0 +1,317 @@
+#include "experiments/report/inspection_report.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "data/sentence_pair.h"
+#include "files/printable_text.h"
+#include "seq2seq/metrics/alignment_error_rate.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kGradientsMeaning[] =
+    "Beside the weights stand gradients: how the log probability of the word "
+    "that was chosen changes with each weight, the others held. Above 0, more "
+    "weight there would have made the word likelier. The entropy of a step's "
+    "weights is in nats: 0 when one word has all of the attention.";
+
+// Where outputs are no words.
+constexpr char kOutputGradientsMeaning[] =
+    "Beside the weights stand gradients: how the output that was chosen "
+    "changes with each weight, the others held. Above 0, more weight there "
+    "would have made it larger.";
+
+LabelledMatrix MatrixOf(const TraceLabels& labels,
+                        const AttentionMap<float>& map,
+                        const std::vector<float>& numbers) {
+  const int64_t queries = map.shape[2];
+  const int64_t keys = map.shape[3];
+  LabelledMatrix matrix = {.title = map.name,
+                           .rows = labels.QueryLabels(map.site, queries),
+                           .columns = labels.KeyLabels(map.site, keys)};
+  const auto all = absl::MakeConstSpan(numbers);
+  const auto size = static_cast<size_t>(queries * keys);
+  for (int64_t head = 0; head < map.shape[1]; ++head) {
+    const auto of_head = all.subspan(static_cast<size_t>(head) * size, size);
+    matrix.heads.emplace_back(of_head.begin(), of_head.end());
+  }
+  if (map.over_memory) {
+    for (const TraceLabels::Link& link : labels.gold) {
+      matrix.gold.push_back({link.query, link.key});
+    }
+  }
+  return matrix;
+}
+
+// Those that a section shows: over the memory, else all.
+std::vector<const AttentionMap<float>*> ShownMaps(
+    const Inspection<float>& inspection) {
+  std::vector<const AttentionMap<float>*> over_memory;
+  std::vector<const AttentionMap<float>*> all;
+  for (const AttentionMap<float>& map : inspection.maps) {
+    if (map.over_memory) over_memory.push_back(&map);
+    all.push_back(&map);
+  }
+  return over_memory.empty() ? all : over_memory;
+}
+
+// What outputs look at: alignment weights, and gradients summed over all maps
+// that are shown, both [queries, keys], and the labels of the keys.
+struct Looks {
+  std::vector<std::string> keys = {};
+  std::vector<double> weights = {};
+  std::vector<double> gradients = {};
+};
+
+Looks LooksOf(const Inspection<float>& inspection) {
+  Looks looks = {.weights = inspection.Alignment()};
+  const AttentionMap<float>* const alignment = inspection.AlignmentMap();
+  if (alignment == nullptr) return looks;
+  looks.keys =
+      inspection.labels.KeyLabels(alignment->site, alignment->shape[3]);
+  for (const AttentionMap<float>& map : inspection.maps) {
+    if (map.over_memory != alignment->over_memory || map.gradients.empty() ||
+        map.shape[2] != alignment->shape[2] ||
+        map.shape[3] != alignment->shape[3]) {
+      continue;
+    }
+    looks.gradients.resize(looks.weights.size(), 0);
+    for (size_t i = 0; i < map.gradients.size(); ++i) {
+      looks.gradients[i % looks.gradients.size()] += map.gradients[i];
+    }
+  }
+  return looks;
+}
+
+// The key with the greatest of `numbers` times `sign`; "" if there are none.
+std::string Greatest(const std::vector<std::string>& keys,
+                     absl::Span<const double> numbers, double sign) {
+  if (numbers.empty()) return "";
+  const auto chosen = std::max_element(
+      numbers.begin(), numbers.end(),
+      [sign](double a, double b) { return sign * a < sign * b; });
+  return absl::StrFormat("%s %.3g", keys[chosen - numbers.begin()], *chosen);
+}
+
+double MeanEntropy(const Inspection<float>& inspection) {
+  const Looks looks = LooksOf(inspection);
+  const auto& outputs = inspection.labels.outputs;
+  double sum = 0;
+  for (const TracedOutput& output : outputs) {
+    sum += Entropy(
+        absl::MakeConstSpan(looks.weights)
+            .subspan(static_cast<size_t>(output.position) * looks.keys.size(),
+                     looks.keys.size()));
+  }
+  return sum / static_cast<double>(outputs.size());
+}
+
+// "Log probability of the whole -1.2", or what else was chosen.
+std::string ChosenText(const Inspection<float>& inspection) {
+  const TraceLabels& labels = inspection.labels;
+  if (labels.outputs.empty()) return "";
+  const std::string of =
+      inspection.chosen == kAllOutputs
+          ? labels.outputs.size() == 1 ? labels.outputs[0].name : "the whole"
+          : labels.outputs[static_cast<size_t>(inspection.chosen)].name;
+  return of == labels.output_unit
+             ? absl::StrFormat("%s %.3f", of, inspection.Chosen())
+             : absl::StrFormat("%s of %s %.3f", labels.output_unit, of,
+                               inspection.Chosen());
+}
+
+bool HasLooks(const Inspection<float>& inspection) {
+  const auto& outputs = inspection.labels.outputs;
+  return inspection.AlignmentMap() != nullptr && !outputs.empty() &&
+         outputs.front().position >= 0;
+}
+
+}  // namespace
+
+LabelledMatrix WeightsOf(const TraceLabels& labels,
+                         const AttentionMap<float>& map) {
+  return MatrixOf(labels, map, map.weights);
+}
+
+LabelledMatrix GradientsOf(const TraceLabels& labels,
+                           const AttentionMap<float>& map) {
+  return MatrixOf(labels, map, map.gradients);
+}
+
+Picture PictureOf(const TracedImage& image, std::vector<double> weights) {
+  return {.height = image.height,
+          .width = image.width,
+          .rgb = image.rgb,
+          .rows = image.rows,
+          .columns = image.columns,
+          .weights = std::move(weights)};
+}
+
+Table OutputsTable(const Inspection<float>& inspection) {
+  const TraceLabels& labels = inspection.labels;
+  const bool looks_somewhere = HasLooks(inspection);
+  Table table = {{labels.successive ? "word" : "output", labels.output_unit}};
+  Looks looks;
+  if (looks_somewhere) {
+    looks = LooksOf(inspection);
+    for (const char* name :
+         {"entropy", "looks most at", "steepest gain", "steepest loss"}) {
+      table.header.push_back(name);
+    }
+  }
+  for (size_t i = 0; i < labels.outputs.size(); ++i) {
+    const TracedOutput& output = labels.outputs[i];
+    std::vector<std::string> row = {
+        output.name, absl::StrFormat("%.3f", inspection.outputs[i])};
+    if (looks_somewhere) {
+      const size_t keys = looks.keys.size();
+      const auto row_of = [&](const std::vector<double>& numbers) {
+        return numbers.empty()
+                   ? absl::Span<const double>()
+                   : absl::MakeConstSpan(numbers).subspan(
+                         static_cast<size_t>(output.position) * keys, keys);
+      };
+      const auto weights = row_of(looks.weights);
+      const auto gradients = row_of(looks.gradients);
+      row.push_back(absl::StrFormat("%.3f", Entropy(weights)));
+      row.push_back(Greatest(looks.keys, weights, 1));
+      row.push_back(Greatest(looks.keys, gradients, 1));
+      row.push_back(Greatest(looks.keys, gradients, -1));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string ErrorRateText(const Inspection<float>& inspection) {
+  const TraceLabels& labels = inspection.labels;
+  const AttentionMap<float>* const map = inspection.AlignmentMap();
+  if (map == nullptr || !map->over_memory || !labels.successive) return "";
+  if (labels.gold.empty()) return "no gold alignment is known for this pair";
+  std::vector<AlignmentLink> gold;
+  for (const TraceLabels::Link& link : labels.gold) {
+    gold.push_back({.target = link.query, .source = link.key});
+  }
+  const std::vector<double> alignment = inspection.Alignment();
+  // The words, without <eos>, unless a config has cut it.
+  const auto words = [](const std::vector<std::string>& all) {
+    return static_cast<int>(all.size()) - (all.back() == "<eos>" ? 1 : 0);
+  };
+  const std::vector<std::string> keys =
+      labels.KeyLabels(map->site, map->shape[3]);
+  AlignmentErrorRate rate;
+  rate.Add(GreatestLinks(std::vector<float>(alignment.begin(), alignment.end()),
+                         static_cast<int>(keys.size()),
+                         words(labels.QueryLabels(map->site, map->shape[2])),
+                         words(keys)),
+           gold);
+  return absl::StrFormat("alignment error rate %.3f against %d gold links",
+                         rate.Rate(), gold.size());
+}
+
+Section AttentionSection(absl::Span<const Inspection<float>> inspections) {
+  const bool words = std::all_of(
+      inspections.begin(), inspections.end(),
+      [](const auto& inspection) { return inspection.labels.successive; });
+  Section section = {"Attention",
+                     {AttentionCaution(),
+                      words ? kGradientsMeaning : kOutputGradientsMeaning}};
+  for (const Inspection<float>& inspection : inspections) {
+    const TraceLabels& labels = inspection.labels;
+    std::vector<std::string> facts;
+    const std::string read = absl::StrJoin(labels.sequences[0].labels, " ");
+    const std::string& written =
+        labels.successive
+            ? absl::StrJoin(labels.sequences[labels.writer].query_labels(), " ")
+            : labels.answer;
+    section.blocks.push_back(
+        Heading{labels.successive && labels.writer > 0
+                    ? absl::StrCat(read, " \u2192 ", written)
+                    : absl::StrCat(labels.input, " \u2192 ", labels.answer)});
+    if (const std::string chosen = ChosenText(inspection); !chosen.empty()) {
+      facts.push_back(chosen);
+    }
+    if (HasLooks(inspection)) {
+      facts.push_back(absl::StrFormat("mean entropy of a step %.3f nats",
+                                      MeanEntropy(inspection)));
+    }
+    if (std::string rate = ErrorRateText(inspection); !rate.empty()) {
+      facts.push_back(std::move(rate));
+    }
+    if (!facts.empty()) {
+      section.blocks.push_back(absl::StrCat(absl::StrJoin(facts, "; "), "."));
+    }
+    Maps maps;
+    const auto shown = ShownMaps(inspection);
+    for (const AttentionMap<float>* const map : shown) {
+      const auto titled = [&](LabelledMatrix matrix, const char* title) {
+        matrix.title =
+            shown.size() == 1 ? title : absl::StrCat(title, ", ", map->name);
+        maps.maps.push_back(std::move(matrix));
+      };
+      titled(WeightsOf(labels, *map),
+             labels.successive ? "weights of each step" : "weights");
+      if (map->gradients.empty()) continue;
+      titled(GradientsOf(labels, *map),
+             labels.successive ? "gradient of each word's log p by them"
+                               : "gradient by them");
+    }
+    section.blocks.push_back(std::move(maps));
+    if (!labels.outputs.empty()) {
+      section.blocks.push_back(
+          Folded{labels.successive ? "Each step" : "Each output",
+                 OutputsTable(inspection), &inspection == inspections.data()});
+    }
+  }
+  return section;
+}
+
+std::string InspectionText(const Inspection<float>& inspection,
+                           const AlignmentTextStyle& style) {
+  const TraceLabels& labels = inspection.labels;
+  std::string text = absl::StrCat(
+      PrintableText(
+          labels.successive && labels.writer > 0
+              ? absl::StrJoin(labels.sequences[labels.writer].query_labels(),
+                              " ")
+              : absl::StrCat(labels.input, " \u2192 ", labels.answer)),
+      "\n");
+  const bool looks = HasLooks(inspection);
+  if (looks && labels.successive) {
+    // The mean of all heads of the maps that are shown.
+    LabelledMatrix weights;
+    for (const AttentionMap<float>* const map : ShownMaps(inspection)) {
+      if (map->over_memory != inspection.AlignmentMap()->over_memory) continue;
+      LabelledMatrix of_map = WeightsOf(labels, *map);
+      of_map.heads.insert(of_map.heads.begin(), weights.heads.begin(),
+                          weights.heads.end());
+      weights = std::move(of_map);
+    }
+    absl::StrAppend(&text, "\n", AlignmentText(weights, style));
+  }
+  if (!labels.outputs.empty()) {
+    absl::StrAppend(&text, "\n",
+                    TableText(OutputsTable(inspection), /*most_columns=*/20),
+                    "\n", ChosenText(inspection));
+    if (const std::string rate = ErrorRateText(inspection); !rate.empty()) {
+      absl::StrAppend(&text, "; ", rate);
+    }
+    absl::StrAppend(&text, "\n");
+  }
+  if (looks) {
+    absl::StrAppendFormat(
+        &text, "entropy in nats; gains and losses are d %s / d weight\n",
+        labels.output_unit);
+  }
+  return text;
+}
+
+}  // namespace regard

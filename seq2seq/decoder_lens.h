@@ -1,0 +1,36 @@
+// The logit lens of a decoder.
+#ifndef SEQ2SEQ_DECODER_LENS_H_
+#define SEQ2SEQ_DECODER_LENS_H_
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attention/inspection/trace.h"
+#include "autodiff/ops/softmax.h"
+#include "nn/forward.h"
+#include "seq2seq/decoder.h"
+
+namespace regard {
+
+// Of all positions of one row of ids, named `rows`; without layers, none.
+// `decoder` outlives it.
+template <typename T>
+LogitLens<T> LensOf(const Decoder<T>& decoder, std::vector<std::string> rows,
+                    std::function<std::string(size_t)> name) {
+  if (*decoder.residual_sites() == '\0') return {};
+  return {.sites = decoder.residual_sites(),
+          .rows = std::move(rows),
+          .log_probabilities =
+              [&decoder](Forward<T>& forward, Var<T> residual) {
+                return LogSoftmax(decoder.head().Logits(
+                    forward, decoder.Finish(forward, residual)));
+              },
+          .name = std::move(name)};
+}
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_DECODER_LENS_H_
