@@ -165,7 +165,7 @@ TEST_F(InspectTest, ImportanceAndInputsAreOfTheChosenOutput) {
     EXPECT_EQ(seen.heads[0].site, "decoder/layers[0]/self/attention/context");
     ASSERT_EQ(seen.inputs.size(), 1u);
     EXPECT_EQ(seen.inputs[0].site, "decoder/embedded");
-    EXPECT_THAT(seen.inputs[0].labels, ElementsAre("b", "c", "d"));
+    EXPECT_THAT(seen.inputs[0].labels, ElementsAre("a", "b", "c"));
     double by_input[kPositions][kHeads] = {};
     for (int head = 0; head < kHeads; ++head) {
       double importance = 0;

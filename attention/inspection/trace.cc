@@ -38,7 +38,11 @@ std::vector<std::string> TraceLabels::QueryLabels(absl::string_view site,
   if (absl::EndsWith(site, "/keys") || absl::EndsWith(site, "/values")) {
     return KeyLabels(site, count);
   }
-  return OrNumbers(sequences.at(of->queries).query_labels(), count);
+  const TracedSequence& sequence = sequences.at(of->queries);
+  // What is embedded is what a position reads, not what it writes.
+  return OrNumbers(
+      MatchesSite(inputs, site) ? sequence.labels : sequence.query_labels(),
+      count);
 }
 
 std::vector<std::string> TraceLabels::KeyLabels(absl::string_view site,

@@ -195,6 +195,8 @@ std::string ErrorRateText(const Inspection<float>& inspection) {
   const TraceLabels& labels = inspection.labels;
   const AttentionMap<float>* const map = inspection.AlignmentMap();
   if (map == nullptr || !map->over_memory || !labels.successive) return "";
+  const TracedSites* const of = labels.Find(map->site);
+  if (of == nullptr || labels.sequences[of->keys].image.has_value()) return "";
   if (labels.gold.empty()) return "no gold alignment is known for this pair";
   std::vector<AlignmentLink> gold;
   for (const TraceLabels::Link& link : labels.gold) {

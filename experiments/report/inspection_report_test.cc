@@ -169,6 +169,15 @@ TEST(InspectionTextTest, AValueIsNoAlignment) {
   EXPECT_THAT(text, HasSubstr("\nvalue 2.500\nentropy in nats"));
 }
 
+TEST(InspectionTextTest, AnImageHasNoGoldLinks) {
+  Inspection<float> inspection =
+      TwoSteps({Map(true, "attention", {1, 0, .5, .5})});
+  inspection.labels.gold.clear();
+  EXPECT_NE(ErrorRateText(inspection), "");
+  inspection.labels.sequences[0].image = TracedImage();
+  EXPECT_EQ(ErrorRateText(inspection), "");
+}
+
 TEST(PictureOfTest, HasTheImageAndWeightsOfItsPatches) {
   const Picture picture = PictureOf({.height = 1,
                                      .width = 2,
