@@ -16,7 +16,7 @@
 #include "attention/inspection/trace.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/report/report.h"
-#include "experiments/report/svg.h"
+#include "tools/svg.h"
 
 namespace regard {
 

@@ -11,7 +11,7 @@
 #include "autodiff/fault_finder.h"
 #include "autodiff/tape.h"
 #include "experiments/tasks/evaluation.h"
-#include "experiments/training/profile.h"
+#include "autodiff/profile.h"
 #include "nn/probes/scoped_probe.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"

@@ -1,6 +1,6 @@
 // Heat maps and pictures as one SVG image, for papers and slides.
-#ifndef EXPERIMENTS_REPORT_SVG_H_
-#define EXPERIMENTS_REPORT_SVG_H_
+#ifndef TOOLS_SVG_H_
+#define TOOLS_SVG_H_
 
 #include <string>
 
@@ -18,4 +18,4 @@ std::string FiguresSvg(absl::Span<const LabelledMatrix> maps,
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_REPORT_SVG_H_
+#endif  // TOOLS_SVG_H_

@@ -1,4 +1,4 @@
-#include "experiments/training/profile.h"
+#include "autodiff/profile.h"
 
 #include <algorithm>
 #include <utility>

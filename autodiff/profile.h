@@ -1,7 +1,7 @@
 // Where the time of training goes: per operation and scope, forward and
 // backward, with floating-point operations of matrix products.
-#ifndef EXPERIMENTS_TRAINING_PROFILE_H_
-#define EXPERIMENTS_TRAINING_PROFILE_H_
+#ifndef AUTODIFF_PROFILE_H_
+#define AUTODIFF_PROFILE_H_
 
 #include <chrono>
 #include <cstdint>
@@ -50,4 +50,4 @@ std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TRAINING_PROFILE_H_
+#endif  // AUTODIFF_PROFILE_H_

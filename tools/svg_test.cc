@@ -1,4 +1,4 @@
-#include "experiments/report/svg.h"
+#include "tools/svg.h"
 
 #include <cstddef>
 #include <string>
