@@ -11,13 +11,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "experiments/config/fields.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/metric.h"
 #include "experiments/run/status.h"
 #include "files/file.h"
+#include "nn/name_suggestion.h"
 
 namespace regard {
 namespace {

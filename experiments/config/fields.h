@@ -44,16 +44,6 @@ struct PathStep {
 // is no field's (it may be empty). An index beyond the largest int is that.
 std::vector<PathStep> SplitPath(absl::string_view path);
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn `a`
-// into `b` (optimal string alignment). Costs |a| |b|.
-int EditDistance(absl::string_view a, absl::string_view b);
-
-// "; did you mean 'optimizer'?" for the candidate nearest to `name`, letter
-// case aside, or that ends in _`name`. When none is near, "; it can be ..."
-// with all candidates if they are few, else "".
-std::string SuggestName(absl::string_view name,
-                        absl::Span<const std::string> candidates);
-
 // Reads written values as fields hold them. Stricter than the text format: no
 // octal, no infinity or NaN, nothing that overflows or vanishes, no numbers for
 // enums or booleans, no invalid UTF-8.

@@ -12,10 +12,10 @@
 #include "data/data_source.h"
 #include "data/pairs/sentence_source.h"
 #include "data/text/vocabulary.h"
+#include "experiments/experiment.pb.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
-#include "experiments/tasks/translation/encoder_decoder_of.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
 #include "nn/evaluated_set.h"
@@ -24,6 +24,7 @@
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/metrics/chrf.h"
 #include "seq2seq/metrics/ter.h"
+#include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/seq2seq_validation.h"
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -31,6 +32,21 @@
 namespace regard {
 
 namespace {
+
+// The fields of an EncoderDecoderConfig have the same names in a ModelConfig.
+EncoderDecoderConfig EncoderDecoderOf(const ModelConfig& model) {
+  EncoderDecoderConfig config;
+  const auto& from = *model.GetDescriptor();
+  const auto& to = *config.GetDescriptor();
+  for (int i = 0; i < to.field_count(); ++i) {
+    const auto* const field = from.FindFieldByName(to.field(i)->name());
+    if (!model.GetReflection()->HasField(model, field)) continue;
+    config.GetReflection()
+        ->MutableMessage(&config, to.field(i))
+        ->CopyFrom(model.GetReflection()->GetMessage(model, field));
+  }
+  return config;
+}
 
 // The report shows so many sentences of the test split.
 constexpr size_t kMostSamples = 12;
