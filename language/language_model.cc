@@ -51,6 +51,10 @@ void ValidateLanguageModel(const LanguageModelConfig& config,
       problems.Add("evaluation_stride", "needs examples: BLOCKS");
     }
   }
+  if (config.prefix_matching() &&
+      config.examples() != LanguageModelConfig::LINES) {
+    problems.Add("prefix_matching", "needs examples: LINES");
+  }
   ValidateTransformerPart(config, scorers, problems);
 }
 

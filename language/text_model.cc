@@ -7,6 +7,7 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "language/generator.h"
+#include "language/prefix_matching.h"
 #include "seq2seq/decoder_lens.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -314,6 +315,9 @@ std::vector<EvaluatedSet> TextModel::Evaluate(Forward<float>& forward,
                 {"token_accuracy", static_cast<double>(sum.correct) / count}};
   if (!model_.vocabulary().words()) {
     set.totals["bits_per_character"] = loss / std::log(2.0);
+  }
+  if (config_.prefix_matching()) {
+    set.totals["prefix_matching"] = PrefixMatching(model_, forward, text);
   }
   return {set};
 }

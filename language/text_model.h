@@ -67,7 +67,8 @@ class TextModel : public Model<float> {
             absl::Span<Var<float>> sums) const override;
   // On the whole of dev and test, but for the first id of BLOCKS, which nothing
   // predicts: loss, perplexity, token_accuracy and, of characters,
-  // bits_per_character. The <eos> of a line counts as its newline.
+  // bits_per_character, and prefix_matching if the config wants it. The <eos>
+  // of a line counts as its newline.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 

@@ -20,6 +20,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "language/language_model.pb.h"
+#include "language/prefix_matching.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
@@ -50,6 +51,39 @@ AttentionRegistry Scorers() {
 TextModel ModelOf(const std::string& config, const TextSplits& text,
                   const ModelOptions& options = {}) {
   return TextModel(ConfigOf(config), Scorers(), text, options);
+}
+
+// Position 2 has the token of 0, and position 3 that of 1; 4 has that of 0 and
+// 2, and nothing has that of 1 but itself.
+TEST(PrefixMatchingTest, IsTheWeightOfWhatFollowedATokenBefore) {
+  const std::vector<int32_t> ids = {5, 6, 5, 6, 5};
+  std::vector<float> weights(2 * 25, 0.0f);
+  const auto at = [&](int head, int query, int key) -> float& {
+    return weights[static_cast<size_t>((head * 5 + query) * 5 + key)];
+  };
+  at(0, 1, 0) = 1;
+  at(0, 2, 1) = 0.5f;
+  at(0, 2, 2) = 0.25f;
+  at(0, 3, 2) = 1;
+  at(1, 4, 1) = 0.25f;
+  at(1, 4, 3) = 0.5f;
+  std::vector<double> sums = {0, 1};
+  EXPECT_EQ(AddPrefixMatching(ids, weights, absl::MakeSpan(sums)), 3);
+  EXPECT_THAT(sums, ElementsAre(1.5, 1.75));
+}
+
+TEST(PrefixMatchingTest, IsAMetricOfLinesThatWantIt) {
+  const TextSplits text = {"a b c a b\n", "a b a b\n", "c a c\n"};
+  TextModel model = ModelOf(
+      "unit: WORDS examples: LINES block: 16 prefix_matching: true", text);
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  for (const Split split : {Split::kDev, Split::kTest}) {
+    const auto totals = model.Evaluate(forward, split)[0].totals;
+    ASSERT_EQ(totals.count("prefix_matching"), 1);
+    EXPECT_GT(totals.at("prefix_matching"), 0);
+    EXPECT_LT(totals.at("prefix_matching"), 1);
+  }
 }
 
 void Spread(ParameterStore<float>& store) {

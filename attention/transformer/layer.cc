@@ -33,11 +33,14 @@ TransformerLayer<T>::TransformerLayer(const AttentionRegistry& scorers,
                  scope.Sub("attention"),
                  {config.width(), config.width(), config.width()},
                  AttentionInitialization(config, memory_width)),
-      attention_branch_(config, index, scope.Sub("attention_norm")),
-      feed_forward_(LayerConfig(config, index).feed_forward(),
-                    config.initialization(), config.width(),
-                    Branches(config, memory_width), scope.Sub("feed_forward")),
-      feed_forward_branch_(config, index, scope.Sub("feed_forward_norm")) {
+      attention_branch_(config, index, scope.Sub("attention_norm")) {
+  const FeedForwardConfig network = LayerConfig(config, index).feed_forward();
+  if (!network.has_none()) {
+    feed_forward_.emplace(network, config.initialization(), config.width(),
+                          Branches(config, memory_width),
+                          scope.Sub("feed_forward"));
+    feed_forward_branch_.emplace(config, index, scope.Sub("feed_forward_norm"));
+  }
   if (memory_width == 0) return;
   cross_attention_.emplace(
       scorers, LayerConfig(config, index).cross_attention(),
@@ -91,8 +94,9 @@ Var<T> TransformerLayer<T>::operator()(Forward<T>& forward, Var<T> x,
       return AttendToMemory(forward, in, inputs);
     });
   }
-  return in_scope("feed_forward", feed_forward_branch_, y, [&](Var<T> in) {
-    return forward.Site("feed_forward", feed_forward_(forward, in));
+  if (!feed_forward_.has_value()) return y;
+  return in_scope("feed_forward", *feed_forward_branch_, y, [&](Var<T> in) {
+    return forward.Site("feed_forward", (*feed_forward_)(forward, in));
   });
 }
 

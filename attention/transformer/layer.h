@@ -79,8 +79,9 @@ class TransformerLayer {
   Residual<T> attention_branch_;
   std::optional<MultiHeadAttention<T>> cross_attention_;
   std::optional<Residual<T>> cross_branch_;
-  FeedForward<T> feed_forward_;
-  Residual<T> feed_forward_branch_;
+  // Absent with feed_forward { none {} }.
+  std::optional<FeedForward<T>> feed_forward_;
+  std::optional<Residual<T>> feed_forward_branch_;
 };
 
 }  // namespace regard

@@ -344,6 +344,13 @@ TEST(StackSizeTest, OfADecoderLayerOfTheOriginal) {
       4 * 17 * 16 + 2 * 17 * 16 + 2 * 8 * 16 + 17 * 32 + 33 * 16 + 3 * 2 * 16);
 }
 
+TEST(StackSizeTest, OfAttentionAlone) {
+  // An attention and its norm in each layer, and the last norm.
+  EXPECT_EQ(CountOf("width: 8 layers: 2 attention { heads: 2 } "
+                    "feed_forward { none {} }"),
+            2 * (4 * 8 * 8 + 4 * 8 + 2 * 8) + 2 * 8);
+}
+
 TEST(StackInitializationTest, ScalesTheMapsThatEndBranches) {
   ParameterStore<double> store;
   const TransformerStack<double> stack(

@@ -36,6 +36,12 @@ TransformerLayerConfig Complete(TransformerLayerConfig layer, int width) {
   return layer;
 }
 
+// Whether all but `hidden` and `none` are as by default.
+bool HasDefaults(const FeedForwardConfig& network) {
+  return network.activation() == FeedForwardConfig::RELU && network.bias() &&
+         network.dropout() == 0 && network.chunk() == 0;
+}
+
 void ValidateAttention(const AttentionRegistry& scorers,
                        const MultiHead& config, int64_t width,
                        int64_t key_width, ConfigProblems& problems) {
@@ -62,6 +68,13 @@ void ValidateLayer(const AttentionRegistry& scorers,
                       problems);
   }
   problems.CheckRanges(layer.feed_forward(), "feed_forward");
+  if (layer.feed_forward().has_none() &&
+      (layer.feed_forward().hidden() != 4 * width ||
+       !HasDefaults(layer.feed_forward()))) {
+    problems.Add("feed_forward.none",
+                 "is no network: the other fields of feed_forward have no "
+                 "meaning");
+  }
 }
 
 void ValidateInitialization(const TransformerInitialization& config,

@@ -69,6 +69,11 @@ TEST(ValidateTransformerTest, PointsAtEachField) {
   EXPECT_THAT(ProblemsOf("feed_forward { hidden: -1 dropout: 1 }"),
               ElementsAre(StartsWith("feed_forward.hidden: "),
                           StartsWith("feed_forward.dropout: ")));
+  EXPECT_THAT(ProblemsOf("feed_forward { none {} bias: true }"), IsEmpty());
+  EXPECT_THAT(ProblemsOf("feed_forward { none {} hidden: 7 }"),
+              ElementsAre(StartsWith("feed_forward.none: is no network")));
+  EXPECT_THAT(ProblemsOf("feed_forward { none {} activation: GELU }"),
+              ElementsAre(StartsWith("feed_forward.none: is no network")));
   EXPECT_THAT(ProblemsOf("norm { epsilon: 0 }"),
               ElementsAre(StartsWith("norm.epsilon: ")));
   // A config in full names fields of other choices too.

@@ -3,9 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "autodiff/random.h"
 #include "data/data_source.h"
 #include "data/grammar.h"
 #include "data/text_file.h"
@@ -71,6 +77,60 @@ class GrammarSource : public WithOptions<DataSource<TextData>, GrammarConfig> {
                    sentences(options_.test(), "test")};
     data.entropy = grammar.SentenceEntropy() / grammar.LineLength();
     return data;
+  }
+};
+
+class RepeatedTokensSource
+    : public WithOptions<DataSource<TextData>, RepeatedTokensConfig> {
+ public:
+  using WithOptions::WithOptions;
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    problems.CheckRanges(options);
+    problems.RequireInRange("symbols", options.symbols(), options.length(),
+                            1e6);
+  }
+
+  absl::StatusOr<TextData> Load(const DataRequest& request) const override {
+    const auto lines = [&](int count, const char* split) {
+      return Lines(count,
+                   RandomStream(request.seed,
+                                absl::StrCat("data/repeated_tokens/", split)));
+    };
+    TextData data;
+    data.splits = {lines(options_.train(), "train"),
+                   lines(options_.dev(), "dev"),
+                   lines(options_.test(), "test")};
+    return data;
+  }
+
+ private:
+  std::string Lines(int count, const RandomStream& random) const {
+    uint64_t draws = 0;
+    const auto below = [&](int bound) {
+      return static_cast<int>(
+          random.BelowAt(draws++, static_cast<uint64_t>(bound)));
+    };
+    std::vector<int> symbols(static_cast<size_t>(options_.symbols()));
+    std::iota(symbols.begin(), symbols.end(), 0);
+    std::string text;
+    const auto add_others = [&](int most) {
+      for (int left = below(most + 1); left > 0; --left) {
+        absl::StrAppend(&text, below(options_.symbols()), " ");
+      }
+    };
+    for (int i = 0; i < count; ++i) {
+      for (int j = 0; j < options_.length(); ++j) {
+        std::swap(symbols[j], symbols[j + below(options_.symbols() - j)]);
+      }
+      const std::string stretch = absl::StrJoin(
+          symbols.begin(), symbols.begin() + options_.length(), " ");
+      add_others(options_.most_before());
+      absl::StrAppend(&text, stretch, " ");
+      add_others(options_.most_gap());
+      absl::StrAppend(&text, stretch, "\n");
+    }
+    return text;
   }
 };
 
@@ -146,6 +206,8 @@ absl::StatusOr<TextData> ReadTextFile(const std::string& path,
 REGARD_DATA_SOURCES(TextSource) {
   sources.Add<TextSource>("a text file");
   sources.Add<GrammarSource>("sentences of a grammar whose entropy is known");
+  sources.Add<RepeatedTokensSource>(
+      "random words that come twice, for induction heads");
   sources.Add<PlaceholderTextSource>("text of a given size, for //tools:plan");
 }
 

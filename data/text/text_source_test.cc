@@ -1,18 +1,33 @@
 #include "data/text/text_source.h"
 
+#include <algorithm>
+#include <any>
 #include <fstream>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "data/data.pb.h"
+#include "data/data_source.h"
 #include "data/text/text.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/config_problems.h"
 
 namespace regard {
+
+extern "C" void RegisterTextSource(DataSourceRegistry& sources);
+
 namespace {
 
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 TextConfig Shares(double dev, double test, bool whole_lines = false) {
   TextConfig config;
@@ -82,6 +97,86 @@ TEST_F(ReadTextFileTest, SaysWhereAFileIsBroken) {
   EXPECT_THAT(ErrorOf("\xef\xbb\xbf"), HasSubstr("the file is empty"));
   EXPECT_THAT(ReadTextFile("nowhere.txt", TextConfig()).status().message(),
               HasSubstr("error: text nowhere.txt: cannot open"));
+}
+
+class RepeatedTokensTest : public ::testing::Test {
+ protected:
+  RepeatedTokensTest() {
+    RegisterTextSource(sources_);
+    options().set_train(60);
+    options().set_dev(2);
+    options().set_test(0);
+    options().set_symbols(5);
+    options().set_length(3);
+    options().set_most_before(1);
+    options().set_most_gap(2);
+  }
+
+  RepeatedTokensConfig& options() { return *config_.mutable_repeated_tokens(); }
+  TextSplits Load(uint64_t seed) const {
+    return std::any_cast<TextData>(
+               *sources_.Create(config_)->LoadAny({.path = "", .seed = seed}))
+        .splits;
+  }
+
+  DataSourceRegistry sources_;
+  Data config_;
+};
+
+using Words = std::vector<std::string>;
+
+std::vector<Words> LinesOf(const std::string& text) {
+  std::vector<Words> lines;
+  for (const auto line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    lines.push_back(absl::StrSplit(line, ' '));
+  }
+  return lines;
+}
+
+TEST_F(RepeatedTokensTest, EndsWithAStretchThatCameBefore) {
+  std::set<std::pair<int, int>> layouts;  // words before and between
+  std::set<Words> stretches;
+  const std::vector<Words> lines = LinesOf(Load(3).train);
+  EXPECT_EQ(lines.size(), 60);
+  for (const Words& line : lines) {
+    const auto second = line.end() - 3;
+    const auto first = std::search(line.begin(), second, second, line.end());
+    ASSERT_NE(first, second);
+    layouts.emplace(first - line.begin(), second - first - 3);
+    stretches.emplace(second, line.end());
+    EXPECT_EQ(std::set<std::string>(second, line.end()).size(), 3);
+    for (const std::string& word : line) {
+      EXPECT_THAT(word, AnyOf("0", "1", "2", "3", "4"));
+    }
+  }
+  EXPECT_THAT(layouts, ElementsAre(Pair(0, 0), Pair(0, 1), Pair(0, 2),
+                                   Pair(1, 0), Pair(1, 1), Pair(1, 2)));
+  EXPECT_GT(stretches.size(), 30);
+}
+
+TEST_F(RepeatedTokensTest, IsAFunctionOfSeedAndSplit) {
+  const TextSplits splits = Load(3);
+  EXPECT_EQ(LinesOf(splits.dev).size(), 2);
+  EXPECT_EQ(splits.test, "");
+  EXPECT_EQ(splits.train, Load(3).train);
+  EXPECT_NE(splits.train, Load(4).train);
+  EXPECT_NE(splits.train.substr(0, 20), splits.dev.substr(0, 20));
+}
+
+TEST_F(RepeatedTokensTest, HasAsManySymbolsAsTheStretchAtLeast) {
+  options().set_symbols(3);
+  ConfigProblems problems;
+  sources_.ValidateChoice(config_, problems);
+  EXPECT_TRUE(problems.ok());
+  for (const Words& line : LinesOf(Load(0).train)) {
+    EXPECT_EQ(std::set<std::string>(line.begin(), line.end()).size(), 3);
+  }
+  options().set_symbols(2);
+  options().set_most_gap(-1);
+  sources_.ValidateChoice(config_, problems);
+  ASSERT_EQ(problems.problems().size(), 2);
+  EXPECT_EQ(problems.problems()[0].path, "repeated_tokens.most_gap");
+  EXPECT_EQ(problems.problems()[1].path, "repeated_tokens.symbols");
 }
 
 }  // namespace

@@ -51,7 +51,11 @@ class LanguageModelTask : public Task {
              "share of tokens predicted right when given those before",
              Better::kHigher},
             {"bits_per_character", "bits",
-             "what coding a character by the model takes", Better::kLower}};
+             "what coding a character by the model takes", Better::kLower},
+            {"prefix_matching", "",
+             "attention weight from a token that came before to what followed "
+             "it there, averaged over such tokens, of the head with most",
+             Better::kHigher}};
   }
 
   static void Validate(const Options& options, const TaskContext& context,
