@@ -1,5 +1,6 @@
 #include "experiments/run.h"
 
+#include <algorithm>
 #include <any>
 #include <optional>
 #include <utility>
@@ -22,11 +23,11 @@ namespace {
 absl::Status CheckOverrides(absl::Span<const std::string> overrides) {
   for (const std::string& change : overrides) {
     const std::string name = change.substr(0, change.find_first_of(".=[{"));
-    if (name == "data" || name == "search") continue;
+    if (name == "data" || name == "search" || name == "intervene") continue;
     return absl::InvalidArgumentError(
         absl::StrCat("error: --set ", change,
-                     ": of a trained model, fields of data and search alone "
-                     "can be set"));
+                     ": of a trained model, fields of data, search and "
+                     "intervene alone can be set"));
   }
   return absl::OkStatus();
 }
@@ -77,6 +78,10 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(const TrainedRun& record,
   ConfigProblems problems;
   if (has_data) {
     ValidateTask(*task, config, problems);
+    if (problems.ok()) {
+      ValidateSites({config.intervene(), config.probe()}, config.seed(),
+                    task->model(), problems);
+    }
   } else if (const absl::Status& fits = task->model().parameters().status();
              !fits.ok()) {
     problems.Add("model", std::string(fits.message()));
@@ -99,6 +104,11 @@ Run::Run(TrainedRun record, std::unique_ptr<Task> task)
   configured_ =
       std::make_unique<ConfiguredProbe<float>>(requests, config().seed());
   forward_->set_probe(configured_->ForEvaluation(step()));
+  const bool has_mean = std::ranges::any_of(
+      requests.intervene, [](const auto& i) { return i.replace().has_mean(); });
+  if (has_mean) {
+    FindMeans(config().seed(), task_->model(), *forward_, *configured_);
+  }
 }
 
 absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,

@@ -36,8 +36,8 @@ struct RunOptions {
   // Reads the data, too, which examples and evaluations need. Of those that are
   // not there without it, nothing is read where the run has kept enough.
   bool data = false;
-  // "PATH=VALUE", of fields of `data` and `search`: other data, and how it is
-  // to search.
+  // "PATH=VALUE", of fields of `data`, `search` and `intervene`: other data,
+  // how it is to search, and what it is to compute with in place of its values.
   std::vector<std::string> overrides = {};
 };
 

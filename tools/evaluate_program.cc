@@ -24,8 +24,11 @@ namespace {
 constexpr char kUsage[] =
     "Evaluates the model of a run, as at the end of its training.\n\n"
     "  evaluate --run=DIR [--set PATH=VALUE]... [--json]\n\n"
-    "--set changes fields of `data` and `search` alone: other data, which the\n"
-    "model reads by its own vocabulary, or another search.";
+    "--set changes fields of `data`, `search` and `intervene` alone: other "
+    "data,\n"
+    "which the model reads by its own vocabulary, another search, or what "
+    "stands\n"
+    "in place of values of the model (docs/interventions.md).";
 
 absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
   std::string folder;
@@ -35,7 +38,8 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
   CommandLine line(kUsage);
   line.Text("run", "DIR", &folder, "the run folder");
   line.Repeated("set", "PATH=VALUE", &options.overrides,
-                "changes a field of `data` or `search`; may be repeated");
+                "changes a field of `data`, `search` or `intervene`; may be "
+                "repeated");
   line.Switch("json", &json, "prints an object: docs/json.md");
   line.Number("threads", &threads, 1, 1024,
               "changes no bit of a number; without it, one per core");

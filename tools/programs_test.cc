@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "experiments/run.h"
@@ -219,14 +220,49 @@ TEST(RunTest, TakesOtherDataAndAnotherSearchAlone) {
             3);
   for (const char* change : {"seed=2", "model.encoder.hidden=3", "datax.path=a",
                              "training={epochs: 2}"}) {
-    EXPECT_THAT(regard::Run::Open(kRun, plugins, {.overrides = {change}}),
-                StatusIs(absl::StatusCode::kInvalidArgument,
-                         HasSubstr("fields of data and search alone")))
+    EXPECT_THAT(
+        regard::Run::Open(kRun, plugins, {.overrides = {change}}),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 HasSubstr("fields of data, search and intervene alone")))
         << change;
   }
   EXPECT_THAT(regard::Run::Open(kRun, plugins, {.overrides = {"search.bem=3"}}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("did you mean 'beam'")));
+}
+
+TEST(RunTest, ReachesIntoTheModel) {
+  const Plugins plugins = BuiltInPlugins();
+  const auto open = [&](const std::string& replace) {
+    return regard::Run::Open(
+        kRun, plugins,
+        {.overrides = {"intervene={site: '*/context' replace {" + replace +
+                       "}}"}});
+  };
+  EXPECT_THAT(open("scale: 1e9"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                           HasSubstr("intervene[0].replace")));
+  EXPECT_THAT(
+      regard::Run::Open(
+          kRun, plugins,
+          {.overrides = {"intervene={site: '*/contxet' replace {zeros {}}}"}}),
+      StatusIs(
+          absl::StatusCode::kInvalidArgument,
+          HasSubstr("the nearest is 'step[0]/decoder/attention/context'")));
+  // What the first two words are written from.
+  const auto contexts = [&](const std::string& replace) {
+    SiteRecorder<float> recorder({"*/context"});
+    const absl::StatusOr<regard::Run> run = open(replace);
+    EXPECT_TRUE(
+        run->Answer({.text = "they are watching ."}, {}, &recorder).ok());
+    EXPECT_GE(recorder.seen().size(), 2);
+    return std::pair(recorder.seen()[0].value, recorder.seen()[1].value);
+  };
+  const auto [first, second] = contexts("mean {}");
+  EXPECT_EQ(first, second);
+  EXPECT_NE(first, std::vector<float>(first.size()));
+  EXPECT_EQ(contexts("mean {}").first, first);
+  const auto [one, other] = contexts("scale: 1");
+  EXPECT_NE(one, other);
 }
 
 }  // namespace

@@ -105,6 +105,9 @@ TEST_F(BrokenConfigProgramTest, SaysWhereAndWhat) {
       {"intervene {\n  site: \"*/weihgts\" replace { zeros {} } }",
        "a.textproto:3:3: error: intervene[0].site: no site of this model is of "
        "'*/weihgts'; the nearest is 'step[0]/decoder/attention/weights'"},
+      {"intervene { site: \"*/state\" replace { mean {} } }",
+       "a.textproto:2:39: error: intervene[0].replace.mean: is of a trained "
+       "model alone"},
       {"probe { site: \"*\" statistic: ENTROPIE }",
        "a.textproto:2:30: error: 'ENTROPIE' is no value of Statistic; did you "
        "mean 'ENTROPY'?"},

@@ -133,6 +133,12 @@ absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
     ValidateSites({loaded.config.intervene(), loaded.config.probe()},
                   loaded.config.seed(), task->model(), problems);
   }
+  for (int i = 0; i < loaded.config.intervene_size(); ++i) {
+    if (!loaded.config.intervene(i).replace().has_mean()) continue;
+    problems.Add(absl::StrCat("intervene[", i, "].replace.mean"),
+                 "is of a trained model alone: //tools:evaluate -- --set "
+                 "intervene=...");
+  }
   REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
   return task;
 }

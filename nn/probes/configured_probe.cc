@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -44,16 +45,21 @@ void Permute(const RandomStream& random, absl::Span<T> row) {
   }
 }
 
-// Which head an element is of: sites [batch, heads, ..] of rank 4 have heads.
+// Where an element belongs: sites [batch, heads, .., cols] of rank 4 have
+// heads.
 struct HeadLayout {
   explicit HeadLayout(const Shape& shape)
       : heads(shape.rank() == 4 ? shape[1] : 1),
-        inner(shape.rank() == 4 ? shape[2] * shape[3] : 1) {}
+        inner(shape.rank() == 4 ? shape[2] * shape[3] : 1),
+        cols(shape.cols()) {}
 
   int64_t Head(int64_t i) const { return i / inner % heads; }
+  // Among those of all heads.
+  int64_t Column(int64_t i) const { return Head(i) * cols + i % cols; }
 
   int64_t heads;
   int64_t inner;  // elements of an example's head
+  int64_t cols;
 };
 
 // Of weights [batch, .., queries, keys]: example, head and query, by which a
@@ -160,11 +166,21 @@ bool ConfiguredProbe<T>::IsDue(const SiteStatistic& statistic) const {
 }
 
 template <typename T>
+bool ConfiguredProbe<T>::Changes(const Intervention& intervention,
+                                 const std::string& site) const {
+  return InForce(intervention) && MatchesSite(intervention.site(), site);
+}
+
+template <typename T>
 SiteWish ConfiguredProbe<T>::Wish(const std::string& site) {
   SiteWish wish;
   for (const Intervention& intervention : requests_.intervene) {
-    wish.replacement |=
-        InForce(intervention) && MatchesSite(intervention.site(), site);
+    if (!Changes(intervention, site)) continue;
+    if (!collects_) {
+      wish.replacement = true;
+    } else if (intervention.replace().has_mean()) {
+      wish.value = true;
+    }
   }
   for (const SiteStatistic& statistic : requests_.probe) {
     wish.value |= IsDue(statistic) && MatchesSite(statistic.site(), site);
@@ -173,7 +189,22 @@ SiteWish ConfiguredProbe<T>::Wish(const std::string& site) {
 }
 
 template <typename T>
+void ConfiguredProbe<T>::AddToMean(const std::string& site, Var<T> value) {
+  const HeadLayout layout(value.shape());
+  MeanSum& mean = means_[Pooled(site)];
+  mean.sums.resize(static_cast<size_t>(layout.heads * layout.cols));
+  for (int64_t i = 0; i < value.size(); ++i) {
+    mean.sums[layout.Column(i)] += static_cast<double>(value.data()[i]);
+  }
+  mean.count += value.size() / (layout.heads * layout.cols);
+}
+
+template <typename T>
 void ConfiguredProbe<T>::OnValue(const std::string& site, Var<T> value) {
+  if (collects_) {
+    AddToMean(site, value);
+    return;
+  }
   for (const SiteStatistic& wanted : requests_.probe) {
     if (!IsDue(wanted) || !MatchesSite(wanted.site(), site) ||
         (IsOfWeights(wanted.statistic()) && !IsWeights(site))) {
@@ -198,7 +229,7 @@ template <typename T>
 Var<T> ConfiguredProbe<T>::Replace(Tape<T>& tape, const std::string& site,
                                    Var<T> value) {
   for (const Intervention& intervention : requests_.intervene) {
-    if (InForce(intervention) && MatchesSite(intervention.site(), site)) {
+    if (Changes(intervention, site)) {
       value = Apply(tape, intervention, site, value);
     }
   }
@@ -225,6 +256,16 @@ Var<T> ConfiguredProbe<T>::Apply(Tape<T>& tape,
   for (int64_t i = 0; i < value.size(); ++i) {
     out.data()[i] = scaled(value.data()[i], i);
   }
+  if (replace.has_mean()) {
+    const auto found = means_.find(Pooled(site));
+    REGARD_CHECK(found != means_.end()) << "no mean of " << site;
+    const auto& [sums, count] = found->second;
+    for (int64_t i = 0; i < value.size(); ++i) {
+      if (!changes(i)) continue;
+      out.data()[i] =
+          static_cast<T>(sums[layout.Column(i)] / static_cast<double>(count));
+    }
+  }
   for (int64_t row = 0; IsOfWeights(replace) && row < value.rows(); ++row) {
     const int64_t begin = row * value.cols();
     if (!changes(begin)) continue;
@@ -247,5 +288,24 @@ Var<T> ConfiguredProbe<T>::Apply(Tape<T>& tape,
 }
 
 REGARD_INSTANTIATE_CLASS(ConfiguredProbe);
+
+void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
+               ConfiguredProbe<float>& probe) {
+  const int64_t size = model.num_examples();
+  const int64_t count = std::min(size, kMeanExamples);
+  std::vector<double> denominators(model.loss_terms().size());
+  std::vector<Var<float>> sums(denominators.size());
+  model.BeginEpoch(std::nullopt);  // examples that are the same in all runs
+  probe.CollectMeans(true);
+  for (int64_t i = 0; i < count; ++i) {
+    const std::vector<int64_t> example = {i * size / count};
+    model.Denominators(example, absl::MakeSpan(denominators));
+    forward.BeginStep();
+    forward.tape().set_random({seed, 0, example});
+    model.Loss(forward, example, denominators, absl::MakeSpan(sums));
+  }
+  forward.tape().set_random({});
+  probe.CollectMeans(false);
+}
 
 }  // namespace regard

@@ -9,8 +9,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "autodiff/tape.h"
+#include "nn/forward.h"
+#include "nn/model.h"
 #include "nn/probe.h"
 #include "nn/probes/intervention.pb.h"
 #include "nn/probes/site_requests.h"
@@ -47,6 +50,10 @@ class ConfiguredProbe : public Probe<T> {
     return Begin(step, /*updates=*/false);
   }
 
+  // Until it is ended with false, passes replace nothing, and what
+  // `replace { mean {} }` is to replace is added to the means instead.
+  void CollectMeans(bool collects) { collects_ = collects; }
+
   SiteWish Wish(const std::string& site) override;
   void OnValue(const std::string& site, Var<T> value) override;
   Var<T> Replace(Tape<T>& tape, const std::string& site, Var<T> value) override;
@@ -55,8 +62,16 @@ class ConfiguredProbe : public Probe<T> {
   void TakeStatistics(StatisticSums* sums);
 
  private:
+  // Of each head and element of the last axis.
+  struct MeanSum {
+    std::vector<double> sums = {};
+    int64_t count = 0;
+  };
+
   Probe<T>* Begin(int64_t step, bool updates);
   bool InForce(const Intervention& intervention) const;
+  bool Changes(const Intervention& intervention, const std::string& site) const;
+  void AddToMean(const std::string& site, Var<T> value);
   bool IsDue(const SiteStatistic& statistic) const;
   Var<T> Apply(Tape<T>& tape, const Intervention& intervention,
                const std::string& site, Var<T> value) const;
@@ -66,7 +81,17 @@ class ConfiguredProbe : public Probe<T> {
   int64_t step_ = 0;
   bool updates_ = false;
   StatisticSums sums_;
+  bool collects_ = false;
+  std::map<std::string, MeanSum> means_;  // by names as in StatisticSums
 };
+
+// Finds the means of `replace { mean {} }`, if one is in force in `probe`,
+// which is that of `forward`: over kMeanExamples training examples, spread
+// evenly, or all if there are fewer, read one by one, so that there is no
+// padding, without dropout and other interventions.
+inline constexpr int64_t kMeanExamples = 1000;
+void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
+               ConfiguredProbe<float>& probe);
 
 extern template class ConfiguredProbe<float>;
 extern template class ConfiguredProbe<double>;

@@ -176,6 +176,37 @@ TEST(Intervention, AnOrderDependsOnTheExampleAndNotOnTheBatch) {
   }
 }
 
+TEST(Intervention, AMeanIsOfEachHeadAndColumnOverAllPasses) {
+  const Requests requests =
+      Requests()
+          .Intervene("site: '*/context' head: 1 replace { mean {} }")
+          .Intervene("site: '*/context' head: 0 replace { scale: 2 }");
+  ParameterStore<double> store;
+  store.Finalize(0);
+  ConfiguredProbe<double> probe(requests, 0);
+  // Passes of another number of examples and positions each, in a step of its
+  // own of a decoder.
+  const auto pass = [&](const Shape& shape, const std::vector<double>& values) {
+    Tape<double> tape;
+    Forward<double> forward(tape, store, nullptr);
+    forward.set_probe(probe.ForEvaluation(0));
+    const NameScope<double> scope(tape, "decoder");
+    const NameScope<double> step(tape, "step", shape[0]);
+    const Var<double> out =
+        forward.Site("context", tape.Constant(shape, values));
+    return std::vector<double>(out.data(), out.data() + out.size());
+  };
+  const std::vector<double> two = {0, 1, 10, 20, 2, 3, 30, 40};
+  const std::vector<double> one = {4, 5, 7, 7, 50, 0, 70, 20};
+  probe.CollectMeans(true);
+  EXPECT_EQ(pass({2, 2, 1, 2}, two), two);
+  EXPECT_EQ(pass({1, 2, 2, 2}, one), one);
+  probe.CollectMeans(false);
+  EXPECT_THAT(pass({2, 2, 1, 2}, two), ElementsAre(0, 2, 40, 20, 4, 6, 40, 20));
+  EXPECT_THAT(pass({1, 2, 2, 2}, one),
+              ElementsAre(8, 10, 14, 14, 40, 20, 40, 20));
+}
+
 TEST(Intervention, HoldsFromAStepUntilAnother) {
   const Requests requests = Requests().Intervene(
       "site: '*' from_step: 2 to_step: 4 replace { zeros {} }");
@@ -273,7 +304,7 @@ TEST(SiteRequests, ProblemsAreLocated) {
       "intervene[0].site: is missing: a pattern of sites\n"
       "intervene[0].head: must be in [0, 1000], got -1\n"
       "intervene[0].replace: must say what the value is replaced by: zeros "
-      "{}, uniform {}, permuted {} or scale: NUMBER\n"
+      "{}, uniform {}, permuted {}, mean {} or scale: NUMBER\n"
       "intervene[1].replace.scale: must be in [-1000000, 1000000], got "
       "1000000000\n"
       "intervene[1].to_step: must be above from_step, which is 4\n"
@@ -323,6 +354,8 @@ TEST(SiteRequests, WhatTheModelDoesNotHaveIsAProblem) {
       .Intervene("site: '*' replace { uniform {} }")
       .Intervene("site: '*/weights' head: 3 replace { zeros {} }")
       .Intervene("site: '*' head: 0 replace { zeros {} }")
+      .Intervene("site: '*/residual' replace { mean {} }")
+      .Intervene("site: '*' replace { mean {} }")
       .Probe("site: '*/residual' statistic: TOP_KEY_SHARE");
   ValidateSites(requests, 0, model, problems);
   EXPECT_EQ(Problems(problems),
@@ -334,8 +367,48 @@ TEST(SiteRequests, WhatTheModelDoesNotHaveIsAProblem) {
             "weights, which this needs\n"
             "intervene[4].head: 'decoder/weights' has 3 heads, from 0; got 3\n"
             "intervene[5].head: 'decoder/residual' has no heads\n"
+            "intervene[7].replace: 'decoder/weights' has no mean: its keys "
+            "differ from example to example\n"
             "probe[2].statistic: 'decoder/residual' is no site of attention "
             "weights, which this needs\n");
+}
+
+// Its site holds the number of an example.
+class CountingModel : public SmallModel {
+ public:
+  explicit CountingModel(int64_t size) : size_(size) {}
+
+  int64_t num_examples() const override { return size_; }
+  void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
+            absl::Span<const double>,
+            absl::Span<Var<float>> sums) const override {
+    EXPECT_EQ(examples.size(), 1);
+    EXPECT_EQ(forward.tape().random().examples, examples);
+    sums[0] = forward.Site(
+        "state", forward.tape().Full({1}, static_cast<float>(examples[0])));
+  }
+
+ private:
+  const int64_t size_;
+};
+
+TEST(FindMeans, ReadsExamplesThatAreSpreadEvenly) {
+  const Requests requests =
+      Requests().Intervene("site: 'state' replace { mean {} }");
+  const auto mean = [&](int64_t size) {
+    CountingModel model(size);
+    ConfiguredProbe<float> probe(requests, 0);
+    Tape<float> tape;
+    Forward<float> forward(tape, model.parameters(), nullptr);
+    forward.set_probe(probe.ForEvaluation(0));
+    FindMeans(0, model, forward, probe);
+    EXPECT_TRUE(tape.random().examples.empty());
+    return forward.Site("state", tape.Full({1}, -1)).data()[0];
+  };
+  EXPECT_EQ(mean(1), 0);
+  EXPECT_EQ(mean(4), 1.5);
+  EXPECT_EQ(mean(1000), 499.5);
+  EXPECT_EQ(mean(2500), 1248.5);  // 0, 2, 5, 7, 10, ..
 }
 
 }  // namespace

@@ -44,6 +44,10 @@ class SiteCensus : public Probe<float> {
   SiteShapes sites_;
 };
 
+bool IsSiteOf(absl::string_view name, absl::string_view site) {
+  return absl::EndsWith(absl::StrCat("/", site), absl::StrCat("/", name));
+}
+
 // Edits that turn `pattern` into one of `site`.
 size_t Distance(absl::string_view pattern, absl::string_view site) {
   std::vector<size_t> row(site.size() + 1);
@@ -85,6 +89,10 @@ std::pair<std::string, std::string> WrongIntervention(
   if (IsOfWeights(intervention.replace()) && !IsWeights(site)) {
     return {"replace", "is no site of attention weights, which this needs"};
   }
+  if (intervention.replace().has_mean() &&
+      (IsWeights(site) || IsSiteOf("scores", site))) {
+    return {"replace", "has no mean: its keys differ from example to example"};
+  }
   if (!intervention.has_head()) return {};
   if (shape.rank() != 4) return {"head", "has no heads"};
   if (intervention.head() < shape[1]) return {};
@@ -94,9 +102,7 @@ std::pair<std::string, std::string> WrongIntervention(
 
 }  // namespace
 
-bool IsWeights(absl::string_view site) {
-  return absl::EndsWith(absl::StrCat("/", site), "/weights");
-}
+bool IsWeights(absl::string_view site) { return IsSiteOf("weights", site); }
 
 bool IsOfWeights(const Replacement& replace) {
   return replace.has_uniform() || replace.has_permuted();
@@ -151,7 +157,7 @@ void ValidateSiteRequests(const SiteRequests& requests,
       problems.Add(
           "replace",
           "must say what the value is replaced by: zeros {}, uniform {}, "
-          "permuted {} or scale: NUMBER");
+          "permuted {}, mean {} or scale: NUMBER");
     }
     if (intervention.has_to_step() &&
         intervention.to_step() <= intervention.from_step()) {
