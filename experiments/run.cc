@@ -1,6 +1,5 @@
 #include "experiments/run.h"
 
-#include <algorithm>
 #include <any>
 #include <optional>
 #include <utility>
@@ -104,11 +103,7 @@ Run::Run(TrainedRun record, std::unique_ptr<Task> task)
   configured_ =
       std::make_unique<ConfiguredProbe<float>>(requests, config().seed());
   forward_->set_probe(configured_->ForEvaluation(step()));
-  const bool has_mean = std::ranges::any_of(
-      requests.intervene, [](const auto& i) { return i.replace().has_mean(); });
-  if (has_mean) {
-    FindMeans(config().seed(), task_->model(), *forward_, *configured_);
-  }
+  FindMeans(config().seed(), task_->model(), *forward_, *configured_);
 }
 
 absl::StatusOr<Run> Run::Open(absl::string_view folder, const Plugins& plugins,

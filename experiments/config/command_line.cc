@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "experiments/config/fields.h"
 #include "files/file.h"
 #include "google/protobuf/descriptor.h"
 #include "nn/name_suggestion.h"

@@ -291,6 +291,7 @@ REGARD_INSTANTIATE_CLASS(ConfiguredProbe);
 
 void FindMeans(uint64_t seed, Model<float>& model, Forward<float>& forward,
                ConfiguredProbe<float>& probe) {
+  if (!probe.has_means()) return;
   const int64_t size = model.num_examples();
   const int64_t count = std::min(size, kMeanExamples);
   std::vector<double> denominators(model.loss_terms().size());

@@ -6,6 +6,7 @@
 #ifndef NN_PROBES_CONFIGURED_PROBE_H_
 #define NN_PROBES_CONFIGURED_PROBE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -50,6 +51,12 @@ class ConfiguredProbe : public Probe<T> {
     return Begin(step, /*updates=*/false);
   }
 
+  // Whether `replace { mean {} }` is asked for.
+  bool has_means() const {
+    return std::ranges::any_of(requests_.intervene, [](const auto& i) {
+      return i.replace().has_mean();
+    });
+  }
   // Until it is ended with false, passes replace nothing, and what
   // `replace { mean {} }` is to replace is added to the means instead.
   void CollectMeans(bool collects) { collects_ = collects; }
@@ -85,8 +92,8 @@ class ConfiguredProbe : public Probe<T> {
   std::map<std::string, MeanSum> means_;  // by names as in StatisticSums
 };
 
-// Finds the means of `replace { mean {} }`, if one is in force in `probe`,
-// which is that of `forward`: over kMeanExamples training examples, spread
+// Finds the means of `replace { mean {} }`, if `probe`, which is that of
+// `forward`, asks for them: over kMeanExamples training examples, spread
 // evenly, or all if there are fewer, read one by one, so that there is no
 // padding, without dropout and other interventions.
 inline constexpr int64_t kMeanExamples = 1000;
