@@ -8,10 +8,13 @@
 #include "autodiff/arena.h"
 #include "autodiff/shape.h"
 #include "autodiff/tape.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace regard {
 namespace {
+
+using ::testing::ElementsAre;
 
 // Every map from up to four rows to up to four rows.
 TEST(RowCopiesTest, MakeEveryArrangement) {
@@ -75,6 +78,16 @@ TEST(GrowingRowsTest, MovesSeldom) {
     EXPECT_EQ(view.data()[t], static_cast<float>(t));
     EXPECT_EQ(view.data()[kSteps + t], static_cast<float>(-t));
   }
+}
+
+TEST(GrowingRowsTest, NothingStaysBehindAFreshStart) {
+  Tape<float> tape;
+  Arena arena;
+  GrowingRows<float> rows(/*max_rows=*/2, /*max_positions=*/2, arena);
+  rows.Append(0, tape.Constant({2, 2, 1}, {1, 2, 3, 4}));
+  rows.Append(0, tape.Constant({2, 1, 1}, {5, 6}));
+  const Var<float> view = rows.View(tape);
+  EXPECT_THAT(view.span(), ElementsAre(5, 0, 6, 0));
 }
 
 TEST(GrowingRowsTest, EmptyExtents) {
