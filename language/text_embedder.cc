@@ -1,10 +1,13 @@
 #include "language/text_embedder.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "attention/kernels/weighted_values.h"
@@ -12,6 +15,7 @@
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/ops/shape_ops.h"
+#include "language/bert_trace.h"
 #include "language/correlation.h"
 #include "language/sentence_embedder.h"
 #include "seq2seq/padded_ids.h"
@@ -222,27 +226,33 @@ EvaluatedSet TextEmbedder::Compare(Forward<float>& forward,
   return set;
 }
 
-absl::StatusOr<Answered> TextEmbedder::Answer(Forward<float>& forward,
-                                              const Question& question) const {
+absl::StatusOr<TextEmbedder::Asked> TextEmbedder::Read(
+    const Question& question) const {
   REGARD_RETURN_IF_ERROR(CheckIsText(question));
-  Answered answer = {.input = question.text};
+  Asked asked = {.input = question.text};
   if (question.example >= 0) {
     const std::vector<ScoredPair>& pairs =
         data_.test.empty() ? data_.dev : data_.test;
     REGARD_RETURN_IF_ERROR(CheckExample(question, pairs.size()));
     const ScoredPair& pair = pairs[static_cast<size_t>(question.example)];
-    answer.input = absl::StrCat(pair.first, "\t", pair.second);
-    answer.reference = absl::StrCat(pair.score);
+    asked.input = absl::StrCat(pair.first, "\t", pair.second);
+    asked.reference = absl::StrCat(pair.score);
   }
+  asked.texts = absl::StrSplit(asked.input, '\t');
+  if (asked.texts.size() <= 2) return asked;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "want a text, or two with a tab between, for their similarity; got ",
+      asked.texts.size()));
+}
+
+absl::StatusOr<Answered> TextEmbedder::Answer(Forward<float>& forward,
+                                              const Question& question) const {
+  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
   std::vector<std::vector<int32_t>> texts;
-  for (const absl::string_view text : absl::StrSplit(answer.input, '\t')) {
+  for (const std::string& text : asked.texts) {
     texts.push_back(pieces_.Encode(text, longest()));
   }
-  if (texts.size() > 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "want a text, or two with a tab between, for their similarity; got ",
-        texts.size()));
-  }
+  Answered answer = {.input = asked.input, .reference = asked.reference};
   forward.BeginStep();
   const Var<float> means =
       Means(forward, static_cast<int64_t>(texts.size()), [&](int64_t row) {
@@ -257,6 +267,54 @@ absl::StatusOr<Answered> TextEmbedder::Answer(Forward<float>& forward,
   answer.values.assign(numbers.begin(), numbers.end());
   answer.text = VectorText(numbers);
   return answer;
+}
+
+absl::StatusOr<Traced<float>> TextEmbedder::Trace(
+    Forward<float>& forward, const Question& question,
+    const TraceOptions& options) const {
+  REGARD_RETURN_IF_ERROR(RefuseTarget(options));
+  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
+  // Not cut: what is shown is what was typed.
+  const std::vector<int32_t> first =
+      pieces_.Encode(asked.texts[0], std::numeric_limits<int64_t>::max());
+  const int64_t most = std::min(longest(), kMostTraced);
+  if (std::ssize(first) <= kShortestText || std::ssize(first) > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("want a text of at most ", most,
+                     " tokens, [CLS] and [SEP] included; got ", first.size()));
+  }
+  Traced<float> traced = {.labels = BertLabels(pieces_, first)};
+  TraceLabels& labels = traced.labels;
+  labels.input = asked.input;
+  const auto mean_of = [this](Forward<float>& with,
+                              const std::vector<int32_t>& ids) {
+    return Means(with, 1, [&](int64_t) { return absl::MakeConstSpan(ids); });
+  };
+  if (asked.texts.size() == 1) {
+    labels.answer = absl::StrJoin(labels.sequences[0].labels, " ");
+    traced.pass = [mean_of, first](Forward<float>& with) {
+      mean_of(with, first);
+      return Var<float>();
+    };
+    return traced;
+  }
+  std::vector<float> second(static_cast<size_t>(bert_.width()));
+  forward.BeginStep();
+  NormalizeVector(
+      mean_of(forward, pieces_.Encode(asked.texts[1], longest())).span(),
+      absl::MakeSpan(second));
+  REGARD_ASSIGN_OR_RETURN(const Answered answer, Answer(forward, question));
+  labels.answer = answer.text;
+  labels.outputs = {{"similarity"}};
+  labels.output_unit = "similarity";
+  labels.chosen = 0;
+  traced.pass = [mean_of, first, second](Forward<float>& with) {
+    const Var<float> mean = mean_of(with, first);
+    const Var<float> other = with.tape().Constant(mean.shape(), second);
+    // Greater than 0 also where the mean is 0.
+    return Sum(mean * other, 1) / Sqrt(Sum(Square(mean), 1) + 1e-24F);
+  };
+  return traced;
 }
 
 std::vector<EvaluatedSet> TextEmbedder::Evaluate(Forward<float>& forward,

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
+#include "attention/inspection/trace.h"
 #include "autodiff/tape.h"
 #include "data/text/text_splits.h"
 #include "data/text/wordpiece.h"
@@ -71,6 +72,11 @@ class TextEmbedder : public BertModel {
   // an example of test, else of dev.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question) const;
+  // The pass over a text. Of two, that over the first, and their similarity:
+  // the vector of the second is held.
+  absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
+                                      const Question& question,
+                                      const TraceOptions& options) const;
 
   const Bert<float>& bert() const override { return bert_; }
   const WordPiece& pieces() const override { return pieces_; }
@@ -85,7 +91,14 @@ class TextEmbedder : public BertModel {
   };
   using TextOfRow = absl::FunctionRef<absl::Span<const int32_t>(int64_t row)>;
 
+  struct Asked {
+    std::string input;
+    std::string reference = {};
+    std::vector<std::string> texts = {};  // one or two
+  };
+
   std::vector<Example> Encode(absl::Span<const ScoredPair> pairs) const;
+  absl::StatusOr<Asked> Read(const Question& question) const;
   // [texts, width]: the mean of the outputs of each.
   Var<float> Means(Forward<float>& forward, int64_t texts,
                    TextOfRow text_of_row) const;

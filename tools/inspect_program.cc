@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
@@ -11,12 +10,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/patching.h"
 #include "attention/inspection/trace.h"
-#include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
 #include "data/data_source.h"
 #include "data/pairs/sentence_source.h"
@@ -28,10 +25,8 @@
 #include "files/file.h"
 #include "files/json_file.h"
 #include "files/printable_text.h"
-#include "language/bert_trace.h"
 #include "nn/answer.h"
 #include "nn/forward.h"
-#include "pretrained/bert_folder.h"
 #include "seq2seq/translation_model.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/inspection_page.h"
@@ -183,26 +178,6 @@ absl::StatusOr<Asked> AskRun(const Arguments& arguments, const Run& run,
   return asked;
 }
 
-absl::StatusOr<Traced<float>> AskBert(const PretrainedBert& model,
-                                      const std::string& text) {
-  const std::vector<int32_t> ids =
-      model.pieces->Encode(text, std::numeric_limits<int64_t>::max());
-  const int64_t most = std::min(model.longest, kMostTraced);
-  if (text.empty() || static_cast<int64_t>(ids.size()) > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("error: input: want a text of at most ", most,
-                     " tokens, [CLS] and [SEP] included; got ", ids.size()));
-  }
-  Traced<float> traced = {.labels = BertLabels(*model.pieces, ids)};
-  traced.labels.input = text;
-  traced.labels.answer = absl::StrJoin(traced.labels.sequences[0].labels, " ");
-  traced.pass = [&model, ids](Forward<float>& forward) {
-    (*model.bert)(forward, {.size = 1, .ids = ids});
-    return Var<float>();
-  };
-  return traced;
-}
-
 absl::StatusOr<InspectedAnswer> Look(const Arguments& arguments,
                                      const Asked& asked,
                                      Forward<float>& forward) {
@@ -259,39 +234,19 @@ absl::Status Show(const Arguments& arguments, const InspectedAnswer& answer,
       WriteInspectionArrays(answer, ResolveUserPath(arguments.arrays)));
 }
 
-absl::Status InspectRun(const Arguments& arguments, const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(
-      const Run run,
-      OpenRun(arguments.run, plugins, {.data = arguments.example >= 0}));
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, AskRun(arguments, run, plugins));
-  REGARD_ASSIGN_OR_RETURN(const InspectedAnswer answer,
-                          Look(arguments, asked, run.forward()));
-  return Show(arguments, answer, run.config().name(),
-              absl::StrCat(run.path(), "/inspect.html"));
-}
-
-absl::Status InspectBert(const Arguments& arguments, const Plugins& plugins) {
-  REGARD_ASSIGN_OR_RETURN(const PretrainedBert model,
-                          ReadBertFolder(arguments.model, plugins.scorers));
-  REGARD_ASSIGN_OR_RETURN(Traced<float> traced,
-                          AskBert(model, arguments.source));
-  Asked asked = {.traced = std::move(traced)};
-  if (!arguments.from.empty()) {
-    REGARD_ASSIGN_OR_RETURN(asked.other, AskBert(model, arguments.from));
-  }
-  Tape<float> tape;
-  Forward<float> forward(tape, std::as_const(*model.parameters), nullptr);
-  REGARD_ASSIGN_OR_RETURN(const InspectedAnswer answer,
-                          Look(arguments, asked, forward));
-  return Show(arguments, answer, arguments.model,
-              ResolveUserPath("inspect.html"));
-}
-
 absl::Status InspectModel(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
-  return arguments.model.empty() ? InspectRun(arguments, plugins)
-                                 : InspectBert(arguments, plugins);
+  const bool is_run = arguments.model.empty();
+  REGARD_ASSIGN_OR_RETURN(
+      const Run run, OpenRun(is_run ? arguments.run : arguments.model, plugins,
+                             {.data = arguments.example >= 0}));
+  REGARD_ASSIGN_OR_RETURN(const Asked asked, AskRun(arguments, run, plugins));
+  REGARD_ASSIGN_OR_RETURN(const InspectedAnswer answer,
+                          Look(arguments, asked, run.forward()));
+  return Show(arguments, answer, is_run ? run.config().name() : arguments.model,
+              is_run ? absl::StrCat(run.path(), "/inspect.html")
+                     : ResolveUserPath("inspect.html"));
 }
 
 }  // namespace

@@ -80,6 +80,8 @@ expect_in blind/inspect.html '>Inputs<'
 expect 'no notes of a BERT' '' "$(cat err)"
 expect_in out '[CLS] the cat [SEP]' entropy inspect.html
 expect_in inspect.html '<svg' 'bert.0.self' '"heads":[{' '[SEP]' '>Rollout<'
+"${inspect}" --model="${bert}" --source=$'the cat\tthe' --json >out
+expect_in out '"similarity"' '"gradients"'
 fails 'two models' 'give one of them' \
   "${inspect}" --run=run --model="${bert}" --source=the
 fails 'a target of a BERT' '--target, --beam, --output and --example are of' \
@@ -87,7 +89,7 @@ fails 'a target of a BERT' '--target, --beam, --output and --example are of' \
 fails 'no text' 'got 2' "${inspect}" --model="${bert}"
 fails 'a long text' 'got 102' \
   "${inspect}" --model="${bert}" --source="$(printf 'a %.0s' $(seq 100))"
-fails 'no folder' 'is no folder' "${inspect}" --model=nowhere --source=the
+fails 'no folder' 'neither run.json' "${inspect}" --model=nowhere --source=the
 
 # Each other kind: what is asked, and what its object has.
 run() { # run NAME CONFIG ARGUMENT...: trains.

@@ -6,7 +6,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/types/span.h"
 #include "data/data_source.h"
 #include "data/text/scored_pairs_source.h"
@@ -96,10 +95,8 @@ class TextEmbeddingTask : public Task {
 
   Showcase Show(Forward<float>& forward, bool /*final*/) const override {
     Showcase showcase;
-    showcase.summary = absl::StrFormat(
-        "Vectors of texts: %d pairs to learn "
-        "from.",
-        model_.num_examples());
+    showcase.summary = absl::StrCat("Vectors of texts: ", model_.num_examples(),
+                                    " pairs to learn from.");
     showcase.samples.title = "Pairs, their numbers and their similarities";
     showcase.samples.input = "texts";
     const absl::Span<const ScoredPair> pairs = *ShownSplit(model_.data()).first;
@@ -114,6 +111,11 @@ class TextEmbeddingTask : public Task {
                                   const Question& question,
                                   const AnswerOptions&) const override {
     return model_.Answer(forward, question);
+  }
+  absl::StatusOr<Traced<float>> Trace(
+      Forward<float>& forward, const Question& question,
+      const TraceOptions& options) const override {
+    return model_.Trace(forward, question, options);
   }
 
   std::map<std::string, std::string> Files() const override {
