@@ -107,7 +107,7 @@ fails 'a letter that the run lacks' \
   "in the line 'Quite another line', character 1: the model does not know 'Q'" \
   "${evaluate}" --run=letters --set data.path=other
 fails 'a field of training' \
-  'error: --set training.epochs=2: of a trained model, fields of data and' \
+  'error: --set training.epochs=2: of a trained model, fields of data, search' \
   "${evaluate}" --run=words --set training.epochs=2
 fails 'no field' 'serach' "${evaluate}" --run=words --set serach.beam=2
 fails 'no such beam' 'search.beam' "${evaluate}" --run=words \
