@@ -90,6 +90,12 @@ fails 'no text' 'got 2' "${inspect}" --model="${bert}"
 fails 'a long text' 'got 102' \
   "${inspect}" --model="${bert}" --source="$(printf 'a %.0s' $(seq 100))"
 fails 'no folder' 'neither run.json' "${inspect}" --model=nowhere --source=the
+fails 'nothing to change' '--patch: this input has no output' \
+  "${inspect}" --model="${bert}" --source='the cat' --patch='*residual' \
+  --from='the dog'
+fails 'another output' '--patch: the other input has not the output' \
+  "${inspect}" --model="${bert}" --source=$'the cat\tthe' \
+  --patch='*residual' --from='the dog'
 
 # Each other kind: what is asked, and what its object has.
 run() { # run NAME CONFIG ARGUMENT...: trains.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -135,6 +136,15 @@ absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
                                     const Traced<T>& other,
                                     const std::string& pattern,
                                     int64_t chosen) {
+  if (traced.labels.outputs.empty()) {
+    return absl::InvalidArgumentError(
+        "this input has no output that a patch could change");
+  }
+  if (other.labels.outputs.empty() ||
+      chosen >= std::ssize(other.labels.outputs)) {
+    return absl::InvalidArgumentError(
+        "the other input has not the output that is chosen");
+  }
   SiteRecorder<T> here({pattern});
   SiteRecorder<T> there({pattern});
   ValueOf<T>(forward, traced, chosen, &here);

@@ -32,8 +32,8 @@ struct PatchedOutput {
 // Of each site of `pattern` in the pass of `traced`, by the values that it has
 // in that of `other`. The positions are those of the last axis but one; of a
 // step's site, the steps. Takes a pass for each position of each site.
-// InvalidArgument if no site is of the pattern, or the other pass has not such
-// a one of the same shape.
+// InvalidArgument if there is no output, no site is of the pattern, or the
+// other pass has not such a one of the same shape.
 template <typename T>
 absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
                                     const Traced<T>& traced,
