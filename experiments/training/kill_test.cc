@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "absl/time/clock.h"
@@ -282,6 +283,24 @@ TEST_F(KillTest, AnInterruptedRunIsSavedAndGoesOn) {
     EXPECT_EQ(StatusOf(Path(run))["weights_digest"], digest);
     EXPECT_EQ(ReadText(Path(run) + "/metrics.jsonl"),
               ReadText(Path("peace/metrics.jsonl")));
+  }
+}
+
+TEST_F(KillTest, ASecondSignalEndsARunAtOnce) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    bool at_once = false;
+    // A run may have saved everything before the second signal comes.
+    for (int i = 0; i < 20 && !at_once; ++i) {
+      const std::string run = absl::StrCat("twice", number, "_", i);
+      const auto child = Start(run);
+      AwaitCheckpoint(run);
+      child->Signal(number);
+      absl::SleepFor(absl::Milliseconds(1));
+      child->Signal(number);
+      EXPECT_EQ(child->Wait(), 128 + number) << child->Errors();
+      at_once = !absl::StrContains(child->Errors(), "everything saved");
+    }
+    EXPECT_TRUE(at_once) << number;
   }
 }
 
