@@ -38,6 +38,17 @@ Vocabulary Words(const std::vector<std::string>& words) {
   return Vocabulary(counts);
 }
 
+// Without attention.
+EncoderDecoderConfig SmallModel() {
+  EncoderDecoderConfig config;
+  config.mutable_encoder()->set_embedding(2);
+  config.mutable_encoder()->set_hidden(2);
+  config.mutable_decoder()->set_embedding(2);
+  config.mutable_decoder()->set_hidden(2);
+  config.mutable_decoder()->set_context(RecurrentDecoderConfig::NO_CONTEXT);
+  return config;
+}
+
 // A model without attention that gives every word the same logits: the bias of
 // its output, 0 but for `bias` at `word`.
 class SameEverywhere {
@@ -65,16 +76,6 @@ class SameEverywhere {
   std::map<std::string, double> Evaluate() { return EvaluateExamples().totals; }
 
  private:
-  static EncoderDecoderConfig SmallModel() {
-    EncoderDecoderConfig config;
-    config.mutable_encoder()->set_embedding(2);
-    config.mutable_encoder()->set_hidden(2);
-    config.mutable_decoder()->set_embedding(2);
-    config.mutable_decoder()->set_hidden(2);
-    config.mutable_decoder()->set_context(RecurrentDecoderConfig::NO_CONTEXT);
-    return config;
-  }
-
   TranslationModel model_;
 };
 
@@ -167,17 +168,11 @@ TEST(TranslationModelTest, LossIsTheSumOfItsExamplesInAnyOrder) {
 }
 
 TEST(TranslationModelTest, D2lLossIsThatOfATokenOverTheSteps) {
-  EncoderDecoderConfig config;
-  config.mutable_encoder()->set_embedding(2);
-  config.mutable_encoder()->set_hidden(2);
-  config.mutable_decoder()->set_embedding(2);
-  config.mutable_decoder()->set_hidden(2);
-  config.mutable_decoder()->set_context(RecurrentDecoderConfig::NO_CONTEXT);
   SentenceData data;
   data.cut_tokens = 10;
   data.train.Add({"a"}, {"x", "y", "z"});
   data.train.Add({"b"}, {"x"});
-  TranslationModel model(config, AttentionRegistry(), std::move(data),
+  TranslationModel model(SmallModel(), AttentionRegistry(), std::move(data),
                          ModelOptions());
   std::fill(model.parameters().values().begin(),
             model.parameters().values().end(), 0.0F);
@@ -189,6 +184,28 @@ TEST(TranslationModelTest, D2lLossIsThatOfATokenOverTheSteps) {
   // 0.4 log(7) and 0.2 log(7), and their sum is divided by six. The mean over
   // the twenty positions would be 0.3 log(7).
   EXPECT_NEAR(measured.at("d2l_loss"), std::log(7) / 10, 1e-6);
+}
+
+// Every split is looked at, and each side by itself.
+TEST(TranslationModelTest, FindsTheLongestSentencesOfAllSplits) {
+  const SentencePair longest_source = Pair("a b a b", "x");
+  const SentencePair longest_target = Pair("a", "x y z");
+  for (const Split split : {Split::kTrain, Split::kDev, Split::kTest}) {
+    SentenceData data = {.source_vocabulary = Words({"a", "b"}),
+                         .target_vocabulary = Words({"x", "y", "z"})};
+    for (const SentencePair& pair : {Pair("a b a b", "x"), Pair("a", "x y")}) {
+      if (split == Split::kTrain) {
+        data.train.Add(pair.source, pair.target);
+      } else if (split == Split::kDev) {
+        data.dev.pairs.push_back(pair);
+      } else {
+        data.tests.push_back({.pairs = {pair}});
+      }
+    }
+    const TranslationModel model(SmallModel(), AttentionRegistry(),
+                                 std::move(data), ModelOptions());
+    EXPECT_EQ(model.LongestSentences(), (SequenceLengths{5, 3}));
+  }
 }
 
 // With dot products of zero everywhere all words get the same attention, so the

@@ -99,6 +99,18 @@ TEST_F(ReadTextFileTest, SaysWhereAFileIsBroken) {
               HasSubstr("error: text nowhere.txt: cannot open"));
 }
 
+TEST(PlaceholderTextTest, CountsThroughItsCharactersAgainAndAgain) {
+  DataSourceRegistry sources;
+  RegisterTextSource(sources);
+  Data config;
+  config.mutable_placeholder_text()->set_vocabulary(3);
+  config.mutable_placeholder_text()->set_characters(4);
+  EXPECT_EQ(std::any_cast<TextData>(
+                *sources.Create(config)->LoadAny({.path = "", .seed = 1}))
+                .splits.train,
+            "\U00010000\U00010001\U00010002\U00010000");
+}
+
 class RepeatedTokensTest : public ::testing::Test {
  protected:
   RepeatedTokensTest() {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "experiments/experiment.pb.h"
@@ -35,8 +36,10 @@ namespace {
 
 using ::regard::testing::IsOk;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 // One weight, 0 at first, which is the loss and the metric. So with a learning
 // rate of 1, it is -n after n updates. Notes the epoch (-1: none) wherever
@@ -193,6 +196,26 @@ TEST(TrainerTest, TheMeanOfTheLastEvaluationsIsUsed) {
   Train(Config("average: 2"), task);
   EXPECT_THAT(task.evaluated(), ElementsAre(-2, -4, -6, -5));
   EXPECT_EQ(task.weight(), -5);
+}
+
+TEST(TrainerTest, TheStateOfARunWithoutUpdatesHasEveryField) {
+  Experiment config = Config("checkpoint_every: 1");
+  config.mutable_training()->set_epochs(0);
+  FallingTask task;
+  Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
+  std::string state;
+  EXPECT_THAT(trainer.Run({.checkpointed =
+                               [&](const CheckpointContent& content) {
+                                 state = content.state;
+                                 return absl::OkStatus();
+                               }}),
+              IsOk());
+  EXPECT_THAT(state, StartsWith("step: 0\nterm_sums: 0\n"));
+  for (const char* field :
+       {"positions: 0", "padding: 0", "finished: true", "term_counts: 0",
+        "learning_rate: 0", "gradient_norm: 0"}) {
+    EXPECT_THAT(state, HasSubstr(absl::StrCat("\n", field, "\n")));
+  }
 }
 
 // A run that is killed in between would write the last record again.

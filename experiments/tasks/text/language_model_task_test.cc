@@ -1,5 +1,7 @@
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -12,6 +14,7 @@
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
+#include "files/utf8.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -70,6 +73,43 @@ TEST(LanguageModelTaskTest, ShowsContinuationsMapsAndTheEntropy) {
     EXPECT_EQ(showcase.notes.count("dev/loss"),
               absl::StrContains(model, "WORDS") ? 0 : 1);
     EXPECT_THAT(task->Files(), SizeIs(1));
+  }
+}
+
+std::string Characters(int64_t first, int64_t count) {
+  std::string text;
+  for (int64_t i = first; i < first + count; ++i) {
+    AppendUtf8(0x10000 + static_cast<char32_t>(i % 100), &text);
+  }
+  return text;
+}
+
+// At fifths of the text: half a block, of at most 32 characters, or what is
+// left.
+TEST(LanguageModelTaskTest, ContinuesWhatStandsAtFifthsOfTheText) {
+  const std::pair<int64_t, std::vector<int64_t>> cases[] = {
+      {16, {8, 8, 8, 8, 8}}, {100, {32, 32, 32, 32, 21}}, {1, {1, 1, 1, 1, 1}}};
+  for (const auto& [block, lengths] : cases) {
+    const std::unique_ptr<Task> task =
+        TaskOf("placeholder_text { vocabulary: 100 characters: 102 }",
+               absl::StrCat("block: ", block));
+    Tape<float> tape;
+    Forward<float> forward(tape, task->model().parameters(), nullptr);
+    const Showcase shown = task->Show(forward, /*final=*/true);
+    EXPECT_EQ(shown.summary,
+              "Language model: 102 ids to learn from, 100 different "
+              "characters.");
+    EXPECT_EQ(shown.samples.title, "Continuations, at temperature 0.8");
+    EXPECT_EQ(shown.samples.input, "beginning");
+    ASSERT_THAT(shown.samples.rows, SizeIs(5));
+    for (int64_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(shown.samples.rows[i].input,
+                Characters(102 * i / 5, lengths[i]));
+      // 120 of them.
+      EXPECT_THAT(shown.samples.rows[i].output, SizeIs(480));
+    }
+    EXPECT_EQ(shown.heat_maps[0].title,
+              "decoder.0.self: " + shown.samples.rows[0].input);
   }
 }
 
