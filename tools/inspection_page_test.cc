@@ -1,15 +1,20 @@
 #include "tools/inspection_page.h"
 
+#include <cstddef>
+#include <optional>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "attention/inspection/attention_maps.h"
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/patching.h"
 #include "attention/inspection/trace.h"
 #include "autodiff/shape.h"
 #include "experiments/report/run_results.h"
+#include "files/file.h"
 #include "files/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -155,6 +160,64 @@ TEST(InspectionHtmlTest, DrawsWeightsOverTheImage) {
   EXPECT_THAT(InspectionSvg(answer), HasSubstr("data:image/png;base64"));
   EXPECT_THAT(InspectionSvg(Classified()),
               Not(HasSubstr("data:image/png;base64")));
+}
+
+// The page's blocks, and the numbers of its figures, without pixels.
+std::string ContentOf(const InspectedAnswer& answer) {
+  const std::string page = InspectionHtml(answer, "tiny");
+  const size_t begin = page.find("<main>");
+  return absl::StrCat(
+      std::regex_replace(page.substr(begin, page.find("<script>") - begin),
+                         std::regex("base64,[^\"]*"), "base64,"),
+      "\n");
+}
+
+// A sentence and its translation: the memory is an image with a class token or
+// without, if one is wanted.
+InspectedAnswer Translated(std::optional<TracedImage> image) {
+  InspectedAnswer answer = Classified();
+  Inspection<float>& inspection = answer.inspection;
+  TraceLabels& labels = inspection.labels;
+  labels.sequences = {
+      {.name = "source", .labels = {"a", "b", "c"}, .image = std::move(image)},
+      {.name = "target", .labels = {"<bos>", "x"}, .writes = {"x", "<eos>"}}};
+  labels.sites = {{"encoder*", 0, 0}, {"cross*", 1, 0}, {"*", 1, 1}};
+  labels.outputs = {{"x", 0}, {"<eos>", 1}};
+  labels.successive = true;
+  labels.writer = 1;
+  labels.alignment = "cross/attention/weights";
+  inspection.maps = {Map("encoder.0.self", false, {1, 1, 3, 3},
+                         {.5, .25, .25, 0, 1, 0, .125, .75, .125}),
+                     Map("decoder.0.self", false, {1, 1, 2, 2}, {1, 0, .5, .5}),
+                     Map("cross", true, {1, 2, 2, 3},
+                         {.5, .25, .25, 0, 1, 0, .25, .5, .25, 1, 0, 0})};
+  inspection.maps[1].gradients = {1, 2, 3, 4};
+  inspection.inputs = {{"encoder/embedded", {"a", "b", "c"}, {1, 3, 4}},
+                       {"decoder/embedded", {"<bos>", "x"}, {0, 0}}};
+  inspection.rollouts = {{"encoder",
+                          "encoder.0.self/attention/weights",
+                          {"a", "b", "c"},
+                          {"a", "b", "c"},
+                          {.5, .25, .25, 0, 1, 0, .125, .75, .125}}};
+  answer.patched->sites.push_back({"encoder/state", {"a", "b"}, {.5, .25}});
+  answer.patched->sites.push_back({"decoder/state", {"x"}, {.75}});
+  return answer;
+}
+
+TracedImage Image(int first) {
+  return {.height = 1,
+          .width = 3,
+          .rgb = {1, 2, 3, 4, 5, 6, 7, 8, 9},
+          .rows = 1,
+          .columns = 3 - first,
+          .first = first};
+}
+
+TEST(InspectionHtmlTest, IsAsInTheFiles) {
+  EXPECT_EQ(ContentOf(Translated({})),
+            ReadFile("tools/testdata/inspected_text.html").value());
+  EXPECT_EQ(ContentOf(Translated(Image(0))) + ContentOf(Translated(Image(1))),
+            ReadFile("tools/testdata/inspected_images.html").value());
 }
 
 TEST(InspectionSvgTest, HasMapsRolloutsAndThePatch) {

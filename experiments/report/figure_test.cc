@@ -122,6 +122,34 @@ TEST(PlotFigureTest, ThinsALongLineButKeepsItsSpikes) {
   EXPECT_THAT(ys, ::testing::Contains(-99));
 }
 
+// The smallest and the largest of each of 500 stretches, the first of several.
+TEST(PlotFigureTest, KeepsTwoPointsOfAStretchInTheirOrder) {
+  const auto kept = [](size_t size, auto y,
+                       SeriesStyle style = SeriesStyle::kLine) {
+    Plot plot = {.series = {{.name = "a", .style = style}}};
+    for (size_t i = 0; i < size; ++i) {
+      plot.series[0].xs.push_back(static_cast<double>(i));
+      plot.series[0].ys.push_back(y(static_cast<double>(i)));
+    }
+    return Draw(plot).data["series"][0]["xs"];
+  };
+  const auto rising = [](double x) { return x; };
+  const auto falling = [](double x) { return -x; };
+  EXPECT_EQ(kept(1000, rising).size(), 1000u);
+  EXPECT_EQ(kept(1001, rising).size(), 1000u);
+  EXPECT_EQ(kept(1001, rising, SeriesStyle::kPoints).size(), 1001u);
+  Json ends = Json::array();
+  Json begins = Json::array();
+  for (int i = 0; i < 2000; i += 4) {
+    ends.push_back(i);
+    ends.push_back(i + 3);
+    begins.push_back(i);
+  }
+  EXPECT_EQ(kept(2000, rising), ends);
+  EXPECT_EQ(kept(2000, falling), ends);
+  EXPECT_EQ(kept(2000, [](double) { return 1.0; }), begins);
+}
+
 TEST(PlotFigureDeathTest, RejectsSeriesOfUnequalLength) {
   EXPECT_DEATH(Draw(Plot{.series = {{.name = "a", .xs = {1}}}}), "1 vs. 0");
 }

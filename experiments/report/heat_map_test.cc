@@ -71,6 +71,34 @@ TEST(DrawHeatMapTest, AWideMatrixHasSmallCells) {
   EXPECT_EQ(image.width, 400);
 }
 
+TEST(DrawHeatMapTest, ASmallCellHasNoBorder) {
+  for (const int columns : {64, 65}) {
+    LabelledMatrix map = Matrix(1, columns, std::vector<double>(columns, 1.0));
+    map.gold = {{0, 0}};
+    const HeatMapImage image = DrawHeatMap(map, 0);
+    EXPECT_EQ(image.height, columns == 64 ? 4 : 3);
+    EXPECT_EQ(Pixel(image, 0, 0)[0], columns == 64 ? 224 : 8);
+  }
+}
+
+TEST(ColorOfTest, StopsAreAtEqualDistances) {
+  const auto stops_of = [](double largest) {
+    std::vector<Rgb> stops;
+    for (int i = 0; i <= 4; ++i) stops.push_back(ColorOf(largest * i / 4, 2));
+    return stops;
+  };
+  EXPECT_THAT(stops_of(2),
+              ElementsAre(Rgb{243, 246, 246}, Rgb{188, 224, 212},
+                          Rgb{70, 169, 189}, Rgb{33, 93, 160}, Rgb{8, 24, 84}));
+  EXPECT_THAT(stops_of(-2),
+              ElementsAre(Rgb{243, 246, 246}, Rgb{247, 212, 166},
+                          Rgb{232, 144, 76}, Rgb{184, 76, 24}, Rgb{92, 24, 8}));
+  // A quarter of the way, and beyond the end.
+  EXPECT_EQ(ColorOf(0.125, 2), (Rgb{229, 241, 238}));
+  EXPECT_EQ(ColorOf(3, 2), (Rgb{8, 24, 84}));
+  EXPECT_EQ(ColorOf(-3, 2), (Rgb{92, 24, 8}));
+}
+
 TEST(DrawHeatMapDeathTest, WantsACell) {
   EXPECT_DEATH(DrawHeatMap(Matrix(1, 0, {}), 0), "0 vs. 0");
 }

@@ -22,8 +22,10 @@ namespace regard {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr char kCanvases[] = "captions { train: 20 dev: 5 test: 15 side: 8 }";
 
@@ -50,6 +52,14 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
   ASSERT_THAT(shown.samples.rows, SizeIs(12));
   EXPECT_TRUE(absl::StartsWith(shown.samples.rows[0].reference, "a "))
       << shown.samples.rows[0].reference;
+  EXPECT_EQ(shown.samples.rows[11].input, "image 11");
+  EXPECT_EQ(shown.samples.title, "Sentences of the test split");
+  EXPECT_EQ(shown.samples.input, "image");
+  EXPECT_THAT(
+      shown.summary,
+      StartsWith("Captions: 20 images of 16 x 16 pixels to learn from, "));
+  EXPECT_EQ(shown.heat_map_caption,
+            "Attention: each word on the left looks at the quadrants above");
   ASSERT_THAT(shown.sections, SizeIs(6));
   const Section& section = shown.sections[0];
   EXPECT_TRUE(absl::StartsWith(section.title, "a picture of")) << section.title;
@@ -59,7 +69,13 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
   EXPECT_EQ(pictures[0].rows, 4);
   EXPECT_THAT(pictures[0].weights, SizeIs(16));
   ASSERT_THAT(shown.heat_maps, SizeIs(6));
-  EXPECT_THAT(shown.heat_maps[0].columns, SizeIs(4));
+  EXPECT_EQ(shown.heat_maps[0].title, section.title);
+  EXPECT_THAT(
+      shown.heat_maps[0].columns,
+      ElementsAre("top left", "top right", "bottom left", "bottom right"));
+  EXPECT_EQ(shown.heat_maps[0].rows[0], pictures[0].title);
+  EXPECT_THAT(std::get<std::string>(section.blocks.at(1)),
+              StartsWith("Wrong. The canvas shows a picture of a "));
   EXPECT_THAT(shown.heat_maps[0].heads[0], SizeIs(4 * pictures.size()));
   EXPECT_EQ(shown.notes.at("test/pointing_accuracy"), "of a guess: 0.250");
   // The class token has its share.

@@ -1,10 +1,12 @@
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "autodiff/tape.h"
 #include "experiments/config/reader.h"
@@ -18,12 +20,15 @@
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/model.h"
+#include "nn/parameters.h"
 
 namespace regard {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 absl::StatusOr<LoadedConfig> Load(const std::string& model,
                                   const std::string& data) {
@@ -45,6 +50,8 @@ std::unique_ptr<Task> TaskOf(
     const std::string& data = "shapes { train: 20 dev: 10 test: 40 }") {
   return BuildTask(Load(model, data)->config, BuiltInPlugins()).value();
 }
+
+constexpr size_t kFirstLabel = 2;  // of the first image
 
 TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
   for (const char* pooling : {"CLASS_TOKEN", "MEAN"}) {
@@ -88,6 +95,65 @@ TEST(ImageClassificationTaskTest, ShowsWhatItLooksAt) {
                 HasSubstr("of the most frequent class: 0."));
     const Showcase glance = task->Show(forward, /*final=*/false);
     EXPECT_THAT(glance.sections, SizeIs(1));
+  }
+}
+
+// Of a model that takes every image for the class of the first.
+TEST(ImageClassificationTaskTest, ShowsTheSurestMissesAndTheConfusion) {
+  const std::unique_ptr<Task> task = TaskOf("patch: 7");
+  ParameterStore<float>& store = task->model().parameters();
+  store.value(*store.FindByName("head.bias"))[kFirstLabel] = 3;
+  Tape<float> tape;
+  Forward<float> forward(tape, task->model().parameters(), nullptr);
+  const Showcase shown = task->Show(forward, /*final=*/true);
+  EXPECT_EQ(shown.summary,
+            "Image classification: 20 images of 28 x 28 pixels to learn from, "
+            "8 classes.");
+  EXPECT_EQ(shown.samples.title, "Images of the test split");
+  EXPECT_EQ(shown.samples.input, "image");
+  ASSERT_THAT(shown.samples.rows, SizeIs(12));
+  EXPECT_EQ(shown.samples.rows[11].input, "image 11");
+  ASSERT_THAT(shown.heat_maps, SizeIs(4));
+  EXPECT_EQ(shown.heat_maps[3].title,
+            absl::StrCat("Last layer: where the readout of image 3 looks (",
+                         shown.samples.rows[3].reference, ")"));
+  EXPECT_THAT(shown.heat_maps[3].rows,
+              ElementsAre("row 1", "row 2", "row 3", "row 4"));
+  EXPECT_THAT(shown.heat_maps[3].columns, ElementsAre("1", "2", "3", "4"));
+  const auto pictures = [&](size_t section) {
+    return std::get<std::vector<Picture>>(shown.sections[section].blocks[2]);
+  };
+  const std::vector<Picture> images = pictures(1);
+  size_t right = 0;
+  for (size_t i = 0; i < 12; ++i) {
+    const EvaluatedExample& row = shown.samples.rows[i];
+    const std::string& title = images[i].title;
+    EXPECT_THAT(title, StartsWith(row.reference + ", "));
+    EXPECT_EQ(absl::StrContains(title, ", taken for " + row.output + ", 0."),
+              row.output != row.reference);
+    right += row.output == row.reference ? 1 : 0;
+  }
+  EXPECT_EQ(shown.samples.rows[0].output, shown.samples.rows[0].reference);
+  EXPECT_LT(right, 12);
+  const std::vector<double>& confusion =
+      std::get<Maps>(shown.sections[0].blocks.at(0)).maps[0].heads[0];
+  for (size_t label = 0; label < 8; ++label) {
+    // Every class is among the 40 images.
+    EXPECT_EQ(confusion[label * 8 + kFirstLabel], 1);
+  }
+  EXPECT_THAT(shown.sections[0].title, StartsWith("Confusion: of the images "));
+  // Eight of 40.
+  EXPECT_EQ(shown.notes.at("test/accuracy"),
+            "of the most frequent class: 0.200");
+  const std::vector<Picture> misses = pictures(2);
+  ASSERT_THAT(misses, SizeIs(24));
+  double before = 1;
+  for (const Picture& miss : misses) {
+    EXPECT_THAT(miss.title, HasSubstr(", taken for "));
+    const double probability =
+        std::stod(miss.title.substr(miss.title.rfind(' ')));
+    EXPECT_LE(probability, before);
+    before = probability;
   }
 }
 

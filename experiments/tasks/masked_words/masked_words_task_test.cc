@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/tape.h"
 #include "experiments/config/reader.h"
@@ -74,7 +75,11 @@ TEST(MaskedWordsTaskTest, ShowsWordsAndMaps) {
   Tape<float> tape;
   Forward<float> forward(tape, task->model().parameters(), nullptr);
   const Showcase showcase = task->Show(forward, /*final=*/true);
+  EXPECT_THAT(showcase.summary, HasSubstr(" tokens to learn from, "));
+  EXPECT_EQ(showcase.samples.title, "Masked words");
+  EXPECT_EQ(showcase.samples.input, "text");
   ASSERT_THAT(showcase.samples.rows, SizeIs(5));
+  EXPECT_NE(showcase.samples.rows[0].input, showcase.samples.rows[4].input);
   EXPECT_THAT(showcase.samples.rows[0].input, HasSubstr("[MASK]"));
   EXPECT_NE(showcase.samples.rows[0].reference, "");
   ASSERT_THAT(showcase.heat_maps, SizeIs(2));
@@ -83,6 +88,20 @@ TEST(MaskedWordsTaskTest, ShowsWordsAndMaps) {
   ASSERT_THAT(map.heads, SizeIs(2));
   EXPECT_THAT(map.heads[0], SizeIs(map.rows.size() * map.columns.size()));
   EXPECT_EQ(task->Files().count("vocab.txt"), 1);
+}
+
+TEST(MaskedWordsTaskTest, MapsHaveTheFirst32Tokens) {
+  const std::unique_ptr<Task> task =
+      TaskOf("grammar { train: 60 dev: 20 test: 0 }", "block: 40");
+  Tape<float> tape;
+  Forward<float> forward(tape, task->model().parameters(), nullptr);
+  const Showcase showcase = task->Show(forward, /*final=*/true);
+  const LabelledMatrix& map = showcase.heat_maps[0];
+  ASSERT_THAT(map.rows, SizeIs(32));
+  EXPECT_EQ(map.columns, map.rows);
+  EXPECT_EQ(map.title,
+            absl::StrCat("bert.0.self: ", absl::StrJoin(map.rows.begin() + 1,
+                                                        map.rows.end(), " ")));
 }
 
 TEST(MaskedWordsTaskTest, ShowsNoTextWithoutWordsToPredict) {

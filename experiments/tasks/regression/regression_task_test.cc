@@ -57,6 +57,42 @@ TEST(RegressionTask, ShowsManyTrainingPointsInGroupsWithoutLosingWeight) {
   }
 }
 
+// The last group of 201 points has one.
+TEST(RegressionTask, GroupsHaveAsManyPointsAsTheyNeed) {
+  const LabelledMatrix map = MapOf(201);
+  EXPECT_THAT(map.columns, SizeIs(101));
+  EXPECT_THAT(map.rows, SizeIs(50));
+  EXPECT_THAT(map.heads[0], SizeIs(50 * 101));
+  EXPECT_THAT(map.title, HasSubstr("to groups of 2 training points"));
+}
+
+TEST(RegressionTask, DrawsTheTruthWhereItIsKnown) {
+  const std::unique_ptr<Task> task =
+      BuildTask(ConfigOf(10), BuiltInPlugins()).value();
+  Tape<float> tape;
+  Forward<float> no_gradients(tape, task->model().parameters(), nullptr);
+  const Showcase shown = task->Show(no_gradients, /*final=*/true);
+  EXPECT_EQ(shown.summary,
+            "Regression by attention: 10 noisy points, and the curve that the "
+            "model draws through them.");
+  ASSERT_THAT(shown.plots, SizeIs(1));
+  const Plot& plot = shown.plots[0];
+  EXPECT_EQ(plot.title, "Fitted curve");
+  EXPECT_EQ(plot.x_label, "x");
+  EXPECT_EQ(plot.y_label, "y");
+  ASSERT_THAT(plot.series, SizeIs(3));
+  EXPECT_EQ(plot.series[0].name, "training points");
+  EXPECT_EQ(plot.series[0].style, SeriesStyle::kPoints);
+  EXPECT_EQ(plot.series[1].name, "truth");
+  EXPECT_EQ(plot.series[1].style, SeriesStyle::kDashedLine);
+  EXPECT_EQ(plot.series[2].name, "model");
+  EXPECT_EQ(plot.series[2].style, SeriesStyle::kLine);
+  EXPECT_EQ(shown.heat_maps[0].title,
+            "Attention of test points (rows) to training points (columns)");
+  // Points from 0 to 5 in steps of 0.1.
+  EXPECT_EQ(shown.heat_maps[0].rows[3], "0.30");
+}
+
 TEST(RegressionTask, ABatchHasSoManyWeights) {
   Experiment config = ConfigOf(50000);
   const auto problem = [&] {
