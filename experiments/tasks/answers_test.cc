@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "attention/inspection/inspection.h"
 #include "attention/inspection/trace.h"
 #include "autodiff/tape.h"
 #include "experiments/config/reader.h"
@@ -98,8 +99,15 @@ std::string Text(Forward<float>& forward,
   for (const TraceLabels::Link& link : labels.gold) {
     absl::StrAppend(&text, "gold ", link.query, " ", link.key, "\n");
   }
-  for (const std::string& row : traced->lens.rows) {
-    absl::StrAppend(&text, "lens ", row, "\n");
+  const Inspection<float> seen = Inspect(forward, *traced, {});
+  for (const LensLayer& layer : seen.lens) {
+    for (size_t row = 0; row < layer.rows.size(); ++row) {
+      absl::StrAppend(&text, layer.site, ", ", seen.lens_rows[row], ":");
+      for (const Answered::Choice& choice : layer.rows[row]) {
+        absl::StrAppend(&text, " ", choice.name);
+      }
+      absl::StrAppend(&text, "\n");
+    }
   }
   for (const std::string& note : labels.notes) {
     absl::StrAppend(&text, "note ", note, "\n");
@@ -109,7 +117,8 @@ std::string Text(Forward<float>& forward,
 
 constexpr char kTranslation[] =
     "data { copy { train: 50 dev: 1 test: 2 symbols: 5 min_length: 2 "
-    "max_length: 3 } } model { encoder { embedding: 4 hidden: 6 } attention { "
+    "max_length: 3 } } search { max_length: 5 max_length_ratio: 0 } model { "
+    "encoder { embedding: 4 hidden: 6 } attention { "
     "dot {} } decoder { embedding: 4 hidden: 6 } }";
 constexpr char kTransformer[] =
     "data { copy { train: 50 dev: 1 test: 1 symbols: 5 min_length: 2 "
@@ -315,9 +324,7 @@ std::string Text(const Case& of) {
   Tape<float> tape;
   Forward<float> forward(tape, store, nullptr);
   return absl::StrCat(
-      "## ", of.name, "\n",
-      Text(
-          task->Answer(forward, of.question, {.length = 3, .most_choices = 2})),
+      "## ", of.name, "\n", Text(task->Answer(forward, of.question, {})),
       "# What is looked at\n",
       Text(forward, task->Trace(forward, of.question, of.options)));
 }
