@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "attention/inspection/inspection.h"
 #include "attention/inspection/trace.h"
 #include "autodiff/tape.h"
@@ -255,6 +257,20 @@ const Case kCases[] = {
      1,
      {.example = 1},
      {}},
+    {"classifier_target",
+     kClassifier,
+     "x\ta\ny\tb\nx\tb\ny\ta c\n",
+     "classifier.bias",
+     1,
+     {.example = 2},
+     {.target = "x"}},
+    {"embedder_beam",
+     kEmbedder,
+     "a\tb\t0.5\nb\tc\t0.25\n",
+     "pooler.bias",
+     0,
+     {.text = "a\tb\tc"},
+     {.beam = 2}},
     {"embedder",
      kEmbedder,
      "a\tb\t0.5\nb\tc\t0.25\n",
@@ -323,10 +339,19 @@ std::string Text(const Case& of) {
   }
   Tape<float> tape;
   Forward<float> forward(tape, store, nullptr);
-  return absl::StrCat(
+  const std::string image = JoinPath(::testing::TempDir(), "image.png");
+  std::ofstream(image, std::ios::binary) << "\x89PNG";
+  std::string text = absl::StrCat(
       "## ", of.name, "\n", Text(task->Answer(forward, of.question, {})),
       "# What is looked at\n",
       Text(forward, task->Trace(forward, of.question, of.options)));
+  // What is wrong with a file is said by the library that reads images.
+  if (absl::StrContains(of.config, "vision_transformer")) return text;
+  absl::StrAppend(&text, "# Of an image\n",
+                  absl::StrReplaceAll(
+                      Text(forward, task->Trace(forward, {.text = image}, {})),
+                      {{image, "image.png"}}));
+  return text;
 }
 
 TEST(AnswersTest, AreAsInTheFile) {
