@@ -19,7 +19,7 @@ site='encoder/layers[0]/self/attention/weights'
 
 "${replay}" --run=run --from=8 --to=9 --site='*/self/*/weights' \
   --out=seen.jsonl 2>err
-expect_in err 'updates 7 to 9 from the checkpoint of step 6: ' \
+expect_in err 'updates 7 to 9 from the checkpoint of step 6: 12 numbers' \
   'and the weights of step 9: '
 expect 'steps' '8 9' "$(grep -o '"step":[0-9]*' seen.jsonl | cut -d: -f2 |
   paste -sd' ')"
@@ -55,6 +55,45 @@ fails 'no run' 'nowhere' \
   "${replay}" --run=nowhere --from=8 --to=9 --site='*'
 fails 'a model from elsewhere' "is a folder of Hugging Face's" \
   "${replay}" --run="${runfiles}/$4" --from=8 --to=9 --site='*'
+
+# Each batch of an update is seen, and data are those that the run read.
+printf 'a b\tb a\nc a\ta c\nb c\tc b\nd a\ta d\n' >pairs.tsv
+quietly "${train}" --config="${config}" --run=files \
+  --set 'data={pairs {}}' --set data.path=pairs.tsv \
+  --set model.transformer.width=8 --set model.transformer.attention.heads=2 \
+  --set training.batch_size=2 --set optimizer.accumulate_batches=2 \
+  --set training.epochs=2 --set training.checkpoint_every=1
+"${replay}" --run=files --from=2 --to=2 --site=encoder/embedded \
+  --out=seen.safetensors 2>err
+expect_in seen.safetensors '"step-2/shard-1/encoder/embedded"' \
+  '"step-2/batch-1/shard-0/encoder/embedded"'
+echo >>pairs.tsv
+fails 'other data' \
+  'error: data.path is not what files learned from: its SHA-256 is now ' \
+  "${replay}" --run=files --from=2 --to=2 --site=encoder/embedded
+
+# A run that is not the same: its records by sed, and other weights.
+differs() { # differs WHAT PART EDIT
+  rm -rf other
+  cp -r run other
+  sed -i "$3" other/metrics.jsonl
+  fails "$1" "other: error: step $2: this is not the same run" \
+    "${replay}" --run=other --from=8 --to=9 --site='*/weights'
+}
+differs 'a record less' '8: the run has no such record' '/"step":8,/d'
+differs 'a record more' '9: the run went on to log other numbers' \
+  '/"step":9,/p'
+differs 'a number less' '8: the run has no train/loss' \
+  '/"step":8,/s/"train.loss":[0-9.]*,//'
+differs 'a number more' '9: the run has more numbers' \
+  '/"step":9,/s/"train.loss"/"train\/more":1,&/'
+cp run/metrics.jsonl other
+cp run/checkpoints/step-6/weights.safetensors other/checkpoints/step-9
+sum="$(sha256sum <run/checkpoints/step-6/weights.safetensors | cut -d' ' -f1)"
+sed -i "/weights/s/\"sha256\": \"[0-9a-f]*/\"sha256\": \"${sum}/" \
+  other/checkpoints/step-9/manifest.json
+fails 'other weights' 'other: error: step 9: the weights encoder.embedding.weight differ' \
+  "${replay}" --run=other --from=8 --to=9 --site='*/weights'
 
 # Another number, and another compiler.
 sed -i 's/\("step":8.*"train\/loss":\)[0-9.]*/\11/; s/"seconds":[0-9.e-]*/"seconds":1/' \
