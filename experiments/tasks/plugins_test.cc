@@ -1,6 +1,7 @@
 #include "experiments/tasks/plugins.h"
 
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/plugins_test.pb.h"
+#include "files/file.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -18,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "nn/config_options.pb.h"
 #include "nn/config_problems.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 namespace {
@@ -64,6 +67,31 @@ void ExpectRangesAreChecked(absl::Span<const Info> plugins,
           << plugin.name;
     }
   }
+}
+
+// What --help and reports say of tasks, and what follows from it: what their
+// configs may have, and which way a metric is better.
+TEST(PluginsTest, TasksAreAsInTheFile) {
+  std::string text;
+  const Plugins plugins = BuiltInPlugins();
+  for (const TaskInfo& task : plugins.tasks.plugins()) {
+    absl::StrAppend(&text, "## ", task.name, ": ", task.description, "\n",
+                    task.searches ? "searches, " : "", "learns from ",
+                    task.data, "\n");
+    for (const char* part : task.parts) {
+      absl::StrAppend(&text, "reads model.", part, "\n");
+    }
+    for (const MetricInfo& metric : task.metrics) {
+      const char* const better = metric.better == Better::kLower    ? "lower"
+                                 : metric.better == Better::kHigher ? "higher"
+                                                                    : "?";
+      absl::StrAppend(&text, metric.name, " (", metric.unit,
+                      "): ", metric.meaning, "; ", better, " is better",
+                      metric.logarithmic ? ", logarithmic\n" : "\n");
+    }
+    absl::StrAppend(&text, "\n");
+  }
+  EXPECT_EQ(text, ReadFile("experiments/tasks/testdata/tasks.txt").value());
 }
 
 // A Validate() of their own may forget them.
