@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 size_t Count(absl::string_view text, absl::string_view part) {
   size_t count = 0;
@@ -74,9 +75,21 @@ TEST(FiguresSvgTest, HeadsStandSideBySideUntilARowIsFull) {
               HasSubstr("<text x=\"551\" y=\"50\" class=\"note\">head 3<"));
   EXPECT_THAT(svg,
               HasSubstr("<text x=\"31\" y=\"131\" class=\"note\">head 4<"));
+  // The third head ends at 551 + 240, before the margin.
+  EXPECT_THAT(svg, StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" "
+                              "width=\"807\" "));
   // Row names stand at the first head of each row.
   EXPECT_EQ(Count(svg, ">r</text>"), 2);
   EXPECT_EQ(Count(svg, ">c</text>"), 40);
+}
+
+TEST(FiguresSvgTest, IsAsWideAsItsTitle) {
+  // 192 for 26 characters, and two margins.
+  EXPECT_THAT(FiguresSvg({{.title = "abcdefghijklmnopqrstuvwxyz",
+                           .rows = {"r"},
+                           .columns = {"c"},
+                           .heads = {{1}}}}),
+              HasSubstr("width=\"224\" "));
 }
 
 TEST(FiguresSvgTest, SmallCellsHaveNoNames) {

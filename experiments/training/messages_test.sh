@@ -1,0 +1,63 @@
+#!/bin/bash
+# What a training says on standard error: of its progress, and of what it found
+# in the folder of its run.
+
+source experiments/testing.sh
+
+train="${runfiles}/$1"
+small=(--config="${runfiles}/$2" --set data.reverse.train=120
+  --set data.reverse.dev=4 --set data.reverse.test=4
+  --set model.transformer.width=8 --set model.transformer.attention.heads=2
+  --set training.epochs=1 --set training.batch_size=3
+  --set optimizer.schedule.cosine.warmup=1
+  --set 'baseline={name: "short" override {path: "training.max_updates"
+    value: "2"}}')
+says() { # says WHAT WANTED ARGUMENT...: all but the updates.
+  "${train}" "${@:3}" >out 2>err || expect "$1: exit code" 0 "$?"
+  expect "$1" "$2" "$(grep -v '^step ' err)"
+}
+
+says 'a run and its baseline' 'num_shards is 2: 2 of 9 threads have work
+now short, to compare with' "${small[@]}" --run=run --threads=9
+expect 'about twenty lines' "1/40 $(seq -f '%g/40' -s' ' 2 2 40) 1/2 2/2" \
+  "$(sed -n 's/^step \([^ ]*\) .*/\1/p' err | paste -sd' ')"
+says 'a resumed run' 'resuming at step 40
+now short, to compare with
+resuming at step 2' --run=run --resume --threads=2
+
+rm run/target_vocabulary.txt
+says 'a vocabulary less' 'run/target_vocabulary.txt was missing: written again
+resuming at step 40
+now short, to compare with
+resuming at step 2' --run=run --resume
+echo word >>run/target_vocabulary.txt
+fails 'another vocabulary' 'run/target_vocabulary.txt: error: differs from' \
+  "${train}" --run=run --resume
+fails 'another config' '  seed: 1 in the run, 2 now' \
+  "${train}" --run=run --resume --set seed=2
+rm -r run/checkpoints
+rm run/target_vocabulary.txt
+says 'no checkpoint' 'run has no whole checkpoint: starting at step 0
+now short, to compare with
+resuming at step 2' --run=run --resume
+mkdir empty
+says 'no run' 'empty holds no run to resume: starting at step 0
+now short, to compare with' "${small[@]}" --run=empty --resume
+rm empty/resolved.textproto
+fails 'no config' 'stopped before it had begun; give its --config again' \
+  "${train}" --run=empty --resume
+says 'a run that was stopped' 'empty stopped before it had begun: starting at step 0
+now short, to compare with
+resuming at step 2' "${small[@]}" --run=empty --resume
+
+quietly "${train}" "${small[@]}" --run=evaluated --profile \
+  --set 'baseline.override=[]' --set training.epochs=2 \
+  --set training.evaluate_every=1
+expect_in log 'epoch 1  dev/alignment_error_rate ' 'all operations  ' \
+  'steps took '
+expect 'evaluations before the end' 1 "$(grep -c '^epoch ' log)"
+fails 'a mean of no trained model' \
+  'intervene[0].replace.mean: is of a trained model alone' "${train}" \
+  "${small[@]}" --set 'intervene={site: "*residual" replace { mean {} }}' \
+  --check
+says 'nothing wrong' '' "${small[@]}" --check
