@@ -29,6 +29,7 @@ namespace regard {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 CaptionSplits Canvases(int64_t train, int64_t test = 0) {
   const Things things = ShapeThings(4, /*seed=*/1);
@@ -183,26 +184,30 @@ TEST(CaptionModelTest, WithoutCrossAttentionAllImagesHaveOneSentence) {
 }
 
 TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
-  const auto paths = [](const std::string& fields) {
+  const auto problems_of = [](const std::string& fields) {
     ConfigProblems problems;
     ModelOf(Canvases(3, 2), fields).ValidateData(problems);
     std::vector<std::string> all;
     for (const auto& problem : problems.problems()) {
-      all.push_back(problem.path);
+      all.push_back(problem.path + ": " + problem.message);
     }
     return all;
   };
-  EXPECT_THAT(paths(""), ElementsAre());
-  EXPECT_THAT(paths("prompt: \"a view of\""), ElementsAre("prompt"));
-  EXPECT_THAT(paths("prompt: \"\""), ElementsAre());
-  EXPECT_THAT(paths("decoder { position_embedding { longest: 13 } }"),
-              ElementsAre("decoder"));
-  EXPECT_THAT(paths("decoder { position_embedding { longest: 14 } }"),
+  EXPECT_THAT(problems_of(""), ElementsAre());
+  EXPECT_THAT(
+      problems_of("prompt: \"a view of\""),
+      ElementsAre("prompt: is not how the sentences of the data begin"));
+  EXPECT_THAT(problems_of("prompt: \"\""), ElementsAre());
+  EXPECT_THAT(problems_of("decoder { position_embedding { longest: 13 } }"),
+              ElementsAre("decoder: knows 13 positions; the longest sentence "
+                          "of the data takes 14, <bos> included"));
+  EXPECT_THAT(problems_of("decoder { position_embedding { longest: 14 } }"),
               ElementsAre());
-  EXPECT_THAT(paths("vision_transformer { patch: 8 }"),
-              ElementsAre("vision_transformer.patch"));
-  EXPECT_THAT(paths("vision_transformer { patch: 3 }"),
-              ElementsAre("vision_transformer.patch"));
+  EXPECT_THAT(problems_of("vision_transformer { patch: 8 }"),
+              ElementsAre("vision_transformer.patch: makes 1 x 1 patches, "
+                          "which do not divide into quadrants"));
+  EXPECT_THAT(problems_of("vision_transformer { patch: 3 }"),
+              ElementsAre(HasSubstr("vision_transformer.patch: ")));
 }
 
 TEST(CaptionModelTest, AWarmStepAllocatesNothing) {

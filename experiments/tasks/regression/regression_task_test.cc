@@ -98,12 +98,14 @@ TEST(RegressionTask, ABatchHasSoManyWeights) {
   const auto problem = [&] {
     ConfigProblems problems;
     BuildTask(config, BuiltInPlugins()).value()->ValidateData(problems);
-    return problems.ok() ? "" : problems.problems()[0].path;
+    return problems.ok() ? "" : problems.problems()[0].message;
   };
   config.mutable_training()->set_batch_size(2684);
   EXPECT_THAT(problem(), IsEmpty());
   config.mutable_training()->set_batch_size(2685);
-  EXPECT_EQ(problem(), "training.batch_size");
+  EXPECT_EQ(problem(),
+            "must be at most 2684 for 50000 training points: each point of a "
+            "batch attends to all of them");
 }
 
 // 50 test points.
@@ -114,14 +116,18 @@ TEST(RegressionTask, AScoreMustKnowTheDistancesOfThePoints) {
   const auto problem = [&] {
     ConfigProblems problems;
     BuildTask(config, BuiltInPlugins()).value()->ValidateData(problems);
-    return problems.ok() ? "" : problems.problems()[0].path;
+    return problems.ok() ? "" : problems.problems()[0].message;
   };
   score.set_max_position(49);
-  EXPECT_EQ(problem(), "model.attention");
+  EXPECT_EQ(problem(),
+            "knows distances up to 48; the points, in their order, have "
+            "distances up to 49");
   score.set_max_position(50);
   EXPECT_THAT(problem(), IsEmpty());
   config.mutable_data()->mutable_nadaraya_watson()->set_points(51);
-  EXPECT_EQ(problem(), "model.attention");
+  EXPECT_EQ(problem(),
+            "knows distances up to 49; the points, in their order, have "
+            "distances up to 50");
 }
 
 // To a score of history, each query is the first.
