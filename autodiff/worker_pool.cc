@@ -10,6 +10,9 @@ namespace regard {
 
 namespace {
 
+// That of the innermost InferenceThreads of this thread, or null.
+thread_local WorkerPool* inference_pool = nullptr;
+
 // About 50 microseconds: longer than the gap between two parts of a step,
 // shorter than what a waiting core may cost its neighbour.
 constexpr int kSpins = 2000;
@@ -25,6 +28,14 @@ bool SpinUntil(Ready ready) {
 }
 
 }  // namespace
+
+InferenceThreads::InferenceThreads(WorkerPool* pool) : outer_(inference_pool) {
+  inference_pool = pool;
+}
+
+InferenceThreads::~InferenceThreads() { inference_pool = outer_; }
+
+WorkerPool* InferenceThreads::Pool() { return inference_pool; }
 
 int HardwareThreads() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));

@@ -53,6 +53,31 @@ class WorkerPool {
   std::condition_variable done_;
 };
 
+// During its lifetime, inference of the thread that created it may use the
+// threads of `pool`: large products are cut (kernels/gemm.h), and batches are
+// spread (nn/batches.h). They do no other work meanwhile: a product inside of
+// the pool's Run() is a failed check. The bits do not change. Training needs
+// none, since each thread has a shard. Scopes nest.
+class InferenceThreads {
+ public:
+  explicit InferenceThreads(WorkerPool& pool) : InferenceThreads(&pool) {}
+  ~InferenceThreads();
+
+  InferenceThreads(const InferenceThreads&) = delete;
+  InferenceThreads& operator=(const InferenceThreads&) = delete;
+
+  // During its lifetime, the thread works alone.
+  static InferenceThreads None() { return InferenceThreads(nullptr); }
+
+  // That of the calling thread's innermost scope, or null.
+  static WorkerPool* Pool();
+
+ private:
+  explicit InferenceThreads(WorkerPool* pool);
+
+  WorkerPool* const outer_;
+};
+
 // Threads that run at the same time on this machine, at least 1.
 int HardwareThreads();
 

@@ -14,6 +14,7 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "language/bert_trace.h"
+#include "nn/batches.h"
 #include "seq2seq/output_head.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -168,21 +169,29 @@ EvaluatedSet MaskedWordModel::Predict(
   TokenScores sum;
   double unigram = 0;
   double next_loss = 0;
-  const auto measure = [&](absl::Span<const int64_t> numbers) {
+  struct Measured {
+    TokenScores scores;
+    std::vector<int32_t> targets;
+    std::vector<EvaluatedExample> examples;
+    // Of each example: right predictions, and all.
+    std::vector<std::array<double, 2>> right;
+    double next_loss = 0;
+    std::vector<double> next_right;
+  };
+  const auto measure = [&](Forward<float>& passes,
+                           absl::Span<const int64_t> numbers) {
+    Measured measured;
     const MaskedBatch batch =
         text.MakeBatch(examples.subspan(numbers[0], numbers.size()),
-                       EvaluationMasking(), forward.tape().arena());
-    const Var<float> hidden = bert_(forward, batch.input);
+                       EvaluationMasking(), passes.tape().arena());
+    const Var<float> hidden = bert_(passes, batch.input);
     std::vector<int32_t> predicted;
     if (!batch.targets.empty()) {
-      sum += ScoreTokens(head_, forward, AtPositions(hidden, batch.positions),
-                         batch.targets, &predicted);
+      measured.scores =
+          ScoreTokens(head_, passes, AtPositions(hidden, batch.positions),
+                      batch.targets, &predicted);
     }
-    for (const int32_t target : batch.targets) {
-      unigram -=
-          std::log(static_cast<double>(counts_[static_cast<size_t>(target)]) /
-                   known_total);
-    }
+    measured.targets.assign(batch.targets.begin(), batch.targets.end());
     const size_t time = batch.input.ids.size() / numbers.size();
     size_t masked = 0;
     for (size_t row = 0; row < numbers.size(); ++row) {
@@ -194,7 +203,7 @@ EvaluatedSet MaskedWordModel::Predict(
         tokens[batch.positions[masked]] = {batch.targets[masked],
                                            predicted[masked]};
       }
-      EvaluatedExample& example = set.examples.emplace_back();
+      EvaluatedExample& example = measured.examples.emplace_back();
       example.input =
           TextOf(batch.input.ids.subspan(row * time, batch.input.lengths[row]));
       double correct = 0;
@@ -204,22 +213,40 @@ EvaluatedSet MaskedWordModel::Predict(
         absl::StrAppend(&example.output, space, TextOf({token.second}));
         correct += token.first == token.second ? 1 : 0;
       }
-      token_accuracy.Add({correct, static_cast<double>(tokens.size())});
+      measured.right.push_back({correct, static_cast<double>(tokens.size())});
     }
-    if (!next_sentence_.has_value()) return;
+    if (!next_sentence_.has_value()) return measured;
     const Var<float> logits =
-        (*next_sentence_)(forward, bert_.Pool(forward, hidden));
-    next_loss += static_cast<double>(CrossEntropy(logits, batch.apart).item());
+        (*next_sentence_)(passes, bert_.Pool(passes, hidden));
+    measured.next_loss =
+        static_cast<double>(CrossEntropy(logits, batch.apart).item());
     for (size_t i = 0; i < batch.apart.size(); ++i) {
       const float* const row = logits.data() + 2 * i;
-      next_accuracy.Add(
-          {(row[1] > row[0]) == (batch.apart[i] == 1) ? 1.0 : 0.0, 1});
+      measured.next_right.push_back(
+          (row[1] > row[0]) == (batch.apart[i] == 1) ? 1 : 0);
+    }
+    return measured;
+  };
+  const auto add = [&](auto, Measured&& measured) {
+    sum += measured.scores;
+    for (const int32_t target : measured.targets) {
+      unigram -=
+          std::log(static_cast<double>(counts_[static_cast<size_t>(target)]) /
+                   known_total);
+    }
+    for (size_t row = 0; row < measured.examples.size(); ++row) {
+      set.examples.push_back(std::move(measured.examples[row]));
+      token_accuracy.Add({measured.right[row][0], measured.right[row][1]});
+    }
+    next_loss += measured.next_loss;
+    for (const double right : measured.next_right) {
+      next_accuracy.Add({right, 1});
     }
   };
   const auto size = static_cast<int64_t>(examples.size());
   const int64_t at_once =
       std::max<int64_t>(1, kEvaluationIds / config_.masked_words().block());
-  ForEachBatch(forward, size, at_once, measure);
+  ForEachBatch(forward, size, at_once, measure, add);
   if (sum.count > 0) {
     const auto count = static_cast<double>(sum.count);
     set.totals = {{"loss", sum.loss / count},

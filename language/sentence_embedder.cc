@@ -8,7 +8,6 @@
 
 #include "attention/kernels/weighted_values.h"
 #include "autodiff/arena.h"
-#include "autodiff/kernels/gemm.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
 #include "seq2seq/padded_ids.h"
@@ -120,7 +119,7 @@ void SentenceEmbedder::EmbedIds(absl::Span<const std::vector<int32_t>> ids,
     return batches_[batches_.size() - 1 - i];
   };
   if (batches_.size() < workers_.size()) {
-    const GemmThreads share_products(pool_);
+    const InferenceThreads help(pool_);
     for (size_t i = 0; i < batches_.size(); ++i) workers_[0]->Embed(batch(i));
     return;
   }

@@ -12,6 +12,7 @@
 #include "autodiff/tape.h"
 #include "language/bert_trace.h"
 #include "language/masked_text.h"
+#include "nn/batches.h"
 #include "seq2seq/padded_ids.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -139,23 +140,39 @@ EvaluatedSet TextClassifier::Classify(
   const std::vector<Example> encoded = Encode(texts);
   EvaluatedSet set = {.metrics = {{"accuracy"}}};
   double loss = 0;
-  const auto measure = [&](absl::Span<const int64_t> examples) {
+  struct Answers {
+    double loss = 0;
+    std::vector<int32_t> best = {};
+  };
+  const auto answer = [&](Forward<float>& passes,
+                          absl::Span<const int64_t> examples) {
     absl::Span<const int32_t> labels;
-    const Var<float> logits = Logits(forward, encoded, examples, &labels);
-    loss += static_cast<double>(CrossEntropy(logits, labels).item());
+    const Var<float> logits = Logits(passes, encoded, examples, &labels);
+    Answers answers = {
+        static_cast<double>(CrossEntropy(logits, labels).item())};
     for (size_t i = 0; i < labels.size(); ++i) {
       const auto row =
           logits.span().subspan(i * data_.labels.size(), data_.labels.size());
-      const auto best = std::max_element(row.begin(), row.end()) - row.begin();
-      set.metrics[0].Add({best == labels[i] ? 1.0 : 0.0, 1});
+      answers.best.push_back(static_cast<int32_t>(
+          std::max_element(row.begin(), row.end()) - row.begin()));
+    }
+    return answers;
+  };
+  const auto add = [&](absl::Span<const int64_t> examples,
+                       const Answers& answers) {
+    loss += answers.loss;
+    for (size_t i = 0; i < examples.size(); ++i) {
+      const LabelledText& text = texts[static_cast<size_t>(examples[i])];
+      const int32_t best = answers.best[i];
+      set.metrics[0].Add({best == text.label ? 1.0 : 0.0, 1});
       set.examples.push_back(
-          {.input = texts[static_cast<size_t>(examples[i])].text,
-           .reference = data_.labels[static_cast<size_t>(labels[i])],
+          {.input = text.text,
+           .reference = data_.labels[static_cast<size_t>(text.label)],
            .output = data_.labels[static_cast<size_t>(best)]});
     }
   };
   const auto size = static_cast<int64_t>(texts.size());
-  ForEachBatch(forward, size, kEvaluationTexts, measure);
+  ForEachBatch(forward, size, kEvaluationTexts, answer, add);
   set.totals = {{"loss", loss / static_cast<double>(size)}};
   return set;
 }

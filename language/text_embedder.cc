@@ -18,6 +18,7 @@
 #include "language/bert_trace.h"
 #include "language/correlation.h"
 #include "language/sentence_embedder.h"
+#include "nn/batches.h"
 #include "seq2seq/padded_ids.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -203,11 +204,20 @@ EvaluatedSet TextEmbedder::Compare(Forward<float>& forward,
   std::vector<double> similarities;
   std::vector<double> scores;
   double loss = 0;
-  const auto compare = [&](absl::Span<const int64_t> examples) {
-    const Var<float> means = Means(forward, encoded, examples);
+  const auto compare = [&](Forward<float>& passes,
+                           absl::Span<const int64_t> examples) {
+    const Var<float> means = Means(passes, encoded, examples);
+    std::vector<double> found;
+    for (size_t i = 0; i < examples.size(); ++i) {
+      found.push_back(SimilarityOf(means, i));
+    }
+    return found;
+  };
+  const auto add = [&](absl::Span<const int64_t> examples,
+                       const std::vector<double>& found) {
     for (size_t i = 0; i < examples.size(); ++i) {
       const ScoredPair& pair = pairs[static_cast<size_t>(examples[i])];
-      similarities.push_back(SimilarityOf(means, i));
+      similarities.push_back(found[i]);
       scores.push_back(pair.score);
       const double error = similarities.back() - pair.score;
       loss += error * error;
@@ -218,7 +228,7 @@ EvaluatedSet TextEmbedder::Compare(Forward<float>& forward,
     }
   };
   const auto size = static_cast<int64_t>(pairs.size());
-  ForEachBatch(forward, size, kEvaluationPairs, compare);
+  ForEachBatch(forward, size, kEvaluationPairs, compare, add);
   set.metrics = {
       CorrelationMetric("spearman", RanksOf(similarities), RanksOf(scores)),
       CorrelationMetric("pearson", similarities, scores)};

@@ -8,6 +8,7 @@
 #include "autodiff/tape.h"
 #include "language/generator.h"
 #include "language/prefix_matching.h"
+#include "nn/batches.h"
 #include "seq2seq/decoder_lens.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -289,7 +290,7 @@ std::vector<EvaluatedSet> TextModel::Evaluate(Forward<float>& forward,
   const EncodedText& text = split == Split::kDev ? dev_ : test_;
   const std::vector<TextWindow> windows = EvaluationWindows(text);
   if (windows.empty()) return {};
-  TokenScores sum;
+  std::vector<absl::Span<const TextWindow>> batches;
   for (size_t begin = 0; begin < windows.size();) {
     size_t end = begin + 1;
     int64_t longest = windows[begin].length;
@@ -299,14 +300,20 @@ std::vector<EvaluatedSet> TextModel::Evaluate(Forward<float>& forward,
       if (count * longest > kEvaluationIds) break;
       ++end;
     }
-    forward.BeginStep();
-    const DecoderBatch batch = MakeTextBatch(
-        text.ids, absl::MakeConstSpan(windows).subspan(begin, end - begin),
-        forward.tape().arena());
-    sum += ScoreTokens(model_.decoder().head(), forward,
-                       Readout(forward, batch), batch.target);
+    batches.push_back(absl::MakeConstSpan(windows).subspan(begin, end - begin));
     begin = end;
   }
+  TokenScores sum;
+  ForEachBatch(
+      forward, std::ssize(batches), /*most=*/1,
+      [&](Forward<float>& passes, absl::Span<const int64_t> one) {
+        const DecoderBatch batch =
+            MakeTextBatch(text.ids, batches[static_cast<size_t>(one[0])],
+                          passes.tape().arena());
+        return ScoreTokens(model_.decoder().head(), passes,
+                           Readout(passes, batch), batch.target);
+      },
+      [&](auto, const TokenScores& scores) { sum += scores; });
   const auto count = static_cast<double>(sum.count);
   const double loss = sum.loss / count;
   EvaluatedSet set;

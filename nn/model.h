@@ -15,7 +15,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -65,20 +64,6 @@ struct LossTerm {
 // Positions of an example's sequences, which batches pad to their longest: of
 // source and target, or of one sequence and 0.
 using SequenceLengths = std::array<int64_t, 2>;
-
-// Calls visit(examples) for examples 0 .. size - 1, `most` at a time, each time
-// in a new step of `forward`.
-template <typename T, typename Visit>
-void ForEachBatch(Forward<T>& forward, int64_t size, int64_t most,
-                  Visit visit) {
-  std::vector<int64_t> examples;
-  for (int64_t first = 0; first < size; first += most) {
-    examples.resize(static_cast<size_t>(std::min(most, size - first)));
-    std::iota(examples.begin(), examples.end(), first);
-    forward.BeginStep();
-    visit(absl::MakeConstSpan(examples));
-  }
-}
 
 enum class Split { kTrain, kDev, kTest };
 

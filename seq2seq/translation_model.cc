@@ -11,6 +11,7 @@
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
+#include "nn/batches.h"
 #include "nn/option_registry.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_lens.h"
@@ -326,45 +327,53 @@ TokenScores TranslationModel::PredictTokens(Forward<float>& forward,
                                             const ParallelCorpus& pairs) const {
   const EncoderDecoder<float>& model = translator_.model();
   TokenScores sum;
-  const auto score = [&](absl::Span<const int64_t> examples) {
-    const Batch batch = MakeBatch(pairs, examples, forward.tape().arena());
-    sum += ScoreTokens(model.decoder->head(), forward,
-                       model.Run(forward, batch), batch.target);
-  };
-  ForEachBatch(forward, pairs.size(), kEvaluationBatch, score);
+  ForEachBatch(
+      forward, pairs.size(), kEvaluationBatch,
+      [&](Forward<float>& passes, absl::Span<const int64_t> examples) {
+        const Batch batch = MakeBatch(pairs, examples, passes.tape().arena());
+        return ScoreTokens(model.decoder->head(), passes,
+                           model.Run(passes, batch), batch.target);
+      },
+      [&](auto, const TokenScores& scores) { sum += scores; });
   return sum;
 }
 
 AlignmentErrorRate TranslationModel::AlignmentOf(
     Forward<float>& forward, absl::Span<const SentencePair> pairs) const {
-  AlignmentErrorRate rate;
+  const EncoderDecoder<float>& model = translator_.model();
   const ParallelCorpus encoded = EncodePairs(pairs);
-  const auto align = [&](absl::Span<const int64_t> examples) {
-    const Batch batch = MakeBatch(encoded, examples, forward.tape().arena());
-    const EncoderDecoder<float>& model = translator_.model();
+  using Links = std::vector<std::vector<AlignmentLink>>;
+  const auto align = [&](Forward<float>& passes,
+                         absl::Span<const int64_t> examples) -> Links {
+    const Batch batch = MakeBatch(encoded, examples, passes.tape().arena());
     const AlignmentChoice choice = model.decoder->alignment();
     const std::vector<float> weights =
-        MemoryAlignment<float>(MapsOf(forward, AlignmentSites(choice),
-                                      [&] { model.Run(forward, batch); }),
+        MemoryAlignment<float>(MapsOf(passes, AlignmentSites(choice),
+                                      [&] { model.Run(passes, batch); }),
                                choice)
             .weights;
-    const int64_t size = batch.input.time * batch.source.time;
-    for (int64_t b = 0; b < batch.source.rows; ++b) {
-      const SentencePair& pair = pairs[examples[b]];
-      if (pair.alignment.empty()) continue;
+    const auto size = static_cast<size_t>(batch.input.time * batch.source.time);
+    Links links;
+    for (const int64_t example : examples) {
+      const SentencePair& pair = pairs[example];
       // A config may cut sentences.
-      const PairView ids = encoded[examples[b]];
-      rate.Add(GreatestLinks(absl::MakeConstSpan(weights.data() + b * size,
-                                                 static_cast<size_t>(size)),
-                             static_cast<int>(batch.source.time),
-                             static_cast<int>(std::min(pair.target.size(),
-                                                       ids.target.size())),
-                             static_cast<int>(std::min(pair.source.size(),
-                                                       ids.source.size()))),
-               pair.alignment);
+      const PairView ids = encoded[example];
+      links.push_back(GreatestLinks(
+          absl::MakeConstSpan(weights).subspan(links.size() * size, size),
+          static_cast<int>(batch.source.time),
+          static_cast<int>(std::min(pair.target.size(), ids.target.size())),
+          static_cast<int>(std::min(pair.source.size(), ids.source.size()))));
     }
+    return links;
   };
-  ForEachBatch(forward, encoded.size(), kEvaluationBatch, align);
+  AlignmentErrorRate rate;
+  ForEachBatch(forward, encoded.size(), kEvaluationBatch, align,
+               [&](absl::Span<const int64_t> examples, const Links& links) {
+                 for (size_t i = 0; i < examples.size(); ++i) {
+                   const auto& gold = pairs[examples[i]].alignment;
+                   if (!gold.empty()) rate.Add(links[i], gold);
+                 }
+               });
   return rate;
 }
 

@@ -10,6 +10,7 @@
 #include "autodiff/arena.h"
 #include "autodiff/random.h"
 #include "data/parallel_corpus.h"
+#include "nn/batches.h"
 #include "seq2seq/padded_ids.h"
 
 namespace regard {
@@ -102,6 +103,7 @@ std::vector<std::vector<Translation>> TranslateIds(
   });
   const auto rows_each = static_cast<size_t>(
       search.has_sampling() ? search.n_best() : search.beam());
+  std::vector<absl::Span<const size_t>> batches;
   for (size_t begin = 0; begin < order.size();) {
     const auto fits = [&](size_t end) {
       const size_t count = end - begin + 1;
@@ -111,11 +113,25 @@ std::vector<std::vector<Translation>> TranslateIds(
     };
     size_t end = begin + 1;
     while (end < order.size() && fits(end)) ++end;
-    TranslateBatch(members, sources,
-                   absl::MakeConstSpan(order).subspan(begin, end - begin),
-                   search, want_weights, &translations);
+    batches.push_back(absl::MakeConstSpan(order).subspan(begin, end - begin));
     begin = end;
   }
+  const auto translate = [&](absl::Span<const TranslationMember> on, size_t i) {
+    TranslateBatch(on, sources, batches[i], search, want_weights,
+                   &translations);
+  };
+  if (members.size() > 1) {
+    // Each has a Forward of its own: they share the products of a batch.
+    for (size_t i = 0; i < batches.size(); ++i) translate(members, i);
+    return translations;
+  }
+  // The longest first, so that none is left for the end.
+  ForEachApart<float>(
+      *members[0].forward, std::ssize(batches),
+      [&](Forward<float>& passes, int64_t i) {
+        const TranslationMember alone = {members[0].model, &passes};
+        translate({&alone, 1}, batches.size() - 1 - static_cast<size_t>(i));
+      });
   return translations;
 }
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "autodiff/kernels/gemm.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/run_report.h"
@@ -49,7 +48,7 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
   WorkerPool pool(threads);
-  const GemmThreads share_products(pool);
+  const InferenceThreads help(pool);
   const Evaluation evaluation = EvaluateAll(run.task(), run.forward());
   const std::map<std::string, Confidence> confidence =
       BootstrapConfidence(evaluation.sets, run.config().seed());

@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "autodiff/kernels/gemm.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/terminal_text.h"
@@ -162,7 +161,7 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
   }
   const LanguageModel& model = text_model->language_model();
   WorkerPool pool(arguments.threads);
-  const GemmThreads share_products(pool);
+  const InferenceThreads help(pool);
   Session session(model, run.forward(), arguments.options);
   return arguments.prompts.empty()
              ? ContinueInput(model, session)

@@ -10,7 +10,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "autodiff/kernels/gemm.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/terminal_text.h"
@@ -159,7 +158,7 @@ absl::Status Predict(int argc, char** argv, const Plugins& plugins) {
       const Run run,
       OpenRun(arguments.run, plugins, {.data = !arguments.examples.empty()}));
   WorkerPool pool(arguments.threads);
-  const GemmThreads share_products(pool);
+  const InferenceThreads help(pool);
   if (arguments.inputs.empty() && arguments.examples.empty()) {
     return AnswerInput(run, arguments);
   }

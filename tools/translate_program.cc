@@ -15,7 +15,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "autodiff/kernels/gemm.h"
 #include "autodiff/worker_pool.h"
 #include "data/parallel_corpus.h"
 #include "data/text/vocabulary.h"
@@ -463,7 +462,7 @@ absl::Status Translate(int argc, char** argv, const Plugins& plugins) {
   SearchConfig search = trained.front().config().search();
   REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments, &search));
   WorkerPool pool(arguments.threads);
-  const GemmThreads share_products(pool);
+  const InferenceThreads help(pool);
   Session session(std::move(members), arguments, search);
   absl::Status status;
   if (arguments.sentences.empty()) {

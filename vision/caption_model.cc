@@ -11,6 +11,7 @@
 #include "autodiff/random.h"
 #include "data/images/png_image.h"
 #include "files/utf8.h"
+#include "nn/batches.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_lens.h"
 #include "seq2seq/memory_alignment.h"
@@ -422,44 +423,52 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
   TokenScores scores;
   Pointing pointing;
   EvaluatedSet evaluated = {.metrics = {{"exact_match"}}};
-  const auto measure = [&](absl::Span<const int64_t> images) {
+  struct Measured {
+    TokenScores scores;
+    AttentionMap<float> map;  // [images, 1, words, tokens of an image]
+    std::vector<std::vector<std::string>> written;
+  };
+  const auto measure = [&](Forward<float>& passes,
+                           absl::Span<const int64_t> images) {
     const DecoderBatch batch =
-        MakeBatch(sentences, images, forward.tape().arena());
+        MakeBatch(sentences, images, passes.tape().arena());
+    Measured measured;
     Var<float> readout;
-    const AttentionMap<float> map =
-        Align(forward, set, images, batch, &readout);
-    scores += ScoreTokens(captioner_.decoder().head(), forward, readout,
-                          batch.target);
-    if (attends) {
-      const auto tokens = static_cast<size_t>(map.shape.cols());
-      for (size_t i = 0; i < images.size(); ++i) {
-        const std::vector<int32_t>& quadrants =
-            set.captions[static_cast<size_t>(images[i])].quadrants;
-        for (size_t word = 0; word < quadrants.size(); ++word) {
-          if (quadrants[word] < 0) continue;
-          const size_t row = i * static_cast<size_t>(batch.input.time) + word;
-          AddPointing(
-              absl::MakeConstSpan(map.weights).subspan(row * tokens, tokens),
-              quadrants[word], &pointing);
-        }
-      }
-    }
-    const auto written = GenerateCaptions(forward, set, images);
+    measured.map = Align(passes, set, images, batch, &readout);
+    measured.scores =
+        ScoreTokens(captioner_.decoder().head(), passes, readout, batch.target);
+    measured.written = GenerateCaptions(passes, set, images);
+    return measured;
+  };
+  const auto add = [&](absl::Span<const int64_t> images,
+                       const Measured& measured) {
+    scores += measured.scores;
+    const AttentionMap<float>& map = measured.map;
     for (size_t i = 0; i < images.size(); ++i) {
-      const std::vector<std::string>& words =
-          set.captions[static_cast<size_t>(images[i])].words;
+      const Caption& caption = set.captions[static_cast<size_t>(images[i])];
+      for (size_t word = 0; attends && word < caption.quadrants.size();
+           ++word) {
+        if (caption.quadrants[word] < 0) continue;
+        const auto tokens = static_cast<size_t>(map.shape.cols());
+        const size_t row = i * static_cast<size_t>(map.shape[2]) + word;
+        AddPointing(
+            absl::MakeConstSpan(map.weights).subspan(row * tokens, tokens),
+            caption.quadrants[word], &pointing);
+      }
+      const std::vector<std::string>& words = caption.words;
+      const std::vector<std::string>& written = measured.written[i];
       const bool exact =
-          std::equal(written[i].begin(), written[i].end(),
+          std::equal(written.begin(), written.end(),
                      words.begin() + prompt_length(), words.end());
       evaluated.metrics[0].Add({exact ? 1.0 : 0.0, 1});
       evaluated.examples.push_back(
           {.input = absl::StrCat("image ", images[i]),
            .reference =
                absl::StrJoin(words.begin() + prompt_length(), words.end(), " "),
-           .output = absl::StrJoin(written[i], " ")});
+           .output = absl::StrJoin(written, " ")});
     }
   };
-  ForEachBatch(forward, set.size(), kEvaluationBatch, measure);
+  ForEachBatch(forward, set.size(), kEvaluationBatch, measure, add);
   const auto count = static_cast<double>(scores.count);
   evaluated.totals = {
       {"loss", scores.loss / count},

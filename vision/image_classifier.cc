@@ -9,6 +9,7 @@
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "data/images/png_image.h"
+#include "nn/batches.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "vision/augmentation.h"
@@ -82,11 +83,15 @@ std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
                                             const ImageSet& set) const {
   std::vector<float> predicted;
   predicted.reserve(static_cast<size_t>(set.size() * classes()));
-  const auto predict = [&](absl::Span<const int64_t> images) {
-    const Var<float> batch = PredictBatch(forward, set, images);
-    predicted.insert(predicted.end(), batch.span().begin(), batch.span().end());
+  const auto predict = [&](Forward<float>& passes,
+                           absl::Span<const int64_t> images) {
+    const Var<float> batch = PredictBatch(passes, set, images);
+    return std::vector<float>(batch.span().begin(), batch.span().end());
   };
-  ForEachBatch(forward, set.size(), kEvaluationBatch, predict);
+  ForEachBatch(forward, set.size(), kEvaluationBatch, predict,
+               [&](auto, const std::vector<float>& batch) {
+                 predicted.insert(predicted.end(), batch.begin(), batch.end());
+               });
   return predicted;
 }
 

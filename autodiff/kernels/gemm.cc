@@ -6,6 +6,7 @@
 
 #include "autodiff/instantiate.h"
 #include "autodiff/kernels/gemm_kernel.h"
+#include "autodiff/worker_pool.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -14,8 +15,6 @@ namespace {
 
 thread_local int64_t gemm_flops = 0;
 
-// That of the innermost GemmThreads of this thread, or null.
-thread_local WorkerPool* gemm_pool = nullptr;
 // Multiply-adds of a product that is cut: 4 microseconds, or 20 if it has one
 // row. Two threads that wait for work break even at 3.
 constexpr int64_t kLeastToCut = int64_t{1} << 19;
@@ -208,15 +207,15 @@ void Multiply(const ConstMatrix<T>& a, const ConstMatrix<T>& b,
   const int64_t multiply_adds = c.rows * c.cols * a.cols;
   gemm_flops += 2 * multiply_adds;
   const Product<T> product(a, b, c, alpha);
-  if (gemm_pool == nullptr || multiply_adds < kLeastToCut) {
-    return product.Run(addend, 0, c.cols);
-  }
+  WorkerPool* const pool =
+      multiply_adds < kLeastToCut ? nullptr : InferenceThreads::Pool();
+  if (pool == nullptr) return product.Run(addend, 0, c.cols);
   const int64_t panels = (c.cols + kGemmPanel<T> - 1) / kGemmPanel<T>;
-  const int64_t parts = std::min<int64_t>(gemm_pool->threads(), panels);
+  const int64_t parts = std::min<int64_t>(pool->threads(), panels);
   const auto begin_of = [&](int64_t part) {
     return std::min(c.cols, panels * part / parts * kGemmPanel<T>);
   };
-  gemm_pool->Run(parts, [&](int64_t part) {
+  pool->Run(parts, [&](int64_t part) {
     product.Run(addend, begin_of(part), begin_of(part + 1));
   });
 }
@@ -252,12 +251,6 @@ ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels) {
   b.panels = panels;
   return b;
 }
-
-GemmThreads::GemmThreads(WorkerPool& pool) : outer_(gemm_pool) {
-  gemm_pool = &pool;
-}
-
-GemmThreads::~GemmThreads() { gemm_pool = outer_; }
 
 int64_t GemmFlops() { return gemm_flops; }
 

@@ -1,15 +1,15 @@
 // Matrix products. All code uses these functions for products.
 //
 // Every product takes the same blocked path whatever its shape, so the bits of
-// a row of the result do not depend on the number of rows. Packing buffers are
-// kept for each thread: a warm product makes no heap allocation.
+// a row of the result do not depend on the number of rows. A large one is cut
+// over columns of the result among the thread's InferenceThreads. Packing
+// buffers are kept for each thread: a warm product makes no heap allocation.
 #ifndef AUTODIFF_KERNELS_GEMM_H_
 #define AUTODIFF_KERNELS_GEMM_H_
 
 #include <cstdint>
 
 #include "autodiff/kernels/matrix.h"
-#include "autodiff/worker_pool.h"
 
 namespace regard {
 
@@ -44,23 +44,6 @@ int64_t PackedSize(int64_t rows, int64_t cols);
 // if `a` has few rows.
 template <typename T>
 ConstMatrix<T> Packed(ConstMatrix<T> b, T* panels);
-
-// During its lifetime, large products of the thread that created it are cut
-// over columns of the result among the threads of `pool`, which do no other
-// work meanwhile: a product inside of the pool's Run() is a failed check. The
-// bits do not change. It is for inference: training gives each thread a shard.
-// Scopes nest.
-class GemmThreads {
- public:
-  explicit GemmThreads(WorkerPool& pool);
-  ~GemmThreads();
-
-  GemmThreads(const GemmThreads&) = delete;
-  GemmThreads& operator=(const GemmThreads&) = delete;
-
- private:
-  WorkerPool* const outer_;
-};
 
 // Floating-point operations (2 m n k each) of this thread's products so far.
 int64_t GemmFlops();

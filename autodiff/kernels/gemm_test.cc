@@ -252,7 +252,7 @@ void ExpectThreadsGiveTheSameBits(int64_t m, int64_t k, int64_t n, bool tb) {
   const std::vector<T> expected = compute();
   for (int threads = 1; threads <= 8; ++threads) {
     WorkerPool pool(threads);
-    const GemmThreads scope(pool);
+    const InferenceThreads scope(pool);
     ASSERT_EQ(compute(), expected) << m << "x" << k << "x" << n << " " << tb
                                    << " on " << threads << " threads";
   }
@@ -283,10 +283,10 @@ TEST(GemmTest, ScopesOfThreadsNest) {
   };
   compute(expected);
   WorkerPool outer(2);
-  const GemmThreads of_outer(outer);
+  const InferenceThreads of_outer(outer);
   {
     WorkerPool inner(3);
-    const GemmThreads of_inner(inner);
+    const InferenceThreads of_inner(inner);
     compute(got);
     EXPECT_EQ(got, expected);
   }
@@ -303,7 +303,7 @@ TEST(GemmTest, AWarmProductOnThreadsAllocatesNothing) {
   const ConstMatrix<float> packed =
       Packed(ConstMatrix<float>(b.data(), k, n), panels.data());
   WorkerPool pool(3);
-  const GemmThreads scope(pool);
+  const InferenceThreads scope(pool);
   const auto compute = [&] {
     Gemm<float>({a.data(), m, k}, packed, {c.data(), m, n});
   };
@@ -327,7 +327,7 @@ TEST(GemmDeathTest, AProductInsideOfItsPoolsWorkIsRefused) {
   const std::vector<float> a(m * k), b(k * n);
   const auto nested = [&] {
     WorkerPool pool(2);
-    const GemmThreads scope(pool);
+    const InferenceThreads scope(pool);
     // So many that the thread that has the scope takes one.
     pool.Run(10000, [&](int64_t) {
       std::vector<float> c(m * n);

@@ -11,13 +11,12 @@ namespace regard {
 
 void EvaluateSplit(Task& task, Forward<float>& forward, Split split,
                    Evaluation* evaluation) {
-  const char* const name = split == Split::kTrain ? "train"
-                           : split == Split::kDev ? "dev"
-                                                  : "test";
+  constexpr const char* kNames[] = {"train", "dev", "test"};
   const auto prefixed = [&](const std::string& set, const std::string& metric) {
     REGARD_CHECK(FindMetric(task.metrics(), metric) != nullptr)
         << metric << " is not among the task's metrics";
-    return absl::StrCat(name, set.empty() ? "" : ".", set, "/", metric);
+    return absl::StrCat(kNames[static_cast<int>(split)], set.empty() ? "" : ".",
+                        set, "/", metric);
   };
   for (EvaluatedSet& set : task.model().Evaluate(forward, split)) {
     for (const auto& [total, value] : set.totals) {

@@ -307,6 +307,7 @@ absl::Status Trainer::Evaluate(bool final) {
   };
   swap();
   const absl::Cleanup swap_back = swap;
+  const InferenceThreads help(pool_);
   Tape<float> tape;
   Forward<float> forward(tape, model_.parameters(), nullptr);
   SetProbe(forward);
@@ -363,6 +364,7 @@ void Trainer::ChooseWeights() {
   if (!mean.empty()) {
     std::copy(mean.begin(), mean.end(), values.begin());
     if (selection_.metric().empty()) return;
+    const InferenceThreads help(pool_);
     Tape<float> tape;
     Forward<float> forward(tape, model_.parameters(), nullptr);
     SetProbe(forward);

@@ -1,0 +1,123 @@
+#include "nn/batches.h"
+
+#include <cstdint>
+#include <latch>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+#include "autodiff/worker_pool.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/initializers.h"
+#include "nn/parameters.h"
+#include "nn/probe.h"
+
+namespace regard {
+namespace {
+
+// Passes over a store of one parameter, 2.
+class BatchesTest : public ::testing::Test {
+ protected:
+  BatchesTest() : weight_(parameters_.Root().Add("weight", {1}, Constant(2))) {
+    parameters_.Finalize(/*seed=*/0);
+    forward_.emplace(tape_, std::as_const(parameters_), nullptr);
+  }
+
+  // Of each batch: its first example, its size, and twice the sum of all.
+  std::vector<float> Collect(int64_t size, int64_t most) {
+    std::vector<float> collected;
+    ForEachBatch(
+        *forward_, size, most,
+        [&](Forward<float>& passes, absl::Span<const int64_t> examples) {
+          float sum = 0;
+          for (const int64_t i : examples) {
+            sum += passes[weight_].item() * static_cast<float>(i);
+          }
+          return sum;
+        },
+        [&](absl::Span<const int64_t> examples, float sum) {
+          collected.push_back(static_cast<float>(examples.front()));
+          collected.push_back(static_cast<float>(examples.size()));
+          collected.push_back(sum);
+        });
+    return collected;
+  }
+
+  // The passes that took `count` pieces of work. With `together`, the first
+  // pieces wait for one another.
+  std::set<const Forward<float>*> Takers(int64_t count, int64_t together = 1) {
+    std::latch begun(together);
+    std::mutex mutex;
+    std::set<const Forward<float>*> takers;
+    ForEachApart<float>(*forward_, count,
+                        [&](Forward<float>& passes, int64_t i) {
+                          if (i < together) begun.arrive_and_wait();
+                          const std::lock_guard<std::mutex> lock(mutex);
+                          takers.insert(&passes);
+                        });
+    return takers;
+  }
+
+  ParameterStore<float> parameters_;
+  const Parameter<float> weight_;
+  Tape<float> tape_;
+  std::optional<Forward<float>> forward_;
+};
+
+TEST_F(BatchesTest, CollectsInTheOrderOfTheExamplesOnAnyThreads) {
+  const std::vector<float> expected = {0, 2, 2, 2, 2, 10, 4, 2, 18, 6, 1, 12};
+  EXPECT_EQ(Collect(7, 2), expected);
+  for (const int threads : {1, 2, 4, 8}) {
+    WorkerPool pool(threads);
+    const InferenceThreads help(pool);
+    EXPECT_EQ(Collect(7, 2), expected) << threads << " threads";
+    EXPECT_TRUE(Collect(0, 2).empty());
+    EXPECT_EQ(Collect(1, 2), std::vector<float>({0, 1, 0}));
+  }
+}
+
+TEST_F(BatchesTest, ThreadsWorkAtTheSameTimeOnPassesOfTheirOwn) {
+  WorkerPool pool(3);
+  const InferenceThreads help(pool);
+  const auto takers = Takers(10, /*together=*/3);
+  EXPECT_EQ(takers.size(), 3);
+  EXPECT_TRUE(takers.contains(&*forward_));
+}
+
+TEST_F(BatchesTest, FewerPiecesThanThreadsShareTheProductsOfEach) {
+  WorkerPool pool(4);
+  const InferenceThreads help(pool);
+  EXPECT_EQ(Takers(3).size(), 1);
+  EXPECT_EQ(InferenceThreads::Pool(), &pool);
+}
+
+TEST_F(BatchesTest, WhoIsWatchedWorksAlone) {
+  WorkerPool pool(2);
+  const InferenceThreads help(pool);
+  SiteRecorder<float> watcher({"*"});
+  forward_->set_probe(&watcher);
+  EXPECT_EQ(Takers(100).size(), 1);
+}
+
+TEST(InferenceThreadsTest, ScopesNestAndMayBeEmpty) {
+  EXPECT_EQ(InferenceThreads::Pool(), nullptr);
+  WorkerPool pool(1);
+  {
+    const InferenceThreads help(pool);
+    EXPECT_EQ(InferenceThreads::Pool(), &pool);
+    {
+      const InferenceThreads alone = InferenceThreads::None();
+      EXPECT_EQ(InferenceThreads::Pool(), nullptr);
+    }
+    EXPECT_EQ(InferenceThreads::Pool(), &pool);
+  }
+  EXPECT_EQ(InferenceThreads::Pool(), nullptr);
+}
+
+}  // namespace
+}  // namespace regard
