@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "autodiff/instantiate.h"
 
 namespace regard {
@@ -37,6 +39,15 @@ bool MatchesSite(absl::Span<const std::string> patterns,
   return std::any_of(
       patterns.begin(), patterns.end(),
       [&](const std::string& pattern) { return MatchesSite(pattern, site); });
+}
+
+std::string JoinSteps(absl::string_view site) {
+  constexpr absl::string_view kStep = "step[";
+  const size_t step = absl::StartsWith(site, kStep) ? 0 : site.find("/step[");
+  if (step == site.npos) return std::string(site);
+  const size_t index = site.find('[', step) + 1;
+  return absl::StrCat(site.substr(0, index), "*",
+                      site.substr(site.find(']', index)));
 }
 
 template <typename T>

@@ -74,6 +74,10 @@ bool MatchesSite(absl::string_view pattern, absl::string_view site);
 bool MatchesSite(absl::Span<const std::string> patterns,
                  absl::string_view site);
 
+// The site's name, in which the steps of a recurrent decoder, which have a
+// scope each, are one: "step[*]/decoder/attention/weights".
+std::string JoinSteps(absl::string_view site);
+
 // Copies the values, or the gradients, of sites that are of one of the
 // patterns.
 template <typename T>

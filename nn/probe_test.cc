@@ -91,6 +91,13 @@ TEST(MatchesSite, StarStandsForAnyCharactersAndBracketsForThemselves) {
   EXPECT_FALSE(MatchesSite("a*bb", "abab"));
 }
 
+TEST(JoinSteps, GivesAllStepsOneName) {
+  EXPECT_EQ(JoinSteps("step[12]/decoder/state"), "step[*]/decoder/state");
+  EXPECT_EQ(JoinSteps("a/step[0]/b"), "a/step[*]/b");
+  EXPECT_EQ(JoinSteps("footstep[0]/b"), "footstep[0]/b");
+  EXPECT_EQ(JoinSteps("encoder/layers[1]/x"), "encoder/layers[1]/x");
+}
+
 TEST(Probe, NobodyWatchesAtFirst) {
   Layer layer;
   EXPECT_EQ(layer.Run(nullptr).item(), 45);

@@ -61,15 +61,6 @@ void Place(const std::vector<T>& numbers, const Shape& shape, int64_t first,
 
 }  // namespace
 
-std::string JoinSteps(absl::string_view site) {
-  constexpr absl::string_view kStep = "step[";
-  const size_t step = absl::StartsWith(site, kStep) ? 0 : site.find("/step[");
-  if (step == site.npos) return std::string(site);
-  const size_t index = site.find('[', step) + 1;
-  return absl::StrCat(site.substr(0, index), "*",
-                      site.substr(site.find(']', index)));
-}
-
 template <typename T>
 std::vector<AttentionMap<T>> AttentionMaps(const SiteRecorder<T>& recorder) {
   using Seen = typename SiteRecorder<T>::Seen;

@@ -23,10 +23,6 @@ namespace regard {
 inline constexpr char kAllMaps[] = "*attention/weights";
 inline constexpr char kDecoderMaps[] = "*decoder*attention/weights";
 
-// The site's name, in which the steps of a recurrent decoder are one:
-// "step[*]/decoder/attention/weights".
-std::string JoinSteps(absl::string_view site);
-
 // Attention weights of one layer, before dropout.
 template <typename T>
 struct AttentionMap {

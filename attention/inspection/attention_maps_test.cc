@@ -60,12 +60,5 @@ TEST(AttentionMapsTest, AreNamedByLayerAndKindAndJoinSteps) {
   EXPECT_EQ(forward.probe(), nullptr);
 }
 
-TEST(AttentionMapsTest, JoinTheStepsOfASite) {
-  EXPECT_EQ(JoinSteps("step[12]/decoder/state"), "step[*]/decoder/state");
-  EXPECT_EQ(JoinSteps("a/step[0]/b"), "a/step[*]/b");
-  EXPECT_EQ(JoinSteps("footstep[0]/b"), "footstep[0]/b");
-  EXPECT_EQ(JoinSteps("encoder/layers[1]/x"), "encoder/layers[1]/x");
-}
-
 }  // namespace
 }  // namespace regard

@@ -105,21 +105,10 @@ StatisticSum OfRow(SiteStatistic::Statistic statistic,
   return {statistic, entropy, 1};
 }
 
-// The steps of a recurrent decoder have a scope each.
-std::string Pooled(const std::string& site) {
-  constexpr absl::string_view kStep = "step[";
-  const bool begins = absl::StartsWith(site, kStep);
-  const size_t step = begins ? 0 : site.find(absl::StrCat("/", kStep));
-  if (step == std::string::npos) return site;
-  const size_t index = site.find('[', step) + 1;
-  return absl::StrCat(site.substr(0, index), "*",
-                      site.substr(site.find(']', index)));
-}
-
 std::string ReportedName(const std::string& site,
                          SiteStatistic::Statistic statistic) {
   return absl::StrCat(
-      "probe/", Pooled(site), "/",
+      "probe/", JoinSteps(site), "/",
       absl::AsciiStrToLower(SiteStatistic::Statistic_Name(statistic)));
 }
 
@@ -191,7 +180,7 @@ SiteWish ConfiguredProbe<T>::Wish(const std::string& site) {
 template <typename T>
 void ConfiguredProbe<T>::AddToMean(const std::string& site, Var<T> value) {
   const HeadLayout layout(value.shape());
-  MeanSum& mean = means_[Pooled(site)];
+  MeanSum& mean = means_[JoinSteps(site)];
   mean.sums.resize(static_cast<size_t>(layout.heads * layout.cols));
   for (int64_t i = 0; i < value.size(); ++i) {
     mean.sums[layout.Column(i)] += static_cast<double>(value.data()[i]);
@@ -257,7 +246,7 @@ Var<T> ConfiguredProbe<T>::Apply(Tape<T>& tape,
     out.data()[i] = scaled(value.data()[i], i);
   }
   if (replace.has_mean()) {
-    const auto found = means_.find(Pooled(site));
+    const auto found = means_.find(JoinSteps(site));
     REGARD_CHECK(found != means_.end()) << "no mean of " << site;
     const auto& [sums, count] = found->second;
     for (int64_t i = 0; i < value.size(); ++i) {
