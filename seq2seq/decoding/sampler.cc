@@ -50,13 +50,22 @@ int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
     }
     return sum;
   };
-  if (top_k_ > 0 || top_p_ < 1) std::sort(ids_, end, likelier);
+  if (top_k_ > 0) std::sort(ids_, end, likelier);
   double total = mass();
   if (top_p_ < 1) {
     double held = 0;
     int32_t* nucleus = ids_;
-    while (nucleus != end && held < top_p_ * total) {
-      held += static_cast<double>(weights_[*nucleus++]);
+    // Of a whole vocabulary only the likeliest are sorted, in growing parts.
+    int32_t* sorted = top_k_ > 0 ? end : ids_;
+    for (int64_t more = 256; nucleus != end && held < top_p_ * total;
+         ++nucleus) {
+      if (nucleus == sorted) {
+        sorted += std::min<int64_t>(more, end - sorted);
+        std::nth_element(nucleus, sorted, end, likelier);
+        std::sort(nucleus, sorted, likelier);
+        more *= 4;
+      }
+      held += static_cast<double>(weights_[*nucleus]);
     }
     end = nucleus;
     total = held;

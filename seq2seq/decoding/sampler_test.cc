@@ -87,6 +87,28 @@ TEST(SamplerTest, TopPKeepsTheFewestThatHoldIt) {
   ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
 }
 
+// 3,000 ids, of which id i has a weight of 1 + i * 7 % 3000: a nucleus of half
+// of the mass is the 879 ids of the greatest weights.
+TEST(SamplerTest, TopPOfAVocabularyKeepsTheLikeliestToo) {
+  constexpr int32_t kIds = 3000;
+  std::vector<float> logits;
+  double total = 0;
+  for (int32_t id = 0; id < kIds; ++id) {
+    logits.push_back(std::log(1 + id * 7 % kIds));
+    total += 1 + id * 7 % kIds;
+  }
+  int32_t least = kIds;
+  double held = 0;
+  while (held < 0.5 * total) held += least--;
+  SamplingConfig config;
+  config.set_top_p(0.5);
+  const std::vector<double> shares = Shares(config, logits, {});
+  for (int32_t id = 0; id < kIds; ++id) {
+    const int32_t weight = 1 + id * 7 % kIds;
+    EXPECT_NEAR(shares[id], weight > least ? weight / held : 0, 1.1e-4) << id;
+  }
+}
+
 TEST(SamplerTest, OfEqualsTheLowerIdsAreKept) {
   SamplingConfig config;
   config.set_top_k(2);
