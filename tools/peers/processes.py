@@ -23,11 +23,20 @@ class Entry:
     engine: str
     form: str
     threads: int
+    # Whether oneMKL is told that the processor is Intel's: see mkl_vendor.c.
+    as_intel: bool = False
 
     def __str__(self):
         form = "" if self.engine == "regard" else (
             f" {self.form.replace('_', ' ')}")
-        return f"{NAMES[self.engine]}{form}, {self.threads} thr."
+        vendor = ", as Intel" if self.as_intel else ""
+        return f"{NAMES[self.engine]}{form}{vendor}, {self.threads} thr."
+
+
+def _asks_for_vendor(engine):
+    """Whether a library of the engine is slower here than its code can be."""
+    with open("/proc/cpuinfo", encoding="utf-8") as info:
+        return engine == "torch" and "GenuineIntel" not in info.read()
 
 
 def entries(work, compiled, one_thread):
@@ -48,8 +57,9 @@ def entries(work, compiled, one_thread):
             forms += [f"compiled_{form}" for form in forms]
         # Peers get both counts, whatever the work.
         counts = (1,) if alone else (1, 2)
-        found += [Entry(engine, form, count)
-                  for form in forms for count in counts]
+        vendors = (False, True) if _asks_for_vendor(engine) else (False,)
+        found += [Entry(engine, form, count, as_intel) for form in forms
+                  for count in counts for as_intel in vendors]
     return found
 
 
@@ -65,7 +75,7 @@ class Contender:
         folder = options.folder
         # Which part of the answer to "run" counts: seconds, or processor time.
         self._clock = 1 if options.busy else 0
-        self.log = folder / f"{work.name}.{entry.engine}.{entry.form}.log"
+        self.log = folder / f"{work.name}.{entry}.log".replace(" ", "_")
         if entry.engine == "regard":
             command = [options.regard_step, f"--threads={entry.threads}",
                        *work.arguments()]
@@ -79,6 +89,8 @@ class Contender:
             OPENBLAS_NUM_THREADS=count, JAX_PLATFORMS="cpu",
             TORCHINDUCTOR_CACHE_DIR=str(folder / "inductor"),
             JAX_COMPILATION_CACHE_DIR=str(folder / "jax"))
+        if entry.as_intel:
+            environment["LD_PRELOAD"] = str(folder / "mkl_vendor.so")
         if entry.threads == 1:
             environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
         with open(self.log, "wb") as log:
