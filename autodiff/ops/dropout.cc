@@ -10,38 +10,62 @@ namespace regard {
 
 namespace {
 
-// Writes keep[j] for the `cols` elements of a row. Word j % 4 of the counter
-// {counter, j / 4} decides on element j.
+// Writes `keep` for elements first .. first + cols - 1 of a row. Word j % 4 of
+// the counter {counter, j / 4} decides on element j.
 void FillRow(std::array<uint32_t, 3> counter, uint64_t key, uint32_t threshold,
-             int64_t cols, uint8_t* keep) {
+             int64_t first, int64_t cols, uint8_t* keep) {
   constexpr int kCounters = 16;
   uint32_t words[4][kCounters];
-  for (int64_t begin = 0; begin < cols; begin += 4 * kCounters) {
+  const int64_t end = first + cols;
+  for (int64_t begin = first / 4 * 4; begin < end; begin += 4 * kCounters) {
     for (int i = 0; i < kCounters; ++i) {
       for (int w = 0; w < 3; ++w) words[w][i] = counter[w];
       words[3][i] = static_cast<uint32_t>(begin / 4 + i);
     }
     PhiloxLanes({static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)},
                 words);
-    const int64_t count = std::min<int64_t>(4 * kCounters, cols - begin);
-    for (int64_t j = 0; j < count; ++j) {
-      keep[begin + j] = words[j % 4][j / 4] >= threshold;
+    const int64_t count = std::min<int64_t>(4 * kCounters, end - begin);
+    for (int64_t j = std::max<int64_t>(first - begin, 0); j < count; ++j) {
+      keep[begin + j - first] = words[j % 4][j / 4] >= threshold;
     }
   }
 }
 
+uint32_t Threshold(double rate) { return static_cast<uint32_t>(rate * 0x1p32); }
+
+uint64_t HashOf(const RandomState& random, const ScopeName* scope,
+                const char* site) {
+  return Hash(random.seed,
+              Hash(site, scope == nullptr ? kHashSeed : scope->hash));
+}
+
+int64_t NumberOf(const RandomState& random, int64_t example) {
+  return random.examples.empty() ? example : random.examples[example];
+}
+
 }  // namespace
+
+DropoutMask::DropoutMask(const RandomState& random, const ScopeName* scope,
+                         double rate, const char* site)
+    : random_(random), hash_(HashOf(random, scope, site)), rate_(rate) {}
+
+void DropoutMask::FillRow(int64_t example, int64_t head, int64_t row,
+                          int64_t first, int64_t count, uint8_t* keep) const {
+  regard::FillRow({static_cast<uint32_t>(random_.step),
+                   static_cast<uint32_t>(NumberOf(random_, example)),
+                   static_cast<uint32_t>(row)},
+                  Hash(static_cast<uint64_t>(head), hash_), Threshold(rate_),
+                  first, count, keep);
+}
 
 template <typename T>
 Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
-               int64_t first_row) {
+               int64_t first_row, int64_t first_column) {
   REGARD_CHECK(rate >= 0 && rate < 1) << "dropout rate " << rate;
   Tape<T>& tape = x.tape();
   if (!tape.training() || rate == 0 || x.size() == 0) return x;
   const RandomState& random = tape.random();
-  const uint64_t scope =
-      tape.scope() == nullptr ? kHashSeed : tape.scope()->hash;
-  const uint64_t hash = Hash(random.seed, Hash(site, scope));
+  const uint64_t hash = HashOf(random, tape.scope(), site);
   const int rank = x.shape().rank();
   const int64_t examples = rank == 0 ? 1 : x.dim(0);
   const int64_t cols = rank < 2 ? 1 : x.cols();
@@ -55,12 +79,11 @@ Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
                static_cast<int64_t>(random.examples.size()) >= examples)
       << random.examples.size() << " example numbers for Dropout of "
       << x.shape();
-  const auto threshold =
-      static_cast<uint32_t>(static_cast<double>(rate) * 0x1p32);
+  const uint32_t threshold = Threshold(static_cast<double>(rate));
   auto* const keep = tape.arena().template New<uint8_t>(x.size());
   uint8_t* row_keep = keep;
   for (int64_t i = 0; i < examples; ++i) {
-    const int64_t example = random.examples.empty() ? i : random.examples[i];
+    const int64_t example = NumberOf(random, i);
     for (int64_t index = 0; index < outer * inner; ++index) {
       uint64_t key = hash;
       if (rank > 4) key = Hash(static_cast<uint64_t>(index / inner), key);
@@ -69,7 +92,7 @@ Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
         FillRow(
             {static_cast<uint32_t>(random.step), static_cast<uint32_t>(example),
              static_cast<uint32_t>(first_row + row)},
-            key, threshold, cols, row_keep);
+            key, threshold, first_column, cols, row_keep);
       }
     }
   }

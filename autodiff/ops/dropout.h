@@ -20,14 +20,41 @@ namespace regard {
 // example, and however far any axis is padded: the mask of a smaller array is
 // the corner of that of a larger one.
 //
-// Axis -2 of x may be a part of a longer one that begins at `first_row`: the
-// mask is that part of the mask of the whole.
+// The last two axes of x may be parts of longer ones that begin at `first_row`
+// and `first_column`: the mask is that part of the mask of the whole.
 //
 // Two calls in one scope need different sites. Steps and example numbers count
 // modulo 2^32.
 template <typename T>
 Var<T> Dropout(Var<T> x, std::type_identity_t<T> rate, const char* site,
-               int64_t first_row = 0);
+               int64_t first_row = 0, int64_t first_column = 0);
+
+// The mask of Dropout() for kernels that drop elements of [batch, heads, rows,
+// cols] as they go: that of the scope and the random state of the tape where it
+// is made. Trivially copyable.
+class DropoutMask {
+ public:
+  template <typename T>
+  DropoutMask(const Tape<T>& tape, double rate, const char* site)
+      : DropoutMask(tape.random(), tape.scope(), tape.training() ? rate : 0,
+                    site) {}
+
+  bool drops() const { return rate_ > 0; }
+  // By what elements that are kept are multiplied.
+  double scale() const { return 1 / (1 - rate_); }
+
+  // keep[i] = whether element first + i of a row is kept, i < count.
+  void FillRow(int64_t example, int64_t head, int64_t row, int64_t first,
+               int64_t count, uint8_t* keep) const;
+
+ private:
+  DropoutMask(const RandomState& random, const ScopeName* scope, double rate,
+              const char* site);
+
+  RandomState random_;
+  uint64_t hash_;
+  double rate_;
+};
 
 }  // namespace regard
 

@@ -85,13 +85,15 @@ TEST_F(DropoutMaskTest, IsPhiloxOfStepExampleRowAndColumn) {
 
 TEST_F(DropoutMaskTest, OfAPartIsThePartOfTheMaskOfTheWhole) {
   const std::vector<float> whole = Mask({2, 5, 33});
-  const Var<float> part =
-      Dropout(tape_.Full({2, 2, 33}, 1), 0.5, "site", /*first_row=*/3);
-  for (int64_t example = 0; example < 2; ++example) {
-    for (int64_t i = 0; i < 2 * 33; ++i) {
-      EXPECT_EQ(part.data()[example * 2 * 33 + i],
-                whole[(example * 5 + 3) * 33 + i])
-          << "example " << example << ", element " << i;
+  for (const int64_t column : {0, 1, 4, 31}) {
+    const int64_t cols = 33 - column;
+    const Var<float> part =
+        Dropout(tape_.Full({2, 2, cols}, 1), 0.5, "site", /*first_row=*/3,
+                /*first_column=*/column);
+    for (int64_t i = 0; i < part.size(); ++i) {
+      const int64_t row = i / cols / 2 * 5 + 3 + i / cols % 2;
+      EXPECT_EQ(part.data()[i], whole[row * 33 + column + i % cols])
+          << "from column " << column << ", element " << i;
     }
   }
 }
