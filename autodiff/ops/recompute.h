@@ -12,6 +12,60 @@
 
 namespace regard {
 
+// The mode and random state of a tape, under which a function runs again.
+template <typename T>
+class ReplayState {
+ public:
+  explicit ReplayState(const Tape<T>& tape)
+      : training_(tape.training()), random_(tape.random()) {}
+
+  // Runs fn() -> Var<T> with recording on, gives its value the gradient
+  // d(index of an element), and goes back through what was recorded.
+  template <typename F, typename D>
+  void Replay(Tape<T>& tape, F fn, D d) const {
+    const typename Tape<T>::Mark mark = tape.Save();
+    const ReplayState outer(tape);
+    const bool outer_recording = tape.recording();
+    Restore(tape);
+    tape.set_recording(true);
+    const Var<T> again = fn();
+    outer.Restore(tape);
+    tape.set_recording(outer_recording);
+    if (auto gradient = again.grad_ref()) gradient.AddEach(d);
+    tape.BackwardTo(mark);
+    tape.Rewind(mark);
+  }
+
+ private:
+  void Restore(Tape<T>& tape) const {
+    tape.set_training(training_);
+    tape.set_random(random_);
+  }
+
+  bool training_;
+  RandomState random_;
+};
+
+// A copy of `inputs` on the tape.
+template <typename T>
+absl::Span<const Var<T>> KeepInputs(Tape<T>& tape,
+                                    absl::Span<const Var<T>> inputs) {
+  auto* kept = tape.arena().template New<Var<T>>(inputs.size());
+  std::copy(inputs.begin(), inputs.end(), kept);
+  return {kept, inputs.size()};
+}
+
+// Gives gradients storage that a replay does not release.
+template <typename T>
+void AllocateGradients(absl::Span<const Var<T>> inputs) {
+  for (const Var<T>& input : inputs) {
+    Node<T>* const node = input.node();
+    if (node->needs_grad && node->grad == nullptr) {
+      node->tape->AllocateGrad(node);
+    }
+  }
+}
+
 // fn(inputs), where fn takes an absl::Span<const Var<T>> and gives a Var<T>.
 // fn runs twice and must compute the same both times: it is trivially copyable,
 // and reads nothing that changes in between but the tape, the mode and random
@@ -21,16 +75,13 @@ namespace regard {
 // times. Values and gradients have the bits that fn has without Recompute().
 template <typename T, typename F>
 Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
-  const size_t count = inputs.size();
-  auto* kept = tape.arena().template New<Var<T>>(count);
-  std::copy(inputs.begin(), inputs.end(), kept);
-
+  const absl::Span<const Var<T>> kept = KeepInputs(tape, inputs);
   // The output moves below the mark by way of scratch.
   const bool recording = tape.recording();
   const typename Tape<T>::Mark mark = tape.Save();
   tape.set_recording(false);
   ScratchScope<T> scratch(tape);
-  const Var<T> inner = fn(absl::Span<const Var<T>>(kept, count));
+  const Var<T> inner = fn(kept);
   T* const values = scratch.New(inner.size());
   std::copy_n(inner.data(), inner.size(), values);
   tape.set_recording(recording);
@@ -40,28 +91,72 @@ Var<T> Recompute(Tape<T>& tape, absl::Span<const Var<T>> inputs, F fn) {
   std::copy_n(values, y.size(), y.data());
 
   Tape<T>* const owner = &tape;
-  const bool training = tape.training();
-  const RandomState random = tape.random();
+  const ReplayState<T> state(tape);
   tape.Record("Recompute", y, [=] {
-    for (size_t i = 0; i < count; ++i) {
-      Node<T>* const node = kept[i].node();
-      if (node->needs_grad && node->grad == nullptr) owner->AllocateGrad(node);
-    }
-    const typename Tape<T>::Mark mark = owner->Save();
-    const bool outer_training = owner->training();
-    const RandomState outer_random = owner->random();
-    const bool outer_recording = owner->recording();
-    owner->set_training(training);
-    owner->set_random(random);
-    owner->set_recording(true);
-    const Var<T> again = fn(absl::Span<const Var<T>>(kept, count));
-    owner->set_training(outer_training);
-    owner->set_random(outer_random);
-    owner->set_recording(outer_recording);
+    AllocateGradients(kept);
     const T* g = y.grad_data();
-    if (auto d = again.grad_ref()) d.AddEach([=](int64_t i) { return g[i]; });
-    owner->BackwardTo(mark);
-    owner->Rewind(mark);
+    state.Replay(
+        *owner, [&] { return fn(kept); }, [=](int64_t i) { return g[i]; });
+  });
+  return y;
+}
+
+// Rows first .. first + count - 1 of one example, of all heads.
+struct RowBlock {
+  int64_t example;
+  int64_t first;
+  int64_t count;
+};
+
+// y [batch, heads, rows, width] in blocks of up to `most` rows of an example:
+// fn(inputs, block) gives [1, heads, block.count, width]. What Recompute() says
+// of fn holds for each block. One block at a time is in memory, and in both
+// passes they are computed in rising order, so that gradients add up in the
+// order in which one pass over all rows adds them.
+template <typename T, typename F>
+Var<T> RecomputeRows(Tape<T>& tape, absl::Span<const Var<T>> inputs,
+                     const Shape& shape, int64_t most, F fn) {
+  const absl::Span<const Var<T>> kept = KeepInputs(tape, inputs);
+  const int64_t batch = shape[0];
+  const int64_t heads = shape[1];
+  const int64_t rows = shape[2];
+  const int64_t width = shape[3];
+  const auto for_each_block = [=](auto f) {
+    for (int64_t example = 0; example < batch; ++example) {
+      for (int64_t first = 0; first < rows; first += most) {
+        f(RowBlock{example, first, std::min(most, rows - first)});
+      }
+    }
+  };
+  // Where the rows of a block are for a head.
+  const auto place = [=](const RowBlock& block, int64_t head) {
+    return ((block.example * heads + head) * rows + block.first) * width;
+  };
+  Var<T> y = tape.New(shape, /*needs_grad=*/true);
+  bool needs_grad = false;
+  for_each_block([&](const RowBlock& block) {
+    const typename Tape<T>::Mark mark = tape.Save();
+    const Var<T> part = fn(kept, block);
+    needs_grad |= part.needs_grad();
+    for (int64_t head = 0; head < heads; ++head) {
+      std::copy_n(part.data() + head * block.count * width, block.count * width,
+                  y.data() + place(block, head));
+    }
+    tape.Rewind(mark);
+  });
+  y.node()->needs_grad = needs_grad;
+
+  Tape<T>* const owner = &tape;
+  const ReplayState<T> state(tape);
+  tape.Record("RecomputeRows", y, [=] {
+    AllocateGradients(kept);
+    for_each_block([=](const RowBlock& block) {
+      const T* g = y.grad_data();
+      const int64_t size = block.count * width;
+      state.Replay(
+          *owner, [&] { return fn(kept, block); },
+          [=](int64_t i) { return g[place(block, i / size) + i % size]; });
+    });
   });
   return y;
 }

@@ -90,6 +90,33 @@ Var<T> Join(const char* name, absl::Span<const Var<T>> inputs, int64_t outer,
   return y;
 }
 
+// Of x from `offset` on, a run of elements for each index of `shape` before
+// `axis`, along which x is longer.
+template <typename T>
+Var<T> Runs(const char* name, Var<T> x, const Shape& shape, int axis,
+            int64_t offset) {
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.New(shape, x.needs_grad());
+  const int64_t outer = Outer(shape, axis);
+  const int64_t own = shape[axis] * shape.Stride(axis);
+  const int64_t step = x.dim(axis) * shape.Stride(axis);
+  for (int64_t i = 0; i < outer; ++i) {
+    std::copy_n(x.data() + i * step + offset, own, y.data() + i * own);
+  }
+  tape.Record(name, y, [=] {
+    auto d = x.grad_ref();
+    if (!d) return;
+    const T* g = y.grad_data();
+    T* const grad = d.BeginPartial();
+    for (int64_t i = 0; i < outer; ++i) {
+      const T* from = g + i * own;
+      T* __restrict to = grad + i * step + offset;
+      for (int64_t j = 0; j < own; ++j) to[j] += from[j];
+    }
+  });
+  return y;
+}
+
 }  // namespace
 
 template <typename T>
@@ -174,28 +201,19 @@ Var<T> Slice(Var<T> x, int axis, int64_t begin, int64_t length) {
                length <= x.dim(axis) - begin)
       << "Slice of " << length << " from " << begin << " along axis " << axis
       << " of " << x.shape();
-  Tape<T>& tape = x.tape();
-  Var<T> y = tape.New(x.shape().With(axis, length), x.needs_grad());
-  const int64_t inner = x.shape().Stride(axis);
-  const int64_t outer = Outer(x.shape(), axis);
-  const int64_t step = x.dim(axis) * inner;
-  const int64_t offset = begin * inner;
-  const int64_t own = length * inner;
-  for (int64_t i = 0; i < outer; ++i) {
-    std::copy_n(x.data() + i * step + offset, own, y.data() + i * own);
-  }
-  tape.Record("Slice", y, [=] {
-    auto d = x.grad_ref();
-    if (!d) return;
-    const T* g = y.grad_data();
-    T* const grad = d.BeginPartial();
-    for (int64_t i = 0; i < outer; ++i) {
-      const T* from = g + i * own;
-      T* __restrict to = grad + i * step + offset;
-      for (int64_t j = 0; j < own; ++j) to[j] += from[j];
-    }
-  });
-  return y;
+  return Runs("Slice", x, x.shape().With(axis, length), axis,
+              begin * x.shape().Stride(axis));
+}
+
+template <typename T>
+Var<T> RowsOfExample(Var<T> x, int64_t example, int64_t first, int64_t count) {
+  const Shape& shape = x.shape();
+  REGARD_CHECK(shape.rank() >= 3 && example >= 0 && example < shape[0] &&
+               first >= 0 && count >= 0 && first + count <= shape[-2])
+      << "rows " << first << " to " << first + count << " of example "
+      << example << " of " << shape;
+  return Runs("RowsOfExample", x, shape.With(0, 1).With(-2, count),
+              shape.rank() - 2, example * shape.Stride(0) + first * shape[-1]);
 }
 
 template <typename T>
@@ -252,6 +270,7 @@ REGARD_INSTANTIATE_FUNCTION(Permute);
 REGARD_INSTANTIATE_FUNCTION(Transpose);
 REGARD_INSTANTIATE_FUNCTION(Concat);
 REGARD_INSTANTIATE_FUNCTION(Slice);
+REGARD_INSTANTIATE_FUNCTION(RowsOfExample);
 REGARD_INSTANTIATE_FUNCTION(Stack);
 REGARD_INSTANTIATE_FUNCTION(BroadcastTo);
 

@@ -31,6 +31,11 @@ Var<T> Concat(absl::Span<const Var<T>> inputs, int axis);
 template <typename T>
 Var<T> Slice(Var<T> x, int axis, int64_t begin, int64_t length);
 
+// Rows first .. first + count - 1 of axis -2, of one element of axis 0 of x [n,
+// .., rows, cols]: [1, .., count, cols].
+template <typename T>
+Var<T> RowsOfExample(Var<T> x, int64_t example, int64_t first, int64_t count);
+
 // Joins inputs of equal shape along a new axis with index `axis` in the result.
 // Along axis 1, inputs may have fewer rows (extent of axis 0) than the first;
 // the missing ones are 0.

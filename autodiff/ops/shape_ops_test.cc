@@ -49,6 +49,9 @@ std::vector<GradientCase> Cases() {
   cases.push_back(
       MakeCase("Slice", "of nothing", {{{3, 4}}},
                [](auto&, auto in) { return Slice(in[0], 1, 4, 0); }));
+  cases.push_back(
+      MakeCase("RowsOfExample", "", {{{2, 3, 4, 2}}},
+               [](auto&, auto in) { return RowsOfExample(in[0], 1, 1, 2); }));
   const auto broadcast = [&](const Shape& from, const Shape& to) {
     cases.push_back(
         MakeCase("BroadcastTo", from.ToString(), {{from}},
@@ -115,6 +118,14 @@ TEST_F(ShapeOpsValueTest, SliceTakesARange) {
   EXPECT_THAT(Slice(x_, 0, 1, 1).span(), ElementsAre(4, 5, 6));
 }
 
+TEST_F(ShapeOpsValueTest, RowsOfExampleTakesARangeOfEachHead) {
+  Var<double> x = tape_.Input({2, 2, 3, 1}, {0, 1, 2, 3, 4, 5,  //
+                                             6, 7, 8, 9, 10, 11});
+  const Var<double> rows = RowsOfExample(x, 1, 1, 2);
+  EXPECT_EQ(rows.shape(), Shape({1, 2, 2, 1}));
+  EXPECT_THAT(rows.span(), ElementsAre(7, 8, 10, 11));
+}
+
 TEST_F(ShapeOpsValueTest, BroadcastToRepeats) {
   Var<double> column = tape_.Input({2, 1}, {1, 2});
   EXPECT_THAT(BroadcastTo(column, {2, 3}).span(),
@@ -127,6 +138,8 @@ TEST_F(ShapeOpsDeathTest, NamesTheShapes) {
   EXPECT_DEATH(Reshape(x_, {4}), "\\[4\\] of \\[2, 3\\]");
   EXPECT_DEATH(Permute(x_, {0, 0}), "axis 0 twice");
   EXPECT_DEATH(Slice(x_, 1, 2, 2), "Slice of 2 from 2 along axis 1");
+  EXPECT_DEATH(RowsOfExample(Reshape(x_, {1, 2, 3}), 0, 1, 2),
+               "rows 1 to 3 of example 0 of \\[1, 2, 3\\]");
   EXPECT_DEATH(BroadcastTo(x_, {3, 3}), "BroadcastTo of \\[2, 3\\]");
   const Var<double> parts[] = {x_, Transpose(x_)};
   EXPECT_DEATH(Concat<double>(parts, 0), "\\[2, 3\\] and \\[3, 2\\]");
