@@ -16,6 +16,9 @@ namespace regard {
 // A key is visible if every part that is present allows it. Kernels keep the
 // spans until the backward pass, so they must live as long as the tape's step:
 // in the arena, or in the batch.
+//
+// A call may be a part of a longer one: some rows of its queries and a range of
+// its keys. The spans are then those of the longer call.
 struct Mask {
   // Valid keys per example, [batch], or per query, [batch, queries]: rows 0 ..
   // length - 1. Empty: all.
@@ -28,18 +31,49 @@ struct Mask {
   int64_t window = 0;
   // Nonzero where visible, [batch, queries, keys]; empty: all.
   absl::Span<const uint8_t> dense = {};
+  // A key that each query does not see, [batch, queries], as in leave-one-out
+  // regression; empty: none.
+  absl::Span<const int64_t> hidden = {};
+
+  // For a part: the rows of queries and keys at which it begins in the longer
+  // call, and the extents of that; 0 if the call is whole.
+  int64_t first_row = 0;
+  int64_t first_key = 0;
+  int64_t all_queries = 0;
+  int64_t all_keys = 0;
+
+  bool is_part() const { return all_queries > 0; }
+
+  // The mask for one example alone of a whole call with these extents.
+  Mask OfExample(int64_t example, int64_t batch, int64_t queries,
+                 int64_t keys) const {
+    const auto part = [=](auto all) {
+      const auto size = static_cast<int64_t>(all.size()) / batch;
+      return all.subspan(example * size, size);
+    };
+    Mask mask = *this;
+    mask.key_lengths = part(key_lengths);
+    mask.dense = part(dense);
+    mask.hidden = part(hidden);
+    mask.all_queries = queries;
+    mask.all_keys = keys;
+    return mask;
+  }
 };
 
-// The keys that one query sees: rows begin .. end - 1, of which those with a
-// nonzero entry of `dense`; null: all. 0 <= begin <= end.
+// The keys that one query sees: rows begin .. end - 1, but not `hidden`, of
+// which those with a nonzero entry of `dense`; null: all. 0 <= begin <= end.
 struct VisibleKeys {
   int64_t begin;
   int64_t end;
   const uint8_t* dense;
+  int64_t hidden;  // -1: none; it may be outside of the range
 
   int64_t size() const { return end - begin; }
+  bool hides() const { return begin <= hidden && hidden < end; }
   bool operator()(int64_t key) const {
-    return begin <= key && key < end && (dense == nullptr || dense[key] != 0);
+    return begin <= key && key < end && key != hidden &&
+           (dense == nullptr || dense[key] != 0);
   }
 };
 
@@ -49,55 +83,74 @@ class MaskReader {
   MaskReader(const Mask& mask, const Positions& positions, int64_t batch,
              int64_t queries, int64_t keys)
       : mask_(mask), positions_(positions), queries_(queries), keys_(keys) {
+    if (mask.all_queries == 0) mask_.all_queries = queries;
+    if (mask.all_keys == 0) mask_.all_keys = keys;
+    const int64_t rows = batch * mask_.all_queries;
     const int64_t lengths = static_cast<int64_t>(mask.key_lengths.size());
-    REGARD_CHECK(lengths == 0 || lengths == batch || lengths == batch * queries)
-        << lengths << " key lengths for " << batch << " examples of " << queries
-        << " queries";
+    REGARD_CHECK(lengths == 0 || lengths == batch || lengths == rows)
+        << lengths << " key lengths for " << batch << " examples of "
+        << mask_.all_queries << " queries";
     per_query_ = lengths != 0 && lengths != batch;
     REGARD_CHECK(mask.dense.empty() ||
                  static_cast<int64_t>(mask.dense.size()) ==
-                     batch * queries * keys)
+                     rows * mask_.all_keys)
         << mask.dense.size() << " entries of a dense mask";
+    REGARD_CHECK(mask.hidden.empty() ||
+                 static_cast<int64_t>(mask.hidden.size()) == rows)
+        << mask.hidden.size() << " hidden keys of " << rows << " queries";
     REGARD_CHECK(mask.window >= 0) << "a window of " << mask.window;
   }
 
   // Inlined into loops over rows as short as a call takes.
   ABSL_ATTRIBUTE_ALWAYS_INLINE VisibleKeys operator()(int64_t example,
                                                       int64_t query) const {
-    const int64_t row = example * queries_ + query;
-    int64_t begin = 0;
-    int64_t end = keys_;
+    const int64_t row = example * mask_.all_queries + mask_.first_row + query;
+    VisibleKeys keys = {0, keys_, nullptr, -1};
     if (!mask_.key_lengths.empty()) {
       const int32_t length = mask_.key_lengths[per_query_ ? row : example];
-      end = std::clamp<int64_t>(length, 0, keys_);
+      keys.end = std::clamp<int64_t>(length - mask_.first_key, 0, keys_);
     }
     if (mask_.causal || mask_.window > 0) {
       const int64_t position = positions_.Offset(query);
       if (mask_.window > 0) {
-        begin = std::max(begin, position - mask_.window + 1);
-        end = std::min(end, position + mask_.window);
+        keys.begin = std::max(keys.begin, position - mask_.window + 1);
+        keys.end = std::min(keys.end, position + mask_.window);
       }
-      if (mask_.causal) end = std::min(end, position + 1);
-      end = std::max<int64_t>(end, 0);
-      begin = std::min(begin, end);
+      if (mask_.causal) keys.end = std::min(keys.end, position + 1);
+      keys.end = std::max<int64_t>(keys.end, 0);
+      keys.begin = std::min(keys.begin, keys.end);
     }
-    return {begin, end,
-            mask_.dense.empty() ? nullptr : mask_.dense.data() + row * keys_};
+    if (!mask_.dense.empty()) {
+      keys.dense = mask_.dense.data() + row * mask_.all_keys + mask_.first_key;
+    }
+    if (!mask_.hidden.empty()) {
+      keys.hidden = std::max<int64_t>(mask_.hidden[row] - mask_.first_key, -1);
+    }
+    return keys;
   }
 
-  // One past the last key that any query of an example sees.
-  int64_t VisibleEnd(int64_t example) const {
-    int64_t reach = 0;
-    for (int64_t q = 0; q < queries_; ++q) {
-      reach = std::max(reach, (*this)(example, q).end);
+  // The smallest range with every key that some query of an example sees.
+  VisibleKeys Range(int64_t example) const {
+    VisibleKeys range = {keys_, 0, nullptr, -1};
+    const int64_t rows =
+        SameForAllQueries() ? std::min<int64_t>(1, queries_) : queries_;
+    for (int64_t q = 0; q < rows; ++q) {
+      const VisibleKeys seen = (*this)(example, q);
+      if (seen.size() == 0) continue;
+      range.begin = std::min(range.begin, seen.begin);
+      range.end = std::max(range.end, seen.end);
     }
-    return reach;
+    range.begin = std::min(range.begin, range.end);
+    return range;
   }
 
+  // Of a part, what holds for the longer call: so which way a kernel takes does
+  // not depend on the part.
   bool SameForAllQueries() const {
     return !mask_.causal && mask_.window == 0 && mask_.dense.empty() &&
-           !per_query_;
+           mask_.hidden.empty() && !per_query_;
   }
+  bool one_query() const { return mask_.all_queries == 1; }
 
  private:
   Mask mask_;

@@ -38,12 +38,14 @@ struct DistanceBias {
     return head * values.dim(1) - offset - lowest;
   }
 
+  // The values may be those of a longer call, of which the scores are a part.
   void CheckCovers(const Positions& positions, const Shape& scores) const {
     if (!has_value() || scores[2] == 0) return;
     const DistanceRange range =
         DistanceRange::Of(positions, scores[2], scores[3]);
     REGARD_CHECK(values.shape().rank() == 2 && values.dim(0) == scores[1] &&
-                 lowest == range.lowest && values.dim(1) == range.count)
+                 lowest <= range.lowest &&
+                 range.lowest + range.count <= lowest + values.dim(1))
         << "a bias " << values.shape() << " of distances from " << lowest
         << " for scores " << scores;
   }

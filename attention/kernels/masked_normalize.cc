@@ -20,7 +20,7 @@ struct PackedRow {
   void Pack(const T* row, const T* bias, const VisibleKeys& visible) {
     size = 0;
     for (int64_t k = visible.begin; k < visible.end; ++k) {
-      if (visible.dense != nullptr && visible.dense[k] == 0) continue;
+      if (!visible(k)) continue;
       const T score = bias == nullptr ? row[k] : row[k] + bias[k];
       if (score == -std::numeric_limits<T>::infinity()) continue;
       scores[size] = score;

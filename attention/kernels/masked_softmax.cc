@@ -65,7 +65,12 @@ void SoftmaxRows(Var<T> scores, const MaskReader& reader, T* weights,
       T* const w = weights + r.row * keys;
       const VisibleKeys& v = r.visible;
       std::fill(w, w + v.begin, kMinusInfinity);
-      const T* const row = biased(r, scores.data() + r.row * keys, w);
+      const T* row = biased(r, scores.data() + r.row * keys, w);
+      if (v.hides()) {
+        if (row != w) std::copy(row + v.begin, row + v.end, w + v.begin);
+        w[v.hidden] = kMinusInfinity;
+        row = w;
+      }
       ShiftByMax(row + v.begin,
                  v.dense == nullptr ? nullptr : v.dense + v.begin, v.size(),
                  w + v.begin);
@@ -116,9 +121,8 @@ void SoftmaxRowBackward(const T* weights, const T* d_weights,
 // all queries of an example have to see the same keys.
 constexpr int64_t kWidestProduct = 32;
 
-bool MakesProducts(const Shape& scores, const MaskReader& reader,
-                   int64_t width) {
-  return reader.SameForAllQueries() && scores[2] > 1 && width > 1 &&
+bool MakesProducts(const MaskReader& reader, int64_t width) {
+  return reader.SameForAllQueries() && !reader.one_query() && width > 1 &&
          width <= kWidestProduct;
 }
 
@@ -260,7 +264,7 @@ WeightsAndContext<T> MaskedSoftmaxContext(Var<T> scores, const Mask& mask,
   const bool grouped = group > 1;
   const bool needs_grad = scores.needs_grad() || values.needs_grad();
   const MaskReader reader(mask, positions, shape[0], queries, keys);
-  if (MakesProducts(shape, reader, width)) {
+  if (MakesProducts(reader, width)) {
     const Var<T> weights = MaskedSoftmax(scores, mask, positions);
     return {weights, WeightedValues(weights, mask, values, positions)};
   }

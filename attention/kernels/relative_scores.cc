@@ -12,6 +12,13 @@ namespace {
 // Rows of x that are multiplied at once, by all table rows that any needs.
 constexpr int64_t kBlock = 64;
 
+// The first of the distances -128, 128, 384, ... and -384, ... after
+// `distance`.
+int64_t NextCut(int64_t distance) {
+  const int64_t into = (distance - kGemmDepth / 2) % kGemmDepth;
+  return distance - into + (into < 0 ? 0 : kGemmDepth);
+}
+
 struct Block {
   int64_t first;      // row of x
   int64_t rows;       // of x
@@ -148,11 +155,21 @@ Var<T> RelativeScores(Var<T> x, Var<T> table, const RelativePositions& at,
         });
         const ConstMatrix<T> d(d_products, block.rows, block.distances);
         if (d_x != nullptr) {
-          Gemm(d,
-               ConstMatrix<T>(table.data() + table_at(block), block.distances,
-                              width),
-               MutableMatrix<T>(d_x + x_at(source, block), block.rows, width),
-               GemmMode::kAdd);
+          // Cut at fixed distances, so that the bits of a row do not depend on
+          // where its block begins; those of a short sequence are one piece.
+          int64_t begin = 0;
+          while (begin < block.distances) {
+            const int64_t next = NextCut(block.distance + begin);
+            const int64_t count =
+                std::min(next - block.distance, block.distances) - begin;
+            Gemm(ConstMatrix<T>(d_products + begin, block.rows, count,
+                                block.distances),
+                 ConstMatrix<T>(table.data() + table_at(block) + begin * width,
+                                count, width),
+                 MutableMatrix<T>(d_x + x_at(source, block), block.rows, width),
+                 GemmMode::kAdd);
+            begin += count;
+          }
         }
         if (d_table != nullptr) {
           Gemm(

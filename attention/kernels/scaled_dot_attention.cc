@@ -76,7 +76,7 @@ void ForEachQueryBlock(const Problem<T>& p, F f) {
         if (visible.size() == 0) continue;
         block.begin_key = std::min(block.begin_key, visible.begin);
         block.end_key = std::max(block.end_key, visible.end);
-        block.hides |= visible.dense != nullptr;
+        block.hides |= visible.dense != nullptr || visible.hides();
       }
       for (int64_t i = 0; i < rows && !block.hides; ++i) {
         const VisibleKeys visible = p.visible(block.example, q + i);
@@ -120,6 +120,10 @@ void ScoreBlock(const Problem<T>& p, const QueryBlock& block, int64_t first_key,
       for (int64_t k = begin; k < end; ++k) {
         if (!visible(first_key + k)) row[k] = kMinusInfinity<T>;
       }
+    }
+    if (first_key + begin <= visible.hidden &&
+        visible.hidden < first_key + end) {
+      row[visible.hidden - first_key] = kMinusInfinity<T>;
     }
     std::fill(row + end, row + count, kMinusInfinity<T>);
   }

@@ -26,7 +26,7 @@ Var<T> WeightedValues(Var<T> weights, const Mask& mask, Var<T> values,
   // Calls f(example * heads + head, keys that some of its queries see).
   const auto for_each_source = [=](auto f) {
     for (int64_t source = 0; source < w[0] * heads; ++source) {
-      f(source, reader.VisibleEnd(source / heads));
+      f(source, reader.Range(source / heads).end);
     }
   };
   Var<T> context = tape->New({w[0], heads, queries, width},
