@@ -6,7 +6,9 @@
 #include "attention/kernels/masked_normalize.h"
 #include "attention/kernels/masked_softmax.h"
 #include "attention/kernels/weighted_values.h"
+#include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/dropout.h"
+#include "autodiff/ops/recompute.h"
 #include "autodiff/ops/shape_ops.h"
 
 namespace regard {
@@ -28,6 +30,26 @@ Var<T> RepeatHeads(Var<T> x, int64_t copies) {
       .WithShape({s[0], s[1] * copies, s[2], s[3]});
 }
 
+// During its lifetime, the tape's random state is that of one example alone.
+template <typename T>
+class ExampleScope {
+ public:
+  ExampleScope(Tape<T>& tape, int64_t example)
+      : tape_(tape), outer_(tape.random()) {
+    auto* const number = tape.arena().template New<int64_t>(1);
+    *number = outer_.examples.empty() ? example : outer_.examples[example];
+    tape.set_random({outer_.seed, outer_.step, {number, 1}});
+  }
+  ~ExampleScope() { tape_.set_random(outer_); }
+
+  ExampleScope(const ExampleScope&) = delete;
+  ExampleScope& operator=(const ExampleScope&) = delete;
+
+ private:
+  Tape<T>& tape_;
+  const RandomState outer_;
+};
+
 }  // namespace
 
 template <typename T>
@@ -37,6 +59,7 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
                                   const ScoreWidths& widths)
     : normalizer_(registry.normalizers.Create<T>(config.normalizer())),
       window_(config.window()),
+      block_(config.block()),
       dropout_(static_cast<T>(config.dropout())) {
   const ScorerInfo& info = *registry.Find(config);
   const ScoreWidths of_scorer = ScorerWidths(info, widths);
@@ -78,7 +101,13 @@ DistanceBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
 
 template <typename T>
 Var<T> AttentionLayer<T>::Scores(Forward<T>& forward,
-                                 const ScoreInputs<T>& inputs) const {
+                                 ScoreInputs<T> inputs) const {
+  if (uses_history_ && !inputs.previous_weights.has_value()) {
+    const Shape& q = inputs.queries.shape();
+    inputs.previous_weights =
+        forward.tape().Full({q[0], q[1], q[2], inputs.keys.dim(2)}, T(0));
+    inputs.cumulative_weights = inputs.previous_weights;
+  }
   forward.tape().BeginScores();
   const Var<T> scores = scorer_->Score(forward, inputs);
   forward.tape().EndScores(scores);
@@ -93,6 +122,84 @@ Var<T> AttentionLayer<T>::Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
   }
   return MaskedNormalize(scores, *normalizer_, inputs.mask, inputs.positions,
                          bias);
+}
+
+template <typename T>
+Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
+                                          const ScoreInputs<T>& in,
+                                          Var<T> values,
+                                          const DistanceBias<T>& bias) const {
+  // The whole call visits the sites of its parts.
+  const auto site = [&](const char* name, Var<T> value) {
+    return in.mask.is_part() ? value : forward.Site(name, value);
+  };
+  const Var<T> scores = site("scores", Scores(forward, in));
+  const bool drop = dropout_ > 0 && forward.tape().training();
+  if (normalizer_->IsSoftmax() && !bias.has_value() && !drop &&
+      !forward.Wish("scores").changes_path() &&
+      !forward.Wish("weights").changes_path()) {
+    const WeightsAndContext<T> both =
+        MaskedSoftmaxContext(scores, in.mask, values, in.positions);
+    return {both.context, site("weights", both.weights)};
+  }
+  const Var<T> weights = site("weights", Normalize(scores, in, bias));
+  const Var<T> dropped = Dropout(weights, dropout_, "weights",
+                                 in.mask.first_row, in.mask.first_key);
+  return {WeightedValues(dropped, in.mask, values, in.positions), weights};
+}
+
+template <typename T>
+int64_t AttentionLayer<T>::RowsPerBlock(const ScoreInputs<T>& in) const {
+  constexpr int64_t kMostRows = kGemmDepth;
+  constexpr int64_t kMostPairs = int64_t{1} << 24;
+  if (in.previous_weights.has_value()) return 0;
+  if (block_ > 0) return std::min(block_, kMostRows);
+  const int64_t pairs_of_row = in.queries.dim(1) * in.keys.dim(2);
+  const int64_t queries = in.queries.dim(2);
+  if (queries <= 2 * kMostRows && queries * pairs_of_row <= kMostPairs) {
+    return 0;
+  }
+  return std::clamp<int64_t>(kMostPairs / std::max<int64_t>(pairs_of_row, 1), 1,
+                             kMostRows);
+}
+
+template <typename T>
+Var<T> AttentionLayer<T>::AttendInBlocks(Forward<T>& forward,
+                                         const ScoreInputs<T>& in,
+                                         Var<T> values,
+                                         const DistanceBias<T>& bias,
+                                         int64_t rows) const {
+  const Shape q = in.queries.shape();
+  const int64_t keys = in.keys.dim(2);
+  const Var<T> inputs[] = {in.queries, in.keys, values, bias.values};
+  const auto attend = [this, in, q, keys, bias, forward = &forward](
+                          absl::Span<const Var<T>> inputs,
+                          const RowBlock& block) {
+    Tape<T>& tape = forward->tape();
+    ScoreInputs<T> part = in;
+    part.mask = in.mask.OfExample(block.example, q[0], q[2], keys);
+    part.mask.first_row = block.first;
+    part.positions.first_query += block.first * in.positions.query_step;
+    const VisibleKeys range =
+        MaskReader(part.mask, part.positions, 1, block.count, keys).Range(0);
+    if (range.size() == 0) {
+      return tape.Full({1, q[1], block.count, inputs[2].dim(3)}, T(0));
+    }
+    const int64_t begin = range.begin / kGemmDepth * kGemmDepth;
+    part.mask.first_key = begin;
+    part.positions.first_key += begin;
+    const auto of_keys = [&](Var<T> x) {
+      return RowsOfExample(x, block.example, begin, range.end - begin);
+    };
+    part.queries =
+        RowsOfExample(inputs[0], block.example, block.first, block.count);
+    part.keys = of_keys(inputs[1]);
+    const ExampleScope<T> example(tape, block.example);
+    return AttendRows(*forward, part, of_keys(inputs[2]), bias).context;
+  };
+  return RecomputeRows(forward.tape(),
+                       absl::MakeConstSpan(inputs, bias.has_value() ? 4 : 3),
+                       {q[0], q[1], q[2], values.dim(3)}, rows, attend);
 }
 
 template <typename T>
@@ -112,33 +219,26 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   in.queries = forward.Site("queries", in.queries);
   in.keys = forward.Site("keys", in.keys);
   const Var<T> values = forward.Site("values", inputs.values);
-  const bool drop = dropout_ > 0 && forward.tape().training();
-  const bool fused = normalizer_->IsSoftmax() && !bias.has_value() && !drop &&
-                     !forward.Wish("scores").changes_path() &&
-                     !forward.Wish("weights").changes_path();
-  if (fused && inputs.fused_score) {
-    const std::optional<Var<T>> context =
-        scorer_->FusedContext(forward, in, values);
-    if (context.has_value()) {
-      const auto scores = [&] { return Scores(forward, in); };
-      forward.SiteBeside("scores", scores);
-      forward.SiteBeside("weights",
-                         [&] { return Normalize(scores(), in, bias); });
-      return {forward.Site("context", *context), Var<T>()};
+  std::optional<Var<T>> context;
+  if (inputs.fused_score && !forward.Wish("scores").changes_path() &&
+      !forward.Wish("weights").changes_path()) {
+    const bool drop = dropout_ > 0 && forward.tape().training();
+    if (normalizer_->IsSoftmax() && !bias.has_value() && !drop) {
+      context = scorer_->FusedContext(forward, in, values);
+    }
+    const int64_t rows = RowsPerBlock(in);
+    if (!context.has_value() && rows > 0) {
+      context = AttendInBlocks(forward, in, values, bias, rows);
     }
   }
-  const Var<T> scores = forward.Site("scores", Scores(forward, in));
-  Attended<T> attended;
-  if (fused) {
-    const WeightsAndContext<T> both =
-        MaskedSoftmaxContext(scores, in.mask, values, in.positions);
-    attended = {both.context, forward.Site("weights", both.weights)};
-  } else {
-    attended.weights = forward.Site("weights", Normalize(scores, in, bias));
-    attended.context =
-        WeightedValues(Dropout(attended.weights, dropout_, "weights"), in.mask,
-                       values, in.positions);
+  if (context.has_value()) {
+    const auto scores = [&] { return Scores(forward, in); };
+    forward.SiteBeside("scores", scores);
+    forward.SiteBeside("weights",
+                       [&] { return Normalize(scores(), in, bias); });
+    return {forward.Site("context", *context), Var<T>()};
   }
+  Attended<T> attended = AttendRows(forward, in, values, bias);
   attended.context = forward.Site("context", attended.context);
   if (inputs.fused_score) attended.weights = {};
   return attended;

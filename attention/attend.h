@@ -4,8 +4,16 @@
 // Sites of a probe, in the scope "attention": queries, keys, values, scores,
 // weights (before dropout) and context. Scores under a mask are any numbers.
 // Gradients and replacements of scores and weights take the path without fused
-// kernels; to multiply the context by a factor for each head is to multiply the
-// dropped-out weights.
+// kernels and blocks; to multiply the context by a factor for each head is to
+// multiply the dropped-out weights.
+//
+// Memory is linear in the number of queries where the context alone is wanted:
+// a fused kernel gives it, or it is computed by blocks of rows (`block` in
+// attention.proto) that are computed again in the backward pass, so that scores
+// of all queries never exist at once. A block sees the range of keys from the
+// first visible one, rounded down to a multiple of 256, at which products are
+// cut, to the last. So the context and the gradient of the queries have the
+// same bits for every size of blocks. See docs/decisions/0016-blocks.md.
 #ifndef ATTENTION_ATTEND_H_
 #define ATTENTION_ATTEND_H_
 
@@ -32,8 +40,8 @@ struct AttendInputs {
   // the narrower one holds.
   ScoreInputs<T> score;
   Var<T> values;  // [batch, key heads, keys, value width]
-  // Whether a score may give the context by its FusedContext(), which is faster
-  // for many queries.
+  // Whether the context alone is wanted, which may then come from the score's
+  // FusedContext() or from blocks of queries.
   bool fused_score = false;
 };
 
@@ -56,20 +64,32 @@ class AttentionLayer {
   // which is at key_position.
   Var<T> Prepare(Forward<T>& forward, Var<T> keys, int64_t key_position) const;
 
+  // `forward` lives until the end of the tape's step, as do the mask's spans.
   Attended<T> Attend(Forward<T>& forward, const AttendInputs<T>& inputs) const;
 
   // The largest accepted |query position - key position|, or kUnlimited.
   int64_t LongestDistance() const;
 
-  // Whether ScoreInputs must carry previous and cumulative weights.
+  // Whether ScoreInputs carry previous and cumulative weights. Without them,
+  // each query is the first, and both are zero.
   bool uses_history() const { return uses_history_; }
 
  private:
   DistanceBias<T> Bias(Forward<T>& forward, const Positions& positions,
                        int64_t queries, int64_t keys) const;
-  Var<T> Scores(Forward<T>& forward, const ScoreInputs<T>& inputs) const;
+  Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs) const;
   Var<T> Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
                    const DistanceBias<T>& bias) const;
+  // From queries and keys that are encoded to context and weights, of a whole
+  // call or a part of one.
+  Attended<T> AttendRows(Forward<T>& forward, const ScoreInputs<T>& inputs,
+                         Var<T> values, const DistanceBias<T>& bias) const;
+  // The context of AttendRows(), by blocks of `rows` queries.
+  Var<T> AttendInBlocks(Forward<T>& forward, const ScoreInputs<T>& inputs,
+                        Var<T> values, const DistanceBias<T>& bias,
+                        int64_t rows) const;
+  // The rows of a block; 0: the call is computed whole.
+  int64_t RowsPerBlock(const ScoreInputs<T>& inputs) const;
 
   std::unique_ptr<ScoringFunction<T>> scorer_;
   std::unique_ptr<PositionEncoding<T>> position_encoding_;  // may be null
@@ -78,6 +98,7 @@ class AttentionLayer {
   // Copies of each key that Prepare() gives a score that knows no groups.
   int64_t key_copies_;
   int64_t window_;
+  int64_t block_;
   T dropout_;
 };
 

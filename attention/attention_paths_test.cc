@@ -42,6 +42,7 @@ constexpr const char* kRest[] = {
     "position_encoding { alibi {} }",
     "position_encoding { relative_buckets { buckets: 4 max_distance: 3 } }",
     "position_encoding { alibi {} } window: 3",
+    "block: 2",
     "normalizer { sparsemax {} }",
     "normalizer { entmax15 {} }",
     "normalizer { sigmoid {} } position_encoding { alibi {} }"};
@@ -114,9 +115,15 @@ TEST(AttentionPathsTest, GradientsOfEveryCombination) {
         "Attend", config, inputs,
         [=]<typename T>(Tape<T>& tape, absl::Span<const Var<T>> in) {
           const Layer<T>& layer = Get<T>(config);
-          Forward<T> forward(tape, layer.store, in.subspan(3));
+          // Blocks compute with it again in the backward pass.
+          static auto* const kept =
+              new std::vector<std::unique_ptr<Forward<T>>>;
+          kept->push_back(
+              std::make_unique<Forward<T>>(tape, layer.store, in.subspan(3)));
+          Forward<T>& forward = *kept->back();
           AttendInputs<T> causal;
           causal.score.mask.causal = true;
+          causal.fused_score = true;
           return layer.Run(forward, in[0], in[1], in[2], causal).context;
         }));
   }

@@ -46,14 +46,11 @@ class NadarayaWatsonModel : public Model<T> {
   int64_t CountWork(absl::Span<const int64_t> examples) const override {
     return static_cast<int64_t>(examples.size());
   }
-  // The squared errors of the examples as queries. Large batches are computed
-  // in blocks, and again in the backward pass, so that memory stays bounded.
+  // The squared errors of the examples as queries.
   void Loss(Forward<T>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<T>> sums) const override;
-  // "mse" of a split that has points, of kTrain each from all others. It
-  // takes queries in blocks, so memory grows with their number plus that of the
-  // known pairs, not with the product.
+  // "mse" of a split that has points, of kTrain each from all others.
   std::vector<EvaluatedSet> Evaluate(Forward<T>& forward,
                                      Split split) const override;
 
@@ -74,19 +71,11 @@ class NadarayaWatsonModel : public Model<T> {
   const CurveSplits& points() const { return points_; }
 
  private:
-  // Queries [1, 1, queries, width] against all known pairs. Query i does not
-  // see pair hidden[i], unless `hidden` is empty.
-  Attended<T> Regress(Forward<T>& forward, Var<T> queries,
-                      absl::Span<const int64_t> hidden) const;
-  // f at each row of `x` in one step, with its weights.
-  Attended<T> RegressAt(Forward<T>& forward, absl::Span<const double> x) const;
-  // The same on the tape of a step that has begun.
-  Attended<T> Compute(Forward<T>& forward, absl::Span<const double> x) const;
-  // Their sum, of training points.
-  Var<T> SquaredErrors(Forward<T>& forward,
-                       absl::Span<const int64_t> examples) const;
-  // Queries whose scores with all known pairs are computed at once.
-  size_t QueriesPerBlock() const;
+  // Queries [1, 1, queries, width] against all known pairs.
+  AttendInputs<T> Inputs(Forward<T>& forward, Var<T> queries) const;
+  // f at each row of `x`, on the tape of a step that has begun.
+  Attended<T> Regress(Forward<T>& forward, absl::Span<const double> x,
+                      bool want_weights) const;
 
   int64_t width() const { return points_.train.width; }
 

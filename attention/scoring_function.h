@@ -50,7 +50,8 @@ struct ScoreInputs {
   Mask mask;
   // [batch, heads, queries, keys], given to scores that use history: the
   // weights of the query before, and the sum over all queries before (zeros at
-  // first). The queries are then alternatives at one position.
+  // first). The queries are then alternatives at one position. Where they are
+  // empty in what AttentionLayer is given, each query is the first.
   Var<T> previous_weights;
   Var<T> cumulative_weights;
 };
@@ -93,7 +94,9 @@ class ScoringFunction {
   // Data that exceeds it is reported before training.
   virtual int64_t LongestDistance() const { return kUnlimited; }
 
-  // Unnormalised scores [batch, heads, queries, keys]; -inf is legal.
+  // Unnormalised scores [batch, heads, queries, keys]; -inf is legal. Those of
+  // some rows of the queries and a range of the keys, with their positions, are
+  // that part of the scores of all.
   virtual Var<T> Score(Forward<T>& forward,
                        const ScoreInputs<T>& inputs) const = 0;
 

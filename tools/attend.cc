@@ -185,11 +185,6 @@ std::vector<Output> Attend(const AttentionLayer<double>& layer,
   inputs.values = split(arrays.values);
   const Shape shape = {arrays.queries.shape[0], heads, arrays.queries.shape[1],
                        arrays.keys.shape[1]};
-  if (layer.uses_history()) {
-    // Each query is the first.
-    inputs.score.previous_weights = tape.Full(shape, 0);
-    inputs.score.cumulative_weights = inputs.score.previous_weights;
-  }
   const Var<double> context = MergeHeads(layer.Attend(forward, inputs).context);
 
   std::vector<double> scores = sites.Find("attention/scores")->value;

@@ -194,7 +194,7 @@ ScoreInputs<T> ScorerUnderTest<T>::Inputs(const ScoringProblem& problem) {
   in.keys = Input(problem.keys);
   in.mask = problem.mask();
   in.positions = problem.positions;
-  if (attention_->uses_history()) {
+  if (attention_->uses_history() && problem.previous.shape.rank() > 0) {
     in.previous_weights = Input(problem.previous);
     in.cumulative_weights = Input(problem.cumulative);
   }

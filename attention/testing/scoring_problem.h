@@ -45,9 +45,10 @@ struct ScoringProblem {
   TestArray keys;        // [batch, heads, keys, key width]
   TestArray values;      // [batch, heads, keys, value width]
   TestArray previous;    // [batch, heads, queries, keys], as is
-  TestArray cumulative;  // this
+  TestArray cumulative;  // this; of rank 0: none
   std::vector<int32_t> key_lengths;
   std::vector<uint8_t> dense;
+  std::vector<int64_t> hidden;
   bool causal = false;
   int64_t window = 0;
   Positions positions;
@@ -65,7 +66,8 @@ struct ScoringProblem {
     return {.key_lengths = key_lengths,
             .causal = causal,
             .window = window,
-            .dense = dense};
+            .dense = dense,
+            .hidden = hidden};
   }
 };
 
@@ -97,6 +99,7 @@ class ScorerUnderTest {
   ParameterStore<T>& store() { return store_; }
   const ScoringFunction<T>& scorer() const { return *scorer_; }
   const AttentionLayer<T>& attender() const { return *attention_; }
+  void set_training(bool training) { tape_.set_training(training); }
 
   // With gradients of weights and context.
   ScoringAnswer Answer(const ScoringProblem& problem) {

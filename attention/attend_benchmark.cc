@@ -1,0 +1,132 @@
+// One update of multi-head self-attention, 4 heads and width 64, forward and
+// backward on one thread: its time, and the memory of the tape. Arguments are
+// lengths. The memory of the process is that of a case if it runs alone, as by
+// --benchmark_filter=^additive/ with one length.
+#include <sys/resource.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "attention/attention_registry.h"
+#include "attention/multi_head.h"
+#include "attention/scoring/bilinear.pb.h"
+#include "attention/scoring/built_in_scores.h"
+#include "attention/scoring_kit.h"
+#include "autodiff/ops/elementwise.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/tape.h"
+#include "benchmark/benchmark.h"
+#include "google/protobuf/text_format.h"
+#include "nn/forward.h"
+#include "nn/initializers.h"
+#include "nn/parameters.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+namespace {
+
+constexpr int64_t kWidth = 64;
+
+// What a user may write, q . k less a learned slope times the distance, of
+// plain operations.
+template <typename T>
+class Sloping : public ScoringFunction<T> {
+ public:
+  using Options = BilinearScore;
+  static constexpr bool kPositionAware = true;
+
+  Sloping(const Options&, ParameterScope<T> scope, const ScoreWidths&)
+      : slope_(scope.Add("slope", {1}, Constant(1))) {}
+
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override {
+    const Var<T> distance =
+        forward.tape().Constant({in.queries.dim(2), in.keys.dim(2)});
+    for (int64_t i = 0; i < distance.size(); ++i) {
+      const int64_t query = i / distance.cols();
+      distance.data()[i] = static_cast<T>(
+          std::abs(in.positions.Offset(query) - i % distance.cols()));
+    }
+    return InnerProducts(in.queries, in.keys) -
+           Softplus(forward[slope_]) * distance;
+  }
+
+ private:
+  Parameter<T> slope_;
+};
+
+void Update(benchmark::State& state, const std::string& config, int64_t time) {
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  AttentionRegistry users;
+  users.Add<Sloping>("q . k - softplus(b) |i - j|");
+  MultiHead options;
+  options.set_heads(4);
+  REGARD_CHECK(google::protobuf::TextFormat::ParseFromString(
+      config, options.mutable_attention()))
+      << config;
+  ParameterStore<float> store;
+  const MultiHeadAttention<float> layer(
+      options.attention().has_bilinear() ? users : scorers, options,
+      store.Root(), {kWidth, kWidth, kWidth});
+  store.Finalize(/*seed=*/1);
+  GradientSlab<float> gradients(store);
+  Tape<float> tape;
+  tape.set_training(true);
+  Forward<float> forward(tape, store, &gradients);
+  std::vector<float> data(time * kWidth);
+  for (size_t i = 0; i < data.size(); ++i) {
+    data[i] = std::sin(static_cast<float>(i));
+  }
+  for (auto unused : state) {
+    forward.BeginStep();
+    const Var<float> x = tape.Constant({1, time, kWidth}, data);
+    const Var<float> y = layer(forward, x, layer.Prepare(forward, x, x),
+                               {.mask = {.causal = true}});
+    forward.Backward({Sum(Square(y))}, {1.0});
+    for (size_t i = 0; i < store.values().size(); ++i) {
+      store.values()[i] -= 1e-6F * gradients.values()[i];
+    }
+  }
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  state.counters["tape_MiB"] =
+      static_cast<double>(tape.high_water_bytes()) / (1 << 20);
+  state.counters["process_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+constexpr std::pair<const char*, const char*> kCases[] = {
+    {"additive", "additive {}"},
+    {"additive_dropout_sparsemax",
+     "additive {} dropout: 0.1 normalizer { sparsemax {} }"},
+    {"additive_window", "additive {} window: 256"},
+    {"user", "bilinear {}"},
+    {"scaled_dot", "scaled_dot {}"},
+    {"scaled_dot_dropout", "scaled_dot {} dropout: 0.1"},
+    {"scaled_dot_alibi", "scaled_dot {} position_encoding { alibi {} }"}};
+
+}  // namespace
+}  // namespace regard
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  std::vector<int64_t> lengths;
+  for (int i = 1; i < argc; ++i) lengths.push_back(std::atoll(argv[i]));
+  if (lengths.empty()) lengths.push_back(640);
+  for (const auto& [name, config] : regard::kCases) {
+    for (const int64_t length : lengths) {
+      benchmark::RegisterBenchmark(
+          absl::StrCat(name, "/", length).c_str(),
+          [config = config, length](benchmark::State& state) {
+            regard::Update(state, config, length);
+          })
+          ->Unit(benchmark::kMillisecond);
+    }
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
