@@ -222,9 +222,8 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   std::optional<Var<T>> context;
   if (inputs.fused_score && !forward.Wish("scores").changes_path() &&
       !forward.Wish("weights").changes_path()) {
-    const bool drop = dropout_ > 0 && forward.tape().training();
-    if (normalizer_->IsSoftmax() && !bias.has_value() && !drop) {
-      context = scorer_->FusedContext(forward, in, values);
+    if (normalizer_->IsSoftmax()) {
+      context = scorer_->FusedContext(forward, in, values, {bias, dropout_});
     }
     const int64_t rows = RowsPerBlock(in);
     if (!context.has_value() && rows > 0) {

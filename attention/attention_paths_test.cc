@@ -166,6 +166,31 @@ TEST(AttentionPathsTest, OtherExamplesChangeNoBit) {
   }
 }
 
+// With the same weights dropped.
+TEST(AttentionPathsTest, FusedContextsAgreeWithThoseOfWeights) {
+  for (const std::string& config : Configs()) {
+    const Layer<double> layer(config + " dropout: 0.25");
+    Tape<double> tape;
+    tape.set_training(true);
+    Forward<double> forward(tape, layer.store, nullptr);
+    forward.BeginStep();
+    const Var<double> q = Wave(tape, {2, kHeads, 3, kWidth}, 0);
+    const Var<double> k = Wave(tape, {2, kHeads, 5, kWidth}, 1);
+    const Var<double> v = Wave(tape, {2, kHeads, 5, 2}, 2);
+    const auto context = [&](bool fused_score) {
+      AttendInputs<double> inputs;
+      inputs.fused_score = fused_score;
+      inputs.score.mask.causal = true;
+      return layer.Run(forward, q, k, v, inputs).context;
+    };
+    const Var<double> expected = context(false);
+    const Var<double> got = context(true);
+    for (int64_t i = 0; i < got.size(); ++i) {
+      EXPECT_NEAR(got.data()[i], expected.data()[i], 1e-13) << config;
+    }
+  }
+}
+
 // One key and its value in turn are NaN. Queries that do not see it have the
 // context and the gradients that they have with finite numbers there.
 TEST(AttentionPathsTest, HiddenNaNReachesNoContextOnAnyPath) {

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "attention/kernels/context_options.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
@@ -102,9 +103,10 @@ class ScoringFunction {
 
   // The context [batch, heads, queries, value width] of a softmax from one
   // fused kernel, for calls that need no weights; nullopt if there is none.
-  // Score and softmax are its reference implementation.
-  virtual std::optional<Var<T>> FusedContext(Forward<T>&, const ScoreInputs<T>&,
-                                             Var<T> /*values*/) const {
+  // Score, bias, softmax and dropout are its reference implementation.
+  virtual std::optional<Var<T>> FusedContext(
+      Forward<T>&, const ScoreInputs<T>&, Var<T> /*values*/,
+      const ContextOptions<T>& /*options*/) const {
     return std::nullopt;
   }
 };

@@ -8,6 +8,7 @@
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/transcendental.h"
+#include "autodiff/ops/dropout.h"
 
 namespace regard {
 
@@ -25,6 +26,9 @@ struct Problem {
   Var<T> queries, keys, values;
   MaskReader visible;
   T scale;
+  Positions positions;
+  DistanceBias<T> bias;
+  DropoutMask dropout;
 
   int64_t heads() const { return queries.dim(1); }
   int64_t group() const { return queries.dim(1) / keys.dim(1); }
@@ -36,12 +40,18 @@ struct Problem {
     return std::min(kQueryBlock, num_queries()) *
            std::min(kKeyBlock, num_keys());
   }
+  // Scratch for which weights of a block are kept.
+  uint8_t* NewKeep() const {
+    return queries.tape().scratch().template New<uint8_t>(
+        dropout.drops() ? block_size() : 0);
+  }
 };
 
 // Rows of queries of one head of one example. `row` and `key_row` are places
 // among all queries and all keys.
 struct QueryBlock {
   int64_t example;
+  int64_t head;
   int64_t begin;  // first query
   int64_t count;
   int64_t row;      // of the first query
@@ -63,6 +73,7 @@ void ForEachQueryBlock(const Problem<T>& p, F f) {
   for (int64_t source = 0; source < sources; ++source) {
     for (int64_t q = 0; q < p.num_queries(); q += kQueryBlock) {
       QueryBlock block = {.example = source / p.heads(),
+                          .head = source % p.heads(),
                           .begin = q,
                           .count = std::min(kQueryBlock, p.num_queries() - q),
                           .row = source * p.num_queries() + q,
@@ -98,7 +109,16 @@ const T* ReadRows(const QueryBlock& block, Var<T> x, int64_t first,
   return block.hides ? FiniteValues(rows, count * width, copy) : rows;
 }
 
-// scores [count of queries, count of keys]: scaled products, -inf where hidden.
+// Where the bias of query i of a block begins, for the keys from first_key on.
+template <typename T>
+int64_t BiasIndex(const Problem<T>& p, const QueryBlock& block, int64_t i,
+                  int64_t first_key) {
+  return p.bias.IndexOf(block.head, p.positions.Offset(block.begin + i)) +
+         first_key;
+}
+
+// scores [count of queries, count of keys]: scaled products plus the bias, -inf
+// where hidden.
 template <typename T>
 void ScoreBlock(const Problem<T>& p, const QueryBlock& block, int64_t first_key,
                 int64_t count, T* scores) {
@@ -110,7 +130,11 @@ void ScoreBlock(const Problem<T>& p, const QueryBlock& block, int64_t first_key,
        MutableMatrix<T>(scores, block.count, count), GemmMode::kAssign,
        p.scale);
   for (int64_t i = 0; i < block.count; ++i) {
-    T* const row = scores + i * count;
+    T* __restrict row = scores + i * count;
+    if (p.bias.has_value()) {
+      const T* bias = p.bias.values.data() + BiasIndex(p, block, i, first_key);
+      for (int64_t k = 0; k < count; ++k) row[k] += bias[k];
+    }
     const VisibleKeys visible = p.visible(block.example, block.begin + i);
     const int64_t begin =
         std::clamp<int64_t>(visible.begin - first_key, 0, count);
@@ -126,6 +150,32 @@ void ScoreBlock(const Problem<T>& p, const QueryBlock& block, int64_t first_key,
       row[visible.hidden - first_key] = kMinusInfinity<T>;
     }
     std::fill(row + end, row + count, kMinusInfinity<T>);
+  }
+}
+
+// keep [count of queries, count of keys]: whether dropout keeps the weights of
+// the keys from first_key on; 0 where the weight is 0 anyway.
+template <typename T>
+void FillKeep(const Problem<T>& p, const QueryBlock& block, int64_t first_key,
+              int64_t count, uint8_t* keep) {
+  std::fill_n(keep, block.count * count, uint8_t{0});
+  for (int64_t i = 0; i < block.count; ++i) {
+    const VisibleKeys visible = p.visible(block.example, block.begin + i);
+    const int64_t begin =
+        std::clamp<int64_t>(visible.begin - first_key, 0, count);
+    const int64_t end = std::clamp<int64_t>(visible.end - first_key, 0, count);
+    p.dropout.FillRow(block.example, block.head, block.begin + i,
+                      first_key + begin, end - begin, keep + i * count + begin);
+  }
+}
+
+// dropped = weights, which it may be, without what is not kept.
+template <typename T>
+void Drop(const Problem<T>& p, const uint8_t* keep, int64_t n, const T* weights,
+          T* dropped) {
+  const auto scale = static_cast<T>(p.dropout.scale());
+  for (int64_t i = 0; i < n; ++i) {
+    dropped[i] = keep[i] != 0 ? weights[i] * scale : T(0);
   }
 }
 
@@ -171,7 +221,7 @@ void Accumulate(const QueryBlock& block, bool first, int64_t count,
 
 template <typename T>
 void AttendBlock(const Problem<T>& p, const QueryBlock& block, RowSums<T> rows,
-                 T* scores, T* decay, T* copy, T* context) {
+                 T* scores, T* decay, T* copy, uint8_t* keep, T* context) {
   const int64_t width = p.value_width();
   std::fill_n(rows.max, block.count, kMinusInfinity<T>);
   if (block.end_key <= block.first_block()) {
@@ -184,6 +234,10 @@ void AttendBlock(const Problem<T>& p, const QueryBlock& block, RowSums<T> rows,
     const bool first = k == block.first_block();
     ScoreBlock(p, block, k, count, scores);
     Accumulate(block, first, count, width, scores, rows, decay, context);
+    if (p.dropout.drops()) {
+      FillKeep(p, block, k, count, keep);
+      Drop(p, keep, block.count * count, scores, scores);
+    }
     const T* const values = ReadRows(block, p.values, k, count, copy);
     Gemm(ConstMatrix<T>(scores, block.count, count),
          ConstMatrix<T>(values, count, width),
@@ -226,15 +280,17 @@ struct Gradients {
   T* queries;
   T* keys;
   T* values;
+  T* bias;
 };
 
 template <typename T>
 struct BackwardScratch {
-  T* weights;    // [queries, keys] of the block
-  T* d_weights;  // the same
-  T* mean;       // [queries], sum of weights d_weights over all keys
-  T* keys;       // of a block of keys
-  T* values;     // of a block of values
+  T* weights;     // [queries, keys] of the block
+  T* d_weights;   // the same
+  T* mean;        // [queries], sum of weights d_weights over all keys
+  T* keys;        // of a block of keys
+  T* values;      // of a block of values
+  uint8_t* keep;  // [queries, keys] of the block
 };
 
 template <typename T>
@@ -256,18 +312,30 @@ void BackwardBlock(const Problem<T>& p, const QueryBlock& block,
     const int64_t key_row = block.key_row + k;
     ScoreBlock(p, block, k, count, s.weights);
     Normalize(block, count, rows, s.weights);
+    const bool drops = p.dropout.drops();
+    if (drops) FillKeep(p, block, k, count, s.keep);
     if (d.values != nullptr) {
-      Gemm(ConstMatrix<T>(s.weights, block.count, count).Transposed(), d_out,
+      const T* dropped = s.weights;
+      if (drops) {
+        Drop(p, s.keep, block.count * count, s.weights, s.d_weights);
+        dropped = s.d_weights;
+      }
+      Gemm(ConstMatrix<T>(dropped, block.count, count).Transposed(), d_out,
            MutableMatrix<T>(d.values + key_row * value_width, count,
                             value_width),
            GemmMode::kAdd);
     }
-    if (d.queries == nullptr && d.keys == nullptr) continue;
+    if (d.queries == nullptr && d.keys == nullptr && d.bias == nullptr) {
+      continue;
+    }
     Gemm(d_out,
          ConstMatrix<T>(ReadRows(block, p.values, k, count, s.values), count,
                         value_width)
              .Transposed(),
          MutableMatrix<T>(s.d_weights, block.count, count));
+    if (drops) {
+      Drop(p, s.keep, block.count * count, s.d_weights, s.d_weights);
+    }
     for (int64_t i = 0; i < block.count; ++i) {
       const T* __restrict weight = s.weights + i * count;
       T* __restrict d_score = s.d_weights + i * count;
@@ -275,6 +343,9 @@ void BackwardBlock(const Problem<T>& p, const QueryBlock& block,
       for (int64_t j = 0; j < count; ++j) {
         d_score[j] = weight[j] * (d_score[j] - mean);
       }
+      if (d.bias == nullptr) continue;
+      T* __restrict d_bias = d.bias + BiasIndex(p, block, i, k);
+      for (int64_t j = 0; j < count; ++j) d_bias[j] += d_score[j];
     }
     const ConstMatrix<T> d_scores(s.d_weights, block.count, count);
     if (d.queries != nullptr) {
@@ -297,9 +368,10 @@ void BackwardBlock(const Problem<T>& p, const QueryBlock& block,
 }  // namespace
 
 template <typename T>
-Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
-                          const Mask& mask, std::type_identity_t<T> scale,
-                          const Positions& positions) {
+Var<T> ScaledDotAttention(
+    Var<T> queries, Var<T> keys, Var<T> values, const Mask& mask,
+    std::type_identity_t<T> scale, const Positions& positions,
+    const std::type_identity_t<ContextOptions<T>>& options) {
   const Shape& q = queries.shape();
   const Shape& k = keys.shape();
   const Shape& v = values.shape();
@@ -308,13 +380,18 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
                q[0] == v[0] && k[1] == v[1] && k[2] == v[2])
       << "queries " << q << ", keys " << k << ", values " << v;
   Tape<T>* const tape = &queries.tape();
-  const Problem<T> p = {queries, keys, values,
-                        MaskReader(mask, positions, q[0], q[2], k[2]), scale};
+  options.bias.CheckCovers(positions, {q[0], q[1], q[2], k[2]});
+  const Problem<T> p = {
+      queries,      keys,
+      values,       MaskReader(mask, positions, q[0], q[2], k[2]),
+      scale,        positions,
+      options.bias, DropoutMask(*tape, options.dropout, "weights")};
   const int64_t rows = queries.rows();
   const int64_t width = p.value_width();
-  const Var<T> context = tape->New(
-      {q[0], q[1], q[2], v[3]},
-      queries.needs_grad() || keys.needs_grad() || values.needs_grad());
+  const Var<T> context =
+      tape->New({q[0], q[1], q[2], v[3]},
+                queries.needs_grad() || keys.needs_grad() ||
+                    values.needs_grad() || options.bias.needs_grad());
   const RowSums<T> sums = {tape->arena().template New<T>(rows),
                            tape->arena().template New<T>(rows)};
   const auto rows_from = [=](int64_t row) -> RowSums<T> {
@@ -325,19 +402,21 @@ Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
     T* const scores = scratch.New(p.block_size());
     T* const decay = scratch.New(kQueryBlock);
     T* const copy = scratch.New(kKeyBlock * width);
+    auto* const keep = p.NewKeep();
     ForEachQueryBlock(p, [&](const QueryBlock& block) {
-      AttendBlock(p, block, rows_from(block.row), scores, decay, copy,
+      AttendBlock(p, block, rows_from(block.row), scores, decay, copy, keep,
                   context.data() + block.row * width);
     });
   }
   tape->Record("ScaledDotAttention", context, [=] {
     const Gradients<T> gradients = {PartialGrad(p.queries), PartialGrad(p.keys),
-                                    PartialGrad(p.values)};
+                                    PartialGrad(p.values),
+                                    PartialGrad(p.bias.values)};
     ScratchScope<T> scratch(*tape);
     const BackwardScratch<T> blocks = {
-        scratch.New(p.block_size()), scratch.New(p.block_size()),
-        scratch.New(kQueryBlock), scratch.New(kKeyBlock * p.width()),
-        scratch.New(kKeyBlock * width)};
+        scratch.New(p.block_size()),    scratch.New(p.block_size()),
+        scratch.New(kQueryBlock),       scratch.New(kKeyBlock * p.width()),
+        scratch.New(kKeyBlock * width), p.NewKeep()};
     ForEachQueryBlock(p, [&](const QueryBlock& block) {
       BackwardBlock(p, block, rows_from(block.row),
                     context.data() + block.row * width,

@@ -1,8 +1,8 @@
 // Attention by scaled inner products from one kernel, without a matrix of
 // queries by keys in memory:
 //
-//   context[q] = sum over visible k of softmax_k(scale query[q] . key[k])
-//                value[k]
+//   context[q] = sum over visible k of
+//                dropout(softmax_k(scale query[q] . key[k] + bias)) value[k]
 //
 // Forward goes over blocks of keys with a running maximum and sum per query
 // (Milakov & Gimelshein, "Online normalizer calculation for softmax", 2018);
@@ -13,6 +13,7 @@
 
 #include <type_traits>
 
+#include "attention/kernels/context_options.h"
 #include "attention/mask.h"
 #include "attention/positions.h"
 #include "autodiff/tape.h"
@@ -25,9 +26,10 @@ namespace regard {
 // query that sees nothing has context and gradients 0. Hidden keys and values
 // reach no context and no gradient, not even if they are NaN.
 template <typename T>
-Var<T> ScaledDotAttention(Var<T> queries, Var<T> keys, Var<T> values,
-                          const Mask& mask, std::type_identity_t<T> scale,
-                          const Positions& positions = {});
+Var<T> ScaledDotAttention(
+    Var<T> queries, Var<T> keys, Var<T> values, const Mask& mask,
+    std::type_identity_t<T> scale, const Positions& positions = {},
+    const std::type_identity_t<ContextOptions<T>>& options = {});
 
 }  // namespace regard
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention/kernels/masked_softmax.h"
+#include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/reductions.h"
@@ -62,10 +63,13 @@ struct Masks {
 
 template <typename T>
 Var<T> Reference(Var<T> queries, Var<T> keys, Var<T> values,
-                 const MaskCase& mask, double scale) {
+                 const MaskCase& mask, double scale,
+                 const ContextOptions<T>& options = {}) {
   const Var<T> scores =
       MatMul(queries, keys, {.b = true}) * static_cast<T>(scale);
-  return MatMul(MaskedSoftmax(scores, mask.mask, mask.positions), values);
+  const Var<T> weights =
+      MaskedSoftmax(scores, mask.mask, mask.positions, options.bias);
+  return MatMul(Dropout(weights, options.dropout, "weights"), values);
 }
 
 void CheckAgainstReference(int64_t queries, int64_t keys, int64_t width,
@@ -84,6 +88,43 @@ void CheckAgainstReference(int64_t queries, int64_t keys, int64_t width,
         [=](auto&, auto in) {
           return Reference(in[0], in[1], in[2], mask, 0.7);
         }));
+  }
+}
+
+// With a bias of every distance, and dropout by the same mask.
+void CheckOptions(int64_t queries, int64_t keys, double dropout) {
+  const Masks masks(queries, keys);
+  for (const MaskCase& mask : masks.All()) {
+    const DistanceRange range =
+        DistanceRange::Of(mask.positions, queries, keys);
+    const auto options = [=]<typename T>(Tape<T>& tape, Var<T> bias) {
+      tape.set_training(true);
+      return ContextOptions<T>{{bias, range.lowest}, static_cast<T>(dropout)};
+    };  // NOLINT(readability/braces)
+    CheckAgainstReference(MakeReferenceCase(
+        std::to_string(queries) + " queries, dropout",
+        {{{2, 2, queries, 3}},
+         {{2, 2, keys, 3}},
+         {{2, 2, keys, 2}},
+         {{2, range.count}}},
+        [=](auto& tape, auto in) {
+          const NameScope scope(tape, "attention");
+          return ScaledDotAttention(in[0], in[1], in[2], mask.mask, 0.7,
+                                    mask.positions, options(tape, in[3]));
+        },
+        [=](auto& tape, auto in) {
+          const NameScope scope(tape, "attention");
+          return Reference(in[0], in[1], in[2], mask, 0.7,
+                           options(tape, in[3]));
+        }));
+  }
+}
+
+TEST(ScaledDotAttentionTest, TakesABiasAndDropout) {
+  for (const double dropout : {0.0, 0.4}) {
+    CheckOptions(1, 5, dropout);
+    CheckOptions(7, 3, dropout);
+    CheckOptions(130, 259, dropout);
   }
 }
 
@@ -113,6 +154,14 @@ std::vector<GradientCase> Cases() {
                                     mask.positions);
         }));
   }
+  cases.push_back(
+      MakeCase("ScaledDotAttention", "bias and dropout",
+               {{{2, 2, 3, 2}}, {{2, 2, 4, 2}}, {{2, 2, 4, 5}}, {{2, 6}}},
+               [](auto& tape, auto in) {
+                 tape.set_training(true);
+                 return ScaledDotAttention(in[0], in[1], in[2], {}, 1.5, {},
+                                           {{in[3], -2}, 0.3});
+               }));
   cases.push_back(MakeCase(
       "ScaledDotAttention", "one shape",
       {{{1, 2, 3, 3}}, {{1, 2, 3, 3}}, {{1, 2, 3, 3}}}, [](auto&, auto in) {

@@ -34,11 +34,12 @@ class Dot : public ScoringFunction<T> {
     return InnerProducts(scale_.Times(forward, in.queries), in.keys);
   }
 
-  std::optional<Var<T>> FusedContext(Forward<T>& forward,
-                                     const ScoreInputs<T>& in,
-                                     Var<T> values) const override {
+  std::optional<Var<T>> FusedContext(
+      Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
+      const ContextOptions<T>& options) const override {
     return ScaledDotAttention(scale_.TimesLearned(forward, in.queries), in.keys,
-                              values, in.mask, scale_.constant(), in.positions);
+                              values, in.mask, scale_.constant(), in.positions,
+                              options);
   }
 
  private:

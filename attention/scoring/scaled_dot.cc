@@ -23,10 +23,11 @@ class ScaledDot : public ScoringFunction<T> {
     return InnerProducts(in.queries * scale_, in.keys);
   }
 
-  std::optional<Var<T>> FusedContext(Forward<T>&, const ScoreInputs<T>& in,
-                                     Var<T> values) const override {
+  std::optional<Var<T>> FusedContext(
+      Forward<T>&, const ScoreInputs<T>& in, Var<T> values,
+      const ContextOptions<T>& options) const override {
     return ScaledDotAttention(in.queries, in.keys, values, in.mask, scale_,
-                              in.positions);
+                              in.positions, options);
   }
 
  private:

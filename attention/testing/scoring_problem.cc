@@ -246,7 +246,7 @@ bool ScorerUnderTest<T>::HasFusedContext(const ScoringProblem& problem) {
   forward_->BeginStep();
   ScoreInputs<T> in = Inputs(problem);
   in.keys = scorer_->Prepare(*forward_, in.keys, in.positions.first_key);
-  return scorer_->FusedContext(*forward_, in, Input(problem.values))
+  return scorer_->FusedContext(*forward_, in, Input(problem.values), {})
       .has_value();
 }
 
