@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "attention/kernels/masked_normalize.h"
-#include "attention/kernels/masked_softmax.h"
 #include "attention/kernels/weighted_values.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/ops/dropout.h"
@@ -58,6 +57,7 @@ AttentionLayer<T>::AttentionLayer(const AttentionRegistry& registry,
                                   ParameterScope<T> scope,
                                   const ScoreWidths& widths)
     : normalizer_(registry.normalizers.Create<T>(config.normalizer())),
+      kernels_(normalizer_->Kernels()),
       window_(config.window()),
       block_(config.block()),
       dropout_(static_cast<T>(config.dropout())) {
@@ -117,8 +117,8 @@ Var<T> AttentionLayer<T>::Scores(Forward<T>& forward,
 template <typename T>
 Var<T> AttentionLayer<T>::Normalize(Var<T> scores, const ScoreInputs<T>& inputs,
                                     const DistanceBias<T>& bias) const {
-  if (normalizer_->IsSoftmax()) {
-    return MaskedSoftmax(scores, inputs.mask, inputs.positions, bias);
+  if (kernels_.weights != nullptr) {
+    return kernels_.weights(scores, inputs.mask, inputs.positions, bias);
   }
   return MaskedNormalize(scores, *normalizer_, inputs.mask, inputs.positions,
                          bias);
@@ -135,11 +135,11 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
   };
   const Var<T> scores = site("scores", Scores(forward, in));
   const bool drop = dropout_ > 0 && forward.tape().training();
-  if (normalizer_->IsSoftmax() && !bias.has_value() && !drop &&
+  if (kernels_.weights_and_context != nullptr && !bias.has_value() && !drop &&
       !forward.Wish("scores").changes_path() &&
       !forward.Wish("weights").changes_path()) {
     const WeightsAndContext<T> both =
-        MaskedSoftmaxContext(scores, in.mask, values, in.positions);
+        kernels_.weights_and_context(scores, in.mask, values, in.positions);
     return {both.context, site("weights", both.weights)};
   }
   const Var<T> weights = site("weights", Normalize(scores, in, bias));
@@ -222,7 +222,7 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   std::optional<Var<T>> context;
   if (inputs.fused_score && !forward.Wish("scores").changes_path() &&
       !forward.Wish("weights").changes_path()) {
-    if (normalizer_->IsSoftmax()) {
+    if (kernels_.fused_contexts) {
       context = scorer_->FusedContext(forward, in, values, {bias, dropout_});
     }
     const int64_t rows = RowsPerBlock(in);

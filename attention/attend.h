@@ -94,6 +94,7 @@ class AttentionLayer {
   std::unique_ptr<ScoringFunction<T>> scorer_;
   std::unique_ptr<PositionEncoding<T>> position_encoding_;  // may be null
   std::unique_ptr<Normalizer<T>> normalizer_;
+  NormalizerKernels<T> kernels_;
   bool uses_history_;
   // Copies of each key that Prepare() gives a score that knows no groups.
   int64_t key_copies_;

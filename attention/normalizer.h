@@ -8,11 +8,31 @@
 
 #include <cstdint>
 
+#include "attention/kernels/distance_bias.h"
+#include "attention/kernels/masked_softmax.h"
+#include "attention/mask.h"
 #include "attention/normalizers/normalizer.pb.h"
+#include "attention/positions.h"
+#include "autodiff/tape.h"
 #include "nn/config_problems.h"
 #include "nn/option_registry.h"
 
 namespace regard {
+
+// Kernels that take the place of a normalizer's Normalize() and Backward(),
+// with which they agree up to rounding. Null: there is none.
+template <typename T>
+struct NormalizerKernels {
+  // As MaskedNormalize().
+  Var<T> (*weights)(Var<T> scores, const Mask& mask, const Positions& positions,
+                    const DistanceBias<T>& bias) = nullptr;
+  // With the context of the weights.
+  WeightsAndContext<T> (*weights_and_context)(
+      Var<T> scores, const Mask& mask, Var<T> values,
+      const Positions& positions) = nullptr;
+  // Whether the FusedContext() of a score is that of these weights.
+  bool fused_contexts = false;
+};
 
 template <typename T>
 class Normalizer {
@@ -32,9 +52,7 @@ class Normalizer {
   // Replaces the gradients of n weights by those of the scores.
   virtual void Backward(int64_t n, const T* weights, T* gradients) const = 0;
 
-  // Softmax has kernels of its own (masked_softmax.h), which agree with its
-  // Normalize() and Backward() up to rounding.
-  virtual bool IsSoftmax() const { return false; }
+  virtual NormalizerKernels<T> Kernels() const { return {}; }
 };
 
 template <typename T>

@@ -2,6 +2,7 @@
 // of masked_softmax.h in its place; this is their reference implementation.
 #include <cstdint>
 
+#include "attention/kernels/masked_softmax.h"
 #include "attention/normalizer.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/transcendental.h"
@@ -27,7 +28,11 @@ class SoftmaxWeights : public Normalizer<T> {
     }
   }
 
-  bool IsSoftmax() const override { return true; }
+  NormalizerKernels<T> Kernels() const override {
+    return {.weights = &MaskedSoftmax<T>,
+            .weights_and_context = &MaskedSoftmaxContext<T>,
+            .fused_contexts = true};
+  }
 };
 
 REGARD_NORMALIZER(SoftmaxWeights, "exp(s_i) / sum_j exp(s_j)")
