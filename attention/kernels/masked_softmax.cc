@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "attention/kernels/weighted_values.h"
+#include "autodiff/kernels/packets.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/softmax_row.h"
 #include "autodiff/kernels/transcendental.h"
@@ -126,11 +127,59 @@ bool MakesProducts(const MaskReader& reader, int64_t width) {
          width <= kWidestProduct;
 }
 
+// kPackets packets of a context, the last of which has `last` elements. They
+// stay in registers: through memory, each key would wait for the one before.
+template <int kPackets, typename T>
+void ContextPackets(const T* weights, const T* values,
+                    const VisibleKeys& visible, int64_t width, int64_t last,
+                    T* context) {
+  constexpr int64_t kSize = kPacketSize<T>;
+  Packet<T> sums[kPackets];
+  for (Packet<T>& sum : sums) sum = packet::pset1<Packet<T>>(T(0));
+  for (int64_t k = visible.begin; k < visible.end; ++k) {
+    if (weights[k] == T(0)) continue;
+    const Packet<T> weight = packet::pset1<Packet<T>>(weights[k]);
+    const T* value = values + k * width;
+    for (int i = 0; i < kPackets; ++i, value += kSize) {
+      const Packet<T> part = i + 1 < kPackets || last == kSize
+                                 ? packet::ploadu<Packet<T>>(value)
+                                 : LoadPart(value, last);
+      sums[i] = packet::padd(sums[i], packet::pmul(weight, part));
+    }
+  }
+  for (int i = 0; i + 1 < kPackets; ++i) {
+    packet::pstoreu(context + i * kSize, sums[i]);
+  }
+  StorePart(context + (kPackets - 1) * kSize, sums[kPackets - 1], last);
+}
+
+// context[j .. width) of one row, of fewer than 2 kPackets packets.
+template <int kPackets, typename T>
+void NarrowContextRow(const T* weights, const T* values,
+                      const VisibleKeys& visible, int64_t width, int64_t j,
+                      T* context) {
+  constexpr int64_t kBefore = (kPackets - 1) * kPacketSize<T>;
+  if (width - j > kBefore) {
+    const int64_t last = std::min(kPacketSize<T>, width - j - kBefore);
+    ContextPackets<kPackets>(weights, values + j, visible, width, last,
+                             context + j);
+    j += kBefore + last;
+  }
+  if constexpr (kPackets > 1) {
+    NarrowContextRow<kPackets / 2>(weights, values, visible, width, j, context);
+  }
+}
+
 // context[0 .. width) of one row: the mean of the visible values. Those of
 // weight 0 are not read.
 template <typename T>
 void ContextRow(const T* weights, const T* values, const VisibleKeys& visible,
                 int64_t width, T* __restrict context) {
+  // Several passes over wide values would take longer.
+  if (width <= std::min<int64_t>(64, 8 * kPacketSize<T>)) {
+    NarrowContextRow<8>(weights, values, visible, width, 0, context);
+    return;
+  }
   std::fill_n(context, width, T(0));
   for (int64_t k = visible.begin; k < visible.end; ++k) {
     const T weight = weights[k];

@@ -139,15 +139,17 @@ TEST(MaskedSoftmaxTest, AgreesWithItsCompositionUnderEveryMask) {
           return MaskedSoftmax(in[0], mask.mask, mask.positions);
         },
         [=](auto& tape, auto in) { return Reference(tape, in[0], mask); }));
-    CheckAgainstReference(MakeReferenceCase(
-        "context", {{kShape, -3, 3}, {{2, 2, 5, 3}}},
-        [=](auto&, auto in) {
-          return MaskedSoftmaxContext(in[0], mask.mask, in[1], mask.positions)
-              .context;
-        },
-        [=](auto& tape, auto in) {
-          return MatMul(Reference(tape, in[0], mask), in[1]);
-        }));
+    for (const int64_t width : {3, 50, 64, 65}) {
+      CheckAgainstReference(MakeReferenceCase(
+          "context", {{kShape, -3, 3}, {{2, 2, 5, width}}},
+          [=](auto&, auto in) {
+            return MaskedSoftmaxContext(in[0], mask.mask, in[1], mask.positions)
+                .context;
+          },
+          [=](auto& tape, auto in) {
+            return MatMul(Reference(tape, in[0], mask), in[1]);
+          }));
+    }
   }
 }
 
