@@ -30,6 +30,7 @@ namespace packet {
 using Eigen::internal::padd;
 using Eigen::internal::pcmp_eq;
 using Eigen::internal::pcmp_lt;
+using Eigen::internal::pcos;
 using Eigen::internal::pdiv;
 using Eigen::internal::ploadu;
 using Eigen::internal::plog;
@@ -42,6 +43,7 @@ using Eigen::internal::predux;
 using Eigen::internal::predux_max;
 using Eigen::internal::pselect;
 using Eigen::internal::pset1;
+using Eigen::internal::psin;
 using Eigen::internal::pstoreu;
 using Eigen::internal::psub;
 using Eigen::internal::pzero;

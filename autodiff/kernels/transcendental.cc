@@ -1,5 +1,7 @@
 #include "autodiff/kernels/transcendental.h"
 
+#include <cmath>
+
 #include "Eigen/Core"
 #include "autodiff/instantiate.h"
 #include "autodiff/kernels/packets.h"
@@ -69,6 +71,25 @@ void Tanh(const T* x, T* y, int64_t n) {
   ForEachPacket(x, y, n, [](const Packet<T>& p) { return TanhPacket(p); });
 }
 
+// Eigen has packets of float alone.
+template <typename T>
+void Sin(const T* x, T* y, int64_t n) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    ForEachPacket(x, y, n, [](const Packet<T>& p) { return packet::psin(p); });
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = std::sin(x[i]);
+  }
+}
+
+template <typename T>
+void Cos(const T* x, T* y, int64_t n) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    ForEachPacket(x, y, n, [](const Packet<T>& p) { return packet::pcos(p); });
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = std::cos(x[i]);
+  }
+}
+
 template <typename T>
 void Erf(const T* x, T* y, int64_t n) {
   ForEachPacket(x, y, n, [](const Packet<T>& p) { return ErfPacket(p); });
@@ -79,6 +100,8 @@ REGARD_INSTANTIATE_FUNCTION(ExpAndSum);
 REGARD_INSTANTIATE_FUNCTION(Log);
 REGARD_INSTANTIATE_FUNCTION(Sigmoid);
 REGARD_INSTANTIATE_FUNCTION(Tanh);
+REGARD_INSTANTIATE_FUNCTION(Sin);
+REGARD_INSTANTIATE_FUNCTION(Cos);
 REGARD_INSTANTIATE_FUNCTION(Erf);
 
 }  // namespace regard

@@ -33,6 +33,12 @@ void Tanh(const T* x, T* y, int64_t n);
 template <typename T>
 void Sigmoid(const T* x, T* y, int64_t n);
 
+// Sine and cosine of x radians. In double one call of libm for each element.
+template <typename T>
+void Sin(const T* x, T* y, int64_t n);
+template <typename T>
+void Cos(const T* x, T* y, int64_t n);
+
 // The error function, within [-1, 1].
 template <typename T>
 void Erf(const T* x, T* y, int64_t n);

@@ -45,6 +45,8 @@ TEST(TranscendentalTest, FloatAgreesWithLibm) {
   ExpectClose<float>(&Tanh<float>, std::tanh, -12, 12, 6e-7);
   ExpectClose<float>(&Sigmoid<float>, ReferenceSigmoid, -20, 20, 4e-7);
   ExpectClose<float>(&Erf<float>, std::erf, -5, 5, 6e-7);
+  ExpectClose<float>(&Sin<float>, std::sin, -20000, 20000, 2e-7);
+  ExpectClose<float>(&Cos<float>, std::cos, -20000, 20000, 2e-7);
 }
 
 TEST(TranscendentalTest, DoubleAgreesWithLibm) {
@@ -53,6 +55,8 @@ TEST(TranscendentalTest, DoubleAgreesWithLibm) {
   ExpectClose<double>(&Tanh<double>, std::tanh, -12, 12, 1e-15);
   ExpectClose<double>(&Sigmoid<double>, ReferenceSigmoid, -20, 20, 1e-14);
   ExpectClose<double>(&Erf<double>, std::erf, -5, 5, 1e-15);
+  ExpectClose<double>(&Sin<double>, std::sin, -20000, 20000, 1e-15);
+  ExpectClose<double>(&Cos<double>, std::cos, -20000, 20000, 1e-15);
 }
 
 template <typename T>
@@ -77,11 +81,13 @@ void ExpectSameBitsEverywhere(Kernel<T> kernel) {
 
 TEST(TranscendentalTest, AnElementsBitsDoNotDependOnItsPosition) {
   for (const auto kernel :
-       {&Exp<float>, &Log<float>, &Tanh<float>, &Sigmoid<float>, &Erf<float>}) {
+       {&Exp<float>, &Log<float>, &Tanh<float>, &Sigmoid<float>, &Erf<float>,
+        &Sin<float>, &Cos<float>}) {
     ExpectSameBitsEverywhere<float>(kernel);
   }
-  for (const auto kernel : {&Exp<double>, &Log<double>, &Tanh<double>,
-                            &Sigmoid<double>, &Erf<double>}) {
+  for (const auto kernel :
+       {&Exp<double>, &Log<double>, &Tanh<double>, &Sigmoid<double>,
+        &Erf<double>, &Sin<double>, &Cos<double>}) {
     ExpectSameBitsEverywhere<double>(kernel);
   }
 }

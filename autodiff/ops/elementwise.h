@@ -61,6 +61,13 @@ Var<T> operator-(Var<T> x);
 template <typename T>
 Var<T> Where(Var<T> condition, Var<T> x, Var<T> y);
 
+// The larger or smaller of each two; NaN if either is. The gradient goes to
+// the operand that was taken, of equal ones to `a`.
+template <typename T>
+Var<T> Maximum(Var<T> a, Var<T> b);
+template <typename T>
+Var<T> Minimum(Var<T> a, Var<T> b);
+
 // A gradient of 0 stays 0, also where a derivative is infinite, as that of
 // Log() is at 0.
 template <typename T>
@@ -80,6 +87,12 @@ Var<T> Abs(Var<T> x);
 // the exponent is whole.
 template <typename T>
 Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent);
+
+// Of x in radians.
+template <typename T>
+Var<T> Sin(Var<T> x);
+template <typename T>
+Var<T> Cos(Var<T> x);
 
 template <typename T>
 Var<T> Tanh(Var<T> x);

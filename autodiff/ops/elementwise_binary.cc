@@ -161,6 +161,22 @@ Var<T> Divide(Var<T> a, Var<T> b) {
 }
 
 template <typename T>
+Var<T> Maximum(Var<T> a, Var<T> b) {
+  return Binary(
+      "Maximum", a, b, [](T a, T b) { return a >= b || a != a ? a : b; },
+      [](T g, T a, T b, T /*y*/) { return a >= b || a != a ? g : T(0); },
+      [](T g, T a, T b, T /*y*/) { return a >= b || a != a ? T(0) : g; });
+}
+
+template <typename T>
+Var<T> Minimum(Var<T> a, Var<T> b) {
+  return Binary(
+      "Minimum", a, b, [](T a, T b) { return a <= b || a != a ? a : b; },
+      [](T g, T a, T b, T /*y*/) { return a <= b || a != a ? g : T(0); },
+      [](T g, T a, T b, T /*y*/) { return a <= b || a != a ? T(0) : g; });
+}
+
+template <typename T>
 Var<T> Where(Var<T> condition, Var<T> x, Var<T> y) {
   Tape<T>& tape = x.tape();
   const Shape of_both = BroadcastShape("Where", x.shape(), y.shape());
@@ -198,6 +214,8 @@ REGARD_INSTANTIATE_FUNCTION(Add);
 REGARD_INSTANTIATE_FUNCTION(Subtract);
 REGARD_INSTANTIATE_FUNCTION(Multiply);
 REGARD_INSTANTIATE_FUNCTION(Divide);
+REGARD_INSTANTIATE_FUNCTION(Maximum);
+REGARD_INSTANTIATE_FUNCTION(Minimum);
 REGARD_INSTANTIATE_FUNCTION(Where);
 
 }  // namespace regard

@@ -15,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::HasSubstr;
+using ::testing::IsNan;
 
 // Far enough from 0 to divide by.
 CheckedInput Positive(const Shape& shape) { return {shape, 0.5, 2}; }
@@ -60,6 +61,12 @@ std::vector<GradientCase> Cases() {
   AddBinaryCases("Multiply", &cases,
                  [](auto a, auto b) { return Multiply(a, b); });
   AddBinaryCases("Divide", &cases, [](auto a, auto b) { return Divide(a, b); });
+  AddBinaryCases("Maximum", &cases, [](auto a, auto b) {
+    return Maximum(a, b + 2) + Maximum(a + 2, b);
+  });
+  AddBinaryCases("Minimum", &cases, [](auto a, auto b) {
+    return Minimum(a, b + 2) + Minimum(a + 2, b);
+  });
   const auto both = AwayFromZero;
   AddUnaryCases("operator+", &cases, both,
                 [](auto x) { return 2 + (x + 0.5); });
@@ -76,6 +83,8 @@ std::vector<GradientCase> Cases() {
   AddUnaryCases("Pow", &cases, both, [](auto x) { return Pow(x, 3); });
   AddUnaryCases("Pow", &cases, Positive, [](auto x) { return Pow(x, -2); });
   AddUnaryCases("Pow", &cases, Positive, [](auto x) { return Pow(x, 1.7); });
+  AddUnaryCases("Sin", &cases, both, [](auto x) { return Sin(x); });
+  AddUnaryCases("Cos", &cases, both, [](auto x) { return Cos(x); });
   AddUnaryCases("Tanh", &cases, both, [](auto x) { return Tanh(x); });
   AddUnaryCases("Sigmoid", &cases, both, [](auto x) { return Sigmoid(x); });
   AddUnaryCases("Relu", &cases, both, [](auto x) { return Relu(x); });
@@ -201,6 +210,8 @@ TEST(PowTest, WholePowersOfNegativeNumbers) {
 TEST_F(ElementwiseValueTest, Transcendentals) {
   EXPECT_NEAR(At(1, Exp), 2.718281828459045, 1e-14);
   EXPECT_NEAR(At(10, Log), 2.302585092994046, 1e-14);
+  EXPECT_NEAR(At(2, Sin), 0.9092974268256817, 1e-14);
+  EXPECT_NEAR(At(2, Cos), -0.4161468365471424, 1e-14);
   EXPECT_NEAR(At(0.5, Tanh), 0.46211715726000976, 1e-14);
   EXPECT_NEAR(At(0.5, Sigmoid), 0.6224593312018546, 1e-14);
   EXPECT_NEAR(At(1, Gelu), 0.8413447460685429, 1e-14);
@@ -228,6 +239,22 @@ TEST_F(ElementwiseValueTest, WhereTakesOneAndLeavesTheOtherAlone) {
   EXPECT_THAT(Grad(x), ElementsAre(60, 0, 0, 60, 0));
   EXPECT_EQ(Grad(y)[1], 3);
   EXPECT_EQ(condition.grad_data(), nullptr);
+}
+
+TEST_F(ElementwiseValueTest, TheLargerAndTheSmallerOfTwo) {
+  const Var<double> a = Input({1, 3, 2, NAN, 0, -INFINITY});
+  const Var<double> b = Input({2, 1, 2, 0, NAN, -INFINITY});
+  const Var<double> larger = Maximum(a, b);
+  const Var<double> smaller = Minimum(a, b);
+  EXPECT_THAT(Values(larger),
+              ElementsAre(2, 3, 2, IsNan(), IsNan(), -INFINITY));
+  EXPECT_THAT(Values(smaller),
+              ElementsAre(1, 1, 2, IsNan(), IsNan(), -INFINITY));
+  larger.grad_ref().AddEach([](int64_t) { return 1; });
+  smaller.grad_ref().AddEach([](int64_t) { return 10; });
+  tape_.BackwardTo({});
+  EXPECT_THAT(Grad(a), ElementsAre(10, 1, 11, 11, 0, 11));
+  EXPECT_THAT(Grad(b), ElementsAre(1, 10, 0, 0, 11, 0));
 }
 
 // What a score of -inf has no weight for has no gradient, either.

@@ -183,6 +183,30 @@ Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
 }
 
 template <typename T>
+Var<T> Sin(Var<T> x) {
+  Var<T> y = x.tape().NewLike(x, x.needs_grad());
+  Sin(x.data(), y.data(), x.size());
+  RecordIndexed("Sin", x, y, [=](ScratchScope<T>& scratch) {
+    T* const slope = scratch.New(x.size());
+    Cos(x.data(), slope, x.size());
+    return [=](T g, int64_t i) { return KeepZero(g, g * slope[i]); };
+  });
+  return y;
+}
+
+template <typename T>
+Var<T> Cos(Var<T> x) {
+  Var<T> y = x.tape().NewLike(x, x.needs_grad());
+  Cos(x.data(), y.data(), x.size());
+  RecordIndexed("Cos", x, y, [=](ScratchScope<T>& scratch) {
+    T* const slope = scratch.New(x.size());
+    Sin(x.data(), slope, x.size());
+    return [=](T g, int64_t i) { return KeepZero(g, -g * slope[i]); };
+  });
+  return y;
+}
+
+template <typename T>
 Var<T> Tanh(Var<T> x) {
   return UnaryKernel<T>("Tanh", x, Tanh<T>,
                         [](T g, T /*x*/, T y) { return g * (T(1) - y * y); });
@@ -309,6 +333,8 @@ Var<T> Softplus(Var<T> x) {
   template Var<T> Square(Var<T>);       \
   template Var<T> Abs(Var<T>);          \
   template Var<T> Pow(Var<T>, T);       \
+  template Var<T> Sin(Var<T>);          \
+  template Var<T> Cos(Var<T>);          \
   template Var<T> Tanh(Var<T>);         \
   template Var<T> Sigmoid(Var<T>);      \
   template Var<T> Relu(Var<T>);         \
