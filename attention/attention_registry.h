@@ -20,15 +20,32 @@ using ScorerFactory =
 
 void RequireEqualWidths(const ScoreWidths& widths, ConfigProblems& problems);
 
+// Whether a score says by PositionAware(options) what kPositionAware says of
+// others.
+template <typename Scorer>
+inline constexpr bool kAsksOptions =
+    requires(const typename Scorer::Options& options) {
+  Scorer::PositionAware(options);
+};  // NOLINT(readability/braces)
+
 // The description is the score's formula: "q . k".
 struct ScorerInfo : NumericInfo<ScorerFactory, ScoreWidths> {
-  bool position_aware;
+  // Whether a score with these options depends on the positions of query or
+  // key.
+  bool (*position_aware)(const google::protobuf::Message& options);
   bool uses_history;
   bool grouped_heads;
 
   template <typename Scorer>
   void Describe() {
-    position_aware = Scorer::kPositionAware;
+    position_aware = [](const google::protobuf::Message& options) {
+      if constexpr (kAsksOptions<Scorer>) {
+        return Scorer::PositionAware(
+            static_cast<const typename Scorer::Options&>(options));
+      } else {
+        return Scorer::kPositionAware;
+      }
+    };
     uses_history = Scorer::kUsesHistory;
     grouped_heads = Scorer::kGroupedHeads;
     if constexpr (Scorer::kEqualWidths) {

@@ -18,8 +18,9 @@ namespace {{
 
 INSTANTIATE_TEST_SUITE_P(
     {camel}, ScoringFunctionTest,
-    ::testing::Values({cases}),
-    &ScoringFunctionCase::Name);
+    ::testing::Combine(::testing::Values({cases}),
+                       ::testing::ValuesIn(ScoreChecks())),
+    &ScoringFunctionTest::Name);
 
 }}  // namespace
 }}  // namespace regard

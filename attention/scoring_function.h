@@ -60,7 +60,8 @@ struct ScoreInputs {
 template <typename T>
 class ScoringFunction {
  public:
-  // Whether a score depends on the positions of query or key.
+  // Whether a score depends on the positions of query or key. Where that is a
+  // matter of its options, it has `static bool PositionAware(const Options&)`.
   static constexpr bool kPositionAware = false;
   // Whether it reads the weights of earlier queries; it then sees one position
   // at a time.

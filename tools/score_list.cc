@@ -109,7 +109,7 @@ Json ScoresJson(const AttentionRegistry& scorers, const ScoreWidths& widths) {
     entry = {{"name", place.second},
              {"formula", info.description},
              {"parameters", Parameters(info, widths)},
-             {"position_aware", info.position_aware},
+             {"position_aware", info.position_aware(*info.default_options)},
              {"uses_history", info.uses_history},
              {"options", Json::array()}};
     AddOptions(*info.default_options->GetDescriptor(), "", &entry["options"]);

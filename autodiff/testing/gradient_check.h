@@ -14,85 +14,18 @@
 #ifndef AUTODIFF_TESTING_GRADIENT_CHECK_H_
 #define AUTODIFF_TESTING_GRADIENT_CHECK_H_
 
-#include <cstdint>
-#include <functional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
-#include "autodiff/shape.h"
-#include "autodiff/tape.h"
+#include "autodiff/testing/gradient_failures.h"
 
 namespace regard {
 
-// Values are drawn uniformly from low .. high, at a distance of at least
-// `margin` from `kink`, where the operation is not differentiable.
-struct CheckedInput {
-  Shape shape;
-  double low = -1;
-  double high = 1;
-  double margin = 0;
-  double kink = 0;
-};
-
-// Computes the operation on a tape from its inputs.
-template <typename T>
-using CheckedFunction =
-    std::function<Var<T>(Tape<T>&, absl::Span<const Var<T>>)>;
-
-struct GradientCase {
-  std::string operation;  // its name in the header
-  std::string label;      // describes the case in failure messages
-  std::vector<CheckedInput> inputs;
-  CheckedFunction<double> in_double;
-  CheckedFunction<float> in_float;
-  // Largest error of float against double, relative to the largest element.
-  double float_tolerance = 2e-5;
-};
-
-// `f` is generic: f(Tape<T>&, absl::Span<const Var<T>>) -> Var<T>.
-template <typename F>
-GradientCase MakeCase(std::string operation, std::string label,
-                      std::vector<CheckedInput> inputs, F f) {
-  return {std::move(operation), std::move(label), std::move(inputs), f, f};
-}
-
-// Checks for each case that
-// * derivatives along random directions agree with a four-point stencil to
-// 1e-7;
-// * the same holds if only a subset of the inputs needs a gradient, if one Var
-//   is passed as two inputs of equal shape, and if gradients are accumulated
-//   onto existing ones;
-// * two runs over memory with different garbage agree in every bit;
-// * float agrees with double.
+// Expects no GradientFailures().
 void CheckGradients(const std::vector<GradientCase>& cases);
 
-// Sizes around the widths of packets, lanes and blocks.
-inline constexpr int64_t kRaggedSizes[] = {1, 7, 15, 16, 17, 33};
-
-// A fused kernel and its reference implementation, a composition of operations.
-// Values and gradients must agree, relative to the largest element, to
-// `tolerance` in float and to 1e-11 in double.
-struct ReferenceCase {
-  std::string label;
-  std::vector<CheckedInput> inputs;
-  CheckedFunction<double> fused_in_double;
-  CheckedFunction<float> fused_in_float;
-  CheckedFunction<double> reference_in_double;
-  CheckedFunction<float> reference_in_float;
-  double tolerance = 2e-5;
-};
-
-template <typename F, typename R>
-ReferenceCase MakeReferenceCase(std::string label,
-                                std::vector<CheckedInput> inputs, F fused,
-                                R reference) {
-  return {std::move(label), std::move(inputs), fused, fused,
-          reference,        reference};
-}
-
+// Expects no ReferenceFailures().
 void CheckAgainstReference(const ReferenceCase& test);
 
 // Expects a case for each operation that a header declares: each function

@@ -1,5 +1,5 @@
-// The generated tests of a score with every way of telling positions: those
-// that its file says nothing about.
+// The checks of a score with every way of telling positions: those that its
+// file says nothing about.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,13 +11,11 @@
 #include "absl/types/span.h"
 #include "attention/attend.h"
 #include "attention/attention.pb.h"
-#include "attention/testing/expect_answers.h"
-#include "attention/testing/scoring_function_test_body.h"
+#include "attention/testing/expectations.h"
+#include "attention/testing/score_checks.h"
 #include "attention/testing/scoring_problem.h"
 #include "autodiff/tape.h"
-#include "autodiff/testing/gradient_check.h"
-#include "google/protobuf/text_format.h"
-#include "nn/config_problems.h"
+#include "autodiff/testing/gradient_failures.h"
 #include "nn/forward.h"
 
 namespace regard {
@@ -34,35 +32,24 @@ constexpr const char* kPositions[] = {
     "position_encoding { alibi {} } window: 3",
     "position_encoding { rotary { width: 2 } } window: 2"};
 
-}  // namespace
-
-Attention ScoringFunctionTest::ConfigWith(const char* positions) const {
-  Attention config = ConfigFor(options());
-  EXPECT_TRUE(
-      google::protobuf::TextFormat::MergeFromString(positions, &config));
-  ConfigProblems problems;
-  registry_.Validate(config, widths_, problems);
-  EXPECT_TRUE(problems.ok()) << positions;
-  return config;
-}
-
-TEST_P(ScoringFunctionTest, ContextsHaveTheGradientsOfDifferences) {
-  const ScoringProblem problem = ScoringProblem::Random(2, 2, 3, widths_);
+void ContextsHaveTheGradientsOfDifferences(const CheckedScore& score,
+                                           Expectations& expect) {
+  const ScoringProblem problem = ScoringProblem::Random(2, 2, 3, score.widths);
   std::vector<GradientCase> cases;
   for (const char* positions : kPositions) {
-    const Attention config = ConfigWith(positions);
+    const Attention config = ConfigWith(score, positions);
     std::vector<CheckedInput> inputs = {{problem.queries.shape},
                                         {problem.keys.shape}};
-    if (info().uses_history) {
+    if (score.info.uses_history) {
       inputs.push_back({problem.previous.shape, 0, 1});
       inputs.push_back({problem.cumulative.shape, 0, 2});
     }
     const size_t first_parameter = inputs.size();
     // Records may refer to them.
-    const auto in_double =
-        std::make_shared<ScorerUnderTest<double>>(registry_, config, widths_);
-    const auto in_float =
-        std::make_shared<ScorerUnderTest<float>>(registry_, config, widths_);
+    const auto in_double = std::make_shared<ScorerUnderTest<double>>(
+        score.registry, config, score.widths);
+    const auto in_float = std::make_shared<ScorerUnderTest<float>>(
+        score.registry, config, score.widths);
     for (const ParameterInfo& parameter : in_double->store().parameters()) {
       inputs.push_back({parameter.shape});
     }
@@ -88,32 +75,37 @@ TEST_P(ScoringFunctionTest, ContextsHaveTheGradientsOfDifferences) {
       attend.values = tape.Constant(problem.values.shape, values);
       return tested->attender().Attend(forward, attend).context;
     };  // NOLINT(readability/braces)
-    cases.push_back(MakeCase(info().name, absl::StrCat("context ", positions),
-                             inputs, context));
+    cases.push_back(MakeCase(
+        score.info.name, absl::StrCat("context ", positions), inputs, context));
   }
-  CheckGradients(cases);
+  for (const std::string& failure : GradientFailures(cases)) {
+    expect.True(false, failure);
+  }
 }
 
 // In every bit: the kernels of one query are those of many.
-TEST_P(ScoringFunctionTest, StepByStepHasTheBitsOfAllAtOnce) {
-  if (info().uses_history) GTEST_SKIP() << "it sees one step at a time";
+void StepByStepHasTheBitsOfAllAtOnce(const CheckedScore& score,
+                                     Expectations& expect) {
+  if (score.info.uses_history) return expect.Skip("it sees one step at a time");
   for (const char* positions : kPositions) {
-    ScorerUnderTest<float> scorer(registry_, ConfigWith(positions), widths_);
-    ScoringProblem problem = ScoringProblem::Random(2, 5, 5, widths_);
+    ScorerUnderTest<float> scorer(score.registry, ConfigWith(score, positions),
+                                  score.widths);
+    ScoringProblem problem = ScoringProblem::Random(2, 5, 5, score.widths);
     problem.causal = true;
     for (const bool want_weights : {true, false}) {
       const ScoringAnswer all =
           want_weights ? scorer.Answer(problem) : scorer.FusedAnswer(problem);
-      ExpectNear(scorer.AnswerStepwise(problem, want_weights).context,
-                 all.context, 0, absl::StrCat("context ", positions));
+      expect.Near(scorer.AnswerStepwise(problem, want_weights).context,
+                  all.context, 0, absl::StrCat("context ", positions));
     }
   }
 }
 
-TEST_P(ScoringFunctionTest, OtherExamplesChangeNoBit) {
+void OtherExamplesChangeNoBit(const CheckedScore& score, Expectations& expect) {
   for (const char* positions : kPositions) {
-    ScorerUnderTest<float> scorer(registry_, ConfigWith(positions), widths_);
-    ScoringProblem problem = ScoringProblem::Random(3, 2, 5, widths_);
+    ScorerUnderTest<float> scorer(score.registry, ConfigWith(score, positions),
+                                  score.widths);
+    ScoringProblem problem = ScoringProblem::Random(3, 2, 5, score.widths);
     const std::vector<int32_t> lengths = {5, 2, 4};
     problem.key_lengths = lengths;
     problem.positions.first_query = 2;
@@ -130,10 +122,19 @@ TEST_P(ScoringFunctionTest, OtherExamplesChangeNoBit) {
       got.d_queries = Take(together.d_queries, 0, one);
       got.d_keys = Take(together.d_keys, 0, one);
       got.d_values = Take(together.d_values, 0, one);
-      ExpectSameAnswer(got, expected, 0,
-                       absl::StrCat("example ", i, " ", positions));
+      expect.SameAnswer(got, expected, 0,
+                        absl::StrCat("example ", i, " ", positions));
     }
   }
+}
+
+}  // namespace
+
+std::vector<ScoreCheck> ScorePositionChecks() {
+  return {{"ContextsHaveTheGradientsOfDifferences",
+           &ContextsHaveTheGradientsOfDifferences},
+          {"StepByStepHasTheBitsOfAllAtOnce", &StepByStepHasTheBitsOfAllAtOnce},
+          {"OtherExamplesChangeNoBit", &OtherExamplesChangeNoBit}};
 }
 
 }  // namespace regard

@@ -1,5 +1,5 @@
-// The generated tests of a score by blocks of queries: what makes them legal,
-// and that they compute the same.
+// The checks of a score by blocks of queries: what makes them legal, and that
+// they compute the same.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "attention/attention.pb.h"
-#include "attention/testing/expect_answers.h"
-#include "attention/testing/scoring_function_test_body.h"
+#include "attention/testing/expectations.h"
+#include "attention/testing/score_checks.h"
 #include "attention/testing/scoring_problem.h"
 
 namespace regard {
@@ -31,11 +31,11 @@ constexpr const char* kConfigs[] = {
 
 // What a config gives as a whole, and by blocks of each size: the context and
 // the gradient of the queries to the bit.
-void ExpectSameByBlocks(const AttentionRegistry& registry, Attention config,
-                        const ScoreWidths& widths, ScoringProblem problem,
-                        const std::vector<int>& sizes,
-                        const std::string& what) {
-  ScorerUnderTest<double> whole(registry, config, widths);
+void SameByBlocks(const CheckedScore& score, const char* fields,
+                  ScoringProblem problem, const std::vector<int>& sizes,
+                  const std::string& what, Expectations& expect) {
+  Attention config = ConfigWith(score, fields);
+  ScorerUnderTest<double> whole(score.registry, config, score.widths);
   if (whole.attender().uses_history()) {
     problem.previous = problem.cumulative = {};
   }
@@ -44,14 +44,14 @@ void ExpectSameByBlocks(const AttentionRegistry& registry, Attention config,
   const ScoringAnswer expected = whole.FusedAnswer(problem);
   for (const int rows : sizes) {
     config.set_block(rows);
-    ScorerUnderTest<double> scorer(registry, config, widths);
+    ScorerUnderTest<double> scorer(score.registry, config, score.widths);
     scorer.set_training(true);
     const ScoringAnswer got = scorer.FusedAnswer(problem);
     const std::string name = absl::StrCat(what, ", blocks of ", rows);
-    ExpectNear(got.context, expected.context, 0, name + ": context");
-    ExpectNear(got.d_queries, expected.d_queries, 0, name + ": d queries");
-    ExpectSameAnswer(got, expected, kRounding, name);
-    ExpectSameParameterGradients(got, expected, kRounding);
+    expect.Near(got.context, expected.context, 0, name + ": context");
+    expect.Near(got.d_queries, expected.d_queries, 0, name + ": d queries");
+    expect.SameAnswer(got, expected, kRounding, name);
+    expect.SameParameterGradients(got, expected, kRounding);
   }
 }
 
@@ -89,45 +89,58 @@ std::vector<std::pair<std::string, ScoringProblem>> Problems(
   return problems;
 }
 
-}  // namespace
-
-TEST_P(ScoringFunctionTest, ScoresOfAPartAreThatPartOfTheScores) {
-  if (info().uses_history) GTEST_SKIP() << "weights of other keys are an input";
-  ScorerUnderTest<double> scorer(registry_, options(), widths_);
-  ScoringProblem whole = ScoringProblem::Random(2, 5, 7, widths_);
+void ScoresOfAPartAreThatPartOfTheScores(const CheckedScore& score,
+                                         Expectations& expect) {
+  if (score.info.uses_history) {
+    return expect.Skip("weights of other keys are an input");
+  }
+  ScorerUnderTest<double> scorer(score.registry, score.options, score.widths);
+  ScoringProblem whole = ScoringProblem::Random(2, 5, 7, score.widths);
   whole.positions = {.first_query = 4, .first_key = 1};
   const TestArray expected = scorer.Scores(whole);
   const std::vector<int64_t> rows = Range(1, 4);
   for (const auto& [begin, end] : {std::pair(0, 4), {2, 6}, {5, 7}}) {
     ScoringProblem part = whole.TakeQueries(rows).TakeKeys(Range(begin, end));
     part.positions = {.first_query = 5, .first_key = 1 + begin};
-    ExpectNear(scorer.Scores(part),
-               Take(Take(expected, 2, rows), 3, Range(begin, end)), 0,
-               absl::StrCat("keys ", begin, " to ", end));
+    expect.Near(scorer.Scores(part),
+                Take(Take(expected, 2, rows), 3, Range(begin, end)), 0,
+                absl::StrCat("keys ", begin, " to ", end));
   }
 }
 
-TEST_P(ScoringFunctionTest, BlocksOfAnySizeComputeTheSame) {
+void BlocksOfAnySizeComputeTheSame(const CheckedScore& score,
+                                   Expectations& expect) {
   for (const char* config : kConfigs) {
-    for (const auto& [mask, problem] : Problems(widths_)) {
-      ExpectSameByBlocks(registry_, ConfigWith(config), widths_, problem,
-                         {1, 3, 256}, absl::StrCat(config, ", ", mask));
+    for (const auto& [mask, problem] : Problems(score.widths)) {
+      SameByBlocks(score, config, problem, {1, 3, 256},
+                   absl::StrCat(config, ", ", mask), expect);
     }
   }
 }
 
 // Key ranges that begin after the first, and sums over more keys than a product
 // adds at once.
-TEST_P(ScoringFunctionTest, BlocksOfLongSequencesComputeTheSame) {
+void BlocksOfLongSequencesComputeTheSame(const CheckedScore& score,
+                                         Expectations& expect) {
   for (const char* config :
        {"", "normalizer { sigmoid {} }", "position_encoding { alibi {} }"}) {
-    ScoringProblem problem = ScoringProblem::Random(1, 270, 500, widths_);
+    ScoringProblem problem =
+        ScoringProblem::Random(1, 270, 500, score.widths);
     problem.positions.first_query = 230;
     problem.causal = true;
     problem.window = 64;
-    ExpectSameByBlocks(registry_, ConfigWith(config), widths_, problem,
-                       {100, 256, 512}, config);
+    SameByBlocks(score, config, problem, {100, 256, 512}, config, expect);
   }
+}
+
+}  // namespace
+
+std::vector<ScoreCheck> ScoreBlockChecks() {
+  return {{"ScoresOfAPartAreThatPartOfTheScores",
+           &ScoresOfAPartAreThatPartOfTheScores},
+          {"BlocksOfAnySizeComputeTheSame", &BlocksOfAnySizeComputeTheSame},
+          {"BlocksOfLongSequencesComputeTheSame",
+           &BlocksOfLongSequencesComputeTheSame}};
 }
 
 }  // namespace regard
