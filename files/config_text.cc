@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -49,6 +50,28 @@ bool IsShown(char32_t code_point) {
 
 bool StartsIdentifier(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool ContinuesIdentifier(char c) { return absl::ascii_isalnum(c) || c == '_'; }
+
+// Of the escape, or the one byte, that `text` begins with: text of a string
+// that has been read without a problem.
+size_t EscapeLength(absl::string_view text) {
+  if (text[0] != '\\') return 1;
+  const auto digits = [&](size_t begin, size_t most, const char* kind) {
+    const size_t end = std::min(text.find_first_not_of(kind, begin),
+                                std::min(begin + most, text.size()));
+    return std::min(end, text.size());
+  };
+  constexpr char kHex[] = "0123456789abcdefABCDEF";
+  switch (text[1]) {
+    case 'x':
+      return digits(2, text.size(), kHex);
+    case 'u':
+      return digits(2, 4, kHex);
+    case 'U':
+      return digits(2, 8, kHex);
+    default:
+      return std::max<size_t>(2, digits(1, 3, "01234567"));
+  }
+}
 
 class Lexer {
  public:
@@ -281,6 +304,42 @@ std::string ConfigText::Origin(size_t offset) const {
 std::string ConfigText::Where(size_t offset) const {
   if (is_override_) return name_;
   return absl::StrCat(Origin(offset), ":", Column(offset));
+}
+
+TextRange ConfigText::InString(const TextRange& name,
+                               const TextRange& within) const {
+  // Where each byte of the value is written, and the end of the value.
+  std::vector<TextRange> places;
+  size_t end = name.begin + name.length;
+  std::vector<TextProblem> ignored;
+  TokenStream tokens(text_, end, &ignored);
+  const bool is_argument = tokens.TryConsume("=");
+  if (!is_argument) tokens.TryConsume(":");
+  if (is_argument && tokens.Peek().kind != Token::Kind::kString) {
+    while (++end < text_.size()) places.push_back({end, 1});
+  }
+  while (tokens.Peek().kind == Token::Kind::kString) {
+    const TextRange token = tokens.Next().range;
+    size_t at = token.begin + 1;
+    end = token.begin + token.length - 1;
+    while (at < end) {
+      const absl::string_view rest =
+          absl::string_view(text_).substr(at, end - at);
+      const size_t length = EscapeLength(rest);
+      std::string bytes;
+      absl::CUnescape(rest.substr(0, length), &bytes);
+      places.insert(places.end(), bytes.size(), {at, length});
+      at += length;
+    }
+  }
+  if (end == name.begin + name.length) return name;  // there is no string
+  if (within.begin >= places.size()) return {end, 1};
+  const size_t last =
+      std::min(within.begin + std::max<size_t>(within.length, 1),
+               places.size()) -
+      1;
+  const size_t begin = places[within.begin].begin;
+  return {begin, places[last].begin + places[last].length - begin};
 }
 
 std::string ConfigText::Diagnostic(const TextProblem& problem) const {

@@ -59,6 +59,11 @@ class ConfigText {
   // The same with the column: `file.textproto:12:3`.
   std::string Where(size_t offset) const;
 
+  // Where bytes `within` of a field's string are written: the field's name is
+  // at `name`, and its value, strings in a row or the rest of an argument,
+  // follows. The name itself if none does.
+  TextRange InString(const TextRange& name, const TextRange& within) const;
+
   // The lines to print for a problem: place and message, source line, caret.
   // Long lines are cut around the caret; what a terminal might obey or hide is
   // replaced by '?'. No newline at the end.

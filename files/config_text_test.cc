@@ -51,6 +51,40 @@ TEST(ConfigTextTest, OverridesHaveNoLine) {
             "       ^");
 }
 
+// What is marked of the string that is the value of the field `s`.
+std::string Marked(const ConfigText& text, size_t begin, size_t length) {
+  const size_t name = text.text().find('s');
+  const TextRange range = text.InString({name, 1}, {begin, length});
+  return text.text().substr(range.begin, range.length);
+}
+
+TEST(ConfigTextTest, PartsOfStringsAreFoundWhereTheyAreWritten) {
+  const auto file = [](const char* text) {
+    return ConfigText::File("a", text);
+  };
+  EXPECT_EQ(Marked(file("s: \"abcd\" t: 'xyz'"), 1, 2), "bc");
+  EXPECT_EQ(Marked(file("s : 'abcd'"), 0, 4), "abcd");
+  // \x takes all digits, octal up to three, and \u gives two bytes here.
+  EXPECT_EQ(Marked(file(R"(s: "\"\n\x0061\u00e9\1412z")"), 1, 1), "\\n");
+  EXPECT_EQ(Marked(file(R"(s: "\"\n\x0061\u00e9\1412z")"), 2, 1), "\\x0061");
+  EXPECT_EQ(Marked(file(R"(s: "\"\n\x0061\u00e9\1412z")"), 3, 2), "\\u00e9");
+  EXPECT_EQ(Marked(file(R"(s: "\"\n\x0061\u00e9\1412z")"), 5, 3), "\\1412z");
+  EXPECT_EQ(Marked(file("s: 'ab'  # 'x'\n   \"cd\""), 3, 1), "d");
+  EXPECT_EQ(Marked(file("s: 'ab'\n 'cd'"), 1, 2), "b'\n 'c");
+  EXPECT_EQ(Marked(file("s: 'ab' 'cd'"), 0, 2), "ab");
+  // The end of the string, and beyond it.
+  EXPECT_EQ(file("s: 'ab' t: 1").InString({0, 1}, {2, 1}).begin, 6u);
+  EXPECT_EQ(file("s: 'ab' t: 1").InString({0, 1}, {9, 9}).begin, 6u);
+  EXPECT_EQ(file("s: '' t: 1").InString({0, 1}, {0, 1}).begin, 4u);
+  EXPECT_EQ(Marked(file("s: 1"), 0, 1), "s");
+}
+
+TEST(ConfigTextTest, PartsOfStringsInArguments) {
+  EXPECT_EQ(Marked(ConfigText::Override("s=a'b\\n"), 1, 2), "'b");
+  EXPECT_EQ(Marked(ConfigText::Override("s=\"a\\tb\""), 1, 1), "\\t");
+  EXPECT_EQ(Marked(ConfigText::Override("m={s: 'abc'}"), 1, 1), "b");
+}
+
 TEST(PrintableTest, ReplacesWhatATerminalMightObeyOrHide) {
   EXPECT_EQ(Printable("é\tok", 9), "é ok");
   EXPECT_EQ(Printable("\x1b[2J\x7f", 9), "?[2J?");

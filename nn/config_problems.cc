@@ -88,7 +88,12 @@ ConfigProblems::Scope::Scope(ConfigProblems& problems, absl::string_view path)
 ConfigProblems::Scope::~Scope() { problems_.scope_ = std::move(outer_); }
 
 void ConfigProblems::Add(absl::string_view path, std::string message) {
-  problems_.push_back({Absolute(path), std::move(message)});
+  AddWithin(path, {}, std::move(message));
+}
+
+void ConfigProblems::AddWithin(absl::string_view path, TextRange within,
+                               std::string message) {
+  problems_.push_back({Absolute(path), std::move(message), within});
 }
 
 void ConfigProblems::RequireInRange(absl::string_view path, double value,

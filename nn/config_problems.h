@@ -18,6 +18,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "files/config_text.h"
 #include "google/protobuf/message.h"
 
 namespace regard {
@@ -27,6 +28,7 @@ class ConfigProblems {
   struct Problem {
     std::string path;  // from the outermost message; "" is that message itself
     std::string message;
+    TextRange within = {};  // of the string that the field holds; else empty
   };
 
   // Puts `path` before the paths of all problems added during its life. Scopes
@@ -46,6 +48,9 @@ class ConfigProblems {
   // `path` starts at the current scope; "" is the scope's message itself. The
   // message says what is wrong without naming the place: "must divide width".
   void Add(absl::string_view path, std::string message);
+
+  // The same, about a part of the string that the field holds.
+  void AddWithin(absl::string_view path, TextRange within, std::string message);
 
   // Adds a problem unless min <= value <= max; NaN is one.
   void RequireInRange(absl::string_view path, double value, double min,

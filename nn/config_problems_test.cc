@@ -198,6 +198,19 @@ TEST_F(RangeTest, IsReadOfTheMessageAlone) {
                                     "must be in [1e-06, 1], got 2")));
 }
 
+TEST(ConfigProblemsTest, APartOfAStringIsKept) {
+  ConfigProblems problems;
+  const ConfigProblems::Scope scope(problems, "formula");
+  problems.AddWithin("score", {3, 2}, "is wrong");
+  problems.Add("width", "is wrong");
+  EXPECT_THAT(problems.problems(),
+              ElementsAre(ProblemIs("formula.score", "is wrong"),
+                          ProblemIs("formula.width", "is wrong")));
+  EXPECT_EQ(problems.problems()[0].within.begin, 3u);
+  EXPECT_EQ(problems.problems()[0].within.length, 2u);
+  EXPECT_EQ(problems.problems()[1].within.length, 0u);
+}
+
 TEST(ConfigProblemsTest, PositiveIsAboveZeroAndFinite) {
   ConfigProblems problems;
   problems.RequirePositive("width", 1e-30);

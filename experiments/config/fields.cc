@@ -210,9 +210,8 @@ std::string JoinFieldPath(absl::string_view parent, absl::string_view name) {
 }
 
 bool IsWithin(absl::string_view path, absl::string_view field) {
-  if (!absl::StartsWith(path, field)) return false;
-  return path.size() == field.size() || path[field.size()] == '.' ||
-         path[field.size()] == '[';
+  return absl::ConsumePrefix(&path, field) &&
+         (path.empty() || path[0] == '.' || path[0] == '[');
 }
 
 std::vector<PathStep> SplitPath(absl::string_view path) {

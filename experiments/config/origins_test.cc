@@ -100,6 +100,16 @@ TEST(LocateProblemsTest, PointsIntoAnOverride) {
             "  ^");
 }
 
+TEST(LocateProblemsTest, PointsIntoAString) {
+  ConfigOrigins origins = OriginsOf("seed: 3\ndata_path: 'a\\142c' \"de\"");
+  ConfigProblems problems;
+  problems.AddWithin("data_path", {1, 2}, "is wrong");
+  EXPECT_EQ(LocateProblems(problems, origins).message(),
+            "a.textproto:2:14: error: data_path: is wrong\n"
+            "  data_path: 'a\\142c' \"de\"\n"
+            "               ^~~~~");
+}
+
 TEST(LocateProblemsTest, ShowsTwentyProblemsAndCountsTheRest) {
   ConfigProblems problems;
   for (int i = 0; i < 25; ++i) problems.Add("seed", "is wrong");

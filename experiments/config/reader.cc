@@ -64,10 +64,9 @@ class BasesReader {
       return std::filesystem::equivalent(path, ResolveUserPath(other), error);
     };
     const auto same = std::find_if(names_.begin(), names_.end(), is_same);
-    const bool is_cycle = same != names_.end();
     const std::string cycle = absl::StrJoin(same, names_.end(), " -> ");
     names_.push_back(name);
-    if (!is_cycle) return ConfigText::File(name, *std::move(text));
+    if (cycle.empty()) return ConfigText::File(name, *std::move(text));
     return absl::InvalidArgumentError(absl::StrCat(
         "is a cyclic base: ", Printable(cycle, kMostBases * kNameCharacters),
         " -> ", Printable(name, kNameCharacters)));
@@ -133,8 +132,9 @@ void ConfigOrigins::Note(const FieldAssignment& assignment) {
   if (assignment.is_list()) Forget(path);
   if (const OneofDescriptor* oneof = field->real_containing_oneof()) {
     for (int i = 0; i < oneof->field_count(); ++i) {
-      if (oneof->field(i) == field) continue;
-      Forget(JoinFieldPath(assignment.parent, oneof->field(i)->name()));
+      const FieldDescriptor* other = oneof->field(i);
+      if (other != field)
+        Forget(JoinFieldPath(assignment.parent, other->name()));
     }
   }
   places_[path] = {texts_.size() - 1, assignment.range};
@@ -173,24 +173,26 @@ std::string ConfigOrigins::Where(absl::string_view path) const {
 }
 
 std::string ConfigOrigins::Diagnostic(absl::string_view path,
-                                      std::string message) const {
-  const Place place = PlaceOf(path);
-  return texts_[place.text].Diagnostic({place.range, std::move(message)});
+                                      std::string message,
+                                      const TextRange& within) const {
+  const auto [index, name] = PlaceOf(path);
+  const ConfigText& text = texts_[index];
+  return text.Diagnostic(
+      {within.length > 0 ? text.InString(name, within) : name, message});
 }
 
 absl::Status LocateProblems(const ConfigProblems& problems,
                             const ConfigOrigins& origins) {
   if (problems.ok()) return absl::OkStatus();
   std::vector<std::string> lines;
-  for (const ConfigProblems::Problem& problem : problems.problems()) {
-    if (lines.size() == kMostProblems) {
-      lines.push_back(absl::StrCat(problems.problems().size() - kMostProblems,
-                                   " more problems are not shown"));
-      break;
-    }
-    const char* colon = problem.path.empty() ? "" : ": ";
+  for (const auto& [path, message, within] :
+       problems.problems().subspan(0, kMostProblems)) {
     lines.push_back(origins.Diagnostic(
-        problem.path, absl::StrCat(problem.path, colon, problem.message)));
+        path, absl::StrCat(path, path.empty() ? "" : ": ", message), within));
+  }
+  if (problems.problems().size() > kMostProblems) {
+    lines.push_back(absl::StrCat(problems.problems().size() - kMostProblems,
+                                 " more problems are not shown"));
   }
   return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
 }

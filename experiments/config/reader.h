@@ -63,10 +63,11 @@ class ConfigOrigins {
   // Files and `--set` arguments, each before those that override it.
   absl::Span<const ConfigText> texts() const { return texts_; }
 
-  // Shows a problem where the field at `path` is set, else at the nearest
-  // message around it, at last at the start of the file that the user named.
-  // REQUIRES: Add has been called.
-  std::string Diagnostic(absl::string_view path, std::string message) const;
+  // Shows a problem where the field at `path`, or `within` its string, is set,
+  // else at the nearest message around it, at last at the start of the file
+  // that the user named. REQUIRES: Add has been called.
+  std::string Diagnostic(absl::string_view path, std::string message,
+                         const TextRange& within = {}) const;
 
  private:
   struct Place {

@@ -305,7 +305,7 @@ std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
     return absl::StrCat("'", field->name(), "' takes ", DescribeType(*field),
                         ", so nothing is inside it");
   }
-  bool is_there;
+  bool is_there = !field->is_repeated() && fields.HasField(**message, field);
   if (field->is_repeated()) {
     const int size = fields.FieldSize(**message, field);
     if (!assignment->index.has_value() && size > 1) {
@@ -315,8 +315,6 @@ std::optional<std::string> Enter(FieldAssignment* assignment, Message** message,
     }
     assignment->index = assignment->index.value_or(0);
     is_there = *assignment->index < size;
-  } else {
-    is_there = fields.HasField(**message, field);
   }
   if (!is_there) origins->Note(*assignment);
   *message = MutableField(*field, assignment->index, *message);
