@@ -1,0 +1,194 @@
+// Random strings, damaged formulas and random trees: each is refused at a place
+// in it, or has scores and gradients of the right shape, and those of some
+// queries and keys are a part of those of all.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "attention/formula/compiler.h"
+#include "attention/formula/evaluation.h"
+#include "attention/formula/program.h"
+#include "attention/scoring_function.h"
+#include "autodiff/ops/reductions.h"
+#include "autodiff/ops/shape_ops.h"
+#include "autodiff/tape.h"
+#include "gtest/gtest.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+constexpr const char* kFormulas[] = {
+    "(W q) . k / sqrt(d)",
+    "v . tanh(W q + U k + b) - softplus(c) * abs(i - j)",
+    "-norm(w * (q - k))^2 / 2",
+    "where(norm(q - k) < 1.5, 0, log(0))",
+    "s * q . k / (norm(q) * norm(k)) + min(a, b * j) - max(u . k, 1e-3)",
+    "sum(relu(W q - U (k + c)) * g) * cos(p * i) + exp(-sigmoid(q . W k))",
+};
+
+constexpr const char* kTokens[] = {
+    "q",    "k",      "i",     "j",    "d",    "dq",   "dk",    "W",
+    "U",    "v",      "b",     "2",    "0.5",  "1e-3", "+",     "-",
+    "*",    "/",      "^",     ".",    "(",    ")",    ",",     "<",
+    " ",    " ",      "tanh(", "exp(", "log(", "sum(", "norm(", "sqrt(",
+    "min(", "where(", "abs(",  "\t",   "\xC3"};
+
+// Knuth's MMIX generator; its high bits.
+class Numbers {
+ public:
+  uint32_t Below(uint32_t limit) {
+    state_ = state_ * 6364136223846793005 + 1442695040888963407;
+    return static_cast<uint32_t>(state_ >> 33) % limit;
+  }
+  template <typename T, size_t kSize>
+  T OneOf(T const (&all)[kSize]) {
+    return all[Below(kSize)];
+  }
+
+ private:
+  uint64_t state_ = 20260101;
+};
+
+std::string RandomTokens(Numbers* numbers) {
+  std::string text;
+  for (uint32_t n = numbers->Below(20) + 1; n > 0; --n) {
+    absl::StrAppend(&text, numbers->OneOf(kTokens),
+                    numbers->Below(2) == 0 ? " " : "");
+  }
+  return text;
+}
+
+std::string Damaged(Numbers* numbers) {
+  std::string text = numbers->OneOf(kFormulas);
+  for (uint32_t n = numbers->Below(3) + 1; n > 0; --n) {
+    const size_t at = numbers->Below(static_cast<uint32_t>(text.size()) + 1);
+    if (numbers->Below(2) == 0) text.erase(at, numbers->Below(4));
+    if (numbers->Below(2) == 0) {
+      text.insert(std::min(at, text.size()), numbers->OneOf(kTokens));
+    }
+  }
+  return text;
+}
+
+std::string RandomTree(Numbers* numbers, int depth, bool is_vector) {
+  const auto scalar = [&] { return RandomTree(numbers, depth - 1, false); };
+  const auto vector = [&] { return RandomTree(numbers, depth - 1, true); };
+  if (depth == 0 && is_vector) return numbers->OneOf({"q", "k", "q", "k", "c"});
+  if (depth == 0) return numbers->OneOf({"i", "j", "2", "0.5", "s", "d"});
+  constexpr const char* kUnary[] = {"tanh", "sigmoid", "relu", "softplus",
+                                    "exp",  "abs",     "cos",  "sin",
+                                    "sqrt", "log",     "-"};
+  constexpr const char* kBinary[] = {" + ", " - ", " * ", " / "};
+  const auto any = [&] {
+    return RandomTree(numbers, depth - 1, is_vector && numbers->Below(3) > 0);
+  };
+  const auto same = [&] { return is_vector ? vector() : scalar(); };
+  switch (numbers->Below(is_vector ? 5 : 8)) {
+    case 0:
+      return absl::StrCat(numbers->OneOf(kUnary), "(", same(), ")");
+    case 1:
+      return absl::StrCat("(", same(), ")^", numbers->OneOf({"2", "3", "0.5"}));
+    case 2:
+      return absl::StrCat("where(", any(), " < ", any(), ", ", same(), ", ",
+                          any(), ")");
+    case 3:
+      if (is_vector) {
+        return absl::StrCat(numbers->OneOf({"A", "B"}), " (", vector(), ")");
+      }
+      return absl::StrCat("(", vector(), ") . (", vector(), ")");
+    case 4:
+      return absl::StrCat("(", same(), ")", numbers->OneOf(kBinary), "(", any(),
+                          ")");
+    case 5:
+      return absl::StrCat("norm(", vector(), ")");
+    case 6:
+      return absl::StrCat("sum(", vector(), ")");
+    default:
+      return absl::StrCat(numbers->OneOf({"min", "max"}), "(", scalar(), ", ",
+                          scalar(), ")");
+  }
+}
+
+constexpr int64_t kQueries = 3;
+constexpr int64_t kKeys = 4;
+constexpr int64_t kWidth = 3;
+
+Var<float> Rows(Tape<float>& tape, int64_t rows, float step) {
+  const Var<float> x =
+      tape.Input({2, 2, rows, kWidth}, std::vector<float>(4 * rows * kWidth));
+  for (int64_t i = 0; i < x.size(); ++i) {
+    x.data()[i] = step * static_cast<float>((7 * i) % 11 - 5);
+  }
+  return x;
+}
+
+void ExpectScores(const std::string& text, FormulaProgram program) {
+  ParameterStore<float> store;
+  const FormulaScorer<float> scorer(std::move(program), store.Root(),
+                                    /*heads=*/2);
+  store.Finalize(1);
+  GradientSlab<float> gradients(store);
+  Tape<float> tape;
+  Forward<float> forward(tape, store, &gradients);
+  forward.BeginStep();
+  const Var<float> keys = Rows(tape, kKeys, 0.25F);
+  ScoreInputs<float> in;
+  in.queries = Rows(tape, kQueries, 0.125F);
+  in.keys = scorer.Prepare(forward, keys, 5);
+  in.positions = {.first_query = 7, .query_step = 1, .first_key = 5};
+  const Var<float> all = scorer.Score(forward, in);
+  ASSERT_EQ(all.shape(), Shape({2, 2, kQueries, kKeys})) << text;
+  ScoreInputs<float> some;
+  some.queries = Slice(in.queries, /*axis=*/2, 1, 2);
+  some.keys = scorer.Prepare(forward, Slice(keys, /*axis=*/2, 2, 2), 7);
+  some.positions = {.first_query = 8, .query_step = 1, .first_key = 7};
+  const Var<float> part = scorer.Score(forward, some);
+  ASSERT_EQ(part.shape(), Shape({2, 2, 2, 2})) << text;
+  const Var<float> expected =
+      Slice(Slice(all, /*axis=*/2, 1, 2), /*axis=*/3, 2, 2);
+  for (int64_t i = 0; i < part.size(); ++i) {
+    const float a = part.data()[i];
+    const float b = expected.data()[i];
+    ASSERT_TRUE(a == b || (a != a && b != b)) << text << ": " << a << ", " << b;
+  }
+  forward.Backward({Sum(all)}, {1.0});
+}
+
+TEST(FormulaFuzzTest, NothingCrashesAndEveryProblemHasItsPlace) {
+  const char* const given = std::getenv("FORMULAS");
+  const int trials = given == nullptr ? 20000 : std::atoi(given);
+  Numbers numbers;
+  int read = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    const uint32_t kind = numbers.Below(3);
+    const std::string text =
+        kind == 0   ? RandomTokens(&numbers)
+        : kind == 1 ? Damaged(&numbers)
+                    : RandomTree(&numbers, numbers.Below(4) + 1, false);
+    FormulaProgram program;
+    const std::optional<FormulaProblem> problem =
+        CompileFormula(text, {kWidth, kWidth, /*free=*/2}, {}, &program);
+    if (problem.has_value()) {
+      ASSERT_NE(problem->message, "") << text;
+      ASSERT_LE(problem->range.begin, text.size()) << text;
+      ASSERT_GT(problem->range.length, 0u) << text;
+      continue;
+    }
+    ++read;
+    ExpectScores(text, std::move(program));
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(read, trials / 5);
+  EXPECT_LT(read, trials);
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,106 @@
+// What is said of formulas that cannot be, and where.
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "attention/formula/compiler.h"
+#include "attention/formula/program.h"
+#include "attention/formula/types.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct WrongFormula {
+  const char* formula;
+  const char* caret;  // under the formula, up to where the problem begins
+  const char* message;
+};
+
+// Of a query of width 3 and a key of width 4.
+constexpr WrongFormula kWrong[] = {
+    {"", "^", "an empty formula"},
+    {"   ", "   ^", "an empty formula"},
+    {"tanh(q . W k", "            ^", "expected ')' at the end of tanh(x)"},
+    {"(q . W k", "        ^", "expected ')' to close the '('"},
+    {"q . W k)", "       ^", "this ')' closes nothing"},
+    {"()", " ^", "this ')' closes nothing"},
+    {"1 +", "   ^", "the formula ends where a value is due"},
+    {"1 + * 2", "    ^", "a value is due before '*'"},
+    {"* 2", "^", "a value is due before '*'"},
+    {"norm(q) norm(k)", "        ^", "an operator is missing after 'norm(q)'"},
+    {"2 q", "  ^", "an operator is missing after '2'"},
+    {"2(q)", " ^", "an operator is missing after '2'"},
+    {"(W) q", "    ^", "only a parameter multiplies what follows it"},
+    {"q W", "  ^", "an operator is missing after 'q'"},
+    {"d q", "  ^", "only a parameter multiplies what follows it"},
+    {"W^2 q", "    ^", "an operator is missing after 'W^2'"},
+    {".5 * norm(q)", "^", "write 0.5, not .5"},
+    {"2. * norm(q)", "^", "write 2.0 or 2"},
+    {"2.", "^", "write 2.0 or 2"},
+    {"1.2.3", "^", "begins like a number but is none"},
+    {"2q", "^", "begins like a number but is none"},
+    {"0x10", "^", "begins like a number but is none"},
+    {"1e999", "^", "the number is too large"},
+    {"2 . k", "^", "'.' takes two vectors; '2' is a scalar, 'k' is a vector"},
+    {"q . 5", "^", "'q' is a vector, '5' is a scalar"},
+    {"q . W k . k", "        ^", "'.' does not chain"},
+    {"q . -q", "    ^", "'.' binds tighter than '-'"},
+    {"norm(q)^2^3", "         ^", "'^' does not chain"},
+    {"norm(q)^i", "        ^", "the exponent of '^' is a number"},
+    {"norm(q)^(1 + 1)", "        ^", "the exponent of '^' is a number"},
+    {"tan(q . W k)", "^", "no function 'tan'; did you mean 'tanh'?"},
+    {"W(q) . k", "^", "there is no function 'W'"},
+    {"softmax(q . W k)", "^", "there is no function 'softmax'"},
+    {"tanh q", "^", "'tanh' is a function: '(' follows it directly"},
+    {"tanh (norm(q))", "^", "'tanh' is a function"},
+    {"tanh + 1", "^", "'tanh' is a function"},
+    {"q(k)", "^", "there is no function 'q'"},
+    {"min(1)", "     ^", "expected ',' in min(x, y), got ')'"},
+    {"max(1, 2, 3)", "        ^", "expected ')' at the end of max(x, y)"},
+    {"abs()", "    ^", "this ')' closes nothing"},
+    {"i < j", "  ^", "'<' stands only in where(a < b, x, y)"},
+    {"where(i, j, 0)", "       ^", "expected '<' in where(a < b, x, y)"},
+    {"where(i < j < 1, 0, 1)", "            ^", "expected ','"},
+    {"1, 2", " ^", "a ',' stands only between operands"},
+    {"q . k", "^", "'q' has 3, 'k' has 4"},
+    {"sum(q + k)", "    ^", "'q' has 3, 'k' has 4"},
+    {"sum(W q) + sum(W k)", "               ^", "'W' has columns 3 by 'W q'"},
+    {"b . q + b . k", "        ^", "'b' has 3 by 'b . q', character 1"},
+    {"W + sum(W q)", "        ^", "'W' is a matrix in 'W q', character 9"},
+    {"sum(W q) + W", "           ^", "but no matrix at character 12"},
+    {"W 2", "^", "a matrix multiplies a vector; '2' is a scalar"},
+    {"sum(W norm(q))", "    ^", "'norm(q)' is a scalar. Scalars take '*'"},
+    {"sum(i)", "^", "sum takes a vector; 'i' is a scalar"},
+    {"norm(2)", "^", "norm takes a vector"},
+    {"q", "^", "a score is one number, but this is a vector"},
+    {"W q + b", "^", "a score is one number"},
+    {"1 / d", "    ^", "'d' needs query and key of one width"},
+    {"q . W k / 0", "^", "a division by 0"},
+    {"q . W k + log(-1)", "          ^", "this is not a number"},
+    {"q \xC2\xB7 k", "  ^", "a formula is ASCII"},
+    {"q @ k", "  ^", "a formula has no '@'"},
+    {"_w . q", "^", "a formula has no '_'"},
+    {"i > j", "  ^", "a formula has no '>'"},
+};
+
+TEST(WrongFormulasTest, EachHasAMessageAtItsPlace) {
+  EXPECT_GE(std::size(kWrong), 40u);
+  for (const WrongFormula& wrong : kWrong) {
+    FormulaProgram program;
+    const std::optional<FormulaProblem> problem =
+        CompileFormula(wrong.formula, {.query = 3, .key = 4}, {}, &program);
+    ASSERT_TRUE(problem.has_value()) << wrong.formula;
+    EXPECT_EQ(std::string(problem->range.begin, ' ') + "^", wrong.caret)
+        << wrong.formula << ": " << problem->message;
+    EXPECT_THAT(problem->message, HasSubstr(wrong.message)) << wrong.formula;
+    EXPECT_GT(problem->range.length, 0u) << wrong.formula;
+    EXPECT_EQ(problem->declared, -1);
+  }
+}
+
+}  // namespace
+}  // namespace regard

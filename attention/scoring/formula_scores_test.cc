@@ -1,0 +1,244 @@
+// Formulas of the built-in scores, against these: values, gradients, and the
+// bits where both use the same kernel.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "attention/attention.pb.h"
+#include "attention/attention_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "attention/scoring_function.h"
+#include "attention/testing/expectations.h"
+#include "attention/testing/scoring_problem.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "nn/parameters.h"
+
+namespace regard {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// A formula's parameter is columns [first, first + count) of the built-in
+// score's, or all of it.
+struct SameParameter {
+  const char* of_formula;
+  const char* of_score;
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+struct SameScore {
+  const char* score;
+  const char* formula;  // fields of FormulaScore
+  std::vector<SameParameter> parameters = {};
+  bool same_bits = false;
+  bool equal_widths = true;
+};
+
+const std::vector<SameScore>& SameScores() {
+  static const auto* scores = new std::vector<SameScore>{
+      {"average {}", "score: '0'", {}, true, false},
+      {"kernel { shape: GAUSSIAN width: 2 }",
+       "score: '-sum((q - k)^2) / (2 * 2^2)'"},
+      {"kernel { shape: BOXCAR width: 1.5 }",
+       "score: 'where(norm(q - k) < 1.5, 0, log(0))'"},
+      {"kernel { shape: TRIANGULAR width: 1.5 }",
+       "score: 'log(relu(1 - norm(q - k) / 1.5))'"},
+      {"kernel { shape: TRIANGULAR width: 9 }",
+       "score: 'log(relu(1 - norm(q - k) / 9))'"},
+      {"kernel { shape: CONSTANT }", "score: '1 - 1'", {}, true},
+      {"kernel { shape: EPANECHNIKOV width: 1.5 }",
+       "score: 'log(relu(1 - norm(q - k)^2 / 1.5^2))'"},
+      {"kernel { shape: EPANECHNIKOV width: 9 }",
+       "score: 'log(relu(1 - norm(q - k)^2 / 9^2))'"},
+      {"gaussian {}", "score: '-norm(q - k)^2 / 2'", {}, true},
+      {"gaussian {}", "score: '-((k - q) . (k - q)) / 2'", {}, true},
+      {"parametric_gaussian {}",
+       "score: '-norm((q - k) * w)^2 / 2'",
+       {{"w", "w"}},
+       true},
+      {"parametric_gaussian { scale { per_dimension: true } }",
+       "score: '-norm((q - k) * w)^2 / 2' parameter { name: 'w' rows: 4 }",
+       {{"w", "w"}},
+       true},
+      {"dot {}", "score: 'q . k'", {}, true},
+      {"dot { scale {} }", "score: 's * q . k'", {{"s", "scale"}}, true},
+      {"dot { scale { learned: false divided_by: WIDTH value: 3 } }",
+       "score: '3 * q . k / d'",
+       {},
+       true},
+      {"dot { scale { per_dimension: true } }",
+       "score: '(q * g) . k' parameter { name: 'g' rows: 4 }",
+       {{"g", "scale"}},
+       true},
+      {"scaled_dot {}", "score: 'q . k / sqrt(d)'", {}, true},
+      {"additive { width: 5 }",
+       "score: 'v . tanh(W q + U k)' width: 5",
+       {{"v", "w_v"}, {"W", "w_q"}, {"U", "w_k"}},
+       true,
+       false},
+      {"additive { bias: true }",
+       "score: 'v . tanh(W q + U k + b)'",
+       {{"v", "w_v"}, {"W", "w_q"}, {"U", "w_k"}, {"b", "bias"}},
+       true,
+       false},
+      {"concat { width: 5 }",
+       "score: 'v . tanh(W q + U k)' width: 5",
+       {{"v", "w_v"}, {"W", "w", 0, 3}, {"U", "w", 3, 4}},
+       true,
+       false},
+      {"bilinear {}", "score: 'q . W k'", {{"W", "w"}}, true, false},
+      {"bilinear { scale {} }",
+       "score: 's * q . W k'",
+       {{"W", "w"}, {"s", "scale"}},
+       true,
+       false},
+      {"scaled_bilinear {}",
+       "score: 'q . W k / sqrt(sqrt(dq * dk))'",
+       {{"W", "w"}},
+       false,
+       false},
+      {"cosine {}",
+       "score: 's * q . k / (sqrt(sum(q^2) + 1e-12) * sqrt(sum(k^2) + 1e-12))'",
+       {{"s", "scale"}}},
+  };
+  return *scores;
+}
+
+Attention ConfigOf(const std::string& text) {
+  Attention config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config))
+      << text;
+  return config;
+}
+
+// The columns of `whole`, [.., columns], that `parameter` is.
+TestArray Part(const TestArray& whole, const SameParameter& parameter) {
+  if (parameter.count == 0) return whole;
+  return Take(whole, whole.shape.rank() - 1,
+              Range(parameter.first, parameter.first + parameter.count));
+}
+
+template <typename T>
+void ExpectSameScore(const SameScore& same, double tolerance,
+                     double otherwise) {
+  const AttentionRegistry registry = BuiltInScores();
+  const ScoreWidths widths = {
+      .heads = 2, .query = same.equal_widths ? 4 : 3, .key = 4};
+  const Attention of_score = ConfigOf(same.score);
+  const Attention of_formula =
+      ConfigOf(absl::StrCat("formula { ", same.formula, " }"));
+  ConfigProblems problems;
+  registry.Validate(of_formula, widths, problems);
+  ASSERT_TRUE(problems.ok()) << problems.problems()[0].message;
+  ScorerUnderTest<T> expected(registry, of_score, widths);
+  ScorerUnderTest<T> got(registry, of_formula, widths);
+  EXPECT_EQ(got.store().num_elements(), expected.store().num_elements());
+  for (const SameParameter& parameter : same.parameters) {
+    const auto from = *expected.store().FindByName(parameter.of_score);
+    const auto values = expected.store().value(from);
+    const TestArray part = Part(
+        {expected.store().info(from).shape, {values.begin(), values.end()}},
+        parameter);
+    const auto to =
+        got.store().value(*got.store().FindByName(parameter.of_formula));
+    ASSERT_EQ(to.size(), part.values.size()) << parameter.of_formula;
+    std::transform(part.values.begin(), part.values.end(), to.begin(),
+                   [](double x) { return static_cast<T>(x); });
+  }
+  Expectations expect;
+  ScoringProblem problem = ScoringProblem::Random(2, 5, 7, widths);
+  for (const bool masked : {false, true}) {
+    problem.causal = masked;
+    if (masked) problem.key_lengths = {7, 4};
+    problem.positions.first_query = masked ? 2 : 0;
+    for (const bool fused : {false, true}) {
+      // A formula may have a fused context that the score lacks.
+      const double allowed =
+          got.HasFusedContext(problem) == expected.HasFusedContext(problem)
+              ? tolerance
+              : std::max(tolerance, otherwise);
+      const ScoringAnswer wanted =
+          fused ? expected.FusedAnswer(problem) : expected.Answer(problem);
+      const ScoringAnswer answer =
+          fused ? got.FusedAnswer(problem) : got.Answer(problem);
+      expect.SameAnswer(answer, wanted, allowed, same.formula);
+      for (const SameParameter& parameter : same.parameters) {
+        TestArray gradient = answer.d_parameters.at(parameter.of_formula);
+        const TestArray part =
+            Part(wanted.d_parameters.at(parameter.of_score), parameter);
+        // [heads] and [heads, 1] hold the same.
+        if (gradient.values.size() == part.values.size()) {
+          gradient.shape = part.shape;
+        }
+        expect.Near(gradient, part, allowed, parameter.of_formula);
+      }
+    }
+  }
+  for (const std::string& failure : expect.failures()) {
+    ADD_FAILURE() << failure;
+  }
+}
+
+TEST(FormulaScoresTest, AreTheBuiltInScores) {
+  for (const SameScore& same : SameScores()) {
+    SCOPED_TRACE(absl::StrCat(same.score, " and ", same.formula));
+    ExpectSameScore<double>(same, same.same_bits ? 0 : 1e-10, 1e-10);
+  }
+}
+
+TEST(FormulaScoresTest, HaveTheBitsOfTheKernelsThatTheyShare) {
+  for (const SameScore& same : SameScores()) {
+    if (!same.same_bits) continue;
+    SCOPED_TRACE(absl::StrCat(same.score, " and ", same.formula));
+    ExpectSameScore<float>(same, 0, 1e-5);
+  }
+}
+
+std::string FaultOf(const std::string& formula) {
+  const AttentionRegistry registry = BuiltInScores();
+  const ScoreWidths widths = {.heads = 1, .query = 4, .key = 4};
+  ScorerUnderTest<float> scorer(
+      registry, ConfigOf("formula { score: '" + formula + "' }"), widths);
+  return scorer.FaultOf(ScoringProblem::Random(1, 3, 5, widths));
+}
+
+TEST(FormulaScoresTest, AFaultIsNamedWithItsPlace) {
+  const std::string log = FaultOf("1 + log(q . k)");
+  EXPECT_THAT(log, StartsWith("NaN in the value of Log"));
+  EXPECT_THAT(log, HasSubstr("attention/formula[5] log(q . k)"));
+  const std::string division = FaultOf("q . k + 1 / (norm(q) - norm(q))");
+  EXPECT_THAT(division, StartsWith("Inf in the value of Divide"));
+  EXPECT_THAT(division, HasSubstr("formula[9] 1 / (norm(q) - norm(q))"));
+  const std::string in_prepare = FaultOf("sqrt(sum(k) - 9) + q . k");
+  EXPECT_THAT(in_prepare, HasSubstr("at formula[1] sqrt(sum(k) - 9)"));
+  EXPECT_EQ(FaultOf("log(relu(norm(q) - 9))"), "");
+}
+
+double FirstValue(const std::string& formula, const std::string& parameter) {
+  const AttentionRegistry registry = BuiltInScores();
+  ParameterStore<double> store;
+  registry.Create<double>(ConfigOf("formula { " + formula + " }"), store.Root(),
+                          ScoreWidths{.heads = 1, .query = 4, .key = 4});
+  store.Finalize(1);
+  return store.value(*store.FindByName(parameter))[0];
+}
+
+TEST(FormulaScoresTest, ParametersBegin) {
+  EXPECT_EQ(FirstValue("score: 's * q . k'", "s"), 1);
+  EXPECT_EQ(FirstValue("score: 'sum(W q + b)'", "b"), 0);
+  EXPECT_NE(FirstValue("score: 'sum(W q + b)'", "W"), 0);
+  EXPECT_NE(FirstValue("score: 'b . q + sum(b + q)'", "b"), 0);
+  EXPECT_EQ(
+      FirstValue("score: 's * q . k' parameter { name: 's' initial: 3 }", "s"),
+      3);
+}
+
+}  // namespace
+}  // namespace regard
