@@ -1,15 +1,39 @@
-// Lists the scoring functions of this repository.
+// Lists the scoring functions of this repository, or explains and checks one
+// that is written as a formula.
 
 #include <cstdio>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "attention/attention_registry.h"
 #include "attention/scoring/built_in_scores.h"
+#include "attention/scoring/formula.pb.h"
 #include "attention/scoring_function.h"
 #include "experiments/config/command_line.h"
 #include "files/json_file.h"
+#include "tools/formula_report.h"
 #include "tools/score_list.h"
+
+namespace regard {
+namespace {
+
+int ShowFormula(const AttentionRegistry& scorers, const std::string& text,
+                int width, const ScoreWidths& widths) {
+  FormulaScore formula;
+  formula.set_score(text);
+  formula.set_width(width);
+  const absl::StatusOr<std::string> explained = ExplainFormula(formula, widths);
+  if (!explained.ok()) return ExitCode(explained.status());
+  int failed = 0;
+  const std::string checks = CheckFormula(scorers, formula, &failed);
+  std::printf("%s\n%s", explained->c_str(), checks.c_str());
+  const int code = FinishOutput();
+  return code == 0 && failed > 0 ? kExitWrongInput : code;
+}
+
+}  // namespace
+}  // namespace regard
 
 int main(int argc, char** argv) {
   constexpr int kMaxWidth = 65536;
@@ -17,10 +41,17 @@ int main(int argc, char** argv) {
   int key = 64;
   int heads = 1;
   regard::CommandLine command_line(
-      "Lists the scoring functions that a config's `attention` may choose.");
+      "Lists the scoring functions that a config's `attention` may choose.\n"
+      "With --formula, explains a formula and checks it as a score.");
   command_line.Number("query", &query, 1, kMaxWidth, "width of the query");
   command_line.Number("key", &key, 1, kMaxWidth, "width of the key");
   command_line.Number("heads", &heads, 1, kMaxWidth, "number of heads");
+  std::string formula;
+  int width = 0;
+  command_line.Text("formula", "TEXT", &formula,
+                    "a score, such as 'v . tanh(W q + U k)'");
+  command_line.Number("width", &width, 0, kMaxWidth,
+                      "free axes of the formula's parameters; 0: the query's");
   bool json = false;
   command_line.Switch("json", &json, "prints an object: docs/json.md");
   const absl::Status status = command_line.Parse(argc, argv);
@@ -29,6 +60,13 @@ int main(int argc, char** argv) {
   regard::RegisterBuiltInScores(scorers);
   const regard::ScoreWidths widths = {
       .heads = heads, .query = query, .key = key};
+  if (!formula.empty() && json) {
+    return regard::ExitCode(
+        absl::InvalidArgumentError("--json has no form of a --formula"));
+  }
+  if (!formula.empty()) {
+    return regard::ShowFormula(scorers, formula, width, widths);
+  }
   const std::string text =
       json ? regard::JsonText(regard::ScoresJson(scorers, widths)) + "\n"
            : regard::ListScores(scorers, widths);

@@ -12,3 +12,15 @@ expect_in out '"name":"additive","formula":"' '"parameters":' '"default":'
 expect 'one object' 1 "$(wc -l <out)"
 fails_when_full 'scores' "${scores}"
 fails 'no width' '--query wants a whole number' "${scores}" --query=0
+
+"${scores}" --formula='v . tanh(W q + U k) - softplus(b) * abs(i - j)' \
+    --query=8 --key=4 --heads=2 --width=5 >out
+expect_in out 'Parameters: 132' '5 x 8' '5 x 4' 'kept as 5 numbers' \
+    'by the kernel of additive scores' 'holds  GradientsAgreeWithDifferences' \
+    'holds  StepByStepHasTheBitsOfAllAtOnce'
+"${scores}" --formula='(W q) . k / sqrt(d)' >out
+expect_in out 'one fused kernel' 'holds  AttendAgreesWithScoreAndSoftmax'
+fails 'a wrong formula' "no function 'tan'; did you mean 'tanh'?" \
+    "${scores}" --formula='v . tan(W q)'
+fails 'its place' '      ^~~' "${scores}" --formula='v . tan(W q)'
+fails 'a JSON formula' '--json has no form' "${scores}" --json --formula=0
