@@ -84,13 +84,13 @@ class Formula : public ScoringFunction<T> {
     return scorer_.Score(forward, in);
   }
 
-  std::optional<Var<T>> FusedContext(Forward<T>& forward,
-                                     const ScoreInputs<T>& in,
-                                     Var<T> values) const override {
+  std::optional<Var<T>> FusedContext(
+      Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
+      const ContextOptions<T>& options) const override {
     const auto product = scorer_.AsInnerProduct(forward, in);
     if (!product.queries.has_value()) return std::nullopt;
     return ScaledDotAttention(product.queries, product.keys, values, in.mask,
-                              product.factor, in.positions);
+                              product.factor, in.positions, options);
   }
 
  private:

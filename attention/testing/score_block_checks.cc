@@ -124,8 +124,7 @@ void BlocksOfLongSequencesComputeTheSame(const CheckedScore& score,
                                          Expectations& expect) {
   for (const char* config :
        {"", "normalizer { sigmoid {} }", "position_encoding { alibi {} }"}) {
-    ScoringProblem problem =
-        ScoringProblem::Random(1, 270, 500, score.widths);
+    ScoringProblem problem = ScoringProblem::Random(1, 270, 500, score.widths);
     problem.positions.first_query = 230;
     problem.causal = true;
     problem.window = 64;

@@ -403,8 +403,7 @@ std::optional<ScoreWidths> CheckedWidths(
 
 Attention ConfigWith(const CheckedScore& score, const char* fields) {
   Attention config = ConfigFor(score.options);
-  REGARD_CHECK(
-      google::protobuf::TextFormat::MergeFromString(positions, &config));
+  REGARD_CHECK(google::protobuf::TextFormat::MergeFromString(fields, &config));
   ConfigProblems problems;
   score.registry.Validate(config, score.widths, problems);
   REGARD_CHECK(problems.ok()) << fields;
