@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -99,6 +100,22 @@ TEST(RunReportTextTest, WrapsMeaningsBesideTheNumber) {
             "                         right; higher is better\n");
 }
 
+TEST(RunReportTextTest, ShowsFiveSamplesBesideMeaningsOf24Columns) {
+  RunReport report;
+  report.metrics = {{"test/exact_match", 0.5}};
+  report.metric_infos = SampleReport().metric_infos;
+  report.showcase.samples = {"S", "i",
+                             std::vector<EvaluatedExample>(7, {"a", "", "b"})};
+  EXPECT_EQ(
+      RunReportText(report, {.width = 10}),
+      "Final numbers\n"
+      "  test/exact_match  0.5  share of outputs that\n"
+      "                         are right; higher is\n"
+      "                         better\n\nS\n" +
+          absl::StrJoin(std::vector<std::string>(5, "  a\n    model      b\n"),
+                        ""));
+}
+
 TEST(RunReportTextTest, NeverObeysText) {
   RunReport report;
   report.metrics = {{"test/a\x1b[2J", 1}};
@@ -116,6 +133,21 @@ TEST(RunReportHtmlTest, ReadsWhatIsDeclaredOfEachMetric) {
   EXPECT_THAT(page, HasSubstr("share of outputs that are right"));
   EXPECT_THAT(page, HasSubstr("\"y\":\"nats per token\",\"log\":true"));
   EXPECT_THAT(page, HasSubstr("<th>source</th>"));
+}
+
+TEST(RunReportHtmlTest, ACurveHasTwoPointsAtLeast) {
+  RunReport report = SampleReport();
+  report.records = {
+      {.step = 3, .metrics = {{"train/loss", 2}, {"dev/exact_match", 1}}},
+      {.step = 5, .metrics = {{"train/loss", 1}, {"dev/loss", 1}}}};
+  const std::string page = RunReportHtml(report);
+  EXPECT_THAT(page, HasSubstr("{\"x\":\"step\",\"y\":\"nats per token\","
+                              "\"log\":true,\"series\":[{\"name\":"
+                              "\"train/loss\",\"style\":\"line\",\"xs\":"
+                              "[3,5],\"ys\":[2,1]}]}"));
+  EXPECT_THAT(page, HasSubstr("aria-label=\"loss\""));
+  EXPECT_THAT(page, Not(HasSubstr("aria-label=\"exact_match\"")));
+  EXPECT_THAT(page, HasSubstr("✗ differs"));
 }
 
 // Two examples of one word and of two; the first is right.
