@@ -122,6 +122,14 @@ TEST(CaptionModelTest, WordsOfThePromptAreNotPredicted) {
   EXPECT_NEAR(sums[0].item(), 11 * std::log(model.vocabulary().size()), 4);
 }
 
+TEST(PointingTest, IsAShareOfTheWords) {
+  EXPECT_EQ(Pointing().Accuracy(), 0);
+  EXPECT_EQ(Pointing().MeanMass(), 0);
+  const Pointing one = {.words = 1, .correct = 1, .mass = 0.5};
+  EXPECT_EQ(one.Accuracy(), 1);
+  EXPECT_EQ(one.MeanMass(), 0.5);
+}
+
 TEST(CaptionModelTest, PointingOfAUniformMap) {
   CaptionModel model = ModelOf(Canvases(3, 5), kUniform);
   Tape<float> tape;
@@ -168,6 +176,12 @@ TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
   const auto measured = Evaluated(model, forward, Split::kTest);
   EXPECT_NEAR(measured.at("pointing_mass"), mass, 1e-5);
   EXPECT_NEAR(measured.at("pointing_accuracy"), correct / 3.0, 1e-9);
+}
+
+TEST(CaptionModelTest, KnowsTheWordsOfItsPrompt) {
+  const CaptionModel model = ModelOf(Canvases(3), "prompt: \"a view of\"");
+  EXPECT_TRUE(model.vocabulary().Contains("view"));
+  EXPECT_FALSE(model.vocabulary().Contains("zebra"));
 }
 
 TEST(CaptionModelTest, WithoutCrossAttentionAllImagesHaveOneSentence) {

@@ -1,0 +1,114 @@
+#include "tools/attention_arrays.h"
+
+#include <cmath>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "files/file.h"
+#include "files/safetensors.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr char kPath[] = "arrays.json";
+
+absl::StatusOr<AttentionArrays> Read(const std::string& json) {
+  const std::string path = JoinPath(::testing::TempDir(), kPath);
+  EXPECT_THAT(WriteFileAtomically(path, json), IsOk());
+  return ReadAttentionArrays(path);
+}
+
+// The first line of the error, from its place on.
+std::string ErrorOf(const std::string& json) {
+  const std::string message(Read(json).status().message());
+  const size_t place = message.find(kPath);
+  if (place == std::string::npos) return message;
+  return message.substr(place + sizeof(kPath),
+                        message.find('\n') - place - sizeof(kPath));
+}
+
+// Of queries in a batch of 2; each part may be given otherwise.
+std::string Batch(const std::string& queries, const std::string& keys,
+                  const std::string& values, const std::string& lengths) {
+  return absl::StrCat("{\"queries\": ", queries, ",\n\"keys\": ", keys,
+                      ",\n\"values\": ", values,
+                      ",\n\"key_lengths\": ", lengths, "}");
+}
+constexpr char kQueries[] = "[[[1], [2], [3]], [[4], [5], [6]]]";
+constexpr char kKeys[] = "[[[1], [2]], [[3], [4]]]";
+
+TEST(AttentionArraysTest, HaveAnAxisOfTheBatch) {
+  const auto without = Read(
+      "{\"queries\": [[1, 2]], \"keys\": [[3, 4], [5, 6]], \"values\": [[7], "
+      "[8]]}");
+  ASSERT_THAT(without, IsOk());
+  EXPECT_FALSE(without->has_batch);
+  EXPECT_THAT(without->queries.shape, ElementsAre(1, 1, 2));
+  EXPECT_THAT(without->keys.shape, ElementsAre(1, 2, 2));
+  EXPECT_THAT(without->values.shape, ElementsAre(1, 2, 1));
+  EXPECT_THAT(without->keys.numbers, ElementsAre(3, 4, 5, 6));
+  EXPECT_THAT(without->key_lengths, IsEmpty());
+  const auto with = Read(Batch(kQueries, kKeys, kKeys, "[0, 2]"));
+  ASSERT_THAT(with, IsOk());
+  EXPECT_TRUE(with->has_batch);
+  EXPECT_THAT(with->queries.shape, ElementsAre(2, 3, 1));
+  EXPECT_THAT(with->key_lengths, ElementsAre(0, 2));
+  const auto each =
+      Read(Batch(kQueries, kKeys, kKeys, "[[0, 1, 2], [2, 1, 0]]"));
+  ASSERT_THAT(each, IsOk());
+  EXPECT_THAT(each->key_lengths, ElementsAre(0, 1, 2, 2, 1, 0));
+}
+
+TEST(AttentionArraysTest, SayWhatDoesNotFitABatch) {
+  EXPECT_EQ(ErrorOf(Batch(kQueries, "[[[1], [2]]]", kKeys, "[1, 2]")),
+            "2:9: error: keys has the shape [1, 2, 1]; a batch of 2 wanted, as "
+            "queries has");
+  EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, "[[[1]], [[2]]]", "[1, 2]")),
+            "3:11: error: 1 values for 2 keys; one for each key wanted");
+  EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, "[[1], [2]]", "[1, 2]")),
+            "3:11: error: values has the shape [2, 1]; as many axes as queries "
+            "wanted");
+  EXPECT_EQ(ErrorOf(Batch("[[[[1]]]]", kKeys, kKeys, "[1, 2]")),
+            "1:13: error: queries has the shape [1, 1, 1, 1]; [queries, width] "
+            "or [batch, queries, width] wanted");
+  EXPECT_EQ(ErrorOf(Batch(kQueries, "[[[1], [2]], [[3], 4]]", kKeys, "[1]")),
+            "2:9: error: keys[1][1] is 4; a list of 1 wanted");
+}
+
+TEST(AttentionArraysTest, SayWhatLengthsAreWanted) {
+  EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, kKeys, "2")),
+            "4:16: error: key_lengths has the shape []; [2] or [2, 3], one for "
+            "each query, wanted");
+  EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, kKeys, "[2, 3]")),
+            "4:16: error: key_lengths[1] is 3; a whole number from 0 to 2, the "
+            "number of keys, wanted");
+  EXPECT_EQ(ErrorOf(Batch(kQueries, kKeys, kKeys, "[[0, 0, 0], [0, -1, 0]]")),
+            "4:16: error: key_lengths[1][1] is -1; a whole number from 0 to 2, "
+            "the number of keys, wanted");
+}
+
+TEST(AttentionArraysTest, NumbersAreFinite) {
+  const std::string path = JoinPath(::testing::TempDir(), "a.safetensors");
+  const float numbers[] = {1, 2, 3, -INFINITY};
+  ASSERT_THAT(WriteSafetensorsFile(path,
+                                   {{"queries", {1, 2, 2}, numbers},
+                                    {"keys", {1, 2, 2}, numbers},
+                                    {"values", {1, 2, 2}, numbers}},
+                                   {}, SystemFiles()),
+              IsOk());
+  EXPECT_EQ(ReadAttentionArrays(path).status().message(),
+            absl::StrCat(path,
+                         ": error: queries[0][1][1] is -inf; a finite "
+                         "number wanted"));
+}
+
+}  // namespace
+}  // namespace regard
