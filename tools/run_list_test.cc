@@ -60,6 +60,39 @@ TEST(RunListTest, TellsDifferencesFromTheMostTypicalRun) {
             R"("test/accuracy":0.5,"train/loss":2},"weights_digest":""})");
 }
 
+TEST(RunListTest, ShowsTwoMetricsOfTestElseOfDev) {
+  GridRun tested = RunOf("a", "64", 0.5);
+  tested.metric_infos = {
+      {"loss", "", ""}, {"bleu", "", ""}, {"accuracy", "", ""}};
+  tested.status.metrics = {
+      {"test/accuracy", 1}, {"test/bleu", 2}, {"test/loss", 3}};
+  GridRun untested = tested;
+  untested.label = "b";
+  untested.status.metrics = {{"dev/accuracy", 4}, {"train/loss", 5}};
+  EXPECT_EQ(
+      RunListText({tested, untested}, ""),
+      "run  state     step  test/loss  test/bleu  dev/accuracy  unlike a\n"
+      "a    finished  7     3          2          -\n"
+      "b    finished  7     -          -          4\n");
+  EXPECT_EQ(RunListText({untested}, ""),
+            "run  state     step  dev/accuracy\n"
+            "b    finished  7     4\n");
+}
+
+TEST(RunListTest, TheFirstOfSeveralRunsIsTypical) {
+  const GridRun a = RunOf("a", "64", 0.5);
+  const GridRun b = RunOf("b", "32", 0.5);
+  const GridRun none = {.label = "n", .missing = "no status"};
+  EXPECT_EQ(TypicalRun({a, b}), 0);
+  EXPECT_EQ(TypicalRun({none, a, b}), 1);
+  EXPECT_EQ(TypicalRun({none}), 0);
+  EXPECT_EQ(JsonText(RunListJson({none, a})),
+            R"({"typical":"a","runs":[{"run":"n","unreadable":"no status"},)"
+            R"({"run":"a","state":"finished","step":7,"differences":{},)"
+            R"("metrics":{"dev/accuracy":0.25,"test/accuracy":0.5,)"
+            R"("train/loss":2},"weights_digest":""}]})");
+}
+
 TEST(RunListTest, SortsTheBestFirstWhicheverWayThatIs) {
   std::vector<GridRun> runs = {RunOf("a", "64", 0.5), GridRun{.label = "none"},
                                RunOf("b", "32", 0.75)};
@@ -75,7 +108,8 @@ TEST(RunListTest, SortsTheBestFirstWhicheverWayThatIs) {
 
 TEST(RunListTest, FindsRunsAtAnyDepth) {
   const std::string folder = JoinPath(::testing::TempDir(), "found");
-  for (const char* run : {"b", "a/deep", "b/baseline"}) {
+  for (const char* run :
+       {"b", "a/deep", "b/baseline", "b/checkpoints/c", "b/tensorboard/t"}) {
     const std::string path = JoinPath(folder, run);
     std::filesystem::create_directories(path);
     ASSERT_THAT(
