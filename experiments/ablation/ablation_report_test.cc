@@ -1,15 +1,20 @@
 #include "experiments/ablation/ablation_report.h"
 
+#include <cmath>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "experiments/ablation/grid.h"
 #include "experiments/config/resolved.h"
 #include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
+#include "experiments/run/metric.h"
+#include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nn/evaluated_set.h"
 
 namespace regard {
 namespace {
@@ -63,6 +68,65 @@ TEST(AblationReportTest, ShowsTestsWithAndWithoutAName) {
   EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss"));
   grid.runs[1].status.metrics["test/loss"] = 3;
   EXPECT_THAT(MetricsToShow(grid), ElementsAre("test.news/loss", "test/loss"));
+}
+
+// Runs of three widths and so many seeds, whose accuracy grows with the width
+// and whose loss only changes with the seed.
+Grid ThreeWidths(int seeds) {
+  Grid grid;
+  grid.name = "widths";
+  grid.question = "What does width change?";
+  grid.label = "//configs:widths";
+  grid.axes = {
+      {"width",
+       {{"8", {"width=8"}}, {"16", {"width=16", "rate=1"}}, {"none", {}}},
+       1}};
+  for (size_t width = 0; width < 3; ++width) {
+    for (int seed = 0; seed < seeds; ++seed) {
+      GridRun& run = grid.runs.emplace_back();
+      run.coordinates = {width};
+      run.seed = std::to_string(seed);
+      run.config = *ParseResolvedFields("rate: 1\nmodel {\nwidth: 8\n}\n");
+      run.metric_infos = {{"accuracy", "", "", Better::kHigher},
+                          {"loss", "", "", Better::kLower}};
+      EvaluatedSet& set = run.sets.emplace_back();
+      set.metrics = {{"test/accuracy"}};
+      double right = 0;
+      for (size_t i = 0; i < 8; ++i) {
+        const bool is_right = i < 2 * width + static_cast<size_t>(seed % 2);
+        right += is_right ? 1 : 0;
+        set.metrics[0].Add({is_right ? 1.0 : 0.0, 1});
+        set.examples.push_back({std::to_string(i), "", "", 1});
+      }
+      run.status.metrics = {{"test/accuracy", right / 8},
+                            {"test/loss", 1 + seed % 3 * 0.25}};
+    }
+  }
+  return grid;
+}
+
+// Seeds that are too few for so many comparisons; enough; and more than all
+// choices of signs are tried of.
+TEST(AblationReportTest, IsAsInTheFile) {
+  std::string text;
+  for (const int seeds : {6, 7, 21}) {
+    absl::StrAppend(&text, ReportMarkdown(AblationReport(ThreeWidths(seeds))),
+                    "\n");
+  }
+  EXPECT_EQ(text, ReadFile("experiments/ablation/testdata/reports.md").value());
+}
+
+TEST(AblationCsvTest, QuotesWhatWouldEndACell) {
+  Grid grid = ThreeWidths(1);
+  grid.axes[0].values[0].label = "a, \"b\"";
+  grid.runs[1].status.metrics["test/loss"] = NAN;
+  grid.runs[2].missing = "stopped";
+  grid.runs[2].status.metrics.erase("test/accuracy");
+  EXPECT_EQ(AblationCsv(grid),
+            "width,seed,state,test/accuracy,test/loss\n"
+            "\"a, \"\"b\"\"\",0,finished,0,1\n"
+            "16,0,finished,0.25,nan\n"
+            "none,0,missing,,1\n");
 }
 
 // Runs of one cell whose loss is that of the seed, 1, 2, ..., at the steps.
