@@ -212,6 +212,18 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
       problems_of("prompt: \"a view of\""),
       ElementsAre("prompt: is not how the sentences of the data begin"));
   EXPECT_THAT(problems_of("prompt: \"\""), ElementsAre());
+  // Nothing follows the prompt.
+  CaptionSplits bare = Canvases(3);
+  bare.train.captions[1].words.resize(3);
+  ConfigProblems problems;
+  ModelOf(std::move(bare)).ValidateData(problems);
+  ASSERT_EQ(problems.problems().size(), 1);
+  EXPECT_EQ(problems.problems()[0].path, "prompt");
+  EXPECT_THAT(
+      problems_of("decoder { cross_attention { attention { "
+                  "relative_dot { max_position: 16 } } } }"),
+      ElementsAre(
+          "decoder: knows 16 positions of its memory; an image has 17 tokens"));
   EXPECT_THAT(problems_of("decoder { position_embedding { longest: 13 } }"),
               ElementsAre("decoder: knows 13 positions; the longest sentence "
                           "of the data takes 14, <bos> included"));
