@@ -107,6 +107,13 @@ TEST(WorstAndBestTest, ShowsBothEndsOnce) {
   EXPECT_THAT(Column(table, 1), ElementsAre("0.1", "0.2", "0.9", "0.7"));
 }
 
+TEST(WorstAndBestTest, ShowsFiveOfEach) {
+  const EvaluatedSet set =
+      SetOf({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, 6);
+  EXPECT_THAT(Column(WorstAndBest(set, InfosOf(Better::kHigher)), 1),
+              ElementsAre("0", "0", "0", "0", "0", "1", "1", "1", "1", "1"));
+}
+
 TEST(WorstAndBestTest, TheLowestAreBestWhereLowerIsBetter) {
   EvaluatedSet set = SetOf({1, 2, 3, 4}, 0);
   set.metrics[0].statistics = {0.5, 1, 0.2, 1, 0.9, 1, 0.1, 1};

@@ -84,6 +84,27 @@ TEST(ProgressTest, ShowsRatesAndTheTimeLeft) {
                                        "lr 0.005  grad 1.25  left 8:15\n"));
 }
 
+TEST(ProgressTest, ShortensRatesAndTellsHours) {
+  const auto line_of = [](int64_t tokens, int64_t steps) {
+    Screen screen;
+    Progress progress(steps, 1, screen.output());
+    screen.now += absl::Seconds(1);
+    StepProgress step = Step(1, 2.0);
+    step.tokens = tokens;
+    progress.Update(step);
+    return screen.Take();
+  };
+  EXPECT_THAT(line_of(999, 60), HasSubstr("  999 tok/s "));
+  EXPECT_THAT(line_of(1000, 60), HasSubstr("  1.0k tok/s "));
+  EXPECT_THAT(line_of(999'900, 60), HasSubstr("  999.9k tok/s "));
+  EXPECT_THAT(line_of(1'250'000, 60), HasSubstr("  1.2M tok/s "));
+  EXPECT_THAT(line_of(1, 60), EndsWith("  left 0:59\n"));
+  EXPECT_THAT(line_of(1, 3600), EndsWith("  left 59:59\n"));
+  EXPECT_THAT(line_of(1, 3601), EndsWith("  left 1:00:00\n"));
+  EXPECT_THAT(line_of(1, 1 + 3 * 3600 + 5 * 60 + 7),
+              EndsWith("  left 3:05:07\n"));
+}
+
 TEST(ProgressTest, ShowsNoRateBeforeItCanBeMeasured) {
   Screen screen;
   Progress progress(1000, 1, screen.output());

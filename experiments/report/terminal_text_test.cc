@@ -26,6 +26,29 @@ TEST(AlignmentTextTest, DrawsDarkerShadesForLargerWeights) {
             "chat ▒▒▒ ▓▓▓\n");
 }
 
+TEST(AlignmentTextTest, ShadesBeginAtTheirCuts) {
+  const std::vector<double> cuts = {0.0999, 0.1, 0.2999, 0.3,
+                                    0.4999, 0.5, 0.7999, 0.8};
+  EXPECT_EQ(AlignmentText({.rows = {"r"},
+                           .columns = std::vector<std::string>(8, "c"),
+                           .heads = {cuts}},
+                          {.width = 80, .unicode = false}),
+            "  c c c c c c c c\nr   . . : : * * #\n");
+}
+
+TEST(AlignmentTextTest, WordsTakeTwelveColumnsAndLabelsAQuarter) {
+  EXPECT_EQ(AlignmentText({.rows = {"123456789012345678901"},
+                           .columns = {"1234567890123", "2"},
+                           .heads = {{0, 1}}},
+                          {.width = 80, .unicode = false}),
+            "                     12345678901~ 2\n"
+            "1234567890123456789~              #\n");
+  EXPECT_EQ(AlignmentText(
+                {.rows = {"1234567890123"}, .columns = {"2"}, .heads = {{1}}},
+                {.width = 20, .unicode = false}),
+            "             2\n12345678901~ #\n");
+}
+
 TEST(AlignmentTextTest, FallsBackToAscii) {
   EXPECT_EQ(AlignmentText(TwoByTwo({0.9, 0.05, 0.4, 0.6}),
                           {.width = 80, .unicode = false}),
