@@ -1,12 +1,17 @@
 #include "tools/resource_plan.h"
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
+#include "autodiff/shape.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/tasks/built_in_plugins.h"
+#include "files/json_file.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "nn/parameters.h"
 
 namespace regard {
 namespace {
@@ -193,6 +198,87 @@ TEST(ResourcePlan, CountsTheWeightsThatAreKept) {
   const ResourcePlan plan = Plan(config);
   EXPECT_EQ(plan.selection_bytes, 4 * plan.value_bytes);
   EXPECT_THAT(ResourcePlanText(plan, config), HasSubstr("kept weights"));
+}
+
+TEST(ResourcePlan, IsPrintedAsATableAndAsAnObject) {
+  Experiment config = SmallTranslation();
+  config.set_name("small");
+  ResourcePlan plan;
+  for (const auto& [name, shape] :
+       {std::pair("encoder.weight", Shape{2, 3}),
+        std::pair("encoder.bias", Shape{2}), std::pair("scale", Shape{1000})}) {
+    ParameterInfo& info = plan.parameters.emplace_back();
+    info.name = name;
+    info.shape = shape;
+  }
+  plan.elements = 1234567;
+  plan.value_bytes = 3 << 29;
+  plan.threads = 1;
+  plan.gradient_slabs = 3;
+  plan.gradient_bytes = int64_t{5} << 29;
+  plan.optimizer_bytes = 1 << 30;
+  plan.activation_bytes = (1 << 30) - (1 << 20);
+  plan.update_flops = 2.5e8;
+  plan.batch_examples = 8;
+  plan.measured_examples = 4;
+  plan.updates = 6000;
+  const std::string layers =
+      "small\n\n"
+      "layer                                    shape                  "
+      "parameters\n"
+      "encoder                                                              "
+      "    8\n"
+      "  weight                                 [2, 3]\n"
+      "  bias                                   [2]\n"
+      "                                                                     "
+      "1,000\n"
+      "  scale                                  [1000]\n"
+      "all                                                              "
+      "1,234,567\n\n"
+      "memory in training\n"
+      "  values              1.5 GiB\n";
+  EXPECT_EQ(
+      ResourcePlanText(plan, config),
+      layers +
+          "  gradients           2.5 GiB  3 times, for num_shards: 2 on 1 "
+          "thread\n"
+          "  moments             1.0 GiB  of the optimizer\n"
+          "  activations      1023.0 MiB  about, at batch_size: 8, from 4 "
+          "examples\n"
+          "  all                 6.0 GiB\n\n"
+          "work\n"
+          "  an update      250.00 MFLOP  about, in matrix products, from "
+          "4 examples\n"
+          "  updates               6,000  in 3 epochs\n"
+          "  all              1.50 TFLOP\n");
+  EXPECT_EQ(JsonText(ResourcePlanJson(plan, config)),
+            R"({"name":"small","elements":1234567,"parameters":[)"
+            R"({"name":"encoder.weight","shape":[2,3]},)"
+            R"({"name":"encoder.bias","shape":[2]},)"
+            R"({"name":"scale","shape":[1000]}],"bytes":{"values":1610612736,)"
+            R"("gradients":2684354560,"optimizer":1073741824,)"
+            R"("kept_weights":0,"activations":1072693248},"batch_examples":8,)"
+            R"("measured_examples":4,"update_flops":2.5e+08,"updates":6000})");
+  plan.selection_bytes = 1 << 30;
+  plan.update_flops = 4e9;
+  plan.updates = 1000000;
+  plan.threads = 2;
+  plan.measured_examples = 8;
+  config.mutable_training()->set_max_updates(1000000);
+  EXPECT_EQ(
+      ResourcePlanText(plan, config),
+      layers +
+          "  gradients           2.5 GiB  3 times, for num_shards: 2 on 2 "
+          "threads\n"
+          "  moments             1.0 GiB  of the optimizer\n"
+          "  kept weights        1.0 GiB  the best, earlier ones and "
+          "averages\n"
+          "  activations      1023.0 MiB  about, at batch_size: 8\n"
+          "  all                 7.0 GiB\n\n"
+          "work\n"
+          "  an update        4.00 GFLOP  about, in matrix products\n"
+          "  updates           1,000,000  in all, by max_updates\n"
+          "  all              4.00 PFLOP\n");
 }
 
 TEST(ResourcePlan, ReportsACorpusThatIsNotThere) {
