@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "experiments/ablation/grid.h"
+#include "files/json_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/evaluated_set.h"
@@ -149,6 +150,35 @@ TEST(SignificanceText, ComparesOverExamplesAndOverSeeds) {
   EXPECT_THAT(text, HasSubstr("over seeds:\n"));
   EXPECT_THAT(text, ContainsRegex("test/accuracy  b      a        2      0.95 "
                                   "± 0.071  0.5000"));
+}
+
+TEST(ComparisonJson, HasRunsDifferencesAndComparisons) {
+  GridRun b = RunOf("b", 0, "2", 10);
+  b.status.weights_digest = "cd";
+  b.status.step = 7;
+  EXPECT_EQ(JsonText(ComparisonJson({RunOf("a", 0, "1", 4), b})),
+            R"({"runs":[{"run":"a","state":"running","step":0,)"
+            R"("metrics":{"test/accuracy":0.4,"test/loss":1},)"
+            R"("weights_digest":"","confidence":{"test/accuracy":{"mean":)"
+            R"(0.39879999999999977,"half_width":0.3}}},{"run":"b",)"
+            R"("state":"running","step":7,"metrics":{"test/accuracy":1,)"
+            R"("test/loss":1},"weights_digest":"cd",)"
+            R"("confidence":{"test/accuracy":{"mean":1,)"
+            R"("half_width":0}}}],"config":[{"path":"name",)"
+            R"("before":"\"a\"","after":"\"b\""},{"path":"rate",)"
+            R"("before":"1","after":"2"}],)"
+            R"("comparisons":[{"metric":"test/accuracy","run":"b",)"
+            R"("baseline":"a","seeds":1,"difference":0.6,)"
+            R"("p_over_seeds":1,"corrected_p_over_seeds":1,)"
+            R"("over_examples":{"examples":10,"difference":0.6,)"
+            R"("half_width":0.3,"bootstrap_p":0.000999000999000999,)"
+            R"("randomization_p":0.030896910308969103,)"
+            R"("corrected_p":0.030896910308969103}},)"
+            R"({"metric":"test/loss","run":"b","baseline":"a","seeds":1,)"
+            R"("difference":0,"p_over_seeds":1,)"
+            R"("corrected_p_over_seeds":1}]})");
+  EXPECT_FALSE(
+      ComparisonJson({b, b, RunOf("a", 0, "1", 10)}).contains("config"));
 }
 
 TEST(SignificanceText, SaysWhereThereIsNothingToCompare) {
