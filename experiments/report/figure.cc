@@ -264,7 +264,7 @@ Rgb ColorOf(double weight, double largest) {
 }
 
 ColorScale ScaleOf(const LabelledMatrix& map) {
-  ColorScale scale{.largest = 0};
+  ColorScale scale;
   for (const std::vector<double>& head : map.heads) {
     for (const double weight : head) {
       if (!std::isfinite(weight)) continue;

@@ -41,7 +41,7 @@ std::string PictureElements(const Picture& picture);
 // all heads where that is below 1/2; with a negative value among them, the
 // largest absolute value. What is not finite does not count.
 struct ColorScale {
-  double largest = 1;
+  double largest = 0;
   bool is_signed = false;  // a second ramp shows negative values
 };
 
