@@ -36,6 +36,7 @@ namespace {
 
 using ::regard::testing::IsOk;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::SizeIs;
@@ -67,10 +68,12 @@ class FallingTask : public Task, public Model<float> {
   void BeginEpoch(std::optional<int64_t> epoch) override {
     epoch_ = epoch.value_or(-1);
   }
-  SequenceLengths Lengths(int64_t) const override {
+  SequenceLengths Lengths(int64_t example) const override {
     of_lengths_.push_back(epoch_);
-    return {1, 1};
+    return {example == 3 ? last_length_ : 1, 1};
   }
+  // Of the source of the last example; that of all others is 1.
+  void set_last_length(int64_t length) { last_length_ = length; }
   int64_t CountWork(absl::Span<const int64_t> examples) const override {
     return static_cast<int64_t>(examples.size());
   }
@@ -99,6 +102,7 @@ class FallingTask : public Task, public Model<float> {
   Parameter<float> weight_;
   const LossTerm terms_[1] = {{"loss", 1}};
   int64_t epoch_ = 7;
+  int64_t last_length_ = 1;
   mutable std::vector<int64_t> of_lengths_;
   mutable std::vector<int64_t> of_updates_;
   mutable std::vector<int64_t> of_evaluations_;
@@ -163,6 +167,68 @@ TEST(TrainerTest, InterventionsHoldInTrainingAndEvaluations) {
   EXPECT_EQ(task.weight(), -4);
   EXPECT_THAT(task.evaluated(), ElementsAre(0, -2, -4));
   EXPECT_THAT(reported, ElementsAre(Pair(2, -1), Pair(4, 0), Pair(6, -3)));
+}
+
+// "STEP of epoch EPOCH: NAME VALUE, .." of each record.
+std::vector<std::string> RecordsOf(const Experiment& config,
+                                   FallingTask& task) {
+  Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
+  std::vector<std::string> records;
+  EXPECT_THAT(
+      trainer.Run({.recorded =
+                       [&](const MetricsRecord& record) {
+                         std::string& text = records.emplace_back(absl::StrCat(
+                             record.step, " of epoch ", record.epoch, ":"));
+                         for (const auto& [name, value] : record.metrics) {
+                           absl::StrAppend(&text, " ", name, " ", value);
+                         }
+                         return absl::OkStatus();
+                       }}),
+      IsOk());
+  return records;
+}
+
+// Sums of 0, -1, -2, .. over two examples each.
+TEST(TrainerTest, RecordsAreOfTheUpdatesSinceTheOneBefore) {
+  FallingTask task;
+  const std::string update = " train/gradient_norm 1 train/learning_rate 1";
+  EXPECT_THAT(RecordsOf(Config("log_every: 3"), task),
+              ElementsAre("2 of epoch 1: dev/loss -2",
+                          "3 of epoch 2:" + update +
+                              " train/loss -0.5 train/padding_share 0",
+                          "4 of epoch 2: dev/loss -4",
+                          "6 of epoch 3: dev/loss -6" + update +
+                              " train/loss -2 train/padding_share 0"));
+}
+
+TEST(TrainerTest, EachShardIsPaddedToItsOwnLongest) {
+  FallingTask task;
+  task.set_last_length(5);
+  Experiment config = Config("evaluate_every: 0");
+  config.set_num_shards(2);
+  config.mutable_training()->set_batch_size(4);
+  config.mutable_training()->set_epochs(1);
+  // 4 of 10 + 2 positions of sources and 4 of targets.
+  EXPECT_THAT(RecordsOf(config, task),
+              ElementsAre(EndsWith(" train/padding_share 0.25")));
+}
+
+TEST(TrainerTest, TellsOfEachUpdate) {
+  FallingTask task;
+  Trainer trainer(Config("max_updates: 2"), task, BuiltInPlugins(),
+                  {.threads = 1});
+  std::vector<StepProgress> updates;
+  EXPECT_THAT(trainer.Run({.updated =
+                               [&](const StepProgress& update) {
+                                 updates.push_back(update);
+                               }}),
+              IsOk());
+  ASSERT_THAT(updates, SizeIs(2));
+  EXPECT_EQ(updates[1].step, 2);
+  EXPECT_EQ(updates[1].loss, -0.5);
+  EXPECT_EQ(updates[1].tokens, 2);
+  EXPECT_EQ(updates[1].learning_rate, 1);
+  EXPECT_EQ(updates[1].gradient_norm, 1);
 }
 
 TEST(TrainerTest, TheLastWeightsAreEvaluatedAndUsed) {
