@@ -69,9 +69,9 @@ void ExpectRangesAreChecked(absl::Span<const Info> plugins,
   }
 }
 
-// What --help and reports say of tasks, and what follows from it: what their
-// configs may have, and which way a metric is better.
-TEST(PluginsTest, TasksAreAsInTheFile) {
+// What messages and reports say of tasks and data, and what follows from it:
+// what their configs may have, and which way a metric is better.
+TEST(PluginsTest, AreAsInTheFile) {
   std::string text;
   const Plugins plugins = BuiltInPlugins();
   for (const TaskInfo& task : plugins.tasks.plugins()) {
@@ -91,7 +91,18 @@ TEST(PluginsTest, TasksAreAsInTheFile) {
     }
     absl::StrAppend(&text, "\n");
   }
-  EXPECT_EQ(text, ReadFile("experiments/tasks/testdata/tasks.txt").value());
+  for (const DataSourceInfo& source : plugins.data.plugins()) {
+    const DataPath path = source.path(*source.default_options);
+    absl::StrAppend(
+        &text, "## ", source.name, ": ", source.description, "\ngives ",
+        source.data, "; data.path is ",
+        path == DataPath::kRequired   ? "required"
+        : path == DataPath::kOptional ? "optional"
+        : path == DataPath::kIgnored  ? "ignored"
+                                      : "refused",
+        source.reads_dev_path ? ", data.dev_path is read\n\n" : "\n\n");
+  }
+  EXPECT_EQ(text, ReadFile("experiments/tasks/testdata/plugins.txt").value());
 }
 
 // A Validate() of their own may forget them.
