@@ -137,6 +137,9 @@ expect 'a continuation' \
   "Line 1$("${predict}" --run=letters --length=20 'Line 1')"
 fails 'an example without the corpus' 'text' \
   "${predict}" --run=letters --example=0
+expect 'a hundred characters' \
+  "$("${predict}" --run=letters --length=100 'Line 1')" \
+  "$("${predict}" --run=letters 'Line 1')"
 mv elsewhere text
 "${predict}" --run=letters --example=1 --json >out
 expect_in out '"reference":'
@@ -159,6 +162,16 @@ expect 'the class of a text' 1 "$("${predict}" --run=right 'the dogs sleeps' |
   grep -cE '^(good|bad)$')"
 class="$("${predict}" --run=right --json 'the dogs sleeps')"
 expect 'two classes' 2 "$(grep -o '"probability":0\.' <<<"${class}" | wc -l)"
+# On a terminal an answer has more than a line.
+python3 - "${predict}" --run=right --example=0 >screen <<'PYTHON'
+import os, pty, subprocess, sys
+master, slave = pty.openpty()
+subprocess.run(sys.argv[1:], stdout=slave, check=True)
+sys.stdout.write(os.read(master, 4096).decode().replace("\r", ""))
+PYTHON
+expect 'the class, all classes, and the right one' 'CLASS
+  CLASS 0.N, CLASS 0.N
+  (dogs runs -> bad)' "$(sed -E 's/[0-9]{3}/N/g; 1,2s/good|bad/CLASS/g' screen)"
 mv labelled elsewhere
 expect 'a class without the corpus' "${class}" \
   "$("${predict}" --run=right --json 'the dogs sleeps')"
@@ -174,6 +187,8 @@ expect 'filled in' 1 "$(grep -cE '^the [a-z]+ that the dog sees [a-z]+' \
   <<<"${filled}")"
 "${predict}" --run=filled --top=2 --json 'the [MASK]' >out
 expect 'two words a mask' 2 "$(grep -o '"probability"' out | wc -l)"
+"${predict}" --run=filled --json 'the [MASK]' >out
+expect 'five words a mask' 5 "$(grep -o '"probability"' out | wc -l)"
 "${predict}" --run=filled --example=0 --json >out
 expect_in out '[MASK]' '"reference":'
 fails 'nothing to fill in' 'error: input 1: want a text with [MASK]' \
