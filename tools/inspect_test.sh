@@ -31,6 +31,17 @@ expect_in err "does not know 'zebra'"
 expect_in out 'no gold alignment is known' zebra page.html
 expect_in page.html '<svg'
 
+# The figures or the object in place of the page, or no file.
+rm run/inspect.html
+"${inspect}" --run=run they --target=ils --json >object
+expect 'no page' 'object' "$(ls run/inspect.html object 2>/dev/null)"
+"${inspect}" --run=run they --target=ils --out=object.json >out
+expect 'the file' 'Page  object.json' "$(tail -n 1 out)"
+cmp object object.json || failures=$((failures + 1))
+"${inspect}" --run=run they --target=ils --out=figures.svg >out
+expect 'an image' '<svg xmlns=' "$(head -c 11 figures.svg)"
+expect_in figures.svg '>ils</text>'
+
 fails_when_full 'a report' "${train}" --run=run --resume
 fails_when_full 'an alignment' "${inspect}" --run=run --source=they
 fails_when_full 'heads' "${inspect}" --model="${bert}" --source=the
@@ -51,6 +62,8 @@ fails 'no such example' 'error: --example=10: there are 10, counted from 0' \
   "${inspect}" --run=run --example=10
 fails 'half a patch' '--patch=SITE and --from=INPUT: give both' \
   "${inspect}" --run=run they --patch='*'
+fails 'the other half' '--patch=SITE and --from=INPUT: give both' \
+  "${inspect}" --run=run they --from=he
 
 # What a site carries. The same input carries nothing else.
 "${inspect}" --run=run 'they are watching .' --from='they are watching .' \
@@ -84,8 +97,10 @@ expect_in inspect.html '<svg' 'bert.0.self' '"heads":[{' '[SEP]' '>Rollout<'
 expect_in out '"similarity"' '"gradients"'
 fails 'two models' 'give one of them' \
   "${inspect}" --run=run --model="${bert}" --source=the
-fails 'a target of a BERT' '--target, --beam, --output and --example are of' \
-  "${inspect}" --model="${bert}" --source=the --target=the
+for flag in --target=the --beam=2 --output=0 --example=0; do
+  fails "${flag} of a BERT" '--target, --beam, --output and --example are of' \
+    "${inspect}" --model="${bert}" "${flag}"
+done
 fails 'no text' 'got 2' "${inspect}" --model="${bert}"
 fails 'a long text' 'got 102' \
   "${inspect}" --model="${bert}" --source="$(printf 'a %.0s' $(seq 100))"
