@@ -117,6 +117,12 @@ std::string Text(Forward<float>& forward,
   return text;
 }
 
+std::string Times(int count, const char* text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
 constexpr char kTranslation[] =
     "data { copy { train: 50 dev: 1 test: 2 symbols: 5 min_length: 2 "
     "max_length: 3 } } search { max_length: 5 max_length_ratio: 0 } model { "
@@ -129,6 +135,10 @@ constexpr char kTransformer[] =
 constexpr char kCharacters[] =
     "data { text { test_fraction: 0.4 } } model { language_model { block: 4 "
     "transformer { width: 8 layers: 1 attention { heads: 2 } } } }";
+constexpr char kFewCharacters[] =
+    "data { text {} } model { language_model { block: 4 transformer { width: 8 "
+    "layers: 1 attention { heads: 2 } position_embedding { kind: LEARNED "
+    "longest: 4 } } } }";
 constexpr char kLines[] =
     "data { text { dev_fraction: 0.5 whole_lines: true } } model { "
     "language_model { block: 4 examples: LINES transformer { width: 8 layers: "
@@ -331,6 +341,56 @@ const Case kCases[] = {
      {.text = "1 x"},
      {.target = "2"}},
     {"regression_numbers", kRegression, kTable, "", 0, {.text = "1"}, {}},
+    {"few_positions",
+     kFewCharacters,
+     "abcdabcdabcdabcd",
+     "output.bias",
+     2,
+     {.text = "abcda"}},
+    {"many_words",
+     kTranslation,
+     "",
+     "decoder.output.bias",
+     5,
+     {.text = Times(101, "1 ")}},
+    {"many_words_target",
+     kTranslation,
+     "",
+     "decoder.output.bias",
+     5,
+     {.text = "1"},
+     {.target = Times(101, "1 ")}},
+    {"masked_late",
+     kMasked,
+     "a b c\nb c a\na c b\nc b a\n",
+     "masked_words.bias",
+     6,
+     {.text = "a a a a a a [MASK]"}},
+    {"classifier_cut",
+     kClassifier,
+     "x\ta\ny\tb\nx\tb\ny\ta c\n",
+     "classifier.bias",
+     1,
+     {.text = "a b a b a b a b"}},
+    {"embedder_of_nothing",
+     kEmbedder,
+     "a\tb\t0.5\nb\tc\t0.25\n",
+     "pooler.bias",
+     0,
+     {.text = ""}},
+    {"embedder_of_much",
+     kEmbedder,
+     "a\tb\t0.5\nb\tc\t0.25\n",
+     "pooler.bias",
+     0,
+     {.text = Times(99, "a ")}},
+    {"many_captions",
+     kCaptions,
+     "",
+     "decoder.output.bias",
+     5,
+     {.example = 0},
+     {.target = Times(101, "star ")}},
 };
 
 std::string Text(const Case& of) {
