@@ -92,6 +92,13 @@ TEST(FiguresSvgTest, IsAsWideAsItsTitle) {
               HasSubstr("width=\"224\" "));
 }
 
+TEST(FiguresSvgTest, CellsTakeWhatIsLeftOf480Pixels) {
+  LabelledMatrix map = {.title = "m", .rows = {"r"}};
+  map.columns.assign(37, "c");
+  map.heads.assign(1, std::vector<double>(37, 0.5));
+  EXPECT_THAT(FiguresSvg({map}), HasSubstr("width=\"12\" height=\"12\" fill="));
+}
+
 TEST(FiguresSvgTest, SmallCellsHaveNoNames) {
   LabelledMatrix map = {.title = "large"};
   map.rows.assign(60, "r");
