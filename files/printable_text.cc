@@ -11,17 +11,12 @@ namespace regard {
 namespace {
 
 bool IsHidden(char32_t code) {
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(code))) {
-    case UTF8PROC_CATEGORY_CC:  // controls
-    case UTF8PROC_CATEGORY_ZL:  // line and paragraph separators
-    case UTF8PROC_CATEGORY_ZP:
-      return true;
-    default:
-      break;
-  }
-  // The marks of Unicode's bidirectional algorithm.
-  return code == 0x200e || code == 0x200f || code == 0x061c ||
-         (code >= 0x202a && code <= 0x202e) ||
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(code));
+  // Controls, separators of lines and paragraphs, and the marks of Unicode's
+  // bidirectional algorithm.
+  return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_ZL ||
+         category == UTF8PROC_CATEGORY_ZP || code == 0x200e || code == 0x200f ||
+         code == 0x061c || (code >= 0x202a && code <= 0x202e) ||
          (code >= 0x2066 && code <= 0x2069);
 }
 

@@ -16,6 +16,10 @@ TEST(PrintableTextTest, DropsWhatATerminalWouldObey) {
 
 TEST(PrintableTextTest, DropsMarksThatTurnTheDirectionOfWriting) {
   EXPECT_EQ(PrintableText("a\u202Eb\u2066c\u2069"), "abc");
+  EXPECT_EQ(PrintableText("\u200e\u200f\u061c\u202a\u202e\u2066\u2069"), "");
+  EXPECT_EQ(PrintableText("\u2028\u2029"), "");
+  const char kept[] = "\u200d\u2010\u061b\u061d\u2027\u202f\u2065\u206a";
+  EXPECT_EQ(PrintableText(kept), kept);
 }
 
 TEST(PrintableTextTest, ReplacesBytesThatAreNotUtf8) {

@@ -29,10 +29,10 @@ using ::google::protobuf::Message;
 // Opens standard streams that are closed, for reading alone. A file that is
 // opened later would take their place, and get what is written to them.
 void OpenStandardStreams() {
-  int fd = 0;
-  while (fd >= 0 && fd <= STDERR_FILENO) {
+  int fd;
+  do {
     fd = SystemFiles().Open("/dev/null", O_RDONLY);
-  }
+  } while (fd >= 0 && fd <= STDERR_FILENO);
   if (fd > STDERR_FILENO) SystemFiles().Close(fd);
 }
 
