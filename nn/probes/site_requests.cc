@@ -181,7 +181,6 @@ void ValidateSites(const SiteRequests& requests, uint64_t seed,
   if (requests.empty()) return;
   std::vector<std::string> patterns;
   for (const auto& i : requests.intervene) patterns.push_back(i.site());
-  for (const auto& s : requests.probe) patterns.push_back(s.site());
   const SiteShapes sites = SitesOf(model, seed, std::move(patterns));
   for (int i = 0; i < requests.intervene.size(); ++i) {
     const Intervention& intervention = requests.intervene[i];
