@@ -50,6 +50,20 @@ says 'a run that was stopped' 'empty stopped before it had begun: starting at st
 now short, to compare with
 resuming at step 2' "${small[@]}" --run=empty --resume
 
+# A baseline that is stopped is what the run still needs.
+: >err
+"${train}" "${small[@]}" --run=stopped --set training.epochs=0 \
+  --set 'baseline.override=[{path: "training.epochs" value: "100000"}]' \
+  >out 2>err &
+until grep -q '^step 1/' err; do sleep 0.02; done
+kill "$!"
+code=0
+wait "$!" || code=$?
+expect 'a stopped baseline' '143 "state":"interrupted" 1' "${code} $(
+  grep -o '"state":"[a-z]*"' stopped/status.json) $(
+  grep -cE '^stopped after step [1-9].* saved; resume by --resume --run=stop' \
+    err)"
+
 quietly "${train}" "${small[@]}" --run=evaluated --profile \
   --set 'baseline.override=[]' --set training.epochs=2 \
   --set training.evaluate_every=1

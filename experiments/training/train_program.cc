@@ -230,7 +230,6 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
                                    const Provenance& provenance,
                                    const Plugins& plugins) {
   REGARD_ASSIGN_OR_RETURN(int stopped_by, run.Train(options, plugins));
-  const TrainingRun* stopped = &run;
   std::unique_ptr<TrainingRun> baseline;
   absl::Status failure;
   if (stopped_by == 0 && run.loaded().baseline != nullptr) {
@@ -239,18 +238,18 @@ absl::StatusOr<int> TrainAndReport(TrainingRun& run,
     const absl::StatusOr<int> trained =
         TrainBaseline(run, options, provenance, plugins, &baseline);
     failure = trained.status();
-    if (trained.ok() && *trained != 0) {
-      stopped_by = *trained;
-      stopped = baseline.get();
-      REGARD_RETURN_IF_ERROR(run.End(RunState::kInterrupted));
-    }
+    stopped_by = trained.value_or(0);
   }
   if (stopped_by != 0) {
-    std::fprintf(stderr,
-                 "stopped after step %s, with everything saved; resume by "
-                 "--resume --run=%s\n",
-                 absl::StrCat(stopped->step()).c_str(),
-                 run.folder().path().c_str());
+    if (baseline != nullptr) {
+      REGARD_RETURN_IF_ERROR(run.End(RunState::kInterrupted));
+    }
+    std::fprintf(
+        stderr,
+        "stopped after step %s, with everything saved; resume by "
+        "--resume --run=%s\n",
+        absl::StrCat((baseline == nullptr ? run : *baseline).step()).c_str(),
+        run.folder().path().c_str());
     return 128 + stopped_by;
   }
   // If the baseline failed, the run itself is good: its report is worth having.
