@@ -61,7 +61,7 @@ def to_run(line, programs):
     program = programs[words[2]]
     arguments = words[4:]
     if words[2] == "//experiments:train":
-        run = "DIR" if not arguments else "changed"
+        run = re.sub(r"\W+", "_", "".join(arguments)) or "DIR"
         arguments += _SMALL + [f"--run=runs/{run}"]
     return [program] + arguments
 
