@@ -55,12 +55,13 @@ class Patcher : public Probe<T> {
         std::find_if(others_.begin(), others_.end(),
                      [&](const Seen<T>* of) { return of->site == site; });
     if (other == others_.end()) return value;
+    if (position_ == kAllPositions) {
+      return tape.Constant(value.shape(), (*other)->value);
+    }
     const Var<T> patched = tape.Constant(value.shape(), value.span());
-    const bool all = position_ == kAllPositions;
-    const int64_t width = all ? value.size() : value.cols();
-    const int64_t step = all ? 1 : PositionsOf(value.shape());
-    for (int64_t row = all ? 0 : position_; row * width < value.size();
-         row += step) {
+    const int64_t width = value.cols();
+    const int64_t step = PositionsOf(value.shape());
+    for (int64_t row = position_; row * width < value.size(); row += step) {
       std::copy_n((*other)->value.begin() + row * width, width,
                   patched.data() + row * width);
     }
