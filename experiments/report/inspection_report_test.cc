@@ -145,6 +145,20 @@ TEST(OutputsTableTest, SumsTheGradientsOfAllMapsLikeTheAlignment) {
                                       "a -0.25", "<eos> -1.75")));
 }
 
+// Two queries of three keys; a map of more queries or keys is another's.
+TEST(OutputsTableTest, SumsTheGradientsOfMapsOfTheSameSizesAlone) {
+  const auto of_sizes = [](int64_t queries, int64_t keys) {
+    AttentionMap<float> map = Map(true, "cross", {1, 0, 0, 1});
+    map.shape = {1, 1, queries, keys};
+    map.weights.assign(static_cast<size_t>(queries * keys), 0.25f);
+    map.gradients.assign(map.weights.size(), 1.0f);
+    return map;
+  };
+  const Table table = OutputsTable(TwoSteps(
+      {of_sizes(3, 3), of_sizes(2, 2), of_sizes(2, 3), of_sizes(2, 3)}));
+  EXPECT_EQ(table.rows[1][4], "0 2");
+}
+
 TEST(InspectionTextTest, DrawsTheAlignmentAndTellsTheOutputs) {
   const AlignmentTextStyle style = {.width = 80, .unicode = false};
   const std::string text =
