@@ -49,14 +49,16 @@ class BatchesTest : public ::testing::Test {
   }
 
   // The passes that took `count` pieces of work. With `together`, the first
-  // pieces wait for one another.
+  // pieces wait for one another. Only work on one thread may share products.
   std::set<const Forward<float>*> Takers(int64_t count, int64_t together = 1) {
+    WorkerPool* const pool = together > 1 ? nullptr : InferenceThreads::Pool();
     std::latch begun(together);
     std::mutex mutex;
     std::set<const Forward<float>*> takers;
     ForEachApart<float>(*forward_, count,
                         [&](Forward<float>& passes, int64_t i) {
                           if (i < together) begun.arrive_and_wait();
+                          EXPECT_EQ(InferenceThreads::Pool(), pool);
                           const std::lock_guard<std::mutex> lock(mutex);
                           takers.insert(&passes);
                         });
@@ -93,7 +95,6 @@ TEST_F(BatchesTest, FewerPiecesThanThreadsShareTheProductsOfEach) {
   WorkerPool pool(4);
   const InferenceThreads help(pool);
   EXPECT_EQ(Takers(3).size(), 1);
-  EXPECT_EQ(InferenceThreads::Pool(), &pool);
 }
 
 TEST_F(BatchesTest, WhoIsWatchedWorksAlone) {

@@ -122,8 +122,8 @@ void BlocksOfAnySizeComputeTheSame(const CheckedScore& score,
 // adds at once.
 void BlocksOfLongSequencesComputeTheSame(const CheckedScore& score,
                                          Expectations& expect) {
-  for (const char* config :
-       {"", "normalizer { sigmoid {} }", "position_encoding { alibi {} }"}) {
+  for (const char* config : {"", "dropout: 0.3", "normalizer { sigmoid {} }",
+                             "position_encoding { alibi {} }"}) {
     ScoringProblem problem = ScoringProblem::Random(1, 270, 500, score.widths);
     problem.positions.first_query = 230;
     problem.causal = true;
