@@ -356,13 +356,16 @@ AlignmentErrorRate TranslationModel::AlignmentOf(
     Links links;
     for (const int64_t example : examples) {
       const SentencePair& pair = pairs[example];
+      const size_t row = links.size();
+      links.emplace_back();
+      if (pair.alignment.empty()) continue;
       // A config may cut sentences.
       const PairView ids = encoded[example];
-      links.push_back(GreatestLinks(
-          absl::MakeConstSpan(weights).subspan(links.size() * size, size),
+      links.back() = GreatestLinks(
+          absl::MakeConstSpan(weights).subspan(row * size, size),
           static_cast<int>(batch.source.time),
           static_cast<int>(std::min(pair.target.size(), ids.target.size())),
-          static_cast<int>(std::min(pair.source.size(), ids.source.size()))));
+          static_cast<int>(std::min(pair.source.size(), ids.source.size())));
     }
     return links;
   };
