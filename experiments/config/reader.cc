@@ -133,8 +133,8 @@ void ConfigOrigins::Note(const FieldAssignment& assignment) {
   if (const OneofDescriptor* oneof = field->real_containing_oneof()) {
     for (int i = 0; i < oneof->field_count(); ++i) {
       const FieldDescriptor* other = oneof->field(i);
-      if (other != field)
-        Forget(JoinFieldPath(assignment.parent, other->name()));
+      if (other == field) continue;
+      Forget(JoinFieldPath(assignment.parent, other->name()));
     }
   }
   places_[path] = {texts_.size() - 1, assignment.range};
@@ -178,7 +178,8 @@ std::string ConfigOrigins::Diagnostic(absl::string_view path,
   const auto [index, name] = PlaceOf(path);
   const ConfigText& text = texts_[index];
   return text.Diagnostic(
-      {within.length > 0 ? text.InString(name, within) : name, message});
+      {within.length > 0 ? text.InString(name, within) : name,
+       std::move(message)});
 }
 
 absl::Status LocateProblems(const ConfigProblems& problems,
