@@ -17,7 +17,6 @@
 #include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
-#include "experiments/run/metric.h"
 #include "experiments/run/statistics.h"
 #include "experiments/run/status.h"
 

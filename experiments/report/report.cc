@@ -12,7 +12,7 @@
 #include "experiments/report/page_style.h"
 #include "experiments/report/page_template.h"
 #include "experiments/report/terminal_text.h"
-#include "experiments/run/metric.h"
+#include "experiments/run/statistics.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/check.h"
 

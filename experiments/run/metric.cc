@@ -1,13 +1,11 @@
 #include "experiments/run/metric.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "files/file.h"
@@ -50,15 +48,6 @@ std::string MetricDescription(const MetricInfo& metric) {
                     " is better");
   }
   return text;
-}
-
-std::string FormatMetric(double value) {
-  // Beyond this, doubles do not hold every whole number.
-  constexpr double kExactWholes = 1e15;
-  if (value == std::floor(value) && std::abs(value) < kExactWholes) {
-    return absl::StrFormat("%.0f", value);
-  }
-  return absl::StrFormat("%.4g", value);
 }
 
 std::string RunDescriptionJson(absl::Span<const MetricInfo> metrics) {

@@ -33,10 +33,6 @@ const MetricInfo* FindMetric(absl::Span<const MetricInfo> metrics,
 // token); lower is better".
 std::string MetricDescription(const MetricInfo& metric);
 
-// At most four significant digits, whole numbers in full: "0.9871", "1234",
-// "1.2e-05", "nan".
-std::string FormatMetric(double value);
-
 std::string RunDescriptionJson(absl::Span<const MetricInfo> metrics);
 
 // The metrics in run.json of a run's folder. An InvalidArgument for another

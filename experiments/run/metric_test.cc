@@ -1,7 +1,5 @@
 #include "experiments/run/metric.h"
 
-#include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -40,15 +38,6 @@ TEST(MetricDescriptionTest, SaysMeaningUnitAndDirection) {
             "cross-entropy (nats per token); lower is better");
   EXPECT_EQ(MetricDescription(Metrics()[1]), "overlap; higher is better");
   EXPECT_EQ(MetricDescription(Metrics()[2]), "of the optimizer");
-}
-
-TEST(FormatMetricTest, ShowsFourDigitsAndWholeNumbersInFull) {
-  EXPECT_EQ(FormatMetric(0.98712), "0.9871");
-  EXPECT_EQ(FormatMetric(48210), "48210");
-  EXPECT_EQ(FormatMetric(0), "0");
-  EXPECT_EQ(FormatMetric(1.25e-5), "1.25e-05");
-  EXPECT_EQ(FormatMetric(std::nan("")), "nan");
-  EXPECT_EQ(FormatMetric(std::numeric_limits<double>::infinity()), "inf");
 }
 
 absl::StatusOr<std::vector<MetricInfo>> Read(absl::string_view text) {

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_format.h"
 #include "autodiff/random.h"
-#include "experiments/run/metric.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -95,6 +94,15 @@ double PValue(absl::Span<const double> values, double seen, double scale) {
 }
 
 }  // namespace
+
+std::string FormatMetric(double value) {
+  // Beyond this, doubles do not hold every whole number.
+  constexpr double kExactWholes = 1e15;
+  if (value == std::floor(value) && std::abs(value) < kExactWholes) {
+    return absl::StrFormat("%.0f", value);
+  }
+  return absl::StrFormat("%.4g", value);
+}
 
 std::string ConfidenceText(const Confidence& confidence) {
   return absl::StrFormat("%s ± %.2g", FormatMetric(confidence.mean),

@@ -24,6 +24,10 @@ struct Confidence {
   double half_width = 0;
 };
 
+// At most four significant digits, whole numbers in full: "0.9871", "1234",
+// "1.2e-05", "nan".
+std::string FormatMetric(double value);
+
 // "38.1 ± 0.92"
 std::string ConfidenceText(const Confidence& confidence);
 

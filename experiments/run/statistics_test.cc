@@ -40,6 +40,15 @@ PairedTests Compare(const ExampleMetric& run, const ExampleMetric& baseline,
   return ComparePaired({&pair, 1});
 }
 
+TEST(FormatMetricTest, ShowsFourDigitsAndWholeNumbersInFull) {
+  EXPECT_EQ(FormatMetric(0.98712), "0.9871");
+  EXPECT_EQ(FormatMetric(48210), "48210");
+  EXPECT_EQ(FormatMetric(0), "0");
+  EXPECT_EQ(FormatMetric(1.25e-5), "1.25e-05");
+  EXPECT_EQ(FormatMetric(std::nan("")), "nan");
+  EXPECT_EQ(FormatMetric(std::numeric_limits<double>::infinity()), "inf");
+}
+
 TEST(ConfidenceTest, IsHalfOfTheDistanceBetweenThePercentiles) {
   // Of 1,000 values sacreBLEU takes those at 25 and 974, from 0.
   std::vector<double> values(1000);
