@@ -9,10 +9,10 @@
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
-#include "experiments/run/statistics.h"
 #include "experiments/tasks/evaluation.h"
 #include "files/json_file.h"
 #include "nlohmann/json.hpp"
+#include "nn/statistics.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 

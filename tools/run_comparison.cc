@@ -17,8 +17,8 @@
 #include "experiments/report/report.h"
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
-#include "experiments/run/statistics.h"
 #include "experiments/run/status.h"
+#include "nn/statistics.h"
 
 namespace regard {
 namespace {

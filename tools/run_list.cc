@@ -15,10 +15,10 @@
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/statistics.h"
 #include "experiments/run/status.h"
 #include "files/file.h"
 #include "nn/name_suggestion.h"
+#include "nn/statistics.h"
 
 namespace regard {
 namespace {

@@ -12,8 +12,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "experiments/ablation/comparison.h"
-#include "experiments/run/statistics.h"
 #include "files/json_file.h"
+#include "nn/statistics.h"
 
 namespace regard {
 namespace {

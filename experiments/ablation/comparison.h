@@ -10,7 +10,7 @@
 
 #include "experiments/ablation/grid.h"
 #include "experiments/report/report.h"
-#include "experiments/run/statistics.h"
+#include "nn/statistics.h"
 
 namespace regard {
 

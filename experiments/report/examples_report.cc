@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "experiments/run/statistics.h"
+#include "nn/statistics.h"
 
 namespace regard {
 namespace {

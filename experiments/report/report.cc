@@ -12,8 +12,8 @@
 #include "experiments/report/page_style.h"
 #include "experiments/report/page_template.h"
 #include "experiments/report/terminal_text.h"
-#include "experiments/run/statistics.h"
 #include "nlohmann/json.hpp"
+#include "nn/statistics.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {

@@ -10,9 +10,9 @@
 #include "experiments/report/run_results.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run/metric.h"
-#include "experiments/run/statistics.h"
 #include "experiments/run/status.h"
 #include "nn/evaluated_set.h"
+#include "nn/statistics.h"
 
 namespace regard {
 

@@ -20,9 +20,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "experiments/run/statistics.h"
 #include "files/file.h"
 #include "nn/evaluated_set.h"
+#include "nn/statistics.h"
 
 namespace regard {
 

@@ -12,12 +12,12 @@
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
-#include "experiments/run/statistics.h"
 #include "files/sha256.h"
 #include "files/tensorboard/event_writer.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/probes/configured_probe.h"
+#include "nn/statistics.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 

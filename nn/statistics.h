@@ -1,7 +1,7 @@
 // How much a number depends on what was measured: on the examples of a set, by
 // resampling them, and on the seeds of trainings, by permutation tests.
-#ifndef EXPERIMENTS_RUN_STATISTICS_H_
-#define EXPERIMENTS_RUN_STATISTICS_H_
+#ifndef NN_STATISTICS_H_
+#define NN_STATISTICS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -119,4 +119,4 @@ std::string SampleText(const SampleSummary& summary);
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_RUN_STATISTICS_H_
+#endif  // NN_STATISTICS_H_

@@ -1,4 +1,4 @@
-#include "experiments/run/statistics.h"
+#include "nn/statistics.h"
 
 #include <algorithm>
 #include <cmath>
