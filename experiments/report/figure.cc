@@ -71,11 +71,18 @@ Json Number(double value) {
   return static_cast<int64_t>(number);
 }
 
-// In thousandths; what is not finite as a text.
-Json Thousandths(double value) {
-  const double thousandths = std::round(value * 1000);
-  if (!std::isfinite(thousandths)) return absl::StrCat(value);
-  return Json::parse(absl::StrFormat("%.0f", thousandths));
+// Decimals that values are rounded to when the largest one is that: three
+// digits of it, at least thousandths. A page can show no more than 300.
+int DecimalsOf(double largest) {
+  if (largest >= 0.1) return 3;
+  return std::min(2 - static_cast<int>(std::floor(std::log10(largest))), 300);
+}
+
+// In units of the last of the decimals; what is not finite as a text.
+Json RoundedUnits(double value, int decimals) {
+  const double units = std::round(value * std::pow(10.0, decimals));
+  if (!std::isfinite(units)) return absl::StrCat(value);
+  return Json::parse(absl::StrFormat("%.0f", units));
 }
 
 Json Numbers(const std::vector<double>& values,
@@ -103,10 +110,10 @@ std::string FigureBegin(absl::string_view css_class, size_t index,
 
 // The values of a head, and what each row adds up to.
 Json HeadJson(const LabelledMatrix& map, const std::vector<double>& head,
-              bool with_sums) {
+              int decimals, bool with_sums) {
   Json json = {{"values", Json::array()}};
   for (const double weight : head) {
-    json["values"].push_back(Thousandths(weight));
+    json["values"].push_back(RoundedUnits(weight, decimals));
   }
   const size_t columns = map.columns.size();
   for (size_t r = 0; with_sums && r < map.rows.size(); ++r) {
@@ -180,15 +187,14 @@ std::string PlotFigure(const Plot& plot, Json& figures) {
 
 std::string HeatMapFigure(const LabelledMatrix& map, Json& figures) {
   const ColorScale scale = ScaleOf(map);
-  Json json = {{"rows", Names(map.rows)},
-               {"columns", Names(map.columns)},
-               {"largest", scale.largest},
-               {"heads", Json::array()},
-               {"gold", Json::array()}};
+  const int decimals = DecimalsOf(scale.largest);
+  Json json = {{"rows", Names(map.rows)},  {"columns", Names(map.columns)},
+               {"largest", scale.largest}, {"decimals", decimals},
+               {"heads", Json::array()},   {"gold", Json::array()}};
   for (const std::vector<double>& head : map.heads) {
     REGARD_CHECK_EQ(head.size(), map.rows.size() * map.columns.size())
         << "heat map " << map.title;
-    json["heads"].push_back(HeadJson(map, head, !scale.is_signed));
+    json["heads"].push_back(HeadJson(map, head, decimals, !scale.is_signed));
   }
   for (const Cell& cell : map.gold) {
     json["gold"].push_back({cell.row, cell.column});

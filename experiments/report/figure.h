@@ -22,9 +22,10 @@ namespace regard {
 // has not as many ys as xs.
 std::string PlotFigure(const Plot& plot, nlohmann::ordered_json& figures);
 
-// With a legend. Values are in thousandths, each row with its sum, unless there
-// are negative values. Without a script, shades of characters stand for
-// weights. CHECK-fails when a head's size is not rows x columns.
+// With a legend. Values are in thousandths, or have three digits of the largest
+// one where that is smaller, each row with its sum, unless there are negative
+// values. Without a script, shades of characters stand for weights. CHECK-fails
+// when a head's size is not rows x columns.
 std::string HeatMapFigure(const LabelledMatrix& map,
                           nlohmann::ordered_json& figures);
 

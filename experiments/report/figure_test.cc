@@ -169,12 +169,25 @@ TEST(HeatMapFigureTest, TellsEveryCellsNamesAndValue) {
 }
 
 TEST(HeatMapFigureTest, RoundsValuesToThousandths) {
-  EXPECT_EQ(Draw(OneByTwo(-0.0004, 0.0126)).data["heads"][0]["values"],
-            Json({0, 13}));
+  EXPECT_EQ(Draw(OneByTwo(-0.0004, 0.126)).data["heads"][0]["values"],
+            Json({0, 126}));
   EXPECT_EQ(Draw(OneByTwo(-1234.5678, INFINITY)).data["heads"][0]["values"],
             Json({-1234568, "inf"}));
   EXPECT_EQ(Draw(OneByTwo(std::nan(""), 1)).data["heads"][0]["values"],
             Json({"nan", 1000}));
+}
+
+// Gradients are often small, and of one map.
+TEST(HeatMapFigureTest, KeepsThreeDigitsOfTheLargestOfSmallValues) {
+  const auto decimals_and_values = [](double first, double second) {
+    const Json data = Draw(OneByTwo(first, second)).data;
+    return Json{data["decimals"], data["heads"][0]["values"]};
+  };
+  EXPECT_EQ(decimals_and_values(0.1, 0.0999), (Json{3, {100, 100}}));
+  EXPECT_EQ(decimals_and_values(-0.0999, 0.0126), (Json{4, {-999, 126}}));
+  EXPECT_EQ(decimals_and_values(3.14159e-7, -1e-9), (Json{9, {314, -1}}));
+  EXPECT_EQ(decimals_and_values(1e-310, 0), (Json{300, {0, 0}}));
+  EXPECT_EQ(decimals_and_values(0, 0), (Json{3, {0, 0}}));
 }
 
 TEST(HeatMapFigureTest, ShowsTheSumOfEachRow) {

@@ -212,6 +212,10 @@
     }, 8) + 6;
   }
 
+  function textOf(value, decimals) {
+    return decimals > 6 ? value.toExponential(2) : value.toFixed(decimals);
+  }
+
   // One head of a heat map. Column labels lean by 45 degrees.
   function drawHead(svg, map, head) {
     const cell = clamp(
@@ -251,12 +255,12 @@
       }
       map.columns.forEach(function (column, c) {
         const text = head.values[r * map.columns.length + c];
-        const value = text / 1000;
+        const value = text / 10 ** map.decimals;
         makeSvg('rect', {
           class: 'cell', x: left + c * cell, y: y, width: cell, height: cell,
           fill: fill(value),
           'data-tip': row + ' ← ' + column + ': ' +
-              (isFinite(value) ? value.toFixed(3) : text),
+              (isFinite(value) ? textOf(value, map.decimals) : text),
         }, svg);
       });
     });
