@@ -87,7 +87,9 @@ class TranslationSearch : public SearchedModel {
     search_.set_beam(static_cast<int>(options.beam));
     search_.set_max_length_ratio(1);
     search_.set_max_length(0);
-    // Translations never end, so that all are of one length.
+    // Translations never end, so that all are of one length. The bias says so
+    // to peers; without min_length, the last id would be <eos> all the same.
+    search_.set_min_length(static_cast<int>(options.source_time));
     const absl::Span<float> bias =
         parameters_.value(*parameters_.FindByName("decoder.output.bias"));
     for (const int32_t id :
