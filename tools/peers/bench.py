@@ -95,8 +95,9 @@ def main():
     options = _options()
     if options.busy:
         # Ratios of a busy machine meet no target and miss none.
-        no_targets = {"torch_target": 0, "jax_target": 0, "onnx_target": 0,
-                      "idiomatic_target": 0}
+        no_targets = {field.name: field.default
+                      for field in dataclasses.fields(works.Work)
+                      if field.name in works.TARGETS}
     else:
         no_targets = {}
     options.folder.mkdir(parents=True, exist_ok=True)

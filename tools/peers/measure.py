@@ -80,7 +80,7 @@ def _first_results(answered, reference, work, options, problems):
 def measure(work, options, problems):
     """A list of Results; Regard's and those of a peer's best have rounds.
 
-    So has PyTorch's best idiomatic one, where that has a target of its own.
+    So has the best of each form that has a target of its own.
     """
     weights = options.folder / f"{work.name}.safetensors"
     compiled = (options.compile == "all"
@@ -99,10 +99,9 @@ def measure(work, options, problems):
             results += [result for _, result in pairs]
             pairs.sort(key=lambda pair: pair[1].first_guess)
             kept = pairs if engine == "regard" else pairs[:1]
-            if engine == "torch" and work.idiomatic_target:
-                idiomatic = [pair for pair in pairs
-                             if pair[1].entry.form == "idiomatic"]
-                kept += [pair for pair in idiomatic[:1] if pair not in kept]
+            for form, _ in work.form_targets if engine == "torch" else ():
+                of_form = [pair for pair in pairs if pair[1].entry.form == form]
+                kept += [pair for pair in of_form[:1] if pair not in kept]
             chosen += kept
             # What contends no more gives its memory back.
             for pair in pairs:

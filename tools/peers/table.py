@@ -5,7 +5,7 @@ import statistics
 import processes
 import works
 
-_PEERS = ("torch", "jax", "onnx")
+_PEERS = [engine for engine in processes.NAMES if engine != "regard"]
 
 
 def best(results, engine, form=None):
@@ -73,10 +73,10 @@ def comparison(measured):
         cells = [_ratio_cell(results, peer, getattr(work, f"{peer}_target"))
                  for peer in _PEERS]
         yield f"| {work.name} | {' | '.join(cells)} |"
-        if work.idiomatic_target:
-            cell = _ratio_cell(results, "torch", work.idiomatic_target,
-                               "idiomatic")
-            yield f"| {work.name}, idiomatic | {cell} | - | - |"
+        for form, target in work.form_targets:
+            cell = _ratio_cell(results, "torch", target, form)
+            yield (f"| {work.name}, {form.replace('_', ' ')} | {cell} |"
+                   + " - |" * (len(_PEERS) - 1))
 
 
 def forms(measured):

@@ -50,11 +50,11 @@ class Work:
     # Height and width of a patch; images have source_time in both.
     patch: int = 0
     # What is wanted: the least ratio to the best form of each peer, and to
-    # PyTorch's idiomatic form where that has a target of its own.
+    # single forms of PyTorch: pairs of form and ratio.
     torch_target: float = 0
     jax_target: float = 0
     onnx_target: float = 0
-    idiomatic_target: float = 0
+    form_targets: tuple = ()
     peers: tuple = ("torch", "jax")
 
     def tokens(self):
@@ -130,12 +130,17 @@ class Work:
     def arguments(self):
         """The shapes as --name=value, for the C++ side."""
         for field in dataclasses.fields(self):
-            if field.name.endswith("_target") or field.name == "peers":
+            if field.name in TARGETS or field.name == "peers":
                 continue
             value = getattr(self, field.name)
             if isinstance(value, bool):
                 value = str(value).lower()
             yield f"--{field.name}={value}"
+
+
+# Names of the fields that say what is wanted.
+TARGETS = [field.name for field in dataclasses.fields(Work)
+           if field.name.endswith(("_target", "_targets"))]
 
 
 def _bahdanau(name, batch, time, embedding, hidden, vocabulary, **more):
@@ -167,6 +172,8 @@ def _transformer(name, time, width, layers, heads, vocabulary, **more):
                 target_vocabulary=vocabulary, **more)
 
 
+_IDIOMATIC = (("idiomatic", 5),)
+
 WORKS = [
     Work("nadaraya_watson", REGRESSION, batch=50, torch_target=60,
          jax_target=5),
@@ -186,9 +193,9 @@ WORKS = [
          target_time=512, hidden=512, heads=16, torch_target=1.4,
          jax_target=2.2),
     _bahdanau("greedy_search", 64, 20, 256, 256, 8000, kind=SEARCH, beam=1,
-              torch_target=3, idiomatic_target=5),
+              torch_target=3, form_targets=_IDIOMATIC),
     _bahdanau("beam_search_5", 64, 20, 256, 256, 8000, kind=SEARCH, beam=5,
-              torch_target=2.5, jax_target=2.5, idiomatic_target=5),
+              torch_target=2.5, jax_target=2.5, form_targets=_IDIOMATIC),
     _transformer("transformer_small", 10, 32, 2, 4, 200, torch_target=3,
                  jax_target=1.25),
     _transformer("transformer_step", 20, 256, 3, 8, 8000, torch_target=1.8,
@@ -207,7 +214,7 @@ WORKS = [
          layers=4, heads=3, feed_forward=192, target_vocabulary=10,
          torch_target=1.7, peers=("torch",)),
     _gpt("gpt_generate", 1, 256, 128, 4, 4, kind=GENERATION,
-         idiomatic_target=5),
+         form_targets=_IDIOMATIC),
     _gpt("gpt_generate_16", 16, 256, 128, 4, 4, kind=GENERATION),
     _minilm(1, 1),
     _minilm(32, 1.25),
