@@ -17,8 +17,8 @@ import works
 def _options():
     parser = argparse.ArgumentParser(
         prog="tools/peers/run",
-        description="Times the same models in Regard, PyTorch, JAX and ONNX "
-        "Runtime.")
+        description="Times the same models in Regard, PyTorch, JAX, ONNX "
+        "Runtime and CTranslate2.")
     parser.add_argument("--works", default="", metavar="NAME,NAME",
                         help="only these works; by default all")
     parser.add_argument("--rounds", type=int, default=10,
@@ -55,7 +55,8 @@ def _machine():
     facts = {key.strip(): value.strip() for key, value in facts.items()}
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}"
                          for name in ("torch", "jax", "onnxruntime",
-                                      "transformers", "numpy"))
+                                      "ctranslate2", "transformers",
+                                      "numpy"))
     return (f"{facts.get('model name', 'unknown processor')}, family "
             f"{facts.get('cpu family')}, model {facts.get('model')}; "
             f"{versions}; Python {sys.version.split()[0]}")

@@ -204,7 +204,9 @@ std::unique_ptr<TimedWork> MakeWork(const WorkOptions& options) {
   if (options.kind == "multi_head") {
     return train(MakeMultiHeadModel(options), kShards, /*update=*/false);
   }
-  if (options.kind == "search") return MakeSearchWork(options);
+  if (options.kind == "search" || options.kind == "transformer_search") {
+    return MakeSearchWork(options);
+  }
   if (options.kind == "language_model") {
     return train(MakeTextModel(options), kShards, /*update=*/true);
   }

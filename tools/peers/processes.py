@@ -13,7 +13,7 @@ _HERE = pathlib.Path(__file__).parent
 
 # Engines, as they are shown.
 NAMES = {"regard": "Regard", "torch": "PyTorch", "jax": "JAX",
-         "onnx": "ONNX Runtime"}
+         "onnx": "ONNX Runtime", "ctranslate2": "CTranslate2"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,26 +39,32 @@ def _asks_for_vendor(engine):
         return engine == "torch" and "GenuineIntel" not in info.read()
 
 
-def entries(work, compiled, one_thread):
-    """All that contend for a work: each form, with 1 and with 2 threads."""
+def _forms(engine, work, compiled):
     one_form = {
         "torch": (works.ADDITIVE, works.OVERHEAD),
         "jax": (works.ADDITIVE, works.MULTI_HEAD, works.REGRESSION,
-                works.TRANSFORMER, works.LANGUAGE_MODEL, works.GENERATION),
-        "onnx": ()}
+                works.TRANSFORMER, works.LANGUAGE_MODEL, works.GENERATION)}
+    forms = ["idiomatic"]
+    if work.kind not in one_form.get(engine, ()):
+        forms.append("tuned")
+    if engine == "ctranslate2":
+        forms.append("tuned_onemkl")
+    if engine == "torch" and compiled and work.kind != works.OVERHEAD:
+        forms += [f"compiled_{form}" for form in forms]
+    return forms
+
+
+def entries(work, compiled, one_thread):
+    """All that contend for a work: each form, with 1 and with 2 threads."""
     alone = one_thread or work.kind == works.OVERHEAD
     threads = (1,) if alone or work.kind == works.REGRESSION else (1, 2)
     found = [Entry("regard", "", count) for count in threads]
     for engine in work.peers:
-        forms = ["idiomatic"]
-        if work.kind not in one_form[engine]:
-            forms.append("tuned")
-        if engine == "torch" and compiled and work.kind != works.OVERHEAD:
-            forms += [f"compiled_{form}" for form in forms]
         # Peers get both counts, whatever the work.
         counts = (1,) if alone else (1, 2)
         vendors = (False, True) if _asks_for_vendor(engine) else (False,)
-        found += [Entry(engine, form, count, as_intel) for form in forms
+        found += [Entry(engine, form, count, as_intel)
+                  for form in _forms(engine, work, compiled)
                   for count in counts for as_intel in vendors]
     return found
 

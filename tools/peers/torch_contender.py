@@ -6,6 +6,7 @@ import contender
 import torch
 import torch_embedder
 import torch_models
+import torch_transformer_search
 import torch_transformers
 import torch_translator
 import weights as weights_of
@@ -28,6 +29,16 @@ def _serve_embedder(model, inputs, compiled):
     contender.serve(step, lambda: step(1)[-1].tolist())
 
 
+def _make(work, weights, tuned):
+    if work.kind == works.EMBEDDING:
+        return torch_embedder.Embedder(work, weights, tuned)
+    if work.kind == works.TRANSFORMER_SEARCH:
+        return torch_transformer_search.make(work, weights, tuned)
+    return (torch_models.make(work, weights, tuned)
+            or torch_transformers.make(work, weights, tuned)
+            or torch_translator.make(work, weights, tuned))
+
+
 def main():
     arguments = contender.parse_arguments()
     contender.pin(arguments.threads)
@@ -37,14 +48,10 @@ def main():
     compiled = arguments.form.startswith("compiled_")
     tuned = arguments.form.endswith("tuned")
     weights = weights_of.load(work, arguments.weights)
+    model = _make(work, weights, tuned)
     if work.kind == works.EMBEDDING:
-        _serve_embedder(torch_embedder.Embedder(work, weights, tuned),
-                        torch_embedder.inputs(work), compiled)
+        _serve_embedder(model, torch_embedder.inputs(work), compiled)
         return
-    model = (torch_models.make(work, weights, tuned)
-             or torch_transformers.make(work, weights, tuned)
-             or torch_translator.make(work, weights, tuned))
-
     if work.kind in works.SEARCHING:
         search = model.search
         if compiled:

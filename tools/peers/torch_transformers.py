@@ -63,14 +63,29 @@ class Attention(nn.Module):
             for group in parts)
         self.output = made(linear, weights, f"{name}.output")
 
-    def forward(self, x, memory=None, causal=False, cache=None, mask=None):
-        """`cache` takes new keys and values; gives all, and a mask."""
+    def _project(self, x, groups):
+        """What `groups` of the projections make of x, [B, heads, T, width]."""
         found = []
-        for i, (layer, size) in enumerate(zip(self.inputs, self.sizes)):
-            read = x if memory is None or i == 0 else memory
-            found += layer(read).chunk(size, dim=-1)
-        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-                   for part in found)
+        for i in groups:
+            found += self.inputs[i](x).chunk(self.sizes[i], dim=-1)
+        return [part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+                for part in found]
+
+    def prepare(self, memory):
+        """Keys and values, for cross-attention."""
+        return self._project(memory, range(1, len(self.inputs)))
+
+    def forward(self, x, memory=None, causal=False, cache=None, mask=None):
+        """`cache` takes new keys and values; gives all, and a mask.
+
+        `memory` may be what prepare() made of it.
+        """
+        if memory is None:
+            q, k, v = self._project(x, range(len(self.inputs)))
+        else:
+            q, = self._project(x, range(1))
+            k, v = (memory if isinstance(memory, list)
+                    else self.prepare(memory))
         if cache is not None:
             k, v, mask = cache(k, v)
         context = functional.scaled_dot_product_attention(
@@ -97,7 +112,7 @@ class Layer(nn.Module):
         self.output = made(linear, weights, f"{name}.feed_forward.output")
         self.output_norm = made(norm, weights, f"{name}.feed_forward_norm")
 
-    def _feed_forward(self, x):
+    def feed_forward(self, x):
         return self.output(self.activation(self.hidden(x)))
 
     def forward(self, x, memory=None, causal=False, cache=None, mask=None):
@@ -105,12 +120,12 @@ class Layer(nn.Module):
         if self.pre:
             x = x + self.attention(self.attention_norm(x), causal=causal,
                                    cache=cache)
-            return x + self._feed_forward(self.output_norm(x))
+            return x + self.feed_forward(self.output_norm(x))
         own = mask if memory is None else None
         x = self.attention_norm(x + self.attention(x, causal=causal, mask=own))
         if self.cross is not None:
             x = self.cross_norm(x + self.cross(x, memory, mask=mask))
-        return self.output_norm(x + self._feed_forward(x))
+        return self.output_norm(x + self.feed_forward(x))
 
 
 def stack(weights, prefix, work, tuned, pre, activation):
@@ -148,10 +163,14 @@ class Translator(nn.Module):
     def _embed(self, embedding, ids):
         return embedding(ids) * self.scale + self.positions[:ids.shape[1]]
 
-    def forward(self):
+    def encode(self):
         memory = self._embed(self.source_embedding, self.source)
         for layer in self.encoder:
             memory = layer(memory, mask=self.mask)
+        return memory
+
+    def forward(self):
+        memory = self.encode()
         x = self._embed(self.target_embedding, self.target_input)
         for layer in self.decoder:
             x = layer(x, memory, causal=True, mask=self.mask)

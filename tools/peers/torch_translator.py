@@ -8,6 +8,21 @@ from torch.nn.utils import rnn
 from torch_models import AdditiveScore
 
 
+def extend(total, scores, beam):
+    """The best `beam` continuations of each source.
+
+    From its hypotheses' log probabilities [B, beams] and those of their next
+    words [B beams, vocabulary]: the new ones [B, beam], words [B beam], and the
+    rows that they continue.
+    """
+    batch, before = total.shape
+    scores = total.unsqueeze(-1) + scores.view(batch, before, -1)
+    vocabulary = scores.shape[-1]
+    total, flat = scores.flatten(1).topk(beam)
+    rows = flat // vocabulary + torch.arange(batch).unsqueeze(1) * before
+    return total, (flat % vocabulary).view(-1), rows.view(-1)
+
+
 class Translator(nn.Module):
     """The idiomatic form: library layers, one decoder step after another.
 
@@ -120,7 +135,6 @@ class Translator(nn.Module):
     def search(self, beam):
         """Log probability of each sentence's best translation, [B]."""
         batch, steps = self.work.batch, self.work.target_time
-        vocabulary = self.work.target_vocabulary
         values, state = self.encode(self.source)
         prepared = self.prepare(values)
         total = torch.zeros(batch, 1)
@@ -130,17 +144,12 @@ class Translator(nn.Module):
             readout, state = self.step(self.target_embedding(words), state,
                                        values, prepared)
             scores = functional.log_softmax(self.output(readout), dim=-1)
-            scores = total.unsqueeze(-1) + scores.view(batch, -1, vocabulary)
             if beam == 1:
-                total, ids = scores[:, 0].max(-1, keepdim=True)
-                words = ids.view(-1)
+                best, words = scores.max(-1)
+                total = total + best.unsqueeze(-1)
                 history.append(words)
                 continue
-            before = scores.shape[1]
-            total, flat = scores.flatten(1).topk(beam)
-            words = (flat % vocabulary).view(-1)
-            rows = (flat // vocabulary
-                    + torch.arange(batch).unsqueeze(1) * before).view(-1)
+            total, words, rows = extend(total, scores, beam)
             state = state[:, rows]
             history = [ids[rows] for ids in history] + [words]
         return total[:, 0]

@@ -33,7 +33,7 @@ constexpr uint64_t kSeed = 1;
 
 EncoderDecoderConfig ModelOf(const WorkOptions& options) {
   EncoderDecoderConfig config;
-  if (options.kind == "transformer") {
+  if (options.kind.starts_with("transformer")) {
     // That of Dive into Deep Learning 0.17.
     *config.mutable_transformer() = TransformerOf(options);
     config.mutable_transformer()->set_norm_order(TransformerConfig::POST);
@@ -111,7 +111,7 @@ class TranslationSearch : public SearchedModel {
     return TranslateIds(
         {{&model_, &forward}},
         absl::MakeConstSpan(sources_).subspan(begin, end - begin), search_,
-        /*want_weights=*/true);
+        /*want_weights=*/false);
   }
 
  private:

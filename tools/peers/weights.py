@@ -37,7 +37,7 @@ def _stack(prefix, work, cross, bias, attention_bias=False):
 def shapes(work):
     """Names and shapes of the parameters, in PyTorch's layouts."""
     h = work.hidden
-    if work.kind == works.TRANSFORMER:
+    if work.kind in (works.TRANSFORMER, works.TRANSFORMER_SEARCH):
         return {"encoder.embedding.weight": (work.source_vocabulary, h),
                 **_stack("encoder.", work, cross=False, bias=True),
                 "decoder.embedding.weight": (work.target_vocabulary, h),
@@ -114,7 +114,7 @@ def stand_in(work):
     for stream, (name, shape) in enumerate(shapes(work).items()):
         scale = 2 / np.sqrt(shape[-1])
         weights[name] = step_data.uniform(100 + stream, shape, scale)
-    if work.kind == works.SEARCH:
+    if work.kind in works.TRANSLATING:
         # Translations never end, so that all are of one length.
         weights["decoder.output.bias"][1:step_data.RESERVED] = -1e4
     return weights

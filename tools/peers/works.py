@@ -11,6 +11,7 @@ ADDITIVE = "additive"  # the additive score: forward and backward
 MULTI_HEAD = "multi_head"  # multi-head self-attention: forward and backward
 SEARCH = "search"  # translating a batch
 TRANSFORMER = "transformer"  # encoder and decoder: a training step
+TRANSFORMER_SEARCH = "transformer_search"  # translating a batch with those
 LANGUAGE_MODEL = "language_model"  # decoder alone: a training step
 IMAGE = "image"  # a Vision Transformer: a training step
 GENERATION = "generation"  # continuing texts, keys and values cached
@@ -19,7 +20,8 @@ OVERHEAD = "overhead"  # a chain of operations on 8 numbers
 
 # Kinds that update weights, and kinds that search.
 TRAINING = (REGRESSION, TRANSLATION, TRANSFORMER, LANGUAGE_MODEL, IMAGE)
-SEARCHING = (SEARCH, GENERATION)
+TRANSLATING = (SEARCH, TRANSFORMER_SEARCH)
+SEARCHING = (*TRANSLATING, GENERATION)
 # Kinds without a backward pass.
 FORWARD = (*SEARCHING, EMBEDDING)
 
@@ -54,12 +56,13 @@ class Work:
     torch_target: float = 0
     jax_target: float = 0
     onnx_target: float = 0
+    ctranslate2_target: float = 0
     form_targets: tuple = ()
     peers: tuple = ("torch", "jax")
 
     def tokens(self):
         """Target tokens of a step; points, or rows, where there are none."""
-        if self.kind == SEARCH:
+        if self.kind in TRANSLATING:
             return self.batch  # sentences
         if self.kind == IMAGE:
             return self.batch  # images
@@ -101,24 +104,26 @@ class Work:
         if self.kind == EMBEDDING:
             token = 4 * h * h + 2 * h * self.feed_forward + 2 * h * t
             return passes * b * t * self.layers * token
-        if self.kind in (TRANSFORMER, LANGUAGE_MODEL, GENERATION):
+        beams = max(self.beam, 1)
+        if self.kind in (TRANSFORMER, TRANSFORMER_SEARCH, LANGUAGE_MODEL,
+                         GENERATION):
             # Products of a position: projections, keys seen, feed-forward.
             position = 4 * h * h + 2 * h * self.feed_forward
             decoder = position + h * (u + 1)
-            if self.kind == TRANSFORMER:
+            if t:
                 # Queries and outputs, and the keys of the source.
                 decoder += 2 * h * h + 2 * h * t
             # The encoder's, and what the decoder projects of its outputs.
             encoder = t * (position + 2 * h * t + 2 * h * h)
-            return passes * b * (self.layers * (encoder + u * decoder)
-                                 + u * h * self.target_vocabulary)
+            return passes * b * (
+                self.layers * (encoder + beams * u * decoder)
+                + beams * u * h * self.target_vocabulary)
         context = 2 * h if self.bidirectional else h
         directions = 2 if self.bidirectional else 1
         encoder = sum(
             directions * b * t * ((e if layer == 0 else h * directions) + h)
             * 3 * h for layer in range(self.layers))
         bridge = b * context * h if self.bidirectional else 0
-        beams = max(self.beam, 1)
         per_step = sum(((e + context if layer == 0 else h) + h) * 3 * h
                        for layer in range(self.layers))
         readout = h + context + e if self.bidirectional else h
@@ -162,14 +167,16 @@ def _minilm(batch, target):
                 source_time=16, hidden=384, layers=6, heads=12,
                 feed_forward=1536, source_vocabulary=30522,
                 torch_target=target, onnx_target=target,
-                peers=("torch", "onnx"))
+                ctranslate2_target=target,
+                peers=("torch", "onnx", "ctranslate2"))
 
 
 def _transformer(name, time, width, layers, heads, vocabulary, **more):
-    return Work(name, TRANSFORMER, batch=64, source_time=time,
-                target_time=time, hidden=width, layers=layers, heads=heads,
-                feed_forward=2 * width, source_vocabulary=vocabulary,
-                target_vocabulary=vocabulary, **more)
+    return Work(name, more.pop("kind", TRANSFORMER), batch=64,
+                source_time=time, target_time=time, hidden=width,
+                layers=layers, heads=heads, feed_forward=2 * width,
+                source_vocabulary=vocabulary, target_vocabulary=vocabulary,
+                **more)
 
 
 _IDIOMATIC = (("idiomatic", 5),)
@@ -200,6 +207,9 @@ WORKS = [
                  jax_target=1.25),
     _transformer("transformer_step", 20, 256, 3, 8, 8000, torch_target=1.8,
                  jax_target=1.8),
+    _transformer("transformer_beam_search", 20, 256, 3, 8, 8000,
+                 kind=TRANSFORMER_SEARCH, beam=5, ctranslate2_target=1.2,
+                 peers=("torch", "ctranslate2")),
     dataclasses.replace(
         _bahdanau("ragged_bahdanau_512", 128, 40, 256, 512, 10000,
                   torch_target=1.5), ragged=True, peers=("torch",)),
