@@ -23,6 +23,7 @@
 #include "language/sentence_embedder.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "tools/peers/attention_work.h"
 #include "tools/peers/language_models.h"
 #include "tools/peers/pair_models.h"
 #include "tools/peers/step_data.h"
@@ -206,6 +207,9 @@ std::unique_ptr<TimedWork> MakeWork(const WorkOptions& options) {
   }
   if (options.kind == "search" || options.kind == "transformer_search") {
     return MakeSearchWork(options);
+  }
+  if (options.kind == "attention" || options.kind == "attention_forward") {
+    return MakeAttentionWork(options);
   }
   if (options.kind == "language_model") {
     return train(MakeTextModel(options), kShards, /*update=*/true);

@@ -40,6 +40,10 @@ def _asks_for_vendor(engine):
 
 
 def _forms(engine, work, compiled):
+    if work.kind == works.ATTENTION:
+        return ["sdpa_flash"]
+    if work.kind == works.ATTENTION_FORWARD:
+        return ["sdpa_flash"] + ["compiled_flex"] * compiled
     one_form = {
         "torch": (works.ADDITIVE, works.OVERHEAD),
         "jax": (works.ADDITIVE, works.MULTI_HEAD, works.REGRESSION,

@@ -4,6 +4,7 @@ import math
 
 import contender
 import torch
+import torch_attention
 import torch_embedder
 import torch_models
 import torch_transformer_search
@@ -17,19 +18,22 @@ def _sum_of_squares(model):
     return sum(float((p.grad.double()**2).sum()) for p in model.parameters())
 
 
-def _serve_embedder(model, inputs, compiled):
-    embed = torch.compile(model, dynamic=False) if compiled else model
+def _serve_forward(model, inputs, compiled, numbers):
+    """`numbers` of an output must agree among contenders."""
+    compute = torch.compile(model, dynamic=False) if compiled else model
 
     def step(count):
         with torch.inference_mode():
             for _ in range(count):
-                vectors = embed(*inputs)
-        return vectors
+                output = compute(*inputs)
+        return output
 
-    contender.serve(step, lambda: step(1)[-1].tolist())
+    contender.serve(step, lambda: numbers(step(1)))
 
 
-def _make(work, weights, tuned):
+def _make(work, weights, form, tuned):
+    if work.kind in (works.ATTENTION, works.ATTENTION_FORWARD):
+        return torch_attention.make(work, form)
     if work.kind == works.EMBEDDING:
         return torch_embedder.Embedder(work, weights, tuned)
     if work.kind == works.TRANSFORMER_SEARCH:
@@ -48,9 +52,13 @@ def main():
     compiled = arguments.form.startswith("compiled_")
     tuned = arguments.form.endswith("tuned")
     weights = weights_of.load(work, arguments.weights)
-    model = _make(work, weights, tuned)
+    model = _make(work, weights, arguments.form, tuned)
     if work.kind == works.EMBEDDING:
-        _serve_embedder(model, torch_embedder.inputs(work), compiled)
+        _serve_forward(model, torch_embedder.inputs(work), compiled,
+                       lambda vectors: vectors[-1].tolist())
+        return
+    if work.kind == works.ATTENTION_FORWARD:
+        _serve_forward(model.attend, (), compiled, model.numbers)
         return
     if work.kind in works.SEARCHING:
         search = model.search

@@ -76,7 +76,8 @@ def shapes(work):
         return {f"{name}.{part}": (h, h) if part == "weight" else (h,)
                 for name in ("query", "key", "value", "output")
                 for part in ("weight", "bias")}
-    if work.kind == works.OVERHEAD:
+    if work.kind in (works.OVERHEAD, works.ATTENTION,
+                     works.ATTENTION_FORWARD):
         return {}
     e, u = work.embedding, work.target_vocabulary
     directions = ("", "reverse.") if work.bidirectional else ("",)

@@ -16,6 +16,8 @@ LANGUAGE_MODEL = "language_model"  # decoder alone: a training step
 IMAGE = "image"  # a Vision Transformer: a training step
 GENERATION = "generation"  # continuing texts, keys and values cached
 EMBEDDING = "embedding"  # vectors of sentences by a BERT
+ATTENTION = "attention"  # causal, with ALiBi: forward and backward
+ATTENTION_FORWARD = "attention_forward"  # forward alone
 OVERHEAD = "overhead"  # a chain of operations on 8 numbers
 
 # Kinds that update weights, and kinds that search.
@@ -23,7 +25,7 @@ TRAINING = (REGRESSION, TRANSLATION, TRANSFORMER, LANGUAGE_MODEL, IMAGE)
 TRANSLATING = (SEARCH, TRANSFORMER_SEARCH)
 SEARCHING = (*TRANSLATING, GENERATION)
 # Kinds without a backward pass.
-FORWARD = (*SEARCHING, EMBEDDING)
+FORWARD = (*SEARCHING, EMBEDDING, ATTENTION_FORWARD)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,6 +106,8 @@ class Work:
         if self.kind == EMBEDDING:
             token = 4 * h * h + 2 * h * self.feed_forward + 2 * h * t
             return passes * b * t * self.layers * token
+        if self.kind in (ATTENTION, ATTENTION_FORWARD):
+            return passes * b * h * t * (t + 1)
         beams = max(self.beam, 1)
         if self.kind in (TRANSFORMER, TRANSFORMER_SEARCH, LANGUAGE_MODEL,
                          GENERATION):
@@ -179,6 +183,12 @@ def _transformer(name, time, width, layers, heads, vocabulary, **more):
                 **more)
 
 
+def _alibi(name, kind, **more):
+    """Two sequences of 4,096 in four heads of 64."""
+    return Work(name, kind, batch=2, source_time=4096, target_time=4096,
+                hidden=256, heads=4, peers=("torch",), **more)
+
+
 _IDIOMATIC = (("idiomatic", 5),)
 
 WORKS = [
@@ -223,6 +233,9 @@ WORKS = [
     Work("vit_step", IMAGE, batch=128, source_time=28, patch=4, hidden=96,
          layers=4, heads=3, feed_forward=192, target_vocabulary=10,
          torch_target=1.7, peers=("torch",)),
+    _alibi("alibi_forward", ATTENTION_FORWARD,
+           form_targets=(("compiled_flex", 1), ("sdpa_flash", 1.5))),
+    _alibi("alibi", ATTENTION, torch_target=1.5),
     _gpt("gpt_generate", 1, 256, 128, 4, 4, kind=GENERATION,
          form_targets=_IDIOMATIC),
     _gpt("gpt_generate_16", 16, 256, 128, 4, 4, kind=GENERATION),
