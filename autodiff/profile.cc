@@ -20,8 +20,32 @@ std::string Path(const ScopeName* scope) {
   return absl::StrCat(Path(scope->parent), scope->name, "/");
 }
 
-// Floating-point operations a second of the product of large matrices on this
-// core, measured now in a few milliseconds.
+}  // namespace
+
+void TapeProfile::OnReset() {
+  last_ = now_();
+  last_flops_ = GemmFlops();
+}
+
+void TapeProfile::OnForward(const char* name, const ScopeName* scope,
+                            absl::Span<const Var<float>>) {
+  Count(absl::StrCat(Path(scope), name, " forward"));
+}
+
+void TapeProfile::OnBackward(const char* name, const ScopeName* scope) {
+  Count(absl::StrCat(Path(scope), name, " backward"));
+}
+
+void TapeProfile::Count(const std::string& name) {
+  const auto now = now_();
+  Entry& entry = entries_[name];
+  ++entry.calls;
+  entry.seconds += std::chrono::duration<double>(now - last_).count();
+  entry.flops += static_cast<double>(GemmFlops() - last_flops_);
+  // Looking the entry up is not the next operation's work.
+  OnReset();
+}
+
 double MeasuredPeakFlops() {
   constexpr int64_t kSize = 384;
   const std::vector<float> a(kSize * kSize, 1.0f);
@@ -38,34 +62,8 @@ double MeasuredPeakFlops() {
   return best;
 }
 
-}  // namespace
-
-void TapeProfile::OnReset() {
-  last_ = Clock::now();
-  last_flops_ = GemmFlops();
-}
-
-void TapeProfile::OnForward(const char* name, const ScopeName* scope,
-                            absl::Span<const Var<float>>) {
-  Count(absl::StrCat(Path(scope), name, " forward"));
-}
-
-void TapeProfile::OnBackward(const char* name, const ScopeName* scope) {
-  Count(absl::StrCat(Path(scope), name, " backward"));
-}
-
-void TapeProfile::Count(const std::string& name) {
-  const auto now = Clock::now();
-  Entry& entry = entries_[name];
-  ++entry.calls;
-  entry.seconds += std::chrono::duration<double>(now - last_).count();
-  entry.flops += static_cast<double>(GemmFlops() - last_flops_);
-  // Looking the entry up is not the next operation's work.
-  OnReset();
-}
-
 std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
-                        double seconds, int threads) {
+                        double seconds, int threads, double peak) {
   std::map<std::string, TapeProfile::Entry> sums;
   TapeProfile::Entry total;
   for (const TapeProfile* profile : profiles) {
@@ -83,7 +81,6 @@ std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
     return a.second.seconds > b.second.seconds;
   });
   rows.emplace_back("all operations", total);
-  const double peak = MeasuredPeakFlops();
   const auto rate = [](double amount, double seconds) {
     return amount / std::max(seconds, 1e-9);
   };

@@ -24,6 +24,9 @@ class TapeProfile : public TapeObserver<float> {
     double flops = 0;
   };
 
+  using Now = std::chrono::steady_clock::time_point (*)();
+  explicit TapeProfile(Now now = &std::chrono::steady_clock::now) : now_(now) {}
+
   // The next operation begins now.
   void OnReset() override;
   void OnForward(const char* name, const ScopeName* scope,
@@ -38,15 +41,21 @@ class TapeProfile : public TapeObserver<float> {
   // An operation named "decoder/Add forward" has run.
   void Count(const std::string& name);
 
+  const Now now_;
   std::map<std::string, Entry> entries_;
   std::chrono::steady_clock::time_point last_;
   int64_t last_flops_ = 0;
 };
 
+// Floating-point operations a second of the product of large matrices on this
+// core, measured now in a few milliseconds.
+double MeasuredPeakFlops();
+
 // A table of the profiles added up, longest first. `seconds` is the wall time
-// of all steps; `threads` ran them.
+// of all steps; `threads` ran them. Rates are shares of `peak` of a core.
 std::string ProfileText(absl::Span<const TapeProfile* const> profiles,
-                        double seconds, int threads);
+                        double seconds, int threads,
+                        double peak = MeasuredPeakFlops());
 
 }  // namespace regard
 
