@@ -28,7 +28,7 @@ class TransformerDecoder : public Decoder<T> {
   struct Options {
     // Width of the memory's values; 0: there is no cross-attention.
     int64_t memory_width = 0;
-    int64_t vocabulary = 0;
+    int64_t vocabulary;
     SpecialIds special_ids = {};
     // With tied_embeddings: SOURCE_TARGET_OUTPUT, the weight of the source's
     // embedding.

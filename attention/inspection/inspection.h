@@ -75,8 +75,8 @@ struct Inspection {
 double Entropy(absl::Span<const double> weights);
 
 struct InspectOptions {
-  int64_t chosen = kAllOutputs;  // an output
-  size_t most_choices = 5;       // of the lens
+  int64_t chosen = kAllOutputs;                        // an output
+  size_t most_choices = AnswerOptions().most_choices;  // of the lens
 };
 
 // Takes a pass for the chosen output, and one for each output if these are

@@ -155,9 +155,9 @@ absl::StatusOr<PatchedOutput> Patch(Forward<T>& forward,
     REGARD_RETURN_IF_ERROR(CheckSame(seen, there));
   }
   Patcher<T> patcher({pattern});
-  PatchedOutput patched;
-  patched.value = ValueOf<T>(forward, traced, chosen, &patcher);
-  patched.other_value = OtherValue(forward, traced, other, chosen);
+  PatchedOutput patched = {
+      .value = ValueOf<T>(forward, traced, chosen, &patcher),
+      .other_value = OtherValue(forward, traced, other, chosen)};
   std::map<std::string, size_t> rows;
   for (const Seen<T>& seen : here.seen()) {
     const std::string site = JoinSteps(seen.site);

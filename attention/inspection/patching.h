@@ -23,10 +23,10 @@ struct PatchedSite {
 };
 
 struct PatchedOutput {
-  double value = 0;  // of the chosen output, unpatched
+  double value;  // of the chosen output, unpatched
   // The same output when all that the model reads is the other input.
-  double other_value = 0;
-  std::vector<PatchedSite> sites;
+  double other_value;
+  std::vector<PatchedSite> sites = {};
 };
 
 // Of each site of `pattern` in the pass of `traced`, by the values that it has

@@ -29,12 +29,12 @@ inline constexpr int64_t kMostTraced = 100;
 
 // An image whose patches are positions of a sequence.
 struct TracedImage {
-  int height = 0;
-  int width = 0;
+  int height;
+  int width;
   std::vector<uint8_t> rgb = {};  // [height, width, 3]
-  int rows = 0;                   // of patches
-  int columns = 0;
-  int first = 0;  // position of the first patch
+  int rows;                       // of patches
+  int columns;
+  int first;  // position of the first patch
 };
 
 // Positions that a model computes with.

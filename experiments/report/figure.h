@@ -55,8 +55,8 @@ Rgb ColorOf(double weight, double largest);
 
 // A matrix as pixels, for viewers of images.
 struct HeatMapImage {
-  int height = 0;
-  int width = 0;
+  int height;
+  int width;
   std::vector<uint8_t> rgb = {};  // [height, width, 3], row-major
 };
 
