@@ -258,28 +258,24 @@ std::vector<std::vector<std::string>> CaptionModel::GenerateCaptions(
   const auto longest = static_cast<int64_t>(search_.max_length_ratio() *
                                             static_cast<double>(patches)) +
                        search_.max_length();
+  std::vector<SearchSource> sources;
+  std::vector<int32_t> prompts;
+  for (const int64_t image : images) {
+    sources.push_back({std::max<int64_t>(longest, 1),
+                       Hash(static_cast<uint64_t>(image), kHashSeed)});
+    prompts.insert(prompts.end(), prompt_.begin(), prompt_.end());
+  }
+  const EnsembleMember member = {&captioner_.decoder(), &forward,
+                                 [&](Forward<float>& of_member) {
+                                   return EncodeImages(of_member, set, images);
+                                 }};
   std::vector<std::vector<std::string>> sentences;
-  for (size_t first = 0; first < images.size(); first += kEvaluationBatch) {
-    const auto batch = images.subspan(
-        first, std::min<size_t>(kEvaluationBatch, images.size() - first));
-    std::vector<SearchSource> sources;
-    std::vector<int32_t> prompts;
-    for (const int64_t image : batch) {
-      sources.push_back({std::max<int64_t>(longest, 1),
-                         Hash(static_cast<uint64_t>(image), kHashSeed)});
-      prompts.insert(prompts.end(), prompt_.begin(), prompt_.end());
-    }
-    const EnsembleMember member = {&captioner_.decoder(), &forward,
-                                   [&](Forward<float>& of_member) {
-                                     return EncodeImages(of_member, set, batch);
-                                   }};
-    for (const auto& found : Search({.members = {&member, 1},
-                             .sources = sources,
-                             .prompt = prompts,
-                             .want_weights = false},
-                                    search_)) {
-      sentences.push_back(vocabulary_.Decode(found.front().ids));
-    }
+  for (const auto& found : Search({.members = {&member, 1},
+                           .sources = sources,
+                           .prompt = prompts,
+                           .want_weights = false},
+                                  search_)) {
+    sentences.push_back(vocabulary_.Decode(found.front().ids));
   }
   return sentences;
 }

@@ -77,7 +77,7 @@ class CaptionModel : public Model<float> {
                                       const Question& question,
                                       const TraceOptions& options) const;
 
-  // The best sentence for each image, without prompt.
+  // The best sentence for each image, without prompt. All are one batch.
   std::vector<std::vector<std::string>> GenerateCaptions(
       Forward<float>& forward, const CaptionSet& set,
       absl::Span<const int64_t> images) const;
