@@ -24,6 +24,7 @@
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/testing/metrics_of.h"
+#include "nn/testing/rows_of.h"
 
 namespace regard {
 namespace {
@@ -108,6 +109,20 @@ TEST(MaskedWordModelTest, AnExampleHasItsTokensInTheOrderOfTheText) {
   EXPECT_TRUE(words.empty());
   ASSERT_EQ(set.metrics.size(), 1);
   EXPECT_EQ(set.metrics[0].name, "token_accuracy");
+}
+
+TEST(MaskedWordModelTest, AnEvaluationReads4096IdsAtOnce) {
+  BertConfig config = ConfigOf("block: 17");
+  config.mutable_transformer()->mutable_position_embedding()->set_longest(17);
+  TextSplits text = Text();
+  for (int i = 0; i < 1200; ++i) text.dev += "a b c d\n";
+  const auto model = ModelOf(config, text);
+  Tape<float> tape;
+  Forward<float> forward(tape, model->parameters(), nullptr);
+  const std::vector<int64_t> rows = RowsOf(
+      forward, "bert/embedded", [&] { model->Evaluate(forward, Split::kDev); });
+  ASSERT_GT(rows.size(), 1u);
+  EXPECT_EQ(rows[0], 240);
 }
 
 TEST(MaskedWordModelTest, LearnsWhatNeighboursSay) {

@@ -132,6 +132,12 @@ void SentenceEmbedder::EmbedIds(absl::Span<const std::vector<int32_t>> ids,
   });
 }
 
+std::vector<size_t> SentenceEmbedder::BatchSizes() const {
+  std::vector<size_t> sizes;
+  for (const auto& batch : batches_) sizes.push_back(batch.size());
+  return sizes;
+}
+
 void SentenceEmbedder::MakeBatches(absl::Span<const std::vector<int32_t>> ids,
                                    absl::Span<float> vectors) {
   texts_.clear();

@@ -3,6 +3,7 @@
 #ifndef LANGUAGE_SENTENCE_EMBEDDER_H_
 #define LANGUAGE_SENTENCE_EMBEDDER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,6 +47,9 @@ class SentenceEmbedder {
                 absl::Span<float> vectors);
 
   int64_t width() const { return bert_.width(); }
+
+  // How many texts each batch of the last call had, by their lengths.
+  std::vector<size_t> BatchSizes() const;
 
  private:
   class Worker;

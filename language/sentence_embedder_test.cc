@@ -1,6 +1,7 @@
 #include "language/sentence_embedder.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
 #include "data/text/wordpiece.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/bert.h"
 #include "language/bert.pb.h"
@@ -18,6 +20,8 @@
 
 namespace regard {
 namespace {
+
+using ::testing::ElementsAre;
 
 class SentenceEmbedderTest : public ::testing::Test {
  protected:
@@ -116,6 +120,24 @@ TEST_F(SentenceEmbedderTest, ThreadsChangeNoBit) {
       EXPECT_EQ(vectors, expected) << count << " texts, " << threads;
     }
   }
+}
+
+// At most 512 ids are a batch, or as many as give each thread one, but 128.
+TEST_F(SentenceEmbedderTest, ABatchIsOfTextsOfSimilarLength) {
+  const auto sizes = [&](const std::vector<size_t>& lengths, int threads) {
+    std::vector<std::vector<int32_t>> ids;
+    for (const size_t length : lengths) ids.emplace_back(length, 4);
+    std::vector<float> vectors(ids.size() * 8);
+    SentenceEmbedder embedder(bert_, store_, pieces_, 32, threads);
+    embedder.EmbedIds(ids, absl::MakeSpan(vectors));
+    return embedder.BatchSizes();
+  };
+  using Lengths = std::vector<size_t>;
+  EXPECT_THAT(sizes(Lengths(20, 32), 1), ElementsAre(16, 4));
+  EXPECT_THAT(sizes(Lengths(20, 27), 1), ElementsAre(18, 2));
+  EXPECT_THAT(sizes(Lengths(20, 20), 2), ElementsAre(10, 10));
+  EXPECT_THAT(sizes(Lengths(43, 3), 3), ElementsAre(42, 1));
+  EXPECT_THAT(sizes({32, 1, 32, 1, 32, 1, 32, 1, 32}, 8), ElementsAre(4, 4, 1));
 }
 
 TEST_F(SentenceEmbedderTest, AWarmCallAllocatesNothing) {

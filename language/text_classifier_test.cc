@@ -19,6 +19,7 @@
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/testing/metrics_of.h"
+#include "nn/testing/rows_of.h"
 
 namespace regard {
 namespace {
@@ -102,6 +103,15 @@ TEST_P(TextClassifierTest, Learns) {
   EXPECT_EQ(found[0].output, data_.labels[0]);
   EXPECT_EQ(found[1].output, data_.labels[1]);
   EXPECT_TRUE(model_.Evaluate(forward_, Split::kTest).empty());
+}
+
+TEST_P(TextClassifierTest, AnEvaluationReads64TextsAtOnce) {
+  tape_.set_training(false);
+  forward_.set_gradients(nullptr);
+  const std::vector<LabelledText> texts(65, {"a b", 1});
+  EXPECT_THAT(RowsOf(forward_, "bert/embedded",
+                     [&] { model_.Classify(forward_, texts); }),
+              ElementsAre(64, 1));
 }
 
 TEST_P(TextClassifierTest, WarmStepsAllocateNothing) {

@@ -24,6 +24,7 @@
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/testing/metrics_of.h"
+#include "nn/testing/rows_of.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -142,6 +143,14 @@ TEST_F(TextEmbedderTest, TheLossIsTheSquareOfWhatSimilaritiesMiss) {
   EXPECT_EQ(set.metrics[0].name, "spearman");
 }
 
+TEST_F(TextEmbedderTest, AnEvaluationReads32PairsAtOnce) {
+  Infer();
+  const std::vector<ScoredPair> pairs(33, {"a b", "c", 0.5});
+  EXPECT_THAT(RowsOf(forward_, "bert/embedded",
+                     [&] { model_.Compare(forward_, pairs); }),
+              ElementsAre(64, 2));
+}
+
 TEST_F(TextEmbedderTest, GradientsAreThoseOfTheLoss) {
   const std::vector<int64_t> examples = {0, 5, 9};
   const auto value = [&](size_t i, float change) {
@@ -252,6 +261,10 @@ TEST(TextEmbedderConfigTest, SpecialTokensMayBeTheSame) {
   options.unknown = options.mask = "[X]";
   EXPECT_EQ(WordVocabulary("a", options, 1).ToText(),
             "[PAD]\n[X]\n[CLS]\n[SEP]\na\n");
+  // And words of the text.
+  options.padding = "b";
+  EXPECT_EQ(WordVocabulary("a b", options, 1).ToText(),
+            "b\n[X]\n[CLS]\n[SEP]\na\n");
 }
 
 TEST(TextEmbedderConfigTest, NamesWhatIsWrong) {

@@ -25,6 +25,7 @@
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/testing/metrics_of.h"
+#include "nn/testing/rows_of.h"
 #include "nn/testing/warm_step.h"
 
 namespace regard {
@@ -73,17 +74,23 @@ TEST(PrefixMatchingTest, IsTheWeightOfWhatFollowedATokenBefore) {
 }
 
 TEST(PrefixMatchingTest, IsAMetricOfLinesThatWantIt) {
-  const TextSplits text = {"a b c a b\n", "a b a b\n", "c a c\n"};
-  TextModel model = ModelOf(
-      "unit: WORDS examples: LINES block: 16 prefix_matching: true", text);
+  // Each position has the same weight on itself and those before it: <bos> a b
+  // a b has 1/4 and 1/5, <bos> c a c has 1/4, and <bos> a b c has none.
+  const TextSplits text = {"a b c a b\n", "a b a b\nc a c\n", "a b c\n"};
+  LanguageModelConfig config =
+      ConfigOf("unit: WORDS examples: LINES block: 16 prefix_matching: true");
+  config.mutable_transformer()
+      ->mutable_attention()
+      ->mutable_attention()
+      ->mutable_average();
+  TextModel model(config, Scorers(), text, {});
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
-  for (const Split split : {Split::kDev, Split::kTest}) {
-    const auto totals = model.Evaluate(forward, split)[0].totals;
-    ASSERT_EQ(totals.count("prefix_matching"), 1);
-    EXPECT_GT(totals.at("prefix_matching"), 0);
-    EXPECT_LT(totals.at("prefix_matching"), 1);
-  }
+  const auto measured = [&](Split split) {
+    return model.Evaluate(forward, split)[0].totals.at("prefix_matching");
+  };
+  EXPECT_NEAR(measured(Split::kDev), (.25 + .2 + .25) / 3, 1e-6);
+  EXPECT_EQ(measured(Split::kTest), 0);
 }
 
 void Spread(ParameterStore<float>& store) {
@@ -210,6 +217,21 @@ TEST(TextModelTest, SaysWhyATextDoesNotFit) {
   EXPECT_EQ(
       ModelOf("block: 3 examples: LINES", {"ab\n", "a\nabc", ""}).Problem(),
       "must be at least 4, the longest line of the text and its <bos>");
+}
+
+// All lines but the first have `length` ids, <bos> included.
+TEST(TextModelTest, AnEvaluationReads4096IdsAtOnce) {
+  for (const int64_t length : {241, 256}) {
+    const std::string line(static_cast<size_t>(length - 1), 'a');
+    std::string dev = "a\n";
+    for (int i = 0; i < 20; ++i) dev += line + "\n";
+    TextModel model = ModelOf("examples: LINES block: 256", {"a\n", dev, ""});
+    Tape<float> tape;
+    Forward<float> forward(tape, model.parameters(), nullptr);
+    EXPECT_THAT(RowsOf(forward, "*embedded",
+                       [&] { model.Evaluate(forward, Split::kDev); }),
+                ElementsAre(16, 5));
+  }
 }
 
 // The loss of the whole text, each id predicted alone from the ids that its

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -15,12 +16,14 @@
 #include "data/pairs/sentence_source.h"
 #include "data/sentence_pair.h"
 #include "data/text/vocabulary.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/testing/metrics_of.h"
+#include "nn/testing/rows_of.h"
 #include "seq2seq/metrics/bleu.h"
 #include "seq2seq/seq2seq.pb.h"
 #include "seq2seq/testing/corpus_score.h"
@@ -75,6 +78,13 @@ class SameEverywhere {
 
   std::map<std::string, double> Evaluate() { return EvaluateExamples().totals; }
 
+  std::vector<int64_t> EvaluatedRows() {
+    Tape<float> tape;
+    Forward<float> forward(tape, model_.parameters(), nullptr);
+    return RowsOf(forward, "encoder/embedded",
+                  [&] { model_.Evaluate(forward, Split::kDev); });
+  }
+
  private:
   TranslationModel model_;
 };
@@ -107,6 +117,8 @@ TEST(TranslationModelTest, BatchesOfAnEvaluationAreAddedUp) {
   dev.push_back(Pair("b", "x"));
   SameEverywhere model("x", 1, std::move(dev));
   EXPECT_DOUBLE_EQ(model.Evaluate()["token_accuracy_apart"], 101.0 / 402);
+  // The last two are those of the losses.
+  EXPECT_THAT(model.EvaluatedRows(), ::testing::ElementsAre(37, 64, 64, 37));
 }
 
 TEST(TranslationModelTest, KeepsWhatMetricsAreMadeOf) {

@@ -22,6 +22,7 @@
 #include "nn/model.h"
 #include "nn/parameters.h"
 #include "nn/testing/metrics_of.h"
+#include "nn/testing/rows_of.h"
 #include "nn/testing/warm_step.h"
 #include "vision/captioner.pb.h"
 
@@ -176,6 +177,16 @@ TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
   const auto measured = Evaluated(model, forward, Split::kTest);
   EXPECT_NEAR(measured.at("pointing_mass"), mass, 1e-5);
   EXPECT_NEAR(measured.at("pointing_accuracy"), correct / 3.0, 1e-9);
+}
+
+// For their losses and for their sentences.
+TEST(CaptionModelTest, AnEvaluationReads64ImagesAtOnce) {
+  CaptionModel model = ModelOf(Canvases(3, 65));
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  EXPECT_THAT(RowsOf(forward, "vision_transformer/embedded",
+                     [&] { model.Evaluate(forward, Split::kTest); }),
+              ElementsAre(64, 64, 1, 1));
 }
 
 TEST(CaptionModelTest, KnowsTheWordsOfItsPrompt) {

@@ -14,11 +14,13 @@
 #include "autodiff/testing/allocation_counter.h"
 #include "data/images/image_set.h"
 #include "data/images/shapes.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/testing/rows_of.h"
 #include "nn/testing/warm_step.h"
 #include "vision/vision_transformer.pb.h"
 
@@ -99,7 +101,11 @@ TEST(ImageClassifierTest, MeasuresAccuracyAndLoss) {
   Forward<float> forward(tape, model.parameters(), nullptr);
   EXPECT_TRUE(model.Evaluate(forward, Split::kTrain).empty());
   EXPECT_TRUE(model.Evaluate(forward, Split::kDev).empty());
-  const EvaluatedSet measured = model.Evaluate(forward, Split::kTest).at(0);
+  EvaluatedSet measured;
+  EXPECT_THAT(
+      RowsOf(forward, "*/embedded",
+             [&] { measured = model.Evaluate(forward, Split::kTest).at(0); }),
+      ::testing::ElementsAre(64, 6));
   ASSERT_EQ(measured.metrics.size(), 2);
   const std::vector<float> predicted =
       model.Predict(forward, model.data().test);

@@ -1,0 +1,30 @@
+// How many examples a model reads at once.
+#ifndef NN_TESTING_ROWS_OF_H_
+#define NN_TESTING_ROWS_OF_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nn/forward.h"
+#include "nn/probe.h"
+#include "nn/probes/scoped_probe.h"
+
+namespace regard {
+
+// The first extent of a site of `pattern` whenever compute(), which is on
+// `forward`, visits one.
+template <typename F>
+std::vector<int64_t> RowsOf(Forward<float>& forward, const std::string& pattern,
+                            F compute) {
+  SiteRecorder<float> recorder({pattern});
+  const ScopedProbe<float> watch(forward, &recorder);
+  compute();
+  std::vector<int64_t> rows;
+  for (const auto& seen : recorder.seen()) rows.push_back(seen.shape[0]);
+  return rows;
+}
+
+}  // namespace regard
+
+#endif  // NN_TESTING_ROWS_OF_H_
