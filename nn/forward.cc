@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -80,11 +80,13 @@ Var<T> Forward<T>::Visit(const char* name, Var<T> value) const {
   if (wish.gradient) {
     if (!value.needs_grad()) value = tape_.Input(value.shape(), value.span());
     // A closure is never destroyed, so that it cannot own the name.
-    char* const kept =
-        tape_.arena().template New<char>(static_cast<int64_t>(site.size()) + 1);
-    std::memcpy(kept, site.c_str(), site.size() + 1);
+    char* const copy =
+        tape_.arena().template New<char>(static_cast<int64_t>(site.size()));
+    std::copy(site.begin(), site.end(), copy);
+    const absl::string_view kept(copy, site.size());
     Probe<T>* const probe = probe_;
-    tape_.Record("Probe", value, [=] { probe->OnGradient(kept, value); });
+    tape_.Record("Probe", value,
+                 [=] { probe->OnGradient(std::string(kept), value); });
   }
   if (wish.value && !tape_.in_backward()) probe_->OnValue(site, value);
   return value;

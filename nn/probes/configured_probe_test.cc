@@ -324,10 +324,14 @@ class SmallModel : public Model<float> {
     return static_cast<int64_t>(examples.size());
   }
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
-            absl::Span<const double>,
+            absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override {
     const auto batch = static_cast<int64_t>(examples.size());
     Tape<float>& tape = forward.tape();
+    EXPECT_TRUE(tape.training());
+    EXPECT_EQ(tape.random().examples, examples);
+    EXPECT_EQ(tape.random().step, 0);
+    EXPECT_EQ(denominators[0], static_cast<double>(batch));
     const NameScope<float> scope(tape, "decoder");
     sums[0] = Sum(forward.Site("weights", tape.Full({batch, 3, 2, 2}, .5f))) +
               Sum(forward.Site("residual", tape.Full({batch, 2}, 1)));
@@ -339,6 +343,13 @@ class SmallModel : public Model<float> {
  private:
   ParameterStore<float> store_;
 };
+
+TEST(SiteRequests, TheSitesOfAModelAreThoseOfTwoExamples) {
+  SmallModel model;
+  const SiteShapes sites = SitesOf(model, 0, {"*weights"});
+  EXPECT_THAT(sites, ElementsAre(Pair("decoder/residual", Shape()),
+                                 Pair("decoder/weights", Shape({2, 3, 2, 2}))));
+}
 
 TEST(SiteRequests, WhatTheModelDoesNotHaveIsAProblem) {
   SmallModel model;
@@ -380,10 +391,12 @@ class CountingModel : public SmallModel {
 
   int64_t num_examples() const override { return size_; }
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
-            absl::Span<const double>,
+            absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override {
     EXPECT_EQ(examples.size(), 1);
     EXPECT_EQ(forward.tape().random().examples, examples);
+    EXPECT_EQ(forward.tape().random().step, 0);
+    EXPECT_EQ(denominators[0], 1);
     sums[0] = forward.Site(
         "state", forward.tape().Full({1}, static_cast<float>(examples[0])));
   }

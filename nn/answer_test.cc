@@ -1,0 +1,52 @@
+#include "nn/answer.h"
+
+#include <cmath>
+#include <cstddef>
+#include <fstream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "files/file.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+TEST(CheckExampleTest, ExamplesAreCountedFromZero) {
+  EXPECT_TRUE(CheckExample({.example = 1}, 2).ok());
+  EXPECT_TRUE(CheckExample({.text = "typed"}, 0).ok());
+  EXPECT_EQ(CheckExample({.example = 1}, 1),
+            absl::InvalidArgumentError("there are 1, counted from 0"));
+  EXPECT_EQ(CheckExample({.example = 0}, 0),
+            absl::InvalidArgumentError("there are none: the data have neither "
+                                       "a test nor a dev split"));
+}
+
+TEST(CheckIsTextTest, AnImageThatIsThereIsNoText) {
+  for (const char* name : {"a.png", "a.JPG", "a.jpeg", "a.txt"}) {
+    const std::string path = JoinPath(::testing::TempDir(), name);
+    EXPECT_TRUE(CheckIsText({.text = path}).ok()) << name;
+    std::ofstream(path) << "a";
+    EXPECT_EQ(CheckIsText({.text = path}).ok(), path.back() == 't') << name;
+  }
+}
+
+TEST(RankedChoicesTest, AreTheLikeliestAndTheFirstOfEqualOnes) {
+  const auto ranked = [](size_t most) {
+    std::string names;
+    for (const Answered::Choice& choice :
+         RankedChoices({-1, 0, -2, 0}, most,
+                       [](size_t i) { return std::string(1, "abcd"[i]); })) {
+      names += choice.name;
+      EXPECT_EQ(choice.probability, choice.name == "a" ? std::exp(-1.0) : 1);
+    }
+    return names;
+  };
+  EXPECT_EQ(ranked(3), "bda");
+  EXPECT_EQ(ranked(1), "b");
+}
+
+TEST(QuestionTest, IsOfNoExampleAtFirst) { EXPECT_EQ(Question().example, -1); }
+
+}  // namespace
+}  // namespace regard
