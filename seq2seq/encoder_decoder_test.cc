@@ -347,6 +347,25 @@ TEST_P(EncoderDecoderTest, LengthsChangeNothingThatCounts) {
   }
 }
 
+// Rounded up.
+TEST(EndedRowsTest, AreLeftOutOnceTheyAreAnEighth) {
+  TestModel<float> model(kEveryKind[0].config);
+  Tape<float> tape;
+  Forward<float> forward(tape, model.store(), nullptr);
+  const auto left = [&](size_t rows, size_t ended) {
+    forward.BeginStep();
+    std::vector<int32_t> lengths(rows, 3);
+    std::fill(lengths.end() - static_cast<int64_t>(ended), lengths.end(), 2);
+    const std::vector<int32_t> words(3 * rows, 4);
+    DecoderState<float> state = model.Begin(forward, words, lengths);
+    model->decoder->Advance(forward, words, lengths, &state);
+    return state.sources();
+  };
+  EXPECT_EQ(left(8, 1), 7);
+  EXPECT_EQ(left(9, 1), 9);
+  EXPECT_EQ(left(9, 2), 7);
+}
+
 TEST(EncoderDecoderDeathTest, LengthsFall) {
   TestModel<float> model(kEveryKind[0].config);
   Tape<float> tape;

@@ -48,7 +48,9 @@ TEST(MemoryAlignmentTest, IsOfTheChosenLayerAndHead) {
 }
 
 TEST(MemoryAlignmentTest, IsEmptyWithoutAMapOverTheMemory) {
-  EXPECT_THAT(MemoryAlignment<float>({}).weights, IsEmpty());
+  const AttentionMap<float> none = MemoryAlignment<float>({});
+  EXPECT_THAT(none.weights, IsEmpty());
+  EXPECT_FALSE(none.over_memory);
   EXPECT_THAT(MemoryAlignment(absl::MakeConstSpan(kMaps).first(1)).weights,
               IsEmpty());
 }

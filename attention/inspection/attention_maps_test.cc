@@ -38,11 +38,14 @@ TEST(AttentionMapsTest, AreNamedByLayerAndKindAndJoinSteps) {
       const NameScope<float> decoder(tape, "decoder");
       visit({2 - t, 1, 1, 2}, static_cast<float>(t + 1));
     }
+    visit({1, 1, 1, 1}, 1);
     const NameScope<float> elsewhere(tape, "reader");
     visit({1, 1, 1, 1}, 1);
   });
-  ASSERT_EQ(maps.size(), 3);
-  EXPECT_EQ(maps[2].name, "reader");
+  ASSERT_EQ(maps.size(), 4);
+  EXPECT_EQ(maps[2].name, "attention");
+  EXPECT_EQ(maps[2].layer, 0);
+  EXPECT_EQ(maps[3].name, "reader");
   EXPECT_EQ(maps[0].name, "encoder.1.self");
   EXPECT_EQ(maps[0].site, "encoder/layers[1]/self/attention/weights");
   EXPECT_EQ(maps[0].stack, "encoder");

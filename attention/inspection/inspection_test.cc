@@ -7,6 +7,7 @@
 #include "attention/inspection/patching.h"
 #include "attention/inspection/trace.h"
 #include "autodiff/ops/linear.h"
+#include "autodiff/ops/reductions.h"
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
@@ -261,6 +262,12 @@ TEST(TraceLabelsTest, KeysAndValuesHaveThePositionsOfTheKeys) {
   EXPECT_EQ(labels.Find("elsewhere"), nullptr);
 }
 
+TEST(TraceTest, BelongsToNoPositionAndNoHeadAtFirst) {
+  EXPECT_EQ(TracedOutput().position, -1);
+  EXPECT_EQ(TraceLabels().alignment_head, -1);
+  EXPECT_EQ(TraceLabels().chosen, -1);
+}
+
 TEST(TraceTest, RefusesWhatCannotBeTraced) {
   EXPECT_THAT(CheckTracedSize("input", 100), testing::IsOk());
   EXPECT_THAT(CheckTracedSize("input", 1, 1), testing::IsOk());
@@ -341,6 +348,45 @@ TEST_F(PatchTest, TheStepsOfASiteAreItsPositions) {
   EXPECT_EQ(patched->sites[0].site, "step[*]/state");
   EXPECT_THAT(patched->sites[0].labels, ElementsAre("0", "1"));
   EXPECT_THAT(patched->sites[0].changes, ElementsAre(0, 2));
+}
+
+// The positions are those of the last axis but one, if there is one.
+TEST_F(PatchTest, AVectorIsOnePosition) {
+  const auto sum_of = [](double value) {
+    Traced<double> traced;
+    traced.labels.outputs = {{"sum"}};
+    traced.pass = [value](Forward<double>& forward) {
+      Tape<double>& tape = forward.tape();
+      const Var<double> table =
+          forward.Site("table", tape.Full({3, 2}, value)).WithShape({6});
+      const Var<double> vector = forward.Site("vector", tape.Full({2}, value));
+      return Sum(Concat<double>({table, vector}, 0)).WithShape({1});
+    };
+    return traced;
+  };
+  const auto patched = Patch(forward_, sum_of(1), sum_of(3), "*", 0);
+  ASSERT_THAT(patched.status(), testing::IsOk());
+  ASSERT_EQ(patched->sites.size(), 2u);
+  EXPECT_THAT(patched->sites[0].changes, ElementsAre(4, 4, 4));
+  EXPECT_THAT(patched->sites[1].changes, ElementsAre(4));
+}
+
+TEST_F(PatchTest, BothInputsHaveTheChosenOutput) {
+  const Traced<double> traced = Toy(kInputs);
+  const auto error = [&](size_t outputs, size_t others, int64_t chosen) {
+    Traced<double> one = traced;
+    Traced<double> other = traced;
+    one.labels.outputs.resize(outputs);
+    other.labels.outputs.resize(others);
+    return std::string(
+        Patch(forward_, one, other, "*", chosen).status().message());
+  };
+  EXPECT_EQ(error(3, 1, 0), "");
+  EXPECT_EQ(error(0, 3, kAllOutputs),
+            "this input has no output that a patch could change");
+  const std::string other = "the other input has not the output that is chosen";
+  EXPECT_EQ(error(3, 0, kAllOutputs), other);
+  EXPECT_EQ(error(3, 2, 2), other);
 }
 
 TEST_F(PatchTest, WantsASiteOfTheSameShape) {
