@@ -1,5 +1,7 @@
 #include "experiments/config/command_line.h"
 
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +66,17 @@ TEST(CommandLineTest, ReadsEachKindOfFlag) {
   EXPECT_EQ(program.config.steps(), 10000000u);
   EXPECT_TRUE(program.sample);
   EXPECT_THAT(program.words, ElementsAre("a", "b"));
+}
+
+// Standard input is closed: it is opened, and no other stream.
+TEST(CommandLineTest, OpensStandardStreamsAndNothingElse) {
+  const int next = dup(STDIN_FILENO);
+  close(next);
+  close(STDIN_FILENO);
+  ASSERT_TRUE(Program().Parse({}).ok());
+  const int opened = dup(STDIN_FILENO);
+  EXPECT_EQ(opened, next);
+  close(opened);
 }
 
 TEST(CommandLineTest, KeepsDefaults) {

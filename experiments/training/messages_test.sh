@@ -64,11 +64,14 @@ expect 'a stopped baseline' '143 "state":"interrupted" 1' "${code} $(
   grep -cE '^stopped after step [1-9].* saved; resume by --resume --run=stop' \
     err)"
 
-quietly "${train}" "${small[@]}" --run=evaluated --profile \
+quietly "${train}" "${small[@]}" --profile \
   --set 'baseline.override=[]' --set training.epochs=2 \
   --set training.evaluate_every=1
+folder="$(echo runs/*"-$(date +%Y)"*)"
+expect 'what was written' "Run     ${folder}
+Report  ${folder}/report.html" "$(tail -n 2 log)"
 expect_in log 'epoch 1  dev/alignment_error_rate ' 'all operations  ' \
-  'steps took '
+  " s on $(($(nproc) < 2 ? 1 : 2)) threads"
 expect 'evaluations before the end' 1 "$(grep -c '^epoch ' log)"
 fails 'a mean of no trained model' \
   'intervene[0].replace.mean: is of a trained model alone' "${train}" \

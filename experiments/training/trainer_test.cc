@@ -12,6 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
 #include "experiments/experiment.pb.h"
@@ -169,6 +171,17 @@ TEST(TrainerTest, InterventionsHoldInTrainingAndEvaluations) {
   EXPECT_THAT(reported, ElementsAre(Pair(2, -1), Pair(4, 0), Pair(6, -3)));
 }
 
+// Also of the mean of weights that is compared with the best ones.
+TEST(TrainerTest, AnInterventionHoldsInTheChoiceOfWeights) {
+  Experiment config = Config("average: 2 early_stopping {}");
+  ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
+      "intervene { site: '*' replace { scale: 0.5 } }", &config));
+  FallingTask task;
+  Train(config, task);
+  // Halves of -1, -2, -3, of the mean of the last two, and of what is used.
+  EXPECT_THAT(task.evaluated(), ElementsAre(-.5F, -1, -1.5F, -1.25F, -1.5F));
+}
+
 // "STEP of epoch EPOCH: NAME VALUE, .." of each record.
 std::vector<std::string> RecordsOf(const Experiment& config,
                                    FallingTask& task) {
@@ -201,22 +214,55 @@ TEST(TrainerTest, RecordsAreOfTheUpdatesSinceTheOneBefore) {
                               " train/loss -2 train/padding_share 0"));
 }
 
+// One example is trained on, or none.
+TEST(TrainerTest, ARecordOfTheEndIsOfWhatWasTrained) {
+  FallingTask task;
+  Experiment config = Config("max_updates: 1");
+  config.mutable_training()->set_batch_size(1);
+  EXPECT_THAT(RecordsOf(config, task),
+              ElementsAre("1 of epoch 1: dev/loss -1 train/gradient_norm 1 "
+                          "train/learning_rate 1 train/loss 0 "
+                          "train/padding_share 0"));
+  config.mutable_training()->set_epochs(0);
+  config.mutable_training()->clear_max_updates();
+  FallingTask untrained;
+  EXPECT_THAT(RecordsOf(config, untrained),
+              ElementsAre("0 of epoch 0: dev/loss 0"));
+}
+
 TEST(TrainerTest, EachShardIsPaddedToItsOwnLongest) {
   FallingTask task;
   task.set_last_length(5);
-  Experiment config = Config("evaluate_every: 0");
+  Experiment config = Config("evaluate_every: 0 log_every: 1");
   config.set_num_shards(2);
   config.mutable_training()->set_batch_size(4);
-  config.mutable_training()->set_epochs(1);
+  config.mutable_training()->set_epochs(2);
   // 4 of 10 + 2 positions of sources and 4 of targets.
   EXPECT_THAT(RecordsOf(config, task),
-              ElementsAre(EndsWith(" train/padding_share 0.25")));
+              ElementsAre(EndsWith(" train/padding_share 0.25"),
+                          EndsWith(" train/padding_share 0.25")));
+}
+
+TEST(TrainerTest, ARecordHasItsTimeUnlessThatIsLeftOut) {
+  for (const bool omitted : {false, true}) {
+    FallingTask task;
+    Trainer trainer(Config(""), task, BuiltInPlugins(),
+                    {.threads = 1, .omit_times = omitted});
+    EXPECT_THAT(trainer.Run({.recorded =
+                                 [&](const MetricsRecord& record) {
+                                   EXPECT_EQ(record.seconds.has_value(),
+                                             !omitted);
+                                   return absl::OkStatus();
+                                 }}),
+                IsOk());
+  }
 }
 
 TEST(TrainerTest, TellsOfEachUpdate) {
   FallingTask task;
-  Trainer trainer(Config("max_updates: 2"), task, BuiltInPlugins(),
-                  {.threads = 1});
+  Experiment config = Config("max_updates: 2");
+  config.mutable_training()->set_batch_size(1);
+  Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
   std::vector<StepProgress> updates;
   EXPECT_THAT(trainer.Run({.updated =
                                [&](const StepProgress& update) {
@@ -225,8 +271,8 @@ TEST(TrainerTest, TellsOfEachUpdate) {
               IsOk());
   ASSERT_THAT(updates, SizeIs(2));
   EXPECT_EQ(updates[1].step, 2);
-  EXPECT_EQ(updates[1].loss, -0.5);
-  EXPECT_EQ(updates[1].tokens, 2);
+  EXPECT_EQ(updates[1].loss, -1);
+  EXPECT_EQ(updates[1].tokens, 1);
   EXPECT_EQ(updates[1].learning_rate, 1);
   EXPECT_EQ(updates[1].gradient_norm, 1);
 }
@@ -262,6 +308,23 @@ TEST(TrainerTest, TheMeanOfTheLastEvaluationsIsUsed) {
   Train(Config("average: 2"), task);
   EXPECT_THAT(task.evaluated(), ElementsAre(-2, -4, -6, -5));
   EXPECT_EQ(task.weight(), -5);
+}
+
+// Weights that have been observed already would be twice in a mean of them.
+TEST(TrainerTest, AnEvaluationAtTheLimitOfTimeIsNotRepeated) {
+  FallingTask task;
+  Trainer trainer(Config("max_minutes: 0.005 average: 2 early_stopping {}"),
+                  task, BuiltInPlugins(), {.threads = 1});
+  std::vector<int64_t> steps;
+  TrainingHooks hooks;
+  hooks.evaluated = [&](const EvaluatedModel& evaluated) {
+    if (!evaluated.final) steps.push_back(evaluated.step);
+    absl::SleepFor(absl::Minutes(0.006));
+    return absl::OkStatus();
+  };
+  EXPECT_THAT(trainer.Run(hooks), IsOk());
+  EXPECT_EQ(steps, std::vector<int64_t>{trainer.step()});
+  EXPECT_LT(trainer.step(), trainer.total_steps());
 }
 
 TEST(TrainerTest, TheStateOfARunWithoutUpdatesHasEveryField) {
