@@ -223,6 +223,17 @@ TEST_F(BertFolderTest, NamesNumbersThatAreNotFinite) {
   EXPECT_THAT(ErrorOf(), HasSubstr("numbers that are not finite"));
 }
 
+// Sixteen of each of seven layers.
+TEST_F(BertFolderTest, NamesFortyTensorsThatAreMissing) {
+  Replace("config.json", "\"num_hidden_layers\": 2",
+          "\"num_hidden_layers\": 9");
+  const std::vector<std::string> lines = absl::StrSplit(ErrorOf(), '\n');
+  ASSERT_EQ(lines.size(), 41u);
+  EXPECT_THAT(lines[39], HasSubstr("layer.4."));
+  EXPECT_EQ(lines[40],
+            absl::StrCat(folder_, "/model.safetensors: 72 more errors"));
+}
+
 TEST_F(BertFolderTest, NamesTensorsThatAreOne) {
   ChangeWeights([](std::vector<Tensor>& tensors) {
     tensors.push_back({"bert.pooler.dense.bias", {8}, std::vector<float>(8)});

@@ -246,6 +246,11 @@ expect 'the vector of an embedder' \
   "$("${predict}" --run=vectors 'the cat sleeps')"
 fails 'vectors of a translator' "this run's model has no BERT" \
   "${embed}" --run=words
+cp -r filled replaced
+echo 'intervene { site: "*context" replace { zeros {} } }' \
+  >>replaced/resolved.textproto
+fails 'a run that replaces values' 'which embed cannot' \
+  "${embed}" --run=replaced
 fails 'a run that is to be saved' "--save writes a folder of Hugging Face's" \
   "${embed}" --run=filled --save=copy
 

@@ -175,6 +175,12 @@ TEST_F(RepeatedTokensTest, IsAFunctionOfSeedAndSplit) {
   EXPECT_NE(splits.train.substr(0, 20), splits.dev.substr(0, 20));
 }
 
+// A config trains on the same text for ever.
+TEST_F(RepeatedTokensTest, StaysAsItIs) {
+  options().set_train(3);
+  EXPECT_EQ(Load(3).train, "0 0 3 4 0 3 4\n1 4 0 1 4 0\n1 4 2 1 4 1 4 2 1\n");
+}
+
 TEST_F(RepeatedTokensTest, HasAsManySymbolsAsTheStretchAtLeast) {
   options().set_symbols(3);
   ConfigProblems problems;

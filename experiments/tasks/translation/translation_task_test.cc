@@ -1,9 +1,12 @@
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "autodiff/tape.h"
 #include "experiments/config/reader.h"
@@ -11,6 +14,7 @@
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
+#include "files/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
@@ -27,15 +31,18 @@ using ::testing::SizeIs;
 constexpr char kTransformer[] =
     "transformer { width: 8 layers: 1 attention { heads: 2 } }";
 
+constexpr char kBlind[] =
+    "encoder { embedding: 4 hidden: 4 } decoder { embedding: 4 hidden: 4 "
+    "context: NO_CONTEXT }";
+
 // Every translation has 45 words.
-Showcase ShowcaseOf(const std::string& model, bool final, int dev = 3) {
+Showcase ShowcaseOfData(const std::string& data, const std::string& model,
+                        bool final) {
   const auto loaded = LoadConfig(
-      {"c.textproto",
-       absl::StrCat("data { copy { train: 40 dev: ", dev,
-                    " test: 10 symbols: 10 min_length: 2 max_length: 6 } } "
-                    "search { min_length: 45 max_length: 46 "
-                    "max_length_ratio: 0 } model { ",
-                    model, " }")},
+      {"c.textproto", absl::StrCat("data { ", data,
+                                   " } search { min_length: 45 max_length: 46 "
+                                   "max_length_ratio: 0 } model { ",
+                                   model, " }")},
       {}, BuiltInPlugins());
   EXPECT_TRUE(loaded.ok()) << loaded.status().message();
   const std::unique_ptr<Task> task =
@@ -43,6 +50,13 @@ Showcase ShowcaseOf(const std::string& model, bool final, int dev = 3) {
   Tape<float> tape;
   Forward<float> forward(tape, task->model().parameters(), nullptr);
   return task->Show(forward, final);
+}
+
+Showcase ShowcaseOf(const std::string& model, bool final, int dev = 3) {
+  return ShowcaseOfData(
+      absl::StrCat("copy { train: 40 dev: ", dev,
+                   " test: 10 symbols: 10 min_length: 2 max_length: 6 }"),
+      model, final);
 }
 
 std::vector<std::string> WordsOf(const std::string& text) {
@@ -95,11 +109,41 @@ TEST(TranslationTaskTest, AtTheEndSixAreExplainedInPlaceOfTheirMaps) {
   EXPECT_THAT(WordsOf(sides[1]), SizeIs(41));
 }
 
+// Not those of raw text without a source, or of more than 200 tokens.
+TEST(TranslationTaskTest, ShowsSentencesThatCanBeDrawn) {
+  const auto words = [](int count) {
+    std::vector<std::string> all(static_cast<size_t>(count), "a");
+    return absl::StrJoin(all, " ");
+  };
+  const std::pair<int, int> lengths[] = {{0, 1},   {200, 1}, {201, 1},
+                                         {1, 200}, {1, 201}, {2, 3}};
+  std::string sides[2];
+  for (const auto& [source, target] : lengths) {
+    absl::StrAppend(&sides[0], words(source), "\n");
+    absl::StrAppend(&sides[1], words(target), "\n");
+  }
+  std::string data;
+  for (const char* split : {"train", "test"}) {
+    absl::StrAppend(&data, split, " {");
+    for (const int side : {0, 1}) {
+      const char* const name = side == 0 ? "source" : "target";
+      const std::string path = JoinPath(::testing::TempDir(), name);
+      ASSERT_TRUE(WriteFileAtomically(path, sides[side]).ok());
+      absl::StrAppend(&data, " ", name, ": '", path, "'");
+    }
+    absl::StrAppend(&data, " } ");
+  }
+  const Showcase shown = ShowcaseOfData(absl::StrCat("pairs { ", data, " }"),
+                                        kBlind, /*final=*/false);
+  std::vector<size_t> sources;
+  for (const EvaluatedExample& row : shown.samples.rows) {
+    sources.push_back(WordsOf(row.input).size());
+  }
+  EXPECT_THAT(sources, ElementsAre(200, 1, 2));
+}
+
 TEST(TranslationTaskTest, WithoutAttentionThereAreNoMaps) {
-  const Showcase shown = ShowcaseOf(
-      "encoder { embedding: 4 hidden: 4 } decoder { embedding: 4 "
-      "hidden: 4 context: NO_CONTEXT }",
-      /*final=*/true, /*dev=*/0);
+  const Showcase shown = ShowcaseOf(kBlind, /*final=*/true, /*dev=*/0);
   EXPECT_THAT(shown.samples.rows, SizeIs(10));
   EXPECT_THAT(shown.heat_maps, IsEmpty());
   EXPECT_THAT(shown.sections, IsEmpty());
