@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/parameters.h"
+#include "nn/probe.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
 namespace regard {
@@ -206,6 +207,21 @@ TEST_F(InspectTest, TellsRolloutAndWhatEachLayerWouldAnswer) {
     EXPECT_NEAR(seen.lens[0].rows[t][0].probability,
                 std::exp(LogProbability(t, best)), 1e-6);
   }
+}
+
+// They are no part of a pass that answers.
+TEST_F(InspectTest, AProbeDoesNotSeeWhatEachLayerWouldAnswer) {
+  SiteRecorder<double> recorder({"logits", "decoder/embedded"});
+  forward_.set_probe(&recorder);
+  Traced<double> traced = Toy(kInputs);
+  traced.lens.log_probabilities = [](Forward<double>& forward,
+                                     Var<double> residual) {
+    return forward.Site("logits", LogSoftmax(residual));
+  };
+  EXPECT_EQ(Inspect(forward_, traced, {}).lens.size(), 1u);
+  EXPECT_EQ(forward_.probe(), &recorder);
+  EXPECT_EQ(recorder.Find("logits"), nullptr);
+  EXPECT_NE(recorder.Find("decoder/embedded"), nullptr);
 }
 
 TEST_F(InspectTest, AlignsByTheMeanOfHeadsOrOne) {
