@@ -11,9 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "attention/attention.pb.h"
 #include "attention/formula/compiler.h"
-#include "attention/formula/program.h"
-#include "attention/formula/syntax.h"
-#include "attention/formula/types.h"
+#include "attention/formula/node.h"
 #include "attention/testing/expectations.h"
 #include "attention/testing/score_checks.h"
 #include "files/config_text.h"
@@ -22,75 +20,59 @@ namespace regard {
 
 namespace {
 
-bool IsTranscendental(const FormulaTerm& term) {
-  switch (term.operation) {
-    case FormulaOp::kTanh:
-    case FormulaOp::kSigmoid:
-    case FormulaOp::kSoftplus:
-    case FormulaOp::kExp:
-    case FormulaOp::kLog:
-    case FormulaOp::kCos:
-    case FormulaOp::kSin:
-      return true;
-    case FormulaOp::kPower:
-      return term.number != 2;
-    default:
-      return false;
-  }
-}
-
 struct Cost {
   int64_t arithmetic = 0;  // additions, products, comparisons and roots
   int64_t transcendental = 0;
 };
 
-void AddCost(const FormulaProgram& program, const FormulaTerm& term,
-             Cost* cost) {
+void AddCost(const FormulaGraph& graph, const FormulaNode& node, Cost* cost) {
   const auto width = [&](size_t i) {
-    return program.terms[term.operands[i]].width;
+    return graph.nodes[node.operands[i]].width;
   };
-  const int64_t own = std::max<int64_t>(term.width, 1);
-  if (term.op == TermOp::kAdditive) {
+  const int64_t own = std::max<int64_t>(node.width, 1);
+  const bool is_square =
+      node.op == FormulaOp::kPower && graph.nodes[node.operands[1]].number == 2;
+  if (node.op == FormulaOp::kAdditive) {
     cost->arithmetic += 3 * width(0);
     cost->transcendental += width(0);
-  } else if (term.op == TermOp::kDistance) {
+  } else if (node.op == FormulaOp::kDistance) {
     cost->arithmetic += 3 * width(0);
-  } else if (term.op == TermOp::kInnerProducts ||
-             term.operation == FormulaOp::kDot) {
+  } else if (node.op == FormulaOp::kInnerProducts ||
+             node.op == FormulaOp::kDot) {
     cost->arithmetic += 2 * width(0);
-  } else if (term.operation == FormulaOp::kProduct) {
+  } else if (node.op == FormulaOp::kProduct) {
     cost->arithmetic += 2 * own * width(1);
-  } else if (term.operation == FormulaOp::kSum) {
+  } else if (node.op == FormulaOp::kSum) {
     cost->arithmetic += width(0);
-  } else if (IsTranscendental(term)) {
+  } else if (FunctionOf<double>(node.op).transcendental && !is_square) {
     cost->transcendental += own;
   } else {
     cost->arithmetic += own;
   }
 }
 
-const char* KernelOf(const FormulaTerm& term) {
-  switch (term.op) {
-    case TermOp::kInnerProducts:
+const char* KernelOf(const FormulaNode& node) {
+  switch (node.op) {
+    case FormulaOp::kInnerProducts:
       return "   by the kernel of inner products";
-    case TermOp::kAdditive:
+    case FormulaOp::kAdditive:
       return "   by the kernel of additive scores";
-    case TermOp::kDistance:
+    case FormulaOp::kDistance:
       return "   by the kernel of squared distances";
     default:
-      return term.width > 0 ? "   as a vector for each pair" : "";
+      return node.width > 0 ? "   as a vector for each pair" : "";
   }
 }
 
 // The terms of one level that are no leaves.
-std::string TermsOf(const FormulaProgram& program,
-                    const std::vector<int>& order, TermLevel level) {
+std::string TermsOf(const FormulaGraph& graph, const std::vector<int>& order,
+                    FormulaLevel level) {
   std::string lines;
   for (const int t : order) {
-    const FormulaTerm& term = program.terms[t];
-    if (term.level != level || term.operands.empty()) continue;
-    absl::StrAppend(&lines, "  ", program.Text(t),
-                    level == TermLevel::kPair ? KernelOf(term) : "", "\n");
+    const FormulaNode& node = graph.nodes[t];
+    if (node.level != level || node.operands.empty()) continue;
+    absl::StrAppend(&lines, "  ", graph.Text(t),
+                    level == FormulaLevel::kPair ? KernelOf(node) : "", "\n");
   }
   return lines;
 }
@@ -99,10 +81,9 @@ std::string TermsOf(const FormulaProgram& program,
 
 absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
                                            const ScoreWidths& widths) {
-  FormulaProgram program;
-  const std::optional<FormulaProblem> problem =
-      CompileFormula(formula.score(),
-                     {widths.query, widths.key, formula.width()}, {}, &program);
+  FormulaGraph graph;
+  const std::optional<FormulaProblem> problem = CompileFormula(
+      formula.score(), {widths.query, widths.key, formula.width()}, {}, &graph);
   if (problem.has_value()) {
     return absl::InvalidArgumentError(
         ConfigText::Override(formula.score(), "--formula")
@@ -113,7 +94,7 @@ absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
                                   " and ", widths.heads, " head(s).\n\n");
   int64_t count = 0;
   std::string parameters;
-  for (const InferredParameter& parameter : program.parameters) {
+  for (const FormulaVariable& parameter : graph.parameters) {
     const int64_t rows = std::max<int64_t>(parameter.rows, 1);
     const int64_t size =
         widths.heads * rows * std::max<int64_t>(parameter.columns, 1);
@@ -127,26 +108,26 @@ absl::StatusOr<std::string> ExplainFormula(const FormulaScore& formula,
   }
   absl::StrAppend(&text, "Parameters: ", count, "\n", parameters);
   int64_t prepared = 0;
-  for (const int term : program.prepared) {
-    prepared += std::max<int64_t>(program.terms[term].width, 1);
+  for (const int n : graph.prepared) {
+    prepared += std::max<int64_t>(graph.nodes[n].width, 1);
   }
   absl::StrAppend(&text, "Once per key, kept as ",
-                  program.prepared.empty() ? widths.key : prepared,
+                  graph.prepared.empty() ? widths.key : prepared,
                   " numbers (Prepare):\n",
-                  TermsOf(program, program.prepare_order, TermLevel::kKey),
+                  TermsOf(graph, graph.prepare_order, FormulaLevel::kKey),
                   "Once per query:\n",
-                  TermsOf(program, program.score_order, TermLevel::kQuery),
+                  TermsOf(graph, graph.score_order, FormulaLevel::kQuery),
                   "For each pair of query and key:\n",
-                  TermsOf(program, program.score_order, TermLevel::kPair));
+                  TermsOf(graph, graph.score_order, FormulaLevel::kPair));
   Cost cost;
-  for (const int t : program.score_order) {
-    const FormulaTerm& term = program.terms[t];
-    if (term.level == TermLevel::kPair) AddCost(program, term, &cost);
+  for (const int t : graph.score_order) {
+    const FormulaNode& node = graph.nodes[t];
+    if (node.level == FormulaLevel::kPair) AddCost(graph, node, &cost);
   }
   absl::StrAppend(&text, "A pair costs ", cost.arithmetic,
                   " arithmetic operations and ", cost.transcendental,
                   " transcendental functions.\n");
-  if (program.terms[program.root].op == TermOp::kInnerProducts) {
+  if (graph.nodes[graph.root].op == FormulaOp::kInnerProducts) {
     text += "With softmax, context and scores come from one fused kernel.\n";
   }
   return text;

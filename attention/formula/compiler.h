@@ -12,7 +12,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "attention/formula/program.h"
+#include "attention/formula/node.h"
 #include "attention/formula/types.h"
 
 namespace regard {
@@ -21,7 +21,7 @@ namespace regard {
 // also a part that is no number, as log(-1).
 std::optional<FormulaProblem> CompileFormula(
     absl::string_view text, const FormulaWidths& widths,
-    absl::Span<const DeclaredParameter> declared, FormulaProgram* program);
+    absl::Span<const FormulaVariable> declared, FormulaGraph* formula);
 
 }  // namespace regard
 

@@ -5,30 +5,30 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "attention/formula/program.h"
+#include "attention/formula/node.h"
 #include "attention/formula/types.h"
 #include "gtest/gtest.h"
 
 namespace regard {
 namespace {
 
-FormulaProgram Compiled(const std::string& text,
-                        const std::vector<DeclaredParameter>& declared = {}) {
-  FormulaProgram program;
+FormulaGraph Compiled(const std::string& text,
+                      const std::vector<FormulaVariable>& declared = {}) {
+  FormulaGraph graph;
   const auto problem =
-      CompileFormula(text, {.query = 4, .key = 4}, declared, &program);
+      CompileFormula(text, {.query = 4, .key = 4}, declared, &graph);
   EXPECT_FALSE(problem.has_value()) << text << ": " << problem->message;
-  return program;
+  return graph;
 }
 
 // What Prepare() stores, and what is left of the formula: "k | 0.5 * (q . k)".
 std::string Lowered(const std::string& text,
-                    const std::vector<DeclaredParameter>& declared = {}) {
-  const FormulaProgram program = Compiled(text, declared);
+                    const std::vector<FormulaVariable>& declared = {}) {
+  const FormulaGraph graph = Compiled(text, declared);
   std::vector<std::string> stored;
-  for (const int term : program.prepared) stored.push_back(program.Text(term));
+  for (const int node : graph.prepared) stored.push_back(graph.Text(node));
   return absl::StrCat(absl::StrJoin(stored, ", "), " | ",
-                      program.Text(program.root));
+                      graph.Text(graph.root));
 }
 
 TEST(CompilerTest, InnerProductsTakeAllFactors) {
@@ -106,11 +106,11 @@ TEST(CompilerTest, PartsOfPairsAreFew) {
 }
 
 TEST(CompilerTest, EqualPartsAreComputedOnce) {
-  const FormulaProgram program =
+  const FormulaGraph graph =
       Compiled("norm(W q) * norm(W q) + tanh(norm(W q))");
   int products = 0;
-  for (const int term : program.score_order) {
-    products += program.terms[term].operation == FormulaOp::kProduct;
+  for (const int node : graph.score_order) {
+    products += graph.nodes[node].op == FormulaOp::kProduct;
   }
   EXPECT_EQ(products, 1);
 }
@@ -121,11 +121,11 @@ TEST(CompilerTest, NumbersAreFolded) {
 }
 
 TEST(CompilerTest, WhatIsNoNumberIsAProblem) {
-  FormulaProgram program;
+  FormulaGraph graph;
   for (const char* formula :
        {"q . k + log(-1)", "sqrt(2 - 3)", "q . k / (1 - 1)", "(-8)^0.5"}) {
     const auto problem =
-        CompileFormula(formula, {.query = 4, .key = 4}, {}, &program);
+        CompileFormula(formula, {.query = 4, .key = 4}, {}, &graph);
     ASSERT_TRUE(problem.has_value()) << formula;
     EXPECT_GT(problem->range.length, 0u);
   }

@@ -1,13 +1,13 @@
-// Computes the terms of a formula on a tape.
+// Computes a lowered formula on a tape.
 #ifndef ATTENTION_FORMULA_EVALUATION_H_
 #define ATTENTION_FORMULA_EVALUATION_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/types/span.h"
-#include "attention/formula/program.h"
+#include "attention/formula/node.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
@@ -15,38 +15,29 @@
 
 namespace regard {
 
-// A formula with its parameters, for any number of tapes.
+// A formula with its parameters, for any number of tapes. An inner product of
+// query and key has a FusedContext().
 template <typename T>
-class FormulaScorer {
+class FormulaScorer : public ScoringFunction<T> {
  public:
   // Adds the parameters: matrices [heads, rows, columns], vectors [heads,
   // width] and scalars [heads].
-  FormulaScorer(FormulaProgram program, ParameterScope<T> scope, int64_t heads);
+  FormulaScorer(FormulaGraph formula, ParameterScope<T> scope, int64_t heads);
 
-  // What depends on the keys [batch, heads, keys, width] alone, side by side:
-  // [batch, heads, keys, prepared width].
-  Var<T> Prepare(Forward<T>& forward, Var<T> keys, int64_t key_position) const;
-
-  // [batch, heads, queries, keys].
-  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const;
-
-  // Where the formula is factor * (a . b) of a query and a key: these, else an
-  // empty `queries`.
-  struct InnerProduct {
-    Var<T> queries, keys;
-    T factor = 1;
-  };
-  InnerProduct AsInnerProduct(Forward<T>& forward,
-                              const ScoreInputs<T>& in) const;
+  // What depends on the keys alone, side by side.
+  Var<T> Prepare(Forward<T>& forward, Var<T> keys,
+                 int64_t key_position) const override;
+  Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override;
+  std::optional<Var<T>> FusedContext(
+      Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
+      const ContextOptions<T>& options) const override;
 
  private:
   class Values;
 
-  void Restore(Var<T> prepared, Values* values) const;
-
-  FormulaProgram program_;
+  FormulaGraph formula_;
   std::vector<Parameter<T>> parameters_;
-  std::vector<std::string> names_;  // of the terms, for the tape
+  std::vector<std::string> names_;  // of the nodes, for the tape
 };
 
 }  // namespace regard

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attention/formula/compiler.h"
-#include "attention/formula/program.h"
+#include "attention/formula/node.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/tape.h"
@@ -27,12 +27,12 @@ using ::testing::ElementsAre;
 class EvaluationTest : public ::testing::Test {
  protected:
   void Read(const std::string& formula) {
-    FormulaProgram program;
+    FormulaGraph graph;
     const auto problem =
-        CompileFormula(formula, {.query = 2, .key = 2}, {}, &program);
+        CompileFormula(formula, {.query = 2, .key = 2}, {}, &graph);
     ASSERT_FALSE(problem.has_value()) << problem->message;
     scorer_ = std::make_unique<FormulaScorer<double>>(
-        std::move(program), store_.Root(), /*heads=*/1);
+        std::move(graph), store_.Root(), /*heads=*/1);
     store_.Finalize(1);
     gradients_ = std::make_unique<GradientSlab<double>>(store_);
     forward_ =

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "attention/formula/compiler.h"
 #include "attention/formula/evaluation.h"
-#include "attention/formula/program.h"
+#include "attention/formula/node.h"
 #include "attention/scoring_function.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/ops/shape_ops.h"
@@ -130,9 +130,9 @@ Var<float> Rows(Tape<float>& tape, int64_t rows, float step) {
   return x;
 }
 
-void ExpectScores(const std::string& text, FormulaProgram program) {
+void ExpectScores(const std::string& text, FormulaGraph graph) {
   ParameterStore<float> store;
-  const FormulaScorer<float> scorer(std::move(program), store.Root(),
+  const FormulaScorer<float> scorer(std::move(graph), store.Root(),
                                     /*heads=*/2);
   store.Finalize(1);
   GradientSlab<float> gradients(store);
@@ -173,9 +173,9 @@ TEST(FormulaFuzzTest, NothingCrashesAndEveryProblemHasItsPlace) {
         kind == 0   ? RandomTokens(&numbers)
         : kind == 1 ? Damaged(&numbers)
                     : RandomTree(&numbers, numbers.Below(4) + 1, false);
-    FormulaProgram program;
+    FormulaGraph graph;
     const std::optional<FormulaProblem> problem =
-        CompileFormula(text, {kWidth, kWidth, /*free=*/2}, {}, &program);
+        CompileFormula(text, {kWidth, kWidth, /*free=*/2}, {}, &graph);
     if (problem.has_value()) {
       ASSERT_NE(problem->message, "") << text;
       ASSERT_LE(problem->range.begin, text.size()) << text;
@@ -183,7 +183,7 @@ TEST(FormulaFuzzTest, NothingCrashesAndEveryProblemHasItsPlace) {
       continue;
     }
     ++read;
-    ExpectScores(text, std::move(program));
+    ExpectScores(text, std::move(graph));
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(read, trials / 5);

@@ -1,39 +1,27 @@
 #include "attention/formula/syntax.h"
 
+#include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "nn/name_suggestion.h"
 
 namespace regard {
 namespace {
 
-struct Function {
-  const char* name;
-  FormulaOp op;
-  int operands;
-};
+using enum FormulaOp;
+using Function = FormulaFunction<double>;
 
-constexpr Function kFunctions[] = {
-    {"tanh", FormulaOp::kTanh, 1},   {"sigmoid", FormulaOp::kSigmoid, 1},
-    {"relu", FormulaOp::kRelu, 1},   {"softplus", FormulaOp::kSoftplus, 1},
-    {"exp", FormulaOp::kExp, 1},     {"log", FormulaOp::kLog, 1},
-    {"abs", FormulaOp::kAbs, 1},     {"sqrt", FormulaOp::kSqrt, 1},
-    {"cos", FormulaOp::kCos, 1},     {"sin", FormulaOp::kSin, 1},
-    {"sum", FormulaOp::kSum, 1},     {"norm", FormulaOp::kNorm, 1},
-    {"min", FormulaOp::kMin, 2},     {"max", FormulaOp::kMax, 2},
-    {"where", FormulaOp::kWhere, 4},
-};
-constexpr absl::string_view kVariables[] = {"q", "k",  "i", "j",
-                                            "d", "dq", "dk"};
-
+// The variable or function of that name; null for a parameter.
 const Function* FindFunction(absl::string_view name) {
-  for (const Function& function : kFunctions) {
-    if (function.name == name) return &function;
+  for (const Function& function : FormulaFunctions<double>()) {
+    if (function.name() == name) return &function;
   }
   return nullptr;
 }
@@ -47,13 +35,14 @@ struct FormulaToken {
   size_t end() const { return range.begin + range.length; }
 };
 
-// Every method that returns a node returns -1 once there is a problem.
+// A method for each kind of expression reads one from the next token on, and
+// returns its node. Once there is a problem, the next token is the end.
 class Parser {
  public:
-  explicit Parser(FormulaTree* formula)
-      : text_(formula->text), nodes_(formula->nodes) {}
+  explicit Parser(FormulaGraph* formula)
+      : formula_(*formula), text_(formula->text) {}
 
-  std::optional<TextProblem> Parse() {
+  std::optional<FormulaProblem> Parse() {
     if (text_.size() > kLongestFormula) {
       Fail({kLongestFormula, 1},
            absl::StrCat("a formula has at most ", kLongestFormula,
@@ -64,22 +53,21 @@ class Parser {
     if (AtEnd()) {
       Fail(token_.range, "an empty formula; write one such as q . k / sqrt(d)");
     }
-    Sum();
-    if (!failed() && !AtEnd()) FailAtToken();
+    formula_.root = Sum();
+    if (!AtEnd()) FailAtToken();
     return problem_;
   }
 
  private:
   using Kind = FormulaToken::Kind;
 
-  // Counts what is open; Close() is due only where nothing failed.
+  // Counts what is open.
   void Open() {
     if (++depth_ <= kDeepestFormula) return;
     Fail(token_.range, absl::StrCat("nested deeper than ", kDeepestFormula));
   }
   void Close() { --depth_; }
 
-  bool failed() const { return problem_.has_value(); }
   bool AtEnd() const { return token_.kind == Kind::kEnd; }
   bool At(char symbol) const {
     return token_.kind == Kind::kSymbol && text_[token_.range.begin] == symbol;
@@ -88,11 +76,11 @@ class Parser {
     return text_.substr(range.begin, range.length);
   }
 
-  // The first problem counts. Nothing is read after it.
+  // The first problem counts. The node stands for what could not be read.
   int Fail(TextRange range, std::string message) {
-    if (!failed()) problem_ = {range, std::move(message)};
+    if (!problem_.has_value()) problem_ = {range, std::move(message)};
     token_ = {.kind = Kind::kEnd, .range = {text_.size(), 1}};
-    return -1;
+    return Add(kNumber, {}, text_.size());
   }
 
   // What stands there cannot.
@@ -115,22 +103,17 @@ class Parser {
     return at < text_.size() ? text_[at] : 0;
   }
 
-  bool Expect(char symbol, absl::string_view where) {
-    if (failed()) return false;
-    if (At(symbol)) {
-      Advance();
-      return !failed();
-    }
+  void Expect(char symbol, absl::string_view where) {
+    if (At(symbol)) return Advance();
     Fail(token_.range,
          absl::StrCat("expected '", std::string(1, symbol), "' ", where,
                       AtEnd()
                           ? ", but the formula ends"
                           : absl::StrCat(", got '", Text(token_.range), "'")));
-    return false;
   }
 
   void Advance() {
-    if (failed()) return;
+    if (problem_.has_value()) return;
     last_end_ = token_.end();
     size_t at = last_end_;
     while (absl::ascii_isspace(CharacterAt(at))) ++at;
@@ -187,36 +170,42 @@ class Parser {
     }
   }
 
-  int Add(FormulaOp op, std::vector<int> operands, size_t begin,
-          double number = 0) {
-    if (failed()) return -1;
-    nodes_.push_back({.op = op,
-                      .operands = std::move(operands),
-                      .range = {begin, last_end_ - begin},
-                      .number = number});
-    return static_cast<int>(nodes_.size()) - 1;
+  int Add(FormulaOp op, std::vector<int> operands, size_t begin) {
+    formula_.nodes.push_back({.op = op,
+                              .operands = std::move(operands),
+                              .range = {begin, last_end_ - begin}});
+    return static_cast<int>(formula_.nodes.size()) - 1;
   }
 
-  int Sum() {
-    const size_t begin = token_.range.begin;
-    int left = Term();
-    while (At('+') || At('-')) {
-      const FormulaOp op = At('+') ? FormulaOp::kAdd : FormulaOp::kSubtract;
-      Advance();
-      const int right = Term();
-      left = Add(op, {left, right}, begin);
-    }
-    return left;
+  int AddNumber(double number, size_t begin) {
+    const int node = Add(kNumber, {}, begin);
+    formula_.nodes[node].number = number;
+    return node;
   }
 
-  int Term() {
+  int AddParameter(absl::string_view name, size_t begin) {
+    auto& all = formula_.parameters;
+    const auto found = std::find_if(
+        all.begin(), all.end(), [&](const auto& p) { return p.name == name; });
+    const int node = Add(kParameter, {}, begin);
+    formula_.nodes[node].parameter = static_cast<int>(found - all.begin());
+    if (found == all.end()) all.push_back({.name = std::string(name)});
+    return node;
+  }
+
+  int Sum() { return Chain('+', kAdd, '-', kSubtract, &Parser::Term); }
+  int Term() { return Chain('*', kMultiply, '/', kDivide, &Parser::Unary); }
+
+  // Operands with either of two operators in between, from the left.
+  int Chain(char symbol, FormulaOp op, char other_symbol, FormulaOp other_op,
+            int (Parser::*operand)()) {
     const size_t begin = token_.range.begin;
-    int left = Unary();
-    while (At('*') || At('/')) {
-      const FormulaOp op = At('*') ? FormulaOp::kMultiply : FormulaOp::kDivide;
+    int left = (this->*operand)();
+    while (At(symbol) || At(other_symbol)) {
+      const FormulaOp found = At(symbol) ? op : other_op;
       Advance();
-      const int right = Unary();
-      left = Add(op, {left, right}, begin);
+      const int right = (this->*operand)();
+      left = Add(found, {left, right}, begin);
     }
     return left;
   }
@@ -228,7 +217,7 @@ class Parser {
     Advance();
     const int x = Unary();
     Close();
-    return Add(FormulaOp::kNegate, {x}, begin);
+    return Add(kNegate, {x}, begin);
   }
 
   int Dot() {
@@ -253,24 +242,17 @@ class Parser {
                   "'.' does not chain, as a . b is a scalar: "
                   "write (a . b) * c");
     }
-    return Add(FormulaOp::kDot, {left, right}, first.range.begin);
-  }
-
-  // Whether a value begins here, so that no operator stands before it.
-  bool AtValue() const {
-    return token_.kind == Kind::kNumber || token_.kind == Kind::kName ||
-           At('(');
+    return Add(kDot, {left, right}, first.range.begin);
   }
 
   int Product() {
     const FormulaToken first = token_;
     const int left = Power();
-    if (failed() || !AtValue()) return left;
-    const absl::string_view written = Text(first.range);
-    const bool is_parameter = first.kind == Kind::kName &&
-                              nodes_[left].op == FormulaOp::kName &&
-                              !IsReservedInFormulas(written);
-    if (!is_parameter) {
+    const bool at_value =
+        token_.kind == Kind::kNumber || token_.kind == Kind::kName || At('(');
+    if (!at_value) return left;
+    FormulaOp& op = formula_.nodes[left].op;
+    if (first.kind != Kind::kName || op != kParameter) {
       const absl::string_view before =
           Text({first.range.begin, last_end_ - first.range.begin});
       return Fail(
@@ -279,10 +261,11 @@ class Parser {
                        "': only a parameter multiplies what follows it, as W "
                        "in 'W q'; write '*', or '.' for the inner product"));
     }
+    op = kMatrix;
     Open();
     const int right = Product();
     Close();
-    return Add(FormulaOp::kProduct, {left, right}, first.range.begin);
+    return Add(kProduct, {left, right}, first.range.begin);
   }
 
   int Power() {
@@ -290,58 +273,63 @@ class Parser {
     const int base = Value();
     if (!At('^')) return base;
     Advance();
+    const size_t exponent_begin = token_.range.begin;
     const double sign = At('-') ? -1 : 1;
     if (sign < 0) Advance();
-    if (failed()) return -1;
     if (token_.kind != Kind::kNumber) {
       return Fail(token_.range, "the exponent of '^' is a number, as in x^2");
     }
-    const double exponent = sign * token_.number;
+    const double number = sign * token_.number;
     Advance();
     if (At('^')) {
       return Fail(token_.range, "'^' does not chain: write (x^2)^3");
     }
-    return Add(FormulaOp::kPower, {base}, begin, exponent);
+    const int exponent = AddNumber(number, exponent_begin);
+    return Add(kPower, {base, exponent}, begin);
   }
 
   int Value() {
     const FormulaToken first = token_;
+    const absl::string_view name = Text(first.range);
     if (first.kind == Kind::kNumber) {
       Advance();
-      return Add(FormulaOp::kNumber, {}, first.range.begin, first.number);
+      return AddNumber(first.number, first.range.begin);
     }
     if (At('(')) {
       Open();
       Advance();
       const int inner = Sum();
       Close();
-      return Expect(')', "to close the '(' before it") ? inner : -1;
+      Expect(')', "to close the '(' before it");
+      return inner;
     }
-    if (first.kind != Kind::kName) return failed() ? -1 : FailAtToken();
-    const std::string name(Text(first.range));
+    if (first.kind != Kind::kName) return FailAtToken();
     const Function* function = FindFunction(name);
     Advance();
-    const bool is_call = At('(') && token_.range.begin == first.end();
-    if (is_call && function == nullptr) return FailNoFunction(first.range);
-    if (is_call) return Call(*function, first);
-    if (failed()) return -1;
-    if (function != nullptr) {
-      return Fail(first.range, absl::StrCat("'", name,
-                                            "' is a function: '(' follows it "
-                                            "directly, as in ",
-                                            name, "(x)"));
+    const bool is_variable = function != nullptr && function->operands() == 0;
+    if (At('(') && token_.range.begin == first.end()) {
+      return function == nullptr || is_variable ? FailNoFunction(first.range)
+                                                : Call(*function, first);
     }
-    const int node = Add(FormulaOp::kName, {}, first.range.begin);
-    if (node >= 0) nodes_[node].name = name;
-    return node;
+    if (function == nullptr) return AddParameter(name, first.range.begin);
+    if (is_variable) return Add(function->op, {}, first.range.begin);
+    return Fail(first.range, absl::StrCat("'", name,
+                                          "' is a function: '(' follows it "
+                                          "directly, as in ",
+                                          name, "(x)"));
   }
 
   int FailNoFunction(const TextRange& range) {
-    const std::string name(Text(range));
+    const absl::string_view name = Text(range);
     std::vector<std::string> known;
-    for (const Function& function : kFunctions) known.push_back(function.name);
+    for (const Function& function : FormulaFunctions<double>()) {
+      const std::string other(function.name());
+      if (function.operands() > 0 && absl::ascii_isalpha(other.c_str()[0])) {
+        known.push_back(other);
+      }
+    }
     std::string suggestion = SuggestName(name, known);
-    if (suggestion.empty() && !IsReservedInFormulas(name)) {
+    if (suggestion.empty() && FindFunction(name) == nullptr) {
       suggestion = absl::StrCat(
           "; a product has a space after its parameter: ", name, " (...)");
     }
@@ -351,66 +339,35 @@ class Parser {
 
   int Call(const Function& function, const FormulaToken& first) {
     Open();
+    const bool compares = function.op == kWhere;
     const std::string form =
-        function.op == FormulaOp::kWhere ? "where(a < b, x, y)"
-        : function.operands == 2         ? absl::StrCat(function.name, "(x, y)")
-                                         : absl::StrCat(function.name, "(x)");
+        compares ? absl::Substitute(function.form, "a", "b", "x", "y")
+                 : absl::Substitute(function.form, "x", "y");
     Advance();
     std::vector<int> operands;
-    for (int i = 0; i < function.operands && !failed(); ++i) {
-      if (i > 0) {
-        const bool compares = function.op == FormulaOp::kWhere && i == 1;
-        if (!Expect(compares ? '<' : ',', absl::StrCat("in ", form))) return -1;
-      }
+    for (int i = 0; i < function.operands(); ++i) {
+      if (i > 0) Expect(compares && i == 1 ? '<' : ',', "in " + form);
       operands.push_back(Sum());
     }
-    if (!Expect(')', absl::StrCat("at the end of ", form))) return -1;
+    Expect(')', "at the end of " + form);
     Close();
     return Add(function.op, std::move(operands), first.range.begin);
   }
 
+  FormulaGraph& formula_;
   absl::string_view text_;
-  std::vector<FormulaNode>& nodes_;
   FormulaToken token_;   // the next one
   size_t last_end_ = 0;  // of the token before it
   int depth_ = 0;
-  std::optional<TextProblem> problem_;
+  std::optional<FormulaProblem> problem_;
 };
 
 }  // namespace
 
-bool FormulaTree::UsesPositions() const {
-  for (const FormulaNode& node : nodes) {
-    if (node.name == "i" || node.name == "j") return true;
-  }
-  return false;
-}
-
-std::string FormulaTree::Quoted(const FormulaNode& node) const {
-  return absl::StrCat(
-      "'", Printable(text.substr(node.range.begin, node.range.length)), "'");
-}
-
-std::optional<TextProblem> ParseFormula(absl::string_view text,
-                                        FormulaTree* formula) {
-  *formula = {std::string(text), {}};
+std::optional<FormulaProblem> ParseFormula(absl::string_view text,
+                                           FormulaGraph* formula) {
+  *formula = {.text = std::string(text)};
   return Parser(formula).Parse();
 }
-
-bool IsReservedInFormulas(absl::string_view name) {
-  for (const absl::string_view variable : kVariables) {
-    if (name == variable) return true;
-  }
-  return FindFunction(name) != nullptr;
-}
-
-absl::string_view FormulaFunctionName(FormulaOp op) {
-  for (const Function& function : kFunctions) {
-    if (function.op == op) return function.name;
-  }
-  return "";
-}
-
-bool IsElementwise(FormulaOp op) { return op > FormulaOp::kNorm; }
 
 }  // namespace regard

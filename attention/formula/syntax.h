@@ -13,11 +13,9 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
-#include "files/config_text.h"
+#include "attention/formula/node.h"
 
 namespace regard {
 
@@ -25,65 +23,10 @@ inline constexpr size_t kLongestFormula = 4096;  // characters
 // Parentheses, calls, products to the right and minus signs in one another.
 inline constexpr int kDeepestFormula = 64;
 
-enum class FormulaOp {
-  kNumber,
-  kName,     // q, k, i, j, d, dq, dk or a parameter
-  kProduct,  // of a matrix and a vector
-  kDot,
-  kSum,
-  kNorm,
-  // The others are elementwise.
-  kAdd,
-  kSubtract,
-  kMultiply,
-  kDivide,
-  kNegate,
-  kPower,
-  kTanh,
-  kSigmoid,
-  kRelu,
-  kSoftplus,
-  kExp,
-  kLog,
-  kAbs,
-  kSqrt,
-  kCos,
-  kSin,
-  kMin,
-  kMax,
-  kWhere,  // where(a < b, x, y); its operands are a, b, x and y
-};
-
-struct FormulaNode {
-  FormulaOp op = FormulaOp::kNumber;
-  std::vector<int> operands = {};  // indices of earlier nodes
-  TextRange range = {};            // in the formula, parentheses apart
-  std::string name = {};           // of a kName
-  double number = 0;               // of a kNumber; the exponent of a kPower
-};
-
-struct FormulaTree {
-  std::string text;
-  std::vector<FormulaNode> nodes;  // operands first; the last is the root
-
-  // Whether i or j occurs.
-  bool UsesPositions() const;
-  // What a node was written as, cut to 40 characters, in quotes.
-  std::string Quoted(const FormulaNode& node) const;
-};
-
-// Reads `text` into `formula`, or says what is wrong first.
-std::optional<TextProblem> ParseFormula(absl::string_view text,
-                                        FormulaTree* formula);
-
-// Whether `name` is q, k, i, j, d, dq, dk or a function.
-bool IsReservedInFormulas(absl::string_view name);
-
-// "tanh"; "" of operators.
-absl::string_view FormulaFunctionName(FormulaOp op);
-
-// Whether the result for each element depends on the operands' elements alone.
-bool IsElementwise(FormulaOp op);
+// Reads `text` into `formula`, or says what is wrong first. Of parameters, only
+// the names are known.
+std::optional<FormulaProblem> ParseFormula(absl::string_view text,
+                                           FormulaGraph* formula);
 
 }  // namespace regard
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "attention/formula/node.h"
 #include "gtest/gtest.h"
 
 namespace regard {
@@ -33,25 +34,23 @@ const char* SymbolOf(FormulaOp op) {
 }
 
 // The tree with all its parentheses, operators before their operands.
-std::string Shown(const FormulaTree& tree, int index) {
+std::string Shown(const FormulaGraph& tree, int index) {
   const FormulaNode& node = tree.nodes[index];
-  if (node.op == FormulaOp::kName) return node.name;
-  if (node.op == FormulaOp::kNumber) return absl::StrCat(node.number);
+  if (node.operands.empty()) return tree.Text(index);
   const char* symbol = SymbolOf(node.op);
   std::string shown = absl::StrCat(
-      "(", symbol != nullptr ? symbol : FormulaFunctionName(node.op));
+      "(", symbol != nullptr ? symbol : FunctionOf<double>(node.op).name());
   for (const int operand : node.operands) {
     absl::StrAppend(&shown, " ", Shown(tree, operand));
   }
-  if (node.op == FormulaOp::kPower) absl::StrAppend(&shown, " ", node.number);
   return shown + ")";
 }
 
 std::string Parsed(const std::string& text) {
-  FormulaTree tree;
-  const std::optional<TextProblem> problem = ParseFormula(text, &tree);
+  FormulaGraph tree;
+  const std::optional<FormulaProblem> problem = ParseFormula(text, &tree);
   if (problem.has_value()) return problem->message;
-  return Shown(tree, static_cast<int>(tree.nodes.size()) - 1);
+  return Shown(tree, tree.root);
 }
 
 TEST(SyntaxTest, Precedence) {
@@ -116,16 +115,16 @@ TEST(SyntaxTest, WhiteSpaceAndNames) {
 }
 
 TEST(SyntaxTest, PlacesAreThoseOfTheText) {
-  FormulaTree tree;
+  FormulaGraph tree;
   ASSERT_FALSE(ParseFormula("  (W q) . k - 1", &tree).has_value());
   const FormulaNode& root = tree.nodes.back();
-  EXPECT_EQ(tree.Quoted(root), "'(W q) . k - 1'");
+  EXPECT_EQ(tree.Written(root), "(W q) . k - 1");
   EXPECT_EQ(root.range.begin, 2u);
-  EXPECT_EQ(tree.Quoted(tree.nodes[root.operands[0]]), "'(W q) . k'");
+  EXPECT_EQ(tree.Written(tree.nodes[root.operands[0]]), "(W q) . k");
 }
 
 TEST(SyntaxTest, PositionsAreUsedByName) {
-  FormulaTree tree;
+  FormulaGraph tree;
   ASSERT_FALSE(ParseFormula("abs(i - 2)", &tree).has_value());
   EXPECT_TRUE(tree.UsesPositions());
   ASSERT_FALSE(ParseFormula("ii * q . jj", &tree).has_value());

@@ -1,7 +1,9 @@
 #include "attention/formula/types.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "nn/name_suggestion.h"
@@ -9,61 +11,44 @@
 namespace regard {
 namespace {
 
-enum class Kind { kUnknown, kScalar, kVector, kMatrix };
+using enum FormulaOp;
 
-// What a node needs its operand to be. A sum beside a vector asks only terms.
-enum class Need { kNothing, kVectorTerm, kVector };
+// What is no axis of a vector or matrix.
+constexpr int kScalar = -1;
+constexpr int kOpen = -2;  // a scalar or a vector
 
-bool IsSum(FormulaOp op) {
-  return op == FormulaOp::kAdd || op == FormulaOp::kSubtract;
-}
+bool IsSum(FormulaOp op) { return op == kAdd || op == kSubtract; }
 
 // Operands that must be vectors.
 bool NeedsVector(FormulaOp op, size_t operand) {
-  return op == FormulaOp::kDot || op == FormulaOp::kSum ||
-         op == FormulaOp::kNorm || (op == FormulaOp::kProduct && operand == 1);
+  return op == kDot || op == kSum || op == kNorm ||
+         (op == kProduct && operand == 1);
 }
 
 class Inference {
  public:
-  using Problem = std::optional<FormulaProblem>;
-
-  Inference(const FormulaTree& formula, const FormulaWidths& widths,
-            absl::Span<const DeclaredParameter> declared, FormulaTypes* types)
-      : formula_(formula),
-        nodes_(formula.nodes),
+  Inference(const FormulaWidths& widths, FormulaGraph* formula)
+      : formula_(*formula),
+        nodes_(formula->nodes),
+        parameters_(formula->parameters),
         widths_(widths),
-        declared_(declared),
-        types_(*types) {}
+        rows_(parameters_.size(), kOpen),
+        columns_(parameters_.size(), kScalar),
+        of_query_(NewAxis(widths.query)),
+        of_key_(NewAxis(widths.key)) {}
 
-  Problem Run() {
-    types_.of = widths_;
-    types_.parameter_of.assign(nodes_.size(), -1);
-    Problem problem = FindParameters();
-    if (!problem.has_value()) problem = Declare();
-    if (problem.has_value()) return problem;
+  std::optional<FormulaProblem> Run(
+      absl::Span<const FormulaVariable> declared) {
+    FindMatrices();
+    Declare(declared);
     while (MarkVectors()) {
     }
-    for (Kind& kind : kinds_) {
-      if (kind == Kind::kUnknown) kind = Kind::kScalar;
-    }
-    problem = CheckKinds();
-    if (!problem.has_value()) problem = UnifyWidths();
-    if (problem.has_value()) return problem;
-    const int64_t free = widths_.free > 0 ? widths_.free : widths_.query;
-    const auto width_of = [&](int axis) {
-      if (axis < 0) return kScalarWidth;
-      const int64_t width = axes_[Find(axis)].width;
-      return width > 0 ? width : free;
-    };
-    for (size_t n = 0; n < nodes_.size(); ++n) {
-      types_.widths.push_back(width_of(axis_of_[n]));
-    }
-    for (size_t p = 0; p < types_.parameters.size(); ++p) {
-      types_.parameters[p].rows = width_of(rows_[p]);
-      types_.parameters[p].columns = width_of(columns_[p]);
-    }
-    return std::nullopt;
+    std::replace(rows_.begin(), rows_.end(), kOpen, kScalar);
+    FindAxes();
+    CheckKinds();
+    if (!problem_.has_value()) UnifyWidths();
+    if (!problem_.has_value()) SetTypes();
+    return problem_;
   }
 
  private:
@@ -74,56 +59,46 @@ class Inference {
     std::string why = {};  // it is known, where a use says so
   };
 
-  int ParameterOf(int node) const { return types_.parameter_of[node]; }
-  std::string Quoted(int node) const { return formula_.Quoted(nodes_[node]); }
-
+  std::string Quoted(int node) const {
+    return absl::StrCat("'", formula_.Written(nodes_[node]), "'");
+  }
   std::string At(int node) const {
     return absl::StrCat(Quoted(node), ", character ",
                         nodes_[node].range.begin + 1);
   }
 
-  FormulaProblem ProblemAt(int node, std::string message) const {
-    return {nodes_[node].range, std::move(message)};
+  // The first problem counts.
+  void Fail(const FormulaProblem& problem) {
+    if (!problem_.has_value()) problem_ = problem;
+  }
+  void FailAt(int node, const std::string& message) {
+    Fail({nodes_[node].range, message});
   }
 
-  // Every parameter, and whether it is a matrix: it cannot be used both ways.
-  Problem FindParameters() {
-    std::vector<int> first_use;  // a product, or the name itself
-    std::vector<bool> is_left(nodes_.size(), false);
-    std::vector<int> product_of(nodes_.size(), -1);
-    for (size_t n = 0; n < nodes_.size(); ++n) {
-      if (nodes_[n].op != FormulaOp::kProduct) continue;
-      product_of[nodes_[n].operands[0]] = static_cast<int>(n);
-    }
-    for (size_t n = 0; n < nodes_.size(); ++n) {
-      const FormulaNode& node = nodes_[n];
-      if (node.op != FormulaOp::kName || IsReservedInFormulas(node.name)) {
-        continue;
+  // Tells matrices from other parameters: one cannot be used both ways.
+  void FindMatrices() {
+    std::vector<int> first_use(parameters_.size(), -1);
+    for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
+      const int p = nodes_[n].parameter;
+      if (p < 0) continue;
+      if (nodes_[n].op == kMatrix && columns_[p] < 0) {
+        rows_[p] = NewAxis(0);
+        columns_[p] = NewAxis(0);
       }
-      const bool is_matrix = product_of[n] >= 0;
-      const int use = is_matrix ? product_of[n] : static_cast<int>(n);
-      const auto same = [&](const InferredParameter& parameter) {
-        return parameter.name == node.name;
-      };
-      auto& all = types_.parameters;
-      const auto found = std::find_if(all.begin(), all.end(), same);
-      const auto index = static_cast<size_t>(found - all.begin());
-      types_.parameter_of[n] = static_cast<int>(index);
-      if (found == all.end()) {
-        all.push_back({.name = node.name});
-        kinds_.push_back(is_matrix ? Kind::kMatrix : Kind::kUnknown);
-        first_use.push_back(use);
-        continue;
+      if (first_use[p] < 0) first_use[p] = n;
+      const int first = first_use[p];
+      if (nodes_[first].op == nodes_[n].op) continue;
+      const int matrix = nodes_[n].op == kMatrix ? n : first;
+      const int value = nodes_[n].op == kMatrix ? first : n;
+      int product = matrix;
+      while (nodes_[product].op != kProduct ||
+             nodes_[product].operands[0] != matrix) {
+        ++product;
       }
-      if ((kinds_[index] == Kind::kMatrix) == is_matrix) continue;
-      const int matrix = is_matrix ? use : first_use[index];
-      const int value = is_matrix ? first_use[index] : use;
-      return ProblemAt(static_cast<int>(n),
-                       absl::StrCat("'", node.name, "' is a matrix in ",
-                                    At(matrix), ", but no matrix at character ",
-                                    nodes_[value].range.begin + 1));
+      FailAt(n, absl::StrCat("'", parameters_[p].name, "' is a matrix in ",
+                             At(product), ", but no matrix at character ",
+                             nodes_[value].range.begin + 1));
     }
-    return std::nullopt;
   }
 
   int NewAxis(int64_t width) {
@@ -131,149 +106,121 @@ class Inference {
     return static_cast<int>(axes_.size()) - 1;
   }
 
-  int Find(int axis) const {
-    while (axes_[axis].parent != axis) axis = axes_[axis].parent;
+  // Takes over what is declared.
+  void Declare(absl::Span<const FormulaVariable> declared) {
+    std::vector<std::string> names;
+    for (const FormulaVariable& parameter : parameters_) {
+      names.push_back(parameter.name);
+    }
+    std::vector<bool> is_declared(names.size(), false);
+    for (size_t d = 0; d < declared.size(); ++d) {
+      const auto& [name, rows, columns, initial, is_term] = declared[d];
+      const auto fail = [&](const std::string& message) {
+        Fail({.message = message, .declared = static_cast<int>(d)});
+      };
+      const auto found = std::find(names.begin(), names.end(), name);
+      if (found == names.end()) {
+        fail(absl::StrCat("the formula has no parameter '", Printable(name),
+                          "'", SuggestName(name, names)));
+        continue;
+      }
+      const auto p = static_cast<size_t>(found - names.begin());
+      if (is_declared[p]) fail(absl::StrCat("'", name, "' is declared twice"));
+      is_declared[p] = true;
+      if (columns > 0 && columns_[p] < 0) {
+        fail(absl::StrCat("'", name,
+                          "' has columns here, but is never left of a product, "
+                          "as a matrix is"));
+      }
+      if (rows > 0 && rows_[p] == kOpen) rows_[p] = NewAxis(0);
+      if (rows_[p] >= 0) axes_[rows_[p]].width = rows;
+      if (columns_[p] >= 0) axes_[columns_[p]].width = columns;
+      parameters_[p].initial = initial;
+    }
+  }
+
+  // The axis of a vector, or of the rows of a matrix.
+  int AxisOf(const FormulaNode& node) const {
+    if (node.op == kQueries) return of_query_;
+    if (node.op == kKeys) return of_key_;
+    if (node.op == kProduct) return axis_of_[node.operands[0]];
+    if (node.parameter >= 0) return rows_[node.parameter];
+    int axis = kScalar;
+    if (!IsElementwise(node.op)) return axis;
+    for (const int operand : node.operands) {
+      if (axis_of_[operand] >= 0) return axis_of_[operand];
+      axis = std::min(axis, axis_of_[operand]);
+    }
     return axis;
   }
 
-  // Reads the declarations, and gives each parameter its axes.
-  Problem Declare() {
-    const size_t count = types_.parameters.size();
-    rows_.assign(count, -1);
-    columns_.assign(count, -1);
-    std::vector<int> declaration_of(count, -1);
-    std::vector<std::string> names;
-    for (const auto& parameter : types_.parameters) {
-      names.push_back(parameter.name);
-    }
-    for (size_t d = 0; d < declared_.size(); ++d) {
-      const DeclaredParameter& declared = declared_[d];
-      const auto problem = [&](std::string message) -> Problem {
-        return FormulaProblem{{}, std::move(message), static_cast<int>(d)};
-      };
-      const auto found = std::find(names.begin(), names.end(), declared.name);
-      if (found == names.end()) {
-        return problem(absl::StrCat("the formula has no parameter '",
-                                    Printable(declared.name), "'",
-                                    SuggestName(declared.name, names)));
-      }
-      const auto p = static_cast<size_t>(found - names.begin());
-      if (declaration_of[p] >= 0) {
-        return problem(absl::StrCat("'", declared.name, "' is declared twice"));
-      }
-      declaration_of[p] = static_cast<int>(d);
-      if (declared.columns > 0 && kinds_[p] != Kind::kMatrix) {
-        return problem(absl::StrCat("'", declared.name,
-                                    "' has columns here, but is never left of "
-                                    "a product, as a matrix is"));
-      }
-      if (declared.rows > 0 && kinds_[p] == Kind::kUnknown) {
-        kinds_[p] = Kind::kVector;
-      }
-      types_.parameters[p].initial = declared.initial;
-    }
-    for (size_t p = 0; p < count; ++p) {
-      const DeclaredParameter declared = declaration_of[p] < 0
-                                             ? DeclaredParameter{}
-                                             : declared_[declaration_of[p]];
-      rows_[p] = NewAxis(declared.rows);
-      columns_[p] = NewAxis(declared.columns);
-    }
-    return std::nullopt;
+  void FindAxes() {
+    axis_of_.clear();
+    for (const FormulaNode& node : nodes_) axis_of_.push_back(AxisOf(node));
   }
 
-  Kind KindOf(int n) const {
+  // Adds the parameters that make a vector of node `n`, if it may be either,
+  // to `needed`; if `only_terms`, those that are only added and subtracted.
+  void Require(int n, bool only_terms, std::vector<int>* needed) const {
     const FormulaNode& node = nodes_[n];
-    switch (node.op) {
-      case FormulaOp::kName:
-        if (node.name == "q" || node.name == "k") return Kind::kVector;
-        return ParameterOf(n) < 0 ? Kind::kScalar : kinds_[ParameterOf(n)];
-      case FormulaOp::kProduct:
-        return Kind::kVector;
-      default:
-        break;
-    }
-    if (!IsElementwise(node.op)) return Kind::kScalar;
-    Kind kind = Kind::kScalar;
+    if (axis_of_[n] != kOpen) return;
+    if (node.parameter >= 0) needed->push_back(node.parameter);
+    if (only_terms && !IsSum(node.op) && node.op != kNegate) return;
     for (const int operand : node.operands) {
-      if (kind_of_[operand] == Kind::kVector) return Kind::kVector;
-      if (kind_of_[operand] == Kind::kUnknown) kind = Kind::kUnknown;
-    }
-    return kind;
-  }
-
-  void FindKinds() {
-    kind_of_.clear();
-    for (size_t n = 0; n < nodes_.size(); ++n) {
-      kind_of_.push_back(KindOf(static_cast<int>(n)));
+      Require(operand, only_terms, needed);
     }
   }
 
   // Makes vectors of the parameters that are now needed as such. All needs are
   // found before any is met, so that their order has no effect.
   bool MarkVectors() {
-    FindKinds();
-    std::vector<Need> needs(nodes_.size(), Need::kNothing);
+    FindAxes();
     std::vector<int> needed;
-    for (int n = static_cast<int>(nodes_.size()) - 1; n >= 0; --n) {
+    for (size_t n = 0; n < nodes_.size(); ++n) {
       const FormulaNode& node = nodes_[n];
-      if (node.op == FormulaOp::kName && ParameterOf(n) >= 0 &&
-          kind_of_[n] == Kind::kUnknown && needs[n] != Need::kNothing) {
-        needed.push_back(ParameterOf(n));
-      }
+      const bool is_term = IsSum(node.op) && axis_of_[n] >= 0;
       for (size_t i = 0; i < node.operands.size(); ++i) {
-        const int operand = node.operands[i];
-        if (kind_of_[operand] != Kind::kUnknown) continue;
-        Need& need = needs[operand];
-        if (NeedsVector(node.op, i)) {
-          need = Need::kVector;
-        } else if (IsSum(node.op) && kind_of_[n] == Kind::kVector) {
-          need = Need::kVectorTerm;
-        } else if (needs[n] == Need::kVector || IsSum(node.op) ||
-                   node.op == FormulaOp::kNegate) {
-          need = needs[n];
-        }
+        if (!is_term && !NeedsVector(node.op, i)) continue;
+        Require(node.operands[i], is_term, &needed);
       }
     }
-    for (const int p : needed) kinds_[p] = Kind::kVector;
+    for (const int p : needed) rows_[p] = NewAxis(0);
     return !needed.empty();
   }
 
-  Problem CheckKinds() {
-    FindKinds();
+  void CheckKinds() {
+    const auto shape_of = [&](int x) {
+      return absl::StrCat(
+          Quoted(x), axis_of_[x] == kScalar ? " is a scalar" : " is a vector");
+    };
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
       const FormulaNode& node = nodes_[n];
       for (size_t i = 0; i < node.operands.size(); ++i) {
-        const int operand = node.operands[i];
-        if (!NeedsVector(node.op, i) || kind_of_[operand] != Kind::kScalar) {
-          continue;
-        }
-        const auto shape_of = [&](int x) {
-          return absl::StrCat(Quoted(x), kind_of_[x] == Kind::kScalar
-                                             ? " is a scalar"
-                                             : " is a vector");
-        };
-        switch (node.op) {
-          case FormulaOp::kDot:
-            return ProblemAt(n, absl::StrCat("'.' takes two vectors; ",
-                                             shape_of(node.operands[0]), ", ",
-                                             shape_of(node.operands[1])));
-          case FormulaOp::kProduct:
-            return ProblemAt(
-                n, absl::StrCat("a matrix multiplies a vector; ",
-                                shape_of(operand), ". Scalars take '*'"));
-          default:
-            return ProblemAt(
-                n, absl::StrCat(node.op == FormulaOp::kSum ? "sum" : "norm",
-                                " takes a vector; ", shape_of(operand)));
+        const int x = node.operands[i];
+        if (!NeedsVector(node.op, i) || axis_of_[x] != kScalar) continue;
+        if (node.op == kDot) {
+          FailAt(n, absl::StrCat("'.' takes two vectors; ",
+                                 shape_of(node.operands[0]), ", ",
+                                 shape_of(node.operands[1])));
+        } else if (node.op == kProduct) {
+          FailAt(n, absl::StrCat("a matrix multiplies a vector; ", shape_of(x),
+                                 ". Scalars take '*'"));
+        } else {
+          FailAt(n, absl::StrCat(FunctionOf<double>(node.op).name(),
+                                 " takes a vector; ", shape_of(x)));
         }
       }
     }
-    const int root = static_cast<int>(nodes_.size()) - 1;
-    if (kind_of_[root] != Kind::kVector) return std::nullopt;
-    return ProblemAt(root,
-                     "a score is one number, but this is a vector: sum(..), "
-                     "norm(..) or '.' makes a scalar of it");
+    if (axis_of_[formula_.root] >= 0) {
+      FailAt(formula_.root,
+             "a score is one number, but this is a vector: sum(..), "
+             "norm(..) or '.' makes a scalar of it");
+    }
+  }
+
+  int Find(int axis) const {
+    while (axes_[axis].parent != axis) axis = axes_[axis].parent;
+    return axis;
   }
 
   // Joins two axes that `node` wants equal.
@@ -297,96 +244,87 @@ class Inference {
     return absl::StrCat(width, axes_[axis].why);
   }
 
-  Problem UnifyWidths() {
-    const int of_query = NewAxis(widths_.query);
-    const int of_key = NewAxis(widths_.key);
+  void UnifyWidths() {
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
       const FormulaNode& node = nodes_[n];
-      const int p = ParameterOf(n);
-      int axis = -1;
-      if (node.op == FormulaOp::kProduct) {
-        const int of_matrix = ParameterOf(node.operands[0]);
-        const int of_vector = axis_of_[node.operands[1]];
-        axis = rows_[of_matrix];
-        if (!Unify(columns_[of_matrix], of_vector, n)) {
-          return ProblemAt(
-              n, absl::StrCat("'", types_.parameters[of_matrix].name,
-                              "' has columns ", WidthOf(columns_[of_matrix]),
-                              ", but ", Quoted(node.operands[1]), " has width ",
-                              WidthOf(of_vector)));
-        }
-      } else if (node.name == "q") {
-        axis = of_query;
-      } else if (node.name == "k") {
-        axis = of_key;
-      } else if (node.name == "d" && widths_.query != widths_.key) {
-        return ProblemAt(
-            n, absl::StrCat("'d' needs query and key of one width, but dq is ",
+      if (node.op == kWidth && widths_.query != widths_.key) {
+        FailAt(n,
+               absl::StrCat("'d' needs query and key of one width, but dq is ",
                             widths_.query, " and dk is ", widths_.key));
-      } else if (p >= 0) {
-        if (kinds_[p] != Kind::kScalar) axis = rows_[p];
-      } else {
-        for (const int operand : node.operands) {
-          const int other = axis_of_[operand];
-          if (other < 0) continue;
-          if (axis >= 0 && !Unify(axis, other, n)) {
-            return ProblemAt(
-                n,
-                absl::StrCat(node.op == FormulaOp::kDot
-                                 ? "'.' takes two vectors of one width: "
-                                 : "vectors that go together have one width: ",
-                             Quoted(node.operands[0]), " has ", WidthOf(axis),
-                             ", ", Quoted(operand), " has ", WidthOf(other)));
-          }
-          if (axis < 0) axis = other;
-        }
-        if (!IsElementwise(node.op)) axis = -1;
       }
-      axis_of_.push_back(axis);
+      if (node.op == kProduct) {
+        const int matrix = nodes_[node.operands[0]].parameter;
+        const int of_vector = axis_of_[node.operands[1]];
+        if (Unify(columns_[matrix], of_vector, n)) continue;
+        FailAt(n, absl::StrCat("'", parameters_[matrix].name, "' has columns ",
+                               WidthOf(columns_[matrix]), ", but ",
+                               Quoted(node.operands[1]), " has width ",
+                               WidthOf(of_vector)));
+        continue;
+      }
+      int axis = kScalar;
+      for (const int operand : node.operands) {
+        const int other = axis_of_[operand];
+        if (axis >= 0 && other >= 0 && !Unify(axis, other, n)) {
+          FailAt(n,
+                 absl::StrCat(node.op == kDot
+                                  ? "'.' takes two vectors of one width: "
+                                  : "vectors that go together have one width: ",
+                              Quoted(node.operands[0]), " has ", WidthOf(axis),
+                              ", ", Quoted(operand), " has ", WidthOf(other)));
+        }
+        if (axis < 0) axis = other;
+      }
     }
-    FindTerms();
-    for (size_t p = 0; p < kinds_.size(); ++p) {
-      if (kinds_[p] == Kind::kScalar) rows_[p] = -1;
-      if (kinds_[p] != Kind::kMatrix) columns_[p] = -1;
-    }
-    return std::nullopt;
   }
 
-  // A vector that every use adds or subtracts is a bias.
-  void FindTerms() {
-    std::vector<bool> is_term(nodes_.size(), false);
-    for (const FormulaNode& node : nodes_) {
-      if (!IsSum(node.op)) continue;
-      for (const int operand : node.operands) is_term[operand] = true;
-    }
-    for (size_t p = 0; p < kinds_.size(); ++p) {
-      types_.parameters[p].is_term = kinds_[p] == Kind::kVector;
+  void SetTypes() {
+    const int64_t free = widths_.free > 0 ? widths_.free : widths_.query;
+    const auto width_of = [&](int axis) {
+      if (axis < 0) return kScalarWidth;
+      const int64_t width = axes_[Find(axis)].width;
+      return width > 0 ? width : free;
+    };
+    for (size_t p = 0; p < parameters_.size(); ++p) {
+      FormulaVariable& parameter = parameters_[p];
+      // A vector that every use adds or subtracts is a bias.
+      parameter.is_term = rows_[p] >= 0 && columns_[p] < 0;
+      parameter.rows = width_of(rows_[p]);
+      parameter.columns = width_of(columns_[p]);
     }
     for (size_t n = 0; n < nodes_.size(); ++n) {
-      const int p = types_.parameter_of[n];
-      if (p >= 0 && !is_term[n]) types_.parameters[p].is_term = false;
+      FormulaNode& node = nodes_[n];
+      node.width = width_of(axis_of_[n]);
+      for (const int operand : node.operands) {
+        const int p = nodes_[operand].parameter;
+        if (p >= 0 && !IsSum(node.op)) parameters_[p].is_term = false;
+      }
+      if (node.op != kWidth && node.op != kQueryWidth && node.op != kKeyWidth) {
+        continue;
+      }
+      node.number = static_cast<double>(node.op == kKeyWidth ? widths_.key
+                                                             : widths_.query);
+      node.op = kNumber;
     }
   }
 
-  const FormulaTree& formula_;
-  const std::vector<FormulaNode>& nodes_;
+  FormulaGraph& formula_;
+  std::vector<FormulaNode>& nodes_;
+  std::vector<FormulaVariable>& parameters_;
   const FormulaWidths& widths_;
-  const absl::Span<const DeclaredParameter> declared_;
-  FormulaTypes& types_;
-  std::vector<Kind> kinds_;          // of parameters
-  std::vector<Kind> kind_of_;        // of nodes
-  std::vector<int> rows_, columns_;  // axes of parameters
-  std::vector<int> axis_of_;         // of nodes; -1 of scalars
   std::vector<Axis> axes_;
+  std::vector<int> rows_, columns_;  // axes of parameters
+  const int of_query_, of_key_;      // the axes of q and k
+  std::vector<int> axis_of_;         // of nodes
+  std::optional<FormulaProblem> problem_;
 };
 
 }  // namespace
 
 std::optional<FormulaProblem> InferFormulaTypes(
-    const FormulaTree& formula, const FormulaWidths& widths,
-    absl::Span<const DeclaredParameter> declared, FormulaTypes* types) {
-  *types = {};
-  return Inference(formula, widths, declared, types).Run();
+    const FormulaWidths& widths, absl::Span<const FormulaVariable> declared,
+    FormulaGraph* formula) {
+  return Inference(widths, formula).Run(declared);
 }
 
 }  // namespace regard

@@ -10,12 +10,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "absl/types/span.h"
-#include "attention/formula/syntax.h"
-#include "files/config_text.h"
+#include "attention/formula/node.h"
 
 namespace regard {
 
@@ -25,43 +22,12 @@ struct FormulaWidths {
   int64_t free = 0;  // of axes that nothing else determines; 0: the query's
 };
 
-// What the user says of a parameter; 0 and nullopt: nothing.
-struct DeclaredParameter {
-  std::string name;
-  int64_t rows = 0;
-  int64_t columns = 0;
-  std::optional<double> initial = {};
-};
-
-struct InferredParameter {
-  std::string name;
-  int64_t rows = 0;     // of a matrix; the width of a vector; 0: a scalar
-  int64_t columns = 0;  // of a matrix, else 0
-  std::optional<double> initial = {};
-  bool is_term = false;  // every use is that of a vector in a sum
-};
-
-// Of a scalar.
-inline constexpr int64_t kScalarWidth = 0;
-
-struct FormulaTypes {
-  FormulaWidths of;
-  std::vector<int64_t> widths;  // of each node; of a matrix, its rows
-  std::vector<InferredParameter> parameters;  // in the order of their first use
-  std::vector<int> parameter_of;              // of each node, an index, or -1
-};
-
-struct FormulaProblem {
-  TextRange range = {};  // in the formula, unless `declared` says otherwise
-  std::string message;
-  int declared = -1;  // which declaration it is about
-};
-
-// Infers the types of a parsed formula, or says what is wrong first. The order
-// of uses changes no type.
+// Infers the widths of a parsed formula's nodes and the shapes of its
+// parameters, and makes numbers of d, dq and dk, or says what is wrong first.
+// The order of uses changes no type.
 std::optional<FormulaProblem> InferFormulaTypes(
-    const FormulaTree& formula, const FormulaWidths& widths,
-    absl::Span<const DeclaredParameter> declared, FormulaTypes* types);
+    const FormulaWidths& widths, absl::Span<const FormulaVariable> declared,
+    FormulaGraph* formula);
 
 }  // namespace regard
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "attention/formula/node.h"
 #include "attention/formula/syntax.h"
 #include "gtest/gtest.h"
 
@@ -15,17 +16,15 @@ constexpr FormulaWidths kWidths = {.query = 3, .key = 4, .free = 5};
 
 // "W 5x3, v 5, b" or what is wrong.
 std::string Inferred(const std::string& text,
-                     const std::vector<DeclaredParameter>& declared = {},
+                     const std::vector<FormulaVariable>& declared = {},
                      const FormulaWidths& widths = kWidths) {
-  FormulaTree tree;
+  FormulaGraph tree;
   if (const auto problem = ParseFormula(text, &tree)) return problem->message;
-  FormulaTypes types;
-  if (const auto problem = InferFormulaTypes(tree, widths, declared, &types)) {
+  if (const auto problem = InferFormulaTypes(widths, declared, &tree)) {
     return problem->message;
   }
-  EXPECT_EQ(types.widths.size(), tree.nodes.size());
   std::string all;
-  for (const InferredParameter& parameter : types.parameters) {
+  for (const FormulaVariable& parameter : tree.parameters) {
     absl::StrAppend(&all, all.empty() ? "" : ", ", parameter.name);
     if (parameter.rows > 0) absl::StrAppend(&all, " ", parameter.rows);
     if (parameter.columns > 0) absl::StrAppend(&all, "x", parameter.columns);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "attention/formula/compiler.h"
-#include "attention/formula/program.h"
+#include "attention/formula/node.h"
 #include "attention/formula/types.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -90,9 +90,9 @@ constexpr WrongFormula kWrong[] = {
 TEST(WrongFormulasTest, EachHasAMessageAtItsPlace) {
   EXPECT_GE(std::size(kWrong), 40u);
   for (const WrongFormula& wrong : kWrong) {
-    FormulaProgram program;
+    FormulaGraph graph;
     const std::optional<FormulaProblem> problem =
-        CompileFormula(wrong.formula, {.query = 3, .key = 4}, {}, &program);
+        CompileFormula(wrong.formula, {.query = 3, .key = 4}, {}, &graph);
     ASSERT_TRUE(problem.has_value()) << wrong.formula;
     EXPECT_EQ(std::string(problem->range.begin, ' ') + "^", wrong.caret)
         << wrong.formula << ": " << problem->message;

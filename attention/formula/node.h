@@ -1,0 +1,144 @@
+// A formula as a list of nodes, and the table of operations: how each is
+// written, and the values of those that work on each element.
+//
+// syntax.h reads a text into nodes, which are a tree; types.h infers widths;
+// compiler.h regroups the tree into what is computed; evaluation.h computes it.
+#ifndef ATTENTION_FORMULA_NODE_H_
+#define ATTENTION_FORMULA_NODE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "autodiff/tape.h"
+#include "files/config_text.h"
+
+namespace regard {
+
+enum class FormulaOp {
+  kNumber,
+  kParameter,  // a vector or a scalar
+  kMatrix,     // a parameter left of a product
+  kQueries,    // q, and below k, i, j, d, dq and dk
+  kKeys,
+  kQueryPosition,
+  kKeyPosition,
+  kWidth,
+  kQueryWidth,
+  kKeyWidth,
+  kTanh,
+  kSigmoid,
+  kRelu,
+  kSoftplus,
+  kExp,
+  kLog,
+  kAbs,
+  kSqrt,
+  kCos,
+  kSin,
+  kSum,
+  kNorm,
+  kMin,
+  kMax,
+  kWhere,  // where(a < b, x, y); its operands are a, b, x and y
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kNegate,
+  kPower,    // its second operand is a number
+  kProduct,  // of a matrix and a vector
+  kDot,
+  // The others come from lowering. f is a number.
+  kRoot,           // a square root whose gradient at 0 is 0
+  kInnerProducts,  // f * (a . b) of a query a and a key b
+  kAdditive,       // c . tanh(a + b) of a query a, a key b and a constant c
+  kDistance,       // f * |a - b|^2 of a query a and a key b
+};
+
+template <typename T>
+struct FormulaFunction {
+  FormulaOp op;
+  absl::string_view form;  // how it is written, $0 being the first operand
+  bool transcendental = false;
+  // Of an elementwise operation, whose operands broadcast; else null.
+  Var<T> (*value)(const Var<T>* operands) = nullptr;
+
+  // "tanh", "q"; what is no name, of operators.
+  absl::string_view name() const { return form.substr(0, form.find('(')); }
+  int64_t operands() const { return std::count(form.begin(), form.end(), '$'); }
+};
+
+// In the order of FormulaOp.
+template <typename T>
+absl::Span<const FormulaFunction<T>> FormulaFunctions();
+
+template <typename T>
+const FormulaFunction<T>& FunctionOf(FormulaOp op) {
+  return FormulaFunctions<T>()[static_cast<size_t>(op)];
+}
+
+// Whether the result for each element depends on the operands' elements alone.
+inline bool IsElementwise(FormulaOp op) {
+  return FunctionOf<double>(op).value != nullptr;
+}
+
+// What a node depends on.
+enum class FormulaLevel { kConstant = 0, kQuery = 1, kKey = 2, kPair = 3 };
+
+// Of a scalar.
+inline constexpr int64_t kScalarWidth = 0;
+
+struct FormulaNode {
+  FormulaOp op = FormulaOp::kNumber;
+  std::vector<int> operands = {};  // indices of earlier nodes
+  TextRange range = {};            // in the formula, parentheses apart
+  double number = 0;               // of a kNumber
+  int parameter = -1;              // of a kParameter or kMatrix, its index
+  int64_t width = kScalarWidth;    // of a matrix, its rows
+  FormulaLevel level = FormulaLevel::kConstant;
+};
+
+// As declared, 0 and nullopt are open.
+struct FormulaVariable {
+  std::string name;
+  int64_t rows = 0;     // of a matrix; the width of a vector; 0: a scalar
+  int64_t columns = 0;  // of a matrix, else 0
+  std::optional<double> initial = {};
+  bool is_term = false;  // every use is that of a vector in a sum
+};
+
+struct FormulaGraph {
+  std::string text = {};
+  std::vector<FormulaNode> nodes = {};
+  int root = -1;
+  std::vector<FormulaVariable> parameters = {};  // in the order of first use
+  // Known of a lowered formula: what Prepare() stores side by side (empty: the
+  // keys), what it computes for that, and Score() with that, in rising order;
+  // numbers apart.
+  std::vector<int> prepared = {};
+  std::vector<int> prepare_order = {};
+  std::vector<int> score_order = {};
+
+  // Whether i or j occurs.
+  bool UsesPositions() const;
+  // What a node was written as, cut to 40 characters.
+  std::string Written(const FormulaNode& node) const;
+  // What a node computes: "(W q) . k * 0.5".
+  std::string Text(int node) const;
+};
+
+struct FormulaProblem {
+  TextRange range = {};  // in the formula, unless `declared` says otherwise
+  std::string message = {};
+  int declared = -1;  // which declaration it is about
+};
+
+}  // namespace regard
+
+#endif  // ATTENTION_FORMULA_NODE_H_
