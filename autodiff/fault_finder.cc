@@ -49,10 +49,14 @@ template <typename T>
 void FaultFinder<T>::OnEndScores(Var<T> scores) {
   in_scores_ = false;
   const absl::Span<const T> values = scores.span();
-  if (fault_.empty() &&
-      std::find(values.begin(), values.end(), T(INFINITY)) != values.end()) {
-    fault_ = infinity_in_scores_;
+  if (std::any_of(values.begin(), values.end(),
+                  [](T x) { return std::isnan(x); })) {
+    if (fault_.empty()) fault_ = nan_in_scores_;
   }
+  if (std::find(values.begin(), values.end(), T(INFINITY)) != values.end()) {
+    if (fault_.empty()) fault_ = infinity_in_scores_;
+  }
+  nan_in_scores_.clear();
   infinity_in_scores_.clear();
 }
 
@@ -68,8 +72,10 @@ void FaultFinder<T>::Check(const Node<T>& node, bool gradient, const char* name,
     infinities += std::isinf(values[i]);
   }
   if (nans + infinities == 0) return;
-  const bool waits = in_scores_ && !gradient && nans == 0;
-  std::string& fault = waits ? infinity_in_scores_ : fault_;
+  const bool waits = in_scores_ && !gradient;
+  std::string& fault = !waits     ? fault_
+                       : nans > 0 ? nan_in_scores_
+                                  : infinity_in_scores_;
   if (!fault.empty()) return;
   fault = absl::StrCat(nans > 0 ? "NaN" : "Inf", " in ",
                        gradient ? "a gradient made by " : "the value of ", name,

@@ -14,8 +14,9 @@
 namespace regard {
 
 // Searches the value that an operation returns, and each gradient that its
-// closure contributes to. An infinity between Tape::BeginScores() and
-// EndScores() counts only if the scores hold inf in the end.
+// closure contributes to. A NaN between Tape::BeginScores() and EndScores()
+// counts only if the scores hold one in the end, and an infinity only if they
+// hold inf: no score depends on the branch of a Where() that is not taken.
 template <typename T>
 class FaultFinder : public TapeObserver<T> {
  public:
@@ -47,7 +48,8 @@ class FaultFinder : public TapeObserver<T> {
   TapeObserver<T>* const outer_;
   std::string fault_;
   bool in_scores_ = false;
-  std::string infinity_in_scores_;             // the first, as in fault_
+  std::string nan_in_scores_;  // the first, as in fault_
+  std::string infinity_in_scores_;
   std::vector<const Node<T>*> contributions_;  // not searched yet
 };
 

@@ -80,6 +80,19 @@ TEST(FaultFinderTest, NamesANaNInAScore) {
   EXPECT_THAT(finder.fault(), HasSubstr("NaN in the value of Subtract"));
 }
 
+TEST(FaultFinderTest, AcceptsANaNThatReachesNoScore) {
+  Tape<double> tape;
+  FaultFinder<double> finder(tape);
+  tape.BeginScores();
+  Made(tape, "Sqrt", NAN);
+  tape.EndScores(Made(tape, "Where", 1));
+  EXPECT_EQ(finder.fault(), "");
+  tape.BeginScores();
+  Made(tape, "Sqrt", NAN);
+  tape.EndScores(Made(tape, "Add", NAN));
+  EXPECT_THAT(finder.fault(), HasSubstr("NaN in the value of Sqrt"));
+}
+
 // Sum(sqrt(x)) + Sum(x * 1) at x = 0, in both orders: whichever operation
 // contributes to the gradient first, Sqrt is the one that makes it infinite.
 TEST(FaultFinderTest, NamesAFaultInALaterContribution) {

@@ -219,6 +219,10 @@ TEST(FormulaScoresTest, AFaultIsNamedWithItsPlace) {
   const std::string in_prepare = FaultOf("sqrt(sum(k) - 9) + q . k");
   EXPECT_THAT(in_prepare, HasSubstr("at formula[1] sqrt(sum(k) - 9)"));
   EXPECT_EQ(FaultOf("log(relu(norm(q) - 9))"), "");
+  // Of a where, the branch that is taken alone counts.
+  EXPECT_EQ(FaultOf("where(q . k < 0, 0, sqrt(q . k))"), "");
+  EXPECT_THAT(FaultOf("where(q . k < 0, sqrt(q . k), 0)"),
+              HasSubstr("formula[18] sqrt(q . k)"));
 }
 
 double FirstValue(const std::string& formula, const std::string& parameter) {
