@@ -151,16 +151,17 @@ Attended<T> AttentionLayer<T>::AttendRows(Forward<T>& forward,
 template <typename T>
 int64_t AttentionLayer<T>::RowsPerBlock(const ScoreInputs<T>& in) const {
   constexpr int64_t kMostRows = kGemmDepth;
-  constexpr int64_t kMostPairs = int64_t{1} << 24;
+  constexpr int64_t kMostNumbers = int64_t{1} << 24;
   if (in.previous_weights.has_value()) return 0;
   if (block_ > 0) return std::min(block_, kMostRows);
-  const int64_t pairs_of_row = in.queries.dim(1) * in.keys.dim(2);
+  const int64_t numbers_of_row =
+      in.queries.dim(1) * in.keys.dim(2) * scorer_->NumbersPerPair();
   const int64_t queries = in.queries.dim(2);
-  if (queries <= 2 * kMostRows && queries * pairs_of_row <= kMostPairs) {
+  if (queries <= 2 * kMostRows && queries * numbers_of_row <= kMostNumbers) {
     return 0;
   }
-  return std::clamp<int64_t>(kMostPairs / std::max<int64_t>(pairs_of_row, 1), 1,
-                             kMostRows);
+  return std::clamp<int64_t>(
+      kMostNumbers / std::max<int64_t>(numbers_of_row, 1), 1, kMostRows);
 }
 
 template <typename T>

@@ -124,6 +124,8 @@ TEST(AttendBlocksTest, AreTakenFromTheStatedShapesOn) {
        {std::tuple("additive {}", 512, false),
         {"additive {}", 513, true},
         {"additive {} block: 2", 3, true},
+        {"formula { score: 'sum(max(W q, U k))' width: 40 }", 512, true},
+        {"formula { score: 'sum(max(W q, U k))' width: 30 }", 512, false},
         {"scaled_dot {}", 513, true}}) {
     SelfAttention attention(config);
     attention.Begin(time);

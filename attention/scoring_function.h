@@ -96,6 +96,10 @@ class ScoringFunction {
   // Data that exceeds it is reported before training.
   virtual int64_t LongestDistance() const { return kUnlimited; }
 
+  // The width of the widest array [batch, heads, queries, keys, width] that
+  // Score() makes. The rows of a block are fewer for a larger one.
+  virtual int64_t NumbersPerPair() const { return 1; }
+
   // Unnormalised scores [batch, heads, queries, keys]; -inf is legal. Those of
   // some rows of the queries and a range of the keys, with their positions, are
   // that part of the scores of all.

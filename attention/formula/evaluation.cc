@@ -240,6 +240,17 @@ Var<T> FormulaScorer<T>::Prepare(Forward<T>& forward, Var<T> keys,
 }
 
 template <typename T>
+int64_t FormulaScorer<T>::NumbersPerPair() const {
+  int64_t widest = 1;
+  for (const int n : formula_.score_order) {
+    const FormulaNode& node = formula_.nodes[n];
+    if (node.level == FormulaLevel::kPair)
+      widest = std::max(widest, node.width);
+  }
+  return widest;
+}
+
+template <typename T>
 Var<T> FormulaScorer<T>::Score(Forward<T>& forward,
                                const ScoreInputs<T>& in) const {
   Values values(*this, forward, in);

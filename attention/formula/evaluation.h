@@ -27,6 +27,7 @@ class FormulaScorer : public ScoringFunction<T> {
   // What depends on the keys alone, side by side.
   Var<T> Prepare(Forward<T>& forward, Var<T> keys,
                  int64_t key_position) const override;
+  int64_t NumbersPerPair() const override;
   Var<T> Score(Forward<T>& forward, const ScoreInputs<T>& in) const override;
   std::optional<Var<T>> FusedContext(
       Forward<T>& forward, const ScoreInputs<T>& in, Var<T> values,
