@@ -137,6 +137,12 @@ def regard_deps():
         build_file = "openssl:openssl.BUILD",
     )
     _system(
+        name = "libjpeg_turbo",
+        package = "libjpeg62-turbo-dev",
+        links = {_INCLUDE + "jpeglib.h": "jpeglib.h"},
+        build_file = "libjpeg_turbo:libjpeg_turbo.BUILD",
+    )
+    _system(
         name = "libpng",
         package = "libpng-dev",
         links = {_INCLUDE + "png.h": "png.h"},

@@ -65,7 +65,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
             "the folder of a BERT, whose heads are shown");
   line.Text("source", "INPUT", &arguments->source,
             "what the model reads, as the argument INPUT: a text, numbers, or "
-            "the path of a PNG file");
+            "the path of an image");
   line.Number("example", &arguments->example, 0,
               std::numeric_limits<int>::max(),
               "an example of the run's data, from 0, of the test split, else "

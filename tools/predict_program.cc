@@ -31,9 +31,9 @@ constexpr char kUsage[] =
     "tells the value at x, describes an image.\n\n"
     "  predict --run=DIR [--example=N]... [--json] [INPUT...]\n\n"
     "An input is what the task reads: a text, a number, or the path of a PNG\n"
-    "file. Without inputs and examples, inputs are read from standard input,\n"
-    "one a line. Where standard output is not a terminal it gets one answer a\n"
-    "line and nothing else; with --json, an object a line.";
+    "or JPEG file. Without inputs and examples, inputs are read from standard\n"
+    "input, one a line. Where standard output is not a terminal it gets one\n"
+    "answer a line and nothing else; with --json, an object a line.";
 constexpr size_t kMostLineBytes = size_t{1} << 16;
 
 struct Arguments {

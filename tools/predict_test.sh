@@ -199,7 +199,7 @@ expect 'the classes of images' 2 "$(wc -l <out)"
 fails 'no such example' 'error: example 12: there are 12, counted from 0' \
   "${predict}" --run=shapes --example=12
 fails 'a text where an image is wanted' \
-  "error: input 1: 'they are watching .': want a PNG file: " \
+  "error: input 1: 'they are watching .': want a PNG or JPEG file: " \
   "${predict}" --run=shapes 'they are watching .'
 # A PNG file of one black pixel.
 base64 -d >pixel.png <<'PNG'

@@ -9,7 +9,7 @@
 #include "autodiff/ops/shape_ops.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/random.h"
-#include "data/images/png_image.h"
+#include "data/images/image_file.h"
 #include "files/utf8.h"
 #include "nn/batches.h"
 #include "seq2seq/decoder.h"
@@ -284,10 +284,8 @@ absl::StatusOr<CaptionModel::Asked> CaptionModel::Read(
     const Question& question) const {
   if (question.example < 0) {
     const auto typed = std::make_shared<CaptionSet>();
-    ImageSet& images = typed->images;
-    images.shape = data_.train.images.shape;
-    REGARD_ASSIGN_OR_RETURN(images.pixels,
-                            ReadPng(question.text, images.shape));
+    REGARD_ASSIGN_OR_RETURN(typed->images,
+                            ReadImageLike(question.text, data_.train.images));
     return Asked{typed, typed.get(), 0};
   }
   const CaptionSet& set = data_.test.size() > 0 ? data_.test : data_.dev;

@@ -67,7 +67,7 @@ class CaptionModel : public Model<float> {
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
-  // A sentence about the image in a PNG file, or about one of test, else of
+  // A sentence about the image in a file, or about one of test, else of
   // dev.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question) const;

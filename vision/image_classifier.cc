@@ -8,7 +8,7 @@
 #include "attention/transformer/initialization.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
-#include "data/images/png_image.h"
+#include "data/images/image_file.h"
 #include "nn/batches.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -96,15 +96,11 @@ std::vector<float> ImageClassifier::Predict(Forward<float>& forward,
 }
 
 absl::StatusOr<ImageSet> ImageClassifier::Read(const Question& question) const {
-  ImageSet image;
-  image.shape = data_.train.shape;
-  if (question.example < 0) {
-    REGARD_ASSIGN_OR_RETURN(image.pixels, ReadPng(question.text, image.shape));
-    return image;
-  }
+  if (question.example < 0) return ReadImageLike(question.text, data_.train);
   const ImageSet& set = data_.test.size() > 0 ? data_.test : data_.dev;
   REGARD_RETURN_IF_ERROR(
       CheckExample(question, static_cast<size_t>(set.size())));
+  ImageSet image = {.shape = set.shape};
   const uint8_t* const pixels = set.image(question.example);
   image.pixels.assign(pixels, pixels + set.shape.size());
   image.labels = {set.labels[static_cast<size_t>(question.example)]};

@@ -45,7 +45,7 @@ class ImageClassifier : public Model<float> {
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
-  // The class of the image in a PNG file, or of one of test, else of dev.
+  // The class of the image in a file, or of one of test, else of dev.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question,
                                   const AnswerOptions& options) const;

@@ -17,11 +17,16 @@ struct ImageShape {
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 
+struct Image {
+  ImageShape shape = {};
+  std::vector<uint8_t> pixels = {};  // [channels, height, width]
+};
+
 struct ImageSet {
-  ImageShape shape;
-  std::vector<uint8_t> pixels;  // [images, channels, height, width]
+  ImageShape shape = {};
+  std::vector<uint8_t> pixels = {};  // [images, channels, height, width]
   // [images], 0 .. classes - 1; empty where there are no classes.
-  std::vector<int32_t> labels;
+  std::vector<int32_t> labels = {};
 
   int64_t size() const {
     return pixels.empty() ? 0

@@ -2,52 +2,107 @@
 
 #include <png.h>
 
+#include <csetjmp>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "files/file.h"
-#include "third_party/abseil_backport/check.h"
+#include "data/images/exif.h"
 
 namespace regard {
 
-absl::StatusOr<std::vector<uint8_t>> ReadPng(const std::string& path,
-                                             const ImageShape& shape) {
-  REGARD_CHECK(shape.channels == 1 || shape.channels == 3) << shape.channels;
-  const auto error = [&](const auto&... parts) {
-    return absl::InvalidArgumentError(absl::StrCat("'", path, "': ", parts...));
+namespace {
+
+// libpng reports errors by longjmp(), so all that has a destructor is here.
+struct PngReader {
+  absl::string_view rest;
+  std::string problem = {};
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  ImageRows rows = {};
+  std::vector<png_bytep> row_begins = {};
+};
+
+void Fail(png_structp png, png_const_charp message) {
+  static_cast<PngReader*>(png_get_error_ptr(png))->problem = message;
+  png_longjmp(png, 1);
+}
+
+void Ignore(png_structp, png_const_charp) {}
+
+void ReadBytes(png_structp png, png_bytep bytes, size_t count) {
+  absl::string_view& rest = static_cast<PngReader*>(png_get_io_ptr(png))->rest;
+  if (count > rest.size()) png_error(png, "the file is cut short");
+  std::memcpy(bytes, rest.data(), count);
+  rest.remove_prefix(count);
+}
+
+// False with a problem. Nothing in here has a destructor.
+bool Decode(PngReader* reader) {
+  const png_structp png = reader->png;
+  const png_infop info = reader->info;
+  ImageRows& rows = reader->rows;
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_set_read_fn(png, reader, ReadBytes);
+  png_set_user_limits(png, kLongestImageSide, kLongestImageSide);
+  png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+  png_read_info(png, info);
+  rows.height = png_get_image_height(png, info);
+  rows.width = png_get_image_width(png, info);
+  if (rows.height * rows.width > kMostImagePixels) {
+    png_error(png, "it has too many pixels");
+  }
+  if (png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE) {
+    png_set_palette_to_rgb(png);
+  }
+  png_set_expand_gray_1_2_4_to_8(png);
+  png_set_strip_16(png);
+  png_set_strip_alpha(png);
+  png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  rows.channels = png_get_channels(png, info);
+  const size_t stride = png_get_rowbytes(png, info);
+  rows.bytes.resize(static_cast<size_t>(rows.height) * stride);
+  for (int64_t row = 0; row < rows.height; ++row) {
+    reader->row_begins.push_back(rows.bytes.data() +
+                                 static_cast<size_t>(row) * stride);
+  }
+  png_read_image(png, reader->row_begins.data());
+  png_read_end(png, info);
+  png_uint_32 size = 0;
+  png_bytep exif = nullptr;
+  if (png_get_eXIf_1(png, info, &size, &exif) != 0) {
+    rows.orientation = ExifOrientation(
+        absl::string_view(reinterpret_cast<const char*>(exif), size));
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<ImageRows> DecodePng(absl::string_view bytes) {
+  PngReader reader = {.rest = bytes};
+  reader.png =
+      png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, Fail, Ignore);
+  if (reader.png == nullptr) {
+    return absl::UnavailableError("libpng does not start");
+  }
+  const absl::Cleanup free = [&] {
+    png_destroy_read_struct(&reader.png, &reader.info, nullptr);
   };
-  const absl::StatusOr<std::string> file = ReadFile(ResolveUserPath(path));
-  if (!file.ok()) {
-    return error("want a PNG file: ", file.status().message());
+  reader.info = png_create_info_struct(reader.png);
+  if (reader.info == nullptr) {
+    return absl::UnavailableError("libpng has no memory");
   }
-  if (!absl::StartsWith(*file, "\x89PNG")) {
-    return error("want a PNG file; this is none");
+  if (!Decode(&reader)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is a damaged PNG file: ", reader.problem));
   }
-  png_image png = {};
-  png.version = PNG_IMAGE_VERSION;
-  const absl::Cleanup free = [&] { png_image_free(&png); };
-  if (png_image_begin_read_from_memory(&png, file->data(), file->size()) == 0) {
-    return error("cannot be read: ", png.message);
-  }
-  if (png.height != shape.height || png.width != shape.width) {
-    return error("has ", png.height, " x ", png.width,
-                 " pixels (height x width); the model reads ", shape.height,
-                 " x ", shape.width);
-  }
-  png.format = shape.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  std::vector<uint8_t> rows(static_cast<size_t>(shape.size()));
-  const png_color black = {};
-  if (png_image_finish_read(&png, &black, rows.data(), 0, nullptr) == 0) {
-    return error("cannot be read: ", png.message);
-  }
-  std::vector<uint8_t> pixels(rows.size());
-  const auto channels = static_cast<size_t>(shape.channels);
-  const size_t plane = rows.size() / channels;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    pixels[i % channels * plane + i / channels] = rows[i];
-  }
-  return pixels;
+  return std::move(reader.rows);
 }
 
 }  // namespace regard

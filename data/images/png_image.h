@@ -1,22 +1,17 @@
-// Images that a user names.
+// PNG files (ISO/IEC 15948), decoded by libpng.
 #ifndef DATA_IMAGES_PNG_IMAGE_H_
 #define DATA_IMAGES_PNG_IMAGE_H_
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "absl/status/statusor.h"
-#include "data/images/image_set.h"
+#include "absl/strings/string_view.h"
+#include "data/images/image_rows.h"
 
 namespace regard {
 
-// The pixels of a PNG file, [channels, height, width], which must have the
-// height and width of `shape`: as grey where that has one channel, else as
-// colours, on black where the file is transparent. `path` is as the user gave
-// it. An error names it, what was found and what is wanted.
-absl::StatusOr<std::vector<uint8_t>> ReadPng(const std::string& path,
-                                             const ImageShape& shape);
+// Palettes become colours; of 16 bits the upper 8 remain; alpha, transparent
+// colours and gamma are ignored. An InvalidArgument says what is wrong with the
+// bytes: each checksum is verified, and nothing may be missing at the end.
+absl::StatusOr<ImageRows> DecodePng(absl::string_view bytes);
 
 }  // namespace regard
 

@@ -24,6 +24,7 @@ _EXTERNAL = {
     "gmock/": ["//:gtest", "//:gtest_main"],
     "google/protobuf/": ["//:protobuf"],
     "gtest/": ["//:gtest", "//:gtest_main"],
+    "jpeglib.h": ["//:jpeg"],
     "nlohmann/": ["//:json"],
     "openssl/": ["//:crypto"],
     "png.h": ["//:libpng"],

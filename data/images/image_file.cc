@@ -1,0 +1,101 @@
+#include "data/images/image_file.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "data/images/image_rows.h"
+#include "data/images/jpeg_image.h"
+#include "data/images/png_image.h"
+#include "files/file.h"
+#include "third_party/abseil_backport/check.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+absl::StatusOr<ImageRows> DecodeRows(absl::string_view bytes) {
+  if (absl::StartsWith(bytes, "\x89PNG")) return DecodePng(bytes);
+  if (absl::StartsWith(bytes, "\xff\xd8\xff")) return DecodeJpeg(bytes);
+  return absl::InvalidArgumentError(
+      "is neither PNG nor JPEG, which are wanted");
+}
+
+// Pillow's L of RGB: the luma of ITU-R BT.601, in fixed point.
+uint8_t Luma(const uint8_t* rgb) {
+  return static_cast<uint8_t>(
+      (rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
+}
+
+}  // namespace
+
+absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels) {
+  REGARD_CHECK(channels == 1 || channels == 3) << channels << " channels";
+  REGARD_ASSIGN_OR_RETURN(const ImageRows rows, DecodeRows(bytes));
+  // Pixel (y, x) of the result is that at first + y * down + x * right.
+  int64_t first = 0;
+  int64_t down = rows.width;
+  int64_t right = 1;
+  const int orientation = rows.orientation;
+  if (orientation == 3 || orientation == 4 || orientation == 6 ||
+      orientation == 7) {
+    first += (rows.height - 1) * rows.width;
+    down = -down;
+  }
+  if (orientation == 2 || orientation == 3 || orientation == 7 ||
+      orientation == 8) {
+    first += rows.width - 1;
+    right = -right;
+  }
+  Image image = {.shape = {channels, rows.height, rows.width}};
+  if (orientation >= 5) {
+    std::swap(down, right);
+    std::swap(image.shape.height, image.shape.width);
+  }
+  image.pixels.resize(static_cast<size_t>(image.shape.size()));
+  uint8_t* out = image.pixels.data();
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    for (int64_t y = 0; y < image.shape.height; ++y) {
+      for (int64_t x = 0; x < image.shape.width; ++x) {
+        const uint8_t* const pixel =
+            rows.bytes.data() + (first + y * down + x * right) * rows.channels;
+        *out++ = rows.channels == 1 ? pixel[0]
+                 : channels == 1    ? Luma(pixel)
+                                    : pixel[channel];
+      }
+    }
+  }
+  return image;
+}
+
+absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels) {
+  const auto error = [&](absl::string_view problem) {
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "': ", problem));
+  };
+  const absl::StatusOr<std::string> bytes = ReadFile(ResolveUserPath(path));
+  if (!bytes.ok()) {
+    return error(
+        absl::StrCat("want a PNG or JPEG file: ", bytes.status().message()));
+  }
+  absl::StatusOr<Image> image = DecodeImage(*bytes, channels);
+  if (!image.ok()) return error(image.status().message());
+  return image;
+}
+
+absl::StatusOr<ImageSet> ReadImageLike(const std::string& path,
+                                       const ImageSet& set) {
+  const ImageShape& shape = set.shape;
+  REGARD_ASSIGN_OR_RETURN(Image image, ReadImage(path, shape.channels));
+  if (!(image.shape == shape)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", path, "': has ", image.shape.height, " x ", image.shape.width,
+        " pixels (height x width); the model reads ", shape.height, " x ",
+        shape.width));
+  }
+  return ImageSet{.shape = shape, .pixels = std::move(image.pixels)};
+}
+
+}  // namespace regard

@@ -1,0 +1,71 @@
+// Values by hand; pillow_test.cc compares with Pillow.
+#include "data/images/resize.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "data/images/image_set.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace regard {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+Image Row(std::vector<uint8_t> pixels) {
+  const auto width = static_cast<int64_t>(pixels.size());
+  return {.shape = {1, 1, width}, .pixels = std::move(pixels)};
+}
+
+TEST(ResizeImageTest, AHalfIsAWeightedMeanOfFour) {
+  // Triangles of width four around 1 and 3: weights 3, 3 and 1 of 7, since the
+  // fourth pixel would lie outside.
+  EXPECT_THAT(
+      ResizeImage(Row({0, 80, 160, 240}), 1, 2, Resampling::kBilinear).pixels,
+      ElementsAre(57, 183));
+}
+
+TEST(ResizeImageTest, ADoubleLiesBetweenNeighbours) {
+  EXPECT_THAT(ResizeImage(Row({0, 80}), 1, 4, Resampling::kBilinear).pixels,
+              ElementsAre(0, 20, 60, 80));
+  // A column as a row.
+  Image column = Row({0, 80});
+  column.shape = {1, 2, 1};
+  EXPECT_THAT(ResizeImage(column, 4, 1, Resampling::kBilinear).pixels,
+              ElementsAre(0, 20, 60, 80));
+}
+
+TEST(ResizeImageTest, BicubicOvershootsAndIsClipped) {
+  const Image edge =
+      ResizeImage(Row({0, 0, 0, 255, 255, 255}), 1, 12, Resampling::kBicubic);
+  EXPECT_EQ(edge.pixels[4], 0);
+  EXPECT_EQ(edge.pixels[7], 255);
+  EXPECT_THAT(
+      ResizeImage(Row({100, 100, 200, 200}), 1, 8, Resampling::kBicubic).pixels,
+      ElementsAre(100, 98, 93, 120, 180, 207, 202, 200));
+}
+
+TEST(ResizeImageTest, AnyPixelOfOneIsThatOne) {
+  for (const Resampling filter :
+       {Resampling::kBilinear, Resampling::kBicubic}) {
+    const Image large =
+        ResizeImage({.shape = {2, 1, 1}, .pixels = {7, 7}}, 3, 5, filter);
+    EXPECT_EQ(large.shape, (ImageShape{2, 3, 5}));
+    EXPECT_THAT(large.pixels, Each(7));
+    EXPECT_THAT(ResizeImage(large, 1, 1, filter).pixels, ElementsAre(7, 7));
+  }
+}
+
+TEST(CropCenterTest, TakesTheMiddleOfEachChannel) {
+  Image image = {.shape = {2, 3, 4}};
+  for (uint8_t i = 0; i < 24; ++i) image.pixels.push_back(i);
+  EXPECT_THAT(CropCenter(image, 1, 2).pixels, ElementsAre(5, 6, 17, 18));
+  EXPECT_THAT(CropCenter(image, 2, 1).pixels, ElementsAre(1, 5, 13, 17));
+  EXPECT_EQ(CropCenter(image, 3, 4).pixels, image.pixels);
+}
+
+}  // namespace
+}  // namespace regard
