@@ -1,11 +1,13 @@
 #!/bin/bash
-# Runs tools/bazel with stand-ins for every program that it starts.
+# Runs tools/bazel, and tools/instruction_set by it, with stand-ins for every program that it starts.
 
 set -euo pipefail
 
 script="${PWD}/$1"
 packages="${PWD}/$2"
+instruction_set="${PWD}/$3"
 
+v2='flags : fpu cx16 popcnt sse4_1 sse4_2 ssse3'
 failures=0
 expect() { # expect WHAT WANTED GOT: WANTED is a glob pattern.
   # shellcheck disable=SC2053  # The right side is meant as a pattern.
@@ -26,10 +28,12 @@ setup() {
   bin="${root}/bin"
   mkdir -p "${root}/ws/tools" "${bin}"
   # /proc is the one thing that the PATH cannot stand in for.
-  sed "s|/proc/cpuinfo|${root}/cpuinfo|" "${script}" >"${root}/ws/tools/bazel"
-  chmod +x "${root}/ws/tools/bazel"
+  sed "s|/proc/cpuinfo|${root}/cpuinfo|" "${instruction_set}" \
+    >"${root}/ws/tools/instruction_set"
+  cp -L "${script}" "${root}/ws/tools/bazel"
+  chmod +x "${root}/ws/tools/bazel" "${root}/ws/tools/instruction_set"
   cp -L "${packages}" "${root}/ws/tools/debian_packages.txt"
-  echo "flags : fpu avx2 bmi1 bmi2 fma f16c abm movbe" >"${root}/cpuinfo"
+  echo "${v2} avx2 bmi1 bmi2 fma f16c abm movbe" >"${root}/cpuinfo"
   stub id <<<'echo 0'
   stub uname <<<'echo x86_64'
   stub bazel <<<'echo "the launcher: would never end"; exit 99'
@@ -72,13 +76,21 @@ expect "level from the environment" "*-march=x86-64 --host_copt=*" \
   "$(<"${root}/ws/.bazelrc.generated")"
 bootstrap tools/bazel REGARD_ISA=native
 expect "a wrong level is refused" 2 "${status}"
+expect "a wrong level is named" \
+  "instruction_set: REGARD_ISA=native: want x86-64, *" "${err}"
 
 setup
-echo "flags : fpu sse2" >"${root}/cpuinfo"
+echo "${v2}" >"${root}/cpuinfo"
 bootstrap tools/bazel
 expect "old machine" "*-march=x86-64 --host_copt=-march=x86-64" \
   "$(<"${root}/ws/.bazelrc.generated")"
-echo "flags : avx2 bmi1 bmi2 fma f16c abm movbe avx512f avx512bw avx512cd" \
+echo "flags : fpu sse2 ssse3" >"${root}/cpuinfo"
+bootstrap tools/bazel
+expect "too old a machine" 2 "${status}"
+expect "too old a machine: says what it lacks" \
+  "instruction_set: want a processor of level x86-64-v2, this one lacks cx16" \
+  "${err}"
+echo "${v2} avx2 bmi1 bmi2 fma f16c abm movbe avx512f avx512bw avx512cd" \
   "avx512dq avx512vl" >"${root}/cpuinfo"
 bootstrap tools/bazel
 expect "v4 machine" "*-march=x86-64-v4 --host*" \

@@ -1,6 +1,6 @@
-// The programs that open runs, each without its main(): a program is this and
-// its plug-ins. All return an exit code: 0 done, 1 what was made could not be
-// written, 2 wrong input or usage.
+// The programs, each without its main(): a program is this and its plug-ins.
+// All return an exit code: 0 done, 1 what was made could not be written, 2
+// wrong input or usage.
 #ifndef TOOLS_PROGRAMS_H_
 #define TOOLS_PROGRAMS_H_
 
@@ -18,12 +18,16 @@ namespace regard {
 // checkpoints of another one. Returns the exit code of TrainMain.
 int AverageMain(int argc, char** argv, const Plugins& plugins);
 
+int AttendMain(int argc, char** argv, const Plugins& plugins);
+int CompareMain(int argc, char** argv, const Plugins& plugins);
 int EmbedMain(int argc, char** argv, const Plugins& plugins);
 int EvaluateMain(int argc, char** argv, const Plugins& plugins);
 int GenerateMain(int argc, char** argv, const Plugins& plugins);
 int InspectMain(int argc, char** argv, const Plugins& plugins);
 int PlanMain(int argc, char** argv, const Plugins& plugins);
 int PredictMain(int argc, char** argv, const Plugins& plugins);
+int RunsMain(int argc, char** argv, const Plugins& plugins);
+int ScoresMain(int argc, char** argv, const Plugins& plugins);
 int TranslateMain(int argc, char** argv, const Plugins& plugins);
 
 // Run::Open(), with its notes on standard error.

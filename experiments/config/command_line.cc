@@ -158,6 +158,7 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
     const size_t equals = std::min(argument.find('='), argument.size());
     const std::string name = argument.substr(2, equals - 2);
     if (name == "help") return absl::CancelledError(Help());
+    if (name == "version") return absl::CancelledError(kVersion);
     std::vector<std::string> names;
     for (const Flag& known : flags_) names.emplace_back(known.name);
     const auto found = std::find(names.begin(), names.end(), name);

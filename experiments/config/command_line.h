@@ -13,6 +13,9 @@
 
 namespace regard {
 
+// What --version prints; CHANGELOG.md says what is in it.
+inline constexpr char kVersion[] = "Regard 0.9.0";
+
 class CommandLine {
  public:
   // --help shows `usage` above the flags. All texts given outlive this.
@@ -36,7 +39,7 @@ class CommandLine {
   void Positional(std::vector<std::string>* values, absl::string_view name);
 
   // InvalidArgument, complete to print, for what is not understood. With
-  // --help or -h, a Cancelled status whose message is the help.
+  // --help, -h or --version, a Cancelled status whose message is what to print.
   absl::Status Parse(int argc, char** argv) const;
 
   std::string Help() const;

@@ -129,5 +129,10 @@ TEST(CommandLineTest, HelpNamesTheKindOfEachValue) {
   }
 }
 
+TEST(CommandLineTest, EveryProgramTellsItsVersion) {
+  EXPECT_EQ(Program().Parse({"--version", "-b"}, /*takes_words=*/false),
+            absl::CancelledError(kVersion));
+}
+
 }  // namespace
 }  // namespace regard

@@ -7,10 +7,10 @@
 #include "absl/status/statusor.h"
 #include "experiments/ablation/grid.h"
 #include "experiments/config/command_line.h"
-#include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/plugins.h"
 #include "files/file.h"
 #include "files/json_file.h"
+#include "tools/programs.h"
 #include "tools/run_comparison.h"
 
 namespace regard {
@@ -27,7 +27,9 @@ constexpr char kUsage[] =
     "randomization. Runs that differ in their seed alone are compared\n"
     "together, over examples and over seeds.";
 
-int Compare(int argc, char** argv) {
+}  // namespace
+
+int CompareMain(int argc, char** argv, const Plugins& plugins) {
   std::vector<std::string> folders;
   std::vector<std::string> given;
   CommandLine line(kUsage);
@@ -41,7 +43,6 @@ int Compare(int argc, char** argv) {
   if (folders.size() < 2) {
     return ExitCode(absl::InvalidArgumentError("error: want two runs; --help"));
   }
-  const Plugins plugins = BuiltInPlugins();
   std::vector<GridRun> runs;
   for (const std::string& folder : folders) {
     absl::StatusOr<GridRun> run =
@@ -61,7 +62,4 @@ int Compare(int argc, char** argv) {
   return FinishOutput();
 }
 
-}  // namespace
 }  // namespace regard
-
-int main(int argc, char** argv) { return regard::Compare(argc, argv); }

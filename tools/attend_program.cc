@@ -1,6 +1,4 @@
 // Computes one attention of given arrays.
-#include "attention/attend.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,15 +13,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
+#include "attention/attend.h"
 #include "attention/attention.pb.h"
 #include "attention/attention_registry.h"
 #include "attention/mask.h"
 #include "attention/multi_head.h"
-#include "attention/scoring/built_in_scores.h"
 #include "attention/scoring_function.h"
 #include "autodiff/tape.h"
 #include "experiments/config/command_line.h"
 #include "experiments/config/reader.h"
+#include "experiments/tasks/plugins.h"
 #include "files/config_text.h"
 #include "files/file.h"
 #include "files/json_file.h"
@@ -34,6 +33,7 @@
 #include "nn/probe.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/attention_arrays.h"
+#include "tools/programs.h"
 
 namespace regard {
 
@@ -196,21 +196,21 @@ std::vector<Output> Attend(const AttentionLayer<double>& layer,
       scores[i] = std::numeric_limits<double>::quiet_NaN();
     }
   }
-  std::vector<int64_t> per_pair;
+  std::vector<int64_t> per_pair = {shape[2], shape[3]};
   std::vector<int64_t> per_query = {shape[2], arrays.values.shape[2]};
+  if (heads > 1) per_pair.insert(per_pair.begin(), heads);
   if (arrays.has_batch) {
-    per_pair.push_back(shape[0]);
+    per_pair.insert(per_pair.begin(), shape[0]);
     per_query.insert(per_query.begin(), shape[0]);
   }
-  if (heads > 1) per_pair.push_back(heads);
-  per_pair.insert(per_pair.end(), {shape[2], shape[3]});
   return {{"scores", {per_pair, std::move(scores)}},
           {"weights", {per_pair, sites.Find("attention/weights")->value}},
           {"context",
            {per_query, {context.data(), context.data() + context.size()}}}};
 }
 
-absl::Status Main(int argc, char** argv) {
+absl::Status AttendArrays(int argc, char** argv,
+                          const AttentionRegistry& scorers) {
   std::string text;
   std::string path;
   int heads = 1;
@@ -237,8 +237,6 @@ absl::Status Main(int argc, char** argv) {
   const ScoreWidths widths = {.heads = heads,
                               .query = arrays.queries.shape[2] / heads,
                               .key = arrays.keys.shape[2] / heads};
-  AttentionRegistry scorers;
-  RegisterBuiltInScores(scorers);
   Attention attention;
   REGARD_RETURN_IF_ERROR(ReadAttention(text, scorers, widths, &attention));
 
@@ -268,8 +266,8 @@ absl::Status Main(int argc, char** argv) {
 
 }  // namespace
 
-}  // namespace regard
-
-int main(int argc, char** argv) {
-  return regard::ExitCode(regard::Main(argc, argv));
+int AttendMain(int argc, char** argv, const Plugins& plugins) {
+  return ExitCode(AttendArrays(argc, argv, plugins.scorers));
 }
+
+}  // namespace regard

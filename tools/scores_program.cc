@@ -7,12 +7,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "attention/attention_registry.h"
-#include "attention/scoring/built_in_scores.h"
 #include "attention/scoring/formula.pb.h"
 #include "attention/scoring_function.h"
 #include "experiments/config/command_line.h"
+#include "experiments/tasks/plugins.h"
 #include "files/json_file.h"
 #include "tools/formula_report.h"
+#include "tools/programs.h"
 #include "tools/score_list.h"
 
 namespace regard {
@@ -33,14 +34,13 @@ int ShowFormula(const AttentionRegistry& scorers, const std::string& text,
 }
 
 }  // namespace
-}  // namespace regard
 
-int main(int argc, char** argv) {
+int ScoresMain(int argc, char** argv, const Plugins& plugins) {
   constexpr int kMaxWidth = 65536;
   int query = 64;
   int key = 64;
   int heads = 1;
-  regard::CommandLine command_line(
+  CommandLine command_line(
       "Lists the scoring functions that a config's `attention` may choose.\n"
       "With --formula, explains a formula and checks it as a score.");
   command_line.Number("query", &query, 1, kMaxWidth, "width of the query");
@@ -55,21 +55,20 @@ int main(int argc, char** argv) {
   bool json = false;
   command_line.Switch("json", &json, "prints an object: docs/json.md");
   const absl::Status status = command_line.Parse(argc, argv);
-  if (!status.ok()) return regard::ExitCode(status);
-  regard::AttentionRegistry scorers;
-  regard::RegisterBuiltInScores(scorers);
-  const regard::ScoreWidths widths = {
-      .heads = heads, .query = query, .key = key};
+  if (!status.ok()) return ExitCode(status);
+  const AttentionRegistry& scorers = plugins.scorers;
+  const ScoreWidths widths = {.heads = heads, .query = query, .key = key};
   if (!formula.empty() && json) {
-    return regard::ExitCode(
+    return ExitCode(
         absl::InvalidArgumentError("--json has no form of a --formula"));
   }
   if (!formula.empty()) {
-    return regard::ShowFormula(scorers, formula, width, widths);
+    return ShowFormula(scorers, formula, width, widths);
   }
-  const std::string text =
-      json ? regard::JsonText(regard::ScoresJson(scorers, widths)) + "\n"
-           : regard::ListScores(scorers, widths);
+  const std::string text = json ? JsonText(ScoresJson(scorers, widths)) + "\n"
+                                : ListScores(scorers, widths);
   std::fputs(text.c_str(), stdout);
-  return regard::FinishOutput();
+  return FinishOutput();
 }
+
+}  // namespace regard

@@ -6,10 +6,11 @@
 #include "absl/status/status.h"
 #include "experiments/ablation/grid.h"
 #include "experiments/config/command_line.h"
-#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/tasks/plugins.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "third_party/abseil_backport/status_macros.h"
+#include "tools/programs.h"
 #include "tools/run_list.h"
 
 namespace regard {
@@ -20,7 +21,7 @@ constexpr char kUsage[] =
     "which fields its config differs from that of the most typical run.\n\n"
     "  runs [--by=METRIC] [--json] FOLDER";
 
-absl::Status ListRuns(int argc, char** argv) {
+absl::Status ListRuns(int argc, char** argv, const Plugins& plugins) {
   std::vector<std::string> folders;
   std::string metric;
   bool json = false;
@@ -36,7 +37,7 @@ absl::Status ListRuns(int argc, char** argv) {
   }
   REGARD_ASSIGN_OR_RETURN(
       std::vector<GridRun> runs,
-      FindRuns(ResolveUserPath(folders[0]), BuiltInPlugins().aggregates));
+      FindRuns(ResolveUserPath(folders[0]), plugins.aggregates));
   if (!metric.empty()) REGARD_RETURN_IF_ERROR(SortByMetric(metric, &runs));
   const std::string text =
       json ? JsonText(RunListJson(runs)) + "\n" : RunListText(runs, metric);
@@ -45,8 +46,9 @@ absl::Status ListRuns(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace regard
 
-int main(int argc, char** argv) {
-  return regard::ExitCode(regard::ListRuns(argc, argv));
+int RunsMain(int argc, char** argv, const Plugins& plugins) {
+  return ExitCode(ListRuns(argc, argv, plugins));
 }
+
+}  // namespace regard

@@ -1,0 +1,80 @@
+#include "tools/regard_program.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "experiments/config/command_line.h"
+#include "experiments/default_config.h"
+#include "experiments/training/train_program.h"
+#include "nn/name_suggestion.h"
+#include "tools/programs.h"
+#include "tools/replay_program.h"
+
+namespace regard {
+namespace {
+
+int TrainByDefault(int argc, char** argv, const Plugins& plugins) {
+  return TrainMain(argc, argv, plugins, DefaultConfig());
+}
+
+struct Program {
+  absl::string_view name;
+  int (*main)(int argc, char** argv, const Plugins& plugins);
+  absl::string_view what;
+};
+
+constexpr Program kPrograms[] = {
+    {"train", TrainByDefault, "trains an experiment and writes a run folder"},
+    {"predict", PredictMain, "answers by the model of any run"},
+    {"evaluate", EvaluateMain, "evaluates any run, on its own data or others"},
+    {"inspect", InspectMain, "shows what a model looks at when it answers"},
+    {"translate", TranslateMain, "translates with the model of a run"},
+    {"generate", GenerateMain, "continues texts with a language model"},
+    {"embed", EmbedMain, "gives vectors of sentences"},
+    {"runs", RunsMain, "lists the runs below a folder"},
+    {"compare", CompareMain, "says how runs differ"},
+    {"replay", ReplayMain, "trains a part of a run again, and looks inside"},
+    {"average", AverageMain, "makes a run of the mean of checkpoints"},
+    {"plan", PlanMain, "says what an experiment takes"},
+    {"scores", ScoresMain, "lists scores, and checks one that is a formula"},
+    {"attend", AttendMain, "computes one attention of given arrays"},
+};
+
+std::string Usage() {
+  std::string text =
+      "A laboratory for attention.\n\n"
+      "  regard PROGRAM ARGUMENTS...\n"
+      "  regard PROGRAM --help\n\n";
+  for (const Program& program : kPrograms) {
+    absl::StrAppendFormat(&text, "  %-11s %s\n", program.name, program.what);
+  }
+  text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+int RegardMain(int argc, char** argv, const Plugins& plugins) {
+  const absl::string_view name = argc > 1 ? argv[1] : "";
+  if (absl::StartsWith(name, "-")) {
+    const std::string usage = Usage();
+    const absl::Status status = CommandLine(usage).Parse(argc, argv);
+    if (!status.ok()) return ExitCode(status);
+  }
+  std::vector<std::string> names;
+  for (const Program& program : kPrograms) {
+    if (program.name == name) return program.main(argc - 1, argv + 1, plugins);
+    names.emplace_back(program.name);
+  }
+  return ExitCode(absl::InvalidArgumentError(
+      name.empty() ? absl::StrCat("error: want a program\n\n", Usage())
+                   : absl::StrCat("error: there is no program '", name, "'",
+                                  SuggestName(name, names), "; see --help")));
+}
+
+}  // namespace regard

@@ -1,0 +1,48 @@
+#!/bin/bash
+# All programs in one, and the script that starts it in a package.
+
+source experiments/testing.sh
+
+launcher="${runfiles}/$1"
+regard="${runfiles}/$2"
+instruction_set="${runfiles}/$3"
+citation="${runfiles}/$4"
+
+"${regard}" --help >help
+expect_in help 'regard PROGRAM ARGUMENTS...' '  train       trains an experiment'
+# Each that the help lists is there, and takes its own arguments.
+programs=0
+while read -r program; do
+  programs=$((programs + 1))
+  "${regard}" "${program}" --help >help_of
+  expect_in help_of '--'
+  fails "${program}" 'error: there is no flag --nonesuch' \
+    "${regard}" "${program}" --nonesuch
+done < <(sed -n 's/^  \([a-z]*\)  .*/\1/p' help)
+expect 'number of programs' 14 "${programs}"
+fails 'no program' 'error: want a program' "${regard}"
+fails 'a wrong program' "error: there is no program 'trian'; did you mean 'train'?" \
+  "${regard}" trian
+fails 'a wrong flag' 'error: there is no flag --nonesuch' "${regard}" --nonesuch
+"${regard}" attend --version >version
+expect_in "${citation}" "version: $(sed -n 's/^Regard //p' version)"
+
+# A package whose programs say which one they are.
+for level in x86-64 x86-64-v3 x86-64-v4; do
+  mkdir -p "package/lib/${level}"
+  printf '#!/bin/sh\necho %s "$@"\nexit 3\n' "${level}" \
+    >"package/lib/${level}/regard"
+done
+cp -L "${launcher}" package/regard
+cp -L "${instruction_set}" package/lib/instruction_set
+chmod -R +x package
+ln -s package/regard link
+code=0
+./link train 'two words' >out || code=$?
+expect 'exit code' 3 "${code}"
+expect 'the level of the machine' "$("${instruction_set}") train two words" \
+  "$(<out)"
+expect 'a level by hand' 'x86-64 plan' \
+  "$(REGARD_ISA=x86-64 package/regard plan || true)"
+fails 'a wrong level' 'REGARD_ISA=i386: want x86-64, x86-64-v3 or x86-64-v4' \
+  env REGARD_ISA=i386 package/regard plan
