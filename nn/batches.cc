@@ -1,10 +1,8 @@
 #include "nn/batches.h"
 
 #include <atomic>
-#include <optional>
 
 #include "autodiff/instantiate.h"
-#include "autodiff/tape.h"
 #include "autodiff/worker_pool.h"
 
 namespace regard {
@@ -20,15 +18,10 @@ void ForEachApart(Forward<T>& forward, int64_t count,
     return;
   }
   const InferenceThreads alone = InferenceThreads::None();
+  forward.MakeCompanions(pool->threads() - 1);
   std::atomic<int64_t> next = 0;
-  pool->Run(pool->threads(), [&](int64_t thread) {
-    std::optional<Tape<T>> tape;
-    std::optional<Forward<T>> own;
-    if (thread > 0) {
-      tape.emplace();
-      own.emplace(*tape, forward.parameters(), /*gradients=*/nullptr);
-    }
-    Forward<T>& passes = thread > 0 ? *own : forward;
+  pool->Run(pool->threads(), [&](int64_t index) {
+    Forward<T>& passes = index > 0 ? forward.companion(index - 1) : forward;
     for (int64_t i = next++; i < count; i = next++) work(passes, i);
   });
 }

@@ -91,6 +91,12 @@ TEST_F(BatchesTest, ThreadsWorkAtTheSameTimeOnPassesOfTheirOwn) {
   EXPECT_TRUE(takers.contains(&*forward_));
 }
 
+TEST_F(BatchesTest, PassesOfThreadsAreKeptFromCallToCall) {
+  WorkerPool pool(3);
+  const InferenceThreads help(pool);
+  EXPECT_EQ(Takers(10, /*together=*/3), Takers(10, /*together=*/3));
+}
+
 TEST_F(BatchesTest, FewerPiecesThanThreadsShareTheProductsOfEach) {
   WorkerPool pool(4);
   const InferenceThreads help(pool);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -23,6 +24,30 @@ Forward<T>::Forward(Tape<T>& tape, const ParameterStore<T>& parameters,
     : Forward(tape, parameters, nullptr) {
   REGARD_CHECK_EQ(leaves.size(), parameters.parameters().size());
   leaves_.assign(leaves.begin(), leaves.end());
+}
+
+template <typename T>
+struct Forward<T>::Companion {
+  explicit Companion(const ParameterStore<T>& parameters)
+      : passes(tape, parameters, /*gradients=*/nullptr) {}
+
+  Tape<T> tape;
+  Forward<T> passes;
+};
+
+template <typename T>
+Forward<T>::~Forward() = default;
+
+template <typename T>
+void Forward<T>::MakeCompanions(int64_t count) {
+  while (std::ssize(companions_) < count) {
+    companions_.push_back(std::make_unique<Companion>(parameters_));
+  }
+}
+
+template <typename T>
+Forward<T>& Forward<T>::companion(int64_t index) {
+  return companions_[static_cast<size_t>(index)]->passes;
 }
 
 template <typename T>

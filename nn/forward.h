@@ -6,6 +6,8 @@
 #ifndef NN_FORWARD_H_
 #define NN_FORWARD_H_
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,14 @@ class Forward {
 
   // From the next BeginStep() on; null: as in the constructor.
   void set_gradients(GradientSlab<T>* gradients) { gradients_ = gradients; }
+
+  ~Forward();
+
+  // Makes those of the companions 0 .. count - 1 that are missing: passes of
+  // inference over the same parameters. Each has a tape of its own, which is
+  // kept with its memory as long as this, and is for one thread at a time.
+  void MakeCompanions(int64_t count);
+  Forward& companion(int64_t index);
 
   // Resets the tape and makes each parameter's one leaf, see Tape::Leaf().
   void BeginStep();
@@ -81,12 +91,15 @@ class Forward {
   SiteWish AskProbe(const char* name) const;
   Var<T> Visit(const char* name, Var<T> value) const;
 
+  struct Companion;
+
   Tape<T>& tape_;
   const ParameterStore<T>& parameters_;
   GradientSlab<T>* gradients_;
   std::vector<Var<T>> leaves_;
   Probe<T>* probe_ = nullptr;
   mutable std::string site_name_;  // whose memory is kept
+  std::vector<std::unique_ptr<Companion>> companions_;
 };
 
 }  // namespace regard
