@@ -56,14 +56,17 @@ Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
     // With n = (x - mean) * scale and h = g gain:
     // d x = scale (h - mean(h) - n mean(h n)), d gain = sum of g n. Without
     // kCenter there is no mean(h).
-    if (auto d = x.grad_ref()) {
-      const bool accumulate = d.MarkTouched();
-      const T* gain_row = gain.data();
-      for (int64_t i = 0; i < rows; ++i) {
-        const T* g = y.grad_data() + i * cols;
-        const T* x_row = x.data() + i * cols;
-        const T mean = means[i];
-        const T scale = scales[i];
+    auto d_x = x.grad_ref();
+    const bool accumulate = d_x && d_x.MarkTouched();
+    T* const d_gain = PartialGrad(gain);
+    T* const d_bias = PartialGrad(bias);
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* g = y.grad_data() + i * cols;
+      const T* x_row = x.data() + i * cols;
+      const T mean = means[i];
+      const T scale = scales[i];
+      if (d_x) {
+        const T* gain_row = gain.data();
         const T mean_h =
             kCenter ? DotRow(g, gain_row, cols) / static_cast<T>(cols) : T(0);
         const auto hn = [=](auto g, auto gain, auto x) {
@@ -71,26 +74,19 @@ Var<T> Norm(const char* name, Var<T> x, Var<T> gain, Var<T> bias, T epsilon) {
         };
         const T mean_hn =
             SumEach<T>(cols, hn, g, gain_row, x_row) / static_cast<T>(cols);
-        AddOrAssign(accumulate, cols, d.data() + i * cols, [=](int64_t j) {
+        AddOrAssign(accumulate, cols, d_x.data() + i * cols, [=](int64_t j) {
           const T h = less_mean(g[j] * gain_row[j], mean_h);
           return scale * (h - less_mean(x_row[j], mean) * scale * mean_hn);
         });
       }
-    }
-    if (auto d = gain.grad_ref()) {
-      T* __restrict d_gain = d.BeginPartial();
-      for (int64_t i = 0; i < rows; ++i) {
-        const T* g = y.grad_data() + i * cols;
-        const T* x_row = x.data() + i * cols;
-        for (int64_t j = 0; j < cols; ++j) {
-          d_gain[j] += g[j] * (less_mean(x_row[j], means[i]) * scales[i]);
-        }
+      if (d_gain != nullptr) {
+        AddOrAssign(/*accumulate=*/true, cols, d_gain, [=](int64_t j) {
+          return g[j] * (less_mean(x_row[j], mean) * scale);
+        });
       }
-    }
-    if (T* __restrict d_bias = PartialGrad(bias)) {
-      for (int64_t i = 0; i < rows; ++i) {
-        const T* g = y.grad_data() + i * cols;
-        for (int64_t j = 0; j < cols; ++j) d_bias[j] += g[j];
+      if (d_bias != nullptr) {
+        AddOrAssign(/*accumulate=*/true, cols, d_bias,
+                    [=](int64_t j) { return g[j]; });
       }
     }
   });
