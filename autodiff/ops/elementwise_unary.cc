@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -25,16 +26,31 @@ void RecordUnary(const char* name, Var<T> x, Var<T> y, G grad) {
   });
 }
 
-// The same where more than x and y is needed: begin(scratch) runs in the
-// backward pass and returns gradient(g, i), the gradient of element i of x from
-// that of y. Derivatives are not stored, which would be another pass.
+// Elements that several loops pass over before the next ones: they stay in the
+// first cache.
+constexpr int64_t kChunk = 1024;
+
+template <typename F>
+void ForEachChunk(int64_t size, F f) {
+  for (int64_t first = 0; first < size; first += kChunk) {
+    f(first, std::min(kChunk, size - first));
+  }
+}
+
+// The same where more than x and y is needed: slope(first, count, slopes) sets
+// the derivatives of y by x of `count` elements, in the backward pass.
 template <typename T, typename F>
-void RecordIndexed(const char* name, Var<T> x, Var<T> y, F begin) {
+void RecordSlope(const char* name, Var<T> x, Var<T> y, F slope) {
   y.tape().Record(name, y, [=] {
-    ScratchScope<T> scratch(x.tape());
-    const auto gradient = begin(scratch);
-    const T* g = y.grad_data();
-    x.grad_ref().AddEach([=](int64_t i) { return gradient(g[i], i); });
+    auto d = x.grad_ref();
+    const bool accumulate = d.MarkTouched();
+    ForEachChunk(x.size(), [&](int64_t first, int64_t count) {
+      T slopes[kChunk];
+      slope(first, count, slopes);
+      const T* g = y.grad_data() + first;
+      AddOrAssign(accumulate, count, d.data() + first,
+                  [&](int64_t i) { return KeepZero(g[i], g[i] * slopes[i]); });
+    });
   });
 }
 
@@ -172,12 +188,10 @@ template <typename T>
 Var<T> Pow(Var<T> x, std::type_identity_t<T> exponent) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
   Power(x.data(), y.data(), x.size(), exponent);
-  RecordIndexed("Pow", x, y, [=](ScratchScope<T>& scratch) {
-    T* const slope = scratch.New(x.size());
+  RecordSlope("Pow", x, y, [=](int64_t first, int64_t count, T* slopes) {
     // 0 everywhere for exponent 0, where x^-1 may be infinite.
-    Power(x.data(), slope, x.size(), exponent == 0 ? T(0) : exponent - 1);
-    return
-        [=](T g, int64_t i) { return KeepZero(g, g * (exponent * slope[i])); };
+    Power(x.data() + first, slopes, count, exponent == 0 ? T(0) : exponent - 1);
+    for (int64_t i = 0; i < count; ++i) slopes[i] *= exponent;
   });
   return y;
 }
@@ -186,10 +200,8 @@ template <typename T>
 Var<T> Sin(Var<T> x) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
   Sin(x.data(), y.data(), x.size());
-  RecordIndexed("Sin", x, y, [=](ScratchScope<T>& scratch) {
-    T* const slope = scratch.New(x.size());
-    Cos(x.data(), slope, x.size());
-    return [=](T g, int64_t i) { return KeepZero(g, g * slope[i]); };
+  RecordSlope("Sin", x, y, [=](int64_t first, int64_t count, T* slopes) {
+    Cos(x.data() + first, slopes, count);
   });
   return y;
 }
@@ -198,10 +210,9 @@ template <typename T>
 Var<T> Cos(Var<T> x) {
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
   Cos(x.data(), y.data(), x.size());
-  RecordIndexed("Cos", x, y, [=](ScratchScope<T>& scratch) {
-    T* const slope = scratch.New(x.size());
-    Sin(x.data(), slope, x.size());
-    return [=](T g, int64_t i) { return KeepZero(g, -g * slope[i]); };
+  RecordSlope("Cos", x, y, [=](int64_t first, int64_t count, T* slopes) {
+    Sin(x.data() + first, slopes, count);
+    for (int64_t i = 0; i < count; ++i) slopes[i] = -slopes[i];
   });
   return y;
 }
@@ -229,29 +240,30 @@ template <typename T>
 Var<T> Gelu(Var<T> x) {
   Tape<T>& tape = x.tape();
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
-  const int64_t size = x.size();
-  const T* x_data = x.data();
-  T* y_data = y.data();
   // The distribution function of each x, kept for the gradient.
-  T* const below = tape.arena().template New<T>(size);
-  for (int64_t i = 0; i < size; ++i) below[i] = x_data[i] * T(M_SQRT1_2);
-  Erf(below, below, size);
-  for (int64_t i = 0; i < size; ++i) {
-    below[i] = T(0.5) * (T(1) + below[i]);
-    y_data[i] = x_data[i] * below[i];
-  }
-  RecordIndexed("Gelu", x, y, [=](ScratchScope<T>& scratch) {
-    const T* x_data = x.data();
-    T* const density = scratch.New(size);
-    for (int64_t i = 0; i < size; ++i) {
-      density[i] = T(-0.5) * x_data[i] * x_data[i];
+  T* const all_below = tape.arena().template New<T>(x.size());
+  ForEachChunk(x.size(), [=](int64_t first, int64_t count) {
+    const T* x_data = x.data() + first;
+    T* below = all_below + first;
+    T* y_data = y.data() + first;
+    for (int64_t i = 0; i < count; ++i) below[i] = x_data[i] * T(M_SQRT1_2);
+    Erf(below, below, count);
+    for (int64_t i = 0; i < count; ++i) {
+      below[i] = T(0.5) * (T(1) + below[i]);
+      y_data[i] = x_data[i] * below[i];
     }
-    Exp(density, density, size);
+  });
+  RecordSlope("Gelu", x, y, [=](int64_t first, int64_t count, T* slopes) {
     constexpr T kInverseSqrtTwoPi = T(0.5 * M_2_SQRTPI * M_SQRT1_2);
-    return [=](T g, int64_t i) {
-      return KeepZero(
-          g, g * (below[i] + x_data[i] * kInverseSqrtTwoPi * density[i]));
-    };
+    const T* x_data = x.data() + first;
+    const T* below = all_below + first;
+    for (int64_t i = 0; i < count; ++i) {
+      slopes[i] = T(-0.5) * x_data[i] * x_data[i];
+    }
+    Exp(slopes, slopes, count);
+    for (int64_t i = 0; i < count; ++i) {
+      slopes[i] = below[i] + x_data[i] * kInverseSqrtTwoPi * slopes[i];
+    }
   });
   return y;
 }
@@ -260,59 +272,57 @@ template <typename T>
 Var<T> GeluTanh(Var<T> x) {
   Tape<T>& tape = x.tape();
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
-  const int64_t size = x.size();
-  const T* x_data = x.data();
-  T* y_data = y.data();
   constexpr T kScale = T(M_2_SQRTPI * M_SQRT1_2);  // sqrt(2 / pi)
   constexpr T kCubic = T(0.044715);
   // The hyperbolic tangent, kept for the gradient.
-  T* const tanh = tape.arena().template New<T>(size);
-  for (int64_t i = 0; i < size; ++i) {
-    const T x = x_data[i];
-    tanh[i] = kScale * (x + kCubic * x * x * x);
-  }
-  Tanh(tanh, tanh, size);
-  for (int64_t i = 0; i < size; ++i) {
-    y_data[i] = T(0.5) * x_data[i] * (T(1) + tanh[i]);
-  }
-  RecordIndexed("GeluTanh", x, y, [=](ScratchScope<T>&) {
-    return [=, x_data = x.data()](T g, int64_t i) {
+  T* const all_tanh = tape.arena().template New<T>(x.size());
+  ForEachChunk(x.size(), [=](int64_t first, int64_t count) {
+    const T* x_data = x.data() + first;
+    T* tanh = all_tanh + first;
+    T* y_data = y.data() + first;
+    for (int64_t i = 0; i < count; ++i) {
+      const T x = x_data[i];
+      tanh[i] = kScale * (x + kCubic * x * x * x);
+    }
+    Tanh(tanh, tanh, count);
+    for (int64_t i = 0; i < count; ++i) {
+      y_data[i] = T(0.5) * x_data[i] * (T(1) + tanh[i]);
+    }
+  });
+  RecordSlope("GeluTanh", x, y, [=](int64_t first, int64_t count, T* slopes) {
+    const T* x_data = x.data() + first;
+    const T* tanh = all_tanh + first;
+    for (int64_t i = 0; i < count; ++i) {
       const T x = x_data[i];
       const T slope = kScale * (T(1) + T(3) * kCubic * x * x);
-      return KeepZero(
-          g, g * T(0.5) *
-                 (T(1) + tanh[i] + x * (T(1) - tanh[i] * tanh[i]) * slope));
-    };
+      slopes[i] =
+          T(0.5) * (T(1) + tanh[i] + x * (T(1) - tanh[i] * tanh[i]) * slope);
+    }
   });
   return y;
 }
 
 template <typename T>
 Var<T> Softplus(Var<T> x) {
-  Tape<T>& tape = x.tape();
   Var<T> y = x.tape().NewLike(x, x.needs_grad());
-  const int64_t size = x.size();
-  const T* x_data = x.data();
-  T* y_data = y.data();
-  {
-    // max(x, 0) + log(1 + e) where e = exp(-|x|) <= 1. The rounding of 1 + e
-    // is divided out (Kahan).
-    ScratchScope<T> scratch(tape);
-    T* const e = scratch.New(size);
-    for (int64_t i = 0; i < size; ++i) e[i] = -std::abs(x_data[i]);
-    Exp(e, e, size);
-    for (int64_t i = 0; i < size; ++i) y_data[i] = T(1) + e[i];
-    Log(y_data, y_data, size);
-    for (int64_t i = 0; i < size; ++i) {
+  // max(x, 0) + log(1 + e) where e = exp(-|x|) <= 1. The rounding of 1 + e is
+  // divided out (Kahan).
+  ForEachChunk(x.size(), [=](int64_t first, int64_t count) {
+    const T* x_data = x.data() + first;
+    T* y_data = y.data() + first;
+    T e[kChunk];
+    for (int64_t i = 0; i < count; ++i) e[i] = -std::abs(x_data[i]);
+    Exp(e, e, count);
+    for (int64_t i = 0; i < count; ++i) y_data[i] = T(1) + e[i];
+    Log(y_data, y_data, count);
+    for (int64_t i = 0; i < count; ++i) {
       const T rounded = (T(1) + e[i]) - T(1);
       const T log = rounded == 0 ? e[i] : y_data[i] * (e[i] / rounded);
       y_data[i] = (x_data[i] > 0 ? x_data[i] : T(0)) + log;
     }
-  }
-  RecordIndexed("Softplus", x, y, [=](ScratchScope<T>& scratch) {
-    T* const slope = scratch.New(size);
-    Sigmoid(x.data(), slope, size);
-    return [=](T g, int64_t i) { return g * slope[i]; };
+  });
+  RecordSlope("Softplus", x, y, [=](int64_t first, int64_t count, T* slopes) {
+    Sigmoid(x.data() + first, slopes, count);
   });
   return y;
 }
