@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autodiff/ops/gather.h"
 #include "autodiff/random.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -57,16 +58,22 @@ void ReplaceByPredictions(Forward<T>& forward, const OutputHead<T>& head,
   const bool recording = tape.recording();
   tape.set_recording(false);
   const typename Tape<T>::Mark mark = tape.Save();
-  const Var<T> logits = head.Logits(forward, readout);
-  for (int64_t row = 0; row < rows; ++row) {
-    if (!replaces(row)) continue;
-    const T* const of_row = logits.data() + row * logits.cols();
+  auto* const replaced = tape.arena().template New<int32_t>(rows);
+  int64_t count = 0;
+  for (int32_t row = 0; row < rows; ++row) {
+    if (replaces(row)) replaced[count++] = row;
+  }
+  const Var<T> logits = head.Logits(
+      forward,
+      Gather(readout, {replaced, static_cast<size_t>(count)}, {count}));
+  for (int64_t i = 0; i < count; ++i) {
+    const T* const of_row = logits.data() + i * logits.cols();
     int32_t best = -1;
     for (int32_t id = 0; id < logits.cols(); ++id) {
       if (id == special.pad || id == special.begin) continue;
       if (best < 0 || of_row[id] > of_row[best]) best = id;
     }
-    ids[row] = best;
+    ids[replaced[i]] = best;
   }
   tape.Rewind(mark);
   tape.set_recording(recording);
