@@ -90,6 +90,42 @@ int64_t AttentionLayer<T>::LongestDistance() const {
 }
 
 template <typename T>
+bool AttentionLayer<T>::ReadsHeadsSideBySide() const {
+  return kernels_.fused_contexts && scorer_->ReadsHeadsSideBySide() &&
+         (position_encoding_ == nullptr || position_encoding_->IsBiasAlone());
+}
+
+template <typename T>
+bool AttentionLayer<T>::IsWatched(Forward<T>& forward) const {
+  if (forward.probe() == nullptr) return false;
+  const NameScope<T> scope(forward.tape(), "attention");
+  const auto names = {"queries", "keys",    "values",
+                      "scores",  "weights", "context"};
+  return std::any_of(names.begin(), names.end(), [&](const char* name) {
+    return forward.Wish(name).any();
+  });
+}
+
+template <typename T>
+Var<T> AttentionLayer<T>::ContextSideBySide(Forward<T>& forward,
+                                            ScoreInputs<T> in, Var<T> values,
+                                            int64_t heads) const {
+  const NameScope<T> scope(forward.tape(), "attention");
+  in.mask = Narrowed(in.mask);
+  const DistanceBias<T> bias =
+      Bias(forward, in.positions, in.queries.dim(1), in.keys.dim(1));
+  return *scorer_->FusedContext(forward, in, values, {bias, dropout_, heads});
+}
+
+template <typename T>
+Mask AttentionLayer<T>::Narrowed(Mask mask) const {
+  if (window_ > 0 && (mask.window == 0 || window_ < mask.window)) {
+    mask.window = window_;
+  }
+  return mask;
+}
+
+template <typename T>
 DistanceBias<T> AttentionLayer<T>::Bias(Forward<T>& forward,
                                         const Positions& positions,
                                         int64_t queries, int64_t keys) const {
@@ -208,9 +244,7 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
                                       const AttendInputs<T>& inputs) const {
   const NameScope<T> scope(forward.tape(), "attention");
   ScoreInputs<T> in = inputs.score;
-  if (window_ > 0 && (in.mask.window == 0 || window_ < in.mask.window)) {
-    in.mask.window = window_;
-  }
+  in.mask = Narrowed(in.mask);
   if (position_encoding_ != nullptr) {
     in.queries = position_encoding_->Encode(
         forward, in.queries, in.positions.first_query, in.positions.query_step);
@@ -224,7 +258,9 @@ Attended<T> AttentionLayer<T>::Attend(Forward<T>& forward,
   if (inputs.fused_score && !forward.Wish("scores").changes_path() &&
       !forward.Wish("weights").changes_path()) {
     if (kernels_.fused_contexts) {
-      context = scorer_->FusedContext(forward, in, values, {bias, dropout_});
+      context = scorer_->FusedContext(
+          forward, in, values,
+          {.bias = bias, .dropout = dropout_, .heads_side_by_side = 0});
     }
     const int64_t rows = RowsPerBlock(in);
     if (!context.has_value() && rows > 0) {

@@ -67,6 +67,17 @@ class AttentionLayer {
   // `forward` lives until the end of the tape's step, as do the mask's spans.
   Attended<T> Attend(Forward<T>& forward, const AttendInputs<T>& inputs) const;
 
+  // Whether ContextSideBySide() may take the place of Prepare() and Attend().
+  bool ReadsHeadsSideBySide() const;
+  // Whether a probe wants something of a site of this attention.
+  bool IsWatched(Forward<T>& forward) const;
+  // The context of Attend() from a kernel that reads the heads where
+  // projections leave them: queries [batch, queries, heads * width], keys and
+  // values [batch, keys, key heads * width] -> [batch, queries, heads * value
+  // width]. A probe sees nothing of it.
+  Var<T> ContextSideBySide(Forward<T>& forward, ScoreInputs<T> inputs,
+                           Var<T> values, int64_t heads) const;
+
   // The largest accepted |query position - key position|, or kUnlimited.
   int64_t LongestDistance() const;
 
@@ -75,6 +86,8 @@ class AttentionLayer {
   bool uses_history() const { return uses_history_; }
 
  private:
+  // With the narrower one of its window and the config's.
+  Mask Narrowed(Mask mask) const;
   DistanceBias<T> Bias(Forward<T>& forward, const Positions& positions,
                        int64_t queries, int64_t keys) const;
   Var<T> Scores(Forward<T>& forward, ScoreInputs<T> inputs) const;

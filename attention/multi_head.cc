@@ -12,6 +12,16 @@ namespace regard {
 
 namespace {
 
+// Whether a kernel reads keys [batch, keys, key heads * width] well where they
+// are. Rows at a multiple of 2 KiB fall on few places of the first cache, which
+// costs more than a copy if several blocks of queries read them.
+template <typename T>
+bool FitSideBySide(int64_t queries, Var<T> keys) {
+  constexpr int64_t kBlock = 128;
+  constexpr int64_t kFewPlaces = 2048 / sizeof(T);
+  return queries <= kBlock || keys.dim(2) % kFewPlaces != 0;
+}
+
 ScoreWidths HeadWidths(const MultiHead& config, const MultiHeadWidths& widths) {
   const int64_t width = config.head_width() > 0 ? config.head_width()
                                                 : widths.query / config.heads();
@@ -111,10 +121,12 @@ template <typename T>
 PreparedSource<T> MultiHeadAttention<T>::Prepare(Forward<T>& forward,
                                                  Var<T> keys, Var<T> values,
                                                  int64_t key_position) const {
-  return {
-      attention_.Prepare(forward, SplitHeads(key_(forward, keys), key_heads_),
-                         key_position),
-      SplitHeads(value_(forward, values), key_heads_)};
+  const PreparedSource<T> projected = {key_(forward, keys),
+                                       value_(forward, values)};
+  if (attention_.ReadsHeadsSideBySide()) return projected;
+  return {attention_.Prepare(forward, SplitHeads(projected.keys, key_heads_),
+                             key_position),
+          SplitHeads(projected.values, key_heads_)};
 }
 
 template <typename T>
@@ -122,11 +134,21 @@ Var<T> MultiHeadAttention<T>::operator()(Forward<T>& forward, Var<T> queries,
                                          const PreparedSource<T>& source,
                                          const MultiHeadInputs& inputs) const {
   AttendInputs<T> in;
-  in.score.queries = SplitHeads(query_(forward, queries), heads_);
+  in.score.queries = query_(forward, queries);
   in.score.keys = source.keys;
   in.score.positions = inputs.positions;
   in.score.mask = inputs.mask;
   in.values = source.values;
+  if (attention_.ReadsHeadsSideBySide()) {
+    if (FitSideBySide(queries.dim(1), source.keys) &&
+        !attention_.IsWatched(forward)) {
+      return output_(forward, attention_.ContextSideBySide(forward, in.score,
+                                                           in.values, heads_));
+    }
+    in.score.keys = SplitHeads(in.score.keys, key_heads_);
+    in.values = SplitHeads(in.values, key_heads_);
+  }
+  in.score.queries = SplitHeads(in.score.queries, heads_);
   in.fused_score = true;
   return output_(forward, MergeHeads(attention_.Attend(forward, in).context));
 }

@@ -39,11 +39,12 @@ struct MultiHeadWidths {
 };
 
 // What heads attend to, once per source. Parts that were prepared one after
-// another, joined along the axis of keys, are the source prepared at once.
+// another, joined along the axis of keys, -2, are the source prepared at once.
 template <typename T>
 struct PreparedSource {
   // [batch, key heads, keys, what the score prepares]; of a score that knows no
-  // groups, [batch, heads, ..].
+  // groups, [batch, heads, ..]. Of one that reads heads side by side, [batch,
+  // keys, key heads * head width], and the values alike.
   Var<T> keys;
   Var<T> values;  // [batch, key heads, keys, head width]
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "attention/attention_registry.h"
 #include "attention/multi_head.pb.h"
 #include "attention/scoring/built_in_scores.h"
@@ -310,6 +311,22 @@ TEST(MultiHeadTest, KeyHeadsAreSharedBySuccessiveHeads) {
       ExpectNear(got.output, want.output, 1e-14);
       if (want_weights) ExpectNear(got.weights, want.weights, 1e-14);
     }
+  }
+}
+
+// Nor which kernel reads heads side by side.
+TEST(MultiHeadTest, WhoWatchesChangesNoOutput) {
+  for (const char* attention :
+       {"dot {}", "dot { scale { learned: true } }", "scaled_dot {} window: 2",
+        "scaled_dot {} position_encoding { alibi {} }", "gaussian {}"}) {
+    Model<double> model(absl::StrCat("heads: 4 key_heads: 2 head_width: 3 ",
+                                     "attention { ", attention, " }"),
+                        {5, 6, 7});
+    const Var<double> queries = model.Input({2, 3, 5});
+    const Var<double> keys = model.Input({2, 4, 6}, 1);
+    const Var<double> values = model.Input({2, 4, 7}, 2);
+    ExpectNear(model.Run(queries, keys, values, {.want_weights = true}).output,
+               model.Run(queries, keys, values).output, 1e-14);
   }
 }
 

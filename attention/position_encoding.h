@@ -41,6 +41,9 @@ class PositionEncoding {
     return x;
   }
 
+  // Whether Encode() returns x as it is.
+  virtual bool IsBiasAlone() const { return false; }
+
   // What is added to the scores at the distances (key position - query
   // position) lowest .. lowest + count - 1: [heads, count]. Empty: nothing.
   virtual Var<T> Bias(Forward<T>&, int64_t /*lowest*/,

@@ -30,7 +30,8 @@ class ScoreScaleParameter {
   Var<T> Times(Forward<T>& forward, Var<T> rows) const;
   // The same in two parts, for a kernel that takes a constant factor.
   Var<T> TimesLearned(Forward<T>& forward, Var<T> rows) const;
-  T constant() const { return learned_.has_value() ? T(1) : fixed_; }
+  T constant() const { return is_learned() ? T(1) : fixed_; }
+  bool is_learned() const { return learned_.has_value(); }
 
  private:
   T fixed_;

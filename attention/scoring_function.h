@@ -114,6 +114,9 @@ class ScoringFunction {
       const ContextOptions<T>& /*options*/) const {
     return std::nullopt;
   }
+  // Whether Prepare() returns the keys as they are, and FusedContext() gives a
+  // context whatever the options, heads side by side among them.
+  virtual bool ReadsHeadsSideBySide() const { return false; }
 };
 
 }  // namespace regard

@@ -30,12 +30,11 @@ const T* FiniteValues(const T* x, int64_t n, T* copy) {
 // Adds to a row of a context what FiniteValues() left out of `values` [keys,
 // width]: of the keys whose weight is not 0.
 template <typename T>
-void AddNonFinite(const T* weights, const T* values, int64_t keys,
-                  int64_t width, T* context) {
-  for (int64_t k = 0; k < keys; ++k) {
+void AddNonFinite(const T* weights, const ConstMatrix<T>& values, T* context) {
+  for (int64_t k = 0; k < values.rows; ++k) {
     if (weights[k] == T(0)) continue;
-    const T* value = values + k * width;
-    for (int64_t j = 0; j < width; ++j) {
+    const T* value = values.data + k * values.stride;
+    for (int64_t j = 0; j < values.cols; ++j) {
       if (!std::isfinite(value[j])) context[j] += weights[k] * value[j];
     }
   }
@@ -61,8 +60,8 @@ void MultiplyValues(Tape<T>& tape, ConstMatrix<T> weights, const T* values,
   if (finite == values) return;
   product(finite);
   for (int64_t q = 0; q < weights.rows; ++q) {
-    AddNonFinite(weights.data + q * weights.stride, values, keys, width,
-                 context + q * width);
+    AddNonFinite(weights.data + q * weights.stride,
+                 ConstMatrix<T>(values, keys, width), context + q * width);
   }
 }
 

@@ -1,10 +1,13 @@
 #include "attention/kernels/scaled_dot_attention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "attention/kernels/finite_values.h"
+#include "attention/kernels/head_rows.h"
 #include "autodiff/kernels/gemm.h"
 #include "autodiff/kernels/reduce.h"
 #include "autodiff/kernels/transcendental.h"
@@ -24,18 +27,17 @@ constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 template <typename T>
 struct Problem {
   Var<T> queries, keys, values;
+  HeadRows of_queries, of_keys, of_values, of_context;
   MaskReader visible;
   T scale;
   Positions positions;
   DistanceBias<T> bias;
   DropoutMask dropout;
 
-  int64_t heads() const { return queries.dim(1); }
-  int64_t group() const { return queries.dim(1) / keys.dim(1); }
-  int64_t num_queries() const { return queries.dim(2); }
-  int64_t num_keys() const { return keys.dim(2); }
-  int64_t width() const { return queries.dim(3); }
-  int64_t value_width() const { return values.dim(3); }
+  int64_t heads() const { return of_queries.heads; }
+  int64_t group() const { return heads() / of_keys.heads; }
+  int64_t num_queries() const { return of_queries.rows; }
+  int64_t num_keys() const { return of_keys.rows; }
   int64_t block_size() const {
     return std::min(kQueryBlock, num_queries()) *
            std::min(kKeyBlock, num_keys());
@@ -47,15 +49,14 @@ struct Problem {
   }
 };
 
-// Rows of queries of one head of one example. `row` and `key_row` are places
-// among all queries and all keys.
+// Rows of queries of one head of one example.
 struct QueryBlock {
   int64_t example;
   int64_t head;
+  int64_t key_head;
   int64_t begin;  // first query
   int64_t count;
-  int64_t row;      // of the first query
-  int64_t key_row;  // of key 0
+  int64_t row;  // of the first query, among those of all heads
   // Some query here sees a key of begin_key .. end_key - 1, and none others.
   int64_t begin_key;
   int64_t end_key;
@@ -74,10 +75,10 @@ void ForEachQueryBlock(const Problem<T>& p, F f) {
     for (int64_t q = 0; q < p.num_queries(); q += kQueryBlock) {
       QueryBlock block = {.example = source / p.heads(),
                           .head = source % p.heads(),
+                          .key_head = source % p.heads() / p.group(),
                           .begin = q,
                           .count = std::min(kQueryBlock, p.num_queries() - q),
                           .row = source * p.num_queries() + q,
-                          .key_row = source / p.group() * p.num_keys(),
                           .begin_key = p.num_keys(),
                           .end_key = 0,
                           .hides = false};
@@ -99,15 +100,54 @@ void ForEachQueryBlock(const Problem<T>& p, F f) {
   }
 }
 
-// Rows first .. of the keys or values [.., width] of a block, without NaN and
-// infinities if some of them are hidden. `copy` is scratch of their size.
 template <typename T>
-const T* ReadRows(const QueryBlock& block, Var<T> x, int64_t first,
-                  int64_t count, T* copy) {
-  const int64_t width = x.dim(3);
-  const T* const rows = x.data() + (block.key_row + first) * width;
-  return block.hides ? FiniteValues(rows, count * width, copy) : rows;
+ConstMatrix<T> Queries(const Problem<T>& p, const QueryBlock& block) {
+  const T* const data = p.queries.data();
+  return p.of_queries.At(data, block.example, block.head, block.begin,
+                         block.count);
 }
+
+// The matrix of a block's queries in an array of the context's shape.
+template <typename T, typename X>
+auto Contexts(const Problem<T>& p, const QueryBlock& block, X* data) {
+  return p.of_context.At(data, block.example, block.head, block.begin,
+                         block.count);
+}
+
+// Rows of keys or values that a block of queries reads. NaN and infinities are
+// left out, in `copy`, if some of the rows are hidden.
+template <typename T>
+class KeyRows {
+ public:
+  KeyRows(Var<T> x, const HeadRows& rows, ScratchScope<T>& scratch)
+      : x_(x), rows_(rows), copy_(scratch.New(kKeyBlock * rows.width)) {}
+
+  ConstMatrix<T> operator()(const QueryBlock& block, int64_t first,
+                            int64_t count) const {
+    const T* const data = x_.data();
+    return rows_.At(data, block.example, block.key_head, first, count);
+  }
+
+  ConstMatrix<T> Finite(const QueryBlock& block, int64_t first, int64_t count) {
+    const ConstMatrix<T> rows = (*this)(block, first, count);
+    if (!block.hides) return rows;
+    if (!finite_.has_value()) finite_ = AllFinite(x_.data(), x_.size());
+    if (*finite_) return rows;
+    for (int64_t i = 0; i < count; ++i) {
+      const T* const row = rows.data + i * rows.stride;
+      for (int64_t j = 0; j < rows.cols; ++j) {
+        copy_[i * rows.cols + j] = std::isfinite(row[j]) ? row[j] : T(0);
+      }
+    }
+    return {copy_, count, rows.cols};
+  }
+
+ private:
+  Var<T> x_;
+  HeadRows rows_;
+  T* const copy_;               // [kKeyBlock, width]
+  std::optional<bool> finite_;  // whether all of x is
+};
 
 // Where the bias of query i of a block begins, for the keys from first_key on.
 template <typename T>
@@ -120,13 +160,10 @@ int64_t BiasIndex(const Problem<T>& p, const QueryBlock& block, int64_t i,
 // scores [count of queries, count of keys]: scaled products plus the bias, -inf
 // where hidden.
 template <typename T>
-void ScoreBlock(const Problem<T>& p, const QueryBlock& block, int64_t first_key,
-                int64_t count, T* scores) {
-  const int64_t width = p.width();
-  Gemm(ConstMatrix<T>(p.queries.data() + block.row * width, block.count, width),
-       ConstMatrix<T>(p.keys.data() + (block.key_row + first_key) * width,
-                      count, width)
-           .Transposed(),
+void ScoreBlock(const Problem<T>& p, const QueryBlock& block,
+                const ConstMatrix<T>& keys, int64_t first_key, T* scores) {
+  const int64_t count = keys.rows;
+  Gemm(Queries(p, block), keys.Transposed(),
        MutableMatrix<T>(scores, block.count, count), GemmMode::kAssign,
        p.scale);
   for (int64_t i = 0; i < block.count; ++i) {
@@ -187,13 +224,18 @@ struct RowSums {
   T* sum;
 };
 
+template <typename T>
+void ScaleRow(const MutableMatrix<T>& x, int64_t i, T factor) {
+  T* __restrict row = x.data + i * x.stride;
+  for (int64_t j = 0; j < x.cols; ++j) row[j] *= factor;
+}
+
 // Turns a block of scores into exp(score - max) with the new maximum, and
 // scales what was summed under the old one, unless this block is the `first`.
 // `decay` is scratch for a row each.
 template <typename T>
-void Accumulate(const QueryBlock& block, bool first, int64_t count,
-                int64_t value_width, T* scores, RowSums<T> rows, T* decay,
-                T* context) {
+void Accumulate(const QueryBlock& block, bool first, int64_t count, T* scores,
+                RowSums<T> rows, T* decay, const MutableMatrix<T>& context) {
   for (int64_t i = 0; i < block.count; ++i) {
     T* const row = scores + i * count;
     const T old = rows.max[i];
@@ -214,46 +256,42 @@ void Accumulate(const QueryBlock& block, bool first, int64_t count,
   Exp(decay, decay, block.count);
   for (int64_t i = 0; i < block.count; ++i) {
     rows.sum[i] = rows.sum[i] * decay[i] + SumRow(scores + i * count, count);
-    T* __restrict c = context + i * value_width;
-    for (int64_t j = 0; j < value_width; ++j) c[j] *= decay[i];
+    ScaleRow(context, i, decay[i]);
   }
 }
 
 template <typename T>
 void AttendBlock(const Problem<T>& p, const QueryBlock& block, RowSums<T> rows,
-                 T* scores, T* decay, T* copy, uint8_t* keep, T* context) {
-  const int64_t width = p.value_width();
+                 const KeyRows<T>& keys, KeyRows<T>& values, T* scores,
+                 T* decay, uint8_t* keep, const MutableMatrix<T>& context) {
   std::fill_n(rows.max, block.count, kMinusInfinity<T>);
   if (block.end_key <= block.first_block()) {
     std::fill_n(rows.sum, block.count, T(0));
-    std::fill_n(context, block.count * width, T(0));
+    for (int64_t i = 0; i < block.count; ++i) {
+      std::fill_n(context.data + i * context.stride, context.cols, T(0));
+    }
     return;
   }
   for (int64_t k = block.first_block(); k < block.end_key; k += kKeyBlock) {
     const int64_t count = std::min(kKeyBlock, block.end_key - k);
     const bool first = k == block.first_block();
-    ScoreBlock(p, block, k, count, scores);
-    Accumulate(block, first, count, width, scores, rows, decay, context);
+    ScoreBlock(p, block, keys(block, k, count), k, scores);
+    Accumulate(block, first, count, scores, rows, decay, context);
     if (p.dropout.drops()) {
       FillKeep(p, block, k, count, keep);
       Drop(p, keep, block.count * count, scores, scores);
     }
-    const T* const values = ReadRows(block, p.values, k, count, copy);
-    Gemm(ConstMatrix<T>(scores, block.count, count),
-         ConstMatrix<T>(values, count, width),
-         MutableMatrix<T>(context, block.count, width),
+    const ConstMatrix<T> raw = values(block, k, count);
+    const ConstMatrix<T> finite = values.Finite(block, k, count);
+    Gemm(ConstMatrix<T>(scores, block.count, count), finite, context,
          first ? GemmMode::kAssign : GemmMode::kAdd);
-    if (values != copy) continue;
+    if (finite.data == raw.data) continue;
     for (int64_t i = 0; i < block.count; ++i) {
-      AddNonFinite(scores + i * count,
-                   p.values.data() + (block.key_row + k) * width, count, width,
-                   context + i * width);
+      AddNonFinite(scores + i * count, raw, context.data + i * context.stride);
     }
   }
   for (int64_t i = 0; i < block.count; ++i) {
-    const T scale = rows.sum[i] > T(0) ? T(1) / rows.sum[i] : T(0);
-    T* __restrict c = context + i * width;
-    for (int64_t j = 0; j < width; ++j) c[j] *= scale;
+    ScaleRow(context, i, rows.sum[i] > T(0) ? T(1) / rows.sum[i] : T(0));
   }
 }
 
@@ -288,29 +326,29 @@ struct BackwardScratch {
   T* weights;     // [queries, keys] of the block
   T* d_weights;   // the same
   T* mean;        // [queries], sum of weights d_weights over all keys
-  T* keys;        // of a block of keys
-  T* values;      // of a block of values
   uint8_t* keep;  // [queries, keys] of the block
 };
 
 template <typename T>
 void BackwardBlock(const Problem<T>& p, const QueryBlock& block,
-                   RowSums<T> rows, const T* context, const T* d_context,
-                   const BackwardScratch<T>& s, const Gradients<T>& d) {
-  const int64_t width = p.width();
-  const int64_t value_width = p.value_width();
+                   RowSums<T> rows, const ConstMatrix<T>& context,
+                   const ConstMatrix<T>& d_context, KeyRows<T>& keys,
+                   KeyRows<T>& values, const BackwardScratch<T>& s,
+                   const Gradients<T>& d) {
+  const auto of_keys = [&](const HeadRows& of, T* gradient, int64_t first,
+                           int64_t count) {
+    return of.At(gradient, block.example, block.key_head, first, count);
+  };
   // Of a row whose keys are all in one block, the mean comes from the weights:
   // a row that sees one key then has a gradient of exactly 0.
   const bool one_block = block.end_key - block.first_block() <= kKeyBlock;
   for (int64_t i = 0; !one_block && i < block.count; ++i) {
-    s.mean[i] = DotRow(context + i * value_width, d_context + i * value_width,
-                       value_width);
+    s.mean[i] = DotRow(context.data + i * context.stride,
+                       d_context.data + i * d_context.stride, context.cols);
   }
-  const ConstMatrix<T> d_out(d_context, block.count, value_width);
   for (int64_t k = block.first_block(); k < block.end_key; k += kKeyBlock) {
     const int64_t count = std::min(kKeyBlock, block.end_key - k);
-    const int64_t key_row = block.key_row + k;
-    ScoreBlock(p, block, k, count, s.weights);
+    ScoreBlock(p, block, keys(block, k, count), k, s.weights);
     Normalize(block, count, rows, s.weights);
     const bool drops = p.dropout.drops();
     if (drops) FillKeep(p, block, k, count, s.keep);
@@ -320,18 +358,13 @@ void BackwardBlock(const Problem<T>& p, const QueryBlock& block,
         Drop(p, s.keep, block.count * count, s.weights, s.d_weights);
         dropped = s.d_weights;
       }
-      Gemm(ConstMatrix<T>(dropped, block.count, count).Transposed(), d_out,
-           MutableMatrix<T>(d.values + key_row * value_width, count,
-                            value_width),
-           GemmMode::kAdd);
+      Gemm(ConstMatrix<T>(dropped, block.count, count).Transposed(), d_context,
+           of_keys(p.of_values, d.values, k, count), GemmMode::kAdd);
     }
     if (d.queries == nullptr && d.keys == nullptr && d.bias == nullptr) {
       continue;
     }
-    Gemm(d_out,
-         ConstMatrix<T>(ReadRows(block, p.values, k, count, s.values), count,
-                        value_width)
-             .Transposed(),
+    Gemm(d_context, values.Finite(block, k, count).Transposed(),
          MutableMatrix<T>(s.d_weights, block.count, count));
     if (drops) {
       Drop(p, s.keep, block.count * count, s.d_weights, s.d_weights);
@@ -349,18 +382,14 @@ void BackwardBlock(const Problem<T>& p, const QueryBlock& block,
     }
     const ConstMatrix<T> d_scores(s.d_weights, block.count, count);
     if (d.queries != nullptr) {
-      Gemm(d_scores,
-           ConstMatrix<T>(ReadRows(block, p.keys, k, count, s.keys), count,
-                          width),
-           MutableMatrix<T>(d.queries + block.row * width, block.count, width),
+      Gemm(d_scores, keys.Finite(block, k, count),
+           p.of_queries.At(d.queries, block.example, block.head, block.begin,
+                           block.count),
            GemmMode::kAdd, p.scale);
     }
     if (d.keys != nullptr) {
-      Gemm(d_scores.Transposed(),
-           ConstMatrix<T>(p.queries.data() + block.row * width, block.count,
-                          width),
-           MutableMatrix<T>(d.keys + key_row * width, count, width),
-           GemmMode::kAdd, p.scale);
+      Gemm(d_scores.Transposed(), Queries(p, block),
+           of_keys(p.of_keys, d.keys, k, count), GemmMode::kAdd, p.scale);
     }
   }
 }
@@ -375,23 +404,48 @@ Var<T> ScaledDotAttention(
   const Shape& q = queries.shape();
   const Shape& k = keys.shape();
   const Shape& v = values.shape();
-  REGARD_CHECK(q.rank() == 4 && k.rank() == 4 && v.rank() == 4 &&
-               q[0] == k[0] && k[1] > 0 && q[1] % k[1] == 0 && q[3] == k[3] &&
-               q[0] == v[0] && k[1] == v[1] && k[2] == v[2])
+  const int64_t heads = options.heads_side_by_side;
+  const int rank = heads > 0 ? 3 : 4;
+  REGARD_CHECK(q.rank() == rank && k.rank() == rank && v.rank() == rank &&
+               q[0] == k[0] && q[0] == v[0])
       << "queries " << q << ", keys " << k << ", values " << v;
+  const HeadRows of_queries = HeadRows::Of(q, heads);
+  // Side by side, keys have as many heads as there are widths of a query.
+  const int64_t key_heads =
+      heads > 0 ? k[2] / std::max<int64_t>(of_queries.width, 1) : 0;
+  const HeadRows of_keys = HeadRows::Of(k, key_heads);
+  const HeadRows of_values = HeadRows::Of(v, key_heads);
+  REGARD_CHECK(of_keys.heads > 0 && of_queries.heads % of_keys.heads == 0 &&
+               of_keys.width == of_queries.width &&
+               of_keys.heads == of_values.heads &&
+               of_keys.rows == of_values.rows &&
+               (heads == 0 || (q[2] % heads == 0 && v[2] % key_heads == 0)))
+      << "queries " << q << ", keys " << k << ", values " << v << ", " << heads
+      << " heads side by side";
   Tape<T>* const tape = &queries.tape();
-  options.bias.CheckCovers(positions, {q[0], q[1], q[2], k[2]});
+  const int64_t num_queries = of_queries.rows;
+  options.bias.CheckCovers(positions,
+                           {q[0], of_queries.heads, num_queries, of_keys.rows});
+  const HeadRows of_context = {of_queries.heads, num_queries, of_values.width,
+                               heads > 0};
   const Problem<T> p = {
-      queries,      keys,
-      values,       MaskReader(mask, positions, q[0], q[2], k[2]),
-      scale,        positions,
-      options.bias, DropoutMask(*tape, options.dropout, "weights")};
-  const int64_t rows = queries.rows();
-  const int64_t width = p.value_width();
-  const Var<T> context =
-      tape->New({q[0], q[1], q[2], v[3]},
-                queries.needs_grad() || keys.needs_grad() ||
-                    values.needs_grad() || options.bias.needs_grad());
+      queries,
+      keys,
+      values,
+      of_queries,
+      of_keys,
+      of_values,
+      of_context,
+      MaskReader(mask, positions, q[0], num_queries, of_keys.rows),
+      scale,
+      positions,
+      options.bias,
+      DropoutMask(*tape, options.dropout, "weights")};
+  const Var<T> context = tape->New(
+      q.With(-1, heads > 0 ? heads * of_values.width : of_values.width),
+      queries.needs_grad() || keys.needs_grad() || values.needs_grad() ||
+          options.bias.needs_grad());
+  const int64_t rows = q[0] * of_queries.heads * num_queries;
   const RowSums<T> sums = {tape->arena().template New<T>(rows),
                            tape->arena().template New<T>(rows)};
   const auto rows_from = [=](int64_t row) -> RowSums<T> {
@@ -401,11 +455,12 @@ Var<T> ScaledDotAttention(
     ScratchScope<T> scratch(*tape);
     T* const scores = scratch.New(p.block_size());
     T* const decay = scratch.New(kQueryBlock);
-    T* const copy = scratch.New(kKeyBlock * width);
     auto* const keep = p.NewKeep();
+    const KeyRows<T> key_rows(keys, of_keys, scratch);
+    KeyRows<T> value_rows(values, of_values, scratch);
     ForEachQueryBlock(p, [&](const QueryBlock& block) {
-      AttendBlock(p, block, rows_from(block.row), scores, decay, copy, keep,
-                  context.data() + block.row * width);
+      AttendBlock(p, block, rows_from(block.row), key_rows, value_rows, scores,
+                  decay, keep, Contexts(p, block, context.data()));
     });
   }
   tape->Record("ScaledDotAttention", context, [=] {
@@ -413,14 +468,16 @@ Var<T> ScaledDotAttention(
                                     PartialGrad(p.values),
                                     PartialGrad(p.bias.values)};
     ScratchScope<T> scratch(*tape);
-    const BackwardScratch<T> blocks = {
-        scratch.New(p.block_size()),    scratch.New(p.block_size()),
-        scratch.New(kQueryBlock),       scratch.New(kKeyBlock * p.width()),
-        scratch.New(kKeyBlock * width), p.NewKeep()};
+    const BackwardScratch<T> blocks = {scratch.New(p.block_size()),
+                                       scratch.New(p.block_size()),
+                                       scratch.New(kQueryBlock), p.NewKeep()};
+    KeyRows<T> key_rows(p.keys, p.of_keys, scratch);
+    KeyRows<T> value_rows(p.values, p.of_values, scratch);
+    const T* const value = context.data();
     ForEachQueryBlock(p, [&](const QueryBlock& block) {
-      BackwardBlock(p, block, rows_from(block.row),
-                    context.data() + block.row * width,
-                    context.grad_data() + block.row * width, blocks, gradients);
+      BackwardBlock(p, block, rows_from(block.row), Contexts(p, block, value),
+                    Contexts(p, block, context.grad_data()), key_rows,
+                    value_rows, blocks, gradients);
     });
   });
   return context;

@@ -24,7 +24,8 @@ namespace regard {
 // values [batch, key heads, keys, value width] -> [batch, heads, queries, value
 // width]. heads is a multiple of the key heads: successive heads share keys. A
 // query that sees nothing has context and gradients 0. Hidden keys and values
-// reach no context and no gradient, not even if they are NaN.
+// reach no context and no gradient, not even if they are NaN. The bits are the
+// same if heads are side by side, as projections leave them.
 template <typename T>
 Var<T> ScaledDotAttention(
     Var<T> queries, Var<T> keys, Var<T> values, const Mask& mask,

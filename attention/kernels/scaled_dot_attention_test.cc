@@ -1,17 +1,21 @@
 #include "attention/kernels/scaled_dot_attention.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "attention/kernels/masked_softmax.h"
 #include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/linear.h"
 #include "autodiff/ops/reductions.h"
+#include "autodiff/ops/shape_ops.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/gradient_check.h"
 #include "gmock/gmock.h"
@@ -21,6 +25,15 @@ namespace regard {
 namespace {
 
 using ::testing::Each;
+
+std::vector<float> Waves(int64_t count, double salt) {
+  std::vector<float> waves(static_cast<size_t>(count));
+  for (size_t i = 0; i < waves.size(); ++i) {
+    waves[i] =
+        static_cast<float>(std::sin(static_cast<double>(i) * 1.7 + salt));
+  }
+  return waves;
+}
 
 // A mask and the positions that it is read with.
 struct MaskCase {
@@ -143,6 +156,54 @@ TEST(ScaledDotAttentionTest, AgreesAcrossBlocks) {
   CheckAgainstReference(257, 513, 2, 2);
 }
 
+// [batch, rows, heads * width] from [batch, heads, rows, width].
+template <typename T>
+Var<T> SideBySide(Var<T> x) {
+  return Permute(x, {0, 2, 1, 3})
+      .WithShape({x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
+}
+
+// Of 4 heads on 2 key heads, with NaN in values that some masks hide.
+TEST(ScaledDotAttentionTest, HeadsSideBySideHaveTheSameBits) {
+  const auto bits = [](absl::Span<const float> x) {
+    std::vector<uint32_t> bits;
+    for (const float number : x)
+      bits.push_back(std::bit_cast<uint32_t>(number));
+    return bits;
+  };
+  const std::pair<int64_t, int64_t> sizes[] = {{1, 5}, {7, 3}, {130, 259}};
+  for (const auto& [queries, keys] : sizes) {
+    const Masks masks(queries, keys);
+    for (const MaskCase& mask : masks.All()) {
+      std::vector<std::vector<uint32_t>> found[2];
+      for (const int64_t heads : {0, 4}) {
+        Tape<float> tape;
+        tape.set_training(true);
+        const Var<float> in[] = {
+            tape.Input({2, 4, queries, 3}, Waves(2 * 4 * queries * 3, 0)),
+            tape.Input({2, 2, keys, 3}, Waves(2 * 2 * keys * 3, 1)),
+            tape.Input({2, 2, keys, 2}, Waves(2 * 2 * keys * 2, 2))};
+        in[2].span().back() = std::numeric_limits<float>::quiet_NaN();
+        const auto read = [&](int i) {
+          return heads > 0 ? SideBySide(in[i]) : in[i];
+        };
+        Var<float> context = ScaledDotAttention(
+            read(0), read(1), read(2), mask.mask, 0.7f, mask.positions,
+            {.dropout = 0.3f, .heads_side_by_side = heads});
+        if (heads == 0) context = SideBySide(context);
+        tape.Backward(Sum(
+            context * tape.Input(context.shape(), Waves(context.size(), 3))));
+        auto& of = found[heads / 4];
+        of.push_back(bits(context.span()));
+        for (const Var<float>& x : in) {
+          of.push_back(bits({x.grad_data(), static_cast<size_t>(x.size())}));
+        }
+      }
+      EXPECT_EQ(found[0], found[1]) << queries << " queries";
+    }
+  }
+}
+
 std::vector<GradientCase> Cases() {
   static const Masks* const masks = new Masks(3, 4);
   std::vector<GradientCase> cases;
@@ -161,6 +222,12 @@ std::vector<GradientCase> Cases() {
                  tape.set_training(true);
                  return ScaledDotAttention(in[0], in[1], in[2], {}, 1.5, {},
                                            {{in[3], -2}, 0.3});
+               }));
+  cases.push_back(
+      MakeCase("ScaledDotAttention", "heads side by side on one key head",
+               {{{2, 3, 4}}, {{2, 5, 2}}, {{2, 5, 3}}}, [](auto&, auto in) {
+                 return ScaledDotAttention(in[0], in[1], in[2], {}, 1.5, {},
+                                           {.heads_side_by_side = 2});
                }));
   cases.push_back(MakeCase(
       "ScaledDotAttention", "one shape",
@@ -265,6 +332,10 @@ TEST(ScaledDotAttentionDeathTest, NeedsKeysAndValuesOfOneLength) {
                "values");
   EXPECT_DEATH(ScaledDotAttention(q, tape.Full({1, 1, 4, 2}, 0), k, {}, 1),
                "keys");
+  const Var<float> three = tape.Full({1, 4, 3}, 0);
+  EXPECT_DEATH(ScaledDotAttention(three, three, three, {}, 1, {},
+                                  {.heads_side_by_side = 2}),
+               "2 heads side by side");
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ class Alibi : public PositionEncoding<T> {
     }
   }
 
+  bool IsBiasAlone() const override { return true; }
+
   Var<T> Bias(Forward<T>& forward, int64_t lowest,
               int64_t count) const override {
     Var<T> bias =

@@ -41,6 +41,7 @@ class Dot : public ScoringFunction<T> {
                               values, in.mask, scale_.constant(), in.positions,
                               options);
   }
+  bool ReadsHeadsSideBySide() const override { return !scale_.is_learned(); }
 
  private:
   ScoreScaleParameter<T> scale_;

@@ -29,6 +29,7 @@ class ScaledDot : public ScoringFunction<T> {
     return ScaledDotAttention(in.queries, in.keys, values, in.mask, scale_,
                               in.positions, options);
   }
+  bool ReadsHeadsSideBySide() const override { return true; }
 
  private:
   T scale_;

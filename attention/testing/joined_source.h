@@ -11,7 +11,7 @@ namespace regard {
 template <typename T>
 PreparedSource<T> Joined(const PreparedSource<T>& first,
                          const PreparedSource<T>& second) {
-  constexpr int kKeyAxis = 2;
+  constexpr int kKeyAxis = -2;
   if (!first.keys.has_value()) return second;
   return {Concat<T>({first.keys, second.keys}, kKeyAxis),
           Concat<T>({first.values, second.values}, kKeyAxis)};
