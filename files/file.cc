@@ -20,11 +20,25 @@ std::string Parent(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
+// What `call` returns once no signal interrupts it.
+template <typename Call>
+auto Uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+FileOperations* replaced_system_files = nullptr;
+
 }  // namespace
 
 FileOperations& SystemFiles() {
   static FileOperations files;
-  return files;
+  return replaced_system_files == nullptr ? files : *replaced_system_files;
+}
+
+void ReplaceSystemFilesForTest(FileOperations& files) {
+  replaced_system_files = &files;
 }
 
 absl::Status FileError(const std::string& path, absl::string_view action,
@@ -68,11 +82,15 @@ bool IsMachineFailure(const absl::Status& status) {
   }
 }
 
+Descriptor::Descriptor(const std::string& path, int flags,
+                       FileOperations& files)
+    : number_(Uninterrupted([&] { return files.Open(path, flags); })),
+      files_(files) {}
+
 absl::StatusOr<FileReader> FileReader::Open(const std::string& path,
                                             FileOperations& files) {
   // Does not wait for the writer of a pipe.
-  FileReader reader(path,
-                    Descriptor(files.Open(path, O_RDONLY | O_NONBLOCK), files));
+  FileReader reader(path, Descriptor(path, O_RDONLY | O_NONBLOCK, files));
   struct stat info;
   if (reader.descriptor_.number() < 0 ||
       fstat(reader.descriptor_.number(), &info) != 0) {
@@ -93,9 +111,10 @@ absl::StatusOr<FileReader> FileReader::Open(const std::string& path,
 
 absl::Status FileReader::ReadAt(int64_t offset, absl::Span<char> bytes) const {
   while (!bytes.empty()) {
-    const ssize_t count = descriptor_.files().ReadAt(
-        descriptor_.number(), bytes.data(), bytes.size(), offset);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = Uninterrupted([&] {
+      return descriptor_.files().ReadAt(descriptor_.number(), bytes.data(),
+                                        bytes.size(), offset);
+    });
     if (count < 0) return FileError(path_, "read", errno);
     if (count == 0) {
       return absl::DataLossError(absl::StrCat(path_, ": ends at byte ", offset,
@@ -173,8 +192,7 @@ absl::Status WriteFileAtomically(const std::string& path,
 
 absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path,
                                               FileOperations& files) {
-  Descriptor descriptor(
-      files.Open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW), files);
+  Descriptor descriptor(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, files);
   if (descriptor.number() < 0) return WriteError(path, "create", errno);
   return FileWriter(path, std::move(descriptor), 0);
 }
@@ -182,9 +200,10 @@ absl::StatusOr<FileWriter> FileWriter::Create(const std::string& path,
 absl::StatusOr<FileWriter> FileWriter::Resume(const std::string& path,
                                               int64_t bytes,
                                               FileOperations& files) {
-  Descriptor descriptor(files.Open(path, O_WRONLY | O_NOFOLLOW), files);
+  Descriptor descriptor(path, O_WRONLY | O_NOFOLLOW, files);
   if (descriptor.number() < 0) return WriteError(path, "open", errno);
-  if (files.Truncate(descriptor.number(), bytes) != 0) {
+  if (Uninterrupted(
+          [&] { return files.Truncate(descriptor.number(), bytes); }) != 0) {
     return WriteError(path, "shorten", errno);
   }
   return FileWriter(path, std::move(descriptor), bytes);
@@ -194,9 +213,10 @@ absl::Status FileWriter::Append(absl::string_view bytes) {
   FileOperations& files = descriptor_.files();
   int64_t end = size_;
   while (!bytes.empty()) {
-    const ssize_t count =
-        files.WriteAt(descriptor_.number(), bytes.data(), bytes.size(), end);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = Uninterrupted([&] {
+      return files.WriteAt(descriptor_.number(), bytes.data(), bytes.size(),
+                           end);
+    });
     if (count <= 0) {
       const int error = count < 0 ? errno : ENOSPC;
       // What stays of a torn piece is overwritten by the next one.
@@ -211,8 +231,10 @@ absl::Status FileWriter::Append(absl::string_view bytes) {
 }
 
 absl::Status FileWriter::Sync() {
-  while (descriptor_.files().Sync(descriptor_.number()) != 0) {
-    if (errno != EINTR) return WriteError(path_, "sync", errno);
+  if (Uninterrupted([&] {
+        return descriptor_.files().Sync(descriptor_.number());
+      }) != 0) {
+    return WriteError(path_, "sync", errno);
   }
   return absl::OkStatus();
 }
@@ -228,10 +250,11 @@ absl::Status FileWriter::Finish() {
 }
 
 absl::Status SyncDirectory(const std::string& path, FileOperations& files) {
-  const Descriptor folder(files.Open(path, O_RDONLY | O_DIRECTORY), files);
+  const Descriptor folder(path, O_RDONLY | O_DIRECTORY, files);
   if (folder.number() < 0) return WriteError(path, "open", errno);
   // Some file systems cannot sync a folder, and say so by EINVAL.
-  if (files.Sync(folder.number()) != 0 && errno != EINVAL) {
+  if (Uninterrupted([&] { return files.Sync(folder.number()); }) != 0 &&
+      errno != EINVAL) {
     return WriteError(path, "sync", errno);
   }
   return absl::OkStatus();
@@ -273,14 +296,11 @@ absl::Status RemoveTree(const std::string& path, FileOperations& files) {
 
 absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& path,
                                                        FileOperations& files) {
-  const int descriptor = files.Open(path, O_RDONLY | O_DIRECTORY);
-  if (descriptor < 0) return FileError(path, "list", errno);
-  DIR* const directory = fdopendir(descriptor);
-  if (directory == nullptr) {
-    const int error = errno;
-    files.Close(descriptor);
-    return FileError(path, "list", error);
-  }
+  Descriptor folder(path, O_RDONLY | O_DIRECTORY, files);
+  if (folder.number() < 0) return FileError(path, "list", errno);
+  DIR* const directory = fdopendir(folder.number());
+  if (directory == nullptr) return FileError(path, "list", errno);
+  folder.Release();
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* const entry = readdir(directory)) {

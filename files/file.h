@@ -66,7 +66,11 @@ class FileOperations {
   virtual int Remove(const std::string& path) { return remove(path.c_str()); }
 };
 
+// Those of the system, or what a test of a whole program put in their place.
 FileOperations& SystemFiles();
+
+// `files` outlives the program; no other thread may run yet.
+void ReplaceSystemFilesForTest(FileOperations& files);
 
 // The status of a call that failed with `error` (an errno), located: "PATH:
 // cannot DO: REASON". NotFound or FailedPrecondition for a path that is wrong;
@@ -85,9 +89,9 @@ bool IsMachineFailure(const absl::Status& status);
 // An open descriptor, closed at the end. Move-only.
 class Descriptor {
  public:
-  // -1 for none. `files` outlives this.
-  Descriptor(int number, FileOperations& files)
-      : number_(number), files_(files) {}
+  // Opens a file, as often as a signal interrupts that; `number()` is -1, and
+  // errno set, if it cannot be. `files` outlives this.
+  Descriptor(const std::string& path, int flags, FileOperations& files);
   Descriptor(Descriptor&& other) noexcept
       : number_(std::exchange(other.number_, -1)), files_(other.files_) {}
   Descriptor& operator=(Descriptor&&) = delete;
@@ -98,7 +102,10 @@ class Descriptor {
   int number() const { return number_; }
   FileOperations& files() const { return files_; }
 
-  int Close() { return files_.Close(std::exchange(number_, -1)); }
+  int Close() { return files_.Close(Release()); }
+
+  // The number, which is the caller's to close.
+  int Release() { return std::exchange(number_, -1); }
 
  private:
   int number_;  // -1 once closed or moved from

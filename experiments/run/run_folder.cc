@@ -121,9 +121,8 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
   }
   REGARD_RETURN_IF_ERROR(RefuseLinks(path));
   const std::string lock_path = JoinPath(path, kLockFile);
-  RunFolder folder(
-      path, {SystemFiles().Open(lock_path, O_RDWR | O_CREAT | O_NOFOLLOW),
-             SystemFiles()});
+  RunFolder folder(path,
+                   {lock_path, O_RDWR | O_CREAT | O_NOFOLLOW, SystemFiles()});
   if (folder.lock_.number() < 0) return WriteError(lock_path, "open", errno);
   while (flock(folder.lock_.number(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;

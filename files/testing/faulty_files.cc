@@ -1,0 +1,98 @@
+#include "files/testing/faulty_files.h"
+
+#include <fcntl.h>
+#include <signal.h>
+
+#include <cerrno>
+
+namespace regard {
+
+bool FaultyFiles::Strikes(Traits traits) {
+  if ((fault_ == FileFault::kDiskFull && !traits.needs_room) ||
+      (fault_ == FileFault::kInterrupted && !traits.interruptible) ||
+      (fault_ == FileFault::kShort && !traits.divisible)) {
+    return false;
+  }
+  const int number = ++count_;
+  if (fault_ == FileFault::kGone ? number < k_ : number != k_) return false;
+  // A write comes to that once half of it has arrived.
+  if (fault_ == FileFault::kKilled && !traits.divisible) raise(SIGKILL);
+  errno = fault_ == FileFault::kDiskFull      ? ENOSPC
+          : fault_ == FileFault::kInterrupted ? EINTR
+                                              : EIO;
+  return true;
+}
+
+int FaultyFiles::Open(const std::string& path, int flags) {
+  return Strikes({.needs_room = (flags & O_CREAT) != 0, .interruptible = true})
+             ? -1
+             : FileOperations::Open(path, flags);
+}
+
+ssize_t FaultyFiles::ReadAt(int descriptor, char* bytes, size_t count,
+                            int64_t offset) {
+  if (!Strikes({.interruptible = true, .divisible = count > 1})) {
+    return FileOperations::ReadAt(descriptor, bytes, count, offset);
+  }
+  if (fault_ == FileFault::kKilled) raise(SIGKILL);
+  return fault_ == FileFault::kShort
+             ? FileOperations::ReadAt(descriptor, bytes, count / 2, offset)
+             : -1;
+}
+
+int FaultyFiles::Status(const std::string& path, struct stat* info) {
+  return Strikes({}) ? -1 : FileOperations::Status(path, info);
+}
+
+int FaultyFiles::CreateUnnamed() {
+  return Strikes({.needs_room = true}) ? -1 : FileOperations::CreateUnnamed();
+}
+
+ssize_t FaultyFiles::WriteAt(int descriptor, const char* bytes, size_t count,
+                             int64_t offset) {
+  if (!Strikes({.needs_room = true,
+                .interruptible = true,
+                .divisible = count > 1})) {
+    return FileOperations::WriteAt(descriptor, bytes, count, offset);
+  }
+  const int error = errno;
+  const bool arrives = fault_ != FileFault::kInterrupted && count_ == k_;
+  const ssize_t half =
+      arrives ? FileOperations::WriteAt(descriptor, bytes, count / 2, offset)
+              : 0;
+  if (fault_ == FileFault::kShort) return half;
+  if (fault_ == FileFault::kKilled) raise(SIGKILL);
+  errno = error;
+  return -1;
+}
+
+int FaultyFiles::Truncate(int descriptor, int64_t bytes) {
+  return Strikes({.needs_room = true, .interruptible = true})
+             ? -1
+             : FileOperations::Truncate(descriptor, bytes);
+}
+
+int FaultyFiles::Sync(int) {
+  return Strikes({.needs_room = true, .interruptible = true}) ? -1 : 0;
+}
+
+// Closed in any case, as POSIX has it.
+int FaultyFiles::Close(int descriptor) {
+  const int closed = FileOperations::Close(descriptor);
+  return Strikes({.needs_room = true, .interruptible = true}) ? -1 : closed;
+}
+
+int FaultyFiles::Rename(const std::string& from, const std::string& to) {
+  return Strikes({.needs_room = true}) ? -1 : FileOperations::Rename(from, to);
+}
+
+int FaultyFiles::MakeDirectory(const std::string& path) {
+  return Strikes({.needs_room = true}) ? -1
+                                       : FileOperations::MakeDirectory(path);
+}
+
+int FaultyFiles::Remove(const std::string& path) {
+  return Strikes({}) ? -1 : FileOperations::Remove(path);
+}
+
+}  // namespace regard
