@@ -283,7 +283,8 @@ absl::Status RenameFile(const std::string& from, const std::string& to,
 }
 
 absl::Status RemoveTree(const std::string& path, FileOperations& files) {
-  if (IsDirectory(path)) {
+  REGARD_ASSIGN_OR_RETURN(const PathKind kind, KindOfPath(path, files));
+  if (kind == PathKind::kDirectory) {
     REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                             ListDirectory(path, files));
     for (const std::string& name : names) {
@@ -334,7 +335,7 @@ bool IsDirectory(const std::string& path) {
 }
 
 bool PathExists(const std::string& path) {
-  return KindOfPath(path).value_or(PathKind::kNothing) != PathKind::kNothing;
+  return KindOfPath(path).value_or(PathKind::kOther) != PathKind::kNothing;
 }
 
 std::string ResolveUserPath(absl::string_view path) {

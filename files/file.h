@@ -233,7 +233,8 @@ absl::StatusOr<PathKind> KindOfPath(const std::string& path,
 // True for a folder itself, false for a link to one.
 bool IsDirectory(const std::string& path);
 
-// True for anything of that name, a dangling link included.
+// True for anything of that name, a dangling link included, and where an error
+// keeps from looking: what then opens it tells the error.
 bool PathExists(const std::string& path);
 
 // A path that the user gave: a relative one counts from where the command was
