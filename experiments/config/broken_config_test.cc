@@ -358,8 +358,10 @@ TEST_F(BrokenConfigTest, UnreadableFile) {
   WriteFile("a.textproto", "seed: 3");
   chmod(Path("a.textproto").c_str(), 0);
   const testing::WithoutFileCapabilities as_anyone;
-  EXPECT_EQ(ErrorOf("a.textproto"),
-            "a.textproto: error: cannot open: Permission denied");
+  testing::TestConfig config;
+  EXPECT_EQ(ReadConfig({"a.textproto", std::nullopt}, {}, &config).status(),
+            absl::PermissionDeniedError(
+                "a.textproto: error: cannot open: Permission denied"));
 }
 
 TEST_F(BrokenConfigTest, PipeWithoutAWriterDoesNotBlock) {

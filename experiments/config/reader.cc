@@ -31,9 +31,11 @@ class BasesReader {
   absl::Status ReadFile(const std::string& name) {
     absl::StatusOr<ConfigText> text = Open(name);
     if (text.ok()) return Read(*std::move(text));
-    return absl::InvalidArgumentError(
-        absl::StrCat(Printable(name, kNameCharacters),
-                     ": error: ", text.status().message()));
+    return absl::Status(IsMachineFailure(text.status())
+                            ? text.status().code()
+                            : absl::StatusCode::kInvalidArgument,
+                        absl::StrCat(Printable(name, kNameCharacters),
+                                     ": error: ", text.status().message()));
   }
 
   // The text is first read alone, for its problems and its base.
@@ -56,7 +58,8 @@ class BasesReader {
     const std::string path = ResolveUserPath(name);
     absl::StatusOr<std::string> text = regard::ReadFile(path, kMostConfigBytes);
     if (!text.ok()) {
-      return absl::InvalidArgumentError(
+      return absl::Status(
+          text.status().code(),
           absl::StripPrefix(text.status().message(), absl::StrCat(path, ": ")));
     }
     const auto is_same = [&path](const std::string& other) {

@@ -102,8 +102,9 @@ struct ConfigSource {
 // returns where each value came from. Each file is checked alone, so a field
 // set twice in it is an error, and goes over its base (see ReadText).
 //
-// The error is InvalidArgument, complete to print: all problems of the first
-// file that has any, else of all overrides. `config` is then unspecified.
+// The error is InvalidArgument (or IsMachineFailure() of `source`), complete to
+// print: all problems of the first file that has any, else of all overrides.
+// `config` is then unspecified.
 absl::StatusOr<ConfigOrigins> ReadConfig(
     const ConfigSource& source, absl::Span<const std::string> overrides,
     google::protobuf::Message* config);
