@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -314,9 +315,11 @@ absl::Status SaveCheckpoint(const std::string& run_folder,
   REGARD_CHECK_GE(keep, 1);
   REGARD_ASSIGN_OR_RETURN(const std::string folder,
                           CheckpointFolder(run_folder, files));
-  if (!IsDirectory(folder)) {
-    REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
+  // Not those above it: somebody may have removed the run.
+  if (files.MakeDirectory(folder) == 0) {
     REGARD_RETURN_IF_ERROR(SyncDirectory(run_folder, files));
+  } else if (errno != EEXIST) {
+    return WriteError(folder, "make the folder", errno);
   }
   const std::string path =
       JoinPath(folder, absl::StrCat(kPrefix, content.step));

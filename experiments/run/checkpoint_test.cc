@@ -29,6 +29,7 @@ namespace regard {
 namespace {
 
 using ::regard::testing::IsOk;
+using ::regard::testing::StatusIs;
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -192,6 +193,13 @@ TEST_F(CheckpointTest, TheSameStepIsReplaced) {
   ASSERT_THAT(Save(5, 2), IsOk());
   EXPECT_EQ(LatestMark(), 2);
   EXPECT_THAT(Names(), ElementsAre("step-5"));
+}
+
+TEST_F(CheckpointTest, ARunThatIsGoneIsNotMadeAgain) {
+  ASSERT_THAT(RemoveTree(folder_, files_), IsOk());
+  EXPECT_THAT(Save(5, 1), StatusIs(absl::StatusCode::kUnavailable,
+                                   HasSubstr("checkpoints: cannot make")));
+  EXPECT_FALSE(PathExists(folder_));
 }
 
 TEST_F(CheckpointTest, OtherNamesAreNotCheckpoints) {
