@@ -1,15 +1,15 @@
 #include "experiments/run/checkpoint.h"
 
-#include <fcntl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -17,10 +17,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "files/file.h"
 #include "files/safetensors.h"
+#include "files/testing/faulty_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "third_party/abseil_backport/status_matchers.h"
@@ -35,11 +37,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// No test cuts the power, and waiting for the disk takes long.
-class UnsyncedFiles : public FileOperations {
- public:
-  int Sync(int /*descriptor*/) override { return 0; }
-};
+// What the checkpoint of step 6 consists of in tests of damage.
+constexpr const char* kFiles[] = {kBestFile,      kManifestFile,
+                                  kOptimizerFile, kStateFile,
+                                  kWeightsFile,   "../snapshot-4.safetensors"};
 
 class CheckpointTest : public ::testing::Test {
  protected:
@@ -75,6 +76,7 @@ class CheckpointTest : public ::testing::Test {
                            .weights_metadata = {{"alias.v", "w"}},
                            .optimizer = {{"w.m", {1}, moments}},
                            .state = absl::StrCat("mark: ", mark, "\n"),
+                           .best = {{"w", {2, 1}, weights}},
                            .snapshots = snapshots},
                           keep, files);
   }
@@ -115,11 +117,21 @@ class CheckpointTest : public ::testing::Test {
     return weights[0];
   }
 
+  // Whether the newest whole one is `expected`, and `damaged` is said to be so.
+  bool FallsBack(int64_t damaged, int64_t expected) {
+    const auto found = FindCheckpoints(folder_);
+    return found.ok() && found->checkpoints.size() == 1 &&
+           found->checkpoints[0].step == expected && !found->notes.empty() &&
+           absl::StrContains(
+               found->notes[0],
+               absl::StrCat("checkpoint of step ", damaged, " is damaged"));
+  }
+
   std::vector<std::string> Names() {
     return ListDirectory(JoinPath(folder_, "checkpoints")).value();
   }
 
-  UnsyncedFiles files_;
+  FaultyFiles files_{FileFault::kIoError, INT_MAX};  // waits for no disk
   std::string folder_ = JoinPath(::testing::TempDir(), "checkpoint_run");
 };
 
@@ -135,9 +147,10 @@ TEST_F(CheckpointTest, TheNewestByNumberIsTheLatest) {
   const auto latest = FindCheckpoints(folder_);
   EXPECT_EQ(latest->checkpoints[0].step, 10);
   EXPECT_THAT(latest->notes, IsEmpty());
-  EXPECT_THAT(ListDirectory(latest->checkpoints[0].path).value(),
-              ElementsAre("manifest.json", "optimizer.safetensors",
-                          "state.textproto", "weights.safetensors"));
+  EXPECT_THAT(
+      ListDirectory(latest->checkpoints[0].path).value(),
+      ElementsAre("best.safetensors", "manifest.json", "optimizer.safetensors",
+                  "state.textproto", "weights.safetensors"));
 }
 
 TEST_F(CheckpointTest, SeveralAreFoundNewestFirst) {
@@ -239,34 +252,72 @@ TEST_F(CheckpointTest, AReplacedOneComesBackWhenItsSuccessorIsDamaged) {
   EXPECT_EQ(LatestMark(), 1);
 }
 
-// Every byte of every file changed, and every length that it may be cut to.
+// Every bit of every file changed, every length that it may be cut to, and none
+// of it there.
 TEST_F(CheckpointTest, AnyDamageFallsBackToTheOlderAndSaysSo) {
   ASSERT_THAT(Save(5, 1), IsOk());
-  ASSERT_THAT(Save(6, 2), IsOk());
-  const std::string newest = StepPath(6);
-  for (const char* name :
-       {kManifestFile, kOptimizerFile, kStateFile, kWeightsFile}) {
-    const std::string path = JoinPath(newest, name);
-    const std::string bytes = ReadFile(path, 1 << 20).value();
-    const auto expect_detected = [&](const std::string& damaged) {
+  ASSERT_THAT(Save(6, 2, 3, files_, {4}), IsOk());
+  int flips = 0;
+  int cuts = 0;
+  for (const char* name : kFiles) {
+    const std::string path = JoinPath(StepPath(6), name);
+    const std::string bytes = ReadFile(path).value();
+    const auto detected = [&](const std::string& damaged) {
       std::ofstream(path, std::ios::binary) << damaged;
-      const auto latest = FindCheckpoints(folder_);
-      ASSERT_THAT(latest, IsOk());
-      EXPECT_EQ(latest->checkpoints[0].step, 5);
-      EXPECT_THAT(latest->notes,
-                  ElementsAre(HasSubstr("checkpoint of step 6 is damaged")));
+      return FallsBack(6, 5);
     };
     for (size_t i = 0; i < bytes.size(); ++i) {
       SCOPED_TRACE(absl::StrCat(name, " byte ", i));
-      std::string damaged = bytes;
-      damaged[i] ^= static_cast<char>(1 << (i % 8));
-      expect_detected(damaged);
-      expect_detected(bytes.substr(0, i));
+      for (int bit = 0; bit < 8; ++bit, ++flips) {
+        std::string damaged = bytes;
+        damaged[i] ^= static_cast<char>(1 << bit);
+        ASSERT_TRUE(detected(damaged)) << "bit " << bit;
+      }
+      ASSERT_TRUE(detected(bytes.substr(0, i))) << "cut";
+      ++cuts;
     }
-    expect_detected(absl::StrCat(bytes, " "));
+    EXPECT_TRUE(detected(absl::StrCat(bytes, " ")));
+    std::filesystem::remove(path);
+    EXPECT_TRUE(FallsBack(6, 5)) << name;
     std::ofstream(path, std::ios::binary) << bytes;
     EXPECT_EQ(LatestMark(), 2) << "restored";
   }
+  std::printf("%d bits flipped, %d files cut: all detected\n", flips, cuts);
+}
+
+TEST_F(CheckpointTest, WhatBelongsToAnotherCheckpointIsDamage) {
+  for (const int step : {4, 5, 6}) {
+    ASSERT_THAT(Save(step, step, 3, files_, {step - 1}), IsOk());
+  }
+  const std::string aside = JoinPath(folder_, "aside");
+  const auto exchange = [&](const std::string& a, const std::string& b) {
+    std::filesystem::rename(a, aside);
+    std::filesystem::rename(b, a);
+    std::filesystem::rename(aside, b);
+  };
+  // Files of one checkpoint each, a snapshot of each, and all of each.
+  for (const char* name :
+       {kBestFile, kManifestFile, kOptimizerFile, kStateFile, kWeightsFile}) {
+    SCOPED_TRACE(name);
+    const std::string path = JoinPath(StepPath(6), name);
+    const std::string other = JoinPath(StepPath(5), name);
+    exchange(path, other);
+    EXPECT_TRUE(FallsBack(6, 4));
+    exchange(path, other);
+    std::filesystem::copy_file(path, aside);
+    std::filesystem::remove(path);
+    std::filesystem::copy_file(other, path);
+    EXPECT_TRUE(FallsBack(6, 5)) << "a copy";
+    std::filesystem::rename(aside, path);
+  }
+  const std::string snapshots = StepPath(6) + "/../snapshot-";
+  exchange(snapshots + "5.safetensors", snapshots + "4.safetensors");
+  EXPECT_TRUE(FallsBack(6, 4));
+  exchange(snapshots + "5.safetensors", snapshots + "4.safetensors");
+  exchange(StepPath(6), StepPath(5));
+  EXPECT_TRUE(FallsBack(6, 4));
+  exchange(StepPath(6), StepPath(5));
+  EXPECT_EQ(LatestMark(), 6) << "restored";
 }
 
 TEST_F(CheckpointTest, SnapshotsAreStoredOnceAndRemovedWithTheirLastUse) {
@@ -299,12 +350,8 @@ TEST_F(CheckpointTest, ADamagedSnapshotDamagesWhatRefersToIt) {
   const std::string path =
       JoinPath(folder_, "checkpoints/snapshot-4.safetensors");
   const std::string bytes = ReadFile(path, 1 << 20).value();
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    std::string damaged = bytes;
-    damaged[i] ^= static_cast<char>(1 << (i % 8));
-    std::ofstream(path, std::ios::binary) << damaged;
-    EXPECT_EQ(LatestMark(), 1) << "byte " << i;
-  }
+  std::ofstream(path, std::ios::binary) << "?" << bytes.substr(1);
+  EXPECT_EQ(LatestMark(), 1);
   EXPECT_THAT(FindCheckpoints(folder_)->notes,
               ElementsAre(HasSubstr("says ../snapshot-4.safetensors: {bytes")));
   ASSERT_THAT(RemoveTree(path, files_), IsOk());
@@ -403,67 +450,8 @@ TEST_F(CheckpointTest, AKilledProcessLosesNothingItHadSaved) {
   EXPECT_GT(step, 0) << "nothing was ever saved";
 }
 
-// Counts the operations; from the k-th on it fails them, or that one only.
-class FaultyFiles : public UnsyncedFiles {
- public:
-  enum class Fault { kErrorOnce, kKilled };
-
-  FaultyFiles(int k, Fault fault) : k_(k), fault_(fault) {}
-
-  bool reached() const { return count_ >= k_; }
-
-  int Open(const std::string& path, int flags) override {
-    const bool reads_a_file = (flags & (O_ACCMODE | O_DIRECTORY)) == O_RDONLY;
-    return !reads_a_file && Fails() ? -1 : FileOperations::Open(path, flags);
-  }
-  ssize_t WriteAt(int descriptor, const char* bytes, size_t count,
-                  int64_t offset) override {
-    if (!Fails()) {
-      return FileOperations::WriteAt(descriptor, bytes, count, offset);
-    }
-    // Torn: half of it arrives.
-    if (count_ == k_) {
-      FileOperations::WriteAt(descriptor, bytes, count / 2, offset);
-    }
-    errno = ENOSPC;
-    return -1;
-  }
-  int Truncate(int descriptor, int64_t bytes) override {
-    return Fails() ? -1 : FileOperations::Truncate(descriptor, bytes);
-  }
-  int Sync(int descriptor) override {
-    return Fails() ? -1 : UnsyncedFiles::Sync(descriptor);
-  }
-  int Close(int descriptor) override {
-    // Closed in any case: the test must not run out of descriptors.
-    const int closed = FileOperations::Close(descriptor);
-    return Fails() ? -1 : closed;
-  }
-  int Rename(const std::string& from, const std::string& to) override {
-    return Fails() ? -1 : FileOperations::Rename(from, to);
-  }
-  int MakeDirectory(const std::string& path) override {
-    return Fails() ? -1 : FileOperations::MakeDirectory(path);
-  }
-  int Remove(const std::string& path) override {
-    return Fails() ? -1 : FileOperations::Remove(path);
-  }
-
- private:
-  bool Fails() {
-    ++count_;
-    const bool fails = fault_ == Fault::kKilled ? count_ >= k_ : count_ == k_;
-    if (fails) errno = EIO;
-    return fails;
-  }
-
-  const int k_;
-  const Fault fault_;
-  int count_ = 0;
-};
-
 class FaultTest : public CheckpointTest,
-                  public ::testing::WithParamInterface<FaultyFiles::Fault> {
+                  public ::testing::WithParamInterface<FileFault> {
  protected:
   // Saves 2 over 1 with a fault at every k-th operation in turn.
   void ExpectOldOrNew(int64_t old_step, int64_t new_step) {
@@ -472,7 +460,7 @@ class FaultTest : public CheckpointTest,
       SCOPED_TRACE(absl::StrCat("operation ", k));
       Restart();
       ASSERT_THAT(Save(old_step, 1, 1, files_, {1, 2}), IsOk());
-      FaultyFiles faulty(k, GetParam());
+      FaultyFiles faulty(GetParam(), k);
       const auto saved = Save(new_step, 2, 1, faulty, {2, 3});
       reached = faulty.reached();
       EXPECT_TRUE(reached || saved.ok());
@@ -501,8 +489,9 @@ TEST_P(FaultTest, AReplacedStepLeavesTheOldOrTheNewState) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AtEveryOperation, FaultTest,
-                         ::testing::Values(FaultyFiles::Fault::kErrorOnce,
-                                           FaultyFiles::Fault::kKilled));
+                         ::testing::Values(FileFault::kIoError,
+                                           FileFault::kDiskFull,
+                                           FileFault::kGone));
 
 }  // namespace
 }  // namespace regard
