@@ -3,9 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
-
-#include "third_party/abseil_backport/check.h"
+#include <new>
 
 namespace regard {
 
@@ -19,14 +17,17 @@ size_t RoundUp(size_t bytes, size_t unit) {
 
 }  // namespace
 
-void Arena::FreeDeleter::operator()(char* block) const { std::free(block); }
+void Arena::FreeDeleter::operator()(char* block) const {
+  ::operator delete(block, alignment);
+}
 
 Arena::Block Arena::MakeBlock(size_t bytes) {
   const size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
   bytes = RoundUp(bytes, alignment);
-  char* memory = static_cast<char*>(std::aligned_alloc(alignment, bytes));
-  REGARD_CHECK(memory != nullptr) << "out of memory: " << bytes << " bytes";
-  return {std::unique_ptr<char[], FreeDeleter>(memory), bytes};
+  const FreeDeleter deleter = {std::align_val_t(alignment)};
+  char* const memory =
+      static_cast<char*>(::operator new(bytes, deleter.alignment));
+  return {std::unique_ptr<char[], FreeDeleter>(memory, deleter), bytes};
 }
 
 Arena::Arena(size_t first_block_bytes) {

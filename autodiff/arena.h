@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <vector>
 
 // GCC and clang announce AddressSanitizer in different ways.
@@ -85,6 +86,7 @@ class Arena {
 
  private:
   struct FreeDeleter {
+    std::align_val_t alignment;
     void operator()(char* block) const;
   };
   struct Block {

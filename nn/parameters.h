@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,7 +41,7 @@ class Slab {
     const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
     // Zeroed by the system: pages that nobody writes to take no memory.
     memory_.reset(std::calloc(static_cast<size_t>(bytes + kAlignment), 1));
-    REGARD_CHECK(memory_ != nullptr) << "out of memory: " << bytes << " B";
+    if (memory_ == nullptr) throw std::bad_alloc();  // as `new` does
     void* place = memory_.get();
     size_t space = static_cast<size_t>(bytes + kAlignment);
     data_ = static_cast<T*>(

@@ -1,8 +1,8 @@
 #include "autodiff/kernels/gemm.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
+#include <new>
 
 #include "autodiff/instantiate.h"
 #include "autodiff/kernels/gemm_kernel.h"
@@ -34,16 +34,18 @@ class PackingBuffer {
   T* AtLeast(int64_t size) {
     if (size > size_) {
       size_ = std::max(size, 2 * size_);
-      memory_.reset(static_cast<T*>(std::aligned_alloc(
-          64, (sizeof(T) * static_cast<size_t>(size_) + 63) / 64 * 64)));
+      memory_.reset(static_cast<T*>(
+          ::operator new(sizeof(T) * static_cast<size_t>(size_), kAlignment)));
     }
     return memory_.get();
   }
 
  private:
   struct Free {
-    void operator()(T* memory) const { std::free(memory); }
+    void operator()(T* memory) const { ::operator delete(memory, kAlignment); }
   };
+  static constexpr std::align_val_t kAlignment = std::align_val_t(64);
+
   std::unique_ptr<T, Free> memory_;
   int64_t size_ = 0;
 };

@@ -16,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "experiments/config/fields.h"
+#include "files/exhaustion.h"
 #include "files/file.h"
 #include "google/protobuf/descriptor.h"
 #include "nn/name_suggestion.h"
@@ -132,6 +133,7 @@ absl::Status CommandLine::Parse(int argc, char** argv) const {
     return absl::InvalidArgumentError(absl::StrCat("error: ", parts...));
   };
   OpenStandardStreams();
+  EndWithMessageIfExhausted();
   std::set<absl::string_view> seen;
   bool only_positional = false;
   for (int i = 1; i < argc; ++i) {
