@@ -1,13 +1,13 @@
 #include "experiments/training/trainer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <optional>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "autodiff/fault_finder.h"
 #include "autodiff/profile.h"
 #include "autodiff/tape.h"
@@ -23,6 +23,12 @@ namespace {
 // A mean, or 0 of nothing.
 double Ratio(double sum, int64_t count) {
   return sum / static_cast<double>(std::max<int64_t>(count, 1));
+}
+
+// Of a clock that no change of the system's time sets, which ends a run early.
+absl::Time Now() {
+  return absl::UnixEpoch() +
+         absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
 bool Pads(const Model<float>& model) {
@@ -251,7 +257,7 @@ absl::Status Trainer::Log(std::map<std::string, double> metrics) {
   record.epoch = EpochOfStep();
   record.metrics = std::move(metrics);
   if (!options_.omit_times) {
-    record.seconds = absl::ToDoubleSeconds(absl::Now() - start_);
+    record.seconds = absl::ToDoubleSeconds(Now() - start_);
   }
   return hooks_.recorded(record);
 }
@@ -399,7 +405,7 @@ absl::Status Trainer::Finish() {
 bool Trainer::IsOver() const {
   const double limit = config_.training().max_minutes();
   return selection_.exhausted() ||
-         (limit > 0 && absl::Now() - start_ >= absl::Minutes(limit));
+         (limit > 0 && Now() - start_ >= absl::Minutes(limit));
 }
 
 std::string Trainer::LastWeightsDigest() const {
@@ -408,7 +414,7 @@ std::string Trainer::LastWeightsDigest() const {
 
 absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
   hooks_ = std::move(hooks);
-  start_ = absl::Now();
+  start_ = Now();
   const Training& training = config_.training();
   const auto due = [&](int64_t every) {
     return step() % (every == 0 ? plan_.updates_per_epoch() : every) == 0;
@@ -423,9 +429,9 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
       REGARD_RETURN_IF_ERROR(Save());
       return signal;
     }
-    const absl::Time before = absl::Now();
+    const absl::Time before = Now();
     REGARD_RETURN_IF_ERROR(Update());
-    update_time_ += absl::Now() - before;
+    update_time_ += Now() - before;
     if (step() == total_steps()) break;
     if (due(training.log_every())) {
       REGARD_RETURN_IF_ERROR(Log(TakeTrainingMetrics()));
