@@ -17,6 +17,7 @@ struct LogKernel {
 
   template <typename T>
   T Value(T s) const {
+    if (std::isnan(s)) return s;  // A constant would hide it.
     const T u2 = -2 * s;
     if (shape == KernelScore::CONSTANT) return T(0);
     if (u2 >= T(1)) return -std::numeric_limits<T>::infinity();

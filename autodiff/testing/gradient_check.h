@@ -22,7 +22,8 @@
 
 namespace regard {
 
-// Expects no GradientFailures().
+// Expects no GradientFailures(), and that a FaultFinder names each operation of
+// a case that NaN or an infinity is put into, with others after it.
 void CheckGradients(const std::vector<GradientCase>& cases);
 
 // Expects no ReferenceFailures().

@@ -59,26 +59,6 @@ Arrays<double> Directions(const Arrays<double>& inputs,
   return directions;
 }
 
-Arrays<double> Values(const std::vector<CheckedInput>& inputs) {
-  Arrays<double> values;
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const CheckedInput& input = inputs[k];
-    const RandomStream random(1, absl::StrCat("values", k));
-    std::vector<double> own(input.shape.size());
-    for (size_t i = 0; i < own.size(); ++i) {
-      uint64_t draw = i << 16;
-      do {
-        own[i] =
-            input.low + (input.high - input.low) * random.UniformAt(draw++);
-      } while (std::abs(own[i] - input.kink) < input.margin);
-      // float and double see the same number.
-      own[i] = static_cast<float>(own[i]);
-    }
-    values.push_back(own);
-  }
-  return values;
-}
-
 template <typename T>
 Arrays<T> As(const Arrays<double>& arrays) {
   Arrays<T> result;
@@ -363,7 +343,7 @@ void CheckAccumulation(const GradientCase& test, const Arrays<double>& values,
 void CheckOne(const GradientCase& test, Failures* failures) {
   const std::string name = absl::StrCat(test.operation, ": ", test.label, ": ");
   failures->SetContext(name);
-  const Arrays<double> values = Values(test.inputs);
+  const Arrays<double> values = CheckedValues(test.inputs);
   const Outcome<double> outcome =
       RunFunction<double>(test.in_double, test.inputs, values, {});
   CheckDirections(test, values, {}, failures);
@@ -400,7 +380,7 @@ void CheckAgainstReferenceIn(const ReferenceCase& test,
                              const CheckedFunction<T>& fused,
                              const CheckedFunction<T>& reference,
                              double tolerance, Failures* failures) {
-  const Arrays<T> values = As<T>(Values(test.inputs));
+  const Arrays<T> values = As<T>(CheckedValues(test.inputs));
   const Outcome<T> got = RunFunction<T>(fused, test.inputs, values, {});
   const Outcome<T> wanted = RunFunction<T>(reference, test.inputs, values, {});
   ExpectNear(got.value, wanted.value, tolerance, "value", failures);
@@ -411,6 +391,27 @@ void CheckAgainstReferenceIn(const ReferenceCase& test,
 }
 
 }  // namespace
+
+std::vector<std::vector<double>> CheckedValues(
+    const std::vector<CheckedInput>& inputs) {
+  Arrays<double> values;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const CheckedInput& input = inputs[k];
+    const RandomStream random(1, absl::StrCat("values", k));
+    std::vector<double> own(input.shape.size());
+    for (size_t i = 0; i < own.size(); ++i) {
+      uint64_t draw = i << 16;
+      do {
+        own[i] =
+            input.low + (input.high - input.low) * random.UniformAt(draw++);
+      } while (std::abs(own[i] - input.kink) < input.margin);
+      // float and double see the same number.
+      own[i] = static_cast<float>(own[i]);
+    }
+    values.push_back(own);
+  }
+  return values;
+}
 
 std::vector<std::string> GradientFailures(
     const std::vector<GradientCase>& cases) {

@@ -25,6 +25,10 @@ struct CheckedInput {
   double kink = 0;
 };
 
+// Values of inputs, the same each time.
+std::vector<std::vector<double>> CheckedValues(
+    const std::vector<CheckedInput>& inputs);
+
 // Computes the operation on a tape from its inputs.
 template <typename T>
 using CheckedFunction =
