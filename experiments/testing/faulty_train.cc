@@ -1,0 +1,24 @@
+// //experiments:train with a fault in its k-th operation on files:
+//
+//   faulty_train FAULT K ARGUMENT...
+//
+// where FAULT is the number of a FileFault. Says at its end how many operations
+// the fault could strike.
+#include <cstdio>
+#include <cstdlib>
+
+#include "experiments/tasks/built_in_plugins.h"
+#include "experiments/training/train_program.h"
+#include "files/file.h"
+#include "files/testing/faulty_files.h"
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  static regard::FaultyFiles files(
+      static_cast<regard::FileFault>(std::atoi(argv[1])), std::atoi(argv[2]));
+  regard::ReplaceSystemFilesForTest(files);
+  const int code = regard::TrainMain(
+      argc - 2, argv + 2, regard::BuiltInPlugins(), /*default_config=*/"");
+  std::fprintf(stderr, "%d operations\n", files.operations());
+  return code;
+}
