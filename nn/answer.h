@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ namespace regard {
 struct Question {
   std::string text = {};  // as it was typed: a sentence, a number, a path
   int64_t example = -1;   // an example of test, else dev, to ask, from 0
+  // How the answer is to begin, of captioners; without it, as configured.
+  std::optional<std::string> prompt = {};
 };
 
 struct AnswerOptions {

@@ -20,9 +20,9 @@
 #include "language/text_model.h"
 #include "language/text_vocabulary.h"
 #include "nn/forward.h"
-#include "seq2seq/decoding/search.pb.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
+#include "tools/search_flags.h"
 
 namespace regard {
 
@@ -169,16 +169,6 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
 }
 
 }  // namespace
-
-void AddSamplingFlags(CommandLine& line, SamplingConfig* sampling) {
-  line.Field("temperature", sampling, 0.01, 100,
-             "of sampling; below 1 what is likely becomes likelier");
-  line.Field("top_k", sampling, 0, 10000000,
-             "samples from so many of the likeliest only; 0: all");
-  line.Field("top_p", sampling, 1e-6, 1,
-             "samples from the likeliest of this probability only");
-  line.Field("seed", sampling, 0, INT_MAX, "of sampling");
-}
 
 int GenerateMain(int argc, char** argv, const Plugins& plugins) {
   FlushDenormalsToZero();

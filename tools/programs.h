@@ -6,10 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "experiments/config/command_line.h"
 #include "experiments/run.h"
 #include "experiments/tasks/plugins.h"
-#include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/translator.h"
 
 namespace regard {
@@ -19,6 +17,7 @@ namespace regard {
 int AverageMain(int argc, char** argv, const Plugins& plugins);
 
 int AttendMain(int argc, char** argv, const Plugins& plugins);
+int CaptionMain(int argc, char** argv, const Plugins& plugins);
 int CompareMain(int argc, char** argv, const Plugins& plugins);
 int EmbedMain(int argc, char** argv, const Plugins& plugins);
 int EvaluateMain(int argc, char** argv, const Plugins& plugins);
@@ -36,9 +35,6 @@ absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
 
 // An error, complete to print, if the run's model does not translate.
 absl::StatusOr<const Translator*> TranslatorOf(const Run& run);
-
-// Flags of programs that sample, named like the fields that they set.
-void AddSamplingFlags(CommandLine& line, SamplingConfig* sampling);
 
 }  // namespace regard
 

@@ -35,6 +35,7 @@ constexpr Program kPrograms[] = {
     {"inspect", InspectMain, "shows what a model looks at when it answers"},
     {"translate", TranslateMain, "translates with the model of a run"},
     {"generate", GenerateMain, "continues texts with a language model"},
+    {"caption", CaptionMain, "writes captions of images"},
     {"embed", EmbedMain, "gives vectors of sentences"},
     {"runs", RunsMain, "lists the runs below a folder"},
     {"compare", CompareMain, "says how runs differ"},

@@ -23,7 +23,6 @@
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
 #include "files/line_reader.h"
-#include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/encoder_decoder.h"
@@ -33,6 +32,7 @@
 #include "seq2seq/typed_sentence.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
+#include "tools/search_flags.h"
 
 namespace regard {
 
@@ -65,42 +65,23 @@ struct Arguments {
   bool replace_unknown = false;
   std::vector<std::string> sentences;
   int threads = HardwareThreads();
-  // What flags set.
-  bool sample = false;
-  SearchConfig search;
-  SamplingConfig sampling;
-
-  bool HasSearchFlag() const {
-    return sample || search.ByteSizeLong() > 0 || sampling.ByteSizeLong() > 0;
-  }
+  SearchFlags flags;
 };
-
-// Flags named like the fields that they set; the others stay as they are.
-void AddSearchFlags(CommandLine& line, SearchConfig* search) {
-  line.Field("beam", search, 1, kMaxBeam,
-             "hypotheses kept by the search; 1 is greedy");
-  line.Field("n_best", search, 1, kMaxBeam, "translations of each sentence");
-  line.Field("length_penalty", search, 0, 10,
-             "greater values favour longer translations");
-  line.Field("coverage_penalty", search, 0, 10,
-             "greater values penalise words left untranslated");
-  line.Field("min_length", search, 0, 100000,
-             "words of a translation at least");
-  line.Field("max_length", search, 1, 100000,
-             "ids of a translation at most, its end included");
-}
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   bool log_probabilities = false;
   CommandLine line(kUsage);
   line.Repeated("run", "DIR", &arguments->runs,
                 "a run folder; several of one vocabulary make an ensemble");
-  AddSearchFlags(line, &arguments->search);
+  AddSearchFlags(line, &arguments->flags);
+  line.Field("coverage_penalty", &arguments->flags.search, 0, 10,
+             "greater values penalise words left untranslated");
+  line.Field("min_length", &arguments->flags.search, 0, 100000,
+             "words of a translation at least");
+  line.Field("max_length", &arguments->flags.search, 1, 100000,
+             "ids of a translation at most, its end included");
   line.Switch("log_probabilities", &log_probabilities,
               "several runs average log-probabilities, not probabilities");
-  line.Switch("sample", &arguments->sample,
-              "draws translations from the model's distribution");
-  AddSamplingFlags(line, &arguments->sampling);
   line.Switch("align", &arguments->align,
               "draws what each word looked at; off a terminal on standard "
               "error");
@@ -112,34 +93,13 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
               "changes no bit of a translation; without it, one per core");
   line.Positional(&arguments->sentences, "SENTENCE");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
-  if (arguments->search.has_max_length()) {
-    arguments->search.set_max_length_ratio(0);
+  if (arguments->flags.search.has_max_length()) {
+    arguments->flags.search.set_max_length_ratio(0);
   }
   if (log_probabilities) {
-    arguments->search.set_ensemble_mean(SearchConfig::LOG_PROBABILITIES);
+    arguments->flags.search.set_ensemble_mean(SearchConfig::LOG_PROBABILITIES);
   }
   return absl::OkStatus();
-}
-
-// Replaces in `search` what flags have given, and validates the whole.
-absl::Status ReplaceSearch(const Arguments& arguments, SearchConfig* search) {
-  if (arguments.sample) {
-    search->mutable_sampling();
-    search->clear_beam();
-  }
-  search->MergeFrom(arguments.search);
-  if (search->has_sampling()) {
-    search->mutable_sampling()->MergeFrom(arguments.sampling);
-  } else if (arguments.sampling.ByteSizeLong() > 0) {
-    return absl::InvalidArgumentError(
-        "error: --temperature, --top_k, --top_p and --seed need --sample");
-  }
-  ConfigProblems problems;
-  ValidateSearch(*search, problems);
-  if (problems.ok()) return absl::OkStatus();
-  const ConfigProblems::Problem& problem = problems.problems().front();
-  return absl::InvalidArgumentError(
-      absl::StrCat("error: --", problem.path, ": ", problem.message));
 }
 
 struct Member {
@@ -423,8 +383,8 @@ absl::StatusOr<std::vector<Run>> OpenRuns(const Arguments& arguments,
     return absl::InvalidArgumentError(
         "error: --score takes one --run, and pairs from standard input");
   }
-  if (arguments.score && (arguments.HasSearchFlag() || arguments.align ||
-                          arguments.replace_unknown)) {
+  if (arguments.score &&
+      (arguments.flags.any() || arguments.align || arguments.replace_unknown)) {
     return absl::InvalidArgumentError(
         "error: --score searches for nothing: no other flag but --run has an "
         "effect");
@@ -460,7 +420,7 @@ absl::Status Translate(int argc, char** argv, const Plugins& plugins) {
                      trained.front().path(), " does not attend"));
   }
   SearchConfig search = trained.front().config().search();
-  REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments, &search));
+  REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments.flags, &search));
   WorkerPool pool(arguments.threads);
   const InferenceThreads help(pool);
   Session session(std::move(members), arguments, search);

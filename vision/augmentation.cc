@@ -9,9 +9,21 @@ namespace regard {
 
 namespace {
 
-template <typename T>
-T Normalized(double pixel) {
-  return static_cast<T>((pixel / 255 - 0.5) / 0.5);
+// Of a channel.
+struct Normalization {
+  double mean;
+  double deviation;
+
+  template <typename T>
+  T Of(double pixel) const {
+    return static_cast<T>((pixel / 255 - mean) / deviation);
+  }
+};
+
+double ValueOf(const ChannelValues& values, int64_t channel) {
+  return channel == 0   ? values.red()
+         : channel == 1 ? values.green()
+                        : values.blue();
 }
 
 // Where the centre of an output pixel lies in the input, and the weight of the
@@ -53,18 +65,22 @@ ImageTransform DrawTransform(const ImageAugmentation& config,
 
 template <typename T>
 void TransformImage(const uint8_t* pixels, const ImageShape& shape,
-                    const ImageTransform& transform, T* out) {
-  if (transform.scale == 1 && transform.top == 0 && transform.left == 0 &&
-      !transform.flip) {
-    for (int64_t i = 0; i < shape.size(); ++i) {
-      out[i] = Normalized<T>(pixels[i]);
-    }
-    return;
-  }
+                    const ImageFormat& format, const ImageTransform& transform,
+                    T* out) {
+  const bool is_identity = transform.scale == 1 && transform.top == 0 &&
+                           transform.left == 0 && !transform.flip;
   const int64_t height = shape.height;
   const int64_t width = shape.width;
   for (int64_t channel = 0; channel < shape.channels; ++channel) {
+    const Normalization normalized = {ValueOf(format.mean(), channel),
+                                      ValueOf(format.deviation(), channel)};
     const uint8_t* const image = pixels + channel * height * width;
+    if (is_identity) {
+      for (int64_t i = 0; i < height * width; ++i) {
+        *out++ = normalized.Of<T>(image[i]);
+      }
+      continue;
+    }
     const auto at = [&](int64_t y, int64_t x) -> double {
       return y < 0 || y >= height || x < 0 || x >= width ? 0
                                                          : image[y * width + x];
@@ -78,7 +94,7 @@ void TransformImage(const uint8_t* pixels, const ImageShape& shape,
                              x.weight * at(y.first, x.first + 1);
         const double below = (1 - x.weight) * at(y.first + 1, x.first) +
                              x.weight * at(y.first + 1, x.first + 1);
-        *out++ = Normalized<T>((1 - y.weight) * above + y.weight * below);
+        *out++ = normalized.Of<T>((1 - y.weight) * above + y.weight * below);
       }
     }
   }
@@ -100,7 +116,10 @@ Var<T> MakeImages(Tape<T>& tape, const ImageSet& set,
         tape.training()
             ? DrawTransform(config, shape, tape.random().seed, epoch, example)
             : ImageTransform();
-    TransformImage(set.image(example), shape, transform, out);
+    TransformImage(
+        set.image(example), shape,
+        set.format.has_value() ? *set.format : ImageFormat::default_instance(),
+        transform, out);
     out += shape.size();
   }
   return images;

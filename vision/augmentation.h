@@ -6,6 +6,7 @@
 
 #include "absl/types/span.h"
 #include "autodiff/tape.h"
+#include "data/images/image_format.pb.h"
 #include "data/images/image_set.h"
 #include "vision/augmentation.pb.h"
 
@@ -24,12 +25,14 @@ ImageTransform DrawTransform(const ImageAugmentation& config,
                              const ImageShape& shape, uint64_t seed,
                              int64_t epoch, int64_t example);
 
-// Sets out[i] to pixel i of the transformed image, (p / 255 - 1/2) / (1/2), by
-// bilinear interpolation between centres of pixels. Both have the shape
-// [channels, height, width].
+// Sets out[i] to pixel i of the transformed image, (p / 255 - mean) /
+// deviation, by bilinear interpolation between centres of pixels. Both have the
+// shape [channels, height, width]; mean and deviation are those of `format`,
+// 1/2 by default.
 template <typename T>
 void TransformImage(const uint8_t* pixels, const ImageShape& shape,
-                    const ImageTransform& transform, T* out);
+                    const ImageFormat& format, const ImageTransform& transform,
+                    T* out);
 
 // The images examples[i] of `set` as a constant of the tape, [examples,
 // channels, height, width]. On a tape that trains they are those of `epoch`,

@@ -23,7 +23,7 @@ std::vector<double> Transformed(const std::vector<uint8_t>& pixels,
                                 const ImageTransform& transform,
                                 const ImageShape& shape = kShape) {
   std::vector<double> out(pixels.size());
-  TransformImage(pixels.data(), shape, transform, out.data());
+  TransformImage(pixels.data(), shape, {}, transform, out.data());
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "vision/caption_model.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +12,6 @@
 #include "autodiff/random.h"
 #include "data/images/image_file.h"
 #include "files/utf8.h"
-#include "nn/batches.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_lens.h"
 #include "seq2seq/memory_alignment.h"
@@ -24,40 +24,27 @@ namespace regard {
 
 namespace {
 
-constexpr int64_t kEvaluationBatch = 64;
-
-std::vector<std::string> PromptWords(const CaptionerConfig& config) {
-  std::vector<std::string> words;
-  for (const absl::string_view word : SplitOnWhitespace(config.prompt())) {
-    words.emplace_back(word);
-  }
-  return words;
+std::vector<std::string> WordsOf(absl::string_view prompt) {
+  const std::vector<absl::string_view> words = SplitOnWhitespace(prompt);
+  return {words.begin(), words.end()};
 }
 
-std::vector<int32_t> PromptIds(const CaptionerConfig& config,
+std::vector<int32_t> PromptIds(absl::Span<const std::string> words,
                                const Vocabulary& vocabulary) {
   std::vector<int32_t> ids = {Vocabulary::kBegin};
-  for (const int32_t id : vocabulary.Encode(PromptWords(config))) {
-    ids.push_back(id);
-  }
+  for (const int32_t id : vocabulary.Encode(words)) ids.push_back(id);
   return ids;
 }
 
 }  // namespace
 
-double Pointing::Accuracy() const {
-  return words == 0 ? 0
-                    : static_cast<double>(correct) / static_cast<double>(words);
-}
-
-double Pointing::MeanMass() const {
-  return words == 0 ? 0 : mass / static_cast<double>(words);
-}
-
 Vocabulary CaptionModel::VocabularyOf(const CaptionSplits& data,
                                       const CaptionerConfig& config) {
+  if (!data.vocabulary.empty()) {
+    return Vocabulary::FromText(data.vocabulary, "").value();
+  }
   TokenCounts counts;
-  counts.Add(PromptWords(config));
+  counts.Add(WordsOf(config.prompt()));
   for (const Caption& caption : data.train.captions) counts.Add(caption.words);
   return Vocabulary(counts);
 }
@@ -71,7 +58,7 @@ CaptionModel::CaptionModel(const CaptionerConfig& config,
       search_(search),
       data_(std::move(data)),
       vocabulary_(VocabularyOf(data_, config)),
-      prompt_(PromptIds(config, vocabulary_)),
+      prompt_(PromptIds(WordsOf(config.prompt()), vocabulary_)),
       captioner_(config, data_.train.images.shape, vocabulary_.size(), scorers,
                  parameters_.Root()) {
   for (const Caption& caption : data_.train.captions) {
@@ -89,7 +76,8 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
     const ConfigProblems::Scope scope(problems, "vision_transformer");
     captioner_.encoder()->ValidateImages(problems);
     const VisionTransformer<float>& encoder = *captioner_.encoder();
-    if (encoder.rows() % 2 != 0 || encoder.columns() % 2 != 0) {
+    if (data_.train.points() &&
+        (encoder.rows() % 2 != 0 || encoder.columns() % 2 != 0)) {
       problems.Add(
           "patch",
           absl::StrCat("makes ", encoder.rows(), " x ", encoder.columns(),
@@ -157,8 +145,8 @@ DecoderBatch CaptionModel::MakeBatch(
             sentences[static_cast<size_t>(examples[row])]);
       });
   for (int64_t row = 0; row < rows; ++row) {
-    std::fill_n(batch.target.data() + row * batch.input.time, prompt_length(),
-                Vocabulary::kPad);
+    std::fill_n(batch.target.data() + row * batch.input.time,
+                std::min(prompt_length(), batch.input.time), Vocabulary::kPad);
   }
   return batch;
 }
@@ -198,100 +186,104 @@ void CaptionModel::Loss(Forward<float>& forward,
                         absl::Span<const int64_t> examples,
                         absl::Span<const double>,
                         absl::Span<Var<float>> sums) const {
-  const DecoderBatch batch =
-      MakeBatch(train_, examples, forward.tape().arena());
+  Arena& arena = forward.tape().arena();
+  const DecoderBatch batch = MakeBatch(train_, examples, arena);
+  const absl::Span<int64_t> images(arena.New<int64_t>(std::ssize(examples)),
+                                   examples.size());
+  std::ranges::transform(examples, images.begin(), [&](int64_t example) {
+    return data_.train.captions[static_cast<size_t>(example)].image;
+  });
   sums[0] = captioner_.decoder().head().Loss(
-      forward, Run(forward, data_.train, examples, batch), batch.target,
+      forward, Run(forward, data_.train, images, batch), batch.target,
       loss_options().label_smoothing);
 }
 
-std::vector<double> CaptionModel::OnQuadrants(
-    absl::Span<const float> tokens) const {
-  const VisionTransformer<float>& encoder = *captioner_.encoder();
-  std::vector<double> shares(kQuadrants, 0);
-  int64_t token = encoder.first_patch();
-  for (int64_t row = 0; row < encoder.rows(); ++row) {
-    for (int64_t column = 0; column < encoder.columns(); ++column, ++token) {
-      const int64_t quadrant =
-          2 * (2 * row / encoder.rows()) + 2 * column / encoder.columns();
-      shares[static_cast<size_t>(quadrant)] +=
-          tokens[static_cast<size_t>(token)];
-    }
-  }
-  return shares;
-}
-
-void CaptionModel::AddPointing(absl::Span<const float> tokens, int32_t quadrant,
-                               Pointing* pointing) const {
-  const std::vector<double> shares = OnQuadrants(tokens);
-  const double own = shares[static_cast<size_t>(quadrant)];
-  ++pointing->words;
-  // One of several largest ones is no answer.
-  const auto as_large = std::count_if(shares.begin(), shares.end(),
-                                      [&](double s) { return s >= own; });
-  if (as_large == 1) ++pointing->correct;
-  pointing->mass += own;
-}
-
-double CaptionModel::UniformMass(const CaptionSet& set) const {
-  const auto tokens = static_cast<size_t>(captioner_.encoder()->tokens());
-  const std::vector<float> uniform(tokens, 1.0F / static_cast<float>(tokens));
-  const std::vector<double> shares = OnQuadrants(uniform);
-  Pointing pointing;
-  for (const Caption& caption : set.captions) {
-    for (const int32_t quadrant : caption.quadrants) {
-      if (quadrant < 0) continue;
-      ++pointing.words;
-      pointing.mass += shares[static_cast<size_t>(quadrant)];
-    }
-  }
-  return pointing.MeanMass();
-}
-
-std::vector<std::vector<std::string>> CaptionModel::GenerateCaptions(
+std::vector<std::vector<Hypothesis>> CaptionModel::Write(
     Forward<float>& forward, const CaptionSet& set,
-    absl::Span<const int64_t> images) const {
+    absl::Span<const int64_t> images, absl::Span<const int32_t> prompt,
+    const SearchConfig& search) const {
   // The same without cross-attention.
   const ImageShape& shape = set.images.shape;
   const int64_t patch = config_.vision_transformer().patch();
   const int64_t patches = (shape.height / patch) * (shape.width / patch);
-  const auto longest = static_cast<int64_t>(search_.max_length_ratio() *
+  const auto longest = static_cast<int64_t>(search.max_length_ratio() *
                                             static_cast<double>(patches)) +
-                       search_.max_length();
+                       search.max_length();
   std::vector<SearchSource> sources;
   std::vector<int32_t> prompts;
   for (const int64_t image : images) {
     sources.push_back({std::max<int64_t>(longest, 1),
                        Hash(static_cast<uint64_t>(image), kHashSeed)});
-    prompts.insert(prompts.end(), prompt_.begin(), prompt_.end());
+    prompts.insert(prompts.end(), prompt.begin(), prompt.end());
   }
   const EnsembleMember member = {&captioner_.decoder(), &forward,
                                  [&](Forward<float>& of_member) {
                                    return EncodeImages(of_member, set, images);
                                  }};
+  return Search({.members = {&member, 1},
+                 .sources = sources,
+                 .prompt = prompts,
+                 .want_weights = false},
+                search);
+}
+
+std::vector<std::vector<std::string>> CaptionModel::GenerateCaptions(
+    Forward<float>& forward, const CaptionSet& set,
+    absl::Span<const int64_t> images) const {
   std::vector<std::vector<std::string>> sentences;
-  for (const auto& found : Search({.members = {&member, 1},
-                           .sources = sources,
-                           .prompt = prompts,
-                           .want_weights = false},
-                                  search_)) {
+  for (const auto& found : Write(forward, set, images, prompt_, search_)) {
     sentences.push_back(vocabulary_.Decode(found.front().ids));
   }
   return sentences;
 }
 
+absl::StatusOr<std::vector<CaptionModel::Described>> CaptionModel::Describe(
+    Forward<float>& forward, const Question& question,
+    const SearchConfig& search) const {
+  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
+  const std::vector<std::vector<Hypothesis>> found =
+      Write(forward, *asked.set, {asked.image},
+            PromptIds(asked.prompt, vocabulary_), search);
+  std::vector<Described> all;
+  for (const Hypothesis& hypothesis : found.front()) {
+    const std::vector<std::string> words = vocabulary_.Decode(hypothesis.ids);
+    std::vector<std::string> text = asked.prompt;
+    text.insert(text.end(), words.begin(), words.end());
+    all.push_back({absl::StrJoin(text, " "), absl::StrJoin(words, " "),
+                   hypothesis.score});
+  }
+  return all;
+}
+
+std::vector<std::string> CaptionModel::Continue(Forward<float>& forward,
+                                                const Asked& asked) const {
+  return vocabulary_.Decode(Write(forward, *asked.set, {asked.image},
+                                  PromptIds(asked.prompt, vocabulary_), search_)
+                                .front()
+                                .front()
+                                .ids);
+}
+
 absl::StatusOr<CaptionModel::Asked> CaptionModel::Read(
     const Question& question) const {
+  std::vector<std::string> prompt =
+      WordsOf(question.prompt.value_or(config_.prompt()));
+  // <bos> is read, too.
+  const int64_t most = captioner_.decoder().longest_position() - 1;
+  if (std::ssize(prompt) > most) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "prompt: ", prompt.size(), " words; the model reads at most ", most));
+  }
   if (question.example < 0) {
     const auto typed = std::make_shared<CaptionSet>();
     REGARD_ASSIGN_OR_RETURN(typed->images,
                             ReadImageLike(question.text, data_.train.images));
-    return Asked{typed, typed.get(), 0};
+    return Asked{typed, typed.get(), 0, std::move(prompt)};
   }
   const CaptionSet& set = data_.test.size() > 0 ? data_.test : data_.dev;
   REGARD_RETURN_IF_ERROR(
       CheckExample(question, static_cast<size_t>(set.size())));
-  return Asked{nullptr, &set, question.example};
+  return Asked{nullptr, &set, question.example, std::move(prompt)};
 }
 
 absl::StatusOr<Answered> CaptionModel::Answer(Forward<float>& forward,
@@ -299,14 +291,11 @@ absl::StatusOr<Answered> CaptionModel::Answer(Forward<float>& forward,
   REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
   Answered answer = {.input = question.text};
   if (asked.typed == nullptr) {
-    const auto& words =
-        asked.set->captions[static_cast<size_t>(asked.image)].words;
     answer.input = absl::StrCat("image ", asked.image);
     answer.reference =
-        absl::StrJoin(words.begin() + prompt_length(), words.end(), " ");
+        absl::StrJoin(WithoutPrompt(asked.set->of(asked.image).front()), " ");
   }
-  answer.text = absl::StrJoin(
-      GenerateCaptions(forward, *asked.set, {asked.image}).front(), " ");
+  answer.text = absl::StrJoin(Continue(forward, asked), " ");
   return answer;
 }
 
@@ -323,7 +312,7 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
   if (options.target.has_value()) {
     words = TypedWords(*options.target, vocabulary_);
   } else {
-    words = GenerateCaptions(forward, *asked.set, {asked.image}).front();
+    words = Continue(forward, asked);
   }
   Traced<float> traced;
   TraceLabels& labels = traced.labels;
@@ -337,15 +326,14 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
                      : absl::StrCat("image ", question.example);
   labels.answer = absl::StrJoin(words, " ");
   labels.target = labels.answer;
-  std::vector<std::string> read = PromptWords(config_);
+  std::vector<std::string> read = asked.prompt;
+  const int64_t prompt = std::ssize(read);
   read.insert(read.end(), words.begin(), words.end());
-  const auto longest = static_cast<size_t>(
-      std::min(kMostTraced + prompt_length(),
-               captioner_.decoder().longest_position() - 1));
+  const auto longest = static_cast<size_t>(std::min(
+      kMostTraced + prompt, captioner_.decoder().longest_position() - 1));
   if (options.target.has_value() && !options.target->empty()) {
-    REGARD_RETURN_IF_ERROR(
-        CheckTracedSize("target", words.size(),
-                        static_cast<int64_t>(longest) - prompt_length()));
+    REGARD_RETURN_IF_ERROR(CheckTracedSize(
+        "target", words.size(), static_cast<int64_t>(longest) - prompt));
   }
   // A sentence that did not end may be longer than can be read again.
   read.resize(std::min(read.size(), longest));
@@ -354,7 +342,7 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
   sentence.labels.insert(sentence.labels.end(), read.begin(), read.end());
   sentence.writes = read;
   sentence.writes.push_back("<eos>");
-  for (size_t i = prompt_length(); i < ids.size(); ++i) {
+  for (size_t i = prompt; i < ids.size(); ++i) {
     labels.outputs.push_back({sentence.writes[i], static_cast<int64_t>(i)});
   }
   labels.successive = true;
@@ -370,13 +358,12 @@ absl::StatusOr<Traced<float>> CaptionModel::Trace(
     labels.alignment = AlignmentSites(choice)[0];
     labels.alignment_head = choice.head;
   }
-  traced.pass = [this, asked, ids](Forward<float>& with) {
+  traced.pass = [this, asked, ids, prompt](Forward<float>& with) {
     const Decoder<float>& decoder = captioner_.decoder();
     const DecoderBatch batch =
         MakeBatch(absl::MakeConstSpan(&ids, 1), {0}, with.tape().arena());
     const Var<float> rows = LogSoftmax(decoder.head().Logits(
         with, Run(with, *asked.set, {asked.image}, batch)));
-    const int64_t prompt = prompt_length();
     return PickEach(Slice(rows.WithShape({rows.rows(), rows.cols()}),
                           /*axis=*/0, prompt, rows.rows() - prompt),
                     absl::MakeConstSpan(ids).subspan(prompt));
@@ -402,76 +389,6 @@ std::vector<float> CaptionModel::WordAttention(
   looks.resize(words.size() * map.shape.cols());
   std::fill_n(looks.begin(), prompt_length() * map.shape.cols(), 0.0F);
   return looks;
-}
-
-std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
-                                                 Split split) const {
-  if (split == Split::kTrain) return {};
-  const CaptionSet& set = split == Split::kDev ? data_.dev : data_.test;
-  if (set.size() == 0) return {};
-  std::vector<std::vector<int32_t>> sentences;
-  for (const Caption& caption : set.captions) {
-    sentences.push_back(Encode(caption.words));
-  }
-  const bool attends = captioner_.encoder() != nullptr;
-  TokenScores scores;
-  Pointing pointing;
-  EvaluatedSet evaluated = {.metrics = {{"exact_match"}}};
-  struct Measured {
-    TokenScores scores;
-    AttentionMap<float> map;  // [images, 1, words, tokens of an image]
-    std::vector<std::vector<std::string>> written;
-  };
-  const auto measure = [&](Forward<float>& passes,
-                           absl::Span<const int64_t> images) {
-    const DecoderBatch batch =
-        MakeBatch(sentences, images, passes.tape().arena());
-    Measured measured;
-    Var<float> readout;
-    measured.map = Align(passes, set, images, batch, &readout);
-    measured.scores =
-        ScoreTokens(captioner_.decoder().head(), passes, readout, batch.target);
-    measured.written = GenerateCaptions(passes, set, images);
-    return measured;
-  };
-  const auto add = [&](absl::Span<const int64_t> images,
-                       const Measured& measured) {
-    scores += measured.scores;
-    const AttentionMap<float>& map = measured.map;
-    for (size_t i = 0; i < images.size(); ++i) {
-      const Caption& caption = set.captions[static_cast<size_t>(images[i])];
-      for (size_t word = 0; attends && word < caption.quadrants.size();
-           ++word) {
-        if (caption.quadrants[word] < 0) continue;
-        const auto tokens = static_cast<size_t>(map.shape.cols());
-        const size_t row = i * static_cast<size_t>(map.shape[2]) + word;
-        AddPointing(
-            absl::MakeConstSpan(map.weights).subspan(row * tokens, tokens),
-            caption.quadrants[word], &pointing);
-      }
-      const std::vector<std::string>& words = caption.words;
-      const std::vector<std::string>& written = measured.written[i];
-      const bool exact =
-          std::equal(written.begin(), written.end(),
-                     words.begin() + prompt_length(), words.end());
-      evaluated.metrics[0].Add({exact ? 1.0 : 0.0, 1});
-      evaluated.examples.push_back(
-          {.input = absl::StrCat("image ", images[i]),
-           .reference =
-               absl::StrJoin(words.begin() + prompt_length(), words.end(), " "),
-           .output = absl::StrJoin(written, " ")});
-    }
-  };
-  ForEachBatch(forward, set.size(), kEvaluationBatch, measure, add);
-  const auto count = static_cast<double>(scores.count);
-  evaluated.totals = {
-      {"loss", scores.loss / count},
-      {"token_accuracy", static_cast<double>(scores.correct) / count}};
-  if (attends) {
-    evaluated.totals["pointing_accuracy"] = pointing.Accuracy();
-    evaluated.totals["pointing_mass"] = pointing.MeanMass();
-  }
-  return {std::move(evaluated)};
 }
 
 }  // namespace regard

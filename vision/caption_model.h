@@ -44,7 +44,8 @@ class CaptionModel : public Model<float> {
                CaptionSplits data, const ModelOptions& options,
                const SearchConfig& search = {});
 
-  // The words of the training sentences and of the prompt.
+  // The words of the training sentences and of the prompt, unless a trained
+  // model has kept its own.
   static Vocabulary VocabularyOf(const CaptionSplits& data,
                                  const CaptionerConfig& config);
 
@@ -53,7 +54,8 @@ class CaptionModel : public Model<float> {
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override { return parameters_; }
-  int64_t num_examples() const override { return data_.train.size(); }
+  // Sentences: an image may have several.
+  int64_t num_examples() const override { return std::ssize(train_); }
   // Words that are predicted, <eos> included.
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   void BeginEpoch(std::optional<int64_t> epoch) override {
@@ -62,8 +64,9 @@ class CaptionModel : public Model<float> {
   void Loss(Forward<float>& forward, absl::Span<const int64_t> examples,
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
-  // On dev and test: exact_match, loss, token_accuracy and, with
-  // cross-attention, pointing_accuracy and pointing_mass of the true sentences.
+  // On dev and test: exact_match, bleu and cider_d of the sentences written for
+  // the images; loss, token_accuracy and, with cross-attention to canvases,
+  // pointing_accuracy and pointing_mass of the true ones.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
                                      Split split) const override;
 
@@ -71,6 +74,17 @@ class CaptionModel : public Model<float> {
   // dev.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question) const;
+
+  // Sentences about the same images, best first, as `search`, which has passed
+  // ValidateSearch(), finds them. Their limits are in words after the prompt.
+  struct Described {
+    std::string text;   // the prompt included
+    std::string words;  // after it
+    double score;
+  };
+  absl::StatusOr<std::vector<Described>> Describe(
+      Forward<float>& forward, const Question& question,
+      const SearchConfig& search) const;
 
   // Of the same images: the words after the prompt, given those before.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
@@ -107,9 +121,19 @@ class CaptionModel : public Model<float> {
     std::shared_ptr<const CaptionSet> typed;  // null for an example
     const CaptionSet* set;
     int64_t image;
+    std::vector<std::string> prompt;
   };
   absl::StatusOr<Asked> Read(const Question& question) const;
+  // The best words after the prompt.
+  std::vector<std::string> Continue(Forward<float>& forward,
+                                    const Asked& asked) const;
 
+  // The hypotheses of each image after `prompt`, ids of words.
+  std::vector<std::vector<Hypothesis>> Write(Forward<float>& forward,
+                                             const CaptionSet& set,
+                                             absl::Span<const int64_t> images,
+                                             absl::Span<const int32_t> prompt,
+                                             const SearchConfig& search) const;
   std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
   DecoderBatch MakeBatch(absl::Span<const std::vector<int32_t>> sentences,
                          absl::Span<const int64_t> examples,
@@ -123,6 +147,11 @@ class CaptionModel : public Model<float> {
                             absl::Span<const int64_t> images,
                             const DecoderBatch& batch,
                             Var<float>* readout) const;
+  // Adds exact_match, bleu and cider_d.
+  void EvaluateWritten(Forward<float>& forward, const CaptionSet& set,
+                       EvaluatedSet* evaluated) const;
+  // Of a true sentence after the prompt.
+  std::vector<std::string> WithoutPrompt(const Caption& caption) const;
   Memory<float> EncodeImages(Forward<float>& forward, const CaptionSet& set,
                              absl::Span<const int64_t> images) const;
   void AddPointing(absl::Span<const float> tokens, int32_t quadrant,

@@ -179,14 +179,40 @@ TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
   EXPECT_NEAR(measured.at("pointing_accuracy"), correct / 3.0, 1e-9);
 }
 
-// For their losses and for their sentences.
+// For their losses, then for their sentences.
 TEST(CaptionModelTest, AnEvaluationReads64ImagesAtOnce) {
   CaptionModel model = ModelOf(Canvases(3, 65));
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   EXPECT_THAT(RowsOf(forward, "vision_transformer/embedded",
                      [&] { model.Evaluate(forward, Split::kTest); }),
-              ElementsAre(64, 64, 1, 1));
+              ElementsAre(64, 1, 64, 1));
+}
+
+// Each is an example of training, and any of them is right.
+TEST(CaptionModelTest, AnImageMayHaveSeveralSentences) {
+  CaptionSplits data = Canvases(3, 2);
+  Tape<float> tape;
+  std::vector<std::string> written;
+  {
+    CaptionModel model = ModelOf(data);
+    Forward<float> forward(tape, model.parameters(), nullptr);
+    EXPECT_EQ(MetricsOf(model.Evaluate(forward, Split::kTest))["exact_match"],
+              0);
+    written = model.GenerateCaptions(forward, model.data().test, {1})[0];
+  }
+  Caption second = data.test.captions[1];
+  second.words.resize(3);
+  second.words.insert(second.words.end(), written.begin(), written.end());
+  second.quadrants.assign(second.words.size(), -1);
+  data.test.captions.push_back(second);
+  CaptionModel model = ModelOf(data);
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  EXPECT_EQ(MetricsOf(model.Evaluate(forward, Split::kTest))["exact_match"],
+            0.5);
+  data.train.captions.push_back(data.train.captions[2]);
+  EXPECT_EQ(ModelOf(data).num_examples(), 4);
+  EXPECT_EQ(ModelOf(data).CountWork({2, 3}), 22);
 }
 
 TEST(CaptionModelTest, KnowsTheWordsOfItsPrompt) {

@@ -100,7 +100,7 @@ absl::StatusOr<ImageSet> ImageClassifier::Read(const Question& question) const {
   const ImageSet& set = data_.test.size() > 0 ? data_.test : data_.dev;
   REGARD_RETURN_IF_ERROR(
       CheckExample(question, static_cast<size_t>(set.size())));
-  ImageSet image = {.shape = set.shape};
+  ImageSet image = {.shape = set.shape, .format = set.format};
   const uint8_t* const pixels = set.image(question.example);
   image.pixels.assign(pixels, pixels + set.shape.size());
   image.labels = {set.labels[static_cast<size_t>(question.example)]};

@@ -122,7 +122,7 @@ CaptionSet MakeCanvases(int64_t count, const Things& things,
         std::copy_n(tile.begin() + row * side, side, to + row * 2 * side);
       }
     }
-    Caption caption;
+    Caption caption = {.image = i};
     const auto add = [&](absl::string_view word, int32_t quadrant = -1) {
       caption.words.emplace_back(word);
       caption.quadrants.push_back(quadrant);

@@ -2,11 +2,14 @@
 #ifndef DATA_IMAGES_CAPTION_SET_H_
 #define DATA_IMAGES_CAPTION_SET_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "data/images/image_set.h"
 
 namespace regard {
@@ -15,22 +18,43 @@ namespace regard {
 inline constexpr int32_t kQuadrants = 4;
 
 struct Caption {
-  std::vector<std::string> words;
+  std::vector<std::string> words = {};
   // The quadrant that each word is about; -1 where there is none.
-  std::vector<int32_t> quadrants;
+  std::vector<int32_t> quadrants = {};
+  int64_t image = 0;  // of the set
 };
 
 struct CaptionSet {
-  ImageSet images;
-  std::vector<Caption> captions;  // of each image
+  ImageSet images = {};
+  // At least one of each image, in the order of the images.
+  std::vector<Caption> captions = {};
 
-  int64_t size() const { return static_cast<int64_t>(captions.size()); }
+  // Those of one image.
+  absl::Span<const Caption> of(int64_t image) const {
+    const auto [begin, end] = std::ranges::equal_range(
+        captions, image, {}, [](const Caption& c) { return c.image; });
+    return absl::MakeConstSpan(captions).subspan(
+        static_cast<size_t>(begin - captions.begin()),
+        static_cast<size_t>(end - begin));
+  }
+  // Images.
+  int64_t size() const { return images.size(); }
+  // Whether there are words that are about a quadrant.
+  bool points() const {
+    return std::ranges::any_of(captions, [](const Caption& caption) {
+      return std::ranges::any_of(caption.quadrants,
+                                 [](int32_t q) { return q >= 0; });
+    });
+  }
 };
 
 struct CaptionSplits {
-  CaptionSet train;
-  CaptionSet dev;   // may be empty
-  CaptionSet test;  // may be empty
+  CaptionSet train = {};
+  CaptionSet dev = {};   // may be empty
+  CaptionSet test = {};  // may be empty
+  // Of a trained model that is opened without its data: the text of its
+  // vocabulary.
+  std::string vocabulary = {};
 };
 
 struct CaptionData {

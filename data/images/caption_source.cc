@@ -1,4 +1,7 @@
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +14,12 @@
 #include "data/images/canvases.h"
 #include "data/images/caption_set.h"
 #include "data/images/captions.pb.h"
+#include "data/images/image_format.h"
+#include "data/images/image_list.h"
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
+#include "files/file.h"
+#include "files/sha256.h"
 #include "files/utf8.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -29,18 +36,24 @@ class CaptionsSource
  public:
   using WithOptions::WithOptions;
   static DataPath Path(const Options& options) {
-    return options.things() == Options::SHAPES ? DataPath::kNone
-                                               : DataPath::kOptional;
+    return options.has_list() || options.things() == Options::SHAPES
+               ? DataPath::kNone
+               : DataPath::kOptional;
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    problems.CheckRanges(options);
-    if (options.things() != Options::SHAPES) return;
+    ValidateFractions(options, problems);
+    {
+      const ConfigProblems::Scope scope(problems, "format");
+      ValidateImageFormat(options.format(), problems);
+    }
+    if (options.has_list() || options.things() != Options::SHAPES) return;
     const std::string problem = TooMany(options, options.side());
     if (!problem.empty()) problems.Add("train", problem);
   }
 
   absl::StatusOr<CaptionData> Load(const DataRequest& request) const override {
+    if (options_.has_list()) return LoadList(request);
     CaptionData data;
     if (options_.things() == Options::SHAPES) {
       const Things things = ShapeThings(options_.side(), request.seed);
@@ -80,6 +93,71 @@ class CaptionsSource
   }
 
  private:
+  // Images of one's own, with the sentences of a list.
+  absl::StatusOr<CaptionData> LoadList(const DataRequest& request) const {
+    CaptionData data;
+    std::vector<ListedImage> images;
+    std::map<std::string, size_t> numbers;       // of images, by path
+    std::vector<std::vector<Caption>> captions;  // of each image
+    const std::vector<std::string> prompt = PromptWords();
+    const auto add = [&](ListedImage image, absl::string_view text) {
+      Caption caption = {.words = prompt};
+      for (const absl::string_view word : SplitOnWhitespace(text)) {
+        caption.words.emplace_back(word);
+      }
+      if (caption.words.size() == prompt.size()) {
+        return absl::InvalidArgumentError("want a sentence; it has no words");
+      }
+      caption.quadrants.assign(caption.words.size(), -1);
+      const auto [found, is_new] =
+          numbers.try_emplace(image.path, images.size());
+      if (is_new) {
+        images.push_back(std::move(image));
+        captions.emplace_back();
+      }
+      captions[found->second].push_back(std::move(caption));
+      return absl::OkStatus();
+    };
+    REGARD_ASSIGN_OR_RETURN(
+        data.digests["data.captions.list"],
+        ReadImageList(ResolveUserPath(options_.list()), "list of captions",
+                      /*folder=*/"", add));
+    const SplitOrder order = DrawSplits(images.size(), options_.dev_fraction(),
+                                        options_.test_fraction(), request.seed);
+    if (order.train.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options_.list(), ": error: of ", images.size(),
+                       " images none is left to train on"));
+    }
+    std::string digests;
+    const auto read =
+        [&](const std::vector<size_t>& chosen) -> absl::StatusOr<CaptionSet> {
+      CaptionSet set;
+      std::vector<ListedImage> files;
+      for (const size_t i : chosen) {
+        for (Caption& caption : captions[i]) {
+          caption.image = std::ssize(files);
+          set.captions.push_back(std::move(caption));
+        }
+        files.push_back(images[i]);
+      }
+      REGARD_ASSIGN_OR_RETURN(set.images,
+                              ReadImages(files, options_.format(), &digests));
+      return set;
+    };
+    REGARD_ASSIGN_OR_RETURN(data.splits.train, read(order.train));
+    REGARD_ASSIGN_OR_RETURN(data.splits.dev, read(order.dev));
+    REGARD_ASSIGN_OR_RETURN(data.splits.test, read(order.test));
+    data.digests["data.captions"] = Sha256Hex(digests);
+    return data;
+  }
+
+  std::vector<std::string> PromptWords() const {
+    const std::vector<absl::string_view> words =
+        SplitOnWhitespace(options_.prompt());
+    return {words.begin(), words.end()};
+  }
+
   // What is wrong with so many canvases of quadrants of side x side pixels;
   // empty if nothing is.
   static std::string TooMany(const Options& options, int64_t side) {
@@ -94,9 +172,7 @@ class CaptionsSource
                   CaptionSplits* splits) const {
     const TripleSplits triples =
         SplitTriples(static_cast<int32_t>(train.names.size()), seed);
-    const std::vector<absl::string_view> words =
-        SplitOnWhitespace(options_.prompt());
-    const std::vector<std::string> prompt(words.begin(), words.end());
+    const std::vector<std::string> prompt = PromptWords();
     splits->train = MakeCanvases(options_.train(), train, triples.train, prompt,
                                  seed, "train");
     splits->dev =
@@ -109,7 +185,8 @@ class CaptionsSource
 }  // namespace
 
 REGARD_DATA_SOURCES(CaptionSource) {
-  sources.Add<CaptionsSource>("generated canvases and their sentences");
+  sources.Add<CaptionsSource>(
+      "images and their sentences, of files or generated");
 }
 
 }  // namespace regard

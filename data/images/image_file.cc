@@ -6,10 +6,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "data/images/image_format.h"
 #include "data/images/image_rows.h"
 #include "data/images/jpeg_image.h"
 #include "data/images/png_image.h"
 #include "files/file.h"
+#include "files/sha256.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -71,7 +73,8 @@ absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels) {
   return image;
 }
 
-absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels) {
+absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
+                                std::string* sha256) {
   const auto error = [&](absl::string_view problem) {
     return absl::InvalidArgumentError(absl::StrCat("'", path, "': ", problem));
   };
@@ -80,6 +83,7 @@ absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels) {
     return error(
         absl::StrCat("want a PNG or JPEG file: ", bytes.status().message()));
   }
+  if (sha256 != nullptr) *sha256 = Sha256Hex(*bytes);
   absl::StatusOr<Image> image = DecodeImage(*bytes, channels);
   if (!image.ok()) return error(image.status().message());
   return image;
@@ -89,13 +93,15 @@ absl::StatusOr<ImageSet> ReadImageLike(const std::string& path,
                                        const ImageSet& set) {
   const ImageShape& shape = set.shape;
   REGARD_ASSIGN_OR_RETURN(Image image, ReadImage(path, shape.channels));
+  if (set.format.has_value()) image = FitImage(image, *set.format);
   if (!(image.shape == shape)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "'", path, "': has ", image.shape.height, " x ", image.shape.width,
         " pixels (height x width); the model reads ", shape.height, " x ",
         shape.width));
   }
-  return ImageSet{.shape = shape, .pixels = std::move(image.pixels)};
+  return ImageSet{
+      .shape = shape, .pixels = std::move(image.pixels), .format = set.format};
 }
 
 }  // namespace regard

@@ -22,11 +22,14 @@ namespace regard {
 absl::StatusOr<Image> DecodeImage(absl::string_view bytes, int64_t channels);
 
 // The same of a file of at most 64 MiB. `path` is as the user gave it; an error
-// begins with it: "'PATH': is ...".
-absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels);
+// begins with it: "'PATH': is ...". Sets `sha256`, if it is not null, to the
+// digest of the file.
+absl::StatusOr<Image> ReadImage(const std::string& path, int64_t channels,
+                                std::string* sha256 = nullptr);
 
 // The same as an image of `set`, alone and without a label: in as many
-// channels. Another size is an error.
+// channels, and in the format of the set; without one, another size is an
+// error.
 absl::StatusOr<ImageSet> ReadImageLike(const std::string& path,
                                        const ImageSet& set);
 

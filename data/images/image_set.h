@@ -3,8 +3,11 @@
 #define DATA_IMAGES_IMAGE_SET_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "data/images/image_format.pb.h"
 
 namespace regard {
 
@@ -27,6 +30,8 @@ struct ImageSet {
   std::vector<uint8_t> pixels = {};  // [images, channels, height, width]
   // [images], 0 .. classes - 1; empty where there are no classes.
   std::vector<int32_t> labels = {};
+  // How files become such images; without it, images of files have this shape.
+  std::optional<ImageFormat> format = {};
 
   int64_t size() const {
     return pixels.empty() ? 0

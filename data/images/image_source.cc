@@ -5,9 +5,13 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "data/data_source.h"
 #include "data/images/idx.h"
+#include "data/images/image_format.h"
+#include "data/images/image_list.h"
 #include "data/images/shapes.h"
 #include "files/file.h"
 #include "files/sha256.h"
@@ -55,6 +59,108 @@ class FashionMnistSource
 
   absl::StatusOr<ImageData> Load(const DataRequest& request) const override {
     return ReadFashionMnist(request.path, options_);
+  }
+};
+
+// Whether a file's name is one of an image.
+bool IsImageName(absl::string_view name) {
+  return absl::EndsWithIgnoreCase(name, ".png") ||
+         absl::EndsWithIgnoreCase(name, ".jpg") ||
+         absl::EndsWithIgnoreCase(name, ".jpeg");
+}
+
+struct LabelledFiles {
+  std::vector<ListedImage> images;
+  std::vector<std::string> labels;  // of each
+};
+
+// Of a folder of folders, whose names are the labels.
+absl::StatusOr<LabelledFiles> FilesOfClasses(const std::string& folder) {
+  LabelledFiles files;
+  REGARD_ASSIGN_OR_RETURN(const std::vector<std::string> labels,
+                          WithErrorPrefix(ListDirectory(folder)));
+  for (const std::string& label : labels) {
+    const std::string of_label = JoinPath(folder, label);
+    const auto names = ListDirectory(of_label);
+    if (!names.ok()) continue;  // a file beside the folders
+    for (const std::string& name : *names) {
+      if (!IsImageName(name)) continue;
+      files.images.push_back({JoinPath(of_label, name), folder});
+      files.labels.push_back(label);
+    }
+  }
+  return files;
+}
+
+class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
+ public:
+  using WithOptions::WithOptions;
+  static DataPath Path(const Options& options) {
+    return options.has_path() || options.has_labels() ? DataPath::kNone
+                                                      : DataPath::kRequired;
+  }
+
+  static void Validate(const Options& options, ConfigProblems& problems) {
+    ValidateFractions(options, problems);
+    const ConfigProblems::Scope scope(problems, "format");
+    ValidateImageFormat(options.format(), problems);
+  }
+
+  absl::StatusOr<ImageData> Load(const DataRequest& request) const override {
+    ImageData data;
+    const std::string given =
+        options_.has_path() ? options_.path() : request.path;
+    const std::string folder = given.empty() ? "" : ResolveUserPath(given);
+    LabelledFiles files;
+    if (options_.has_labels()) {
+      const auto add = [&](ListedImage image, absl::string_view label) {
+        files.images.push_back(std::move(image));
+        files.labels.emplace_back(label);
+        return absl::OkStatus();
+      };
+      REGARD_ASSIGN_OR_RETURN(data.digests["data.images.labels"],
+                              ReadImageList(ResolveUserPath(options_.labels()),
+                                            "list of labels", folder, add));
+    } else {
+      REGARD_ASSIGN_OR_RETURN(files, FilesOfClasses(folder));
+    }
+    const std::string where = options_.has_labels() ? options_.labels() : given;
+    std::vector<std::string>& classes = data.splits.classes;
+    classes = files.labels;
+    std::sort(classes.begin(), classes.end());
+    classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+    if (classes.size() < 2) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          where, ": error: ", files.images.size(), " images of ",
+          classes.size(),
+          " classes; at least 2 classes are wanted, each a folder of PNG and "
+          "JPEG files, or lines \"FILE<TAB>LABEL\" of data.images.labels"));
+    }
+    const SplitOrder order =
+        DrawSplits(files.images.size(), options_.dev_fraction(),
+                   options_.test_fraction(), request.seed);
+    std::string digests;
+    const auto read =
+        [&](const std::vector<size_t>& chosen) -> absl::StatusOr<ImageSet> {
+      std::vector<ListedImage> images;
+      std::vector<int32_t> labels;
+      for (const size_t i : chosen) {
+        images.push_back(files.images[i]);
+        labels.push_back(static_cast<int32_t>(
+            std::lower_bound(classes.begin(), classes.end(), files.labels[i]) -
+            classes.begin()));
+        absl::StrAppend(&digests, files.labels[i], "\n");
+      }
+      REGARD_ASSIGN_OR_RETURN(ImageSet set,
+                              ReadImages(images, options_.format(), &digests));
+      set.labels = std::move(labels);
+      return set;
+    };
+    REGARD_ASSIGN_OR_RETURN(data.splits.train, read(order.train));
+    REGARD_ASSIGN_OR_RETURN(data.splits.dev, read(order.dev));
+    REGARD_ASSIGN_OR_RETURN(data.splits.test, read(order.test));
+    data.digests["data.images"] = Sha256Hex(digests);
+    return data;
   }
 };
 
@@ -109,6 +215,24 @@ ImageSet Part(const ImageSet& set, int64_t first, int64_t count) {
 
 }  // namespace
 
+absl::Status UseClasses(const std::vector<std::string>& classes,
+                        ImageSplits* data) {
+  for (ImageSet* set : {&data->train, &data->dev, &data->test}) {
+    for (int32_t& label : set->labels) {
+      const std::string& name = data->classes[static_cast<size_t>(label)];
+      const auto found = std::ranges::find(classes, name);
+      if (found == classes.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("error: data: the model knows no class '", name,
+                         "'; it knows ", absl::StrJoin(classes, ", ")));
+      }
+      label = static_cast<int32_t>(found - classes.begin());
+    }
+  }
+  data->classes = classes;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
                                            const FashionMnistConfig& config) {
   const std::string path = given.empty() ? "/usr/share/datasets/fashion-mnist"
@@ -154,6 +278,7 @@ absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
 REGARD_DATA_SOURCES(ImageSource) {
   sources.Add<ShapesSource>("generated images of shapes");
   sources.Add<FashionMnistSource>("images of clothes");
+  sources.Add<ImagesSource>("PNG and JPEG files");
 }
 
 }  // namespace regard

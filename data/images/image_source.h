@@ -4,7 +4,9 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "data/images/image_set.h"
 #include "data/images/images.pb.h"
@@ -25,6 +27,11 @@ struct ImageData {
 // file's says how to install the data set.
 absl::StatusOr<ImageData> ReadFashionMnist(const std::string& given,
                                            const FashionMnistConfig& config);
+
+// Makes the classes of the data those that a trained model knows. An error,
+// complete to print, names one that is not among them.
+absl::Status UseClasses(const std::vector<std::string>& classes,
+                        ImageSplits* data);
 
 }  // namespace regard
 

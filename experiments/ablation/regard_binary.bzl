@@ -93,8 +93,8 @@ def regard_binary(
       schedules: labels of libraries. Target `my_schedule` provides
         `RegisterMySchedule(ScheduleRegistry&)`, by
         REGARD_SCHEDULE(MySchedule, ...).
-      tools: whether to make NAME_average, NAME_evaluate, NAME_generate, NAME_inspect,
-        NAME_plan, NAME_predict and NAME_translate, too: `//tools`' programs for runs
+      tools: whether to make NAME_average, NAME_caption, NAME_evaluate, NAME_generate,
+        NAME_inspect, NAME_plan, NAME_predict and NAME_translate, too: `//tools`' programs for runs
         of this one.
       **kwargs: passed to each cc_binary.
     """
@@ -113,7 +113,7 @@ def regard_binary(
     )
     if not tools:
         return
-    for tool in ["average", "evaluate", "generate", "inspect", "plan", "predict", "translate"]:
+    for tool in ["average", "caption", "evaluate", "generate", "inspect", "plan", "predict", "translate"]:
         plugin_binary(
             name + "_" + tool,
             ["//tools:programs"],

@@ -1,5 +1,7 @@
 #include "experiments/testing/random_config.h"
 
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -11,12 +13,14 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "data/images/image_format.pb.h"
 #include "data/text/subword_trainer.h"
 #include "data/text/subwords.pb.h"
 #include "experiments/config/fields.h"
 #include "experiments/config/reader.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
+#include "files/tensorboard/png.h"
 #include "google/protobuf/text_format.h"
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/check.h"
@@ -62,7 +66,9 @@ highest 1|5; CaptionerConfig.vision_transformer !;
 CaptionerConfig.decoder !; train !24|33; PhrasebookConfig.train !50|60;
 dev !0|4|5; test !2|3; test_unseen_pairs !2|3; FashionMnistConfig.train 0|24;
 symbols 5|11; RepeatedTokensConfig.length 2|3; most_before 0|2; most_gap 0|2;
-ReverseConfig.max_length !3|5; max_test_length !5|6;
+ImagesConfig.path @classes; ImagesConfig.labels @pictures; CaptionsConfig.list @pictures;
+ImageFormat.height !8|12; ImageFormat.width !8|12; red 0.5|0.25; green 0.5;
+blue 0.5; ReverseConfig.max_length !3|5; max_test_length !5|6;
 CopyConfig.min_length !1|2; CopyConfig.max_length !3|5;
 min_apart_length 1|6; max_apart_length 0|7; vocabulary !9; characters !300;
 source_vocabulary !9|12; target_vocabulary !9|12; source_words !3|4;
@@ -168,6 +174,22 @@ void WriteImages(const std::string& folder, const std::string& name,
   std::ofstream(absl::StrCat(folder, name, "-labels-idx1-ubyte")) << labels;
 }
 
+// The folders classes/a and classes/b of ten PNG files each, and a list of
+// them.
+void WritePictures(const std::string& folder) {
+  std::ofstream lines(folder + "pictures");
+  for (const char* label : {"a", "b"}) {
+    const std::string of_label = absl::StrCat(folder, "classes/", label);
+    std::filesystem::create_directories(of_label);
+    for (int i = 0; i < 10; ++i) {
+      const std::string path = absl::StrCat(of_label, "/", i, ".png");
+      std::ofstream(path) << tensorboard::EncodePng(
+          9, 9, std::vector<uint8_t>(9 * 9 * 3, 20 * i));
+      lines << path << "\t" << label << "\n";
+    }
+  }
+}
+
 std::string ChoiceOf(const FieldDescriptor& field, const std::string& value) {
   return absl::StrCat(field.full_name(), "=", value);
 }
@@ -225,6 +247,7 @@ RandomConfigs::RandomConfigs(std::string folder)
            "##wo\n##i\n##g\n##er\n.\n";
   WriteImages(folder_, "train", 60);
   WriteImages(folder_, "t10k", 20);
+  WritePictures(folder_);
   for (const auto& [kind, name] :
        {std::pair(SubwordsConfig::BPE, "bpe"),
         std::pair(SubwordsConfig::UNIGRAM, "unigram"),
@@ -314,6 +337,12 @@ void RandomConfigs::DrawDataAndModel(Experiment* config) {
   }
 }
 
+// An image of the default's size takes minutes.
+void KeepSmall(ImageFormat* format) {
+  if (!format->has_height()) format->set_height(8);
+  if (!format->has_width()) format->set_width(8);
+}
+
 // What a source reads.
 void RandomConfigs::NameFiles(Experiment* config) const {
   Data& data = *config->mutable_data();
@@ -340,6 +369,11 @@ void RandomConfigs::NameFiles(Experiment* config) const {
     data.set_path(folder_ + "scored");
   } else if (data.has_table()) {
     data.set_path(folder_ + "table");
+  } else if (data.has_images()) {
+    data.mutable_images()->set_path(folder_ + "classes");
+    KeepSmall(data.mutable_images()->mutable_format());
+  } else if (data.has_captions() && data.captions().has_list()) {
+    KeepSmall(data.mutable_captions()->mutable_format());
   } else if (data.has_fashion_mnist() ||
              (data.has_captions() &&
               data.captions().things() == CaptionsConfig::FASHION_MNIST)) {

@@ -7,16 +7,22 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "data/data_source.h"
 #include "data/images/caption_set.h"
+#include "data/images/image_format.h"
+#include "data/text/vocabulary.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
+#include "files/file.h"
 #include "nn/config_problems.h"
+#include "third_party/abseil_backport/status_macros.h"
 #include "vision/caption_model.h"
 #include "vision/captioner.h"
 #include "vision/image_trace.h"
@@ -28,6 +34,7 @@ namespace {
 
 constexpr int64_t kSamples = 12;
 constexpr size_t kGalleries = 6;
+constexpr char kVocabularyFile[] = "vocabulary.txt";
 
 class CaptionsTask : public Task {
  public:
@@ -38,6 +45,12 @@ class CaptionsTask : public Task {
 
   static std::vector<MetricInfo> Metrics() {
     return {{"exact_match", "", "share of images whose sentence is right",
+             Better::kHigher},
+            {"bleu", "0 to 100",
+             "overlap of word sequences with the image's sentences",
+             Better::kHigher},
+            {"cider_d", "0 to 10",
+             "overlap of telling word sequences with the image's sentences",
              Better::kHigher},
             {"pointing_accuracy", "",
              "share of things whose quadrant has the most attention when they "
@@ -58,10 +71,27 @@ class CaptionsTask : public Task {
                        ConfigProblems& problems) {
     ValidateCaptioner(options, context.scorers, problems);
     if (context.config.data().has_captions() &&
+        !context.config.data().captions().has_list() &&
         options.vision_transformer().augmentation().flip()) {
       problems.Add("vision_transformer.augmentation.flip",
-                   "the sentences of data.captions say what is left and right");
+                   "the sentences of canvases say what is left and right");
     }
+  }
+
+  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
+                           const KeptFiles& kept, Data* data) {
+    const CaptionsConfig& config = context.config.data().captions();
+    CaptionSplits& splits = data->splits;
+    if (!config.has_list()) {
+      return splits.train.size() > 0 ? absl::OkStatus()
+                                     : absl::NotFoundError("");
+    }
+    REGARD_ASSIGN_OR_RETURN(splits.vocabulary, kept.read(kVocabularyFile));
+    splits.train.images.shape = ShapeOf(config.format());
+    splits.train.images.format = config.format();
+    return Vocabulary::FromText(splits.vocabulary,
+                                JoinPath(kept.folder, kVocabularyFile))
+        .status();
   }
 
   CaptionsTask(const Options& options, Data data, const TaskContext& context)
@@ -90,7 +120,7 @@ class CaptionsTask : public Task {
   }
 
   std::map<std::string, std::string> Files() const override {
-    return {{"vocabulary.txt", model_.vocabulary().ToText()}};
+    return {{kVocabularyFile, model_.vocabulary().ToText()}};
   }
 
  private:
@@ -105,7 +135,7 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
                              int64_t image, absl::Span<const std::string> words,
                              Showcase* showcase) const {
   const VisionTransformer<float>& encoder = *model_.captioner().encoder();
-  const Caption& caption = set.captions[static_cast<size_t>(image)];
+  const Caption& caption = set.of(image).front();
   const bool right = words == absl::MakeConstSpan(caption.words);
   const std::vector<float> looks =
       model_.WordAttention(forward, set, image, words);
@@ -166,7 +196,7 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
   const auto prompt = static_cast<size_t>(model_.prompt_length());
   const int64_t longest = model_.captioner().decoder().longest_position() - 1;
   for (size_t i = 0; i < images.size(); ++i) {
-    const std::vector<std::string>& words = set->captions[i].words;
+    const std::vector<std::string>& words = set->of(images[i]).front().words;
     std::vector<std::string> full(words.begin(),
                                   words.begin() + model_.prompt_length());
     full.insert(full.end(), written[i].begin(), written[i].end());
@@ -182,7 +212,7 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
       ShowLooks(forward, *set, images[i], full, &showcase);
     }
   }
-  if (model_.captioner().encoder() != nullptr) {
+  if (model_.captioner().encoder() != nullptr && set->points()) {
     showcase.notes[absl::StrCat(split, "/pointing_accuracy")] =
         absl::StrFormat("of a guess: %.3f", 1.0 / kQuadrants);
     showcase.notes[absl::StrCat(split, "/pointing_mass")] =

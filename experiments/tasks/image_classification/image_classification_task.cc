@@ -2,24 +2,32 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "attention/inspection/attention_maps.h"
 #include "attention/inspection/attention_rollout.h"
 #include "autodiff/tape.h"
+#include "data/data_source.h"
+#include "data/images/image_format.h"
 #include "data/images/image_set.h"
 #include "data/images/image_source.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "nn/config_problems.h"
+#include "third_party/abseil_backport/status_macros.h"
 #include "vision/image_classifier.h"
 #include "vision/image_trace.h"
 #include "vision/vision_transformer.h"
@@ -32,6 +40,7 @@ namespace {
 constexpr int64_t kSamples = 12;
 constexpr int64_t kHeatMaps = 4;
 constexpr size_t kMostMisses = 24;
+constexpr char kClassesFile[] = "labels.txt";
 
 struct Prediction {
   int32_t label;
@@ -67,6 +76,21 @@ class ImageClassificationTask : public Task {
     ValidateVisionTransformer(options, context.scorers, problems);
   }
 
+  static absl::Status Keep(const TaskContext& context, const AnyDataSource&,
+                           const KeptFiles& kept, Data* data) {
+    // Only the pixels of files are missing where the data are.
+    if (!context.config.data().has_images()) {
+      return data->splits.train.size() > 0 ? absl::OkStatus()
+                                           : absl::NotFoundError("");
+    }
+    const ImageFormat& format = context.config.data().images().format();
+    data->splits.train.shape = ShapeOf(format);
+    data->splits.train.format = format;
+    REGARD_ASSIGN_OR_RETURN(const std::string classes, kept.read(kClassesFile));
+    return UseClasses(absl::StrSplit(absl::StripSuffix(classes, "\n"), '\n'),
+                      &data->splits);
+  }
+
   ImageClassificationTask(const Options& options, Data data,
                           const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
@@ -79,6 +103,12 @@ class ImageClassificationTask : public Task {
   void ValidateData(ConfigProblems& problems) const override {
     const ConfigProblems::Scope scope(problems, "model.vision_transformer");
     model_.encoder().ValidateImages(problems);
+  }
+
+  std::map<std::string, std::string> Files() const override {
+    if (!model_.data().train.format.has_value()) return {};
+    return {{kClassesFile,
+             absl::StrCat(absl::StrJoin(model_.data().classes, "\n"), "\n")}};
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;

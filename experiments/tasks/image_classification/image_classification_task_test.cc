@@ -177,10 +177,10 @@ TEST(ImageClassificationTaskTest, ErrorsAreLocated) {
   EXPECT_THAT(Error("", "reverse {}"),
               HasSubstr("learns from labelled images, but data.reverse gives "
                         "sentence pairs; data that fits it: fashion_mnist, "
-                        "shapes"));
+                        "images, shapes"));
   EXPECT_THAT(Error("", "path: \"a\" shapes {}"),
               HasSubstr("this data is generated; a file is read by: "
-                        "fashion_mnist, labelled_text"));
+                        "fashion_mnist, images, labelled_text"));
   // A path may be given, or not.
   EXPECT_EQ(Error("", "path: \"a\" fashion_mnist {}"), "");
   EXPECT_EQ(Error("", "fashion_mnist {}"), "");

@@ -1,0 +1,23 @@
+// Images of files as inputs of a model.
+#ifndef DATA_IMAGES_IMAGE_FORMAT_H_
+#define DATA_IMAGES_IMAGE_FORMAT_H_
+
+#include <array>
+
+#include "data/images/image_format.pb.h"
+#include "data/images/image_set.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+
+// Adds problems under paths relative to `format`.
+void ValidateImageFormat(const ImageFormat& format, ConfigProblems& problems);
+
+ImageShape ShapeOf(const ImageFormat& format);
+
+// `image`, of as many channels as the format has, in its size.
+Image FitImage(const Image& image, const ImageFormat& format);
+
+}  // namespace regard
+
+#endif  // DATA_IMAGES_IMAGE_FORMAT_H_

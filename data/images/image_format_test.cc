@@ -1,0 +1,77 @@
+#include "data/images/image_format.h"
+
+#include <cstdint>
+
+#include "data/images/image_format.pb.h"
+#include "data/images/image_set.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+ImageFormat FormatOf(int32_t height, int32_t width, bool crop) {
+  ImageFormat format;
+  format.set_height(height);
+  format.set_width(width);
+  format.set_grey(true);
+  format.set_crop(crop);
+  return format;
+}
+
+// Rows 10, 20, .. of six equal pixels.
+Image Stripes() {
+  Image image = {.shape = {1, 3, 6}};
+  for (uint8_t i = 0; i < 18; ++i) image.pixels.push_back(10 * (i / 6 + 1));
+  return image;
+}
+
+TEST(FitImageTest, StretchesOrCrops) {
+  const Image image = Stripes();
+  const Image stretched = FitImage(image, FormatOf(3, 2, false));
+  EXPECT_EQ(stretched.shape, (ImageShape{1, 3, 2}));
+  EXPECT_THAT(stretched.pixels, ElementsAre(10, 10, 20, 20, 30, 30));
+  EXPECT_EQ(FitImage(image, FormatOf(3, 2, true)).pixels, stretched.pixels);
+  // A row of the middle is a third of the rows, and half of its columns.
+  EXPECT_THAT(FitImage(image, FormatOf(1, 6, true)).pixels,
+              ElementsAre(20, 20, 20, 20, 20, 20));
+  // Five high makes ten wide, of which the five in the middle remain.
+  EXPECT_EQ(FitImage(image, FormatOf(5, 5, true)).shape, (ImageShape{1, 5, 5}));
+}
+
+TEST(FitImageTest, ACropKeepsColumnsOfTheMiddle) {
+  Image image = {.shape = {1, 1, 5}, .pixels = {1, 2, 3, 4, 5}};
+  EXPECT_THAT(FitImage(image, FormatOf(1, 2, true)).pixels, ElementsAre(2, 3));
+  image.shape = {1, 5, 1};
+  EXPECT_THAT(FitImage(image, FormatOf(2, 1, true)).pixels, ElementsAre(2, 3));
+}
+
+TEST(ShapeOfTest, IsGreyOrOfThreeChannels) {
+  ImageFormat format;
+  EXPECT_EQ(ShapeOf(format), (ImageShape{3, 224, 224}));
+  format.set_grey(true);
+  EXPECT_EQ(ShapeOf(format).channels, 1);
+}
+
+TEST(ValidateImageFormatTest, DeviationsArePositive) {
+  ImageFormat format;
+  ConfigProblems none;
+  ValidateImageFormat(format, none);
+  EXPECT_THAT(none.problems(), SizeIs(0));
+  format.set_height(0);
+  format.mutable_mean()->set_blue(2);
+  format.mutable_deviation()->set_green(0);
+  ConfigProblems problems;
+  ValidateImageFormat(format, problems);
+  ASSERT_THAT(problems.problems(), SizeIs(3));
+  EXPECT_EQ(problems.problems()[0].path, "height");
+  EXPECT_EQ(problems.problems()[1].path, "mean.blue");
+  EXPECT_EQ(problems.problems()[2].path, "deviation.green");
+}
+
+}  // namespace
+}  // namespace regard

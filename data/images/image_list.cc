@@ -1,0 +1,113 @@
+#include "data/images/image_list.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "autodiff/random.h"
+#include "autodiff/worker_pool.h"
+#include "data/images/image_file.h"
+#include "data/images/image_format.h"
+#include "data/text_file.h"
+#include "files/file.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+
+absl::Status ErrorAt(const ListedImage& image, absl::string_view problem) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(image.where, ": error: ", problem));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadImageList(
+    const std::string& path, absl::string_view what, const std::string& folder,
+    const std::function<absl::Status(ListedImage, absl::string_view text)>&
+        add) {
+  REGARD_ASSIGN_OR_RETURN(TextFile file, TextFile::Open(path, what));
+  const std::string from =
+      !folder.empty() ? folder : path.substr(0, path.rfind('/') + 1);
+  while (true) {
+    REGARD_ASSIGN_OR_RETURN(const bool more, file.Next());
+    if (!more) break;
+    const absl::string_view line = file.text();
+    if (line.empty()) continue;
+    const size_t tab = line.find('\t');
+    if (tab == absl::string_view::npos || tab == 0 || tab + 1 == line.size()) {
+      return file.Error(tab == 0 ? 0 : line.size(),
+                        "want the name of an image, a tab and a text");
+    }
+    const std::string name(line.substr(0, tab));
+    ListedImage image = {
+        .path = name[0] == '/' || from.empty() ? name : JoinPath(from, name),
+        .where = absl::StrCat(path, ":", file.number(), ":1")};
+    const absl::string_view text = line.substr(tab + 1);
+    if (const absl::Status added = add(std::move(image), text); !added.ok()) {
+      return file.Error(tab + 1, added.message());
+    }
+  }
+  return file.Digest();
+}
+
+absl::StatusOr<ImageSet> ReadImages(const std::vector<ListedImage>& images,
+                                    const ImageFormat& format,
+                                    std::string* digests) {
+  ImageSet set = {.shape = ShapeOf(format), .format = format};
+  const int64_t size = set.shape.size();
+  const auto count = std::ssize(images);
+  if (count > kMostBytes / size) {
+    return ErrorAt(images[0],
+                   absl::StrCat(count, " images of ", size, " bytes; at most ",
+                                kMostBytes, " bytes in all can be read"));
+  }
+  set.pixels.resize(static_cast<size_t>(count * size));
+  std::vector<absl::Status> statuses(images.size());
+  std::vector<std::string> sha256(images.size());
+  WorkerPool pool(HardwareThreads());
+  pool.Run(count, [&](int64_t i) {
+    const auto index = static_cast<size_t>(i);
+    const absl::StatusOr<Image> image =
+        ReadImage(images[index].path, set.shape.channels, &sha256[index]);
+    statuses[index] = image.status();
+    if (!image.ok()) return;
+    const Image fitted = FitImage(*image, format);
+    std::copy(fitted.pixels.begin(), fitted.pixels.end(),
+              set.pixels.begin() + i * size);
+  });
+  for (size_t i = 0; i < images.size(); ++i) {
+    if (!statuses[i].ok()) return ErrorAt(images[i], statuses[i].message());
+    absl::StrAppend(digests, sha256[i], "\n");
+  }
+  return set;
+}
+
+SplitOrder DrawSplits(size_t count, double dev_fraction, double test_fraction,
+                      uint64_t seed) {
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), size_t{0});
+  const RandomStream random(seed, "data/images");
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(random.BitsAt(a), a) < std::pair(random.BitsAt(b), b);
+  });
+  const auto begin_of = [&](double share) {
+    return order.begin() +
+           std::llround((1 - share) * static_cast<double>(count));
+  };
+  const auto test = begin_of(test_fraction);
+  const auto dev = begin_of(dev_fraction + test_fraction);
+  SplitOrder splits = {{order.begin(), dev}, {dev, test}, {test, order.end()}};
+  for (auto* split : {&splits.train, &splits.dev, &splits.test}) {
+    std::sort(split->begin(), split->end());
+  }
+  return splits;
+}
+
+}  // namespace regard

@@ -1,0 +1,223 @@
+// Images and captions of files, through their data sources.
+#include "data/images/image_list.h"
+
+#include <png.h>
+
+#include <algorithm>
+#include <any>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "data/data.pb.h"
+#include "data/data_source.h"
+#include "data/images/caption_set.h"
+#include "data/images/image_format.pb.h"
+#include "data/images/image_set.h"
+#include "data/images/image_source.h"
+#include "files/file.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+
+REGARD_DATA_SOURCES(CaptionSource);
+REGARD_DATA_SOURCES(ImageSource);
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+// A folder with cats/0.png .. 5.png and dogs/0.png .. 5.png of 1 x 2 pixels.
+class ImageListTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = JoinPath(
+        ::testing::TempDir(),
+        ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    for (const char* label : {"cats", "dogs"}) {
+      ASSERT_THAT(MakeDirectories(JoinPath(folder_, label), SystemFiles()),
+                  IsOk());
+      for (uint8_t i = 0; i < 6; ++i) {
+        png_image png = {};
+        png.version = PNG_IMAGE_VERSION;
+        png.format = PNG_FORMAT_GRAY;
+        png.height = 1;
+        png.width = 2;
+        const uint8_t pixels[] = {static_cast<uint8_t>(label[0]), i};
+        ASSERT_NE(png_image_write_to_file(
+                      &png, Path(absl::StrCat(label, "/", i, ".png")).c_str(),
+                      0, pixels, 0, nullptr),
+                  0);
+      }
+    }
+  }
+
+  std::string Path(absl::string_view name) const {
+    return JoinPath(folder_, name);
+  }
+  std::string Write(absl::string_view name, absl::string_view text) const {
+    EXPECT_THAT(WriteFileAtomically(Path(name), text), IsOk());
+    return Path(name);
+  }
+
+  static absl::StatusOr<std::any> LoadAny(const std::string& config,
+                                          uint64_t seed = 1) {
+    DataSourceRegistry sources;
+    RegisterCaptionSource(sources);
+    RegisterImageSource(sources);
+    Data data;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(config, &data));
+    return sources.Create(data)->LoadAny({.path = data.path(), .seed = seed});
+  }
+  template <typename D>
+  static D Load(const std::string& config, uint64_t seed = 1) {
+    absl::StatusOr<std::any> data = LoadAny(config, seed);
+    EXPECT_TRUE(data.ok()) << data.status();
+    return std::any_cast<D>(*std::move(data));
+  }
+  static std::string Error(const std::string& config) {
+    return std::string(LoadAny(config).status().message());
+  }
+
+  std::string folder_;
+};
+
+constexpr char kFormat[] = "format { height: 1 width: 2 grey: true }";
+
+TEST_F(ImageListTest, FoldersAreClasses) {
+  Write("cats/notes.txt", "no image");
+  const std::string config = absl::StrCat(
+      "path: '", folder_, "' images { test_fraction: 0.25 ", kFormat, " }");
+  const auto data = Load<ImageData>(config);
+  const ImageSplits& splits = data.splits;
+  EXPECT_THAT(splits.classes, ElementsAre("cats", "dogs"));
+  EXPECT_EQ(splits.train.size(), 8);
+  EXPECT_EQ(splits.dev.size(), 1);
+  EXPECT_EQ(splits.test.size(), 3);
+  int dogs = 0;
+  for (const ImageSet* set : {&splits.train, &splits.dev, &splits.test}) {
+    EXPECT_EQ(set->shape, (ImageShape{1, 1, 2}));
+    for (int64_t i = 0; i < set->size(); ++i) {
+      EXPECT_EQ(set->image(i)[0], set->labels[i] == 0 ? 'c' : 'd');
+      dogs += set->labels[i];
+    }
+  }
+  EXPECT_EQ(dogs, 6);
+  EXPECT_EQ(Load<ImageData>(config).splits.train.pixels, splits.train.pixels);
+  EXPECT_NE(Load<ImageData>(config, 2).splits.train.pixels,
+            splits.train.pixels);
+  EXPECT_THAT(data.digests, SizeIs(1));
+}
+
+TEST_F(ImageListTest, AListNamesFilesAndLabels) {
+  const std::string list = Write(
+      "list.tsv", "cats/0.png\tsleepy\ndogs/1.png\tawake\n\ncats/2.png\tawake");
+  const auto data = Load<ImageData>(
+      absl::StrCat("images { labels: '", list,
+                   "' dev_fraction: 0 test_fraction: 0 ", kFormat, " }"));
+  EXPECT_THAT(data.splits.classes, ElementsAre("awake", "sleepy"));
+  EXPECT_THAT(data.splits.train.labels, ElementsAre(1, 0, 0));
+  EXPECT_THAT(data.splits.train.pixels, ElementsAre('c', 0, 'd', 1, 'c', 2));
+  EXPECT_THAT(data.digests, SizeIs(2));
+  // Names are from another folder.
+  Write("cats/list.tsv", "0.png\ta\n1.png\tb");
+  EXPECT_EQ(Error(absl::StrCat("images { path: '", Path("dogs"), "' labels: '",
+                               Path("cats/list.tsv"), "' ", kFormat, " }")),
+            "");
+}
+
+TEST_F(ImageListTest, ErrorsAreLocated) {
+  const auto error = [&](const std::string& lines) {
+    const std::string list = Write("list.tsv", lines);
+    std::string found =
+        Error(absl::StrCat("images { labels: '", list, "' ", kFormat, " }"));
+    EXPECT_THAT(found, StartsWith(list));
+    return found.substr(list.size());
+  };
+  EXPECT_THAT(error("cats/0.png\ta\ncats/1.png a"),
+              StartsWith(":2:13: error: want the name of an image, a tab"));
+  EXPECT_THAT(error("\ta"), StartsWith(":1:1: error: want the name of"));
+  EXPECT_THAT(error("cats/0.png\ta\nnone.png\tb"),
+              HasSubstr("none.png': want a PNG or JPEG file: "));
+  EXPECT_THAT(error("cats/0.png\ta\nlist.tsv\tb"),
+              StartsWith(absl::StrCat(":2:1: error: '", Path("list.tsv"),
+                                      "': is neither PNG nor JPEG")));
+  EXPECT_THAT(error("cats/0.png\ta"), HasSubstr(" 1 images of 1 classes"));
+  EXPECT_THAT(Error(absl::StrCat("path: '", Path("nowhere"), "' images {}")),
+              HasSubstr("nowhere"));
+}
+
+TEST_F(ImageListTest, ALineIsASentenceOfAnImage) {
+  const std::string list = Write(
+      "list.tsv", "cats/1.png\ta cat\ndogs/2.png\tone  dog\ncats/1.png\ttwo\n");
+  const auto data = Load<CaptionData>(
+      absl::StrCat("captions { list: '", list, "' prompt: 'see' ",
+                   "dev_fraction: 0 test_fraction: 0 ", kFormat, " }"));
+  const CaptionSet& set = data.splits.train;
+  EXPECT_EQ(set.size(), 2);
+  EXPECT_THAT(set.images.pixels, ElementsAre('c', 1, 'd', 2));
+  EXPECT_FALSE(set.points());
+  ASSERT_THAT(set.captions, SizeIs(3));
+  ASSERT_THAT(set.of(0), SizeIs(2));
+  EXPECT_THAT(set.of(0)[0].words, ElementsAre("see", "a", "cat"));
+  EXPECT_THAT(set.of(0)[1].words, ElementsAre("see", "two"));
+  ASSERT_THAT(set.of(1), SizeIs(1));
+  EXPECT_THAT(set.of(1)[0].words, ElementsAre("see", "one", "dog"));
+  EXPECT_THAT(set.of(2), SizeIs(0));
+  Write("list.tsv", "cats/1.png\t \n");
+  EXPECT_EQ(Error(absl::StrCat("captions { list: '", list, "' }")),
+            list + ":1:12: error: want a sentence; it has no words");
+  Write("list.tsv", "cats/1.png\tx\n");
+  EXPECT_THAT(
+      Error(absl::StrCat("captions { list: '", list, "' test_fraction: 0.9 }")),
+      HasSubstr("of 1 images none is left to train on"));
+}
+
+TEST(ReadImagesTest, AllPixelsAreCapped) {
+  ImageFormat format;
+  format.set_height(4096);
+  format.set_width(4096);
+  std::string digests;
+  EXPECT_EQ(ReadImages(std::vector<ListedImage>(22, {"no file", "list:1:1"}),
+                       format, &digests)
+                .status()
+                .message(),
+            "list:1:1: error: 22 images of 50331648 bytes; at most 1073741824 "
+            "bytes in all can be read");
+}
+
+TEST(DrawSplitsTest, SharesAreOfTheCount) {
+  const SplitOrder order = DrawSplits(20, 0.2, 0.1, /*seed=*/1);
+  EXPECT_THAT(order.train, SizeIs(14));
+  EXPECT_THAT(order.dev, SizeIs(4));
+  EXPECT_THAT(order.test, SizeIs(2));
+  EXPECT_TRUE(std::is_sorted(order.train.begin(), order.train.end()));
+  EXPECT_NE(order.train, DrawSplits(20, 0.2, 0.1, /*seed=*/2).train);
+  EXPECT_THAT(DrawSplits(0, 0.2, 0.1, /*seed=*/1).train, SizeIs(0));
+}
+
+TEST(UseClassesTest, LabelsAreThoseOfTheModel) {
+  ImageSplits data = {.train = {.labels = {0, 1, 0}},
+                      .dev = {},
+                      .test = {.labels = {1}},
+                      .classes = {"a", "c"}};
+  ASSERT_THAT(UseClasses({"c", "b", "a"}, &data), IsOk());
+  EXPECT_THAT(data.train.labels, ElementsAre(2, 0, 2));
+  EXPECT_THAT(data.test.labels, ElementsAre(0));
+  EXPECT_EQ(UseClasses({"a"}, &data).message(),
+            "error: data: the model knows no class 'c'; it knows a");
+}
+
+}  // namespace
+}  // namespace regard

@@ -1,0 +1,145 @@
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "attention/inspection/inspection.h"
+#include "attention/inspection/trace.h"
+#include "autodiff/worker_pool.h"
+#include "experiments/config/command_line.h"
+#include "experiments/report/terminal_text.h"
+#include "experiments/run.h"
+#include "files/file.h"
+#include "files/utf8.h"
+#include "nn/answer.h"
+#include "seq2seq/decoding/search.pb.h"
+#include "third_party/abseil_backport/status_macros.h"
+#include "tools/inspection_page.h"
+#include "tools/programs.h"
+#include "tools/search_flags.h"
+#include "vision/caption_model.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kUsage[] =
+    "Writes sentences about images with the captioner of a run.\n\n"
+    "  caption --run=DIR [--prompt=TEXT] [--beam=K] [--inspect] IMAGE...\n\n"
+    "An image is a PNG or JPEG file. Standard output gets a line for each, "
+    "the\n"
+    "prompt included. With --n_best a line is INDEX ||| SENTENCE ||| SCORE,\n"
+    "images counted from 0, best first. What no flag sets is as in the run's\n"
+    "config.";
+
+struct Arguments {
+  std::string run;
+  std::string prompt;
+  int length = -1;  // not given
+  SearchFlags search;
+  bool inspect = false;
+  int threads = HardwareThreads();
+  std::vector<std::string> images;
+};
+
+absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
+  CommandLine line(kUsage);
+  line.Text("run", "DIR", &arguments->run, "the run folder");
+  line.Text("prompt", "TEXT", &arguments->prompt,
+            "how each sentence begins; without it, as trained");
+  line.Number("length", &arguments->length, 1, 100000,
+              "words after the prompt at most");
+  AddSearchFlags(line, &arguments->search);
+  line.Switch("inspect", &arguments->inspect,
+              "draws where each word looks, and gradients, on pages in the run "
+              "folder");
+  line.Number("threads", &arguments->threads, 1, 1024,
+              "changes no bit of a sentence; without it, one per core");
+  line.Positional(&arguments->images, "IMAGE");
+  REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
+  if (arguments->images.empty()) {
+    return absl::InvalidArgumentError("error: want images, got none");
+  }
+  return absl::OkStatus();
+}
+
+// The page of one sentence; prints its path.
+absl::Status Draw(const Run& run, const CaptionModel& model,
+                  const Question& question, const std::string& words,
+                  const std::string& page) {
+  REGARD_ASSIGN_OR_RETURN(
+      const Traced<float> traced,
+      model.Trace(run.forward(), question, {.target = words}));
+  const InspectedAnswer answer = {
+      .inspection = Inspect(run.forward(), traced, InspectOptions())};
+  REGARD_RETURN_IF_ERROR(
+      WriteFileAtomically(page, InspectionHtml(answer, run.config().name())));
+  std::fprintf(stderr, "Page  %s\n", page.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
+  Arguments arguments;
+  REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
+  REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(arguments.run, plugins));
+  const auto* const model = run.model<CaptionModel>();
+  if (model == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "error: ", run.path(), ": this run's model is no captioner"));
+  }
+  SearchConfig search = run.config().search();
+  if (arguments.length > 0) {
+    search.set_max_length_ratio(0);
+    search.set_max_length(arguments.length + 1);  // the end included
+  }
+  REGARD_RETURN_IF_ERROR(ReplaceSearch(arguments.search, &search));
+  WorkerPool pool(arguments.threads);
+  const InferenceThreads help(pool);
+  Question question;
+  if (!arguments.prompt.empty()) question.prompt = arguments.prompt;
+  for (const absl::string_view word : SplitOnWhitespace(arguments.prompt)) {
+    if (model->vocabulary().Contains(word)) continue;
+    std::fprintf(stderr, "note: the model does not know '%s'\n",
+                 std::string(word).c_str());
+  }
+  for (size_t i = 0; i < arguments.images.size(); ++i) {
+    const auto located = [&](const absl::Status& status) {
+      return absl::Status(status.code(), absl::StrCat("error: image ", i + 1,
+                                                      ": ", status.message()));
+    };
+    question.text = arguments.images[i];
+    const auto sentences = model->Describe(run.forward(), question, search);
+    if (!sentences.ok()) return located(sentences.status());
+    for (const CaptionModel::Described& sentence : *sentences) {
+      const std::string text = isatty(STDOUT_FILENO) != 0
+                                   ? PrintableText(sentence.text)
+                                   : sentence.text;
+      if (search.n_best() > 1) {
+        std::printf("%zu ||| %s ||| %.6f\n", i, text.c_str(), sentence.score);
+      } else {
+        std::printf("%s\n", text.c_str());
+      }
+    }
+    if (!arguments.inspect) continue;
+    const absl::Status drawn =
+        Draw(run, *model, question, sentences->front().words,
+             JoinPath(run.path(), absl::StrCat("caption_", i + 1, ".html")));
+    if (!drawn.ok()) return located(drawn);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int CaptionMain(int argc, char** argv, const Plugins& plugins) {
+  FlushDenormalsToZero();
+  return ExitCode(WriteCaptions(argc, argv, plugins));
+}
+
+}  // namespace regard

@@ -1,0 +1,112 @@
+#!/bin/bash
+# Trains captioners and a classifier for a moment, on canvases and on files, and
+# asks them about files.
+
+source experiments/testing.sh
+
+train="${runfiles}/$1"
+caption="${runfiles}/$2"
+predict="${runfiles}/$3"
+evaluate="${runfiles}/$4"
+inspect="${runfiles}/$5"
+configs="${runfiles}/$6"
+
+run() { # run NAME CONFIG ARGUMENT...: trains.
+  quietly "${train}" --config="${configs}/$2.textproto" --run="$1" \
+    --set 'baseline.override=[]' --set training.epochs=1 \
+    "${@:3}"
+}
+
+# Red and blue squares of any size, with two sentences each.
+python3 <<'PYTHON'
+import os, struct, zlib
+
+def chunk(kind, data):
+    checksum = struct.pack(">I", zlib.crc32(kind + data))
+    return struct.pack(">I", len(data)) + kind + data + checksum
+
+def write(name, size, pixel):
+    rows = (b"\0" + pixel * size) * size
+    with open(name, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(
+            ">IIBBBBB", size, size, 8, 2 if len(pixel) == 3 else 0, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+os.makedirs("own/red")
+os.makedirs("own/blue")
+with open("own/list.tsv", "w") as lines:
+    for i in range(20):
+        color = ("red", "blue")[i % 2]
+        name = f"{color}/{i}.png"
+        write("own/" + name, 9 + i, b"\xff\0\0" if i % 2 == 0 else b"\0\0\xff")
+        lines.write(f"{name}\ta {color} square\n{name}\ta square in {color}\n")
+write("canvas.png", 32, b"\x80")
+PYTHON
+
+run pictures captions --set search.min_length=2 --set 'data.captions={train: 100 dev: 10 test: 12}' \
+  --set model.captioner.vision_transformer.transformer.layers=1 \
+  --set model.captioner.decoder.layers=1
+"${caption}" --run=pictures canvas.png >out
+expect 'the answer, prompt included' \
+  "a picture of $("${predict}" --run=pictures canvas.png)" "$(cat out)"
+"${caption}" --run=pictures --length=2 --prompt='the picture of' canvas.png \
+  canvas.png >out 2>err
+expect 'two lines of two words after the prompt' 2 \
+  "$(grep -cE '^the picture of( [^ ]+){0,2}$' out)"
+expect 'a word that training never had' "note: the model does not know 'the'" \
+  "$(cat err)"
+"${caption}" --run=pictures --prompt=' ' --length=3 canvas.png >out
+expect 'no prompt' 1 "$(wc -l <out)"
+"${caption}" --run=pictures --beam=3 --n_best=2 canvas.png >out
+expect 'the best two' 2 "$(grep -cE '^0 \|\|\| a picture of .* \|\|\| -' out)"
+"${caption}" --run=pictures --sample --n_best=3 --seed=1 canvas.png >out
+expect 'three samples' 3 "$(wc -l <out)"
+expect 'the same samples' "$(cat out)" "$("${caption}" --run=pictures \
+  --sample --n_best=3 --seed=1 --threads=1 canvas.png)"
+"${caption}" --run=pictures --inspect --prompt='a' --length=4 canvas.png \
+  >out 2>err
+expect_in err 'Page  ' 'pictures/caption_1.html'
+expect_in pictures/caption_1.html 'data:image/png;base64' '>Gradients<'
+
+fails 'no image' 'error: want images, got none' "${caption}" --run=pictures
+fails 'another size' "error: image 1: 'own/red/0.png': has 9 x 9 pixels" \
+  "${caption}" --run=pictures own/red/0.png
+fails 'a long prompt' 'error: image 1: prompt: 17 words; the model reads at' \
+  "${caption}" --run=pictures --prompt="$(printf 'a %.0s' $(seq 17))" canvas.png
+fails 'a beam of samples' 'error: --temperature, --top_k, --top_p and --seed' \
+  "${caption}" --run=pictures --seed=1 canvas.png
+
+# Captions and classes of files; the data may be gone.
+format='{height: 16 width: 16}'
+run own captions \
+  --set "data.captions={list: 'own/list.tsv' format: ${format}}" \
+  --set 'training.batch_size=8' --threads=1
+expect_in own/status.json '"test/cider_d":' '"test/bleu":' '"test/exact_match":'
+expect 'the same weights with two threads' \
+  "$(grep -o '"weights_digest":"[0-9a-f]*"' own/status.json)" \
+  "$(run again captions \
+    --set "data.captions={list: 'own/list.tsv' format: ${format}}" \
+    --set 'training.batch_size=8' --threads=2 &&
+    grep -o '"weights_digest":"[0-9a-f]*"' again/status.json)"
+run colors shapes_vit --set 'data={images {path: "own"
+  format {height: 12 width: 16 filter: BILINEAR crop: true}}}' \
+  --set model.vision_transformer.augmentation.shift=0 \
+  --set 'training.batch_size=4' --set training.epochs=30
+expect 'the classes' 'blue red' "$(tr '\n' ' ' <colors/labels.txt | sed 's/ $//')"
+cp own/red/0.png own/blue/19.png .
+"${caption}" --run=own 0.png 19.png >out
+expect 'sentences of images of other sizes' 2 "$(grep -c '^a picture of' out)"
+mv own/list.tsv own/blue own/red .
+expect 'a sentence without the data' "$(cat out)" \
+  "$("${caption}" --run=own 0.png 19.png)"
+expect 'classes without the data' 'red blue' \
+  "$("${predict}" --run=colors 0.png 19.png | tr '\n' ' ' | sed 's/ $//')"
+"${inspect}" --run=own 0.png --json >out
+expect_in out '"site":'
+fails 'examples without the data' 'own' \
+  "${predict}" --run=colors --example=0
+mkdir other
+mv red other/red
+cp -r blue other/green
+fails 'a class that the run lacks' "the model knows no class 'green'; it knows" \
+  "${evaluate}" --run=colors --set data.images.path=other

@@ -1,0 +1,33 @@
+// Flags of programs that search for texts: named like the fields that they set.
+#ifndef TOOLS_SEARCH_FLAGS_H_
+#define TOOLS_SEARCH_FLAGS_H_
+
+#include "absl/status/status.h"
+#include "experiments/config/command_line.h"
+#include "seq2seq/decoding/search.pb.h"
+
+namespace regard {
+
+struct SearchFlags {
+  bool sample = false;
+  SearchConfig search = {};  // what flags set of it
+  SamplingConfig sampling = {};
+
+  bool any() const {
+    return sample || search.ByteSizeLong() > 0 || sampling.ByteSizeLong() > 0;
+  }
+};
+
+// --beam, --n_best, --length_penalty, --sample and those of AddSamplingFlags().
+void AddSearchFlags(CommandLine& line, SearchFlags* flags);
+
+// Flags of programs that sample.
+void AddSamplingFlags(CommandLine& line, SamplingConfig* sampling);
+
+// Replaces in `search` what flags have given, and validates the whole. An error
+// is complete to print.
+absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search);
+
+}  // namespace regard
+
+#endif  // TOOLS_SEARCH_FLAGS_H_
