@@ -90,33 +90,28 @@ inline T MaxRow(const T* x, int64_t n) {
     for (int64_t i = 0; i < n; ++i) max = larger(max, x[i]);
     return max;
   }
-  // The order does not matter, so four independent groups of lanes hide the
-  // latency of the comparisons.
-  constexpr int64_t kGroups = 4;
-  T lanes[kGroups][kLanes];
-  std::fill_n(lanes[0], kGroups * kLanes, -std::numeric_limits<T>::infinity());
-  const auto compare = [&](int64_t group, int64_t i) {
+  // The order does not matter, so more lanes hide the latency of comparisons.
+  constexpr int64_t kWide = 4 * kLanes;
+  T wide[kWide];
+  std::fill_n(wide, kWide, -std::numeric_limits<T>::infinity());
+  int64_t i = 0;
+  for (; i + kWide <= n; i += kWide) {
+    for (int64_t j = 0; j < kWide; ++j) wide[j] = larger(wide[j], x[i + j]);
+  }
+  T lanes[kLanes];
+  for (int64_t j = 0; j < kLanes; ++j) {
+    lanes[j] = larger(larger(wide[j], wide[j + kLanes]),
+                      larger(wide[j + 2 * kLanes], wide[j + 3 * kLanes]));
+  }
+  const auto compare = [&](int64_t first) {
     for (int64_t j = 0; j < kLanes; ++j) {
-      lanes[group][j] = larger(lanes[group][j], x[i + j]);
+      lanes[j] = larger(lanes[j], x[first + j]);
     }
   };
-  int64_t i = 0;
-  for (; i + kGroups * kLanes <= n; i += kGroups * kLanes) {
-    for (int64_t group = 0; group < kGroups; ++group) {
-      compare(group, i + group * kLanes);
-    }
-  }
-  for (; i + kLanes <= n; i += kLanes) compare(0, i);
+  for (; i + kLanes <= n; i += kLanes) compare(i);
   // Some elements are compared twice.
-  compare(1, n - kLanes);
-  for (int64_t half = kGroups / 2; half > 0; half /= 2) {
-    for (int64_t group = 0; group < half; ++group) {
-      for (int64_t j = 0; j < kLanes; ++j) {
-        lanes[group][j] = larger(lanes[group][j], lanes[group + half][j]);
-      }
-    }
-  }
-  return FoldLanes(lanes[0], larger);
+  compare(n - kLanes);
+  return FoldLanes(lanes, larger);
 }
 
 }  // namespace regard
