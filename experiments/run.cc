@@ -63,8 +63,9 @@ absl::StatusOr<std::unique_ptr<Task>> MakeTask(const TrainedRun& record,
   if (absl::IsNotFound(status) && !has_data) {
     absl::StatusOr<std::any> loaded = LoadData(record, *source, kept.read);
     // What the folder lacks is the better message, if there is one.
-    if (!loaded.ok())
+    if (!loaded.ok()) {
       return status.message().empty() ? loaded.status() : status;
+    }
     data = *std::move(loaded);
     has_data = true;
     status = info.keep(context, *source, kept, data);
