@@ -50,11 +50,13 @@ absl::StatusOr<std::string> MakeNewFolder(const RunFolderOptions& options) {
 }
 
 // A folder with other things in it is not one that holds a run.
-bool HoldsRun(const std::string& path) {
+absl::StatusOr<bool> HoldsRun(const std::string& path) {
   for (const char* name :
        {"config.textproto", "resolved.textproto", "run.json", "metrics.jsonl",
         "checkpoints", "checkpoints.json", "status.json"}) {
-    if (PathExists(JoinPath(path, name))) return true;
+    REGARD_ASSIGN_OR_RETURN(const PathKind kind,
+                            KindOfPath(JoinPath(path, name)));
+    if (kind != PathKind::kNothing) return true;
   }
   return false;
 }
@@ -130,7 +132,10 @@ absl::StatusOr<RunFolder> RunFolder::Open(const RunFolderOptions& options) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": another process is writing to this run"));
   }
-  folder.holds_run_ = HoldsRun(path);
+  REGARD_ASSIGN_OR_RETURN(folder.holds_run_, HoldsRun(path));
+  REGARD_ASSIGN_OR_RETURN(const PathKind config,
+                          KindOfPath(folder.File("resolved.textproto")));
+  folder.has_begun_ = config != PathKind::kNothing;
   if (folder.holds_run_ && !options.resume) {
     return absl::FailedPreconditionError(
         absl::StrCat(path,

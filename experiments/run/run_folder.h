@@ -44,8 +44,11 @@ class RunFolder {
 
   const std::string& path() const { return path_; }
 
-  // Whether a run was there before.
+  // Whether a run was there when this was opened.
   bool holds_run() const { return holds_run_; }
+  // Whether that run had all that it begins with: resolved.textproto, which is
+  // written last.
+  bool has_begun() const { return has_begun_; }
 
   std::string File(absl::string_view name) const {
     return JoinPath(path_, name);
@@ -67,6 +70,7 @@ class RunFolder {
   std::string path_;
   Descriptor lock_;
   bool holds_run_ = false;
+  bool has_begun_ = false;
 };
 
 inline constexpr char kCheckpointRecord[] = "checkpoints.json";

@@ -73,6 +73,28 @@ TEST_F(RunFolderTest, AFolderThatHoldsARunIsRefusedUnlessResumed) {
   }
 }
 
+TEST_F(RunFolderTest, ARunHasBegunOnceItHasItsResolvedConfig) {
+  {
+    const auto folder = RunFolder::Open({.path = JoinPath(root_, "x")});
+    ASSERT_THAT(folder, IsOk());
+    EXPECT_FALSE(folder->holds_run());
+    EXPECT_FALSE(folder->has_begun());
+    ASSERT_THAT(folder->Write("config.textproto", ""), IsOk());
+  }
+  {
+    const auto stopped =
+        RunFolder::Open({.path = JoinPath(root_, "x"), .resume = true});
+    ASSERT_THAT(stopped, IsOk());
+    EXPECT_TRUE(stopped->holds_run());
+    EXPECT_FALSE(stopped->has_begun());
+    ASSERT_THAT(stopped->Write("resolved.textproto", ""), IsOk());
+  }
+  const auto begun =
+      RunFolder::Open({.path = JoinPath(root_, "x"), .resume = true});
+  ASSERT_THAT(begun, IsOk());
+  EXPECT_TRUE(begun->has_begun());
+}
+
 TEST_F(RunFolderTest, OtherFilesAreNoRun) {
   FileOperations files;
   ASSERT_THAT(MakeDirectories(JoinPath(root_, "x"), files), IsOk());

@@ -171,7 +171,7 @@ absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
                           LoadConfig(source, arguments.overrides, plugins));
   REGARD_RETURN_IF_ERROR(BaselineError(loaded, LoadBaseline(plugins, loaded)));
-  const bool begun = folder.has_value() && HasBegun(*folder);
+  const bool begun = folder.has_value() && folder->has_begun();
   REGARD_ASSIGN_OR_RETURN(
       std::unique_ptr<Task> task,
       BuildFittingTask(loaded, begun ? &*folder : nullptr, plugins));
@@ -207,7 +207,8 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
       RunFolder::Open({.path = run.folder().File("baseline"), .resume = true}));
   REGARD_ASSIGN_OR_RETURN(
       std::unique_ptr<Task> task,
-      BuildFittingTask(loaded, HasBegun(folder) ? &folder : nullptr, plugins));
+      BuildFittingTask(loaded, folder.has_begun() ? &folder : nullptr,
+                       plugins));
   *baseline =
       std::make_unique<TrainingRun>(loaded, std::move(folder), std::move(task));
   // Its checkpoints are beside those of the run.

@@ -144,10 +144,6 @@ std::string EvaluationLine(const EvaluatedModel& evaluated) {
 
 }  // namespace
 
-bool HasBegun(const RunFolder& folder) {
-  return PathExists(folder.File("resolved.textproto"));
-}
-
 TrainingRun::TrainingRun(LoadedConfig loaded, RunFolder folder,
                          std::unique_ptr<Task> task)
     : loaded_(std::move(loaded)),
@@ -190,7 +186,7 @@ absl::Status TrainingRun::Prepare(bool resume, const std::string& checkpoints,
   for (const std::string& note : task_->Notes()) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
-  const bool begun = HasBegun(folder_);
+  const bool begun = folder_.has_begun();
   if (begun) {
     REGARD_RETURN_IF_ERROR(ReadRunDescription(folder_.path()).status());
     REGARD_RETURN_IF_ERROR(CheckSameConfig(folder_, loaded_.config));

@@ -28,10 +28,6 @@
 
 namespace regard {
 
-// Whether a run began in the folder: the last file that it writes before
-// training is there.
-bool HasBegun(const RunFolder& folder);
-
 class TrainingRun {
  public:
   // `folder` is open, for a fresh run or for one to resume; the task's model
