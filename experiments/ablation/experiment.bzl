@@ -189,12 +189,15 @@ def skipped_when_slow():
     Debug and sanitizer builds are many times slower, and change bits: they
     leave such targets out.
     """
-    never = [Label("//experiments/ablation:optimized_build")]
     return select({
-        str(Label("//experiments/ablation:debug")): never,
-        str(Label("//experiments/ablation:asan")): never,
-        str(Label("//experiments/ablation:tsan")): never,
-        str(Label("//experiments/ablation:ubsan")): never,
+        str(Label("//experiments/ablation:debug")): [
+            Label("//experiments/ablation:optimized_build"),
+        ],
+        "//conditions:default": [],
+    }) + select({
+        str(Label("//experiments/ablation:sanitized")): [
+            Label("//experiments/ablation:plain_build"),
+        ],
         "//conditions:default": [],
     })
 
