@@ -66,9 +66,7 @@ void ReadConfigText(const std::string& bytes) {
 
 void ReadOverride(const std::string& bytes) {
   Experiment config;
-  CheckMessage(
-      ReadConfig({kName, "seed: 1 model { width: 4 }"}, {bytes}, &config)
-          .status());
+  CheckMessage(ReadConfig({kName, "seed: 1"}, {bytes}, &config).status());
 }
 
 void ReadResolvedConfig(const std::string& bytes) {
