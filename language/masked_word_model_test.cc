@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
 #include "attention/transformer/testing/layer_check.h"
@@ -179,6 +181,16 @@ TEST(MaskedWordModelTest, WarmStepsAllocateNothing) {
   const int64_t before = AllocationCount();
   for (int64_t i = 5; i < 10; ++i) step(i);
   EXPECT_EQ(AllocationCount(), before);
+}
+
+TEST(MaskedWordModelTest, TheNextSentenceIsToldByALinearMapWithABias) {
+  const auto model = ModelOf(ConfigOf("block: 16 next_sentence: true"));
+  std::string heads;
+  for (const ParameterInfo& info : model->parameters().parameters()) {
+    if (!absl::StartsWith(info.name, "next_sentence.")) continue;
+    absl::StrAppend(&heads, info.name, " ", info.shape.ToString(), "\n");
+  }
+  EXPECT_EQ(heads, "next_sentence.weight [2, 8]\nnext_sentence.bias [2]\n");
 }
 
 TEST(MaskedWordModelTest, PairsHaveLengthsAndBlocksHaveNone) {
