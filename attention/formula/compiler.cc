@@ -198,7 +198,7 @@ class Lowering {
     if (IsDifference(pairs[0].node) && queries.empty() && keys.empty() &&
         scales) {
       return OfEach(pairs[0].node,
-                    [&](int x) { return Scaled(x, factor, {constants}); });
+                    [&](int x) { return Scaled(x, factor, {groups[0]}); });
     }
     for (const Parts* others : {&constants, &queries, &keys}) {
       for (const Part& part : *others) {
