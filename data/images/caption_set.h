@@ -31,8 +31,10 @@ struct CaptionSet {
 
   // Those of one image.
   absl::Span<const Caption> of(int64_t image) const {
-    const auto [begin, end] = std::ranges::equal_range(
-        captions, image, {}, [](const Caption& c) { return c.image; });
+    const auto begin =
+        std::ranges::lower_bound(captions, image, {}, &Caption::image);
+    const auto end =
+        std::ranges::upper_bound(captions, image, {}, &Caption::image);
     return absl::MakeConstSpan(captions).subspan(
         static_cast<size_t>(begin - captions.begin()),
         static_cast<size_t>(end - begin));
