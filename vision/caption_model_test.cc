@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,6 +108,28 @@ TEST(CaptionModelTest, LearnsAFewCanvasesByHeart) {
                                   no_gradients, model.data().train, second)[0],
                               " "),
             absl::StrJoin(model.data().train.captions[1].words, " "));
+}
+
+TEST(CaptionModelTest, AnEpochHasItsOwnVariantsOfTheImages) {
+  CaptionModel model =
+      ModelOf(Canvases(6),
+              "vision_transformer { augmentation { shift: 3 flip: true } }");
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  const auto loss = [&](std::optional<int64_t> epoch) {
+    const int64_t examples[] = {1, 2, 4};
+    Var<float> sums[1];
+    if (epoch.has_value()) model.BeginEpoch(epoch);
+    forward.BeginStep();
+    tape.set_training(true);
+    tape.set_random({1, 3, examples});
+    model.Loss(forward, examples, {}, sums);
+    return sums[0].item();
+  };
+  const float before = loss(std::nullopt);
+  EXPECT_EQ(before, loss(0));
+  EXPECT_NE(loss(1), loss(0));
+  EXPECT_NE(loss(1), loss(2));
 }
 
 TEST(CaptionModelTest, WordsOfThePromptAreNotPredicted) {

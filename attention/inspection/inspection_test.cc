@@ -312,6 +312,16 @@ TEST_F(PatchTest, OfTheSameInputChangesNothing) {
   }
 }
 
+TEST_F(PatchTest, EachPassTakesTheMemoryOfTheOneBefore) {
+  const Traced<double> traced = Toy(kInputs);
+  ASSERT_THAT(Patch(forward_, traced, traced, "*", kAllOutputs).status(),
+              testing::IsOk());
+  const size_t bytes = forward_.tape().high_water_bytes();
+  ASSERT_THAT(Patch(forward_, traced, traced, "*", kAllOutputs).status(),
+              testing::IsOk());
+  EXPECT_EQ(forward_.tape().high_water_bytes(), bytes);
+}
+
 TEST_F(PatchTest, OfTheLastResidualIsTheOtherInputsAnswer) {
   std::vector<double> inputs = kInputs;
   inputs[3] = -4;
