@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "absl/types/span.h"
+#include "data/text/code_points.h"
 #include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
 
@@ -22,18 +22,6 @@ namespace {
 
 constexpr absl::string_view kContinuation = "##";
 constexpr size_t kMostProblems = 20;
-
-struct CodePoints {
-  char32_t first;
-  char32_t last;
-};
-
-constexpr bool InRanges(absl::Span<const CodePoints> ranges, char32_t c) {
-  const auto* const range = std::upper_bound(
-      ranges.begin(), ranges.end(), c,
-      [](char32_t a, const CodePoints& b) { return a < b.first; });
-  return range != ranges.begin() && c <= (range - 1)->last;
-}
 
 // The `tokenizers` library knows the categories of Unicode 8. These ranges hold
 // the format characters, nonspacing marks and punctuation of later versions (up
@@ -68,11 +56,6 @@ utf8proc_category_t CategoryOf(char32_t c) {
   if (c == 0x166D || c == 0x111C9) return UTF8PROC_CATEGORY_PO;
   if (InRanges(kAfterUnicode8, c)) return UTF8PROC_CATEGORY_LO;
   return utf8proc_category(static_cast<utf8proc_int32_t>(c));
-}
-
-// Unicode's property White_Space.
-bool IsUnicodeSpace(char32_t c) {
-  return IsWhitespace(c) && !(c >= 0x1C && c <= 0x1F);
 }
 
 bool IsRemovedByCleaning(char32_t c) {
@@ -230,10 +213,11 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
     }
     pieces.longest_piece_ = std::max(pieces.longest_piece_, token.size());
   }
+  std::vector<AddedToken> special;
   const auto find_special = [&](const std::string& token, bool required) {
     const int32_t id = pieces.Find(token);
     if (id >= 0) {
-      pieces.special_.push_back({token, id});
+      special.push_back({.text = token, .id = id});
     } else if (required) {
       complain(tokens.size(),
                absl::StrCat("the file ends without the token ", token));
@@ -245,7 +229,10 @@ absl::StatusOr<WordPiece> WordPiece::Create(std::vector<std::string> tokens,
   pieces.separator_ = find_special(options.separator, true);
   find_special(options.padding, false);
   pieces.mask_ = find_special(options.mask, false);
-  if (problems.empty()) return pieces;
+  if (problems.empty()) {
+    pieces.special_ = AddedTokens(std::move(special));
+    return pieces;
+  }
   if (problems.size() > kMostProblems) {
     const size_t more = problems.size() - kMostProblems;
     problems.resize(kMostProblems);
@@ -273,9 +260,9 @@ bool WordPiece::Continues(int32_t id) const {
 }
 
 bool WordPiece::IsSpecial(int32_t id) const {
-  return std::any_of(
-      special_.begin(), special_.end(),
-      [&](const SpecialToken& special) { return special.id == id; });
+  return std::ranges::any_of(special_.tokens(), [&](const AddedToken& special) {
+    return special.id == id;
+  });
 }
 
 std::vector<int32_t> WordPiece::Tokenize(absl::string_view text) const {
@@ -302,23 +289,11 @@ void WordPiece::Split(
     absl::FunctionRef<void(absl::string_view, int64_t)> on_word,
     absl::FunctionRef<void(int32_t)> on_special) const {
   Words words(options_, on_word);
-  size_t begin = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const SpecialToken* found = nullptr;
-    for (const SpecialToken& token : special_) {
-      if (text[at] == token.text.front() &&
-          text.substr(at, token.text.size()) == token.text &&
-          (found == nullptr || token.text.size() > found->text.size())) {
-        found = &token;
-      }
-    }
-    if (found == nullptr) continue;
-    words.AddText(text.substr(begin, at - begin));
-    on_special(found->id);
-    begin = at + found->text.size();
-    at = begin - 1;
-  }
-  words.AddText(text.substr(begin));
+  special_.Split(
+      text, [&](absl::string_view rest) { words.AddText(rest); },
+      [&](const AddedToken& token, absl::string_view) {
+        on_special(token.id);
+      });
 }
 
 std::vector<int32_t> WordPiece::Encode(absl::string_view text,

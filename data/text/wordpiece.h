@@ -17,6 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "data/text/added_tokens.h"
 #include "data/text/vocabulary.h"
 
 namespace regard {
@@ -81,17 +82,11 @@ class WordPiece : public TokenList {
   std::vector<int32_t> Encode(absl::string_view text, int64_t longest) const;
 
  private:
-  struct SpecialToken {
-    std::string text;
-    int32_t id;
-  };
-
   explicit WordPiece(const WordPieceOptions& options)
       : TokenList(/*escaped=*/false), options_(options) {}
 
-  // Hands on the special tokens of a text, the leftmost first and of several
-  // there the longest, and the words of what stands between them, with their
-  // numbers of characters.
+  // Hands on the special tokens of a text, and the words of what stands between
+  // them, with their numbers of characters.
   void Split(absl::string_view text,
              absl::FunctionRef<void(absl::string_view, int64_t)> on_word,
              absl::FunctionRef<void(int32_t)> on_special) const;
@@ -103,7 +98,7 @@ class WordPiece : public TokenList {
   // What follows "##" in tokens that begin with it; looked up, never walked.
   absl::flat_hash_map<std::string, int32_t> continuations_;
   size_t longest_piece_ = 0;  // bytes
-  std::vector<SpecialToken> special_;
+  AddedTokens special_;
   int32_t unknown_ = -1;
   int32_t classifier_ = -1;
   int32_t separator_ = -1;

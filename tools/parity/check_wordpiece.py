@@ -10,30 +10,15 @@ its own, and as many made of emoji, Chinese, control characters, combining marks
 and any other code points, 20,000 lines in all. Exits 1 if any line differs.
 """
 
-import pathlib
 import random
-import subprocess
 import sys
 
 from transformers import AutoTokenizer
 
-LINES = 20000
-PROGRAM = "bazel-bin/tools/parity/print_ids"
-POOLS = [
-    (0x1F300, 0x1FAFF), (0x2600, 0x27BF), (0x4E00, 0x9FFF), (0x3000, 0x30FF),
-    (0xAC00, 0xD7A3), (0x0001, 0x0020), (0x007F, 0x00A0), (0x0300, 0x036F),
-    (0x00C0, 0x024F), (0x0370, 0x052F), (0x0590, 0x06FF), (0x0900, 0x0DFF),
-    (0x0E00, 0x11FF), (0x1E00, 0x1FFF), (0x2000, 0x206F), (0x2070, 0x2BFF),
-    (0xF900, 0xFFFF), (0x10000, 0x1FFFF), (0x20000, 0x323AF),
-    (0xE0000, 0x10FFFF), (0x0001, 0x10FFFF)]
+from made_texts import (
+    LINES, character, compare, POOLS, print_ids, read_lines)
+
 TOKENS = ["[MASK]", "[CLS]", "[SEP]", "[PAD]", "[UNK]", "[mask]", "[MASK"]
-
-
-def character(source, pool):
-    while True:
-        code = source.randint(*pool)
-        if not 0xD800 <= code < 0xE000 and code != 0x0A:
-            return chr(code)
 
 
 def made_line(source, words):
@@ -61,12 +46,7 @@ def made_line(source, words):
 def main():
     folder, files = sys.argv[1], sys.argv[2:]
     source = random.Random(0)
-    read = [
-        column for name in files
-        for line in pathlib.Path(name).read_text("utf-8").split("\n")
-        for column in line.split("\t")]
-    step = max(1, len(read) // (LINES * 4 // 5))
-    lines = read[::step][:LINES * 4 // 5]
+    lines = read_lines(files)
     words = " ".join(lines).split() or ["word"]
     while len(lines) < LINES:
         lines.append(made_line(source, words))
@@ -74,17 +54,8 @@ def main():
     tokenizer.no_truncation()
     tokenizer.no_padding()
     wanted = [encoding.ids for encoding in tokenizer.encode_batch(lines)]
-    output = subprocess.run(
-        [PROGRAM, folder], input="\n".join(lines).encode() + b"\n", check=True,
-        stdout=subprocess.PIPE).stdout.decode()
-    got = [[int(i) for i in line.split()] for line in output.splitlines()]
-    assert len(got) == len(wanted), f"{len(got)} lines of {len(wanted)}"
-    differences = [i for i in range(len(lines)) if got[i] != wanted[i]]
-    for i in differences[:10]:
-        print(repr(lines[i]), "\n  wanted", wanted[i], "\n  got   ", got[i])
-    ids = sum(map(len, wanted))
-    print(f"{len(lines)} lines, {ids} ids, {len(differences)} differences")
-    return 1 if differences else 0
+    got = print_ids("wordpiece", folder, [line.encode() for line in lines])
+    return compare(lines, wanted, got)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,32 @@
+// Sets of Unicode's code points.
+#ifndef DATA_TEXT_CODE_POINTS_H_
+#define DATA_TEXT_CODE_POINTS_H_
+
+#include <algorithm>
+
+#include "absl/types/span.h"
+#include "files/utf8.h"
+
+namespace regard {
+
+struct CodePoints {
+  char32_t first;
+  char32_t last;
+};
+
+// `ranges` rise and do not overlap.
+constexpr bool InRanges(absl::Span<const CodePoints> ranges, char32_t c) {
+  const auto* const range = std::upper_bound(
+      ranges.begin(), ranges.end(), c,
+      [](char32_t a, const CodePoints& b) { return a < b.first; });
+  return range != ranges.begin() && c <= (range - 1)->last;
+}
+
+// Unicode's property White_Space.
+inline bool IsUnicodeSpace(char32_t c) {
+  return IsWhitespace(c) && !(c >= 0x1C && c <= 0x1F);
+}
+
+}  // namespace regard
+
+#endif  // DATA_TEXT_CODE_POINTS_H_
