@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <optional>
 #include <tuple>
 
@@ -86,6 +87,40 @@ int64_t BytesOfType(const std::string& dtype) {
       {"F64", 8},     {"C64", 8}};
   const auto found = types->find(dtype);
   return found == types->end() ? 0 : found->second;
+}
+
+// IEEE 754's binary16.
+float FromF16(uint16_t bits) {
+  const uint32_t sign = uint32_t{bits} >> 15 << 31;
+  const uint32_t exponent = bits >> 10 & 31;
+  const uint32_t fraction = bits & 1023;
+  uint32_t magnitude = 0;
+  if (exponent == 0) {  // zero, or below the least normal number
+    magnitude =
+        std::bit_cast<uint32_t>(static_cast<float>(fraction) * 0x1p-24F);
+  } else if (exponent == 31) {  // an infinity, or no number
+    magnitude = uint32_t{255} << 23 | fraction << 13;
+  } else {
+    magnitude = (exponent + 127 - 15) << 23 | fraction << 13;
+  }
+  return std::bit_cast<float>(sign | magnitude);
+}
+
+// The upper half of a float.
+float FromBf16(uint16_t bits) {
+  return std::bit_cast<float>(uint32_t{bits} << 16);
+}
+
+// Replaces numbers of two bytes that lie in the second half of `values`: the
+// i-th is read before anything that is written reaches it.
+void Widen(float (*convert)(uint16_t), absl::Span<float> values) {
+  const auto* const halves =
+      reinterpret_cast<const char*>(values.data()) + 2 * values.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, halves + 2 * i, sizeof(bits));
+    values[i] = convert(bits);
+  }
 }
 
 TensorInfo ReadTensor(const JsonObject& json) {
@@ -254,6 +289,11 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(
   return SafetensorsReader(std::move(file), *std::move(header), buffer_begin);
 }
 
+bool HoldsFloats(const TensorInfo& tensor) {
+  return tensor.dtype == "F32" || tensor.dtype == "F16" ||
+         tensor.dtype == "BF16";
+}
+
 absl::Status SafetensorsReader::Check(const std::string& name,
                                       absl::Span<const int64_t> shape) const {
   const auto found = header_.tensors.find(name);
@@ -283,6 +323,22 @@ absl::Status SafetensorsReader::Read(const std::string& name,
   return file_.ReadAt(buffer_begin_ + header_.tensors.at(name).begin,
                       absl::MakeSpan(reinterpret_cast<char*>(values.data()),
                                      values.size() * sizeof(float)));
+}
+
+absl::Status SafetensorsReader::ReadFloats(const std::string& name,
+                                           absl::Span<float> values) const {
+  const TensorInfo& tensor = header_.tensors.at(name);
+  REGARD_CHECK(HoldsFloats(tensor)) << name << " is " << tensor.dtype;
+  REGARD_CHECK_EQ(ValuesIn(tensor.shape), static_cast<int64_t>(values.size()))
+      << name << " " << ShapeText(tensor.shape);
+  const auto bytes = static_cast<size_t>(tensor.end - tensor.begin);
+  const absl::Span<char> all = absl::MakeSpan(
+      reinterpret_cast<char*>(values.data()), values.size() * sizeof(float));
+  REGARD_RETURN_IF_ERROR(
+      file_.ReadAt(buffer_begin_ + tensor.begin, all.last(bytes)));
+  if (tensor.dtype == "F16") Widen(&FromF16, values);
+  if (tensor.dtype == "BF16") Widen(&FromBf16, values);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<double>> SafetensorsReader::ReadNumbers(

@@ -53,6 +53,9 @@ struct TensorInfo {
   int64_t end = 0;
 };
 
+// Whether the type is F32, F16 or BF16.
+bool HoldsFloats(const TensorInfo& tensor);
+
 struct SafetensorsHeader {
   std::map<std::string, TensorInfo> tensors;
   std::map<std::string, std::string> metadata;
@@ -73,6 +76,11 @@ class SafetensorsReader {
   // Fills `values` with a tensor that passes Check().
   absl::Status Read(const std::string& name, absl::Span<const int64_t> shape,
                     absl::Span<float> values) const;
+
+  // Fills `values` with a tensor of the header that HoldsFloats(), of as many
+  // values. Each is exact.
+  absl::Status ReadFloats(const std::string& name,
+                          absl::Span<float> values) const;
 
   // The values of a tensor of any shape whose type is F32, F64, I32 or I64;
   // otherwise NotFound or InvalidArgument, without the file's name. An integer

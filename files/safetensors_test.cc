@@ -154,6 +154,50 @@ TEST(SafetensorsTest, ReadsNumbersOfSeveralTypes) {
       StatusIs(absl::StatusCode::kNotFound, HasSubstr("no tensor 'x'")));
 }
 
+// Each of a header of one tensor of `dtype`, whose bytes are `numbers`.
+std::vector<float> FloatsOf(const std::string& dtype,
+                            const std::vector<uint16_t>& numbers) {
+  const size_t bytes = 2 * numbers.size();
+  std::string file = File(
+      absl::StrCat(R"({"w":{"dtype":")", dtype, R"(","shape":[)",
+                   numbers.size(), R"(],"data_offsets":[0,)", bytes, "]}}"),
+      bytes);
+  if (bytes > 0) {
+    std::memcpy(file.data() + file.size() - bytes, numbers.data(), bytes);
+  }
+  const auto reader = Opened(file);
+  EXPECT_THAT(reader, IsOk());
+  EXPECT_TRUE(HoldsFloats(reader->header().tensors.at("w")));
+  std::vector<float> values(numbers.size());
+  EXPECT_THAT(reader->ReadFloats("w", absl::MakeSpan(values)), IsOk());
+  return values;
+}
+
+TEST(SafetensorsTest, WidensNumbersOfTwoBytes) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  // 1, the greatest, the least normal, the greatest and the least below it.
+  EXPECT_THAT(
+      FloatsOf("F16", {0x3c00, 0x7bff, 0x0400, 0x03ff, 0x0001, 0x0000, 0x7c00}),
+      ElementsAre(1, 65504, 0x1p-14F, 1023 * 0x1p-24F, 0x1p-24F, 0, kInfinity));
+  EXPECT_THAT(FloatsOf("F16", {0xbc01, 0xfc00, 0x8001}),
+              ElementsAre(-1 - 0x1p-10F, -kInfinity, -0x1p-24F));
+  EXPECT_TRUE(std::signbit(FloatsOf("F16", {0x8000})[0]));
+  EXPECT_TRUE(std::isnan(FloatsOf("F16", {0x7c01})[0]));
+  EXPECT_THAT(FloatsOf("BF16", {0x3f80, 0xc049, 0x7f80, 0x0001}),
+              ElementsAre(1, -3.140625F, kInfinity, 0x1p-133F));
+  EXPECT_TRUE(std::isnan(FloatsOf("BF16", {0xffc0})[0]));
+  EXPECT_THAT(FloatsOf("F16", {}), ElementsAre());
+  // Each is where the others have been read.
+  std::vector<uint16_t> many(1001);
+  for (size_t i = 0; i < many.size(); ++i) {
+    many[i] = static_cast<uint16_t>(0x3c00 + i);
+  }
+  const std::vector<float> wide = FloatsOf("F16", many);
+  for (size_t i = 0; i < wide.size(); ++i) {
+    ASSERT_EQ(wide[i], 1 + static_cast<float>(i) * 0x1p-10F);
+  }
+}
+
 TEST(SafetensorsTest, ReadsTheReferencesExample) {
   const std::string file = File(
       "{\"test\":{\"dtype\":\"I32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}",

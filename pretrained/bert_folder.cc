@@ -1,19 +1,14 @@
 #include "pretrained/bert_folder.h"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/types/span.h"
-#include "files/safetensors.h"
 #include "nn/config_problems.h"
-#include "nn/weights.h"
+#include "pretrained/pretrained_weights.h"
+#include "pretrained/vocabulary_size.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -22,63 +17,8 @@ namespace {
 
 constexpr size_t kMostProblems = 40;
 constexpr char kConfig[] = "config.json";
-constexpr char kWeights[] = "model.safetensors";
 constexpr char kVocabulary[] = "vocab.txt";
 constexpr char kTokenizerConfig[] = "tokenizer_config.json";
-
-// What is wrong with a file, a line each.
-class Problems {
- public:
-  explicit Problems(const std::string& path) : path_(path) {}
-
-  template <typename... Parts>
-  void Add(const Parts&... parts) {
-    lines_.push_back(absl::StrCat(path_, ": error: ", parts...));
-  }
-  bool empty() const { return lines_.empty(); }
-  absl::Status status() {
-    if (lines_.empty()) return absl::OkStatus();
-    if (lines_.size() > kMostProblems) {
-      const size_t more = lines_.size() - kMostProblems;
-      lines_.resize(kMostProblems);
-      lines_.push_back(absl::StrCat(path_, ": ", more, " more errors"));
-    }
-    return absl::InvalidArgumentError(absl::StrJoin(lines_, "\n"));
-  }
-
- private:
-  const std::string path_;
-  std::vector<std::string> lines_;
-};
-
-void CheckFinite(const std::string& name, absl::Span<const float> values,
-                 Problems& problems) {
-  int64_t count = 0;
-  size_t first = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) continue;
-    if (count++ == 0) first = i;
-  }
-  if (count == 0) return;
-  problems.Add("tensor '", name, "' has ", count,
-               " numbers that are not finite, the first at index ", first);
-}
-
-// The names in the file, by what they are canonically.
-std::map<std::string, std::string> CanonicalNames(
-    const SafetensorsHeader& header, Problems& problems) {
-  std::map<std::string, std::string> names;
-  for (const auto& [name, tensor] : header.tensors) {
-    const std::string canonical = CanonicalBertName(name);
-    if (canonical.empty()) continue;
-    const auto [other, is_new] = names.try_emplace(canonical, name);
-    if (!is_new) {
-      problems.Add("tensors '", other->second, "' and '", name,
-                   "' are the same parameter");
-    }
-  }
-  return names;
-}
 
 void Collect(const absl::Status& status, std::vector<std::string>* messages) {
   if (!status.ok()) messages->emplace_back(status.message());
@@ -110,86 +50,14 @@ int64_t Least(int64_t a, int64_t b) {
   return a == 0 ? b : b == 0 ? a : std::min(a, b);
 }
 
-struct WeightsFile {
-  SafetensorsReader reader;
-  std::map<std::string, std::string> names;  // as of CanonicalNames()
-  Problems problems;
-};
-
-absl::StatusOr<WeightsFile> OpenWeights(const std::string& folder) {
-  const std::string path = JoinPath(folder, kWeights);
-  REGARD_ASSIGN_OR_RETURN(SafetensorsReader reader,
-                          WithErrorPrefix(SafetensorsReader::Open(path)));
-  Problems problems(path);
-  std::map<std::string, std::string> names =
-      CanonicalNames(reader.header(), problems);
-  return WeightsFile{std::move(reader), std::move(names), std::move(problems)};
-}
-
-// Fills the parameters of a Bert that is alone in `parameters`, if they are
-// finalized; otherwise checks that the file's tensors are theirs. A table of
-// `vocabulary` rows may have fewer in `parameters`.
-absl::Status LoadOrCheck(WeightsFile file, int64_t vocabulary,
-                         ParameterStore<float>& parameters) {
-  auto& [reader, names, problems] = file;
-  struct Source {
-    const ParameterInfo* info;
-    std::string name;
-    std::vector<int64_t> extents;
-  };
-  std::vector<Source> sources;
-  for (const ParameterInfo& info : parameters.parameters()) {
-    const std::string wanted = HuggingFaceBertName(info.name);
-    const auto found = names.find(wanted);
-    const std::string name = found == names.end() ? wanted : found->second;
-    if (found != names.end()) names.erase(found);
-    std::vector<int64_t> extents = Extents(info.shape);
-    if (info.name == "embedding.weight") extents[0] = vocabulary;
-    const absl::Status fits = reader.Check(name, extents);
-    if (fits.ok()) {
-      sources.push_back({&info, name, std::move(extents)});
-    } else {
-      problems.Add(fits.message());
-    }
-  }
-  // With relative positions the table of absolute ones is there, unused.
-  if (!parameters.FindByName("position_embedding.weight").has_value()) {
-    names.erase("embeddings.position_embeddings.weight");
-  }
-  for (const auto& [canonical, name] : names) {
-    problems.Add("tensor '", name, "' is none of this model's");
-  }
-  // What is there may have more faults; they are found without the model.
-  const bool fits = problems.empty();
-  if (fits && !parameters.finalized()) return absl::OkStatus();
-  std::vector<float> scratch;
-  for (const Source& source : sources) {
-    const bool whole = source.extents == Extents(source.info->shape);
-    absl::Span<float> values;
-    if (fits)
-      values = parameters.value(*parameters.FindByName(source.info->name));
-    if (!fits || !whole) {
-      scratch.resize(static_cast<size_t>(
-          std::accumulate(source.extents.begin(), source.extents.end(),
-                          int64_t{1}, std::multiplies())));
-    }
-    const absl::Span<float> read =
-        fits && whole ? values : absl::MakeSpan(scratch);
-    REGARD_RETURN_IF_ERROR(reader.Read(source.name, source.extents, read));
-    CheckFinite(source.name, read, problems);
-    if (fits && !whole) {
-      std::copy_n(scratch.begin(), values.size(), values.begin());
-    }
-  }
-  return problems.status();
-}
-
 absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
-  REGARD_ASSIGN_OR_RETURN(WeightsFile file, OpenWeights(model->path));
   BertDescription* const description = &model->description;
+  REGARD_ASSIGN_OR_RETURN(
+      const PretrainedWeights weights,
+      PretrainedWeights::Open(model->path, BertWeights(*description)));
   // Whole or in part.
-  description->config.set_pooler(file.names.contains("pooler.dense.weight") ||
-                                 file.names.contains("pooler.dense.bias"));
+  description->config.set_pooler(weights.Has("pooler.dense.weight") ||
+                                 weights.Has("pooler.dense.bias"));
   ConfigProblems config_problems;
   ValidateBert(description->config, scorers, config_problems);
   if (!config_problems.ok()) {
@@ -202,22 +70,17 @@ absl::Status CheckModel(const AttentionRegistry& scorers, BertFolder* model) {
   const Bert<float> bert(description->config, scorers, description->vocabulary,
                          parameters.Root());
   model->longest = Least(model->longest, bert.longest_position());
-  return LoadOrCheck(std::move(file), description->vocabulary, parameters);
-}
-
-// Some models round vocab_size up to a multiple of 64 or 128, with rows that no
-// token has.
-bool FitsVocabulary(int64_t tokens, int64_t vocab_size) {
-  const bool padded = vocab_size % 64 == 0 && tokens > vocab_size - 128;
-  return tokens == vocab_size || (padded && tokens < vocab_size);
+  return weights.Check(parameters);
 }
 
 }  // namespace
 
-absl::Status BertFolder::LoadWeights(ParameterStore<float>& parameters) const {
-  REGARD_RETURN_IF_ERROR(parameters.status());
-  REGARD_ASSIGN_OR_RETURN(WeightsFile file, OpenWeights(path));
-  return LoadOrCheck(std::move(file), description.vocabulary, parameters);
+absl::Status BertFolder::LoadWeights(ParameterStore<float>& parameters,
+                                     std::vector<std::string>* kept) const {
+  REGARD_ASSIGN_OR_RETURN(
+      const PretrainedWeights weights,
+      PretrainedWeights::Open(path, BertWeights(description)));
+  return weights.Load(parameters, kept);
 }
 
 absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
@@ -240,12 +103,11 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
   const absl::StatusOr<int64_t> sentence = ReadSentenceFiles(folder);
   Collect(sentence.status(), &messages);
   if (described.ok()) Collect(CheckModel(scorers, &model), &messages);
-  if (described.ok() && model.pieces != nullptr &&
-      !FitsVocabulary(model.pieces->size(), model.description.vocabulary)) {
-    messages.push_back(absl::StrCat(JoinPath(folder, kVocabulary),
-                                    ": error: ", model.pieces->size(),
-                                    " tokens, but vocab_size of ", kConfig,
-                                    " is ", model.description.vocabulary));
+  if (described.ok() && model.pieces != nullptr) {
+    Collect(
+        CheckVocabularySize(JoinPath(folder, kVocabulary), model.pieces->size(),
+                            model.description.vocabulary),
+        &messages);
   }
   if (!messages.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(messages, "\n"));
@@ -289,13 +151,8 @@ absl::Status WriteBertFolder(const PretrainedBert& model,
   REGARD_RETURN_IF_ERROR(write(kVocabulary, model.pieces->ToText()));
   REGARD_RETURN_IF_ERROR(write(
       kTokenizerConfig, TokenizerConfigText(model.options, model.longest)));
-  std::vector<TensorView> tensors =
-      SlabViews(*model.parameters, model.parameters->values(), /*prefix=*/"");
-  for (TensorView& tensor : tensors) {
-    tensor.name = HuggingFaceBertName(tensor.name);
-  }
-  return WriteSafetensorsFile(JoinPath(folder, kWeights), tensors,
-                              /*metadata=*/{}, files);
+  return WritePretrainedWeights(BertWeights(model.description),
+                                *model.parameters, folder, files);
 }
 
 }  // namespace regard

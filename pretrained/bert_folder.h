@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,8 +32,9 @@ struct BertFolder {
 
   // Fills the parameters of a Bert that is alone in a finalized store. Its
   // vocabulary is description.vocabulary or the size of `pieces`: rows that no
-  // token has are left out.
-  absl::Status LoadWeights(ParameterStore<float>& parameters) const;
+  // token has are left out. `kept` is as of PretrainedWeights::Load().
+  absl::Status LoadWeights(ParameterStore<float>& parameters,
+                           std::vector<std::string>* kept = nullptr) const;
 };
 
 // `path` is as the user gave it. Errors are complete to print, and name all

@@ -459,18 +459,5 @@ TEST_F(BertFolderTest, IsReadAsTheRunThatItWouldBe) {
   EXPECT_FALSE(HoldsPretrained(folder_));
 }
 
-TEST(BertNamesTest, AreThoseOfTransformers) {
-  EXPECT_EQ(HuggingFaceBertName("embedding.weight"),
-            "embeddings.word_embeddings.weight");
-  EXPECT_EQ(HuggingFaceBertName("layers.11.attention.query.bias"),
-            "encoder.layer.11.attention.self.query.bias");
-  EXPECT_EQ(HuggingFaceBertName("layers.0.attention.score.distance_embedding"),
-            "encoder.layer.0.attention.self.distance_embedding.weight");
-  EXPECT_EQ(CanonicalBertName("bert.embeddings.LayerNorm.gamma"),
-            "embeddings.LayerNorm.weight");
-  EXPECT_EQ(CanonicalBertName("embeddings.position_ids"), "");
-  EXPECT_EQ(CanonicalBertName("classifier.weight"), "");
-}
-
 }  // namespace
 }  // namespace regard

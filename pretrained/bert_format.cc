@@ -1,30 +1,22 @@
 #include "pretrained/bert_format.h"
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "language/bert.h"
 #include "nlohmann/json.hpp"
+#include "pretrained/activation_names.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
 
 namespace {
-
-constexpr FeedForwardConfig::Activation kActivations[] = {
-    FeedForwardConfig::GELU, FeedForwardConfig::RELU,
-    FeedForwardConfig::GELU_TANH, FeedForwardConfig::GELU_TANH};
-constexpr absl::string_view kActivationNames[] = {"gelu", "relu", "gelu_new",
-                                                  "gelu_pytorch_tanh"};
 
 constexpr absl::string_view kPositionNames[] = {"absolute", "relative_key",
                                                 "relative_key_query"};
@@ -129,42 +121,6 @@ void ReadTokenizerConfig(const JsonObject& json,
   }
 }
 
-// Beginnings of names, or of what follows "layers.I."; the first that fits.
-struct Renamed {
-  const char* ours;
-  const char* theirs;
-};
-
-constexpr Renamed kOutside[] = {
-    {"embedding.", "embeddings.word_embeddings."},
-    {"position_embedding.", "embeddings.position_embeddings."},
-    {"type_embedding.", "embeddings.token_type_embeddings."},
-    {"embedding_norm.", "embeddings.LayerNorm."},
-    {"pooler.", "pooler.dense."},
-};
-
-constexpr Renamed kOfLayer[] = {
-    {"attention.output.", "attention.output.dense."},
-    {"attention.score.distance_embedding",
-     "attention.self.distance_embedding.weight"},
-    {"attention.", "attention.self."},
-    {"attention_norm.", "attention.output.LayerNorm."},
-    {"feed_forward.input.", "intermediate.dense."},
-    {"feed_forward.output.", "output.dense."},
-    {"feed_forward_norm.", "output.LayerNorm."},
-};
-
-template <size_t kCount>
-std::string Rename(const Renamed (&table)[kCount], absl::string_view name) {
-  for (const Renamed& entry : table) {
-    absl::string_view rest = name;
-    if (absl::ConsumePrefix(&rest, entry.ours)) {
-      return absl::StrCat(entry.theirs, rest);
-    }
-  }
-  return std::string(name);
-}
-
 }  // namespace
 
 absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
@@ -193,7 +149,7 @@ absl::StatusOr<BertDescription> ReadBertConfig(const std::string& path) {
   FeedForwardConfig& feed_forward = *transformer.mutable_feed_forward();
   feed_forward.set_hidden(size("intermediate_size", std::nullopt, 1 << 20));
   feed_forward.set_activation(
-      kActivations[json.Choice("hidden_act", kActivationNames, 0)]);
+      ReadActivation(json, "hidden_act", FeedForwardConfig::GELU));
   feed_forward.set_chunk(
       static_cast<int>(json.Integer("chunk_size_feed_forward", 0, 0, 1 << 20)));
   const auto rate = [&](const char* key) {
@@ -223,9 +179,6 @@ std::string BertConfigText(const BertDescription& description) {
   const TransformerConfig transformer = BertTransformer(config);
   const Attention& attention = transformer.attention().attention();
   const FeedForwardConfig& feed_forward = transformer.feed_forward();
-  const auto* const activation =
-      std::find(std::begin(kActivations), std::end(kActivations),
-                feed_forward.activation());
   const bool relative = attention.has_relative_dot();
   nlohmann::ordered_json json;
   json["architectures"] = {"BertModel"};
@@ -237,8 +190,7 @@ std::string BertConfigText(const BertDescription& description) {
   json["intermediate_size"] = feed_forward.hidden() > 0
                                   ? feed_forward.hidden()
                                   : 4 * transformer.width();
-  json["hidden_act"] = kActivationNames[static_cast<size_t>(
-      activation - std::begin(kActivations))];
+  json["hidden_act"] = std::string(ActivationName(feed_forward.activation()));
   json["hidden_dropout_prob"] = transformer.dropout();
   json["attention_probs_dropout_prob"] = attention.dropout();
   json["max_position_embeddings"] =
@@ -299,26 +251,46 @@ absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder) {
   return longest;
 }
 
-std::string HuggingFaceBertName(absl::string_view name) {
-  absl::string_view rest = name;
-  if (!absl::ConsumePrefix(&rest, "layers.")) return Rename(kOutside, name);
-  const size_t dot = rest.find('.');
-  if (dot == absl::string_view::npos) return std::string(name);
-  return absl::StrCat("encoder.layer.", rest.substr(0, dot + 1),
-                      Rename(kOfLayer, rest.substr(dot + 1)));
-}
-
-std::string CanonicalBertName(absl::string_view name) {
-  for (const char* head : {"cls.", "classifier.", "qa_outputs."}) {
-    if (absl::StartsWith(name, head)) return "";
+WeightTable BertWeights(const BertDescription& description) {
+  WeightTable table = {
+      .names = {{.ours = "embedding.weight",
+                 .theirs = "embeddings.word_embeddings.weight",
+                 .rows = description.vocabulary},
+                {"position_embedding.weight",
+                 "embeddings.position_embeddings.weight"},
+                {"type_embedding.weight",
+                 "embeddings.token_type_embeddings.weight"},
+                {"embedding_norm.*", "embeddings.LayerNorm.*"},
+                {"pooler.*", "pooler.dense.*"}},
+      .prefix = "bert.",
+      .old_endings = {{".gamma", ".weight"}, {".beta", ".bias"}},
+      // The heads of tasks are none of the encoder's.
+      .ignored = {"embeddings.position_ids", "cls.**", "classifier.**",
+                  "qa_outputs.**"}};
+  constexpr std::pair<const char*, const char*> kOfLayer[] = {
+      {"attention.query.*", "attention.self.query.*"},
+      {"attention.key.*", "attention.self.key.*"},
+      {"attention.value.*", "attention.self.value.*"},
+      {"attention.score.distance_embedding",
+       "attention.self.distance_embedding.weight"},
+      {"attention.output.*", "attention.output.dense.*"},
+      {"attention_norm.*", "attention.output.LayerNorm.*"},
+      {"feed_forward.input.*", "intermediate.dense.*"},
+      {"feed_forward.output.*", "output.dense.*"},
+      {"feed_forward_norm.*", "output.LayerNorm.*"}};
+  for (const auto& [ours, theirs] : kOfLayer) {
+    table.names.push_back({absl::StrCat("layers.*.", ours),
+                           absl::StrCat("encoder.layer.*.", theirs)});
   }
-  absl::ConsumePrefix(&name, "bert.");
-  if (name == "embeddings.position_ids") return "";
-  if (absl::ConsumeSuffix(&name, ".gamma")) {
-    return absl::StrCat(name, ".weight");
+  const bool relative = BertTransformer(description.config)
+                            .attention()
+                            .attention()
+                            .has_relative_dot();
+  // With relative positions the table of absolute ones is there, unused.
+  if (relative) {
+    table.ignored.push_back("embeddings.position_embeddings.weight");
   }
-  if (absl::ConsumeSuffix(&name, ".beta")) return absl::StrCat(name, ".bias");
-  return std::string(name);
+  return table;
 }
 
 }  // namespace regard

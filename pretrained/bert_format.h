@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "data/text/wordpiece.h"
 #include "language/bert.pb.h"
+#include "pretrained/pretrained_weights.h"
 
 namespace regard {
 
@@ -48,15 +48,9 @@ std::string TokenizerConfigText(const WordPieceOptions& options,
 // there, asks for the mean of the tokens.
 absl::StatusOr<int64_t> ReadSentenceFiles(const std::string& folder);
 
-// The name of a parameter of Bert ("layers.3.attention_norm.bias") in a file
-// ("encoder.layer.3.attention.output.LayerNorm.bias").
-std::string HuggingFaceBertName(absl::string_view name);
-
-// A name of a file as HuggingFaceBertName() gives it: without the prefix
-// "bert." of models with a head, and of older files with "weight" and "bias"
-// for "gamma" and "beta". Empty for tensors that are no parameters of Bert and
-// of which nothing is lost: position ids, and the heads of tasks.
-std::string CanonicalBertName(absl::string_view name);
+// Where the parameters of a Bert are. A table of description.vocabulary rows
+// may have fewer in the model.
+WeightTable BertWeights(const BertDescription& description);
 
 }  // namespace regard
 

@@ -38,8 +38,9 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
           "model { text_embedder {\n",
           text, "} }\n"),
       .files = {{kVocabularyFile, folder->pieces->ToText()}},
-      .load_weights = [folder](ParameterStore<float>& parameters) {
-        return folder->LoadWeights(parameters);
+      .load_weights = [folder](ParameterStore<float>& parameters,
+                               std::vector<std::string>* kept) {
+        return folder->LoadWeights(parameters, kept);
       }};
 }
 

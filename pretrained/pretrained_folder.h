@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,9 +22,11 @@ struct PretrainedFolder {
   std::string config;
   // The texts that a run of it keeps, by name: vocabularies.
   std::map<std::string, std::string> files;
-  // Fills the finalized parameters of that model. An error is complete to
-  // print.
-  std::function<absl::Status(ParameterStore<float>&)> load_weights;
+  // Fills the finalized parameters of that model, or of one like it; `kept` is
+  // as of PretrainedWeights::Load(). An error is complete to print.
+  std::function<absl::Status(ParameterStore<float>& parameters,
+                             std::vector<std::string>* kept)>
+      load_weights;
 };
 
 // Whether there is a config.json in the folder.

@@ -33,9 +33,9 @@ absl::StatusOr<std::string> TrainedRun::ReadText(absl::string_view name) const {
   return text;
 }
 
-absl::Status TrainedRun::LoadWeightsInto(
-    ParameterStore<float>& parameters) const {
-  if (pretrained.has_value()) return pretrained->load_weights(parameters);
+absl::Status TrainedRun::LoadWeightsInto(ParameterStore<float>& parameters,
+                                         std::vector<std::string>* kept) const {
+  if (pretrained.has_value()) return pretrained->load_weights(parameters, kept);
   return WithErrorPrefix(LoadWeights(weights, parameters));
 }
 
@@ -187,7 +187,15 @@ absl::Status Load(const InitialWeights& config, const Plugins& plugins,
   *notes = std::move(run.notes);
   REGARD_RETURN_IF_ERROR(CheckKeptFiles(run, task));
   ParameterStore<float>& parameters = task.model().parameters();
-  if (config.average() == 0) return run.LoadWeightsInto(parameters);
+  if (config.average() == 0) {
+    std::vector<std::string> kept;
+    REGARD_RETURN_IF_ERROR(run.LoadWeightsInto(parameters, &kept));
+    for (const std::string& name : kept) {
+      notes->push_back(absl::StrCat(run.path, " has no '", name,
+                                    "', which begins with its first values"));
+    }
+    return absl::OkStatus();
+  }
   REGARD_ASSIGN_OR_RETURN(const std::vector<Checkpoint> checkpoints,
                           CheckpointsOf(config, task, run.path, notes));
   return LoadMean(checkpoints, parameters);

@@ -38,8 +38,10 @@ struct TrainedRun {
   // A text that its task kept, of at most 64 MiB. One that has changed since is
   // an error.
   absl::StatusOr<std::string> ReadText(absl::string_view name) const;
-  // Into finalized parameters.
-  absl::Status LoadWeightsInto(ParameterStore<float>& parameters) const;
+  // Into finalized parameters. `kept` is as of PretrainedWeights::Load(), for
+  // folders of Hugging Face's alone.
+  absl::Status LoadWeightsInto(ParameterStore<float>& parameters,
+                               std::vector<std::string>* kept = nullptr) const;
 };
 
 // `run` is a path as the user gave it. The errors of this and of the functions
@@ -55,7 +57,8 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
 // What is wrong with the run, or does not fit this one, is added to `problems`.
 // A mean is computed in double precision, from the earliest checkpoint to the
 // last. Returns notes for the user: the damaged checkpoints that were passed
-// over; or the failure of the machine to read the run.
+// over, parameters that a folder of Hugging Face's lacks; or the failure of the
+// machine to read the run.
 absl::StatusOr<std::vector<std::string>> LoadInitialWeights(
     const Training& training, const Plugins& plugins, Task& task,
     ConfigProblems& problems);

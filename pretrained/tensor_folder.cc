@@ -1,0 +1,132 @@
+#include "pretrained/tensor_folder.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "files/file.h"
+#include "files/json_file.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kWhole[] = "model.safetensors";
+constexpr char kIndex[] = "model.safetensors.index.json";
+
+// Why a file that an index names is not opened; empty if it is.
+std::string ProblemOf(const std::string& folder, const std::string& name) {
+  const std::string shown =
+      absl::StrCat("'", absl::Utf8SafeCHexEscape(name), "'");
+  if (name.empty() || name == "." || name == ".." ||
+      name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos) {
+    return absl::StrCat(shown, " is no name of a file in this folder");
+  }
+  const absl::StatusOr<PathKind> kind = KindOfPath(JoinPath(folder, name));
+  if (!kind.ok()) return std::string(kind.status().message());
+  if (*kind == PathKind::kNothing) {
+    return absl::StrCat(shown, " is not in this folder");
+  }
+  if (*kind == PathKind::kLink) {
+    return absl::StrCat(shown,
+                        " is a link, which may point outside of the folder; "
+                        "cp -L copies what it points to");
+  }
+  return *kind == PathKind::kFile ? "" : absl::StrCat(shown, " is no file");
+}
+
+}  // namespace
+
+absl::StatusOr<TensorFolder> TensorFolder::Open(const std::string& folder) {
+  const std::string whole = JoinPath(folder, kWhole);
+  const std::string index = JoinPath(folder, kIndex);
+  const bool sharded = !PathExists(whole) && PathExists(index);
+  TensorFolder tensors(sharded ? index : whole);
+  if (sharded) {
+    REGARD_RETURN_IF_ERROR(tensors.AddShards(folder));
+    return tensors;
+  }
+  REGARD_RETURN_IF_ERROR(tensors.AddFile(whole));
+  for (const auto& [name, info] : tensors.files_[0].reader.header().tensors) {
+    tensors.tensors_[name] = 0;
+  }
+  return tensors;
+}
+
+absl::Status TensorFolder::AddFile(const std::string& path) {
+  REGARD_ASSIGN_OR_RETURN(SafetensorsReader reader,
+                          WithErrorPrefix(SafetensorsReader::Open(path)));
+  files_.push_back({path, std::move(reader)});
+  return absl::OkStatus();
+}
+
+absl::Status TensorFolder::AddShards(const std::string& folder) {
+  REGARD_ASSIGN_OR_RETURN(JsonFile index, JsonFile::Read(path_));
+  const JsonObject root = index.root();
+  root.Require("weight_map");
+  const std::map<std::string, std::string> places = root.Texts("weight_map");
+  REGARD_RETURN_IF_ERROR(index.status());
+  const JsonObject weight_map = *root.Object("weight_map");
+  std::map<std::string, std::string> problems;  // by the name of a file
+  std::map<std::string, size_t> numbers;        // of files_
+  std::vector<std::string> messages;
+  for (const auto& [tensor, name] : places) {
+    const auto [problem, is_new] = problems.try_emplace(name);
+    if (is_new) {
+      problem->second = ProblemOf(folder, name);
+      if (problem->second.empty()) {
+        numbers[name] = files_.size();
+        const absl::Status added = AddFile(JoinPath(folder, name));
+        if (IsMachineFailure(added)) return added;
+        if (!added.ok()) messages.emplace_back(added.message());
+      } else {
+        weight_map.Complain(tensor, problem->second);
+      }
+    }
+    if (problem->second.empty()) tensors_[tensor] = numbers[name];
+  }
+  if (!index.status().ok()) messages.emplace_back(index.status().message());
+  if (messages.empty()) CheckPlaces(&messages);
+  if (messages.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(messages, "\n"));
+}
+
+void TensorFolder::CheckPlaces(std::vector<std::string>* messages) const {
+  const auto complain = [&](size_t file, const std::string& tensor,
+                            absl::string_view problem) {
+    messages->push_back(absl::StrCat(files_[file].path, ": error: tensor '",
+                                     absl::Utf8SafeCHexEscape(tensor), "' ",
+                                     problem));
+  };
+  for (const auto& [tensor, file] : tensors_) {
+    if (!files_[file].reader.header().tensors.contains(tensor)) {
+      complain(file, tensor, "is not there, as the index has it");
+    }
+  }
+  for (size_t file = 0; file < files_.size(); ++file) {
+    for (const auto& [tensor, info] : files_[file].reader.header().tensors) {
+      const auto found = tensors_.find(tensor);
+      if (found == tensors_.end() || found->second != file) {
+        complain(file, tensor, "is there, which the index does not have");
+      }
+    }
+  }
+}
+
+const TensorInfo& TensorFolder::info(const std::string& name) const {
+  return files_[tensors_.at(name)].reader.header().tensors.at(name);
+}
+
+const std::string& TensorFolder::PathOf(const std::string& name) const {
+  return files_[tensors_.at(name)].path;
+}
+
+absl::Status TensorFolder::Read(const std::string& name,
+                                absl::Span<float> values) const {
+  return WithErrorPrefix(
+      files_[tensors_.at(name)].reader.ReadFloats(name, values));
+}
+
+}  // namespace regard

@@ -1,0 +1,29 @@
+// Whether a tokeniser is that of a model.
+#ifndef PRETRAINED_VOCABULARY_SIZE_H_
+#define PRETRAINED_VOCABULARY_SIZE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace regard {
+
+// An error, complete to print, unless the model has a row for each token and no
+// further ones. Some models round vocab_size up to a multiple of 64 or 128,
+// with rows that no token has. `path` is where the tokens are.
+inline absl::Status CheckVocabularySize(const std::string& path, int64_t tokens,
+                                        int64_t vocab_size) {
+  const bool padded = vocab_size % 64 == 0 && tokens > vocab_size - 128;
+  if (tokens == vocab_size || (padded && tokens < vocab_size)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": error: ", tokens,
+                   " tokens, but vocab_size of config.json is ", vocab_size));
+}
+
+}  // namespace regard
+
+#endif  // PRETRAINED_VOCABULARY_SIZE_H_
