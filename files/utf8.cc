@@ -46,7 +46,52 @@ bool EndsWord(const std::vector<Character>& characters, size_t position) {
   return after == characters.size() || !IsCased(characters[after]);
 }
 
+// Bytes of the character that begins with this one; 0 if none does.
+size_t LengthOfCharacter(char first) {
+  const auto byte = static_cast<unsigned char>(first);
+  if (byte < 0x80) return 1;
+  if (byte < 0xC2) return 0;
+  return byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : byte < 0xF5 ? 4 : 0;
+}
+
+// Whether text[i] goes on with the character that begins at text[0]: no longer
+// form than needed, no surrogate, nothing above U+10FFFF (Unicode, table 3-7).
+bool GoesOn(absl::string_view text, size_t i) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const auto byte = static_cast<unsigned char>(text[i]);
+  if (byte < 0x80 || byte > 0xBF) return false;
+  if (i > 1) return true;
+  if (first == 0xE0) return byte >= 0xA0;
+  if (first == 0xED) return byte < 0xA0;
+  if (first == 0xF0) return byte >= 0x90;
+  return first != 0xF4 || byte < 0x90;
+}
+
 }  // namespace
+
+void Utf8Stream::Append(absl::string_view bytes, std::string* text) {
+  held_.append(bytes.data(), bytes.size());
+  absl::string_view rest = held_;
+  while (!rest.empty()) {
+    const size_t length = LengthOfCharacter(rest[0]);
+    size_t size = 1;
+    while (size < length && size < rest.size() && GoesOn(rest, size)) ++size;
+    if (size == length) {
+      text->append(rest.data(), size);
+    } else if (length > 0 && size == rest.size()) {
+      break;
+    } else {
+      AppendUtf8(U'\uFFFD', text);
+    }
+    rest.remove_prefix(size);
+  }
+  held_.erase(0, held_.size() - rest.size());
+}
+
+void Utf8Stream::Finish(std::string* text) {
+  if (!held_.empty()) AppendUtf8(U'\uFFFD', text);
+  held_.clear();
+}
 
 void AppendUtf8(char32_t code_point, std::string* text) {
   utf8proc_uint8_t bytes[4];

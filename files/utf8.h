@@ -25,6 +25,21 @@ Character FirstCharacter(absl::string_view text);
 // A byte that belongs to no character is one character, U+FFFD.
 std::vector<Character> Characters(absl::string_view text);
 
+// Text that arrives byte by byte. What begins a character is held back until
+// the character is whole, or until a byte comes that does not go on with it:
+// then U+FFFD stands for the longest such piece, as in Unicode's and Python's
+// decoders.
+class Utf8Stream {
+ public:
+  // Appends to `text` what is known after these bytes.
+  void Append(absl::string_view bytes, std::string* text);
+  // U+FFFD for what is held back, if anything is.
+  void Finish(std::string* text);
+
+ private:
+  std::string held_;
+};
+
 // Appends a code point, which is one of Unicode, in UTF-8.
 void AppendUtf8(char32_t code_point, std::string* text);
 

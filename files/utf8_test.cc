@@ -1,7 +1,11 @@
 #include "files/utf8.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -61,6 +65,53 @@ TEST(LowerCaseTest, EqualsPythons) {
   EXPECT_EQ(LowerCase("\u039f\u0394\u039f\u03a3 \u03a3."),
             "\u03bf\u03b4\u03bf\u03c2 \u03c3.");
   EXPECT_EQ(LowerCase("\u0391\u03a3'\u0391"), "\u03b1\u03c3'\u03b1");
+}
+
+// The pieces that come of the bytes one by one, and at the end.
+std::vector<std::string> Streamed(absl::string_view bytes) {
+  Utf8Stream stream;
+  std::vector<std::string> pieces;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    stream.Append(bytes.substr(i, 1), &pieces.emplace_back());
+  }
+  stream.Finish(&pieces.emplace_back());
+  return pieces;
+}
+
+TEST(Utf8Test, AStreamHoldsBytesBackUntilTheCharacterIsWhole) {
+  EXPECT_THAT(Streamed("a\u00e9b"), ElementsAre("a", "", "\u00e9", "b", ""));
+  EXPECT_THAT(Streamed("\U0001F600"),
+              ElementsAre("", "", "", "\U0001F600", ""));
+  EXPECT_THAT(Streamed(""), ElementsAre(""));
+  // All at once.
+  Utf8Stream stream;
+  std::string text;
+  stream.Append("\u20ac\u20ac\xe2\x82", &text);
+  EXPECT_EQ(text, "\u20ac\u20ac");
+  stream.Append("\xac.", &text);
+  stream.Finish(&text);
+  EXPECT_EQ(text, "\u20ac\u20ac\u20ac.");
+}
+
+// As b"..".decode("utf-8", "replace") of Python has it.
+TEST(Utf8Test, AStreamReplacesWhatIsNoCharacter) {
+  const std::string kBad = "\uFFFD";
+  const std::pair<absl::string_view, std::string> cases[] = {
+      {"\xff\xfe", kBad + kBad},
+      {"\xe2\x82", kBad},
+      {"\xe2\x82x", kBad + "x"},
+      {"\xe2\x28\xa1", kBad + "(" + kBad},
+      {"\xf0\x9f\x98\xe9", kBad + kBad},
+      {"\xc0\x80", kBad + kBad},
+      {"\xe0\x9f\x80", kBad + kBad + kBad},
+      {"\xed\xa0\x80", kBad + kBad + kBad},
+      {"\xf0\x8f\x80\x80", kBad + kBad + kBad + kBad},
+      {"\xf4\x90\x80\x80", kBad + kBad + kBad + kBad},
+      {"\xf4\x8f\xbf\xbf", "\U0010FFFF"},
+      {"\x80 \xbf", kBad + " " + kBad}};
+  for (const auto& [bytes, wanted] : cases) {
+    EXPECT_EQ(absl::StrJoin(Streamed(bytes), ""), wanted);
+  }
 }
 
 }  // namespace
