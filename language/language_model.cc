@@ -33,16 +33,36 @@ void ValidateTransformerPart(const LanguageModelConfig& config,
   }
 }
 
+void ValidateUnit(const LanguageModelConfig& config, ConfigProblems& problems) {
+  if (config.unit() != LanguageModelConfig::WORDS &&
+      config.min_frequency() > 1) {
+    problems.Add("min_frequency",
+                 "needs unit: WORDS; nothing else is unknown for being rare");
+  }
+  const BytePairsConfig& tokens = config.tokens();
+  if (config.unit() != LanguageModelConfig::BYTE_PAIRS) {
+    if (config.has_tokens()) problems.Add("tokens", "needs unit: BYTE_PAIRS");
+    return;
+  }
+  if (tokens.folder().empty()) {
+    problems.Add("tokens.folder",
+                 "must name a folder with tokenizer.json, or with vocab.json "
+                 "and merges.txt: what unit: BYTE_PAIRS cuts texts by");
+  }
+  const bool both = !tokens.begin().empty() && !tokens.end().empty();
+  if (config.examples() == LanguageModelConfig::LINES && !both) {
+    problems.Add("tokens",
+                 "begin and end must not be empty where lines are examples");
+  }
+}
+
 }  // namespace
 
 void ValidateLanguageModel(const LanguageModelConfig& config,
                            const AttentionRegistry& scorers,
                            ConfigProblems& problems) {
-  const bool words = config.unit() == LanguageModelConfig::WORDS;
   problems.CheckRanges(config);
-  if (!words && config.min_frequency() > 1) {
-    problems.Add("min_frequency", "needs unit: WORDS; no character is unknown");
-  }
+  ValidateUnit(config, problems);
   problems.RequireInRange("evaluation_stride", config.evaluation_stride(), 0,
                           config.block());
   if (config.examples() == LanguageModelConfig::LINES) {

@@ -19,6 +19,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 LanguageModelConfig Parse(const std::string& text) {
   LanguageModelConfig config;
@@ -41,6 +42,8 @@ std::vector<std::string> ProblemsOf(const std::string& text) {
 
 TEST(ValidateLanguageModelTest, TakesWhatFits) {
   EXPECT_THAT(ProblemsOf(""), IsEmpty());
+  EXPECT_THAT(ProblemsOf("unit: BYTE_PAIRS tokens { folder: 'x' end: '' }"),
+              IsEmpty());
   EXPECT_THAT(ProblemsOf("unit: WORDS min_frequency: 3 stride: 1 "
                          "evaluation_stride: 64 block: 64 "
                          "transformer { position_embedding { kind: LEARNED "
@@ -51,7 +54,15 @@ TEST(ValidateLanguageModelTest, TakesWhatFits) {
 TEST(ValidateLanguageModelTest, NamesWhatDoesNotFit) {
   EXPECT_THAT(
       ProblemsOf("min_frequency: 2"),
-      ElementsAre("min_frequency: needs unit: WORDS; no character is unknown"));
+      ElementsAre("min_frequency: needs unit: WORDS; nothing else is unknown "
+                  "for being rare"));
+  EXPECT_THAT(ProblemsOf("tokens { folder: 'x' }"),
+              ElementsAre("tokens: needs unit: BYTE_PAIRS"));
+  EXPECT_THAT(ProblemsOf("unit: BYTE_PAIRS"),
+              ElementsAre(StartsWith("tokens.folder: must name a folder")));
+  EXPECT_THAT(ProblemsOf("unit: BYTE_PAIRS examples: LINES tokens { folder: "
+                         "'x' end: '' }"),
+              ElementsAre(StartsWith("tokens: begin and end must not")));
   EXPECT_THAT(ProblemsOf("examples: LINES stride: 4 evaluation_stride: 2"),
               ElementsAre("stride: needs examples: BLOCKS",
                           "evaluation_stride: needs examples: BLOCKS"));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "autodiff/ops/softmax.h"
 #include "autodiff/tape.h"
 #include "language/generator.h"
@@ -86,7 +87,9 @@ std::string TextModel::Problem() const {
     return absl::StrCat("is longer than the ", positions,
                         " positions that the attention's score knows");
   }
-  if (num_examples() <= 0) {
+  // A text that is all test is not trained on.
+  const bool only_test = train_.ids.empty() && !test_.ids.empty();
+  if (num_examples() <= 0 && !only_test) {
     return model_.vocabulary().lines()
                ? "the text has no line to train on"
                : absl::StrCat("needs ", block + 1,
@@ -209,8 +212,10 @@ Traced<float> TextModel::TraceIds(std::vector<int32_t> ids,
   const TextVocabulary& vocabulary = model_.vocabulary();
   const TransformerDecoder<float>& decoder = model_.decoder();
   const auto label = [&vocabulary](size_t id) -> std::string {
-    const std::string& token = vocabulary.Token(static_cast<int32_t>(id));
-    return token == "\n" ? "\u21b5" : token == " " ? "\u2423" : token;
+    std::string token = vocabulary.Token(static_cast<int32_t>(id));
+    // A space is seen at the beginning of a label, but not alone.
+    if (token == " ") return "\u2423";
+    return absl::StrReplaceAll(token, {{"\n", "\u21b5"}});
   };
   std::vector<int32_t> targets(ids.begin() + 1, ids.end());
   targets.push_back(last);
@@ -284,6 +289,18 @@ std::vector<TextWindow> TextModel::EvaluationWindows(
   return windows;
 }
 
+int64_t TextModel::PredictedCharacters(
+    const EncodedText& text, absl::Span<const TextWindow> windows) const {
+  int64_t characters = 0;
+  for (const auto& [first, length, skipped] : windows) {
+    characters += model_.vocabulary().CountCharacters(
+        absl::MakeConstSpan(text.ids).subspan(
+            static_cast<size_t>(first + skipped + 1),
+            static_cast<size_t>(length - skipped)));
+  }
+  return characters;
+}
+
 std::vector<EvaluatedSet> TextModel::Evaluate(Forward<float>& forward,
                                               Split split) const {
   if (split == Split::kTrain) return {};
@@ -321,7 +338,9 @@ std::vector<EvaluatedSet> TextModel::Evaluate(Forward<float>& forward,
                 {"perplexity", std::exp(loss)},
                 {"token_accuracy", static_cast<double>(sum.correct) / count}};
   if (!model_.vocabulary().words()) {
-    set.totals["bits_per_character"] = loss / std::log(2.0);
+    set.totals["bits_per_character"] =
+        sum.loss / static_cast<double>(PredictedCharacters(text, windows)) /
+        std::log(2.0);
   }
   if (config_.prefix_matching()) {
     set.totals["prefix_matching"] = PrefixMatching(model_, forward, text);

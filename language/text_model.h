@@ -22,8 +22,8 @@
 
 namespace regard {
 
-// The one that `text` has, which is valid; else that of the characters of all
-// splits, or of the words of training.
+// The one that `text` has, which is valid, and which BYTE_PAIRS need; else that
+// of the characters of all splits, or of the words of training.
 TextVocabulary VocabularyOf(const TextSplits& text,
                             const LanguageModelConfig& config);
 
@@ -66,7 +66,7 @@ class TextModel : public Model<float> {
             absl::Span<const double> denominators,
             absl::Span<Var<float>> sums) const override;
   // On the whole of dev and test, but for the first id of BLOCKS, which nothing
-  // predicts: loss, perplexity, token_accuracy and, of characters,
+  // predicts: loss, perplexity, token_accuracy and, but for words,
   // bits_per_character, and prefix_matching if the config wants it. The <eos>
   // of a line counts as its newline.
   std::vector<EvaluatedSet> Evaluate(Forward<float>& forward,
@@ -101,6 +101,9 @@ class TextModel : public Model<float> {
 
   TextWindow WindowOf(int64_t example) const;
   std::vector<TextWindow> EvaluationWindows(const EncodedText& text) const;
+  // Characters that the windows predict; not of words.
+  int64_t PredictedCharacters(const EncodedText& text,
+                              absl::Span<const TextWindow> windows) const;
   // The ids that are read of each line.
   static std::vector<TextWindow> LinesOf(const EncodedText& text);
   Var<float> Readout(Forward<float>& forward, const DecoderBatch& batch) const;

@@ -16,6 +16,8 @@
 #include "autodiff/random.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
+#include "data/text/testing/byte_pairs_text.h"
+#include "data/text/text_splits.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -199,6 +201,27 @@ TEST(TextModelTest, WordsHaveNoBitsPerCharacter) {
   const auto dev = Evaluate(model);
   EXPECT_NEAR(dev.at("loss"), std::log(3), 1e-5);
   EXPECT_EQ(dev.count("bits_per_character"), 0);
+}
+
+// Of "bab\u00e9": ba, b and two bytes, of which one begins a character; the
+// first piece is not predicted.
+TEST(TextModelTest, BitsArePerCharacterOfPiecesOfWords) {
+  TextSplits text = {"", "", "bab\u00e9", BytePairsText({{"b", "a"}})};
+  TextModel model =
+      ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text);
+  EXPECT_EQ(model.Problem(), "");
+  EXPECT_EQ(model.num_examples(), 0);
+  const int64_t vocabulary = model.language_model().vocabulary().size();
+  EXPECT_EQ(vocabulary, 258);
+  SetLogits(model.parameters(), std::vector<double>(258, 0));
+  const auto test = Evaluate(model, Split::kTest);
+  EXPECT_NEAR(test.at("loss"), std::log(258), 1e-4);
+  EXPECT_NEAR(test.at("bits_per_character"), 3 * std::log2(258) / 2, 1e-4);
+  // Nothing to train on, unless all is test.
+  text.test = "";
+  EXPECT_EQ(ModelOf("unit: BYTE_PAIRS tokens { folder: 'x' } block: 8", text)
+                .Problem(),
+            "needs 9 ids to train on; the text has 0");
 }
 
 TEST(TextModelTest, AStrideOfOneMakesEveryOffsetAnExample) {

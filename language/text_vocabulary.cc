@@ -1,15 +1,13 @@
 #include "language/text_vocabulary.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -55,30 +53,33 @@ std::string Shown(absl::string_view token, bool word) {
 
 TextVocabulary::TextVocabulary(const LanguageModelConfig& config)
     : TokenList(/*escaped=*/true),
-      words_(config.unit() == LanguageModelConfig::WORDS),
+      unit_(config.unit()),
       lines_(config.examples() == LanguageModelConfig::LINES) {
-  if (words_) Append(kUnknownToken);
-  if (lines_) {
-    Append(kBeginToken);
-    Append(kEndToken);
-  }
-  reserved_ = size();
+  if (unit_ == LanguageModelConfig::BYTE_PAIRS) return;
+  if (words()) Append(kUnknownToken);
+  if (!lines_) return;
+  begin_ = TokenList::size();
+  Append(kBeginToken);
+  end_ = TokenList::size();
+  Append(kEndToken);
 }
 
 TextVocabulary TextVocabulary::Of(absl::string_view text,
                                   const LanguageModelConfig& config) {
+  REGARD_CHECK(config.unit() != LanguageModelConfig::BYTE_PAIRS)
+      << "byte pairs are not made of a text";
   TextVocabulary vocabulary(config);
   TokenCounts counts;
   ForEachLine(text, [&](absl::string_view line, bool ends) {
-    for (const absl::string_view token : TokensOf(line, vocabulary.words_)) {
+    for (const absl::string_view token : TokensOf(line, vocabulary.words())) {
       counts.Add(token, 1);
     }
     if (ends && !vocabulary.lines_) counts.Add(kNewline, 1);
   });
   std::vector<std::string> tokens =
-      counts.ByFrequency(vocabulary.words_ ? config.min_frequency() : 1);
+      counts.ByFrequency(vocabulary.words() ? config.min_frequency() : 1);
   // The order of UTF-8 bytes is that of code points.
-  if (!vocabulary.words_) std::sort(tokens.begin(), tokens.end());
+  if (!vocabulary.words()) std::sort(tokens.begin(), tokens.end());
   for (const std::string& token : tokens) vocabulary.Append(token);
   return vocabulary;
 }
@@ -87,41 +88,90 @@ absl::StatusOr<TextVocabulary> TextVocabulary::FromText(
     absl::string_view text, absl::string_view path,
     const LanguageModelConfig& config) {
   TextVocabulary vocabulary(config);
-  REGARD_RETURN_IF_ERROR(vocabulary.AppendText(text, path));
+  if (config.unit() != LanguageModelConfig::BYTE_PAIRS) {
+    REGARD_RETURN_IF_ERROR(vocabulary.AppendText(text, path));
+    return vocabulary;
+  }
+  REGARD_ASSIGN_OR_RETURN(vocabulary.pairs_, BytePairs::FromText(text, path));
+  const BytePairsConfig& tokens = config.tokens();
+  for (const auto& [token, id] :
+       {std::pair(&tokens.begin(), &vocabulary.begin_),
+        std::pair(&tokens.end(), &vocabulary.end_)}) {
+    if (!token->empty()) *id = vocabulary.pairs_->Find(*token).value_or(-1);
+    if (*id >= 0 || !vocabulary.lines_) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": error: no token is '", absl::Utf8SafeCHexEscape(*token),
+        "', which lines begin or end with: model.language_model.tokens says "
+        "so"));
+  }
   return vocabulary;
 }
 
+std::string TextVocabulary::ToText() const {
+  return pairs_ ? pairs_->ToText() : TokenList::ToText();
+}
+
+std::string TextVocabulary::Token(int32_t id) const {
+  if (!pairs_) return TokenList::Token(id);
+  std::string bytes;
+  pairs_->AppendBytes(id, &bytes);
+  std::string text;
+  Utf8Stream stream;
+  stream.Append(bytes, &text);
+  stream.Finish(&text);
+  return text;
+}
+
+absl::string_view TextVocabulary::unit_name() const {
+  return pairs_ ? "pieces of words" : words() ? "words" : "characters";
+}
+
 SpecialIds TextVocabulary::special_ids() const {
-  const int32_t begin = reserved_ - 2;
-  return lines_ ? SpecialIds{.begin = begin, .end = begin + 1, .pad = -1}
-                : SpecialIds{.begin = -1, .end = -1, .pad = -1};
+  // As the end, the token of both is generated.
+  return {
+      .begin = pairs_ && begin_ == end_ ? -1 : begin_, .end = end_, .pad = -1};
 }
 
 int32_t TextVocabulary::Find(absl::string_view token) const {
   const int32_t id = TokenList::Find(token);
-  const SpecialIds special = special_ids();
-  return id == special.begin || id == special.end ? -1 : id;
+  return id == begin_ || id == end_ ? -1 : id;
+}
+
+void TextVocabulary::ForEachToken(
+    absl::string_view text,
+    absl::FunctionRef<void(absl::string_view, int32_t)> visit) const {
+  if (pairs_) {
+    for (const int32_t id : pairs_->Encode(text)) visit("", id);
+    return;
+  }
+  ForEachLine(text, [&](absl::string_view line, bool ends) {
+    for (const absl::string_view token : TokensOf(line, words())) {
+      visit(token, Find(token));
+    }
+    if (ends) visit(kNewline, Find(kNewline));
+  });
 }
 
 EncodedText TextVocabulary::Encode(absl::string_view text) const {
   EncodedText encoded;
-  const auto add = [&](absl::string_view token) {
-    const int32_t id = Find(token);
-    REGARD_CHECK(id >= 0 || words_) << "unknown " << Shown(token, words_);
+  const auto add = [&](absl::string_view token, int32_t id) {
+    REGARD_CHECK(id >= 0 || words()) << "unknown " << Shown(token, words());
     encoded.ids.push_back(id >= 0 ? id : 0);
   };
-  if (lines_) encoded.lines.push_back(0);
-  ForEachLine(text, [&](absl::string_view line, bool ends) {
-    const std::vector<absl::string_view> tokens = TokensOf(line, words_);
-    if (!lines_) {
-      for (const absl::string_view token : tokens) add(token);
-      if (ends) add(kNewline);
+  if (!lines_) {
+    ForEachToken(text, add);
+    return encoded;
+  }
+  encoded.lines.push_back(0);
+  ForEachLine(text, [&](absl::string_view line, bool) {
+    const size_t first = encoded.ids.size();
+    encoded.ids.push_back(begin_);
+    ForEachToken(line, add);
+    if (encoded.ids.size() == first + 1) {  // nothing in the line
+      encoded.ids.pop_back();
       return;
     }
-    if (tokens.empty()) return;
-    encoded.ids.push_back(special_ids().begin);
-    for (const absl::string_view token : tokens) add(token);
-    encoded.ids.push_back(special_ids().end);
+    encoded.ids.push_back(end_);
     encoded.lines.push_back(static_cast<int64_t>(encoded.ids.size()));
   });
   return encoded;
@@ -134,35 +184,29 @@ absl::StatusOr<std::vector<int32_t>> TextVocabulary::EncodePrompt(
         absl::StrCat("byte ", *bad + 1, ": the prompt is not UTF-8 there"));
   }
   std::vector<int32_t> ids;
-  if (lines_) ids.push_back(special_ids().begin);
+  if (lines_ || prompt.empty()) ids.push_back(begin_);
   int64_t position = 0;
   std::string problem;
-  const auto add = [&](absl::string_view token) {
+  ForEachToken(prompt, [&](absl::string_view token, int32_t id) {
     ++position;
-    const int32_t id = Find(token);
     if (id < 0 && problem.empty()) {
       problem =
-          absl::StrCat(words_ ? "word " : "character ", position,
-                       ": the model does not know ", Shown(token, words_));
+          absl::StrCat(words() ? "word " : "character ", position,
+                       ": the model does not know ", Shown(token, words()));
     }
     ids.push_back(id);
-  };
-  ForEachLine(prompt, [&](absl::string_view line, bool ends) {
-    for (const absl::string_view token : TokensOf(line, words_)) add(token);
-    if (ends) add(kNewline);
   });
   if (!problem.empty()) return absl::InvalidArgumentError(problem);
-  if (!ids.empty()) return ids;
-  const int32_t newline = Find(kNewline);
-  if (newline < 0) {
-    return absl::InvalidArgumentError(
-        "the prompt is empty, and the model knows no newline to begin after");
-  }
-  return std::vector<int32_t>{newline};
+  if (!ids.empty() && ids[0] >= 0) return ids;
+  const int32_t newline = pairs_ ? -1 : Find(kNewline);
+  if (newline >= 0) return std::vector<int32_t>{newline};
+  return absl::InvalidArgumentError(
+      absl::StrCat("the prompt is empty, and the model knows no ",
+                   pairs_ ? "token" : "newline", " to begin after"));
 }
 
 absl::Status TextVocabulary::CheckKnown(absl::string_view text) const {
-  if (words_) return absl::OkStatus();
+  if (pairs_ || words()) return absl::OkStatus();
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     if (line.empty()) continue;
     const absl::Status known = EncodePrompt(line).status();
@@ -173,24 +217,57 @@ absl::Status TextVocabulary::CheckKnown(absl::string_view text) const {
   return absl::OkStatus();
 }
 
+int64_t TextVocabulary::CountCharacters(absl::Span<const int32_t> ids) const {
+  if (!pairs_) return static_cast<int64_t>(ids.size());
+  int64_t characters = 0;
+  std::string bytes;
+  for (const int32_t id : ids) {
+    if (lines_ && id == end_) {
+      ++characters;
+      continue;
+    }
+    bytes.clear();
+    pairs_->AppendBytes(id, &bytes);
+    // Bytes that begin a character.
+    characters += std::ranges::count_if(
+        bytes, [](char byte) { return (byte & 0xC0) != 0x80; });
+  }
+  return characters;
+}
+
 std::string TextVocabulary::OneLine(absl::Span<const int32_t> ids) const {
   std::string text;
-  int32_t before = -1;
-  for (const int32_t id : ids) {
-    absl::StrAppend(&text, Piece(before, id));
-    before = id;
-  }
+  TextStream stream(*this);
+  for (const int32_t id : ids) absl::StrAppend(&text, stream.Append(id));
+  absl::StrAppend(&text, stream.Finish());
   return absl::StrReplaceAll(text, {{"\n", "\u21b5"}});
 }
 
 std::string TextVocabulary::Piece(int32_t before, int32_t id) const {
-  const SpecialIds special = special_ids();
-  if (id == special.begin || id == special.end) return "";
-  const std::string& token = Token(id);
+  std::string bytes;
+  if (id == begin_ || id == end_) return bytes;
+  if (pairs_) {
+    pairs_->AppendBytes(id, &bytes);
+    return bytes;
+  }
+  const std::string& token = TokenList::Token(id);
   const bool first =
-      before < 0 || before == special.begin || Token(before) == kNewline;
-  return words_ && !first && token != kNewline ? absl::StrCat(" ", token)
-                                               : token;
+      before < 0 || before == begin_ || TokenList::Token(before) == kNewline;
+  return words() && !first && token != kNewline ? absl::StrCat(" ", token)
+                                                : token;
+}
+
+std::string TextStream::Append(int32_t id) {
+  std::string text;
+  bytes_.Append(vocabulary_.Piece(before_, id), &text);
+  before_ = id;
+  return text;
+}
+
+std::string TextStream::Finish() {
+  std::string text;
+  bytes_.Finish(&text);
+  return text;
 }
 
 }  // namespace regard

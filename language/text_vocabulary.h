@@ -1,21 +1,28 @@
 // The ids of a text that a language model reads and writes: one for each
-// character, or for each word.
+// character, for each word, or for each piece of a word.
 #ifndef LANGUAGE_TEXT_VOCABULARY_H_
 #define LANGUAGE_TEXT_VOCABULARY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "data/text/byte_pairs.h"
 #include "data/text/vocabulary.h"
+#include "files/utf8.h"
 #include "language/language_model.pb.h"
 #include "seq2seq/output_head.h"
 
 namespace regard {
+
+// Names the tokeniser of BYTE_PAIRS in a run folder.
+inline constexpr char kBytePairsFile[] = "tokenizer.json";
 
 struct EncodedText {
   std::vector<int32_t> ids;
@@ -27,24 +34,39 @@ struct EncodedText {
   std::vector<int64_t> documents = {};
 };
 
-// The reserved tokens come first: <unk> of words, <bos> and <eos> of lines.
-// Characters follow by code point, words by falling frequency, ties in the
-// order in which they were first seen. Copyable; does not change once made.
-class TextVocabulary : public TokenList {
+// Of characters and words, the reserved tokens come first: <unk> of words,
+// <bos> and <eos> of lines. Characters follow by code point, words by falling
+// frequency, ties in the order in which they were first seen. Pieces of words
+// have the ids of their tokeniser, of which two tokens may be <bos> and <eos>.
+// Copyable; does not change once made.
+class TextVocabulary : private TokenList {
  public:
-  // The tokens of `text`, which is UTF-8. `config` is valid.
+  // The tokens of `text`, which is UTF-8. `config` is valid, and not of
+  // BYTE_PAIRS.
   static TextVocabulary Of(absl::string_view text,
                            const LanguageModelConfig& config);
 
-  // Reads what ToText() wrote for the same config. `path` names the text in
-  // errors, which say path:line.
+  // Reads what ToText() wrote for the same config; of BYTE_PAIRS, a
+  // tokenizer.json. `path` names the text in errors, which say path:line.
   static absl::StatusOr<TextVocabulary> FromText(
       absl::string_view text, absl::string_view path,
       const LanguageModelConfig& config);
 
-  bool words() const { return words_; }
+  int32_t size() const { return pairs_ ? pairs_->size() : TokenList::size(); }
+  std::string ToText() const;
+  // To show; a token that is part of a character has U+FFFD. 0 <= id < size().
+  std::string Token(int32_t id) const;
+
+  bool words() const { return unit_ == LanguageModelConfig::WORDS; }
   bool lines() const { return lines_; }
-  // <bos> and <eos>, or -1. No id is padding: targets of -1 are not counted.
+  // What one id is called, in the plural.
+  absl::string_view unit_name() const;
+  // The tokeniser, of BYTE_PAIRS; else null.
+  const BytePairs* pairs() const { return pairs_ ? &*pairs_ : nullptr; }
+
+  // Those that generation treats apart, or -1: <bos>, which it never makes, and
+  // <eos>. Of BYTE_PAIRS they may be one token, which ends a text. No id is
+  // padding: targets of -1 are not counted.
   SpecialIds special_ids() const;
 
   // The ids of a text to train on or to evaluate, which is UTF-8. Unknown words
@@ -53,10 +75,11 @@ class TextVocabulary : public TokenList {
   EncodedText Encode(absl::string_view text) const;
 
   // The ids that generation begins with: those of `prompt`, after <bos> if
-  // lines are examples. Without <bos>, an empty prompt stands for a newline,
-  // what new text follows. InvalidArgument, as in "character 5: the model does
-  // not know 'x' (U+0078)", for bytes that are not UTF-8, for an unknown
-  // character or word, and for an empty prompt if there is no newline.
+  // lines are examples. An empty prompt stands for <bos> or, where there is
+  // none, for a newline, what new text follows. InvalidArgument, as in
+  // "character 5: the model does not know 'x' (U+0078)", for bytes that are not
+  // UTF-8, for an unknown character or word, and for an empty prompt that
+  // stands for nothing.
   absl::StatusOr<std::vector<int32_t>> EncodePrompt(
       absl::string_view prompt) const;
 
@@ -64,11 +87,15 @@ class TextVocabulary : public TokenList {
   // unknown words are <unk>.
   absl::Status CheckKnown(absl::string_view text) const;
 
+  // Characters of the text that the ids stand for; <eos> is a newline. Not of
+  // words.
+  int64_t CountCharacters(absl::Span<const int32_t> ids) const;
+
   // The ids as text on one line: an arrow for a newline.
   std::string OneLine(absl::Span<const int32_t> ids) const;
 
-  // What `id` adds to a text whose last id is `before`; -1: none. Words are
-  // separated by spaces. Nothing for <bos> and <eos>.
+  // The bytes that `id` adds to a text whose last id is `before`; -1: none.
+  // Words are separated by spaces. Nothing for <bos> and <eos>.
   std::string Piece(int32_t before, int32_t id) const;
 
  private:
@@ -77,9 +104,34 @@ class TextVocabulary : public TokenList {
   // -1 if the text's token is unknown. No text spells <bos> or <eos>.
   int32_t Find(absl::string_view token) const;
 
-  bool words_;
+  // Calls visit(token, its id) for all of `text`; of BYTE_PAIRS, whose ids are
+  // all known, the token is empty.
+  void ForEachToken(
+      absl::string_view text,
+      absl::FunctionRef<void(absl::string_view, int32_t)> visit) const;
+
+  LanguageModelConfig::Unit unit_;
   bool lines_;
-  int32_t reserved_;
+  int32_t begin_ = -1;  // <bos>
+  int32_t end_ = -1;    // <eos>
+  std::optional<BytePairs> pairs_;
+};
+
+// The text of ids that come one by one: a character that several ids make
+// appears when it is whole, and U+FFFD for what does not become one.
+class TextStream {
+ public:
+  // The ids follow `before`; -1: nothing. `vocabulary` outlives this.
+  explicit TextStream(const TextVocabulary& vocabulary, int32_t before = -1)
+      : vocabulary_(vocabulary), before_(before) {}
+
+  std::string Append(int32_t id);
+  std::string Finish();
+
+ private:
+  const TextVocabulary& vocabulary_;
+  int32_t before_;
+  Utf8Stream bytes_;
 };
 
 }  // namespace regard

@@ -1,9 +1,11 @@
 #include "language/text_vocabulary.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "data/text/testing/byte_pairs_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/language_model.pb.h"
@@ -155,6 +157,115 @@ TEST(TextVocabularyTest, PiecesOfWordsAreSeparatedBySpaces) {
   EXPECT_EQ(lines.Piece(1, 3), "a");
   EXPECT_EQ(lines.Piece(3, 3), " a");
   EXPECT_EQ(lines.Piece(3, 2), "");
+}
+
+// The ids of bytes are the bytes: "the" is 257, the end 260.
+std::string Tokenizer() {
+  return BytePairsText(
+      {{"t", "h"}, {"th", "e"}, {" ", "the"}, {"\xc3", "\xa9"}});
+}
+constexpr int32_t kThe = 257;
+constexpr int32_t kSpaceThe = 258;
+constexpr int32_t kEAcute = 259;
+constexpr int32_t kEnd = 260;
+
+LanguageModelConfig BytePairsOf(LanguageModelConfig::Examples examples) {
+  return ConfigOf(LanguageModelConfig::BYTE_PAIRS, examples);
+}
+
+TextVocabulary BytePairVocabulary(const LanguageModelConfig& config) {
+  return TextVocabulary::FromText(Tokenizer(), "tokenizer.json", config)
+      .value();
+}
+
+TEST(TextVocabularyTest, PiecesOfWordsGoThroughLineEnds) {
+  const TextVocabulary vocabulary =
+      BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));
+  EXPECT_EQ(vocabulary.size(), kEnd + 1);
+  EXPECT_EQ(vocabulary.unit_name(), "pieces of words");
+  const EncodedText text = vocabulary.Encode("the the\n\nth\u00e9\u00ea");
+  EXPECT_THAT(text.ids, ElementsAre(kThe, kSpaceThe, '\n', '\n', 256, kEAcute,
+                                    0xc3, 0xaa));
+  EXPECT_THAT(text.lines, IsEmpty());
+  EXPECT_EQ(vocabulary.CountCharacters(text.ids), 13);
+  // No token of a text is the end, but for its own spelling.
+  EXPECT_THAT(vocabulary.Encode("<|endoftext|>").ids, ElementsAre(kEnd));
+  EXPECT_EQ(vocabulary.special_ids().begin, -1);
+  EXPECT_EQ(vocabulary.special_ids().end, kEnd);
+  EXPECT_THAT(*vocabulary.EncodePrompt("the"), ElementsAre(kThe));
+  EXPECT_THAT(*vocabulary.EncodePrompt(""), ElementsAre(kEnd));
+  EXPECT_TRUE(vocabulary.CheckKnown("\u4e2d").ok());
+  EXPECT_EQ(vocabulary.Token(kSpaceThe), " the");
+  EXPECT_EQ(vocabulary.Token(0xc3), "\uFFFD");
+}
+
+TEST(TextVocabularyTest, LinesOfPiecesOfWordsStandBetweenTheEnd) {
+  const TextVocabulary vocabulary =
+      BytePairVocabulary(BytePairsOf(LanguageModelConfig::LINES));
+  const EncodedText text = vocabulary.Encode("the\n\nt");
+  EXPECT_THAT(text.ids, ElementsAre(kEnd, kThe, kEnd, kEnd, 't', kEnd));
+  EXPECT_THAT(text.lines, ElementsAre(0, 3, 6));
+  EXPECT_THAT(*vocabulary.EncodePrompt("t"), ElementsAre(kEnd, 't'));
+  EXPECT_EQ(vocabulary.CountCharacters({kThe, kEnd}), 4);
+  EXPECT_EQ(vocabulary.OneLine(text.ids), "thet");
+}
+
+TEST(TextVocabularyTest, TokensOfTheConfigBeginAndEnd) {
+  LanguageModelConfig config = BytePairsOf(LanguageModelConfig::BLOCKS);
+  config.mutable_tokens()->set_begin("the");
+  config.mutable_tokens()->set_end("no such");
+  EXPECT_EQ(BytePairVocabulary(config).special_ids().begin, kThe);
+  EXPECT_EQ(BytePairVocabulary(config).special_ids().end, -1);
+  config.set_examples(LanguageModelConfig::LINES);
+  EXPECT_THAT(
+      std::string(TextVocabulary::FromText(Tokenizer(), "t.json", config)
+                      .status()
+                      .message()),
+      HasSubstr("t.json: error: no token is 'no such'"));
+  config.mutable_tokens()->set_begin("");
+  config.mutable_tokens()->set_end("");
+  config.set_examples(LanguageModelConfig::BLOCKS);
+  const TextVocabulary neither = BytePairVocabulary(config);
+  EXPECT_EQ(neither.special_ids().begin, -1);
+  EXPECT_EQ(neither.special_ids().end, -1);
+  EXPECT_THAT(std::string(neither.EncodePrompt("").status().message()),
+              HasSubstr("the model knows no token to begin after"));
+}
+
+TEST(TextVocabularyTest, TextOfATokenizerGivesItBack) {
+  const LanguageModelConfig config = BytePairsOf(LanguageModelConfig::BLOCKS);
+  const TextVocabulary vocabulary = BytePairVocabulary(config);
+  const auto again =
+      TextVocabulary::FromText(vocabulary.ToText(), "t.json", config);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(TokensOf(*again), TokensOf(vocabulary));
+  EXPECT_THAT(
+      std::string(
+          TextVocabulary::FromText("{", "t.json", config).status().message()),
+      HasSubstr("t.json:1:2: error: not JSON"));
+}
+
+TEST(TextStreamTest, HoldsBytesBackUntilACharacterIsWhole) {
+  const TextVocabulary vocabulary =
+      BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));
+  TextStream stream(vocabulary);
+  std::vector<std::string> pieces;
+  for (const int32_t id : {kSpaceThe, kEAcute, 0xf0, 0x9f, 0x98, 0x80, kEnd,
+                           0xe2, 0x82, int32_t{'x'}, 0xe2}) {
+    pieces.push_back(stream.Append(id));
+  }
+  pieces.push_back(stream.Finish());
+  EXPECT_THAT(pieces, ElementsAre(" the", "\u00e9", "", "", "", "\U0001F600",
+                                  "", "", "", "\uFFFDx", "", "\uFFFD"));
+  EXPECT_EQ(stream.Finish(), "");
+  EXPECT_EQ(vocabulary.OneLine({0xe2, '\n', kThe}), "\uFFFD\u21b5the");
+}
+
+TEST(TextStreamTest, GoesOnAfterAWord) {
+  const TextVocabulary words = TextVocabulary::Of("a b", kWords);
+  const std::vector<int32_t> ids = words.Encode("a b").ids;
+  EXPECT_EQ(TextStream(words).Append(ids[1]), "b");
+  EXPECT_EQ(TextStream(words, ids[0]).Append(ids[1]), " b");
 }
 
 }  // namespace

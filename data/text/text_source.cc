@@ -28,6 +28,11 @@ bool BeginsCharacter(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
 }
 
+// Whether all of a file is test.
+bool IsTest(const TextConfig& config) {
+  return config.dev_fraction() == 0 && config.test_fraction() == 1;
+}
+
 // The bytes of the first `count` characters.
 size_t BytesOf(absl::string_view text, int64_t count) {
   size_t at = 0;
@@ -40,14 +45,27 @@ size_t BytesOf(absl::string_view text, int64_t count) {
 class TextSource : public WithOptions<DataSource<TextData>, TextConfig> {
  public:
   using WithOptions::WithOptions;
-  static constexpr DataPath kPath = DataPath::kRequired;
   static constexpr bool kReadsDevPath = true;
 
+  // A model that is only evaluated also answers without a text.
+  static DataPath Path(const Options& options) {
+    return IsTest(options) ? DataPath::kOptional : DataPath::kRequired;
+  }
+
   static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateFractions(options, problems);
+    if (IsTest(options)) {
+      problems.CheckRanges(options);
+    } else {
+      ValidateFractions(options, problems);
+    }
   }
 
   absl::StatusOr<TextData> Load(const DataRequest& request) const override {
+    if (request.path.empty()) {
+      return absl::InvalidArgumentError(
+          "error: data.path names no file; give a text by --set "
+          "data.path=FILE");
+    }
     const std::string path = ResolveUserPath(request.path);
     if (request.dev_path.empty()) return ReadTextFile(path, options_);
     TextConfig options = options_;
@@ -196,7 +214,7 @@ absl::StatusOr<TextData> ReadTextFile(const std::string& path,
   if (whole.text.empty()) return error("the file is empty");
   TextData data;
   data.splits = SplitText(whole.text, config);
-  if (data.splits.train.empty()) {
+  if (data.splits.train.empty() && !IsTest(config)) {
     return error("the file is too short: it has no training text");
   }
   data.digests["data.path"] = whole.sha256;

@@ -14,11 +14,14 @@
 #include "attention/inspection/attention_maps.h"
 #include "autodiff/tape.h"
 #include "data/data_source.h"
+#include "data/text/byte_pairs.h"
 #include "data/text/text_source.h"
+#include "data/text/text_splits.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"
+#include "files/sha256.h"
 #include "language/generator.h"
 #include "language/language_model.h"
 #include "language/text_model.h"
@@ -34,7 +37,43 @@ constexpr int64_t kSamples = 5;
 constexpr int64_t kSampleIds = 120;
 constexpr double kSampleTemperature = 0.8;
 constexpr int64_t kMapIds = 32;
-constexpr char kVocabulary[] = "vocabulary.txt";
+
+// Names the vocabulary in a run folder.
+const char* VocabularyFile(const LanguageModelConfig& config) {
+  return config.unit() == LanguageModelConfig::BYTE_PAIRS ? kBytePairsFile
+                                                          : "vocabulary.txt";
+}
+
+// What a model is made of, once its tokeniser is read.
+struct Tokenized {
+  LanguageModelConfig options;
+  std::string digest = {};
+  std::string problem = {};  // then the options are of characters
+};
+
+// Puts the tokeniser of BYTE_PAIRS into `splits`, unless they have it.
+Tokenized ReadTokens(const LanguageModelConfig& options, TextSplits* splits) {
+  Tokenized tokenized = {options};
+  if (options.unit() != LanguageModelConfig::BYTE_PAIRS ||
+      !splits->vocabulary.empty()) {
+    return tokenized;
+  }
+  const std::string folder = ResolveUserPath(options.tokens().folder());
+  const absl::StatusOr<BytePairs> pairs = ReadBytePairs(folder);
+  absl::Status status = pairs.status();
+  if (pairs.ok()) {
+    splits->vocabulary = pairs->ToText();
+    tokenized.digest = Sha256Hex(splits->vocabulary);
+    status =
+        TextVocabulary::FromText(splits->vocabulary, folder, options).status();
+  }
+  if (!status.ok()) {
+    tokenized.problem = std::string(status.message());
+    tokenized.options.set_unit(LanguageModelConfig::CHARACTERS);
+    splits->vocabulary.clear();
+  }
+  return tokenized;
+}
 
 class LanguageModelTask : public Task {
  public:
@@ -71,15 +110,25 @@ class LanguageModelTask : public Task {
       : Task(Metrics(), std::move(data.digests)),
         seed_(context.config.seed()),
         entropy_(options.unit() == Options::CHARACTERS ? data.entropy : 0),
-        model_(options, context.scorers, data.splits, context.model_options()) {
+        tokenized_(ReadTokens(options, &data.splits)),
+        model_(tokenized_.options, context.scorers, data.splits,
+               context.model_options()) {
+    if (!tokenized_.digest.empty()) {
+      AddDigest("model.language_model.tokens.folder", tokenized_.digest);
+    }
   }
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return !model_.dev().ids.empty(); }
 
   void ValidateData(ConfigProblems& problems) const override {
+    const ConfigProblems::Scope scope(problems, "model.language_model");
     const std::string problem = model_.Problem();
-    if (!problem.empty()) problems.Add("model.language_model.block", problem);
+    if (!tokenized_.problem.empty()) {
+      problems.Add("tokens.folder", tokenized_.problem);
+    } else if (!problem.empty()) {
+      problems.Add("block", problem);
+    }
   }
 
   Showcase Show(Forward<float>& forward, bool final) const override;
@@ -95,7 +144,8 @@ class LanguageModelTask : public Task {
   }
 
   std::map<std::string, std::string> Files() const override {
-    return {{kVocabulary, model().vocabulary().ToText()}};
+    return {
+        {VocabularyFile(tokenized_.options), model().vocabulary().ToText()}};
   }
 
  private:
@@ -106,6 +156,7 @@ class LanguageModelTask : public Task {
 
   const uint64_t seed_;
   const double entropy_;  // nats per character; 0: not known
+  const Tokenized tokenized_;
   TextModel model_;
 };
 
@@ -113,12 +164,13 @@ absl::Status LanguageModelTask::Keep(const TaskContext& context,
                                      const AnyDataSource&,
                                      const KeptFiles& kept, Data* data) {
   TextSplits& splits = data->splits;
-  REGARD_ASSIGN_OR_RETURN(splits.vocabulary, kept.read(kVocabulary));
+  const LanguageModelConfig& config = context.config.model().language_model();
+  const char* const file = VocabularyFile(config);
+  REGARD_ASSIGN_OR_RETURN(splits.vocabulary, kept.read(file));
   REGARD_ASSIGN_OR_RETURN(
       const TextVocabulary vocabulary,
-      TextVocabulary::FromText(splits.vocabulary,
-                               JoinPath(kept.folder, kVocabulary),
-                               context.config.model().language_model()));
+      TextVocabulary::FromText(splits.vocabulary, JoinPath(kept.folder, file),
+                               config));
   for (const std::string* split : {&splits.train, &splits.dev, &splits.test}) {
     REGARD_RETURN_IF_ERROR(vocabulary.CheckKnown(*split));
   }
@@ -168,10 +220,9 @@ Showcase LanguageModelTask::Show(Forward<float>& forward,
                                  bool /*final*/) const {
   const TextVocabulary& vocabulary = model().vocabulary();
   Showcase showcase;
-  showcase.summary =
-      absl::StrFormat("Language model: %d ids to learn from, %d different %s.",
-                      model_.train().ids.size(), vocabulary.size(),
-                      vocabulary.words() ? "words" : "characters");
+  showcase.summary = absl::StrFormat(
+      "Language model: %d ids to learn from, %d different %s.",
+      model_.train().ids.size(), vocabulary.size(), vocabulary.unit_name());
   showcase.samples.title =
       absl::StrFormat("Continuations, at temperature %g", kSampleTemperature);
   showcase.samples.input = "beginning";
@@ -207,7 +258,7 @@ Showcase LanguageModelTask::Show(Forward<float>& forward,
 
 REGARD_PLUGINS(Text) {
   plugins.tasks.Add<LanguageModelTask>(
-      "predicts the next character or word of a text");
+      "predicts the next character, word or piece of a word of a text");
 }
 
 }  // namespace regard

@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,6 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "autodiff/tape.h"
+#include "data/text/byte_pairs.h"
+#include "data/text/testing/byte_pairs_text.h"
 #include "experiments/config/reader.h"
 #include "experiments/experiment.pb.h"
 #include "experiments/report/run_results.h"
@@ -14,6 +17,7 @@
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
+#include "files/file.h"
 #include "files/utf8.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
@@ -26,6 +30,7 @@
 namespace regard {
 namespace {
 
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -156,6 +161,37 @@ TEST(LanguageModelTaskTest, SaysWhatOfTheDataDoesNotFit) {
                         "block: 9"),
             "model.language_model.block: needs 10 ids to train on; the text "
             "has 9\n");
+}
+
+TEST(LanguageModelTaskTest, PiecesOfWordsAreThoseOfAFolder) {
+  const std::string folder = ::testing::TempDir();
+  const std::string model = absl::StrCat(
+      "block: 16 unit: BYTE_PAIRS tokens { folder: '", folder, "' }");
+  std::ofstream(JoinPath(folder, "tokenizer.json"))
+      << BytePairsText({{"t", "h"}, {"th", "e"}});
+  const auto task = TaskOf("grammar { train: 30 dev: 10 test: 0 }", model);
+  ConfigProblems problems;
+  task->ValidateData(problems);
+  EXPECT_TRUE(problems.ok());
+  EXPECT_THAT(task->Files(),
+              ElementsAre(Pair("tokenizer.json",
+                               ReadBytePairs(folder).value().ToText())));
+  EXPECT_THAT(task->data_digests(),
+              ElementsAre(Pair("model.language_model.tokens.folder", _)));
+  Tape<float> tape;
+  Forward<float> forward(tape, task->model().parameters(), nullptr);
+  const Showcase shown = task->Show(forward, /*final=*/true);
+  EXPECT_THAT(shown.summary, HasSubstr(", 259 different pieces of words."));
+  // The entropy of the grammar is of characters.
+  EXPECT_THAT(shown.notes, IsEmpty());
+
+  std::ofstream(JoinPath(folder, "tokenizer.json")) << "{";
+  const auto broken = TaskOf("grammar { train: 30 }", model);
+  broken->ValidateData(problems);
+  ASSERT_EQ(problems.problems().size(), 1u);
+  EXPECT_EQ(problems.problems()[0].path, "model.language_model.tokens.folder");
+  EXPECT_THAT(problems.problems()[0].message,
+              HasSubstr("tokenizer.json:1:2: error: not JSON"));
 }
 
 // The whole error of a config.
