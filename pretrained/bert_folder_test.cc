@@ -450,11 +450,11 @@ TEST_F(BertFolderTest, IsReadAsTheRunThatItWouldBe) {
   EXPECT_EQ(folder->files.at("vocab.txt"),
             TextOf(JoinPath(folder_, "vocab.txt")));
   Replace("config.json", "\"model_type\": \"bert\"",
-          "\"model_type\": \"gpt2\"");
+          "\"model_type\": \"xlnet\"");
   EXPECT_THAT(ReadPretrainedFolder(folder_, Scorers()).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("error: model_type must be one of bert, but "
-                                 "is \"gpt2\"")));
+                       HasSubstr("error: model_type must be one of bert, gpt2, "
+                                 "but is \"xlnet\"")));
   std::filesystem::remove(JoinPath(folder_, "config.json"));
   EXPECT_FALSE(HoldsPretrained(folder_));
 }

@@ -14,7 +14,9 @@
 #include "google/protobuf/text_format.h"
 #include "language/text_embedder.h"
 #include "language/text_embedder.pb.h"
+#include "language/text_vocabulary.h"
 #include "pretrained/bert_folder.h"
+#include "pretrained/gpt2_folder.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -44,12 +46,32 @@ absl::StatusOr<PretrainedFolder> ReadBert(const std::string& path,
       }};
 }
 
+// A language model, for which all of a text is a test.
+absl::StatusOr<PretrainedFolder> ReadGpt2(const std::string& path,
+                                          const AttentionRegistry& scorers) {
+  REGARD_ASSIGN_OR_RETURN(Gpt2Folder opened, OpenGpt2Folder(path, scorers));
+  const auto folder = std::make_shared<const Gpt2Folder>(std::move(opened));
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(folder->config, &text);
+  return PretrainedFolder{
+      .config =
+          absl::StrCat("data { text { dev_fraction: 0 test_fraction: 1 } }\n"
+                       "model { language_model {\n",
+                       text, "} }\n"),
+      .files = {{kBytePairsFile, folder->pairs->ToText()}},
+      .load_weights = [folder](ParameterStore<float>& parameters,
+                               std::vector<std::string>* kept) {
+        return folder->LoadWeights(parameters, kept);
+      }};
+}
+
 constexpr struct {
   absl::string_view model_type;  // of config.json
   absl::StatusOr<PretrainedFolder> (*read)(const std::string& path,
                                            const AttentionRegistry& scorers);
 } kArchitectures[] = {
     {"bert", &ReadBert},
+    {"gpt2", &ReadGpt2},
 };
 
 std::string ConfigOf(const std::string& folder) {

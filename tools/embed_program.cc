@@ -98,15 +98,12 @@ absl::Status PrintAll(SentenceEmbedder& embedder, bool pairs) {
 }
 
 absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
-  std::string folder;
-  std::string model_folder;
+  RunFlags flags;
   std::string save;
   bool pairs = false;
   int threads = HardwareThreads();
   CommandLine line(kUsage);
-  line.Text("run", "DIR", &folder,
-            "the folder of a run with a BERT, or of a BERT of Hugging Face's");
-  line.Text("model", "DIR", &model_folder, "the same");
+  AddRunFlags(line, &flags);
   line.Switch("pairs", &pairs, "prints similarities of pairs, from -1 to 1");
   line.Number("threads", &threads, 1, 1024,
               "changes no bit of a vector; without it, one per core");
@@ -114,14 +111,7 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
             "writes a model of Hugging Face's to this folder first, as "
             "transformers reads it");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
-  if (folder.empty() == model_folder.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "error: --run=DIR must name the folder of a run with a BERT, or of a "
-        "BERT of Hugging Face's",
-        folder.empty() ? "" : "; --model=DIR means the same: give one"));
-  }
-  if (folder.empty()) folder = model_folder;
-  REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(folder, plugins));
+  REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(flags, plugins));
   const auto* const model = run.model<BertModel>();
   if (model == nullptr) {
     return absl::InvalidArgumentError(
@@ -140,7 +130,7 @@ absl::Status Embed(int argc, char** argv, const Plugins& plugins) {
           " is none"));
     }
     REGARD_ASSIGN_OR_RETURN(const PretrainedBert pretrained,
-                            ReadBertFolder(folder, plugins.scorers));
+                            ReadBertFolder(run.path(), plugins.scorers));
     REGARD_RETURN_IF_ERROR(WithErrorPrefix(
         WriteBertFolder(pretrained, ResolveUserPath(save), SystemFiles())));
   }

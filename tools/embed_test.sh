@@ -49,7 +49,7 @@ expect 'the same vectors of a copy' "$(sha256sum <out)" "$(
   "${embed}" --model=copy <"${model}/sentences.txt" | sha256sum)"
 
 fails 'no model' '--run=DIR must name' "${embed}"
-fails 'two models' '--model=DIR means the same: give one' \
+fails 'two models' '--run and --model mean the same' \
   "${embed}" --model="${model}" --run="${model}"
 fails 'no folder' 'no run there: ' "${embed}" --model=nowhere
 fails 'an unknown flag' '--moddel' "${embed}" --moddel=copy

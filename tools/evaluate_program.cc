@@ -30,12 +30,12 @@ constexpr char kUsage[] =
     "in place of values of the model (docs/interventions.md).";
 
 absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
-  std::string folder;
+  RunFlags flags;
   RunOptions options = {.data = true};
   bool json = false;
   int threads = HardwareThreads();
   CommandLine line(kUsage);
-  line.Text("run", "DIR", &folder, "the run folder");
+  AddRunFlags(line, &flags);
   line.Repeated("set", "PATH=VALUE", &options.overrides,
                 "changes a field of `data`, `search` or `intervene`; may be "
                 "repeated");
@@ -43,7 +43,7 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
   line.Number("threads", &threads, 1, 1024,
               "changes no bit of a number; without it, one per core");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
-  REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(folder, plugins, options));
+  REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(flags, plugins, options));
   for (const std::string& note : run.task().Notes()) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }

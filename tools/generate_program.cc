@@ -9,17 +9,21 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/terminal_text.h"
 #include "experiments/run.h"
+#include "files/file.h"
 #include "files/line_reader.h"
 #include "language/generator.h"
 #include "language/language_model.h"
 #include "language/text_model.h"
 #include "language/text_vocabulary.h"
 #include "nn/forward.h"
+#include "pretrained/gpt2_folder.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 #include "tools/search_flags.h"
@@ -31,7 +35,7 @@ namespace {
 constexpr char kUsage[] =
     "Continues texts with the language model of a run.\n\n"
     "  generate --run=DIR [--temperature=T] [--top_k=K] [--top_p=P]\n"
-    "      [--seed=S] [--length=N] [--threads=N] [PROMPT...]\n\n"
+    "      [--seed=S] [--length=N] [--threads=N] [--save=DIR] [PROMPT...]\n\n"
     "Without prompts, they are read from standard input, one a line. Each "
     "text\n"
     "begins with its prompt and ends with a newline; it is written line by\n"
@@ -39,7 +43,8 @@ constexpr char kUsage[] =
 constexpr size_t kMostLineBytes = size_t{1} << 16;
 
 struct Arguments {
-  std::string run;
+  RunFlags run;
+  std::string save;
   GenerationOptions options;
   int threads = HardwareThreads();
   std::vector<std::string> prompts;
@@ -48,12 +53,16 @@ struct Arguments {
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   int length = 500;
-  line.Text("run", "DIR", &arguments->run, "the run folder");
+  AddRunFlags(line, &arguments->run);
   AddSamplingFlags(line, &arguments->options.sampling);
-  line.Number("length", &length, 0, INT_MAX,
-              "characters or words that are generated at most");
+  line.Number(
+      "length", &length, 0, INT_MAX,
+      "characters, words or pieces of words that are generated at most");
   line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of a text; without it, one per core");
+  line.Text("save", "DIR", &arguments->save,
+            "writes the model to this folder first, as transformers reads a "
+            "GPT-2");
   line.Positional(&arguments->prompts, "PROMPT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   arguments->options.length = length;
@@ -87,9 +96,12 @@ class Session {
 bool Session::Write(absl::string_view text) {
   if (text.empty()) return true;
   in_line_ = text.back() != '\n';
-  // A terminal would obey control characters.
-  const std::string shown =
-      terminal_ && text != "\n" ? PrintableText(text) : std::string(text);
+  std::string shown(text);
+  if (terminal_) {  // which would obey control characters
+    std::vector<std::string> lines = absl::StrSplit(text, '\n');
+    for (std::string& line : lines) line = PrintableText(line);
+    shown = absl::StrJoin(lines, "\n");
+  }
   const bool written =
       std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size();
   return written && (in_line_ || std::fflush(stdout) == 0);
@@ -99,12 +111,12 @@ bool Session::Continue(const std::string& prompt,
                        const std::vector<int32_t>& ids) {
   in_line_ = true;  // which may stay empty
   bool written = Write(prompt);
-  int32_t before = ids.back();
+  TextStream text(model_.vocabulary(), ids.back());
   Generate(model_, forward_, ids, options_, [&](int32_t id) {
-    written = written && Write(model_.vocabulary().Piece(before, id));
-    before = id;
+    written = written && Write(text.Append(id));
     return written;
   });
+  written = written && Write(text.Finish());
   if (in_line_) written = written && Write("\n");
   return written;
 }
@@ -160,6 +172,11 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
         "error: ", run.path(), ": this run's model is no language model"));
   }
   const LanguageModel& model = text_model->language_model();
+  if (!arguments.save.empty()) {
+    REGARD_RETURN_IF_ERROR(WithErrorPrefix(
+        WriteGpt2Folder(run.config().model().language_model(), model,
+                        ResolveUserPath(arguments.save), SystemFiles())));
+  }
   WorkerPool pool(arguments.threads);
   const InferenceThreads help(pool);
   Session session(model, run.forward(), arguments.options);

@@ -62,7 +62,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   line.Text("run", "DIR", &arguments->run, "the run folder");
   line.Text("model", "DIR", &arguments->model,
-            "the folder of a BERT, whose heads are shown");
+            "a folder of Hugging Face's, whose heads are shown");
   line.Text("source", "INPUT", &arguments->source,
             "what the model reads, as the argument INPUT: a text, numbers, or "
             "the path of an image");
@@ -85,8 +85,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Text("out", "FILE", &arguments->out,
             "the page to write, or the figures (.svg), or the object of "
             "--json (.json); "
-            "without it, inspect.html in the run folder, of a BERT in the "
-            "working directory");
+            "without it, inspect.html in the run folder, of --model in "
+            "the working directory");
   line.Text("arrays", "FILE", &arguments->arrays,
             "writes the numbers as safetensors");
   line.Switch("json", &arguments->json,

@@ -18,6 +18,21 @@ absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
   return run;
 }
 
+void AddRunFlags(CommandLine& line, RunFlags* flags) {
+  line.Text("run", "DIR", &flags->run, "the run folder");
+  line.Text("model", "DIR", &flags->model,
+            "the same, as a folder of Hugging Face's is called");
+}
+
+absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
+                            const RunOptions& options) {
+  if (!flags.run.empty() && !flags.model.empty()) {
+    return absl::InvalidArgumentError(
+        "error: --run and --model mean the same: give one of them");
+  }
+  return OpenRun(flags.run.empty() ? flags.model : flags.run, plugins, options);
+}
+
 absl::StatusOr<const Translator*> TranslatorOf(const Run& run) {
   const auto* const model = run.model<TranslationModel>();
   if (model != nullptr) return &model->translator();

@@ -37,7 +37,7 @@ constexpr char kUsage[] =
 constexpr size_t kMostLineBytes = size_t{1} << 16;
 
 struct Arguments {
-  std::string run;
+  RunFlags run;
   std::vector<std::string> inputs;
   std::vector<std::string> example_numbers;
   std::vector<int64_t> examples;
@@ -49,14 +49,16 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("run", "DIR", &arguments->run, "the run folder");
+  AddRunFlags(line, &arguments->run);
   line.Repeated("example", "N", &arguments->example_numbers,
                 "an example of the run's data, from 0, of the test split, else "
                 "of dev; may be repeated");
   line.Switch("json", &arguments->json,
               "writes each answer with all that is known of it");
-  line.Number("length", &arguments->length, 0, INT_MAX,
-              "characters or words that a text is continued by at most");
+  line.Number(
+      "length", &arguments->length, 0, INT_MAX,
+      "characters, words or pieces of words that a text is continued by "
+      "at most");
   line.Number("top", &arguments->top, 1, INT_MAX,
               "classes or words that are ranked");
   line.Number("threads", &arguments->threads, 1, 1024,

@@ -301,9 +301,9 @@ mkdir folder
 wrong 'an empty folder' 'no run there: '
 another() { rm -rf folder && cp -rL "${bert}" folder && chmod -R u+w folder; }
 another
-sed -i 's/"model_type": "bert"/"model_type": "gpt2"/' folder/config.json
+sed -i 's/"model_type": "bert"/"model_type": "xlnet"/' folder/config.json
 wrong 'an unknown architecture' \
-  'error: model_type must be one of bert, but is "gpt2"'
+  'error: model_type must be one of bert, gpt2, but is "xlnet"'
 another
 rm folder/model.safetensors
 wrong 'no weights' 'folder/model.safetensors: cannot open'

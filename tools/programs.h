@@ -4,8 +4,11 @@
 #ifndef TOOLS_PROGRAMS_H_
 #define TOOLS_PROGRAMS_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "experiments/config/command_line.h"
 #include "experiments/run.h"
 #include "experiments/tasks/plugins.h"
 #include "seq2seq/translator.h"
@@ -31,6 +34,19 @@ int TranslateMain(int argc, char** argv, const Plugins& plugins);
 
 // Run::Open(), with its notes on standard error.
 absl::StatusOr<Run> OpenRun(absl::string_view folder, const Plugins& plugins,
+                            const RunOptions& options = {});
+
+// The run that a program is about.
+struct RunFlags {
+  std::string run;
+  std::string model;  // the same, for a folder of Hugging Face's
+};
+
+// --run and --model.
+void AddRunFlags(CommandLine& line, RunFlags* flags);
+
+// That of the flags, of which one must be given.
+absl::StatusOr<Run> OpenRun(const RunFlags& flags, const Plugins& plugins,
                             const RunOptions& options = {});
 
 // An error, complete to print, if the run's model does not translate.

@@ -99,6 +99,30 @@ TEST_F(ReadTextFileTest, SaysWhereAFileIsBroken) {
               HasSubstr("error: text nowhere.txt: cannot open"));
 }
 
+TEST(TextSourceTest, AllOfAFileMayBeTest) {
+  DataSourceRegistry sources;
+  RegisterTextSource(sources);
+  Data config;
+  *config.mutable_text() = Shares(0, 1);
+  EXPECT_EQ(sources.Find(config)->path(config.text()), DataPath::kOptional);
+  const auto source = sources.Create(config);
+  const std::string path = absl::StrCat(::testing::TempDir(), "/all_test");
+  std::ofstream(path) << "ab\u00e9";
+  const auto data = std::any_cast<TextData>(*source->LoadAny({.path = path}));
+  EXPECT_EQ(data.splits.train, "");
+  EXPECT_EQ(data.splits.dev, "");
+  EXPECT_EQ(data.splits.test, "ab\u00e9");
+  EXPECT_THAT(std::string(source->LoadAny({.path = ""}).status().message()),
+              HasSubstr("error: data.path names no file"));
+  // Else there must be something to train on.
+  *config.mutable_text() = Shares(0.9, 0);
+  std::ofstream(path) << "a";
+  EXPECT_THAT(
+      std::string(
+          sources.Create(config)->LoadAny({.path = path}).status().message()),
+      HasSubstr("it has no training text"));
+}
+
 TEST(PlaceholderTextTest, CountsThroughItsCharactersAgainAndAgain) {
   DataSourceRegistry sources;
   RegisterTextSource(sources);

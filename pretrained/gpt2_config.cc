@@ -1,0 +1,231 @@
+#include "pretrained/gpt2_config.h"
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "files/json_file.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "nlohmann/json.hpp"
+#include "pretrained/activation_names.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+void ReadSizes(const JsonObject& json, TransformerConfig& transformer) {
+  constexpr int64_t kMostSize = 65536;
+  const auto size = [&](const char* key, int64_t most) {
+    return static_cast<int>(json.Integer(key, std::nullopt, 1, most));
+  };
+  transformer.set_width(size("n_embd", kMostSize));
+  transformer.set_layers(size("n_layer", 256));
+  const int heads = size("n_head", kMostSize);
+  transformer.mutable_attention()->set_heads(heads);
+  if (transformer.width() % heads != 0) {
+    json.Complain("n_head",
+                  absl::StrCat("n_head ", heads, " must divide n_embd ",
+                               transformer.width()));
+  }
+  PositionEmbeddingConfig& positions =
+      *transformer.mutable_position_embedding();
+  positions.set_kind(PositionEmbeddingConfig::LEARNED);
+  positions.set_longest(size("n_positions", 1 << 20));
+  FeedForwardConfig& feed_forward = *transformer.mutable_feed_forward();
+  feed_forward.set_hidden(static_cast<int>(
+      json.Integer("n_inner", int64_t{4} * transformer.width(), 1, 1 << 20)));
+  feed_forward.set_activation(ReadActivation(json, "activation_function",
+                                             FeedForwardConfig::GELU_TANH));
+}
+
+void ReadNumbers(const JsonObject& json, TransformerConfig& transformer) {
+  const auto rate = [&](const char* key) {
+    return json.Real(key, 0.1, 0, 0.999);
+  };
+  Attention& attention = *transformer.mutable_attention()->mutable_attention();
+  attention.mutable_scaled_dot();
+  attention.set_dropout(rate("attn_pdrop"));
+  transformer.set_dropout(rate("resid_pdrop"));
+  transformer.set_embedding_dropout(rate("embd_pdrop"));
+  transformer.mutable_norm()->set_epsilon(
+      json.Real("layer_norm_epsilon", 1e-5, 1e-30, 1));
+  TransformerInitialization& initialization =
+      *transformer.mutable_initialization();
+  initialization.set_weights(NORMAL);
+  initialization.set_standard_deviation(
+      json.Real("initializer_range", 0.02, 0, 100));
+  initialization.set_scale_residual(true);
+  initialization.set_zero_bias(true);
+}
+
+void RefuseWhatIsNotComputed(const JsonObject& json) {
+  for (const char* key : {"scale_attn_by_inverse_layer_idx",
+                          "reorder_and_upcast_attn", "add_cross_attention"}) {
+    if (json.Bool(key, false)) {
+      json.Complain(key, absl::StrCat(key, " is true, which is not computed"));
+    }
+  }
+  constexpr char kScale[] = "scale_attn_weights";
+  if (!json.Bool(kScale, true)) {
+    json.Complain(kScale, absl::StrCat(kScale,
+                                       " is false: scores are always "
+                                       "scaled"));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Gpt2Description> ReadGpt2Config(absl::string_view text,
+                                               const std::string& path) {
+  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Parse(text, path));
+  const JsonObject json = file.root();
+  Gpt2Description description;
+  TransformerConfig& transformer = description.transformer;
+  json.Choice("model_type", {"gpt2"});
+  description.vocabulary = json.Integer("vocab_size", std::nullopt, 1, 1 << 24);
+  ReadSizes(json, transformer);
+  ReadNumbers(json, transformer);
+  RefuseWhatIsNotComputed(json);
+  transformer.set_norm_order(TransformerConfig::PRE);
+  transformer.set_scale_embedding(false);
+  const bool tied = json.Bool("tie_word_embeddings", true);
+  transformer.set_tied_embeddings(tied ? TransformerConfig::TARGET_OUTPUT
+                                       : TransformerConfig::SEPARATE);
+  transformer.set_output_bias(false);
+  for (const auto& [key, id] : {std::pair("bos_token_id", &description.begin),
+                                std::pair("eos_token_id", &description.end)}) {
+    if (!json.Has(key)) continue;
+    const int64_t value = json.Integer(key);
+    if (value < description.vocabulary) *id = value;
+  }
+  REGARD_RETURN_IF_ERROR(file.status());
+  return description;
+}
+
+namespace {
+
+// Without what changes no output, and with what stands for a field that is not
+// given.
+TransformerConfig Plain(TransformerConfig config) {
+  config.clear_initialization();
+  config.clear_recompute();
+  config.clear_cross_attention();
+  FeedForwardConfig& feed_forward = *config.mutable_feed_forward();
+  feed_forward.clear_chunk();
+  if (feed_forward.hidden() == 0) feed_forward.set_hidden(4 * config.width());
+  MultiHead& heads = *config.mutable_attention();
+  if (heads.key_heads() == heads.heads()) heads.clear_key_heads();
+  Attention& attention = *heads.mutable_attention();
+  attention.clear_block();
+  if (attention.score_case() == Attention::SCORE_NOT_SET) {
+    attention.mutable_scaled_dot();
+  }
+  if (!config.has_embedding_dropout()) {
+    config.set_embedding_dropout(config.dropout());
+  }
+  if (!config.has_final_norm()) {
+    config.set_final_norm(config.norm_order() == TransformerConfig::PRE);
+  }
+  if (config.tied_embeddings() != TransformerConfig::SEPARATE) {
+    config.set_output_bias(false);
+  }
+  return config;
+}
+
+// Adds the paths of the messages that are given, be they empty: which score.
+void AddGiven(const google::protobuf::Message& message,
+              const std::string& prefix, std::set<std::string>* paths) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  reflection.ListFields(message, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    if (field->cpp_type() !=
+            google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE ||
+        field->is_repeated()) {
+      continue;
+    }
+    const std::string path = absl::StrCat(prefix, field->name());
+    paths->insert(path);
+    AddGiven(reflection.GetMessage(message, field), absl::StrCat(path, "."),
+             paths);
+  }
+}
+
+// Whether the text of a config.json says all of the config.
+absl::Status CheckIsGpt2(const std::string& text,
+                         const TransformerConfig& config) {
+  REGARD_ASSIGN_OR_RETURN(const Gpt2Description read,
+                          ReadGpt2Config(text, "config.json"));
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_message_field_comparison(
+      google::protobuf::util::MessageDifferencer::EQUIVALENT);
+  std::string differences;
+  differencer.ReportDifferencesToString(&differences);
+  const TransformerConfig theirs = Plain(read.transformer);
+  const TransformerConfig ours = Plain(config);
+  bool same = differencer.Compare(theirs, ours);
+  // For the differencer, an empty message is as good as none.
+  std::set<std::string> known;
+  std::set<std::string> given;
+  AddGiven(theirs, "", &known);
+  AddGiven(ours, "", &given);
+  for (const std::string& path : given) {
+    if (known.contains(path)) continue;
+    same = false;
+    absl::StrAppend(&differences, "added: ", path, "\n");
+  }
+  if (same) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "error: the model is no GPT-2, which its `transformer` would have to be "
+      "changed for:\n",
+      differences));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> Gpt2ConfigText(const LanguageModelConfig& config,
+                                           const BytePairs& pairs) {
+  const TransformerConfig& transformer = config.transformer();
+  const TransformerInitialization& initialization =
+      transformer.initialization();
+  nlohmann::ordered_json json;
+  json["architectures"] = {"GPT2LMHeadModel"};
+  json["model_type"] = "gpt2";
+  json["vocab_size"] = pairs.size();
+  json["n_positions"] = transformer.position_embedding().longest();
+  json["n_embd"] = transformer.width();
+  json["n_layer"] = transformer.layers();
+  json["n_head"] = transformer.attention().heads();
+  json["n_inner"] = nullptr;
+  if (transformer.feed_forward().hidden() > 0) {
+    json["n_inner"] = transformer.feed_forward().hidden();
+  }
+  json["activation_function"] =
+      std::string(ActivationName(transformer.feed_forward().activation()));
+  json["resid_pdrop"] = transformer.dropout();
+  json["embd_pdrop"] = transformer.has_embedding_dropout()
+                           ? transformer.embedding_dropout()
+                           : transformer.dropout();
+  json["attn_pdrop"] = transformer.attention().attention().dropout();
+  json["layer_norm_epsilon"] = transformer.norm().epsilon();
+  json["initializer_range"] = initialization.standard_deviation();
+  json["tie_word_embeddings"] =
+      transformer.tied_embeddings() == TransformerConfig::TARGET_OUTPUT;
+  for (const auto& [key, token] :
+       {std::pair("bos_token_id", &config.tokens().begin()),
+        std::pair("eos_token_id", &config.tokens().end())}) {
+    const std::optional<int32_t> id = pairs.Find(*token);
+    json[key] = nullptr;
+    if (id.has_value()) json[key] = *id;
+  }
+  std::string text = json.dump(2) + "\n";
+  REGARD_RETURN_IF_ERROR(CheckIsGpt2(text, transformer));
+  return text;
+}
+
+}  // namespace regard

@@ -1,0 +1,189 @@
+#include "pretrained/gpt2_folder.h"
+
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "nlohmann/json.hpp"
+#include "nn/config_problems.h"
+#include "pretrained/gpt2_config.h"
+#include "pretrained/pretrained_weights.h"
+#include "pretrained/vocabulary_size.h"
+#include "seq2seq/transformer_decoder.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kConfig[] = "config.json";
+
+// `rows` are those of theirs; 0: as many as ours.
+WeightTable Gpt2Weights(int64_t rows) {
+  WeightTable table = {
+      .names = {{.ours = "embedding.weight",
+                 .theirs = "transformer.wte.weight",
+                 .rows = rows},
+                {"position_embedding.weight", "transformer.wpe.weight"},
+                {"norm.*", "transformer.ln_f.*"},
+                {.ours = "output.weight",
+                 .theirs = "lm_head.weight",
+                 .rows = rows}},
+      .prefix = "transformer.",
+      // Masks of older files, and the heads of tasks.
+      .ignored = {"h.*.attn.bias", "h.*.attn.masked_bias", "score.**",
+                  "multiple_choice_head.**"}};
+  constexpr struct {
+    const char* ours;
+    const char* theirs;
+    bool is_map = false;  // kept as [inputs, outputs]
+    int part = 0;
+    int parts = 1;
+  } kOfLayer[] = {{"attention_norm.*", "ln_1.*"},
+                  {"attention.query.*", "attn.c_attn.*", true, 0, 3},
+                  {"attention.key.*", "attn.c_attn.*", true, 1, 3},
+                  {"attention.value.*", "attn.c_attn.*", true, 2, 3},
+                  {"attention.output.*", "attn.c_proj.*", true},
+                  {"feed_forward_norm.*", "ln_2.*"},
+                  {"feed_forward.input.*", "mlp.c_fc.*", true},
+                  {"feed_forward.output.*", "mlp.c_proj.*", true}};
+  for (const auto& line : kOfLayer) {
+    table.names.push_back(
+        {.ours = absl::StrCat("layers.*.", line.ours),
+         .theirs = absl::StrCat("transformer.h.*.", line.theirs),
+         .transposed = line.is_map,
+         .part = line.part,
+         .parts = line.parts});
+  }
+  return table;
+}
+
+// The token of an id, as TextVocabulary finds it again.
+absl::StatusOr<std::string> TokenOf(const BytePairs& pairs,
+                                    std::optional<int64_t> id, const char* key,
+                                    const std::string& path) {
+  std::string token;
+  if (!id.has_value() || *id >= pairs.size()) return token;
+  pairs.AppendBytes(static_cast<int32_t>(*id), &token);
+  if (pairs.Find(token) == static_cast<int32_t>(*id)) return token;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": error: ", key, " is ", *id, ", whose token '",
+                   absl::Utf8SafeCHexEscape(token), "' has another id, too"));
+}
+
+absl::Status CheckModel(const AttentionRegistry& scorers,
+                        const Gpt2Folder& model) {
+  const std::string path = JoinPath(model.path, kConfig);
+  ConfigProblems problems;
+  ValidateLanguageModel(model.config, scorers, problems);
+  if (!problems.ok()) {
+    const ConfigProblems::Problem& first = problems.problems().front();
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": error: ", first.path, " ", first.message));
+  }
+  REGARD_ASSIGN_OR_RETURN(
+      const PretrainedWeights weights,
+      PretrainedWeights::Open(model.path, Gpt2Weights(model.vocabulary)));
+  ParameterStore<float> parameters;
+  const TransformerDecoder<float> decoder(model.config.transformer(), scorers,
+                                          {.vocabulary = model.vocabulary},
+                                          parameters.Root());
+  return weights.Check(parameters);
+}
+
+}  // namespace
+
+absl::Status Gpt2Folder::LoadWeights(ParameterStore<float>& parameters,
+                                     std::vector<std::string>* kept) const {
+  REGARD_ASSIGN_OR_RETURN(
+      const PretrainedWeights weights,
+      PretrainedWeights::Open(path, Gpt2Weights(vocabulary)));
+  return weights.Load(parameters, kept);
+}
+
+absl::StatusOr<Gpt2Folder> OpenGpt2Folder(absl::string_view path,
+                                          const AttentionRegistry& scorers) {
+  Gpt2Folder model;
+  model.path = ResolveUserPath(path);
+  const std::string config_path = JoinPath(model.path, kConfig);
+  std::vector<std::string> messages;
+  const auto collect = [&](const absl::Status& status) {
+    if (!status.ok()) messages.emplace_back(status.message());
+  };
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          WithErrorPrefix(ReadFile(config_path)));
+  const absl::StatusOr<Gpt2Description> described =
+      ReadGpt2Config(text, config_path);
+  collect(described.status());
+  absl::StatusOr<BytePairs> pairs = ReadBytePairs(model.path);
+  collect(pairs.status());
+  LanguageModelConfig& config = model.config;
+  config.set_unit(LanguageModelConfig::BYTE_PAIRS);
+  config.mutable_tokens()->set_folder(model.path);
+  if (described.ok() && pairs.ok()) {
+    collect(
+        CheckVocabularySize(model.path, pairs->size(), described->vocabulary));
+    const auto begin =
+        TokenOf(*pairs, described->begin, "bos_token_id", config_path);
+    collect(begin.status());
+    config.mutable_tokens()->set_begin(begin.value_or(""));
+    const auto end =
+        TokenOf(*pairs, described->end, "eos_token_id", config_path);
+    collect(end.status());
+    config.mutable_tokens()->set_end(end.value_or(""));
+  }
+  if (described.ok()) {
+    *config.mutable_transformer() = described->transformer;
+    config.set_block(config.transformer().position_embedding().longest());
+    model.vocabulary = described->vocabulary;
+    collect(CheckModel(scorers, model));
+  }
+  if (!messages.empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(messages, "\n"));
+  }
+  model.pairs = *std::move(pairs);
+  return model;
+}
+
+namespace {
+
+std::string TokenizerConfigText(const BytePairsConfig& tokens, int64_t block) {
+  nlohmann::ordered_json json;
+  json["tokenizer_class"] = "GPT2Tokenizer";
+  json["model_max_length"] = block;
+  json["add_prefix_space"] = false;
+  json["errors"] = "replace";
+  if (!tokens.begin().empty()) json["bos_token"] = tokens.begin();
+  if (!tokens.end().empty()) json["eos_token"] = tokens.end();
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+absl::Status WriteGpt2Folder(const LanguageModelConfig& config,
+                             const LanguageModel& model,
+                             const std::string& folder, FileOperations& files) {
+  const BytePairs* const pairs = model.vocabulary().pairs();
+  if (pairs == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: a GPT-2 reads pieces of words, unit: BYTE_PAIRS; "
+                     "this model reads ",
+                     model.vocabulary().unit_name()));
+  }
+  REGARD_ASSIGN_OR_RETURN(const std::string text,
+                          Gpt2ConfigText(config, *pairs));
+  REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
+  const auto write = [&](const char* name, const std::string& content) {
+    return WriteFileAtomically(JoinPath(folder, name), content, files);
+  };
+  REGARD_RETURN_IF_ERROR(write(kConfig, text));
+  REGARD_RETURN_IF_ERROR(write("tokenizer.json", pairs->ToText()));
+  REGARD_RETURN_IF_ERROR(
+      write("tokenizer_config.json",
+            TokenizerConfigText(config.tokens(), config.block())));
+  return WritePretrainedWeights(Gpt2Weights(/*rows=*/0), model.parameters(),
+                                folder, files);
+}
+
+}  // namespace regard

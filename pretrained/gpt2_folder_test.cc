@@ -1,0 +1,396 @@
+// GPT-2s of tools/parity/write_gpt2_fixtures.py give the numbers of
+// transformers, to 1e-5, and its ids.
+#include "pretrained/gpt2_folder.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
+#include "attention/attention_registry.h"
+#include "attention/scoring/built_in_scores.h"
+#include "autodiff/tape.h"
+#include "data/text/byte_pairs.h"
+#include "files/file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "language/generator.h"
+#include "language/language_model.h"
+#include "language/language_model.pb.h"
+#include "language/text_vocabulary.h"
+#include "nn/forward.h"
+#include "nn/parameters.h"
+#include "nn/testing/fixture.h"
+#include "nn/testing/held_sites.h"
+#include "nn/testing/parity.h"
+#include "pretrained/pretrained_folder.h"
+#include "seq2seq/decoder_state.h"
+#include "seq2seq/transformer_decoder.h"
+#include "third_party/abseil_backport/status_matchers.h"
+
+namespace regard {
+namespace {
+
+using ::regard::testing::IsOk;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+AttentionRegistry Scorers() {
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  return scorers;
+}
+
+std::string DataPath(absl::string_view name) {
+  return absl::StrCat("pretrained/testdata/", name);
+}
+
+std::vector<std::string> LinesOf(const std::string& path) {
+  std::vector<std::string> lines =
+      absl::StrSplit(ReadFile(path, 1 << 20).value(), '\n');
+  lines.pop_back();
+  return lines;
+}
+
+struct Gpt2 {
+  Gpt2Folder folder;
+  std::unique_ptr<LanguageModel> model;
+};
+
+absl::StatusOr<Gpt2> Read(const std::string& path) {
+  auto folder = OpenGpt2Folder(path, Scorers());
+  if (!folder.ok()) return folder.status();
+  auto vocabulary =
+      TextVocabulary::FromText(folder->pairs->ToText(), path, folder->config);
+  if (!vocabulary.ok()) return vocabulary.status();
+  Gpt2 read = {.folder = *std::move(folder), .model = nullptr};
+  read.model = std::make_unique<LanguageModel>(
+      read.folder.config, Scorers(), *std::move(vocabulary), /*seed=*/0,
+      /*finalize=*/false);
+  read.model->parameters().FinalizeWithZeros();
+  const absl::Status loaded = read.folder.LoadWeights(read.model->parameters());
+  if (!loaded.ok()) return loaded;
+  return read;
+}
+
+// A copy of a folder that may be spoiled. Those of the test's data may be
+// links.
+std::string CopyOf(const std::string& name) {
+  const std::string folder = absl::StrCat(
+      ::testing::TempDir(), "/",
+      absl::StrReplaceAll(
+          ::testing::UnitTest::GetInstance()->current_test_info()->name(),
+          {{"/", "-"}}));
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::vector<std::string> files = ListDirectory(DataPath(name)).value();
+  for (const std::string& file : files) {
+    std::ofstream(JoinPath(folder, file), std::ios::binary)
+        << ReadFile(JoinPath(DataPath(name), file), 1 << 20).value();
+  }
+  return folder;
+}
+
+class Gpt2ParityTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  Gpt2ParityTest()
+      : read_(Read(CopyOf(GetParam()))),
+        expected_("expected", DataPath(GetParam())) {}
+
+  void SetUp() override { ASSERT_THAT(read_.status(), IsOk()); }
+
+  LanguageModel& model() { return *read_->model; }
+  const TransformerDecoder<float>& decoder() { return model().decoder(); }
+
+  absl::StatusOr<Gpt2> read_;
+  const Fixture expected_;
+};
+
+TEST_P(Gpt2ParityTest, HiddenStatesLogitsAndGradients) {
+  const std::vector<int32_t> ids = expected_.Integers("ids");
+  const int64_t rows = expected_["ids"].shape[0];
+  const int64_t time = expected_["ids"].shape[1];
+  Tape<float> tape;
+  GradientSlab<float> gradients(model().parameters());
+  Forward<float> forward(tape, model().parameters(), &gradients);
+  forward.BeginStep();
+  HeldSites<float> probe("*/residual");
+  forward.set_probe(&probe);
+  const Var<float> readout = decoder().Run(forward, {.sources = rows}, ids);
+  const int64_t layers = read_->folder.config.transformer().layers();
+  for (int64_t i = 0; i + 1 < layers; ++i) {
+    const std::string site =
+        absl::StrCat("decoder/layers[", i, "]/feed_forward/residual");
+    ExpectParity(probe[site].span(), expected_[absl::StrCat("hidden.", i)],
+                 site);
+  }
+  ExpectParity(readout.span(), expected_[absl::StrCat("hidden.", layers - 1)],
+               "readout");
+  ExpectParity(decoder().head().Logits(forward, readout).span(),
+               expected_["logits"], "logits");
+  // Each id but the first of a row is predicted.
+  std::vector<int32_t> targets(ids.begin() + 1, ids.end());
+  targets.push_back(-1);
+  for (int64_t row = 1; row <= rows; ++row) targets[row * time - 1] = -1;
+  const Var<float> loss =
+      decoder().head().Loss(forward, readout, targets, /*label_smoothing=*/0);
+  ExpectParity(loss.span(), expected_["loss"], "loss");
+  forward.Backward({loss}, {1.0});
+  ExpectParameterGradients(expected_, model().parameters(), gradients);
+}
+
+TEST_P(Gpt2ParityTest, StepsWithACacheAreTheWholePass) {
+  const std::vector<int32_t> ids = expected_.Integers("ids");
+  const int64_t rows = expected_["ids"].shape[0];
+  const int64_t time = expected_["ids"].shape[1];
+  Tape<float> tape;
+  Forward<float> forward(tape, model().parameters(), /*gradients=*/nullptr);
+  forward.BeginStep();
+  DecoderState<float> state = decoder().Begin(forward, {.sources = rows});
+  const Fixture::Array& wanted = expected_["logits"];
+  const int64_t vocabulary = model().vocabulary().size();
+  for (int64_t t = 0; t < time; ++t) {
+    std::vector<int32_t> step;
+    for (int64_t row = 0; row < rows; ++row) {
+      step.push_back(ids[row * time + t]);
+    }
+    const Var<float> logits = decoder().head().Logits(
+        forward, decoder().Advance(forward, step, {}, &state));
+    for (int64_t row = 0; row < rows; ++row) {
+      Fixture::Array at = {Shape({vocabulary}), {}};
+      const auto begin = wanted.values.begin() + (row * time + t) * vocabulary;
+      at.values.assign(begin, begin + vocabulary);
+      ExpectParity(logits.span().subspan(row * vocabulary, vocabulary), at,
+                   absl::StrCat("row ", row, " at ", t));
+    }
+  }
+}
+
+TEST_P(Gpt2ParityTest, TheLikeliestIdsAreThoseOfTransformers) {
+  const std::vector<std::string> prompts =
+      LinesOf(DataPath(absl::StrCat(GetParam(), "/prompts.txt")));
+  const std::vector<std::string> wanted =
+      LinesOf(DataPath(absl::StrCat(GetParam(), "/greedy.txt")));
+  ASSERT_EQ(prompts.size(), wanted.size());
+  Tape<float> tape;
+  Forward<float> forward(tape, model().parameters(), /*gradients=*/nullptr);
+  GenerationOptions options;
+  options.length = 20;
+  options.sampling.set_top_k(1);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const auto ids = model().vocabulary().EncodePrompt(
+        absl::StrReplaceAll(prompts[i], {{"\\n", "\n"}}));
+    ASSERT_THAT(ids, IsOk());
+    std::vector<int32_t> made;
+    const bool ended =
+        Generate(model(), forward, *ids, options, [&](int32_t id) {
+          made.push_back(id);
+          return true;
+        });
+    if (ended) made.push_back(model().vocabulary().special_ids().end);
+    EXPECT_EQ(absl::StrJoin(made, " "), wanted[i]) << prompts[i];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Folders, Gpt2ParityTest,
+                         ::testing::Values("gpt2", "gpt2_untied"),
+                         [](const auto& folder) {
+                           return std::string(folder.param);
+                         });
+
+class Gpt2FolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override { folder_ = CopyOf("gpt2"); }
+
+  void Write(const std::string& name, absl::string_view text) {
+    std::ofstream(JoinPath(folder_, name), std::ios::binary) << text;
+  }
+  void Replace(const std::string& name, const std::string& from,
+               const std::string& to) {
+    const std::string text = ReadFile(JoinPath(folder_, name)).value();
+    ASSERT_THAT(text, HasSubstr(from));
+    Write(name, absl::StrReplaceAll(text, {{from, to}}));
+  }
+  std::string ErrorOf() {
+    const absl::Status status = Read(folder_).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  }
+
+  std::string folder_;
+};
+
+TEST_F(Gpt2FolderTest, ConfigsAreThoseOfOurTransformer) {
+  const auto folder = OpenGpt2Folder(folder_, Scorers());
+  ASSERT_THAT(folder, IsOk());
+  const LanguageModelConfig& config = folder->config;
+  EXPECT_EQ(config.unit(), LanguageModelConfig::BYTE_PAIRS);
+  EXPECT_EQ(config.block(), 48);
+  EXPECT_EQ(config.tokens().folder(), folder_);
+  EXPECT_EQ(config.tokens().begin(), "<|endoftext|>");
+  EXPECT_EQ(config.tokens().end(), "<|endoftext|>");
+  const TransformerConfig& transformer = config.transformer();
+  EXPECT_EQ(transformer.feed_forward().hidden(), 32);
+  EXPECT_EQ(transformer.feed_forward().activation(),
+            FeedForwardConfig::GELU_TANH);
+  EXPECT_EQ(transformer.dropout(), 0.1);
+  EXPECT_EQ(transformer.norm().epsilon(), 1e-5);
+  EXPECT_EQ(transformer.tied_embeddings(), TransformerConfig::TARGET_OUTPUT);
+}
+
+TEST_F(Gpt2FolderTest, IsReadAsItWasWritten) {
+  for (const char* name : {"gpt2", "gpt2_untied"}) {
+    folder_ = CopyOf(name);
+    const auto read = Read(folder_);
+    ASSERT_THAT(read, IsOk());
+    FileOperations files;
+    const std::string copy = JoinPath(folder_, "deep/copy");
+    ASSERT_THAT(WriteGpt2Folder(read->folder.config, *read->model, copy, files),
+                IsOk());
+    const auto again = Read(copy);
+    ASSERT_THAT(again, IsOk());
+    EXPECT_EQ(std::vector<float>(again->model->parameters().values().begin(),
+                                 again->model->parameters().values().end()),
+              std::vector<float>(read->model->parameters().values().begin(),
+                                 read->model->parameters().values().end()));
+    EXPECT_EQ(again->folder.pairs->ToText(), read->folder.pairs->ToText());
+    LanguageModelConfig config = again->folder.config;
+    config.mutable_tokens()->set_folder(read->folder.path);
+    EXPECT_EQ(config.SerializeAsString(),
+              read->folder.config.SerializeAsString());
+  }
+}
+
+TEST_F(Gpt2FolderTest, WritesNothingThatAGpt2CannotBe) {
+  const auto read = Read(folder_);
+  ASSERT_THAT(read, IsOk());
+  const std::string copy = JoinPath(folder_, "copy");
+  const auto error = [&](const LanguageModelConfig& config) {
+    FileOperations files;
+    const absl::Status status =
+        WriteGpt2Folder(config, *read->model, copy, files);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_FALSE(PathExists(copy));
+    return std::string(status.message());
+  };
+  LanguageModelConfig config = read->folder.config;
+  config.mutable_transformer()->set_norm_order(TransformerConfig::POST);
+  EXPECT_THAT(error(config), AllOf(HasSubstr("norm_order: PRE -> POST"),
+                                   Not(HasSubstr("dropout"))));
+  config = read->folder.config;
+  config.mutable_transformer()
+      ->mutable_attention()
+      ->mutable_attention()
+      ->mutable_additive();
+  EXPECT_THAT(error(config), HasSubstr("added: attention.attention.additive"));
+  config = read->folder.config;
+  config.mutable_transformer()->mutable_feed_forward()->mutable_none();
+  EXPECT_THAT(error(config), HasSubstr("added: feed_forward.none"));
+  config = read->folder.config;
+  config.mutable_transformer()->mutable_feed_forward()->set_activation(
+      FeedForwardConfig::SWIGLU);
+  EXPECT_THAT(error(config),
+              HasSubstr("activation_function must be one of gelu"));
+}
+
+TEST_F(Gpt2FolderTest, NamesAllThatIsWrongWithTheConfig) {
+  Write("config.json",
+        R"({"model_type": "gpt2", "vocab_size": -1, "n_embd": 8, "n_layer": 2,
+            "n_head": 0, "n_positions": 1e9, "n_inner": "x",
+            "activation_function": "swish", "add_cross_attention": true,
+            "scale_attn_by_inverse_layer_idx": true, "resid_pdrop": 1,
+            "reorder_and_upcast_attn": true, "scale_attn_weights": false})");
+  const std::string error = ErrorOf();
+  for (const char* part :
+       {"config.json:1:38: error: vocab_size must be an integer from 1",
+        "config.json:2:23: error: n_head must be an integer from 1 to 65536, "
+        "but is 0",
+        "n_positions must be", "n_inner must be",
+        "config.json:3:36: error: activation_function must be one of gelu, "
+        "relu, gelu_new, gelu_pytorch_tanh, but is \"swish\"",
+        "error: add_cross_attention is true", "resid_pdrop must be",
+        "error: scale_attn_by_inverse_layer_idx is true",
+        "error: reorder_and_upcast_attn is true",
+        "error: scale_attn_weights is false"}) {
+    EXPECT_THAT(error, HasSubstr(part));
+  }
+  Write("config.json", R"({"model_type": "gpt2", "n_head": 1, "n_head": 1})");
+  EXPECT_THAT(ErrorOf(), HasSubstr("config.json:1:45: error: 'n_head' occurs"));
+  Write("config.json", "{}");
+  EXPECT_THAT(ErrorOf(), AllOf(HasSubstr("model_type is missing"),
+                               HasSubstr("vocab_size is missing"),
+                               HasSubstr("n_positions is missing")));
+}
+
+TEST_F(Gpt2FolderTest, SizesMustAgree) {
+  Replace("config.json", "\"n_head\": 2", "\"n_head\": 3");
+  EXPECT_THAT(ErrorOf(), HasSubstr("n_head 3 must divide n_embd 8"));
+  Replace("config.json", "\"n_head\": 3", "\"n_head\": 2");
+  Replace("config.json", "\"n_layer\": 2", "\"n_layer\": 1");
+  EXPECT_THAT(ErrorOf(),
+              HasSubstr("'transformer.h.1.attn.c_attn.bias' is none of this "
+                        "model's"));
+  Replace("config.json", "\"n_layer\": 1", "\"n_layer\": 3");
+  EXPECT_THAT(ErrorOf(),
+              HasSubstr("no tensor 'transformer.h.2.attn.c_attn.weight', F32 "
+                        "[8, 24] wanted"));
+  Replace("config.json", "\"vocab_size\": 290", "\"vocab_size\": 289");
+  EXPECT_THAT(ErrorOf(),
+              HasSubstr("290 tokens, but vocab_size of config.json is 289"));
+}
+
+TEST_F(Gpt2FolderTest, IdsBeyondTheVocabularyAreNone) {
+  Replace("config.json", "\"eos_token_id\": 0", "\"eos_token_id\": 50256");
+  Replace("config.json", "\"bos_token_id\": 0", "\"bos_token_id\": null");
+  const auto read = Read(folder_);
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(read->folder.config.tokens().end(), "");
+  EXPECT_EQ(read->model->vocabulary().special_ids().end, -1);
+  EXPECT_THAT(
+      std::string(
+          read->model->vocabulary().EncodePrompt("").status().message()),
+      HasSubstr("the model knows no token to begin after"));
+}
+
+TEST_F(Gpt2FolderTest, NeedsItsFiles) {
+  for (const char* name : {"merges.txt", "model.safetensors", "config.json"}) {
+    std::filesystem::remove(JoinPath(folder_, name));
+    EXPECT_THAT(std::string(Read(folder_).status().message()),
+                AllOf(HasSubstr("error: "), HasSubstr(name)));
+  }
+  folder_ = CopyOf("gpt2_untied");
+  std::filesystem::remove(
+      JoinPath(folder_, "model-00002-of-00003.safetensors"));
+  EXPECT_THAT(ErrorOf(),
+              AllOf(HasSubstr("model.safetensors.index.json:"),
+                    HasSubstr("'model-00002-of-00003.safetensors' is not in "
+                              "this folder")));
+}
+
+TEST_F(Gpt2FolderTest, IsReadAsTheRunThatItWouldBe) {
+  const auto folder = ReadPretrainedFolder(folder_, Scorers());
+  ASSERT_THAT(folder, IsOk());
+  EXPECT_THAT(
+      folder->config,
+      AllOf(HasSubstr("data { text { dev_fraction: 0 test_fraction: 1 } }"),
+            HasSubstr("model { language_model {\n"), HasSubstr("block: 48")));
+  EXPECT_EQ(folder->files.at("tokenizer.json"),
+            ReadBytePairs(folder_)->ToText());
+}
+
+}  // namespace
+}  // namespace regard

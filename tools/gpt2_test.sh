@@ -1,0 +1,120 @@
+#!/bin/bash
+# Uses folders of GPT-2s as scripts do, and trains one further.
+
+source experiments/testing.sh
+
+train="${runfiles}/$1"
+generate="${runfiles}/$2"
+predict="${runfiles}/$3"
+evaluate="${runfiles}/$4"
+inspect="${runfiles}/$5"
+cp -rL "${runfiles}/$6" model
+cp -rL "${runfiles}/$7" untied
+chmod -R u+w model untied
+
+likeliest() { "${generate}" --model=model --top_k=1 --length=8 "$@"; }
+likeliest 'the cat' >out
+expect 'a text begins with its prompt' 1 "$(grep -c '^the cat' out)"
+expect 'what has no model is a run' "$(cat out)" \
+  "$("${generate}" --run=model --top_k=1 --length=8 'the cat')"
+expect 'predict goes on likewise' "$(cat out)" \
+  "the cat$("${predict}" --model=model --length=8 'the cat')"
+expect 'an empty prompt begins a text' 0 "$(likeliest '' >/dev/null; echo $?)"
+expect 'no length' 'the cat' "$("${generate}" --run=model --length=0 'the cat')"
+# Bytes at random are no text, what is printed is.
+expect 'characters are whole' 0 "$(for seed in $(seq 20); do
+  "${generate}" --run=untied --temperature=100 --length=40 --seed="${seed}" 'a'
+done | iconv -f UTF-8 -t UTF-8 >/dev/null; echo $?)"
+expect 'what is none is shown' 1 "$("${generate}" --run=untied --seed=1 \
+  --temperature=100 --length=40 'a' | grep -c $'\xef\xbf\xbd')"
+
+"${inspect}" --run=model --json --target=' sat' 'the cat' >out
+expect_in out 'decoder.0.self' '"the'
+"${inspect}" --model=model --out=page.html ' the cat' >/dev/null
+expect 'a page' 1 "$(grep -c '</html>' page.html)"
+
+# The loss of transformers on the same blocks.
+for name in model untied; do
+  "${evaluate}" --model="${name}" --set data.path="${name}/text.txt" --json >out
+  expect "the loss of ${name}" '' "$(sed 's/.*"test\/loss":\([^,}]*\).*/\1/' out |
+    paste - "${name}/text_loss.txt" |
+    awk '{ d = $1 - $2; if (!($1 > 0 && d * d < 1e-10)) print }')"
+done
+expect_in out '"test/bits_per_character"' '"test/perplexity"'
+
+fails 'no text' 'error: data.path names no file' "${evaluate}" --run=model
+
+# Written, and read again.
+expect 'a copy' "$(likeliest 'the cat')" \
+  "$(likeliest --save=copy 'the cat')"
+expect 'the copy' "$(likeliest 'the cat')" \
+  "$("${generate}" --run=copy --top_k=1 --length=8 'the cat')"
+
+# A training begins with the folder, and is one of Hugging Face's afterwards.
+cp model/text.txt .
+cat >tuned.textproto <<'END'
+# proto-file: experiments/experiment.proto
+# proto-message: regard.Experiment
+data { path: "text.txt" text { dev_fraction: 0.4 } }
+model {
+  language_model {
+    unit: BYTE_PAIRS
+    tokens { folder: "model" }
+    block: 24
+    transformer {
+      width: 8
+      layers: 2
+      attention { heads: 2 attention { scaled_dot {} } }
+      feed_forward { activation: GELU_TANH }
+      position_embedding { kind: LEARNED longest: 48 }
+      scale_embedding: false
+      tied_embeddings: TARGET_OUTPUT
+    }
+  }
+}
+training {
+  epochs: 4
+  batch_size: 4
+  initial_weights { run: "model" }
+}
+optimizer { adam {} learning_rate: 0.01 }
+END
+quietly "${train}" --config=tuned.textproto --run=same --set training.epochs=0
+expect 'the weights of the folder' "$(likeliest 'the cat')" \
+  "$("${generate}" --run=same --top_k=1 --length=8 'the cat')"
+quietly "${train}" --config=tuned.textproto --run=tuned
+mv model gone
+expect 'a run keeps its tokeniser' 0 \
+  "$("${generate}" --run=tuned --save=written --length=3 'the' >/dev/null
+    echo $?)"
+expect 'what was written is the run' \
+  "$("${generate}" --run=tuned --top_k=1 --length=20 'the cat' | sha256sum)" \
+  "$("${generate}" --run=written --top_k=1 --length=20 'the cat' | sha256sum)"
+fails 'no tokeniser' 'tokens.folder' "${train}" --config=tuned.textproto \
+  --run=none
+mv gone model
+# Another score has parameters of its own.
+"${train}" --config=tuned.textproto --run=added --set training.epochs=0 \
+  --set 'model.language_model.transformer.attention.attention={additive {}}' \
+  >/dev/null 2>err
+expect_in err "model has no 'layers.0.attention.score.w_q', which begins with"
+fails 'no GPT-2' 'additive' "${generate}" --run=added --save=bad 'the'
+fails 'other sizes' 'wanted' "${train}" --config=tuned.textproto --run=none \
+  --set model.language_model.transformer.feed_forward.hidden=33
+
+# What is wrong with a folder ends with 2, wherever it is opened.
+fails 'two models' '--run and --model mean the same' \
+  "${generate}" --run=model --model=model a
+sed -i 's/"n_head": 3/"n_head": 0/' untied/config.json
+for program in "${generate}" "${predict}" "${evaluate}" "${inspect}"; do
+  fails 'no heads' 'untied/config.json:' "${program}" --run=untied
+done
+sed -i 's/"n_head": 0/"n_head": 3/' untied/config.json
+shard=model-00001-of-00003.safetensors
+cp "untied/${shard}" .
+sed -i "s/\"${shard}\"/\"..\/${shard}\"/" untied/model.safetensors.index.json
+fails 'a file outside' "'../${shard}' is no name of a file in this folder" \
+  "${generate}" --run=untied a
+# A header of 2 GB.
+printf '\0\0\0\200\0\0\0\0{' >copy/model.safetensors
+fails 'a long header' 'HeaderTooLarge' "${generate}" --run=copy a

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Writes two small GPT-2s in folders of Hugging Face's, and what they compute,
+for the tests of pretrained. See write_fixtures.py.
+
+    pip install torch==2.13.0 transformers==5.24.0
+    tools/parity/write_gpt2_fixtures.py .
+
+The first is as published: tied, in one file, with vocab.json and merges.txt.
+The second differs in all that a config may say: weights of its own for the
+output, in bfloat16 and several files, with tokenizer.json.
+"""
+
+import copy
+import pathlib
+import shutil
+import sys
+
+import torch
+from tokenizers import ByteLevelBPETokenizer
+from torch import nn
+from torch.nn import functional
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from write_fixtures import Fixture
+
+END = "<|endoftext|>"
+CORPUS = [
+    "the cat sat on the mat, and the dog sat on the cat.",
+    "they're watching the dog's bowl; it'll be 12 or 20 cats.",
+    "caf\u00e9, na\u00efve, \u4e2d\u6587, \U0001f600\U0001f600 \u00e9\u00e9\n",
+]
+PROMPTS = [
+    "the cat", " the dog sat", "they're", "caf\u00e9 \u4e2d", "12 cats",
+    "\U0001f600", "a", "\n\n the", "na\u00efve, and the mat",
+    "it'll be the dog's " * 2, END, END + "the"]
+NEW_TOKENS = 20
+TEXT = "".join(CORPUS[::-1]) * 4
+
+
+def tokenizer(vocabulary):
+    made = ByteLevelBPETokenizer()
+    made.train_from_iterator(
+        CORPUS * 3, vocab_size=vocabulary, min_frequency=2,
+        special_tokens=[END], show_progress=False)
+    return made
+
+
+def random_model(config):
+    model = GPT2LMHeadModel(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            # Else all texts go on alike.
+            parameter.normal_(std=0.1 if parameter.dim() == 1 else 0.6)
+        for part in model.modules():
+            if isinstance(part, nn.LayerNorm):
+                part.weight.add_(1)
+    return model.eval()
+
+
+def ours(name, tensor):
+    """Our parameters that a parameter of theirs holds, by name."""
+    parts = name.removeprefix("transformer.").split(".")
+    plain = {"wte": "embedding", "wpe": "position_embedding", "ln_f": "norm",
+             "lm_head": "output"}
+    if parts[0] != "h":
+        return {f"{plain[parts[0]]}.{parts[1]}": tensor}
+    of_layer = {"ln_1": "attention_norm", "attn.c_proj": "attention.output",
+                "ln_2": "feed_forward_norm", "mlp.c_fc": "feed_forward.input",
+                "mlp.c_proj": "feed_forward.output"}
+    layer, part, kind = f"layers.{parts[1]}", ".".join(parts[2:-1]), parts[-1]
+    if tensor.dim() == 2:
+        tensor = tensor.T
+    if part != "attn.c_attn":
+        return {f"{layer}.{of_layer[part]}.{kind}": tensor}
+    return {f"{layer}.attention.{each}.{kind}": piece
+            for each, piece in zip(("query", "key", "value"), tensor.chunk(3))}
+
+
+def expected(model):
+    """Hidden states, logits, and the gradients of a loss, in double precision."""
+    fixture = Fixture()
+    model = copy.deepcopy(model).double()
+    ids = torch.randint(0, model.config.vocab_size, (2, 6))
+    output = model(ids, output_hidden_states=True)
+    loss = functional.cross_entropy(
+        output.logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten(),
+        reduction="sum")
+    loss.backward()
+    fixture.add("ids", ids)
+    for i, hidden in enumerate(output.hidden_states[1:]):
+        fixture.add(f"hidden.{i}", hidden)
+    fixture.add("logits", output.logits)
+    fixture.add("loss", loss)
+    for name, parameter in model.named_parameters():
+        for own, grad in ours(name, parameter.grad).items():
+            fixture.add("grad." + own, grad)
+    return fixture
+
+
+def greedy(model, encode):
+    """A line a prompt: the ids that follow it."""
+    lines = []
+    for prompt in PROMPTS:
+        ids = torch.tensor([encode(prompt)])
+        made = model.generate(
+            ids, attention_mask=torch.ones_like(ids), do_sample=False,
+            max_new_tokens=NEW_TOKENS, pad_token_id=0)
+        lines.append(" ".join(str(x) for x in made[0, ids.shape[1]:].tolist()))
+    return "\n".join(lines) + "\n"
+
+
+def mean_loss(model, ids):
+    """Nats per token of a text, read in blocks of all positions."""
+    block = model.config.n_positions
+    total = 0
+    with torch.no_grad():
+        for first in range(0, len(ids) - 1, block):
+            window = torch.tensor(ids[first:first + block + 1])
+            logits = model(window[None, :-1]).logits[0]
+            total += functional.cross_entropy(
+                logits, window[1:], reduction="sum").item()
+    return total / (len(ids) - 1)
+
+
+def write(folder, vocabulary, published, **sizes):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    made = tokenizer(vocabulary)
+    end = made.token_to_id(END)
+    model = random_model(GPT2Config(
+        vocab_size=made.get_vocab_size(), n_positions=48, bos_token_id=end,
+        eos_token_id=end, **sizes))
+    if published:
+        made.save_model(str(folder))
+        model.save_pretrained(folder)
+    else:
+        made.save(str(folder / "tokenizer.json"), pretty=False)
+        model.to(torch.bfloat16).save_pretrained(
+            folder, max_shard_size="6KB")
+        model = GPT2LMHeadModel.from_pretrained(
+            folder, dtype=torch.float32).eval()
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    for path in folder.iterdir():
+        path.chmod(0o644)
+    expected(model).write(folder / "expected.txt")
+    (folder / "prompts.txt").write_text(
+        "".join(prompt.replace("\n", "\\n") + "\n" for prompt in PROMPTS))
+    (folder / "greedy.txt").write_text(
+        greedy(model, lambda text: made.encode(text).ids))
+    (folder / "text.txt").write_text(TEXT)
+    (folder / "text_loss.txt").write_text(
+        f"{mean_loss(model, made.encode(TEXT).ids)}\n")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]) / "pretrained/testdata"
+    torch.manual_seed(1)
+    write(folder / "gpt2", 290, True, n_embd=8, n_layer=2, n_head=2)
+    torch.manual_seed(2)
+    write(folder / "gpt2_untied", 275, False, n_embd=9, n_layer=3, n_head=3,
+          n_inner=10, activation_function="gelu", layer_norm_epsilon=1e-3,
+          tie_word_embeddings=False)
+
+
+if __name__ == "__main__":
+    main()
