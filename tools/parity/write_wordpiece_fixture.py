@@ -68,7 +68,7 @@ def main():
             ids = tokenizer.encode(text, add_special_tokens=False).ids
             lines.append("\t".join(
                 [name, escape(text), " ".join(map(str, ids))]))
-    folder = pathlib.Path(sys.argv[1]) / "language/testdata"
+    folder = pathlib.Path(sys.argv[1]) / "data/text/testdata"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "wordpiece.txt").write_text("\n".join(lines) + "\n")
 
