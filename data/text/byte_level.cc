@@ -7,7 +7,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/types/span.h"
 #include "data/text/code_points.h"
 #include "files/utf8.h"
 #include "third_party/abseil_backport/check.h"
