@@ -1,7 +1,9 @@
 #include "data/images/image_format.h"
 
+#include <algorithm>
 #include <cstdint>
 
+#include "absl/strings/str_cat.h"
 #include "data/images/resize.h"
 
 namespace regard {
@@ -13,6 +15,16 @@ void ValidateImageFormat(const ImageFormat& format, ConfigProblems& problems) {
   problems.RequirePositive("deviation.red", format.deviation().red());
   problems.RequirePositive("deviation.green", format.deviation().green());
   problems.RequirePositive("deviation.blue", format.deviation().blue());
+  if (format.shorter_side() == 0) return;
+  if (!format.crop()) {
+    problems.Add("shorter_side", "has no meaning without crop");
+  } else if (format.shorter_side() <
+             std::max(format.height(), format.width())) {
+    problems.Add("shorter_side",
+                 absl::StrCat("is ", format.shorter_side(),
+                              ", less than what is cut out: ", format.height(),
+                              " x ", format.width()));
+  }
 }
 
 ImageShape ShapeOf(const ImageFormat& format) {
@@ -26,6 +38,7 @@ Image FitImage(const Image& image, const ImageFormat& format) {
   int64_t height = format.height();
   int64_t width = format.width();
   if (format.crop()) {
+    if (format.shorter_side() > 0) height = width = format.shorter_side();
     // Rounded down as in transformers and torchvision.
     const ImageShape& shape = image.shape;
     if (shape.height * width <= shape.width * height) {

@@ -4,6 +4,7 @@
 
 #include "data/images/image_format.pb.h"
 #include "data/images/image_set.h"
+#include "data/images/resize.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nn/config_problems.h"
@@ -50,6 +51,17 @@ TEST(FitImageTest, ACropKeepsColumnsOfTheMiddle) {
   EXPECT_THAT(FitImage(image, FormatOf(2, 1, true)).pixels, ElementsAre(2, 3));
 }
 
+// Twice as large, of which the middle is the image's.
+TEST(FitImageTest, ACropMayBeOfALargerImage) {
+  const Image image = {.shape = {1, 2, 4}, .pixels = {9, 1, 2, 9, 9, 3, 4, 9}};
+  ImageFormat format = FormatOf(2, 2, true);
+  format.set_shorter_side(4);
+  const Image large = ResizeImage(image, 4, 8, Resampling::kBicubic);
+  EXPECT_EQ(FitImage(image, format).pixels, CropCenter(large, 2, 2).pixels);
+  format.set_shorter_side(2);
+  EXPECT_THAT(FitImage(image, format).pixels, ElementsAre(1, 2, 3, 4));
+}
+
 TEST(ShapeOfTest, IsGreyOrOfThreeChannels) {
   ImageFormat format;
   EXPECT_EQ(ShapeOf(format), (ImageShape{3, 224, 224}));
@@ -71,6 +83,22 @@ TEST(ValidateImageFormatTest, DeviationsArePositive) {
   EXPECT_EQ(problems.problems()[0].path, "height");
   EXPECT_EQ(problems.problems()[1].path, "mean.blue");
   EXPECT_EQ(problems.problems()[2].path, "deviation.green");
+}
+
+TEST(ValidateImageFormatTest, AnImageIsNotSmallerThanWhatIsCutOut) {
+  ImageFormat format = FormatOf(2, 3, true);
+  format.set_shorter_side(3);
+  ConfigProblems none;
+  ValidateImageFormat(format, none);
+  EXPECT_THAT(none.problems(), SizeIs(0));
+  for (const bool crop : {true, false}) {
+    format.set_crop(crop);
+    format.set_shorter_side(crop ? 2 : 3);
+    ConfigProblems problems;
+    ValidateImageFormat(format, problems);
+    ASSERT_THAT(problems.problems(), SizeIs(1));
+    EXPECT_EQ(problems.problems()[0].path, "shorter_side");
+  }
 }
 
 }  // namespace

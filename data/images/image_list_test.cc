@@ -120,6 +120,19 @@ TEST_F(ImageListTest, FoldersAreClasses) {
   EXPECT_THAT(data.digests, SizeIs(1));
 }
 
+TEST_F(ImageListTest, AllImagesMayBeTest) {
+  const ImageSplits splits =
+      Load<ImageData>(absl::StrCat("path: '", folder_,
+                                   "' images { dev_fraction: 0 test_fraction: "
+                                   "1 ",
+                                   kFormat, " }"))
+          .splits;
+  EXPECT_EQ(splits.train.size(), 0);
+  EXPECT_EQ(splits.train.shape, (ImageShape{1, 1, 2}));
+  EXPECT_EQ(splits.dev.size(), 0);
+  EXPECT_EQ(splits.test.size(), 12);
+}
+
 TEST_F(ImageListTest, AListNamesFilesAndLabels) {
   const std::string list = Write(
       "list.tsv", "cats/0.png\tsleepy\ndogs/1.png\tawake\n\ncats/2.png\tawake");
