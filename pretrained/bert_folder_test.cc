@@ -453,8 +453,8 @@ TEST_F(BertFolderTest, IsReadAsTheRunThatItWouldBe) {
           "\"model_type\": \"xlnet\"");
   EXPECT_THAT(ReadPretrainedFolder(folder_, Scorers()).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("error: model_type must be one of bert, gpt2, "
-                                 "but is \"xlnet\"")));
+                       AllOf(HasSubstr("error: model_type must be one of bert"),
+                             HasSubstr("but is \"xlnet\""))));
   std::filesystem::remove(JoinPath(folder_, "config.json"));
   EXPECT_FALSE(HoldsPretrained(folder_));
 }

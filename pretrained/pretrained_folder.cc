@@ -7,7 +7,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "data/images/image_set.h"
+#include "data/images/images.pb.h"
 #include "data/text/token_vocabulary.h"
 #include "files/file.h"
 #include "files/json_file.h"
@@ -17,6 +22,7 @@
 #include "language/text_vocabulary.h"
 #include "pretrained/bert_folder.h"
 #include "pretrained/gpt2_folder.h"
+#include "pretrained/vit_folder.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -65,6 +71,48 @@ absl::StatusOr<PretrainedFolder> ReadGpt2(const std::string& path,
       }};
 }
 
+// A classifier of images, all of which are a test.
+absl::StatusOr<PretrainedFolder> ReadVit(const std::string& path,
+                                         VitNames names,
+                                         const AttentionRegistry& scorers) {
+  REGARD_ASSIGN_OR_RETURN(VitFolder opened,
+                          OpenVitFolder(path, names, scorers));
+  const auto folder = std::make_shared<const VitFolder>(std::move(opened));
+  const VitDescription& description = folder->description;
+  ImagesConfig images;
+  images.set_dev_fraction(0);
+  images.set_test_fraction(1);
+  *images.mutable_format() = description.format;
+  std::string data;
+  std::string model;
+  google::protobuf::TextFormat::PrintToString(images, &data);
+  google::protobuf::TextFormat::PrintToString(description.config, &model);
+  return PretrainedFolder{
+      .config =
+          absl::StrCat("data { images {\n", data,
+                       "} }\nmodel { vision_transformer {\n", model, "} }\n"),
+      .files = {{kClassesFile,
+                 absl::StrCat(absl::StrJoin(description.classes, "\n"), "\n")}},
+      .load_weights =
+          [folder](ParameterStore<float>& parameters,
+                   std::vector<std::string>* kept) {
+            return folder->LoadWeights(parameters, kept);
+          },
+      .task_file = kClassesFile,
+      .load_for_task =
+          [folder](absl::string_view text, ParameterStore<float>& parameters,
+                   std::vector<std::string>* kept) {
+            absl::ConsumeSuffix(&text, "\n");
+            return folder->LoadForClasses(absl::StrSplit(text, '\n'),
+                                          parameters, kept);
+          }};
+}
+
+absl::StatusOr<PretrainedFolder> ReadTransformersVit(
+    const std::string& path, const AttentionRegistry& scorers) {
+  return ReadVit(path, VitNames::kTransformers, scorers);
+}
+
 constexpr struct {
   absl::string_view model_type;  // of config.json
   absl::StatusOr<PretrainedFolder> (*read)(const std::string& path,
@@ -72,6 +120,7 @@ constexpr struct {
 } kArchitectures[] = {
     {"bert", &ReadBert},
     {"gpt2", &ReadGpt2},
+    {"vit", &ReadTransformersVit},
 };
 
 std::string ConfigOf(const std::string& folder) {
@@ -87,6 +136,9 @@ bool HoldsPretrained(const std::string& folder) {
 absl::StatusOr<PretrainedFolder> ReadPretrainedFolder(
     const std::string& folder, const AttentionRegistry& scorers) {
   REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(ConfigOf(folder)));
+  if (!file.root().Has("model_type") && file.root().Has("architecture")) {
+    return ReadVit(folder, VitNames::kTimm, scorers);
+  }
   std::vector<absl::string_view> known;
   for (const auto& architecture : kArchitectures) {
     known.push_back(architecture.model_type);

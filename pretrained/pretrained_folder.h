@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "attention/attention_registry.h"
 #include "nn/parameters.h"
 
@@ -27,6 +28,14 @@ struct PretrainedFolder {
   std::function<absl::Status(ParameterStore<float>& parameters,
                              std::vector<std::string>* kept)>
       load_weights;
+  // Names the one of `files` that belongs to what the model was trained for, as
+  // names of classes do; empty if none does.
+  std::string task_file = {};
+  // The same as load_weights, of a model that has another text of that name.
+  std::function<absl::Status(absl::string_view text,
+                             ParameterStore<float>& parameters,
+                             std::vector<std::string>* kept)>
+      load_for_task = nullptr;
 };
 
 // Whether there is a config.json in the folder.

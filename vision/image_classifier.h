@@ -31,6 +31,7 @@ class ImageClassifier : public Model<float> {
                   const ModelOptions& options);
 
   ParameterStore<float>& parameters() override { return parameters_; }
+  const ParameterStore<float>& parameters() const { return parameters_; }
   int64_t num_examples() const override { return data_.train.size(); }
   int64_t CountWork(absl::Span<const int64_t> examples) const override {
     return static_cast<int64_t>(examples.size());
@@ -64,6 +65,7 @@ class ImageClassifier : public Model<float> {
   Var<float> PredictBatch(Forward<float>& forward, const ImageSet& set,
                           absl::Span<const int64_t> images) const;
 
+  const VisionTransformerConfig& config() const { return config_; }
   const ImageSplits& data() const { return data_; }
   const VisionTransformer<float>& encoder() const { return encoder_; }
   int64_t classes() const { return head_.vocabulary(); }

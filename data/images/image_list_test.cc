@@ -121,6 +121,8 @@ TEST_F(ImageListTest, FoldersAreClasses) {
 }
 
 TEST_F(ImageListTest, AllImagesMayBeTest) {
+  EXPECT_THAT(Error("images { dev_fraction: 0 test_fraction: 1 }"),
+              StartsWith("error: data.path names no folder of images; give "));
   const ImageSplits splits =
       Load<ImageData>(absl::StrCat("path: '", folder_,
                                    "' images { dev_fraction: 0 test_fraction: "

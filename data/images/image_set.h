@@ -11,6 +11,9 @@
 
 namespace regard {
 
+// Names the classes, one a line, in a run folder.
+inline constexpr char kClassesFile[] = "labels.txt";
+
 struct ImageShape {
   int64_t channels = 1;
   int64_t height = 0;

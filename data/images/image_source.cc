@@ -96,8 +96,10 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
  public:
   using WithOptions::WithOptions;
   static DataPath Path(const Options& options) {
-    return options.has_path() || options.has_labels() ? DataPath::kNone
-                                                      : DataPath::kRequired;
+    if (options.has_path() || options.has_labels()) return DataPath::kNone;
+    // A trained model needs images only to be evaluated.
+    return options.test_fraction() == 1 ? DataPath::kOptional
+                                        : DataPath::kRequired;
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
@@ -110,6 +112,11 @@ class ImagesSource : public WithOptions<DataSource<ImageData>, ImagesConfig> {
     ImageData data;
     const std::string given =
         options_.has_path() ? options_.path() : request.path;
+    if (given.empty() && !options_.has_labels()) {
+      return absl::InvalidArgumentError(
+          "error: data.path names no folder of images; give one by --set "
+          "data.path=FOLDER");
+    }
     const std::string folder = given.empty() ? "" : ResolveUserPath(given);
     LabelledFiles files;
     if (options_.has_labels()) {

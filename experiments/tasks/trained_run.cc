@@ -91,8 +91,10 @@ absl::StatusOr<TrainedRun> OpenTrainedRun(
 namespace {
 
 // The same vocabularies, and whatever else the task keeps: the weights belong
-// to the ids of these.
-absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task) {
+// to the ids of these. Sets `task_text` to what a folder of Hugging Face's may
+// have otherwise, if it does.
+absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task,
+                            std::optional<std::string>* task_text) {
   Environment kept;
   if (!run.pretrained.has_value()) {
     REGARD_ASSIGN_OR_RETURN(kept, ReadRunDigests(run.path));
@@ -102,6 +104,10 @@ absl::Status CheckKeptFiles(const TrainedRun& run, const Task& task) {
     if (!kept.files.empty() && kept.files.count(name) == 0) continue;
     REGARD_ASSIGN_OR_RETURN(const std::string there, run.ReadText(name));
     if (there == text) continue;
+    if (run.pretrained.has_value() && name == run.pretrained->task_file) {
+      *task_text = text;
+      continue;
+    }
     return absl::InvalidArgumentError(
         absl::StrCat(JoinPath(run.path, name),
                      " is not what this config makes of its data"));
@@ -185,14 +191,20 @@ absl::Status Load(const InitialWeights& config, const Plugins& plugins,
   REGARD_ASSIGN_OR_RETURN(TrainedRun run,
                           OpenTrainedRun(config.run(), &plugins));
   *notes = std::move(run.notes);
-  REGARD_RETURN_IF_ERROR(CheckKeptFiles(run, task));
+  std::optional<std::string> task_text;
+  REGARD_RETURN_IF_ERROR(CheckKeptFiles(run, task, &task_text));
   ParameterStore<float>& parameters = task.model().parameters();
   if (config.average() == 0) {
     std::vector<std::string> kept;
-    REGARD_RETURN_IF_ERROR(run.LoadWeightsInto(parameters, &kept));
+    REGARD_RETURN_IF_ERROR(
+        task_text.has_value()
+            ? run.pretrained->load_for_task(*task_text, parameters, &kept)
+            : run.LoadWeightsInto(parameters, &kept));
     for (const std::string& name : kept) {
-      notes->push_back(absl::StrCat(run.path, " has no '", name,
-                                    "', which begins with its first values"));
+      notes->push_back(
+          absl::StrCat(run.path, " has no '", name,
+                       task_text.has_value() ? "' of this task" : "'",
+                       ", which begins with its first values"));
     }
     return absl::OkStatus();
   }

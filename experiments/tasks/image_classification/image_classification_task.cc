@@ -40,7 +40,6 @@ namespace {
 constexpr int64_t kSamples = 12;
 constexpr int64_t kHeatMaps = 4;
 constexpr size_t kMostMisses = 24;
-constexpr char kClassesFile[] = "labels.txt";
 
 struct Prediction {
   int32_t label;

@@ -1,0 +1,57 @@
+#include "pretrained/same_transformer.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/util/message_differencer.h"
+
+namespace regard {
+
+namespace {
+
+// Without what changes no output, and with what stands for a field that is not
+// given.
+TransformerConfig Plain(TransformerConfig config) {
+  config.clear_initialization();
+  config.clear_recompute();
+  config.clear_cross_attention();
+  FeedForwardConfig& feed_forward = *config.mutable_feed_forward();
+  feed_forward.clear_chunk();
+  if (feed_forward.hidden() == 0) feed_forward.set_hidden(4 * config.width());
+  MultiHead& heads = *config.mutable_attention();
+  if (heads.key_heads() == heads.heads()) heads.clear_key_heads();
+  if (!heads.has_output_bias()) heads.set_output_bias(heads.bias());
+  Attention& attention = *heads.mutable_attention();
+  if (attention.score_case() == Attention::SCORE_NOT_SET) {
+    attention.mutable_scaled_dot();
+  }
+  if (!config.has_embedding_dropout()) {
+    config.set_embedding_dropout(config.dropout());
+  }
+  if (!config.has_final_norm()) {
+    config.set_final_norm(config.norm_order() == TransformerConfig::PRE);
+  }
+  if (config.tied_embeddings() != TransformerConfig::SEPARATE) {
+    config.set_output_bias(false);
+  }
+  return config;
+}
+
+}  // namespace
+
+absl::Status CheckSameTransformer(const TransformerConfig& read,
+                                  const TransformerConfig& config,
+                                  absl::string_view kind) {
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_message_field_comparison(
+      google::protobuf::util::MessageDifferencer::EQUIVALENT);
+  std::string differences;
+  differencer.ReportDifferencesToString(&differences);
+  if (differencer.Compare(Plain(read), Plain(config))) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("error: the model is no ", kind,
+                   ", which its `transformer` would have to be changed for:\n",
+                   differences));
+}
+
+}  // namespace regard

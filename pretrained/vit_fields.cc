@@ -1,0 +1,127 @@
+#include "pretrained/vit_fields.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "attention/multi_head.pb.h"
+#include "nlohmann/json.hpp"
+
+namespace regard {
+
+namespace {
+
+constexpr int64_t kMostSide = 4096;
+
+}  // namespace
+
+int ReadSize(const JsonObject& json, const char* key,
+             std::optional<int64_t> otherwise, int64_t most) {
+  return static_cast<int>(json.Integer(key, otherwise, 1, most));
+}
+
+std::pair<int64_t, int64_t> ReadSides(const JsonObject& json, const char* key,
+                                      std::pair<int64_t, int64_t> otherwise) {
+  if (!json.Has(key)) return otherwise;
+  if (!json.json()[key].is_array()) {
+    const int64_t both = json.Integer(key, std::nullopt, 1, kMostSide);
+    return {both, both};
+  }
+  const std::vector<int64_t> sides = json.Counts(key);
+  if (sides.size() == 2 && std::ranges::all_of(sides, [](int64_t side) {
+        return side >= 1 && side <= kMostSide;
+      })) {
+    return {sides[0], sides[1]};
+  }
+  json.Complain(
+      key,
+      absl::StrCat(key, " must be a height and a width from 1 to ", kMostSide));
+  return {1, 1};
+}
+
+int ReadPatch(const JsonObject& json, int64_t otherwise) {
+  constexpr char kKey[] = "patch_size";
+  const auto [height, width] = ReadSides(json, kKey, {otherwise, otherwise});
+  if (height != width || height > 1024) {
+    json.Complain(kKey, absl::StrCat("patches of ", height, " x ", width,
+                                     "; squares of at most 1024 are computed"));
+  }
+  return static_cast<int>(height);
+}
+
+int64_t ReadColours(const JsonObject& json, const char* key,
+                    int64_t otherwise) {
+  const int64_t colours = json.Integer(key, otherwise);
+  if (colours != 1 && colours != 3) {
+    json.Complain(key, absl::StrCat(key, " is ", colours,
+                                    "; images have 1 or 3 channels"));
+  }
+  return colours;
+}
+
+std::vector<std::string> UnnamedClasses(int64_t classes) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < classes; ++i) {
+    names.push_back(absl::StrCat("LABEL_", i));
+  }
+  return names;
+}
+
+std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
+                                     std::vector<std::string> otherwise) {
+  if (!json.Has(key)) return otherwise;
+  std::vector<std::string> classes;
+  const auto check = [&](const std::string& name) {
+    return !name.empty() && name.find_first_of("\r\n") == std::string::npos;
+  };
+  if (json.json()[key].is_array()) {
+    classes = json.TextList(key);
+    if (!std::ranges::all_of(classes, check)) {
+      json.Complain(key, "a name that is empty or has a line break");
+    }
+    return classes;
+  }
+  const auto names = json.Object(key);
+  if (!names.has_value()) return otherwise;
+  classes.resize(names->json().size());
+  for (const auto& [id, value] : names->json().items()) {
+    const std::string name = names->Text(id);
+    size_t index = 0;
+    if (!absl::SimpleAtoi(id, &index) || index >= classes.size() ||
+        !classes[index].empty()) {
+      names->Complain(id,
+                      absl::StrCat("the id '", absl::Utf8SafeCHexEscape(id),
+                                   "' must be one of 0 to ", classes.size() - 1,
+                                   " that no other class has"));
+    } else if (!check(name)) {
+      names->Complain(id, "a name that is empty or has a line break");
+    } else {
+      classes[index] = name;
+    }
+  }
+  return classes;
+}
+
+void CheckHeads(const JsonObject& json, const char* key,
+                const TransformerConfig& transformer) {
+  const int heads = transformer.attention().heads();
+  if (transformer.width() % heads == 0) return;
+  json.Complain(key, absl::StrCat(key, " ", heads, " must divide the width ",
+                                  transformer.width()));
+}
+
+void SetVitCommon(double deviation, TransformerConfig* transformer) {
+  transformer->mutable_attention()->set_output_bias(true);
+  transformer->mutable_attention()->mutable_attention()->mutable_scaled_dot();
+  transformer->mutable_position_embedding()->set_kind(
+      PositionEmbeddingConfig::LEARNED);
+  TransformerInitialization& initialization =
+      *transformer->mutable_initialization();
+  initialization.set_weights(TRUNCATED_NORMAL);
+  initialization.set_standard_deviation(deviation);
+  initialization.set_zero_bias(true);
+}
+
+}  // namespace regard

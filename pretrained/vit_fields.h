@@ -1,0 +1,51 @@
+// Fields of the config.json of Vision Transformers that transformers and timm
+// write alike. What is wrong with one is a problem of its file.
+#ifndef PRETRAINED_VIT_FIELDS_H_
+#define PRETRAINED_VIT_FIELDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attention/transformer/transformer.pb.h"
+#include "files/json_file.h"
+
+namespace regard {
+
+inline constexpr int64_t kMostWidth = 65536;
+inline constexpr int64_t kMostHidden = int64_t{1} << 20;
+inline constexpr int64_t kMostLayers = 256;
+
+// From 1 to `most`.
+int ReadSize(const JsonObject& json, const char* key,
+             std::optional<int64_t> otherwise, int64_t most);
+
+// Height and width: an array of both, or one number for both.
+std::pair<int64_t, int64_t> ReadSides(const JsonObject& json, const char* key,
+                                      std::pair<int64_t, int64_t> otherwise);
+
+// "patch_size": the side of a square.
+int ReadPatch(const JsonObject& json, int64_t otherwise);
+
+// 1 or 3.
+int64_t ReadColours(const JsonObject& json, const char* key, int64_t otherwise);
+
+// Of an object of names by their ids, or of an array of names.
+std::vector<std::string> ReadClasses(const JsonObject& json, const char* key,
+                                     std::vector<std::string> otherwise);
+
+// LABEL_0, LABEL_1, ..
+std::vector<std::string> UnnamedClasses(int64_t classes);
+
+// A problem of `key` unless the heads divide the width.
+void CheckHeads(const JsonObject& json, const char* key,
+                const TransformerConfig& transformer);
+
+// What all of them have; `deviation` is that of first values.
+void SetVitCommon(double deviation, TransformerConfig* transformer);
+
+}  // namespace regard
+
+#endif  // PRETRAINED_VIT_FIELDS_H_
