@@ -385,6 +385,21 @@ TEST_F(BertFolderTest, ReadsTokenizerJson) {
   model = Read();
   ASSERT_THAT(model, IsOk());
   EXPECT_NE(model->pieces->Tokenize("The"), model->pieces->Tokenize("the"));
+  // Tokens that are added have to be special ones.
+  Write("tokenizer.json",
+        R"({"added_tokens": [{"id": 4, "content": "[MASK]"}]})");
+  EXPECT_THAT(ReadTokenizerFiles(folder_), IsOk());
+  Write("tokenizer.json", R"({"added_tokens": [{"id": 5, "content": "the"}]})");
+  EXPECT_THAT(
+      ReadTokenizerFiles(folder_).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr("tokenizer.json: error: the added token 'the' is none "
+                         "of unk_token, cls_token")));
+  Write("tokenizer.json",
+        R"({"added_tokens": [{"content": "[MASK]", "normalized": true}]})");
+  EXPECT_THAT(ReadTokenizerFiles(folder_).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("tokenizer.json:1:55: error: normalized")));
   Write("tokenizer.json", R"({"model":{"type":"BPE"}})");
   EXPECT_THAT(Read().status(),
               StatusIs(absl::StatusCode::kInvalidArgument,

@@ -1,12 +1,15 @@
 #include "pretrained/bert_format.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "data/text/added_tokens.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "language/bert.h"
@@ -65,6 +68,19 @@ void ReadToken(const JsonObject& json, const std::string& key,
     token = json.Text(key);
   } else if (const auto added = json.Object(key); added->Has("content")) {
     token = added->Text("content");
+  }
+}
+
+// Appends what tokens of "added_tokens" spell.
+void ReadAddedTokens(const JsonObject& json, std::vector<std::string>* added) {
+  if (!json.Has("added_tokens")) return;
+  for (const JsonObject& each : json.Objects("added_tokens")) {
+    const AddedToken token = ReadAddedToken(each);
+    added->push_back(token.text);
+    if (token.normalized) {
+      each.Complain("normalized",
+                    "normalized is true: tokens are found as they are spelled");
+    }
   }
 }
 
@@ -208,13 +224,27 @@ std::string BertConfigText(const BertDescription& description) {
 absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
     const std::string& folder) {
   TokenizerDescription description;
-  REGARD_RETURN_IF_ERROR(ReadIfThere(
-      JoinPath(folder, "tokenizer.json"),
-      [&](const JsonObject& json) { ReadTokenizerJson(json, &description); }));
+  std::vector<std::string> added;
+  const std::string path = JoinPath(folder, "tokenizer.json");
+  REGARD_RETURN_IF_ERROR(ReadIfThere(path, [&](const JsonObject& json) {
+    ReadTokenizerJson(json, &description);
+    ReadAddedTokens(json, &added);
+  }));
   REGARD_RETURN_IF_ERROR(ReadIfThere(JoinPath(folder, "tokenizer_config.json"),
                                      [&](const JsonObject& json) {
                                        ReadTokenizerConfig(json, &description);
                                      }));
+  for (const std::string& token : added) {
+    if (std::ranges::any_of(kTokens, [&](const auto& special) {
+          return description.options.*special.second == token;
+        })) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": error: the added token '", absl::Utf8SafeCHexEscape(token),
+        "' is none of unk_token, cls_token, sep_token, pad_token "
+        "and mask_token"));
+  }
   return description;
 }
 

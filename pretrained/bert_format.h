@@ -37,6 +37,8 @@ struct TokenizerDescription {
 };
 
 // Reads tokenizer.json, then tokenizer_config.json, if there: the later wins.
+// Added tokens besides the special ones of `options`, which no run would know,
+// are an error.
 absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
     const std::string& folder);
 
