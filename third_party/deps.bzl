@@ -33,11 +33,20 @@ _ABSEIL = {
 
 _INCLUDE = "/usr/include/"
 
-def _system(name, package, links = {}, files = {}, build_file = None):
+_OPENMPI = "/usr/lib/x86_64-linux-gnu/openmpi/"
+
+def _system(
+        name,
+        package,
+        links = {},
+        files = {},
+        build_file = None,
+        optional_library = ""):
     if name not in native.existing_rules():
         system_library(
             name = name,
             package = package,
+            optional_library = optional_library,
             links = links,
             files = {
                 Label("//third_party/" + label): path
@@ -129,6 +138,16 @@ def regard_deps():
         package = "nlohmann-json3-dev",
         links = {_INCLUDE + "nlohmann/json.hpp": "json.hpp"},
         build_file = "nlohmann_json:nlohmann_json.BUILD",
+    )
+    _system(
+        name = "openmpi",
+        package = "libopenmpi-dev openmpi-bin",
+        links = {
+            _OPENMPI + "include": "include",
+            "/usr/bin/mpirun": "bin/mpirun",
+        },
+        build_file = "openmpi:openmpi.BUILD",
+        optional_library = "mpi",
     )
     _system(
         name = "openssl",

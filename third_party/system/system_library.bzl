@@ -34,7 +34,38 @@ def _write_version(ctx):
         repr("VERSION_OF_{}={}".format(ctx.name, result.stdout.strip(","))),
     ))
 
+# A library that only some targets need: what is absent fails when it is built.
+_ABSENT = """
+genrule(
+    name = "absent",
+    outs = ["absent.h"],
+    cmd = "echo '{what} is not installed: apt-get install {package}' >&2; exit 1",
+)
+
+cc_library(
+    name = "{library}",
+    hdrs = [":absent"],
+    visibility = ["//visibility:public"],
+)
+"""
+
+def _is_absent(ctx):
+    for path in ctx.attr.links:
+        if not ctx.path(path).exists:
+            return True
+    return False
+
 def _system_library_impl(ctx):
+    if ctx.attr.optional_library:
+        absent = _is_absent(ctx)
+        ctx.file("installed.bzl", "INSTALLED = {}\n".format(not absent))
+        if absent:
+            ctx.file("BUILD.bazel", _ABSENT.format(
+                what = ctx.name,
+                library = ctx.attr.optional_library,
+                package = ctx.attr.package,
+            ))
+            return
     for source, target in ctx.attr.links.items():
         ctx.symlink(_require(ctx, source, ctx.attr.package), target)
     for label, target in ctx.attr.files.items():
@@ -53,6 +84,11 @@ system_library = repository_rule(
         ),
         "links": attr.string_dict(
             doc = "Installed files or folders: path to path in the repository.",
+        ),
+        "optional_library": attr.string(
+            doc = """The library's target, if the package may be missing: building
+            it is then what fails. `installed.bzl` says whether it is there, by
+            INSTALLED.""",
         ),
         "package": attr.string(
             mandatory = True,

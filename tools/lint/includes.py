@@ -25,6 +25,7 @@ _EXTERNAL = {
     "google/protobuf/": ["//:protobuf"],
     "gtest/": ["//:gtest", "//:gtest_main"],
     "jpeglib.h": ["//:jpeg"],
+    "mpi.h": ["//:mpi"],
     "nlohmann/": ["//:json"],
     "openssl/": ["//:crypto"],
     "png.h": ["//:libpng"],
