@@ -5,21 +5,10 @@
 
 #include "autodiff/instantiate.h"
 #include "autodiff/kernels/reduce.h"
+#include "nn/chunk_addition.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
-
-namespace {
-
-// The first shard of the right child of the node [begin, end).
-int Middle(int begin, int end) { return begin + (end - begin + 1) / 2; }
-
-template <typename T>
-void AddTo(T* __restrict sum, const T* __restrict x, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) sum[i] += x[i];
-}
-
-}  // namespace
 
 template <typename T>
 int GradientReducer<T>::NumSlabs(int num_shards, int accumulate_batches,
@@ -34,16 +23,25 @@ int GradientReducer<T>::NumSlabs(int num_shards, int accumulate_batches,
 template <typename T>
 GradientReducer<T>::GradientReducer(const ParameterStore<T>& store,
                                     int num_shards, int accumulate_batches,
-                                    WorkerPool& pool)
+                                    WorkerPool& pool, Ranks* ranks)
     : store_(store),
       accumulate_batches_(accumulate_batches),
       pool_(pool),
-      num_workers_(std::min(pool.threads(), num_shards)),
+      shards_(ranks == nullptr
+                  ? ShardRange{0, num_shards}
+                  : ShardsOf(ranks->rank(), ranks->size(), num_shards)),
+      num_workers_(std::min(pool.threads(), shards_.size())),
       chunks_(store),
       squared_norms_(static_cast<size_t>(chunks_.size()), 0.0) {
   REGARD_CHECK_GE(num_shards, 1);
   REGARD_CHECK_GE(accumulate_batches, 1);
-  const int slabs = NumSlabs(num_shards, accumulate_batches, pool.threads());
+  if (ranks != nullptr) {
+    REGARD_CHECK(RanksFit(ranks->size(), num_shards))
+        << ranks->size() << " ranks, " << num_shards << " shards";
+    if (ranks->size() > 1) rank_sum_.emplace(store, chunks_, pool, *ranks);
+  }
+  const int slabs =
+      NumSlabs(shards_.size(), accumulate_batches, pool.threads());
   for (int i = 0; i < slabs; ++i) {
     slabs_.push_back(std::make_unique<GradientSlab<T>>(store));
   }
@@ -74,7 +72,7 @@ void GradientReducer<T>::AddBatch(ComputeShard compute) {
     batches_ = 0;
     sum_ = nullptr;
   }
-  next_shard_ = 0;
+  next_shard_ = shards_.begin;
   free_.clear();
   for (const auto& slab : slabs_) {
     if (slab.get() != sum_) free_.push_back(slab.get());
@@ -84,18 +82,35 @@ void GradientReducer<T>::AddBatch(ComputeShard compute) {
             [&](int64_t worker) { Work(static_cast<int>(worker), compute); });
 
   folds_.clear();
-  GradientSlab<T>* const batch = FoldRest(0, num_shards());
+  GradientSlab<T>* const batch = FoldRest(shards_.begin, shards_.end);
+  ChunkRange own = {0, chunks_.size()};
+  if (rank_sum_.has_value()) {
+    FinishChunks(own);
+    rank_sum_->Add(*batch);
+    own = rank_sum_->own();
+  }
   if (sum_ == nullptr) {
     sum_ = batch;
   } else {
     AppendFold(sum_, batch);
   }
   ++batches_;
+  FinishChunks(own);
+  if (rank_sum_.has_value() && ready()) {
+    rank_sum_->Gather(SlabChunks::kElements, sum_->values());
+    rank_sum_->Gather(1, absl::MakeSpan(squared_norms_));
+  }
+}
+
+template <typename T>
+void GradientReducer<T>::FinishChunks(ChunkRange chunks) {
   if (folds_.empty() && !ready()) return;
-  pool_.Run(chunks_.size(), [this](int64_t chunk) {
-    for (const Fold& fold : folds_) AddChunk(fold, chunk);
+  pool_.Run(chunks.size(), [&](int64_t i) {
+    const int64_t chunk = chunks.begin + i;
+    for (const Fold& fold : folds_) Add(fold, chunk);
     if (ready()) SetSquaredNorm(chunk);
   });
+  folds_.clear();
 }
 
 template <typename T>
@@ -107,7 +122,7 @@ template <typename T>
 int GradientReducer<T>::TakeFold(int begin, int end, Fold* fold,
                                  int* fold_end) {
   if (end - begin == 1) return -1;
-  const int middle = Middle(begin, end);
+  const int middle = MiddleShard(begin, end);
   if (Finished(begin, middle) && Finished(middle, end)) {
     *fold = {nodes_[begin].slab, nodes_[middle].slab};
     *fold_end = end;
@@ -122,7 +137,7 @@ int GradientReducer<T>::TakeFold(int begin, int end, Fold* fold,
 template <typename T>
 void GradientReducer<T>::Work(int worker, ComputeShard compute) {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (next_shard_ < num_shards()) {
+  while (next_shard_ < shards_.end) {
     Fold fold;
     int end;
     if (!free_.empty()) {
@@ -133,11 +148,12 @@ void GradientReducer<T>::Work(int worker, ComputeShard compute) {
       compute(worker, shard, *slab);
       lock.lock();
       nodes_[shard] = {slab, shard + 1};
-    } else if (const int begin = TakeFold(0, num_shards(), &fold, &end);
+    } else if (const int begin =
+                   TakeFold(shards_.begin, shards_.end, &fold, &end);
                begin >= 0) {
       lock.unlock();
-      for (int64_t i = 0; i < chunks_.size(); ++i) AddChunk(fold, i);
-      fold.left->MarkTouched(*fold.right);
+      for (int64_t i = 0; i < chunks_.size(); ++i) Add(fold, i);
+      fold.left->MarkTouched(fold.right->marks());
       lock.lock();
       nodes_[begin] = {fold.left, end};
       free_.push_back(fold.right);
@@ -152,7 +168,7 @@ void GradientReducer<T>::Work(int worker, ComputeShard compute) {
 template <typename T>
 GradientSlab<T>* GradientReducer<T>::FoldRest(int begin, int end) {
   if (Finished(begin, end)) return nodes_[begin].slab;
-  const int middle = Middle(begin, end);
+  const int middle = MiddleShard(begin, end);
   GradientSlab<T>* const left = FoldRest(begin, middle);
   AppendFold(left, FoldRest(middle, end));
   return left;
@@ -163,31 +179,17 @@ void GradientReducer<T>::AppendFold(GradientSlab<T>* left,
                                     GradientSlab<T>* right) {
   folds_.push_back({left, right});
   // Before the rows are added: a later fold may have `left` on its right.
-  left->MarkTouched(*right);
+  left->MarkTouched(right->marks());
 }
 
-// A row that the right gradient did not reach adds nothing. In both the eager
-// and the final additions that is decided by the marks of the right side's
-// whole subtree, so the bits are the same.
+// In both the eager and the final additions the marks of the right side are
+// those of its whole subtree, so the bits are the same.
 template <typename T>
-void GradientReducer<T>::AddChunk(const Fold& fold, int64_t chunk) const {
-  T* const sum = fold.left->values().data();
-  const T* const x = fold.right->values().data();
-  for (const SlabChunks::Range& range : chunks_[chunk]) {
-    const uint8_t* const touched = fold.right->touched_rows(range.parameter);
-    if (touched == nullptr) {
-      AddTo(sum + range.begin, x + range.begin, range.end - range.begin);
-      continue;
-    }
-    const ParameterInfo& info = store_.parameters()[range.parameter];
-    const int64_t cols = info.shape[1];
-    for (int64_t begin = range.begin; begin < range.end;) {
-      const int64_t row = (begin - info.offset) / cols;
-      const int64_t end = std::min(range.end, info.offset + (row + 1) * cols);
-      if (touched[row] != 0) AddTo(sum + begin, x + begin, end - begin);
-      begin = end;
-    }
-  }
+void GradientReducer<T>::Add(const Fold& fold, int64_t chunk) const {
+  const int64_t first = chunk * SlabChunks::kElements;
+  AddChunk<T>(store_, chunks_, chunk, *fold.right, fold.right->marks(),
+              fold.right->values().data() + first,
+              fold.left->values().data() + first);
 }
 
 template <typename T>

@@ -16,6 +16,9 @@
 // workers + ceil(log2(shards / workers)) slabs are enough for that never to
 // block for good. What is left when all shards are finished is added chunk by
 // chunk on all threads.
+//
+// With ranks, each computes the shards of one node of the tree, and the nodes
+// above them are added by RankSum: the bits are those of one process.
 #ifndef NN_GRADIENT_REDUCER_H_
 #define NN_GRADIENT_REDUCER_H_
 
@@ -23,12 +26,16 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
 #include "nn/parameters.h"
+#include "nn/ranks/rank_sum.h"
+#include "nn/ranks/ranks.h"
+#include "nn/shard_tree.h"
 #include "nn/slab_chunks.h"
 
 namespace regard {
@@ -41,30 +48,36 @@ class GradientReducer {
   using ComputeShard = absl::FunctionRef<void(int worker, int shard,
                                               GradientSlab<T>& gradients)>;
 
-  // `store` is finalized; it and `pool` outlive this. Both numbers are >= 1.
+  // `store` is finalized; it, `pool` and `ranks` outlive this. Both numbers are
+  // >= 1. `ranks`, null for one process, fit `num_shards`, which counts the
+  // shards of all of them.
   GradientReducer(const ParameterStore<T>& store, int num_shards,
-                  int accumulate_batches, WorkerPool& pool);
+                  int accumulate_batches, WorkerPool& pool,
+                  Ranks* ranks = nullptr);
 
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
+  // For `num_shards` shards that this process computes.
   static int NumSlabs(int num_shards, int accumulate_batches, int threads);
 
-  // Calls `compute` for each shard, and adds their gradients to those of the
-  // earlier batches of the same update; the first call after ready() starts the
-  // next update. The gradients of a batch are to be of a loss whose
-  // denominators are those of the whole update.
+  // Calls `compute` for each shard of this rank, and adds their gradients to
+  // those of the earlier batches of the same update; the first call after
+  // ready() starts the next update. The gradients of a batch are to be of a
+  // loss whose denominators are those of the whole update.
   void AddBatch(ComputeShard compute);
 
   bool ready() const { return batches_ == accumulate_batches_; }
 
-  // The sum; empty before the first batch. Valid until the next AddBatch().
+  // The sum; empty before the first batch. Valid until the next AddBatch(); of
+  // several ranks, only when ready().
   absl::Span<const T> gradient() const;
 
   // The Euclidean norm of gradient(). Only when ready().
   double gradient_norm() const;
 
   int num_shards() const { return static_cast<int>(nodes_.size()); }
+  ShardRange shards() const { return shards_; }  // of this rank
   int num_workers() const { return num_workers_; }
   int num_slabs() const { return static_cast<int>(slabs_.size()); }
 
@@ -89,14 +102,19 @@ class GradientReducer {
   // Appends the additions that [begin, end) lacks to folds_; returns its slab.
   GradientSlab<T>* FoldRest(int begin, int end);
   void AppendFold(GradientSlab<T>* left, GradientSlab<T>* right);
-  void AddChunk(const Fold& fold, int64_t chunk) const;
+  // Does what folds_ says, and sets the norms of a sum that is ready, chunk by
+  // chunk on all threads.
+  void FinishChunks(ChunkRange chunks);
+  void Add(const Fold& fold, int64_t chunk) const;
   void SetSquaredNorm(int64_t chunk);
 
   const ParameterStore<T>& store_;
   const int accumulate_batches_;
   WorkerPool& pool_;
+  const ShardRange shards_;
   const int num_workers_;
   const SlabChunks chunks_;
+  std::optional<RankSum<T>> rank_sum_;  // absent for one rank
   std::vector<std::unique_ptr<GradientSlab<T>>> slabs_;
   GradientSlab<T>* sum_ = nullptr;     // of the batches so far
   int batches_ = 0;                    // in the sum

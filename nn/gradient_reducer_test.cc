@@ -19,6 +19,9 @@
 #include "gtest/gtest.h"
 #include "nn/initializers.h"
 #include "nn/parameters.h"
+#include "nn/ranks/agreement.h"
+#include "nn/ranks/ranks.h"
+#include "nn/testing/thread_ranks.h"
 
 namespace regard {
 namespace {
@@ -57,6 +60,8 @@ class Store {
         table[row * kCols + j] += static_cast<float>(
             stream.NormalAt(static_cast<uint64_t>(1000 * k + j)));
       }
+      // Its sign tells whether a zero was added to it.
+      table[row * kCols] = -0.0f;
     }
     uint64_t k = 1 << 20;
     for (float& value : Segment(slab, 0)) {
@@ -153,6 +158,85 @@ TEST(GradientReducerTest, AnyNumberOfThreadsAndShardsEndsWithTheSameBits) {
       }
     }
   }
+}
+
+// What three updates of `accumulate` batches end with, and their norms.
+struct Updates {
+  std::vector<std::vector<float>> gradients = {};
+  std::vector<double> norms = {};
+};
+
+Updates UpdatesOf(const Store& store, int shards, int accumulate, int threads,
+                  Ranks* ranks) {
+  WorkerPool pool(threads);
+  GradientReducer<float> reducer(store.store(), shards, accumulate, pool,
+                                 ranks);
+  Updates updates;
+  for (int batch = 0; batch < 3 * accumulate; ++batch) {
+    reducer.AddBatch([&](int, int shard, GradientSlab<float>& slab) {
+      store.Fill(static_cast<uint64_t>(batch), shard, slab);
+    });
+    if (!reducer.ready()) continue;
+    updates.gradients.emplace_back(reducer.gradient().begin(),
+                                   reducer.gradient().end());
+    updates.norms.push_back(reducer.gradient_norm());
+  }
+  return updates;
+}
+
+bool SameBits(const Updates& a, const Updates& b) {
+  for (size_t i = 0; i < a.gradients.size(); ++i) {
+    if (a.norms[i] != b.norms[i] ||
+        std::memcmp(a.gradients[i].data(), b.gradients[i].data(),
+                    a.gradients[i].size() * sizeof(float)) != 0) {
+      return false;
+    }
+  }
+  return a.gradients.size() == b.gradients.size();
+}
+
+TEST(GradientReducerTest, RanksEndWithTheBitsOfOneProcess) {
+  for (const bool sparse : {false, true}) {
+    const Store store(sparse);
+    for (int shards = 1; shards <= 9; ++shards) {
+      for (const int accumulate : {1, 3}) {
+        const Updates expected =
+            UpdatesOf(store, shards, accumulate, 1, nullptr);
+        for (int size = 1; size <= shards; size *= 2) {
+          for (const int threads : {1, 2}) {
+            RunRanks(size, [&](Ranks& ranks) {
+              EXPECT_TRUE(SameBits(
+                  UpdatesOf(store, shards, accumulate, threads, &ranks),
+                  expected))
+                  << shards << " shards, rank " << ranks.rank() << " of "
+                  << size << ", " << threads << " threads, " << accumulate
+                  << " batches, " << sparse;
+            });
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(GradientReducerTest, ARankComputesItsOwnShards) {
+  const Store store(true);
+  RunRanks(4, [&](Ranks& ranks) {
+    WorkerPool pool(3);
+    GradientReducer<float> reducer(store.store(), 5, 1, pool, &ranks);
+    EXPECT_EQ(reducer.num_shards(), 5);
+    EXPECT_EQ(reducer.num_workers(), ranks.rank() == 0 ? 2 : 1);
+    EXPECT_EQ(reducer.num_slabs(), reducer.num_workers());
+    std::mutex mutex;
+    std::set<int> computed;
+    reducer.AddBatch([&](int, int shard, GradientSlab<float>& slab) {
+      store.Fill(0, shard, slab);
+      const std::lock_guard<std::mutex> lock(mutex);
+      computed.insert(shard);
+    });
+    const std::vector<std::set<int>> expected = {{0, 1}, {2}, {3}, {4}};
+    EXPECT_EQ(computed, expected[ranks.rank()]);
+  });
 }
 
 TEST(GradientReducerTest, ComputesEachShardOnceAndOneAtATimeOnAWorker) {
@@ -286,14 +370,41 @@ TEST(GradientReducerTest, AWarmBatchAllocatesNothing) {
   }
 }
 
+TEST(GradientReducerTest, AWarmBatchOfRanksAllocatesNothing) {
+  if (!CountsAllocations()) GTEST_SKIP() << "not in this build";
+  const Store store(true);
+  RunRanks(4, [&](Ranks& ranks) {
+    WorkerPool pool(1);
+    GradientReducer<float> reducer(store.store(), 8, 2, pool, &ranks);
+    const auto add = [&](int batches) {
+      for (int batch = 0; batch < batches; ++batch) {
+        reducer.AddBatch([&](int, int, GradientSlab<float>& slab) {
+          for (float& value : slab.values().subspan(0, 301)) value = 1;
+          slab.SetTouched(store.store().parameters()[0], 0, true);
+        });
+      }
+      // All ranks are here.
+      return LargestOf(&ranks, 0);
+    };
+    add(2);
+    const int64_t before = AllocationCount();
+    add(6);
+    EXPECT_EQ(AllocationCount() - before, 0);
+  });
+}
+
 TEST(GradientReducerTest, AStoreMayHaveNoParameters) {
   ParameterStore<float> store;
   store.Finalize(0);
-  WorkerPool pool(2);
-  GradientReducer<float> reducer(store, 4, 1, pool);
-  reducer.AddBatch([](int, int, GradientSlab<float>&) {});
-  EXPECT_TRUE(reducer.gradient().empty());
-  EXPECT_EQ(reducer.gradient_norm(), 0);
+  RunRanks(2, [&](Ranks& ranks) {
+    for (Ranks* given : {static_cast<Ranks*>(nullptr), &ranks}) {
+      WorkerPool pool(2);
+      GradientReducer<float> reducer(store, 4, 1, pool, given);
+      reducer.AddBatch([](int, int, GradientSlab<float>&) {});
+      EXPECT_TRUE(reducer.gradient().empty());
+      EXPECT_EQ(reducer.gradient_norm(), 0);
+    }
+  });
 }
 
 TEST(GradientReducerDeathTest, TheNormNeedsAllBatches) {
@@ -304,6 +415,17 @@ TEST(GradientReducerDeathTest, TheNormNeedsAllBatches) {
     store.Fill(0, shard, slab);
   });
   EXPECT_DEATH(reducer.gradient_norm(), "1 of 2 batches");
+}
+
+TEST(GradientReducerDeathTest, RanksFitTheShards) {
+  const Store store(false);
+  WorkerPool pool(1);
+  EXPECT_DEATH(RunRanks(2,
+                        [&](Ranks& ranks) {
+                          GradientReducer<float>(store.store(), 1, 1, pool,
+                                                 &ranks);
+                        }),
+               "2 ranks, 1 shards");
 }
 
 TEST(GradientReducerDeathTest, ABatchHasAShard) {

@@ -148,15 +148,15 @@ void ParameterScope<T>::Alias(absl::string_view name,
 
 template <typename T>
 GradientSlab<T>::GradientSlab(const ParameterStore<T>& store)
-    : values_(store.slab_size()), touched_(store.parameters().size(), 0) {
+    : values_(store.slab_size()) {
   REGARD_CHECK(store.finalized()) << "gradients of an unfinished store";
-  int64_t rows = 0;
+  auto marks = static_cast<int64_t>(store.parameters().size());
   for (const ParameterInfo& info : store.parameters()) {
     const bool sparse = info.options.sparse_gradient && info.options.trainable;
-    first_row_.push_back(sparse ? rows : -1);
-    if (sparse) rows += info.shape[0];
+    first_row_.push_back(sparse ? marks : -1);
+    if (sparse) marks += info.shape[0];
   }
-  touched_rows_.assign(static_cast<size_t>(rows), 0);
+  marks_.assign(static_cast<size_t>(marks), 0);
 }
 
 template <typename T>
@@ -177,18 +177,16 @@ void GradientSlab<T>::ClearTouchedRows(const ParameterStore<T>& store) {
 template <typename T>
 void GradientSlab<T>::SetTouched(const ParameterInfo& info, int32_t index,
                                  bool touched) {
-  if (!touched && touched_[index] != 0 && first_row_[index] < 0) {
+  if (!touched && marks_[index] != 0 && first_row_[index] < 0) {
     std::fill_n(values_.data() + info.offset, info.size(), T(0));
   }
-  touched_[index] = touched ? 1 : 0;
+  marks_[index] = touched ? 1 : 0;
 }
 
 template <typename T>
-void GradientSlab<T>::MarkTouched(const GradientSlab& other) {
-  for (size_t i = 0; i < touched_.size(); ++i) touched_[i] |= other.touched_[i];
-  for (size_t i = 0; i < touched_rows_.size(); ++i) {
-    touched_rows_[i] |= other.touched_rows_[i];
-  }
+void GradientSlab<T>::MarkTouched(absl::Span<const uint8_t> other) {
+  REGARD_CHECK_EQ(other.size(), marks_.size());
+  for (size_t i = 0; i < marks_.size(); ++i) marks_[i] |= other[i];
 }
 
 REGARD_INSTANTIATE_CLASS(ParameterStore);

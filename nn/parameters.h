@@ -231,23 +231,30 @@ class GradientSlab {
   // Marks of the rows of parameter `index` that the step reached, the others
   // being zero; null where the gradient is not sparse.
   uint8_t* touched_rows(int32_t index) {
-    return first_row_[index] < 0 ? nullptr : &touched_rows_[first_row_[index]];
+    return first_row_[index] < 0 ? nullptr : &marks_[first_row_[index]];
   }
 
   // Whether the last step reached parameter `index`; if not, it holds zeros.
-  bool touched(int32_t index) const { return touched_[index] != 0; }
+  bool touched(int32_t index) const { return marks_[index] != 0; }
+
+  // The marks of all parameters and rows, laid out as in any other slab of the
+  // store; and those of the rows of one parameter, as touched_rows().
+  absl::Span<const uint8_t> marks() const { return marks_; }
+  const uint8_t* RowsOf(absl::Span<const uint8_t> marks, int32_t index) const {
+    return first_row_[index] < 0 ? nullptr : &marks[first_row_[index]];
+  }
 
   // Says whether the step reached a parameter; clears its segment if not.
   void SetTouched(const ParameterInfo& info, int32_t index, bool touched);
 
-  // Marks as touched what `other` touched: its values are added to these.
-  void MarkTouched(const GradientSlab& other);
+  // Marks as touched what another slab's marks say: its values are added to
+  // these.
+  void MarkTouched(absl::Span<const uint8_t> other);
 
  private:
   Slab<T> values_;
-  std::vector<uint8_t> touched_;
+  std::vector<uint8_t> marks_;      // of parameters, then of rows
   std::vector<int64_t> first_row_;  // of each parameter; -1 where not sparse
-  std::vector<uint8_t> touched_rows_;
 };
 
 }  // namespace regard

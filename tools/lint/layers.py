@@ -11,7 +11,7 @@ _ORDER = _LAYERS + _LEAVES
 _ROOMS = {
     "files": ("tensorboard",),
     "autodiff": ("kernels", "ops", "recurrent"),
-    "nn": ("layers", "optimizers", "schedules", "probes"),
+    "nn": ("ranks", "layers", "optimizers", "schedules", "probes"),
     "data": ("text", "images", "phrasebook", "pairs"),
     "attention": ("kernels", "position_encodings", "normalizers", "formula",
                   "scoring", "transformer", "inspection"),

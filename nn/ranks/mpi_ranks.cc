@@ -1,0 +1,148 @@
+#include "nn/ranks/mpi_ranks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kBetweenBeats(250);
+constexpr std::chrono::milliseconds kWhileEnding(10);
+// A rank from which nothing is heard for so long is lost. With the time that
+// mpirun takes to end the others, less than ten seconds.
+constexpr std::chrono::seconds kSilence(6);
+
+constexpr char kBeat = 1;
+constexpr char kGoodbye = 2;
+
+// MPI counts bytes by int.
+constexpr size_t kMostBytes = size_t{1} << 30;
+
+std::vector<std::string> Machines(int size) {
+  std::vector<char> name(MPI_MAX_PROCESSOR_NAME, '\0');
+  int length = 0;
+  MPI_Get_processor_name(name.data(), &length);
+  const int width = MPI_MAX_PROCESSOR_NAME;
+  std::vector<char> names(static_cast<size_t>(size * width));
+  MPI_Allgather(name.data(), width, MPI_CHAR, names.data(), width, MPI_CHAR,
+                MPI_COMM_WORLD);
+  std::vector<std::string> machines;
+  for (int rank = 0; rank < size; ++rank) {
+    machines.emplace_back(names.data() + rank * width);
+  }
+  return machines;
+}
+
+}  // namespace
+
+MpiRanks::MpiRanks(int* argc, char*** argv) {
+  int threads = 0;
+  MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &threads);
+  if (threads < MPI_THREAD_MULTIPLE) {
+    std::fputs("this MPI lets one thread at a time call it, not several\n",
+               stderr);
+    EndAll(EXIT_FAILURE);
+  }
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  machines_ = Machines(size_);
+  MPI_Comm_dup(MPI_COMM_WORLD, &beats_);
+  if (size_ > 1) watch_ = std::thread([this] { Watch(); });
+}
+
+void MpiRanks::Exchange(int partner, absl::Span<const uint8_t> sent,
+                        absl::Span<uint8_t> received) {
+  do {
+    const auto out = sent.first(std::min(sent.size(), kMostBytes));
+    const auto in = received.first(std::min(received.size(), kMostBytes));
+    MPI_Status status;
+    MPI_Sendrecv(out.data(), static_cast<int>(out.size()), MPI_BYTE, partner,
+                 /*sendtag=*/0, in.data(), static_cast<int>(in.size()),
+                 MPI_BYTE, partner, /*recvtag=*/0, MPI_COMM_WORLD, &status);
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    REGARD_CHECK_EQ(static_cast<size_t>(bytes), in.size());
+    sent.remove_prefix(out.size());
+    received.remove_prefix(in.size());
+  } while (!sent.empty() || !received.empty());
+}
+
+int MpiRanks::End(int code) {
+  // Where one rank alone fails, others wait for what it does not send.
+  if (code != 0 && code <= 128) EndAll(code);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_one();
+  if (watch_.joinable()) watch_.join();
+  MPI_Finalize();
+  return code;
+}
+
+void MpiRanks::EndAll(int code) {
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, code);
+  std::_Exit(code);
+}
+
+bool MpiRanks::Rest() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (ending_) {
+    lock.unlock();
+    std::this_thread::sleep_for(kWhileEnding);
+    return true;
+  }
+  return changed_.wait_for(lock, kBetweenBeats, [this] { return ending_; });
+}
+
+void MpiRanks::Watch() {
+  const int next = (rank_ + 1) % size_;
+  const int previous = (rank_ + size_ - 1) % size_;
+  char said = kBeat;
+  char heard = kBeat;
+  bool parted = false;  // the next one has said goodbye
+  MPI_Request saying = MPI_REQUEST_NULL;
+  MPI_Request hearing;
+  MPI_Irecv(&heard, 1, MPI_CHAR, next, 0, beats_, &hearing);
+  Clock::time_point last_heard = Clock::now();
+  Clock::time_point last_turn = last_heard;
+  for (bool ending = false;
+       !parted || said != kGoodbye || saying != MPI_REQUEST_NULL;
+       ending = Rest()) {
+    int done = 0;
+    MPI_Test(&saying, &done, MPI_STATUS_IGNORE);
+    if (done != 0 && said != kGoodbye) {
+      said = ending ? kGoodbye : kBeat;
+      MPI_Isend(&said, 1, MPI_CHAR, previous, 0, beats_, &saying);
+    }
+    const Clock::time_point now = Clock::now();
+    // This rank itself was stopped, and hears what came meanwhile.
+    if (now - last_turn > kSilence / 2) last_heard = now;
+    last_turn = now;
+    if (parted) continue;
+    MPI_Test(&hearing, &done, MPI_STATUS_IGNORE);
+    if (done != 0) {
+      last_heard = now;
+      parted = heard == kGoodbye;
+      if (!parted) MPI_Irecv(&heard, 1, MPI_CHAR, next, 0, beats_, &hearing);
+    } else if (now - last_heard > kSilence) {
+      std::fprintf(stderr,
+                   "rank %d on %s has not been heard of for %d seconds: all "
+                   "ranks stop; what rank 0 saved last stands\n",
+                   next, machines_[next].c_str(),
+                   static_cast<int>(kSilence.count()));
+      EndAll(EXIT_FAILURE);
+    }
+  }
+}
+
+}  // namespace regard

@@ -1,0 +1,87 @@
+// Adds the gradients of ranks: the levels of the tree of shards above those
+// that one rank computes.
+//
+// Recursive halving: on each level, from the lowest, a rank and its neighbour
+// hold the two children of a node. Each keeps one half of the chunks that both
+// hold, receives the other's part of it, and adds left plus right. In the end a
+// rank holds 1 / size of the sum; recursive doubling gathers it (Thakur,
+// Rabenseifner and Gropp, "Optimization of collective communication operations
+// in MPICH", International Journal of High Performance Computing Applications
+// 19, 2005). Each element is added as in one process. A rank sends and receives
+// 2 (size - 1) / size slabs in all, and the marks once a level.
+#ifndef NN_RANKS_RANK_SUM_H_
+#define NN_RANKS_RANK_SUM_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/worker_pool.h"
+#include "nn/parameters.h"
+#include "nn/ranks/ranks.h"
+#include "nn/slab_chunks.h"
+
+namespace regard {
+
+// Consecutive chunks [begin, end) of a slab.
+struct ChunkRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  int64_t size() const { return end - begin; }
+};
+
+template <typename T>
+class RankSum {
+ public:
+  // All outlive this; `chunks` are those of `store`. A power of two of ranks.
+  RankSum(const ParameterStore<T>& store, const SlabChunks& chunks,
+          WorkerPool& pool, Ranks& ranks);
+
+  // The chunks whose sum this rank holds; maybe none.
+  ChunkRange own() const { return held_.back(); }
+
+  // Makes the own chunks of `slab` the sum of all ranks' slabs, and its marks
+  // those of all. The values of its other chunks are no longer valid, but zero
+  // where they are unmarked. Allocates at the first call alone.
+  void Add(GradientSlab<T>& slab);
+
+  // `values` has `width` elements for each chunk, the last of which may have
+  // fewer. Fills those of the chunks that are not own. Allocates nothing.
+  template <typename U>
+  void Gather(int64_t width, absl::Span<U> values) {
+    for (size_t level = held_.size() - 1; level-- > 0;) {
+      const auto part = [&](ChunkRange chunks) {
+        const auto size = static_cast<int64_t>(values.size());
+        const int64_t begin = std::min(size, chunks.begin * width);
+        const int64_t end = std::min(size, chunks.end * width);
+        return absl::MakeSpan(reinterpret_cast<uint8_t*>(values.data() + begin),
+                              static_cast<size_t>(end - begin) * sizeof(U));
+      };
+      ranks_.Exchange(Partner(level), part(held_[level + 1]),
+                      part(Given(level)));
+    }
+  }
+
+ private:
+  int Partner(size_t level) const { return ranks_.rank() ^ (1 << level); }
+  // Whether this rank has the left child of its node on a level.
+  bool IsLeft(size_t level) const { return Partner(level) > ranks_.rank(); }
+  // The half of held_[level] that the partner keeps.
+  ChunkRange Given(size_t level) const;
+  void AddPiece(bool left, ChunkRange piece, GradientSlab<T>& slab);
+  absl::Span<T> Elements(ChunkRange chunks, GradientSlab<T>& slab) const;
+
+  const ParameterStore<T>& store_;
+  const SlabChunks& chunks_;
+  WorkerPool& pool_;
+  Ranks& ranks_;
+  std::vector<ChunkRange> held_;  // before each level, and in the end
+  std::vector<uint8_t> marks_;    // the partner's
+  std::vector<T> received_;       // a piece of the partner's slab
+};
+
+}  // namespace regard
+
+#endif  // NN_RANKS_RANK_SUM_H_
