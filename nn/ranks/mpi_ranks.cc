@@ -23,8 +23,35 @@ constexpr std::chrono::seconds kSilence(6);
 constexpr char kBeat = 1;
 constexpr char kGoodbye = 2;
 
-// MPI counts bytes by int.
-constexpr size_t kMostBytes = size_t{1} << 30;
+// Shorter than what Open MPI sends by TCP without asking the receiver first:
+// long messages would keep both directions of a connection waiting for replies.
+constexpr size_t kMessageBytes = 60 << 10;
+// Under way at a time, in each direction.
+constexpr int kMostMessages = 32;
+
+// What a message takes on a quick network; whoever waits longer lets others
+// have the core, where MPI's own waits would spin.
+constexpr std::chrono::milliseconds kSpin(2);
+constexpr std::chrono::microseconds kNap(20);
+
+void Await(int count, MPI_Request* requests, MPI_Status* statuses) {
+  const Clock::time_point start = Clock::now();
+  while (true) {
+    int done = 0;
+    MPI_Testall(count, requests, &done, statuses);
+    if (done != 0) return;
+    if (Clock::now() - start > kSpin) std::this_thread::sleep_for(kNap);
+  }
+}
+
+// The next message of `bytes`, which are those after it from then on.
+template <typename T>
+absl::Span<T> TakeMessage(absl::Span<T>* bytes) {
+  const absl::Span<T> message =
+      bytes->first(std::min(bytes->size(), kMessageBytes));
+  bytes->remove_prefix(message.size());
+  return message;
+}
 
 std::vector<std::string> Machines(int size) {
   std::vector<char> name(MPI_MAX_PROCESSOR_NAME, '\0');
@@ -60,19 +87,30 @@ MpiRanks::MpiRanks(int* argc, char*** argv) {
 
 void MpiRanks::Exchange(int partner, absl::Span<const uint8_t> sent,
                         absl::Span<uint8_t> received) {
-  do {
-    const auto out = sent.first(std::min(sent.size(), kMostBytes));
-    const auto in = received.first(std::min(received.size(), kMostBytes));
-    MPI_Status status;
-    MPI_Sendrecv(out.data(), static_cast<int>(out.size()), MPI_BYTE, partner,
-                 /*sendtag=*/0, in.data(), static_cast<int>(in.size()),
-                 MPI_BYTE, partner, /*recvtag=*/0, MPI_COMM_WORLD, &status);
-    int bytes = 0;
-    MPI_Get_count(&status, MPI_BYTE, &bytes);
-    REGARD_CHECK_EQ(static_cast<size_t>(bytes), in.size());
-    sent.remove_prefix(out.size());
-    received.remove_prefix(in.size());
-  } while (!sent.empty() || !received.empty());
+  while (!sent.empty() || !received.empty()) {
+    MPI_Request requests[2 * kMostMessages];
+    MPI_Status statuses[2 * kMostMessages];
+    int wanted[kMostMessages];
+    int incoming = 0;
+    for (; incoming < kMostMessages && !received.empty(); ++incoming) {
+      const auto message = TakeMessage(&received);
+      wanted[incoming] = static_cast<int>(message.size());
+      MPI_Irecv(message.data(), wanted[incoming], MPI_BYTE, partner, /*tag=*/0,
+                MPI_COMM_WORLD, &requests[incoming]);
+    }
+    int all = incoming;
+    for (; all < incoming + kMostMessages && !sent.empty(); ++all) {
+      const auto message = TakeMessage(&sent);
+      MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE,
+                partner, /*tag=*/0, MPI_COMM_WORLD, &requests[all]);
+    }
+    Await(all, requests, statuses);
+    for (int i = 0; i < incoming; ++i) {
+      int bytes = 0;
+      MPI_Get_count(&statuses[i], MPI_BYTE, &bytes);
+      REGARD_CHECK_EQ(bytes, wanted[i]);
+    }
+  }
 }
 
 int MpiRanks::End(int code) {
@@ -140,6 +178,9 @@ void MpiRanks::Watch() {
                    "ranks stop; what rank 0 saved last stands\n",
                    next, machines_[next].c_str(),
                    static_cast<int>(kSilence.count()));
+      // So that the one before this rank does not miss it in turn.
+      MPI_Isend(&kGoodbye, 1, MPI_CHAR, previous, 0, beats_, &saying);
+      MPI_Test(&saying, &done, MPI_STATUS_IGNORE);
       EndAll(EXIT_FAILURE);
     }
   }
