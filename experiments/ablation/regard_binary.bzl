@@ -79,6 +79,7 @@ def regard_binary(
         optimizers = [],
         schedules = [],
         tools = False,
+        mpi = False,
         **kwargs):
     """A program like `//experiments:train` that knows more plug-ins.
 
@@ -96,8 +97,13 @@ def regard_binary(
       tools: whether to make NAME_average, NAME_caption, NAME_evaluate, NAME_generate,
         NAME_inspect, NAME_plan, NAME_predict and NAME_translate, too: `//tools`' programs for runs
         of this one.
+      mpi: whether it trains by several processes (docs/several_machines.md). It
+        needs Debian's libopenmpi-dev, and only what names it builds it.
       **kwargs: passed to each cc_binary.
     """
+    main = "MpiTrain" if mpi else "Train"
+    library = "mpi_train_program" if mpi else "train_program"
+    tags = kwargs.pop("tags", [])
     plugins = {
         "optimizers": optimizers,
         "schedules": schedules,
@@ -106,9 +112,10 @@ def regard_binary(
     }
     plugin_binary(
         name,
-        ["//experiments:default_config", "//experiments/training:train_program"],
-        "regard::TrainMain(argc, argv, plugins, regard::DefaultConfig())",
+        ["//experiments:default_config", "//experiments/training:" + library],
+        "regard::{}Main(argc, argv, plugins, regard::DefaultConfig())".format(main),
         plugins,
+        tags = tags + (["manual"] if mpi else []),
         **kwargs
     )
     if not tools:
@@ -119,5 +126,6 @@ def regard_binary(
             ["//tools:programs"],
             "regard::{}Main(argc, argv, plugins)".format(tool.capitalize()),
             plugins,
+            tags = tags,
             **kwargs
         )

@@ -1,5 +1,5 @@
-// The trainer's promises: the same bits for any number of threads and however
-// often it was stopped, and warm steps that allocate nothing.
+// The trainer's promises: the same bits for any number of threads and ranks and
+// however often it was stopped, and warm steps that allocate nothing.
 #include <signal.h>
 
 #include <algorithm>
@@ -39,6 +39,8 @@
 #include "nn/forward.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/ranks/ranks.h"
+#include "nn/testing/thread_ranks.h"
 
 namespace regard {
 namespace {
@@ -93,7 +95,8 @@ class TrainerTest : public ::testing::Test {
   // is not negative, and is stopped after `stop` steps if that is not 0.
   // Returns the signal that stopped it.
   int Train(const Experiment& config, int threads, const std::string& run,
-            int64_t from = -1, int64_t stop = 0) const {
+            int64_t from = -1, int64_t stop = 0, Task* given_task = nullptr,
+            Ranks* ranks = nullptr) const {
     std::filesystem::create_directories(Path(run));
     const std::string log_path = Path(run) + "/metrics.jsonl";
     absl::StatusOr<FileWriter> log = from >= 0
@@ -108,10 +111,14 @@ class TrainerTest : public ::testing::Test {
     };
     output.now = [] { return absl::UnixEpoch(); };
     output.width = [] { return 0; };
-    const std::unique_ptr<Task> task = TaskOf(config);
-    Trainer trainer(
-        config, *task, BuiltInPlugins(),
-        {.threads = threads, .omit_times = true, .stop_signal = &signal});
+    const std::unique_ptr<Task> own_task =
+        given_task == nullptr ? TaskOf(config) : nullptr;
+    Trainer trainer(config, given_task == nullptr ? *own_task : *given_task,
+                    BuiltInPlugins(),
+                    {.threads = threads,
+                     .omit_times = true,
+                     .stop_signal = &signal,
+                     .ranks = ranks});
     Progress progress(trainer.total_steps(), /*plain_interval=*/1, output);
     if (from >= 0) {
       const absl::StatusOr<FoundCheckpoints> latest =
@@ -134,6 +141,30 @@ class TrainerTest : public ::testing::Test {
              }});
     EXPECT_TRUE(stopped_by.ok()) << stopped_by.status();
     return *stopped_by;
+  }
+
+  // The same by `size` ranks of one thread each, of which the first one writes
+  // and is stopped.
+  void TrainByRanks(const Experiment& config, int size, const std::string& run,
+                    int64_t from = -1, int64_t stop = 0) const {
+    // Subwords are trained by programs with files of their own.
+    std::vector<std::unique_ptr<Task>> tasks;
+    for (int i = 0; i < size; ++i) tasks.push_back(TaskOf(config));
+    RunRanks(size, [&](Ranks& ranks) {
+      Task& task = *tasks[ranks.rank()];
+      if (ranks.rank() == 0) {
+        EXPECT_EQ(Train(config, 1, run, from, stop, &task, &ranks),
+                  stop > 0 ? SIGINT : 0);
+        return;
+      }
+      Trainer trainer(config, task, BuiltInPlugins(), {.ranks = &ranks});
+      if (from >= 0) {
+        const auto latest = FindCheckpoints(Path(run));
+        EXPECT_TRUE(trainer.Restore(latest->checkpoints[0]).ok());
+      }
+      const absl::StatusOr<int> stopped_by = trainer.Run();
+      EXPECT_TRUE(stopped_by.ok()) << stopped_by.status();
+    });
   }
 
   // All files of a run by name; of the checkpoints, those that every run of
@@ -174,6 +205,21 @@ TEST_P(BitsTest, DoNotDependOnThreads) {
     Train(config, threads, run);
     EXPECT_TRUE(FilesOf(run) == expected) << threads << " threads";
   }
+}
+
+TEST_P(BitsTest, DoNotDependOnRanks) {
+  const Experiment config = Parse(GetParam());
+  Train(config, 1, "1");
+  const auto expected = FilesOf("1");
+  for (const int size : {2, 8}) {
+    const std::string run = absl::StrCat("by", size);
+    TrainByRanks(config, size, run);
+    EXPECT_TRUE(FilesOf(run) == expected) << size << " ranks";
+  }
+  // Stopped at a checkpoint, and resumed by others.
+  TrainByRanks(config, 2, "stopped", -1, 3);
+  TrainByRanks(config, 4, "stopped", 3);
+  EXPECT_TRUE(FilesOf("stopped") == expected);
 }
 
 TEST_P(BitsTest, DoNotDependOnStops) {

@@ -13,7 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/config/reader.h"
@@ -22,12 +24,15 @@
 #include "experiments/run/status.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
-#include "experiments/tasks/trained_run.h"
+#include "experiments/training/fitting_task.h"
+#include "experiments/training/follower.h"
 #include "experiments/training/trainer.h"
 #include "experiments/training/training_run.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
-#include "nn/probes/site_requests.h"
+#include "nn/ranks/agreement.h"
+#include "nn/ranks/ranks.h"
+#include "nn/shard_tree.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -49,6 +54,14 @@ struct Arguments {
   TrainerOptions trainer = {.threads = 0};  // 0: one per core
   Provenance provenance;                    // empty where files are to repeat
 };
+
+// Longer than rank 0 takes to tell what every rank finds.
+constexpr absl::Duration kFirstRankTells = absl::Seconds(5);
+
+// Whether this process writes and prints.
+bool Leads(const Ranks* ranks) {
+  return ranks == nullptr || ranks->rank() == 0;
+}
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
@@ -85,62 +98,20 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 // What to train. A run to resume knows its own config.
 absl::StatusOr<ConfigSource> SourceOf(const Arguments& arguments,
                                       absl::string_view default_config,
-                                      const std::optional<RunFolder>& folder) {
+                                      const FoundFolder& found) {
   if (!arguments.config.empty()) {
     return ConfigSource{arguments.config, std::nullopt};
   }
-  if (folder.has_value() && folder->holds_run()) {
-    absl::StatusOr<std::string> text = folder->Read("resolved.textproto");
-    if (text.ok()) {
-      return ConfigSource{folder->File("resolved.textproto"), *std::move(text)};
-    }
+  if (found.holds_run) {
+    const std::string path = JoinPath(found.path, "resolved.textproto");
+    absl::StatusOr<std::string> text = ReadFile(path);
+    if (text.ok()) return ConfigSource{path, *std::move(text)};
     if (IsMachineFailure(text.status())) return WithErrorPrefix(text.status());
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", text.status().message(),
         ": the run stopped before it had begun; give its --config again"));
   }
   return ConfigSource{"built-in config", std::string(default_config)};
-}
-
-// The task of a config that fits the data, with the weights that it begins
-// with. `folder` is that of a run that has begun, or null.
-absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
-    const LoadedConfig& loaded, const RunFolder* folder,
-    const Plugins& plugins) {
-  ReadRunFile read_run_file;
-  if (folder != nullptr) {
-    read_run_file = [folder](const std::string& name) {
-      return WithErrorPrefix(folder->Read(name));
-    };
-  }
-  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
-                          BuildTask(loaded.config, plugins, read_run_file));
-  ConfigProblems problems;
-  ValidateTask(*task, loaded.config, problems);
-  ValidateWatchedMetrics(*task, loaded.config, plugins, problems);
-  if (problems.ok()) {
-    REGARD_ASSIGN_OR_RETURN(
-        const std::vector<std::string> notes,
-        LoadInitialWeights(loaded.config.training(), plugins, *task, problems));
-    for (const std::string& note : notes) {
-      std::fprintf(stderr, "training.initial_weights: %s\n", note.c_str());
-    }
-  }
-  if (task->model().num_examples() == 0) {
-    problems.Add("data", "has no example to train on");
-  }
-  if (problems.ok()) {
-    ValidateSites({loaded.config.intervene(), loaded.config.probe()},
-                  loaded.config.seed(), task->model(), problems);
-  }
-  for (int i = 0; i < loaded.config.intervene_size(); ++i) {
-    if (!loaded.config.intervene(i).replace().has_mean()) continue;
-    problems.Add(absl::StrCat("intervene[", i, "].replace.mean"),
-                 "is of a trained model alone: //tools:evaluate -- --set "
-                 "intervene=...");
-  }
-  REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
-  return task;
 }
 
 absl::Status BaselineError(const LoadedConfig& run,
@@ -153,42 +124,68 @@ absl::Status BaselineError(const LoadedConfig& run,
   return LocateProblems(problems, run.origins);
 }
 
-// Finds all that is wrong with what the user gave. An existing folder is opened
-// first, as it has the config or is refused; a new one is made last, so that a
-// wrong config leaves nothing behind. Null for --check, which needs no folder.
-absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(
-    const Arguments& arguments, const Plugins& plugins,
-    absl::string_view default_config) {
-  RunFolderOptions options = {.path = ResolveUserPath(arguments.run),
-                              .resume = arguments.resume};
-  std::optional<RunFolder> folder;
-  if (!arguments.check && !arguments.run.empty() && PathExists(options.path)) {
-    REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(options));
-    folder.emplace(std::move(opened));
-  }
+absl::StatusOr<LoadedConfig> ReadGivenConfig(const Arguments& arguments,
+                                             const Plugins& plugins,
+                                             absl::string_view default_config,
+                                             const FoundFolder& found) {
   REGARD_ASSIGN_OR_RETURN(const ConfigSource source,
-                          SourceOf(arguments, default_config, folder));
+                          SourceOf(arguments, default_config, found));
   REGARD_ASSIGN_OR_RETURN(LoadedConfig loaded,
                           LoadConfig(source, arguments.overrides, plugins));
   REGARD_RETURN_IF_ERROR(BaselineError(loaded, LoadBaseline(plugins, loaded)));
-  const bool begun = folder.has_value() && folder->has_begun();
+  return loaded;
+}
+
+// What the user gave.
+struct Given {
+  RunFolderOptions options = {};
+  std::optional<RunFolder> folder = std::nullopt;  // if it existed; of rank 0
+  LoadedConfig loaded = {};
+  std::unique_ptr<Task> task = nullptr;
+};
+
+// Finds all that is wrong with it, on all ranks. An existing folder is opened
+// first, as it has the config or is refused.
+absl::StatusOr<Given> Examine(const Arguments& arguments,
+                              const Plugins& plugins,
+                              absl::string_view default_config) {
+  Ranks* const ranks = arguments.trainer.ranks;
+  Given given;
+  given.options.path = ResolveUserPath(arguments.run);
+  given.options.resume = arguments.resume;
+  if (Leads(ranks) && !arguments.check && !arguments.run.empty() &&
+      PathExists(given.options.path)) {
+    REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(given.options));
+    given.folder.emplace(std::move(opened));
+  }
+  const FoundFolder found = TellFolder(given.folder, ranks);
+  absl::StatusOr<LoadedConfig> loaded =
+      ReadGivenConfig(arguments, plugins, default_config, found);
+  REGARD_RETURN_IF_ERROR(AgreeOn(ranks, loaded.status()));
+  given.loaded = *std::move(loaded);
   REGARD_ASSIGN_OR_RETURN(
-      std::unique_ptr<Task> task,
-      BuildFittingTask(loaded, begun ? &*folder : nullptr, plugins));
+      given.task,
+      BuildFittingTask(given.loaded, found.RunPath(), plugins, ranks));
   // It is trained after the run.
-  if (!begun && loaded.baseline != nullptr) {
+  if (!found.begun && given.loaded.baseline != nullptr) {
     REGARD_RETURN_IF_ERROR(BaselineError(
-        loaded, BuildFittingTask(*loaded.baseline, nullptr, plugins).status()));
+        given.loaded,
+        BuildFittingTask(*given.loaded.baseline, "", plugins, ranks).status()));
   }
-  if (arguments.check) return nullptr;
-  if (!folder.has_value()) {
-    options.name = loaded.config.name();
-    options.now = absl::Now();
-    REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(options));
-    folder.emplace(std::move(opened));
+  return given;
+}
+
+// A new folder is made last, so that a wrong config leaves nothing behind.
+absl::StatusOr<std::unique_ptr<TrainingRun>> Prepare(const Arguments& arguments,
+                                                     Given given) {
+  if (!given.folder.has_value()) {
+    given.options.name = given.loaded.config.name();
+    given.options.now = absl::Now();
+    REGARD_ASSIGN_OR_RETURN(RunFolder opened, RunFolder::Open(given.options));
+    given.folder.emplace(std::move(opened));
   }
-  auto run = std::make_unique<TrainingRun>(std::move(loaded),
-                                           *std::move(folder), std::move(task));
+  auto run = std::make_unique<TrainingRun>(
+      std::move(given.loaded), *std::move(given.folder), std::move(given.task));
   REGARD_RETURN_IF_ERROR(run->Prepare(arguments.resume, arguments.checkpoints,
                                       arguments.provenance));
   return run;
@@ -203,14 +200,15 @@ absl::StatusOr<int> TrainBaseline(const TrainingRun& run,
                                   std::unique_ptr<TrainingRun>* baseline) {
   const LoadedConfig& loaded = *run.loaded().baseline;
   REGARD_ASSIGN_OR_RETURN(
-      RunFolder folder,
+      RunFolder opened,
       RunFolder::Open({.path = run.folder().File("baseline"), .resume = true}));
+  std::optional<RunFolder> folder(std::move(opened));
+  const FoundFolder found = TellFolder(folder, options.ranks);
   REGARD_ASSIGN_OR_RETURN(
       std::unique_ptr<Task> task,
-      BuildFittingTask(loaded, folder.has_begun() ? &folder : nullptr,
-                       plugins));
-  *baseline =
-      std::make_unique<TrainingRun>(loaded, std::move(folder), std::move(task));
+      BuildFittingTask(loaded, found.RunPath(), plugins, options.ranks));
+  *baseline = std::make_unique<TrainingRun>(loaded, *std::move(folder),
+                                            std::move(task));
   // Its checkpoints are beside those of the run.
   const std::string checkpoints = run.checkpoint_folder();
   REGARD_RETURN_IF_ERROR((*baseline)->Prepare(
@@ -276,36 +274,69 @@ void RememberSignal(int number) {
   signal(SIGTERM, SIG_DFL);
 }
 
-absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
-                          absl::string_view default_config) {
-  Arguments arguments;
-  REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
-  REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run,
-                          Prepare(arguments, plugins, default_config));
-  if (run == nullptr) return FinishOutput();
+TrainerOptions OptionsOf(const Arguments& arguments, int num_shards) {
   TrainerOptions options = arguments.trainer;
-  const int shards = run->loaded().config.num_shards();
+  const Ranks* const ranks = options.ranks;
+  const int shards =
+      ranks == nullptr
+          ? num_shards
+          : ShardsOf(ranks->rank(), ranks->size(), num_shards).size();
   if (options.threads == 0) {
     options.threads = HardwareThreads();
-  } else if (options.threads > shards) {
+  } else if (options.threads > shards && Leads(ranks)) {
     std::fprintf(stderr, "num_shards is %d: %d of %d threads have work\n",
-                 shards, shards, options.threads);
+                 num_shards, shards, options.threads);
   }
+  options.stop_signal = &stop_signal;
+  return options;
+}
+
+absl::StatusOr<int> Train(int argc, char** argv, const Plugins& plugins,
+                          absl::string_view default_config, Ranks* ranks) {
+  Arguments arguments;
+  REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
+  arguments.trainer.ranks = ranks;
+  // Before they exchange anything.
+  if (ranks != nullptr && !RanksFit(ranks->size(), ranks->size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: ", ranks->size(),
+                     " ranks: their number is to be a power of two, and "
+                     "num_shards of the config at most"));
+  }
+  REGARD_ASSIGN_OR_RETURN(Given given,
+                          Examine(arguments, plugins, default_config));
+  if (arguments.check) return FinishOutput();
+  const TrainerOptions options =
+      OptionsOf(arguments, given.loaded.config.num_shards());
   struct sigaction action = {};
   action.sa_handler = &RememberSignal;
+  if (!Leads(ranks)) {
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    return Follow(given.loaded, *given.task, options, plugins);
+  }
+  REGARD_ASSIGN_OR_RETURN(const std::unique_ptr<TrainingRun> run,
+                          Prepare(arguments, std::move(given)));
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  options.stop_signal = &stop_signal;
   return TrainAndReport(*run, options, arguments.provenance, plugins);
 }
 
 }  // namespace
 
 int TrainMain(int argc, char** argv, const Plugins& plugins,
-              absl::string_view default_config) {
+              absl::string_view default_config, Ranks* ranks) {
   FlushDenormalsToZero();
-  const absl::StatusOr<int> code = Train(argc, argv, plugins, default_config);
-  return code.ok() ? *code : ExitCode(code.status());
+  const absl::StatusOr<int> code =
+      Train(argc, argv, plugins, default_config, ranks);
+  if (code.ok()) return *code;
+  if (!Leads(ranks)) {
+    if (absl::IsCancelled(code.status())) return 0;
+    // What rank 0 has found too, it tells, and ends all ranks.
+    absl::SleepFor(kFirstRankTells);
+    std::fprintf(stderr, "rank %d: ", ranks->rank());
+  }
+  return ExitCode(code.status());
 }
 
 }  // namespace regard

@@ -12,7 +12,9 @@
 #include "autodiff/profile.h"
 #include "autodiff/tape.h"
 #include "experiments/tasks/evaluation.h"
+#include "nn/probes/gathered_statistics.h"
 #include "nn/probes/scoped_probe.h"
+#include "nn/ranks/agreement.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -72,7 +74,7 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
       plan_(config, model_),
       pool_(std::min(options.threads, config.num_shards())),
       reducer_(model_.parameters(), config.num_shards(),
-               config.optimizer().accumulate_batches(), pool_),
+               config.optimizer().accumulate_batches(), pool_, options.ranks),
       optimizer_(
           plugins.optimizers.Create(config.optimizer(), model_.parameters())),
       schedule_(plugins.schedules.Create(
@@ -197,6 +199,18 @@ absl::Status Trainer::ExplainFault(
       "gradient's norm is not: a sum or a square overflows"));
 }
 
+void Trainer::GatherFromRanks() {
+  if (options_.ranks == nullptr) {
+    for (const auto& probe : probes_) probe->TakeStatistics(&statistics_);
+    return;
+  }
+  GatherShards(*options_.ranks, reducer_.num_shards(),
+               absl::MakeSpan(shard_sums_));
+  if (!probes_.empty()) {
+    regard::TakeStatistics(probes_, *options_.ranks, &statistics_);
+  }
+}
+
 absl::Status Trainer::Update() {
   model_.BeginEpoch(step() / plan_.updates_per_epoch());
   const absl::Span<const absl::Span<const int64_t>> batches =
@@ -213,7 +227,7 @@ absl::Status Trainer::Update() {
         [&](int worker, int shard, GradientSlab<float>& gradients) {
           ComputeShard(batch, shard, *workers_[worker], gradients);
         });
-    for (const auto& probe : probes_) probe->TakeStatistics(&statistics_);
+    GatherFromRanks();
     for (size_t term = 0; term < denominators_.size(); ++term) {
       double sum = 0;
       for (size_t i = term; i < shard_sums_.size(); i += denominators_.size()) {
@@ -405,7 +419,14 @@ absl::Status Trainer::Finish() {
 bool Trainer::IsOver() const {
   const double limit = config_.training().max_minutes();
   return selection_.exhausted() ||
-         (limit > 0 && Now() - start_ >= absl::Minutes(limit));
+         (limit > 0 && FirstRankSays(options_.ranks,
+                                     Now() - start_ >= absl::Minutes(limit)));
+}
+
+int Trainer::StopSignal() const {
+  const int signal =
+      options_.stop_signal == nullptr ? 0 : options_.stop_signal->load();
+  return LargestOf(options_.ranks, signal);
 }
 
 std::string Trainer::LastWeightsDigest() const {
@@ -423,9 +444,7 @@ absl::StatusOr<int> Trainer::Run(TrainingHooks hooks) {
   if (finished()) return 0;
   bool over = IsOver();
   while (step() < total_steps() && !over) {
-    const int signal =
-        options_.stop_signal == nullptr ? 0 : options_.stop_signal->load();
-    if (signal != 0) {
+    if (const int signal = StopSignal(); signal != 0) {
       REGARD_RETURN_IF_ERROR(Save());
       return signal;
     }

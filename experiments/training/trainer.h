@@ -6,8 +6,10 @@
 // A thread has one tape; the gradients of its shards go to slabs of the
 // GradientReducer.
 //
-// The same config gives the same bits for any number of threads, and for a run
-// that was killed and resumed.
+// The same config gives the same bits for any number of threads and ranks, and
+// for a run that was killed and resumed, with others of them too. Ranks share
+// the shards of updates; each evaluates by itself, and all have the same
+// weights, state and metrics at any step.
 #ifndef EXPERIMENTS_TRAINING_TRAINER_H_
 #define EXPERIMENTS_TRAINING_TRAINER_H_
 
@@ -41,6 +43,7 @@
 #include "nn/optimizer.h"
 #include "nn/probe.h"
 #include "nn/probes/configured_probe.h"
+#include "nn/ranks/ranks.h"
 #include "nn/schedule.h"
 
 namespace regard {
@@ -55,6 +58,9 @@ struct TrainerOptions {
   // beside the config's own probe; null for nothing. Called by several threads
   // at a time, for a shard by one.
   std::function<Probe<float>*(int64_t step, int shard)> probe = nullptr;
+  // The processes that train together, which fit the config's num_shards; null
+  // for one alone.
+  Ranks* ranks = nullptr;
 };
 
 // The model at an evaluation. All that it refers to is valid during the call.
@@ -130,7 +136,11 @@ class Trainer {
  private:
   struct Worker;
 
+  // The signal to stop for, or 0, the same on all ranks.
+  int StopSignal() const;
   absl::Status Update();
+  // Makes the sums and statistics of the batch those of all ranks.
+  void GatherFromRanks();
   void ComputeShard(absl::Span<const int64_t> batch, int shard, Worker& worker,
                     GradientSlab<float>& gradients);
   absl::Span<const int64_t> ShardOf(absl::Span<const int64_t> batch,

@@ -14,6 +14,7 @@
 #include "files/file.h"
 #include "files/safetensors.h"
 #include "google/protobuf/text_format.h"
+#include "nn/ranks/agreement.h"
 #include "nn/weights.h"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -32,6 +33,12 @@ constexpr char kEmaPrefix[] = "ema/";
 }  // namespace
 
 absl::Status Trainer::Save() {
+  if (options_.ranks != nullptr) {
+    REGARD_RETURN_IF_ERROR(CheckSameOnRanks(
+        options_.ranks,
+        {{absl::StrCat("weights after step ", step()), LastWeightsDigest()}},
+        absl::StatusCode::kAborted));
+  }
   TrainerState state = state_;
   const WeightSelection::State& selected = selection_.state();
   if (selected.best_value.has_value()) {

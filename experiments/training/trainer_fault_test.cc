@@ -19,6 +19,8 @@
 #include "nn/initializers.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "nn/ranks/ranks.h"
+#include "nn/testing/thread_ranks.h"
 
 namespace regard {
 namespace {
@@ -74,7 +76,8 @@ class FaultyTask : public Task, public Model<float> {
 };
 
 // What training ends with, its examples in the order of `seed`.
-std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed) {
+std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed,
+                      Ranks* ranks = nullptr) {
   Experiment config;
   config.set_seed(seed);
   config.mutable_optimizer()->mutable_sgd();
@@ -82,7 +85,8 @@ std::string MessageOf(Fault fault, int accumulate_batches, uint64_t seed) {
   config.mutable_training()->set_batch_size(8 / accumulate_batches);
   config.mutable_training()->set_epochs(1);
   FaultyTask task(fault);
-  Trainer trainer(config, task, BuiltInPlugins(), {.threads = 1});
+  Trainer trainer(config, task, BuiltInPlugins(),
+                  {.threads = 1, .ranks = ranks});
   const absl::StatusOr<int> result = trainer.Run();
   EXPECT_EQ(result.status().code(), absl::StatusCode::kInternal);
   return std::string(result.status().message());
@@ -109,6 +113,16 @@ TEST(TrainerFaultTest, NamesTheOperationInWhicheverBatchOfAnUpdateItIs) {
                   HasSubstr("value of Log"))
           << "seed " << seed;
     }
+  }
+}
+
+// Also that which has not computed the faulty shard.
+TEST(TrainerFaultTest, AllRanksNameTheSameOperation) {
+  for (const Fault fault : {Fault::kValue, Fault::kGradient}) {
+    const std::string expected = MessageOf(fault, 2, 0);
+    RunRanks(2, [&](Ranks& ranks) {
+      EXPECT_EQ(MessageOf(fault, 2, 0, &ranks), expected);
+    });
   }
 }
 

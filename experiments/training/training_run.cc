@@ -12,6 +12,7 @@
 #include "experiments/report/attention_file.h"
 #include "experiments/report/run_report.h"
 #include "experiments/report/terminal_text.h"
+#include "experiments/training/follower.h"
 #include "files/sha256.h"
 #include "files/tensorboard/event_writer.h"
 #include "nn/forward.h"
@@ -276,6 +277,7 @@ TrainingHooks TrainingRun::Hooks(FileWriter& log, Progress& progress,
 
 absl::StatusOr<int> TrainingRun::Train(const TrainerOptions& options,
                                        const Plugins& plugins) {
+  TellStart(folder_.path(), checkpoint_, options.ranks);
   const std::string log_path = folder_.File("metrics.jsonl");
   REGARD_ASSIGN_OR_RETURN(FileWriter log,
                           checkpoint_.has_value()

@@ -1,0 +1,115 @@
+#include "experiments/training/fitting_task.h"
+
+#include <cstdio>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "experiments/config/reader.h"
+#include "experiments/config/resolved.h"
+#include "experiments/tasks/trained_run.h"
+#include "files/file.h"
+#include "files/sha256.h"
+#include "nn/config_problems.h"
+#include "nn/parameters.h"
+#include "nn/probes/site_requests.h"
+#include "nn/ranks/agreement.h"
+#include "nn/weights.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Task>> BuildAlone(const LoadedConfig& loaded,
+                                                 const std::string& run_folder,
+                                                 const Plugins& plugins,
+                                                 bool prints) {
+  ReadRunFile read_run_file;
+  if (!run_folder.empty()) {
+    read_run_file = [&run_folder](const std::string& name) {
+      return WithErrorPrefix(ReadFile(JoinPath(run_folder, name)));
+    };
+  }
+  REGARD_ASSIGN_OR_RETURN(std::unique_ptr<Task> task,
+                          BuildTask(loaded.config, plugins, read_run_file));
+  ConfigProblems problems;
+  ValidateTask(*task, loaded.config, problems);
+  ValidateWatchedMetrics(*task, loaded.config, plugins, problems);
+  if (problems.ok()) {
+    REGARD_ASSIGN_OR_RETURN(
+        const std::vector<std::string> notes,
+        LoadInitialWeights(loaded.config.training(), plugins, *task, problems));
+    for (const std::string& note : notes) {
+      if (!prints) break;
+      std::fprintf(stderr, "training.initial_weights: %s\n", note.c_str());
+    }
+  }
+  if (task->model().num_examples() == 0) {
+    problems.Add("data", "has no example to train on");
+  }
+  if (problems.ok()) {
+    ValidateSites({loaded.config.intervene(), loaded.config.probe()},
+                  loaded.config.seed(), task->model(), problems);
+  }
+  for (int i = 0; i < loaded.config.intervene_size(); ++i) {
+    if (!loaded.config.intervene(i).replace().has_mean()) continue;
+    problems.Add(absl::StrCat("intervene[", i, "].replace.mean"),
+                 "is of a trained model alone: //tools:evaluate -- --set "
+                 "intervene=...");
+  }
+  REGARD_RETURN_IF_ERROR(LocateProblems(problems, loaded.origins));
+  return task;
+}
+
+// All that determines the bits of a training.
+absl::StatusOr<std::map<std::string, std::string>> FactsOf(
+    const Experiment& config, Task& task) {
+  std::map<std::string, std::string> facts;
+  for (const auto& [name, digest] : task.data_digests()) {
+    facts[absl::StrCat("bytes of ", name)] = absl::StrCat("SHA-256 ", digest);
+  }
+  for (const ResolvedField& field : ResolvedFields(config)) {
+    std::string& values = facts[field.path];
+    absl::StrAppend(&values, values.empty() ? "" : " ", field.value);
+  }
+  for (const auto& [name, text] : task.Files()) {
+    facts[name] = absl::StrCat("SHA-256 ", Sha256Hex(text));
+  }
+  const ParameterStore<float>& parameters = task.model().parameters();
+  facts["first weights"] = absl::StrCat(
+      "SHA-256 ",
+      WeightsDigest(SlabViews(parameters, parameters.values(), "")));
+  REGARD_ASSIGN_OR_RETURN(const FileReader program,
+                          FileReader::Open("/proc/self/exe"));
+  REGARD_ASSIGN_OR_RETURN(const std::string digest, Sha256OfFile(program));
+  facts["program"] = absl::StrCat("SHA-256 ", digest);
+  return facts;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Task>> BuildFittingTask(
+    const LoadedConfig& loaded, const std::string& run_folder,
+    const Plugins& plugins, Ranks* ranks) {
+  const bool prints = ranks == nullptr || ranks->rank() == 0;
+  absl::StatusOr<std::unique_ptr<Task>> task =
+      BuildAlone(loaded, run_folder, plugins, prints);
+  if (ranks == nullptr) return task;
+  using Facts = absl::StatusOr<std::map<std::string, std::string>>;
+  const Facts facts =
+      task.ok() ? FactsOf(loaded.config, **task) : Facts(task.status());
+  REGARD_RETURN_IF_ERROR(AgreeOn(ranks, facts.status()));
+  REGARD_RETURN_IF_ERROR(
+      CheckSameOnRanks(ranks, *facts, absl::StatusCode::kInvalidArgument));
+  const int shards = loaded.config.num_shards();
+  if (RanksFit(ranks->size(), shards)) return task;
+  ConfigProblems problems;
+  problems.Add("num_shards", absl::StrCat("is ", shards, ", fewer than the ",
+                                          ranks->size(), " ranks"));
+  return LocateProblems(problems, loaded.origins);
+}
+
+}  // namespace regard
