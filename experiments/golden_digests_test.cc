@@ -20,7 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "experiments/run/environment.h"
 #include "experiments/run/status.h"
-#include "experiments/training/child_program.h"
+#include "experiments/testing/child_program.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "experiments/testing/child_program.h"
 #include "experiments/testing/temporary_files.h"
-#include "experiments/training/child_program.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

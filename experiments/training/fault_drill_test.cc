@@ -16,7 +16,7 @@
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
 #include "experiments/tasks/task.h"
-#include "experiments/training/bits_test_experiments.h"
+#include "experiments/testing/bits_test_experiments.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"

@@ -22,7 +22,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "experiments/run/checkpoint.h"
-#include "experiments/training/child_program.h"
+#include "experiments/testing/child_program.h"
 #include "files/testing/faulty_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

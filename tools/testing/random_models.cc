@@ -32,8 +32,8 @@
 #include "absl/time/time.h"
 #include "experiments/config/command_line.h"
 #include "experiments/experiment.pb.h"
+#include "experiments/testing/child_program.h"
 #include "experiments/testing/random_config.h"
-#include "experiments/training/child_program.h"
 #include "google/protobuf/text_format.h"
 
 namespace regard {

@@ -1,7 +1,7 @@
 // Small experiments, one for each thing whose bits could depend on threads or
 // stops.
-#ifndef EXPERIMENTS_TRAINING_BITS_TEST_EXPERIMENTS_H_
-#define EXPERIMENTS_TRAINING_BITS_TEST_EXPERIMENTS_H_
+#ifndef EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_
+#define EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_
 
 namespace regard {
 
@@ -221,4 +221,4 @@ probe { site: "*/residual" statistic: NORM every: 1 }
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TRAINING_BITS_TEST_EXPERIMENTS_H_
+#endif  // EXPERIMENTS_TESTING_BITS_TEST_EXPERIMENTS_H_

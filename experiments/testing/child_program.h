@@ -1,7 +1,7 @@
 // Runs a program of this repository beside a test: what it prints, how it ends,
 // and what signals do to it.
-#ifndef EXPERIMENTS_TRAINING_CHILD_PROGRAM_H_
-#define EXPERIMENTS_TRAINING_CHILD_PROGRAM_H_
+#ifndef EXPERIMENTS_TESTING_CHILD_PROGRAM_H_
+#define EXPERIMENTS_TESTING_CHILD_PROGRAM_H_
 
 #include <sys/types.h>
 
@@ -45,4 +45,4 @@ class ChildProgram {
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TRAINING_CHILD_PROGRAM_H_
+#endif  // EXPERIMENTS_TESTING_CHILD_PROGRAM_H_

@@ -1,4 +1,4 @@
-#include "experiments/training/child_program.h"
+#include "experiments/testing/child_program.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
