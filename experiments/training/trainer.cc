@@ -37,6 +37,22 @@ bool Pads(const Model<float>& model) {
   return model.num_examples() > 0 && model.Lengths(0) != SequenceLengths();
 }
 
+// `training` has been validated against `metrics`, those of the task.
+WeightSelectionOptions SelectionOf(const Training& training,
+                                   absl::Span<const MetricInfo> metrics) {
+  WeightSelectionOptions options = {.average = training.average(),
+                                    .ema_decay = training.ema_decay()};
+  if (!training.has_early_stopping()) return options;
+  const EarlyStopping& stopping = training.early_stopping();
+  const MetricInfo* const info = FindMetric(metrics, stopping.metric());
+  REGARD_CHECK(info != nullptr) << stopping.metric();
+  options.metric = stopping.metric();
+  options.higher_is_better = info->better == Better::kHigher;
+  options.min_gain = stopping.min_gain();
+  options.patience = stopping.patience();
+  return options;
+}
+
 }  // namespace
 
 std::vector<MetricInfo> TrainerMetrics(const Model<float>& model) {
@@ -81,7 +97,7 @@ Trainer::Trainer(const Experiment& config, Task& task, const Plugins& plugins,
           config.optimizer().schedule(),
           {.learning_rate = config.optimizer().learning_rate(),
            .total_updates = total_steps()})),
-      selection_(config.training(), task.metrics()),
+      selection_(SelectionOf(config.training(), task.metrics())),
       denominators_(model_.loss_terms().size()),
       shard_sums_(static_cast<size_t>(config.num_shards()) *
                   model_.loss_terms().size()) {

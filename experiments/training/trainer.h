@@ -35,7 +35,6 @@
 #include "experiments/tasks/task.h"
 #include "experiments/training/batch_plan.h"
 #include "experiments/training/trainer_state.pb.h"
-#include "experiments/training/weight_selection.h"
 #include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "nn/gradient_reducer.h"
@@ -45,6 +44,7 @@
 #include "nn/probes/configured_probe.h"
 #include "nn/ranks/ranks.h"
 #include "nn/schedule.h"
+#include "nn/weight_selection.h"
 
 namespace regard {
 

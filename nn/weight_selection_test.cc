@@ -1,7 +1,8 @@
-#include "experiments/training/weight_selection.h"
+#include "nn/weight_selection.h"
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "autodiff/worker_pool.h"
@@ -14,23 +15,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const std::vector<MetricInfo>& Metrics() {
-  static const auto* metrics = new std::vector<MetricInfo>{
-      {"bleu", "", "", Better::kHigher}, {"loss", "", "", Better::kLower}};
-  return *metrics;
-}
-
-Training Config(const char* metric, int patience, double min_gain) {
-  Training training;
-  EarlyStopping& stopping = *training.mutable_early_stopping();
-  stopping.set_metric(metric);
-  stopping.set_patience(patience);
-  stopping.set_min_gain(min_gain);
-  return training;
+WeightSelectionOptions Best(const char* metric, int patience, double min_gain) {
+  return {.metric = metric,
+          .higher_is_better = metric == std::string("dev/bleu"),
+          .min_gain = min_gain,
+          .patience = patience};
 }
 
 TEST(WeightSelectionTest, IsInactiveUnlessAskedFor) {
-  WeightSelection selection(Training(), Metrics());
+  WeightSelection selection(WeightSelectionOptions{});
   EXPECT_FALSE(selection.active());
   selection.Observe(0, {{"dev/bleu", 1}}, {1.0F});
   EXPECT_THAT(selection.chosen(), IsEmpty());
@@ -39,8 +32,8 @@ TEST(WeightSelectionTest, IsInactiveUnlessAskedFor) {
 }
 
 TEST(WeightSelectionTest, KeepsTheBestByItsDirection) {
-  WeightSelection bleu(Config("dev/bleu", 2, 0), Metrics());
-  WeightSelection loss(Config("dev/loss", 2, 0), Metrics());
+  WeightSelection bleu(Best("dev/bleu", 2, 0));
+  WeightSelection loss(Best("dev/loss", 2, 0));
   for (const float value : {3.0F, 5.0F, 4.0F}) {
     bleu.Observe(0, {{"dev/bleu", value}}, {value});
     loss.Observe(0, {{"dev/loss", value}}, {value});
@@ -52,12 +45,12 @@ TEST(WeightSelectionTest, KeepsTheBestByItsDirection) {
 }
 
 TEST(WeightSelectionTest, AGainHasASize) {
-  WeightSelection selection(Config("dev/bleu", 1, 0.5), Metrics());
+  WeightSelection selection(Best("dev/bleu", 1, 0.5));
   selection.Observe(0, {{"dev/bleu", 1}}, {1.0F});
   selection.Observe(0, {{"dev/bleu", 1.5}}, {2.0F});
   EXPECT_THAT(selection.chosen(), ElementsAre(1.0F));
   EXPECT_TRUE(selection.exhausted());
-  WeightSelection loss(Config("dev/loss", 1, 0.5), Metrics());
+  WeightSelection loss(Best("dev/loss", 1, 0.5));
   loss.Observe(0, {{"dev/loss", 1.5}}, {1.0F});
   loss.Observe(0, {{"dev/loss", 1}}, {2.0F});
   EXPECT_THAT(loss.chosen(), ElementsAre(1.0F));
@@ -65,7 +58,7 @@ TEST(WeightSelectionTest, AGainHasASize) {
 }
 
 TEST(WeightSelectionTest, NotANumberIsNoGain) {
-  WeightSelection selection(Config("dev/loss", 5, 0), Metrics());
+  WeightSelection selection(Best("dev/loss", 5, 0));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   selection.Observe(0, {{"dev/loss", nan}}, {1.0F});
   EXPECT_THAT(selection.chosen(), IsEmpty());
@@ -76,9 +69,8 @@ TEST(WeightSelectionTest, NotANumberIsNoGain) {
 }
 
 TEST(WeightSelectionTest, AveragesTheLastEvaluations) {
-  Training training;
-  training.set_average(2);
-  WeightSelection selection(training, Metrics());
+  WeightSelectionOptions options = {.average = 2};
+  WeightSelection selection(options);
   EXPECT_TRUE(selection.active());
   selection.Observe(0, {}, {100.0F, 0.0F});
   EXPECT_THAT(selection.Mean(), ElementsAre(100.0F, 0.0F));
@@ -88,9 +80,8 @@ TEST(WeightSelectionTest, AveragesTheLastEvaluations) {
 }
 
 TEST(WeightSelectionTest, TheMovingAverageIsThatOfPyTorch) {
-  Training training;
-  training.set_ema_decay(0.75);
-  WeightSelection selection(training, Metrics());
+  WeightSelectionOptions options = {.ema_decay = 0.75};
+  WeightSelection selection(options);
   EXPECT_TRUE(selection.active());
   EXPECT_FALSE(selection.observes());
   WorkerPool pool(1);
@@ -106,9 +97,9 @@ TEST(WeightSelectionTest, TheMovingAverageIsThatOfPyTorch) {
 }
 
 TEST(WeightSelectionTest, TheBestMovingAverageIsKept) {
-  Training training = Config("dev/loss", 3, 0);
-  training.set_ema_decay(0.5);
-  WeightSelection selection(training, Metrics());
+  WeightSelectionOptions options = Best("dev/loss", 3, 0);
+  options.ema_decay = 0.5;
+  WeightSelection selection(options);
   WorkerPool pool(1);
   selection.Update({2.0F}, pool);
   selection.Observe(1, {{"dev/loss", 1}}, selection.ema());
@@ -120,11 +111,10 @@ TEST(WeightSelectionTest, TheBestMovingAverageIsKept) {
 
 TEST(WeightSelectionTest, TheMovingAverageDoesNotDependOnThreads) {
   constexpr size_t kSize = 50001;
-  Training training;
-  training.set_ema_decay(0.9);
+  WeightSelectionOptions options = {.ema_decay = 0.9};
   std::vector<std::vector<float>> averages;
   for (const int threads : {1, 3}) {
-    WeightSelection selection(training, Metrics());
+    WeightSelection selection(options);
     WorkerPool pool(threads);
     std::vector<float> weights(kSize);
     for (int update = 0; update < 3; ++update) {
@@ -140,12 +130,12 @@ TEST(WeightSelectionTest, TheMovingAverageDoesNotDependOnThreads) {
 }
 
 TEST(WeightSelectionTest, GoesOnWhereItWas) {
-  Training training = Config("dev/bleu", 2, 0);
-  training.set_average(2);
-  WeightSelection before(training, Metrics());
+  WeightSelectionOptions options = Best("dev/bleu", 2, 0);
+  options.average = 2;
+  WeightSelection before(options);
   before.Observe(0, {{"dev/bleu", 4}}, {1.0F});
   before.Observe(0, {{"dev/bleu", 3}}, {2.0F});
-  WeightSelection after(training, Metrics());
+  WeightSelection after(options);
   after.set_state(before.state());
   after.Observe(0, {{"dev/bleu", 3.5}}, {4.0F});
   EXPECT_TRUE(after.exhausted());

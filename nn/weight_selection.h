@@ -1,8 +1,8 @@
-// Which weights a run evaluates and uses in the end: the last ones, their
-// exponential moving average (training.ema_decay), those that were best by a
-// metric (training.early_stopping), or the mean of several (training.average).
-#ifndef EXPERIMENTS_TRAINING_WEIGHT_SELECTION_H_
-#define EXPERIMENTS_TRAINING_WEIGHT_SELECTION_H_
+// Which weights a training evaluates and uses in the end: the last ones, their
+// exponential moving average, those that were best by a metric, or the mean of
+// several.
+#ifndef NN_WEIGHT_SELECTION_H_
+#define NN_WEIGHT_SELECTION_H_
 
 #include <cstdint>
 #include <deque>
@@ -14,23 +14,30 @@
 
 #include "absl/types/span.h"
 #include "autodiff/worker_pool.h"
-#include "experiments/experiment.pb.h"
-#include "experiments/run/metric.h"
 
 namespace regard {
 
+struct WeightSelectionOptions {
+  std::string metric = {};  // "dev/bleu"; empty if no metric decides
+  bool higher_is_better = false;
+  double min_gain = 0;   // by which a metric must be better than the best
+  int patience = 0;      // evaluations without a gain; 0: any number
+  int average = 0;       // evaluations whose weights are averaged; 0: none
+  double ema_decay = 0;  // 0: no moving average
+};
+
 class WeightSelection {
  public:
-  // `training` has been validated against `metrics`, those of the task.
-  WeightSelection(const Training& training,
-                  absl::Span<const MetricInfo> metrics);
+  explicit WeightSelection(WeightSelectionOptions options)
+      : options_(std::move(options)) {}
 
   // Whether other weights than the last ones may be used.
-  bool active() const { return observes() || training_.ema_decay() > 0; }
+  bool active() const { return observes() || options_.ema_decay > 0; }
   // Whether evaluations matter to which.
-  bool observes() const { return !metric_.empty() || training_.average() > 0; }
-  // "dev/bleu"; empty if no metric decides.
-  const std::string& metric() const { return metric_; }
+  bool observes() const {
+    return !options_.metric.empty() || options_.average > 0;
+  }
+  const std::string& metric() const { return options_.metric; }
 
   // Takes the weights after an update. The average is that of
   // torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn: the weights
@@ -48,8 +55,8 @@ class WeightSelection {
 
   // Whether training should end: too many evaluations without a gain.
   bool exhausted() const {
-    const int patience = training_.early_stopping().patience();
-    return patience > 0 && state_.evaluations_without_gain >= patience;
+    return options_.patience > 0 &&
+           state_.evaluations_without_gain >= options_.patience;
   }
 
   // Whether `value` is better than that of the best weights.
@@ -80,12 +87,10 @@ class WeightSelection {
   void set_state(State state) { state_ = std::move(state); }
 
  private:
-  const Training training_;
-  std::string metric_;
-  bool higher_is_better_ = false;
+  const WeightSelectionOptions options_;
   State state_;
 };
 
 }  // namespace regard
 
-#endif  // EXPERIMENTS_TRAINING_WEIGHT_SELECTION_H_
+#endif  // NN_WEIGHT_SELECTION_H_

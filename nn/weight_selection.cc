@@ -1,4 +1,4 @@
-#include "experiments/training/weight_selection.h"
+#include "nn/weight_selection.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,19 +14,9 @@ constexpr int64_t kChunk = int64_t{1} << 14;
 
 }  // namespace
 
-WeightSelection::WeightSelection(const Training& training,
-                                 absl::Span<const MetricInfo> metrics)
-    : training_(training) {
-  if (!training.has_early_stopping()) return;
-  metric_ = training.early_stopping().metric();
-  const MetricInfo* info = FindMetric(metrics, metric_);
-  REGARD_CHECK(info != nullptr) << metric_;
-  higher_is_better_ = info->better == Better::kHigher;
-}
-
 void WeightSelection::Update(absl::Span<const float> weights,
                              WorkerPool& pool) {
-  if (training_.ema_decay() == 0) return;
+  if (options_.ema_decay == 0) return;
   std::vector<float>& ema = state_.ema;
   if (ema.empty()) {
     ema.assign(weights.begin(), weights.end());
@@ -34,7 +24,7 @@ void WeightSelection::Update(absl::Span<const float> weights,
   }
   REGARD_CHECK_EQ(ema.size(), weights.size());
   const auto size = static_cast<int64_t>(ema.size());
-  const auto rate = static_cast<float>(1 - training_.ema_decay());
+  const auto rate = static_cast<float>(1 - options_.ema_decay);
   pool.Run((size + kChunk - 1) / kChunk, [&](int64_t chunk) {
     const int64_t end = std::min(size, (chunk + 1) * kChunk);
     for (int64_t i = chunk * kChunk; i < end; ++i) {
@@ -47,22 +37,21 @@ bool WeightSelection::IsGain(double value, double min_gain) const {
   if (std::isnan(value)) return false;
   const std::optional<double>& best = state_.best_value;
   if (!best.has_value()) return true;
-  return higher_is_better_ ? value > *best + min_gain
-                           : value < *best - min_gain;
+  return options_.higher_is_better ? value > *best + min_gain
+                                   : value < *best - min_gain;
 }
 
 void WeightSelection::Observe(int64_t step,
                               const std::map<std::string, double>& measured,
                               absl::Span<const float> weights) {
-  if (const auto average = static_cast<size_t>(training_.average());
-      average > 0) {
+  if (const auto average = static_cast<size_t>(options_.average); average > 0) {
     std::deque<Snapshot>& snapshots = state_.snapshots;
     if (snapshots.size() == average) snapshots.pop_front();
     snapshots.push_back({step, {weights.begin(), weights.end()}});
   }
-  const auto found = measured.find(metric_);
-  if (metric_.empty() || found == measured.end()) return;
-  if (IsGain(found->second, training_.early_stopping().min_gain())) {
+  const auto found = measured.find(options_.metric);
+  if (options_.metric.empty() || found == measured.end()) return;
+  if (IsGain(found->second, options_.min_gain)) {
     state_.best_value = found->second;
     state_.best.assign(weights.begin(), weights.end());
     state_.evaluations_without_gain = 0;
