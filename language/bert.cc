@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
-#include "attention/scoring_function.h"
-#include "attention/transformer/feed_forward.h"
 #include "attention/transformer/initialization.h"
 #include "attention/transformer/validation.h"
-#include "autodiff/ops/dropout.h"
 #include "autodiff/ops/elementwise.h"
-#include "autodiff/ops/linear.h"
-#include "autodiff/ops/loss.h"
 #include "autodiff/ops/shape_ops.h"
-#include "nn/initializers.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -31,6 +25,9 @@ TransformerConfig BertTransformer(const BertConfig& config) {
   positions.set_kind(PositionEmbeddingConfig::LEARNED);
   positions.set_longest(512);
   transformer.set_scale_embedding(false);
+  transformer.set_embedding_norm(true);
+  transformer.set_tied_embeddings(TransformerConfig::TARGET_OUTPUT);
+  transformer.set_output_transform(true);
   transformer.mutable_initialization()->set_weights(NORMAL);
   transformer.mutable_initialization()->set_zero_bias(true);
   transformer.MergeFrom(config.transformer());
@@ -55,16 +52,7 @@ Bert<T>::Bert(const BertConfig& config, const TransformerConfig& transformer,
               const AttentionRegistry& scorers, int64_t vocabulary,
               const ParameterScope<T>& scope)
     : width_(transformer.width()),
-      dropout_(static_cast<T>(transformer.has_embedding_dropout()
-                                  ? transformer.embedding_dropout()
-                                  : transformer.dropout())),
-      embedding_(scope.Sub("embedding"), vocabulary, width_,
-                 EmbeddingInitializer(transformer.initialization())),
-      positions_(transformer.position_embedding(), transformer.initialization(),
-                 width_, scope.Sub("position_embedding")),
-      types_(scope.Sub("type_embedding"), config.types(), width_,
-             EmbeddingInitializer(transformer.initialization())),
-      norm_(transformer.norm(), width_, scope.Sub("embedding_norm")),
+      embedding_(transformer, vocabulary, scope, /*shared=*/{}, config.types()),
       stack_(scorers, transformer, /*memory_width=*/0, scope) {
   if (!config.pooler()) return;
   pooler_.emplace(
@@ -75,20 +63,9 @@ Bert<T>::Bert(const BertConfig& config, const TransformerConfig& transformer,
 template <typename T>
 Var<T> Bert<T>::operator()(Forward<T>& forward, const BertBatch& batch,
                            LayerInputs<T> inputs) const {
-  const auto count = static_cast<int64_t>(batch.ids.size());
-  REGARD_CHECK(batch.size > 0 && count % batch.size == 0)
-      << count << " ids for " << batch.size << " rows";
   const NameScope<T> scope(forward.tape(), "bert");
-  const Shape rows = {batch.size, count / batch.size};
-  Var<T> x = embedding_(forward, batch.ids, rows);
-  if (batch.types.empty()) {
-    x = x +
-        Slice(forward[types_.weight()], /*axis=*/0, 0, 1).WithShape({width_});
-  } else {
-    x = x + types_(forward, batch.types, rows);
-  }
-  x = norm_(forward, positions_(forward, x, inputs.positions.first_query));
-  x = forward.Site("embedded", Dropout(x, dropout_, "embedding"));
+  const Var<T> x = embedding_(forward, batch.ids, batch.size,
+                              inputs.positions.first_query, batch.types);
   inputs.mask.key_lengths = batch.lengths;
   return stack_(forward, x, inputs);
 }
@@ -103,52 +80,9 @@ Var<T> Bert<T>::Pool(Forward<T>& forward, Var<T> hidden) const {
 
 template <typename T>
 int64_t Bert<T>::longest_position() const {
-  return std::min(positions_.longest_position(), stack_.longest_position());
-}
-
-template <typename T>
-MaskedWordHead<T>::MaskedWordHead(const BertConfig& config, const Bert<T>& bert,
-                                  const ParameterScope<T>& scope)
-    : MaskedWordHead(BertTransformer(config), bert.embedding(), scope) {}
-
-template <typename T>
-MaskedWordHead<T>::MaskedWordHead(const TransformerConfig& config,
-                                  Parameter<T> embedding,
-                                  const ParameterScope<T>& scope)
-    : vocabulary_(scope.store().info(embedding).shape[0]),
-      activation_(config.feed_forward().activation() ==
-                          FeedForwardConfig::SWIGLU
-                      ? FeedForwardConfig::GELU
-                      : config.feed_forward().activation()),
-      transform_(scope.Sub("transform"), config.width(), config.width(),
-                 LinearInitialization(config.initialization(), /*bias=*/true)),
-      norm_(config.norm(), config.width(), scope.Sub("norm")),
-      weight_(embedding) {
-  scope.Alias("weight", embedding);
-  bias_ = scope.Add("bias", {vocabulary_}, Zeros());
-}
-
-template <typename T>
-Var<T> MaskedWordHead<T>::Readout(Forward<T>& forward, Var<T> hidden) const {
-  const NameScope<T> scope(forward.tape(), "masked_words");
-  return norm_(forward, Activate(activation_, transform_(forward, hidden)));
-}
-
-template <typename T>
-Var<T> MaskedWordHead<T>::LogitsOf(Forward<T>& forward, Var<T> hidden) const {
-  return Linear(Readout(forward, hidden), forward[weight_], forward[bias_]);
-}
-
-template <typename T>
-Var<T> MaskedWordHead<T>::LossOf(Forward<T>& forward, Var<T> hidden,
-                                 absl::Span<const int32_t> targets,
-                                 const CrossEntropyOptions& options) const {
-  const Var<T> readout = Readout(forward, hidden);
-  return LinearCrossEntropy(readout.WithShape({readout.rows(), readout.cols()}),
-                            forward[weight_], forward[bias_], targets, options);
+  return std::min(embedding_.longest_position(), stack_.longest_position());
 }
 
 REGARD_INSTANTIATE_CLASS(Bert);
-REGARD_INSTANTIATE_CLASS(MaskedWordHead);
 
 }  // namespace regard

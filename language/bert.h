@@ -12,18 +12,15 @@
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
 #include "attention/transformer/layer.h"
-#include "attention/transformer/position_embedding.h"
-#include "attention/transformer/residual.h"
 #include "attention/transformer/stack.h"
+#include "attention/transformer/token_embedding.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "language/bert.pb.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
-#include "nn/layers/embedding.h"
 #include "nn/layers/linear.h"
 #include "nn/parameters.h"
-#include "seq2seq/output_head.h"
 
 namespace regard {
 
@@ -43,8 +40,8 @@ struct BertBatch {
   absl::Span<const int32_t> lengths = {};
 };
 
-// Parameters: {embedding,position_embedding,type_embedding}.weight,
-// embedding_norm.*, layers.*, and pooler.{weight,bias}.
+// Parameters: those of TokenEmbedding with types, layers.*, and
+// pooler.{weight,bias}.
 template <typename T>
 class Bert {
  public:
@@ -72,45 +69,9 @@ class Bert {
        const ParameterScope<T>& scope);
 
   int64_t width_;
-  T dropout_;
-  EmbeddingLayer<T> embedding_;
-  PositionEmbedding<T> positions_;
-  EmbeddingLayer<T> types_;
-  Norm<T> norm_;
+  TokenEmbedding<T> embedding_;
   TransformerStack<T> stack_;
   std::optional<LinearLayer<T>> pooler_;
-};
-
-// Which token stands where one is masked: W norm(f(V x + c)) + b with the
-// activation f of the layers, where W is the embedding of tokens. Parameters:
-// transform.{weight,bias}, norm.{weight,bias}, weight (an alias) and bias.
-template <typename T>
-class MaskedWordHead : public OutputHead<T> {
- public:
-  MaskedWordHead(const BertConfig& config, const Bert<T>& bert,
-                 const ParameterScope<T>& scope);
-
-  int64_t vocabulary() const override { return vocabulary_; }
-  SpecialIds special_ids() const override { return {-1, -1, -1}; }
-
- protected:
-  Var<T> LogitsOf(Forward<T>& forward, Var<T> hidden) const override;
-  // By blocks of rows: the logits never exist in full.
-  Var<T> LossOf(Forward<T>& forward, Var<T> hidden,
-                absl::Span<const int32_t> targets,
-                const CrossEntropyOptions& options) const override;
-
- private:
-  MaskedWordHead(const TransformerConfig& config, Parameter<T> embedding,
-                 const ParameterScope<T>& scope);
-  Var<T> Readout(Forward<T>& forward, Var<T> hidden) const;
-
-  int64_t vocabulary_;
-  FeedForwardConfig::Activation activation_;
-  LinearLayer<T> transform_;
-  Norm<T> norm_;
-  Parameter<T> weight_;
-  Parameter<T> bias_;
 };
 
 }  // namespace regard

@@ -26,6 +26,8 @@
 #include "nn/testing/fixture.h"
 #include "nn/testing/held_sites.h"
 #include "nn/testing/parity.h"
+#include "seq2seq/output_head.h"
+#include "seq2seq/transformer_head.h"
 
 namespace regard {
 namespace {
@@ -250,8 +252,9 @@ TEST(BertParityTest, LossesOfPretraining) {
   const BertConfig config = ModelConfig();
   const Bert<float> bert(config, BuiltInScorers(), /*vocabulary=*/11,
                          run.store().Root());
-  const MaskedWordHead<float> head(config, bert,
-                                   run.store().Root().Sub("head"));
+  const TransformerHead<float> head(BertTransformer(config), bert.embedding(),
+                                    kNoSpecialIds,
+                                    run.store().Root().Sub("head"));
   const LinearLayer<float> next(run.store().Root().Sub("next_sentence"), 6, 2);
   Forward<float>& forward = run.Begin();
   const std::vector<int32_t> ids = run.fixture().Integers("ids");

@@ -16,6 +16,8 @@
 #include "nn/forward.h"
 #include "nn/parameters.h"
 #include "nn/testing/held_sites.h"
+#include "seq2seq/output_head.h"
+#include "seq2seq/transformer_head.h"
 
 namespace regard {
 namespace {
@@ -80,11 +82,12 @@ class SmallBert {
   explicit SmallBert(const std::string& more = "")
       : config_(ConfigOf(more)),
         bert_(config_, BuiltInScorers(), /*vocabulary=*/7, run_.store().Root()),
-        head_(config_, bert_, run_.store().Root().Sub("head")) {}
+        head_(BertTransformer(config_), bert_.embedding(), kNoSpecialIds,
+              run_.store().Root().Sub("head")) {}
 
   LayerRun<T>& run() { return run_; }
   const Bert<T>& bert() const { return bert_; }
-  const MaskedWordHead<T>& head() const { return head_; }
+  const TransformerHead<T>& head() const { return head_; }
 
  private:
   static BertConfig ConfigOf(const std::string& more) {
@@ -96,7 +99,7 @@ class SmallBert {
   LayerRun<T> run_;
   BertConfig config_;
   Bert<T> bert_;
-  MaskedWordHead<T> head_;
+  TransformerHead<T> head_;
 };
 
 TEST(BertTest, Gradients) {

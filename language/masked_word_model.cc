@@ -69,7 +69,8 @@ MaskedWordModel::MaskedWordModel(const BertConfig& config,
       dev_(pieces_, config.masked_words(), dev_ids_, known_, kEvaluationSeed),
       test_(pieces_, config.masked_words(), test_ids_, known_, kEvaluationSeed),
       bert_(config, scorers, pieces_.size(), parameters_.Root()),
-      head_(config, bert_, parameters_.Root().Sub("masked_words")) {
+      head_(BertTransformer(config), bert_.embedding(), kNoSpecialIds,
+            parameters_.Root().Sub("masked_words")) {
   const MaskedWordsConfig& masked = config.masked_words();
   if (masked.next_sentence()) {
     next_sentence_.emplace(

@@ -23,10 +23,11 @@
 #include "nn/layers/linear.h"
 #include "nn/model.h"
 #include "nn/parameters.h"
+#include "seq2seq/transformer_head.h"
 
 namespace regard {
 
-// Parameters are those of Bert, those of MaskedWordHead under "masked_words"
+// Parameters are those of Bert, those of TransformerHead under "masked_words"
 // and, with next sentences, "next_sentence.{weight,bias}".
 //
 // In training, what is masked is a function of (seed, step, example); the
@@ -122,7 +123,7 @@ class MaskedWordModel : public BertModel {
   const MaskedText test_;
   ParameterStore<float> parameters_;
   Bert<float> bert_;
-  MaskedWordHead<float> head_;
+  TransformerHead<float> head_;
   std::optional<LinearLayer<float>> next_sentence_;
 };
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "autodiff/ops/linear.h"
+#include "nn/initializers.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -40,11 +41,13 @@ LinearHead<T>::LinearHead(const ParameterScope<T>& scope, int64_t inputs,
 
 template <typename T>
 LinearHead<T>::LinearHead(const ParameterScope<T>& scope,
-                          Parameter<T> embedding, const SpecialIds& special_ids)
+                          Parameter<T> embedding, bool bias,
+                          const SpecialIds& special_ids)
     : vocabulary_(scope.store().info(embedding).shape[0]),
       weight_(embedding),
       special_ids_(special_ids) {
   scope.Alias("weight", embedding);
+  if (bias) bias_ = scope.Add("bias", {vocabulary_}, Zeros());
 }
 
 template <typename T>

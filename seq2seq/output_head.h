@@ -26,6 +26,9 @@ struct SpecialIds {
   int32_t pad = Vocabulary::kPad;      // never generated, nor counted in a loss
 };
 
+// Of a head whose ids are chosen one apart from another.
+inline constexpr SpecialIds kNoSpecialIds = {-1, -1, -1};
+
 template <typename T>
 class OutputHead {
  public:
@@ -62,14 +65,14 @@ class LinearHead : public OutputHead<T> {
              const LinearOptions& options, const SpecialIds& special_ids = {});
   // Shares the weight [vocabulary, inputs] of an embedding (Press and Wolf,
   // "Using the output embedding to improve language models", 2017): "weight" is
-  // its second name. There is no bias.
-  LinearHead(const ParameterScope<T>& scope, Parameter<T> embedding,
+  // its second name. A bias starts at 0.
+  LinearHead(const ParameterScope<T>& scope, Parameter<T> embedding, bool bias,
              const SpecialIds& special_ids = {});
 
   int64_t vocabulary() const override { return vocabulary_; }
   SpecialIds special_ids() const override { return special_ids_; }
 
- protected:
+  // Public for heads that end with this one.
   Var<T> LogitsOf(Forward<T>& forward, Var<T> readout) const override;
   // By blocks of rows: the logits never exist in full.
   Var<T> LossOf(Forward<T>& forward, Var<T> readout,

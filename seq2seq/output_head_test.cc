@@ -57,7 +57,8 @@ TEST(LinearHeadTest, LogitsAreTheAffineMap) {
 struct Tied {
   Tied()
       : embedding(store.Root().Sub("embedding"), 6, 3),
-        head(store.Root().Sub("output"), embedding.weight()) {
+        head(store.Root().Sub("output"), embedding.weight(),
+             /*bias=*/false) {
     store.Finalize(1);
     Spread(store);
   }

@@ -5,7 +5,6 @@
 #include "absl/functional/function_ref.h"
 #include "attention/multi_head.h"
 #include "attention/scoring_function.h"
-#include "attention/transformer/initialization.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -21,17 +20,9 @@ TransformerDecoder<T>::TransformerDecoder(const TransformerConfig& config,
                                : options.alignment.layer,
                   .head = options.alignment.head}),
       embedding_(config, options.vocabulary, scope, options.source_embedding),
-      stack_(scorers, config, options.memory_width, scope) {
-  if (config.tied_embeddings() == TransformerConfig::SEPARATE) {
-    head_ = std::make_unique<LinearHead<T>>(
-        scope.Sub("output"), config.width(), options.vocabulary,
-        LinearInitialization(config.initialization(), config.output_bias()),
-        options.special_ids);
-  } else {
-    head_ = std::make_unique<LinearHead<T>>(
-        scope.Sub("output"), embedding_.weight(), options.special_ids);
-  }
-}
+      stack_(scorers, config, options.memory_width, scope),
+      head_(config, embedding_.weight(), options.special_ids,
+            scope.Sub("output")) {}
 
 template <typename T>
 DecoderState<T> TransformerDecoder<T>::Begin(Forward<T>& forward,

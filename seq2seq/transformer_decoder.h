@@ -5,7 +5,6 @@
 #define SEQ2SEQ_TRANSFORMER_DECODER_H_
 
 #include <cstdint>
-#include <memory>
 
 #include "absl/types/span.h"
 #include "attention/attention_registry.h"
@@ -18,6 +17,7 @@
 #include "seq2seq/decoder_state.h"
 #include "seq2seq/memory.h"
 #include "seq2seq/output_head.h"
+#include "seq2seq/transformer_head.h"
 
 namespace regard {
 
@@ -36,8 +36,9 @@ class TransformerDecoder : public Decoder<T> {
     AlignmentChoice alignment = {};
   };
 
-  // `config` has passed ValidateTransformer(). Parameters are "embedding.*",
-  // "position_embedding.*", "layers.*", "norm.*" and "output.*" in `scope`.
+  // `config` has passed ValidateTransformer(). Parameters in `scope` are those
+  // of TokenEmbedding, "layers.*", "norm.*", and those of TransformerHead under
+  // "output".
   TransformerDecoder(const TransformerConfig& config,
                      const AttentionRegistry& scorers, const Options& options,
                      const ParameterScope<T>& scope);
@@ -68,7 +69,7 @@ class TransformerDecoder : public Decoder<T> {
   Var<T> Finish(Forward<T>& forward, Var<T> residual) const override {
     return stack_.Finish(forward, residual);
   }
-  const OutputHead<T>& head() const override { return *head_; }
+  const OutputHead<T>& head() const override { return head_; }
   int64_t longest_position() const override;
   int64_t longest_memory() const override;
   bool attends_to_memory() const override {
@@ -81,7 +82,7 @@ class TransformerDecoder : public Decoder<T> {
   const AlignmentChoice alignment_;
   TokenEmbedding<T> embedding_;
   TransformerStack<T> stack_;
-  std::unique_ptr<OutputHead<T>> head_;
+  TransformerHead<T> head_;
 };
 
 }  // namespace regard

@@ -21,9 +21,6 @@ namespace {
 
 constexpr int64_t kEvaluationBatch = 64;
 
-// No class is reserved.
-constexpr SpecialIds kNoSpecialIds = {.begin = -1, .end = -1, .pad = -1};
-
 }  // namespace
 
 ImageClassifier::ImageClassifier(const VisionTransformerConfig& config,

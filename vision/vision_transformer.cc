@@ -68,7 +68,13 @@ VisionTransformer<T>::VisionTransformer(const VisionTransformerConfig& config,
       stack_(scorers, config.transformer(), /*memory_width=*/0, scope),
       dropout_(static_cast<T>(config.transformer().has_embedding_dropout()
                                   ? config.transformer().embedding_dropout()
-                                  : config.transformer().dropout())) {}
+                                  : config.transformer().dropout())) {
+  if (config.transformer().embedding_norm()) {
+    embedding_norm_.emplace(config.transformer().norm(),
+                            config.transformer().width(),
+                            scope.Sub("embedding_norm"));
+  }
+}
 
 template <typename T>
 void VisionTransformer<T>::ValidateImages(ConfigProblems& problems) const {
@@ -102,7 +108,9 @@ Var<T> VisionTransformer<T>::operator()(Forward<T>& forward,
         BroadcastTo(forward[class_token_], {x.dim(0), 1, x.dim(2)});
     x = Concat<T>({token, x}, /*axis=*/1);
   }
-  x = Dropout(positions_(forward, x, /*first=*/0), dropout_, "embedding");
+  x = positions_(forward, x, /*first=*/0);
+  if (embedding_norm_.has_value()) x = (*embedding_norm_)(forward, x);
+  x = Dropout(x, dropout_, "embedding");
   return stack_(forward, forward.Site("embedded", x), LayerInputs<T>());
 }
 

@@ -5,9 +5,11 @@
 #define VISION_VISION_TRANSFORMER_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "attention/attention_registry.h"
 #include "attention/transformer/position_embedding.h"
+#include "attention/transformer/residual.h"
 #include "attention/transformer/stack.h"
 #include "autodiff/tape.h"
 #include "data/images/image_set.h"
@@ -25,7 +27,8 @@ void ValidateVisionTransformer(const VisionTransformerConfig& config,
 
 // Parameters: "patch_embedding.{weight,bias}", [width, channels * patch *
 // patch]; "class_token" [width] with pooling by it; "position_embedding.weight"
-// [tokens, width]; "layers.*" and "norm.*".
+// [tokens, width]; with transformer.embedding_norm, "embedding_norm.*";
+// "layers.*" and "norm.*".
 template <typename T>
 class VisionTransformer {
  public:
@@ -64,6 +67,7 @@ class VisionTransformer {
   LinearLayer<T> patch_embedding_;
   Parameter<T> class_token_;  // may be absent
   PositionEmbedding<T> positions_;
+  std::optional<Norm<T>> embedding_norm_;
   TransformerStack<T> stack_;
   T dropout_;
 };

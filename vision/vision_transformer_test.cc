@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -65,12 +66,14 @@ TEST(VisionTransformerTest, HasThePublishedParameters) {
 }
 
 TEST(VisionTransformerTest, Gradients) {
-  for (const char* pooling : {"CLASS_TOKEN", "MEAN"}) {
+  for (const auto& [pooling, norm] :
+       {std::pair("CLASS_TOKEN", "true"), std::pair("MEAN", "false")}) {
     SCOPED_TRACE(pooling);
     LayerRun<double> run;
     const VisionTransformer<double> model(
-        ConfigOf(std::string("patch: 2 pooling: ") + pooling), {2, 4, 6},
-        BuiltInScorers(), run.store().Root());
+        ConfigOf(std::string("patch: 2 pooling: ") + pooling,
+                 std::string("attention { heads: 2 } embedding_norm: ") + norm),
+        {2, 4, 6}, BuiltInScorers(), run.store().Root());
     CheckLayerGradients(run, {{3, 2, 4, 6}},
                         [&](Forward<double>& forward, auto inputs) {
                           return model.Pool(model(forward, inputs[0]));

@@ -1,12 +1,15 @@
 // What a Transformer's first layer reads of token ids: their embeddings, scaled
-// if wanted, plus those of their positions.
+// if wanted, plus those of their types, if there are any, and positions;
+// normalised if wanted.
 #ifndef ATTENTION_TRANSFORMER_TOKEN_EMBEDDING_H_
 #define ATTENTION_TRANSFORMER_TOKEN_EMBEDDING_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/types/span.h"
 #include "attention/transformer/position_embedding.h"
+#include "attention/transformer/residual.h"
 #include "attention/transformer/transformer.pb.h"
 #include "autodiff/tape.h"
 #include "nn/forward.h"
@@ -15,19 +18,23 @@
 
 namespace regard {
 
-// Parameters: "embedding.weight" [vocabulary, width] and, if positions are
-// learned, "position_embedding.weight".
+// Parameters: "embedding.weight" [vocabulary, width]; if positions are learned,
+// "position_embedding.weight"; with types, "type_embedding.weight" [types,
+// width]; with config.embedding_norm(), "embedding_norm.*".
 template <typename T>
 class TokenEmbedding {
  public:
   // `shared`, if given, is the weight of another embedding of the same ids.
   TokenEmbedding(const TransformerConfig& config, int64_t vocabulary,
-                 const ParameterScope<T>& scope, Parameter<T> shared = {});
+                 const ParameterScope<T>& scope, Parameter<T> shared = {},
+                 int64_t types = 0);
 
   // ids [batch, time], the first of each row at position `first` -> [batch,
-  // time, width].
+  // time, width]. `types`, of an embedding that has them, [batch, time]; empty:
+  // all 0.
   Var<T> operator()(Forward<T>& forward, absl::Span<const int32_t> ids,
-                    int64_t batch, int64_t first) const;
+                    int64_t batch, int64_t first,
+                    absl::Span<const int32_t> types = {}) const;
 
   int64_t longest_position() const { return positions_.longest_position(); }
   Parameter<T> weight() const { return embedding_.weight(); }
@@ -35,6 +42,8 @@ class TokenEmbedding {
  private:
   EmbeddingLayer<T> embedding_;
   PositionEmbedding<T> positions_;
+  std::optional<EmbeddingLayer<T>> types_;
+  std::optional<Norm<T>> norm_;
   T scale_;
   T dropout_;
 };

@@ -1,6 +1,8 @@
 #include "attention/transformer/token_embedding.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -40,6 +42,30 @@ TEST(TokenEmbeddingTest, IsTheScaledEmbeddingPlusThatOfThePosition) {
   }
 }
 
+// BERT's: the sum of three, normalised: 0 and 2 become -1 and 1.
+TEST(TokenEmbeddingTest, TypesAreAddedBeforeTheNorm) {
+  LayerRun<double> run;
+  const TokenEmbedding<double> embedding(
+      Parse<TransformerConfig>(
+          "width: 2 scale_embedding: false embedding_norm: true norm { "
+          "epsilon: 1e-30 } position_embedding { kind: LEARNED longest: 2 }"),
+      /*vocabulary=*/1, run.store().Root(), /*shared=*/{}, /*types=*/2);
+  Forward<double>& forward = run.Begin();
+  const auto set = [&](const std::string& name, std::vector<double> values) {
+    std::copy(values.begin(), values.end(), run.value(name).begin());
+  };
+  set("embedding.weight", {1, 1});
+  set("position_embedding.weight", {0, 0, 1, 1});
+  set("type_embedding.weight", {-1, 1, 1, -1});
+  set("embedding_norm.weight", {1, 2});
+  set("embedding_norm.bias", {0, 10});
+  const std::vector<int32_t> ids = {0, 0};
+  EXPECT_EQ(ValuesOf(embedding(forward, ids, 1, 0)),
+            std::vector<double>({-1, 12, -1, 12}));
+  EXPECT_EQ(ValuesOf(embedding(forward, ids, 1, 0, std::vector<int32_t>{1, 0})),
+            std::vector<double>({1, 8, -1, 12}));
+}
+
 TEST(TokenEmbeddingTest, GradientsAgreeWithDifferences) {
   LayerRun<double> run;
   const TokenEmbedding<double> embedding(
@@ -50,6 +76,21 @@ TEST(TokenEmbeddingTest, GradientsAgreeWithDifferences) {
       run, {}, [&](Forward<double>& forward, absl::Span<const Var<double>>) {
         return embedding(forward, kIds, 2, 0);
       });
+}
+
+TEST(TokenEmbeddingTest, GradientsOfTypesAndTheNorm) {
+  for (const std::vector<int32_t>& types :
+       {std::vector<int32_t>{2, 0, 2, 0, 0, 0}, std::vector<int32_t>{}}) {
+    LayerRun<double> run;
+    const TokenEmbedding<double> embedding(
+        Parse<TransformerConfig>("width: 3 embedding_norm: true "
+                                 "position_embedding { kind: LEARNED }"),
+        5, run.store().Root(), /*shared=*/{}, /*types=*/3);
+    CheckLayerGradients(
+        run, {}, [&](Forward<double>& forward, absl::Span<const Var<double>>) {
+          return embedding(forward, kIds, 2, 0, types);
+        });
+  }
 }
 
 TEST(TokenEmbeddingTest, SharesAWeight) {
