@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +14,7 @@
 #include "autodiff/ops/elementwise.h"
 #include "autodiff/ops/reductions.h"
 #include "autodiff/ops/shape_ops.h"
+#include "data/text/wordpiece_config.h"
 #include "language/bert_trace.h"
 #include "language/correlation.h"
 #include "language/sentence_embedder.h"
@@ -46,58 +46,13 @@ double SimilarityOf(Var<float> means, size_t pair) {
 
 }  // namespace
 
-WordPieceOptions TokenOptions(const WordPieceConfig& config) {
-  return {.clean_text = config.clean_text(),
-          .split_chinese = config.split_chinese(),
-          .lower_case = config.lower_case(),
-          .strip_accents = config.has_strip_accents()
-                               ? std::optional(config.strip_accents())
-                               : std::nullopt,
-          .longest_word = config.longest_word(),
-          .unknown = config.unknown(),
-          .classifier = config.classifier(),
-          .separator = config.separator(),
-          .padding = config.padding(),
-          .mask = config.mask()};
-}
-
-WordPieceConfig TokensOf(const WordPieceOptions& options) {
-  WordPieceConfig config;
-  config.set_clean_text(options.clean_text);
-  config.set_split_chinese(options.split_chinese);
-  config.set_lower_case(options.lower_case);
-  if (options.strip_accents.has_value()) {
-    config.set_strip_accents(*options.strip_accents);
-  }
-  config.set_longest_word(static_cast<int32_t>(options.longest_word));
-  config.set_unknown(options.unknown);
-  config.set_classifier(options.classifier);
-  config.set_separator(options.separator);
-  config.set_padding(options.padding);
-  config.set_mask(options.mask);
-  return config;
-}
-
 void ValidateTextEmbedder(const TextEmbedderConfig& config,
                           const AttentionRegistry& scorers,
                           ConfigProblems& problems) {
   problems.CheckRanges(config);
   {
     const ConfigProblems::Scope scope(problems, "tokens");
-    const WordPieceConfig& tokens = config.tokens();
-    problems.CheckRanges(tokens);
-    if (tokens.has_vocabulary() && tokens.vocabulary().empty()) {
-      problems.Add("vocabulary", "names no file");
-    }
-    const WordPieceOptions options = TokenOptions(tokens);
-    for (const auto& [name, token] :
-         {std::pair("unknown", options.unknown),
-          std::pair("classifier", options.classifier),
-          std::pair("separator", options.separator),
-          std::pair("padding", options.padding),
-          std::pair("mask", options.mask)}) {
-      if (token.empty()) problems.Add(name, "must not be empty");
-    }
+    ValidateTokens(config.tokens(), problems);
   }
   const ConfigProblems::Scope scope(problems, "bert");
   ValidateBert(config.bert(), scorers, problems);

@@ -25,10 +25,6 @@
 
 namespace regard {
 
-WordPieceOptions TokenOptions(const WordPieceConfig& config);
-// The inverse.
-WordPieceConfig TokensOf(const WordPieceOptions& options);
-
 // Paths are relative to `config`.
 void ValidateTextEmbedder(const TextEmbedderConfig& config,
                           const AttentionRegistry& scorers,

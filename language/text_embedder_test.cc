@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -231,29 +230,6 @@ TEST_F(TextEmbedderTest, TextsAreCut) {
   EXPECT_EQ(problems.problems()[0].message,
             "knows positions up to 0; a text without words has positions up to "
             "1");
-}
-
-TEST(TextEmbedderConfigTest, TokensAreThoseOfTheTokeniser) {
-  WordPieceOptions options = {.clean_text = false,
-                              .split_chinese = false,
-                              .lower_case = false,
-                              .strip_accents = true,
-                              .longest_word = 7,
-                              .unknown = "u",
-                              .classifier = "c",
-                              .separator = "s",
-                              .padding = "p",
-                              .mask = "m"};
-  const WordPieceOptions again = TokenOptions(TokensOf(options));
-  EXPECT_FALSE(again.clean_text);
-  EXPECT_FALSE(again.split_chinese);
-  EXPECT_FALSE(again.lower_case);
-  EXPECT_EQ(again.strip_accents, true);
-  EXPECT_EQ(again.longest_word, 7);
-  EXPECT_EQ(again.unknown + again.classifier + again.separator + again.padding +
-                again.mask,
-            "ucspm");
-  EXPECT_EQ(TokenOptions(TokensOf({})).strip_accents, std::nullopt);
 }
 
 TEST(TextEmbedderConfigTest, SpecialTokensMayBeTheSame) {

@@ -14,6 +14,7 @@
 #include "data/images/image_set.h"
 #include "data/images/images.pb.h"
 #include "data/text/token_vocabulary.h"
+#include "data/text/wordpiece_config.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "google/protobuf/text_format.h"

@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "data/text/code_points.h"
@@ -306,6 +307,26 @@ std::vector<int32_t> WordPiece::Encode(absl::string_view text,
   ids.insert(ids.begin(), classifier_);
   ids.push_back(separator_);
   return ids;
+}
+
+std::string WordPiece::Decode(absl::Span<const int32_t> ids) const {
+  std::vector<std::string> words;
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= size() || IsSpecial(id)) continue;
+    if (Continues(id) && !words.empty()) {
+      absl::StrAppend(&words.back(),
+                      absl::StripPrefix(Token(id), kContinuation));
+    } else {
+      words.push_back(Token(id));
+    }
+  }
+  return JoinWords(words);
+}
+
+std::string WordPiece::JoinWords(absl::Span<const std::string> words) {
+  return absl::StrReplaceAll(
+      absl::StrJoin(words, " "),
+      {{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}});
 }
 
 void WordPiece::AppendWord(absl::string_view word, int64_t characters,

@@ -17,6 +17,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "data/text/added_tokens.h"
 #include "data/text/vocabulary.h"
 
@@ -69,6 +70,7 @@ class WordPiece : public TokenList {
   // Whether `id` continues a word.
   bool Continues(int32_t id) const;
 
+  int32_t unknown() const { return unknown_; }
   int32_t classifier() const { return classifier_; }
   int32_t separator() const { return separator_; }
   int32_t mask() const { return mask_; }  // -1 if there is none
@@ -80,6 +82,12 @@ class WordPiece : public TokenList {
 
   // [CLS] ids [SEP], cut to at most `longest` >= 2 ids.
   std::vector<int32_t> Encode(absl::string_view text, int64_t longest) const;
+
+  // The text of ids, without special tokens and ids that have none: as the
+  // `tokenizers` library decodes, with no space before . ? ! and the comma.
+  std::string Decode(absl::Span<const int32_t> ids) const;
+  // The same of words that are not cut into pieces.
+  static std::string JoinWords(absl::Span<const std::string> words);
 
  private:
   explicit WordPiece(const WordPieceOptions& options)

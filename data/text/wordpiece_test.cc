@@ -109,6 +109,21 @@ TEST(WordPieceTest, SplitsWords) {
               ElementsAre("a", "b", "[mask]"));
 }
 
+// What `tokenizers` decodes, special tokens skipped.
+TEST(WordPieceTest, DecodesWhatItEncoded) {
+  const WordPiece pieces =
+      Of({"a", "cat", "##s", "sit", "##ting", ".", ",", "?", "!", "'"});
+  const auto decoded = [&](absl::string_view text) {
+    return pieces.Decode(pieces.Encode(text, 100));
+  };
+  EXPECT_EQ(decoded("Cats, a cat's sitting. A CAT? Cat!"),
+            "cats, a cat ' sitting. a cat? cat!");
+  EXPECT_EQ(decoded("a zebra cat"), "a cat");
+  EXPECT_EQ(decoded(""), "");
+  // Nothing is there to continue; no token has the ids 15 and -1.
+  EXPECT_EQ(pieces.Decode({7, 7, 15, 5, -1, 7}), "##ss as");
+}
+
 TEST(WordPieceTest, KnowsItsTokens) {
   const WordPiece pieces = Of({"a", "##b", "##"});
   EXPECT_EQ(pieces.size(), 8);

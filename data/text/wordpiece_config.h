@@ -1,0 +1,20 @@
+// How a config says what BERT's tokeniser is to do.
+#ifndef DATA_TEXT_WORDPIECE_CONFIG_H_
+#define DATA_TEXT_WORDPIECE_CONFIG_H_
+
+#include "data/text/wordpiece.h"
+#include "data/text/wordpiece.pb.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+
+WordPieceOptions TokenOptions(const WordPieceConfig& config);
+// The inverse.
+WordPieceConfig TokensOf(const WordPieceOptions& options);
+
+// Paths are relative to `config`.
+void ValidateTokens(const WordPieceConfig& config, ConfigProblems& problems);
+
+}  // namespace regard
+
+#endif  // DATA_TEXT_WORDPIECE_CONFIG_H_

@@ -1,0 +1,54 @@
+#include "data/text/wordpiece_config.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/text/wordpiece.h"
+#include "data/text/wordpiece.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(WordPieceConfigTest, TokensAreThoseOfTheTokeniser) {
+  WordPieceOptions options = {.clean_text = false,
+                              .split_chinese = false,
+                              .lower_case = false,
+                              .strip_accents = true,
+                              .longest_word = 7,
+                              .unknown = "u",
+                              .classifier = "c",
+                              .separator = "s",
+                              .padding = "p",
+                              .mask = "m"};
+  const WordPieceOptions again = TokenOptions(TokensOf(options));
+  EXPECT_FALSE(again.clean_text);
+  EXPECT_FALSE(again.split_chinese);
+  EXPECT_FALSE(again.lower_case);
+  EXPECT_EQ(again.strip_accents, true);
+  EXPECT_EQ(again.longest_word, 7);
+  EXPECT_EQ(again.unknown + again.classifier + again.separator + again.padding +
+                again.mask,
+            "ucspm");
+  EXPECT_EQ(TokenOptions(TokensOf({})).strip_accents, std::nullopt);
+}
+
+TEST(WordPieceConfigTest, NamesWhatIsWrong) {
+  WordPieceConfig config;
+  config.set_vocabulary("");
+  config.set_longest_word(0);
+  config.set_mask("");
+  ConfigProblems problems;
+  ValidateTokens(config, problems);
+  std::vector<std::string> paths;
+  for (const auto& problem : problems.problems()) paths.push_back(problem.path);
+  EXPECT_THAT(paths, ElementsAre("longest_word", "vocabulary", "mask"));
+}
+
+}  // namespace
+}  // namespace regard
