@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -71,11 +72,10 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
 
 // The page of one sentence; prints its path.
 absl::Status Draw(const Run& run, const CaptionModel& model,
-                  const Question& question, const std::string& words,
+                  const Question& question, const std::vector<int32_t>& ids,
                   const std::string& page) {
-  REGARD_ASSIGN_OR_RETURN(
-      const Traced<float> traced,
-      model.Trace(run.forward(), question, {.target = words}));
+  REGARD_ASSIGN_OR_RETURN(const Traced<float> traced,
+                          model.Trace(question, ids));
   const InspectedAnswer answer = {
       .inspection = Inspect(run.forward(), traced, InspectOptions())};
   REGARD_RETURN_IF_ERROR(
@@ -104,7 +104,7 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   Question question;
   if (!arguments.prompt.empty()) question.prompt = arguments.prompt;
   for (const absl::string_view word : SplitOnWhitespace(arguments.prompt)) {
-    if (model->vocabulary().Contains(word)) continue;
+    if (model->tokens().Knows(word)) continue;
     std::fprintf(stderr, "note: the model does not know '%s'\n",
                  std::string(word).c_str());
   }
@@ -128,7 +128,7 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
     }
     if (!arguments.inspect) continue;
     const absl::Status drawn =
-        Draw(run, *model, question, sentences->front().words,
+        Draw(run, *model, question, sentences->front().ids,
              JoinPath(run.path(), absl::StrCat("caption_", i + 1, ".html")));
     if (!drawn.ok()) return located(drawn);
   }

@@ -105,6 +105,27 @@ expect 'classes without the data' 'red blue' \
 expect_in out '"site":'
 fails 'examples without the data' 'own' \
   "${predict}" --run=colors --example=0
+
+# Pieces of words.
+printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' a picture of red blue square in \
+  '##s' >vocab.txt
+mkdir images
+cp 0.png 19.png images
+printf '0.png\tA red square\n19.png\tA blue square\n0.png\tA square in Red\n' \
+  >images/list.tsv
+run pieces captions \
+  --set "data.captions={list: 'images/list.tsv' format: ${format}
+    dev_fraction: 0 test_fraction: 0.5}" \
+  --set 'model.captioner.tokens={vocabulary: "vocab.txt"}' \
+  --set training.batch_size=1
+expect 'the vocabulary is kept' "$(cat vocab.txt)" "$(cat pieces/vocab.txt)"
+"${caption}" --run=pieces --prompt='A Picture of' --length=2 0.png >out
+expect 'the prompt as the tokeniser reads it' 1 "$(grep -c '^a picture of' out)"
+"${caption}" --run=pieces --prompt='a zebra' 0.png >out 2>err
+expect 'a word without pieces' "note: the model does not know 'zebra'" \
+  "$(cat err)"
+"${caption}" --run=pieces --inspect 0.png >out 2>err
+expect_in pieces/caption_1.html '[DEC]' '[SEP]'
 mkdir other
 mv red other/red
 cp -r blue other/green

@@ -116,13 +116,14 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
     const AttentionMap<float>& map = measured.map;
     for (size_t i = 0; points && i < captions.size(); ++i) {
       const Caption& caption = set.captions[static_cast<size_t>(captions[i])];
-      for (size_t word = 0; word < caption.quadrants.size(); ++word) {
-        if (caption.quadrants[word] < 0) continue;
+      const std::vector<int32_t> quadrants = QuadrantsOf(caption);
+      for (size_t token = 0; token < quadrants.size(); ++token) {
+        if (quadrants[token] < 0) continue;
         const auto tokens = static_cast<size_t>(map.shape.cols());
-        const size_t row = i * static_cast<size_t>(map.shape[2]) + word;
+        const size_t row = i * static_cast<size_t>(map.shape[2]) + token;
         AddPointing(
             absl::MakeConstSpan(map.weights).subspan(row * tokens, tokens),
-            caption.quadrants[word], &pointing);
+            quadrants[token], &pointing);
       }
     }
   };
@@ -143,7 +144,19 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
 
 std::vector<std::string> CaptionModel::WithoutPrompt(
     const Caption& caption) const {
-  return {caption.words.begin() + prompt_length(), caption.words.end()};
+  return tokens_.Spelled(
+      absl::MakeConstSpan(caption.words).subspan(prompt_words_.size()));
+}
+
+std::vector<int32_t> CaptionModel::QuadrantsOf(const Caption& caption) const {
+  std::vector<int32_t> quadrants;
+  for (size_t i = 0; i < caption.words.size(); ++i) {
+    const size_t ids = tokens_.Encode({caption.words[i]}).size();
+    if (ids == 0) continue;
+    quadrants.push_back(caption.quadrants[i]);
+    quadrants.insert(quadrants.end(), ids - 1, -1);
+  }
+  return quadrants;
 }
 
 void CaptionModel::EvaluateWritten(Forward<float>& forward,
@@ -153,7 +166,11 @@ void CaptionModel::EvaluateWritten(Forward<float>& forward,
   std::vector<Words> written;
   const auto write = [&](Forward<float>& passes,
                          absl::Span<const int64_t> images) {
-    return GenerateCaptions(passes, set, images);
+    std::vector<Words> of_batch;
+    for (const auto& ids : GenerateCaptions(passes, set, images)) {
+      of_batch.push_back(tokens_.Decode(ids));
+    }
+    return of_batch;
   };
   ForEachBatch(forward, set.size(), kEvaluationBatch, write,
                [&](auto, const std::vector<Words>& of_batch) {

@@ -5,49 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "autodiff/ops/shape_ops.h"
-#include "autodiff/ops/softmax.h"
 #include "autodiff/random.h"
-#include "data/images/image_file.h"
-#include "files/utf8.h"
 #include "seq2seq/decoder.h"
-#include "seq2seq/decoder_lens.h"
 #include "seq2seq/memory_alignment.h"
-#include "seq2seq/typed_sentence.h"
-#include "third_party/abseil_backport/status_macros.h"
 #include "vision/augmentation.h"
-#include "vision/image_trace.h"
 
 namespace regard {
-
-namespace {
-
-std::vector<std::string> WordsOf(absl::string_view prompt) {
-  const std::vector<absl::string_view> words = SplitOnWhitespace(prompt);
-  return {words.begin(), words.end()};
-}
-
-std::vector<int32_t> PromptIds(absl::Span<const std::string> words,
-                               const Vocabulary& vocabulary) {
-  std::vector<int32_t> ids = {Vocabulary::kBegin};
-  for (const int32_t id : vocabulary.Encode(words)) ids.push_back(id);
-  return ids;
-}
-
-}  // namespace
-
-Vocabulary CaptionModel::VocabularyOf(const CaptionSplits& data,
-                                      const CaptionerConfig& config) {
-  if (!data.vocabulary.empty()) {
-    return Vocabulary::FromText(data.vocabulary, "").value();
-  }
-  TokenCounts counts;
-  counts.Add(WordsOf(config.prompt()));
-  for (const Caption& caption : data.train.captions) counts.Add(caption.words);
-  return Vocabulary(counts);
-}
 
 CaptionModel::CaptionModel(const CaptionerConfig& config,
                            const AttentionRegistry& scorers, CaptionSplits data,
@@ -57,9 +20,10 @@ CaptionModel::CaptionModel(const CaptionerConfig& config,
       config_(config),
       search_(search),
       data_(std::move(data)),
-      vocabulary_(VocabularyOf(data_, config)),
-      prompt_(PromptIds(WordsOf(config.prompt()), vocabulary_)),
-      captioner_(config, data_.train.images.shape, vocabulary_.size(), scorers,
+      tokens_(config, data_),
+      prompt_words_(CaptionTokens::Prompt(config.prompt())),
+      prompt_(PromptIds(prompt_words_)),
+      captioner_(config, data_.train.images.shape, tokens_.ids(), scorers,
                  parameters_.Root()) {
   for (const Caption& caption : data_.train.captions) {
     train_.push_back(Encode(caption.words));
@@ -72,6 +36,7 @@ CaptionModel::CaptionModel(const CaptionerConfig& config,
 }
 
 void CaptionModel::ValidateData(ConfigProblems& problems) const {
+  tokens_.Validate(problems);
   if (captioner_.encoder() != nullptr) {
     const ConfigProblems::Scope scope(problems, "vision_transformer");
     captioner_.encoder()->ValidateImages(problems);
@@ -92,61 +57,71 @@ void CaptionModel::ValidateData(ConfigProblems& problems) const {
         absl::StrCat("knows ", known, " positions of its memory; an image has ",
                      captioner_.encoder()->tokens(), " tokens"));
   }
-  const auto prompt = absl::MakeConstSpan(prompt_).subspan(1);
   size_t longest = 0;
   for (const CaptionSet* set : {&data_.train, &data_.dev, &data_.test}) {
     for (const Caption& caption : set->captions) {
-      longest = std::max(longest, caption.words.size());
-      const std::vector<int32_t> ids = vocabulary_.Encode(caption.words);
-      if (ids.size() > prompt.size() &&
-          std::equal(prompt.begin(), prompt.end(), ids.begin())) {
+      const std::vector<int32_t> ids = tokens_.Encode(caption.words);
+      longest = std::max(longest, ids.size());
+      if (ids.size() > prompt().size() &&
+          std::equal(prompt().begin(), prompt().end(), ids.begin())) {
         continue;
       }
       problems.Add("prompt", "is not how the sentences of the data begin");
       return;
     }
   }
-  // <bos> and all words are read.
+  // The first id and all others are read.
   const auto needed = static_cast<int64_t>(longest) + 1;
   if (needed > captioner_.decoder().longest_position()) {
-    problems.Add("decoder",
-                 absl::StrCat("knows ", captioner_.decoder().longest_position(),
-                              " positions; the longest sentence of the data "
-                              "takes ",
-                              needed, ", <bos> included"));
+    problems.Add(
+        "decoder",
+        absl::StrCat("knows ", captioner_.decoder().longest_position(),
+                     " positions; the longest sentence of the data "
+                     "takes ",
+                     needed, ", ", tokens_.Name(tokens_.ids().special.begin),
+                     " included"));
   }
+}
+
+std::vector<int32_t> CaptionModel::PromptIds(
+    absl::Span<const std::string> words) const {
+  std::vector<int32_t> ids = {tokens_.ids().special.begin};
+  for (const int32_t id : tokens_.Encode(words)) ids.push_back(id);
+  return ids;
 }
 
 std::vector<int32_t> CaptionModel::Encode(
     absl::Span<const std::string> words) const {
-  std::vector<int32_t> ids = vocabulary_.Encode(words);
-  ids.push_back(Vocabulary::kEnd);
+  std::vector<int32_t> ids = tokens_.Encode(words);
+  ids.push_back(tokens_.ids().special.end);
   return ids;
 }
 
 int64_t CaptionModel::CountWork(absl::Span<const int64_t> examples) const {
-  int64_t words = 0;
+  int64_t tokens = 0;
   for (const int64_t example : examples) {
-    words += static_cast<int64_t>(train_[static_cast<size_t>(example)].size()) -
-             prompt_length();
+    tokens +=
+        std::ssize(train_[static_cast<size_t>(example)]) - std::ssize(prompt());
   }
-  return words;
+  return tokens;
 }
 
-// Words of the prompt are read, and their targets are padding: they are never
+// Tokens of the prompt are read, and their targets are padding: they are never
 // predicted.
 DecoderBatch CaptionModel::MakeBatch(
     absl::Span<const std::vector<int32_t>> sentences,
     absl::Span<const int64_t> examples, Arena& arena) const {
   const auto rows = static_cast<int64_t>(examples.size());
-  DecoderBatch batch = TeacherForcing(
-      rows, Vocabulary::kBegin, Vocabulary::kPad, arena, [&](int64_t row) {
+  const SpecialIds& special = tokens_.ids().special;
+  DecoderBatch batch =
+      TeacherForcing(rows, special.begin, special.pad, arena, [&](int64_t row) {
         return absl::MakeConstSpan(
             sentences[static_cast<size_t>(examples[row])]);
       });
   for (int64_t row = 0; row < rows; ++row) {
     std::fill_n(batch.target.data() + row * batch.input.time,
-                std::min(prompt_length(), batch.input.time), Vocabulary::kPad);
+                std::min<int64_t>(std::ssize(prompt()), batch.input.time),
+                special.pad);
   }
   return batch;
 }
@@ -227,167 +202,30 @@ std::vector<std::vector<Hypothesis>> CaptionModel::Write(
                 search);
 }
 
-std::vector<std::vector<std::string>> CaptionModel::GenerateCaptions(
+std::vector<std::vector<int32_t>> CaptionModel::GenerateCaptions(
     Forward<float>& forward, const CaptionSet& set,
     absl::Span<const int64_t> images) const {
-  std::vector<std::vector<std::string>> sentences;
+  std::vector<std::vector<int32_t>> sentences;
   for (const auto& found : Write(forward, set, images, prompt_, search_)) {
-    sentences.push_back(vocabulary_.Decode(found.front().ids));
+    sentences.push_back(found.front().ids);
   }
   return sentences;
 }
 
-absl::StatusOr<std::vector<CaptionModel::Described>> CaptionModel::Describe(
-    Forward<float>& forward, const Question& question,
-    const SearchConfig& search) const {
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
-  const std::vector<std::vector<Hypothesis>> found =
-      Write(forward, *asked.set, {asked.image},
-            PromptIds(asked.prompt, vocabulary_), search);
-  std::vector<Described> all;
-  for (const Hypothesis& hypothesis : found.front()) {
-    const std::vector<std::string> words = vocabulary_.Decode(hypothesis.ids);
-    std::vector<std::string> text = asked.prompt;
-    text.insert(text.end(), words.begin(), words.end());
-    all.push_back({absl::StrJoin(text, " "), absl::StrJoin(words, " "),
-                   hypothesis.score});
-  }
-  return all;
-}
-
-std::vector<std::string> CaptionModel::Continue(Forward<float>& forward,
-                                                const Asked& asked) const {
-  return vocabulary_.Decode(Write(forward, *asked.set, {asked.image},
-                                  PromptIds(asked.prompt, vocabulary_), search_)
-                                .front()
-                                .front()
-                                .ids);
-}
-
-absl::StatusOr<CaptionModel::Asked> CaptionModel::Read(
-    const Question& question) const {
-  std::vector<std::string> prompt =
-      WordsOf(question.prompt.value_or(config_.prompt()));
-  // <bos> is read, too.
-  const int64_t most = captioner_.decoder().longest_position() - 1;
-  if (std::ssize(prompt) > most) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "prompt: ", prompt.size(), " words; the model reads at most ", most));
-  }
-  if (question.example < 0) {
-    const auto typed = std::make_shared<CaptionSet>();
-    REGARD_ASSIGN_OR_RETURN(typed->images,
-                            ReadImageLike(question.text, data_.train.images));
-    return Asked{typed, typed.get(), 0, std::move(prompt)};
-  }
-  const CaptionSet& set = data_.test.size() > 0 ? data_.test : data_.dev;
-  REGARD_RETURN_IF_ERROR(
-      CheckExample(question, static_cast<size_t>(set.size())));
-  return Asked{nullptr, &set, question.example, std::move(prompt)};
-}
-
-absl::StatusOr<Answered> CaptionModel::Answer(Forward<float>& forward,
-                                              const Question& question) const {
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
-  Answered answer = {.input = question.text};
-  if (asked.typed == nullptr) {
-    answer.input = absl::StrCat("image ", asked.image);
-    answer.reference =
-        absl::StrJoin(WithoutPrompt(asked.set->of(asked.image).front()), " ");
-  }
-  answer.text = absl::StrJoin(Continue(forward, asked), " ");
-  return answer;
-}
-
-absl::StatusOr<Traced<float>> CaptionModel::Trace(
-    Forward<float>& forward, const Question& question,
-    const TraceOptions& options) const {
-  if (options.beam > 0) {
-    return absl::InvalidArgumentError(
-        "beam: a captioner searches as its run's "
-        "config says");
-  }
-  REGARD_ASSIGN_OR_RETURN(const Asked asked, Read(question));
-  std::vector<std::string> words;
-  if (options.target.has_value()) {
-    words = TypedWords(*options.target, vocabulary_);
-  } else {
-    words = Continue(forward, asked);
-  }
-  Traced<float> traced;
-  TraceLabels& labels = traced.labels;
-  for (const std::string& word : words) {
-    if (vocabulary_.Contains(word)) continue;
-    labels.notes.push_back(
-        absl::StrCat("the model does not know '", word, "'"));
-  }
-  labels.input = question.example < 0
-                     ? question.text
-                     : absl::StrCat("image ", question.example);
-  labels.answer = absl::StrJoin(words, " ");
-  labels.target = labels.answer;
-  std::vector<std::string> read = asked.prompt;
-  const int64_t prompt = std::ssize(read);
-  read.insert(read.end(), words.begin(), words.end());
-  const auto longest = static_cast<size_t>(std::min(
-      kMostTraced + prompt, captioner_.decoder().longest_position() - 1));
-  if (options.target.has_value() && !options.target->empty()) {
-    REGARD_RETURN_IF_ERROR(CheckTracedSize(
-        "target", words.size(), static_cast<int64_t>(longest) - prompt));
-  }
-  // A sentence that did not end may be longer than can be read again.
-  read.resize(std::min(read.size(), longest));
-  const std::vector<int32_t> ids = Encode(read);
-  TracedSequence sentence = {.name = "sentence", .labels = {"<bos>"}};
-  sentence.labels.insert(sentence.labels.end(), read.begin(), read.end());
-  sentence.writes = read;
-  sentence.writes.push_back("<eos>");
-  for (size_t i = prompt; i < ids.size(); ++i) {
-    labels.outputs.push_back({sentence.writes[i], static_cast<int64_t>(i)});
-  }
-  labels.successive = true;
-  labels.sequences = {std::move(sentence)};
-  labels.sites = {
-      {"vision_transformer/*", 1, 1}, {"*self/*", 0, 0}, {"*", 0, 1}};
-  if (captioner_.encoder() == nullptr) {
-    labels.sites = {{"*", 0, 0}};
-  } else {
-    labels.sequences.push_back(
-        PatchesOf(asked.set->images, asked.image, *captioner_.encoder()));
-    const AlignmentChoice choice = captioner_.decoder().alignment();
-    labels.alignment = AlignmentSites(choice)[0];
-    labels.alignment_head = choice.head;
-  }
-  traced.pass = [this, asked, ids, prompt](Forward<float>& with) {
-    const Decoder<float>& decoder = captioner_.decoder();
-    const DecoderBatch batch =
-        MakeBatch(absl::MakeConstSpan(&ids, 1), {0}, with.tape().arena());
-    const Var<float> rows = LogSoftmax(decoder.head().Logits(
-        with, Run(with, *asked.set, {asked.image}, batch)));
-    return PickEach(Slice(rows.WithShape({rows.rows(), rows.cols()}),
-                          /*axis=*/0, prompt, rows.rows() - prompt),
-                    absl::MakeConstSpan(ids).subspan(prompt));
-  };
-  traced.lens = LensOf<float>(
-      captioner_.decoder(), labels.sequences[0].writes, [this](size_t id) {
-        return vocabulary_.Token(static_cast<int32_t>(id));
-      });
-  return traced;
-}
-
-std::vector<float> CaptionModel::WordAttention(
+std::vector<float> CaptionModel::TokenAttention(
     Forward<float>& forward, const CaptionSet& set, int64_t image,
-    absl::Span<const std::string> words) const {
+    absl::Span<const int32_t> ids) const {
   const int64_t images[] = {image};
-  const std::vector<int32_t> sentence[] = {Encode(words)};
+  std::vector<int32_t> sentence[] = {{ids.begin(), ids.end()}};
+  sentence[0].push_back(tokens_.ids().special.end);
   const int64_t only[] = {0};
   forward.BeginStep();
   const DecoderBatch batch = MakeBatch(sentence, only, forward.tape().arena());
   Var<float> readout;
   const AttentionMap<float> map = Align(forward, set, images, batch, &readout);
   std::vector<float> looks = map.weights;
-  looks.resize(words.size() * map.shape.cols());
-  std::fill_n(looks.begin(), prompt_length() * map.shape.cols(), 0.0F);
+  looks.resize(ids.size() * map.shape.cols());
+  std::fill_n(looks.begin(), std::ssize(prompt()) * map.shape.cols(), 0.0F);
   return looks;
 }
 

@@ -14,13 +14,13 @@
 #include "attention/inspection/attention_maps.h"
 #include "attention/inspection/trace.h"
 #include "data/images/caption_set.h"
-#include "data/text/vocabulary.h"
 #include "nn/answer.h"
 #include "nn/model.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "seq2seq/output_head.h"
 #include "seq2seq/padded_ids.h"
+#include "vision/caption_tokens.h"
 #include "vision/captioner.h"
 #include "vision/captioner.pb.h"
 
@@ -44,11 +44,6 @@ class CaptionModel : public Model<float> {
                CaptionSplits data, const ModelOptions& options,
                const SearchConfig& search = {});
 
-  // The words of the training sentences and of the prompt, unless a trained
-  // model has kept its own.
-  static Vocabulary VocabularyOf(const CaptionSplits& data,
-                                 const CaptionerConfig& config);
-
   // Adds what of the config does not fit the images and sentences, under paths
   // relative to it. Nothing else may be called if it does not.
   void ValidateData(ConfigProblems& problems) const;
@@ -56,7 +51,7 @@ class CaptionModel : public Model<float> {
   ParameterStore<float>& parameters() override { return parameters_; }
   // Sentences: an image may have several.
   int64_t num_examples() const override { return std::ssize(train_); }
-  // Words that are predicted, <eos> included.
+  // Tokens that are predicted, the end included.
   int64_t CountWork(absl::Span<const int64_t> examples) const override;
   void BeginEpoch(std::optional<int64_t> epoch) override {
     epoch_ = epoch.value_or(0);
@@ -76,32 +71,35 @@ class CaptionModel : public Model<float> {
                                   const Question& question) const;
 
   // Sentences about the same images, best first, as `search`, which has passed
-  // ValidateSearch(), finds them. Their limits are in words after the prompt.
+  // ValidateSearch(), finds them. Their limits are in tokens after the prompt.
   struct Described {
-    std::string text;   // the prompt included
-    std::string words;  // after it
+    std::string text;          // the prompt included
+    std::vector<int32_t> ids;  // after it
     double score;
   };
   absl::StatusOr<std::vector<Described>> Describe(
       Forward<float>& forward, const Question& question,
       const SearchConfig& search) const;
 
-  // Of the same images: the words after the prompt, given those before.
+  // Of the same images: the tokens after the prompt, given those before; those
+  // of options.target, or `ids`.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
+  absl::StatusOr<Traced<float>> Trace(const Question& question,
+                                      std::vector<int32_t> ids) const;
 
   // The best sentence for each image, without prompt. All are one batch.
-  std::vector<std::vector<std::string>> GenerateCaptions(
+  std::vector<std::vector<int32_t>> GenerateCaptions(
       Forward<float>& forward, const CaptionSet& set,
       absl::Span<const int64_t> images) const;
 
-  // The attention weights with which each word of a sentence (with prompt) is
-  // predicted, at layer config.map_layer(): [words, tokens]; zeros for the
-  // words of the prompt. With cross-attention only.
-  std::vector<float> WordAttention(Forward<float>& forward,
-                                   const CaptionSet& set, int64_t image,
-                                   absl::Span<const std::string> words) const;
+  // The attention weights with which each token of a sentence (with prompt) is
+  // predicted, at layer config.map_layer(): [ids, tokens of the image]; zeros
+  // for those of the prompt. With cross-attention only.
+  std::vector<float> TokenAttention(Forward<float>& forward,
+                                    const CaptionSet& set, int64_t image,
+                                    absl::Span<const int32_t> ids) const;
 
   // Shares of the attention of `tokens` [tokens] on each quadrant.
   std::vector<double> OnQuadrants(absl::Span<const float> tokens) const;
@@ -111,10 +109,16 @@ class CaptionModel : public Model<float> {
 
   const CaptionSplits& data() const { return data_; }
   const Captioner<float>& captioner() const { return captioner_; }
-  const Vocabulary& vocabulary() const { return vocabulary_; }
-  int64_t prompt_length() const {
-    return static_cast<int64_t>(prompt_.size()) - 1;
+  const CaptionTokens& tokens() const { return tokens_; }
+  // The prompt in tokens.
+  absl::Span<const int32_t> prompt() const {
+    return absl::MakeConstSpan(prompt_).subspan(1);
   }
+  // Of a true sentence after the prompt, as `tokens` spell them.
+  std::vector<std::string> WithoutPrompt(const Caption& caption) const;
+  // The quadrant that each token of a true sentence is about: the first of a
+  // word has that of the word; -1 where there is none.
+  std::vector<int32_t> QuadrantsOf(const Caption& caption) const;
 
  private:
   struct Asked {
@@ -123,17 +127,29 @@ class CaptionModel : public Model<float> {
     int64_t image;
     std::vector<std::string> prompt;
   };
+  // A sentence after the prompt.
+  struct Written {
+    std::vector<int32_t> ids = {};
+    std::vector<std::string> names = {};  // of each id
+    std::string text = {};
+  };
   absl::StatusOr<Asked> Read(const Question& question) const;
-  // The best words after the prompt.
-  std::vector<std::string> Continue(Forward<float>& forward,
-                                    const Asked& asked) const;
+  // The best one.
+  std::vector<int32_t> Continue(Forward<float>& forward,
+                                const Asked& asked) const;
+  Written WrittenAs(std::vector<int32_t> ids) const;
+  Traced<float> TraceWritten(const Asked& asked, const Question& question,
+                             Written written) const;
 
-  // The hypotheses of each image after `prompt`, ids of words.
+  // The first id and those of words.
+  std::vector<int32_t> PromptIds(absl::Span<const std::string> words) const;
+  // The hypotheses of each image after `prompt`, as of PromptIds().
   std::vector<std::vector<Hypothesis>> Write(Forward<float>& forward,
                                              const CaptionSet& set,
                                              absl::Span<const int64_t> images,
                                              absl::Span<const int32_t> prompt,
                                              const SearchConfig& search) const;
+  // The ids of a sentence with its end.
   std::vector<int32_t> Encode(absl::Span<const std::string> words) const;
   DecoderBatch MakeBatch(absl::Span<const std::vector<int32_t>> sentences,
                          absl::Span<const int64_t> examples,
@@ -150,8 +166,6 @@ class CaptionModel : public Model<float> {
   // Adds exact_match, bleu and cider_d.
   void EvaluateWritten(Forward<float>& forward, const CaptionSet& set,
                        EvaluatedSet* evaluated) const;
-  // Of a true sentence after the prompt.
-  std::vector<std::string> WithoutPrompt(const Caption& caption) const;
   Memory<float> EncodeImages(Forward<float>& forward, const CaptionSet& set,
                              absl::Span<const int64_t> images) const;
   void AddPointing(absl::Span<const float> tokens, int32_t quadrant,
@@ -160,8 +174,9 @@ class CaptionModel : public Model<float> {
   const CaptionerConfig config_;
   const SearchConfig search_;
   const CaptionSplits data_;
-  const Vocabulary vocabulary_;
-  const std::vector<int32_t> prompt_;  // <bos> and the words
+  const CaptionTokens tokens_;
+  const std::vector<std::string> prompt_words_;
+  const std::vector<int32_t> prompt_;  // with the first id
   ParameterStore<float> parameters_;
   Captioner<float> captioner_;
   std::vector<std::vector<int32_t>> train_;

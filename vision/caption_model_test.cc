@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"
@@ -93,7 +92,7 @@ TEST(CaptionModelTest, LearnsAFewCanvasesByHeart) {
     }
   }
   // Near that of equally likely words.
-  EXPECT_NEAR(first, std::log(model.vocabulary().size()), 0.5);
+  EXPECT_NEAR(first, std::log(model.tokens().ids().count), 0.5);
   EXPECT_LT(loss, 0.05);
   tape.set_training(false);
   Forward<float> no_gradients(tape, model.parameters(), nullptr);
@@ -103,11 +102,11 @@ TEST(CaptionModelTest, LearnsAFewCanvasesByHeart) {
   EXPECT_EQ(measured.at("exact_match"), 1);
   EXPECT_EQ(measured.at("token_accuracy"), 1);
   const std::vector<int64_t> second = {1};
-  EXPECT_EQ("a picture of " +
-                absl::StrJoin(model.GenerateCaptions(
-                                  no_gradients, model.data().train, second)[0],
-                              " "),
-            absl::StrJoin(model.data().train.captions[1].words, " "));
+  const CaptionSet& train = model.data().train;
+  EXPECT_EQ(model.tokens().Decode(
+                model.GenerateCaptions(no_gradients, train, second)[0],
+                {"a", "picture", "of"}),
+            train.captions[1].words);
 }
 
 TEST(CaptionModelTest, AnEpochHasItsOwnVariantsOfTheImages) {
@@ -136,14 +135,14 @@ TEST(CaptionModelTest, WordsOfThePromptAreNotPredicted) {
   CaptionModel model = ModelOf(Canvases(3));
   // a circle above a star and left of a cross <eos>: 11 words.
   EXPECT_EQ(model.CountWork({0, 2}), 22);
-  EXPECT_EQ(model.prompt_length(), 3);
+  EXPECT_EQ(model.prompt().size(), 3);
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
   forward.BeginStep();
   Var<float> sums[1];
   const std::vector<int64_t> example = {0};
   model.Loss(forward, example, {}, sums);
-  EXPECT_NEAR(sums[0].item(), 11 * std::log(model.vocabulary().size()), 4);
+  EXPECT_NEAR(sums[0].item(), 11 * std::log(model.tokens().ids().count), 4);
 }
 
 TEST(PointingTest, IsAShareOfTheWords) {
@@ -179,7 +178,8 @@ TEST(CaptionModelTest, LooksAreTheWeightsOfEachWord) {
   Forward<float> forward(tape, model.parameters(), nullptr);
   const CaptionSet& set = model.data().test;
   const std::vector<std::string>& words = set.captions[0].words;
-  const std::vector<float> looks = model.WordAttention(forward, set, 0, words);
+  const std::vector<float> looks =
+      model.TokenAttention(forward, set, 0, model.tokens().Encode(words));
   ASSERT_EQ(looks.size(), words.size() * 17);
   double mass = 0;
   int correct = 0;
@@ -222,7 +222,8 @@ TEST(CaptionModelTest, AnImageMayHaveSeveralSentences) {
     Forward<float> forward(tape, model.parameters(), nullptr);
     EXPECT_EQ(MetricsOf(model.Evaluate(forward, Split::kTest))["exact_match"],
               0);
-    written = model.GenerateCaptions(forward, model.data().test, {1})[0];
+    written = model.tokens().Decode(
+        model.GenerateCaptions(forward, model.data().test, {1})[0]);
   }
   Caption second = data.test.captions[1];
   second.words.resize(3);
@@ -236,12 +237,6 @@ TEST(CaptionModelTest, AnImageMayHaveSeveralSentences) {
   data.train.captions.push_back(data.train.captions[2]);
   EXPECT_EQ(ModelOf(data).num_examples(), 4);
   EXPECT_EQ(ModelOf(data).CountWork({2, 3}), 22);
-}
-
-TEST(CaptionModelTest, KnowsTheWordsOfItsPrompt) {
-  const CaptionModel model = ModelOf(Canvases(3), "prompt: \"a view of\"");
-  EXPECT_TRUE(model.vocabulary().Contains("view"));
-  EXPECT_FALSE(model.vocabulary().Contains("zebra"));
 }
 
 TEST(CaptionModelTest, WithoutCrossAttentionAllImagesHaveOneSentence) {
@@ -294,6 +289,50 @@ TEST(CaptionModelTest, WhatDoesNotFitTheDataIsSaid) {
                           "which do not divide into quadrants"));
   EXPECT_THAT(problems_of("vision_transformer { patch: 3 }"),
               ElementsAre(HasSubstr("vision_transformer.patch: ")));
+}
+
+// Each word is a piece, but for "circle" and "cross".
+constexpr char kPieces[] =
+    "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\npicture\nof\nc\n##ircle\n##ross\nabove\n"
+    "left\nand\nstar\nsquare\ntriangle\n##r\nbelow\nright\n";
+
+CaptionModel PiecesModel(CaptionSplits data) {
+  data.vocabulary = kPieces;
+  return ModelOf(std::move(data), "tokens {} ids: 21");
+}
+
+TEST(CaptionModelTest, SentencesMayBePiecesOfWords) {
+  CaptionSplits data = Canvases(3, 1);
+  Caption& caption = data.test.captions[0];
+  caption.words = {"a", "picture", "of", "a", "circle", "above", "a", "Star"};
+  caption.quadrants = {-1, -1, -1, -1, 2, -1, -1, 0};
+  const CaptionModel model = PiecesModel(data);
+  // 19 tokens, [DEC] behind them, and a further id.
+  EXPECT_EQ(model.tokens().ids().count, 21);
+  EXPECT_EQ(model.captioner().decoder().head().vocabulary(), 21);
+  EXPECT_EQ(model.captioner().decoder().head().special_ids().begin, 19);
+  EXPECT_EQ(model.captioner().decoder().head().special_ids().end, 3);
+  EXPECT_THAT(model.prompt(), ElementsAre(4, 5, 6));
+  const Caption& kept = model.data().test.captions[0];
+  EXPECT_THAT(model.QuadrantsOf(kept),
+              ElementsAre(-1, -1, -1, -1, 2, -1, -1, -1, 0));
+  EXPECT_THAT(model.WithoutPrompt(kept),
+              ElementsAre("a", "circle", "above", "a", "star"));
+}
+
+// The prompt is three tokens, and what is predicted includes [SEP].
+TEST(CaptionModelTest, PiecesArePredictedOneByOne) {
+  CaptionSplits data = Canvases(1);
+  data.train.captions[0].words = {"a", "picture", "of", "circle", "circle"};
+  data.train.captions[0].quadrants.assign(5, -1);
+  CaptionModel model = PiecesModel(data);
+  EXPECT_EQ(model.CountWork({0}), 5);
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  forward.BeginStep();
+  Var<float> sums[1];
+  model.Loss(forward, std::vector<int64_t>{0}, {}, sums);
+  EXPECT_NEAR(sums[0].item(), 5 * std::log(21), 2);
 }
 
 TEST(CaptionModelTest, AWarmStepAllocatesNothing) {

@@ -4,6 +4,7 @@
 
 #include "attention/transformer/transformer.pb.h"
 #include "attention/transformer/validation.h"
+#include "data/text/wordpiece_config.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -36,11 +37,16 @@ void ValidateCaptioner(const CaptionerConfig& config,
   }
   problems.RequireInRange("map_layer", config.map_layer(), -1,
                           std::max(decoder.layers(), 1) - 1);
+  problems.CheckRanges(config);
+  if (!config.has_tokens()) return;
+  if (config.begin().empty()) problems.Add("begin", "must not be empty");
+  const ConfigProblems::Scope scope(problems, "tokens");
+  ValidateTokens(config.tokens(), problems);
 }
 
 template <typename T>
 Captioner<T>::Captioner(const CaptionerConfig& config, const ImageShape& images,
-                        int64_t vocabulary, const AttentionRegistry& scorers,
+                        const CaptionIds& ids, const AttentionRegistry& scorers,
                         const ParameterScope<T>& scope)
     : encoder_(config.cross_attention()
                    ? std::make_unique<VisionTransformer<T>>(
@@ -49,7 +55,8 @@ Captioner<T>::Captioner(const CaptionerConfig& config, const ImageShape& images,
                    : nullptr),
       decoder_(config.decoder(), scorers,
                {.memory_width = WidthOfMemory(config),
-                .vocabulary = vocabulary,
+                .vocabulary = ids.count,
+                .special_ids = ids.special,
                 .alignment = {.layer = config.map_layer()}},
                scope.Sub("decoder")) {}
 

@@ -15,6 +15,7 @@
 #include "nn/parameters.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/memory.h"
+#include "seq2seq/output_head.h"
 #include "seq2seq/transformer_decoder.h"
 #include "vision/captioner.pb.h"
 #include "vision/vision_transformer.h"
@@ -25,6 +26,12 @@ void ValidateCaptioner(const CaptionerConfig& config,
                        const AttentionRegistry& scorers,
                        ConfigProblems& problems);
 
+// The ids of a captioner's tokens.
+struct CaptionIds {
+  int64_t count;
+  SpecialIds special = {};
+};
+
 // Parameters: "encoder.*", those of the VisionTransformer, and "decoder.*",
 // those of the TransformerDecoder.
 template <typename T>
@@ -32,7 +39,7 @@ class Captioner {
  public:
   // `config` has passed ValidateCaptioner().
   Captioner(const CaptionerConfig& config, const ImageShape& images,
-            int64_t vocabulary, const AttentionRegistry& scorers,
+            const CaptionIds& ids, const AttentionRegistry& scorers,
             const ParameterScope<T>& scope);
 
   // The memory of `count` images, `images` [count, channels, height, width]. An

@@ -45,10 +45,15 @@ CaptionerConfig ConfigOf(const std::string& fields = "",
       decoder + " } " + fields);
 }
 
+constexpr char kBlip[] =
+    "embedding_norm: true tied_embeddings: TARGET_OUTPUT output_transform: "
+    "true";
+
 template <typename T>
-Captioner<T> Make(LayerRun<T>& run, const std::string& fields = "") {
-  return Captioner<T>(ConfigOf(fields), kImages, kVocabulary, BuiltInScorers(),
-                      run.store().Root());
+Captioner<T> Make(LayerRun<T>& run, const std::string& fields = "",
+                  const std::string& decoder = "") {
+  return Captioner<T>(ConfigOf(fields, decoder), kImages, {kVocabulary},
+                      BuiltInScorers(), run.store().Root());
 }
 
 std::vector<std::string> Problems(const CaptionerConfig& config) {
@@ -62,45 +67,52 @@ std::vector<std::string> Problems(const CaptionerConfig& config) {
 }
 
 TEST(CaptionerTest, Gradients) {
-  LayerRun<double> run;
-  const Captioner<double> model = Make(run);
-  const std::vector<int32_t> ids = {2, 5, 4, 2, 7, 8};
-  CheckLayerGradients(
-      run, {{2, 1, 4, 4}}, [&](Forward<double>& forward, auto inputs) {
-        DecoderState<double> state =
-            model.decoder().Begin(forward, model.Encode(forward, 2, inputs[0]));
-        return model.decoder().Advance(forward, ids, {}, &state);
-      });
+  for (const char* decoder : {"", kBlip}) {
+    SCOPED_TRACE(decoder);
+    LayerRun<double> run;
+    const Captioner<double> model = Make(run, "", decoder);
+    const std::vector<int32_t> ids = {2, 5, 4, 2, 7, 8};
+    CheckLayerGradients(
+        run, {{2, 1, 4, 4}}, [&](Forward<double>& forward, auto inputs) {
+          const Memory<double> memory = model.Encode(forward, 2, inputs[0]);
+          return model.decoder().head().Logits(
+              forward, model.decoder().Run(forward, memory, ids));
+        });
+  }
 }
 
 // A prompt and steps read what teacher forcing reads at once.
 TEST(CaptionerTest, StepsAreTheFullPass) {
-  LayerRun<double> run;
-  const Captioner<double> model = Make(run);
-  const std::vector<int32_t> ids = {2, 5, 4, 7, 8, 6};
-  const auto begin = [&](Forward<double>& forward) {
-    return model.decoder().Begin(
-        forward, model.Encode(forward, 1, run.Input({1, 1, 4, 4})));
-  };
-  std::vector<double> full;
-  {
-    Forward<double>& forward = run.Begin();
-    DecoderState<double> state = begin(forward);
-    full = ValuesOf(model.decoder().Advance(forward, ids, {}, &state));
-  }
-  Forward<double>& forward = run.Begin();
-  DecoderState<double> state = begin(forward);
-  std::vector<double> steps;
-  const auto read = [&](size_t first, size_t count) {
-    const Var<double> readout = model.decoder().Advance(
-        forward, absl::MakeConstSpan(ids).subspan(first, count), {}, &state);
-    steps.insert(steps.end(), readout.span().begin(), readout.span().end());
-  };
-  read(0, 3);
-  for (size_t i = 3; i < ids.size(); ++i) read(i, 1);
-  ASSERT_EQ(steps.size(), full.size());
-  for (size_t i = 0; i < full.size(); ++i) {
-    EXPECT_NEAR(steps[i], full[i], 1e-12) << i;
+  for (const char* decoder : {"", kBlip}) {
+    SCOPED_TRACE(decoder);
+    LayerRun<double> run;
+    const Captioner<double> model = Make(run, "", decoder);
+    const std::vector<int32_t> ids = {2, 5, 4, 7, 8, 6};
+    // The logits of `parts` of the ids, one after another.
+    const auto read = [&](const std::vector<size_t>& parts) {
+      Forward<double>& forward = run.Begin();
+      DecoderState<double> state = model.decoder().Begin(
+          forward, model.Encode(forward, 1, run.Input({1, 1, 4, 4})));
+      std::vector<double> logits;
+      size_t first = 0;
+      for (const size_t count : parts) {
+        const Var<double> of_part = model.decoder().head().Logits(
+            forward,
+            model.decoder().Advance(
+                forward, absl::MakeConstSpan(ids).subspan(first, count), {},
+                &state));
+        logits.insert(logits.end(), of_part.span().begin(),
+                      of_part.span().end());
+        first += count;
+      }
+      return logits;
+    };
+    const std::vector<double> full = read({6});
+    const std::vector<double> steps = read({3, 1, 1, 1});
+    ASSERT_EQ(steps.size(), full.size());
+    for (size_t i = 0; i < full.size(); ++i) {
+      EXPECT_NEAR(steps[i], full[i], 1e-12) << i;
+    }
   }
 }
 
@@ -194,6 +206,9 @@ TEST(CaptionerTest, WhatDoesNotFitIsSaid) {
     config.mutable_decoder()->set_layers(layers);
     EXPECT_THAT(Problems(config), Not(Contains("map_layer")));
   }
+  EXPECT_THAT(Problems(ConfigOf("tokens {}")), ElementsAre());
+  EXPECT_THAT(Problems(ConfigOf("tokens { vocabulary: '' } begin: '' ids: -1")),
+              ElementsAre("ids", "begin", "tokens.vocabulary"));
   EXPECT_THAT(Problems(ConfigOf("", "tied_embeddings: SOURCE_TARGET_OUTPUT")),
               ElementsAre("decoder.tied_embeddings"));
 }

@@ -1,6 +1,7 @@
 // Values and gradients of a block and of a model of two layers agree with those
-// of timm's Vision Transformer to 1e-5, in float; and those of a captioner with
-// such an encoder and PyTorch's decoder layers.
+// of timm's Vision Transformer to 1e-5, in float; those of a captioner with
+// such an encoder and PyTorch's decoder layers; and those of transformers'
+// BLIP, whose sentences are the same, too.
 #include "nn/testing/parity.h"
 
 #include <algorithm>
@@ -12,7 +13,9 @@
 #include "attention/transformer/layer.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "attention/transformer/transformer.pb.h"
+#include "autodiff/shape.h"
 #include "autodiff/tape.h"
+#include "data/images/image_set.h"
 #include "gtest/gtest.h"
 #include "nn/forward.h"
 #include "nn/layers/linear.h"
@@ -20,6 +23,10 @@
 #include "nn/testing/fixture.h"
 #include "seq2seq/decoder.h"
 #include "seq2seq/decoder_state.h"
+#include "seq2seq/decoding/search.h"
+#include "seq2seq/decoding/search.pb.h"
+#include "seq2seq/memory.h"
+#include "seq2seq/output_head.h"
 #include "vision/captioner.h"
 #include "vision/captioner.pb.h"
 #include "vision/vision_transformer.h"
@@ -120,7 +127,7 @@ TEST(VisionParityTest, Captioner) {
       "position_embedding { kind: LEARNED longest: 5 } scale_embedding: false "
       "}");
   ParameterStore<float> store;
-  const Captioner<float> model(config, {2, 4, 6}, /*vocabulary=*/9,
+  const Captioner<float> model(config, {2, 4, 6}, {.count = 9},
                                BuiltInScorers(), store.Root());
   store.Finalize(/*seed=*/0);
   SetFusedParameters(fixture, {"encoder.layers.0.", "encoder.layers.1."},
@@ -136,6 +143,133 @@ TEST(VisionParityTest, Captioner) {
   const Var<float> readout = model.decoder().Advance(forward, ids, {}, &state);
   ExpectSame(fixture, store, gradients, forward, x,
              model.decoder().head().Logits(forward, readout));
+}
+
+// A captioner as BLIP is.
+class Blip {
+ public:
+  Blip(const std::string& name, const CaptionerConfig& config,
+       const CaptionIds& ids)
+      : fixture_(name, "vision/testdata"),
+        shape_({3, fixture_["x"].shape[2], fixture_["x"].shape[3]}),
+        model_(config, shape_, ids, BuiltInScorers(), store_.Root()) {
+    store_.Finalize(/*seed=*/0);
+    std::vector<std::string> layers;
+    for (int64_t i = 0; i < model_.encoder()->layers(); ++i) {
+      layers.push_back("encoder.layers." + std::to_string(i) + ".");
+    }
+    SetFusedParameters(fixture_, layers, store_);
+  }
+
+  void ExpectSameGradients() {
+    GradientSlab<float> gradients(store_);
+    Tape<float> tape;
+    Forward<float> forward(tape, store_, &gradients);
+    forward.BeginStep();
+    const Var<float> x = tape.Input(fixture_["x"].shape, fixture_.Floats("x"));
+    const Memory<float> memory = model_.Encode(forward, 2, x);
+    ExpectParity(memory.values.span(), fixture_["tokens"], "tokens");
+    const Var<float> readout =
+        model_.decoder().Run(forward, memory, fixture_.Integers("ids"));
+    ExpectParity(readout.span(), fixture_["hidden"], "hidden");
+    ExpectSame(fixture_, store_, gradients, forward, x,
+               model_.decoder().head().Logits(forward, readout));
+  }
+
+  // Beams are compared where the best sentence ends by itself: what stands for
+  // one that does not is another.
+  void ExpectSameSentences() {
+    const SpecialIds special = model_.decoder().head().special_ids();
+    store_.value(*store_.FindByName("decoder.output.bias"))[special.end] +=
+        fixture_.Floats("end")[0];
+    int compared = 0;
+    for (const std::string prompt : {"0", "1"}) {
+      for (const int beam : {1, 3}) {
+        const std::vector<std::vector<int32_t>> sentences =
+            Write(fixture_.Integers("prompt." + prompt), beam);
+        for (size_t i = 0; i < sentences.size(); ++i) {
+          const std::string name =
+              prompt + "." + std::to_string(beam) + "." + std::to_string(i);
+          if (beam > 1 && fixture_.Integers("ended." + name)[0] == 0) continue;
+          ++compared;
+          EXPECT_EQ(sentences[i], fixture_.Integers("sentence." + name))
+              << name;
+        }
+      }
+    }
+    EXPECT_GE(compared, 12);
+  }
+
+ private:
+  std::vector<std::vector<int32_t>> Write(const std::vector<int32_t>& prompt,
+                                          int beam) {
+    const std::vector<float> pixels = fixture_.Floats("images");
+    const Shape shape = fixture_["images"].shape;
+    Tape<float> tape;
+    Forward<float> forward(tape, store_, nullptr);
+    const EnsembleMember member = {
+        &model_.decoder(), &forward, [&](Forward<float>& of_member) {
+          return model_.Encode(of_member, shape[0],
+                               of_member.tape().Constant(shape, pixels));
+        }};
+    std::vector<SearchSource> sources;
+    std::vector<int32_t> read;
+    for (int64_t i = 0; i < shape[0]; ++i) {
+      // 14 words and the end.
+      sources.push_back({15, static_cast<uint64_t>(i)});
+      read.push_back(model_.decoder().head().special_ids().begin);
+      read.insert(read.end(), prompt.begin(), prompt.end());
+    }
+    SearchConfig search;
+    search.set_beam(beam);
+    search.set_length_penalty(0);
+    search.set_min_length(3);
+    std::vector<std::vector<int32_t>> sentences;
+    for (const auto& found :
+         Search({.members = {&member, 1}, .sources = sources, .prompt = read},
+                search)) {
+      sentences.push_back(found.front().ids);
+    }
+    return sentences;
+  }
+
+  const Fixture fixture_;
+  const ImageShape shape_;
+  ParameterStore<float> store_;
+  Captioner<float> model_;
+};
+
+TEST(VisionParityTest, Blip) {
+  Blip blip("blip",
+            Parse<CaptionerConfig>(
+                "vision_transformer { patch: 2 transformer { width: 8 layers: "
+                "2 attention { heads: 4 } feed_forward { hidden: 10 "
+                "activation: GELU } position_embedding { kind: LEARNED } } } "
+                "decoder { width: 6 layers: 2 attention { heads: 2 } "
+                "feed_forward { hidden: 7 activation: GELU } norm_order: POST "
+                "norm { epsilon: 1e-12 } position_embedding { kind: LEARNED "
+                "longest: 20 } scale_embedding: false embedding_norm: true "
+                "tied_embeddings: TARGET_OUTPUT output_transform: true }"),
+            {.count = 14, .special = {.begin = 12, .end = 3, .pad = 0}});
+  blip.ExpectSameGradients();
+  blip.ExpectSameSentences();
+}
+
+TEST(VisionParityTest, BlipWithAWideDecoder) {
+  Blip blip("blip_wide",
+            Parse<CaptionerConfig>(
+                "vision_transformer { patch: 4 transformer { width: 4 layers: "
+                "1 attention { heads: 1 } feed_forward { hidden: 6 "
+                "activation: GELU } norm { epsilon: 1e-6 } position_embedding "
+                "{ kind: LEARNED } } } decoder { width: 9 layers: 3 attention "
+                "{ heads: 3 } feed_forward { hidden: 12 activation: GELU } "
+                "norm_order: POST norm { epsilon: 1e-12 } position_embedding { "
+                "kind: LEARNED longest: 20 } scale_embedding: false "
+                "embedding_norm: true tied_embeddings: TARGET_OUTPUT "
+                "output_transform: true }"),
+            {.count = 11, .special = {.begin = 10, .end = 3, .pad = 0}});
+  blip.ExpectSameGradients();
+  blip.ExpectSameSentences();
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 #include "data/data_source.h"
 #include "data/images/caption_set.h"
 #include "data/images/image_format.h"
-#include "data/text/vocabulary.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
@@ -24,6 +23,7 @@
 #include "nn/config_problems.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "vision/caption_model.h"
+#include "vision/caption_tokens.h"
 #include "vision/captioner.h"
 #include "vision/image_trace.h"
 #include "vision/vision_transformer.h"
@@ -34,7 +34,6 @@ namespace {
 
 constexpr int64_t kSamples = 12;
 constexpr size_t kGalleries = 6;
-constexpr char kVocabularyFile[] = "vocabulary.txt";
 
 class CaptionsTask : public Task {
  public:
@@ -86,18 +85,24 @@ class CaptionsTask : public Task {
       return splits.train.size() > 0 ? absl::OkStatus()
                                      : absl::NotFoundError("");
     }
-    REGARD_ASSIGN_OR_RETURN(splits.vocabulary, kept.read(kVocabularyFile));
+    const CaptionerConfig& captioner = context.config.model().captioner();
+    const char* const file = CaptionTokens::FileName(captioner);
+    REGARD_ASSIGN_OR_RETURN(splits.vocabulary, kept.read(file));
     splits.train.images.shape = ShapeOf(config.format());
     splits.train.images.format = config.format();
-    return Vocabulary::FromText(splits.vocabulary,
-                                JoinPath(kept.folder, kVocabularyFile))
-        .status();
+    return CaptionTokens::Check(captioner, splits.vocabulary,
+                                JoinPath(kept.folder, file));
   }
 
   CaptionsTask(const Options& options, Data data, const TaskContext& context)
       : Task(Metrics(), std::move(data.digests)),
+        tokens_file_(CaptionTokens::FileName(options)),
         model_(options, context.scorers, std::move(data.splits),
-               context.model_options(), context.config.search()) {}
+               context.model_options(), context.config.search()) {
+    if (!model_.tokens().digest().empty()) {
+      AddDigest("model.captioner.tokens.vocabulary", model_.tokens().digest());
+    }
+  }
 
   Model<float>& model() override { return model_; }
   bool has_dev() const override { return model_.data().dev.size() > 0; }
@@ -120,25 +125,31 @@ class CaptionsTask : public Task {
   }
 
   std::map<std::string, std::string> Files() const override {
-    return {{kVocabularyFile, model_.vocabulary().ToText()}};
+    return {{tokens_file_, model_.tokens().ToText()}};
   }
 
  private:
-  // Where each of `words`, a sentence with prompt, looks.
+  // Where each of `ids`, a sentence after the prompt, looks.
   void ShowLooks(Forward<float>& forward, const CaptionSet& set, int64_t image,
-                 absl::Span<const std::string> words, Showcase* showcase) const;
+                 absl::Span<const int32_t> ids, Showcase* showcase) const;
 
+  const std::string tokens_file_;
   CaptionModel model_;
 };
 
 void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
-                             int64_t image, absl::Span<const std::string> words,
+                             int64_t image, absl::Span<const int32_t> ids,
                              Showcase* showcase) const {
   const VisionTransformer<float>& encoder = *model_.captioner().encoder();
+  const CaptionTokens& spelled = model_.tokens();
   const Caption& caption = set.of(image).front();
-  const bool right = words == absl::MakeConstSpan(caption.words);
+  const bool right = spelled.Decode(ids) == model_.WithoutPrompt(caption);
+  const std::vector<int32_t> quadrants = model_.QuadrantsOf(caption);
+  const absl::Span<const int32_t> prompt = model_.prompt();
+  std::vector<int32_t> all = {prompt.begin(), prompt.end()};
+  all.insert(all.end(), ids.begin(), ids.end());
   const std::vector<float> looks =
-      model_.WordAttention(forward, set, image, words);
+      model_.TokenAttention(forward, set, image, all);
   const auto tokens = static_cast<size_t>(encoder.tokens());
   const auto first_patch = static_cast<size_t>(encoder.first_patch());
   const std::string note =
@@ -147,18 +158,16 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
             : absl::StrCat("Wrong. The canvas shows ",
                            absl::StrJoin(caption.words, " "), ".");
   LabelledMatrix map;
-  map.title = absl::StrJoin(words, " ");
+  map.title = absl::StrJoin(spelled.Decode(all), " ");
   map.columns = {"top left", "top right", "bottom left", "bottom right"};
   std::vector<double>& shares = map.heads.emplace_back();
   std::vector<Picture> pictures;
-  for (size_t word = static_cast<size_t>(model_.prompt_length());
-       word < words.size(); ++word) {
-    const auto of_word =
-        absl::MakeConstSpan(looks).subspan(word * tokens, tokens);
+  for (size_t i = prompt.size(); i < all.size(); ++i) {
+    const auto of_word = absl::MakeConstSpan(looks).subspan(i * tokens, tokens);
     Picture picture = PictureOf(ImageOf(set.images, image, encoder),
                                 {of_word.begin() + first_patch, of_word.end()});
-    picture.title = words[word];
-    const int32_t quadrant = right ? caption.quadrants[word] : -1;
+    picture.title = spelled.Name(all[i]);
+    const int32_t quadrant = right && i < quadrants.size() ? quadrants[i] : -1;
     if (quadrant >= 0) {
       picture.gold.push_back({quadrant / 2 * picture.rows / 2,
                               quadrant % 2 * picture.columns / 2,
@@ -166,7 +175,7 @@ void CaptionsTask::ShowLooks(Forward<float>& forward, const CaptionSet& set,
       map.gold.push_back({static_cast<int>(map.rows.size()), quadrant});
     }
     pictures.push_back(std::move(picture));
-    map.rows.push_back(words[word]);
+    map.rows.push_back(spelled.Name(all[i]));
     for (const double share : model_.OnQuadrants(of_word)) {
       shares.push_back(share);
     }
@@ -181,9 +190,10 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
   const auto [set, split] = ShownSplit(data);
   Showcase showcase;
   showcase.summary = absl::StrFormat(
-      "Captions: %d images of %d x %d pixels to learn from, %d words.",
+      "Captions: %d images of %d x %d pixels to learn from, %d %s.",
       data.train.size(), data.train.images.shape.height,
-      data.train.images.shape.width, model_.vocabulary().size());
+      data.train.images.shape.width, model_.tokens().ids().count,
+      model_.tokens().words() ? "words" : "tokens");
   showcase.samples.title = absl::StrCat("Sentences of the ", split, " split");
   showcase.samples.input = "image";
   showcase.heat_map_caption =
@@ -191,26 +201,22 @@ Showcase CaptionsTask::Show(Forward<float>& forward, bool /*final*/) const {
   std::vector<int64_t> images(
       static_cast<size_t>(std::min(kSamples, set->size())));
   std::iota(images.begin(), images.end(), 0);
-  const std::vector<std::vector<std::string>> written =
+  std::vector<std::vector<int32_t>> written =
       model_.GenerateCaptions(forward, *set, images);
-  const auto prompt = static_cast<size_t>(model_.prompt_length());
-  const int64_t longest = model_.captioner().decoder().longest_position() - 1;
+  const auto room =
+      static_cast<size_t>(model_.captioner().decoder().longest_position() - 1 -
+                          std::ssize(model_.prompt()));
   for (size_t i = 0; i < images.size(); ++i) {
-    const std::vector<std::string>& words = set->of(images[i]).front().words;
-    std::vector<std::string> full(words.begin(),
-                                  words.begin() + model_.prompt_length());
-    full.insert(full.end(), written[i].begin(), written[i].end());
+    const Caption& caption = set->of(images[i]).front();
+    std::vector<int32_t>& ids = written[i];
     showcase.samples.rows.push_back(
         {.input = absl::StrCat("image ", images[i]),
-         .reference = absl::StrJoin(words.begin() + model_.prompt_length(),
-                                    words.end(), " "),
-         .output = absl::StrJoin(written[i], " ")});
+         .reference = absl::StrJoin(model_.WithoutPrompt(caption), " "),
+         .output = absl::StrJoin(model_.tokens().Decode(ids), " ")});
     if (model_.captioner().encoder() == nullptr || i >= kGalleries) continue;
     // A sentence that did not end may be longer than can be read again.
-    full.resize(std::min(full.size(), static_cast<size_t>(longest)));
-    if (full.size() > prompt) {
-      ShowLooks(forward, *set, images[i], full, &showcase);
-    }
+    ids.resize(std::min(ids.size(), room));
+    if (!ids.empty()) ShowLooks(forward, *set, images[i], ids, &showcase);
   }
   if (model_.captioner().encoder() != nullptr && set->points()) {
     showcase.notes[absl::StrCat(split, "/pointing_accuracy")] =

@@ -83,6 +83,21 @@ TEST(CaptionsTaskTest, ShowsSentencesAndWhereWordsLook) {
   EXPECT_THAT(task->Files().at("vocabulary.txt"), HasSubstr("\nabove\n"));
 }
 
+// Words of the data, in lower case, are pieces as there is no vocabulary.
+TEST(CaptionsTaskTest, SentencesMayBePieces) {
+  const std::unique_ptr<Task> task = TaskOf("tokens {}");
+  Tape<float> tape;
+  Forward<float> forward(tape, task->model().parameters(), nullptr);
+  const Showcase shown = task->Show(forward, /*final=*/true);
+  EXPECT_THAT(shown.summary, HasSubstr(" tokens."));
+  ASSERT_THAT(shown.samples.rows, SizeIs(12));
+  EXPECT_TRUE(absl::StartsWith(shown.samples.rows[0].reference, "a "));
+  ASSERT_THAT(shown.heat_maps, SizeIs(6));
+  EXPECT_TRUE(absl::StartsWith(shown.heat_maps[0].title, "a picture of"))
+      << shown.heat_maps[0].title;
+  EXPECT_THAT(task->Files().at("vocab.txt"), HasSubstr("\n[SEP]\n"));
+}
+
 TEST(CaptionsTaskTest, WithoutCrossAttentionNothingIsLookedAt) {
   const std::unique_ptr<Task> task = TaskOf("cross_attention: false");
   Tape<float> tape;
@@ -109,6 +124,10 @@ TEST(CaptionsTaskTest, ErrorsAreLocated) {
   TaskOf("prompt: \"a view of\"")->ValidateData(problems);
   ASSERT_THAT(problems.problems(), SizeIs(1));
   EXPECT_EQ(problems.problems()[0].path, "model.captioner.prompt");
+  ConfigProblems no_file;
+  TaskOf("tokens { vocabulary: '/no/file' }")->ValidateData(no_file);
+  ASSERT_THAT(no_file.problems(), SizeIs(1));
+  EXPECT_EQ(no_file.problems()[0].path, "model.captioner.tokens.vocabulary");
 }
 
 TEST(CaptionsTaskTest, FilesMayBeMissing) {

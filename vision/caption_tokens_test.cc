@@ -1,0 +1,112 @@
+#include "vision/caption_tokens.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attention/transformer/testing/layer_check.h"
+#include "data/images/caption_set.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nn/config_problems.h"
+#include "vision/captioner.pb.h"
+
+namespace regard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Words = std::vector<std::string>;
+
+CaptionTokens Of(const std::string& config, const std::string& kept = "") {
+  CaptionSplits data;
+  data.train.captions = {{.words = {"a", "view", "of", "Cats."}}};
+  data.vocabulary = kept;
+  return CaptionTokens(Parse<CaptionerConfig>(config), data);
+}
+
+std::vector<std::string> ProblemsOf(const CaptionTokens& tokens) {
+  ConfigProblems problems;
+  tokens.Validate(problems);
+  std::vector<std::string> all;
+  for (const auto& problem : problems.problems()) {
+    all.push_back(problem.path + ": " + problem.message);
+  }
+  return all;
+}
+
+TEST(CaptionTokensTest, WordsAreThoseOfThePromptAndTheData) {
+  const CaptionTokens tokens = Of("prompt: 'a picture of'");
+  EXPECT_EQ(tokens.ToText(),
+            "<unk>\n<pad>\n<bos>\n<eos>\na\nof\npicture\nview\nCats.\n");
+  EXPECT_EQ(tokens.ids().count, 9);
+  EXPECT_TRUE(tokens.words());
+  EXPECT_TRUE(tokens.Knows("Cats."));
+  EXPECT_FALSE(tokens.Knows("cats"));
+  EXPECT_THAT(tokens.Encode({"a", "zebra"}), ElementsAre(4, 0));
+  // An unknown word keeps its name in what the user gave.
+  EXPECT_THAT(tokens.Names({"a", "zebra"}), ElementsAre("a", "zebra"));
+  EXPECT_THAT(tokens.Spelled({"a", "zebra"}), ElementsAre("a", "zebra"));
+  EXPECT_THAT(tokens.Decode({6, 7, 3, 4}, Words{"zebra"}),
+              ElementsAre("zebra", "picture", "view"));
+  EXPECT_THAT(ProblemsOf(tokens), ElementsAre());
+}
+
+// As transformers decodes without special tokens.
+TEST(CaptionTokensTest, PiecesAreThoseOfBert) {
+  const CaptionTokens tokens = Of(
+      "tokens {}", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\npicture\nof\ncat\n##s\n.\n");
+  EXPECT_FALSE(tokens.words());
+  EXPECT_EQ(tokens.ids().count, 11);
+  EXPECT_EQ(tokens.ids().special.begin, 10);
+  EXPECT_EQ(tokens.ids().special.end, 3);
+  EXPECT_EQ(tokens.ids().special.pad, 0);
+  EXPECT_EQ(tokens.Name(10), "[DEC]");
+  EXPECT_THAT(tokens.Encode({"A", "Cats.", "zebra"}),
+              ElementsAre(4, 7, 8, 9, 1));
+  EXPECT_THAT(tokens.Names({"A", "Cats.", "zebra"}),
+              ElementsAre("a", "cat", "##s", ".", "[UNK]"));
+  EXPECT_TRUE(tokens.Knows("Cats."));
+  EXPECT_FALSE(tokens.Knows("zebras"));
+  // "##s" continues the prompt; special tokens and [DEC] are nothing.
+  EXPECT_THAT(tokens.Decode({8, 10, 6, 1, 7, 9, 3}, Words{"A", "Cat"}),
+              ElementsAre("a", "cats", "of", "cat."));
+  EXPECT_THAT(tokens.Spelled({"A", "Zebra", "."}), ElementsAre("a", "zebra."));
+}
+
+TEST(CaptionTokensTest, AnIdWithoutATokenHasANumber) {
+  const CaptionTokens tokens =
+      Of("tokens {} begin: 'a' ids: 30", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n");
+  EXPECT_EQ(tokens.ids().count, 30);
+  EXPECT_EQ(tokens.ids().special.begin, 4);
+  EXPECT_EQ(tokens.Name(5), "[5]");
+  EXPECT_THAT(tokens.Decode({5, 29}), ElementsAre());
+}
+
+TEST(CaptionTokensTest, WithoutAFilePiecesAreWholeWords) {
+  EXPECT_EQ(Of("tokens {} prompt: 'a picture of'").ToText(),
+            "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nof\npicture\nview\n"
+            "cats\n.\n");
+}
+
+TEST(CaptionTokensTest, AVocabularyThatDoesNotFitIsSaid) {
+  EXPECT_THAT(ProblemsOf(Of("tokens { vocabulary: '/no/file' }")),
+              ElementsAre(HasSubstr("tokens.vocabulary: /no/file")));
+  EXPECT_THAT(ProblemsOf(Of("tokens {}", "[UNK]\n[CLS]\n[SEP]\n")),
+              ElementsAre("tokens.padding: is no token of the vocabulary"));
+}
+
+TEST(CaptionTokensTest, ChecksWhatARunHasKept) {
+  const auto config = Parse<CaptionerConfig>("tokens {}");
+  EXPECT_STREQ(CaptionTokens::FileName(config), "vocab.txt");
+  EXPECT_EQ(CaptionTokens::Check(config, "a\nb\n", "v").ok(), false);
+  EXPECT_EQ(CaptionTokens::Check(config, "[UNK]\n[CLS]\n[SEP]\n", "v").ok(),
+            true);
+  EXPECT_STREQ(CaptionTokens::FileName({}), "vocabulary.txt");
+  EXPECT_EQ(CaptionTokens::Check({}, "[UNK]\n", "v").ok(), false);
+  EXPECT_EQ(CaptionTokens::Check({}, Of("").ToText(), "v").ok(), true);
+}
+
+}  // namespace
+}  // namespace regard
