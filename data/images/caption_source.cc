@@ -42,7 +42,10 @@ class CaptionsSource
   }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
-    ValidateFractions(options, problems);
+    problems.CheckRanges(options);
+    if (options.dev_fraction() + options.test_fraction() > 1) {
+      problems.Add("test_fraction", "is more than dev_fraction leaves");
+    }
     {
       const ConfigProblems::Scope scope(problems, "format");
       ValidateImageFormat(options.format(), problems);
@@ -96,6 +99,12 @@ class CaptionsSource
   // Images of one's own, with the sentences of a list.
   absl::StatusOr<CaptionData> LoadList(const DataRequest& request) const {
     CaptionData data;
+    if (options_.list().empty()) {
+      return absl::InvalidArgumentError(
+          "error: data.captions.list names no file; give one by --set "
+          "data.captions.list=FILE: lines of a file of an image, a tab, and a "
+          "sentence");
+    }
     std::vector<ListedImage> images;
     std::map<std::string, size_t> numbers;       // of images, by path
     std::vector<std::vector<Caption>> captions;  // of each image
@@ -124,7 +133,8 @@ class CaptionsSource
                       /*folder=*/"", add));
     const SplitOrder order = DrawSplits(images.size(), options_.dev_fraction(),
                                         options_.test_fraction(), request.seed);
-    if (order.train.empty()) {
+    if (order.train.empty() &&
+        options_.dev_fraction() + options_.test_fraction() < 1) {
       return absl::InvalidArgumentError(
           absl::StrCat(options_.list(), ": error: of ", images.size(),
                        " images none is left to train on"));

@@ -195,7 +195,7 @@ TEST_F(ImageListTest, ALineIsASentenceOfAnImage) {
             list + ":1:12: error: want a sentence; it has no words");
   Write("list.tsv", "cats/1.png\tx\n");
   EXPECT_THAT(
-      Error(absl::StrCat("captions { list: '", list, "' test_fraction: 0.9 }")),
+      Error(absl::StrCat("captions { list: '", list, "' test_fraction: 0.8 }")),
       HasSubstr("of 1 images none is left to train on"));
 }
 
