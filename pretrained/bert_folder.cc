@@ -18,31 +18,9 @@ namespace {
 constexpr size_t kMostProblems = 40;
 constexpr char kConfig[] = "config.json";
 constexpr char kVocabulary[] = "vocab.txt";
-constexpr char kTokenizerConfig[] = "tokenizer_config.json";
 
 void Collect(const absl::Status& status, std::vector<std::string>* messages) {
   if (!status.ok()) messages->emplace_back(status.message());
-}
-
-absl::Status ReadTokenizer(const std::string& folder, BertFolder* model) {
-  REGARD_ASSIGN_OR_RETURN(TokenizerDescription tokenizer,
-                          ReadTokenizerFiles(folder));
-  const std::string vocabulary = JoinPath(folder, kVocabulary);
-  absl::StatusOr<WordPiece> pieces = absl::InternalError("");
-  if (!PathExists(vocabulary) && !tokenizer.tokens.empty()) {
-    pieces = WordPiece::Create(std::move(tokenizer.tokens),
-                               JoinPath(folder, "tokenizer.json"),
-                               tokenizer.options);
-  } else {
-    REGARD_ASSIGN_OR_RETURN(const std::string text,
-                            WithErrorPrefix(ReadFile(vocabulary)));
-    pieces = WordPiece::FromText(text, vocabulary, tokenizer.options);
-  }
-  REGARD_RETURN_IF_ERROR(pieces.status());
-  model->options = tokenizer.options;
-  model->pieces = std::make_unique<const WordPiece>(*std::move(pieces));
-  model->longest = tokenizer.longest;
-  return absl::OkStatus();
 }
 
 // The least of those that are not 0.
@@ -99,7 +77,11 @@ absl::StatusOr<BertFolder> OpenBertFolder(absl::string_view path,
       ReadBertConfig(JoinPath(folder, kConfig));
   Collect(described.status(), &messages);
   if (described.ok()) model.description = *described;
-  Collect(ReadTokenizer(folder, &model), &messages);
+  absl::StatusOr<WordPieceFiles> tokenizer = ReadWordPieceFiles(folder);
+  Collect(tokenizer.status(), &messages);
+  if (tokenizer.ok()) {
+    static_cast<WordPieceFiles&>(model) = *std::move(tokenizer);
+  }
   const absl::StatusOr<int64_t> sentence = ReadSentenceFiles(folder);
   Collect(sentence.status(), &messages);
   if (described.ok()) Collect(CheckModel(scorers, &model), &messages);
@@ -136,21 +118,10 @@ absl::StatusOr<PretrainedBert> ReadBertFolder(
 
 absl::Status WriteBertFolder(const PretrainedBert& model,
                              const std::string& folder, FileOperations& files) {
-  const WordPieceOptions defaults;
-  if (model.options.clean_text != defaults.clean_text ||
-      model.options.longest_word != defaults.longest_word) {
-    return absl::InvalidArgumentError(
-        "the tokeniser's clean_text or max_input_chars_per_word is not the "
-        "usual one, which is all that tokenizer_config.json can say");
-  }
   REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
-  const auto write = [&](const char* name, const std::string& text) {
-    return WriteFileAtomically(JoinPath(folder, name), text, files);
-  };
-  REGARD_RETURN_IF_ERROR(write(kConfig, BertConfigText(model.description)));
-  REGARD_RETURN_IF_ERROR(write(kVocabulary, model.pieces->ToText()));
-  REGARD_RETURN_IF_ERROR(write(
-      kTokenizerConfig, TokenizerConfigText(model.options, model.longest)));
+  REGARD_RETURN_IF_ERROR(WriteFileAtomically(
+      JoinPath(folder, kConfig), BertConfigText(model.description), files));
+  REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(model, folder, files));
   return WritePretrainedWeights(BertWeights(model.description),
                                 *model.parameters, folder, files);
 }

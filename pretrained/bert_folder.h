@@ -12,23 +12,20 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "attention/attention_registry.h"
-#include "data/text/wordpiece.h"
 #include "files/file.h"
 #include "language/bert.h"
 #include "nn/parameters.h"
 #include "pretrained/bert_format.h"
+#include "pretrained/wordpiece_files.h"
 
 namespace regard {
 
 // What a folder says of a model; its weights stay there.
-struct BertFolder {
+// `longest` is the least of what the model, the tokeniser and
+// sentence_bert_config.json say.
+struct BertFolder : WordPieceFiles {
   std::string path;
   BertDescription description;
-  WordPieceOptions options;
-  std::unique_ptr<const WordPiece> pieces;
-  // Ids that a text is cut to: the least of what the model, the tokeniser and
-  // sentence_bert_config.json say.
-  int64_t longest = 0;
 
   // Fills the parameters of a Bert that is alone in a finalized store. Its
   // vocabulary is description.vocabulary or the size of `pieces`: rows that no

@@ -257,7 +257,7 @@ std::string TokenizerConfigText(const WordPieceOptions& options,
   if (options.strip_accents) json["strip_accents"] = *options.strip_accents;
   json["tokenize_chinese_chars"] = options.split_chinese;
   for (const auto& [key, token] : kTokens) json[key] = options.*token;
-  json["model_max_length"] = longest;
+  if (longest > 0) json["model_max_length"] = longest;
   return json.dump(2, ' ', /*ensure_ascii=*/false,
                    nlohmann::ordered_json::error_handler_t::replace) +
          "\n";

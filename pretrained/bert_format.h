@@ -42,6 +42,7 @@ struct TokenizerDescription {
 absl::StatusOr<TokenizerDescription> ReadTokenizerFiles(
     const std::string& folder);
 
+// `longest` 0: not said.
 std::string TokenizerConfigText(const WordPieceOptions& options,
                                 int64_t longest);
 

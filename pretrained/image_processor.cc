@@ -55,7 +55,9 @@ void ReadResizing(const JsonObject& json, ImageFormat* format) {
   if (!json.Bool("do_resize", true)) {
     json.Complain("do_resize", "do_resize is false: images are always resized");
   }
-  const int64_t filter = json.Integer("resample", kBilinear);
+  const bool bilinear = format->filter() == ImageFormat::BILINEAR;
+  const int64_t filter =
+      json.Integer("resample", bilinear ? kBilinear : kBicubic);
   if (filter != kBilinear && filter != kBicubic) {
     json.Complain("resample", absl::StrCat("resample is ", filter,
                                            "; 2 (bilinear) and 3 (bicubic) are "
@@ -141,19 +143,13 @@ void ReadProcessor(const JsonObject& json, ImageFormat* format) {
   }
 }
 
-ImageFormat FormatOf(const ImageShape& images) {
+}  // namespace
+
+ImageFormat ReadTimmFormat(const JsonObject& json, const ImageShape& images) {
   ImageFormat format;
   format.set_height(static_cast<int>(images.height));
   format.set_width(static_cast<int>(images.width));
   format.set_grey(images.channels == 1);
-  format.set_filter(ImageFormat::BILINEAR);
-  return format;
-}
-
-}  // namespace
-
-ImageFormat ReadTimmFormat(const JsonObject& json, const ImageShape& images) {
-  ImageFormat format = FormatOf(images);
   const size_t filter = json.Choice("interpolation", {"bilinear", "bicubic"});
   format.set_filter(filter == 0 ? ImageFormat::BILINEAR : ImageFormat::BICUBIC);
   ReadChannels(json, "mean", 0, format.mutable_mean());
@@ -175,8 +171,8 @@ ImageFormat ReadTimmFormat(const JsonObject& json, const ImageShape& images) {
 }
 
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
-                                               const ImageShape& images) {
-  ImageFormat format = FormatOf(images);
+                                               const ImageFormat& otherwise) {
+  ImageFormat format = otherwise;
   const std::string alone = JoinPath(folder, "preprocessor_config.json");
   const std::string path =
       PathExists(alone) ? alone : JoinPath(folder, "processor_config.json");

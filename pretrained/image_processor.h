@@ -14,13 +14,12 @@
 namespace regard {
 
 // Reads preprocessor_config.json or, if there is none, "image_processor" of
-// processor_config.json. Without either, images are stretched by a bilinear
-// filter, and mean and deviation are 1/2, as ViTImageProcessor has them.
-// `images` is what the model reads, of 1 or 3 channels. Errors name all that is
-// wrong, a line "PATH:LINE:COLUMN: error: .." each: another size, and what is
-// not computed here.
+// processor_config.json, where transformers 5 writes it. `otherwise` has the
+// size of what the model reads, and what absent fields and files stand for.
+// Errors name all that is wrong, a line "PATH:LINE:COLUMN: error: .." each:
+// another size, and what is not computed here.
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
-                                               const ImageShape& images);
+                                               const ImageFormat& otherwise);
 
 // The same of "pretrained_cfg", with which timm evaluates a model of `images`.
 // What is wrong is a problem of its file.

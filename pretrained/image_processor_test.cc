@@ -17,6 +17,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
+ImageFormat FormatOf(const ImageShape& images) {
+  ImageFormat format;
+  format.set_height(static_cast<int>(images.height));
+  format.set_width(static_cast<int>(images.width));
+  format.set_grey(images.channels == 1);
+  format.set_filter(ImageFormat::BILINEAR);
+  return format;
+}
+
 class ImageProcessorTest : public ::testing::Test {
  protected:
   ImageProcessorTest() {
@@ -29,7 +38,7 @@ class ImageProcessorTest : public ::testing::Test {
                    const std::string& file = "preprocessor_config.json",
                    const ImageShape& images = {3, 8, 8}) const {
     EXPECT_TRUE(WriteFileAtomically(JoinPath(folder_, file), text).ok());
-    const auto format = ReadImageProcessor(folder_, images);
+    const auto format = ReadImageProcessor(folder_, FormatOf(images));
     if (!format.ok()) return std::string(format.status().message());
     std::string read;
     google::protobuf::TextFormat::Printer printer;
@@ -107,7 +116,8 @@ TEST_F(ImageProcessorTest, WritesWhatItReads) {
         R"({"size": {"shortest_edge": 11}, "do_center_crop": true,
             "crop_size": 8, "do_normalize": false})"}) {
     const std::string read = Read(text);
-    const ImageFormat format = *ReadImageProcessor(folder_, {3, 8, 8});
+    const ImageFormat format =
+        *ReadImageProcessor(folder_, FormatOf({3, 8, 8}));
     EXPECT_EQ(Read(ImageProcessorText(format, "ViTImageProcessor")), read);
   }
 }

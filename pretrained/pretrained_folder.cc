@@ -22,6 +22,7 @@
 #include "language/text_embedder.pb.h"
 #include "language/text_vocabulary.h"
 #include "pretrained/bert_folder.h"
+#include "pretrained/blip_folder.h"
 #include "pretrained/gpt2_folder.h"
 #include "pretrained/vit_folder.h"
 #include "third_party/abseil_backport/status_macros.h"
@@ -66,6 +67,31 @@ absl::StatusOr<PretrainedFolder> ReadGpt2(const std::string& path,
                        "model { language_model {\n",
                        text, "} }\n"),
       .files = {{kBytePairsFile, folder->pairs->ToText()}},
+      .load_weights = [folder](ParameterStore<float>& parameters,
+                               std::vector<std::string>* kept) {
+        return folder->LoadWeights(parameters, kept);
+      }};
+}
+
+// A captioner. All images of a list are a test; sentences have at most 20
+// tokens after the prompt that BLIP was trained with.
+absl::StatusOr<PretrainedFolder> ReadBlip(const std::string& path,
+                                          const AttentionRegistry& scorers) {
+  REGARD_ASSIGN_OR_RETURN(BlipFolder opened, OpenBlipFolder(path, scorers));
+  const auto folder = std::make_shared<const BlipFolder>(std::move(opened));
+  std::string format;
+  std::string model;
+  google::protobuf::TextFormat::PrintToString(folder->description.images,
+                                              &format);
+  google::protobuf::TextFormat::PrintToString(folder->description.config,
+                                              &model);
+  return PretrainedFolder{
+      .config = absl::StrCat(
+          "data { captions { list: '' dev_fraction: 0 test_fraction: 1\n"
+          "format {\n",
+          format, "} } }\nmodel { captioner {\n", model,
+          "} }\nsearch { max_length_ratio: 0 max_length: 21 }\n"),
+      .files = {{kVocabularyFile, folder->tokenizer.pieces->ToText()}},
       .load_weights = [folder](ParameterStore<float>& parameters,
                                std::vector<std::string>* kept) {
         return folder->LoadWeights(parameters, kept);
@@ -122,6 +148,7 @@ constexpr struct {
     {"bert", &ReadBert},
     {"gpt2", &ReadGpt2},
     {"vit", &ReadTransformersVit},
+    {"blip", &ReadBlip},
 };
 
 std::string ConfigOf(const std::string& folder) {

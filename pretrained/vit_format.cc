@@ -88,6 +88,7 @@ absl::StatusOr<VitDescription> ParseVitConfig(absl::string_view text,
   description.format.set_height(static_cast<int>(height));
   description.format.set_width(static_cast<int>(width));
   description.format.set_grey(ReadColours(json, "num_channels", 3) == 1);
+  description.format.set_filter(ImageFormat::BILINEAR);
   description.classes = ReadClasses(json, "id2label", UnnamedClasses(2));
   REGARD_RETURN_IF_ERROR(file.status());
   return description;
@@ -99,9 +100,8 @@ absl::StatusOr<VitDescription> ReadVitConfig(const std::string& folder) {
                           WithErrorPrefix(ReadFile(path)));
   REGARD_ASSIGN_OR_RETURN(VitDescription description,
                           ParseVitConfig(text, path));
-  REGARD_ASSIGN_OR_RETURN(
-      description.format,
-      ReadImageProcessor(folder, ShapeOf(description.format)));
+  REGARD_ASSIGN_OR_RETURN(description.format,
+                          ReadImageProcessor(folder, description.format));
   return description;
 }
 

@@ -19,6 +19,8 @@
 #include "files/file.h"
 #include "files/utf8.h"
 #include "nn/answer.h"
+#include "pretrained/blip_folder.h"
+#include "pretrained/pretrained_folder.h"
 #include "seq2seq/decoding/search.pb.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/inspection_page.h"
@@ -33,6 +35,7 @@ namespace {
 constexpr char kUsage[] =
     "Writes sentences about images with the captioner of a run.\n\n"
     "  caption --run=DIR [--prompt=TEXT] [--beam=K] [--inspect] IMAGE...\n\n"
+    "DIR is the folder of a run, or of a BLIP of Hugging Face's.\n"
     "An image is a PNG or JPEG file. Standard output gets a line for each, "
     "the\n"
     "prompt included. With --n_best a line is INDEX ||| SENTENCE ||| SCORE,\n"
@@ -41,6 +44,8 @@ constexpr char kUsage[] =
 
 struct Arguments {
   std::string run;
+  std::string model;
+  std::string save;
   std::string prompt;
   int length = -1;  // not given
   SearchFlags search;
@@ -51,7 +56,9 @@ struct Arguments {
 
 absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  line.Text("run", "DIR", &arguments->run, "the run folder");
+  line.Text("run", "DIR", &arguments->run,
+            "the folder of a run, or of a BLIP of Hugging Face's");
+  line.Text("model", "DIR", &arguments->model, "the same");
   line.Text("prompt", "TEXT", &arguments->prompt,
             "how each sentence begins; without it, as trained");
   line.Number("length", &arguments->length, 1, 100000,
@@ -59,12 +66,20 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   AddSearchFlags(line, &arguments->search);
   line.Switch("inspect", &arguments->inspect,
               "draws where each word looks, and gradients, on pages in the run "
-              "folder");
+              "folder, of a BLIP in the current one");
   line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of a sentence; without it, one per core");
+  line.Text("save", "DIR", &arguments->save,
+            "writes a BLIP of Hugging Face's to this folder first, as "
+            "transformers reads it");
   line.Positional(&arguments->images, "IMAGE");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
-  if (arguments->images.empty()) {
+  if (!arguments->run.empty() && !arguments->model.empty()) {
+    return absl::InvalidArgumentError(
+        "error: --model=DIR means the same as --run=DIR: give one");
+  }
+  if (arguments->run.empty()) arguments->run = arguments->model;
+  if (arguments->images.empty() && arguments->save.empty()) {
     return absl::InvalidArgumentError("error: want images, got none");
   }
   return absl::OkStatus();
@@ -84,6 +99,20 @@ absl::Status Draw(const Run& run, const CaptionModel& model,
   return absl::OkStatus();
 }
 
+absl::Status Save(const Run& run, const std::string& folder,
+                  const Plugins& plugins) {
+  if (!HoldsPretrained(run.path())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: --save writes a folder of Hugging Face's again; ",
+                     run.path(), " is none"));
+  }
+  REGARD_ASSIGN_OR_RETURN(const BlipFolder blip,
+                          OpenBlipFolder(run.path(), plugins.scorers));
+  return WithErrorPrefix(WriteBlipFolder(blip, run.task().model().parameters(),
+                                         ResolveUserPath(folder),
+                                         SystemFiles()));
+}
+
 absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
@@ -93,6 +122,11 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
     return absl::InvalidArgumentError(absl::StrCat(
         "error: ", run.path(), ": this run's model is no captioner"));
   }
+  if (!arguments.save.empty()) {
+    REGARD_RETURN_IF_ERROR(Save(run, arguments.save, plugins));
+  }
+  const std::string pages =
+      HoldsPretrained(run.path()) ? ResolveUserPath(".") : run.path();
   SearchConfig search = run.config().search();
   if (arguments.length > 0) {
     search.set_max_length_ratio(0);
@@ -129,7 +163,7 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
     if (!arguments.inspect) continue;
     const absl::Status drawn =
         Draw(run, *model, question, sentences->front().ids,
-             JoinPath(run.path(), absl::StrCat("caption_", i + 1, ".html")));
+             JoinPath(pages, absl::StrCat("caption_", i + 1, ".html")));
     if (!drawn.ok()) return located(drawn);
   }
   return absl::OkStatus();

@@ -10,6 +10,7 @@ predict="${runfiles}/$3"
 evaluate="${runfiles}/$4"
 inspect="${runfiles}/$5"
 configs="${runfiles}/$6"
+blip="${runfiles}/$7"
 
 run() { # run NAME CONFIG ARGUMENT...: trains.
   quietly "${train}" --config="${configs}/$2.textproto" --run="$1" \
@@ -126,6 +127,52 @@ expect 'a word without pieces' "note: the model does not know 'zebra'" \
   "$(cat err)"
 "${caption}" --run=pieces --inspect 0.png >out 2>err
 expect_in pieces/caption_1.html '[DEC]' '[SEP]'
+
+# A BLIP of Hugging Face's.
+grep 'A picture of	1	' "${blip}/captions.txt" >wanted
+mapfile -t files < <(cut -f 3 wanted | sed "s#^#${blip}/#")
+"${caption}" --model="${blip}" --length=14 --prompt='A picture of' "${files[@]}" \
+  >out
+expect 'what transformers writes' "$(cut -f 4 wanted)" "$(cat out)"
+"${caption}" --run="${blip}" --inspect --save=copy "${files[1]}" >out 2>err
+expect_in err 'Page  '
+expect_in caption_1.html '[DEC]' '>Gradients<'
+"${caption}" --run=copy "${files[1]}" >of_copy
+expect 'the same of the copy' "$(cat out)" "$(cat of_copy)"
+"${predict}" --run=copy "${files[1]}" >predicted
+expect 'the answer without the prompt' "$(cat out)" \
+  "a picture of $(cat predicted)"
+printf 'rgb.png\ta cat on the mat\ngrey.png\tred dogs\n' >copy/list.tsv
+cp "${blip}"/*.png copy
+"${evaluate}" --run=copy --set data.captions.list=copy/list.tsv >out
+expect_in out 'test/bleu' 'test/loss'
+fails 'a folder without data' 'error: data.captions.list names no file' \
+  "${evaluate}" --run=copy
+cat >tune.textproto <<TEXTPROTO
+data { captions { list: "copy/list.tsv" dev_fraction: 0 test_fraction: 0 format {
+  height: 12 width: 12
+  mean { red: 0.48145466 green: 0.4578275 blue: 0.40821073 }
+  deviation { red: 0.26862954 green: 0.26130258 blue: 0.27577711 } } } }
+model { captioner {
+  vision_transformer { patch: 4 transformer { width: 8 layers: 2
+    attention { heads: 4 } feed_forward { hidden: 10 activation: GELU }
+    position_embedding { kind: LEARNED } } }
+  decoder { width: 6 layers: 2 attention { heads: 2 }
+    feed_forward { hidden: 7 activation: GELU } norm_order: POST
+    norm { epsilon: 1e-12 } position_embedding { kind: LEARNED longest: 24 }
+    scale_embedding: false embedding_norm: true output_transform: true
+    tied_embeddings: TARGET_OUTPUT }
+  tokens { vocabulary: "copy/vocab.txt" } ids: 22 } }
+search { max_length_ratio: 0 max_length: 21 }
+optimizer { sgd {} learning_rate: 1e-30 }
+training { epochs: 1 initial_weights { run: "copy" } }
+TEXTPROTO
+quietly "${train}" --config=tune.textproto --run=tuned
+"${caption}" --run=tuned "${files[1]}" >out
+expect 'a run that began with the folder' "$(cat of_copy)" "$(cat out)"
+sed -i 's/"hidden_act": "gelu"/"hidden_act": "mish"/' copy/config.json
+fails 'an activation that is not there' 'hidden_act' "${caption}" --run=copy 0.png
+fails 'a run that is no folder' 'is none' "${caption}" --run=own --save=there 0.png
 mkdir other
 mv red other/red
 cp -r blue other/green

@@ -1,0 +1,55 @@
+#include "pretrained/wordpiece_files.h"
+
+#include <string>
+#include <utility>
+
+#include "pretrained/bert_format.h"
+#include "third_party/abseil_backport/status_macros.h"
+
+namespace regard {
+
+namespace {
+
+constexpr char kVocabulary[] = "vocab.txt";
+constexpr char kTokenizerConfig[] = "tokenizer_config.json";
+
+}  // namespace
+
+absl::StatusOr<WordPieceFiles> ReadWordPieceFiles(const std::string& folder) {
+  REGARD_ASSIGN_OR_RETURN(TokenizerDescription tokenizer,
+                          ReadTokenizerFiles(folder));
+  const std::string vocabulary = JoinPath(folder, kVocabulary);
+  absl::StatusOr<WordPiece> pieces = absl::InternalError("");
+  if (!PathExists(vocabulary) && !tokenizer.tokens.empty()) {
+    pieces = WordPiece::Create(std::move(tokenizer.tokens),
+                               JoinPath(folder, "tokenizer.json"),
+                               tokenizer.options);
+  } else {
+    REGARD_ASSIGN_OR_RETURN(const std::string text,
+                            WithErrorPrefix(ReadFile(vocabulary)));
+    pieces = WordPiece::FromText(text, vocabulary, tokenizer.options);
+  }
+  REGARD_RETURN_IF_ERROR(pieces.status());
+  return WordPieceFiles{tokenizer.options,
+                        std::make_unique<const WordPiece>(*std::move(pieces)),
+                        tokenizer.longest};
+}
+
+absl::Status WriteWordPieceFiles(const WordPieceFiles& tokenizer,
+                                 const std::string& folder,
+                                 FileOperations& files) {
+  const WordPieceOptions defaults;
+  if (tokenizer.options.clean_text != defaults.clean_text ||
+      tokenizer.options.longest_word != defaults.longest_word) {
+    return absl::InvalidArgumentError(
+        "the tokeniser's clean_text or max_input_chars_per_word is not the "
+        "usual one, which is all that tokenizer_config.json can say");
+  }
+  REGARD_RETURN_IF_ERROR(WriteFileAtomically(
+      JoinPath(folder, kVocabulary), tokenizer.pieces->ToText(), files));
+  return WriteFileAtomically(
+      JoinPath(folder, kTokenizerConfig),
+      TokenizerConfigText(tokenizer.options, tokenizer.longest), files);
+}
+
+}  // namespace regard
