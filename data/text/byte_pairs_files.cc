@@ -93,6 +93,8 @@ class BytePairsReader {
   // Makes a token of the vocabulary, if it is one, an added one.
   void AddSpecial(const std::string& text);
 
+  // Sets the bytes of all tokens; returns what is wrong.
+  std::vector<std::string> SetBytes();
   // The tokeniser; `path` names the file of the vocabulary in errors.
   absl::StatusOr<BytePairs> Finish(absl::string_view path);
 
@@ -283,10 +285,10 @@ void BytePairsReader::ReadSpecialTokens(const JsonObject& json) {
   }
 }
 
-absl::StatusOr<BytePairs> BytePairsReader::Finish(absl::string_view path) {
+std::vector<std::string> BytePairsReader::SetBytes() {
   std::vector<std::string> problems;
   const auto complain = [&](const auto&... parts) {
-    problems.push_back(absl::StrCat(path, ": error: ", parts...));
+    problems.push_back(absl::StrCat(parts...));
   };
   std::vector<bool> is_made(texts_.size());  // of bytes
   const auto note_made = [&](int32_t id) {
@@ -322,12 +324,20 @@ absl::StatusOr<BytePairs> BytePairsReader::Finish(absl::string_view path) {
     }
     pairs_.bytes_.push_back(bytes.value_or(""));
   }
+  return problems;
+}
+
+absl::StatusOr<BytePairs> BytePairsReader::Finish(absl::string_view path) {
+  std::vector<std::string> problems = SetBytes();
   if (!problems.empty()) {
-    if (problems.size() > kMostProblems) {
-      const size_t more = problems.size() - kMostProblems;
-      problems.resize(kMostProblems);
-      problems.push_back(absl::StrCat(path, ": ", more, " more errors"));
+    const size_t more =
+        problems.size() - std::min(problems.size(), kMostProblems);
+    problems.resize(problems.size() - more);
+    for (std::string& problem : problems) {
+      problem = absl::StrCat(path, ": error: ", problem);
     }
+    if (more > 0)
+      problems.push_back(absl::StrCat(path, ": ", more, " more errors"));
     return absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));
   }
   std::vector<AddedToken> added;
