@@ -151,7 +151,6 @@ WeightTable VitWeights(const VitDescription& description, VitNames names,
       (description.config.pooling() == VisionTransformerConfig::CLASS_TOKEN) +
       format.height() / patch * (format.width() / patch);
   const bool timm = names == VitNames::kTimm;
-  const std::string vit = timm ? "" : "vit.";
   const std::string embedded =
       timm ? "patch_embed.proj" : "vit.embeddings.patch_embeddings.projection";
   const std::string of_head = timm ? "head." : "classifier.";
@@ -170,10 +169,9 @@ WeightTable VitWeights(const VitDescription& description, VitNames names,
                  .shape = {1, tokens, width}},
                 {.ours = "encoder.norm.*",
                  .theirs = timm ? "norm.*" : "vit.layernorm.*"}},
-      .prefix = vit};
-  const absl::Span<const OfLayer> layers =
-      timm ? absl::MakeConstSpan(kTimm) : absl::MakeConstSpan(kTransformers);
-  for (const OfLayer& line : layers) {
+      .prefix = timm ? "" : "vit."};
+  for (const OfLayer& line :
+       timm ? absl::MakeConstSpan(kTimm) : absl::MakeConstSpan(kTransformers)) {
     table.names.push_back(
         {.ours = absl::StrCat("encoder.layers.*.", line.ours),
          .theirs = absl::StrCat(timm ? "blocks.*." : "vit.encoder.layer.*.",
