@@ -62,10 +62,8 @@ absl::Status WriteBlipFolder(const BlipFolder& model,
   REGARD_RETURN_IF_ERROR(WriteFileAtomically(
       JoinPath(folder, kConfig), BlipConfigText(model.description), files));
   REGARD_RETURN_IF_ERROR(WriteWordPieceFiles(model.tokenizer, folder, files));
-  REGARD_RETURN_IF_ERROR(WriteFileAtomically(
-      JoinPath(folder, "preprocessor_config.json"),
-      ImageProcessorText(model.description.images, "BlipImageProcessor"),
-      files));
+  REGARD_RETURN_IF_ERROR(WriteImageProcessor(
+      model.description.images, "BlipImageProcessor", folder, files));
   return WritePretrainedWeights(BlipWeights(model.description), parameters,
                                 folder, files);
 }

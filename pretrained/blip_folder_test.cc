@@ -150,15 +150,18 @@ TEST_F(BlipFolderTest, WhatDoesNotFitNamesItsKey) {
   const auto images = [&](const std::string& from, const std::string& to) {
     return ErrorOf("preprocessor_config.json", from, to);
   };
-  EXPECT_THAT(
-      images("\"height\": 12", "\"height\": 16"),
-      AllOf(HasSubstr("F/preprocessor_config.json:"),
-            HasSubstr("images become 16 x 12, but the model reads 12 x 12")));
+  EXPECT_THAT(images("\"height\": 12", "\"height\": 16"),
+              AllOf(HasSubstr("F/preprocessor_config.json:"),
+                    HasSubstr("height must be 12, the image_size")));
   EXPECT_THAT(images("\"resample\": 3", "\"resample\": 1"),
-              HasSubstr("resample is 1; 2 (bilinear) and 3 (bicubic) are"));
+              HasSubstr("resample must be 2 (bilinear) or 3 (bicubic)"));
   EXPECT_THAT(images("0.4578275,", "4.5,"), HasSubstr("image_mean must be"));
   EXPECT_THAT(images("\"do_rescale\": true", "\"do_rescale\": false"),
-              HasSubstr("do_rescale and rescale_factor must say so"));
+              HasSubstr("do_rescale must be true"));
+  std::filesystem::remove(JoinPath(folder_, "preprocessor_config.json"));
+  EXPECT_THAT(OpenBlipFolder(folder_, Scorers()),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("has neither preprocessor_config.json nor")));
 }
 
 // transformers 5 has them in one file.

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "data/images/image_format.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "nlohmann/json.hpp"
@@ -17,75 +15,72 @@ namespace regard {
 
 namespace {
 
+constexpr char kPreprocessor[] = "preprocessor_config.json";
+constexpr char kProcessor[] = "processor_config.json";
 constexpr int64_t kMostSide = 8192;
 constexpr double kRescale = 1.0 / 255;
 // Of Pillow's filters.
 constexpr int64_t kBilinear = 2;
 constexpr int64_t kBicubic = 3;
 
-// Two numbers, or one for both: "size" and "crop_size".
-struct Size {
-  int64_t height = 0;
-  int64_t width = 0;
-  bool is_shorter_side = false;
-};
+void Require(const JsonObject& json, const std::string& key, bool wanted) {
+  if (json.Bool(key, wanted) == wanted) return;
+  json.Complain(key, absl::StrCat(key, " must be ", wanted ? "true" : "false",
+                                  ": nothing else is computed here"));
+}
 
-Size ReadSize(const JsonObject& json, const std::string& key) {
-  const auto side = [](const JsonObject& of, const char* name) {
-    return of.Integer(name, std::nullopt, 1, kMostSide);
-  };
-  json.Require(key);
-  if (!json.Has(key)) return {};
+void CheckSide(const JsonObject& json, const std::string& key, int64_t side) {
+  if (json.Integer(key, side) == side) return;
+  json.Complain(key, absl::StrCat(key, " must be ", side,
+                                  ", the image_size of config.json"));
+}
+
+// "size" and "crop_size": height and width, or one number for both.
+void CheckSize(const JsonObject& json, const std::string& key,
+               const ImageFormat& format) {
+  if (!json.Has(key)) return;
   if (!json.json()[key].is_object()) {
-    const int64_t both = json.Integer(key, std::nullopt, 1, kMostSide);
-    return {both, both};
+    CheckSide(json, key, format.height());
+    return CheckSide(json, key, format.width());
   }
   const auto size = json.Object(key);
-  if (!size->Has("shortest_edge")) {
-    return {side(*size, "height"), side(*size, "width")};
-  }
-  const int64_t both = side(*size, "shortest_edge");
-  if (size->Has("longest_edge")) {
-    size->Complain("longest_edge", "longest_edge is not computed");
-  }
-  return {both, both, /*is_shorter_side=*/true};
+  CheckSide(*size, "height", format.height());
+  CheckSide(*size, "width", format.width());
 }
 
 void ReadResizing(const JsonObject& json, ImageFormat* format) {
-  if (!json.Bool("do_resize", true)) {
-    json.Complain("do_resize", "do_resize is false: images are always resized");
-  }
-  const bool bilinear = format->filter() == ImageFormat::BILINEAR;
-  const int64_t filter =
-      json.Integer("resample", bilinear ? kBilinear : kBicubic);
+  Require(json, "do_resize", true);
+  Require(json, "do_pad", false);
+  const int64_t filter = json.Integer(
+      "resample",
+      format->filter() == ImageFormat::BILINEAR ? kBilinear : kBicubic);
   if (filter != kBilinear && filter != kBicubic) {
-    json.Complain("resample", absl::StrCat("resample is ", filter,
-                                           "; 2 (bilinear) and 3 (bicubic) are "
-                                           "computed"));
+    json.Complain("resample", "resample must be 2 (bilinear) or 3 (bicubic)");
   }
-  format->set_filter(filter == kBicubic ? ImageFormat::BICUBIC
-                                        : ImageFormat::BILINEAR);
-  const Size size = ReadSize(json, "size");
+  format->set_filter(filter == kBilinear ? ImageFormat::BILINEAR
+                                         : ImageFormat::BICUBIC);
   const bool crops = json.Bool("do_center_crop", false);
-  const Size kept = crops ? ReadSize(json, "crop_size") : size;
-  if (kept.height != format->height() || kept.width != format->width()) {
-    json.Complain(crops ? "crop_size" : "size",
-                  absl::StrCat("images become ", kept.height, " x ", kept.width,
-                               ", but the model reads ", format->height(),
-                               " x ", format->width()));
+  if (crops) {
+    json.Require("crop_size");
+    CheckSize(json, "crop_size", *format);
   }
-  if (size.is_shorter_side) {
-    if (!crops) {
-      json.Complain("size", "a shortest_edge without do_center_crop");
-    } else if (size.height < std::max(kept.height, kept.width)) {
-      json.Complain("size", "is less than what is cut out");
-    }
-    format->set_crop(true);
-    if (kept.height != size.height || kept.width != size.width) {
-      format->set_shorter_side(static_cast<int>(size.height));
-    }
-  } else if (kept.height != size.height || kept.width != size.width) {
-    json.Complain("crop_size", "cuts a stretched image, which is not computed");
+  if (!json.Has("size") || !json.json()["size"].is_object() ||
+      !json.json()["size"].contains("shortest_edge")) {
+    return CheckSize(json, "size", *format);
+  }
+  const auto size = json.Object("size");
+  const int64_t side = size->Integer("shortest_edge", {}, 1, kMostSide);
+  if (size->Has("longest_edge")) {
+    size->Complain("longest_edge", "longest_edge is not computed");
+  }
+  if (!crops) {
+    json.Complain("size", "a shortest_edge without do_center_crop");
+  } else if (side < std::max(format->height(), format->width())) {
+    json.Complain("size", "is less than what is cut out");
+  }
+  format->set_crop(true);
+  if (side != format->height() || side != format->width()) {
+    format->set_shorter_side(static_cast<int>(side));
   }
 }
 
@@ -116,11 +111,9 @@ void SetAll(double value, ChannelValues* channels) {
 }
 
 void ReadNormalization(const JsonObject& json, ImageFormat* format) {
-  if (!json.Bool("do_rescale", true) ||
-      std::abs(json.Real("rescale_factor", kRescale) - kRescale) > 1e-9) {
-    json.Complain("rescale_factor",
-                  "pixels are always rescaled by 1/255: do_rescale and "
-                  "rescale_factor must say so");
+  Require(json, "do_rescale", true);
+  if (std::abs(json.Real("rescale_factor", kRescale) - kRescale) > 1e-9) {
+    json.Complain("rescale_factor", "rescale_factor must be 1/255");
   }
   if (json.Bool("do_normalize", true)) {
     if (json.Has("image_mean")) {
@@ -138,9 +131,6 @@ void ReadNormalization(const JsonObject& json, ImageFormat* format) {
 void ReadProcessor(const JsonObject& json, ImageFormat* format) {
   ReadResizing(json, format);
   ReadNormalization(json, format);
-  if (json.Bool("do_pad", false)) {
-    json.Complain("do_pad", "do_pad is true: images are not padded");
-  }
 }
 
 }  // namespace
@@ -170,16 +160,25 @@ ImageFormat ReadTimmFormat(const JsonObject& json, const ImageShape& images) {
   return format;
 }
 
+bool HasImageProcessor(const std::string& folder) {
+  return PathExists(JoinPath(folder, kPreprocessor)) ||
+         PathExists(JoinPath(folder, kProcessor));
+}
+
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
                                                const ImageFormat& otherwise) {
+  if (!HasImageProcessor(folder)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder, ": error: has neither ", kPreprocessor, " nor ",
+                     kProcessor, ", which say how images are to be read"));
+  }
   ImageFormat format = otherwise;
-  const std::string alone = JoinPath(folder, "preprocessor_config.json");
-  const std::string path =
-      PathExists(alone) ? alone : JoinPath(folder, "processor_config.json");
-  if (!PathExists(path)) return format;
-  REGARD_ASSIGN_OR_RETURN(JsonFile file, JsonFile::Read(path));
+  const bool alone = PathExists(JoinPath(folder, kPreprocessor));
+  REGARD_ASSIGN_OR_RETURN(
+      JsonFile file,
+      JsonFile::Read(JoinPath(folder, alone ? kPreprocessor : kProcessor)));
   const JsonObject json = file.root();
-  if (path == alone) {
+  if (alone) {
     ReadProcessor(json, &format);
   } else if (const auto part = json.Object("image_processor")) {
     ReadProcessor(*part, &format);
@@ -190,8 +189,10 @@ absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
   return format;
 }
 
-std::string ImageProcessorText(const ImageFormat& format,
-                               absl::string_view type) {
+absl::Status WriteImageProcessor(const ImageFormat& format,
+                                 const std::string& type,
+                                 const std::string& folder,
+                                 FileOperations& files) {
   using Json = nlohmann::ordered_json;
   const auto channels = [&](const ChannelValues& values) {
     if (format.grey()) return Json::array({values.red()});
@@ -200,14 +201,15 @@ std::string ImageProcessorText(const ImageFormat& format,
   const Json kept = {{"height", format.height()}, {"width", format.width()}};
   Json json;
   json["image_processor_type"] = type;
+  json["do_convert_rgb"] = !format.grey();
   json["do_resize"] = true;
   json["size"] = kept;
+  json["do_center_crop"] = format.crop();
   if (format.crop()) {
     const int side = format.shorter_side() > 0
                          ? format.shorter_side()
                          : std::max(format.height(), format.width());
     json["size"] = {{"shortest_edge", side}};
-    json["do_center_crop"] = true;
     json["crop_size"] = kept;
   }
   json["resample"] =
@@ -217,7 +219,8 @@ std::string ImageProcessorText(const ImageFormat& format,
   json["do_normalize"] = true;
   json["image_mean"] = channels(format.mean());
   json["image_std"] = channels(format.deviation());
-  return json.dump(2) + "\n";
+  return WriteFileAtomically(JoinPath(folder, kPreprocessor),
+                             json.dump(2) + "\n", files);
 }
 
 }  // namespace regard

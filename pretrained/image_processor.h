@@ -5,19 +5,23 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "data/images/image_format.pb.h"
 #include "data/images/image_set.h"
+#include "files/file.h"
 #include "files/json_file.h"
 
 namespace regard {
 
-// Reads preprocessor_config.json or, if there is none, "image_processor" of
-// processor_config.json, where transformers 5 writes it. `otherwise` has the
-// size of what the model reads, and what absent fields and files stand for.
-// Errors name all that is wrong, a line "PATH:LINE:COLUMN: error: .." each:
-// another size, and what is not computed here.
+// Whether the folder has preprocessor_config.json or, as since transformers 5,
+// processor_config.json.
+bool HasImageProcessor(const std::string& folder);
+
+// What the file says of the images that a model takes, whose size and colours
+// are those of `otherwise`, which has the values of absent fields. Errors are
+// complete to print and name all that is wrong, a line "PATH:LINE:COLUMN:
+// error: .." each: other sizes, and what is not computed here.
 absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
                                                const ImageFormat& otherwise);
 
@@ -25,9 +29,11 @@ absl::StatusOr<ImageFormat> ReadImageProcessor(const std::string& folder,
 // What is wrong is a problem of its file.
 ImageFormat ReadTimmFormat(const JsonObject& json, const ImageShape& images);
 
-// The text of preprocessor_config.json; `type` is transformers' class.
-std::string ImageProcessorText(const ImageFormat& format,
-                               absl::string_view type);
+// Writes preprocessor_config.json, for the processor called `type`.
+absl::Status WriteImageProcessor(const ImageFormat& format,
+                                 const std::string& type,
+                                 const std::string& folder,
+                                 FileOperations& files);
 
 }  // namespace regard
 

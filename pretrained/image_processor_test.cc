@@ -5,9 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "data/images/image_format.pb.h"
-#include "data/images/image_set.h"
 #include "files/file.h"
-#include "files/json_file.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -17,15 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-ImageFormat FormatOf(const ImageShape& images) {
-  ImageFormat format;
-  format.set_height(static_cast<int>(images.height));
-  format.set_width(static_cast<int>(images.width));
-  format.set_grey(images.channels == 1);
-  format.set_filter(ImageFormat::BILINEAR);
-  return format;
-}
-
 class ImageProcessorTest : public ::testing::Test {
  protected:
   ImageProcessorTest() {
@@ -33,12 +22,24 @@ class ImageProcessorTest : public ::testing::Test {
     std::filesystem::create_directories(folder_);
   }
 
+  // Of a model that reads squares of eight pixels.
+  static ImageFormat Square() {
+    ImageFormat format;
+    format.set_height(8);
+    format.set_width(8);
+    format.set_grey(false);
+    format.set_filter(ImageFormat::BILINEAR);
+    return format;
+  }
+
   // The format as text, or the error.
   std::string Read(const std::string& text,
-                   const std::string& file = "preprocessor_config.json",
-                   const ImageShape& images = {3, 8, 8}) const {
+                   const std::string& file = "preprocessor_config.json") const {
     EXPECT_TRUE(WriteFileAtomically(JoinPath(folder_, file), text).ok());
-    const auto format = ReadImageProcessor(folder_, FormatOf(images));
+    return Read();
+  }
+  std::string Read() const {
+    const auto format = ReadImageProcessor(folder_, Square());
     if (!format.ok()) return std::string(format.status().message());
     std::string read;
     google::protobuf::TextFormat::Printer printer;
@@ -69,25 +70,31 @@ TEST_F(ImageProcessorTest, SaysHowImagesBecomeInputs) {
                         "green: 1 blue: 1 }"));
 }
 
-TEST_F(ImageProcessorTest, HasTwoNamesAndMayBeMissing) {
-  EXPECT_EQ(Read("{}", "other.json", {1, 4, 6}),
-            "height: 4 width: 6 grey: true filter: BILINEAR ");
+TEST_F(ImageProcessorTest, HasTwoNames) {
+  EXPECT_FALSE(HasImageProcessor(folder_));
+  EXPECT_THAT(Read(), HasSubstr("has neither preprocessor_config.json nor"));
   EXPECT_THAT(Read(R"({"image_processor": {"size": 8, "resample": 3}})",
                    "processor_config.json"),
               HasSubstr("BICUBIC"));
   EXPECT_THAT(Read("{}", "processor_config.json"),
               HasSubstr("image_processor is missing"));
+  EXPECT_TRUE(HasImageProcessor(folder_));
   EXPECT_THAT(Read(R"({"size": 8, "resample": 2})"), HasSubstr("BILINEAR"));
+  // What is not said is as it was.
+  EXPECT_EQ(Read("{}"), "height: 8 width: 8 grey: false filter: BILINEAR ");
 }
 
 TEST_F(ImageProcessorTest, NamesWhatIsNotComputed) {
   const auto error = [&](const std::string& field) {
     return Read(absl::StrCat(R"({"size": 8, )", field, "}"));
   };
-  EXPECT_THAT(Read("{}"), HasSubstr("size is missing"));
   EXPECT_THAT(Read(R"({"size": 9})"),
-              HasSubstr("preprocessor_config.json:1:10: error: images become 9 "
-                        "x 9, but the model reads 8 x 8"));
+              HasSubstr("preprocessor_config.json:1:10: error: size must be 8, "
+                        "the image_size of config.json"));
+  EXPECT_THAT(Read(R"({"size": {"height": 8, "width": 6}})"),
+              HasSubstr("width must be 8"));
+  EXPECT_THAT(Read(R"({"do_center_crop": true})"),
+              HasSubstr("crop_size is missing"));
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 8}})"),
               HasSubstr("without do_center_crop"));
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 7}, "do_center_crop": true,
@@ -96,12 +103,14 @@ TEST_F(ImageProcessorTest, NamesWhatIsNotComputed) {
   EXPECT_THAT(Read(R"({"size": {"shortest_edge": 8, "longest_edge": 9}})"),
               HasSubstr("longest_edge"));
   EXPECT_THAT(Read(R"({"size": 9, "do_center_crop": true, "crop_size": 8})"),
-              HasSubstr("cuts a stretched image"));
-  EXPECT_THAT(error(R"("resample": 1)"), HasSubstr("resample is 1"));
-  EXPECT_THAT(error(R"("do_resize": false)"), HasSubstr("always resized"));
-  EXPECT_THAT(error(R"("do_rescale": false)"), HasSubstr("1/255"));
+              HasSubstr("size must be 8"));
+  EXPECT_THAT(error(R"("resample": 1)"), HasSubstr("resample must be 2"));
+  EXPECT_THAT(error(R"("do_resize": false)"),
+              HasSubstr("do_resize must be true"));
+  EXPECT_THAT(error(R"("do_rescale": false)"),
+              HasSubstr("do_rescale must be true"));
   EXPECT_THAT(error(R"("rescale_factor": 0.0078)"), HasSubstr("1/255"));
-  EXPECT_THAT(error(R"("do_pad": true)"), HasSubstr("not padded"));
+  EXPECT_THAT(error(R"("do_pad": true)"), HasSubstr("do_pad must be false"));
   EXPECT_THAT(error(R"("image_mean": [0.5, 0.5])"), HasSubstr("image_mean"));
   EXPECT_THAT(error(R"("image_mean": [0.5, 0.5, "x"])"),
               HasSubstr("image_mean"));
@@ -116,9 +125,11 @@ TEST_F(ImageProcessorTest, WritesWhatItReads) {
         R"({"size": {"shortest_edge": 11}, "do_center_crop": true,
             "crop_size": 8, "do_normalize": false})"}) {
     const std::string read = Read(text);
-    const ImageFormat format =
-        *ReadImageProcessor(folder_, FormatOf({3, 8, 8}));
-    EXPECT_EQ(Read(ImageProcessorText(format, "ViTImageProcessor")), read);
+    const ImageFormat format = *ReadImageProcessor(folder_, Square());
+    EXPECT_TRUE(
+        WriteImageProcessor(format, "ViTImageProcessor", folder_, SystemFiles())
+            .ok());
+    EXPECT_EQ(Read(), read);
   }
 }
 

@@ -200,13 +200,10 @@ absl::Status WriteVitFolder(const ImageClassifier& model,
   const std::string text = VitConfigText(description);
   REGARD_RETURN_IF_ERROR(CheckIsVit(text, description));
   REGARD_RETURN_IF_ERROR(MakeDirectories(folder, files));
-  const auto write = [&](const char* name, const std::string& content) {
-    return WriteFileAtomically(JoinPath(folder, name), content, files);
-  };
-  REGARD_RETURN_IF_ERROR(write(kConfig, text));
   REGARD_RETURN_IF_ERROR(
-      write("preprocessor_config.json",
-            ImageProcessorText(description.format, "ViTImageProcessor")));
+      WriteFileAtomically(JoinPath(folder, kConfig), text, files));
+  REGARD_RETURN_IF_ERROR(WriteImageProcessor(
+      description.format, "ViTImageProcessor", folder, files));
   return WritePretrainedWeights(
       VitWeights(description, VitNames::kTransformers, /*head=*/true),
       model.parameters(), folder, files);

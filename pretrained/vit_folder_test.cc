@@ -285,7 +285,7 @@ TEST_F(VitFilesTest, NamesWhatIsWrongWithATransformersConfig) {
               HasSubstr("num_channels is 4; images have 1 or 3"));
   EXPECT_THAT(ConfigError("/image_size", {8, 8, 8}), HasSubstr("image_size"));
   EXPECT_THAT(ConfigError("/image_size", 16),
-              HasSubstr("images become 8 x 8, but the model reads 16 x 16"));
+              HasSubstr("height must be 16, the image_size of config.json"));
   EXPECT_THAT(ConfigError("/id2label/7", "owl"),
               HasSubstr("the id '7' must be one of 0 to 3"));
   EXPECT_THAT(ConfigError("/id2label/1", "a\nb"), HasSubstr("a line break"));

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "data/images/image_format.h"
 #include "files/file.h"
 #include "files/json_file.h"
 #include "nlohmann/json.hpp"
@@ -88,7 +87,6 @@ absl::StatusOr<VitDescription> ParseVitConfig(absl::string_view text,
   description.format.set_height(static_cast<int>(height));
   description.format.set_width(static_cast<int>(width));
   description.format.set_grey(ReadColours(json, "num_channels", 3) == 1);
-  description.format.set_filter(ImageFormat::BILINEAR);
   description.classes = ReadClasses(json, "id2label", UnnamedClasses(2));
   REGARD_RETURN_IF_ERROR(file.status());
   return description;
@@ -100,6 +98,8 @@ absl::StatusOr<VitDescription> ReadVitConfig(const std::string& folder) {
                           WithErrorPrefix(ReadFile(path)));
   REGARD_ASSIGN_OR_RETURN(VitDescription description,
                           ParseVitConfig(text, path));
+  description.format.set_filter(ImageFormat::BILINEAR);
+  if (!HasImageProcessor(folder)) return description;
   REGARD_ASSIGN_OR_RETURN(description.format,
                           ReadImageProcessor(folder, description.format));
   return description;

@@ -33,7 +33,9 @@ struct VitDescription {
 absl::StatusOr<VitDescription> ParseVitConfig(absl::string_view text,
                                               absl::string_view path);
 
-// The same of a folder, with the format of ReadImageProcessor().
+// The same of a folder, with the format of ReadImageProcessor(). Without its
+// files, images are stretched by a bilinear filter, and mean and deviation are
+// 1/2, as ViTImageProcessor has them.
 absl::StatusOr<VitDescription> ReadVitConfig(const std::string& folder);
 
 // Of timm's vit_SIZE_patchP_N, whose sizes follow from that name and
