@@ -125,8 +125,11 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   if (!arguments.save.empty()) {
     REGARD_RETURN_IF_ERROR(Save(run, arguments.save, plugins));
   }
-  const std::string pages =
-      HoldsPretrained(run.path()) ? ResolveUserPath(".") : run.path();
+  const auto page_of = [&](size_t image) {
+    const std::string name = absl::StrCat("caption_", image + 1, ".html");
+    return HoldsPretrained(run.path()) ? ResolveUserPath(name)
+                                       : JoinPath(run.path(), name);
+  };
   SearchConfig search = run.config().search();
   if (arguments.length > 0) {
     search.set_max_length_ratio(0);
@@ -162,8 +165,7 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
     }
     if (!arguments.inspect) continue;
     const absl::Status drawn =
-        Draw(run, *model, question, sentences->front().ids,
-             JoinPath(pages, absl::StrCat("caption_", i + 1, ".html")));
+        Draw(run, *model, question, sentences->front().ids, page_of(i));
     if (!drawn.ok()) return located(drawn);
   }
   return absl::OkStatus();
