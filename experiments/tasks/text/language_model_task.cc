@@ -14,16 +14,15 @@
 #include "attention/inspection/attention_maps.h"
 #include "autodiff/tape.h"
 #include "data/data_source.h"
-#include "data/text/byte_pairs.h"
 #include "data/text/text_source.h"
 #include "data/text/text_splits.h"
 #include "experiments/report/inspection_report.h"
 #include "experiments/tasks/plugins.h"
 #include "experiments/tasks/task.h"
 #include "files/file.h"
-#include "files/sha256.h"
 #include "language/generator.h"
 #include "language/language_model.h"
+#include "language/read_tokens.h"
 #include "language/text_model.h"
 #include "language/text_vocabulary.h"
 #include "nn/config_problems.h"
@@ -42,37 +41,6 @@ constexpr int64_t kMapIds = 32;
 const char* VocabularyFile(const LanguageModelConfig& config) {
   return config.unit() == LanguageModelConfig::BYTE_PAIRS ? kBytePairsFile
                                                           : "vocabulary.txt";
-}
-
-// What a model is made of, once its tokeniser is read.
-struct Tokenized {
-  LanguageModelConfig options;
-  std::string digest = {};
-  std::string problem = {};  // then the options are of characters
-};
-
-// Puts the tokeniser of BYTE_PAIRS into `splits`, unless they have it.
-Tokenized ReadTokens(const LanguageModelConfig& options, TextSplits* splits) {
-  Tokenized tokenized = {options};
-  if (options.unit() != LanguageModelConfig::BYTE_PAIRS ||
-      !splits->vocabulary.empty()) {
-    return tokenized;
-  }
-  const std::string folder = ResolveUserPath(options.tokens().folder());
-  const absl::StatusOr<BytePairs> pairs = ReadBytePairs(folder);
-  absl::Status status = pairs.status();
-  if (pairs.ok()) {
-    splits->vocabulary = pairs->ToText();
-    tokenized.digest = Sha256Hex(splits->vocabulary);
-    status =
-        TextVocabulary::FromText(splits->vocabulary, folder, options).status();
-  }
-  if (!status.ok()) {
-    tokenized.problem = std::string(status.message());
-    tokenized.options.set_unit(LanguageModelConfig::CHARACTERS);
-    splits->vocabulary.clear();
-  }
-  return tokenized;
 }
 
 class LanguageModelTask : public Task {
@@ -111,7 +79,7 @@ class LanguageModelTask : public Task {
         seed_(context.config.seed()),
         entropy_(options.unit() == Options::CHARACTERS ? data.entropy : 0),
         tokenized_(ReadTokens(options, &data.splits)),
-        model_(tokenized_.options, context.scorers, data.splits,
+        model_(tokenized_.config, context.scorers, data.splits,
                context.model_options()) {
     if (!tokenized_.digest.empty()) {
       AddDigest("model.language_model.tokens.folder", tokenized_.digest);
@@ -144,8 +112,7 @@ class LanguageModelTask : public Task {
   }
 
   std::map<std::string, std::string> Files() const override {
-    return {
-        {VocabularyFile(tokenized_.options), model().vocabulary().ToText()}};
+    return {{VocabularyFile(tokenized_.config), model().vocabulary().ToText()}};
   }
 
  private:
@@ -156,7 +123,7 @@ class LanguageModelTask : public Task {
 
   const uint64_t seed_;
   const double entropy_;  // nats per character; 0: not known
-  const Tokenized tokenized_;
+  const TokenizedConfig tokenized_;
   TextModel model_;
 };
 
