@@ -12,7 +12,7 @@ namespace regard {{
 }}  // namespace regard
 
 int main(int argc, char** argv) {{
-  regard::Plugins plugins = regard::BuiltInPlugins();
+{before}  regard::Plugins plugins = regard::BuiltInPlugins();
 {calls}  return {call};
 }}
 """
@@ -25,7 +25,7 @@ _KINDS = {
     "tasks": ("Plugins", "plugins"),
 }
 
-def plugin_binary(name, libraries, call, plugins = {}, **kwargs):
+def plugin_binary(name, libraries, call, plugins = {}, before = "", **kwargs):
     """A program whose main() makes the plug-ins and calls `call`.
 
     Args:
@@ -34,6 +34,7 @@ def plugin_binary(name, libraries, call, plugins = {}, **kwargs):
         needs.
       call: the C++ expression of the exit code.
       plugins: labels of more plug-ins, by the argument of `regard_binary`.
+      before: C++ statements, first in main().
       **kwargs: passed to cc_binary.
     """
     parts = [
@@ -51,6 +52,7 @@ def plugin_binary(name, libraries, call, plugins = {}, **kwargs):
             ]),
             declarations = "".join([part.declarations for part in parts]),
             calls = "".join([part.calls for part in parts]),
+            before = before,
             call = call,
         ),
         testonly = kwargs.get("testonly", False),
@@ -101,8 +103,13 @@ def regard_binary(
         needs Debian's libopenmpi-dev, and only what names it builds it.
       **kwargs: passed to each cc_binary.
     """
-    main = "MpiTrain" if mpi else "Train"
-    library = "mpi_train_program" if mpi else "train_program"
+    libraries = ["//experiments:default_config", "//experiments/training:train_program"]
+    call = "regard::TrainMain(argc, argv, plugins, regard::DefaultConfig()"
+    if mpi:
+        libraries.append("//nn/ranks:mpi_ranks")
+        call = "ranks.End({}, &ranks))".format(call)
+    else:
+        call += ")"
     tags = kwargs.pop("tags", [])
     plugins = {
         "optimizers": optimizers,
@@ -112,9 +119,10 @@ def regard_binary(
     }
     plugin_binary(
         name,
-        ["//experiments:default_config", "//experiments/training:" + library],
-        "regard::{}Main(argc, argv, plugins, regard::DefaultConfig())".format(main),
+        libraries,
+        call,
         plugins,
+        before = "  regard::MpiRanks ranks(&argc, &argv);\n" if mpi else "",
         tags = tags + (["manual"] if mpi else []),
         **kwargs
     )
