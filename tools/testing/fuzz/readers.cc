@@ -14,10 +14,12 @@
 #include "data/images/exif.h"
 #include "data/images/idx.h"
 #include "data/images/image_file.h"
+#include "data/images/image_format.pb.h"
 #include "data/images/image_list.h"
 #include "data/pairs/pairs.pb.h"
 #include "data/table.pb.h"
 #include "data/table_source.h"
+#include "data/text/byte_pairs.h"
 #include "data/text/labelled_text.pb.h"
 #include "data/text/labelled_text_source.h"
 #include "data/text/scored_pairs.pb.h"
@@ -37,12 +39,16 @@
 #include "experiments/run/status.h"
 #include "experiments/tasks/built_in_plugins.h"
 #include "experiments/tasks/experiment_config.h"
+#include "experiments/tasks/plugins.h"
 #include "files/json_file.h"
 #include "files/safetensors.h"
 #include "files/utf8.h"
 #include "language/language_model.pb.h"
 #include "language/text_vocabulary.h"
 #include "pretrained/bert_format.h"
+#include "pretrained/image_processor.h"
+#include "pretrained/pretrained_folder.h"
+#include "pretrained/tensor_folder.h"
 #include "third_party/abseil_backport/check.h"
 #include "tools/attention_arrays.h"
 #include "tools/testing/fuzz/input_folder.h"
@@ -232,8 +238,46 @@ void ReadAttention(const std::string& bytes) {
   CheckMessage(ReadAttentionArrays(WriteInput("arrays.json", bytes)).status());
 }
 
-void ReadBert(const std::string& bytes) {
-  CheckMessage(ReadBertConfig(WriteInput("bert.json", bytes)).status());
+// The bytes as config.json of a folder that has tokenisers of both kinds.
+void ReadPretrained(const std::string& bytes) {
+  static const Plugins& plugins = *new Plugins(BuiltInPlugins());
+  WriteInput("pretrained/vocab.txt", "[UNK]\n[CLS]\n[SEP]\n[PAD]\na\n");
+  WriteInput("pretrained/vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
+  WriteInput("pretrained/merges.txt", "a b\n");
+  WriteInput("pretrained/config.json", bytes);
+  CheckMessage(ReadPretrainedFolder(absl::StrCat(InputFolder(), "/pretrained"),
+                                    plugins.scorers)
+                   .status());
+}
+
+void ReadImageProcessing(const std::string& bytes) {
+  ImageFormat format;
+  format.set_height(12);
+  format.set_width(12);
+  WriteInput("images/preprocessor_config.json", bytes);
+  CheckMessage(
+      ReadImageProcessor(absl::StrCat(InputFolder(), "/images"), format)
+          .status());
+}
+
+void ReadTensorIndex(const std::string& bytes) {
+  WriteInput("tensors/model.safetensors.index.json", bytes);
+  CheckMessage(
+      TensorFolder::Open(absl::StrCat(InputFolder(), "/tensors")).status());
+}
+
+void ReadPairs(const std::string& bytes) {
+  const absl::StatusOr<BytePairs> pairs = BytePairs::FromText(bytes, kName);
+  CheckMessage(pairs.status());
+  if (!pairs.ok()) return;
+  std::string text;
+  for (const int32_t id : pairs->Encode(bytes)) pairs->AppendBytes(id, &text);
+}
+
+void ReadMerges(const std::string& bytes) {
+  WriteInput("merges/vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
+  WriteInput("merges/merges.txt", bytes);
+  CheckMessage(ReadBytePairs(absl::StrCat(InputFolder(), "/merges")).status());
 }
 
 void ReadTokenizer(const std::string& bytes) {
@@ -251,7 +295,7 @@ void ReadTokenizer(const std::string& bytes) {
 
 constexpr FuzzedReader kReaders[] = {
     {"attention_arrays", &ReadAttention},
-    {"bert_config", &ReadBert},
+    {"byte_pairs", &ReadPairs},
     {"checkpoint", &ReadCheckpoint},
     {"checkpoint_record", &ReadCheckpointFolder},
     {"config", &ReadConfigText},
@@ -263,10 +307,13 @@ constexpr FuzzedReader kReaders[] = {
     {"idx", &ReadIdx},
     {"image", &ReadPicture},
     {"image_list", &ReadList},
+    {"image_processor", &ReadImageProcessing},
     {"json", &ReadJson},
     {"labelled_text", &ReadLabels},
+    {"merges", &ReadMerges},
     {"metrics", &ReadMetrics},
     {"override", &ReadOverride},
+    {"pretrained_config", &ReadPretrained},
     {"resolved_config", &ReadResolvedConfig},
     {"run_description", &ReadRun},
     {"safetensors", &ReadSafetensors},
@@ -274,6 +321,7 @@ constexpr FuzzedReader kReaders[] = {
     {"sentencepiece", &ReadSentencepiece},
     {"status", &ReadRunStatus},
     {"table", &ReadPoints},
+    {"tensor_index", &ReadTensorIndex},
     {"text", &ReadText},
     {"tokenizer", &ReadTokenizer},
     {"vocabulary", &ReadVocabulary},
