@@ -113,6 +113,18 @@ absl::Status Save(const Run& run, const std::string& folder,
                                          SystemFiles()));
 }
 
+// The line of a sentence about image `image`, one of several if `numbered`.
+void Print(size_t image, const CaptionModel::Described& sentence,
+           bool numbered) {
+  const std::string text =
+      isatty(STDOUT_FILENO) != 0 ? PrintableText(sentence.text) : sentence.text;
+  if (numbered) {
+    std::printf("%zu ||| %s ||| %.6f\n", image, text.c_str(), sentence.score);
+  } else {
+    std::printf("%s\n", text.c_str());
+  }
+}
+
 absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
   Arguments arguments;
   REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
@@ -154,14 +166,7 @@ absl::Status WriteCaptions(int argc, char** argv, const Plugins& plugins) {
     const auto sentences = model->Describe(run.forward(), question, search);
     if (!sentences.ok()) return located(sentences.status());
     for (const CaptionModel::Described& sentence : *sentences) {
-      const std::string text = isatty(STDOUT_FILENO) != 0
-                                   ? PrintableText(sentence.text)
-                                   : sentence.text;
-      if (search.n_best() > 1) {
-        std::printf("%zu ||| %s ||| %.6f\n", i, text.c_str(), sentence.score);
-      } else {
-        std::printf("%s\n", text.c_str());
-      }
+      Print(i, sentence, search.n_best() > 1);
     }
     if (!arguments.inspect) continue;
     const absl::Status drawn =
