@@ -146,9 +146,9 @@ constexpr struct {
                                            const AttentionRegistry& scorers);
 } kArchitectures[] = {
     {"bert", &ReadBert},
+    {"blip", &ReadBlip},
     {"gpt2", &ReadGpt2},
     {"vit", &ReadTransformersVit},
-    {"blip", &ReadBlip},
 };
 
 std::string ConfigOf(const std::string& folder) {

@@ -303,7 +303,7 @@ another() { rm -rf folder && cp -rL "${bert}" folder && chmod -R u+w folder; }
 another
 sed -i 's/"model_type": "bert"/"model_type": "xlnet"/' folder/config.json
 wrong 'an unknown architecture' \
-  'error: model_type must be one of bert, gpt2, but is "xlnet"'
+  'error: model_type must be one of bert, blip, gpt2, vit, but is "xlnet"'
 another
 rm folder/model.safetensors
 wrong 'no weights' 'folder/model.safetensors: cannot open'
