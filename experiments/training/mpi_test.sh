@@ -30,7 +30,8 @@ start() { # start NUMBER RUN ARGUMENT...
   "${mpirun[@]}" -n "$1" "${train_mpi}" "${long[@]}" --run="$2" --threads=1 \
     --omit_times "${@:3}" >out 2>err </dev/null &
   job="$!"
-  until [[ -e "$2/checkpoints/step-8" ]]; do
+  # Any one: the first is removed when the third is saved.
+  until compgen -G "$2/checkpoints/step-*" >/dev/null; do
     [[ -e "/proc/${job}" ]] || { cat err; exit 1; }
     sleep 0.02
   done
