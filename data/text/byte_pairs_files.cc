@@ -5,7 +5,6 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +14,7 @@
 #include "data/text/byte_level.h"
 #include "data/text/byte_pairs.h"
 #include "files/file.h"
+#include "files/printable_text.h"
 #include "nlohmann/json.hpp"
 #include "third_party/abseil_backport/status_macros.h"
 
@@ -26,7 +26,7 @@ constexpr int64_t kMostTokens = int64_t{1} << 24;
 constexpr size_t kMostProblems = 20;
 
 std::string Quoted(absl::string_view token) {
-  return absl::StrCat("'", absl::Utf8SafeCHexEscape(token), "'");
+  return absl::StrCat("'", PrintableText(token), "'");
 }
 
 // A field that this tokeniser does not know is absent, or has this value.

@@ -63,7 +63,8 @@ WordPieceConfig.vocabulary @vocabulary; longest_word 100|3;
 WordPieceConfig.unknown [UNK]; WordPieceConfig.classifier [CLS];
 WordPieceConfig.separator [SEP]; padding [PAD]; WordPieceConfig.mask [MASK];
 highest 1|5; CaptionerConfig.vision_transformer !;
-CaptionerConfig.decoder !; train !24|33; PhrasebookConfig.train !50|60;
+CaptionerConfig.decoder !; CaptionerConfig.begin [DEC]; ids 0;
+shorter_side 0|9; train !24|33; PhrasebookConfig.train !50|60;
 dev !0|4|5; test !2|3; test_unseen_pairs !2|3; FashionMnistConfig.train 0|24;
 symbols 5|11; RepeatedTokensConfig.length 2|3; most_before 0|2; most_gap 0|2;
 ImagesConfig.path @classes; ImagesConfig.labels @pictures; CaptionsConfig.list @pictures;
@@ -99,15 +100,16 @@ checkpoint_every 0|1|2; keep_checkpoints 2|1|3; batch_tokens 0|90;
 length_step 1|3; min_gain 0|0.01; average 0|2; max_updates !6|9;
 max_minutes 0|1000; ema_decay 0|0.9;)";
 
-// Bases are of files, `NameFiles` gives paths, sites are those of the model,
-// `none` goes with no other field, and the others need a run that has the same
-// parameters.
+// Bases and `tokens` are of files, `NameFiles` gives paths, sites are those of
+// the model, `none` goes with no other field, and the others need a run that
+// has the same parameters.
 constexpr const char* kNotDrawn[] = {"regard.Experiment.base",
                                      "regard.Experiment.intervene",
                                      "regard.Experiment.probe",
                                      "regard.PairFilesConfig.source",
                                      "regard.PairFilesConfig.target",
                                      "regard.FeedForwardConfig.none",
+                                     "regard.LanguageModelConfig.tokens",
                                      "regard.Data.path",
                                      "regard.Data.dev_path",
                                      "regard.Training.initial_weights",

@@ -16,8 +16,10 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// Layers other than Transformers have no deviation for these.
+// Byte pairs need the files of a tokeniser, and layers other than Transformers
+// have no deviation for the others.
 constexpr const char* kNeverValid[] = {
+    "regard.LanguageModelConfig.unit=BYTE_PAIRS",
     "regard.RecurrentDecoderConfig.initialization=NORMAL",
     "regard.RecurrentDecoderConfig.initialization=TRUNCATED_NORMAL",
     "regard.RecurrentEncoderConfig.initialization=NORMAL",
