@@ -189,6 +189,15 @@ TEST(RegressionTask, ShowsPointsOfATable) {
   EXPECT_THAT(plot.series.front().xs, ElementsAre(1, 2, 3, 9));
 }
 
+TEST(RegressionTask, DropsNoWeights) {
+  Experiment config = ConfigOf(10);
+  config.mutable_model()->mutable_attention()->set_dropout(0.1);
+  ConfigProblems problems;
+  ValidateExperiment(config, BuiltInPlugins(), problems);
+  ASSERT_THAT(problems.problems(), SizeIs(1));
+  EXPECT_EQ(problems.problems()[0].path, "model.attention.dropout");
+}
+
 TEST(RegressionTask, HasNoLabelsToSmooth) {
   Experiment config = ConfigOf(10);
   config.mutable_loss()->set_label_smoothing(0.1);
