@@ -104,6 +104,30 @@ constexpr Kind kEveryKind[] = {
      /*same_kernels=*/false},
 };
 
+// The backward direction ends where a sentence begins: its state, and not that
+// of the forward one, is what a decoder begins with.
+TEST(RecurrentEncoderTest, OfBothDirectionsTheFinalStateIsTheBackwardOne) {
+  TestModel<double> model(
+      "encoder { embedding: 3 hidden: 3 bidirectional: true } attention { "
+      "additive {} } decoder { embedding: 2 hidden: 3 }");
+  Tape<double> tape;
+  Forward<double> forward(tape, model.store(), nullptr);
+  forward.BeginStep();
+  const std::vector<EncodedPair> pairs = Pairs();
+  const int64_t examples[] = {0, 1, 2};
+  const Batch batch = MakeBatch(pairs, examples, tape.arena());
+  const Memory<double> memory =
+      model->encoder->Encode(forward, batch.source.ids, batch.source.lengths);
+  const absl::Span<const double> summary = memory.summary.span();
+  const absl::Span<const double> state = memory.final_state[0][0].span();
+  ASSERT_EQ(summary.size(), 18u);
+  ASSERT_EQ(state.size(), 9u);
+  for (size_t source = 0; source < 3; ++source) {
+    EXPECT_EQ(state.subspan(3 * source, 3), summary.subspan(6 * source + 3, 3));
+    EXPECT_NE(state.subspan(3 * source, 3), summary.subspan(6 * source, 3));
+  }
+}
+
 class EncoderDecoderTest : public ::testing::TestWithParam<Kind> {};
 
 INSTANTIATE_TEST_SUITE_P(EveryKind, EncoderDecoderTest,
