@@ -1,17 +1,13 @@
 #include "pretrained/gpt2_config.h"
 
-#include <set>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "files/json_file.h"
-#include "google/protobuf/descriptor.h"
-#include "google/protobuf/message.h"
-#include "google/protobuf/util/message_differencer.h"
 #include "nlohmann/json.hpp"
 #include "pretrained/activation_names.h"
+#include "pretrained/same_transformer.h"
 #include "third_party/abseil_backport/status_macros.h"
 
 namespace regard {
@@ -109,81 +105,12 @@ absl::StatusOr<Gpt2Description> ReadGpt2Config(absl::string_view text,
 
 namespace {
 
-// Without what changes no output, and with what stands for a field that is not
-// given.
-TransformerConfig Plain(TransformerConfig config) {
-  config.clear_initialization();
-  config.clear_recompute();
-  config.clear_cross_attention();
-  FeedForwardConfig& feed_forward = *config.mutable_feed_forward();
-  feed_forward.clear_chunk();
-  if (feed_forward.hidden() == 0) feed_forward.set_hidden(4 * config.width());
-  MultiHead& heads = *config.mutable_attention();
-  if (heads.key_heads() == heads.heads()) heads.clear_key_heads();
-  Attention& attention = *heads.mutable_attention();
-  attention.clear_block();
-  if (attention.score_case() == Attention::SCORE_NOT_SET) {
-    attention.mutable_scaled_dot();
-  }
-  if (!config.has_embedding_dropout()) {
-    config.set_embedding_dropout(config.dropout());
-  }
-  if (!config.has_final_norm()) {
-    config.set_final_norm(config.norm_order() == TransformerConfig::PRE);
-  }
-  if (config.tied_embeddings() != TransformerConfig::SEPARATE) {
-    config.set_output_bias(false);
-  }
-  return config;
-}
-
-// Adds the paths of the messages that are given, be they empty: which score.
-void AddGiven(const google::protobuf::Message& message,
-              const std::string& prefix, std::set<std::string>* paths) {
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  const google::protobuf::Reflection& reflection = *message.GetReflection();
-  reflection.ListFields(message, &fields);
-  for (const google::protobuf::FieldDescriptor* field : fields) {
-    if (field->cpp_type() !=
-            google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE ||
-        field->is_repeated()) {
-      continue;
-    }
-    const std::string path = absl::StrCat(prefix, field->name());
-    paths->insert(path);
-    AddGiven(reflection.GetMessage(message, field), absl::StrCat(path, "."),
-             paths);
-  }
-}
-
 // Whether the text of a config.json says all of the config.
 absl::Status CheckIsGpt2(const std::string& text,
                          const TransformerConfig& config) {
   REGARD_ASSIGN_OR_RETURN(const Gpt2Description read,
                           ReadGpt2Config(text, "config.json"));
-  google::protobuf::util::MessageDifferencer differencer;
-  differencer.set_message_field_comparison(
-      google::protobuf::util::MessageDifferencer::EQUIVALENT);
-  std::string differences;
-  differencer.ReportDifferencesToString(&differences);
-  const TransformerConfig theirs = Plain(read.transformer);
-  const TransformerConfig ours = Plain(config);
-  bool same = differencer.Compare(theirs, ours);
-  // For the differencer, an empty message is as good as none.
-  std::set<std::string> known;
-  std::set<std::string> given;
-  AddGiven(theirs, "", &known);
-  AddGiven(ours, "", &given);
-  for (const std::string& path : given) {
-    if (known.contains(path)) continue;
-    same = false;
-    absl::StrAppend(&differences, "added: ", path, "\n");
-  }
-  if (same) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "error: the model is no GPT-2, which its `transformer` would have to be "
-      "changed for:\n",
-      differences));
+  return CheckSameTransformer(read.transformer, config, "GPT-2");
 }
 
 }  // namespace

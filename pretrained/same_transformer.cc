@@ -1,8 +1,12 @@
 #include "pretrained/same_transformer.h"
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "google/protobuf/util/message_differencer.h"
 
 namespace regard {
@@ -22,6 +26,7 @@ TransformerConfig Plain(TransformerConfig config) {
   if (heads.key_heads() == heads.heads()) heads.clear_key_heads();
   if (!heads.has_output_bias()) heads.set_output_bias(heads.bias());
   Attention& attention = *heads.mutable_attention();
+  attention.clear_block();
   if (attention.score_case() == Attention::SCORE_NOT_SET) {
     attention.mutable_scaled_dot();
   }
@@ -37,6 +42,25 @@ TransformerConfig Plain(TransformerConfig config) {
   return config;
 }
 
+// Adds the paths of the messages that are given, be they empty: which score.
+void AddGiven(const google::protobuf::Message& message,
+              const std::string& prefix, std::set<std::string>* paths) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  reflection.ListFields(message, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    if (field->cpp_type() !=
+            google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE ||
+        field->is_repeated()) {
+      continue;
+    }
+    const std::string path = absl::StrCat(prefix, field->name());
+    paths->insert(path);
+    AddGiven(reflection.GetMessage(message, field), absl::StrCat(path, "."),
+             paths);
+  }
+}
+
 }  // namespace
 
 absl::Status CheckSameTransformer(const TransformerConfig& read,
@@ -47,7 +71,20 @@ absl::Status CheckSameTransformer(const TransformerConfig& read,
       google::protobuf::util::MessageDifferencer::EQUIVALENT);
   std::string differences;
   differencer.ReportDifferencesToString(&differences);
-  if (differencer.Compare(Plain(read), Plain(config))) return absl::OkStatus();
+  const TransformerConfig theirs = Plain(read);
+  const TransformerConfig ours = Plain(config);
+  bool same = differencer.Compare(theirs, ours);
+  // For the differencer, an empty message is as good as none.
+  std::set<std::string> known;
+  std::set<std::string> given;
+  AddGiven(theirs, "", &known);
+  AddGiven(ours, "", &given);
+  for (const std::string& path : given) {
+    if (known.contains(path)) continue;
+    same = false;
+    absl::StrAppend(&differences, "added: ", path, "\n");
+  }
+  if (same) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("error: the model is no ", kind,
                    ", which its `transformer` would have to be changed for:\n",
