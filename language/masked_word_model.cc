@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -170,14 +171,21 @@ EvaluatedSet MaskedWordModel::Predict(
   TokenScores sum;
   double unigram = 0;
   double next_loss = 0;
+  struct Example : EvaluatedExample {
+    auto members() { return std::tie(input, reference, output); }
+  };
   struct Measured {
     TokenScores scores;
     std::vector<int32_t> targets;
-    std::vector<EvaluatedExample> examples;
+    std::vector<Example> examples;
     // Of each example: right predictions, and all.
     std::vector<std::array<double, 2>> right;
     double next_loss = 0;
     std::vector<double> next_right;
+
+    auto members() {
+      return std::tie(scores, targets, examples, right, next_loss, next_right);
+    }
   };
   const auto measure = [&](Forward<float>& passes,
                            absl::Span<const int64_t> numbers) {

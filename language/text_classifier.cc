@@ -1,6 +1,7 @@
 #include "language/text_classifier.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -143,6 +144,8 @@ EvaluatedSet TextClassifier::Classify(
   struct Answers {
     double loss = 0;
     std::vector<int32_t> best = {};
+
+    auto members() { return std::tie(loss, best); }
   };
   const auto answer = [&](Forward<float>& passes,
                           absl::Span<const int64_t> examples) {

@@ -1,4 +1,5 @@
-// Inference over many examples, batch by batch, on all threads that may help.
+// Inference over many examples, batch by batch, on all threads and by all ranks
+// that may help.
 #ifndef NN_BATCHES_H_
 #define NN_BATCHES_H_
 
@@ -13,6 +14,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "nn/forward.h"
+#include "nn/ranks/inference_ranks.h"
+#include "nn/ranks/ranks.h"
 
 namespace regard {
 
@@ -24,31 +27,50 @@ template <typename T>
 void ForEachApart(Forward<T>& forward, int64_t count,
                   absl::FunctionRef<void(Forward<T>& passes, int64_t)> work);
 
+// The results work(passes, i) -> Result for 0 <= i < count, in order, of calls
+// as ForEachApart() makes them. InferenceRanks share them, and have all of them
+// then, unless somebody watches `forward`. For what a Result may be see
+// nn/ranks/value_bytes.h.
+template <typename T, typename Work>
+auto ResultsApart(Forward<T>& forward, int64_t count, Work work) {
+  std::vector<std::invoke_result_t<Work, Forward<T>&, int64_t>> results(
+      static_cast<size_t>(count));
+  Ranks* const ranks =
+      forward.probe() == nullptr ? InferenceRanks::Current() : nullptr;
+  const int64_t first = ranks == nullptr ? 0 : ranks->rank();
+  const int64_t stride = ranks == nullptr ? 1 : ranks->size();
+  {
+    const InferenceRanks alone(nullptr);
+    ForEachApart<T>(forward, (count - first + stride - 1) / stride,
+                    [&](Forward<T>& passes, int64_t turn) {
+                      const int64_t i = first + turn * stride;
+                      results[static_cast<size_t>(i)] = work(passes, i);
+                    });
+  }
+  if (ranks != nullptr) GatherResults(*ranks, &results);
+  return results;
+}
+
 // For examples 0 .. size - 1, `most` at a time: calls compute(passes, examples)
-// in a new step, as ForEachApart() does, then collect(examples, result) with
+// in a new step, as ResultsApart() does, then collect(examples, result) with
 // what each gave, in the order of the examples.
 template <typename T, typename Compute, typename Collect>
 void ForEachBatch(Forward<T>& forward, int64_t size, int64_t most,
                   Compute compute, Collect collect) {
-  using Examples = absl::Span<const int64_t>;
   std::vector<int64_t> all(static_cast<size_t>(size));
   std::iota(all.begin(), all.end(), 0);
-  std::vector<Examples> batches;
-  for (int64_t first = 0; first < size; first += most) {
-    batches.push_back(Examples(all).subspan(
-        static_cast<size_t>(first),
-        static_cast<size_t>(std::min(most, size - first))));
-  }
-  std::vector<std::invoke_result_t<Compute, Forward<T>&, Examples>> results(
-      batches.size());
-  ForEachApart<T>(forward, std::ssize(batches),
-                  [&](Forward<T>& passes, int64_t i) {
-                    const auto index = static_cast<size_t>(i);
-                    passes.BeginStep();
-                    results[index] = compute(passes, batches[index]);
-                  });
-  for (size_t i = 0; i < batches.size(); ++i) {
-    collect(batches[i], std::move(results[i]));
+  const auto batch = [&](int64_t i) {
+    return absl::MakeConstSpan(all).subspan(
+        static_cast<size_t>(i * most),
+        static_cast<size_t>(std::min(most, size - i * most)));
+  };
+  auto results = ResultsApart(forward, (size + most - 1) / most,
+                              [&](Forward<T>& passes, int64_t i) {
+                                passes.BeginStep();
+                                return compute(passes, batch(i));
+                              });
+  for (size_t i = 0; i < results.size(); ++i) {
+    collect(batch(static_cast<int64_t>(i)), std::move(results[i]));
   }
 }
 

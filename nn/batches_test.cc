@@ -16,6 +16,9 @@
 #include "nn/initializers.h"
 #include "nn/parameters.h"
 #include "nn/probe.h"
+#include "nn/ranks/inference_ranks.h"
+#include "nn/ranks/ranks.h"
+#include "nn/testing/thread_ranks.h"
 
 namespace regard {
 namespace {
@@ -81,6 +84,92 @@ TEST_F(BatchesTest, CollectsInTheOrderOfTheExamplesOnAnyThreads) {
     EXPECT_TRUE(Collect(0, 2).empty());
     EXPECT_EQ(Collect(1, 2), std::vector<float>({0, 1, 0}));
   }
+}
+
+// What each of `size` ranks collects, and the examples it has computed.
+class RanksOfBatchesTest : public BatchesTest {
+ protected:
+  struct Share {
+    std::vector<std::vector<int64_t>> collected;
+    std::set<int64_t> computed;
+  };
+
+  // The examples of each batch.
+  Share Collect(int64_t size, int64_t most, Probe<float>* watcher) const {
+    Share share;
+    std::mutex mutex;
+    Tape<float> tape;
+    Forward<float> forward(tape, parameters_, nullptr);
+    forward.set_probe(watcher);
+    ForEachBatch(
+        forward, size, most,
+        [&](Forward<float>&, absl::Span<const int64_t> examples) {
+          // What is within a batch is not shared.
+          EXPECT_EQ(InferenceRanks::Current(), nullptr);
+          const std::lock_guard<std::mutex> lock(mutex);
+          share.computed.insert(examples.begin(), examples.end());
+          return std::vector<int64_t>(examples.begin(), examples.end());
+        },
+        [&](absl::Span<const int64_t>, const std::vector<int64_t>& batch) {
+          share.collected.push_back(batch);
+        });
+    return share;
+  }
+
+  std::vector<Share> SharesOf(int ranks, int threads, int64_t size,
+                              Probe<float>* watcher = nullptr) const {
+    std::vector<Share> shares(static_cast<size_t>(ranks));
+    RunRanks(ranks, [&](Ranks& own) {
+      WorkerPool pool(threads);
+      const InferenceThreads help(pool);
+      const InferenceRanks share(&own);
+      shares[own.rank()] = Collect(size, 2, watcher);
+    });
+    return shares;
+  }
+};
+
+TEST_F(RanksOfBatchesTest, ShareThemAndHaveAllInOrder) {
+  const std::vector<std::vector<int64_t>> all = {{0, 1}, {2, 3}, {4, 5}, {6}};
+  for (const int threads : {1, 2}) {
+    for (const int ranks : {1, 2, 4, 8}) {
+      const std::vector<Share> shares = SharesOf(ranks, threads, 7);
+      size_t computed = 0;
+      for (const Share& share : shares) {
+        EXPECT_EQ(share.collected, all) << ranks << " ranks";
+        computed += share.computed.size();
+      }
+      EXPECT_EQ(computed, 7);
+      if (ranks == 2) {
+        EXPECT_EQ(shares[1].computed, (std::set<int64_t>{2, 3, 6}));
+      }
+      EXPECT_TRUE(SharesOf(ranks, threads, 0).back().collected.empty());
+    }
+  }
+}
+
+TEST_F(RanksOfBatchesTest, EachComputesAllOfWhatIsWatched) {
+  SiteRecorder<float> watcher({"*"});
+  for (const Share& share : SharesOf(2, 1, 7, &watcher)) {
+    EXPECT_EQ(share.computed.size(), 7);
+  }
+}
+
+TEST(InferenceRanksTest, ScopesNestAndMayBeEmpty) {
+  EXPECT_EQ(InferenceRanks::Current(), nullptr);
+  RunRanks(2, [](Ranks& ranks) {
+    const InferenceRanks share(&ranks);
+    EXPECT_EQ(InferenceRanks::Current(), &ranks);
+    {
+      const InferenceRanks alone(nullptr);
+      EXPECT_EQ(InferenceRanks::Current(), nullptr);
+    }
+    EXPECT_EQ(InferenceRanks::Current(), &ranks);
+  });
+  RunRanks(1, [](Ranks& ranks) {
+    const InferenceRanks share(&ranks);
+    EXPECT_EQ(InferenceRanks::Current(), nullptr);
+  });
 }
 
 TEST_F(BatchesTest, ThreadsWorkAtTheSameTimeOnPassesOfTheirOwn) {

@@ -51,11 +51,12 @@ absl::Status CheckLength(absl::string_view side, absl::Span<const int32_t> ids,
       side, "s of at most ", longest));
 }
 
-void TranslateBatch(absl::Span<const TranslationMember> members,
-                    absl::Span<const std::vector<int32_t>> sources,
-                    absl::Span<const size_t> order, const SearchConfig& search,
-                    bool want_weights,
-                    std::vector<std::vector<Translation>>* translations) {
+// Of the sources whose numbers are in `order`.
+std::vector<std::vector<Translation>> TranslateBatch(
+    absl::Span<const TranslationMember> members,
+    absl::Span<const std::vector<int32_t>> sources,
+    absl::Span<const size_t> order, const SearchConfig& search,
+    bool want_weights) {
   Arena arena;
   const PaddedIds padded = Pad(
       static_cast<int64_t>(order.size()), Vocabulary::kPad, arena,
@@ -73,12 +74,9 @@ void TranslateBatch(absl::Span<const TranslationMember> members,
            return encoder.Encode(forward, padded.ids, padded.lengths);
          }});
   }
-  auto found = Search(
+  return Search(
       {.members = searched, .sources = limits, .want_weights = want_weights},
       search);
-  for (size_t i = 0; i < order.size(); ++i) {
-    (*translations)[order[i]] = std::move(found[i]);
-  }
 }
 
 }  // namespace
@@ -116,22 +114,28 @@ std::vector<std::vector<Translation>> TranslateIds(
     batches.push_back(absl::MakeConstSpan(order).subspan(begin, end - begin));
     begin = end;
   }
+  // The longest first, so that none is left for the end.
+  std::reverse(batches.begin(), batches.end());
   const auto translate = [&](absl::Span<const TranslationMember> on, size_t i) {
-    TranslateBatch(on, sources, batches[i], search, want_weights,
-                   &translations);
+    return TranslateBatch(on, sources, batches[i], search, want_weights);
+  };
+  const auto keep = [&](size_t i, std::vector<std::vector<Translation>> found) {
+    for (size_t row = 0; row < found.size(); ++row) {
+      translations[batches[i][row]] = std::move(found[row]);
+    }
   };
   if (members.size() > 1) {
     // Each has a Forward of its own: they share the products of a batch.
-    for (size_t i = 0; i < batches.size(); ++i) translate(members, i);
+    for (size_t i = 0; i < batches.size(); ++i) keep(i, translate(members, i));
     return translations;
   }
-  // The longest first, so that none is left for the end.
-  ForEachApart<float>(
+  auto found = ResultsApart(
       *members[0].forward, std::ssize(batches),
       [&](Forward<float>& passes, int64_t i) {
         const TranslationMember alone = {members[0].model, &passes};
-        translate({&alone, 1}, batches.size() - 1 - static_cast<size_t>(i));
+        return translate({&alone, 1}, static_cast<size_t>(i));
       });
+  for (size_t i = 0; i < found.size(); ++i) keep(i, std::move(found[i]));
   return translations;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,8 @@ std::vector<EvaluatedSet> CaptionModel::Evaluate(Forward<float>& forward,
   struct Measured {
     TokenScores scores;
     AttentionMap<float> map;  // [sentences, 1, words, tokens of an image]
+
+    auto members() { return std::tie(scores, map.shape, map.weights); }
   };
   const auto measure = [&](Forward<float>& passes,
                            absl::Span<const int64_t> captions) {

@@ -5,12 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "experiments/run/metric.h"
+#include "nn/ranks/inference_ranks.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
 
 void EvaluateSplit(Task& task, Forward<float>& forward, Split split,
-                   Evaluation* evaluation) {
+                   Ranks* ranks, Evaluation* evaluation) {
+  const InferenceRanks share(ranks);
   constexpr const char* kNames[] = {"train", "dev", "test"};
   const auto prefixed = [&](const std::string& set, const std::string& metric) {
     REGARD_CHECK(FindMetric(task.metrics(), metric) != nullptr)
@@ -34,7 +36,7 @@ Evaluation EvaluateAll(Task& task, Forward<float>& forward) {
   task.model().BeginEpoch(std::nullopt);
   Evaluation evaluation;
   for (const Split split : {Split::kTrain, Split::kDev, Split::kTest}) {
-    EvaluateSplit(task, forward, split, &evaluation);
+    EvaluateSplit(task, forward, split, /*ranks=*/nullptr, &evaluation);
   }
   return evaluation;
 }

@@ -10,6 +10,7 @@
 #include "nn/evaluated_set.h"
 #include "nn/forward.h"
 #include "nn/model.h"
+#include "nn/ranks/ranks.h"
 
 namespace regard {
 
@@ -20,9 +21,10 @@ struct Evaluation {
   std::vector<EvaluatedSet> sets = {};
 };
 
-// Adds a split. `forward`, of the task's model, has no gradients.
+// Adds a split. `forward`, of the task's model, has no gradients. `ranks`, null
+// for one process alone, all call this, and share the work.
 void EvaluateSplit(Task& task, Forward<float>& forward, Split split,
-                   Evaluation* evaluation);
+                   Ranks* ranks, Evaluation* evaluation);
 
 // All splits, as at the end of training.
 Evaluation EvaluateAll(Task& task, Forward<float>& forward);

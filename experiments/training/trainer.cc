@@ -357,7 +357,7 @@ absl::Status Trainer::Evaluate(bool final) {
   if (final) model_.BeginEpoch(std::nullopt);
   for (const Split split : {Split::kTrain, Split::kDev, Split::kTest}) {
     if (split == Split::kDev || final) {
-      EvaluateSplit(task_, forward, split, &evaluation);
+      EvaluateSplit(task_, forward, split, options_.ranks, &evaluation);
     }
   }
   for (const std::string& watched :
@@ -405,7 +405,7 @@ void Trainer::ChooseWeights() {
     Forward<float> forward(tape, model_.parameters(), nullptr);
     SetProbe(forward);
     Evaluation evaluation;
-    EvaluateSplit(task_, forward, Split::kDev, &evaluation);
+    EvaluateSplit(task_, forward, Split::kDev, options_.ranks, &evaluation);
     const auto mean_value = evaluation.metrics.find(selection_.metric());
     if (mean_value != evaluation.metrics.end() &&
         selection_.IsGain(mean_value->second, 0)) {

@@ -8,7 +8,7 @@
 //
 // The same config gives the same bits for any number of threads and ranks, and
 // for a run that was killed and resumed, with others of them too. Ranks share
-// the shards of updates; each evaluates by itself, and all have the same
+// the shards of updates and the batches of evaluations, and all have the same
 // weights, state and metrics at any step.
 #ifndef EXPERIMENTS_TRAINING_TRAINER_H_
 #define EXPERIMENTS_TRAINING_TRAINER_H_

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "third_party/abseil_backport/check.h"
+#include "nn/ranks/value_bytes.h"
 
 namespace regard {
 
@@ -18,44 +18,23 @@ bool Alone(const Ranks* ranks) {
   return ranks == nullptr || ranks->size() == 1;
 }
 
-void AppendSized(absl::string_view text, std::string* bytes) {
-  const uint64_t size = text.size();
-  bytes->append(reinterpret_cast<const char*>(&size), sizeof size);
-  bytes->append(text.data(), text.size());
-}
+using Facts = std::map<std::string, std::string>;
+using FactList = std::vector<std::pair<std::string, std::string>>;
 
-std::string TakeSized(absl::string_view* bytes) {
-  uint64_t size = 0;
-  REGARD_CHECK_GE(bytes->size(), sizeof size);
-  std::copy_n(bytes->data(), sizeof size, reinterpret_cast<char*>(&size));
-  bytes->remove_prefix(sizeof size);
-  REGARD_CHECK_GE(bytes->size(), size);
-  std::string text(bytes->substr(0, size));
-  bytes->remove_prefix(size);
-  return text;
-}
-
-std::string FactsText(const std::map<std::string, std::string>& facts) {
+std::string FactsText(const Facts& facts) {
   std::string bytes;
-  for (const auto& [name, value] : facts) {
-    AppendSized(name, &bytes);
-    AppendSized(value, &bytes);
-  }
+  AppendBytes(FactList(facts.begin(), facts.end()), &bytes);
   return bytes;
 }
 
-std::map<std::string, std::string> ParseFacts(absl::string_view bytes) {
-  std::map<std::string, std::string> facts;
-  while (!bytes.empty()) {
-    std::string name = TakeSized(&bytes);
-    facts[std::move(name)] = TakeSized(&bytes);
-  }
-  return facts;
+Facts ParseFacts(absl::string_view bytes) {
+  FactList facts;
+  TakeBytes(&bytes, &facts);
+  return Facts(facts.begin(), facts.end());
 }
 
 // The value, or that there is none.
-std::string ValueIn(const std::map<std::string, std::string>& facts,
-                    const std::string& name) {
+std::string ValueIn(const Facts& facts, const std::string& name) {
   const auto found = facts.find(name);
   return found == facts.end() ? "nothing" : found->second;
 }
@@ -106,12 +85,12 @@ absl::Status CheckSameOnRanks(Ranks* ranks,
                               absl::StatusCode code) {
   if (Alone(ranks)) return absl::OkStatus();
   const std::vector<std::string> texts = GatherTexts(*ranks, FactsText(facts));
-  const std::map<std::string, std::string> first = ParseFacts(texts[0]);
+  const Facts first = ParseFacts(texts[0]);
   std::string differences;
   for (size_t rank = 1; rank < texts.size(); ++rank) {
     if (texts[rank] == texts[0]) continue;
-    const std::map<std::string, std::string> other = ParseFacts(texts[rank]);
-    std::map<std::string, std::string> all = first;
+    const Facts other = ParseFacts(texts[rank]);
+    Facts all = first;
     all.insert(other.begin(), other.end());
     for (const auto& [name, unused] : all) {
       const std::string wanted = ValueIn(first, name);

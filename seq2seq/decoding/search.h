@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <tuple>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -30,6 +31,9 @@ struct Hypothesis {
   // was impossible, or min_length left no room for it.
   bool finished = false;
 
+  auto members() {
+    return std::tie(ids, weights, log_probability, score, finished);
+  }
   int64_t num_choices() const {
     return static_cast<int64_t>(ids.size()) + (finished ? 1 : 0);
   }
