@@ -83,11 +83,9 @@ void GradientReducer<T>::AddBatch(ComputeShard compute) {
 
   folds_.clear();
   GradientSlab<T>* const batch = FoldRest(shards_.begin, shards_.end);
-  ChunkRange own = {0, chunks_.size()};
   if (rank_sum_.has_value()) {
-    FinishChunks(own);
+    FinishChunks(chunks_.all());
     rank_sum_->Add(*batch);
-    own = rank_sum_->own();
   }
   if (sum_ == nullptr) {
     sum_ = batch;
@@ -95,11 +93,44 @@ void GradientReducer<T>::AddBatch(ComputeShard compute) {
     AppendFold(sum_, batch);
   }
   ++batches_;
-  FinishChunks(own);
+  FinishChunks(own_chunks());
   if (rank_sum_.has_value() && ready()) {
-    rank_sum_->Gather(SlabChunks::kElements, sum_->values());
     rank_sum_->Gather(1, absl::MakeSpan(squared_norms_));
   }
+}
+
+template <typename T>
+ChunkRange GradientReducer<T>::own_chunks() const {
+  return rank_sum_.has_value() ? rank_sum_->own() : chunks_.all();
+}
+
+template <typename T>
+void GradientReducer<T>::Gather(absl::Span<T> slab) {
+  if (rank_sum_.has_value()) rank_sum_->Gather(SlabChunks::kElements, slab);
+}
+
+template <typename T>
+absl::Span<const T> GradientReducer<T>::GatherGradient() {
+  if (sum_ != nullptr) Gather(sum_->values());
+  return gradient();
+}
+
+template <typename T>
+absl::Span<const T> GradientReducer<T>::WholeOnFirst(const Slab<T>& part,
+                                                     Slab<T>* whole) {
+  if (!rank_sum_.has_value()) return part.span();
+  *whole = Slab<T>(part.size());
+  KeepOwn(part, whole);
+  rank_sum_->GatherOnFirst(whole->span());
+  return whole->span();
+}
+
+template <typename T>
+void GradientReducer<T>::KeepOwn(const Slab<T>& whole, Slab<T>* part) const {
+  const absl::Span<const T> own =
+      SlabChunks::PartOf(whole.span(), own_chunks());
+  std::copy(own.begin(), own.end(),
+            SlabChunks::PartOf(part->span(), own_chunks()).begin());
 }
 
 template <typename T>

@@ -7,7 +7,9 @@
 //       ...  // the shard's forward and backward pass, on the worker's tape
 //     });
 //   } while (!reducer.ready());
-//   optimizer.Update({..., .gradient = reducer.gradient()}, pool);
+//   optimizer.Update({..., .gradient = reducer.gradient(),
+//                     .chunks = reducer.own_chunks()}, pool);
+//   reducer.Gather(store.values());
 //
 // The shards' gradients are added in a balanced binary tree whose shape depends
 // on the number of shards alone, so the result has the same bits for any number
@@ -18,7 +20,9 @@
 // chunk on all threads.
 //
 // With ranks, each computes the shards of one node of the tree, and the nodes
-// above them are added by RankSum: the bits are those of one process.
+// above them are added by RankSum: the bits are those of one process. A rank
+// then has a part of the sum, updates that part of the weights, and keeps that
+// part of the optimizer's state.
 #ifndef NN_GRADIENT_REDUCER_H_
 #define NN_GRADIENT_REDUCER_H_
 
@@ -70,11 +74,24 @@ class GradientReducer {
   bool ready() const { return batches_ == accumulate_batches_; }
 
   // The sum; empty before the first batch. Valid until the next AddBatch(); of
-  // several ranks, only when ready().
+  // several ranks, only when ready(), and in the own chunks alone.
   absl::Span<const T> gradient() const;
 
-  // The Euclidean norm of gradient(). Only when ready().
+  // The Euclidean norm of the whole gradient. Only when ready().
   double gradient_norm() const;
+
+  // The chunks whose weights this rank updates, and of whose elements it keeps
+  // the state of the optimizer: all of one process.
+  ChunkRange own_chunks() const;
+  // Ranks call these together; for one process, they do nothing. Gather() fills
+  // the other chunks of a slab.
+  void Gather(absl::Span<T> slab);
+  absl::Span<const T> GatherGradient();
+  // On rank 0 all of a slab of which each rank has its own chunks, valid as
+  // long as both arguments: `whole` gets memory if there are several ranks.
+  absl::Span<const T> WholeOnFirst(const Slab<T>& part, Slab<T>* whole);
+  // Copies the own chunks. Those that are not written to take no memory.
+  void KeepOwn(const Slab<T>& whole, Slab<T>* part) const;
 
   int num_shards() const { return static_cast<int>(nodes_.size()); }
   ShardRange shards() const { return shards_; }  // of this rank

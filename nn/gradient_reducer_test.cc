@@ -21,6 +21,7 @@
 #include "nn/parameters.h"
 #include "nn/ranks/agreement.h"
 #include "nn/ranks/ranks.h"
+#include "nn/slab_chunks.h"
 #include "nn/testing/thread_ranks.h"
 
 namespace regard {
@@ -177,8 +178,8 @@ Updates UpdatesOf(const Store& store, int shards, int accumulate, int threads,
       store.Fill(static_cast<uint64_t>(batch), shard, slab);
     });
     if (!reducer.ready()) continue;
-    updates.gradients.emplace_back(reducer.gradient().begin(),
-                                   reducer.gradient().end());
+    const absl::Span<const float> gradient = reducer.GatherGradient();
+    updates.gradients.emplace_back(gradient.begin(), gradient.end());
     updates.norms.push_back(reducer.gradient_norm());
   }
   return updates;
@@ -216,6 +217,47 @@ TEST(GradientReducerTest, RanksEndWithTheBitsOfOneProcess) {
         }
       }
     }
+  }
+}
+
+// Of a slab with another number in each chunk, the own chunks, and whole again.
+TEST(GradientReducerTest, RanksShareTheChunksOfASlab) {
+  const Store store(true);
+  const int64_t size = store.store().slab_size();
+  const SlabChunks chunks(store.store());
+  ASSERT_EQ(chunks.size(), 3);
+  Slab<float> all(size);
+  for (int64_t i = 0; i < size; ++i) {
+    all.data()[i] = static_cast<float>(1 + i / SlabChunks::kElements);
+  }
+  for (const int ranks : {1, 2, 4, 8}) {
+    std::vector<ChunkRange> own(static_cast<size_t>(ranks));
+    RunRanks(ranks, [&](Ranks& rank) {
+      WorkerPool pool(1);
+      GradientReducer<float> reducer(store.store(), 8, 1, pool, &rank);
+      own[rank.rank()] = reducer.own_chunks();
+      Slab<float> part(size);
+      reducer.KeepOwn(all, &part);
+      double sum = 0;
+      for (const float value : part.span()) sum += value;
+      double expected = 0;
+      for (const float value :
+           SlabChunks::PartOf(all.span(), reducer.own_chunks())) {
+        expected += value;
+      }
+      EXPECT_EQ(sum, expected);
+      Slab<float> memory;
+      const absl::Span<const float> whole = reducer.WholeOnFirst(part, &memory);
+      EXPECT_TRUE(rank.rank() != 0 || Equal(whole, all.span()));
+      reducer.Gather(part.span());
+      EXPECT_TRUE(Equal(part.span(), all.span())) << rank.rank();
+    });
+    // Each chunk is one rank's.
+    std::vector<int> owners(3);
+    for (const ChunkRange& range : own) {
+      for (int64_t i = range.begin; i < range.end; ++i) ++owners[i];
+    }
+    EXPECT_THAT(owners, ElementsAre(1, 1, 1)) << ranks << " ranks";
   }
 }
 
@@ -376,12 +418,14 @@ TEST(GradientReducerTest, AWarmBatchOfRanksAllocatesNothing) {
   RunRanks(4, [&](Ranks& ranks) {
     WorkerPool pool(1);
     GradientReducer<float> reducer(store.store(), 8, 2, pool, &ranks);
+    Slab<float> weights(store.store().slab_size());
     const auto add = [&](int batches) {
       for (int batch = 0; batch < batches; ++batch) {
         reducer.AddBatch([&](int, int, GradientSlab<float>& slab) {
           for (float& value : slab.values().subspan(0, 301)) value = 1;
           slab.SetTouched(store.store().parameters()[0], 0, true);
         });
+        reducer.Gather(weights.span());
       }
       // All ranks are here.
       return LargestOf(&ranks, 0);

@@ -25,7 +25,9 @@ void Optimizer<T>::Update(const Step& step, WorkerPool& pool) {
   REGARD_CHECK_EQ(static_cast<int64_t>(step.gradient.size()),
                   parameters_.slab_size());
   ++updates_;
-  pool.Run(chunks_.size(), [&](int64_t chunk) {
+  const ChunkRange chunks = step.chunks.value_or(chunks_.all());
+  pool.Run(chunks.size(), [&](int64_t i) {
+    const int64_t chunk = chunks.begin + i;
     for (const SlabChunks::Range& range : chunks_[chunk]) {
       const ParameterInfo& info = parameters_.parameters()[range.parameter];
       Apply({.size = range.end - range.begin,

@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,21 +60,23 @@ class Optimizer {
   // stores it as one tensor per parameter, "NAME/PARAMETER".
   struct State {
     std::string name;  // "momentum", "first_moment"
-    Slab<T> values;    // laid out as the parameters; zero at first
+    Slab<T> values;    // laid out as the parameters; zero before updates
   };
 
   struct Step {
     double learning_rate = 0;
     double clip_factor = 1;
     absl::Span<const T> gradient;  // a slab
+    // What to update; nothing: all.
+    std::optional<ChunkRange> chunks = std::nullopt;
   };
 
   virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  // Updates all trainable parameters. The bits do not depend on the number of
-  // threads; no heap allocation.
+  // Updates the trainable parameters. The bits depend neither on the number of
+  // threads nor on what else is updated; no heap allocation.
   void Update(const Step& step, WorkerPool& pool);
 
   // All that a checkpoint keeps of an optimizer.

@@ -3,6 +3,7 @@
 #ifndef NN_SLAB_CHUNKS_H_
 #define NN_SLAB_CHUNKS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,14 @@
 #include "nn/parameters.h"
 
 namespace regard {
+
+// Consecutive chunks [begin, end).
+struct ChunkRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  int64_t size() const { return end - begin; }
+};
 
 class SlabChunks {
  public:
@@ -28,6 +37,20 @@ class SlabChunks {
   explicit SlabChunks(const ParameterStore<T>& store);
 
   int64_t size() const { return static_cast<int64_t>(first_.size()) - 1; }
+
+  ChunkRange all() const { return {0, size()}; }
+
+  // The part of `values`, which has `width` elements for each chunk and maybe
+  // fewer for the last, that belongs to `chunks`.
+  template <typename T>
+  static absl::Span<T> PartOf(absl::Span<T> values, ChunkRange chunks,
+                              int64_t width = kElements) {
+    const auto size = static_cast<int64_t>(values.size());
+    const int64_t begin = std::min(size, chunks.begin * width);
+    const int64_t end = std::min(size, chunks.end * width);
+    return values.subspan(static_cast<size_t>(begin),
+                          static_cast<size_t>(end - begin));
+  }
 
   // The ranges of one chunk, in order. What lies between them is zero in every
   // gradient.

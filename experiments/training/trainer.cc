@@ -261,8 +261,10 @@ absl::Status Trainer::Update() {
   optimizer_->Update({.learning_rate = learning_rate,
                       .clip_factor = ClipFactor(
                           gradient_norm, config_.optimizer().clip_norm()),
-                      .gradient = reducer_.gradient()},
+                      .gradient = reducer_.gradient(),
+                      .chunks = reducer_.own_chunks()},
                      pool_);
+  reducer_.Gather(model_.parameters().values());
   selection_.Update(model_.parameters().values(), pool_);
   const int64_t work = model_.CountWork(examples_);
   for (size_t term = 0; term < denominators_.size(); ++term) {
@@ -382,7 +384,7 @@ absl::Status Trainer::Evaluate(bool final) {
                            .metrics = metrics,
                            .sets = sets,
                            .forward = forward,
-                           .gradient = reducer_.gradient()});
+                           .gradient = reducer_.GatherGradient()});
 }
 
 std::string Trainer::Profile() const {

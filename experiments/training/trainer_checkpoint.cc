@@ -1,5 +1,6 @@
 // What a trainer saves, and how it resumes from it.
 #include <algorithm>
+#include <list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,8 +71,10 @@ absl::Status Trainer::Save() {
       content.optimizer.push_back(std::move(view));
     }
   };
-  for (auto& slab : optimizer_->state()) {
-    add(slab.values.span(), StatePrefix(slab));
+  std::list<Slab<float>> wholes;  // of which ranks have parts
+  for (const auto& slab : optimizer_->state()) {
+    add(reducer_.WholeOnFirst(slab.values, &wholes.emplace_back()),
+        StatePrefix(slab));
   }
   // What only training resumes from; no training follows the end.
   if (!finished()) {
@@ -93,8 +96,10 @@ absl::Status Trainer::Restore(const Checkpoint& checkpoint) {
   REGARD_ASSIGN_OR_RETURN(const SafetensorsReader reader,
                           SafetensorsReader::Open(checkpoint.OptimizerPath()));
   for (auto& slab : optimizer_->state()) {
-    REGARD_RETURN_IF_ERROR(ReadSlab(reader, StatePrefix(slab),
-                                    model_.parameters(), slab.values.span()));
+    Slab<float> whole(slab.values.size());
+    REGARD_RETURN_IF_ERROR(
+        ReadSlab(reader, StatePrefix(slab), model_.parameters(), whole.span()));
+    reducer_.KeepOwn(whole, &slab.values);
   }
   REGARD_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(checkpoint.StatePath()));

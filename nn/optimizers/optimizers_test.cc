@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "nn/optimizer.pb.h"
 #include "nn/optimizers/built_in_optimizers.h"
 #include "nn/parameters.h"
+#include "nn/slab_chunks.h"
 
 namespace regard {
 namespace {
@@ -192,7 +195,7 @@ class ManyNumbers {
     optimizer_ = Make(Config(config), store_);
   }
 
-  void Update(uint64_t seed) {
+  void Update(uint64_t seed, std::optional<ChunkRange> chunks = std::nullopt) {
     const RandomStream stream(seed, "gradient");
     for (int64_t i = 0; i < gradient_.size(); ++i) {
       gradient_.data()[i] =
@@ -200,7 +203,8 @@ class ManyNumbers {
     }
     optimizer_->Update({.learning_rate = 0.01,
                         .clip_factor = 0.5,
-                        .gradient = gradient_.span()},
+                        .gradient = gradient_.span(),
+                        .chunks = chunks},
                        pool_);
   }
 
@@ -228,6 +232,32 @@ TEST(OptimizerTest, BitsDoNotDependOnThreads) {
       ManyNumbers many(config, threads);
       for (uint64_t step = 0; step < 3; ++step) many.Update(step);
       EXPECT_TRUE(many.HasBitsOf(one)) << config << ", " << threads;
+    }
+  }
+}
+
+// As several processes do that share the chunks.
+TEST(OptimizerTest, ChunksThatAreUpdatedApartHaveTheBitsOfAll) {
+  for (const char* config : {"adamw {}", "adam {}", "sgd { momentum: 0.9 }"}) {
+    ManyNumbers all(config);
+    ManyNumbers first(config);
+    ManyNumbers rest(config);
+    for (uint64_t step = 0; step < 3; ++step) {
+      all.Update(step);
+      first.Update(step, ChunkRange{0, 1});
+      rest.Update(step, ChunkRange{1, 4});
+      // What one has updated, the other has not.
+      EXPECT_FALSE(rest.HasBitsOf(all));
+      const auto own = SlabChunks::PartOf(first.store().values(), {0, 1});
+      std::copy(own.begin(), own.end(), rest.store().values().begin());
+      EXPECT_TRUE(rest.HasBitsOf(all)) << config << ", step " << step;
+      const auto others = SlabChunks::PartOf(rest.store().values(), {1, 4});
+      std::copy(others.begin(), others.end(),
+                SlabChunks::PartOf(first.store().values(), {1, 4}).begin());
+    }
+    for (const auto& state : first.optimizer().state()) {
+      const auto others = SlabChunks::PartOf(state.values.span(), {1, 4});
+      EXPECT_EQ(std::ranges::count(others, 0.0F), std::ssize(others));
     }
   }
 }

@@ -1,5 +1,7 @@
 #include "nn/ranks/rank_sum.h"
 
+#include <algorithm>
+
 #include "autodiff/instantiate.h"
 #include "nn/chunk_addition.h"
 #include "third_party/abseil_backport/check.h"
@@ -10,12 +12,6 @@ namespace {
 
 // Of a message, 1 MiB: it stays in the cache until it is added.
 constexpr int64_t kPieceChunks = 64;
-
-template <typename T>
-absl::Span<uint8_t> Bytes(absl::Span<T> values) {
-  return absl::MakeSpan(reinterpret_cast<uint8_t*>(values.data()),
-                        values.size() * sizeof(T));
-}
 
 // At most kPieceChunks of `chunks`, after the first `done`.
 ChunkRange Piece(ChunkRange chunks, int64_t done) {
@@ -52,15 +48,18 @@ ChunkRange RankSum<T>::Given(size_t level) const {
                        : ChunkRange{held.begin, kept.begin};
 }
 
+// Recursive doubling of which the smaller rank of two does the half.
 template <typename T>
-absl::Span<T> RankSum<T>::Elements(ChunkRange chunks,
-                                   GradientSlab<T>& slab) const {
-  const int64_t begin = chunks.begin * SlabChunks::kElements;
-  const int64_t end =
-      std::min(chunks.end * SlabChunks::kElements, store_.slab_size());
-  return slab.values().subspan(
-      static_cast<size_t>(std::min(begin, end)),
-      static_cast<size_t>(std::max(begin, end) - begin));
+void RankSum<T>::GatherOnFirst(absl::Span<T> slab) {
+  for (size_t level = held_.size() - 1; level-- > 0;) {
+    if (!IsLeft(level)) {
+      ranks_.Exchange(Partner(level),
+                      Bytes(SlabChunks::PartOf(slab, held_[level + 1])), {});
+      return;
+    }
+    ranks_.Exchange(Partner(level), {},
+                    Bytes(SlabChunks::PartOf(slab, Given(level))));
+  }
 }
 
 template <typename T>
@@ -73,9 +72,11 @@ void RankSum<T>::Add(GradientSlab<T>& slab) {
     const int64_t most = std::max(kept.size(), given.size());
     for (int64_t done = 0; done < most; done += kPieceChunks) {
       const ChunkRange piece = Piece(kept, done);
-      ranks_.Exchange(
-          Partner(level), Bytes(Elements(Piece(given, done), slab)),
-          Bytes(absl::MakeSpan(received_).first(Elements(piece, slab).size())));
+      const absl::Span<T> given_piece =
+          SlabChunks::PartOf(slab.values(), Piece(given, done));
+      const size_t wanted = SlabChunks::PartOf(slab.values(), piece).size();
+      ranks_.Exchange(Partner(level), Bytes(given_piece),
+                      Bytes(absl::MakeSpan(received_).first(wanted)));
       AddPiece(IsLeft(level), piece, slab);
     }
     slab.MarkTouched(marks_);
@@ -87,7 +88,8 @@ template <typename T>
 void RankSum<T>::AddPiece(bool left, ChunkRange piece, GradientSlab<T>& slab) {
   pool_.Run(piece.size(), [&](int64_t i) {
     const int64_t chunk = piece.begin + i;
-    const absl::Span<T> own = Elements({chunk, chunk + 1}, slab);
+    const absl::Span<T> own =
+        SlabChunks::PartOf(slab.values(), {chunk, chunk + 1});
     T* const received = received_.data() + i * SlabChunks::kElements;
     if (left) {
       AddChunk<T>(store_, chunks_, chunk, slab, marks_, received, own.data());

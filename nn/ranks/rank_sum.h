@@ -4,15 +4,15 @@
 // Recursive halving: on each level, from the lowest, a rank and its neighbour
 // hold the two children of a node. Each keeps one half of the chunks that both
 // hold, receives the other's part of it, and adds left plus right. In the end a
-// rank holds 1 / size of the sum; recursive doubling gathers it (Thakur,
-// Rabenseifner and Gropp, "Optimization of collective communication operations
-// in MPICH", International Journal of High Performance Computing Applications
-// 19, 2005). Each element is added as in one process. A rank sends and receives
-// 2 (size - 1) / size slabs in all, and the marks once a level.
+// rank holds 1 / size of the sum, and updates that part of the weights;
+// recursive doubling gathers them (Thakur, Rabenseifner and Gropp,
+// "Optimization of collective communication operations in MPICH", International
+// Journal of High Performance Computing Applications 19, 2005). Each element is
+// added as in one process. A rank sends and receives 2 (size - 1) / size slabs
+// in all, and the marks once a level.
 #ifndef NN_RANKS_RANK_SUM_H_
 #define NN_RANKS_RANK_SUM_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -23,14 +23,6 @@
 #include "nn/slab_chunks.h"
 
 namespace regard {
-
-// Consecutive chunks [begin, end) of a slab.
-struct ChunkRange {
-  int64_t begin = 0;
-  int64_t end = 0;
-
-  int64_t size() const { return end - begin; }
-};
 
 template <typename T>
 class RankSum {
@@ -48,30 +40,32 @@ class RankSum {
   void Add(GradientSlab<T>& slab);
 
   // `values` has `width` elements for each chunk, the last of which may have
-  // fewer. Fills those of the chunks that are not own. Allocates nothing.
+  // fewer: fills those of the chunks that are not own. Allocates nothing.
   template <typename U>
   void Gather(int64_t width, absl::Span<U> values) {
     for (size_t level = held_.size() - 1; level-- > 0;) {
-      const auto part = [&](ChunkRange chunks) {
-        const auto size = static_cast<int64_t>(values.size());
-        const int64_t begin = std::min(size, chunks.begin * width);
-        const int64_t end = std::min(size, chunks.end * width);
-        return absl::MakeSpan(reinterpret_cast<uint8_t*>(values.data() + begin),
-                              static_cast<size_t>(end - begin) * sizeof(U));
-      };
-      ranks_.Exchange(Partner(level), part(held_[level + 1]),
-                      part(Given(level)));
+      ranks_.Exchange(
+          Partner(level),
+          Bytes(SlabChunks::PartOf(values, held_[level + 1], width)),
+          Bytes(SlabChunks::PartOf(values, Given(level), width)));
     }
   }
 
+  // The same of a slab, on rank 0 alone; on others some chunks are filled.
+  void GatherOnFirst(absl::Span<T> slab);
+
  private:
   int Partner(size_t level) const { return ranks_.rank() ^ (1 << level); }
+  template <typename U>
+  static absl::Span<uint8_t> Bytes(absl::Span<U> values) {
+    return absl::MakeSpan(reinterpret_cast<uint8_t*>(values.data()),
+                          values.size() * sizeof(U));
+  }
   // Whether this rank has the left child of its node on a level.
   bool IsLeft(size_t level) const { return Partner(level) > ranks_.rank(); }
   // The half of held_[level] that the partner keeps.
   ChunkRange Given(size_t level) const;
   void AddPiece(bool left, ChunkRange piece, GradientSlab<T>& slab);
-  absl::Span<T> Elements(ChunkRange chunks, GradientSlab<T>& slab) const;
 
   const ParameterStore<T>& store_;
   const SlabChunks& chunks_;
