@@ -34,12 +34,15 @@ constexpr int kMostMessages = 32;
 constexpr std::chrono::milliseconds kSpin(2);
 constexpr std::chrono::microseconds kNap(20);
 
-void Await(int count, MPI_Request* requests, MPI_Status* statuses) {
+// Waits for some of the requests. Returns how many have ended, and which, or
+// MPI_UNDEFINED if there are none any more.
+int AwaitSome(int count, MPI_Request* requests, int* ended,
+              MPI_Status* statuses) {
   const Clock::time_point start = Clock::now();
   while (true) {
-    int done = 0;
-    MPI_Testall(count, requests, &done, statuses);
-    if (done != 0) return;
+    int some = 0;
+    MPI_Testsome(count, requests, &some, ended, statuses);
+    if (some != 0) return some;
     if (Clock::now() - start > kSpin) std::this_thread::sleep_for(kNap);
   }
 }
@@ -87,28 +90,42 @@ MpiRanks::MpiRanks(int* argc, char*** argv) {
 
 void MpiRanks::Exchange(int partner, absl::Span<const uint8_t> sent,
                         absl::Span<uint8_t> received) {
-  while (!sent.empty() || !received.empty()) {
-    MPI_Request requests[2 * kMostMessages];
-    MPI_Status statuses[2 * kMostMessages];
-    int wanted[kMostMessages];
-    int incoming = 0;
-    for (; incoming < kMostMessages && !received.empty(); ++incoming) {
-      const auto message = TakeMessage(&received);
-      wanted[incoming] = static_cast<int>(message.size());
-      MPI_Irecv(message.data(), wanted[incoming], MPI_BYTE, partner, /*tag=*/0,
-                MPI_COMM_WORLD, &requests[incoming]);
-    }
-    int all = incoming;
-    for (; all < incoming + kMostMessages && !sent.empty(); ++all) {
-      const auto message = TakeMessage(&sent);
-      MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE,
-                partner, /*tag=*/0, MPI_COMM_WORLD, &requests[all]);
-    }
-    Await(all, requests, statuses);
-    for (int i = 0; i < incoming; ++i) {
+  MPI_Request requests[2 * kMostMessages];
+  int wanted[kMostMessages];  // bytes, of the requests that receive
+  int incoming = 0;           // of the requests, the first ones
+  int all = 0;
+  const auto receive_next = [&](int request) {
+    const auto message = TakeMessage(&received);
+    wanted[request] = static_cast<int>(message.size());
+    MPI_Irecv(message.data(), wanted[request], MPI_BYTE, partner, /*tag=*/0,
+              MPI_COMM_WORLD, &requests[request]);
+  };
+  const auto send_next = [&](int request) {
+    const auto message = TakeMessage(&sent);
+    MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE,
+              partner, /*tag=*/0, MPI_COMM_WORLD, &requests[request]);
+  };
+  while (incoming < kMostMessages && !received.empty()) {
+    receive_next(incoming++);
+  }
+  for (all = incoming; all < incoming + kMostMessages && !sent.empty(); ++all) {
+    send_next(all);
+  }
+  int ended[2 * kMostMessages];
+  MPI_Status statuses[2 * kMostMessages];
+  for (int some = AwaitSome(all, requests, ended, statuses);
+       some != MPI_UNDEFINED;
+       some = AwaitSome(all, requests, ended, statuses)) {
+    for (int i = 0; i < some; ++i) {
+      const int request = ended[i];
+      if (request >= incoming) {
+        if (!sent.empty()) send_next(request);
+        continue;
+      }
       int bytes = 0;
       MPI_Get_count(&statuses[i], MPI_BYTE, &bytes);
-      REGARD_CHECK_EQ(bytes, wanted[i]);
+      REGARD_CHECK_EQ(bytes, wanted[request]);
+      if (!received.empty()) receive_next(request);
     }
   }
 }
