@@ -51,8 +51,8 @@ ends() { # ends WHAT CODE PART...: of standard error.
   expect_in err "${@:3}"
 }
 
-resumes() { # resumes RUN: to the end of one that nothing has disturbed.
-  quietly "${train}" --run="$1" --resume --omit_times
+resumes() { # resumes RUN PROGRAM...: to the end of one that nothing disturbed.
+  quietly "${@:2}" --run="$1" --resume --omit_times
   same_runs "$1, and resumed" long "$1"
 }
 
@@ -77,7 +77,7 @@ quietly "${train}" "${long[@]}" --run=long --omit_times
 start 2 interrupted
 kill -INT "${ranks[1]}"
 ends interrupted 130 'with everything saved'
-resumes interrupted
+resumes interrupted "${mpirun[@]}" -n 4 "${train_mpi}" --threads=2
 # mpirun passes it on a second later.
 start 2 terminated --set training.epochs=100000
 kill -TERM "${job}"
@@ -85,11 +85,11 @@ ends terminated 1 'with everything saved'
 start 2 killed
 kill -KILL "${ranks[1]}"
 ends killed 137 'process rank 1' 'on signal 9'
-resumes killed
+resumes killed "${train}"
 start 2 silent
 kill -STOP "${ranks[1]}"
 ends silent 1 'rank 1 on ' 'has not been heard of for'
-resumes silent
+resumes silent "${train}"
 
 refuses 'three ranks' 'error: 3 ranks: ' -n 3 "${train_mpi}" "${config[@]}"
 refuses 'too few shards' 'num_shards: is 2, fewer than the 4 ranks' \
