@@ -31,47 +31,47 @@ template <typename T>
 inline constexpr bool kIsSequence<std::vector<T>> = true;
 
 template <typename T>
-auto Members(T& value) requires requires {
-  value.members();
+auto Members(T& value) -> decltype(value.members()) {
+  return value.members();
 }
-{ return value.members(); }
 template <typename A, typename B>
 auto Members(std::pair<A, B>& value) {
   return std::tie(value.first, value.second);
 }
 
+template <typename T, typename = void>
+inline constexpr bool kHasMembers = false;
 template <typename T>
-concept HasMembers = requires(T& value) {
-  Members(value);
-};
+inline constexpr bool
+    kHasMembers<T, std::void_t<decltype(Members(std::declval<T&>()))>> = true;
 
 // What can be copied as one piece of memory.
 template <typename T>
 inline constexpr bool kIsPlain =
-    std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !HasMembers<T>;
+    std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !kHasMembers<T>;
 
 }  // namespace value_bytes
 
 template <typename T>
 void AppendBytes(const T& value, std::string* bytes) {
-  const auto copy = [&](const auto* first, size_t count) {
+  const auto copy_bytes = [&](const auto* first, size_t count) {
     bytes->append(reinterpret_cast<const char*>(first), count * sizeof *first);
   };
-  if constexpr (value_bytes::HasMembers<T>) {
+  if constexpr (value_bytes::kHasMembers<T>) {
     std::apply(
         [&](const auto&... member) { (AppendBytes(member, bytes), ...); },
         value_bytes::Members(const_cast<T&>(value)));
   } else if constexpr (value_bytes::kIsSequence<T>) {
     AppendBytes<uint64_t>(value.size(), bytes);
     if constexpr (value_bytes::kIsPlain<typename T::value_type>) {
-      copy(value.data(), value.size());
+      copy_bytes(value.data(), value.size());
     } else {
       for (const auto& element : value) AppendBytes(element, bytes);
     }
   } else {
     static_assert(value_bytes::kIsPlain<T>,
                   "say what it is made of by members(), see value_bytes.h");
-    copy(&value, 1);
+    copy_bytes(&value, 1);
   }
 }
 
@@ -79,13 +79,13 @@ void AppendBytes(const T& value, std::string* bytes) {
 // on. Bytes that AppendBytes() did not make fail a check.
 template <typename T>
 void TakeBytes(absl::string_view* bytes, T* value) {
-  const auto copy = [&](auto* first, size_t count) {
+  const auto copy_bytes = [&](auto* first, size_t count) {
     REGARD_CHECK_LE(count, bytes->size() / sizeof *first);
     if (count == 0) return;
     std::memcpy(first, bytes->data(), count * sizeof *first);
     bytes->remove_prefix(count * sizeof *first);
   };
-  if constexpr (value_bytes::HasMembers<T>) {
+  if constexpr (value_bytes::kHasMembers<T>) {
     std::apply([&](auto&... member) { (TakeBytes(bytes, &member), ...); },
                value_bytes::Members(*value));
   } else if constexpr (value_bytes::kIsSequence<T>) {
@@ -94,13 +94,13 @@ void TakeBytes(absl::string_view* bytes, T* value) {
     REGARD_CHECK_LE(size, bytes->size());
     value->resize(size);
     if constexpr (value_bytes::kIsPlain<typename T::value_type>) {
-      copy(value->data(), value->size());
+      copy_bytes(value->data(), value->size());
     } else {
       for (auto& element : *value) TakeBytes(bytes, &element);
     }
   } else {
     static_assert(value_bytes::kIsPlain<T>);
-    copy(value, 1);
+    copy_bytes(value, 1);
   }
 }
 
