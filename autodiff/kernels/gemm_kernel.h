@@ -172,25 +172,24 @@ const T* At(const ConstMatrix<T>& x, int64_t i, int64_t j) {
 
 // Columns col .. col + cols - 1 of rows first .. first + depth - 1 of b, which
 // is transposed, as the packets at `panel`; neither cols nor depth exceed a
-// packet. `kFull`: both are one.
-template <bool kFull, typename T>
+// packet. `kWholeDepth` and `kWholeCols`: depth and cols are one. What is
+// behind the columns in the packets is any numbers of b.
+template <bool kWholeDepth, bool kWholeCols, typename T>
 void PackSquare(const ConstMatrix<T>& b, int64_t first, int64_t depth,
                 int64_t col, int64_t cols, T* panel) {
   constexpr int64_t kSize = kPacketSize<T>;
   packet::Square<T> square;
+  const T* from = At(b, first, col);
 #pragma GCC unroll 16
   for (int64_t i = 0; i < kSize; ++i) {
-    square.packet[i] = packet::pset1<Packet<T>>(T(0));
-    if (kFull) {
-      square.packet[i] = packet::ploadu<Packet<T>>(At(b, first, col + i));
-    } else if (i < cols) {
-      square.packet[i] = LoadPart(At(b, first, col + i), depth);
-    }
+    square.packet[i] =
+        kWholeDepth ? packet::ploadu<Packet<T>>(from) : LoadPart(from, depth);
+    if (kWholeCols || i + 1 < cols) from += b.stride;
   }
   packet::ptranspose(square);
 #pragma GCC unroll 16
   for (int64_t i = 0; i < kSize; ++i) {
-    if (!kFull && i == depth) return;
+    if (!kWholeDepth && i == depth) return;
     packet::pstoreu(panel + i * kGemmPanel<T>, square.packet[i]);
   }
 }
@@ -213,10 +212,12 @@ void PackPanel(const ConstMatrix<T>& b, int64_t first, int64_t depth,
     for (int64_t l = 0; l < depth; l += kSize) {
       const int64_t rows = std::min(kSize, depth - l);
       T* const out = panel + l * kGemmPanel<T> + j;
-      if (count == kSize && rows == kSize) {
-        PackSquare<true>(b, first + l, rows, col + j, count, out);
+      if (rows < kSize) {
+        PackSquare<false, false>(b, first + l, rows, col + j, count, out);
+      } else if (count < kSize) {
+        PackSquare<true, false>(b, first + l, rows, col + j, count, out);
       } else {
-        PackSquare<false>(b, first + l, rows, col + j, count, out);
+        PackSquare<true, true>(b, first + l, rows, col + j, count, out);
       }
     }
   }
