@@ -98,13 +98,11 @@ class RegressionTask : public Task {
     const CurvePoints& train = model_.points().train;
     const auto [shown, split] = ShownSplit(model_.points());
     Showcase showcase;
-    showcase.summary = absl::StrFormat(
+    showcase.summary = absl::StrCat(
+        "Regression by attention: ", train.size(),
         test_is_truth_
-            ? "Regression by attention: %d noisy points, and the curve that "
-              "the model draws through them."
-            : "Regression by attention: %d training points, whose values the "
-              "model averages.",
-        train.size());
+            ? " noisy points, and the curve that the model draws through them."
+            : " training points, whose values the model averages.");
     const std::vector<double> predicted = model_.Predict(forward, shown->x);
     if (train.width == 1) {
       showcase.plots.push_back(
