@@ -164,9 +164,27 @@ void DecoderCache<T>::KeepRows(Var<T> from, absl::Span<const int32_t> rows,
 }
 
 template <typename T>
+void DecoderCache<T>::AddRows(const DecoderState<T>& state) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const auto& from = state.slots()[i];
+    const bool empty =
+        slots_[i].data == nullptr && slots_[i].growing == nullptr;
+    REGARD_CHECK(empty ? !from.value.has_value()
+                       : from.kind == DecoderState<T>::Kind::kGrowing)
+        << "slot " << i << " of added rows";
+    if (!empty) slots_[i].growing->AddRows(from.value);
+  }
+}
+
+template <typename T>
 void DecoderCache<T>::CompactSources(const DecoderState<T>& state,
                                      absl::Span<const int32_t> rows) {
   using Kind = typename DecoderState<T>::Kind;
+  const bool holds_sources =
+      !lengths_.empty() || std::ranges::any_of(slots_, [](const Slot& slot) {
+        return slot.kind == Kind::kSource && slot.data != nullptr;
+      });
+  if (!holds_sources) return;
   const auto source_of = [&](int64_t source) -> int64_t {
     return rows[static_cast<size_t>(source * rows_per_source_)] /
            state.rows_per_source();

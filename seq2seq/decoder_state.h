@@ -115,9 +115,15 @@ class DecoderCache {
   DecoderCache(const DecoderCache&) = delete;
   DecoderCache& operator=(const DecoderCache&) = delete;
 
-  // Row i becomes what row rows[i] of `state` is. Each source has
-  // `rows_per_source` rows from now on, which come from one source; sources
-  // that no row comes from are dropped. `state` is a View() that advanced.
+  // Adds the rows of `state`, which is no View(), behind those of the View()
+  // that is to be gathered: rows that have read the same number of ids. All
+  // slots grow.
+  void AddRows(const DecoderState<T>& state);
+
+  // Row i becomes what row rows[i] of `state` is, or the added ones behind it
+  // are. Each source has `rows_per_source` rows from now on, which come from
+  // one source; sources that no row comes from are dropped. `state` is a View()
+  // that advanced.
   void Gather(const DecoderState<T>& state, absl::Span<const int32_t> rows,
               int64_t rows_per_source);
 

@@ -321,6 +321,41 @@ TEST(DecoderCacheTest, ForgetsWhatGatherDoesNotTake) {
       ElementsAre(1, 5, 2, 6, 3, 7, 4, 8));
 }
 
+// A row that reads two ids joins two rows that have read as many.
+TEST(DecoderCacheTest, GathersRowsThatWereAdded) {
+  Tape<float> tape;
+  Arena arena;
+  DecoderCache<float> cache(DecoderState<float>(tape, 2, {}, kNumSlots),
+                            {.rows = 4, .vocabulary = 10}, arena);
+  DecoderState<float> state = cache.View(tape);
+  state.Append(kCache, tape.Constant({2, 2, 1}, {1, 2, 3, 4}));
+  state.AdvancePosition(2);
+  DecoderState<float> added(tape, 1, {}, kNumSlots);
+  added.Append(kCache, tape.Constant({1, 2, 1}, {5, 6}));
+  added.AdvancePosition(2);
+  cache.AddRows(added);
+  // The second source is done; what was added takes its place, twice.
+  cache.Gather(state, {0, 0, 2, 2}, 2);
+  DecoderState<float> view = cache.View(tape);
+  EXPECT_EQ(view.sources(), 2);
+  EXPECT_EQ(view.rows_per_source(), 2);
+  EXPECT_EQ(view.position(), 2);
+  EXPECT_THAT(
+      Valid(view.Append(kCache, tape.Constant({4, 1, 1}, {7, 8, 9, 10})), 3),
+      ElementsAre(1, 2, 7, 1, 2, 8, 5, 6, 9, 5, 6, 10));
+}
+
+TEST(DecoderCacheDeathTest, RefusesAddedRowsWithOtherSlots) {
+  Tape<float> tape;
+  Arena arena;
+  DecoderCache<float> cache(Begin(tape, {}), {.rows = 9, .vocabulary = 10},
+                            arena);
+  EXPECT_DEATH(cache.AddRows(Begin(tape, {})), "slot 0 of added rows");
+  DecoderCache<float> empty(DecoderState<float>(tape, 1, {}, kNumSlots),
+                            {.rows = 9, .vocabulary = 10}, arena);
+  EXPECT_DEATH(empty.AddRows(Begin(tape, {})), "slot 0 of added rows");
+}
+
 TEST(DecoderCacheDeathTest, RefusesGradients) {
   Tape<float> tape;
   Arena arena;

@@ -131,12 +131,12 @@ TEST(TransformerLanguageModelTest, ContinuesAPrompt) {
   const std::vector<EnsembleMember> members = {
       {&decoder, &forward,
        [](Forward<float>&) { return Memory<float>{.sources = 2}; }}};
-  const std::vector<int32_t> prompts = {0, 1, 2, 5, 4, 3};
-  const std::vector<SearchSource> sources = {{.max_length = 20},
-                                             {.max_length = 4}};
+  const Ids prompts[] = {{0, 1, 2}, {5, 4, 3}};
+  const std::vector<SearchSource> sources = {
+      {.max_length = 20, .prompt = prompts[0]},
+      {.max_length = 4, .prompt = prompts[1]}};
   SearchConfig config;
-  const auto found = Search(
-      {.members = members, .sources = sources, .prompt = prompts}, config);
+  const auto found = Search({.members = members, .sources = sources}, config);
   // Up to the last position; nothing is read after the last choice.
   EXPECT_EQ(found[0][0].ids.size(), 10);
   EXPECT_EQ(found[1][0].ids.size(), 4);

@@ -74,7 +74,7 @@ fails 'another size' "error: image 1: 'own/red/0.png': has 9 x 9 pixels" \
   "${caption}" --run=pictures own/red/0.png
 fails 'a long prompt' 'error: image 1: prompt: 17 words; the model reads at' \
   "${caption}" --run=pictures --prompt="$(printf 'a %.0s' $(seq 17))" canvas.png
-fails 'a beam of samples' 'error: --temperature, --top_k, --top_p and --seed' \
+fails 'a beam of samples' 'error: --temperature, --top_k, --top_p, --min_p and' \
   "${caption}" --run=pictures --seed=1 canvas.png
 
 # Captions and classes of files; the data may be gone.

@@ -16,6 +16,10 @@ void AddSearchFlags(CommandLine& line, SearchFlags* flags) {
              "texts written for each input");
   line.Field("length_penalty", &flags->search, 0, 10,
              "greater values favour longer texts");
+  line.Field("repetition_penalty", &flags->search, 0.01, 100,
+             "above 1, what the text has already becomes less likely");
+  line.Field("no_repeat_ngram", &flags->search, 0, 100000,
+             "no so many ids in succession occur twice; 0: off");
   line.Switch("sample", &flags->sample,
               "draws texts from the model's distribution");
   AddSamplingFlags(line, &flags->sampling);
@@ -28,6 +32,9 @@ void AddSamplingFlags(CommandLine& line, SamplingConfig* sampling) {
              "samples from so many of the likeliest only; 0: all");
   line.Field("top_p", sampling, 1e-6, 1,
              "samples from the likeliest of this probability only");
+  line.Field("min_p", sampling, 0, 1,
+             "samples from what has this share of the likeliest's probability "
+             "only; 0: all");
   line.Field("seed", sampling, 0, INT_MAX, "of sampling");
 }
 
@@ -41,7 +48,8 @@ absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search) {
     search->mutable_sampling()->MergeFrom(flags.sampling);
   } else if (flags.sampling.ByteSizeLong() > 0) {
     return absl::InvalidArgumentError(
-        "error: --temperature, --top_k, --top_p and --seed need --sample");
+        "error: --temperature, --top_k, --top_p, --min_p and --seed "
+        "need --sample");
   }
   ConfigProblems problems;
   ValidateSearch(*search, problems);

@@ -18,7 +18,8 @@ struct SearchFlags {
   }
 };
 
-// --beam, --n_best, --length_penalty, --sample and those of AddSamplingFlags().
+// --beam, --n_best, --length_penalty, --repetition_penalty, --no_repeat_ngram,
+// --sample and those of AddSamplingFlags().
 void AddSearchFlags(CommandLine& line, SearchFlags* flags);
 
 // Flags of programs that sample.

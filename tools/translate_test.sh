@@ -155,7 +155,8 @@ fails 'sampling from a beam' 'sampling has no beam' \
   "${translate}" --run=run --beam=2 --sample
 for flag in --beam=1 --n_best=1 --min_length=0 --max_length=1 \
   --length_penalty=0 --coverage_penalty=0 --log_probabilities --sample \
-  --temperature=1 --top_k=0 --top_p=1 --seed=0 --align --replace_unknown; do
+  --temperature=1 --top_k=0 --top_p=1 --min_p=0 --seed=0 \
+  --repetition_penalty=1 --no_repeat_ngram=0 --align --replace_unknown; do
   fails "${flag} of --score" 'searches for nothing' \
     "${translate}" --run=run --score "${flag}"
 done

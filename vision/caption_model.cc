@@ -185,21 +185,17 @@ std::vector<std::vector<Hypothesis>> CaptionModel::Write(
                                             static_cast<double>(patches)) +
                        search.max_length();
   std::vector<SearchSource> sources;
-  std::vector<int32_t> prompts;
   for (const int64_t image : images) {
     sources.push_back({std::max<int64_t>(longest, 1),
-                       Hash(static_cast<uint64_t>(image), kHashSeed)});
-    prompts.insert(prompts.end(), prompt.begin(), prompt.end());
+                       Hash(static_cast<uint64_t>(image), kHashSeed), prompt});
   }
   const EnsembleMember member = {&captioner_.decoder(), &forward,
                                  [&](Forward<float>& of_member) {
                                    return EncodeImages(of_member, set, images);
                                  }};
-  return Search({.members = {&member, 1},
-                 .sources = sources,
-                 .prompt = prompts,
-                 .want_weights = false},
-                search);
+  return Search(
+      {.members = {&member, 1}, .sources = sources, .want_weights = false},
+      search);
 }
 
 std::vector<std::vector<int32_t>> CaptionModel::GenerateCaptions(

@@ -154,16 +154,15 @@ TEST(CaptionerTest, IsSearchedAsAnyDecoder) {
         return model.Encode(of_member, 2,
                             of_member.tape().Constant({2, 1, 4, 4}, pixels));
       }};
-  const SearchSource sources[] = {{12, 0}, {12, 1}};
-  const std::vector<int32_t> prompt = {2, 5, 4, 2, 5, 4};
+  const int32_t prompt[] = {2, 5, 4};
+  const SearchSource sources[] = {{12, 0, prompt}, {12, 1, prompt}};
   const auto best = [&](int beam) {
     SearchConfig config;
     config.set_beam(beam);
     config.set_length_penalty(0);
     std::vector<double> scores;
     for (const auto& found :
-         Search({.members = {&member, 1}, .sources = sources, .prompt = prompt},
-                config)) {
+         Search({.members = {&member, 1}, .sources = sources}, config)) {
       EXPECT_EQ(found[0].weights.size(),
                 static_cast<size_t>(found[0].num_choices() * 5));
       scores.push_back(found[0].log_probability);

@@ -213,12 +213,11 @@ class Blip {
                                of_member.tape().Constant(shape, pixels));
         }};
     std::vector<SearchSource> sources;
-    std::vector<int32_t> read;
+    std::vector<int32_t> read = {model_.decoder().head().special_ids().begin};
+    read.insert(read.end(), prompt.begin(), prompt.end());
     for (int64_t i = 0; i < shape[0]; ++i) {
       // 14 words and the end.
-      sources.push_back({15, static_cast<uint64_t>(i)});
-      read.push_back(model_.decoder().head().special_ids().begin);
-      read.insert(read.end(), prompt.begin(), prompt.end());
+      sources.push_back({15, static_cast<uint64_t>(i), read});
     }
     SearchConfig search;
     search.set_beam(beam);
@@ -226,8 +225,7 @@ class Blip {
     search.set_min_length(3);
     std::vector<std::vector<int32_t>> sentences;
     for (const auto& found :
-         Search({.members = {&member, 1}, .sources = sources, .prompt = read},
-                search)) {
+         Search({.members = {&member, 1}, .sources = sources}, search)) {
       sentences.push_back(found.front().ids);
     }
     return sentences;

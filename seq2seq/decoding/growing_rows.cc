@@ -110,6 +110,27 @@ void GrowingRows<T>::Append(int64_t positions, Var<T> part) {
 }
 
 template <typename T>
+void GrowingRows<T>::AddRows(Var<T> part) {
+  const int64_t rows = part.dim(0);
+  const int64_t count = part.dim(-2);
+  REGARD_CHECK(data_ != nullptr && rows_ + rows <= max_rows_ &&
+               count <= extent_ &&
+               part.shape() == shape_.With(0, rows).With(-2, count))
+      << part.shape() << " behind " << rows_ << " of at most " << max_rows_
+      << " rows of " << extent_ << " positions";
+  const int64_t stride = extent_ * width_;
+  const T* from = part.data();
+  T* to = data_ + rows_ * blocks_ * stride;
+  for (int64_t block = 0; block < rows * blocks_; ++block) {
+    T* const end = std::copy_n(from, count * width_, to);
+    from += count * width_;
+    to += stride;
+    std::fill(end, to, T(0));
+  }
+  rows_ += rows;
+}
+
+template <typename T>
 void GrowingRows<T>::Gather(absl::Span<const RowCopies::Copy> copies,
                             int64_t rows) {
   const int64_t size = blocks_ * extent_ * width_;

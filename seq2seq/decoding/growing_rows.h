@@ -51,6 +51,11 @@ class GrowingRows {
   // `positions` 0 the rows may be others.
   void Append(int64_t positions, Var<T> part);
 
+  // Adds rows behind the others: `part` [rows, .., n, width] is their first n
+  // positions, no more than the others have, and the shape is otherwise the
+  // array's. Takes no storage.
+  void AddRows(Var<T> part);
+
   // Makes `rows` rows of what there is.
   void Gather(absl::Span<const RowCopies::Copy> copies, int64_t rows);
 

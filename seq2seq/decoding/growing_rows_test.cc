@@ -112,5 +112,38 @@ TEST(GrowingRowsDeathTest, RefusesOtherShapes) {
                "3 positions, at most 2");
 }
 
+// Two heads of width 1: rows that were added are as if there from the start.
+TEST(GrowingRowsTest, RowsAreAddedBehindTheOthers) {
+  Tape<float> tape;
+  Arena arena;
+  GrowingRows<float> rows(/*max_rows=*/3, /*max_positions=*/40, arena);
+  rows.Append(0, tape.Constant({1, 2, 3, 1}, {1, 2, 3, 4, 5, 6}));
+  rows.AddRows(tape.Constant({2, 2, 3, 1},
+                             {11, 12, 13, 14, 15, 16, 21, 22, 23, 24, 25, 26}));
+  rows.Append(3, tape.Constant({3, 2, 1, 1}, {7, 8, 17, 18, 27, 28}));
+  const Var<float> view = rows.View(tape);
+  ASSERT_EQ(view.dim(0), 3);
+  const int64_t extent = view.dim(2);
+  for (int64_t i = 0; i < 6; ++i) {
+    const float* const block = view.data() + i * extent;
+    const auto first = static_cast<float>(10 * (i / 2) + 3 * (i % 2));
+    EXPECT_THAT(std::vector<float>(block, block + 4),
+                ElementsAre(first + 1, first + 2, first + 3,
+                            static_cast<float>(10 * (i / 2) + 7 + i % 2)));
+    EXPECT_EQ(std::count(block + 4, block + extent, 0), extent - 4);
+  }
+}
+
+TEST(GrowingRowsDeathTest, RefusesRowsThatDoNotFit) {
+  Tape<float> tape;
+  Arena arena;
+  GrowingRows<float> rows(/*max_rows=*/2, /*max_positions=*/40, arena);
+  EXPECT_DEATH(rows.AddRows(tape.Full({1, 2, 1}, 0)), "behind 0 of at most 2");
+  rows.Append(0, tape.Full({1, 20, 1}, 0));
+  EXPECT_DEATH(rows.AddRows(tape.Full({1, 21, 1}, 0)), "of 20 positions");
+  EXPECT_DEATH(rows.AddRows(tape.Full({1, 20, 2}, 0)), "behind 1");
+  EXPECT_DEATH(rows.AddRows(tape.Full({2, 20, 1}, 0)), "behind 1");
+}
+
 }  // namespace
 }  // namespace regard

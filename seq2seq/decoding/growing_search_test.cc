@@ -72,14 +72,15 @@ class GrowingSearchTest : public ::testing::Test {
       const std::vector<int>& which, const std::string& config,
       absl::Span<const int32_t> prompt = {}) {
     std::vector<SearchSource> sources;
-    for (const int source : which) {
-      sources.push_back(
-          {.max_length = 4 + source % 5, .key = static_cast<uint64_t>(source)});
+    const size_t n = prompt.size() / which.size();
+    for (size_t i = 0; i < which.size(); ++i) {
+      sources.push_back({.max_length = 4 + which[i] % 5,
+                         .key = static_cast<uint64_t>(which[i]),
+                         .prompt = prompt.subspan(i * n, n)});
     }
     const EnsembleMember members[] = {member_.Of(
         [&](Forward<float>& forward) { return Encode(forward, which); })};
-    return Search({.members = members, .sources = sources, .prompt = prompt},
-                  Parse(config));
+    return Search({.members = members, .sources = sources}, Parse(config));
   }
 
   // Expects that one pass over prompt and hypothesis gives the same numbers.
@@ -188,15 +189,63 @@ TEST_F(GrowingSearchTest, TheCoverageTermIsOfTheWholeHypothesis) {
   EXPECT_NEAR(found.score, found.log_probability + 0.4 * term, 1e-5);
 }
 
+// Sources join an ensemble when it has read as many ids as their prompts have;
+// two that are done make way before the last one joins.
+TEST(GrowingDecoderTest, PromptsOfSeveralLengthsAreContinuedAsAlone) {
+  const GrowingDecoder<float> first(12, /*longest=*/40, 3);
+  const GrowingDecoder<float> second(12, /*longest=*/40, 4);
+  TestMember one(first);
+  TestMember two(second);
+  const EnsembleMember members[] = {{&first, &one.forward()},
+                                    {&second, &two.forward()}};
+  const std::vector<Ids> prompts = {{2, 4, 5, 6, 7}, {},        {2, 7}, {9},
+                                    {2, 4, 5, 6, 8}, Ids(20, 5)};
+  std::vector<SearchSource> sources;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    sources.push_back({.max_length = 9, .key = i, .prompt = prompts[i]});
+  }
+  for (const char* config : {"", "beam: 3 n_best: 3", "beam: 2 min_length: 30",
+                             "n_best: 3 sampling { temperature: 1.5 }"}) {
+    const auto together =
+        Search({.members = members, .sources = sources}, Parse(config));
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const auto alone =
+          Search({.members = members, .sources = {sources[i]}}, Parse(config));
+      ASSERT_EQ(alone[0].size(), together[i].size());
+      for (size_t n = 0; n < alone[0].size(); ++n) {
+        EXPECT_EQ(alone[0][n].ids, together[i][n].ids) << config << ", " << i;
+        EXPECT_EQ(alone[0][n].score, together[i][n].score);
+      }
+    }
+  }
+}
+
+TEST(GrowingDecoderDeathTest, RefusesPromptsOfSeveralLengthsWithAMemory) {
+  const GrowingDecoder<float> decoder(12, /*longest=*/40, 3);
+  TestMember member(decoder);
+  const EnsembleMember members[] = {member.Of(2)};
+  const Ids prompt = {2, 3};
+  const SearchSource sources[] = {{.max_length = 9},
+                                  {.max_length = 9, .prompt = prompt}};
+  EXPECT_DEATH(Search({.members = members, .sources = sources}, Parse("")),
+               "a memory, and a window or prompts of several lengths");
+  const EnsembleMember free[] = {{&decoder, &member.forward()}};
+  EXPECT_DEATH(
+      Search({.members = free, .sources = sources, .window = 41}, Parse("")),
+      "a window of 41 ids");
+}
+
 TEST(GrowingDecoderTest, NothingIsGeneratedPastTheLongestPosition) {
   const GrowingDecoder<float> decoder(12, /*longest=*/5, 3);
   TestMember member(decoder);
   const EnsembleMember members[] = {member.Of(2)};
-  const SearchSource sources[] = {{.max_length = 100}, {.max_length = 3}};
-  const int32_t prompt[] = {2, 5, 6, 2, 7, 4};
+  SearchSource sources[] = {{.max_length = 100}, {.max_length = 3}};
+  const int32_t prompts[] = {2, 5, 6, 2, 7, 4};
+  sources[0].prompt = absl::MakeConstSpan(prompts).first(3);
+  sources[1].prompt = absl::MakeConstSpan(prompts).last(3);
   const auto found =
-      Search({.members = members, .sources = sources, .prompt = prompt},
-             Parse("min_length: 50"));
+      Search({.members = members, .sources = sources}, Parse("min_length: 50"));
+  for (SearchSource& source : sources) source.prompt = {};
   // Positions 2, 3 and 4 choose an id each.
   EXPECT_EQ(found[0][0].ids.size(), 3);
   EXPECT_FALSE(found[0][0].finished);

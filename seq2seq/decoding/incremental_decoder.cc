@@ -19,10 +19,11 @@ IncrementalDecoder::IncrementalDecoder(const EnsembleMember& member,
       alignment_sites_(AlignmentSites(decoder_.alignment())) {
   Tape<float>& tape = forward_.tape();
   tape.set_recording(false);
-  forward_.BeginStep();
   scratch_.emplace(tape);
   const Tape<float>::Mark mark = tape.Save();
-  const Memory<float> memory = member.encode(forward_);
+  const Memory<float> memory = member.encode != nullptr
+                                   ? member.encode(forward_)
+                                   : Memory<float>{.sources = sources};
   REGARD_CHECK_EQ(memory.sources, sources) << "sources of a memory";
   using Limits = DecoderCache<float>::Limits;
   cache_.emplace(decoder_.Begin(forward_, memory),
@@ -45,8 +46,21 @@ Var<float> IncrementalDecoder::Advance(absl::Span<const int32_t> ids,
   std::optional<ScopedProbe<float>> watch;
   Probe<float>* const reader = this;
   if (want_alignment) watch.emplace(forward_, reader);
-  Var<float> last = decoder_.Advance(forward_, ids, /*lengths=*/{}, &*state_);
-  watch.reset();
+  return Read(ids, &*state_);
+}
+
+Var<float> IncrementalDecoder::Join(absl::Span<const int32_t> ids,
+                                    int64_t sources) {
+  DecoderState<float> state = decoder_.Begin(forward_, {.sources = sources});
+  const Var<float> logits = Read(ids, &state);
+  REGARD_CHECK_EQ(state.position(), position()) << "ids of further sources";
+  cache_->AddRows(state);
+  return logits;
+}
+
+Var<float> IncrementalDecoder::Read(absl::Span<const int32_t> ids,
+                                    DecoderState<float>* state) {
+  Var<float> last = decoder_.Advance(forward_, ids, /*lengths=*/{}, state);
   if (last.dim(1) > 1) last = Slice(last, /*axis=*/1, last.dim(1) - 1, 1);
   return decoder_.head().Logits(forward_,
                                 last.WithShape({last.dim(0), last.cols()}));

@@ -17,11 +17,12 @@
 
 namespace regard {
 
-// Begins a step of the member's Forward. The cache is in the scratch arena of
-// the tape, which records nothing during the lifetime of this.
+// In a step of the member's Forward that has just begun. The cache is in the
+// scratch arena of the tape, which records nothing during the lifetime of this.
 class IncrementalDecoder : private Probe<float> {
  public:
-  // The memory has `sources` sources; there are at most `max_rows` rows.
+  // The memory, if the member encodes one, has `sources` sources; there are at
+  // most `max_rows` rows.
   IncrementalDecoder(const EnsembleMember& member, int64_t sources,
                      int64_t max_rows);
   ~IncrementalDecoder() override;
@@ -32,10 +33,16 @@ class IncrementalDecoder : private Probe<float> {
   // Reads ids [rows, n]. Returns the logits after the last, [rows, vocabulary].
   Var<float> Advance(absl::Span<const int32_t> ids, bool want_alignment);
 
+  // Reads the first ids of further sources, [sources, n], in the step that
+  // Advance() began, after which each row has read n, too. Their rows, one
+  // each, come behind the others. Without a memory.
+  Var<float> Join(absl::Span<const int32_t> ids, int64_t sources);
+
   // Ends a step: row i of the next one continues row rows[i].
   void Keep(absl::Span<const int32_t> rows, int64_t rows_per_source);
 
-  Tape<float>& tape() const { return forward_.tape(); }
+  // Ids that each row has read.
+  int64_t position() const { return state_->position(); }
   // Valid positions of the memories of the last step's sources; empty: all.
   absl::Span<const int32_t> lengths() const { return state_->lengths(); }
   // The last step's, [sources, rows or positions, time]; empty if it was not
@@ -43,6 +50,8 @@ class IncrementalDecoder : private Probe<float> {
   Var<float> alignment() const { return alignment_; }
 
  private:
+  Var<float> Read(absl::Span<const int32_t> ids, DecoderState<float>* state);
+
   // Reads the weights that are the alignment.
   SiteWish Wish(const std::string& site) override;
   void OnValue(const std::string& site, Var<float> weights) override;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "data/text/vocabulary.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
@@ -277,6 +278,77 @@ TEST(NGramSearchTest, WhereNothingIsPossibleAHypothesisStaysUnfinished) {
     ASSERT_EQ(first.size(), 1);
     EXPECT_THAT(first[0].ids, ElementsAre(kA));
     EXPECT_FALSE(first[0].finished);
+  }
+}
+
+TEST(NGramSearchTest, NoNGramIsRepeated) {
+  const std::string greedy = "no_repeat_ngram: 1 length_penalty: 0 ";
+  // Neither a nor b may come twice. The shares of what is left are those of
+  // the logits: b is 0.6 of 0.9 after a.
+  const Hypothesis found = SearchIn({&kFirst}, 6, greedy)[0];
+  EXPECT_THAT(found.ids, ElementsAre(kA, kB));
+  EXPECT_TRUE(found.finished);
+  EXPECT_NEAR(found.log_probability, std::log(0.5 * 0.6 / 0.9), 1e-6);
+  // Of a beam, probabilities stay as they are.
+  const Hypothesis wide = SearchIn({&kFirst}, 6, greedy + "beam: 3")[0];
+  EXPECT_THAT(wide.ids, ElementsAre(kA));
+  EXPECT_NEAR(wide.log_probability, std::log(0.5 * 0.3), 1e-6);
+  // After "a b a", not b but the end is the likeliest.
+  EXPECT_THAT(SearchIn({&kFirst}, 9, "no_repeat_ngram: 2")[0].ids,
+              ElementsAre(kA, kB, kA));
+}
+
+TEST(NGramSearchTest, WhatIsRepeatedIsPenalized) {
+  // After b, 0.42 and 0.35 become their fourth powers.
+  const std::string penalty = "repetition_penalty: 4 length_penalty: 0 ";
+  EXPECT_THAT(SearchIn({&kFirst}, 6, penalty)[0].ids, ElementsAre(kA, kB));
+  // Of a beam, powers are not normalised again.
+  const Hypothesis wide = SearchIn({&kFirst}, 6, penalty + "beam: 3")[0];
+  EXPECT_THAT(wide.ids, ElementsAre(kA));
+  EXPECT_NEAR(wide.log_probability, std::log(0.5 * 0.3), 1e-6);
+  // A penalty below 1 prefers a after a: 0.1 becomes its square root, 0.32.
+  const Probabilities table =
+      Table({{0, 0.9, 0.1}, {0.3, 0.1, 0.25}, {1, 0, 0}});
+  EXPECT_THAT(
+      SearchIn({&table}, 4, "repetition_penalty: 0.5 length_penalty: 0")[0].ids,
+      ElementsAre(kA, kA, kA));
+}
+
+TEST(NGramSearchTest, RepetitionCountsThePromptAndTheEnsemblesMean) {
+  const NGramDecoder decoder(kFirst);
+  TestMember member(decoder);
+  const EnsembleMember members[] = {member.Of(2)};
+  const int32_t prompts[] = {kA, kB, kA, kB, kB, kA};
+  const auto prompt = absl::MakeConstSpan(prompts);
+  const SearchSource sources[] = {{.max_length = 6, .prompt = prompt.first(3)},
+                                  {.max_length = 6, .prompt = prompt.last(3)}};
+  const auto found = Search({.members = members, .sources = sources},
+                            Parse("no_repeat_ngram: 2 length_penalty: 0"));
+  // After "a b a", b is not possible; after "b b a" it is, but b b is not.
+  EXPECT_THAT(found[0][0].ids, IsEmpty());
+  EXPECT_TRUE(found[0][0].finished);
+  EXPECT_THAT(found[1][0].ids, ElementsAre(kB));
+  EXPECT_THAT(SearchIn({&kFirst, &kSecond}, 9,
+                       "no_repeat_ngram: 1 length_penalty: 0 beam: 3")[0]
+                  .ids,
+              IsEmpty());
+}
+
+TEST(NGramSearchTest, SamplesDoNotRepeatNGrams) {
+  const NGramDecoder decoder(kFirst);
+  for (const char* config :
+       {"n_best: 9 no_repeat_ngram: 1 sampling {}",
+        "n_best: 9 repetition_penalty: 100 sampling { temperature: 0.5 }"}) {
+    TestMember member(decoder);
+    const EnsembleMember members[] = {member.Of(1)};
+    const SearchSource sources[] = {{.max_length = 9}};
+    const auto found =
+        Search({.members = members, .sources = sources}, Parse(config));
+    for (const Hypothesis& sample : found[0]) {
+      EXPECT_TRUE(sample.finished);
+      EXPECT_LE(std::count(sample.ids.begin(), sample.ids.end(), kA), 1);
+      EXPECT_LE(std::count(sample.ids.begin(), sample.ids.end(), kB), 1);
+    }
   }
 }
 

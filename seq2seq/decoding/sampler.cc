@@ -13,12 +13,14 @@ Sampler::Sampler(const SamplingConfig& config, int64_t vocabulary, Arena& arena)
     : temperature_(config.temperature()),
       top_k_(config.top_k()),
       top_p_(config.top_p()),
+      min_p_(static_cast<float>(config.min_p())),
       vocabulary_(vocabulary),
       ids_(arena.New<int32_t>(vocabulary)),
       weights_(arena.New<float>(vocabulary)) {}
 
-int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
-                      double uniform) {
+// The weights of the ids; returns the end of the possible ones in ids_.
+int32_t* Sampler::Weigh(const float* logits,
+                        absl::Span<const int32_t> excluded) {
   std::copy_n(logits, vocabulary_, weights_);
   for (const int32_t id : excluded) {
     if (id >= 0 && id < vocabulary_) {
@@ -36,6 +38,20 @@ int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
   for (int32_t id = 0; id < vocabulary_; ++id) {
     if (weights_[id] > 0) *end++ = id;
   }
+  return end;
+}
+
+double Sampler::MassUpTo(const int32_t* end) const {
+  double sum = 0;
+  for (const int32_t* id = ids_; id != end; ++id) {
+    sum += static_cast<double>(weights_[*id]);
+  }
+  return sum;
+}
+
+int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
+                      double uniform) {
+  int32_t* end = Weigh(logits, excluded);
   const auto likelier = [this](int32_t a, int32_t b) {
     return std::make_tuple(-weights_[a], a) < std::make_tuple(-weights_[b], b);
   };
@@ -43,15 +59,8 @@ int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
     std::nth_element(ids_, ids_ + top_k_, end, likelier);
     end = ids_ + top_k_;
   }
-  const auto mass = [&] {
-    double sum = 0;
-    for (const int32_t* id = ids_; id != end; ++id) {
-      sum += static_cast<double>(weights_[*id]);
-    }
-    return sum;
-  };
   if (top_k_ > 0) std::sort(ids_, end, likelier);
-  double total = mass();
+  double total = MassUpTo(end);
   if (top_p_ < 1) {
     double held = 0;
     int32_t* nucleus = ids_;
@@ -69,6 +78,12 @@ int32_t Sampler::Draw(const float* logits, absl::Span<const int32_t> excluded,
     }
     end = nucleus;
     total = held;
+  }
+  if (min_p_ > 0) {
+    // The greatest weight is 1.
+    end = std::remove_if(ids_, end,
+                         [this](int32_t id) { return weights_[id] < min_p_; });
+    total = MassUpTo(end);
   }
   double left = uniform * total;
   for (const int32_t* id = ids_; id != end; ++id) {

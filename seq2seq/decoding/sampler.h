@@ -17,7 +17,9 @@ class Sampler {
 
   // Draws from softmax(logits / temperature), cut to the top_k likeliest ids
   // and then to the fewest of these that hold top_p of the probability; of
-  // equals, lower ids come first. `uniform`, in [0, 1), is the random number.
+  // equals, lower ids come first. Of what is left, ids count whose probability
+  // is min_p times the greatest, or more. `uniform`, in [0, 1), is the random
+  // number.
   // Returns -1 if no id but the `excluded` has a probability above 0.
   //
   // O(vocabulary), or O(vocabulary log vocabulary) with top_p.
@@ -25,9 +27,14 @@ class Sampler {
                double uniform);
 
  private:
+  int32_t* Weigh(const float* logits, absl::Span<const int32_t> excluded);
+  // The sum of the weights of ids_ up to `end`.
+  double MassUpTo(const int32_t* end) const;
+
   const double temperature_;
   const int64_t top_k_;
   const double top_p_;
+  const float min_p_;
   const int64_t vocabulary_;
   int32_t* ids_;    // [vocabulary]: candidates
   float* weights_;  // [vocabulary]: exp((logit - max) / temperature)

@@ -87,6 +87,35 @@ TEST(SamplerTest, TopPKeepsTheFewestThatHoldIt) {
   ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
 }
 
+TEST(SamplerTest, MinPKeepsWhatIsNotFarBelowTheLikeliest) {
+  SamplingConfig config;
+  config.set_min_p(0.45);
+  ExpectShares(config, {0, 0.4 / 0.9, 0.2 / 0.9, 0.3 / 0.9});
+  config.set_min_p(0.8);
+  ExpectShares(config, {0, 1, 0, 0});
+  config.set_min_p(1);
+  ExpectShares(config, {0, 1, 0, 0});
+  // Without the likeliest, shares of the next one count: 0.1 / 0.3.
+  config.set_min_p(0.3);
+  ExpectShares(config, {0.1 / 0.6, 0, 0.2 / 0.6, 0.3 / 0.6}, {1});
+  // The temperature changes the shares: (0.2 / 0.4)^2 is less than 0.3.
+  config.set_temperature(0.5);
+  ExpectShares(config, {0, 0.16 / 0.25, 0, 0.09 / 0.25});
+}
+
+TEST(SamplerTest, MinPCutsWhatTopKAndTopPLeft) {
+  SamplingConfig config;
+  config.set_min_p(0.6);
+  config.set_top_k(3);
+  ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
+  // Of 0.4 and 0.3, which hold 0.7: top_p looks at the whole before min_p.
+  config.set_top_k(0);
+  config.set_top_p(0.65);
+  ExpectShares(config, {0, 0.4 / 0.7, 0, 0.3 / 0.7});
+  config.set_top_p(0.39);
+  ExpectShares(config, {0, 1, 0, 0});
+}
+
 // 3,000 ids, of which id i has a weight of 1 + i * 7 % 3000: a nucleus of half
 // of the mass is the 879 ids of the greatest weights.
 TEST(SamplerTest, TopPOfAVocabularyKeepsTheLikeliestToo) {

@@ -39,6 +39,10 @@ TEST(SearchValidationTest, AcceptsTheDefaultAndTheEdges) {
   EXPECT_EQ(ProblemOf(""), "");
   EXPECT_EQ(ProblemOf("beam: 64 n_best: 64 length_penalty: 0"), "");
   EXPECT_EQ(ProblemOf("n_best: 64 sampling { top_p: 0.1 top_k: 5 }"), "");
+  EXPECT_EQ(ProblemOf("sampling { min_p: 0 }"), "");
+  EXPECT_EQ(ProblemOf("repetition_penalty: 1.2 no_repeat_ngram: 3 "
+                      "sampling { min_p: 1 }"),
+            "");
 }
 
 TEST(SearchValidationTest, NamesTheFieldThatIsOutOfRange) {
@@ -58,6 +62,11 @@ TEST(SearchValidationTest, NamesTheFieldThatIsOutOfRange) {
               HasSubstr("sampling.temperature: "));
   EXPECT_THAT(ProblemOf("sampling { top_p: 0 }"),
               HasSubstr("sampling.top_p: "));
+  EXPECT_THAT(ProblemOf("sampling { min_p: 1.1 }"),
+              HasSubstr("sampling.min_p: "));
+  EXPECT_THAT(ProblemOf("repetition_penalty: 0"),
+              HasSubstr("repetition_penalty: "));
+  EXPECT_THAT(ProblemOf("no_repeat_ngram: -1"), HasSubstr("no_repeat_ngram: "));
 }
 
 TEST(SearchValidationTest, AskForNoMoreThanABeamFinds) {

@@ -16,7 +16,6 @@
 #include "nn/parameters.h"
 #include "seq2seq/decoding/search.h"
 #include "seq2seq/decoding/search.pb.h"
-#include "seq2seq/memory.h"
 #include "third_party/abseil_backport/check.h"
 #include "tools/peers/search_work.h"
 #include "tools/peers/step_data.h"
@@ -67,8 +66,12 @@ class GreedyGeneration : public SearchedModel {
   explicit GreedyGeneration(const WorkOptions& options)
       : model_(ModelOf(options), BuiltInScorers(),
                TextVocabulary::Of(Alphabet(options), ModelOf(options)), kSeed),
-        prompts_(TextData(options.batch, options.target_vocabulary)),
-        sources_(static_cast<size_t>(options.batch), {options.target_time}) {}
+        prompts_(TextData(options.batch, options.target_vocabulary)) {
+    for (const int32_t& id : prompts_) {
+      sources_.push_back(
+          {.max_length = options.target_time, .prompt = {&id, 1}});
+    }
+  }
 
   const ParameterStore<float>& parameters() const override {
     return model_.parameters();
@@ -78,14 +81,10 @@ class GreedyGeneration : public SearchedModel {
                                             size_t begin,
                                             size_t end) const override {
     const size_t count = end - begin;
-    const EnsembleMember member = {
-        &model_.decoder(), &forward, [count](Forward<float>&) {
-          return Memory<float>{.sources = static_cast<int64_t>(count)};
-        }};
+    const EnsembleMember member = {&model_.decoder(), &forward};
     return Search(
         {.members = absl::MakeConstSpan(&member, 1),
          .sources = absl::MakeConstSpan(sources_).subspan(begin, count),
-         .prompt = absl::MakeConstSpan(prompts_).subspan(begin, count),
          .want_weights = false},
         SearchConfig());
   }
@@ -93,7 +92,7 @@ class GreedyGeneration : public SearchedModel {
  private:
   const LanguageModel model_;
   const std::vector<int32_t> prompts_;
-  const std::vector<SearchSource> sources_;
+  std::vector<SearchSource> sources_;
 };
 
 }  // namespace

@@ -1,0 +1,295 @@
+#include "seq2seq/decoding/chooser.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+
+#include "absl/functional/function_ref.h"
+#include "third_party/abseil_backport/check.h"
+
+namespace regard {
+
+namespace {
+
+// Attention that a source id counts as having received at least.
+constexpr double kLeastCoverage = 1e-8;
+
+}  // namespace
+
+Chooser::Chooser(const SearchInputs& inputs, const SearchConfig& config,
+                 const SearchTrace& trace, Arena& arena)
+    : inputs_(inputs),
+      config_(config),
+      trace_(trace),
+      special_(inputs.members[0].decoder->head().special_ids()),
+      vocabulary_(inputs.members[0].decoder->head().vocabulary()),
+      width_(config.has_sampling() ? config.n_best() : config.beam()),
+      normalized_(inputs.members.size() > 1 ||
+                  (Repetition::IsOn(config) && config.beam() > 1)),
+      random_(config.sampling().seed(), "sampling") {
+  REGARD_CHECK(inputs.on_choice == nullptr || width_ == 1)
+      << width_ << " hypotheses of a source, of which each choice is wanted";
+  if (config_.has_sampling()) {
+    sampler_.emplace(config.sampling(), vocabulary_, arena);
+  } else {
+    best_.emplace(2 * width_, vocabulary_, arena);
+  }
+  if (Repetition::IsOn(config)) {
+    repetition_.emplace(config, vocabulary_, arena);
+  }
+}
+
+absl::Span<const int32_t> Chooser::TextOf(const SourceSearch& source,
+                                          const Partial& partial) {
+  const int64_t choices = ChoicesOf(source);
+  text_.assign(source.prompt.begin(), source.prompt.end());
+  text_.resize(source.prompt.size() + static_cast<size_t>(choices));
+  auto place = text_.rbegin();
+  if (choices == 0) return text_;
+  trace_.FollowBack(partial, trace_.step() - 1, source.first_step,
+                    [&](int64_t, int32_t, int32_t id) {
+                      *place++ = id;
+                      return true;
+                    });
+  return text_;
+}
+
+void Chooser::ChangeScores(const SourceSearch& source) {
+  for (int64_t b = 0; b < source.num_beams; ++b) {
+    const absl::Span<float> row(source.scores + b * vocabulary_,
+                                static_cast<size_t>(vocabulary_));
+    if (normalized_ && inputs_.members.size() == 1) {
+      const LogNormalizer normalizer = NormalizerOf(row.data(), vocabulary_);
+      std::transform(row.begin(), row.end(), row.begin(), normalizer);
+    }
+    repetition_->Apply(TextOf(source, source.beams[b]), row);
+  }
+}
+
+void Chooser::Extend(SourceSearch* source) {
+  const int32_t excluded[] = {special_.pad, special_.begin, special_.end};
+  // A beginning id that also ends is generated as the latter.
+  const bool begin_ends = special_.begin == special_.end;
+  const bool may_end = ChoicesOf(*source) >= config_.min_length();
+  absl::Span<const int32_t> passed_over(excluded);
+  if (may_end) passed_over = passed_over.first(begin_ends ? 1 : 2);
+  if (repetition_) ChangeScores(*source);
+  const bool has_end = special_.end >= 0 && special_.end < vocabulary_;
+  if (config_.has_sampling()) {
+    ExtendSamples(passed_over, source);
+  } else if (IsLastStep(*source) && has_end && may_end && !inputs_.cut) {
+    EndBeams(source);
+  } else {
+    ExtendBeams(passed_over, source);
+  }
+}
+
+// Whether the hypothesis that this choice makes is complete.
+bool Chooser::Completes(const Partial& partial,
+                        const SourceSearch& source) const {
+  if (partial.last == special_.end) return true;
+  if (inputs_.cut && IsLastStep(source)) return true;
+  if (inputs_.completes == nullptr) return false;
+  return inputs_.completes(
+      source.index, [&](absl::FunctionRef<bool(int32_t)> visit) {
+        trace_.FollowBack(
+            partial, trace_.step(), source.first_step,
+            [&](int64_t, int32_t, int32_t id) { return visit(id); });
+      });
+}
+
+void Chooser::AddHypothesis(const Partial& partial, bool completes,
+                            SourceSearch* source) {
+  source->last_step = trace_.step();
+  if (completes) {
+    End(partial, ChoicesOf(*source) + 1, /*complete=*/true, source);
+  } else {
+    source->beams[source->num_beams++] = partial;
+  }
+}
+
+void Chooser::End(const Partial& partial, int64_t length, bool complete,
+                  SourceSearch* source) {
+  source->ended.Add({.partial = partial,
+                     .length = length,
+                     .score = ScoreOf(partial, length, *source),
+                     .complete = complete,
+                     .finished = length > 0 && partial.last == special_.end});
+}
+
+void Chooser::ExtendBeams(absl::Span<const int32_t> excluded,
+                          SourceSearch* source) {
+  best_->Clear(excluded);
+  for (int64_t b = 0; b < source->num_beams; ++b) {
+    const double so_far = source->beams[b].log_probability;
+    const float* const row = source->scores + b * vocabulary_;
+    if (normalized_) {
+      best_->AddLogProbabilities(static_cast<int32_t>(b), so_far, row);
+    } else {
+      best_->AddLogits(static_cast<int32_t>(b), so_far, row);
+    }
+  }
+  // Where nothing is possible, the hypotheses stay as they are, unfinished.
+  if (best_->best().empty()) return;
+  source->num_beams = 0;
+  int64_t rank = 0;
+  for (const Continuation& next : best_->best()) {
+    const bool among_best = rank++ < width_;
+    if (!among_best && source->num_beams == width_) break;
+    const Partial partial = {
+        next.log_probability,
+        static_cast<int32_t>(source->first_row) + next.beam, next.id, 0};
+    const bool completes = Completes(partial, *source);
+    if (completes && !among_best) continue;
+    AddHypothesis(partial, completes, source);
+  }
+}
+
+// Ends all hypotheses, but for those that cannot end where others can.
+void Chooser::EndBeams(SourceSearch* source) {
+  for (int64_t b = 0; b < source->num_beams; ++b) {
+    const float* const logits = source->scores + b * vocabulary_;
+    const double log_probability =
+        source->beams[b].log_probability +
+        static_cast<double>(Normalizer(logits)(logits[special_.end]));
+    if (!std::isfinite(log_probability)) continue;
+    AddHypothesis({log_probability, static_cast<int32_t>(source->first_row + b),
+                   special_.end, 0},
+                  /*completes=*/true, source);
+  }
+  if (source->last_step == trace_.step()) source->num_beams = 0;
+}
+
+// What turns a row of scores into log-probabilities.
+LogNormalizer Chooser::Normalizer(const float* row) const {
+  return normalized_ ? LogNormalizer() : NormalizerOf(row, vocabulary_);
+}
+
+void Chooser::ExtendSamples(absl::Span<const int32_t> excluded,
+                            SourceSearch* source) {
+  const int64_t choices = ChoicesOf(*source);
+  // All samples begin with the one hypothesis of the first step.
+  const int64_t count = choices == 0 ? width_ : source->num_beams;
+  source->num_beams = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    Partial partial = choices == 0 ? Partial{0, 0, 0, static_cast<int32_t>(i)}
+                                   : source->beams[i];
+    const int64_t row = choices == 0 ? 0 : i;
+    const float* const logits = source->scores + row * vocabulary_;
+    const auto sample = static_cast<uint64_t>(partial.sample);
+    const uint64_t at =
+        Hash(static_cast<uint64_t>(choices),
+             sample == 0 ? source->key : Hash(sample, source->key));
+    const int32_t id = sampler_->Draw(logits, excluded, random_.UniformAt(at));
+    if (id < 0) {
+      End(partial, choices, /*complete=*/false, source);
+      continue;
+    }
+    partial.log_probability +=
+        static_cast<double>(Normalizer(logits)(logits[id]));
+    partial.row = static_cast<int32_t>(source->first_row + row);
+    partial.last = id;
+    AddHypothesis(partial, Completes(partial, *source), source);
+  }
+}
+
+bool Chooser::Done(const SourceSearch& source) {
+  return !GoesOn(source) || source.num_beams == 0 ||
+         source.last_step < trace_.step() || IsLastStep(source) ||
+         (source.ended.full() && !MayImprove(source));
+}
+
+// Whether a living hypothesis would be among the results if it were complete.
+bool Chooser::MayImprove(const SourceSearch& source) {
+  const double least = source.ended.best()[config_.n_best() - 1].score;
+  const auto lives = source.beams.first(static_cast<size_t>(source.num_beams));
+  return std::any_of(lives.begin(), lives.end(), [&](const Partial& partial) {
+    return ScoreOf(partial, ChoicesOf(source) + 1, source) > least;
+  });
+}
+
+// Whether on_choice(), which is told, lets the source go on.
+bool Chooser::GoesOn(const SourceSearch& source) const {
+  if (inputs_.on_choice == nullptr || source.last_step < trace_.step())
+    return true;
+  const Partial& only = source.ended.best().empty()
+                            ? source.beams[0]
+                            : source.ended.best()[0].partial;
+  return only.last == special_.end ||
+         inputs_.on_choice(source.index, only.last);
+}
+
+// Wu et al., "Google's neural machine translation system", 2016, section 7.
+double Chooser::ScoreOf(const Partial& partial, int64_t length,
+                        const SourceSearch& source) {
+  const double score =
+      partial.log_probability /
+      std::pow((5 + static_cast<double>(length)) / 6, config_.length_penalty());
+  if (config_.coverage_penalty() == 0 || trace_.time() == 0) return score;
+  SumCoverage(partial, length, source);
+  double sum = 0;
+  for (const float received : coverage_) {
+    sum += std::log(
+        std::clamp(static_cast<double>(received), kLeastCoverage, 1.0));
+  }
+  return score + config_.coverage_penalty() * sum;
+}
+
+void Chooser::SumCoverage(const Partial& partial, int64_t length,
+                          const SourceSearch& source) {
+  coverage_.assign(static_cast<size_t>(source.memory_size), 0.0F);
+  trace_.FollowBack(partial, source.first_step + length - 1, source.first_step,
+                    [&](int64_t at, int32_t row, int32_t) {
+                      const float* const weights =
+                          trace_[at].weights + row * trace_.time();
+                      for (size_t j = 0; j < coverage_.size(); ++j) {
+                        coverage_[j] += weights[j];
+                      }
+                      return true;
+                    });
+}
+
+Hypothesis Chooser::HypothesisOf(const Ended& ended,
+                                 const SourceSearch& source) const {
+  Hypothesis hypothesis;
+  hypothesis.finished = ended.finished;
+  hypothesis.log_probability = ended.partial.log_probability;
+  hypothesis.score = ended.score;
+  hypothesis.ids.resize(static_cast<size_t>(ended.length));
+  const bool weights = inputs_.want_weights && trace_.time() > 0;
+  if (weights) {
+    hypothesis.weights.resize(
+        static_cast<size_t>(ended.length * source.memory_size));
+  }
+  const int64_t first = source.first_step;
+  trace_.FollowBack(ended.partial, first + ended.length - 1, first,
+                    [&](int64_t step, int32_t row, int32_t id) {
+                      hypothesis.ids[step - first] = id;
+                      if (weights) {
+                        std::copy_n(trace_[step].weights + row * trace_.time(),
+                                    source.memory_size,
+                                    hypothesis.weights.begin() +
+                                        (step - first) * source.memory_size);
+                      }
+                      return true;
+                    });
+  if (ended.finished) hypothesis.ids.pop_back();
+  return hypothesis;
+}
+
+std::vector<Hypothesis> Chooser::Results(SourceSearch* source) {
+  const int64_t length =
+      source->last_step < 0 ? 0 : source->last_step - source->first_step + 1;
+  for (int64_t b = 0; b < source->num_beams; ++b) {
+    End(source->beams[b], length, /*complete=*/inputs_.cut, source);
+  }
+  std::vector<Hypothesis> results;
+  for (const Ended& ended : source->ended.best()) {
+    if (std::ssize(results) == config_.n_best()) break;
+    results.push_back(HypothesisOf(ended, *source));
+  }
+  return results;
+}
+
+}  // namespace regard

@@ -1,0 +1,92 @@
+// What a step of a search does for one source: which hypotheses live on, which
+// end, and which were best.
+#ifndef SEQ2SEQ_DECODING_CHOOSER_H_
+#define SEQ2SEQ_DECODING_CHOOSER_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "autodiff/arena.h"
+#include "autodiff/random.h"
+#include "seq2seq/decoding/continuations.h"
+#include "seq2seq/decoding/repetition.h"
+#include "seq2seq/decoding/sampler.h"
+#include "seq2seq/decoding/search.h"
+#include "seq2seq/decoding/search.pb.h"
+#include "seq2seq/decoding/search_trace.h"
+#include "seq2seq/decoding/source_search.h"
+#include "seq2seq/output_head.h"
+
+namespace regard {
+
+class Chooser {
+ public:
+  // All arguments outlive this; storage is of `arena`.
+  Chooser(const SearchInputs& inputs, const SearchConfig& config,
+          const SearchTrace& trace, Arena& arena);
+
+  // Hypotheses of a source that may live.
+  int64_t width() const { return width_; }
+
+  // Chooses from the source's scores, which this may change.
+  void Extend(SourceSearch* source);
+  // Whether the source is done after that.
+  bool Done(const SourceSearch& source);
+  // The hypotheses of a source that is done.
+  std::vector<Hypothesis> Results(SourceSearch* source);
+
+  // The prompt and the ids of a hypothesis that the last step left. Valid until
+  // the next call.
+  absl::Span<const int32_t> TextOf(const SourceSearch& source,
+                                   const Partial& partial);
+
+ private:
+  void ChangeScores(const SourceSearch& source);
+  void ExtendBeams(absl::Span<const int32_t> excluded, SourceSearch* source);
+  void EndBeams(SourceSearch* source);
+  void ExtendSamples(absl::Span<const int32_t> excluded, SourceSearch* source);
+  // Turns a row of scores into log-probabilities.
+  LogNormalizer Normalizer(const float* row) const;
+  bool Completes(const Partial& partial, const SourceSearch& source) const;
+  void AddHypothesis(const Partial& partial, bool completes,
+                     SourceSearch* source);
+  void End(const Partial& partial, int64_t length, bool complete,
+           SourceSearch* source);
+
+  // Choices of a hypothesis before this step.
+  int64_t ChoicesOf(const SourceSearch& source) const {
+    return trace_.step() - source.first_step;
+  }
+  bool IsLastStep(const SourceSearch& source) const {
+    return ChoicesOf(source) + 1 >= source.most;
+  }
+  bool MayImprove(const SourceSearch& source);
+  bool GoesOn(const SourceSearch& source) const;
+  double ScoreOf(const Partial& partial, int64_t length,
+                 const SourceSearch& source);
+  // Adds up what each position of the memory received.
+  void SumCoverage(const Partial& partial, int64_t length,
+                   const SourceSearch& source);
+  Hypothesis HypothesisOf(const Ended& ended, const SourceSearch& source) const;
+
+  const SearchInputs& inputs_;
+  const SearchConfig& config_;
+  const SearchTrace& trace_;
+  const SpecialIds special_;
+  const int64_t vocabulary_;
+  const int64_t width_;
+  // Whether scores are log-probabilities when continuations are chosen.
+  const bool normalized_;
+  const RandomStream random_;
+  std::optional<BestContinuations> best_;
+  std::optional<Sampler> sampler_;
+  std::optional<Repetition> repetition_;
+  std::vector<float> coverage_;  // of SumCoverage(), [memory positions]
+  std::vector<int32_t> text_;    // of TextOf()
+};
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_DECODING_CHOOSER_H_

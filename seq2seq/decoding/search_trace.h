@@ -1,0 +1,100 @@
+// The choices of a search, from which its hypotheses are read.
+#ifndef SEQ2SEQ_DECODING_SEARCH_TRACE_H_
+#define SEQ2SEQ_DECODING_SEARCH_TRACE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace regard {
+
+// A hypothesis by its last id, and the row of the step that chose it.
+struct Partial {
+  double log_probability;
+  int32_t row;
+  int32_t last;
+  int32_t sample;  // which of a source's samples it is
+};
+
+// What a step leaves.
+struct StepTrace {
+  const float* weights = nullptr;  // [rows, time]; null without
+  // Of each row of the next step: the row that it continues, by which id.
+  absl::Span<int32_t> rows = {};
+  absl::Span<int32_t> ids = {};
+};
+
+// The steps of a search: their rows, followed back, give the ids of a
+// hypothesis.
+class SearchTrace {
+ public:
+  void Reserve(int64_t steps) { steps_.reserve(static_cast<size_t>(steps)); }
+  void BeginStep() { steps_.emplace_back(); }
+
+  // The step that began last.
+  int64_t step() const { return std::ssize(steps_) - 1; }
+  StepTrace& last() { return steps_.back(); }
+
+  const StepTrace& operator[](int64_t step) const {
+    return steps_[static_cast<size_t>(step)];
+  }
+
+  // Calls visit(step, row, id) for each choice of a hypothesis, from that of
+  // `step` back to that of `first`, until it returns false.
+  template <typename F>
+  void FollowBack(const Partial& partial, int64_t step, int64_t first,
+                  F visit) const {
+    int32_t row = partial.row;
+    int32_t id = partial.last;
+    for (; step >= first && visit(step, row, id) && step > first; --step) {
+      const StepTrace& before = (*this)[step - 1];
+      id = before.ids[static_cast<size_t>(row)];
+      row = before.rows[static_cast<size_t>(row)];
+    }
+  }
+
+  // Keys of the alignment; 0: there is none.
+  int64_t time() const { return time_; }
+  void set_time(int64_t time) { time_ = time; }
+
+ private:
+  std::vector<StepTrace> steps_;
+  int64_t time_ = 0;
+};
+
+// A hypothesis that is complete, or cannot go on.
+struct Ended {
+  Partial partial;
+  int64_t length;  // its choices
+  double score;
+  bool complete;
+  bool finished;  // whether its last choice is the ending id
+};
+
+// Whether `a` comes before `b`: complete ones first, from the best; of equal
+// scores, the first found.
+bool IsBetter(const Ended& a, const Ended& b);
+
+// Keeps the best of those that ended, in the order of IsBetter().
+class BestEnded {
+ public:
+  BestEnded() = default;
+  // In `storage`, which outlives this: at most as many as fit.
+  explicit BestEnded(absl::Span<Ended> storage) : storage_(storage) {}
+
+  void Add(const Ended& ended);
+
+  bool full() const { return count_ == storage_.size(); }
+  absl::Span<const Ended> best() const { return storage_.first(count_); }
+
+ private:
+  absl::Span<Ended> storage_;
+  size_t count_ = 0;
+};
+
+}  // namespace regard
+
+#endif  // SEQ2SEQ_DECODING_SEARCH_TRACE_H_
