@@ -1,6 +1,8 @@
 #include "language/generator.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,6 +19,9 @@
 #include "language/language_model.pb.h"
 #include "language/text_vocabulary.h"
 #include "nn/forward.h"
+#include "seq2seq/decoding/search.h"
+#include "seq2seq/decoding/search.pb.h"
+#include "seq2seq/output_head.h"
 
 namespace regard {
 namespace {
@@ -27,11 +32,13 @@ using ::testing::ElementsAre;
 // choices differ.
 class GeneratorTest : public ::testing::Test {
  protected:
-  static LanguageModel Make(const std::string& fields) {
+  static LanguageModel Make(const std::string& fields,
+                            const std::string& attention = "scaled_dot {}") {
     LanguageModelConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-        fields + " transformer { width: 16 layers: 2 attention { heads: 2 } "
-                 "position_embedding { kind: LEARNED longest: 12 } }",
+        fields + " transformer { width: 16 layers: 2 attention { heads: 2 " +
+            "attention { " + attention + " } } position_embedding { " +
+            "kind: LEARNED longest: 12 } }",
         &config));
     AttentionRegistry scorers;
     RegisterBuiltInScores(scorers);
@@ -47,19 +54,18 @@ class GeneratorTest : public ::testing::Test {
     }
   }
 
-  static std::vector<int32_t> Continue(const LanguageModel& model,
-                                       const std::vector<int32_t>& prompt,
-                                       const GenerationOptions& options,
-                                       bool* ended = nullptr) {
+  static std::vector<Hypothesis> ContinueAll(const LanguageModel& model,
+                                             const std::vector<int32_t>& prompt,
+                                             const GenerationOptions& options) {
     Tape<float> tape;
     Forward<float> forward(tape, model.parameters(), nullptr);
-    std::vector<int32_t> made;
-    const bool end = Generate(model, forward, prompt, options, [&](int32_t id) {
-      made.push_back(id);
-      return true;
-    });
-    if (ended != nullptr) *ended = end;
-    return made;
+    return Generate(model, forward, {prompt}, options)[0];
+  }
+
+  static std::vector<int32_t> Continue(const LanguageModel& model,
+                                       const std::vector<int32_t>& prompt,
+                                       const GenerationOptions& options) {
+    return ContinueAll(model, prompt, options)[0].ids;
   }
 
   // The logits after ids[first .. end), computed in one pass.
@@ -73,12 +79,16 @@ class GeneratorTest : public ::testing::Test {
     const float* const end = logits.data() + logits.size();
     return {end - logits.cols(), end};
   }
+
+  static double LogProbability(const LanguageModel& model,
+                               std::vector<int32_t> text,
+                               const std::vector<int32_t>& ids);
 };
 
 GenerationOptions Greedy(int64_t length) {
   GenerationOptions options;
   options.length = length;
-  options.sampling.set_top_k(1);
+  options.search.mutable_sampling()->set_top_k(1);
   return options;
 }
 
@@ -118,10 +128,11 @@ TEST_F(GeneratorTest, SamplesDependOnSeedAndPromptAlone) {
   LanguageModel model = Make("block: 12");
   GenerationOptions options;
   options.length = 30;
+  SamplingConfig& sampling = *options.search.mutable_sampling();
   const std::vector<int32_t> first = Continue(model, {1, 2}, options);
   EXPECT_EQ(first, Continue(model, {1, 2}, options));
   EXPECT_NE(first, Continue(model, {1, 3}, options));
-  options.sampling.set_seed(1);
+  sampling.set_seed(1);
   EXPECT_NE(first, Continue(model, {1, 2}, options));
 }
 
@@ -132,33 +143,168 @@ TEST_F(GeneratorTest, ALineEndsWhereTheModelEndsIt) {
   std::fill(values.begin(), values.end(), 0.0F);
   const absl::Span<float> bias =
       model.parameters().value(*model.parameters().FindByName("output.bias"));
-  bool ended = false;
   // The beginning is never generated.
   bias[special.begin] = 3;
   bias[4] = 2;
   bias[special.end] = 1;
-  EXPECT_THAT(Continue(model, {special.begin}, Greedy(3), &ended),
-              ElementsAre(4, 4, 4));
-  EXPECT_FALSE(ended);
+  const Hypothesis cut = ContinueAll(model, {special.begin}, Greedy(3))[0];
+  EXPECT_THAT(cut.ids, ElementsAre(4, 4, 4));
+  EXPECT_FALSE(cut.finished);
   bias[4] = 0;
-  EXPECT_THAT(Continue(model, {special.begin}, Greedy(3), &ended),
-              ElementsAre());
-  EXPECT_TRUE(ended);
+  const Hypothesis ended = ContinueAll(model, {special.begin}, Greedy(3))[0];
+  EXPECT_THAT(ended.ids, ElementsAre());
+  EXPECT_TRUE(ended.finished);
 }
 
 TEST_F(GeneratorTest, StopsWhenItIsTold) {
   LanguageModel model = Make("block: 12");
   Tape<float> tape;
   Forward<float> forward(tape, model.parameters(), nullptr);
-  int count = 0;
-  const std::vector<int32_t> prompt = {1};
-  EXPECT_FALSE(Generate(model, forward, prompt, Greedy(10),
-                        [&](int32_t) { return ++count < 3; }));
-  EXPECT_EQ(count, 3);
+  const std::vector<std::vector<int32_t>> prompts = {{1}, {1, 2, 3}, {2}};
+  std::vector<std::vector<int32_t>> told(3);
+  const auto found = Generate(model, forward, prompts, Greedy(10),
+                              [&](size_t prompt, int32_t id) {
+                                told[prompt].push_back(id);
+                                return prompt != 1 || told[1].size() < 3;
+                              });
+  EXPECT_EQ(told[0].size(), 10);
+  EXPECT_EQ(told[1].size(), 3);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(found[i][0].ids, told[i]);
   EXPECT_TRUE(tape.recording());
-  EXPECT_DEATH(
-      Generate(model, forward, {}, Greedy(1), [](int32_t) { return true; }),
-      "an empty prompt");
+  EXPECT_TRUE(Generate(model, forward, {}, Greedy(1)).empty());
+  EXPECT_TRUE(Generate(model, forward, prompts, Greedy(0))[1][0].ids.empty());
+  EXPECT_DEATH(Generate(model, forward, {{1}, {}}, Greedy(1)),
+               "an empty prompt");
+  GenerationOptions beam = Greedy(1);
+  beam.search.clear_sampling();
+  beam.search.set_beam(2);
+  EXPECT_DEATH(Generate(model, forward, prompts, beam,
+                        [](size_t, int32_t) { return true; }),
+               "2 hypotheses of a source");
+}
+
+// Prompts shorter than half a block of 12, as long as one, and longer, which
+// join the others at different times and read their last half together.
+TEST_F(GeneratorTest, APromptIsContinuedTheSameAloneAndInAnyBatch) {
+  const std::vector<std::vector<int32_t>> prompts = {
+      {1, 2, 3}, {4},          {0, 1, 2, 3, 4, 5, 6, 7, 6, 5, 4, 3, 2, 1},
+      {5, 5},    {7, 3, 5},    {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3},
+      {6, 7, 0}, {1, 2, 3, 4}, {2, 1, 0, 3, 4, 5, 6}};
+  const char* const searches[] = {
+      "sampling {}", "n_best: 3 sampling { temperature: 2 }",
+      "beam: 3 n_best: 2 length_penalty: 0",
+      "beam: 2 repetition_penalty: 1.5 no_repeat_ngram: 3"};
+  for (const char* attention :
+       {"scaled_dot {}", "additive {}", "relative_dot { max_position: 12 }"}) {
+    LanguageModel model = Make("block: 12 examples: LINES", attention);
+    Spread(model);
+    for (const char* search : searches) {
+      GenerationOptions options;
+      options.length = 33;
+      ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+          search, &options.search));
+      Tape<float> tape;
+      Forward<float> forward(tape, model.parameters(), nullptr);
+      const auto together = Generate(model, forward, prompts, options);
+      for (size_t i = 0; i < prompts.size(); ++i) {
+        const auto alone = ContinueAll(model, prompts[i], options);
+        ASSERT_EQ(alone.size(), together[i].size());
+        for (size_t n = 0; n < alone.size(); ++n) {
+          EXPECT_EQ(alone[n].ids, together[i][n].ids)
+              << attention << ", " << search << ", prompt " << i;
+          EXPECT_EQ(alone[n].log_probability, together[i][n].log_probability);
+          EXPECT_EQ(alone[n].score, together[i][n].score);
+        }
+      }
+    }
+  }
+}
+
+// 70 prompts are more than one batch.
+TEST_F(GeneratorTest, BatchesKeepTheOrderOfPrompts) {
+  LanguageModel model = Make("block: 12");
+  Spread(model);
+  std::vector<std::vector<int32_t>> prompts;
+  for (int32_t i = 0; i < 70; ++i) prompts.push_back({i % 8, i / 8 % 8, i % 3});
+  Tape<float> tape;
+  Forward<float> forward(tape, model.parameters(), nullptr);
+  std::vector<std::vector<int32_t>> told(70);
+  const auto found = Generate(model, forward, prompts, Greedy(5),
+                              [&](size_t prompt, int32_t id) {
+                                told[prompt].push_back(id);
+                                return true;
+                              });
+  ASSERT_EQ(found.size(), 70);
+  for (size_t i = 0; i < 70; ++i) {
+    EXPECT_EQ(found[i][0].ids, Continue(model, prompts[i], Greedy(5))) << i;
+    EXPECT_EQ(found[i][0].ids, told[i]);
+  }
+}
+
+// The logarithm of the probability of `ids` after `prompt`, read at once.
+double GeneratorTest::LogProbability(const LanguageModel& model,
+                                     std::vector<int32_t> text,
+                                     const std::vector<int32_t>& ids) {
+  double sum = 0;
+  for (const int32_t id : ids) {
+    const std::vector<float> logits = LogitsAfter(model, text);
+    double total = 0;
+    for (const float logit : logits) total += std::exp(double{logit});
+    sum += double{logits[static_cast<size_t>(id)]} - std::log(total);
+    text.push_back(id);
+  }
+  return sum;
+}
+
+// All 8 * 8 * 8 continuations fit into a beam of 64 after two of them.
+TEST_F(GeneratorTest, AWideBeamFindsTheLikeliestTexts) {
+  LanguageModel model = Make("block: 12");
+  Spread(model);
+  const std::vector<int32_t> prompt = {3, 1};
+  std::vector<std::pair<double, std::vector<int32_t>>> all;
+  for (int32_t i = 0; i < 512; ++i) {
+    const std::vector<int32_t> ids = {i / 64, i / 8 % 8, i % 8};
+    all.emplace_back(-LogProbability(model, prompt, ids), ids);
+  }
+  std::sort(all.begin(), all.end());
+  GenerationOptions options;
+  options.length = 3;
+  options.search.set_beam(64);
+  options.search.set_n_best(5);
+  options.search.set_length_penalty(0);
+  const auto found = ContinueAll(model, prompt, options);
+  ASSERT_EQ(found.size(), 5);
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(found[i].ids, all[i].second);
+    EXPECT_NEAR(found[i].score, -all[i].first, 1e-4);
+    EXPECT_FALSE(found[i].finished);
+  }
+}
+
+// What ends and what is cut compete by their scores.
+TEST_F(GeneratorTest, ABeamCutsTextsAtTheLength) {
+  LanguageModel model = Make("block: 12 examples: LINES");
+  const SpecialIds special = model.vocabulary().special_ids();
+  const absl::Span<float> values = model.parameters().values();
+  std::fill(values.begin(), values.end(), 0.0F);
+  const absl::Span<float> bias =
+      model.parameters().value(*model.parameters().FindByName("output.bias"));
+  std::fill(bias.begin(), bias.end(), -100.0F);
+  bias[4] = std::log(0.8F);
+  bias[special.end] = std::log(0.2F);
+  GenerationOptions options;
+  options.length = 3;
+  options.search.set_beam(2);
+  options.search.set_n_best(2);
+  options.search.set_length_penalty(0);
+  const auto found = ContinueAll(model, {special.begin}, options);
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_THAT(found[0].ids, ElementsAre(4, 4, 4));
+  EXPECT_FALSE(found[0].finished);
+  EXPECT_NEAR(found[0].score, std::log(0.512), 1e-5);
+  EXPECT_THAT(found[1].ids, ElementsAre());
+  EXPECT_TRUE(found[1].finished);
+  EXPECT_NEAR(found[1].score, std::log(0.2), 1e-5);
 }
 
 }  // namespace

@@ -158,13 +158,9 @@ absl::StatusOr<Answered> TextModel::Answer(Forward<float>& forward,
                      .reference = model_.vocabulary().OneLine(asked.rest)};
   GenerationOptions generation;
   generation.length = options.length;
-  generation.sampling.set_top_k(1);
-  std::vector<int32_t> made;
-  Generate(model_, forward, asked.prompt, generation, [&](int32_t id) {
-    made.push_back(id);
-    return true;
-  });
-  answer.text = model_.vocabulary().OneLine(made);
+  generation.search.mutable_sampling()->set_top_k(1);
+  const auto made = Generate(model_, forward, {asked.prompt}, generation);
+  answer.text = model_.vocabulary().OneLine(made[0][0].ids);
   return answer;
 }
 

@@ -26,6 +26,7 @@
 #include "data/text/byte_pairs.h"
 #include "files/file.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "language/generator.h"
 #include "language/language_model.h"
@@ -38,6 +39,7 @@
 #include "nn/testing/parity.h"
 #include "pretrained/pretrained_folder.h"
 #include "seq2seq/decoder_state.h"
+#include "seq2seq/decoding/search.h"
 #include "seq2seq/transformer_decoder.h"
 #include "third_party/abseil_backport/status_matchers.h"
 
@@ -65,6 +67,8 @@ std::vector<std::string> LinesOf(const std::string& path) {
   lines.pop_back();
   return lines;
 }
+
+using Prompts = std::vector<std::vector<int32_t>>;
 
 struct Gpt2 {
   Gpt2Folder folder;
@@ -190,20 +194,55 @@ TEST_P(Gpt2ParityTest, TheLikeliestIdsAreThoseOfTransformers) {
   Forward<float> forward(tape, model().parameters(), /*gradients=*/nullptr);
   GenerationOptions options;
   options.length = 20;
-  options.sampling.set_top_k(1);
+  options.search.mutable_sampling()->set_top_k(1);
   for (size_t i = 0; i < prompts.size(); ++i) {
     const auto ids = model().vocabulary().EncodePrompt(
         absl::StrReplaceAll(prompts[i], {{"\\n", "\n"}}));
     ASSERT_THAT(ids, IsOk());
-    std::vector<int32_t> made;
-    const bool ended =
-        Generate(model(), forward, *ids, options, [&](int32_t id) {
-          made.push_back(id);
-          return true;
-        });
-    if (ended) made.push_back(model().vocabulary().special_ids().end);
+    const Hypothesis found = Generate(model(), forward, {*ids}, options)[0][0];
+    std::vector<int32_t> made = found.ids;
+    if (found.finished) made.push_back(model().vocabulary().special_ids().end);
     EXPECT_EQ(absl::StrJoin(made, " "), wanted[i]) << prompts[i];
   }
+}
+
+// A line of fields of the search, then one for each text of each prompt. All
+// prompts, which are of different lengths, are one call.
+TEST_P(Gpt2ParityTest, SearchesFindWhatTransformersFinds) {
+  Prompts prompts;
+  for (const std::string& line :
+       LinesOf(DataPath(absl::StrCat(GetParam(), "/search_prompts.txt")))) {
+    const auto ids = model().vocabulary().EncodePrompt(
+        absl::StrReplaceAll(line, {{"\\n", "\n"}}));
+    ASSERT_THAT(ids, IsOk());
+    prompts.push_back(*ids);
+  }
+  ASSERT_EQ(prompts.size(), 50);
+  Tape<float> tape;
+  Forward<float> forward(tape, model().parameters(), /*gradients=*/nullptr);
+  const std::vector<std::string> lines =
+      LinesOf(DataPath(absl::StrCat(GetParam(), "/searches.txt")));
+  int searches = 0;
+  for (size_t line = 0; line < lines.size(); ++searches) {
+    GenerationOptions options;
+    options.length = 20;
+    const std::string& fields = lines[line++];
+    ASSERT_TRUE(
+        google::protobuf::TextFormat::ParseFromString(fields, &options.search));
+    const auto found = Generate(model(), forward, prompts, options);
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      ASSERT_EQ(found[i].size(), options.search.n_best());
+      for (const Hypothesis& hypothesis : found[i]) {
+        std::vector<int32_t> made = hypothesis.ids;
+        if (hypothesis.finished) {
+          made.push_back(model().vocabulary().special_ids().end);
+        }
+        EXPECT_EQ(absl::StrJoin(made, " "), lines[line++])
+            << fields << ", prompt " << i;
+      }
+    }
+  }
+  EXPECT_EQ(searches, 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Folders, Gpt2ParityTest,

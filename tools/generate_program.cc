@@ -9,7 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "autodiff/worker_pool.h"
@@ -24,6 +26,8 @@
 #include "language/text_vocabulary.h"
 #include "nn/forward.h"
 #include "pretrained/gpt2_folder.h"
+#include "seq2seq/decoding/search.h"
+#include "seq2seq/decoding/search.pb.h"
 #include "third_party/abseil_backport/status_macros.h"
 #include "tools/programs.h"
 #include "tools/search_flags.h"
@@ -35,16 +39,25 @@ namespace {
 constexpr char kUsage[] =
     "Continues texts with the language model of a run.\n\n"
     "  generate --run=DIR [--temperature=T] [--top_k=K] [--top_p=P]\n"
-    "      [--seed=S] [--length=N] [--threads=N] [--save=DIR] [PROMPT...]\n\n"
+    "      [--seed=S] [--length=N] [--threads=N] [--save=DIR] [PROMPT...]\n"
+    "  generate --run=DIR --beam=K [--n_best=N] ... [PROMPT...]\n\n"
     "Without prompts, they are read from standard input, one a line. Each "
     "text\n"
-    "begins with its prompt and ends with a newline; it is written line by\n"
-    "line as it is made. --top_k=1 takes the likeliest each time.";
+    "begins with its prompt and ends with a newline. --top_k=1 takes the\n"
+    "likeliest each time, --beam=K searches for the likeliest text. With\n"
+    "--n_best a text is a line INDEX ||| TEXT ||| SCORE, prompts counted from "
+    "0,\n"
+    "best first, with an arrow for a newline. Prompts that are waiting are\n"
+    "continued together; the first of them is written line by line as it is\n"
+    "made.";
 constexpr size_t kMostLineBytes = size_t{1} << 16;
+// Prompts that are continued together, where more than one is waiting.
+constexpr size_t kMostWaiting = 64;
 
 struct Arguments {
   RunFlags run;
   std::string save;
+  SearchFlags flags;
   GenerationOptions options;
   int threads = HardwareThreads();
   std::vector<std::string> prompts;
@@ -54,7 +67,7 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
   int length = 500;
   AddRunFlags(line, &arguments->run);
-  AddSamplingFlags(line, &arguments->options.sampling);
+  AddGenerationFlags(line, &arguments->flags);
   line.Number(
       "length", &length, 0, INT_MAX,
       "characters, words or pieces of words that are generated at most");
@@ -66,7 +79,20 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Positional(&arguments->prompts, "PROMPT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   arguments->options.length = length;
+  REGARD_ASSIGN_OR_RETURN(arguments->options.search,
+                          GenerationSearch(arguments->flags));
   return absl::OkStatus();
+}
+
+absl::Status Located(const absl::Status& status, absl::string_view unit,
+                     int64_t number) {
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("error: ", unit, " ", number, ", ", status.message()));
+}
+
+std::string OnOneLine(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"\n", "\u21b5"}});
 }
 
 // Writes text after text to standard output.
@@ -79,19 +105,43 @@ class Session {
         options_(options),
         terminal_(isatty(STDOUT_FILENO) != 0) {}
 
-  // `prompt` and its ids. False when a text cannot be written.
-  bool Continue(const std::string& prompt, const std::vector<int32_t>& ids);
+  // Takes a prompt, which is continued now or by a later call. An error says
+  // what of it the model does not know. `written` becomes false when a text
+  // cannot be written.
+  absl::Status Add(const std::string& prompt, bool* written);
+  // Continues what is waiting. False when it cannot be written.
+  bool Flush();
 
  private:
+  // What follows each prompt as it is made, one for each.
+  bool Stream();
+  // The best texts of each prompt.
+  bool WriteBest();
+  TextStream TextAfter(size_t prompt) const {
+    return TextStream(model_.vocabulary(), ids_[prompt].back());
+  }
   // Flushes where a line ends.
   bool Write(absl::string_view text);
+  bool EndLine() { return !in_line_ || Write("\n"); }
 
   const LanguageModel& model_;
   Forward<float>& forward_;
   const GenerationOptions options_;
   const bool terminal_;
-  bool in_line_ = false;  // whether the text does not end with a newline
+  bool in_line_ = false;              // whether what is written ends no line
+  std::vector<std::string> prompts_;  // waiting
+  std::vector<std::vector<int32_t>> ids_;
+  size_t answered_ = 0;  // prompts before them
 };
+
+absl::Status Session::Add(const std::string& prompt, bool* written) {
+  REGARD_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
+                          model_.vocabulary().EncodePrompt(prompt));
+  if (prompts_.size() == kMostWaiting) *written = Flush();
+  prompts_.push_back(prompt);
+  ids_.push_back(std::move(ids));
+  return absl::OkStatus();
+}
 
 bool Session::Write(absl::string_view text) {
   if (text.empty()) return true;
@@ -107,21 +157,61 @@ bool Session::Write(absl::string_view text) {
   return written && (in_line_ || std::fflush(stdout) == 0);
 }
 
-bool Session::Continue(const std::string& prompt,
-                       const std::vector<int32_t>& ids) {
+bool Session::Stream() {
+  std::vector<TextStream> streams;
+  std::vector<std::string> texts = prompts_;
+  for (size_t i = 0; i < prompts_.size(); ++i) streams.push_back(TextAfter(i));
   in_line_ = true;  // which may stay empty
-  bool written = Write(prompt);
-  TextStream text(model_.vocabulary(), ids.back());
-  Generate(model_, forward_, ids, options_, [&](int32_t id) {
-    written = written && Write(text.Append(id));
+  bool written = Write(prompts_.front());
+  Generate(model_, forward_, ids_, options_, [&](size_t prompt, int32_t id) {
+    const std::string text = streams[prompt].Append(id);
+    if (prompt == 0) {
+      written = written && Write(text);
+    } else {
+      texts[prompt] += text;
+    }
     return written;
   });
-  written = written && Write(text.Finish());
-  if (in_line_) written = written && Write("\n");
+  written = written && Write(streams.front().Finish()) && EndLine();
+  for (size_t i = 1; written && i < prompts_.size(); ++i) {
+    in_line_ = true;
+    written = Write(texts[i]) && Write(streams[i].Finish()) && EndLine();
+  }
   return written;
 }
 
-absl::Status ContinueInput(const LanguageModel& model, Session& session) {
+bool Session::WriteBest() {
+  const auto found = Generate(model_, forward_, ids_, options_);
+  bool written = true;
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (const Hypothesis& hypothesis : found[i]) {
+      TextStream stream = TextAfter(i);
+      std::string text = prompts_[i];
+      for (const int32_t id : hypothesis.ids) text += stream.Append(id);
+      text += stream.Finish();
+      if (options_.search.n_best() > 1) {
+        text = absl::StrFormat("%d ||| %s ||| %.4f", answered_ + i,
+                               OnOneLine(text), hypothesis.score);
+      }
+      in_line_ = true;
+      written = written && Write(text) && EndLine();
+    }
+  }
+  return written;
+}
+
+bool Session::Flush() {
+  if (prompts_.empty()) return true;
+  const SearchConfig& search = options_.search;
+  const bool streams = search.has_sampling() && search.n_best() == 1;
+  const bool written = streams ? Stream() : WriteBest();
+  answered_ += prompts_.size();
+  prompts_.clear();
+  ids_.clear();
+  return written && std::fflush(stdout) == 0;
+}
+
+absl::Status ContinueInput(Session& session) {
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("one prompt a line; Ctrl-D ends\n", stderr);
   }
@@ -129,36 +219,34 @@ absl::Status ContinueInput(const LanguageModel& model, Session& session) {
   std::string line;
   bool cut;
   bool written = true;
-  for (int64_t number = 1; written && reader.Next(&line, &cut); ++number) {
+  absl::Status status;
+  for (int64_t number = 1; written && status.ok() && reader.Next(&line, &cut);
+       ++number) {
     if (cut) {
-      return absl::InvalidArgumentError(
+      status = absl::InvalidArgumentError(
           absl::StrCat("error: line ", number, " is longer than 64 KiB"));
+      break;
     }
-    const auto ids = model.vocabulary().EncodePrompt(line);
-    if (!ids.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("error: line ", number, ", ", ids.status().message()));
-    }
-    written = session.Continue(line, *ids);
+    status = Located(session.Add(line, &written), "line", number);
+    // Whoever waits for a text before the next prompt gets it.
+    if (written && !reader.Ready()) written = session.Flush();
   }
-  return reader.status("standard input");
+  if (written) session.Flush();
+  return status.ok() ? reader.status("standard input") : status;
 }
 
 absl::Status ContinueAll(const std::vector<std::string>& prompts,
                          const LanguageModel& model, Session& session) {
-  std::vector<std::vector<int32_t>> ids;
-  for (const std::string& prompt : prompts) {
-    auto encoded = model.vocabulary().EncodePrompt(prompt);
-    if (!encoded.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "error: prompt ", ids.size() + 1, ", ", encoded.status().message()));
-    }
-    ids.push_back(*std::move(encoded));
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    REGARD_RETURN_IF_ERROR(
+        Located(model.vocabulary().EncodePrompt(prompts[i]).status(), "prompt",
+                static_cast<int64_t>(i) + 1));
   }
   bool written = true;
   for (size_t i = 0; written && i < prompts.size(); ++i) {
-    written = session.Continue(prompts[i], ids[i]);
+    REGARD_RETURN_IF_ERROR(session.Add(prompts[i], &written));
   }
+  if (written) session.Flush();
   return absl::OkStatus();
 }
 
@@ -181,7 +269,7 @@ absl::Status GenerateTexts(int argc, char** argv, const Plugins& plugins) {
   const InferenceThreads help(pool);
   Session session(model, run.forward(), arguments.options);
   return arguments.prompts.empty()
-             ? ContinueInput(model, session)
+             ? ContinueInput(session)
              : ContinueAll(arguments.prompts, model, session);
 }
 

@@ -28,6 +28,34 @@ done | iconv -f UTF-8 -t UTF-8 >/dev/null; echo $?)"
 expect 'what is none is shown' 1 "$("${generate}" --run=untied --seed=1 \
   --temperature=100 --length=40 'a' | grep -c $'\xef\xbf\xbd')"
 
+# Searches, and many prompts at once.
+search() { "${generate}" --model=model --length=12 --beam=4 "$@"; }
+search --n_best=3 'the cat' $'a\nb' >out
+expect 'three texts for each prompt' '3 3' \
+  "$(grep -c '^0 ||| the cat' out) $(grep -c $'^1 ||| a\xe2\x86\xb5b' out)"
+scores="$(sed 's/.* ||| //' out | head -n 3)"
+expect 'the best is the first' "$(sort -gr <<<"${scores}")" "${scores}"
+expect 'a beam finds the same alone' "$(search 'the cat'; search ' 12 dogs')" \
+  "$(search 'the cat' ' 12 dogs')"
+expect 'a beam of one takes the likeliest' "$(likeliest 'the cat')" \
+  "$("${generate}" --model=model --length=8 --beam=1 'the cat')"
+for i in $(seq 30); do echo "the $((i * i * i))"; done >prompts
+expect 'samples are the same alone' \
+  "$(while read -r line; do
+    "${generate}" --model=model --length=9 --seed=3 -- "${line}"
+  done <prompts | sha256sum)" \
+  "$("${generate}" --model=model --length=9 --seed=3 <prompts | sha256sum)"
+expect 'nothing is repeated' "$("${generate}" --model=model --length=30 \
+  --top_k=1 --no_repeat_ngram=1 'the cat')" "$("${generate}" --model=model \
+  --length=30 --beam=1 --no_repeat_ngram=1 'the cat')"
+
+fails 'samples of a beam' 'with --beam none is drawn' \
+  "${generate}" --model=model --beam=2 --seed=1 a
+fails 'a penalty of one text' 'it needs --beam or --n_best' \
+  "${generate}" --model=model --length_penalty=0 a
+fails 'more than a beam finds' 'a beam of 2 cannot find 3' \
+  "${generate}" --model=model --beam=2 --n_best=3 a
+
 "${inspect}" --run=model --json --target=' sat' 'the cat' >out
 expect_in out 'decoder.0.self' '"the'
 "${inspect}" --model=model --out=page.html ' the cat' >/dev/null

@@ -3,6 +3,7 @@
 #define TOOLS_SEARCH_FLAGS_H_
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "experiments/config/command_line.h"
 #include "seq2seq/decoding/search.pb.h"
 
@@ -19,15 +20,17 @@ struct SearchFlags {
 };
 
 // --beam, --n_best, --length_penalty, --repetition_penalty, --no_repeat_ngram,
-// --sample and those of AddSamplingFlags().
+// --sample, and those of sampling: --temperature, --top_k, --top_p, --min_p and
+// --seed.
 void AddSearchFlags(CommandLine& line, SearchFlags* flags);
-
-// Flags of programs that sample.
-void AddSamplingFlags(CommandLine& line, SamplingConfig* sampling);
 
 // Replaces in `search` what flags have given, and validates the whole. An error
 // is complete to print.
 absl::Status ReplaceSearch(const SearchFlags& flags, SearchConfig* search);
+
+// The same of a program that samples unless there is --beam: all but --sample.
+void AddGenerationFlags(CommandLine& line, SearchFlags* flags);
+absl::StatusOr<SearchConfig> GenerationSearch(const SearchFlags& flags);
 
 }  // namespace regard
 

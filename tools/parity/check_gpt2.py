@@ -6,8 +6,9 @@ that follow prompts, the loss of a text, and the folder written by --save.
     tools/bazel build //tools:generate //tools:evaluate
     tools/parity/check_gpt2.py MODEL_FOLDER TEXT_FILE
 
-Prompts are the beginnings of 50 evenly spaced lines. Exits 1 if a text differs,
-the loss by more than 1e-5, or a tensor of the copy at all.
+Prompts are the beginnings of 50 evenly spaced lines, continued by each of
+SEARCHES; lengths that are penalised are others than ours, so they are not. Exits
+1 if a text differs, the loss by more than 1e-5, or a tensor of the copy at all.
 """
 
 import json
@@ -23,6 +24,17 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 PROMPTS = 50
 PROMPT_TOKENS = 12
 NEW_TOKENS = 20
+BEAMS = {"early_stopping": False, "length_penalty": 0.0}
+# Our flags, and the arguments of generate() that mean the same.
+SEARCHES = {
+    "--top_k=1": {},
+    "--beam=1 --repetition_penalty=1.3 --no_repeat_ngram=2": {
+        "repetition_penalty": 1.3, "no_repeat_ngram_size": 2},
+    "--beam=3 --length_penalty=0": {"num_beams": 3, **BEAMS},
+    "--beam=4 --length_penalty=0 --repetition_penalty=1.2 --no_repeat_ngram=3":
+        {"num_beams": 4, "repetition_penalty": 1.2, "no_repeat_ngram_size": 3,
+         **BEAMS},
+}
 
 
 def program(name, *arguments):
@@ -31,28 +43,29 @@ def program(name, *arguments):
         stdout=subprocess.PIPE).stdout.decode()
 
 
-def differing_texts(folder, model, tokenizer, lines):
-    """Of the continuations that are likeliest."""
+def prompts_of(lines, tokenizer):
     lines = [line for line in lines if line.strip()]
-    prompts = []
     for line in lines[::max(1, len(lines) // PROMPTS)][:PROMPTS]:
         ids = tokenizer(line).input_ids[:PROMPT_TOKENS]
-        prompts.append(tokenizer.decode(ids).replace("\ufffd", ""))
+        yield tokenizer.decode(ids).replace("\ufffd", "")
+
+
+def differing_texts(folder, model, tokenizer, prompts, flags):
     differ = 0
     for prompt in prompts:
         ids = tokenizer(prompt, return_tensors="pt")
         made = model.generate(
             **ids, do_sample=False, max_new_tokens=NEW_TOKENS,
-            pad_token_id=model.config.eos_token_id)
+            pad_token_id=model.config.eos_token_id, **SEARCHES[flags])
         wanted = prompt + tokenizer.decode(
             made[0, ids.input_ids.shape[1]:], skip_special_tokens=True,
             clean_up_tokenization_spaces=False)
-        got = program("generate", f"--model={folder}", "--top_k=1",
+        got = program("generate", f"--model={folder}", *flags.split(),
                       f"--length={NEW_TOKENS}", "--", prompt)
         if got.removesuffix("\n") != wanted.removesuffix("\n"):
             differ += 1
-            print(f"  {prompt!r}: {got!r}, {wanted!r} wanted")
-    return len(prompts), differ
+            print(f"  {flags}, {prompt!r}: {got!r}, {wanted!r} wanted")
+    return differ
 
 
 def loss_difference(folder, model, tokenizer, path):
@@ -93,13 +106,18 @@ def main():
     model = AutoModelForCausalLM.from_pretrained(
         folder, dtype=torch.float32).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    count, differ = differing_texts(
-        folder, model, tokenizer, path.read_text("utf-8").splitlines())
-    print(f"texts: {count} prompts, {differ} differ")
+    prompts = list(prompts_of(
+        path.read_text("utf-8").splitlines(), tokenizer))
+    right = True
+    for flags in SEARCHES:
+        differ = differing_texts(folder, model, tokenizer, prompts, flags)
+        print(f"{flags}: {len(prompts)} prompts, {differ} differ")
+        right = right and differ == 0
     difference = loss_difference(folder, model, tokenizer, path)
     print(f"loss: differs by {difference:.2e}")
-    right = copied(folder, model)
-    return 0 if differ == 0 and difference <= 1e-5 and right else 1
+    right = right and difference <= 1e-5
+    right = copied(folder, model) and right
+    return 0 if right else 1
 
 
 if __name__ == "__main__":

@@ -35,6 +35,20 @@ PROMPTS = [
     "it'll be the dog's " * 2, END, END + "the"]
 NEW_TOKENS = 20
 TEXT = "".join(CORPUS[::-1]) * 4
+SEARCH_PROMPTS = [TEXT[7 * i:7 * i + 1 + i % 17] for i in range(50)]
+# Fields of our SearchConfig, and the arguments of generate() that mean the same
+# with early_stopping=False and length_penalty=0.0: lengths of transformers are
+# others than ours.
+SEARCHES = {
+    "beam: 1 repetition_penalty: 1.3 no_repeat_ngram: 2": {
+        "repetition_penalty": 1.3, "no_repeat_ngram_size": 2},
+    "beam: 1 repetition_penalty: 0.7": {"repetition_penalty": 0.7},
+    "beam: 3 length_penalty: 0": {"num_beams": 3},
+    "beam: 4 n_best: 4 length_penalty: 0 no_repeat_ngram: 3": {
+        "num_beams": 4, "num_return_sequences": 4, "no_repeat_ngram_size": 3},
+    "beam: 2 length_penalty: 0 repetition_penalty: 1.5": {
+        "num_beams": 2, "repetition_penalty": 1.5},
+}
 
 
 def tokenizer(vocabulary):
@@ -109,6 +123,28 @@ def greedy(model, encode):
     return "\n".join(lines) + "\n"
 
 
+def searches(model, encode):
+    """For each search its fields, then a line for each text of each prompt: the
+    ids that follow it."""
+    end = model.config.eos_token_id
+    lines = []
+    for fields, arguments in SEARCHES.items():
+        lines.append(fields)
+        for prompt in SEARCH_PROMPTS:
+            ids = torch.tensor([encode(prompt)])
+            beams = {} if "num_beams" not in arguments else {
+                "early_stopping": False, "length_penalty": 0.0}
+            for row in model.generate(
+                    ids, attention_mask=torch.ones_like(ids), do_sample=False,
+                    max_new_tokens=NEW_TOKENS, pad_token_id=0, **arguments,
+                    **beams):
+                made = row[ids.shape[1]:].tolist()
+                if end in made:
+                    made = made[:made.index(end) + 1]
+                lines.append(" ".join(str(x) for x in made))
+    return "\n".join(lines) + "\n"
+
+
 def mean_loss(model, ids):
     """Nats per token of a text, read in blocks of all positions."""
     block = model.config.n_positions
@@ -147,6 +183,10 @@ def write(folder, vocabulary, published, **sizes):
         "".join(prompt.replace("\n", "\\n") + "\n" for prompt in PROMPTS))
     (folder / "greedy.txt").write_text(
         greedy(model, lambda text: made.encode(text).ids))
+    (folder / "search_prompts.txt").write_text("".join(
+        prompt.replace("\n", "\\n") + "\n" for prompt in SEARCH_PROMPTS))
+    (folder / "searches.txt").write_text(
+        searches(model, lambda text: made.encode(text).ids))
     (folder / "text.txt").write_text(TEXT)
     (folder / "text_loss.txt").write_text(
         f"{mean_loss(model, made.encode(TEXT).ids)}\n")

@@ -195,18 +195,15 @@ Showcase LanguageModelTask::Show(Forward<float>& forward,
   showcase.samples.input = "beginning";
   GenerationOptions options;
   options.length = kSampleIds;
-  options.sampling.set_temperature(kSampleTemperature);
-  options.sampling.set_seed(seed_);
+  SamplingConfig& sampling = *options.search.mutable_sampling();
+  sampling.set_temperature(kSampleTemperature);
+  sampling.set_seed(seed_);
   const std::vector<std::vector<int32_t>> prompts = Prompts();
-  for (const std::vector<int32_t>& prompt : prompts) {
-    std::vector<int32_t> made;
-    Generate(model(), forward, prompt, options, [&](int32_t id) {
-      made.push_back(id);
-      return true;
-    });
+  const auto made = Generate(model(), forward, prompts, options);
+  for (size_t i = 0; i < prompts.size(); ++i) {
     showcase.samples.rows.push_back(
-        {.input = model().vocabulary().OneLine(prompt),
-         .output = model().vocabulary().OneLine(made)});
+        {.input = vocabulary.OneLine(prompts[i]),
+         .output = vocabulary.OneLine(made[i][0].ids)});
   }
   AddHeatMaps(forward, prompts.front(), &showcase);
   if (entropy_ > 0) {
