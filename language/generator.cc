@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autodiff/random.h"
+#include "language/text_vocabulary.h"
 #include "third_party/abseil_backport/check.h"
 
 namespace regard {
@@ -43,6 +44,32 @@ uint64_t KeyOf(absl::Span<const int32_t> ids) {
   return key;
 }
 
+// Whether the last of `ids`, which follow `before`, completes a stop string. Of
+// those before it, as many are read as a stop string may begin in.
+bool Completes(const TextVocabulary& vocabulary, int32_t before,
+               absl::Span<const std::string> stops, IdsFromLast ids) {
+  size_t longest = 0;
+  for (const std::string& stop : stops)
+    longest = std::max(longest, stop.size());
+  std::vector<int32_t> tail;  // from the last
+  size_t bytes = 0;           // of those between the first and the last
+  bool enough = false;
+  ids([&](int32_t id) {
+    if (tail.size() > 1) bytes += vocabulary.Piece(id, tail.back()).size();
+    tail.push_back(id);
+    enough = bytes + 1 >= longest && tail.size() > 1;
+    return !enough;
+  });
+  if (enough) {
+    before = tail.back();
+    tail.pop_back();
+  }
+  TextStream text(vocabulary, before, stops);
+  std::for_each(tail.rbegin(), tail.rend(),
+                [&](int32_t id) { text.Append(id); });
+  return text.stopped();
+}
+
 }  // namespace
 
 std::vector<std::vector<Hypothesis>> Generate(const LanguageModel& model,
@@ -75,6 +102,12 @@ std::vector<std::vector<Hypothesis>> Generate(const LanguageModel& model,
     if (on_id != nullptr) {
       inputs.on_choice = [&](size_t source, int32_t id) {
         return on_id(first + source, id);
+      };
+    }
+    if (!options.stops.empty()) {
+      inputs.completes = [&](size_t source, IdsFromLast ids) {
+        return Completes(model.vocabulary(), batch[source].back(),
+                         options.stops, ids);
       };
     }
     for (auto& found : Search(inputs, options.search)) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -20,6 +21,9 @@ struct GenerationOptions {
   // limits max_length and max_length_ratio, `length` holds.
   SearchConfig search;
   int64_t length = 0;  // ids that are generated at most, an ending one included
+  // What follows a prompt is complete with the id that completes one of these
+  // (TextStream); none is empty.
+  std::vector<std::string> stops = {};
 };
 
 // Called with the number of a prompt and each id that follows it, but <eos>;

@@ -281,6 +281,85 @@ TEST_F(GeneratorTest, AWideBeamFindsTheLikeliestTexts) {
   }
 }
 
+// The text of a beam's or sample's ids is that without stop strings, up to the
+// first of them.
+TEST_F(GeneratorTest, TextsStopWithTheFirstStopString) {
+  LanguageModel model = Make("block: 12");
+  Spread(model);
+  for (const bool beam : {false, true}) {
+    GenerationOptions options = Greedy(30);
+    if (beam) {
+      options.search.clear_sampling();
+      options.search.set_beam(1);
+    }
+    const std::vector<int32_t> prompt = {1, 2};
+    const std::vector<int32_t> whole = Continue(model, prompt, options);
+    const std::string text = model.vocabulary().OneLine(whole);
+    for (const size_t length : {1, 2, 5}) {
+      for (size_t i = 0; i + length <= text.size(); i += 3) {
+        options.stops = {"zz", text.substr(i, length)};
+        const std::vector<int32_t> made = Continue(model, prompt, options);
+        EXPECT_EQ(model.vocabulary().OneLine(made),
+                  text.substr(0, text.find(options.stops[1]) + length));
+      }
+    }
+    // Part of it in the prompt, "bc", is no match.
+    options.stops = {"bc" + text.substr(0, 2), "c" + text.substr(0, 1)};
+    EXPECT_EQ(Continue(model, prompt, options), whole);
+  }
+}
+
+// Words have a space between: "b c" stops there, "bc" nowhere.
+TEST_F(GeneratorTest, StopStringsAreOfTheTextNotOfIds) {
+  LanguageModelConfig config;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "unit: WORDS block: 12 transformer { width: 8 layers: 1 attention { "
+      "heads: 2 } }",
+      &config));
+  AttentionRegistry scorers;
+  RegisterBuiltInScores(scorers);
+  LanguageModel model(config, scorers, TextVocabulary::Of("a b c", config),
+                      /*seed=*/1);
+  // Always b, which is id 2.
+  const absl::Span<float> values = model.parameters().values();
+  std::fill(values.begin(), values.end(), 0.0F);
+  model.parameters().value(*model.parameters().FindByName("output.bias"))[2] =
+      9;
+  GenerationOptions options = Greedy(7);
+  options.stops = {"bb"};
+  EXPECT_EQ(Continue(model, {1}, options).size(), 7);
+  options.stops = {"b b b"};
+  EXPECT_THAT(Continue(model, {1}, options), ElementsAre(2, 2, 2));
+  // With the space before the first one.
+  options.stops = {" b b"};
+  EXPECT_THAT(Continue(model, {1}, options), ElementsAre(2, 2));
+}
+
+// A text that stops is complete, and competes with those that go on.
+TEST_F(GeneratorTest, ABeamCompletesTextsThatStop) {
+  LanguageModel model = Make("block: 12");
+  const absl::Span<float> values = model.parameters().values();
+  std::fill(values.begin(), values.end(), 0.0F);
+  const absl::Span<float> bias =
+      model.parameters().value(*model.parameters().FindByName("output.bias"));
+  std::fill(bias.begin(), bias.end(), -100.0F);
+  bias[0] = std::log(0.6F);  // a
+  bias[1] = std::log(0.4F);  // b
+  GenerationOptions options;
+  options.length = 4;
+  options.stops = {"ab"};
+  options.search.set_beam(3);
+  options.search.set_n_best(2);
+  options.search.set_length_penalty(0);
+  const auto found = ContinueAll(model, {5}, options);
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_THAT(found[0].ids, ElementsAre(0, 1));
+  EXPECT_NEAR(found[0].score, std::log(0.24), 1e-5);
+  EXPECT_FALSE(found[0].finished);
+  EXPECT_THAT(found[1].ids, ElementsAre(0, 0, 1));
+  EXPECT_NEAR(found[1].score, std::log(0.144), 1e-5);
+}
+
 // What ends and what is cut compete by their scores.
 TEST_F(GeneratorTest, ABeamCutsTextsAtTheLength) {
   LanguageModel model = Make("block: 12 examples: LINES");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -259,13 +260,47 @@ std::string TextVocabulary::Piece(int32_t before, int32_t id) const {
 
 std::string TextStream::Append(int32_t id) {
   std::string text;
-  bytes_.Append(vocabulary_.Piece(before_, id), &text);
+  if (stopped_) return text;
+  const std::string piece = vocabulary_.Piece(before_, id);
   before_ = id;
+  if (stops_.empty()) {
+    bytes_.Append(piece, &text);
+    return text;
+  }
+  for (const char byte : piece) {
+    held_.push_back(byte);
+    size_t length = 0;
+    for (const std::string& stop : stops_) {
+      if (absl::EndsWith(held_, stop)) length = std::max(length, stop.size());
+    }
+    if (length == 0) continue;
+    stopped_ = true;
+    held_.resize(held_.size() - length);
+    break;
+  }
+  const size_t known = held_.size() - (stopped_ ? 0 : BeginningOfStop(held_));
+  bytes_.Append(absl::string_view(held_).substr(0, known), &text);
+  held_.erase(0, known);
   return text;
+}
+
+// The length of the longest end of `text` that a stop string begins with.
+size_t TextStream::BeginningOfStop(absl::string_view text) const {
+  size_t longest = 0;
+  for (const std::string& stop : stops_) {
+    for (size_t n = std::min(text.size(), stop.size() - 1); n > longest; --n) {
+      if (absl::EndsWith(text, absl::string_view(stop).substr(0, n))) {
+        longest = n;
+      }
+    }
+  }
+  return longest;
 }
 
 std::string TextStream::Finish() {
   std::string text;
+  bytes_.Append(held_, &text);
+  held_.clear();
   bytes_.Finish(&text);
   return text;
 }

@@ -119,18 +119,32 @@ class TextVocabulary : private TokenList {
 
 // The text of ids that come one by one: a character that several ids make
 // appears when it is whole, and U+FFFD for what does not become one.
+//
+// The text stops before the first of the stop strings, that whose last byte
+// comes first, of several the longest. What one may begin with appears when it
+// is known that none does.
 class TextStream {
  public:
-  // The ids follow `before`; -1: nothing. `vocabulary` outlives this.
-  explicit TextStream(const TextVocabulary& vocabulary, int32_t before = -1)
-      : vocabulary_(vocabulary), before_(before) {}
+  // The ids follow `before`; -1: nothing. `vocabulary` and `stops`, of which
+  // none is empty, outlive this.
+  explicit TextStream(const TextVocabulary& vocabulary, int32_t before = -1,
+                      absl::Span<const std::string> stops = {})
+      : vocabulary_(vocabulary), before_(before), stops_(stops) {}
 
+  // Nothing once the text stopped.
   std::string Append(int32_t id);
   std::string Finish();
 
+  bool stopped() const { return stopped_; }
+
  private:
+  size_t BeginningOfStop(absl::string_view text) const;
+
   const TextVocabulary& vocabulary_;
   int32_t before_;
+  absl::Span<const std::string> stops_;
+  bool stopped_ = false;
+  std::string held_;  // a stop string may begin with it
   Utf8Stream bytes_;
 };
 

@@ -268,5 +268,71 @@ TEST(TextStreamTest, GoesOnAfterAWord) {
   EXPECT_EQ(TextStream(words, ids[0]).Append(ids[1]), " b");
 }
 
+// What appears of "abcabd" byte by byte, and at the end; and whether it
+// stopped.
+std::vector<std::string> Streamed(const std::string& text,
+                                  const std::vector<std::string>& stops,
+                                  bool* stopped) {
+  LanguageModelConfig characters;
+  const TextVocabulary vocabulary = TextVocabulary::Of(text, characters);
+  TextStream stream(vocabulary, -1, stops);
+  std::vector<std::string> pieces;
+  for (const int32_t id : vocabulary.Encode(text).ids) {
+    pieces.push_back(stream.Append(id));
+  }
+  pieces.push_back(stream.Finish());
+  *stopped = stream.stopped();
+  return pieces;
+}
+
+TEST(TextStreamTest, StopsBeforeAStopString) {
+  bool stopped = false;
+  EXPECT_THAT(Streamed("xabcabd", {"abd"}, &stopped),
+              ElementsAre("x", "", "", "abc", "", "", "", ""));
+  EXPECT_TRUE(stopped);
+  // At the end, what was held back is no stop string.
+  EXPECT_THAT(Streamed("abcab", {"abd"}, &stopped),
+              ElementsAre("", "", "abc", "", "", "ab"));
+  EXPECT_FALSE(stopped);
+  // A beginning inside of another one.
+  EXPECT_THAT(Streamed("aaab", {"aab"}, &stopped),
+              ElementsAre("", "", "a", "", ""));
+  EXPECT_TRUE(stopped);
+  EXPECT_THAT(Streamed("xyz", {"x"}, &stopped), ElementsAre("", "", "", ""));
+  EXPECT_TRUE(stopped);
+}
+
+TEST(TextStreamTest, StopsAtWhatIsCompleteFirst) {
+  bool stopped = false;
+  EXPECT_THAT(Streamed("abcd", {"abcd", "bc"}, &stopped),
+              ElementsAre("", "", "a", "", ""));
+  // Of those that are complete at once, the longest.
+  EXPECT_THAT(Streamed("abcd", {"c", "abc", "bc"}, &stopped),
+              ElementsAre("", "", "", "", ""));
+  EXPECT_TRUE(stopped);
+}
+
+// "é" is two bytes of a token each, " the" one token.
+TEST(TextStreamTest, StopsAcrossTheBordersOfTokensAndInsideOfThem) {
+  const TextVocabulary vocabulary =
+      BytePairVocabulary(BytePairsOf(LanguageModelConfig::BLOCKS));
+  const auto pieces = [&](const std::vector<std::string>& stops,
+                          const std::vector<int32_t>& ids) {
+    TextStream stream(vocabulary, -1, stops);
+    std::vector<std::string> made;
+    for (const int32_t id : ids) made.push_back(stream.Append(id));
+    made.push_back(stream.Finish());
+    return made;
+  };
+  EXPECT_THAT(pieces({"h"}, {'x', kSpaceThe, 'y'}),
+              ElementsAre("x", " t", "", ""));
+  EXPECT_THAT(pieces({"e\u00e9"}, {kSpaceThe, 0xc3, 0xa9}),
+              ElementsAre(" th", "", "", ""));
+  // U+00E8 begins with the same byte.
+  EXPECT_THAT(pieces({"e\u00e9"}, {kSpaceThe, 0xc3, 0xa8}),
+              ElementsAre(" th", "", "e\u00e8", ""));
+  EXPECT_THAT(pieces({"\u00e9"}, {kEAcute, 'x'}), ElementsAre("", "", ""));
+}
+
 }  // namespace
 }  // namespace regard

@@ -39,7 +39,9 @@ namespace {
 constexpr char kUsage[] =
     "Continues texts with the language model of a run.\n\n"
     "  generate --run=DIR [--temperature=T] [--top_k=K] [--top_p=P]\n"
-    "      [--seed=S] [--length=N] [--threads=N] [--save=DIR] [PROMPT...]\n"
+    "      [--seed=S] [--length=N] [--stop=STRING]... [--threads=N] "
+    "[--save=DIR]\n"
+    "      [PROMPT...]\n"
     "  generate --run=DIR --beam=K [--n_best=N] ... [PROMPT...]\n\n"
     "Without prompts, they are read from standard input, one a line. Each "
     "text\n"
@@ -71,6 +73,8 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Number(
       "length", &length, 0, INT_MAX,
       "characters, words or pieces of words that are generated at most");
+  line.Repeated("stop", "STRING", &arguments->options.stops,
+                "ends a text before this; may be repeated");
   line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of a text; without it, one per core");
   line.Text("save", "DIR", &arguments->save,
@@ -79,6 +83,12 @@ absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   line.Positional(&arguments->prompts, "PROMPT");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
   arguments->options.length = length;
+  for (const std::string& stop : arguments->options.stops) {
+    if (stop.empty()) {
+      return absl::InvalidArgumentError(
+          "error: an empty --stop ends every text before it begins");
+    }
+  }
   REGARD_ASSIGN_OR_RETURN(arguments->options.search,
                           GenerationSearch(arguments->flags));
   return absl::OkStatus();
@@ -118,7 +128,7 @@ class Session {
   // The best texts of each prompt.
   bool WriteBest();
   TextStream TextAfter(size_t prompt) const {
-    return TextStream(model_.vocabulary(), ids_[prompt].back());
+    return TextStream(model_.vocabulary(), ids_[prompt].back(), options_.stops);
   }
   // Flushes where a line ends.
   bool Write(absl::string_view text);

@@ -49,6 +49,17 @@ expect 'nothing is repeated' "$("${generate}" --model=model --length=30 \
   --top_k=1 --no_repeat_ngram=1 'the cat')" "$("${generate}" --model=model \
   --length=30 --beam=1 --no_repeat_ngram=1 'the cat')"
 
+# A text ends before a stop string, wherever its tokens end.
+long() { "${generate}" --model=model --length=30 "$@" 'the cat'; }
+whole="$(long --top_k=1)"
+for stop in lT_ T _JB; do
+  expect "${stop} in a text" 1 "$(grep -cF "${stop}" <<<"${whole}")"
+  expect "a text that ${stop} stops" "${whole%%"${stop}"*}" \
+    "$(long --top_k=1 --stop=nowhere --stop="${stop}")"
+  expect "a beam's text that ${stop} stops" "${whole%%"${stop}"*}" \
+    "$(long --beam=1 --stop="${stop}")"
+done
+fails 'an empty stop string' 'an empty --stop' likeliest --stop= a
 fails 'samples of a beam' 'with --beam none is drawn' \
   "${generate}" --model=model --beam=2 --seed=1 a
 fails 'a penalty of one text' 'it needs --beam or --n_best' \
