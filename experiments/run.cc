@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "data/data_source.h"
@@ -23,6 +24,8 @@ absl::Status CheckOverrides(absl::Span<const std::string> overrides) {
   for (const std::string& change : overrides) {
     const std::string name = change.substr(0, change.find_first_of(".=[{"));
     if (name == "data" || name == "search" || name == "intervene") continue;
+    if (absl::StartsWith(change, absl::StrCat(kEvaluationStride, "=")))
+      continue;
     return absl::InvalidArgumentError(
         absl::StrCat("error: --set ", change,
                      ": of a trained model, fields of data, search and "

@@ -32,12 +32,18 @@
 
 namespace regard {
 
+// The field that says how far apart the windows of a language model's
+// evaluation begin: the only one of a model that can be set of a trained one.
+inline constexpr char kEvaluationStride[] =
+    "model.language_model.evaluation_stride";
+
 struct RunOptions {
   // Reads the data, too, which examples and evaluations need. Of those that are
   // not there without it, nothing is read where the run has kept enough.
   bool data = false;
   // "PATH=VALUE", of fields of `data`, `search` and `intervene`: other data,
-  // how it is to search, and what it is to compute with in place of its values.
+  // how it is to search, and what it is to compute with in place of its values;
+  // and of kEvaluationStride.
   std::vector<std::string> overrides = {};
 };
 

@@ -4,6 +4,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "autodiff/worker_pool.h"
 #include "experiments/config/command_line.h"
 #include "experiments/report/run_report.h"
@@ -22,37 +26,82 @@ namespace {
 
 constexpr char kUsage[] =
     "Evaluates the model of a run, as at the end of its training.\n\n"
-    "  evaluate --run=DIR [--set PATH=VALUE]... [--json]\n\n"
+    "  evaluate --run=DIR [--set PATH=VALUE]... [--json]\n"
+    "  evaluate --run=DIR [--text=FILE] [--stride=N] [--json]\n\n"
     "--set changes fields of `data`, `search` and `intervene` alone: other "
     "data,\n"
     "which the model reads by its own vocabulary, another search, or what "
     "stands\n"
-    "in place of values of the model (docs/interventions.md).";
+    "in place of values of the model (docs/interventions.md). A language "
+    "model\n"
+    "reads all of --text, and with --stride windows that overlap.";
 
-absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
-  RunFlags flags;
+struct Arguments {
+  RunFlags run;
   RunOptions options = {.data = true};
+  std::string text;
+  int stride = 0;
   bool json = false;
   int threads = HardwareThreads();
+};
+
+absl::Status ParseArguments(int argc, char** argv, Arguments* arguments) {
   CommandLine line(kUsage);
-  AddRunFlags(line, &flags);
-  line.Repeated("set", "PATH=VALUE", &options.overrides,
+  std::vector<std::string>& overrides = arguments->options.overrides;
+  AddRunFlags(line, &arguments->run);
+  line.Repeated("set", "PATH=VALUE", &overrides,
                 "changes a field of `data`, `search` or `intervene`; may be "
                 "repeated");
-  line.Switch("json", &json, "prints an object: docs/json.md");
-  line.Number("threads", &threads, 1, 1024,
+  line.Text("text", "FILE", &arguments->text,
+            "evaluates a language model on all of this text");
+  line.Number(
+      "stride", &arguments->stride, 1, 1 << 20,
+      "ids from a window of a language model to the next, each of which "
+      "predicts what none before it did; without it, as in the run's "
+      "config");
+  line.Switch("json", &arguments->json, "prints an object: docs/json.md");
+  line.Number("threads", &arguments->threads, 1, 1024,
               "changes no bit of a number; without it, one per core");
   REGARD_RETURN_IF_ERROR(line.Parse(argc, argv));
-  REGARD_ASSIGN_OR_RETURN(const Run run, OpenRun(flags, plugins, options));
+  if (!arguments->text.empty()) {
+    overrides.push_back(
+        absl::StrCat("data={path: \"", absl::CEscape(arguments->text),
+                     "\" text {dev_fraction: 0 test_fraction: 1}}"));
+  }
+  if (arguments->stride > 0) {
+    overrides.push_back(
+        absl::StrCat(kEvaluationStride, "=", arguments->stride));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Run> Open(const Arguments& arguments, const Plugins& plugins) {
+  absl::StatusOr<Run> run = OpenRun(arguments.run, plugins, arguments.options);
+  const absl::Status& status = run.status();
+  if (run.ok() || arguments.stride == 0 ||
+      absl::StrContains(status.message(),
+                        absl::StrCat("error: ", kEvaluationStride))) {
+    return run;
+  }
+  // What the field makes of the config of another model says nothing of it.
+  return absl::Status(
+      status.code(),
+      absl::StrCat(status.message(), "\nnote: --stride is of language models"));
+}
+
+absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
+  Arguments arguments;
+  REGARD_RETURN_IF_ERROR(ParseArguments(argc, argv, &arguments));
+  REGARD_ASSIGN_OR_RETURN(const Run run, Open(arguments, plugins));
   for (const std::string& note : run.task().Notes()) {
     std::fprintf(stderr, "note: %s\n", note.c_str());
   }
-  WorkerPool pool(threads);
+  WorkerPool pool(arguments.threads);
   const InferenceThreads help(pool);
   const Evaluation evaluation = EvaluateAll(run.task(), run.forward());
   const std::map<std::string, Confidence> confidence =
       BootstrapConfidence(evaluation.sets, run.config().seed());
-  if (!json) {
+  if (!arguments.json) {
     std::fputs(RunReportText({.metric_infos = run.task().metrics(),
                               .metrics = evaluation.metrics,
                               .confidence = confidence,
@@ -64,7 +113,7 @@ absl::Status EvaluateRun(int argc, char** argv, const Plugins& plugins) {
   }
   nlohmann::ordered_json all = {{"run", run.path()},
                                 {"step", run.step()},
-                                {"set", options.overrides},
+                                {"set", arguments.options.overrides},
                                 {"metrics", evaluation.metrics},
                                 {"signatures", run.task().Signatures()}};
   for (const auto& [name, interval] : confidence) {

@@ -72,14 +72,24 @@ expect_in out 'decoder.0.self' '"the'
 "${inspect}" --model=model --out=page.html ' the cat' >/dev/null
 expect 'a page' 1 "$(grep -c '</html>' page.html)"
 
-# The loss of transformers on the same blocks.
+# The loss of transformers on the same windows.
 for name in model untied; do
-  "${evaluate}" --model="${name}" --set data.path="${name}/text.txt" --json >out
-  expect "the loss of ${name}" '' "$(sed 's/.*"test\/loss":\([^,}]*\).*/\1/' out |
-    paste - "${name}/text_loss.txt" |
-    awk '{ d = $1 - $2; if (!($1 > 0 && d * d < 1e-10)) print }')"
+  while read -r stride loss; do
+    "${evaluate}" --model="${name}" --text="${name}/text.txt" \
+      --stride="${stride}" --json >out
+    expect "the loss of ${name}, ${stride} apart" '' "$(
+      sed 's/.*"test\/loss":\([^,}]*\).*/\1/' out |
+        awk '{ d = $1 - '"${loss}"'; if (!($1 > 0 && d * d < 1e-10)) print }')"
+  done <"${name}/text_loss.txt"
 done
 expect_in out '"test/bits_per_character"' '"test/perplexity"'
+expect 'blocks do not overlap' \
+  "$("${evaluate}" --model=model --text=model/text.txt --stride=48)" \
+  "$("${evaluate}" --model=model --set data.path=model/text.txt)"
+fails 'a stride over a block' 'evaluation_stride' \
+  "${evaluate}" --model=model --text=model/text.txt --stride=49
+fails 'another field of a model' 'of a trained model, fields of data' \
+  "${evaluate}" --model=model --set model.language_model.block=4
 
 fails 'no text' 'error: data.path names no file' "${evaluate}" --run=model
 

@@ -94,6 +94,12 @@ expect_in out 'Final numbers' 'test/bleu' '95 %:' 'Run     '
 "${evaluate}" --run=words --threads=1 --set search.beam=3 \
   --set data.phrasebook.test=7 --json >out
 expect_in out '"set":["search.beam=3","data.phrasebook.test=7"]' '"test/bleu":'
+fails 'a stride of another model' 'note: --stride is of language models' \
+  "${evaluate}" --run=words --stride=3
+# All of another text, by windows that overlap, of a run.
+head -c 200 text >prose
+"${evaluate}" --run=letters --text=prose --stride=3 --json >out
+expect_in out '"test/perplexity":' 'evaluation_stride=3'
 # Other texts, by the vocabulary and labels of the run.
 printf 'bad\tdogs sing\ngood\tzebras run\nbad\tthe\nbad\tdogs\n' >other
 "${evaluate}" --run=right --set data.path=other --json >out

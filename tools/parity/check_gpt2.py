@@ -35,6 +35,7 @@ SEARCHES = {
         {"num_beams": 4, "repetition_penalty": 1.2, "no_repeat_ngram_size": 3,
          **BEAMS},
 }
+STRIDES = ["", "--stride=512", "--stride=17"]
 
 
 def program(name, *arguments):
@@ -68,18 +69,26 @@ def differing_texts(folder, model, tokenizer, prompts, flags):
     return differ
 
 
-def loss_difference(folder, model, tokenizer, path):
+def loss_difference(folder, model, tokenizer, path, flags):
+    """Of windows of all positions that are a stride apart, each of which
+    predicts what none before it did."""
     ids = tokenizer(path.read_text("utf-8")).input_ids
     block = model.config.n_positions
-    total = 0.0
-    with torch.no_grad():
-        for first in range(0, len(ids) - 1, block):
-            window = torch.tensor(ids[first:first + block + 1])
-            logits = model(window[None, :-1]).logits[0]
-            total += functional.cross_entropy(
-                logits, window[1:], reduction="sum").item()
+    stride = min(block, int(flags.removeprefix("--stride=") or block))
+    total, done = 0.0, 0
+    for first in range(0, len(ids) - 1, stride):
+        if done == len(ids) - 1:
+            break
+        window = torch.tensor(ids[first:first + block + 1])
+        with torch.no_grad():
+            losses = functional.cross_entropy(
+                model(window[None, :-1]).logits[0], window[1:],
+                reduction="none")
+        total += losses[done - first:].double().sum().item()
+        done = first + len(window) - 1
     metrics = json.loads(program(
-        "evaluate", f"--model={folder}", f"--set=data.path={path}", "--json"))
+        "evaluate", f"--model={folder}", f"--text={path}", "--json",
+        *([f"--stride={stride}"] if flags else [])))
     return abs(metrics["metrics"]["test/loss"] - total / (len(ids) - 1))
 
 
@@ -113,9 +122,10 @@ def main():
         differ = differing_texts(folder, model, tokenizer, prompts, flags)
         print(f"{flags}: {len(prompts)} prompts, {differ} differ")
         right = right and differ == 0
-    difference = loss_difference(folder, model, tokenizer, path)
-    print(f"loss: differs by {difference:.2e}")
-    right = right and difference <= 1e-5
+    for flags in STRIDES:
+        difference = loss_difference(folder, model, tokenizer, path, flags)
+        print(f"loss {flags}: differs by {difference:.2e}")
+        right = right and difference <= 1e-5
     right = copied(folder, model) and right
     return 0 if right else 1
 

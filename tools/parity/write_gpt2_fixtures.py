@@ -36,6 +36,7 @@ PROMPTS = [
 NEW_TOKENS = 20
 TEXT = "".join(CORPUS[::-1]) * 4
 SEARCH_PROMPTS = [TEXT[7 * i:7 * i + 1 + i % 17] for i in range(50)]
+STRIDES = [48, 47, 16, 1]  # of which 48 are all positions
 # Fields of our SearchConfig, and the arguments of generate() that mean the same
 # with early_stopping=False and length_penalty=0.0: lengths of transformers are
 # others than ours.
@@ -145,16 +146,23 @@ def searches(model, encode):
     return "\n".join(lines) + "\n"
 
 
-def mean_loss(model, ids):
-    """Nats per token of a text, read in blocks of all positions."""
+def mean_loss(model, ids, stride):
+    """Nats per token of a text, in double precision: windows of all positions,
+    `stride` apart, predict what none before them did."""
+    model = copy.deepcopy(model).double()
     block = model.config.n_positions
-    total = 0
-    with torch.no_grad():
-        for first in range(0, len(ids) - 1, block):
-            window = torch.tensor(ids[first:first + block + 1])
-            logits = model(window[None, :-1]).logits[0]
-            total += functional.cross_entropy(
-                logits, window[1:], reduction="sum").item()
+    total = 0.0
+    done = 0
+    for first in range(0, len(ids) - 1, stride):
+        if done == len(ids) - 1:
+            break
+        window = torch.tensor(ids[first:first + block + 1])
+        with torch.no_grad():
+            losses = functional.cross_entropy(
+                model(window[None, :-1]).logits[0], window[1:],
+                reduction="none")
+        total += losses[done - first:].sum().item()
+        done = first + len(window) - 1
     return total / (len(ids) - 1)
 
 
@@ -188,8 +196,10 @@ def write(folder, vocabulary, published, **sizes):
     (folder / "searches.txt").write_text(
         searches(model, lambda text: made.encode(text).ids))
     (folder / "text.txt").write_text(TEXT)
-    (folder / "text_loss.txt").write_text(
-        f"{mean_loss(model, made.encode(TEXT).ids)}\n")
+    ids = made.encode(TEXT).ids
+    (folder / "text_loss.txt").write_text("".join(
+        f"{stride} {mean_loss(model, ids, stride)}\n"
+        for stride in STRIDES))
 
 
 def main():
