@@ -1,10 +1,14 @@
 #include "language/text_classifier.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "attention/kernels/weighted_values.h"
 #include "attention/transformer/initialization.h"
 #include "autodiff/ops/dropout.h"
@@ -21,8 +25,15 @@ namespace regard {
 
 namespace {
 
-// [CLS] and [SEP].
+// [CLS] and [SEP]; of a pair one [SEP] more.
 constexpr int64_t kShortestText = 2;
+constexpr int64_t kShortestPair = 3;
+
+// As it is typed, or as it is shown.
+std::string Joined(const LabelledText& text, absl::string_view separator) {
+  if (!text.second.has_value()) return text.text;
+  return absl::StrCat(text.text, separator, *text.second);
+}
 
 // Texts that an evaluation reads at once.
 constexpr int64_t kEvaluationTexts = 64;
@@ -72,12 +83,32 @@ TextClassifier::TextClassifier(const TextClassifierConfig& config,
 }
 
 void TextClassifier::ValidateData(ConfigProblems& problems) const {
-  if (bert_.longest_position() >= kShortestText) return;
-  problems.Add(
-      "bert.transformer.attention.attention",
-      absl::StrCat("knows positions up to ", bert_.longest_position() - 1,
-                   "; a text without words has positions up to ",
-                   kShortestText - 1));
+  if (bert_.longest_position() < kShortestText) {
+    problems.Add(
+        "bert.transformer.attention.attention",
+        absl::StrCat("knows positions up to ", bert_.longest_position() - 1,
+                     "; a text without words has positions up to ",
+                     kShortestText - 1));
+    return;
+  }
+  for (const auto* split : {&data_.train, &data_.dev, &data_.test}) {
+    if (split->empty()) continue;
+    // All texts of a source are alike.
+    const std::string why_not = WhyNot(split->front());
+    if (!why_not.empty()) return problems.Add("bert", why_not);
+  }
+}
+
+std::string TextClassifier::WhyNot(const LabelledText& text) const {
+  if (!text.second.has_value()) {
+    return longest() >= kShortestText ? "" : "the model reads no text";
+  }
+  if (config_.bert().types() < 2) {
+    return "with types: 1 the model reads single texts, not pairs";
+  }
+  if (longest() >= kShortestPair) return "";
+  return absl::StrCat("the model reads ", longest(),
+                      " tokens; a pair without words has ", kShortestPair);
 }
 
 int64_t TextClassifier::longest() const {
@@ -85,12 +116,22 @@ int64_t TextClassifier::longest() const {
                            bert_.longest_position());
 }
 
+auto TextClassifier::Encode(const LabelledText& text) const -> Example {
+  if (text.second.has_value()) {
+    EncodedPair pair = pieces_.EncodePair(text.text, *text.second, longest());
+    return {std::move(pair.ids), pair.second, text.label};
+  }
+  std::vector<int32_t> ids = pieces_.Encode(text.text, longest());
+  const auto size = std::ssize(ids);
+  return {std::move(ids), size, text.label};
+}
+
 auto TextClassifier::Encode(absl::Span<const LabelledText> texts) const
     -> std::vector<Example> {
   std::vector<Example> examples;
-  if (longest() < kShortestText) return examples;
   for (const LabelledText& text : texts) {
-    examples.push_back({pieces_.Encode(text.text, longest()), text.label});
+    if (!WhyNot(text).empty()) return {};
+    examples.push_back(Encode(text));
   }
   return examples;
 }
@@ -110,8 +151,17 @@ Var<float> TextClassifier::Logits(Forward<float>& forward,
   const PaddedIds ids = Pad(size, pieces_.separator(), arena, [&](int64_t row) {
     return absl::MakeConstSpan(text(row).ids);
   });
-  const BertBatch batch = {
-      .size = size, .ids = ids.ids, .lengths = ids.lengths};
+  BertBatch batch = {.size = size, .ids = ids.ids, .lengths = ids.lengths};
+  auto* const types = arena.New<int32_t>(size * ids.time);
+  bool pairs = false;
+  for (int64_t row = 0; row < size; ++row) {
+    for (int64_t i = 0; i < ids.time; ++i) {
+      const bool second = i >= text(row).second && i < ids.lengths[row];
+      types[row * ids.time + i] = second ? 1 : 0;
+      pairs = pairs || second;
+    }
+  }
+  if (pairs) batch.types = {types, static_cast<size_t>(size * ids.time)};
   return Head(forward, bert_(forward, batch), batch.lengths);
 }
 
@@ -169,7 +219,7 @@ EvaluatedSet TextClassifier::Classify(
       const int32_t best = answers.best[i];
       set.metrics[0].Add({best == text.label ? 1.0 : 0.0, 1});
       set.examples.push_back(
-          {.input = text.text,
+          {.input = Joined(text, " | "),
            .reference = data_.labels[static_cast<size_t>(text.label)],
            .output = data_.labels[static_cast<size_t>(best)]});
     }
@@ -181,8 +231,8 @@ EvaluatedSet TextClassifier::Classify(
 }
 
 std::vector<float> TextClassifier::Predict(Forward<float>& forward,
-                                           const std::string& text) const {
-  const std::vector<Example> encoded = Encode({{.text = text}});
+                                           const LabelledText& text) const {
+  const std::vector<Example> encoded = {Encode(text)};
   forward.BeginStep();
   absl::Span<const int32_t> labels;
   const Var<float> predicted =
@@ -190,28 +240,39 @@ std::vector<float> TextClassifier::Predict(Forward<float>& forward,
   return {predicted.span().begin(), predicted.span().end()};
 }
 
-absl::StatusOr<const LabelledText*> TextClassifier::Read(
+absl::StatusOr<LabelledText> TextClassifier::Read(
     const Question& question) const {
   REGARD_RETURN_IF_ERROR(CheckIsText(question));
-  if (question.example < 0) return nullptr;
-  const std::vector<LabelledText>& texts =
-      data_.test.empty() ? data_.dev : data_.test;
-  REGARD_RETURN_IF_ERROR(CheckExample(question, texts.size()));
-  return &texts[static_cast<size_t>(question.example)];
+  if (question.example >= 0) {
+    const std::vector<LabelledText>& texts =
+        data_.test.empty() ? data_.dev : data_.test;
+    REGARD_RETURN_IF_ERROR(CheckExample(question, texts.size()));
+    return texts[static_cast<size_t>(question.example)];
+  }
+  const std::vector<std::string> parts = absl::StrSplit(question.text, '\t');
+  if (parts.size() > 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("want a text, or two with a tab between; got ",
+                     parts.size() - 1, " tabs"));
+  }
+  LabelledText text = {.text = parts[0], .label = -1};
+  if (parts.size() == 2) text.second = parts[1];
+  const std::string why_not = WhyNot(text);
+  if (!why_not.empty()) return absl::InvalidArgumentError(why_not);
+  return text;
 }
 
 absl::StatusOr<Answered> TextClassifier::Answer(
     Forward<float>& forward, const Question& question,
     const AnswerOptions& options) const {
   const std::vector<std::string>& labels = data_.labels;
-  Answered answer = {.input = question.text};
-  REGARD_ASSIGN_OR_RETURN(const LabelledText* const text, Read(question));
-  if (text != nullptr) {
-    answer.input = text->text;
-    answer.reference = labels[static_cast<size_t>(text->label)];
+  REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(question));
+  Answered answer = {.input = Joined(text, "\t")};
+  if (text.label >= 0) {
+    answer.reference = labels[static_cast<size_t>(text.label)];
   }
   answer.choices.push_back(
-      RankedChoices(Predict(forward, answer.input), options.most_choices,
+      RankedChoices(Predict(forward, text), options.most_choices,
                     [&](size_t label) { return labels[label]; }));
   answer.text = answer.choices[0][0].name;
   return answer;
@@ -221,14 +282,13 @@ absl::StatusOr<Traced<float>> TextClassifier::Trace(
     Forward<float>& forward, const Question& question,
     const TraceOptions& options) const {
   REGARD_RETURN_IF_ERROR(RefuseTarget(options));
-  REGARD_ASSIGN_OR_RETURN(const LabelledText* const text, Read(question));
-  const std::string& input = text == nullptr ? question.text : text->text;
-  const std::vector<Example> encoded = Encode({{.text = input}});
+  REGARD_ASSIGN_OR_RETURN(const LabelledText text, Read(question));
+  const std::vector<Example> encoded = {Encode(text)};
   Traced<float> traced = {.labels = BertLabels(pieces_, encoded[0].ids)};
   TraceLabels& labels = traced.labels;
-  labels.input = input;
+  labels.input = Joined(text, "\t");
   for (const std::string& name : data_.labels) labels.outputs.push_back({name});
-  const std::vector<float> predicted = Predict(forward, input);
+  const std::vector<float> predicted = Predict(forward, text);
   labels.chosen =
       std::max_element(predicted.begin(), predicted.end()) - predicted.begin();
   labels.answer = data_.labels[static_cast<size_t>(labels.chosen)];

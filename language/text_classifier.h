@@ -1,4 +1,6 @@
-// BERT that says of which class a text is, as a trainer sees it.
+// BERT that says of which class a text is, or a pair of texts, as a trainer
+// sees it. A pair is read as [CLS] first [SEP] second [SEP], with token types 0
+// up to the first [SEP] and 1 behind it.
 #ifndef LANGUAGE_TEXT_CLASSIFIER_H_
 #define LANGUAGE_TEXT_CLASSIFIER_H_
 
@@ -33,8 +35,9 @@ void ValidateTextClassifier(const TextClassifierConfig& config,
 class TextClassifier : public BertModel {
  public:
   // `config` has passed ValidateTextClassifier(). If the model does not know
-  // the positions of a text's two tokens at least, texts are not encoded:
-  // ValidateData() says so, and nothing else may be called.
+  // the positions of what a text or a pair has at least, or the types of a
+  // pair, nothing is encoded: ValidateData() says so, and nothing else may be
+  // called.
   TextClassifier(const TextClassifierConfig& config,
                  const AttentionRegistry& scorers, WordPiece pieces,
                  LabelledSplits data, const ModelOptions& options);
@@ -43,6 +46,7 @@ class TextClassifier : public BertModel {
   void ValidateData(ConfigProblems& problems) const;
 
   ParameterStore<float>& parameters() override { return parameters_; }
+  const ParameterStore<float>& parameters() const { return parameters_; }
   int64_t num_examples() const override {
     return static_cast<int64_t>(train_.size());
   }
@@ -66,33 +70,40 @@ class TextClassifier : public BertModel {
   EvaluatedSet Classify(Forward<float>& forward,
                         absl::Span<const LabelledText> texts) const;
 
-  // The class of a text, or of an example of test, else of dev.
+  // The class of a text, of a pair with a tab between, or of an example of
+  // test, else of dev.
   absl::StatusOr<Answered> Answer(Forward<float>& forward,
                                   const Question& question,
                                   const AnswerOptions& options) const;
 
-  // Of the same texts: each class.
+  // Of the same: each class.
   absl::StatusOr<Traced<float>> Trace(Forward<float>& forward,
                                       const Question& question,
                                       const TraceOptions& options) const;
 
-  // Natural logarithms of the probabilities of the classes of any text.
+  // Natural logarithms of the probabilities of the classes.
   std::vector<float> Predict(Forward<float>& forward,
-                             const std::string& text) const;
+                             const LabelledText& text) const;
 
   const Bert<float>& bert() const override { return bert_; }
   const WordPiece& pieces() const override { return pieces_; }
   int64_t longest() const override;
+  const TextClassifierConfig& config() const { return config_; }
   const LabelledSplits& data() const { return data_; }
 
  private:
   struct Example {
     std::vector<int32_t> ids;
+    int64_t second;  // where the ids of the second text begin
     int32_t label;
   };
 
-  // The text that is asked about; null: it was typed.
-  absl::StatusOr<const LabelledText*> Read(const Question& question) const;
+  // Empty if the text can be encoded, else why it cannot.
+  std::string WhyNot(const LabelledText& text) const;
+  // What is asked about; its label is -1 if it was typed.
+  absl::StatusOr<LabelledText> Read(const Question& question) const;
+  Example Encode(const LabelledText& text) const;
+  // None if one of them cannot be.
   std::vector<Example> Encode(absl::Span<const LabelledText> texts) const;
   // Sets `labels` to those of the examples.
   Var<float> Logits(Forward<float>& forward, const std::vector<Example>& texts,

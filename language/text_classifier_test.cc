@@ -2,18 +2,22 @@
 
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "attention/transformer/testing/layer_check.h"
 #include "autodiff/tape.h"
 #include "autodiff/testing/allocation_counter.h"
+#include "data/text/text_splits.h"
 #include "data/text/token_vocabulary.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "language/masked_text.h"
 #include "language/text_classifier.pb.h"
+#include "nn/answer.h"
 #include "nn/config_problems.h"
 #include "nn/forward.h"
 #include "nn/model.h"
@@ -121,6 +125,145 @@ TEST_P(TextClassifierTest, WarmStepsAllocateNothing) {
   const int64_t before = AllocationCount();
   for (int64_t step = 5; step < 9; ++step) Step(examples, step, 0);
   EXPECT_EQ(AllocationCount(), before);
+}
+
+// Of class 1 where the second text is the first.
+LabelledSplits Pairs() {
+  LabelledSplits data;
+  data.labels = {"other", "same", "none"};
+  constexpr const char* kTexts[] = {"a", "b", "c", "a b", "b c", "c a"};
+  for (const char* first : kTexts) {
+    for (const char* second : kTexts) {
+      const bool same = std::string(first) == second;
+      // As many of each.
+      for (int i = 0; i < (same ? 5 : 1); ++i) {
+        data.train.push_back({first, same ? 1 : 0, second});
+      }
+    }
+  }
+  data.dev = {{"a", 1, "a"}, {"b c", 0, "a"}};
+  return data;
+}
+
+class PairClassifierTest : public ::testing::Test {
+ protected:
+  explicit PairClassifierTest(const std::string& more = "")
+      : model_(ConfigOf(more), BuiltInScorers(),
+               WordVocabulary("a b c", TokenOptions({}), 1), Pairs(), {}),
+        forward_(tape_, model_.parameters(), nullptr) {}
+
+  absl::StatusOr<Answered> Answer(const std::string& text) {
+    return model_.Answer(forward_, {.text = text}, {});
+  }
+  std::string ErrorOf(const std::string& text) {
+    return std::string(Answer(text).status().message());
+  }
+
+  TextClassifier model_;
+  Tape<float> tape_;
+  Forward<float> forward_;
+};
+
+TEST_F(PairClassifierTest, Learns) {
+  GradientSlab<float> gradients(model_.parameters());
+  forward_.set_gradients(&gradients);
+  tape_.set_training(true);
+  std::vector<int64_t> examples(static_cast<size_t>(model_.num_examples()));
+  std::iota(examples.begin(), examples.end(), 0);
+  double loss = 0;
+  for (int64_t step = 0; step < 1500; ++step) {
+    tape_.set_random({.seed = 1, .step = step, .examples = examples});
+    forward_.BeginStep();
+    std::vector<double> denominators(1);
+    std::vector<Var<float>> sums(1);
+    model_.Denominators(examples, absl::MakeSpan(denominators));
+    model_.Loss(forward_, examples, denominators, absl::MakeSpan(sums));
+    loss = sums[0].item() / denominators[0];
+    const double seeds[] = {1 / denominators[0]};
+    forward_.Backward(sums, seeds);
+    for (size_t i = 0; i < gradients.values().size(); ++i) {
+      model_.parameters().values()[i] -= 0.1F * gradients.values()[i];
+    }
+  }
+  EXPECT_LT(loss, 0.1);
+  forward_.set_gradients(nullptr);
+  tape_.set_training(false);
+  const std::vector<EvaluatedSet> sets = model_.Evaluate(forward_, Split::kDev);
+  EXPECT_EQ(MetricsOf(sets).at("accuracy"), 1);
+  EXPECT_EQ(sets[0].examples[1].input, "b c | a");
+  EXPECT_EQ(Answer("c\tc")->text, "same");
+  EXPECT_EQ(Answer("c\tb")->text, "other");
+  const auto example = model_.Answer(forward_, {.example = 1}, {});
+  EXPECT_EQ(example->input, "b c\ta");
+  EXPECT_EQ(example->reference, "other");
+}
+
+TEST_F(PairClassifierTest, ThePartsOfAPairHaveTheirTypes) {
+  // Embeddings of types alone tell the order of two equal texts.
+  const std::vector<float> before = model_.Predict(forward_, {"a", 0, "a"});
+  const absl::Span<float> types = model_.parameters().value(
+      *model_.parameters().FindByName("type_embedding.weight"));
+  for (int i = 0; i < 8; ++i) types[8 + i] += 1.F + static_cast<float>(i);
+  EXPECT_NE(before, model_.Predict(forward_, {"a", 0, "a"}));
+  const std::vector<float> single = model_.Predict(forward_, {"a a", 0});
+  for (int i = 0; i < 8; ++i) types[8 + i] = 0;
+  EXPECT_EQ(single, model_.Predict(forward_, {"a a", 0}));
+}
+
+TEST_F(PairClassifierTest, APairDoesNotDependOnTheBatch) {
+  // The batch is padded with type 0 behind the shorter pair.
+  const std::vector<LabelledText> texts = {
+      {"a", 0, "b"}, {"a b c", 0, "b c"}, {"c b", 0, std::nullopt}};
+  const EvaluatedSet together = model_.Classify(forward_, texts);
+  double loss = 0;
+  for (const LabelledText& text : texts)
+    loss -= model_.Predict(forward_, text)[0];
+  EXPECT_NEAR(together.totals.at("loss"), loss / 3, 1e-6);
+}
+
+TEST_F(PairClassifierTest, TracesBothTexts) {
+  const auto traced = model_.Trace(forward_, {.text = "a b\tc"}, {});
+  ASSERT_TRUE(traced.ok()) << traced.status();
+  EXPECT_EQ(traced->labels.input, "a b\tc");
+  EXPECT_THAT(traced->labels.sequences[0].labels,
+              ElementsAre("[CLS]", "a", "b", "[SEP]", "c", "[SEP]"));
+}
+
+TEST_F(PairClassifierTest, SaysWhatItCannotRead) {
+  EXPECT_EQ(ErrorOf("a\tb\tc"),
+            "want a text, or two with a tab between; got 2 tabs");
+  EXPECT_EQ(ErrorOf("a\t"), "");
+  EXPECT_EQ(ErrorOf(""), "");
+}
+
+class OneTypeTest : public PairClassifierTest {
+ protected:
+  OneTypeTest() : PairClassifierTest("bert { types: 1 }") {}
+};
+
+TEST_F(OneTypeTest, ReadsNoPairs) {
+  constexpr char kProblem[] =
+      "with types: 1 the model reads single texts, not pairs";
+  ConfigProblems problems;
+  model_.ValidateData(problems);
+  ASSERT_EQ(problems.problems().size(), 1);
+  EXPECT_EQ(problems.problems()[0].path, "bert");
+  EXPECT_EQ(problems.problems()[0].message, kProblem);
+  EXPECT_EQ(ErrorOf("a\tb"), kProblem);
+  EXPECT_EQ(ErrorOf("a"), "");
+}
+
+class TwoPositionsTest : public PairClassifierTest {
+ protected:
+  TwoPositionsTest()
+      : PairClassifierTest(
+            "bert { transformer { position_embedding { longest: 2 } } }") {}
+};
+
+TEST_F(TwoPositionsTest, AreTooFewForAPair) {
+  EXPECT_EQ(ErrorOf("a\tb"),
+            "the model reads 2 tokens; a pair without words has 3");
+  EXPECT_EQ(ErrorOf("a"), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Poolings, TextClassifierTest,

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -13,6 +15,7 @@
 #include "autodiff/random.h"
 #include "data/data_source.h"
 #include "data/grammar.h"
+#include "data/text/entailment.h"
 #include "data/text_file.h"
 #include "files/file.h"
 #include "nn/config_problems.h"
@@ -42,7 +45,13 @@ class LabelledTextSource
     : public WithOptions<DataSource<LabelledTextData>, LabelledTextConfig> {
  public:
   using WithOptions::WithOptions;
-  static constexpr DataPath kPath = DataPath::kRequired;
+
+  // A model that is only evaluated also answers without a file.
+  static DataPath Path(const Options& options) {
+    return options.dev_fraction() == 0 && options.test_fraction() == 1
+               ? DataPath::kOptional
+               : DataPath::kRequired;
+  }
 
   static void Validate(const Options& options, ConfigProblems& problems) {
     ValidateFractions(options, problems);
@@ -50,6 +59,11 @@ class LabelledTextSource
 
   absl::StatusOr<LabelledTextData> Load(
       const DataRequest& request) const override {
+    if (request.path.empty()) {
+      return absl::InvalidArgumentError(
+          "error: data.path names no file; give labelled texts by --set "
+          "data.path=FILE");
+    }
     return ReadLabelledText(ResolveUserPath(request.path), options_);
   }
 };
@@ -91,6 +105,49 @@ class GrammaticalitySource
   }
 };
 
+class EntailmentSource
+    : public WithOptions<DataSource<LabelledTextData>, EntailmentConfig> {
+ public:
+  using WithOptions::WithOptions;
+
+  absl::StatusOr<LabelledTextData> Load(
+      const DataRequest& request) const override {
+    const EntailmentPairs pairs;
+    LabelledTextData data;
+    LabelledSplits& splits = data.splits;
+    splits.labels.assign(std::begin(kEntailmentLabels),
+                         std::end(kEntailmentLabels));
+    const auto make = [&](int64_t count, EntailmentPairs::Part part) {
+      return pairs.Make(count, request.seed, part);
+    };
+    splits.train = make(options_.train(), EntailmentPairs::Part::kTrain);
+    splits.dev = make(options_.dev(), EntailmentPairs::Part::kDev);
+    splits.test = make(options_.test(), EntailmentPairs::Part::kTest);
+    return data;
+  }
+};
+
+// The line's parts between tabs, of which there have to be as many as in the
+// first line, two or three. `error` makes one of a column and a message.
+absl::StatusOr<std::vector<absl::string_view>> ColumnsOf(
+    absl::string_view line, size_t wanted,
+    absl::FunctionRef<absl::Status(size_t, absl::string_view)> error) {
+  const std::vector<absl::string_view> columns = absl::StrSplit(line, '\t');
+  if (columns.size() != wanted) {
+    size_t column = line.size() + 1;
+    if (columns.size() > wanted) {
+      column = columns[wanted].data() - line.data();  // its tab, from 1
+    }
+    return error(
+        column, absl::StrCat("want a label, a tab and a text",
+                             wanted == 3 ? ", a tab and a second text" : "",
+                             ", as many as in line 1; got ", columns.size() - 1,
+                             " tabs"));
+  }
+  if (columns[0].empty()) return error(1, "the label is empty");
+  return columns;
+}
+
 }  // namespace
 
 std::string WithWrongNumber(absl::string_view sentence, uint64_t choice) {
@@ -130,12 +187,8 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
   REGARD_ASSIGN_OR_RETURN(
       const WholeText whole,
       ReadWholeText(path, "labelled text",
-                    "\n  Each line is a label, a tab and a text. Name the "
-                    "file with --set data.path=FILE"));
-  const auto error = [&](size_t line, absl::string_view problem) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ":", line, ": error: ", problem));
-  };
+                    "\n  Each line is a label, a tab and a text, or two with "
+                    "a tab between. Name the file with --set data.path=FILE"));
   absl::string_view text = whole.text;
   absl::ConsumeSuffix(&text, "\n");
   const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
@@ -147,35 +200,43 @@ absl::StatusOr<LabelledTextData> ReadLabelledText(
   const size_t dev = begin_of(config.dev_fraction() + config.test_fraction());
   LabelledTextData data;
   LabelledSplits& splits = data.splits;
+  const size_t columns_wanted = std::ranges::count(lines[0], '\t') == 2 ? 3 : 2;
   for (size_t i = 0; i < lines.size(); ++i) {
-    absl::string_view line = lines[i];
-    absl::ConsumeSuffix(&line, "\r");
-    const size_t tab = line.find('\t');
-    if (tab == absl::string_view::npos || tab == 0) {
-      return error(i + 1, "a label, a tab and a text are wanted");
-    }
-    const std::string label(line.substr(0, tab));
+    const auto error = [&](size_t column, absl::string_view problem) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ":", i + 1, ":", column, ": error: ", problem));
+    };
+    REGARD_ASSIGN_OR_RETURN(
+        const std::vector<absl::string_view> columns,
+        ColumnsOf(absl::StripSuffix(lines[i], "\r"), columns_wanted, error));
+    const std::string label(columns[0]);
     auto found = std::find(splits.labels.begin(), splits.labels.end(), label);
     if (found == splits.labels.end()) {
-      if (i >= dev) {
-        return error(i + 1, absl::StrCat("label '", label,
-                                         "' is not in the training part"));
+      if (i >= dev && dev > 0) {
+        return error(
+            1, absl::StrCat("label '", label, "' is not in the training part"));
       }
       found = splits.labels.insert(found, label);
     }
     auto& split = i < dev ? splits.train : i < test ? splits.dev : splits.test;
-    split.push_back({std::string(line.substr(tab + 1)),
+    split.push_back({std::string(columns[1]),
                      static_cast<int32_t>(found - splits.labels.begin())});
+    if (columns.size() == 3) split.back().second.emplace(columns[2]);
   }
-  if (splits.labels.size() < 2) {
-    return error(1, "the training part has fewer than two labels");
+  if (dev > 0 && splits.labels.size() < 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ":1:1: error: the training part has fewer than two labels"));
   }
   data.digests["data.path"] = whole.sha256;
   return data;
 }
 
 REGARD_DATA_SOURCES(LabelledTextSource) {
-  sources.Add<LabelledTextSource>("a file of labels and texts");
+  sources.Add<LabelledTextSource>(
+      "a file of labels and texts, or pairs of texts");
+  sources.Add<EntailmentSource>(
+      "pairs of sentences: the first entails the second, contradicts it, or "
+      "neither");
   sources.Add<GrammaticalitySource>(
       "sentences of a grammar, right or with a verb of the wrong number");
 }

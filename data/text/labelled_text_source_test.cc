@@ -46,7 +46,7 @@ class LabelledTextTest : public ::testing::Test {
 TEST_F(LabelledTextTest, SplitsLines) {
   const auto data = Read(
       "\xef\xbb\xbf"
-      "yes\ta b\nno\tc\r\nyes\td\te\nno\t\n",
+      "yes\ta b\nno\tc\r\nyes\td e\nno\t\n",
       0.25, 0.25);
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_THAT(data->splits.labels, ElementsAre("yes", "no"));
@@ -55,23 +55,63 @@ TEST_F(LabelledTextTest, SplitsLines) {
   EXPECT_EQ(data->splits.train[1].text, "c");
   EXPECT_EQ(data->splits.train[1].label, 1);
   ASSERT_THAT(data->splits.dev, SizeIs(1));
-  EXPECT_EQ(data->splits.dev[0].text, "d\te");
+  EXPECT_EQ(data->splits.dev[0].text, "d e");
+  EXPECT_FALSE(data->splits.dev[0].second.has_value());
   ASSERT_THAT(data->splits.test, SizeIs(1));
   EXPECT_EQ(data->splits.test[0].text, "");
   EXPECT_THAT(data->digests, SizeIs(1));
 }
 
+TEST_F(LabelledTextTest, ReadsPairs) {
+  const auto data = Read("yes\ta b\tc\nno\t\td\r\nno\te\t\n", 0.3);
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_THAT(data->splits.train, SizeIs(2));
+  EXPECT_EQ(data->splits.train[0].text, "a b");
+  EXPECT_EQ(data->splits.train[0].second, "c");
+  EXPECT_EQ(data->splits.train[1].text, "");
+  EXPECT_EQ(data->splits.train[1].second, "d");
+  EXPECT_EQ(data->splits.dev[0].second, "");
+}
+
+TEST_F(LabelledTextTest, AFileCanBeATestAlone) {
+  const auto data = Read("yes\ta\nyes\tb\n", 0, 1);
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_THAT(data->splits.train, SizeIs(0));
+  EXPECT_THAT(data->splits.dev, SizeIs(0));
+  EXPECT_THAT(data->splits.test, SizeIs(2));
+  EXPECT_THAT(data->splits.labels, ElementsAre("yes"));
+}
+
+TEST_F(LabelledTextTest, SaysWhereColumnsAreWrong) {
+  EXPECT_EQ(ErrorOf("a\tb\nbcd\n").substr(::testing::TempDir().size()),
+            "/text.txt:2:4: error: want a label, a tab and a text, as many as "
+            "in line 1; got 0 tabs");
+  EXPECT_THAT(ErrorOf("a\tb\nb\tcd\te\n"),
+              HasSubstr("text.txt:2:5: error: want a label, a tab and a text, "
+                        "as many as in line 1; got 2 tabs"));
+  EXPECT_THAT(ErrorOf("a\tb\tc\nb\tcd\n"),
+              HasSubstr("text.txt:2:5: error: want a label, a tab and a text, "
+                        "a tab and a second text, as many as in line 1; got 1 "
+                        "tabs"));
+  EXPECT_THAT(ErrorOf("a\tb\tc\nb\tc\td\te\t\n"),
+              HasSubstr("text.txt:2:6: error: want"));
+  EXPECT_THAT(ErrorOf("a\tb\tc\td\n"),
+              HasSubstr("text.txt:1:4: error: want a label, a tab and a text"));
+  EXPECT_THAT(ErrorOf("a\tb\n\n"), HasSubstr("text.txt:2:1: error: want"));
+  EXPECT_THAT(ErrorOf("a\tb\n\tb\n"),
+              HasSubstr("text.txt:2:1: error: the label is empty"));
+}
+
 TEST_F(LabelledTextTest, SaysWhereAFileIsBroken) {
-  EXPECT_THAT(ErrorOf("a\tb\nc\n"),
-              HasSubstr("text.txt:2: error: a label, a tab and a text"));
   EXPECT_THAT(ErrorOf("a\tb\nb\t\xff\n"),
               HasSubstr("text.txt:2:3: error: bytes"));
   EXPECT_THAT(ErrorOf(absl::string_view("a\tb\nb\tb\0b\n", 10)),
               HasSubstr("text.txt:2:4: error: NUL byte"));
-  EXPECT_THAT(ErrorOf("a\tb\nb\tb\na\tc\nd\te", 0.25),
-              HasSubstr("text.txt:4: error: label 'd' is not in the training"));
+  EXPECT_THAT(
+      ErrorOf("a\tb\nb\tb\na\tc\nd\te", 0.25),
+      HasSubstr("text.txt:4:1: error: label 'd' is not in the training"));
   EXPECT_THAT(ErrorOf("a\tb\na\tb\n"), HasSubstr("fewer than two labels"));
-  EXPECT_THAT(ErrorOf(""), HasSubstr("text.txt:1: error:"));
+  EXPECT_THAT(ErrorOf(""), HasSubstr("text.txt:1:1: error:"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #define DATA_TEXT_TEXT_SPLITS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,14 @@ struct TextSplits {
   std::string vocabulary = {};
 };
 
+// Names the classes' names, one a line, in a run folder.
+inline constexpr char kLabelsFile[] = "labels.txt";
+
+// A text, or a pair of texts. UTF-8, without tabs.
 struct LabelledText {
-  std::string text;  // UTF-8
+  std::string text;
   int32_t label = 0;
+  std::optional<std::string> second = std::nullopt;
 };
 
 struct LabelledSplits {

@@ -309,6 +309,28 @@ std::vector<int32_t> WordPiece::Encode(absl::string_view text,
   return ids;
 }
 
+EncodedPair WordPiece::EncodePair(absl::string_view first,
+                                  absl::string_view second,
+                                  int64_t longest) const {
+  REGARD_CHECK(longest >= 3) << "at most " << longest << " ids";
+  std::vector<int32_t> a = Tokenize(first);
+  std::vector<int32_t> b = Tokenize(second);
+  const auto room = static_cast<size_t>(longest - 3);
+  if (a.size() + b.size() > room) {
+    std::vector<int32_t>& shorter = a.size() <= b.size() ? a : b;
+    std::vector<int32_t>& longer = a.size() <= b.size() ? b : a;
+    shorter.resize(std::min(shorter.size(), room / 2));
+    longer.resize(room - shorter.size());
+  }
+  EncodedPair pair = {.ids = {classifier_}};
+  pair.ids.insert(pair.ids.end(), a.begin(), a.end());
+  pair.ids.push_back(separator_);
+  pair.second = static_cast<int64_t>(pair.ids.size());
+  pair.ids.insert(pair.ids.end(), b.begin(), b.end());
+  pair.ids.push_back(separator_);
+  return pair;
+}
+
 std::string WordPiece::Decode(absl::Span<const int32_t> ids) const {
   std::vector<std::string> words;
   for (const int32_t id : ids) {

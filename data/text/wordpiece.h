@@ -47,6 +47,12 @@ struct WordPieceOptions {
   std::string mask = "[MASK]";
 };
 
+// The ids of two texts.
+struct EncodedPair {
+  std::vector<int32_t> ids;
+  int64_t second = 0;  // where those of the second begin
+};
+
 // Copyable; does not change once made.
 class WordPiece : public TokenList {
  public:
@@ -70,6 +76,7 @@ class WordPiece : public TokenList {
   // Whether `id` continues a word.
   bool Continues(int32_t id) const;
 
+  const WordPieceOptions& options() const { return options_; }
   int32_t unknown() const { return unknown_; }
   int32_t classifier() const { return classifier_; }
   int32_t separator() const { return separator_; }
@@ -82,6 +89,13 @@ class WordPiece : public TokenList {
 
   // [CLS] ids [SEP], cut to at most `longest` >= 2 ids.
   std::vector<int32_t> Encode(absl::string_view text, int64_t longest) const;
+
+  // [CLS] first [SEP] second [SEP], cut to at most `longest` >= 3 ids as the
+  // `tokenizers` library cuts the longest first: the longer text loses ids at
+  // its end until it is as long as the other, then both do. Of an odd number of
+  // ids, the text that was longer keeps one more, of equal ones the second.
+  EncodedPair EncodePair(absl::string_view first, absl::string_view second,
+                         int64_t longest) const;
 
   // The text of ids, without special tokens and ids that have none: as the
   // `tokenizers` library decodes, with no space before . ? ! and the comma.

@@ -1,7 +1,9 @@
 #include "data/text/wordpiece.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -79,6 +81,38 @@ TEST(WordPieceTest, EncodesBetweenSpecialTokensAndCuts) {
   EXPECT_EQ(pieces.Encode(words, 512).size(), 512);
 }
 
+TEST(WordPieceTest, CutsTheLongerOfTwoTextsFirst) {
+  const WordPiece pieces = Of({"a", "b"});
+  const auto both = [&](int a, int b, int64_t longest) {
+    const EncodedPair pair = pieces.EncodePair(
+        absl::StrJoin(std::vector<std::string>(a, "a"), " "),
+        absl::StrJoin(std::vector<std::string>(b, "b"), " "), longest);
+    EXPECT_EQ(pair.ids[pair.second - 1], pieces.separator());
+    EXPECT_EQ(pair.ids.front(), pieces.classifier());
+    EXPECT_EQ(pair.ids.back(), pieces.separator());
+    EXPECT_EQ(pair.ids.size(), std::ranges::count(pair.ids, 5) +
+                                   std::ranges::count(pair.ids, 6) + 3);
+    return std::vector<int64_t>{pair.second - 2,
+                                std::ssize(pair.ids) - pair.second - 1};
+  };
+  const EncodedPair short_pair = pieces.EncodePair("a b", "b", 6);
+  EXPECT_THAT(short_pair.ids, ElementsAre(2, 5, 6, 3, 6, 3));
+  EXPECT_EQ(short_pair.second, 4);
+  // As AutoTokenizer(..., truncation="longest_first") of transformers 5.24.
+  EXPECT_THAT(both(2, 9, 12), ElementsAre(2, 7));
+  EXPECT_THAT(both(9, 2, 12), ElementsAre(7, 2));
+  EXPECT_THAT(both(9, 5, 12), ElementsAre(5, 4));
+  EXPECT_THAT(both(5, 9, 12), ElementsAre(4, 5));
+  EXPECT_THAT(both(9, 9, 12), ElementsAre(4, 5));
+  EXPECT_THAT(both(9, 9, 11), ElementsAre(4, 4));
+  EXPECT_THAT(both(4, 9, 12), ElementsAre(4, 5));
+  EXPECT_THAT(both(0, 9, 4), ElementsAre(0, 1));
+  EXPECT_THAT(both(9, 1, 4), ElementsAre(1, 0));
+  EXPECT_THAT(both(9, 9, 3), ElementsAre(0, 0));
+  // Unlike transformers, which takes an empty second text for none.
+  EXPECT_THAT(both(0, 0, 3), ElementsAre(0, 0));
+}
+
 TEST(WordPieceTest, ReadsAnyBytes) {
   const WordPiece pieces = Of({"a", "##b"});
   EXPECT_THAT(pieces.Tokenize("a\xff\xc3"), ElementsAre(5));
@@ -141,6 +175,7 @@ TEST(WordPieceTest, KnowsItsTokens) {
   EXPECT_EQ(again->ToText(), pieces.ToText());
   EXPECT_DEATH(pieces.Token(8), "8 vs. 8");
   EXPECT_DEATH(pieces.Encode("a", 1), "at most 1 ids");
+  EXPECT_DEATH(pieces.EncodePair("a", "a", 2), "at most 2 ids");
 }
 
 TEST(WordPieceTest, NamesAllThatIsWrongWithAVocabulary) {

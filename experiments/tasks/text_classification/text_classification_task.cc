@@ -44,13 +44,14 @@ using ::google::protobuf::TextFormat;
 namespace {
 
 constexpr size_t kSamples = 10;
-constexpr char kLabelsFile[] = "labels.txt";
 // How texts are cut, if another run says it: a MaskedWordsConfig.
 constexpr char kTokensFile[] = "tokens.textproto";
 
 std::string AllText(const std::vector<LabelledText>& texts) {
   std::string all;
-  for (const LabelledText& text : texts) absl::StrAppend(&all, text.text, "\n");
+  for (const LabelledText& text : texts) {
+    absl::StrAppend(&all, text.text, "\n", text.second.value_or(""), "\n");
+  }
   return all;
 }
 
